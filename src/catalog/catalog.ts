@@ -1,0 +1,242 @@
+import type {
+  Connection,
+  Credential,
+  Destination,
+  Kind,
+  Language,
+  Member,
+  Permission,
+  Positions,
+  Principal,
+  Publication,
+  Resource,
+  Revision,
+  Source,
+  Token,
+  Workspace,
+} from "./model.ts";
+
+/**
+ * The catalog: rules and management data in LMDB. One verb is one atomic transaction, durable
+ * when its promise resolves. Reads are synchronous and see the newest committed state.
+ *
+ * Verbs refuse with `ApiError` (`missing` for an unknown id or an id of another workspace,
+ * `conflict`, `invalid`). Every verb takes the workspace first: nothing crosses it.
+ * Several processes may open the same catalog; each sees the others' commits.
+ */
+export interface Catalog {
+  workspaces: Workspaces;
+  members: Members;
+  tokens: Tokens;
+  credentials: Credentials;
+  sources: Sources;
+  destinations: Destinations;
+  connections: Connections;
+  code: CodeStore;
+  live: Live;
+  /** Flushes what is pending (token uses) and closes. */
+  close(): Promise<void>;
+}
+
+export interface Page<T> {
+  items: T[];
+  total: number;
+}
+
+interface Workspaces {
+  create(name: string): Promise<Workspace>;
+  get(id: string): Workspace | undefined;
+  list(): Workspace[];
+}
+
+interface Members {
+  create(workspaceId: string, input: MemberInput): Promise<Member>;
+  update(workspaceId: string, id: string, input: Partial<MemberInput>): Promise<Member>;
+  /** Personal tokens of the member stop working in the same transaction. */
+  remove(workspaceId: string, id: string): Promise<void>;
+  get(workspaceId: string, id: string): Member;
+  list(workspaceId: string, page: number): Page<Member>;
+}
+export interface MemberInput {
+  name: string;
+  email: string;
+  role?: "admin" | "member";
+  editTransformations?: boolean;
+  permissions?: Permission[];
+}
+
+interface Tokens {
+  /** `secret` is `pm_` and letters and digits; it is generated unless given, and shown here only. */
+  create(workspaceId: string, input: TokenInput): Promise<{ token: Token; secret: string }>;
+  list(workspaceId: string, page: number): Page<Token>;
+  revoke(workspaceId: string, id: string): Promise<void>;
+  /** Undefined for an unknown, expired or revoked secret; notes the use (flushed in the background). */
+  authenticate(secret: string): Principal | undefined;
+}
+export interface TokenInput {
+  name: string;
+  permissions: Permission[];
+  memberId?: string;
+  expiresAt?: number;
+  secret?: string;
+}
+
+/** Named secrets of user code; values are write-only outside `live`. */
+interface Credentials {
+  put(workspaceId: string, name: string, value: string): Promise<Credential>;
+  list(workspaceId: string, page: number): Page<Credential>;
+  remove(workspaceId: string, id: string): Promise<void>;
+}
+
+interface Sources {
+  create(workspaceId: string, input: SourceInput): Promise<Source>;
+  update(workspaceId: string, id: string, input: Partial<SourceInput>): Promise<Source>;
+  rotateWriteKey(workspaceId: string, id: string): Promise<Source>;
+  /** Its connections go with it. */
+  remove(workspaceId: string, id: string): Promise<void>;
+  get(workspaceId: string, id: string): Source;
+  list(workspaceId: string, page: number): Page<Source>;
+}
+export interface SourceInput {
+  name: string;
+  enabled?: boolean;
+  config?: Record<string, unknown>;
+}
+
+interface Destinations {
+  create(workspaceId: string, input: DestinationInput): Promise<Destination>;
+  /** `tails`: where the event logs end now; used when `enabled` changes. */
+  update(
+    workspaceId: string,
+    id: string,
+    input: Partial<Omit<DestinationInput, "type">>,
+    tails: Positions,
+  ): Promise<Destination>;
+  /** Its connections and its link go with it. */
+  remove(workspaceId: string, id: string): Promise<void>;
+  get(workspaceId: string, id: string): Destination;
+  list(workspaceId: string, page: number): Page<Destination>;
+}
+export interface DestinationInput {
+  name: string;
+  type: string;
+  enabled?: boolean;
+  config: Record<string, unknown>;
+}
+
+interface Connections {
+  /** `conflict` when the pair is connected already. */
+  create(workspaceId: string, input: ConnectionInput, tails: Positions): Promise<Connection>;
+  update(
+    workspaceId: string,
+    id: string,
+    input: { enabled?: boolean },
+    tails: Positions,
+  ): Promise<Connection>;
+  remove(workspaceId: string, id: string): Promise<void>;
+  get(workspaceId: string, id: string): Connection;
+  list(workspaceId: string, page: number): Page<Connection>;
+}
+export interface ConnectionInput {
+  sourceId: string;
+  destinationId: string;
+  enabled?: boolean;
+}
+
+/** Where a resource stands, with the revision that a caller wants to see. */
+export interface Found {
+  resource: Resource;
+  revision: Revision;
+}
+
+/** Transformations and libraries: resources, revisions, publications, links. */
+interface CodeStore {
+  /** Newest revision of an undeleted resource, published or not. */
+  newest(workspaceId: string, kind: Kind, id: string): Found;
+  /** The published revision; `missing` for a draft or a deleted resource. */
+  published(workspaceId: string, kind: Kind, id: string): Found;
+  /** Every published resource, ordered by creation. */
+  listPublished(workspaceId: string, kind: Kind): Found[];
+  revision(workspaceId: string, kind: Kind, id: string, versionId: string): Revision;
+  /** By versionId alone, deleted resources included; `missing` when it is not of this kind. */
+  revisionByVersion(workspaceId: string, kind: Kind, versionId: string): Revision;
+  /** Drafts and deleted resources included. */
+  revisions(
+    workspaceId: string,
+    kind: Kind,
+    id: string,
+    options: { count: number; order: "asc" | "desc" },
+  ): Revision[];
+  resource(workspaceId: string, kind: Kind, id: string): Resource;
+  publication(resource: Resource): Publication | undefined;
+
+  /** Revisions made in memory; nothing is stored before `commit`. */
+  draft(workspaceId: string, kind: Kind, input: RevisionInput): Revision;
+  amend(workspaceId: string, kind: Kind, id: string, input: Partial<RevisionInput>): Revision;
+  /**
+   * Stores revisions, publishes versions and links destinations, all or nothing. Keeps: one
+   * published library per importName and language; one transformation per destination; `seen`
+   * (library publications that a check relied on) unchanged, else `conflict` with `stale: true`.
+   */
+  commit(workspaceId: string, change: CodeChange): Promise<void>;
+
+  link(workspaceId: string, transformationId: string, destinationId: string): Promise<void>;
+  unlink(workspaceId: string, transformationId: string, destinationId: string): Promise<void>;
+  /** Destinations linked to a transformation, in the order of linking. */
+  linked(workspaceId: string, transformationId: string): Destination[];
+  linkOf(workspaceId: string, destinationId: string): string | undefined;
+
+  /** Unlinks, unpublishes, marks deleted. `conflict` for a library that a published transformation imports. */
+  remove(workspaceId: string, kind: Kind, id: string): Promise<void>;
+  setExternalId(workspaceId: string, kind: Kind, id: string, externalId: string): Promise<void>;
+
+  /** The published library of that name, or undefined. */
+  libraryByImportName(
+    workspaceId: string,
+    language: Language,
+    importName: string,
+  ): Revision | undefined;
+  /** Published transformations and libraries that import this name in this language. */
+  importers(workspaceId: string, language: Language, importName: string): Found[];
+}
+export interface RevisionInput {
+  name: string;
+  description?: string;
+  code: string;
+  language: Language;
+  externalId?: string;
+}
+export interface CodeChange {
+  revisions: Revision[];
+  publish: { kind: Kind; id: string; versionId: string; imports: string[] }[];
+  links: { transformationId: string; destinationId: string }[];
+  /** Published libraries that the check used: importName, language → versionId. */
+  seen: { importName: string; language: Language; versionId: string }[];
+  externalIds?: { kind: Kind; id: string; externalId: string }[];
+}
+
+/** What the data plane and the lanes read, in a few LMDB look-ups and no scan. */
+interface Live {
+  /** By write key, of an enabled or disabled source. */
+  source(writeKey: string): Source | undefined;
+  sourceById(id: string): Source | undefined;
+  /** Moves when sources, destinations or connections change. */
+  topology(): number;
+  /** Every destination that has a connection, with its connections, of all workspaces. */
+  lanes(): { destination: Destination; connections: Connection[] }[];
+  destination(id: string): Destination | undefined;
+  /**
+   * The published code that is linked to a destination now, with the published libraries it
+   * imports and the workspace's credentials; undefined when there is no link. The same
+   * object again as long as nothing changed.
+   */
+  program(destinationId: string): LiveProgram | undefined;
+}
+export interface LiveProgram {
+  /** Changes with any part of the code or the credentials. */
+  id: string;
+  workspaceId: string;
+  transformation: Revision;
+  libraries: Revision[];
+  credentials: Record<string, string>;
+}

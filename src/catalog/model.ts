@@ -1,0 +1,148 @@
+/**
+ * What the catalog holds. Times are milliseconds since the epoch; `api/` turns them into
+ * ISO strings. Ids are time-ordered opaque strings, never reused.
+ */
+
+/** `python` is an alias of `pythonfaas`, stored and returned as sent. */
+export type Language = "javascript" | "pythonfaas" | "python";
+
+export const permissions = [
+  "transformations:create-delete",
+  "transformations:connect",
+  "transformations:edit",
+  "libraries:edit",
+  "destinations:connect",
+  "workspace:admin",
+  "events:read",
+] as const;
+export type Permission = (typeof permissions)[number];
+
+export interface Workspace {
+  id: string;
+  name: string;
+  createdAt: number;
+}
+
+export interface Member {
+  id: string;
+  workspaceId: string;
+  name: string;
+  email: string;
+  /** `admin` with `editTransformations` is the legacy role that holds the five of the specification. */
+  role: "admin" | "member";
+  editTransformations: boolean;
+  permissions: Permission[];
+  createdAt: number;
+  updatedAt: number;
+}
+
+/** A token as it may be shown: the secret is known to its holder alone. */
+export interface Token {
+  id: string;
+  workspaceId: string;
+  name: string;
+  permissions: Permission[];
+  /** Set on a personal token: it has what this member has at the time of each request. */
+  memberId?: string;
+  expiresAt?: number;
+  lastUsedAt?: number;
+  createdAt: number;
+}
+
+/** Who a request comes from. */
+export interface Principal {
+  workspaceId: string;
+  tokenId: string;
+  permissions: ReadonlySet<Permission>;
+}
+
+export interface Source {
+  id: string;
+  workspaceId: string;
+  name: string;
+  type: "http";
+  writeKey: string;
+  enabled: boolean;
+  config: Record<string, unknown>;
+  createdAt: number;
+  updatedAt: number;
+}
+
+export interface Destination {
+  id: string;
+  workspaceId: string;
+  name: string;
+  /** A kind of `destinations/`: `webhook` or `file`. */
+  type: string;
+  enabled: boolean;
+  config: Record<string, unknown>;
+  createdAt: number;
+  updatedAt: number;
+}
+
+/** Next sequence number to read, per event log directory. Opaque to the catalog. */
+export type Positions = Readonly<Record<string, number>>;
+
+/** source → destination. */
+export interface Connection {
+  id: string;
+  workspaceId: string;
+  sourceId: string;
+  destinationId: string;
+  enabled: boolean;
+  /** Events from these positions on are routed; set when the connection starts to be live. */
+  from: Positions;
+  /** Events before these positions are still owed; set when it stops to be live, else absent. */
+  until?: Positions;
+  createdAt: number;
+  updatedAt: number;
+}
+
+export interface Credential {
+  id: string;
+  workspaceId: string;
+  /** `[A-Za-z_][A-Za-z0-9_]*` */
+  name: string;
+  createdAt: number;
+  updatedAt: number;
+}
+
+export type Kind = "transformation" | "library";
+
+/** One immutable version of a transformation's or a library's code. Never deleted. */
+export interface Revision {
+  kind: Kind;
+  /** The transformation's or library's id. */
+  id: string;
+  versionId: string;
+  workspaceId: string;
+  name: string;
+  description: string;
+  code: string;
+  language: Language;
+  /** Libraries only: lodash `camelCase(name)`. */
+  importName?: string;
+  createdAt: number;
+}
+
+/** A transformation or library: its mutable part. Its name and code are those of a revision. */
+export interface Resource {
+  kind: Kind;
+  id: string;
+  workspaceId: string;
+  language: Language;
+  createdAt: number;
+  /** versionId of the newest revision. */
+  newest: string;
+  /** versionId of the published revision; absent for a draft or a deleted resource. */
+  published?: string;
+  deleted: boolean;
+  externalId?: string;
+}
+
+/** What makes a published revision live: written by publishing, read by lanes. */
+export interface Publication {
+  versionId: string;
+  /** importNames the code imports, in code order (Python: every module name). */
+  imports: string[];
+}

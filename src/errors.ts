@@ -1,0 +1,40 @@
+/** Why a request is refused, in the service's own words; the listeners map each to one status. */
+export type Refusal =
+  | "invalid" // 400
+  | "unauthenticated" // 401
+  | "forbidden" // 403
+  | "missing" // 404
+  | "conflict" // 409
+  | "too-large" // 413
+  | "too-long" // 414
+  | "too-many" // 429
+  | "unavailable"; // 503
+
+/** One thing that is wrong with a request: where (a JSON pointer), and what. */
+export interface Detail {
+  path: string;
+  message: string;
+  line?: number;
+  column?: number;
+}
+
+/**
+ * A request that the service refuses, with a sentence for the caller. It never holds the
+ * caller's input, a file path or a stack: listeners send `message` and `details` as they are.
+ */
+export class ApiError extends Error {
+  override readonly name = "ApiError";
+
+  constructor(
+    readonly refusal: Refusal,
+    message: string,
+    readonly details?: readonly Detail[],
+  ) {
+    super(message);
+  }
+}
+
+/** A setting or an environment that does not let the server start; printed as one sentence. */
+export class StartError extends Error {
+  override readonly name = "StartError";
+}

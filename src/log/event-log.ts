@@ -1,0 +1,54 @@
+/**
+ * The event log: an append-only sequence of records, one directory per writing process.
+ * A sequence number names a record for good; it is never reused.
+ */
+
+/** How records become bytes; the log itself does not look inside. */
+export interface RecordCodec<T> {
+  /** An upper bound for the encoded size. */
+  bytesMax(record: T): number;
+  /** Writes the record at `offset` and returns the offset after it. */
+  encode(record: T, into: Buffer, offset: number): number;
+}
+
+export interface LogWriter<T> {
+  /**
+   * Resolves when the record is on disk (`fdatasync` returned). Rejects with `LogUnavailable`
+   * when it could not be written; the record may then be absent or, after a crash, present.
+   */
+  append(record: T): Promise<void>;
+  /** Sequence number after the last durable record. */
+  durable(): number;
+  /** False from a failed write until one succeeds again. */
+  healthy(): boolean;
+  /** Flushes what waits, then closes. */
+  close(): Promise<void>;
+}
+
+export interface LogRecord {
+  sequence: number;
+  /** A view into the block that was read; copy it to keep it. */
+  bytes: Uint8Array;
+}
+
+export interface LogReader {
+  /** Sequence number of the oldest record kept. */
+  first(): number;
+  /** Sequence number after the last record that may be read. */
+  end(): number;
+  /** Tells the reader that records below `sequence` are durable; it reads no further. */
+  advance(sequence: number): void;
+  /**
+   * Whole blocks from `sequence` on, at least one if there is any, at most about `bytesMax`.
+   * `next` is where to go on: past a gap (a damaged block) it is larger than the last record + 1.
+   */
+  read(sequence: number, bytesMax: number): Promise<{ records: LogRecord[]; next: number }>;
+  /** Deletes segments that hold nothing at or above `sequence`. */
+  trim(sequence: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** The disk did not take a record. */
+export class LogUnavailable extends Error {
+  override readonly name = "LogUnavailable";
+}

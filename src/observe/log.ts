@@ -1,0 +1,21 @@
+import { destination, type Logger, pino } from "pino";
+
+export type { Logger };
+
+/** Structured log: JSON lines on standard error, in the order of the calls. */
+export function createLogger(level: string): Logger {
+  return pino(
+    {
+      level,
+      base: { service: "pixelmill" },
+      timestamp: () => `,"time":"${new Date().toISOString()}"`,
+      formatters: { level: (label) => ({ level: label }) },
+      // Secrets have no business in a log line; these paths catch a careless object.
+      redact: {
+        paths: ["*.secret", "*.token", "*.writeKey", "*.password", "*.authorization", "*.headers"],
+        censor: "[redacted]",
+      },
+    },
+    destination({ fd: 2, sync: true }),
+  );
+}

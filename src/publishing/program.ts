@@ -1,0 +1,28 @@
+import type { LiveProgram } from "../catalog/catalog.ts";
+import type { Language, Revision } from "../catalog/model.ts";
+import type { GuestLanguage, LibraryCode, Program } from "../sandbox/program.ts";
+
+export function guestLanguage(language: Language): GuestLanguage {
+  return language === "javascript" ? "javascript" : "python";
+}
+
+export function libraryCode(revision: Revision): LibraryCode {
+  return {
+    importName: revision.importName ?? "",
+    versionId: revision.versionId,
+    code: revision.code,
+  };
+}
+
+/** What a guest runs for the live code of a destination. */
+export function programOf(live: LiveProgram): Program {
+  return {
+    id: live.id,
+    workspaceId: live.workspaceId,
+    language: guestLanguage(live.transformation.language),
+    name: live.transformation.name,
+    code: live.transformation.code,
+    libraries: live.libraries.map(libraryCode),
+    credentials: live.credentials,
+  };
+}

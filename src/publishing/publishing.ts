@@ -1,0 +1,123 @@
+import type { Found } from "../catalog/catalog.ts";
+import type { Kind, Language, Revision } from "../catalog/model.ts";
+import type { UserError } from "../sandbox/program.ts";
+
+/**
+ * Publishing: a revision becomes a program (imports resolved), is checked in a throw-away
+ * guest, and is committed. Also test runs that publish nothing. Refuses with `ApiError`.
+ */
+export interface Publishing {
+  /** Creates a resource; with `publish`, all or nothing (`invalid` with `details` when a test fails). */
+  create(workspaceId: string, kind: Kind, input: CreateInput): Promise<Found>;
+  /** Makes a new revision; with `publish`, all or nothing. Absent fields keep their value. */
+  update(workspaceId: string, kind: Kind, id: string, input: UpdateInput): Promise<Found>;
+  /** Publishes versions, all or nothing, after testing them and every published importer. */
+  publish(workspaceId: string, selection: Selection): Promise<PublishResult>;
+  /** `POST /transformations/libraries/test`: runs without publishing. */
+  test(workspaceId: string, selection: Selection): Promise<TestResult>;
+  /** `POST /transformations/tests/run`: suites of input and expected output. */
+  runSuites(workspaceId: string, selection: SuiteSelection): Promise<ValidationResult>;
+}
+
+export type TestEvent = Record<string, unknown>;
+
+export interface CreateInput {
+  name: string;
+  description?: string;
+  code: string;
+  language: Language;
+  externalId?: string;
+  publish: boolean;
+  /** Test events; the two default events run when absent. */
+  events?: TestEvent[];
+  destinationIds?: string[];
+}
+export interface UpdateInput {
+  name?: string;
+  description?: string;
+  code?: string;
+  language?: Language;
+  publish: boolean;
+  events?: TestEvent[];
+  destinationIds?: string[];
+}
+
+export interface Selection {
+  transformations: { versionId: string; testInput?: TestEvent[] }[];
+  libraries: { versionId: string }[];
+}
+export interface Suite {
+  id: string;
+  name: string;
+  description?: string;
+  input: TestEvent[];
+  expectedOutput?: TestEvent[];
+}
+export interface SuiteSelection {
+  transformations: { versionId: string; testSuite?: Suite[] }[];
+  libraries: { versionId: string }[];
+}
+
+/** One failure of a publish test: which code, which event, and where. */
+export interface Failure {
+  kind: Kind;
+  revision: Revision;
+  /** Index of the test event; absent when the code did not load. */
+  event?: number;
+  error: UserError;
+}
+export interface ValidationResult {
+  pass: boolean;
+  message?: string;
+  validationOutput: ValidationOutput;
+}
+export interface ValidationOutput {
+  libraries: LibraryValidation[];
+  transformations: TransformationValidation[];
+}
+export interface LibraryValidation {
+  id: string;
+  externalId?: string;
+  name: string;
+  handleName: string;
+  versionId: string;
+  pass: boolean;
+  message?: string;
+}
+export interface TransformationValidation {
+  id: string;
+  externalId?: string;
+  name: string;
+  versionId: string;
+  imports: string[];
+  pass: boolean;
+  message?: string;
+  testResult: { status: "pass" | "fail" | "error"; results: SuiteResult[] };
+}
+export interface SuiteResult {
+  id: string;
+  name: string;
+  description?: string;
+  status: "pass" | "fail" | "error";
+  actualOutput: unknown[];
+  errors: {
+    message: string;
+    event: TestEvent;
+    eventIndex: number;
+    line?: number;
+    column?: number;
+  }[];
+  logs: string[];
+}
+export type PublishResult =
+  | { published: true }
+  | { published: false; validationOutput: ValidationOutput };
+export interface TestResult {
+  successTestResults: {
+    transformerVersionID: string;
+    id: string;
+    name: string;
+    result: { output: { transformedEvents: unknown[]; logs: string[] } };
+  }[];
+  failedTestResults: { id: string; name: string; result: unknown }[];
+}

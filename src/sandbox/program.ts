@@ -1,0 +1,84 @@
+/** The sandbox's own vocabulary: what runs, over what, and what comes out. */
+
+export type GuestLanguage = "javascript" | "python";
+
+export interface LibraryCode {
+  importName: string;
+  versionId: string;
+  code: string;
+}
+
+/** A transformation's code with the libraries it imports: everything a guest needs to run it. */
+export interface Program {
+  /** The same id means the same code throughout: `transformation versionId + library versionIds`. */
+  id: string;
+  workspaceId: string;
+  language: GuestLanguage;
+  /** Label of the user's own file in error traces (the transformation's name). */
+  name: string;
+  code: string;
+  libraries: readonly LibraryCode[];
+  /** Named secrets that `getCredential` may read. */
+  credentials: Readonly<Record<string, string>>;
+}
+
+/** Events as JSON text in UTF-8, each with the metadata that `metadata(event)` answers. */
+export interface Batch {
+  events: readonly Uint8Array[];
+  /** One JSON object text per event. */
+  metadata: readonly Uint8Array[];
+}
+
+/** An error of user code, in the user's own coordinates (1-based line and column). */
+export interface UserError {
+  /** `TypeError: x is not a function\n    at transformEvent (name:2:8)`; never a host path. */
+  message: string;
+  line?: number;
+  column?: number;
+  /** importName of the library the error is in; absent for the transformation itself. */
+  library?: string;
+}
+
+/** What became of one input event: its outputs (none: dropped by code), or an error. */
+export type Outcome = { events: readonly Uint8Array[] } | { error: UserError };
+
+export interface CheckReport {
+  /** Compile, link or load failed: no event ran. */
+  error?: UserError;
+  /** One per input event when it loaded. */
+  outcomes: Outcome[];
+  /** Lines of `log(...)`: `Log: a 1 true`. */
+  logs: string[];
+}
+
+export interface Inspection {
+  /** Module names that the code imports, in code order; empty when it does not parse. */
+  imports: string[];
+  error?: UserError;
+}
+
+/** Runs user code over events in locked-down child processes. */
+export interface Sandbox {
+  /**
+   * Runs a live program. Resolves with exactly one outcome per event, in input order, whatever
+   * the code does; rejects with `SandboxUnavailable` only when no guest can be had at all
+   * (nothing is known of the events then: try again later).
+   */
+  run(program: Program, batch: Batch): Promise<Outcome[]>;
+  /** Runs a program over test events in a guest that serves no live traffic and ends after it. */
+  check(program: Program, batch: Batch): Promise<CheckReport>;
+  /** Parses code and lists what it imports, in a throw-away guest. */
+  inspect(language: GuestLanguage, code: string): Promise<Inspection>;
+  /** Loads a library alone: undefined when it is valid. `libraries` are what it may import (Python). */
+  checkLibrary(
+    language: GuestLanguage,
+    library: LibraryCode,
+    libraries: readonly LibraryCode[],
+  ): Promise<UserError | undefined>;
+  close(): Promise<void>;
+}
+
+/** No guest could be started; the events are untouched. */
+export class SandboxUnavailable extends Error {
+  override readonly name = "SandboxUnavailable";
+}
