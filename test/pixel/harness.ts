@@ -23,7 +23,7 @@ export function sourceOf(writeKey: string, enabled: boolean): Source {
 }
 
 /** A listener on a free port whose log is an array. */
-export function openListener(parts: Partial<PixelParts> = {}) {
+export function openListener(parts: Partial<PixelParts> = {}, listenPort = 0) {
   const records: PixelRecord[] = [];
   const log: LogWriter<PixelRecord> = {
     append: async (record) => void records.push(record),
@@ -40,7 +40,7 @@ export function openListener(parts: Partial<PixelParts> = {}) {
     logger: createLogger("silent"),
     ...parts,
   });
-  const url = listener.start({ host: "127.0.0.1", port: 0 });
+  const url = listener.start({ host: "127.0.0.1", port: listenPort });
   const port = Number(new URL(url).port);
   return {
     url,
