@@ -31,6 +31,12 @@ export const VERSIONS_COUNT_MAX = 1_000;
 export const PAGE_ITEMS_MAX = 100;
 export const PUBLISH_ITEMS_MAX = 500;
 
+// Catalog
+export const CREDENTIAL_NAME_CHARS_MAX = 1_024;
+export const CREDENTIAL_VALUE_CHARS_MAX = 65_536;
+/** Earlier live windows that a connection remembers when it is paused again and again. */
+export const CONNECTION_WINDOWS_MAX = 16;
+
 // Authentication
 export const TOKEN_RANDOM_BITS = 192;
 /** `lastUsedAt` is written at most this late (decisions §5: 3 s). */
