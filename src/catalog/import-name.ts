@@ -1,4 +1,4 @@
-import camelCase from "lodash.camelcase";
+import camelCase from "lodash/camelCase.js";
 import type { Language } from "./model.ts";
 
 /** The names that code imports libraries by (decisions §4). Pure. */

@@ -7,7 +7,7 @@ const names: [name: string, importName: string][] = [
   ["Sample Transformation Library JS 2", "sampleTransformationLibraryJs2"],
   ["User Defined Library4", "userDefinedLibrary4"],
   ["HTTPClient", "httpClient"],
-  ["2nd lib", "2NdLib"],
+  ["2nd lib", "2ndLib"],
   ["my_lib", "myLib"],
   ["!!!", ""],
 ];
