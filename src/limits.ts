@@ -19,10 +19,20 @@ export const PIXEL_NUMBER_DIGITS_MAX = 15;
 export const IDLE_CONNECTION_SECONDS_MAX = 10;
 
 // Event log
+/** Blocks on disk are at most this long; it may grow, but never shrink: older logs hold them. */
 export const LOG_BLOCK_BYTES_MAX = 1 << 20;
 export const LOG_SEGMENT_BYTES_MAX = 64 << 20;
 /** Records that wait for the disk; beyond it the pixel answers 503. */
 export const LOG_PENDING_BYTES_MAX = 64 << 20;
+/** How long an opening writer waits for an old process to let go of the directory. */
+export const LOG_LOCK_MS_MAX = 10_000;
+/** Between two attempts to write to a disk that failed. */
+export const LOG_PROBE_MS = 250;
+export const LOG_READ_WINDOW_BYTES = 256 << 10;
+/** Blocks kept in memory by a reader; lanes at the tail share them. */
+export const LOG_CACHE_BYTES_MAX = 16 << 20;
+/** A reader remembers where a block starts at most once per so many bytes of a segment. */
+export const LOG_INDEX_STRIDE_BYTES = 64 << 10;
 
 // Transformations API (decisions §4)
 export const BODY_BYTES_MAX = 4 << 20;
@@ -35,6 +45,12 @@ export const VERSIONS_COUNT_DEFAULT = 5;
 export const VERSIONS_COUNT_MAX = 1_000;
 export const PAGE_ITEMS_MAX = 100;
 export const PUBLISH_ITEMS_MAX = 500;
+
+// Catalog
+export const CREDENTIAL_NAME_CHARS_MAX = 1_024;
+export const CREDENTIAL_VALUE_CHARS_MAX = 65_536;
+/** Earlier live windows that a connection remembers when it is paused again and again. */
+export const CONNECTION_WINDOWS_MAX = 16;
 
 // Authentication
 export const TOKEN_RANDOM_BITS = 192;
