@@ -10,6 +10,11 @@ export const HTTP_HEAD_BYTES_MAX = 262_144;
 export const PIXEL_PARAMETERS_MAX = 1_000;
 export const PIXEL_LEVELS_MAX = 16;
 export const PIXEL_ARRAY_INDEX_MAX = 999;
+/**
+ * Sum of the lengths of an event's arrays. Gaps are written as `null`, so without it 32 KB of
+ * `a.999.999.999=` would become 35 MB of JSON; with it, 0.5 MB.
+ */
+export const PIXEL_ARRAY_ELEMENTS_MAX = 100_000;
 export const PIXEL_NUMBER_DIGITS_MAX = 15;
 export const IDLE_CONNECTION_SECONDS_MAX = 10;
 
@@ -40,6 +45,12 @@ export const VERSIONS_COUNT_DEFAULT = 5;
 export const VERSIONS_COUNT_MAX = 1_000;
 export const PAGE_ITEMS_MAX = 100;
 export const PUBLISH_ITEMS_MAX = 500;
+
+// Catalog
+export const CREDENTIAL_NAME_CHARS_MAX = 1_024;
+export const CREDENTIAL_VALUE_CHARS_MAX = 65_536;
+/** Earlier live windows that a connection remembers when it is paused again and again. */
+export const CONNECTION_WINDOWS_MAX = 16;
 
 // Authentication
 export const TOKEN_RANDOM_BITS = 192;
