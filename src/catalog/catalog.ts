@@ -216,7 +216,7 @@ export interface CodeChange {
 }
 
 /** What the data plane and the lanes read, in a few LMDB look-ups and no scan. */
-interface Live {
+export interface Live {
   /** By write key, of an enabled or disabled source. */
   source(writeKey: string): Source | undefined;
   sourceById(id: string): Source | undefined;
