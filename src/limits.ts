@@ -31,6 +31,16 @@ export const VERSIONS_COUNT_MAX = 1_000;
 export const PAGE_ITEMS_MAX = 100;
 export const PUBLISH_ITEMS_MAX = 500;
 
+// Control plane listener
+/** From the first to the last byte of a body: a slow sender holds a connection no longer. */
+export const BODY_SECONDS_MAX = 30;
+/** Any id of a caller; 255 characters stay below LMDB's 1,978 bytes of key in any script. */
+export const ID_CHARS_MAX = 255;
+export const EMAIL_CHARS_MAX = 320;
+export const TAIL_HEARTBEAT_MS = 5_000;
+/** Unsent bytes of one live tail; beyond it a slow reader misses messages. */
+export const TAIL_PENDING_BYTES_MAX = 1 << 20;
+
 // Authentication
 export const TOKEN_RANDOM_BITS = 192;
 /** `lastUsedAt` is written at most this late (decisions §5: 3 s). */
