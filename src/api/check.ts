@@ -28,13 +28,14 @@ export function expectShape<S extends TSchema>(schema: S, value: unknown, at = "
     if (!details.has(detail.path)) details.set(detail.path, detail);
     if (details.size === detailsMax) break;
   }
-  throw invalid([...details.values()]);
+  throw invalid([...details.values()] as [Detail, ...Detail[]]);
 }
 
-export function invalid(details: Detail[]): ApiError {
-  const [first] = details;
-  const where = first?.path ? ` at ${first.path}` : "";
-  return new ApiError("invalid", `${first?.message ?? "Expected other input"}${where}`, details);
+/** The first detail makes the sentence: `Expected a name … at /name, got nothing`. */
+export function invalid(details: [Detail, ...Detail[]]): ApiError {
+  const [{ path, message }] = details;
+  const sentence = path === "" ? message : message.replace(/, got |$/, ` at ${path}$&`);
+  return new ApiError("invalid", sentence, details);
 }
 
 /**
@@ -116,7 +117,11 @@ function bounds(min?: number, max?: number, unit = ""): string {
 function came(value: unknown): string {
   if (value === undefined) return "nothing";
   if (value === null) return "null";
-  if (Array.isArray(value)) return `an array of ${value.length} items`;
-  if (typeof value === "string") return `a string of ${value.length} characters`;
+  if (Array.isArray(value)) return `an array of ${counted(value.length, "item")}`;
+  if (typeof value === "string") return `a string of ${counted(value.length, "character")}`;
   return typeof value === "object" ? "an object" : `a ${typeof value}`;
+}
+
+function counted(count: number, unit: string): string {
+  return `${count} ${unit}${count === 1 ? "" : "s"}`;
 }

@@ -8,10 +8,10 @@ import { answerHeaders, json } from "./errors.ts";
 import type { ApiParts } from "./parts.ts";
 import type { Route } from "./route.ts";
 
-/** A request as the router hands it over: `undefined` stands for a value that does not decode. */
+/** A request as the router hands it over: a parameter that does not decode is null. */
 export interface Arrival {
   request: Request;
-  params: Record<string, string | undefined>;
+  params?: Record<string, string | null>;
   server: Server<unknown> | null;
 }
 
@@ -35,7 +35,7 @@ export async function serve(
     parts,
     principal,
     workspaceId: principal.workspaceId,
-    params: decoded(params),
+    params: decoded(params ?? {}),
     query,
     body,
     request,
@@ -54,9 +54,9 @@ function admitted(route: Route, parts: ApiParts, headers: Headers): Principal {
   return principal;
 }
 
-function decoded(params: Record<string, string | undefined>): Record<string, string> {
+function decoded(params: Record<string, string | null>): Record<string, string> {
   for (const value of Object.values(params)) {
-    if (value == null) throw new ApiError("missing", "Expected an id, got escapes of no text");
+    if (value === null) throw new ApiError("missing", "Expected an id, got escapes of no text");
   }
   return params as Record<string, string>;
 }
