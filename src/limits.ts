@@ -61,6 +61,25 @@ export const LANE_PARTITIONS = 8;
 export const TRANSFORM_BATCH_EVENTS_MAX = 100;
 export const RETRY_DELAY_MS_MIN = 500;
 export const RETRY_DELAY_MS_MAX = 60_000;
+/** Failed attempts after which an event is given up although others of its lane get through. */
+export const POISON_ATTEMPTS_MAX = 8;
+/** Failed attempts of several events after which they are sent one by one. */
+export const SPLIT_ATTEMPTS_MIN = 3;
+/** How long a failed attempt speaks for events that are past the retry window themselves. */
+export const DOWN_MS_MAX = 10_000;
+/** Bytes of one delivery, beyond its first event. */
+export const DELIVERY_BYTES_MAX = 4 << 20;
+/** One read of the event log, shared by all lanes that are there. */
+export const FEED_READ_BYTES_MAX = 1 << 20;
+/** Decoded reads kept for the lanes that come after. */
+export const FEED_KEPT_READS_MAX = 8;
+/** How late a lane sees a changed connection when nothing else wakes it. */
+export const TOPOLOGY_POLL_MS = 100;
+export const TRIM_INTERVAL_MS = 10_000;
+/** Records this young are not trimmed: a connection that is just being made may start there. */
+export const TRIM_AGE_MS_MIN = 60_000;
+/** At shutdown attempts under way get this long before they are cut. */
+export const DRAIN_MS_MAX = 5_000;
 export const DEAD_LETTERS_PAGE_MAX = 1_000;
 
 // Destinations
@@ -69,6 +88,17 @@ export const WEBHOOK_TIMEOUT_MS_DEFAULT = 10_000;
 export const WEBHOOK_TIMEOUT_MS_MAX = 60_000;
 export const WEBHOOK_ANSWER_BYTES_MAX = 65_536;
 export const WEBHOOK_HEADERS_MAX = 50;
+export const WEBHOOK_URL_CHARS_MAX = 2_048;
+export const WEBHOOK_SECRET_CHARS_MAX = 256;
+/** `Retry-After` beyond this is cut: a receiver cannot park events for days. */
+export const RETRY_AFTER_MS_MAX = 3_600_000;
+export const EGRESS_HEAD_BYTES_MAX = 16_384;
+export const EGRESS_IDLE_MS_MAX = 60_000;
+/** How long checked addresses of a host name are used before it is looked up again. */
+export const EGRESS_RESOLVED_MS_MAX = 5_000;
+export const EGRESS_NAMES_MAX = 10_000;
+export const FILE_BATCH_EVENTS_MAX = 1_000;
+export const FILE_PATH_CHARS_MAX = 1_024;
 
 // Sandbox (decisions §7)
 export const GUEST_CPU_MS_MAX = 4_000;
