@@ -18,8 +18,12 @@ function compiled(schema: TSchema): TypeCheck<TSchema> {
   return check;
 }
 
-/** The value, typed, or `invalid` with every place that does not fit. `at` prefixes the paths. */
-export function expectShape<S extends TSchema>(schema: S, value: unknown, at = ""): Static<S> {
+/** The value, typed, or `invalid` with every place that does not fit. `?` tells a query. */
+export function expectShape<S extends TSchema>(
+  schema: S,
+  value: unknown,
+  at: "" | "?" = "",
+): Static<S> {
   const check = compiled(schema);
   if (check.Check(value)) return value as Static<S>;
   const details = new Map<string, Detail>();
@@ -66,9 +70,9 @@ function toDetail(error: ValueError, at: string): Detail {
   // The last step of this path is the caller's own key, which an answer does not repeat.
   if (error.type === ValueErrorType.ObjectAdditionalProperties) {
     const path = error.path.slice(0, error.path.lastIndexOf("/"));
-    return { path: at + path, message: "Expected no other keys than the documented ones" };
+    return { path, message: "Expected no other keys than the documented ones" };
   }
-  const path = at === "?" ? error.path.replace("/", "?") : at + error.path;
+  const path = at === "?" ? error.path.replace("/", "?") : error.path;
   return { path, message: `Expected ${expected(error.schema)}, got ${came(error.value)}` };
 }
 

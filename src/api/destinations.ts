@@ -1,7 +1,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import type { Destination as StoredDestination } from "../catalog/model.ts";
 import type { DestinationKind } from "../destinations/destination.ts";
-import { expectShape, invalid } from "./check.ts";
+import { invalid } from "./check.ts";
 import * as example from "./examples.ts";
 import { pagingOf } from "./paging.ts";
 import type { ApiParts } from "./parts.ts";
@@ -150,7 +150,10 @@ function settled(kind: DestinationKind, sent: Config, before: Config): Config {
     ...kept.map((key) => [key, before[key]] as const),
     ...Object.entries(sent).filter(([, value]) => value !== null),
   ]);
-  expectShape(kind.configSchema, config, "/config");
+  const [fault, ...more] = kind
+    .validate(config)
+    .map((detail) => ({ ...detail, path: `/config${detail.path}` }));
+  if (fault) throw invalid([fault, ...more]);
   return config;
 }
 
