@@ -1,5 +1,5 @@
 import { FormatRegistry } from "@sinclair/typebox";
-import { CODE_BYTES_MAX, DESCRIPTION_CHARS_MAX, NAME_CHARS_MAX } from "../limits.ts";
+import { CODE_BYTES_MAX, NAME_CHARS_MAX } from "../limits.ts";
 
 /**
  * String formats beyond JSON Schema's own: bounds that JSON Schema cannot say (bytes, trimmed
@@ -8,11 +8,7 @@ import { CODE_BYTES_MAX, DESCRIPTION_CHARS_MAX, NAME_CHARS_MAX } from "../limits
 const formats: Record<string, { expected: string; fits: (text: string) => boolean }> = {
   name: {
     expected: `a name of 1 to ${NAME_CHARS_MAX} characters`,
-    fits: (text) => withinCharacters(text.trim(), 1, NAME_CHARS_MAX),
-  },
-  description: {
-    expected: `a string of at most ${DESCRIPTION_CHARS_MAX} characters`,
-    fits: (text) => withinCharacters(text, 0, DESCRIPTION_CHARS_MAX),
+    fits: (text) => text.trim() !== "" && text.trim().length <= NAME_CHARS_MAX,
   },
   code: {
     expected: `a string of at most ${CODE_BYTES_MAX} bytes in UTF-8`,
@@ -34,12 +30,4 @@ for (const [name, { fits }] of Object.entries(formats)) FormatRegistry.Set(name,
 
 export function expectedFormat(format: string): string | undefined {
   return formats[format]?.expected;
-}
-
-/** Characters are code points: an emoji counts once. */
-function withinCharacters(text: string, min: number, max: number): boolean {
-  // Two code units make at most one character less: the short cut spares counting a huge text.
-  if (text.length > 2 * max) return false;
-  const count = [...text].length;
-  return count >= min && count <= max;
 }

@@ -1,7 +1,7 @@
 import { type TSchema, Type } from "@sinclair/typebox";
 import { permissions } from "../catalog/model.ts";
 import "./formats.ts";
-import { ID_CHARS_MAX, NAME_CHARS_MAX, TEST_EVENTS_MAX } from "../limits.ts";
+import { DESCRIPTION_CHARS_MAX, ID_CHARS_MAX, NAME_CHARS_MAX, TEST_EVENTS_MAX } from "../limits.ts";
 
 /** Pieces that the requests and answers of several resources are made of. */
 
@@ -10,7 +10,7 @@ export const Name = Type.String({
   format: "name",
   description: `1 to ${NAME_CHARS_MAX} characters after trimming`,
 });
-export const Description = Type.String({ format: "description" });
+export const Description = Type.String({ maxLength: DESCRIPTION_CHARS_MAX });
 export const Code = Type.String({ format: "code" });
 export const Time = Type.String({ format: "date-time", description: "ISO 8601 in UTC" });
 export const Language = Type.Union(
