@@ -10,14 +10,29 @@ export const HTTP_HEAD_BYTES_MAX = 262_144;
 export const PIXEL_PARAMETERS_MAX = 1_000;
 export const PIXEL_LEVELS_MAX = 16;
 export const PIXEL_ARRAY_INDEX_MAX = 999;
+/**
+ * Sum of the lengths of an event's arrays. Gaps are written as `null`, so without it 32 KB of
+ * `a.999.999.999=` would become 35 MB of JSON; with it, 0.5 MB.
+ */
+export const PIXEL_ARRAY_ELEMENTS_MAX = 100_000;
 export const PIXEL_NUMBER_DIGITS_MAX = 15;
 export const IDLE_CONNECTION_SECONDS_MAX = 10;
 
 // Event log
+/** Blocks on disk are at most this long; it may grow, but never shrink: older logs hold them. */
 export const LOG_BLOCK_BYTES_MAX = 1 << 20;
 export const LOG_SEGMENT_BYTES_MAX = 64 << 20;
 /** Records that wait for the disk; beyond it the pixel answers 503. */
 export const LOG_PENDING_BYTES_MAX = 64 << 20;
+/** How long an opening writer waits for an old process to let go of the directory. */
+export const LOG_LOCK_MS_MAX = 10_000;
+/** Between two attempts to write to a disk that failed. */
+export const LOG_PROBE_MS = 250;
+export const LOG_READ_WINDOW_BYTES = 256 << 10;
+/** Blocks kept in memory by a reader; lanes at the tail share them. */
+export const LOG_CACHE_BYTES_MAX = 16 << 20;
+/** A reader remembers where a block starts at most once per so many bytes of a segment. */
+export const LOG_INDEX_STRIDE_BYTES = 64 << 10;
 
 // Transformations API (decisions §4)
 export const BODY_BYTES_MAX = 4 << 20;
