@@ -46,6 +46,16 @@ export const VERSIONS_COUNT_MAX = 1_000;
 export const PAGE_ITEMS_MAX = 100;
 export const PUBLISH_ITEMS_MAX = 500;
 
+// Control plane listener
+/** From the first to the last byte of a body: a slow sender holds a connection no longer. */
+export const BODY_SECONDS_MAX = 30;
+/** Ids in a body; `externalId` is the caller's own text, the others have 27 characters. */
+export const ID_CHARS_MAX = 255;
+export const EMAIL_CHARS_MAX = 320;
+export const TAIL_HEARTBEAT_MS = 5_000;
+/** Unsent bytes of one live tail; beyond it a slow reader misses messages. */
+export const TAIL_PENDING_BYTES_MAX = 1 << 20;
+
 // Catalog
 export const CREDENTIAL_NAME_CHARS_MAX = 1_024;
 export const CREDENTIAL_VALUE_CHARS_MAX = 65_536;
