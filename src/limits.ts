@@ -62,6 +62,16 @@ export const VERSIONS_COUNT_MAX = 1_000;
 export const PAGE_ITEMS_MAX = 100;
 export const PUBLISH_ITEMS_MAX = 500;
 
+// Control plane listener
+/** From the first to the last byte of a body: a slow sender holds a connection no longer. */
+export const BODY_SECONDS_MAX = 30;
+/** Ids in a body; `externalId` is the caller's own text, the others have 27 characters. */
+export const ID_CHARS_MAX = 255;
+export const EMAIL_CHARS_MAX = 320;
+export const TAIL_HEARTBEAT_MS = 5_000;
+/** Unsent bytes of one live tail; beyond it a slow reader misses messages. */
+export const TAIL_PENDING_BYTES_MAX = 1 << 20;
+
 // Catalog
 export const CREDENTIAL_NAME_CHARS_MAX = 1_024;
 export const CREDENTIAL_VALUE_CHARS_MAX = 65_536;
@@ -73,6 +83,14 @@ export const TOKEN_RANDOM_BITS = 192;
 /** `lastUsedAt` is written at most this late (decisions §5: 3 s). */
 export const TOKEN_USE_FLUSH_MS = 2_000;
 
+// Publishing
+/** Times that code is tested again because published code changed meanwhile. */
+export const PUBLISH_ATTEMPTS_MAX = 5;
+/** Throw-away guests that one request has at once. */
+export const PUBLISH_CHECKS_AT_ONCE = 4;
+/** Of one error of user code, in an answer. */
+export const ERROR_MESSAGE_CHARS_MAX = 2_048;
+
 // Pipeline
 /** Events of one lane that are read but not yet settled. */
 export const LANE_WINDOW_EVENTS_MAX = 1_024;
@@ -82,6 +100,25 @@ export const LANE_PARTITIONS = 8;
 export const TRANSFORM_BATCH_EVENTS_MAX = 100;
 export const RETRY_DELAY_MS_MIN = 500;
 export const RETRY_DELAY_MS_MAX = 60_000;
+/** Failed attempts after which an event is given up although others of its lane get through. */
+export const POISON_ATTEMPTS_MAX = 8;
+/** Failed attempts of several events after which they are sent one by one. */
+export const SPLIT_ATTEMPTS_MIN = 3;
+/** How long a failed attempt speaks for events that are past the retry window themselves. */
+export const DOWN_MS_MAX = 10_000;
+/** Bytes of one delivery, beyond its first event. */
+export const DELIVERY_BYTES_MAX = 4 << 20;
+/** One read of the event log, shared by all lanes that are there. */
+export const FEED_READ_BYTES_MAX = 1 << 20;
+/** Decoded reads kept for the lanes that come after. */
+export const FEED_KEPT_READS_MAX = 8;
+/** How late a lane sees a changed connection when nothing else wakes it. */
+export const TOPOLOGY_POLL_MS = 100;
+export const TRIM_INTERVAL_MS = 10_000;
+/** Records this young are not trimmed: a connection that is just being made may start there. */
+export const TRIM_AGE_MS_MIN = 60_000;
+/** At shutdown attempts under way get this long before they are cut. */
+export const DRAIN_MS_MAX = 5_000;
 export const DEAD_LETTERS_PAGE_MAX = 1_000;
 
 // Destinations
@@ -90,6 +127,17 @@ export const WEBHOOK_TIMEOUT_MS_DEFAULT = 10_000;
 export const WEBHOOK_TIMEOUT_MS_MAX = 60_000;
 export const WEBHOOK_ANSWER_BYTES_MAX = 65_536;
 export const WEBHOOK_HEADERS_MAX = 50;
+export const WEBHOOK_URL_CHARS_MAX = 2_048;
+export const WEBHOOK_SECRET_CHARS_MAX = 256;
+/** `Retry-After` beyond this is cut: a receiver cannot park events for days. */
+export const RETRY_AFTER_MS_MAX = 3_600_000;
+export const EGRESS_HEAD_BYTES_MAX = 16_384;
+export const EGRESS_IDLE_MS_MAX = 60_000;
+/** How long checked addresses of a host name are used before it is looked up again. */
+export const EGRESS_RESOLVED_MS_MAX = 5_000;
+export const EGRESS_NAMES_MAX = 10_000;
+export const FILE_BATCH_EVENTS_MAX = 1_000;
+export const FILE_PATH_CHARS_MAX = 1_024;
 
 // Sandbox (decisions §7)
 export const GUEST_CPU_MS_MAX = 4_000;
