@@ -10,14 +10,29 @@ export const HTTP_HEAD_BYTES_MAX = 262_144;
 export const PIXEL_PARAMETERS_MAX = 1_000;
 export const PIXEL_LEVELS_MAX = 16;
 export const PIXEL_ARRAY_INDEX_MAX = 999;
+/**
+ * Sum of the lengths of an event's arrays. Gaps are written as `null`, so without it 32 KB of
+ * `a.999.999.999=` would become 35 MB of JSON; with it, 0.5 MB.
+ */
+export const PIXEL_ARRAY_ELEMENTS_MAX = 100_000;
 export const PIXEL_NUMBER_DIGITS_MAX = 15;
 export const IDLE_CONNECTION_SECONDS_MAX = 10;
 
 // Event log
+/** Blocks on disk are at most this long; it may grow, but never shrink: older logs hold them. */
 export const LOG_BLOCK_BYTES_MAX = 1 << 20;
 export const LOG_SEGMENT_BYTES_MAX = 64 << 20;
 /** Records that wait for the disk; beyond it the pixel answers 503. */
 export const LOG_PENDING_BYTES_MAX = 64 << 20;
+/** How long an opening writer waits for an old process to let go of the directory. */
+export const LOG_LOCK_MS_MAX = 10_000;
+/** Between two attempts to write to a disk that failed. */
+export const LOG_PROBE_MS = 250;
+export const LOG_READ_WINDOW_BYTES = 256 << 10;
+/** Blocks kept in memory by a reader; lanes at the tail share them. */
+export const LOG_CACHE_BYTES_MAX = 16 << 20;
+/** A reader remembers where a block starts at most once per so many bytes of a segment. */
+export const LOG_INDEX_STRIDE_BYTES = 64 << 10;
 
 // Transformations API (decisions §4)
 export const BODY_BYTES_MAX = 4 << 20;
@@ -31,10 +46,34 @@ export const VERSIONS_COUNT_MAX = 1_000;
 export const PAGE_ITEMS_MAX = 100;
 export const PUBLISH_ITEMS_MAX = 500;
 
+// Control plane listener
+/** From the first to the last byte of a body: a slow sender holds a connection no longer. */
+export const BODY_SECONDS_MAX = 30;
+/** Ids in a body; `externalId` is the caller's own text, the others have 27 characters. */
+export const ID_CHARS_MAX = 255;
+export const EMAIL_CHARS_MAX = 320;
+export const TAIL_HEARTBEAT_MS = 5_000;
+/** Unsent bytes of one live tail; beyond it a slow reader misses messages. */
+export const TAIL_PENDING_BYTES_MAX = 1 << 20;
+
+// Catalog
+export const CREDENTIAL_NAME_CHARS_MAX = 1_024;
+export const CREDENTIAL_VALUE_CHARS_MAX = 65_536;
+/** Earlier live windows that a connection remembers when it is paused again and again. */
+export const CONNECTION_WINDOWS_MAX = 16;
+
 // Authentication
 export const TOKEN_RANDOM_BITS = 192;
 /** `lastUsedAt` is written at most this late (decisions §5: 3 s). */
 export const TOKEN_USE_FLUSH_MS = 2_000;
+
+// Publishing
+/** Times that code is tested again because published code changed meanwhile. */
+export const PUBLISH_ATTEMPTS_MAX = 5;
+/** Throw-away guests that one request has at once. */
+export const PUBLISH_CHECKS_AT_ONCE = 4;
+/** Of one error of user code, in an answer. */
+export const ERROR_MESSAGE_CHARS_MAX = 2_048;
 
 // Pipeline
 /** Events of one lane that are read but not yet settled. */

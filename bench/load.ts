@@ -1,0 +1,87 @@
+import { readdirSync, readFileSync } from "node:fs";
+
+/** Something that answers HTTP in processes of its own. */
+export interface Target {
+  name: string;
+  url: string;
+  /** Processes whose CPU time is the target's cost. */
+  pids: number[];
+  stop(): Promise<void>;
+}
+
+export interface Load {
+  /** Answers per second of wall-clock time. */
+  rps: number;
+  /** Answers per second of CPU time of the target: stable on a shared machine. */
+  perCpuSecond: number;
+  p50Ms: number;
+  p99Ms: number;
+  answers: number;
+  failures: number;
+  /** Share of one core that the load generator used; near 1, it was the limit, not the server. */
+  generatorCpu: number;
+}
+
+/** Runs autocannon (under Node, in a process of its own) against a target. */
+export async function measure(
+  target: Target,
+  options: { connections: number; seconds: number; rate?: number },
+): Promise<Load> {
+  const before = cpuSeconds(target.pids);
+  const child = Bun.spawn(
+    [
+      "node",
+      "node_modules/autocannon/autocannon.js",
+      ...["--json", "--no-progress"],
+      ...["--connections", String(options.connections), "--duration", String(options.seconds)],
+      ...(options.rate ? ["--overallRate", String(options.rate)] : []),
+      target.url,
+    ],
+    { stdout: "pipe", stderr: "ignore" },
+  );
+  const result = JSON.parse(await new Response(child.stdout).text());
+  await child.exited;
+  const cpu = cpuSeconds(target.pids) - before;
+  const usage = child.resourceUsage();
+  const answers = result["2xx"] as number;
+  return {
+    rps: answers / result.duration,
+    perCpuSecond: answers / cpu,
+    p50Ms: result.latency.p50,
+    p99Ms: result.latency.p99,
+    answers,
+    failures: result.non2xx + result.errors + result.timeouts,
+    generatorCpu: usage ? Number(usage.cpuTime.total) / 1e6 / result.duration : Number.NaN,
+  };
+}
+
+const TICKS_PER_SECOND = 100;
+
+/** User and system time of all threads (proc(5): fields 14 and 15 of stat). */
+export function cpuSeconds(pids: number[]): number {
+  return pids.reduce((sum, pid) => {
+    const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]!.split(" ");
+    return sum + (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
+  }, 0);
+}
+
+/** Child processes of `pid` whose command line contains `word`. */
+export function childrenOf(pid: number, word: string): number[] {
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .filter((candidate) => {
+      try {
+        const parent = readFileSync(`/proc/${candidate}/stat`, "utf8")
+          .split(") ")[1]!
+          .split(" ")[1];
+        const command = readFileSync(`/proc/${candidate}/cmdline`, "utf8");
+        return Number(parent) === pid && command.includes(word);
+      } catch {
+        return false;
+      }
+    });
+}
+
+export const median = (values: number[]) =>
+  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;

@@ -1,0 +1,14 @@
+/** `npm run bench [NAME …]`: every benchmark, or the named ones, one after the other. */
+const names = ["parse", "log", "ingest", "sandbox", "pipeline", "catalog"];
+const chosen = Bun.argv.length > 2 ? Bun.argv.slice(2) : names;
+
+const unknown = chosen.find((name) => !names.includes(name));
+if (unknown !== undefined)
+  throw new Error(`Unknown benchmark ${unknown}; there are ${names.join(", ")}`);
+
+for (const name of chosen) {
+  const child = Bun.spawn([process.execPath, `${import.meta.dir}/${name}.ts`], {
+    stdio: ["ignore", "inherit", "inherit"],
+  });
+  if ((await child.exited) !== 0) process.exit(1);
+}

@@ -1,0 +1,68 @@
+/**
+ * `npm run build`: the single executable `dist/pixelmill`. ES module bytecode makes a start twice
+ * as quick; whitespace stays, since Elysia reads the source of handlers.
+ */
+import { relative } from "node:path";
+import type { BunPlugin } from "bun";
+
+const target = Bun.argv[2] as Bun.Build.CompileTarget | undefined;
+const platform = target?.includes("arm64") ? "linux-arm64" : "linux-x64";
+
+/**
+ * lmdb finds its native addon by scanning directories, and its dictionary by a file path: neither
+ * exists inside an executable. Both become imports, which the bundler embeds. A changed lmdb
+ * stops the build instead of the server.
+ */
+const embedLmdb: BunPlugin = {
+  name: "embed lmdb",
+  setup(build) {
+    build.onLoad({ filter: /node_modules\/lmdb\/native\.js$/ }, async ({ path }) => ({
+      contents: replaced(await Bun.file(path).text(), path, [
+        [
+          "import loadNAPI from 'node-gyp-build-optional-packages';",
+          `import addon from "@lmdb/lmdb-${platform}/node.napi.glibc.node";`,
+        ],
+        ["loadNAPI(dirName)", "addon"],
+      ]),
+      loader: "js",
+    }));
+    build.onLoad({ filter: /node_modules\/lmdb\/open\.js$/ }, async ({ path }) => ({
+      contents: `import dictionary from "./dict/dict.txt" with { type: "text" };\n${replaced(
+        await Bun.file(path).text(),
+        path,
+        [
+          [
+            /fs\.readFileSync\(\s*new URL\(\s*'\.\/dict\/dict\.txt'[^;]*?\),\s*\),\s*\),/,
+            "Buffer.from(dictionary),",
+          ],
+        ],
+      )}`,
+      loader: "js",
+    }));
+    // msgpackr's optional accelerator is a second addon; without it msgpackr decodes in JavaScript.
+    build.onLoad({ filter: /node_modules\/msgpackr-extract\/index\.js$/ }, () => ({
+      contents: "throw new Error('not embedded');",
+      loader: "js",
+    }));
+  },
+};
+
+function replaced(text: string, path: string, changes: [string | RegExp, string][]): string {
+  return changes.reduce((current, [from, to]) => {
+    const next = current.replace(from, to);
+    if (next === current) throw new Error(`Cannot embed ${path}: its text has changed`);
+    return next;
+  }, text);
+}
+
+const outfile = `${import.meta.dir}/../dist/${target ? `pixelmill-${platform}` : "pixelmill"}`;
+await Bun.build({
+  entrypoints: [`${import.meta.dir}/main.ts`],
+  format: "esm",
+  bytecode: true,
+  minify: { syntax: true, identifiers: true, whitespace: false },
+  naming: { asset: "[name].[ext]" },
+  plugins: [embedLmdb],
+  compile: { ...(target && { target }), outfile, autoloadDotenv: false, autoloadBunfig: false },
+});
+process.stdout.write(`${relative(".", outfile)} ${(Bun.file(outfile).size / 1e6).toFixed(1)} MB\n`);

@@ -1,0 +1,197 @@
+import { existsSync, readFileSync } from "node:fs";
+import { type Static, type TProperties, type TSchema, Type } from "@sinclair/typebox";
+import { Value } from "@sinclair/typebox/value";
+import { isValidCIDR } from "ipaddr.js";
+import { StartError } from "./errors.ts";
+
+/**
+ * Every setting, under its one name: a key of `pixelmill.toml` (`admin.port`), an environment
+ * variable (`PIXELMILL_ADMIN_PORT`) and a flag (`--admin-port`). Flags win over the environment,
+ * the environment over the file. The README's table is checked against this schema by a test.
+ */
+export const configSchema = Type.Object({
+  data: Type.String({ default: "./data", minLength: 1, description: "directory of all state" }),
+  host: Type.String({
+    default: "0.0.0.0",
+    minLength: 1,
+    description: "address of the data plane (pixels)",
+  }),
+  port: port(8080, "port of the data plane; 0 takes a free one"),
+  "admin.host": Type.String({
+    default: "127.0.0.1",
+    minLength: 1,
+    description: "address of the control plane (API, metrics)",
+  }),
+  "admin.port": port(8081, "port of the control plane; 0 takes a free one"),
+  "admin.token": Type.Optional(
+    Type.String({
+      pattern: "^pm_[A-Za-z0-9]{32,128}$",
+      description: "admin token of the first workspace (`pm_` and 32 to 128 letters or digits)",
+    }),
+  ),
+  "public.url": Type.Optional(
+    Type.String({
+      pattern: "^https?://[^ ]+$",
+      description: "URL under which browsers reach the data plane, as `/v2/workspace` tells it",
+    }),
+  ),
+  "egress.allow": cidrs("private ranges that destinations may reach all the same"),
+  "trusted.proxies": cidrs("proxies whose `X-Forwarded-For` names the client"),
+  "request.ip": Type.Boolean({
+    default: true,
+    description: "record the client address of a pixel as `request_ip`",
+  }),
+  "ingest.processes": Type.Integer({
+    default: 1,
+    minimum: 1,
+    maximum: 64,
+    description: "processes that take pixels",
+  }),
+  "ingest.rate": Type.Integer({
+    default: 0,
+    minimum: 0,
+    maximum: 10_000_000,
+    description: "pixels per second and write key beyond which 429 is answered; 0 is no limit",
+  }),
+  "admin.rate": Type.Integer({
+    default: 0,
+    minimum: 0,
+    maximum: 1_000_000,
+    description: "API requests per second and token beyond which 429 is answered; 0 is no limit",
+  }),
+  "retry.window": Type.Integer({
+    default: 3_600,
+    minimum: 1,
+    maximum: 604_800,
+    description: "seconds after its arrival for which the delivery of an event is retried",
+  }),
+  "sandbox.insecure": Type.Boolean({
+    default: false,
+    description: "run user code although the kernel cannot confine it",
+  }),
+  "sandbox.fetch.allow": cidrs("private ranges that user code's `fetch` may reach all the same"),
+  "log.level": Type.Union(
+    ["trace", "debug", "info", "warn", "error", "fatal", "silent"].map((it) => Type.Literal(it)),
+    { default: "info", description: "trace, debug, info, warn, error, fatal or silent" },
+  ),
+});
+
+export type Config = Readonly<Static<typeof configSchema>>;
+type Key = keyof Config;
+
+const keys = Object.keys(configSchema.properties) as Key[];
+const schemas = configSchema.properties as TProperties as Record<Key, TSchema>;
+
+export const environmentName = (key: string) =>
+  `PIXELMILL_${key.replaceAll(".", "_").toUpperCase()}`;
+export const flagName = (key: string) => key.replaceAll(".", "-");
+
+/** Flags of every command that reads the configuration, in citty's form. */
+export const configFlags = Object.fromEntries([
+  ["config", { type: "string", description: "configuration file [pixelmill.toml]" }],
+  ...keys.map((key) => {
+    const schema = schemas[key];
+    const boolean = schema.type === "boolean";
+    const fallback =
+      schema.default === undefined || schema.type === "array" ? "none" : schema.default;
+    const description = `${schema.description} [${fallback}]`;
+    return [flagName(key), { type: boolean ? "boolean" : "string", description }];
+  }),
+]) as Record<string, { type: "string" | "boolean"; description: string }>;
+
+interface Setting {
+  key: string;
+  value: unknown;
+  /** How the user named it, for messages. */
+  name: string;
+}
+
+/**
+ * Reads file, environment and flags into a frozen configuration.
+ * Throws a `StartError` that names the setting for an unknown key or a bad value.
+ */
+export function loadConfig(
+  flags: Record<string, unknown>,
+  environment: Record<string, string | undefined> = process.env,
+): Config {
+  const file = flags.config ?? environment.PIXELMILL_CONFIG;
+  const settings = [
+    ...fromFile(file === undefined ? undefined : String(file)),
+    ...fromEnvironment(environment),
+    ...fromFlags(flags),
+  ];
+  const config = Value.Default(configSchema, {}) as Record<string, unknown>;
+  for (const setting of settings) config[setting.key] = parsed(setting);
+  return Object.freeze(config) as Config;
+}
+
+function parsed({ key, value, name }: Setting): unknown {
+  const schema = schemas[key as Key];
+  if (!schema) throw new StartError(`Unknown setting ${name}`);
+  const converted = schema.type === "array" ? list(value) : Value.Convert(schema, value);
+  if (!Value.Check(schema, converted) || (schema.type === "array" && !allCidrs(converted))) {
+    throw new StartError(`Setting ${name} must be ${expectation(schema)}: ${schema.description}`);
+  }
+  return converted;
+}
+
+function expectation(schema: TSchema): string {
+  if (schema.type === "integer")
+    return `a whole number from ${schema.minimum} to ${schema.maximum}`;
+  if (schema.type === "boolean") return "true or false";
+  if (schema.type === "array") return "a comma-separated list of CIDR ranges";
+  if (schema.anyOf) return "one of the levels";
+  return schema.pattern ? "of its documented form" : "a text that is not empty";
+}
+
+function list(value: unknown): unknown {
+  if (typeof value !== "string") return value;
+  return value
+    .split(",")
+    .map((item) => item.trim())
+    .filter((item) => item !== "");
+}
+
+const allCidrs = (value: unknown) => (value as string[]).every((item) => isValidCIDR(item));
+
+function fromFile(path: string | undefined): Setting[] {
+  const chosen = path ?? "pixelmill.toml";
+  if (path === undefined && !existsSync(chosen)) return [];
+  let content: object;
+  try {
+    content = Bun.TOML.parse(readFileSync(chosen, "utf8"));
+  } catch (error) {
+    const reason = (error as NodeJS.ErrnoException).code ?? (error as Error).message;
+    throw new StartError(`Cannot read the configuration file ${chosen}: ${reason}`);
+  }
+  return flatten(content, "").map(([key, value]) => ({ key, value, name: `${key} in ${chosen}` }));
+}
+
+function flatten(table: object, prefix: string): [string, unknown][] {
+  return Object.entries(table).flatMap(([name, value]) =>
+    typeof value === "object" && value !== null && !Array.isArray(value)
+      ? flatten(value, `${prefix}${name}.`)
+      : [[prefix + name, value] as [string, unknown]],
+  );
+}
+
+function fromEnvironment(environment: Record<string, string | undefined>): Setting[] {
+  const known = new Map(keys.map((key) => [environmentName(key), key as string]));
+  return Object.entries(environment)
+    .filter(([name]) => name.startsWith("PIXELMILL_") && name !== "PIXELMILL_CONFIG")
+    .map(([name, value]) => ({ key: known.get(name) ?? name, value, name }));
+}
+
+function fromFlags(flags: Record<string, unknown>): Setting[] {
+  return keys
+    .filter((key) => flags[flagName(key)] !== undefined)
+    .map((key) => ({ key, value: flags[flagName(key)], name: `--${flagName(key)}` }));
+}
+
+function port(fallback: number, description: string) {
+  return Type.Integer({ default: fallback, minimum: 0, maximum: 65_535, description });
+}
+
+function cidrs(description: string) {
+  return Type.Array(Type.String(), { default: [], description });
+}

@@ -1,0 +1,71 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import {
+  pixel,
+  removeDirectory,
+  route,
+  type Server,
+  startServer,
+  startSink,
+  waitFor,
+} from "./server.ts";
+
+/**
+ * Published code that loops for ever or eats all memory on some events: it costs those events
+ * and nothing else.
+ */
+describe("hostile code", () => {
+  let server: Server;
+  const good = startSink();
+  const bad = startSink();
+  let writeKey = "";
+  let goodKey = "";
+
+  beforeAll(async () => {
+    server = await startServer();
+    ({ writeKey: goodKey } = await route(server, {
+      url: good.url,
+      code: "export const transformEvent = (event) => event;",
+    }));
+    ({ writeKey } = await route(server, {
+      url: bad.url,
+      code: `export function transformEvent(event) {
+          if (event.event === "loop") while (true);
+          if (event.event === "bomb") {
+            const hoard = [];
+            for (;;) hoard.push(new Array(100000).fill(Math.random()));
+          }
+          return event;
+        }`,
+    }));
+  });
+  afterAll(async () => {
+    good.stop();
+    bad.stop();
+    await server.stop();
+    removeDirectory(server.directory);
+  });
+
+  const track = (key: string, event: string, id: number) =>
+    pixel(server, "track", { writeKey: key, userId: `u${id}`, event, "properties.id": String(id) });
+
+  test.each(["loop", "bomb"])(
+    "a %s fails its own event, the others pass",
+    async (attack) => {
+      const [goodBefore, badBefore] = [good.events.length, bad.events.length];
+      for (let id = 0; id < 20; id++) {
+        expect((await track(writeKey, id === 10 ? attack : "fine", id)).status).toBe(200);
+        expect((await track(goodKey, "fine", id)).status).toBe(200);
+      }
+      // The other workspace's traffic does not wait for the culprit.
+      await waitFor(() => good.events.length === goodBefore + 20, 30_000, "the good deliveries");
+      await waitFor(() => bad.events.length === badBefore + 19, 60_000, "the 19 others");
+      const letters = await waitFor(async () => {
+        const { body } = await server.api("GET", "/v2/dead-letters");
+        return body.deadLetters.filter((it: any) => it.event.event === attack)[0];
+      }, 30_000);
+      expect(letters.stage).toBe("transform");
+      expect((await fetch(`${server.controlPlane}/ready`)).status).toBe(200);
+    },
+    120_000,
+  );
+});

@@ -1,0 +1,180 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+/** A real pixelmill in a process of its own, on free ports and a data directory of its own. */
+export interface Server {
+  directory: string;
+  dataPlane: string;
+  controlPlane: string;
+  pid: number;
+  /** Standard output until now. */
+  output(): string;
+  errors(): string;
+  /** One request to the control plane, with the admin token. */
+  api(method: string, path: string, body?: unknown): Promise<{ status: number; body: any }>;
+  /** Sends a signal and waits for the end; answers the exit code (null after SIGKILL). */
+  stop(signal?: NodeJS.Signals): Promise<number | null>;
+}
+
+export const ADMIN_TOKEN = `pm_${"e2eToken".repeat(5)}`;
+const checkout = [process.execPath, join(import.meta.dir, "../../src/main.ts")];
+
+export function temporaryDirectory(): string {
+  return mkdtempSync(join(tmpdir(), "pixelmill-test-"));
+}
+
+export interface StartOptions {
+  directory?: string;
+  command?: string[];
+  flags?: string[];
+  environment?: Record<string, string>;
+}
+
+export async function startServer(options: StartOptions = {}): Promise<Server> {
+  const directory = options.directory ?? temporaryDirectory();
+  const child = Bun.spawn(
+    [
+      ...(options.command ?? checkout),
+      "serve",
+      ...["--data", join(directory, "data"), "--host", "127.0.0.1", "--port", "0"],
+      ...["--admin-port", "0", "--egress-allow", "127.0.0.0/8", ...(options.flags ?? [])],
+    ],
+    {
+      cwd: directory,
+      env: { PIXELMILL_ADMIN_TOKEN: ADMIN_TOKEN, ...options.environment },
+      stdin: "ignore",
+      stdout: "pipe",
+      stderr: "pipe",
+    },
+  );
+  const output = collect(child.stdout);
+  const errors = collect(child.stderr);
+  const url = (plane: string) =>
+    waitFor(() => {
+      if (child.exitCode !== null) {
+        throw new Error(`the server ended with ${child.exitCode}: ${errors()}`);
+      }
+      return output().match(new RegExp(`${plane} plane listening on (http://\\S+)\n`))?.[1];
+    }, 30_000);
+  const dataPlane = await url("data");
+  const controlPlane = await url("control");
+  return {
+    directory,
+    dataPlane,
+    controlPlane,
+    pid: child.pid,
+    output,
+    errors,
+    async api(method, path, body) {
+      const response = await fetch(controlPlane + path, {
+        method,
+        headers: { authorization: `Bearer ${ADMIN_TOKEN}`, "content-type": "application/json" },
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+      });
+      const text = await response.text();
+      return { status: response.status, body: text === "" ? undefined : JSON.parse(text) };
+    },
+    async stop(signal = "SIGTERM") {
+      if (child.exitCode === null && child.signalCode === null) child.kill(signal);
+      await child.exited;
+      return child.exitCode;
+    },
+  };
+}
+
+export function removeDirectory(directory: string): void {
+  rmSync(directory, { recursive: true, force: true });
+}
+
+function collect(stream: ReadableStream<Uint8Array>): () => string {
+  let text = "";
+  const decoder = new TextDecoder();
+  void (async () => {
+    for await (const chunk of stream) text += decoder.decode(chunk, { stream: true });
+  })();
+  return () => text;
+}
+
+/** Waits until `probe` answers something; throws what was expected after `patienceMs`. */
+export async function waitFor<T>(
+  probe: () => T | undefined | Promise<T | undefined>,
+  patienceMs = 15_000,
+  expected = probe.toString(),
+): Promise<NonNullable<T>> {
+  const end = Date.now() + patienceMs;
+  for (;;) {
+    const value = await probe();
+    if (value !== undefined && value !== null && value !== false) return value;
+    if (Date.now() > end) throw new Error(`waited ${patienceMs} ms in vain for ${expected}`);
+    await Bun.sleep(20);
+  }
+}
+
+/** A real HTTP receiver that keeps what it is sent and answers 200 unless told otherwise. */
+export function startSink(answer: (event: any) => number | Promise<number> = () => 200) {
+  const events: any[] = [];
+  const server = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    async fetch(request) {
+      const body = (await request.json()) as any;
+      const status = await answer(body);
+      if (status === 200) events.push(...(Array.isArray(body) ? body : [body]));
+      return new Response(null, { status });
+    },
+  });
+  return { url: `http://127.0.0.1:${server.port}/`, events, stop: () => server.stop(true) };
+}
+
+/** Source, webhook destination and their connection; with code, a published transformation too. */
+export async function route(
+  server: Server,
+  options: { url: string; code?: string; config?: Record<string, unknown> },
+): Promise<{
+  writeKey: string;
+  sourceId: string;
+  destinationId: string;
+  transformationId: string;
+}> {
+  const ok = (answer: { status: number; body: any }) => {
+    if (answer.status > 201) throw new Error(`${answer.status} ${JSON.stringify(answer.body)}`);
+    return answer.body;
+  };
+  const { source } = ok(await server.api("POST", "/v2/sources", { name: "Website", type: "http" }));
+  const { destination } = ok(
+    await server.api("POST", "/v2/destinations", {
+      name: "Sink",
+      type: "webhook",
+      config: { webhookUrl: options.url, ...options.config },
+    }),
+  );
+  ok(
+    await server.api("POST", "/v2/connections", {
+      sourceId: source.id,
+      destinationId: destination.id,
+    }),
+  );
+  let transformationId = "";
+  if (options.code !== undefined) {
+    const { id } = ok(
+      await server.api("POST", "/transformations?publish=true", {
+        name: "Test",
+        language: "javascript",
+        code: options.code,
+        destinationIds: [destination.id],
+      }),
+    );
+    transformationId = id;
+  }
+  return {
+    writeKey: source.writeKey,
+    sourceId: source.id,
+    destinationId: destination.id,
+    transformationId,
+  };
+}
+
+export function pixel(server: Server, type: "page" | "track", query: Record<string, string>) {
+  return fetch(`${server.dataPlane}/pixel/v1/${type}?${new URLSearchParams(query)}`);
+}

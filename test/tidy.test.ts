@@ -1,0 +1,96 @@
+import { describe, expect, test } from "bun:test";
+import { dirname, join, normalize } from "node:path";
+import { Glob } from "bun";
+
+/**
+ * The shape of the tree, as design.md draws it: which part may import which, how long a file may
+ * be, and words that hide an idea.
+ */
+const sources = [...new Glob("src/**/*.ts").scanSync(".")].sort();
+const text = Object.fromEntries(
+  await Promise.all(sources.map(async (path) => [path, await Bun.file(path).text()] as const)),
+);
+
+/** A part may import parts of a lower level, itself, and what `allowed` adds or takes away. */
+const levels: string[][] = [
+  ["main"],
+  ["cli"],
+  ["app", "demo"],
+  ["pixel", "api", "pipeline"],
+  ["publishing"],
+  ["log", "event", "sandbox", "destinations", "catalog"],
+  ["data"],
+  ["observe", "config", "limits", "errors", "version"],
+];
+const level = new Map(levels.flatMap((parts, depth) => parts.map((part) => [part, depth])));
+
+/** Sideways arrows that the design draws: an event record is what the log of pixels holds. */
+const sideways = new Set(["event → log", "app → demo"]);
+/** Narrower than the levels: parts that know only these. */
+const only: Record<string, string[]> = {
+  pixel: ["catalog", "event", "log", "observe", "config", "limits", "errors"],
+  sandbox: ["observe", "limits", "errors"],
+  catalog: ["observe", "limits", "errors"],
+  event: ["log", "limits", "errors"],
+  log: ["observe", "limits", "errors"],
+};
+
+const partOf = (path: string) => (path.split("/")[1] ?? "").replace(/\.ts$/, "");
+
+function imports(path: string): string[] {
+  const found = text[path]!.matchAll(/(?:from|import)\s*\(?\s*"(\.[^"]+)"/g);
+  return [...found].map((match) => normalize(join(dirname(path), match[1]!)));
+}
+
+describe("the house", () => {
+  test("has files to look at", () => expect(sources.length).toBeGreaterThan(30));
+
+  test("every source file belongs to a part of the design", () => {
+    const strangers = sources.filter((path) => path !== "src/build.ts" && !level.has(partOf(path)));
+    expect(strangers).toEqual([]);
+  });
+
+  test("arrows only go down", () => {
+    const wrong = sources.flatMap((path) => {
+      const from = partOf(path);
+      return imports(path)
+        .filter((target) => target.startsWith("src/"))
+        .map(partOf)
+        .filter((to) => to !== from)
+        .filter((to) => {
+          if (from === "main") return false;
+          if (sideways.has(`${from} → ${to}`)) return false;
+          if (only[from]) return !only[from].includes(to);
+          return level.get(to)! <= level.get(from)!;
+        })
+        .map((to) => `${path} → ${to}`);
+    });
+    expect(wrong).toEqual([]);
+  });
+
+  test("Elysia lives in pixel/ and api/ alone", () => {
+    const strangers = sources.filter(
+      (path) => /from "(@?elysia[^"]*)"/.test(text[path]!) && !/^src\/(pixel|api)\//.test(path),
+    );
+    expect(strangers).toEqual([]);
+  });
+
+  test("only config.ts reads the environment, only main.ts exits", () => {
+    const readers = sources.filter((path) => /process\.env|Bun\.env/.test(text[path]!));
+    expect(readers).toEqual(["src/config.ts"]);
+    const leavers = sources.filter((path) => /process\.exit\(/.test(text[path]!));
+    expect(leavers).toEqual(["src/main.ts"]);
+  });
+
+  test("files are of one idea", () => {
+    const long = sources.filter((path) => text[path]!.split("\n").length > 350);
+    expect(long).toEqual([]);
+    const names = sources.filter((path) => /(util|helper|manager|service|payload)/i.test(path));
+    expect(names).toEqual([]);
+  });
+
+  test("nothing is left to do", () => {
+    const marked = sources.filter((path) => /\b(TODO|FIXME|XXX|HACK)\b/.test(text[path]!));
+    expect(marked).toEqual([]);
+  });
+});
