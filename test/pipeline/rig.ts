@@ -40,7 +40,7 @@ export class Rig {
       directory: join(this.directory, "delivery"),
       onDurable: this.log.onDurable,
       retryWindowMs: 3_600_000,
-      logger: pino({ level: process.env["RIG_LOG"] ?? "silent" }),
+      logger: pino({ level: process.env.RIG_LOG ?? "silent" }),
       metrics: createMetrics(),
       ...over,
     });
