@@ -67,6 +67,14 @@ export const TOKEN_RANDOM_BITS = 192;
 /** `lastUsedAt` is written at most this late (decisions §5: 3 s). */
 export const TOKEN_USE_FLUSH_MS = 2_000;
 
+// Publishing
+/** Times that code is tested again because published code changed meanwhile. */
+export const PUBLISH_ATTEMPTS_MAX = 5;
+/** Throw-away guests that one request has at once. */
+export const PUBLISH_CHECKS_AT_ONCE = 4;
+/** Of one error of user code, in an answer. */
+export const ERROR_MESSAGE_CHARS_MAX = 2_048;
+
 // Pipeline
 /** Events of one lane that are read but not yet settled. */
 export const LANE_WINDOW_EVENTS_MAX = 1_024;

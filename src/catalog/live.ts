@@ -41,6 +41,7 @@ export function openLive(store: Store, tables: Tables, code: CodeTables): Live {
     topology: () => store.epoch("topology"),
     lanes,
     destination: destinations.find,
+    credentials: tables.credentials.values,
     program(destinationId) {
       const transformationId = code.links.of(destinationId);
       return transformationId === undefined ? undefined : programs(transformationId);

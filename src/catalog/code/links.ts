@@ -1,6 +1,7 @@
 import type { CodeStore } from "../catalog.ts";
 import { newId } from "../ids.ts";
-import { checkLinkable, notFound } from "../states.ts";
+import { notFound } from "../refusals.ts";
+import { checkLinkable } from "../states.ts";
 import type { Store } from "../store.ts";
 import type { Tables } from "../tables.ts";
 import type { CodeTables } from "./tables.ts";
