@@ -34,6 +34,22 @@ export const LOG_CACHE_BYTES_MAX = 16 << 20;
 /** A reader remembers where a block starts at most once per so many bytes of a segment. */
 export const LOG_INDEX_STRIDE_BYTES = 64 << 10;
 
+// Ingest processes
+/** Between two messages that tell the server how far the log is durable. */
+export const INGEST_DURABLE_MS = 5;
+/** From its start until a process listens; it may wait for its log's lock meanwhile. */
+export const INGEST_START_MS_MAX = 20_000;
+/** Delay of the restart of a process that died, doubled each time it dies young. */
+export const INGEST_RESTART_MS_MIN = 50;
+export const INGEST_RESTART_MS_MAX = 5_000;
+/** A process that lived this long is restarted without more delay than the first. */
+export const INGEST_STEADY_MS_MIN = 10_000;
+/** For answers under way and the last flush, when the server asks for the end. */
+export const INGEST_CLOSE_MS_MAX = 8_000;
+/** The same when the server died (decisions §8: gone within 3 s). */
+export const INGEST_ORPHAN_MS_MAX = 2_000;
+export const INGEST_METRICS_MS_MAX = 1_000;
+
 // Transformations API (decisions §4)
 export const BODY_BYTES_MAX = 4 << 20;
 export const CODE_BYTES_MAX = 1 << 20;

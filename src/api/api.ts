@@ -24,7 +24,7 @@ export function createApi(parts: ApiParts): Api {
 
   async function answered(route: Route, arrival: Arrival): Promise<Response> {
     const done = seconds.startTimer({ route: route.key });
-    const { pathname } = new URL(arrival.request.url);
+    const pathname = pathOf(arrival.request.url);
     const answer = await serve(route, parts, closing.signal, arrival).catch((error: unknown) =>
       failure(error, pathname, parts.logger),
     );
@@ -35,6 +35,8 @@ export function createApi(parts: ApiParts): Api {
   const app = new Elysia({
     // Bun's own router decodes parameters in another way than Elysia's; one is enough.
     systemRouter: false,
+    // Else a host of one to three characters (`Host: api`) hides the path.
+    handler: { standardHostname: false },
     serve: {
       idleTimeout: IDLE_CONNECTION_SECONDS_MAX,
       // Our own bound answers with a message; Bun's with an empty body.
@@ -42,7 +44,7 @@ export function createApi(parts: ApiParts): Api {
     },
   });
   app.onError(({ error, request }) => {
-    const { pathname } = new URL(request.url);
+    const pathname = pathOf(request.url);
     const code = error !== null && typeof error === "object" && "code" in error && error.code;
     return code === "NOT_FOUND" ? noRoute(pathname) : failure(error, pathname, parts.logger);
   });
@@ -73,6 +75,13 @@ export function createApi(parts: ApiParts): Api {
       await app.stop(true);
     },
   };
+}
+
+/** The path as it was sent; not by `new URL`, which throws for a host it does not like. */
+function pathOf(url: string): string {
+  const start = url.indexOf("/", url.indexOf("//") + 2);
+  const end = url.indexOf("?", start);
+  return url.slice(start, end < 0 ? undefined : end);
 }
 
 /** A known path under another method is 405 with what it allows; any other path is 404. */

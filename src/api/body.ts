@@ -1,12 +1,12 @@
 import { ApiError } from "../errors.ts";
 import { BODY_BYTES_MAX, BODY_SECONDS_MAX, JSON_LEVELS_MAX } from "../limits.ts";
 
-/** The body's JSON value, or undefined when there is no body. */
+/** The body's JSON value; no body counts as `{}`. */
 export async function readJson(request: Request): Promise<unknown> {
-  if (request.body === null) return undefined;
+  if (request.body === null) return {};
   expectJsonHeaders(request.headers);
   const bytes = await readBytes(request.body);
-  return bytes.length === 0 ? undefined : parseJson(bytes);
+  return bytes.length === 0 ? {} : parseJson(bytes);
 }
 
 function expectJsonHeaders(headers: Headers): void {

@@ -27,7 +27,7 @@ export async function serve(
 ): Promise<Response> {
   const principal = admitted(route, parts, request.headers);
   const query = readQuery(route.query, request.url);
-  const body = route.body && expectShape(route.body, (await readJson(request)) ?? {});
+  const body = route.body && expectShape(route.body, await readJson(request));
   permit(principal, route.alsoNeeds?.({ query, body }) ?? []);
   // The idle timeout is for senders; publish tests may think for longer than it.
   server?.timeout(request, 0);
