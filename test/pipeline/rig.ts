@@ -16,7 +16,7 @@ export class Rig {
   readonly sandbox = new FakeSandbox();
   readonly metrics = createMetrics();
   readonly egress = createEgress({ allow: ["127.0.0.0/8"] });
-  readonly kinds = destinationKinds({ dataDirectory: this.directory, egress: this.egress });
+  readonly kinds = destinationKinds({ directory: this.directory, egress: this.egress });
   readonly sinks: Sink[] = [];
   #pipeline: Pipeline | undefined;
 
