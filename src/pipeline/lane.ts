@@ -13,7 +13,7 @@ import { inputOfLetter, letterOf } from "./letters.ts";
 import type { LaneMetrics } from "./metrics.ts";
 import { Outlet } from "./outlet.ts";
 import { Partition, type PartitionHost } from "./partition.ts";
-import { type Routes, routesOf, type Standing, standing } from "./router.ts";
+import { type Routes, replayStanding, routesOf, type Standing, standing } from "./router.ts";
 import { jsonOf, type LiveTap } from "./tap.ts";
 import { type TransformHost, transform } from "./transform.ts";
 import { Window } from "./window.ts";
@@ -195,8 +195,8 @@ export class Lane implements Committer {
   #standing({ origin, input }: Item): Standing {
     this.#parts.refresh();
     if (this.#removed) return { kind: "discard" };
-    const connectionId = "replayOf" in origin ? undefined : origin.connectionId;
-    return standing(this.#routes, input.sourceId, connectionId);
+    if ("replayOf" in origin) return replayStanding(this.#routes);
+    return standing(this.#routes, input.sourceId, origin);
   }
 
   #emit(item: Item, outputs: readonly Output[]): void {
