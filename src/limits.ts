@@ -51,6 +51,8 @@ export const CREDENTIAL_NAME_CHARS_MAX = 1_024;
 export const CREDENTIAL_VALUE_CHARS_MAX = 65_536;
 /** Earlier live windows that a connection remembers when it is paused again and again. */
 export const CONNECTION_WINDOWS_MAX = 16;
+/** Transformations whose live program is kept in memory; the longest unchanged one goes first. */
+export const LIVE_PROGRAMS_MAX = 4_096;
 
 // Authentication
 export const TOKEN_RANDOM_BITS = 192;
