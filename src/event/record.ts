@@ -70,7 +70,7 @@ export function decodeRecord(bytes: Uint8Array): PixelRecord {
     receivedAt: buffer.readDoubleLE(8),
     sourceId: buffer.toString("latin1", HEAD_BYTES, addressStart),
     clientAddress: buffer.toString("latin1", addressStart, queryStart),
-    messageId: bytes.slice(16, HEAD_BYTES),
+    messageId: new Uint8Array(buffer.subarray(16, HEAD_BYTES)),
     query: buffer.toString("latin1", queryStart, end),
   };
 }

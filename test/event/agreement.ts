@@ -1,7 +1,7 @@
 import { eventOf } from "../../src/event/event.ts";
 import { inspectQuery } from "../../src/event/inspect.ts";
 import type { PixelRecord } from "../../src/event/record.ts";
-import { pairsOf, referenceEvent, referenceProblem } from "./reference.ts";
+import { exceedsLimits, pairsOf, referenceEvent, referenceProblem } from "./reference.ts";
 
 export function recordOf(query: string, type: "page" | "track" = "page"): PixelRecord {
   return {
@@ -19,12 +19,11 @@ export function checkAgreement(query: string, type: "page" | "track"): void {
   const inspection = inspectQuery(query, type);
   const isRefused = referenceProblem(query, type);
   same(inspection.problem !== undefined, isRefused, "refused", query);
-  const pairs = pairsOf(query);
   if (!isRefused) {
-    const writeKey = pairs.find((pair) => pair.name === "writeKey")!.value;
+    const writeKey = pairsOf(query).find((pair) => pair.name === "writeKey")!.value;
     same(inspection.writeKey, writeKey, "write key", query);
   }
-  if (pairs.length > 1_000 || pairs.some((pair) => pair.name.split(".").length > 16)) return;
+  if (exceedsLimits(query, type)) return;
 
   const record = recordOf(query, type);
   const event = eventOf(record);
@@ -39,5 +38,8 @@ export function checkAgreement(query: string, type: "page" | "track"): void {
 
 function same(actual: unknown, expected: unknown, what: string, query: string): void {
   if (actual === expected) return;
-  throw new Error(`${what} of ${query}\nscanner:   ${actual}\nreference: ${expected}`);
+  const show = (value: unknown) => String(value).slice(0, 2_000);
+  throw new Error(
+    `${what} of ${show(query)}\nscanner:   ${show(actual)}\nreference: ${show(expected)}`,
+  );
 }

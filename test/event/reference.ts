@@ -44,12 +44,20 @@ export function referenceProblem(query: string, type: "page" | "track"): boolean
   const pairs = pairsOf(query);
   const first = (name: string) => pairs.find((pair) => pair.name === name)?.value ?? "";
   const isBlank = (value: string) => value.trim() === "";
-  if (pairs.length > 1_000) return true;
-  if (pairs.some((pair) => pair.name.split(".").length > 16)) return true;
+  if (exceedsLimits(query, type)) return true;
   if (isBlank(first("writeKey"))) return true;
   if (isBlank(unquoted(first("anonymousId"))) && isBlank(first("userId"))) return true;
   if (type === "track" && isBlank(first("event"))) return true;
-  return elementsOf(fieldsOf(query, type)) > 100_000;
+  return false;
+}
+
+export function exceedsLimits(query: string, type: "page" | "track"): boolean {
+  const pairs = pairsOf(query);
+  return (
+    pairs.length > 1_000 ||
+    pairs.some((pair) => pair.name.split(".").length > 16) ||
+    elementsOf(fieldsOf(query, type)) > 100_000
+  );
 }
 
 /** The event of a record, as JSON. */
