@@ -48,7 +48,7 @@ export async function serve(
 
 function admitted(route: Route, parts: ApiParts, headers: Headers): Principal {
   if (route.needs === "open") return nobody;
-  refuseForeignPages(headers);
+  if (route.method !== "GET") refuseForeignPages(headers);
   const principal = authenticate(parts.catalog.tokens, headers);
   permit(principal, route.needs);
   return principal;
