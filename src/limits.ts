@@ -34,6 +34,22 @@ export const LOG_CACHE_BYTES_MAX = 16 << 20;
 /** A reader remembers where a block starts at most once per so many bytes of a segment. */
 export const LOG_INDEX_STRIDE_BYTES = 64 << 10;
 
+// Ingest processes
+/** Between two messages that tell the server how far the log is durable. */
+export const INGEST_DURABLE_MS = 5;
+/** From its start until a process listens; it may wait for its log's lock meanwhile. */
+export const INGEST_START_MS_MAX = 20_000;
+/** Delay of the restart of a process that died, doubled each time it dies young. */
+export const INGEST_RESTART_MS_MIN = 50;
+export const INGEST_RESTART_MS_MAX = 5_000;
+/** A process that lived this long is restarted without more delay than the first. */
+export const INGEST_STEADY_MS_MIN = 10_000;
+/** For answers under way and the last flush, when the server asks for the end. */
+export const INGEST_CLOSE_MS_MAX = 8_000;
+/** The same when the server died (decisions §8: gone within 3 s). */
+export const INGEST_ORPHAN_MS_MAX = 2_000;
+export const INGEST_METRICS_MS_MAX = 1_000;
+
 // Transformations API (decisions §4)
 export const BODY_BYTES_MAX = 4 << 20;
 export const CODE_BYTES_MAX = 1 << 20;
@@ -127,15 +143,39 @@ export const FILE_PATH_CHARS_MAX = 1_024;
 export const GUEST_CPU_MS_MAX = 4_000;
 /** From the guest's own timeout to the host's SIGKILL. */
 export const GUEST_KILL_GRACE_MS = 500;
+/** A guest that neither computes nor answers (the machine is busy, or it sleeps) has this long. */
+export const GUEST_WALL_MS_MAX = 20_000;
+/** Events of one batch that may each use up the whole budget; the rest get the short one. */
+export const GUEST_CULPRITS_MAX = 4;
+export const GUEST_SHORT_CPU_MS_MAX = 100;
+/** Above what an idle guest has. */
 export const GUEST_MEMORY_BYTES_MAX = 256 << 20;
+/** Pages of memory that a guest may map, its runtime included (`ulimit -v`). */
+export const GUEST_ADDRESS_KIB_MAX = 700_000;
+/** Above what an idle guest has, after a batch: it is replaced before it reaches its limit. */
+export const GUEST_RECYCLE_MEMORY_BYTES = 150 << 20;
+/** Memory and CPU of busy guests are read this often (2.3 GB/s is the fastest growth measured). */
 export const GUEST_MEMORY_POLL_MS = 25;
 export const GUEST_FRAME_BYTES_MAX = 64 << 20;
+/** Events that go to a guest at once; a larger batch goes in parts. */
+export const GUEST_INPUT_BYTES_MAX = 4 << 20;
+/** Output of one frame's events, in UTF-16 units: at most three bytes each. */
+export const GUEST_OUTPUT_CHARS_MAX = 16 << 20;
+export const GUEST_ERROR_CHARS_MAX = 4_096;
 export const GUEST_LOGS_MAX = 1_000;
 export const GUEST_LOG_CHARS_MAX = 4_096;
+export const GUEST_STDERR_BYTES_MAX = 8_192;
 export const GUEST_WARM_SPARES = 1;
+/** Guests alive at once; an idle one makes room for another workspace. */
+export const GUESTS_MAX = 64;
 export const GUEST_EVENTS_MAX = 1_000_000;
 export const GUEST_AGE_MS_MAX = 600_000;
+export const GUEST_IDLE_MS_MAX = 60_000;
 export const GUEST_PROGRAMS_MAX = 256;
+/** A guest that does not even start is tried again after this long, doubled each time. */
+export const GUEST_RESTART_DELAY_MS_MIN = 100;
+export const GUEST_RESTART_DELAY_MS_MAX = 30_000;
+export const GUEST_START_MS_MAX = 20_000;
 
 // Process
 export const SHUTDOWN_MS_MAX = 10_000;

@@ -41,7 +41,7 @@ export function outputOf(item: Item, bytes: Uint8Array, live?: LiveProgram): Out
 export type Ending =
   | { kind: "delivered" }
   | { kind: "dropped" }
-  /** The connection or the destination is gone: nobody is left to answer to. */
+  /** Its connection or destination is gone, or its twin is replayed instead. */
   | { kind: "discarded" }
   | {
       kind: "dead-letter";

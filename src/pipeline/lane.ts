@@ -199,17 +199,26 @@ export class Lane implements Committer {
   async #process(items: readonly Item[]): Promise<void> {
     const due = items.filter((item) => !this.#settledUnsent(item));
     const ready = new Map(due.map((item) => [item, this.#readyOutput(item)]));
-    const raw = due.filter((item) => ready.get(item) === undefined);
+    const raw = this.#withoutTwins(due.filter((item) => ready.get(item) === undefined));
     const made = raw.length === 0 ? undefined : await this.#transform(raw);
     // Stopped while it waited: what is not settled stays pending.
     if (!this.#running) return;
-    let next = 0;
-    for (const item of due) {
-      const output = ready.get(item);
-      if (output !== undefined) this.#emit(item, [output]);
-      else if (made === undefined) this.#emit(item, [outputOf(item, item.input.event.json)]);
-      else this.#emitOutcome(item, made.live, made.outcomes[next++]!);
+    for (const [item, output] of ready) if (output !== undefined) this.#emit(item, [output]);
+    for (const [index, item] of raw.entries()) {
+      if (made === undefined) this.#emit(item, [outputOf(item, item.input.event.json)]);
+      else this.#emitOutcome(item, made.live, made.outcomes[index]!);
     }
+  }
+
+  /** Of several failed outputs of one event, replayed through new code, the event runs once. */
+  #withoutTwins(items: readonly Item[]): Item[] {
+    const seen = new Set<string>();
+    return items.filter((item) => {
+      const isTwin = "replayOf" in item.origin && seen.has(item.input.messageId);
+      seen.add(item.input.messageId);
+      if (isTwin) this.#settleWhole(item, { kind: "discarded" });
+      return !isTwin;
+    });
   }
 
   async #transform(items: readonly Item[]): Promise<Transformed | undefined> {
@@ -228,9 +237,14 @@ export class Lane implements Committer {
     if (at.kind === "send") return false;
     const ending: Ending =
       at.kind === "discard" ? { kind: "discarded" } : deadLetter("deliver", at.reason);
-    item.open = 1;
-    this.#settle(outputOf(item, item.input.event.json), ending);
+    this.#settleWhole(item, ending);
     return true;
+  }
+
+  /** Ends an item that made no output of its own. */
+  #settleWhole(item: Item, ending: Ending, live?: LiveProgram): void {
+    item.open = 1;
+    this.#settle(outputOf(item, item.input.event.json, live), ending);
   }
 
   /** A replay that needs no code: it failed at the destination, and the code is still the same. */
@@ -248,12 +262,10 @@ export class Lane implements Committer {
       this.#emit(item, outputs);
       return;
     }
-    item.open = 1;
-    const output = outputOf(item, item.input.event.json, live);
-    if ("events" in outcome) this.#settle(output, { kind: "dropped" });
+    if ("events" in outcome) this.#settleWhole(item, { kind: "dropped" }, live);
     else {
       const { message, line, column } = outcome.error;
-      this.#settle(output, { ...deadLetter("transform", message), line, column });
+      this.#settleWhole(item, { ...deadLetter("transform", message), line, column }, live);
     }
   }
 

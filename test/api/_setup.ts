@@ -73,7 +73,7 @@ export async function startApi(more: Partial<ApiParts> = {}): Promise<TestApi> {
       },
     },
     kinds: destinationKinds({
-      dataDirectory: directory,
+      directory,
       egress: createEgress({ allow: ["127.0.0.0/8"] }),
     }),
     ready: () => readiness,

@@ -129,6 +129,7 @@ export class FakeLive implements Live {
   sourceById = (id: string) => this.sources.get(id);
   destination = (id: string) => this.destinations.get(id);
   program = (destinationId: string) => this.programs.get(destinationId);
+  credentials = () => ({});
 
   lanes() {
     return [...this.destinations.values()].flatMap((destination) => {

@@ -16,7 +16,7 @@ export class Rig {
   readonly sandbox = new FakeSandbox();
   readonly metrics = createMetrics();
   readonly egress = createEgress({ allow: ["127.0.0.0/8"] });
-  readonly kinds = destinationKinds({ dataDirectory: this.directory, egress: this.egress });
+  readonly kinds = destinationKinds({ directory: this.directory, egress: this.egress });
   readonly sinks: Sink[] = [];
   #pipeline: Pipeline | undefined;
 
@@ -40,7 +40,7 @@ export class Rig {
       directory: join(this.directory, "delivery"),
       onDurable: this.log.onDurable,
       retryWindowMs: 3_600_000,
-      logger: pino({ level: process.env["RIG_LOG"] ?? "silent" }),
+      logger: pino({ level: process.env.RIG_LOG ?? "silent" }),
       metrics: createMetrics(),
       ...over,
     });
