@@ -1,3 +1,4 @@
+import { expect } from "bun:test";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -18,6 +19,7 @@ import { createMetrics } from "../../src/observe/metrics.ts";
 import { createPipeline, type TapMessage } from "../../src/pipeline/pipeline.ts";
 import { createPublishing } from "../../src/publishing/create.ts";
 import { createSandbox } from "../../src/sandbox/sandbox.ts";
+import { faultsOf } from "./_contract.ts";
 
 /** A control plane on a socket, over a real catalog, with an admin of a workspace of its own. */
 export interface TestApi {
@@ -26,6 +28,8 @@ export interface TestApi {
   workspaceId: string;
   token: string;
   client: Client;
+  /** What the server's router has. */
+  routes: { method: string; path: string }[];
   readiness: Readiness;
   /** Lines that the server logged as errors: what nobody foresaw. */
   failures: unknown[];
@@ -45,6 +49,8 @@ export interface Sent {
   headers?: Record<string, string>;
   /** Null sends none. */
   token?: string | null;
+  /** The answer may be another than documented. */
+  unchecked?: boolean;
 }
 
 export interface Received {
@@ -102,7 +108,8 @@ export async function startApi(more: Partial<ApiParts> = {}): Promise<TestApi> {
     catalog,
     workspaceId: workspace.id,
     token,
-    client: createClient({ baseUrl: url, token }),
+    client: createClient({ baseUrl: url, token, fetch: checkedFetch }),
+    routes: api.app.routes.map(({ method, path }) => ({ method, path })),
     readiness,
     failures,
     tell(workspaceId, message) {
@@ -123,6 +130,7 @@ export async function startApi(more: Partial<ApiParts> = {}): Promise<TestApi> {
         ...(sent.body !== undefined && { body: encoded(sent.body) }),
       });
       const text = await response.text();
+      if (!sent.unchecked) expectContract(method, path, response, text);
       return { status: response.status, headers: response.headers, text, body: parsed(text) };
     },
     page: parts.page,
@@ -133,6 +141,26 @@ export async function startApi(more: Partial<ApiParts> = {}): Promise<TestApi> {
     },
   };
 }
+
+/** Every answer of every test is what its route documents. */
+function expectContract(method: string, path: string, response: Response, text: string): void {
+  const { status, headers } = response;
+  expect([method, path, faultsOf({ method, path, status, headers, text })]).toEqual([
+    method,
+    path,
+    [],
+  ]);
+}
+
+/** `fetch` for the typed client, which looks at what passes; streams are let through. */
+const checkedFetch = (async (url: string, init: RequestInit = {}) => {
+  const response = await fetch(url, init);
+  if (response.headers.get("content-type") === "text/event-stream") return response;
+  const { pathname, search } = new URL(url);
+  const text = await response.clone().text();
+  expectContract(init.method ?? "GET", pathname + search, response, text);
+  return response;
+}) as typeof fetch;
 
 function encoded(body: unknown): string | Uint8Array<ArrayBuffer> {
   if (body instanceof Uint8Array) return new Uint8Array(body);
