@@ -23,12 +23,12 @@ export async function run(argv: string[]): Promise<number> {
   }
   const { command, parent, rest } = resolve(argv);
   if (rest.includes("--help") || rest.includes("-h")) {
-    print(await renderUsage(command, parent));
+    print(await usage(command, parent));
     return 0;
   }
   if (!command.run) {
     const problem = rest[0] === undefined ? "Expected a command" : `Unknown command ${rest[0]}`;
-    complain(`${problem}\n\n${await renderUsage(command, parent)}`);
+    complain(`${problem}\n\n${await usage(command, parent)}`);
     return 2;
   }
   const mistake = wrongCall((command.args ?? {}) as ArgsDef, rest);
@@ -59,6 +59,12 @@ function resolve(argv: string[]) {
     command = next;
     rest = rest.slice(1);
   }
+}
+
+/** citty colours its text always; only a terminal wants that. */
+async function usage(command: CommandDef, parent: CommandDef | undefined): Promise<string> {
+  const text = await renderUsage(command, parent);
+  return process.stdout.isTTY ? text : Bun.stripANSI(text);
 }
 
 const nameOf = (command: CommandDef) => (command.meta as { name?: string }).name ?? "";
