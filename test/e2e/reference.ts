@@ -12,10 +12,13 @@ export async function tables(): Promise<Record<string, string>> {
 
 /** What stands between `<!-- name -->` and `<!-- /name -->`. */
 export function sectionOf(markdown: string, name: string): string {
-  const section = markdown.match(new RegExp(`<!-- ${name} -->\n(.*?)<!-- /${name} -->`, "s"));
+  const section = markdown.match(pattern(name));
   if (!section) throw new Error(`Expected a section ${name} in the README`);
   return section[1]!;
 }
+
+const pattern = (name: string) =>
+  new RegExp(`(?<=<!-- ${name} -->\n)(.*?)(?=<!-- /${name} -->)`, "s");
 
 function settingsTable(): string {
   const rows = Object.entries(configSchema.properties).map(([key, schema]) => {
@@ -46,7 +49,7 @@ if (import.meta.main) {
   const file = Bun.file("README.md");
   let readme = await file.text();
   for (const [name, content] of Object.entries(await tables())) {
-    readme = readme.replace(sectionOf(readme, name), () => content);
+    readme = readme.replace(pattern(name), () => content);
   }
   await Bun.write(file, readme);
 }
