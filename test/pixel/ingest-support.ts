@@ -127,7 +127,7 @@ export function mayMount(): boolean {
   return mounted;
 }
 
-/** A connection that has had one answer and stays open, as a browser keeps it. */
+/** A connection that has had one answer, and has begun another request that it never ends. */
 export async function keptConnection(url: string) {
   const { hostname, port } = new URL(url);
   const answered = Promise.withResolvers<void>();
@@ -135,5 +135,6 @@ export async function keptConnection(url: string) {
   const connection = await Bun.connect({ hostname, port: Number(port), socket });
   connection.write("GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n");
   await answered.promise;
+  connection.write("GET /hea");
   return connection;
 }
