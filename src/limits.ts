@@ -27,7 +27,7 @@ export const IDLE_CONNECTION_SECONDS_MAX = 10;
 // Event log
 /** Blocks on disk are at most this long; it may grow, but never shrink: older logs hold them. */
 export const LOG_BLOCK_BYTES_MAX = 1 << 20;
-/** Of one file of the event log; a trim removes whole files. */
+/** A larger segment is followed by the next; what is trimmed are whole segments. */
 export const LOG_SEGMENT_BYTES_MAX = 64 << 20;
 /** Records that wait for the disk; beyond it the pixel answers 503. */
 export const LOG_PENDING_BYTES_MAX = 64 << 20;
@@ -35,7 +35,7 @@ export const LOG_PENDING_BYTES_MAX = 64 << 20;
 export const LOG_LOCK_MS_MAX = 10_000;
 /** Between two attempts to write to a disk that failed. */
 export const LOG_PROBE_MS = 250;
-/** Read ahead from a file of the event log. */
+/** What a reader reads of a segment at once. */
 export const LOG_READ_WINDOW_BYTES = 256 << 10;
 /** Blocks kept in memory by a reader; lanes at the tail share them. */
 export const LOG_CACHE_BYTES_MAX = 16 << 20;
@@ -49,7 +49,7 @@ export const INGEST_DURABLE_MS = 5;
 export const INGEST_START_MS_MAX = 20_000;
 /** Delay of the restart of a process that died, doubled each time it dies young. */
 export const INGEST_RESTART_MS_MIN = 50;
-/** Longest delay of such a restart. */
+/** The longest such delay. */
 export const INGEST_RESTART_MS_MAX = 5_000;
 /** A process that lived this long is restarted without more delay than the first. */
 export const INGEST_STEADY_MS_MIN = 10_000;
@@ -57,7 +57,7 @@ export const INGEST_STEADY_MS_MIN = 10_000;
 export const INGEST_CLOSE_MS_MAX = 8_000;
 /** The same when the server died (decisions §8: gone within 3 s). */
 export const INGEST_ORPHAN_MS_MAX = 2_000;
-/** A process that does not tell its metrics by then is left out. */
+/** A process that does not tell its metrics within this time is left out. */
 export const INGEST_METRICS_MS_MAX = 1_000;
 
 // Transformations API (decisions §4)

@@ -9,6 +9,7 @@ import {
   dataWithSource,
   ingestOptions,
   isAlive,
+  keptConnection,
   load,
   mayMount,
   mountTmpfs,
@@ -111,8 +112,7 @@ test("closing keeps every answered pixel and ends the process, idle connections 
   const { data, writeKey } = await dataWithSource();
   const ingest = await startIngest(data);
   const [pid] = ingest.pids();
-  const { hostname, port } = new URL(ingest.url);
-  const idle = await Bun.connect({ hostname, port: Number(port), socket: { data() {} } });
+  const idle = await keptConnection(ingest.url);
   const pixels = load(ingest.url, writeKey, 16);
   await until(() => pixels.acknowledged.size > 200);
   const closingAt = performance.now();
