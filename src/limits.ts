@@ -67,16 +67,26 @@ export const PUBLISH_ITEMS_MAX = 500;
 export const BODY_SECONDS_MAX = 30;
 /** Ids in a body; `externalId` is the caller's own text, the others have 27 characters. */
 export const ID_CHARS_MAX = 255;
+/** A member's e-mail address (RFC 3696: 320). */
 export const EMAIL_CHARS_MAX = 320;
+/** A token may send at once what its rate allows in this time. */
+export const RATE_BURST_SECONDS = 2;
+/** Tokens whose use is remembered for the rate limit. */
+export const RATE_TOKENS_MAX = 10_000;
+/** How often a live tail shows that it lives, and looks whether its token still does. */
 export const TAIL_HEARTBEAT_MS = 5_000;
 /** Unsent bytes of one live tail; beyond it a slow reader misses messages. */
 export const TAIL_PENDING_BYTES_MAX = 1 << 20;
 
 // Catalog
+/** Of a credential's name; it is part of a key, and keys end at 1,978 bytes. */
 export const CREDENTIAL_NAME_CHARS_MAX = 1_024;
+/** Of a credential's value. */
 export const CREDENTIAL_VALUE_CHARS_MAX = 65_536;
 /** Earlier live windows that a connection remembers when it is paused again and again. */
 export const CONNECTION_WINDOWS_MAX = 16;
+/** Transformations whose live program is kept in memory; the longest unchanged one goes first. */
+export const LIVE_PROGRAMS_MAX = 4_096;
 
 // Authentication
 export const TOKEN_RANDOM_BITS = 192;

@@ -20,8 +20,7 @@ export async function startIngest(): Promise<number> {
   const settings = await Promise.race([server.serve, server.end]);
   if (typeof settings === "string") return 0;
 
-  const metrics = createMetrics();
-  metrics.setDefaultLabels({ process: `ingest-${settings.index}` });
+  const metrics = createMetrics(`ingest-${settings.index}`);
   server.answerMetrics(metrics);
   const logger = createLogger(settings.logLevel).child({ ingest: settings.index });
   try {

@@ -1,5 +1,6 @@
 import { GUEST_START_MS_MAX, GUEST_STDERR_BYTES_MAX } from "../limits.ts";
 import { decodeFrame, encodeFrame, type Frame, FrameError, FrameReader } from "./frames.ts";
+import type { LanguageTerms } from "./languages.ts";
 import { type GuestProcess, launch, type Signal } from "./launch.ts";
 import { printable } from "./printable.ts";
 import { usage } from "./proc.ts";
@@ -55,15 +56,22 @@ export class Guest {
   stderr = "";
   onEnd: () => void = () => {};
 
+  readonly #terms: LanguageTerms;
   readonly #process: GuestProcess;
   readonly #reader = new FrameReader();
   #exchange: Exchange | undefined;
   #killedFor: GuestEnd | undefined;
 
-  constructor(command: readonly string[], language: GuestLanguage) {
-    this.#process = launch(command, language, (code, signal) => this.#exited(code, signal));
+  constructor(command: readonly string[], language: GuestLanguage, terms: LanguageTerms) {
+    this.#terms = terms;
+    this.#process = launch(command, language, terms, (code, signal) => this.#exited(code, signal));
     this.#read();
     this.#readErrors();
+  }
+
+  /** Near the end of its memory, as far as was seen. */
+  get bloated(): boolean {
+    return this.residentBytes > this.idleBytes + this.#terms.recycleBytes;
   }
 
   get pid(): number {
@@ -133,7 +141,7 @@ export class Guest {
   }
 
   /** Kills the guest when the exchange under way went over memory or time. */
-  watch(memoryBytesMax: number, graceMs: number): void {
+  watch(graceMs: number): void {
     const exchange = this.#exchange;
     if (!exchange || this.#killedFor) return;
     const wallMs = performance.now() - exchange.startedAt;
@@ -142,7 +150,7 @@ export class Guest {
     if (used) exchange.cpuAtStartMs ??= used.cpuMs;
     // Without /proc the clock has to do.
     const cpuMs = used ? used.cpuMs - exchange.cpuAtStartMs! : wallMs;
-    if (this.residentBytes > this.idleBytes + memoryBytesMax) this.kill("memory");
+    if (this.residentBytes > this.idleBytes + this.#terms.memoryBytesMax) this.kill("memory");
     else if (cpuMs > exchange.cpuMs + graceMs || wallMs > exchange.wallMs) this.kill("timeout");
   }
 

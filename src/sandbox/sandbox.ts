@@ -46,7 +46,6 @@ export function createSandbox(options: SandboxOptions): GuestSandbox {
     insecure: options.insecure,
     log: options.log,
     metrics,
-    memoryBytes: limits.memoryBytes,
     graceMs: limits.graceMs,
     watchMs: GUEST_MEMORY_POLL_MS,
   });

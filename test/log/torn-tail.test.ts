@@ -1,5 +1,12 @@
 import { expect, test } from "bun:test";
-import { copyFileSync, mkdirSync, readFileSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import {
+  copyFileSync,
+  mkdirSync,
+  readFileSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { basename, join } from "node:path";
 import fc from "fast-check";
 import { HEADER_BYTES } from "../../src/log/block.ts";

@@ -2,6 +2,7 @@ import { afterAll, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { pino } from "pino";
 import { Guest } from "../../src/sandbox/guest.ts";
+import { languages } from "../../src/sandbox/languages.ts";
 import {
   batch,
   childProcesses,
@@ -18,7 +19,7 @@ afterAll(() => {
 });
 
 function startGuest(...command: string[]): Guest {
-  const guest = new Guest(command, "javascript");
+  const guest = new Guest(command, "javascript", languages.javascript!);
   guests.push(guest);
   return guest;
 }

@@ -1,7 +1,16 @@
 import type vm from "node:vm";
 import type { UserError } from "../program.ts";
 import type { LibraryRequest, LoadRequest } from "../protocol.ts";
-import { type Labels, libraryFile, loadError, MAIN_FILE, syntaxError } from "./errors.ts";
+import {
+  type Files,
+  filesOf,
+  libraryFile,
+  libraryOf,
+  loadError,
+  MAIN_FILE,
+  type SourceFile,
+  syntaxError,
+} from "./errors.ts";
 import { createRealm, isTimeout, type Realm } from "./realm.ts";
 import { columnOfSyntaxError } from "./syntax.ts";
 
@@ -13,7 +22,7 @@ export const NEVER_SETTLED = "Timed out";
 
 export interface LoadedProgram {
   source: LoadRequest;
-  labels: Labels;
+  files: Files;
   /** Absent after a timeout. */
   realm: Realm | undefined;
 }
@@ -29,26 +38,27 @@ export class LoadFailure extends Error {
 
 /** Compiles, links and evaluates a program in a realm of its own. Throws `LoadFailure`. */
 export async function compile(source: LoadRequest): Promise<LoadedProgram> {
-  const labels = { name: source.name, libraries: source.libraries.map((one) => one.importName) };
+  const files = filesOf(source.name, source.code, source.libraries);
   const realm = createRealm();
-  const main = parse(realm, source.code, MAIN_FILE, labels);
+  const main = parse(realm, MAIN_FILE, files.get(MAIN_FILE)!);
   const libraries = new Map<string, vm.SourceTextModule>();
   for (const specifier of main.dependencySpecifiers) {
-    const index = labels.libraries.indexOf(specifier);
+    const index = source.libraries.findIndex((one) => one.importName === specifier);
     if (index < 0) throw missingModule(specifier);
     if (libraries.has(specifier)) continue;
-    const library = parse(realm, source.libraries[index]!.code, libraryFile(index), labels);
+    const name = libraryFile(index);
+    const library = parse(realm, name, files.get(name)!);
     refuseImports(library);
     libraries.set(specifier, library);
   }
-  await link(main, libraries, labels);
-  await evaluate(realm, main, source.budgetMs, labels);
+  await link(main, libraries, files);
+  await evaluate(realm, main, source.budgetMs, files);
   const found = realm.harness.install(main.namespace, JSON.stringify(source.credentials));
   if (found !== "transformEvent" && found !== "transformBatch") {
     const message = `Error: Expected one of transformEvent,transformBatch. Found ${found}`;
     throw new LoadFailure({ message });
   }
-  return { source, labels, realm };
+  return { source, files, realm };
 }
 
 /** Compiles and evaluates a library alone. Its error is told without `Error: ` in front. */
@@ -63,30 +73,29 @@ export async function loadLibrary(request: LibraryRequest): Promise<void> {
 }
 
 async function loadAlone(request: LibraryRequest): Promise<void> {
-  const labels = { name: request.importName, libraries: [request.importName] };
   const realm = createRealm();
-  const module = parse(realm, request.code, libraryFile(0), labels);
+  const name = libraryFile(0);
+  const file = libraryOf(request.importName, request.code);
+  const module = parse(realm, name, file);
   refuseImports(module);
-  await link(module, new Map(), labels);
-  await evaluate(realm, module, request.budgetMs, labels);
+  const files = new Map([[name, file]]);
+  await link(module, new Map(), files);
+  await evaluate(realm, module, request.budgetMs, files);
 }
 
 /** Module names that code imports, in code order. Throws `LoadFailure` when it does not parse. */
 export function dependenciesOf(code: string): string[] {
-  const labels = { name: "code", libraries: [] };
-  return [...parse(createRealm(), code, MAIN_FILE, labels).dependencySpecifiers];
+  return [...parse(createRealm(), MAIN_FILE, { label: "code", code }).dependencySpecifiers];
 }
 
-function parse(realm: Realm, code: string, file: string, labels: Labels): vm.SourceTextModule {
+function parse(realm: Realm, name: string, file: SourceFile): vm.SourceTextModule {
   try {
-    return realm.module(code, file);
+    return realm.module(file.code, name);
   } catch (error) {
     const { message, stack = "" } = error as Error;
     const line = Number(/ \(:(\d+)\)/.exec(stack)?.[1] ?? 1);
-    const column = columnOfSyntaxError(code, line);
-    const library = file === MAIN_FILE ? undefined : labels.libraries[Number(file.split("/")[1])];
-    const place = library === undefined ? { line, column } : { line, column, library };
-    throw new LoadFailure(syntaxError(message, place, labels));
+    const column = columnOfSyntaxError(file.code, line);
+    throw new LoadFailure(syntaxError(message, file, line, column));
   }
 }
 
@@ -102,22 +111,22 @@ function missingModule(specifier: string): LoadFailure {
 async function link(
   module: vm.SourceTextModule,
   libraries: Map<string, vm.SourceTextModule>,
-  labels: Labels,
+  files: Files,
 ): Promise<void> {
   try {
     for (const library of libraries.values()) await library.link(() => library);
     await module.link((specifier) => libraries.get(specifier)!);
   } catch (error) {
-    throw new LoadFailure({ message: linkMessage((error as Error).message, labels) });
+    throw new LoadFailure({ message: linkMessage((error as Error).message, files) });
   }
 }
 
 /** `Export named 'y' not found in module 'pixelmill:library/0'.`, in the words of the standard. */
-function linkMessage(message: string, labels: Labels): string {
-  const match = /named '(.*)' not found in module 'pixelmill:library\/(\d+)'/.exec(message);
+function linkMessage(message: string, files: Files): string {
+  const match = /named '(.*)' not found in module '(.*)'/.exec(message);
   if (!match) return `SyntaxError: ${message}`;
-  const [, name, index] = match;
-  const library = labels.libraries[Number(index)];
+  const [, name, module = ""] = match;
+  const library = files.get(module)?.library;
   return `SyntaxError: The requested module '${library}' does not provide an export named '${name}'`;
 }
 
@@ -125,7 +134,7 @@ async function evaluate(
   realm: Realm,
   module: vm.SourceTextModule,
   budgetMs: number,
-  labels: Labels,
+  files: Files,
 ): Promise<void> {
   let settled = false;
   let thrown: { error: unknown } | undefined;
@@ -144,7 +153,7 @@ async function evaluate(
   if (!settled) throw new LoadFailure({ message: NEVER_SETTLED });
   if (!thrown) return;
   if (isTimeout(thrown.error)) throw new LoadFailure({ message: TIMED_OUT });
-  throw new LoadFailure(describe(realm, thrown.error, budgetMs, labels));
+  throw new LoadFailure(describe(realm, thrown.error, budgetMs, files));
 }
 
 function drain(realm: Realm, budgetMs: number): void {
@@ -156,7 +165,7 @@ function drain(realm: Realm, budgetMs: number): void {
 }
 
 /** The thrown value belongs to user code: only the harness, under the time limit, looks at it. */
-function describe(realm: Realm, thrown: unknown, budgetMs: number, labels: Labels): UserError {
+function describe(realm: Realm, thrown: unknown, budgetMs: number, files: Files): UserError {
   realm.harness.hold(thrown);
   try {
     realm.step("describe", budgetMs);
@@ -164,5 +173,5 @@ function describe(realm: Realm, thrown: unknown, budgetMs: number, labels: Label
     return { message: TIMED_OUT };
   }
   const [message, stack] = JSON.parse(realm.harness.description()) as [string, string];
-  return loadError(message, stack, labels);
+  return loadError(message, stack, files);
 }

@@ -28,7 +28,7 @@ export async function runEvents(
     kind: "ran",
     counts: JSON.parse(harness.counts()),
     errors: JSON.parse(harness.faults()).map(([message, stack]: [string, string]) =>
-      eventError(message, stack, program.labels),
+      eventError(message, stack, program.files),
     ),
     logs: request.logs ? JSON.parse(harness.logs()) : [],
   };
