@@ -104,11 +104,15 @@ export const ERROR_MESSAGE_CHARS_MAX = 2_048;
 // Pipeline
 /** Events of one lane that are read but not yet settled. */
 export const LANE_WINDOW_EVENTS_MAX = 1_024;
+/** Bytes of one lane that are read but not yet settled. */
 export const LANE_WINDOW_BYTES_MAX = 16 << 20;
 /** Deliveries of one lane under way at once; a user's events always take the same one. */
 export const LANE_PARTITIONS = 8;
+/** Events that user code gets at once. */
 export const TRANSFORM_BATCH_EVENTS_MAX = 100;
+/** Longest wait after the first failed attempt; it doubles with each further one. */
 export const RETRY_DELAY_MS_MIN = 500;
+/** Longest wait between two attempts, unless the receiver asks for more. */
 export const RETRY_DELAY_MS_MAX = 60_000;
 /** Failed attempts after which an event is given up although others of its lane get through. */
 export const POISON_ATTEMPTS_MAX = 8;
@@ -124,29 +128,43 @@ export const FEED_READ_BYTES_MAX = 1 << 20;
 export const FEED_KEPT_READS_MAX = 8;
 /** How late a lane sees a changed connection when nothing else wakes it. */
 export const TOPOLOGY_POLL_MS = 100;
+/** How often the event log is trimmed. */
 export const TRIM_INTERVAL_MS = 10_000;
 /** Records this young are not trimmed: a connection that is just being made may start there. */
 export const TRIM_AGE_MS_MIN = 60_000;
 /** At shutdown attempts under way get this long before they are cut. */
 export const DRAIN_MS_MAX = 5_000;
+/** Dead letters of one page of the API. */
 export const DEAD_LETTERS_PAGE_MAX = 1_000;
 
 // Destinations
+/** Events of one webhook request. */
 export const WEBHOOK_BATCH_EVENTS_MAX = 1_000;
+/** Time for a webhook request, look-up to last byte, unless its config says otherwise. */
 export const WEBHOOK_TIMEOUT_MS_DEFAULT = 10_000;
+/** Longest time that a webhook's config may ask for. */
 export const WEBHOOK_TIMEOUT_MS_MAX = 60_000;
+/** What is read of a receiver's answer. */
 export const WEBHOOK_ANSWER_BYTES_MAX = 65_536;
+/** Own headers of a webhook. */
 export const WEBHOOK_HEADERS_MAX = 50;
+/** Length of a webhook's URL. */
 export const WEBHOOK_URL_CHARS_MAX = 2_048;
+/** Length of a webhook's signing secret. */
 export const WEBHOOK_SECRET_CHARS_MAX = 256;
 /** `Retry-After` beyond this is cut: a receiver cannot park events for days. */
 export const RETRY_AFTER_MS_MAX = 3_600_000;
+/** Status line and headers of a receiver's answer. */
 export const EGRESS_HEAD_BYTES_MAX = 16_384;
+/** How long an idle connection to a receiver is kept. */
 export const EGRESS_IDLE_MS_MAX = 60_000;
 /** How long checked addresses of a host name are used before it is looked up again. */
 export const EGRESS_RESOLVED_MS_MAX = 5_000;
+/** Host names whose checked addresses are remembered. */
 export const EGRESS_NAMES_MAX = 10_000;
+/** Events of one write to a file. */
 export const FILE_BATCH_EVENTS_MAX = 1_000;
+/** Length of a file destination's path. */
 export const FILE_PATH_CHARS_MAX = 1_024;
 
 // Sandbox (decisions §7)
