@@ -125,15 +125,15 @@ export const ERROR_MESSAGE_CHARS_MAX = 2_048;
 // Pipeline
 /** Events of one lane that are read but not yet settled. */
 export const LANE_WINDOW_EVENTS_MAX = 1_024;
-/** Bytes of these events. */
+/** Bytes of one lane that are read but not yet settled. */
 export const LANE_WINDOW_BYTES_MAX = 16 << 20;
 /** Deliveries of one lane under way at once; a user's events always take the same one. */
 export const LANE_PARTITIONS = 8;
 /** Events that user code gets at once. */
 export const TRANSFORM_BATCH_EVENTS_MAX = 100;
-/** Base of the delay before the first retry; doubled each time, with jitter. */
+/** Longest wait after the first failed attempt; it doubles with each further one. */
 export const RETRY_DELAY_MS_MIN = 500;
-/** Longest delay between attempts, unless the receiver asks for more. */
+/** Longest wait between two attempts, unless the receiver asks for more. */
 export const RETRY_DELAY_MS_MAX = 60_000;
 /** Failed attempts after which an event is given up although others of its lane get through. */
 export const POISON_ATTEMPTS_MAX = 8;
@@ -149,35 +149,35 @@ export const FEED_READ_BYTES_MAX = 1 << 20;
 export const FEED_KEPT_READS_MAX = 8;
 /** How late a lane sees a changed connection when nothing else wakes it. */
 export const TOPOLOGY_POLL_MS = 100;
-/** Between two looks for files of the event log that every lane has passed. */
+/** How often the event log is trimmed. */
 export const TRIM_INTERVAL_MS = 10_000;
 /** Records this young are not trimmed: a connection that is just being made may start there. */
 export const TRIM_AGE_MS_MIN = 60_000;
 /** At shutdown attempts under way get this long before they are cut. */
 export const DRAIN_MS_MAX = 5_000;
-/** Dead letters of one answer, replay or purge. */
+/** Dead letters of one page of the API. */
 export const DEAD_LETTERS_PAGE_MAX = 1_000;
 
 // Destinations
-/** Highest `batchSize` of a webhook. */
+/** Events of one webhook request. */
 export const WEBHOOK_BATCH_EVENTS_MAX = 1_000;
-/** Time for one delivery without `timeoutMs`. */
+/** Time for a webhook request, look-up to last byte, unless its config says otherwise. */
 export const WEBHOOK_TIMEOUT_MS_DEFAULT = 10_000;
-/** Highest `timeoutMs` of a webhook. */
+/** Longest time that a webhook's config may ask for. */
 export const WEBHOOK_TIMEOUT_MS_MAX = 60_000;
-/** Body of a webhook's answer; the rest is not read. */
+/** What is read of a receiver's answer. */
 export const WEBHOOK_ANSWER_BYTES_MAX = 65_536;
-/** Headers of a webhook's configuration. */
+/** Own headers of a webhook. */
 export const WEBHOOK_HEADERS_MAX = 50;
-/** URL of a webhook. */
+/** Length of a webhook's URL. */
 export const WEBHOOK_URL_CHARS_MAX = 2_048;
-/** Signing secret of a webhook. */
+/** Length of a webhook's signing secret. */
 export const WEBHOOK_SECRET_CHARS_MAX = 256;
 /** `Retry-After` beyond this is cut: a receiver cannot park events for days. */
 export const RETRY_AFTER_MS_MAX = 3_600_000;
-/** Status line and headers of an answer to a delivery. */
+/** Status line and headers of a receiver's answer. */
 export const EGRESS_HEAD_BYTES_MAX = 16_384;
-/** An unused connection to a receiver is kept this long. */
+/** How long an idle connection to a receiver is kept. */
 export const EGRESS_IDLE_MS_MAX = 60_000;
 /** How long checked addresses of a host name are used before it is looked up again. */
 export const EGRESS_RESOLVED_MS_MAX = 5_000;
@@ -185,7 +185,7 @@ export const EGRESS_RESOLVED_MS_MAX = 5_000;
 export const EGRESS_NAMES_MAX = 10_000;
 /** Events of one write to a file. */
 export const FILE_BATCH_EVENTS_MAX = 1_000;
-/** Path of a file destination. */
+/** Length of a file destination's path. */
 export const FILE_PATH_CHARS_MAX = 1_024;
 
 // Sandbox (decisions §7)
