@@ -240,6 +240,20 @@ export const GUEST_RESTART_DELAY_MS_MAX = 30_000;
 /** From its start until a guest is confined. */
 export const GUEST_START_MS_MAX = 20_000;
 
+// `fetch` of user code
+/** From the look-up to the last byte of the answer; also what code gets that asks for more. */
+export const FETCH_MS_MAX = 10_000;
+/** All waiting of one batch. */
+export const FETCH_WAIT_MS_MAX = 60_000;
+/** Requests of one batch. */
+export const FETCHES_MAX = 1_000;
+/** Requests of one batch under way at once; the others wait for their turn. */
+export const FETCHES_AT_ONCE_MAX = 50;
+/** URL, headers and body of one request, in UTF-16 units. */
+export const FETCH_REQUEST_CHARS_MAX = 1 << 20;
+/** Body of one answer. */
+export const FETCH_ANSWER_BYTES_MAX = 1 << 20;
+
 // Process
 /** From SIGTERM to the end, whatever is still in flight. */
 export const SHUTDOWN_MS_MAX = 10_000;
