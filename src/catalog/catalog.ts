@@ -234,6 +234,8 @@ export interface Live {
    * object again as long as nothing changed.
    */
   program(destinationId: string): LiveProgram | undefined;
+  /** Name → value of the workspace's credentials, for code that is tested. */
+  credentials(workspaceId: string): Record<string, string>;
 }
 export interface LiveProgram {
   /** Changes with any part of the code or the credentials. */

@@ -1,6 +1,7 @@
 import { ApiError } from "../errors.ts";
 import { familyOf } from "./import-name.ts";
-import type { Kind, Resource, Revision } from "./model.ts";
+import type { Resource, Revision } from "./model.ts";
+import { notFound } from "./refusals.ts";
 
 /**
  * The states of a transformation or library (specification §3). Pure: each function is one
@@ -49,11 +50,6 @@ export function checkLinkable(resource: Resource): void {
   if (resource.published === undefined) {
     throw new ApiError("invalid", "Transformation is not published");
   }
-}
-
-export function notFound(kind: Kind): ApiError {
-  const noun = kind === "transformation" ? "Transformation" : "Library";
-  return new ApiError("missing", `${noun} not found`);
 }
 
 function checkSame(resource: Resource, revision: Revision): void {

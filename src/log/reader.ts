@@ -15,6 +15,8 @@ export interface LogReaderOptions {
   directory: string;
   logger: Logger;
   metrics?: Metrics;
+  /** Where the log ends now, if there is a quicker way to know than `advance`. */
+  durable?(): number;
 }
 
 /** Opens a log for reading. It reads nothing before `advance` has told what is durable. */
@@ -55,6 +57,7 @@ class SegmentLogReader implements LogReader {
   }
 
   end(): number {
+    if (this.#options.durable !== undefined) this.advance(this.#options.durable());
     return this.#end;
   }
 
@@ -66,7 +69,7 @@ class SegmentLogReader implements LogReader {
     const records: LogRecord[] = [];
     let next = Math.max(sequence, this.first());
     let bytes = 0;
-    while (next < this.#end && (records.length === 0 || bytes < bytesMax)) {
+    while (next < this.end() && (records.length === 0 || bytes < bytesMax)) {
       const found = this.#cache.get(next) ?? (await this.#look(next));
       if (typeof found === "number") {
         if (found === next) break;

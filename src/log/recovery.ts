@@ -1,11 +1,22 @@
 import { closeSync, fsyncSync, ftruncateSync, openSync } from "node:fs";
 import { LOG_BLOCK_BYTES_MAX } from "../limits.ts";
 import type { Logger } from "../observe/log.ts";
+import { lockDirectory } from "./lock.ts";
 import { listSegments, type Segment, syncDirectory } from "./segments.ts";
 import { readStretch } from "./stretch.ts";
 
 /** Fewer, larger reads than a lane's: a full segment is scanned in a fraction of a second. */
 const WINDOW_BYTES = 4 * LOG_BLOCK_BYTES_MAX;
+
+/** Makes a log that no process writes any more whole, and returns where it ends. */
+export async function settleLog(options: { directory: string; logger: Logger }): Promise<number> {
+  const unlock = await lockDirectory(options.directory);
+  try {
+    return await recover(options.directory, options.logger);
+  } finally {
+    unlock();
+  }
+}
 
 /**
  * Makes a directory whole after a crash, and returns the sequence number that follows its last

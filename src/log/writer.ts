@@ -25,6 +25,8 @@ export interface LogWriterOptions<T> {
   logger: Logger;
   metrics?: Metrics;
   segmentBytesMax?: number;
+  /** Called after `durable` or `healthy` moved, before any record's promise settles. */
+  onChange?(): void;
 }
 
 /**
@@ -147,6 +149,7 @@ class SegmentLogWriter<T> implements LogWriter<T> {
     try {
       await this.#write(batch);
       this.#durable = batch.end;
+      this.#options.onChange?.();
       this.#metrics?.records.inc(batch.count);
       this.#metrics?.bytes.inc(batch.bytes);
       this.#metrics?.flushSeconds.observe((performance.now() - startedAt) / 1000);
@@ -216,7 +219,9 @@ class SegmentLogWriter<T> implements LogWriter<T> {
   }
 
   #setHealthy(healthy: boolean): void {
+    if (this.#healthy === healthy) return;
     this.#healthy = healthy;
     this.#metrics?.healthy.set(healthy ? 1 : 0);
+    this.#options.onChange?.();
   }
 }

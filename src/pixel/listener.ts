@@ -32,6 +32,8 @@ export interface PixelParts {
   metrics?: Metrics;
 }
 
+const STOP_POLL_MS = 5;
+
 export interface PixelListener {
   /** Listens and returns the address as a URL; port 0 takes a free one. */
   start(options: { host: string; port: number; reusePort?: boolean }): string;
@@ -127,7 +129,11 @@ export function createPixelListener(parts: PixelParts): PixelListener {
       return `http://${name}:${app.server?.port}`;
     },
     async stop() {
-      await app.server?.stop();
+      const server = app.server;
+      void server?.stop();
+      // The answers under way, then the connections that a browser keeps open for nothing.
+      while (server !== null && server.pendingRequests > 0) await Bun.sleep(STOP_POLL_MS);
+      await server?.stop(true);
     },
   };
 }

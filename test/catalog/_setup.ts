@@ -1,4 +1,4 @@
-import { afterEach } from "bun:test";
+import { onTestFinished } from "bun:test";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -10,22 +10,16 @@ import { createLogger } from "../../src/observe/log.ts";
 
 export const logger = createLogger("silent");
 
-const endings: (() => Promise<unknown>)[] = [];
-
-afterEach(async () => {
-  for (const end of endings.splice(0).reverse()) await end();
-});
-
 export async function freshDirectory(): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), "pixelmill-catalog-"));
-  endings.push(() => rm(directory, { recursive: true, force: true }));
+  onTestFinished(() => rm(directory, { recursive: true, force: true }));
   return directory;
 }
 
 /** A catalog in a directory of its own, closed and removed after the test. */
 export async function freshCatalog(directory?: string): Promise<Catalog> {
   const catalog = await openCatalog({ directory: directory ?? (await freshDirectory()), logger });
-  endings.push(() => catalog.close());
+  onTestFinished(() => catalog.close());
   return catalog;
 }
 

@@ -1,9 +1,8 @@
-import { ApiError } from "../../errors.ts";
 import type { CodeChange, CodeStore } from "../catalog.ts";
 import { familyOf } from "../import-name.ts";
 import type { Resource, Revision } from "../model.ts";
-import { Stale } from "../stale.ts";
-import { begun, notFound, published, revised } from "../states.ts";
+import { nameTaken, notFound, Stale } from "../refusals.ts";
+import { begun, published, revised } from "../states.ts";
 import type { Store } from "../store.ts";
 import type { Linking } from "./links.ts";
 import type { CodeTables } from "./tables.ts";
@@ -41,15 +40,20 @@ function checkSeen(tables: CodeTables, workspaceId: string, change: CodeChange):
   }
 }
 
-/** Every importer of a library that is published here was tested with it, as it is now. */
+/** Everything that imports a library that is published here was tested with it, as it is now. */
 function checkTested(tables: CodeTables, workspaceId: string, change: CodeChange): void {
   const tested = new Set([...change.publish, ...(change.tested ?? [])].map((it) => it.versionId));
-  for (const { kind, versionId } of change.publish) {
-    const library = kind === "library" ? tables.revisions.get(versionId) : undefined;
-    if (library === undefined) continue;
+  const left = change.publish.filter(({ kind }) => kind === "library").map((it) => it.versionId);
+  const met = new Set(left);
+  for (let versionId = left.shift(); versionId !== undefined; versionId = left.shift()) {
+    const library = tables.revisions.get(versionId);
+    if (library?.importName === undefined) continue;
     for (const id of importersOf(tables, workspaceId, library)) {
       const live = tables.resource(id)?.published;
-      if (live !== undefined && !tested.has(live)) throw new Stale();
+      if (live === undefined || met.has(live)) continue;
+      if (!tested.has(live)) throw new Stale();
+      met.add(live);
+      left.push(live);
     }
   }
 }
@@ -81,10 +85,6 @@ function publish(
   tables.libraryNames.putImports(id, workspaceId, family, imports);
   tables.publications.put(after, { versionId, imports });
   tables.putResource(after);
-}
-
-export function nameTaken(): ApiError {
-  return new ApiError("conflict", "A published library of this language has this import name");
 }
 
 /** Ids of the published code that imports a library, itself left out. */

@@ -1,6 +1,7 @@
 import type { CodeStore } from "../catalog.ts";
 import { newId } from "../ids.ts";
-import { checkLinkable, notFound } from "../states.ts";
+import { notFound } from "../refusals.ts";
+import { checkLinkable } from "../states.ts";
 import type { Store } from "../store.ts";
 import type { Tables } from "../tables.ts";
 import type { CodeTables } from "./tables.ts";
@@ -30,7 +31,6 @@ export function openLinks(
       const destination = destinations.get(workspaceId, destinationId);
       if (links.of(destination.id) === transformationId) return;
       links.put({ transformationId, order: newId() }, destination.id);
-      store.advance("program");
     },
   };
 
@@ -45,7 +45,6 @@ export function openLinks(
         const destination = destinations.get(workspaceId, destinationId);
         if (links.of(destination.id) !== transformationId) return;
         links.remove(destination.id);
-        store.advance("program");
       });
     },
     linked: (workspaceId, transformationId) =>

@@ -1,8 +1,7 @@
-import { ApiError } from "../../errors.ts";
 import type { CodeStore, Found } from "../catalog.ts";
 import { familyOf } from "../import-name.ts";
 import type { Kind, Resource, Revision } from "../model.ts";
-import { notFound } from "../states.ts";
+import { notFound, versionNotFound } from "../refusals.ts";
 import type { CodeTables } from "./tables.ts";
 
 type Reads = Pick<
@@ -44,10 +43,7 @@ export function codeReads(tables: CodeTables): Reads {
   function byVersion(workspaceId: string, kind: Kind, versionId: string): Revision {
     const revision = revisions.get(versionId);
     if (revision?.workspaceId !== workspaceId || revision.kind !== kind) {
-      throw new ApiError(
-        "missing",
-        `${kind === "library" ? "Library" : "Transformation"} version not found`,
-      );
+      throw versionNotFound(kind);
     }
     return revision;
   }
@@ -67,7 +63,7 @@ export function codeReads(tables: CodeTables): Reads {
     listPublished: (workspaceId, kind) => publications.ids(workspaceId, kind).flatMap(live),
     revision(workspaceId, kind, id, versionId) {
       const revision = byVersion(workspaceId, kind, versionId);
-      if (revision.id !== id) return byVersion(workspaceId, kind, "");
+      if (revision.id !== id) throw versionNotFound(kind);
       return revision;
     },
     revisionByVersion: byVersion,

@@ -2,7 +2,8 @@ import { ApiError } from "../../errors.ts";
 import type { CodeStore } from "../catalog.ts";
 import { familyOf } from "../import-name.ts";
 import type { Resource, Revision } from "../model.ts";
-import { notFound, removed } from "../states.ts";
+import { notFound } from "../refusals.ts";
+import { removed } from "../states.ts";
 import type { Store } from "../store.ts";
 import { importersOf } from "./commit.ts";
 import type { CodeTables } from "./tables.ts";
@@ -25,7 +26,6 @@ export function remover(
           tables.links.remove(destinationId);
         }
         tables.putResource(after);
-        store.advance("program");
       });
     },
     setExternalId(workspaceId, kind, id, externalId) {
