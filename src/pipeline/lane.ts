@@ -81,7 +81,8 @@ export class Lane implements Committer {
   get gauges() {
     return {
       ...this.#labels,
-      lagEvents: () => this.#intake.lagEvents(),
+      // The window also holds what has settled and is not on disk yet.
+      lagEvents: () => Math.max(this.#intake.lagEvents(), this.#window.size),
       lagSeconds: () => this.#lagSeconds(),
       waiting: () => this.#waitsForSandbox,
     };
