@@ -1,6 +1,7 @@
 import type { Server } from "bun";
 import type { Principal } from "../catalog/model.ts";
 import { ApiError } from "../errors.ts";
+import { ID_CHARS_MAX } from "../limits.ts";
 import { authenticate, nobody, permit, refuseForeignPages } from "./auth.ts";
 import { readJson } from "./body.ts";
 import { expectShape, readQuery } from "./check.ts";
@@ -65,7 +66,9 @@ function admitted(route: Route, { parts, spend }: Listener, headers: Headers): P
 
 function decoded(params: Record<string, string | null>): Record<string, string> {
   for (const value of Object.values(params)) {
-    if (value === null) throw new ApiError("missing", "Expected an id, got escapes of no text");
+    if (value === null || value.length > ID_CHARS_MAX) {
+      throw new ApiError("missing", "Expected an id in the path, got what cannot be one");
+    }
   }
   return params as Record<string, string>;
 }
