@@ -1,6 +1,7 @@
 import type { Server } from "bun";
 import type { Principal } from "../catalog/model.ts";
 import { ApiError } from "../errors.ts";
+import { ID_CHARS_MAX } from "../limits.ts";
 import { authenticate, nobody, permit, refuseForeignPages } from "./auth.ts";
 import { readJson } from "./body.ts";
 import { expectShape, readQuery } from "./check.ts";
@@ -15,17 +16,25 @@ export interface Arrival {
   server: Server<unknown> | null;
 }
 
+/** What all requests of a listener share. */
+export interface Listener {
+  parts: ApiParts;
+  /** Takes one request of a token's rate, or throws. */
+  spend(tokenId: string): void;
+  closing: AbortSignal;
+}
+
 /**
  * One request from arrival to answer, cheapest refusal first: nothing of the body is read
  * before the token is known and may do what the route does.
  */
 export async function serve(
   route: Route,
-  parts: ApiParts,
-  closing: AbortSignal,
+  listener: Listener,
   { request, params, server }: Arrival,
 ): Promise<Response> {
-  const principal = admitted(route, parts, request.headers);
+  const { parts, closing } = listener;
+  const principal = admitted(route, listener, request.headers);
   const query = readQuery(route.query, request.url);
   const body = route.body && expectShape(route.body, await readJson(request));
   permit(principal, route.alsoNeeds?.({ query, body }) ?? []);
@@ -46,17 +55,20 @@ export async function serve(
   return json(answer, route.status);
 }
 
-function admitted(route: Route, parts: ApiParts, headers: Headers): Principal {
+function admitted(route: Route, { parts, spend }: Listener, headers: Headers): Principal {
   if (route.needs === "open") return nobody;
-  refuseForeignPages(headers);
+  if (route.method !== "GET") refuseForeignPages(headers);
   const principal = authenticate(parts.catalog.tokens, headers);
+  spend(principal.tokenId);
   permit(principal, route.needs);
   return principal;
 }
 
 function decoded(params: Record<string, string | null>): Record<string, string> {
   for (const value of Object.values(params)) {
-    if (value === null) throw new ApiError("missing", "Expected an id, got escapes of no text");
+    if (value === null || value.length > ID_CHARS_MAX) {
+      throw new ApiError("missing", "Expected an id in the path, got what cannot be one");
+    }
   }
   return params as Record<string, string>;
 }
