@@ -1,0 +1,71 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { connect, type Socket } from "node:net";
+import { IDLE_CONNECTION_SECONDS_MAX } from "../../src/limits.ts";
+import { startApi, type TestApi } from "./_setup.ts";
+
+/** What becomes of a connection: neither an idle nor a refused one is kept. */
+let api: TestApi;
+beforeAll(async () => {
+  api = await startApi();
+});
+afterAll(() => api.stop());
+
+interface Opened {
+  socket: Socket;
+  received(): string;
+  closed: Promise<void>;
+}
+
+function open(...lines: string[]): Opened {
+  const socket = connect(Number(new URL(api.url).port), "127.0.0.1");
+  let received = "";
+  socket.on("data", (bytes) => {
+    received += bytes.toString("latin1");
+  });
+  socket.on("error", () => {});
+  socket.write(`${lines.join("\r\n")}\r\n\r\n`);
+  const closed = new Promise<void>((resolve) => socket.on("close", () => resolve()));
+  return { socket, received: () => received, closed };
+}
+
+const authorization = () => `Authorization: Bearer ${api.token}`;
+
+describe("a connection", () => {
+  test(
+    "that idles after its request is closed",
+    async () => {
+      const idle = open("GET /transformations HTTP/1.1", "Host: x", authorization());
+      await idle.closed;
+      expect(idle.received()).toStartWith("HTTP/1.1 200");
+    },
+    1_000 * (IDLE_CONNECTION_SECONDS_MAX + 20),
+  );
+
+  test(
+    "that stops within its body is closed",
+    async () => {
+      const half = open(
+        "POST /transformations HTTP/1.1",
+        "Host: x",
+        authorization(),
+        "Content-Type: application/json",
+        "Content-Length: 100",
+      );
+      await half.closed;
+      expect(half.received()).toBe("");
+    },
+    1_000 * (IDLE_CONNECTION_SECONDS_MAX + 20),
+  );
+
+  test("whose body is too large is answered and closed, unread", async () => {
+    const large = open(
+      "POST /transformations HTTP/1.1",
+      "Host: x",
+      authorization(),
+      "Content-Type: application/json",
+      `Content-Length: ${1 << 30}`,
+    );
+    await large.closed;
+    expect(large.received()).toStartWith("HTTP/1.1 413");
+  });
+});
