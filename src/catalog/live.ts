@@ -1,3 +1,4 @@
+import { LIVE_PROGRAMS_MAX } from "../limits.ts";
 import type { Live, LiveProgram } from "./catalog.ts";
 import { type Imported, librariesFor } from "./code/closure.ts";
 import type { CodeTables } from "./code/tables.ts";
@@ -98,12 +99,12 @@ function programCache(store: Store, { credentials }: Tables, code: CodeTables) {
     if (before?.at === now) return before.program;
     const resource = code.resource(transformationId);
     const made = resource && make(resource);
-    if (made === undefined) {
-      known.delete(transformationId);
-      return undefined;
-    }
+    known.delete(transformationId);
+    if (made === undefined) return undefined;
     const program = made.id === before?.program.id ? before.program : made;
     known.set(transformationId, { at: now, program });
+    // The first key is the one that was looked at longest ago.
+    if (known.size > LIVE_PROGRAMS_MAX) known.delete(known.keys().next().value ?? "");
     return program;
   };
 }

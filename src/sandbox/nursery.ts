@@ -1,10 +1,7 @@
 import type { Logger } from "pino";
-import {
-  GUEST_RESTART_DELAY_MS_MAX,
-  GUEST_RESTART_DELAY_MS_MIN,
-  GUEST_WARM_SPARES,
-} from "../limits.ts";
+import { GUEST_RESTART_DELAY_MS_MAX, GUEST_RESTART_DELAY_MS_MIN } from "../limits.ts";
 import { Guest, GuestGone } from "./guest.ts";
+import { type LanguageTerms, languages } from "./languages.ts";
 import type { SandboxMetrics } from "./metrics.ts";
 import { type GuestLanguage, SandboxUnavailable } from "./program.ts";
 
@@ -25,7 +22,6 @@ export interface NurseryOptions {
   insecure: boolean;
   log: Logger;
   metrics: SandboxMetrics;
-  memoryBytes: number;
   graceMs: number;
   watchMs: number;
 }
@@ -36,7 +32,7 @@ export interface NurseryOptions {
  */
 export class Nursery {
   readonly #options: NurseryOptions;
-  readonly #spares: Promise<Guest>[] = [];
+  readonly #spares = new Map<GuestLanguage, Promise<Guest>[]>();
   readonly #alive = new Set<Guest>();
   readonly #watch: Timer;
   #status: SandboxStatus;
@@ -48,9 +44,9 @@ export class Nursery {
     this.#options = options;
     this.#status = { state: "starting", insecure: options.insecure };
     this.#watch = setInterval(() => {
-      for (const guest of this.#alive) guest.watch(options.memoryBytes, options.graceMs);
+      for (const guest of this.#alive) guest.watch(options.graceMs);
     }, options.watchMs);
-    this.#refill();
+    for (const language of availableLanguages()) this.#refill(language);
   }
 
   status(): SandboxStatus {
@@ -63,13 +59,11 @@ export class Nursery {
 
   /** A guest that has seen no code yet. Rejects with `SandboxUnavailable`. */
   async take(language: GuestLanguage): Promise<Guest> {
-    if (language === "python") {
-      throw new SandboxUnavailable("Python is not available in this build");
-    }
+    termsOf(language);
     for (;;) {
       try {
-        const guest = await (this.#spares.shift() ?? this.#start(language));
-        this.#refill();
+        const guest = await (this.#spares.get(language)?.shift() ?? this.#start(language));
+        this.#refill(language);
         // A spare may have died while it waited.
         if (!guest.dying) return guest;
       } catch (error) {
@@ -84,17 +78,19 @@ export class Nursery {
     this.#closed = true;
     clearInterval(this.#watch);
     for (const guest of this.#alive) guest.kill("retired");
-    await Promise.allSettled(this.#spares);
+    await Promise.allSettled([...this.#spares.values()].flat());
   }
 
-  #refill(): void {
-    while (!this.#closed && this.#failures === 0 && this.#spares.length < GUEST_WARM_SPARES) {
-      const spare = this.#start("javascript");
+  #refill(language: GuestLanguage): void {
+    const spares = this.#spares.get(language) ?? [];
+    this.#spares.set(language, spares);
+    while (!this.#closed && this.#failures === 0 && spares.length < termsOf(language).spares) {
+      const spare = this.#start(language);
       spare.catch(() => {
-        const index = this.#spares.indexOf(spare);
-        if (index >= 0) this.#spares.splice(index, 1);
+        const index = spares.indexOf(spare);
+        if (index >= 0) spares.splice(index, 1);
       });
-      this.#spares.push(spare);
+      spares.push(spare);
     }
   }
 
@@ -117,7 +113,7 @@ export class Nursery {
 
   #spawn(language: GuestLanguage): Guest {
     const { guestCommand, log, metrics } = this.#options;
-    const guest = new Guest(guestCommand, language);
+    const guest = new Guest(guestCommand, language, termsOf(language));
     this.#alive.add(guest);
     metrics.starts.inc();
     metrics.guests.set(this.#alive.size);
@@ -165,4 +161,15 @@ export class Nursery {
     }
     return unavailable;
   }
+}
+
+function availableLanguages(): GuestLanguage[] {
+  return Object.keys(languages) as GuestLanguage[];
+}
+
+function termsOf(language: GuestLanguage): LanguageTerms {
+  const terms = languages[language];
+  if (terms) return terms;
+  const name = language === "python" ? "Python" : "JavaScript";
+  throw new SandboxUnavailable(`${name} is not available in this build`);
 }

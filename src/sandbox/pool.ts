@@ -1,9 +1,4 @@
-import {
-  GUEST_AGE_MS_MAX,
-  GUEST_EVENTS_MAX,
-  GUEST_IDLE_MS_MAX,
-  GUEST_RECYCLE_MEMORY_BYTES,
-} from "../limits.ts";
+import { GUEST_AGE_MS_MAX, GUEST_EVENTS_MAX, GUEST_IDLE_MS_MAX } from "../limits.ts";
 import type { Guest } from "./guest.ts";
 import type { Nursery } from "./nursery.ts";
 import { type GuestLanguage, SandboxUnavailable } from "./program.ts";
@@ -177,7 +172,7 @@ function isWornOut(guest: Guest): boolean {
   return (
     guest.softTimeouts >= SOFT_TIMEOUTS_MAX ||
     guest.events >= GUEST_EVENTS_MAX ||
-    guest.residentBytes > guest.idleBytes + GUEST_RECYCLE_MEMORY_BYTES ||
+    guest.bloated ||
     performance.now() - guest.startedAt > GUEST_AGE_MS_MAX
   );
 }

@@ -1,16 +1,20 @@
-import { afterAll, expect, test } from "bun:test";
+import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { pino } from "pino";
 import { Guest } from "../../src/sandbox/guest.ts";
+import { languages } from "../../src/sandbox/languages.ts";
 import {
   batch,
   childProcesses,
   eventually,
   guestEntry,
+  PATIENCE_MS,
   program,
   shown,
   testSandbox,
 } from "./support.ts";
+
+setDefaultTimeout(PATIENCE_MS);
 
 const guests: Guest[] = [];
 afterAll(() => {
@@ -18,7 +22,7 @@ afterAll(() => {
 });
 
 function startGuest(...command: string[]): Guest {
-  const guest = new Guest(command, "javascript");
+  const guest = new Guest(command, "javascript", languages.javascript!);
   guests.push(guest);
   return guest;
 }

@@ -18,8 +18,8 @@ export function receive(): Frame | undefined {
   return bytes && decodeFrame(bytes);
 }
 
-export function send(header: object, body?: string): void {
-  const frame = encodeFrame(header, body === undefined ? [] : [Buffer.from(body)]);
+export function send(header: object, body: string | Uint8Array = ""): void {
+  const frame = encodeFrame(header, [typeof body === "string" ? Buffer.from(body) : body]);
   for (let written = 0; written < frame.length; ) {
     written += writeSync(STDOUT, frame, written, frame.length - written);
   }

@@ -1,20 +1,40 @@
 import { GUEST_ERROR_CHARS_MAX } from "../../limits.ts";
 import type { UserError } from "../program.ts";
+import { columnInWords, inWords } from "./words.ts";
 
 /** Names of a program's files in stack traces. No whitespace: a sourceURL ends there. */
 export const MAIN_FILE = "pixelmill:transformation";
 export const libraryFile = (index: number) => `pixelmill:library/${index}`;
 
-/** What the user calls these files. */
-export interface Labels {
-  name: string;
-  /** importNames by index. */
-  libraries: readonly string[];
+/** A program's files by those names. */
+export type Files = ReadonlyMap<string, SourceFile>;
+
+export interface SourceFile {
+  /** What the user calls it: the transformation's name, or `library` and its importName. */
+  label: string;
+  /** importName of a library. */
+  library?: string;
+  code: string;
+}
+
+export function filesOf(
+  name: string,
+  code: string,
+  libraries: readonly { importName: string; code: string }[],
+): Files {
+  const files = new Map<string, SourceFile>([[MAIN_FILE, { label: name, code }]]);
+  for (const [index, library] of libraries.entries()) {
+    files.set(libraryFile(index), libraryOf(library.importName, library.code));
+  }
+  return files;
+}
+
+export function libraryOf(importName: string, code: string): SourceFile {
+  return { label: `library ${importName}`, library: importName, code };
 }
 
 interface Place {
-  caller: string;
-  library?: string;
+  file: SourceFile;
   line: number;
   column: number;
 }
@@ -28,59 +48,66 @@ const ENTRY_POINT = /^transform(?:Event|Batch)$/;
  * An error that an event met: its first lines and the user's own frames, from where it was
  * thrown up to the entry point. `stack` is empty for what has none.
  */
-export function eventError(message: string, stack: string, labels: Labels): UserError {
-  const places = placesOf(stack, labels);
-  const end = places.findIndex((place) => !place.library && ENTRY_POINT.test(place.caller));
-  const shown = end < 0 ? places : places.slice(0, end + 1);
-  const lines = shown.map((place) => `    at ${place.caller} (${label(place, labels)})`);
-  return located([headOf(message, stack), ...lines].join("\n"), places[0]);
+export function eventError(message: string, stack: string, files: Files): UserError {
+  const lines = [headOf(message, stack)];
+  let top: Place | undefined;
+  for (const line of stack.split("\n")) {
+    const [, caller = "<anonymous>", name = "", lineNumber, column] = FRAME.exec(line) ?? [];
+    const file = files.get(name);
+    if (!file) continue;
+    const place = placeIn(file, Number(lineNumber), Number(column));
+    top ??= place;
+    lines.push(`    at ${caller} (${shown(place)})`);
+    if (!file.library && ENTRY_POINT.test(caller)) break;
+  }
+  return located(lines.join("\n"), top);
 }
 
 /** An error that kept the code from loading: its first lines, and where it is. */
-export function loadError(message: string, stack: string, labels: Labels): UserError {
-  return located(headOf(message, stack), placesOf(stack, labels)[0]);
+export function loadError(message: string, stack: string, files: Files): UserError {
+  return { ...eventError(message, stack, files), message: cut(headOf(message, stack)) };
 }
 
 /** A syntax error: `SyntaxError: Unexpected token ';' [My T:2:13]`. */
-export function syntaxError(message: string, place: SyntaxPlace, labels: Labels): UserError {
-  const where = label({ ...place, caller: "" }, labels);
-  return located(`SyntaxError: ${message} [${where}]`, place);
-}
-
-export type SyntaxPlace = Omit<Place, "caller">;
-
-function located(message: string, place: SyntaxPlace | undefined): UserError {
-  const error: UserError = { message: message.slice(0, GUEST_ERROR_CHARS_MAX) };
-  if (!place) return error;
-  error.line = place.line;
-  error.column = place.column;
-  if (place.library !== undefined) error.library = place.library;
-  return error;
+export function syntaxError(
+  message: string,
+  file: SourceFile,
+  line: number,
+  column: number,
+): UserError {
+  const place = { file, line, column };
+  return located(`SyntaxError: ${inWords(message)} [${shown(place)}]`, place);
 }
 
 function headOf(message: string, stack: string): string {
   const end = stack.indexOf(FRAMES_START);
-  return (end < 0 ? stack : stack.slice(0, end)) || message;
+  return inWords((end < 0 ? stack : stack.slice(0, end)) || message);
 }
 
-function placesOf(stack: string, labels: Labels): Place[] {
-  const places: Place[] = [];
-  for (const line of stack.split("\n")) {
-    const match = FRAME.exec(line);
-    if (!match) continue;
-    const [, caller, file, lineNumber, column] = match;
-    const place: Place = {
-      caller: caller ?? "<anonymous>",
-      line: Number(lineNumber),
-      column: Number(column),
-    };
-    if (file !== MAIN_FILE) place.library = labels.libraries[Number(file?.split("/")[1])] ?? "?";
-    places.push(place);
+function located(message: string, place: Place | undefined): UserError {
+  const error: UserError = { message: cut(message) };
+  if (!place) return error;
+  error.line = place.line;
+  error.column = place.column;
+  if (place.file.library !== undefined) error.library = place.file.library;
+  return error;
+}
+
+function cut(message: string): string {
+  return message.slice(0, GUEST_ERROR_CHARS_MAX);
+}
+
+function shown({ file, line, column }: Place): string {
+  return `${file.label}:${line}:${column}`;
+}
+
+const lines = new WeakMap<SourceFile, string[]>();
+
+function placeIn(file: SourceFile, line: number, column: number): Place {
+  let split = lines.get(file);
+  if (!split) {
+    split = file.code.split("\n");
+    lines.set(file, split);
   }
-  return places;
-}
-
-function label(place: Place, labels: Labels): string {
-  const file = place.library === undefined ? labels.name : `library ${place.library}`;
-  return `${file}:${place.line}:${place.column}`;
+  return { file, line, column: columnInWords(split[line - 1] ?? "", column) };
 }

@@ -1,12 +1,11 @@
 import type { Request } from "../protocol.ts";
 import { receive, send } from "./channel.ts";
 import { confine } from "./confine.ts";
-import { openJavascript } from "./javascript.ts";
 import type { GuestRuntime } from "./runtime.ts";
 
-/** How each language starts. Python's module follows here. */
+/** How each language starts. A guest loads no other language's code. */
 const runtimes: Readonly<Record<string, () => Promise<GuestRuntime>>> = {
-  javascript: openJavascript,
+  javascript: async () => (await import("./javascript.ts")).openJavascript(),
 };
 
 /**
@@ -15,7 +14,8 @@ const runtimes: Readonly<Record<string, () => Promise<GuestRuntime>>> = {
  */
 export async function startGuest(language: string | undefined): Promise<void> {
   const open = runtimes[language ?? ""];
-  if (!open) throw new RangeError("Expected a guest language: javascript");
+  if (!open)
+    throw new RangeError(`Expected a guest language: ${Object.keys(runtimes).join(" or ")}`);
   await serve(open);
 }
 

@@ -1,19 +1,27 @@
 import type vm from "node:vm";
 import type { UserError } from "../program.ts";
 import type { LibraryRequest, LoadRequest } from "../protocol.ts";
-import { type Labels, libraryFile, loadError, MAIN_FILE, syntaxError } from "./errors.ts";
-import { createRealm, isTimeout, type Realm } from "./realm.ts";
+import { Budget } from "./budget.ts";
+import {
+  type Files,
+  filesOf,
+  libraryFile,
+  libraryOf,
+  loadError,
+  MAIN_FILE,
+  type SourceFile,
+  syntaxError,
+} from "./errors.ts";
+import { createRealm, isTimeout, type Realm, TimedOut } from "./realm.ts";
 import { columnOfSyntaxError } from "./syntax.ts";
-
-/** Settling of promises that user code awaits at its top level: turns of both event queues. */
-const SETTLE_TURNS_MAX = 20;
+import { goOn } from "./turns.ts";
 
 export const TIMED_OUT = "Script execution timed out.";
 export const NEVER_SETTLED = "Timed out";
 
 export interface LoadedProgram {
   source: LoadRequest;
-  labels: Labels;
+  files: Files;
   /** Absent after a timeout. */
   realm: Realm | undefined;
 }
@@ -29,26 +37,27 @@ export class LoadFailure extends Error {
 
 /** Compiles, links and evaluates a program in a realm of its own. Throws `LoadFailure`. */
 export async function compile(source: LoadRequest): Promise<LoadedProgram> {
-  const labels = { name: source.name, libraries: source.libraries.map((one) => one.importName) };
+  const files = filesOf(source.name, source.code, source.libraries);
   const realm = createRealm();
-  const main = parse(realm, source.code, MAIN_FILE, labels);
+  const main = parse(realm, MAIN_FILE, files.get(MAIN_FILE)!);
   const libraries = new Map<string, vm.SourceTextModule>();
   for (const specifier of main.dependencySpecifiers) {
-    const index = labels.libraries.indexOf(specifier);
+    const index = source.libraries.findIndex((one) => one.importName === specifier);
     if (index < 0) throw missingModule(specifier);
     if (libraries.has(specifier)) continue;
-    const library = parse(realm, source.libraries[index]!.code, libraryFile(index), labels);
+    const name = libraryFile(index);
+    const library = parse(realm, name, files.get(name)!);
     refuseImports(library);
     libraries.set(specifier, library);
   }
-  await link(main, libraries, labels);
-  await evaluate(realm, main, source.budgetMs, labels);
+  await link(main, libraries, files);
+  await evaluate(realm, main, source.budgetMs, files);
   const found = realm.harness.install(main.namespace, JSON.stringify(source.credentials));
   if (found !== "transformEvent" && found !== "transformBatch") {
     const message = `Error: Expected one of transformEvent,transformBatch. Found ${found}`;
     throw new LoadFailure({ message });
   }
-  return { source, labels, realm };
+  return { source, files, realm };
 }
 
 /** Compiles and evaluates a library alone. Its error is told without `Error: ` in front. */
@@ -63,30 +72,29 @@ export async function loadLibrary(request: LibraryRequest): Promise<void> {
 }
 
 async function loadAlone(request: LibraryRequest): Promise<void> {
-  const labels = { name: request.importName, libraries: [request.importName] };
   const realm = createRealm();
-  const module = parse(realm, request.code, libraryFile(0), labels);
+  const name = libraryFile(0);
+  const file = libraryOf(request.importName, request.code);
+  const module = parse(realm, name, file);
   refuseImports(module);
-  await link(module, new Map(), labels);
-  await evaluate(realm, module, request.budgetMs, labels);
+  const files = new Map([[name, file]]);
+  await link(module, new Map(), files);
+  await evaluate(realm, module, request.budgetMs, files);
 }
 
 /** Module names that code imports, in code order. Throws `LoadFailure` when it does not parse. */
 export function dependenciesOf(code: string): string[] {
-  const labels = { name: "code", libraries: [] };
-  return [...parse(createRealm(), code, MAIN_FILE, labels).dependencySpecifiers];
+  return [...parse(createRealm(), MAIN_FILE, { label: "code", code }).dependencySpecifiers];
 }
 
-function parse(realm: Realm, code: string, file: string, labels: Labels): vm.SourceTextModule {
+function parse(realm: Realm, name: string, file: SourceFile): vm.SourceTextModule {
   try {
-    return realm.module(code, file);
+    return realm.module(file.code, name);
   } catch (error) {
     const { message, stack = "" } = error as Error;
     const line = Number(/ \(:(\d+)\)/.exec(stack)?.[1] ?? 1);
-    const column = columnOfSyntaxError(code, line);
-    const library = file === MAIN_FILE ? undefined : labels.libraries[Number(file.split("/")[1])];
-    const place = library === undefined ? { line, column } : { line, column, library };
-    throw new LoadFailure(syntaxError(message, place, labels));
+    const column = columnOfSyntaxError(file.code, line);
+    throw new LoadFailure(syntaxError(message, file, line, column));
   }
 }
 
@@ -102,22 +110,22 @@ function missingModule(specifier: string): LoadFailure {
 async function link(
   module: vm.SourceTextModule,
   libraries: Map<string, vm.SourceTextModule>,
-  labels: Labels,
+  files: Files,
 ): Promise<void> {
   try {
     for (const library of libraries.values()) await library.link(() => library);
     await module.link((specifier) => libraries.get(specifier)!);
   } catch (error) {
-    throw new LoadFailure({ message: linkMessage((error as Error).message, labels) });
+    throw new LoadFailure({ message: linkMessage((error as Error).message, files) });
   }
 }
 
 /** `Export named 'y' not found in module 'pixelmill:library/0'.`, in the words of the standard. */
-function linkMessage(message: string, labels: Labels): string {
-  const match = /named '(.*)' not found in module 'pixelmill:library\/(\d+)'/.exec(message);
+function linkMessage(message: string, files: Files): string {
+  const match = /named '(.*)' not found in module '(.*)'/.exec(message);
   if (!match) return `SyntaxError: ${message}`;
-  const [, name, index] = match;
-  const library = labels.libraries[Number(index)];
+  const [, name, module = ""] = match;
+  const library = files.get(module)?.library;
   return `SyntaxError: The requested module '${library}' does not provide an export named '${name}'`;
 }
 
@@ -125,44 +133,37 @@ async function evaluate(
   realm: Realm,
   module: vm.SourceTextModule,
   budgetMs: number,
-  labels: Labels,
+  files: Files,
 ): Promise<void> {
+  const budget = new Budget(budgetMs);
   let settled = false;
   let thrown: { error: unknown } | undefined;
-  const evaluated = (async () => {
-    try {
-      await module.evaluate({ timeout: budgetMs });
-    } catch (error) {
-      thrown = { error };
-    }
+  const note = (error: unknown) => {
+    thrown = { error };
+  };
+  try {
+    const evaluation = budget.spend((timeout) => module.evaluate({ timeout }));
+    evaluation.catch(note).then(() => {
+      settled = true;
+    });
+    await goOn(realm, budget, () => settled);
+  } catch (error) {
+    note(error);
     settled = true;
-  })();
-  for (let turn = 0; turn < SETTLE_TURNS_MAX && !settled; turn += 1) {
-    await Promise.race([evaluated, new Promise((resolve) => setImmediate(resolve))]);
-    if (!settled) drain(realm, budgetMs);
   }
   if (!settled) throw new LoadFailure({ message: NEVER_SETTLED });
-  if (!thrown) return;
-  if (isTimeout(thrown.error)) throw new LoadFailure({ message: TIMED_OUT });
-  throw new LoadFailure(describe(realm, thrown.error, budgetMs, labels));
-}
-
-function drain(realm: Realm, budgetMs: number): void {
-  try {
-    realm.step("drain", budgetMs);
-  } catch {
-    throw new LoadFailure({ message: TIMED_OUT });
-  }
+  if (thrown) throw new LoadFailure(describe(realm, budget, thrown.error, files));
 }
 
 /** The thrown value belongs to user code: only the harness, under the time limit, looks at it. */
-function describe(realm: Realm, thrown: unknown, budgetMs: number, labels: Labels): UserError {
+function describe(realm: Realm, budget: Budget, thrown: unknown, files: Files): UserError {
+  if (thrown instanceof TimedOut || isTimeout(thrown)) return { message: TIMED_OUT };
   realm.harness.hold(thrown);
   try {
-    realm.step("describe", budgetMs);
+    budget.step(realm, "describe");
   } catch {
     return { message: TIMED_OUT };
   }
   const [message, stack] = JSON.parse(realm.harness.description()) as [string, string];
-  return loadError(message, stack, labels);
+  return loadError(message, stack, files);
 }

@@ -23,5 +23,5 @@ export interface GuestRuntime {
 export interface Ran {
   reply: RanReply;
   /** Outputs in input order, one line of JSON each. */
-  body: string;
+  body: string | Uint8Array;
 }
