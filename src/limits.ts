@@ -124,6 +124,8 @@ export const ERROR_MESSAGE_CHARS_MAX = 2_048;
 // Pipeline
 /** Events of one lane that are read but not yet settled. */
 export const LANE_WINDOW_EVENTS_MAX = 1_024;
+/** Events of one lane that are read and whose settling is not on disk: what a crash may repeat. */
+export const LANE_UNCOMMITTED_EVENTS_MAX = 4_096;
 /** Bytes of one lane that are read but not yet settled. */
 export const LANE_WINDOW_BYTES_MAX = 16 << 20;
 /** Deliveries of one lane under way at once; a user's events always take the same one. */
