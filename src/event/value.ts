@@ -4,7 +4,6 @@ import { decode, pair, text } from "./pair.ts";
 import { percentDecode } from "./percent.ts";
 import { bytes } from "./scratch.ts";
 import { copySpan } from "./span.ts";
-import { isPlainText } from "./text.ts";
 
 /** The first bytes that a number may have as it was sent; `%2D` and `%31` among them. */
 const startsNumber = new Uint8Array(256).fill(1, ZERO, NINE + 1);
@@ -28,11 +27,11 @@ function writeNumberOrString(out: number): number {
   return isNumber(bytes, start, end) ? copySpan(start, end, out) : writeString(start, end, out);
 }
 
-/** Decodes a value on its way into the event: most need no second look. */
+/** Decodes a value on its way into the event: few need a second look. */
 function writeEncoded(start: number, end: number, out: number): number {
   bytes[out] = QUOTE;
   let to = percentDecode(bytes, start, end, out + 1);
-  if (!isPlainText(bytes, out + 1, to)) {
+  if (to < 0) {
     decode(start, end);
     to = copySpan(text.start, text.end, out + 1);
   }
