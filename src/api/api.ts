@@ -4,6 +4,7 @@ import { Histogram } from "prom-client";
 import { HTTP_HEAD_BYTES_MAX, IDLE_CONNECTION_SECONDS_MAX } from "../limits.ts";
 import { failure, refuse } from "./errors.ts";
 import type { ApiParts } from "./parts.ts";
+import { createRateLimiter } from "./rate-limit.ts";
 import type { Route } from "./route.ts";
 import { routes } from "./routes.ts";
 import { type Arrival, serve } from "./serve.ts";
@@ -21,11 +22,13 @@ export interface Api {
 export function createApi(parts: ApiParts): Api {
   const closing = new AbortController();
   const seconds = requestSeconds(parts);
+  const spend = parts.rateLimit ? createRateLimiter(parts.rateLimit) : () => {};
+  const listener = { parts, spend, closing: closing.signal };
 
   async function answered(route: Route, arrival: Arrival): Promise<Response> {
     const done = seconds.startTimer({ route: route.key });
     const pathname = pathOf(arrival.request.url);
-    const answer = await serve(route, parts, closing.signal, arrival).catch((error: unknown) =>
+    const answer = await serve(route, listener, arrival).catch((error: unknown) =>
       failure(error, pathname, parts.logger),
     );
     done({ status: answer.status });

@@ -40,7 +40,7 @@ function secretOf(header: string): string | undefined {
 
 /**
  * A browser repeats Basic credentials on its own, so a foreign page could use them; it cannot
- * hide where the request comes from.
+ * hide where the request comes from. Reading is harmless: that page does not see the answer.
  */
 export function refuseForeignPages(headers: Headers): void {
   const site = headers.get("sec-fetch-site");

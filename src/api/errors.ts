@@ -1,6 +1,7 @@
 import { ApiError, type Refusal } from "../errors.ts";
 import type { Logger } from "../observe/log.ts";
 import { SandboxUnavailable } from "../sandbox/program.ts";
+import { TooMany } from "./rate-limit.ts";
 
 const statuses: Record<Refusal, number> = {
   invalid: 400,
@@ -62,6 +63,8 @@ function refusalHeaders(error: ApiError, path: string): Record<string, string> {
     // What is left of the body is not read: the connection cannot carry another request.
     case "too-large":
       return { Connection: "close" };
+    case "too-many":
+      return error instanceof TooMany ? { "Retry-After": String(error.retryAfterSeconds) } : {};
     default:
       return {};
   }

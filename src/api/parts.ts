@@ -4,6 +4,7 @@ import type { Logger } from "../observe/log.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import type { Pipeline } from "../pipeline/pipeline.ts";
 import type { Publishing } from "../publishing/publishing.ts";
+import type { RateLimit } from "./rate-limit.ts";
 
 export interface Readiness {
   ready: boolean;
@@ -22,6 +23,8 @@ export interface ApiParts {
   metricsText(): Promise<string>;
   dataPlaneUrl(): string;
   version: string;
+  /** Absent: no limit. */
+  rateLimit?: RateLimit;
   logger: Logger;
   metrics: Metrics;
 }

@@ -2,9 +2,11 @@ import { connectionRoutes } from "./connections.ts";
 import { credentialRoutes } from "./credentials.ts";
 import { deadLetterRoutes } from "./dead-letters.ts";
 import { destinationRoutes } from "./destinations.ts";
+import { docsRoutes } from "./docs.ts";
 import { libraryRoutes } from "./libraries.ts";
 import { linkRoutes } from "./links.ts";
 import { memberRoutes } from "./members.ts";
+import { openApiDocument } from "./openapi.ts";
 import { publishRoutes } from "./publish.ts";
 import type { Route } from "./route.ts";
 import { sourceRoutes } from "./sources.ts";
@@ -34,4 +36,7 @@ const table = [
 
 /** The table with every row's own types, for the client. */
 export type Table = typeof table;
-export const routes: readonly Route[] = table;
+export const routes: readonly Route[] = [
+  ...table,
+  ...docsRoutes((version) => openApiDocument(routes, version)),
+];

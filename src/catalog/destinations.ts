@@ -55,7 +55,6 @@ export function openDestinations(
         links.remove(destination.id);
         destinations.remove(destination);
         store.advance("topology");
-        store.advance("program");
       });
     },
     get: destinations.get,

@@ -1,8 +1,9 @@
+import { LIVE_PROGRAMS_MAX } from "../limits.ts";
 import type { Live, LiveProgram } from "./catalog.ts";
 import { type Imported, librariesFor } from "./code/closure.ts";
 import type { CodeTables } from "./code/tables.ts";
 import { familyOf } from "./import-name.ts";
-import type { Connection, Resource, Source } from "./model.ts";
+import type { Resource, Source } from "./model.ts";
 import type { Epoch, Store } from "./store.ts";
 import type { Tables } from "./tables.ts";
 
@@ -17,11 +18,7 @@ export function openLive(store: Store, tables: Tables, code: CodeTables): Live {
   const programs = programCache(store, tables, code);
 
   function allLanes() {
-    const byDestination = new Map<string, Connection[]>();
-    for (const connection of connections.all()) {
-      const found = byDestination.get(connection.destinationId) ?? [];
-      byDestination.set(connection.destinationId, [...found, connection]);
-    }
+    const byDestination = Map.groupBy(connections.all(), (it) => it.destinationId);
     return [...byDestination].flatMap(([id, ofDestination]) => {
       const destination = destinations.find(id);
       return destination ? [{ destination, connections: ofDestination }] : [];
@@ -98,12 +95,12 @@ function programCache(store: Store, { credentials }: Tables, code: CodeTables) {
     if (before?.at === now) return before.program;
     const resource = code.resource(transformationId);
     const made = resource && make(resource);
-    if (made === undefined) {
-      known.delete(transformationId);
-      return undefined;
-    }
+    known.delete(transformationId);
+    if (made === undefined) return undefined;
     const program = made.id === before?.program.id ? before.program : made;
     known.set(transformationId, { at: now, program });
+    // The first key is the one that was looked at longest ago.
+    if (known.size > LIVE_PROGRAMS_MAX) known.delete(known.keys().next().value ?? "");
     return program;
   };
 }

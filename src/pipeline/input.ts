@@ -32,8 +32,7 @@ export class RecordInput implements Input {
     this.sourceId = record.sourceId;
     this.receivedAt = record.receivedAt;
     this.type = record.type;
-    // The id is a view into the block that was read; the whole block would stay in memory.
-    this.#record = { ...record, messageId: record.messageId.slice() };
+    this.#record = record;
     this.#build = build;
   }
 

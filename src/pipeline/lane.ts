@@ -1,14 +1,9 @@
 import type { Live, LiveProgram } from "../catalog/catalog.ts";
 import type { Connection, Destination } from "../catalog/model.ts";
 import type { DestinationKind } from "../destinations/destination.ts";
-import {
-  LANE_WINDOW_BYTES_MAX,
-  LANE_WINDOW_EVENTS_MAX,
-  RETRY_DELAY_MS_MIN,
-  TRANSFORM_BATCH_EVENTS_MAX,
-} from "../limits.ts";
+import { RETRY_DELAY_MS_MIN, TRANSFORM_BATCH_EVENTS_MAX } from "../limits.ts";
 import type { Logger } from "../observe/log.ts";
-import type { Outcome, Sandbox } from "../sandbox/program.ts";
+import type { Sandbox } from "../sandbox/program.ts";
 import { Bell, type Clock } from "./clock.ts";
 import type { Feed } from "./feed.ts";
 import { Intake } from "./intake.ts";
@@ -18,9 +13,10 @@ import { inputOfLetter, letterOf } from "./letters.ts";
 import type { LaneMetrics } from "./metrics.ts";
 import { Outlet } from "./outlet.ts";
 import { Partition, type PartitionHost } from "./partition.ts";
-import { type Routes, routesOf, type Standing, standing } from "./router.ts";
+import { type Routes, replayStanding, routesOf, type Standing, standing } from "./router.ts";
 import { jsonOf, type LiveTap } from "./tap.ts";
-import { type Transformed, type TransformHost, transform } from "./transform.ts";
+import { type TransformHost, transform } from "./transform.ts";
+import { Window } from "./window.ts";
 
 /** What all lanes share. */
 export interface LaneParts {
@@ -33,25 +29,26 @@ export interface LaneParts {
   logger: Logger;
   metrics: LaneMetrics;
   retryWindowMs: number;
-  /** Sees changed destinations and connections before the next poll would. */
+  /** Takes up what changed in the catalog; cheap when nothing did. */
   refresh(): void;
 }
 
 /** Everything on its way to one destination: read, transformed, delivered, settled, committed. */
 export class Lane implements Committer {
   readonly #parts: LaneParts;
-  readonly #partitions: Partition[];
+  readonly #labels: { destination: string; kind: string };
   readonly #outlet: Outlet;
   readonly #intake: Intake;
+  readonly #partitions: Partition[];
   #routes: Routes;
-  /** Items that are taken and whose settling is not on disk yet. */
-  readonly #window = new Set<Item>();
-  #windowBytes = 0;
-  readonly #settled: Item[] = [];
+  readonly #window = new Window();
+  /** Settled since the last commit began. */
+  #settled: Item[] = [];
   readonly #committing = new Map<LaneChange, { items: Item[]; lows: Map<string, number> }>();
+  /** Letters that are in the window again, by id. */
   readonly #replaying = new Set<string>();
   #replaysWait = true;
-  /** Something to do, or room for it. */
+  /** There may be something to take, or room for it. */
   readonly #work = new Bell();
   /** Settings changed, or the lane ends. */
   readonly #changed = new Bell();
@@ -59,8 +56,6 @@ export class Lane implements Committer {
   #removed = false;
   #waitsForSandbox = false;
   readonly #ended: Promise<void>;
-  readonly #labels: { destination: string; kind: string };
-  readonly #transformHost: TransformHost;
 
   constructor(
     parts: LaneParts,
@@ -72,23 +67,11 @@ export class Lane implements Committer {
     this.#labels = { destination: destination.id, kind: kind.kind };
     this.#routes = routesOf(destination, connections);
     this.#outlet = new Outlet(kind, destination, parts);
-    const record = parts.ledger.lane(destination.id);
-    this.#intake = new Intake(parts.feed, this.#routes, record);
+    this.#intake = new Intake(parts.feed, this.#routes, parts.ledger.lane(destination.id));
+    const host = this.#partitionHost();
     const count = kind.concurrency(destination.config);
-    this.#partitions = Array.from({ length: count }, () => new Partition(this.#partitionHost()));
-    this.#transformHost = {
-      live: parts.live,
-      sandbox: parts.sandbox,
-      logger: parts.logger,
-      running: () => this.#running,
-      random: () => parts.clock.random(),
-      pause: (ms) => this.#pause(ms),
-      destination: () => this.destination,
-      waiting: (is) => {
-        this.#waitsForSandbox = is;
-      },
-    };
-    this.#ended = this.#run();
+    this.#partitions = Array.from({ length: count }, () => new Partition(host));
+    this.#ended = this.#run(this.#transformHost());
   }
 
   get destination(): Destination {
@@ -98,7 +81,8 @@ export class Lane implements Committer {
   get gauges() {
     return {
       ...this.#labels,
-      lagEvents: () => this.#intake.lagEvents(),
+      // The window also holds what has settled and is not on disk yet.
+      lagEvents: () => Math.max(this.#intake.lagEvents(), this.#window.size),
       lagSeconds: () => this.#lagSeconds(),
       waiting: () => this.#waitsForSandbox,
     };
@@ -127,7 +111,7 @@ export class Lane implements Committer {
     this.#work.ring();
   }
 
-  /** Starts nothing more; resolves when attempts under way have ended and cursors are scheduled. */
+  /** Starts nothing more; resolves when what is under way has ended and cursors are scheduled. */
   async stop(): Promise<void> {
     this.#running = false;
     this.#changed.ring();
@@ -151,12 +135,12 @@ export class Lane implements Committer {
     this.#outlet.abort();
   }
 
-  async #run(): Promise<void> {
+  async #run(host: TransformHost): Promise<void> {
     while (this.#running) {
       const rung = this.#work.wait();
       try {
-        const items = this.#hasRoom() ? await this.#take() : [];
-        if (items.length > 0) await this.#process(items);
+        const items = await this.#take();
+        if (items.length > 0) await this.#process(items, host);
         else if (this.#running) await rung;
       } catch (error) {
         this.#parts.logger.error({ ...this.#labels, err: error }, "A lane cannot read on");
@@ -165,21 +149,13 @@ export class Lane implements Committer {
     }
   }
 
-  #hasRoom(): boolean {
-    return this.#window.size < LANE_WINDOW_EVENTS_MAX && this.#windowBytes < LANE_WINDOW_BYTES_MAX;
-  }
-
   async #take(): Promise<Item[]> {
-    const room = LANE_WINDOW_EVENTS_MAX - this.#window.size;
-    const count = Math.min(room, TRANSFORM_BATCH_EVENTS_MAX);
-    let items = this.#replaysWait ? this.#takeReplays(count) : [];
-    if (items.length === 0) {
-      items = await this.#intake.take(count, LANE_WINDOW_BYTES_MAX - this.#windowBytes);
-    }
-    for (const item of items) {
-      this.#window.add(item);
-      this.#windowBytes += item.bytes;
-    }
+    const room = this.#window.room;
+    const count = Math.min(room.events, TRANSFORM_BATCH_EVENTS_MAX);
+    if (count <= 0) return [];
+    const replays = this.#replaysWait ? this.#takeReplays(count) : [];
+    const items = replays.length > 0 ? replays : await this.#intake.take(count, room.bytes);
+    for (const item of items) this.#window.take(item);
     return items;
   }
 
@@ -196,126 +172,86 @@ export class Lane implements Committer {
   }
 
   /** From what was taken to the partitions, in order. */
-  async #process(items: readonly Item[]): Promise<void> {
+  async #process(items: readonly Item[], host: TransformHost): Promise<void> {
+    this.#parts.refresh();
     const due = items.filter((item) => !this.#settledUnsent(item));
-    const ready = new Map(due.map((item) => [item, this.#readyOutput(item)]));
-    const raw = this.#withoutTwins(due.filter((item) => ready.get(item) === undefined));
-    const made = raw.length === 0 ? undefined : await this.#transform(raw);
-    // Stopped while it waited: what is not settled stays pending.
-    if (!this.#running) return;
-    for (const [item, output] of ready) if (output !== undefined) this.#emit(item, [output]);
-    for (const [index, item] of raw.entries()) {
-      if (made === undefined) this.#emit(item, [outputOf(item, item.input.event.json)]);
-      else this.#emitOutcome(item, made.live, made.outcomes[index]!);
+    const made = await transform(host, due);
+    if (made === undefined) return;
+    for (const item of due) {
+      const result = made.get(item)!;
+      if ("outputs" in result) this.#emit(item, result.outputs);
+      else this.#settleWhole(item, result.ending, result.live);
     }
-  }
-
-  /** Of several failed outputs of one event, replayed through new code, the event runs once. */
-  #withoutTwins(items: readonly Item[]): Item[] {
-    const seen = new Set<string>();
-    return items.filter((item) => {
-      const isTwin = "replayOf" in item.origin && seen.has(item.input.messageId);
-      seen.add(item.input.messageId);
-      if (isTwin) this.#settleWhole(item, { kind: "discarded" });
-      return !isTwin;
-    });
-  }
-
-  async #transform(items: readonly Item[]): Promise<Transformed | undefined> {
-    const { metrics } = this.#parts;
-    const started = performance.now();
-    const made = await transform(this.#transformHost, items);
-    if (made !== undefined) {
-      metrics.transformSeconds.observe(this.#labels, (performance.now() - started) / 1_000);
-    }
-    return made;
   }
 
   /** Ends an item that must not be sent (any more), before any code runs over it. */
   #settledUnsent(item: Item): boolean {
     const at = this.#standing(item);
-    if (at.kind === "send") return false;
-    const ending: Ending =
-      at.kind === "discard" ? { kind: "discarded" } : deadLetter("deliver", at.reason);
-    this.#settleWhole(item, ending);
-    return true;
+    if (at.kind === "discard") this.#settleWhole(item, { kind: "discarded" });
+    if (at.kind === "refused") {
+      this.#settleWhole(item, { kind: "dead-letter", stage: "deliver", reason: at.reason });
+    }
+    return at.kind !== "send";
   }
 
-  /** Ends an item that made no output of its own. */
+  #standing({ origin, input }: Item): Standing {
+    if (this.#removed) return { kind: "discard" };
+    if ("replayOf" in origin) return replayStanding(this.#routes);
+    return standing(this.#routes, input.sourceId, origin);
+  }
+
+  #emit(item: Item, outputs: readonly Output[]): void {
+    item.open = outputs.length;
+    this.#window.grow(
+      item,
+      outputs.reduce((sum, { bytes }) => sum + bytes.length, 0),
+    );
+    const hash = Bun.hash(item.input.event.user) % BigInt(this.#partitions.length);
+    const partition = this.#partitions[Number(hash)]!;
+    for (const output of outputs) partition.push(output);
+  }
+
+  /** Ends an item that made no output. */
   #settleWhole(item: Item, ending: Ending, live?: LiveProgram): void {
     item.open = 1;
     this.#settle(outputOf(item, item.input.event.json, live), ending);
   }
 
-  /** A replay that needs no code: it failed at the destination, and the code is still the same. */
-  #readyOutput(item: Item): Output | undefined {
-    if (!("replayOf" in item.origin)) return undefined;
-    const { stage, programId, text } = item.origin.replayOf;
-    const live = this.#parts.live.program(this.destination.id);
-    if (stage !== "deliver" || programId !== live?.id) return undefined;
-    return outputOf(item, Buffer.from(text), live);
-  }
-
-  #emitOutcome(item: Item, live: LiveProgram, outcome: Outcome): void {
-    if ("events" in outcome && outcome.events.length > 0) {
-      const outputs = outcome.events.map((bytes) => outputOf(item, bytes, live));
-      this.#emit(item, outputs);
-      return;
-    }
-    if ("events" in outcome) this.#settleWhole(item, { kind: "dropped" }, live);
-    else {
-      const { message, line, column } = outcome.error;
-      this.#settleWhole(item, { ...deadLetter("transform", message), line, column }, live);
-    }
-  }
-
-  #emit(item: Item, outputs: readonly Output[]): void {
-    const bytes = outputs.reduce((sum, output) => sum + output.bytes.length, 0);
-    this.#windowBytes += Math.max(0, bytes - item.bytes);
-    item.bytes = Math.max(item.bytes, bytes);
-    item.open = outputs.length;
-    const partition = partitionOf(item.input.event.user, this.#partitions);
-    for (const output of outputs) partition.push(output);
-  }
-
-  #standing(item: Item): Standing {
-    this.#parts.refresh();
-    if (this.#removed) return { kind: "discard" };
-    const { origin, input } = item;
-    return standing(
-      this.#routes,
-      input.sourceId,
-      "replayOf" in origin ? undefined : origin.connectionId,
-    );
-  }
-
   #settle(output: Output, ending: Ending): void {
     const { item } = output;
-    const { tap, clock, metrics, ledger } = this.#parts;
+    const { clock, metrics, ledger } = this.#parts;
     metrics.events.inc({ ...this.#labels, outcome: ending.kind });
     if (ending.kind === "dead-letter") {
       item.letters.push(letterOf(output, ending, this.destination, clock.now()));
     }
-    if (ending.kind !== "discarded" && tap.wants(this.destination.workspaceId)) {
-      tap.send(this.destination.workspaceId, {
-        stage: ending.kind,
-        sourceId: item.input.sourceId,
-        destinationId: this.destination.id,
-        at: clock.now(),
-        messageId: item.input.messageId,
-        event: jsonOf(output.bytes),
-        ...(ending.kind === "dead-letter" && { reason: ending.reason }),
-      });
-    }
+    this.#show(output, ending);
     item.open -= 1;
     if (item.open > 0) return;
+    this.#window.settle(item);
+    this.#work.ring();
     this.#settled.push(item);
     ledger.schedule(this);
   }
 
+  #show({ item, bytes }: Output, ending: Ending): void {
+    const { tap, clock } = this.#parts;
+    const { id, workspaceId } = this.destination;
+    if (ending.kind === "discarded" || !tap.wants(workspaceId)) return;
+    tap.send(workspaceId, {
+      stage: ending.kind,
+      sourceId: item.input.sourceId,
+      destinationId: id,
+      at: clock.now(),
+      messageId: item.input.messageId,
+      event: jsonOf(bytes),
+      ...(ending.kind === "dead-letter" && { reason: ending.reason }),
+    });
+  }
+
   collect(): LaneChange | undefined {
     if (this.#removed) return undefined;
-    const items = this.#settled.splice(0);
+    const items = this.#settled;
+    this.#settled = [];
     const replayed: string[] = [];
     for (const { origin } of items) {
       if ("replayOf" in origin) replayed.push(origin.replayOf.id);
@@ -323,37 +259,47 @@ export class Lane implements Committer {
     }
     const record = this.#intake.record();
     if (items.length === 0 && this.#isKept(record)) return undefined;
-    const change: LaneChange = {
-      destinationId: this.destination.id,
-      record,
-      letters: items.flatMap((item) => item.letters),
-      replayed,
-    };
+    const letters = items.flatMap((item) => item.letters);
+    const change = { destinationId: this.destination.id, record, letters, replayed };
     this.#committing.set(change, { items, lows: this.#intake.lows() });
     return change;
   }
 
-  #isKept({ logs }: LaneRecord): boolean {
-    const kept = this.#parts.ledger.lane(this.destination.id)?.logs ?? {};
-    return Bun.deepEquals(kept, logs);
-  }
-
   committed(change: LaneChange): void {
-    const kept = this.#committing.get(change);
-    if (kept === undefined) return;
+    const { items, lows } = this.#committing.get(change)!;
     this.#committing.delete(change);
-    this.#intake.kept(kept.lows);
-    for (const item of kept.items) {
-      this.#window.delete(item);
-      this.#windowBytes -= item.bytes;
-    }
+    this.#intake.kept(lows);
+    this.#window.commit(items);
     for (const id of change.replayed) this.#replaying.delete(id);
     this.#work.ring();
   }
 
+  #isKept({ logs }: LaneRecord): boolean {
+    return Bun.deepEquals(this.#parts.ledger.lane(this.destination.id)?.logs ?? {}, logs);
+  }
+
   #lagSeconds(): number {
-    const [oldest] = this.#window;
+    const { oldest } = this.#window;
     return oldest === undefined ? 0 : (this.#parts.clock.now() - oldest.bornAt) / 1_000;
+  }
+
+  #pause(ms: number): Promise<void> {
+    return this.#parts.clock.sleep(ms, this.#changed.wait());
+  }
+
+  #transformHost(): TransformHost {
+    const { live, sandbox, logger, clock, metrics } = this.#parts;
+    return {
+      ...{ live, sandbox, logger },
+      destination: () => this.destination,
+      running: () => this.#running,
+      random: () => clock.random(),
+      pause: (ms) => this.#pause(ms),
+      waiting: (is) => {
+        this.#waitsForSandbox = is;
+      },
+      took: (seconds) => metrics.transformSeconds.observe(this.#labels, seconds),
+    };
   }
 
   #partitionHost(): PartitionHost {
@@ -364,6 +310,7 @@ export class Lane implements Committer {
       random: () => clock.random(),
       batchSize: () => this.#outlet.batchSize,
       running: () => this.#running,
+      refresh: () => this.#parts.refresh(),
       standing: (output) => this.#standing(output.item),
       deliver: (outputs) => this.#outlet.deliver(outputs.map(({ bytes }) => bytes)),
       settle: (output, ending) => this.#settle(output, ending),
@@ -372,16 +319,4 @@ export class Lane implements Committer {
       failure: () => this.#outlet.failure,
     };
   }
-
-  #pause(ms: number): Promise<void> {
-    return this.#parts.clock.sleep(ms, this.#changed.wait());
-  }
-}
-
-function deadLetter(stage: "transform" | "deliver", reason: string) {
-  return { kind: "dead-letter" as const, stage, reason };
-}
-
-function partitionOf(user: string, partitions: readonly Partition[]): Partition {
-  return partitions[Number(Bun.hash(user) % BigInt(partitions.length))]!;
 }

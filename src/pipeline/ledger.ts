@@ -113,9 +113,8 @@ export class Ledger {
   }
 
   letters(workspaceId: string, after: string, count: number): StoredLetter[] {
-    const range = { start: [workspaceId, after] as Pair, exclusiveStart: true };
-    const end: Pair = [workspaceId, last];
-    return [...this.#letters.getRange({ ...range, end, limit: count })].map((e) => e.value);
+    const range = within(workspaceId, after, count);
+    return [...this.#letters.getRange(range)].map((entry) => entry.value);
   }
 
   lettersOf(
@@ -124,9 +123,7 @@ export class Ledger {
     after: string,
     count: number,
   ): StoredLetter[] {
-    const range = { start: [destinationId, after] as Pair, exclusiveStart: true };
-    const end: Pair = [destinationId, last];
-    return [...this.#byDestination.getRange({ ...range, end, limit: count })]
+    return [...this.#byDestination.getRange(within(destinationId, after, count))]
       .filter((entry) => entry.value === workspaceId)
       .map((entry) => this.#letters.get([workspaceId, entry.key[1]]))
       .filter((letter) => letter !== undefined);
@@ -143,8 +140,7 @@ export class Ledger {
   /** The oldest replays of a destination that are not in `busy`. */
   replays(destinationId: string, busy: { has(id: string): boolean }, count: number): Replay[] {
     const found: Replay[] = [];
-    const range = { start: [destinationId, ""] as Pair, end: [destinationId, last] as Pair };
-    for (const { key, value } of this.#replays.getRange(range)) {
+    for (const { key, value } of this.#replays.getRange(within(destinationId))) {
       if (busy.has(key[1])) continue;
       found.push(value);
       if (found.length === count) break;
@@ -176,9 +172,9 @@ export class Ledger {
     const dropped = await this.#write(() => {
       this.#lanes.remove(destinationId);
       if (!letters) return [];
-      const range = { start: [destinationId, ""] as Pair, end: [destinationId, last] as Pair };
-      for (const key of [...this.#replays.getKeys(range)]) this.#replays.remove(key);
-      const owned = [...this.#byDestination.getRange(range)];
+      const replays = [...this.#replays.getKeys(within(destinationId))];
+      for (const key of replays) this.#replays.remove(key);
+      const owned = [...this.#byDestination.getRange(within(destinationId))];
       return owned.flatMap(({ key, value }) => this.#drop(value, [key[1]]));
     });
     for (const letter of dropped) this.#count(letter.workspaceId, -1);
@@ -266,6 +262,13 @@ export class Ledger {
 
 /** Sorts after every id: ids are ASCII. */
 const last = "\uffff";
+
+/** The keys that start with `first`, after `after`. A new object each time: lmdb writes into it. */
+function within(first: string, after = "", limit = Number.MAX_SAFE_INTEGER) {
+  const start: Pair = [first, after];
+  const end: Pair = [first, last];
+  return { start, end, exclusiveStart: true, limit };
+}
 
 /** The first destination of an index, or the first one after `id`. */
 function firstOf(db: Database<unknown, Pair>, id?: string): string | undefined {

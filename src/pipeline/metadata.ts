@@ -23,7 +23,8 @@ export function metadataJson(
     messageId: input.messageId,
     rudderId: rudderId(text(userId), text(anonymousId)),
     receivedAt: new Date(input.receivedAt).toISOString(),
-    eventName: event.name,
+    // A page has none.
+    eventName: event.name || undefined,
     eventType: input.type,
     transformationId: live.transformation.id,
     transformationVersionId: live.transformation.versionId,

@@ -35,14 +35,21 @@ const discard: Standing = { kind: "discard" };
 const destinationDisabled: Standing = { kind: "refused", reason: "Destination is disabled" };
 const connectionDisabled: Standing = { kind: "refused", reason: "Connection is disabled" };
 
-/** `connectionId` is undefined for a replay, which needs no connection. */
+/** Of a record that was taken for a connection, by the routes as they are now. */
 export function standing(
   { destination, bySource }: Routes,
   sourceId: string,
-  connectionId: string | undefined,
+  taken: { log: string; sequence: number; connectionId: string },
 ): Standing {
   const connection = bySource.get(sourceId);
-  if (connectionId !== undefined && connection?.id !== connectionId) return discard;
+  if (connection === undefined || connection.id !== taken.connectionId) return discard;
+  // Taken just before the connection stopped to be live, and not owed.
+  if (!covers(connection, taken.log, taken.sequence)) return discard;
   if (!destination.enabled) return destinationDisabled;
-  return connectionId === undefined || connection?.enabled ? send : connectionDisabled;
+  return connection.enabled ? send : connectionDisabled;
+}
+
+/** Of a replay, which needs no connection. */
+export function replayStanding({ destination }: Routes): Standing {
+  return destination.enabled ? send : destinationDisabled;
 }

@@ -2,23 +2,18 @@ import type { Catalog } from "../catalog/catalog.ts";
 import { type Imported, librariesFor } from "../catalog/code/closure.ts";
 import { familyOf } from "../catalog/import-name.ts";
 import type { Revision } from "../catalog/model.ts";
-import type { Sandbox, UserError } from "../sandbox/program.ts";
+import type { Inspection, Sandbox, UserError } from "../sandbox/program.ts";
 import { guestLanguage } from "./program.ts";
 
-/** Code with what it imports, and the libraries that it runs with. */
-export interface Resolved {
+/** Code as a guest read it: `error` when it does not parse. */
+export interface Inspected extends Inspection {
   revision: Revision;
-  imports: string[];
-  libraries: Revision[];
-  /** It does not parse, or imports what is not there. */
-  error?: UserError;
 }
 
-/** Code as a guest read it. */
-export interface Inspected {
-  revision: Revision;
-  imports: string[];
-  error?: UserError;
+/** Code with the libraries that it runs with: `unresolved` when one that it imports is not there. */
+export interface Resolved extends Inspected {
+  libraries: Revision[];
+  unresolved?: UserError;
 }
 
 export async function inspect(sandbox: Sandbox, revision: Revision): Promise<Inspected> {
@@ -28,11 +23,10 @@ export async function inspect(sandbox: Sandbox, revision: Revision): Promise<Ins
 
 /** Finds the libraries of code: those of `own` first, then the published ones of its language. */
 export function resolve(catalog: Catalog, code: Inspected, own: readonly Inspected[]): Resolved {
-  const { revision, imports } = code;
-  const find = finder(catalog, revision, own);
-  const error = code.error ?? unresolved(code, find);
-  const libraries = librariesFor(imports, find);
-  return { revision, imports, libraries, ...(error && { error }) };
+  const find = finder(catalog, code.revision, own);
+  const unresolved = unresolvedOf(code, find);
+  const libraries = librariesFor(code.imports, find);
+  return { ...code, libraries, ...(unresolved && { unresolved }) };
 }
 
 function finder(catalog: Catalog, { workspaceId, language }: Revision, own: readonly Inspected[]) {
@@ -50,13 +44,13 @@ function finder(catalog: Catalog, { workspaceId, language }: Revision, own: read
 }
 
 /** Python modules that are no libraries may be its standard ones: the guest knows those. */
-function unresolved(
+function unresolvedOf(
   { revision, imports }: Inspected,
   find: (importName: string) => Imported | undefined,
 ): UserError | undefined {
   if (familyOf(revision.language) === "python") return undefined;
   if (revision.kind === "library" && imports.length > 0) {
-    return { message: "Error: a JavaScript library cannot import libraries" };
+    return { message: "A JavaScript library cannot import libraries" };
   }
   const missing = imports.find((name) => find(name) === undefined);
   return missing === undefined

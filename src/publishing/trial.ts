@@ -109,12 +109,12 @@ function importersOf(catalog: Catalog, workspaceId: string, trial: Trial): Inspe
 }
 
 async function tryLibrary(sandbox: Sandbox, resolved: Resolved): Promise<TrialedLibrary> {
-  const { revision, imports, libraries } = resolved;
+  const { revision, imports, libraries, unresolved } = resolved;
+  if (unresolved) return { revision, imports, error: unresolved };
   const language = guestLanguage(revision.language);
   const needed = libraries.filter(({ id }) => id !== revision.id).map(libraryCode);
-  const error =
-    resolved.error ?? (await sandbox.checkLibrary(language, libraryCode(revision), needed));
-  return { revision, imports, ...(error && { error }) };
+  const error = await sandbox.checkLibrary(language, libraryCode(revision), needed);
+  return { revision, imports, ...failed(error ?? resolved.error) };
 }
 
 async function tryTransformation(
@@ -124,8 +124,8 @@ async function tryTransformation(
   suites: readonly Suite[],
   importer: boolean,
 ): Promise<TrialedTransformation> {
-  const { revision, imports, libraries } = resolved;
-  if (resolved.error) return { revision, imports, importer, error: resolved.error, runs: [] };
+  const { revision, imports, libraries, unresolved } = resolved;
+  if (unresolved) return { revision, imports, importer, error: unresolved, runs: [] };
   const program = {
     id: [revision, ...libraries].map(({ versionId }) => versionId).join("+"),
     workspaceId: revision.workspaceId,
@@ -141,13 +141,20 @@ async function tryTransformation(
     if (report.error) return { revision, imports, importer, error: report.error, runs: [] };
     runs.push({ suite, report });
   }
-  return { revision, imports, importer, runs };
+  return { revision, imports, importer, runs, ...failed(resolved.error) };
+}
+
+/** A check tells better where code does not parse than the inspection, which knows no name. */
+function failed(error: UserError | undefined): { error?: UserError } {
+  return error ? { error } : {};
 }
 
 function batchOf(revision: Revision, events: readonly TestEvent[]): Batch {
   return {
     events: events.map((event) => Buffer.from(JSON.stringify(event))),
-    metadata: events.map((event) => Buffer.from(JSON.stringify(testMetadata(revision, event)))),
+    metadata: events.map((event, index) =>
+      Buffer.from(JSON.stringify(testMetadata(revision, event, index))),
+    ),
   };
 }
 

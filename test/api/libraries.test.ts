@@ -7,6 +7,7 @@ beforeAll(async () => {
 });
 afterAll(() => api.stop());
 
+const transform = "export const transformEvent = (event) => event;";
 const input = { name: "Text tools", language: "javascript", code: "export const a = 1;" } as const;
 
 describe("libraries", () => {
@@ -94,7 +95,7 @@ describe("POST /libraries/publish", () => {
       body: { ...input, name: `Library ${crypto.randomUUID()}` },
     });
     const transformation = await api.client.call("POST /transformations", {
-      body: { name: "T", language: "javascript" },
+      body: { name: "T", language: "javascript", code: transform },
     });
     return { library, transformation };
   }

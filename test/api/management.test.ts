@@ -158,7 +158,7 @@ test("a destination's transformation can be set from the destination's side", as
   });
   const { id: transformationId } = await api.client.call("POST /transformations", {
     query: { publish: true },
-    body: { name: "T", language: "javascript" },
+    body: { name: "T", language: "javascript", code: "export const transformEvent = (it) => it;" },
   });
   const params = { id: destination.id };
   const path = `/v2/destinations/${destination.id}/transformation`;

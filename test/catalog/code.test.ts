@@ -233,6 +233,26 @@ describe("publishing", () => {
   });
 });
 
+test("code that imports a library through another one must be tested with it (Python)", async () => {
+  const { catalog, workspaceId } = await freshWorkspace();
+  const python = { language: "python" as const };
+  const inner = await store(catalog, workspaceId, "library", { name: "inner", ...python });
+  const outer = await store(catalog, workspaceId, "library", { name: "outer", ...python });
+  const user = await store(catalog, workspaceId, "transformation", python);
+  await publish(catalog, inner);
+  await publish(catalog, outer, ["inner"]);
+  await publish(catalog, user, ["outer"]);
+  const { kind, id, versionId } = inner;
+  const commit = (tested: { versionId: string }[]) => () =>
+    catalog.code.commit(workspaceId, {
+      ...nothing,
+      publish: [{ kind, id, versionId, imports: [] }],
+      tested,
+    });
+  expect(await refusalOf(commit([outer]))).toMatchObject({ stale: true });
+  await commit([outer, user])();
+});
+
 describe("links", () => {
   test("need a published transformation", async () => {
     const { catalog, workspaceId } = await freshWorkspace();

@@ -132,6 +132,17 @@ const remove = (index: number): Command =>
     expect(refused).toBe(model.remove(thing));
   });
 
+/** A library that one of two published transformations imports. */
+export const beginning: Command[] = [
+  create("library", "a"),
+  create("transformation", "x"),
+  create("transformation", "y"),
+  publishMany(
+    [0, 1, 2].map((index) => ({ index, version: 0, imports: index === 1 ? ["a"] : [] })),
+    true,
+  ),
+];
+
 const index = fc.nat(11);
 const choice = fc.record({
   index,
@@ -165,6 +176,9 @@ function compare(model: Model, { catalog, workspaceId }: Real): void {
     ]);
     const options = { count: 1_000, order: "asc" as const };
     expect(code.revisions(workspaceId, kind, id, options)).toEqual(versions);
+    if (kind === "library" || deleted) continue;
+    const linked = [...model.links].filter(([, other]) => other === thing).map(([to]) => to);
+    expect(code.linked(workspaceId, id).map((to) => to.id)).toEqual(linked);
   }
   for (const kind of ["transformation", "library"] as const) {
     const expected = model.things.filter((it) => it.kind === kind && it.published !== undefined);

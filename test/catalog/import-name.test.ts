@@ -9,6 +9,12 @@ const names: [name: string, importName: string][] = [
   ["HTTPClient", "httpClient"],
   ["2nd lib", "2ndLib"],
   ["my_lib", "myLib"],
+  ["MyLib", "myLib"],
+  ["Lib v1.2", "libV12"],
+  ["äöü lib", "aouLib"],
+  ["lib's name", "libsName"],
+  ["URL parser", "urlParser"],
+  ["日本語", "日本語"],
   ["!!!", ""],
 ];
 

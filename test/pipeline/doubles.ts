@@ -172,6 +172,13 @@ export class FakeLive implements Live {
     this.#topology += 1;
   }
 
+  /** Live again from these positions on. */
+  reopen(connectionId: string, from: Positions): void {
+    const { until, ...rest } = this.connections.get(connectionId)!;
+    this.connections.set(connectionId, { ...rest, from });
+    this.#topology += 1;
+  }
+
   remove(destinationId: string): void {
     this.destinations.delete(destinationId);
     for (const [id, { destinationId: of }] of this.connections) {

@@ -1,13 +1,18 @@
 import { expect, test } from "bun:test";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { Registry } from "prom-client";
 import { StartError } from "../../src/errors.ts";
-import { createMetrics } from "../../src/observe/metrics.ts";
+import { INGEST_CLOSE_MS_MAX } from "../../src/limits.ts";
 import { startIngestProcesses } from "../../src/pixel/supervisor.ts";
 import {
   dataWithSource,
   ingestOptions,
   isAlive,
+  keptConnection,
   load,
+  mayMount,
+  mountTmpfs,
   pixelUrl,
   startIngest,
   until,
@@ -32,7 +37,7 @@ test("an answered pixel can be read at once", async () => {
 
 test("killing an ingest process loses nothing acknowledged, and it is started again", async () => {
   const { data, writeKey } = await dataWithSource();
-  const metrics = createMetrics();
+  const metrics = new Registry();
   await using ingest = await startIngest(data, { metrics });
   const pixels = load(ingest.url, writeKey, 16);
   for (let kill = 0; kill < 4; kill++) {
@@ -107,10 +112,14 @@ test("closing keeps every answered pixel and ends the process, idle connections 
   const { data, writeKey } = await dataWithSource();
   const ingest = await startIngest(data);
   const [pid] = ingest.pids();
+  const idle = await keptConnection(ingest.url);
   const pixels = load(ingest.url, writeKey, 16);
   await until(() => pixels.acknowledged.size > 200);
+  const closingAt = performance.now();
   await ingest.close();
+  expect(performance.now() - closingAt).toBeLessThan(INGEST_CLOSE_MS_MAX);
   expect(await isAlive(pid!)).toBe(false);
+  idle.end();
   await pixels.stop();
   await using again = await startIngest(data);
   const users = new Set(await usersOf(again));
@@ -151,6 +160,14 @@ test("a taken port stops the start with a sentence", async () => {
   expect(ingest.url).toBe(`http://127.0.0.1:${taken.port}`);
 });
 
+test("a process that ends before it listens stops the start", async () => {
+  const { data } = await dataWithSource();
+  const command = [process.execPath, "-e", "process.exit(3)"];
+  const error = await startIngestProcesses(ingestOptions(data, { command })).catch((it) => it);
+  expect(error).toBeInstanceOf(StartError);
+  expect(error.message).toBe("An ingest process ended before it listened");
+});
+
 test("metrics come from each process under its name", async () => {
   const { data, writeKey } = await dataWithSource();
   await using ingest = await startIngest(data, { count: 2 });
@@ -163,3 +180,39 @@ test("metrics come from each process under its name", async () => {
   expect(records.map(({ values }) => values[0]!.labels.process)).toEqual(["ingest-0", "ingest-1"]);
   expect(records.reduce((sum, { values }) => sum + values[0]!.value, 0)).toBe(10);
 });
+
+test.skipIf(!mayMount())(
+  "a full disk answers 503 and is not healthy, and recovers without a restart",
+  async () => {
+    const { data, writeKey } = await dataWithSource();
+    const directory = join(data, "events");
+    mkdirSync(directory);
+    mountTmpfs(directory, 8 << 20);
+    try {
+      await using ingest = await startIngest(data);
+      const [pid] = ingest.pids();
+      const send = async (user: string) =>
+        (await fetch(pixelUrl(ingest.url, writeKey, user))).status;
+      expect(await send("before")).toBe(200);
+      const ballast = join(directory, "ballast");
+      expect(() => writeFileSync(ballast, Buffer.alloc(9 << 20))).toThrow();
+      let failed = 0;
+      await until(async () => {
+        const status = await send("x".repeat(8000));
+        expect([200, 503]).toContain(status);
+        if (status === 503) failed++;
+        return failed > 5;
+      });
+      await until(() => !ingest.healthy());
+      rmSync(ballast);
+      await until(() => ingest.healthy());
+      expect(await send("after")).toBe(200);
+      expect(ingest.pids()).toEqual([pid!]);
+      const users = await usersOf(ingest);
+      expect([users[0], users.at(-1)]).toEqual(["before", "after"]);
+    } finally {
+      Bun.spawnSync(["umount", "-l", directory]);
+    }
+  },
+  30_000,
+);

@@ -31,7 +31,6 @@ export function openLinks(
       const destination = destinations.get(workspaceId, destinationId);
       if (links.of(destination.id) === transformationId) return;
       links.put({ transformationId, order: newId() }, destination.id);
-      store.advance("program");
     },
   };
 
@@ -46,7 +45,6 @@ export function openLinks(
         const destination = destinations.get(workspaceId, destinationId);
         if (links.of(destination.id) !== transformationId) return;
         links.remove(destination.id);
-        store.advance("program");
       });
     },
     linked: (workspaceId, transformationId) =>

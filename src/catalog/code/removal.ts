@@ -26,7 +26,6 @@ export function remover(
           tables.links.remove(destinationId);
         }
         tables.putResource(after);
-        store.advance("program");
       });
     },
     setExternalId(workspaceId, kind, id, externalId) {
