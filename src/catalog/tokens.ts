@@ -26,23 +26,23 @@ export function openTokens(
 
   function noteUse(id: string): void {
     used.set(id, Date.now());
-    timer ??= setTimeout(() => {
-      flush().catch((error: unknown) => logger.warn({ err: error }, "token uses not stored"));
-    }, TOKEN_USE_FLUSH_MS);
+    timer ??= setTimeout(flush, TOKEN_USE_FLUSH_MS);
     timer.unref();
   }
 
+  /** Never rejects: a use that cannot be stored is not worth a request, nor a clean end. */
   async function flush(): Promise<void> {
     clearTimeout(timer);
     timer = undefined;
     if (used.size === 0) return;
     const noted = used;
     used = new Map();
-    await store.change(() => {
+    const change = store.change(() => {
       for (const [id, at] of noted) {
         if (tokens.find(id) !== undefined) tokens.uses.put(id, at);
       }
     });
+    await change.catch((error: unknown) => logger.warn({ err: error }, "token uses not stored"));
   }
 
   function shown({ hash: _, ...token }: StoredToken): Token {

@@ -87,7 +87,7 @@ describe("a transformation", () => {
     const python = code({ name: "Lib", language: "python", publish: true });
     await publishing.create(workspaceId, "library", python);
     const draft = await publishing.create(workspaceId, "library", code({ name: "Lib" }));
-    const input = code({ code: 'import {a} from "lib"', publish: true });
+    const input = code({ code: 'import {a} from "lib"; import b from "lib"', publish: true });
     const create = () => publishing.create(workspaceId, "transformation", input);
     const message = "Error: import from lib failed. Module not found.";
     expect((await refusalOf(create)).details).toEqual([{ path: "/code", message }]);
