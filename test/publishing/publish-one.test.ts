@@ -126,6 +126,28 @@ describe("updates", () => {
     ).toMatchObject({ name: "New", description: "New", code: "DROPS" });
   });
 
+  test("64 at once leave 64 revisions in the order of the calls, the last one published", async () => {
+    const { catalog, workspaceId, publishing } = await freshPublishing();
+    const { resource } = await publishing.create(workspaceId, "transformation", code());
+    const { id } = resource;
+    const texts = Array.from({ length: 64 }, (_, index) => `// ${index}`);
+    const updates = texts.map((text, index) =>
+      publishing.update(workspaceId, "transformation", id, {
+        code: text,
+        publish: index % 2 === 1,
+      }),
+    );
+    const versionIds = (await Promise.all(updates)).map(({ revision }) => revision.versionId);
+    expect(new Set(versionIds).size).toBe(64);
+    const options = { count: 65, order: "asc" as const };
+    const stored = catalog.code.revisions(workspaceId, "transformation", id, options);
+    expect(stored.slice(1).map((revision) => revision.code)).toEqual(texts);
+    expect(catalog.code.resource(workspaceId, "transformation", id)).toMatchObject({
+      newest: versionIds[63],
+      published: versionIds[63],
+    });
+  });
+
   test("after one that failed still work", async () => {
     const { workspaceId, publishing } = await freshPublishing();
     const { resource } = await publishing.create(workspaceId, "transformation", code());
@@ -208,6 +230,25 @@ describe("a library", () => {
     ]);
     expect(view(house)).toEqual(before);
   });
+});
+
+test("an importer that fails default events anyway does not hold its library back", async () => {
+  const { workspaceId, publishing } = await freshPublishing();
+  const { resource } = await publishing.create(
+    workspaceId,
+    "library",
+    code({ name: "Lib", publish: true }),
+  );
+  const events = [{ type: "track" }];
+  const user = code({ name: "User", code: 'from "lib" TRACKS', publish: true, events });
+  await publishing.create(workspaceId, "transformation", user);
+  const update = (text: string) =>
+    publishing.update(workspaceId, "library", resource.id, { code: text, publish: true });
+  await update("new");
+  const refused = await refusalOf(() => update("FAILS"));
+  expect(refused.details).toEqual([
+    { path: "/code", message: "User: Error: as marked", line: 2, column: 9 },
+  ]);
 });
 
 describe("what changes during a test", () => {
