@@ -14,13 +14,12 @@ export const PIXEL_PARAMETERS_MAX = 1_000;
 export const PIXEL_LEVELS_MAX = 16;
 /** A larger component of a name is a key, not an index. */
 export const PIXEL_ARRAY_INDEX_MAX = 999;
-/**
- * Sum of the lengths of an event's arrays. Gaps are written as `null`, so without it 32 KB of
- * `a.999.999.999=` would become 35 MB of JSON; with it, 0.5 MB.
- */
+/** Elements of an event's arrays, gaps counted; more is 400, for 32 KB could make 35 MB. */
 export const PIXEL_ARRAY_ELEMENTS_MAX = 100_000;
 /** Significant digits of a value that becomes a number; more stay text. */
 export const PIXEL_NUMBER_DIGITS_MAX = 15;
+/** Peers whose address is remembered, with whether they are trusted; then all are forgotten. */
+export const PEERS_REMEMBERED_MAX = 4_096;
 /** A connection without traffic is closed. */
 export const IDLE_CONNECTION_SECONDS_MAX = 10;
 
@@ -123,6 +122,8 @@ export const PUBLISH_CHECKS_AT_ONCE = 4;
 // Pipeline
 /** Events of one lane that are read but not yet settled. */
 export const LANE_WINDOW_EVENTS_MAX = 1_024;
+/** Events of one lane that are read and whose settling is not on disk: what a crash may repeat. */
+export const LANE_UNCOMMITTED_EVENTS_MAX = 4_096;
 /** Bytes of one lane that are read but not yet settled. */
 export const LANE_WINDOW_BYTES_MAX = 16 << 20;
 /** Deliveries of one lane under way at once; a user's events always take the same one. */
