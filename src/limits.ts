@@ -118,8 +118,6 @@ export const TOKEN_USE_FLUSH_MS = 2_000;
 export const PUBLISH_ATTEMPTS_MAX = 5;
 /** Throw-away guests that one request has at once. */
 export const PUBLISH_CHECKS_AT_ONCE = 4;
-/** Of one error of user code, in an answer. */
-export const ERROR_MESSAGE_CHARS_MAX = 2_048;
 
 // Pipeline
 /** Events of one lane that are read but not yet settled. */
