@@ -93,7 +93,9 @@ export const RATE_BURST_SECONDS = 2;
 /** Tokens whose use is remembered for the rate limit. */
 export const RATE_TOKENS_MAX = 10_000;
 /** How often a live tail shows that it lives, and looks whether its token still does. */
-export const TAIL_HEARTBEAT_MS = 5_000;
+export const TAIL_HEARTBEAT_MS = 1_000;
+/** Beats in a row at which a live tail's reader has taken nothing; then the tail ends. */
+export const TAIL_STALLED_BEATS_MAX = 30;
 /** Unsent bytes of one live tail; beyond it a slow reader misses messages. */
 export const TAIL_PENDING_BYTES_MAX = 1 << 20;
 

@@ -34,7 +34,11 @@ export async function serve(route: Route, listener: Listener, arrival: Arrival):
   const principal = admitted(route, listener, request.headers);
   const query = readQuery(route.query, request.url);
   const body = route.body && expectShape(route.body, await readJson(request));
-  permit(principal, route.alsoNeeds?.({ query, body }) ?? []);
+  const conditions = (route.alsoNeeds ?? []).filter((it) => it.holds({ query, body }));
+  permit(
+    principal,
+    conditions.flatMap(({ permissions }) => permissions),
+  );
   const answer = await unhurried(route, arrival, () =>
     route.handle({
       parts,
