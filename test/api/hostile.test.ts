@@ -292,7 +292,7 @@ describe("a method", () => {
 });
 
 test("after all of it, nothing failed in a way that nobody foresaw", async () => {
-  expect(api.failures).toEqual([]);
+  expect(api.failures()).toEqual([]);
   expect((await api.send("GET", "/health")).status).toBe(200);
   expect(({} as any)[marker]).toBeUndefined();
 });
