@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { ERROR_MESSAGE_CHARS_MAX } from "../../src/limits.ts";
+import { GUEST_ERROR_CHARS_MAX } from "../../src/limits.ts";
 import { shortened } from "../../src/publishing/failures.ts";
 import { code, destination, freshPublishing, refusalOf, view } from "./_setup.ts";
 
@@ -246,7 +246,7 @@ describe("suites", () => {
   });
 });
 
-test("a thrown text of any length is cut", () => {
-  expect(shortened("x".repeat(100_000))).toHaveLength(ERROR_MESSAGE_CHARS_MAX);
+test("an error text of any length is cut", () => {
+  expect(shortened("x".repeat(100_000))).toHaveLength(GUEST_ERROR_CHARS_MAX);
   expect(shortened("short")).toBe("short");
 });

@@ -4,6 +4,7 @@ import type { Resource, Revision } from "../model.ts";
 import { nameTaken, notFound, Stale } from "../refusals.ts";
 import { begun, published, revised } from "../states.ts";
 import type { Store } from "../store.ts";
+import { librariesFor, publishedLibraries } from "./closure.ts";
 import type { Linking } from "./links.ts";
 import type { CodeTables } from "./tables.ts";
 
@@ -19,6 +20,7 @@ export function committer(
         checkSeen(tables, workspaceId, change);
         for (const revision of change.revisions) addRevision(tables, workspaceId, revision);
         for (const item of change.publish) publish(tables, workspaceId, item);
+        checkUsed(tables, workspaceId, change);
         checkTested(tables, workspaceId, change);
         for (const link of change.links) {
           linking.link(workspaceId, link.transformationId, link.destinationId);
@@ -37,6 +39,17 @@ function checkSeen(tables: CodeTables, workspaceId: string, change: CodeChange):
   for (const { importName, language, versionId } of change.seen) {
     const id = tables.libraryNames.library(workspaceId, familyOf(language), importName);
     if (id === undefined || tables.resource(id)?.published !== versionId) throw new Stale();
+  }
+}
+
+/** The libraries that code gets now are those that it was tested with; none came meanwhile. */
+function checkUsed(tables: CodeTables, workspaceId: string, change: CodeChange): void {
+  const known = new Set([...change.publish, ...change.seen].map((it) => it.versionId));
+  for (const { kind, id, imports } of change.publish) {
+    const { language } = resourceOf(tables, workspaceId, kind, id);
+    const find = publishedLibraries(tables, workspaceId, familyOf(language));
+    const used = librariesFor(imports, find);
+    if (used.some(({ versionId }) => !known.has(versionId))) throw new Stale();
   }
 }
 
