@@ -1,11 +1,11 @@
 import type { Logger } from "pino";
 import type { Registry } from "prom-client";
 import { GUEST_FRAME_BYTES_MAX, GUEST_MEMORY_POLL_MS } from "../limits.ts";
-import type { GuestFetch } from "./fetch.ts";
 import { type Guest, GuestGone } from "./guest.ts";
 import { defaultLimits, type SandboxLimits } from "./limits.ts";
 import { createSandboxMetrics } from "./metrics.ts";
 import { Nursery, type SandboxStatus } from "./nursery.ts";
+import type { Outside } from "./outside.ts";
 import { Pool } from "./pool.ts";
 import type {
   Batch,
@@ -21,15 +21,13 @@ import type {
 import { readInspected, readLoaded } from "./replies.ts";
 import { endError, settle } from "./settle.ts";
 
-export interface SandboxOptions {
+export interface SandboxOptions extends Outside {
   /** Starts a guest; the language is appended: `[process.execPath, "guest"]`. */
   guestCommand: readonly string[];
   /** Run user code although the kernel cannot confine it. */
   insecure: boolean;
   log: Logger;
   metrics?: Registry;
-  /** Performs what user code's `fetch` asks for; without it every fetch fails. */
-  fetch?: GuestFetch;
   limits?: Partial<SandboxLimits>;
 }
 
@@ -52,7 +50,7 @@ export function createSandbox(options: SandboxOptions): GuestSandbox {
     graceMs: limits.graceMs,
     watchMs: GUEST_MEMORY_POLL_MS,
   });
-  const terms = { limits, metrics, fetch: options.fetch };
+  const terms = { limits, metrics, outside: options };
   const { cpuMs, wallMs } = limits;
   const allowance = { cpuMs, wallMs, replyBytesMax: GUEST_FRAME_BYTES_MAX };
   const pool = new Pool(nursery, limits.guests);

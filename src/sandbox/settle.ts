@@ -7,11 +7,11 @@ import {
   GUEST_SHORT_CPU_MS_MAX,
 } from "../limits.ts";
 import { Bridge } from "./bridge.ts";
-import type { GuestFetch } from "./fetch.ts";
 import { type Guest, type GuestEnd, GuestGone } from "./guest.ts";
 import type { SandboxLimits } from "./limits.ts";
 import { load } from "./load.ts";
 import type { SandboxMetrics } from "./metrics.ts";
+import type { Outside } from "./outside.ts";
 import type { Seat } from "./pool.ts";
 import type { Batch, Outcome, Program, UserError } from "./program.ts";
 import type { Stop } from "./protocol.ts";
@@ -32,7 +32,7 @@ export interface Terms {
   metrics: SandboxMetrics;
   /** Keep the lines of `log(...)`. */
   logs: boolean;
-  fetch?: GuestFetch | undefined;
+  outside: Outside;
 }
 
 /**
@@ -118,7 +118,7 @@ class Settlement {
     const guest = await seat.guest();
     // What ran in it before may be to blame for its end.
     const fresh = guest.events === 0 && guest.programs.size === 0;
-    const bridge = new Bridge(this.#terms.fetch, this.#program.workspaceId);
+    const bridge = new Bridge(this.#terms.outside, this.#program.workspaceId);
     let number: number | UserError | undefined;
     try {
       number = await load(guest, this.#program, this.#terms.limits, bridge);
