@@ -241,6 +241,19 @@ export const GUEST_RESTART_DELAY_MS_MAX = 30_000;
 /** From its start until a guest is confined. */
 export const GUEST_START_MS_MAX = 20_000;
 
+/** A guest whose batch has used this much CPU time runs at a lower priority from then on. */
+export const GUEST_BURST_CPU_MS_MAX = 250;
+/** Batches in a row without a good event after which a program is suspended. */
+export const SUSPENSION_COST = 20;
+/** For so many of them counts a batch that cost its guest its time or its life. */
+export const SUSPENSION_COST_OF_CULPRITS = 4;
+/** First suspension of a program; each further one is twice as long. */
+export const SUSPENDED_MS_MIN = 1_000;
+/** Longest suspension of a program. */
+export const SUSPENDED_MS_MAX = 300_000;
+/** Failing programs that are remembered. */
+export const SUSPENDED_PROGRAMS_MAX = 10_000;
+
 // `fetch` of user code
 /** From the look-up to the last byte of the answer; also what code gets that asks for more. */
 export const FETCH_MS_MAX = 10_000;

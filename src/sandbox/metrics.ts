@@ -34,6 +34,16 @@ export function createSandboxMetrics(registry = new Registry()) {
       labelNames: ["outcome"],
       registers,
     }),
+    suspended: new Gauge({
+      name: "pixelmill_programs_suspended",
+      help: "Programs that are suspended because they only fail",
+      registers,
+    }),
+    suspensions: new Counter({
+      name: "pixelmill_program_suspensions_total",
+      help: "Suspensions of programs",
+      registers,
+    }),
     culprits: new Counter({
       name: "pixelmill_program_culprits_total",
       help: "Events that cost a guest its time or its life, by cause",

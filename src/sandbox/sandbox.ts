@@ -20,6 +20,7 @@ import type {
 } from "./program.ts";
 import { readInspected, readLoaded } from "./replies.ts";
 import { endError, settle } from "./settle.ts";
+import { type Suspension, Suspensions } from "./suspension.ts";
 
 export interface SandboxOptions extends Outside {
   /** Starts a guest; the language is appended: `[process.execPath, "guest"]`. */
@@ -34,9 +35,11 @@ export interface SandboxOptions extends Outside {
 export interface GuestSandbox extends Sandbox {
   /** Whether user code runs, for `/ready`. */
   status(): SandboxStatus;
+  /** Programs that are not run for a while, because they only fail. */
+  suspended(): Suspension[];
 }
 
-export type { SandboxStatus };
+export type { SandboxStatus, Suspension };
 
 /** User code in locked-down child processes. Starts a warm spare at once. */
 export function createSandbox(options: SandboxOptions): GuestSandbox {
@@ -53,10 +56,12 @@ export function createSandbox(options: SandboxOptions): GuestSandbox {
   const terms = { limits, metrics, outside: options };
   const { cpuMs, wallMs } = limits;
   const allowance = { cpuMs, wallMs, replyBytesMax: GUEST_FRAME_BYTES_MAX };
+  const suspensions = new Suspensions(metrics);
   const pool = new Pool(nursery, limits.guests);
 
   return {
     status: () => nursery.status(),
+    suspended: () => suspensions.list(),
     run,
     check,
     inspect,
@@ -68,11 +73,18 @@ export function createSandbox(options: SandboxOptions): GuestSandbox {
   };
 
   async function run(program: Program, batch: Batch): Promise<Outcome[]> {
+    const suspended = suspensions.error(program);
+    if (suspended) return noted(batch.events.map(() => ({ error: suspended })));
     const endTimer = metrics.runSeconds.startTimer();
-    const { outcomes } = await pool.use(program.workspaceId, program.language, (seat) =>
+    const { outcomes, culprits } = await pool.use(program.workspaceId, program.language, (seat) =>
       settle(seat, program, batch, { ...terms, logs: false }),
     );
     endTimer();
+    suspensions.note(program, outcomes, culprits);
+    return noted(outcomes);
+  }
+
+  function noted(outcomes: Outcome[]): Outcome[] {
     for (const outcome of outcomes) metrics.events.inc({ outcome: nameOf(outcome) });
     return outcomes;
   }

@@ -25,6 +25,8 @@ export interface Settled {
   error?: UserError;
   outcomes: Outcome[];
   logs: string[];
+  /** Events, or loads, that cost a guest its time or its life. */
+  culprits: number;
 }
 
 export interface Terms {
@@ -50,9 +52,9 @@ export async function settle(
   const settlement = new Settlement(program, batch, terms);
   while (settlement.open) {
     const error = await settlement.attempt(seat);
-    if (error) return { error, outcomes: settlement.failOpen(error), logs: settlement.logs };
+    if (error) return { error, ...settlement.end(error) };
   }
-  return { outcomes: settlement.failOpen(undefined), logs: settlement.logs };
+  return settlement.end(undefined);
 }
 
 type Lost = { end: GuestEnd; fresh: boolean };
@@ -98,9 +100,10 @@ class Settlement {
     return undefined;
   }
 
-  /** All outcomes, the missing ones failed. */
-  failOpen(error: UserError | undefined): Outcome[] {
-    return this.#outcomes.map((outcome) => outcome ?? { error: error! });
+  /** All outcomes; those that are missing fail with `error`. */
+  end(error: UserError | undefined): Omit<Settled, "error"> {
+    const outcomes = this.#outcomes.map((outcome) => outcome ?? { error: error! });
+    return { outcomes, logs: this.logs, culprits: this.#culprits };
   }
 
   /** One event, or as many as a frame may hold. */
@@ -129,8 +132,10 @@ class Settlement {
       return answer;
     } catch (error) {
       if (!(error instanceof GuestGone)) throw error;
-      if (number === undefined && fresh && error.end !== "retired")
+      if (number === undefined && fresh && error.end !== "retired") {
+        this.#culprits += 1;
         return { error: endError(error.end) };
+      }
       return { end: error.end, fresh };
     } finally {
       bridge.end();
