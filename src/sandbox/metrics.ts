@@ -34,11 +34,6 @@ export function createSandboxMetrics(registry = new Registry()) {
       labelNames: ["outcome"],
       registers,
     }),
-    suspended: new Gauge({
-      name: "pixelmill_programs_suspended",
-      help: "Programs that are suspended because they only fail",
-      registers,
-    }),
     suspensions: new Counter({
       name: "pixelmill_program_suspensions_total",
       help: "Suspensions of programs",
@@ -50,5 +45,16 @@ export function createSandboxMetrics(registry = new Registry()) {
       labelNames: ["cause"],
       registers,
     }),
+    /** Defines the gauge of suspended programs, which is counted when it is read. */
+    countSuspended(count: () => number) {
+      new Gauge({
+        name: "pixelmill_programs_suspended",
+        help: "Programs that are suspended because they only fail",
+        registers,
+        collect() {
+          this.set(count());
+        },
+      });
+    },
   };
 }

@@ -44,6 +44,7 @@ export class Suspensions {
   constructor(metrics: SandboxMetrics, now: () => number = Date.now) {
     this.#metrics = metrics;
     this.#now = now;
+    metrics.countSuspended(() => this.list().length);
   }
 
   /** The error that a suspended program's events get; undefined when it may run. */
@@ -62,7 +63,6 @@ export class Suspensions {
     if (!("error" in last) || outcomes.some((outcome) => !("error" in outcome))) {
       this.#records.delete(program.id);
     } else this.#failed(program, last.error.message, culprits);
-    this.#metrics.suspended.set(this.list().length);
   }
 
   list(): Suspension[] {
