@@ -93,7 +93,9 @@ export const RATE_BURST_SECONDS = 2;
 /** Tokens whose use is remembered for the rate limit. */
 export const RATE_TOKENS_MAX = 10_000;
 /** How often a live tail shows that it lives, and looks whether its token still does. */
-export const TAIL_HEARTBEAT_MS = 5_000;
+export const TAIL_HEARTBEAT_MS = 1_000;
+/** Beats in a row at which a live tail's reader has taken nothing; then the tail ends. */
+export const TAIL_STALLED_BEATS_MAX = 30;
 /** Unsent bytes of one live tail; beyond it a slow reader misses messages. */
 export const TAIL_PENDING_BYTES_MAX = 1 << 20;
 
@@ -138,8 +140,8 @@ export const RETRY_DELAY_MS_MAX = 60_000;
 export const POISON_ATTEMPTS_MAX = 8;
 /** Failed attempts of several events after which they are sent one by one. */
 export const SPLIT_ATTEMPTS_MIN = 3;
-/** How long a failed attempt speaks for events that are past the retry window themselves. */
-export const DOWN_MS_MAX = 10_000;
+/** Failing for so long a destination is down: events past the retry window go untried. */
+export const DOWN_MS_MIN = 10_000;
 /** Bytes of one delivery, beyond its first event. */
 export const DELIVERY_BYTES_MAX = 4 << 20;
 /** One read of the event log, shared by all lanes that are there. */
