@@ -88,7 +88,7 @@ export const BODY_SECONDS_MAX = 30;
 export const ID_CHARS_MAX = 255;
 /** A member's e-mail address (RFC 3696: 320). */
 export const EMAIL_CHARS_MAX = 320;
-/** A token may send at once what its rate allows in this time. */
+/** A token or a write key may send at once what its rate allows in this time. */
 export const RATE_BURST_SECONDS = 2;
 /** Tokens whose use is remembered for the rate limit. */
 export const RATE_TOKENS_MAX = 10_000;
@@ -104,7 +104,7 @@ export const TAIL_PENDING_BYTES_MAX = 1 << 20;
 export const CREDENTIAL_NAME_CHARS_MAX = 1_024;
 /** Of a credential's value. */
 export const CREDENTIAL_VALUE_CHARS_MAX = 65_536;
-/** Earlier live windows that a connection remembers when it is paused again and again. */
+/** Earlier live windows that a connection keeps apart when it is paused again and again. */
 export const CONNECTION_WINDOWS_MAX = 16;
 /** Transformations whose live program is kept in memory; the longest unchanged one goes first. */
 export const LIVE_PROGRAMS_MAX = 4_096;
