@@ -25,10 +25,10 @@ export interface FetchAnswer {
 export type GuestFetch = (request: FetchRequest, signal: AbortSignal) => Promise<FetchAnswer>;
 
 /**
- * What is known of an IP address, as a plain object; undefined when nothing is. Throws when it
- * cannot tell now.
+ * What is known of an IP address, as a plain object; null when nothing is (user code gets an
+ * empty object). Throws when it cannot tell now.
  */
-export type GuestGeolocation = (ip: string) => object | undefined;
+export type GuestGeolocation = (ip: string) => object | null;
 
 /** All that user code may ask of the world outside its guest. What is absent fails. */
 export interface Outside {

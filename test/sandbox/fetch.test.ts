@@ -171,7 +171,7 @@ test("geolocation answers what the host knows, and says what is wrong", async ()
   const other = testSandbox({
     geolocation(ip) {
       if (ip === "9.9.9.9") throw new Error("the database is broken");
-      return ip === "1.1.1.1" ? { country: "AU" } : undefined;
+      return ip === "1.1.1.1" ? { country: "AU" } : null;
     },
   });
   const code = `export const transformEvent = async ({ ip }) => ({ at: await geolocation(ip) })`;
