@@ -1,13 +1,9 @@
-import { GUEST_ERROR_CHARS_MAX, GUEST_PROGRAMS_MAX } from "../limits.ts";
+import { GUEST_FRAME_BYTES_MAX, GUEST_PROGRAMS_MAX } from "../limits.ts";
+import type { Bridge } from "./bridge.ts";
 import type { Guest } from "./guest.ts";
 import type { SandboxLimits } from "./limits.ts";
 import type { Program, UserError } from "./program.ts";
 import { readLoaded } from "./replies.ts";
-
-/** JSON of a short answer: a message, its place and room for escapes. */
-const REPLY_BYTES_MAX = 16 * GUEST_ERROR_CHARS_MAX;
-
-let lastNumber = 0;
 
 /**
  * Makes a program ready in a guest and returns its number there, or the error that keeps it from
@@ -17,6 +13,7 @@ export async function load(
   guest: Guest,
   program: Program,
   limits: SandboxLimits,
+  bridge: Bridge,
 ): Promise<number | UserError> {
   const known = guest.programs.get(program.id);
   if (known !== undefined) {
@@ -25,11 +22,11 @@ export async function load(
     guest.programs.set(program.id, known);
     return known;
   }
-  lastNumber += 1;
+  const number = guest.nextProgram();
   const error = await guest.ask(
     {
       kind: "load",
-      program: lastNumber,
+      program: number,
       name: program.name,
       code: program.code,
       libraries: program.libraries,
@@ -38,12 +35,12 @@ export async function load(
       budgetMs: limits.cpuMs,
     },
     [],
-    { cpuMs: limits.cpuMs, wallMs: limits.wallMs, replyBytesMax: REPLY_BYTES_MAX },
+    { cpuMs: limits.cpuMs, wallMs: limits.wallMs, replyBytesMax: GUEST_FRAME_BYTES_MAX, bridge },
     readLoaded,
   );
   if (error) return error;
-  guest.programs.set(program.id, lastNumber);
-  return lastNumber;
+  guest.programs.set(program.id, number);
+  return number;
 }
 
 /** Numbers of the programs that the guest is to forget: the least recently used. */

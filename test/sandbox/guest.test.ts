@@ -1,4 +1,4 @@
-import { afterAll, expect, test } from "bun:test";
+import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { pino } from "pino";
 import { Guest } from "../../src/sandbox/guest.ts";
@@ -8,10 +8,13 @@ import {
   childProcesses,
   eventually,
   guestEntry,
+  PATIENCE_MS,
   program,
   shown,
   testSandbox,
 } from "./support.ts";
+
+setDefaultTimeout(PATIENCE_MS);
 
 const guests: Guest[] = [];
 afterAll(() => {
@@ -97,5 +100,17 @@ test("a new guest takes over when one dies idle", async () => {
   for (const pid of childProcesses()) process.kill(pid, "SIGKILL");
   await eventually(() => lines.some((line) => line.includes('"end":"crash"')));
   expect(shown(await sandbox.run(identity, batch({ n: 2 })))).toEqual([[{ n: 2 }]]);
+  await sandbox.close();
+});
+
+test("programs that are loaded side by side keep their numbers apart", async () => {
+  const sandbox = testSandbox();
+  const runs = Array.from({ length: 40 }, async (_, n) => {
+    const one = program(`export const transformEvent = () => ({ n: ${n} })`, {
+      workspaceId: `w${n % 5}`,
+    });
+    return shown(await sandbox.run(one, batch({})))[0];
+  });
+  expect(await Promise.all(runs)).toEqual(Array.from({ length: 40 }, (_, n) => [{ n }]));
   await sandbox.close();
 });
