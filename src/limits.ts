@@ -30,6 +30,8 @@ export const LOG_BLOCK_BYTES_MAX = 1 << 20;
 export const LOG_SEGMENT_BYTES_MAX = 64 << 20;
 /** Records that wait for the disk; beyond it the pixel answers 503. */
 export const LOG_PENDING_BYTES_MAX = 64 << 20;
+/** A quick disk is written at most once in this time, unless nobody is left to wait for. */
+export const LOG_FLUSH_INTERVAL_MS = 1;
 /** How long an opening writer waits for an old process to let go of the directory. */
 export const LOG_LOCK_MS_MAX = 10_000;
 /** Between two attempts to write to a disk that failed. */
