@@ -14,13 +14,12 @@ export const PIXEL_PARAMETERS_MAX = 1_000;
 export const PIXEL_LEVELS_MAX = 16;
 /** A larger component of a name is a key, not an index. */
 export const PIXEL_ARRAY_INDEX_MAX = 999;
-/**
- * Sum of the lengths of an event's arrays. Gaps are written as `null`, so without it 32 KB of
- * `a.999.999.999=` would become 35 MB of JSON; with it, 0.5 MB.
- */
+/** Elements of an event's arrays, gaps counted; more is 400, for 32 KB could make 35 MB. */
 export const PIXEL_ARRAY_ELEMENTS_MAX = 100_000;
 /** Significant digits of a value that becomes a number; more stay text. */
 export const PIXEL_NUMBER_DIGITS_MAX = 15;
+/** Peers whose address is remembered, with whether they are trusted; then all are forgotten. */
+export const PEERS_REMEMBERED_MAX = 4_096;
 /** A connection without traffic is closed. */
 export const IDLE_CONNECTION_SECONDS_MAX = 10;
 
@@ -89,12 +88,14 @@ export const BODY_SECONDS_MAX = 30;
 export const ID_CHARS_MAX = 255;
 /** A member's e-mail address (RFC 3696: 320). */
 export const EMAIL_CHARS_MAX = 320;
-/** A token may send at once what its rate allows in this time. */
+/** A token or a write key may send at once what its rate allows in this time. */
 export const RATE_BURST_SECONDS = 2;
 /** Tokens whose use is remembered for the rate limit. */
 export const RATE_TOKENS_MAX = 10_000;
 /** How often a live tail shows that it lives, and looks whether its token still does. */
-export const TAIL_HEARTBEAT_MS = 5_000;
+export const TAIL_HEARTBEAT_MS = 1_000;
+/** Beats in a row at which a live tail's reader has taken nothing; then the tail ends. */
+export const TAIL_STALLED_BEATS_MAX = 30;
 /** Unsent bytes of one live tail; beyond it a slow reader misses messages. */
 export const TAIL_PENDING_BYTES_MAX = 1 << 20;
 
@@ -103,7 +104,7 @@ export const TAIL_PENDING_BYTES_MAX = 1 << 20;
 export const CREDENTIAL_NAME_CHARS_MAX = 1_024;
 /** Of a credential's value. */
 export const CREDENTIAL_VALUE_CHARS_MAX = 65_536;
-/** Earlier live windows that a connection remembers when it is paused again and again. */
+/** Earlier live windows that a connection keeps apart when it is paused again and again. */
 export const CONNECTION_WINDOWS_MAX = 16;
 /** Transformations whose live program is kept in memory; the longest unchanged one goes first. */
 export const LIVE_PROGRAMS_MAX = 4_096;
@@ -119,8 +120,6 @@ export const TOKEN_USE_FLUSH_MS = 2_000;
 export const PUBLISH_ATTEMPTS_MAX = 5;
 /** Throw-away guests that one request has at once. */
 export const PUBLISH_CHECKS_AT_ONCE = 4;
-/** Of one error of user code, in an answer. */
-export const ERROR_MESSAGE_CHARS_MAX = 2_048;
 
 // Pipeline
 /** Events of one lane that are read but not yet settled. */

@@ -3,6 +3,9 @@ import { Type } from "@sinclair/typebox";
 import type { Permission, Principal } from "../catalog/model.ts";
 import type { ApiParts } from "./parts.ts";
 
+/** The media type of an answer that goes on until somebody ends it. */
+export const EVENT_STREAM = "text/event-stream";
+
 export type Method = "GET" | "POST" | "PUT" | "DELETE";
 /** `"POST /transformations/{id}"`: how the specification, the client and the tests name a route. */
 export type RouteKey = `${Method} /${string}`;
@@ -23,6 +26,13 @@ export interface Call<Key extends string, Query, Body> {
   request: Request;
   /** Aborts when the listener stops: streams end then. */
   closing: AbortSignal;
+}
+
+/** What a request needs besides, when it asks for this; `when` completes the sentence. */
+export interface Condition<Asked> {
+  when: string;
+  permissions: readonly Permission[];
+  holds(asked: Asked): boolean;
 }
 
 interface RouteOptions<
@@ -46,7 +56,7 @@ interface RouteOptions<
   media?: string;
   example: { params?: Params<Key>; body?: Static<Body>; answer: Static<Answer> };
   /** Permissions that depend on what the request asks for. */
-  alsoNeeds?(asked: { query: Static<TObject<Query>>; body: Static<Body> }): readonly Permission[];
+  alsoNeeds?: readonly Condition<{ query: Static<TObject<Query>>; body: Static<Body> }>[];
   handle(
     call: Call<Key, Static<TObject<Query>>, Static<Body>>,
   ): Static<Answer> | Response | Promise<Static<Answer> | Response>;

@@ -1,10 +1,10 @@
 import { Type } from "@sinclair/typebox";
-import { TAIL_HEARTBEAT_MS, TAIL_PENDING_BYTES_MAX } from "../limits.ts";
+import { TAIL_HEARTBEAT_MS, TAIL_PENDING_BYTES_MAX, TAIL_STALLED_BEATS_MAX } from "../limits.ts";
 import type { TapMessage } from "../pipeline/pipeline.ts";
 import { authenticate, permit } from "./auth.ts";
 import { answerHeaders } from "./errors.ts";
 import * as example from "./examples.ts";
-import { type Call, route } from "./route.ts";
+import { type Call, EVENT_STREAM, route } from "./route.ts";
 import { Id } from "./schemas.ts";
 import { isoTime } from "./shapes.ts";
 
@@ -30,11 +30,12 @@ export const tailRoutes = [
         "One event per message, named by its stage: received, delivered, dropped, dead-letter; " +
         "`missed` tells how many a slow reader did not get",
     }),
-    media: "text/event-stream",
+    media: EVENT_STREAM,
     example: { answer: framed(exampleMessage) },
     handle: (call) =>
       new Response(tailStream(call, call.query), {
-        headers: { ...answerHeaders, "Content-Type": "text/event-stream" },
+        // Its connection has no idle timeout: it is not used again.
+        headers: { ...answerHeaders, "Content-Type": EVENT_STREAM, Connection: "close" },
       }),
   }),
 ] as const;
@@ -63,9 +64,12 @@ function tailStream(call: Call<string, unknown, unknown>, filter: Filter): Reada
           missed = 0;
           send(framed(message));
         });
+        let stalled = 0;
         const heartbeat = setInterval(() => {
-          if (isWelcome(call, headers)) send(": still here\n\n");
-          else stop();
+          const room = (controller.desiredSize ?? 0) > 0;
+          stalled = room ? 0 : stalled + 1;
+          if (stalled > TAIL_STALLED_BEATS_MAX || !isWelcome(call, headers)) stop();
+          else if (room) send(": still here\n\n");
         }, TAIL_HEARTBEAT_MS);
         end = () => {
           clearInterval(heartbeat);

@@ -68,6 +68,7 @@ export class Guest {
   readonly #terms: LanguageTerms;
   readonly #process: GuestProcess;
   readonly #reader = new FrameReader();
+  #lastProgram = 0;
   #exchange: Exchange | undefined;
   #killedFor: GuestEnd | undefined;
 
@@ -81,6 +82,12 @@ export class Guest {
   /** Near the end of its memory, as far as was seen. */
   get bloated(): boolean {
     return this.residentBytes > this.idleBytes + this.#terms.recycleBytes;
+  }
+
+  /** A number for a program that is about to be loaded, used once. */
+  nextProgram(): number {
+    this.#lastProgram += 1;
+    return this.#lastProgram;
   }
 
   get pid(): number {
