@@ -209,7 +209,12 @@ export class Ledger {
     });
     if (changes.length === 0) return;
     while (!(await this.#commit(changes.map(({ change }) => change)))) {
-      if (this.#closing) return;
+      if (this.#closing) {
+        // Nothing may be written after this: a later cursor would pass over these letters.
+        this.#closed = true;
+        this.#dirty.clear();
+        return;
+      }
       await new Promise((resolve) => setTimeout(resolve, failureWaitMs));
     }
     for (const { committer, change } of changes) committer.committed(change);

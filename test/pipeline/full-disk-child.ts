@@ -3,15 +3,15 @@ import { pino } from "pino";
 import { createEgress } from "../../src/destinations/egress.ts";
 import { destinationKinds } from "../../src/destinations/kinds.ts";
 import { createMetrics } from "../../src/observe/metrics.ts";
-import { createPipeline } from "../../src/pipeline/pipeline.ts";
+import { createPipeline, type PipelineParts } from "../../src/pipeline/pipeline.ts";
 import { decode, eventOf, FakeLive, FakeSandbox, MemoryLog, record } from "./doubles.ts";
 import { Sink, until } from "./rig.ts";
 
 /**
  * A pipeline whose dead letters outgrow the file size that its process may write; when it has
- * noticed, the limit is lifted, as if somebody had made room.
+ * noticed, the limit is lifted, as if somebody had made room; with `restart`, after a restart.
  */
-const [directory, count] = process.argv.slice(2) as [string, string];
+const [directory, count, restart] = process.argv.slice(2) as [string, string, string];
 const live = new FakeLive();
 const log = new MemoryLog();
 const metrics = createMetrics();
@@ -25,7 +25,7 @@ const stream = {
     if (line.includes("cannot be written")) failures += 1;
   },
 };
-const pipeline = createPipeline({
+const parts: PipelineParts = {
   ...{ live, sandbox: new FakeSandbox(), decode, metrics },
   // 20 KB each: some hundred letters fill the disk.
   eventOf: (one) => {
@@ -39,15 +39,19 @@ const pipeline = createPipeline({
   onDurable: log.onDurable,
   retryWindowMs: 3_600_000,
   logger: pino({ level: "error" }, stream),
-});
+};
+let pipeline = createPipeline(parts);
 for (let n = 0; n < Number(count); n++) log.append(record(n, `user ${n % 20}`));
-const { deadLetters } = pipeline;
 await until(() => failures > 0, "a full disk");
-const stored = deadLetters.count("workspace");
+const stored = pipeline.deadLetters.count("workspace");
+if (restart === "true") await pipeline.close();
 liftLimit();
-await until(() => deadLetters.count("workspace") === Number(count), "all letters", 60_000);
+if (restart === "true") pipeline = createPipeline({ ...parts, metrics: createMetrics() });
+await until(() => pipeline.deadLetters.count("workspace") === Number(count), "all letters", 60_000);
 const numbers = new Set(
-  deadLetters.list("workspace", { count: 1e6 }).map(({ event }) => (event as { n: number }).n),
+  pipeline.deadLetters
+    .list("workspace", { count: 1e6 })
+    .map(({ event }) => (event as { n: number }).n),
 );
 await pipeline.close();
 sink.close();

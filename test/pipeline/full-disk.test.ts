@@ -7,14 +7,24 @@ const count = 1_500;
 /** 8 MB in blocks of 1,024 bytes: beyond it a write fails as on a full disk. */
 const blocks = 8_000;
 
-test.skipIf(process.platform !== "linux")(
-  "a ledger on a full disk waits, loses nothing, and goes on when there is room",
-  async () => {
+test.skipIf(process.platform !== "linux").each([false, true])(
+  "a full disk makes the lanes wait, and with room they go on (restarted meanwhile: %p)",
+  async (restart) => {
     const directory = mkdtempSync(join(tmpdir(), "full-"));
     const limited = `trap "" XFSZ; ulimit -S -f ${blocks}; exec "$@"`;
     const script = join(import.meta.dir, "full-disk-child.ts");
     const child = Bun.spawn(
-      ["bash", "-c", limited, "bash", process.execPath, script, directory, String(count)],
+      [
+        "bash",
+        "-c",
+        limited,
+        "bash",
+        process.execPath,
+        script,
+        directory,
+        `${count}`,
+        `${restart}`,
+      ],
       { stdout: "pipe", stderr: "pipe" },
     );
     const errors = new Response(child.stderr).text();
