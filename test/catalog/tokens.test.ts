@@ -3,6 +3,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { isSecret } from "../../src/catalog/secrets.ts";
 import { freshCatalog, freshDirectory, freshWorkspace, refusalOf } from "./_setup.ts";
+import { contradictions } from "./consistency.ts";
 
 const legacyFive = [
   "destinations:connect",
@@ -136,14 +137,20 @@ test("lastUsedAt is stored in the background", async () => {
   expect(storedUse()).toBe(used);
 }, 20_000);
 
-test("a use noted before a revocation leaves nothing behind", async () => {
-  const { catalog, workspaceId } = await freshWorkspace();
-  const { token, secret } = await catalog.tokens.create(workspaceId, {
-    name: "CI",
-    permissions: [],
-  });
-  catalog.tokens.authenticate(secret);
-  await catalog.tokens.revoke(workspaceId, token.id);
+test("tokens that go leave nothing behind, uses that are noted late neither", async () => {
+  const directory = await freshDirectory();
+  const catalog = await freshCatalog(directory);
+  const { id } = await catalog.workspaces.create("Acme");
+  const member = await catalog.members.create(id, { name: "Ada", email: "ada@example.com" });
+  const input = { name: "CI", permissions: [] };
+  const service = await catalog.tokens.create(id, input);
+  const personal = await catalog.tokens.create(id, { ...input, memberId: member.id });
+  for (const { secret } of [service, personal]) catalog.tokens.authenticate(secret);
+  expect(await contradictions(directory)).toEqual([]);
+  await catalog.tokens.revoke(id, service.token.id);
+  await catalog.members.remove(id, member.id);
+  // Closing writes the uses that are noted.
   await catalog.close();
+  expect(await contradictions(directory)).toEqual([]);
   expect((await refusalOf(() => catalog.workspaces.create("Late"))).refusal).toBe("unavailable");
 });
