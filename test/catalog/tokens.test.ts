@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
+import type { Catalog } from "../../src/catalog/catalog.ts";
 import { isSecret } from "../../src/catalog/secrets.ts";
 import { freshCatalog, freshDirectory, freshWorkspace, refusalOf } from "./_setup.ts";
 import { contradictions } from "./consistency.ts";
@@ -137,20 +138,32 @@ test("lastUsedAt is stored in the background", async () => {
   expect(storedUse()).toBe(used);
 }, 20_000);
 
-test("tokens that go leave nothing behind, uses that are noted late neither", async () => {
+test("tokens that go leave nothing behind: uses that are stored, and those noted late", async () => {
   const directory = await freshDirectory();
-  const catalog = await freshCatalog(directory);
-  const { id } = await catalog.workspaces.create("Acme");
-  const member = await catalog.members.create(id, { name: "Ada", email: "ada@example.com" });
+  const before = await freshCatalog(directory);
+  const { id } = await before.workspaces.create("Acme");
+  const member = await before.members.create(id, { name: "Ada", email: "ada@example.com" });
   const input = { name: "CI", permissions: [] };
-  const service = await catalog.tokens.create(id, input);
-  const personal = await catalog.tokens.create(id, { ...input, memberId: member.id });
-  for (const { secret } of [service, personal]) catalog.tokens.authenticate(secret);
-  expect(await contradictions(directory)).toEqual([]);
+  const service = await before.tokens.create(id, input);
+  const personal = await before.tokens.create(id, { ...input, memberId: member.id });
+  const use = ({ tokens }: Catalog) => {
+    for (const { secret } of [service, personal]) tokens.authenticate(secret);
+  };
+  use(before);
+  // Closing writes the uses that are noted.
+  await before.close();
+  const catalog = await freshCatalog(directory);
+  use(catalog);
   await catalog.tokens.revoke(id, service.token.id);
   await catalog.members.remove(id, member.id);
-  // Closing writes the uses that are noted.
+  expect(await contradictions(directory)).toEqual([]);
   await catalog.close();
   expect(await contradictions(directory)).toEqual([]);
+});
+
+test("a closed catalog takes no change", async () => {
+  const catalog = await freshCatalog();
+  await catalog.close();
+  await catalog.close();
   expect((await refusalOf(() => catalog.workspaces.create("Late"))).refusal).toBe("unavailable");
 });
