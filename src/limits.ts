@@ -88,7 +88,7 @@ export const BODY_SECONDS_MAX = 30;
 export const ID_CHARS_MAX = 255;
 /** A member's e-mail address (RFC 3696: 320). */
 export const EMAIL_CHARS_MAX = 320;
-/** A token may send at once what its rate allows in this time. */
+/** A token or a write key may send at once what its rate allows in this time. */
 export const RATE_BURST_SECONDS = 2;
 /** Tokens whose use is remembered for the rate limit. */
 export const RATE_TOKENS_MAX = 10_000;
