@@ -10,14 +10,45 @@ export const HTTP_HEAD_BYTES_MAX = 262_144;
 export const PIXEL_PARAMETERS_MAX = 1_000;
 export const PIXEL_LEVELS_MAX = 16;
 export const PIXEL_ARRAY_INDEX_MAX = 999;
+/**
+ * Sum of the lengths of an event's arrays. Gaps are written as `null`, so without it 32 KB of
+ * `a.999.999.999=` would become 35 MB of JSON; with it, 0.5 MB.
+ */
+export const PIXEL_ARRAY_ELEMENTS_MAX = 100_000;
 export const PIXEL_NUMBER_DIGITS_MAX = 15;
 export const IDLE_CONNECTION_SECONDS_MAX = 10;
 
 // Event log
+/** Blocks on disk are at most this long; it may grow, but never shrink: older logs hold them. */
 export const LOG_BLOCK_BYTES_MAX = 1 << 20;
 export const LOG_SEGMENT_BYTES_MAX = 64 << 20;
 /** Records that wait for the disk; beyond it the pixel answers 503. */
 export const LOG_PENDING_BYTES_MAX = 64 << 20;
+/** How long an opening writer waits for an old process to let go of the directory. */
+export const LOG_LOCK_MS_MAX = 10_000;
+/** Between two attempts to write to a disk that failed. */
+export const LOG_PROBE_MS = 250;
+export const LOG_READ_WINDOW_BYTES = 256 << 10;
+/** Blocks kept in memory by a reader; lanes at the tail share them. */
+export const LOG_CACHE_BYTES_MAX = 16 << 20;
+/** A reader remembers where a block starts at most once per so many bytes of a segment. */
+export const LOG_INDEX_STRIDE_BYTES = 64 << 10;
+
+// Ingest processes
+/** Between two messages that tell the server how far the log is durable. */
+export const INGEST_DURABLE_MS = 5;
+/** From its start until a process listens; it may wait for its log's lock meanwhile. */
+export const INGEST_START_MS_MAX = 20_000;
+/** Delay of the restart of a process that died, doubled each time it dies young. */
+export const INGEST_RESTART_MS_MIN = 50;
+export const INGEST_RESTART_MS_MAX = 5_000;
+/** A process that lived this long is restarted without more delay than the first. */
+export const INGEST_STEADY_MS_MIN = 10_000;
+/** For answers under way and the last flush, when the server asks for the end. */
+export const INGEST_CLOSE_MS_MAX = 8_000;
+/** The same when the server died (decisions §8: gone within 3 s). */
+export const INGEST_ORPHAN_MS_MAX = 2_000;
+export const INGEST_METRICS_MS_MAX = 1_000;
 
 // Transformations API (decisions §4)
 export const BODY_BYTES_MAX = 4 << 20;
@@ -31,10 +62,44 @@ export const VERSIONS_COUNT_MAX = 1_000;
 export const PAGE_ITEMS_MAX = 100;
 export const PUBLISH_ITEMS_MAX = 500;
 
+// Control plane listener
+/** From the first to the last byte of a body: a slow sender holds a connection no longer. */
+export const BODY_SECONDS_MAX = 30;
+/** Ids in a body; `externalId` is the caller's own text, the others have 27 characters. */
+export const ID_CHARS_MAX = 255;
+/** A member's e-mail address (RFC 3696: 320). */
+export const EMAIL_CHARS_MAX = 320;
+/** A token may send at once what its rate allows in this time. */
+export const RATE_BURST_SECONDS = 2;
+/** Tokens whose use is remembered for the rate limit. */
+export const RATE_TOKENS_MAX = 10_000;
+/** How often a live tail shows that it lives, and looks whether its token still does. */
+export const TAIL_HEARTBEAT_MS = 5_000;
+/** Unsent bytes of one live tail; beyond it a slow reader misses messages. */
+export const TAIL_PENDING_BYTES_MAX = 1 << 20;
+
+// Catalog
+/** Of a credential's name; it is part of a key, and keys end at 1,978 bytes. */
+export const CREDENTIAL_NAME_CHARS_MAX = 1_024;
+/** Of a credential's value. */
+export const CREDENTIAL_VALUE_CHARS_MAX = 65_536;
+/** Earlier live windows that a connection remembers when it is paused again and again. */
+export const CONNECTION_WINDOWS_MAX = 16;
+/** Transformations whose live program is kept in memory; the longest unchanged one goes first. */
+export const LIVE_PROGRAMS_MAX = 4_096;
+
 // Authentication
 export const TOKEN_RANDOM_BITS = 192;
 /** `lastUsedAt` is written at most this late (decisions §5: 3 s). */
 export const TOKEN_USE_FLUSH_MS = 2_000;
+
+// Publishing
+/** Times that code is tested again because published code changed meanwhile. */
+export const PUBLISH_ATTEMPTS_MAX = 5;
+/** Throw-away guests that one request has at once. */
+export const PUBLISH_CHECKS_AT_ONCE = 4;
+/** Of one error of user code, in an answer. */
+export const ERROR_MESSAGE_CHARS_MAX = 2_048;
 
 // Pipeline
 /** Events of one lane that are read but not yet settled. */
@@ -45,6 +110,25 @@ export const LANE_PARTITIONS = 8;
 export const TRANSFORM_BATCH_EVENTS_MAX = 100;
 export const RETRY_DELAY_MS_MIN = 500;
 export const RETRY_DELAY_MS_MAX = 60_000;
+/** Failed attempts after which an event is given up although others of its lane get through. */
+export const POISON_ATTEMPTS_MAX = 8;
+/** Failed attempts of several events after which they are sent one by one. */
+export const SPLIT_ATTEMPTS_MIN = 3;
+/** How long a failed attempt speaks for events that are past the retry window themselves. */
+export const DOWN_MS_MAX = 10_000;
+/** Bytes of one delivery, beyond its first event. */
+export const DELIVERY_BYTES_MAX = 4 << 20;
+/** One read of the event log, shared by all lanes that are there. */
+export const FEED_READ_BYTES_MAX = 1 << 20;
+/** Decoded reads kept for the lanes that come after. */
+export const FEED_KEPT_READS_MAX = 8;
+/** How late a lane sees a changed connection when nothing else wakes it. */
+export const TOPOLOGY_POLL_MS = 100;
+export const TRIM_INTERVAL_MS = 10_000;
+/** Records this young are not trimmed: a connection that is just being made may start there. */
+export const TRIM_AGE_MS_MIN = 60_000;
+/** At shutdown attempts under way get this long before they are cut. */
+export const DRAIN_MS_MAX = 5_000;
 export const DEAD_LETTERS_PAGE_MAX = 1_000;
 
 // Destinations
@@ -53,20 +137,55 @@ export const WEBHOOK_TIMEOUT_MS_DEFAULT = 10_000;
 export const WEBHOOK_TIMEOUT_MS_MAX = 60_000;
 export const WEBHOOK_ANSWER_BYTES_MAX = 65_536;
 export const WEBHOOK_HEADERS_MAX = 50;
+export const WEBHOOK_URL_CHARS_MAX = 2_048;
+export const WEBHOOK_SECRET_CHARS_MAX = 256;
+/** `Retry-After` beyond this is cut: a receiver cannot park events for days. */
+export const RETRY_AFTER_MS_MAX = 3_600_000;
+export const EGRESS_HEAD_BYTES_MAX = 16_384;
+export const EGRESS_IDLE_MS_MAX = 60_000;
+/** How long checked addresses of a host name are used before it is looked up again. */
+export const EGRESS_RESOLVED_MS_MAX = 5_000;
+export const EGRESS_NAMES_MAX = 10_000;
+export const FILE_BATCH_EVENTS_MAX = 1_000;
+export const FILE_PATH_CHARS_MAX = 1_024;
 
 // Sandbox (decisions §7)
 export const GUEST_CPU_MS_MAX = 4_000;
 /** From the guest's own timeout to the host's SIGKILL. */
 export const GUEST_KILL_GRACE_MS = 500;
+/** A guest that neither computes nor answers (the machine is busy, or it sleeps) has this long. */
+export const GUEST_WALL_MS_MAX = 20_000;
+/** Events of one batch that may each use up the whole budget; the rest get the short one. */
+export const GUEST_CULPRITS_MAX = 4;
+export const GUEST_SHORT_CPU_MS_MAX = 100;
+/** Above what an idle guest has. */
 export const GUEST_MEMORY_BYTES_MAX = 256 << 20;
+/** Pages of memory that a guest may map, its runtime included (`ulimit -v`). */
+export const GUEST_ADDRESS_KIB_MAX = 700_000;
+/** Above what an idle guest has, after a batch: it is replaced before it reaches its limit. */
+export const GUEST_RECYCLE_MEMORY_BYTES = 150 << 20;
+/** Memory and CPU of busy guests are read this often (2.3 GB/s is the fastest growth measured). */
 export const GUEST_MEMORY_POLL_MS = 25;
 export const GUEST_FRAME_BYTES_MAX = 64 << 20;
+/** Events that go to a guest at once; a larger batch goes in parts. */
+export const GUEST_INPUT_BYTES_MAX = 4 << 20;
+/** Output of one frame's events, in UTF-16 units: at most three bytes each. */
+export const GUEST_OUTPUT_CHARS_MAX = 16 << 20;
+export const GUEST_ERROR_CHARS_MAX = 4_096;
 export const GUEST_LOGS_MAX = 1_000;
 export const GUEST_LOG_CHARS_MAX = 4_096;
+export const GUEST_STDERR_BYTES_MAX = 8_192;
 export const GUEST_WARM_SPARES = 1;
+/** Guests alive at once; an idle one makes room for another workspace. */
+export const GUESTS_MAX = 64;
 export const GUEST_EVENTS_MAX = 1_000_000;
 export const GUEST_AGE_MS_MAX = 600_000;
+export const GUEST_IDLE_MS_MAX = 60_000;
 export const GUEST_PROGRAMS_MAX = 256;
+/** A guest that does not even start is tried again after this long, doubled each time. */
+export const GUEST_RESTART_DELAY_MS_MIN = 100;
+export const GUEST_RESTART_DELAY_MS_MAX = 30_000;
+export const GUEST_START_MS_MAX = 20_000;
 
 // Process
 export const SHUTDOWN_MS_MAX = 10_000;

@@ -15,17 +15,19 @@ const text = Object.fromEntries(
 const levels: string[][] = [
   ["main"],
   ["cli"],
-  ["app", "demo"],
-  ["pixel", "api", "pipeline"],
+  ["app", "demo", "first-start"],
+  ["pixel", "api"],
+  ["pipeline"],
   ["publishing"],
   ["log", "event", "sandbox", "destinations", "catalog"],
   ["data"],
-  ["observe", "config", "limits", "errors", "version"],
+  ["config", "observe"],
+  ["limits", "errors", "version"],
 ];
 const level = new Map(levels.flatMap((parts, depth) => parts.map((part) => [part, depth])));
 
 /** Sideways arrows that the design draws: an event record is what the log of pixels holds. */
-const sideways = new Set(["event → log", "app → demo"]);
+const sideways = new Set(["event → log", "app → demo", "app → first-start"]);
 /** Narrower than the levels: parts that know only these. */
 const only: Record<string, string[]> = {
   pixel: ["catalog", "event", "log", "observe", "config", "limits", "errors"],

@@ -43,13 +43,13 @@ export interface Page<T> {
   total: number;
 }
 
-interface Workspaces {
+export interface Workspaces {
   create(name: string): Promise<Workspace>;
   get(id: string): Workspace | undefined;
   list(): Workspace[];
 }
 
-interface Members {
+export interface Members {
   create(workspaceId: string, input: MemberInput): Promise<Member>;
   update(workspaceId: string, id: string, input: Partial<MemberInput>): Promise<Member>;
   /** Personal tokens of the member stop working in the same transaction. */
@@ -65,7 +65,7 @@ export interface MemberInput {
   permissions?: Permission[];
 }
 
-interface Tokens {
+export interface Tokens {
   /** `secret` is `pm_` and letters and digits; it is generated unless given, and shown here only. */
   create(workspaceId: string, input: TokenInput): Promise<{ token: Token; secret: string }>;
   list(workspaceId: string, page: number): Page<Token>;
@@ -82,13 +82,13 @@ export interface TokenInput {
 }
 
 /** Named secrets of user code; values are write-only outside `live`. */
-interface Credentials {
+export interface Credentials {
   put(workspaceId: string, name: string, value: string): Promise<Credential>;
   list(workspaceId: string, page: number): Page<Credential>;
   remove(workspaceId: string, id: string): Promise<void>;
 }
 
-interface Sources {
+export interface Sources {
   create(workspaceId: string, input: SourceInput): Promise<Source>;
   update(workspaceId: string, id: string, input: Partial<SourceInput>): Promise<Source>;
   rotateWriteKey(workspaceId: string, id: string): Promise<Source>;
@@ -103,7 +103,7 @@ export interface SourceInput {
   config?: Record<string, unknown>;
 }
 
-interface Destinations {
+export interface Destinations {
   create(workspaceId: string, input: DestinationInput): Promise<Destination>;
   /** `tails`: where the event logs end now; used when `enabled` changes. */
   update(
@@ -124,7 +124,7 @@ export interface DestinationInput {
   config: Record<string, unknown>;
 }
 
-interface Connections {
+export interface Connections {
   /** `conflict` when the pair is connected already. */
   create(workspaceId: string, input: ConnectionInput, tails: Positions): Promise<Connection>;
   update(
@@ -150,7 +150,7 @@ export interface Found {
 }
 
 /** Transformations and libraries: resources, revisions, publications, links. */
-interface CodeStore {
+export interface CodeStore {
   /** Newest revision of an undeleted resource, published or not. */
   newest(workspaceId: string, kind: Kind, id: string): Found;
   /** The published revision; `missing` for a draft or a deleted resource. */
@@ -176,7 +176,8 @@ interface CodeStore {
   /**
    * Stores revisions, publishes versions and links destinations, all or nothing. Keeps: one
    * published library per importName and language; one transformation per destination; `seen`
-   * (library publications that a check relied on) unchanged, else `conflict` with `stale: true`.
+   * (library publications that a check relied on) unchanged and every published importer of a
+   * library in `publish` `tested`, else `Stale`: a `conflict` with `stale: true`.
    */
   commit(workspaceId: string, change: CodeChange): Promise<void>;
 
@@ -212,11 +213,13 @@ export interface CodeChange {
   links: { transformationId: string; destinationId: string }[];
   /** Published libraries that the check used: importName, language → versionId. */
   seen: { importName: string; language: Language; versionId: string }[];
+  /** Published importers of the libraries in `publish` that were tested with them. */
+  tested?: { versionId: string }[];
   externalIds?: { kind: Kind; id: string; externalId: string }[];
 }
 
 /** What the data plane and the lanes read, in a few LMDB look-ups and no scan. */
-interface Live {
+export interface Live {
   /** By write key, of an enabled or disabled source. */
   source(writeKey: string): Source | undefined;
   sourceById(id: string): Source | undefined;
@@ -231,6 +234,8 @@ interface Live {
    * object again as long as nothing changed.
    */
   program(destinationId: string): LiveProgram | undefined;
+  /** Name → value of the workspace's credentials, for code that is tested. */
+  credentials(workspaceId: string): Record<string, string>;
 }
 export interface LiveProgram {
   /** Changes with any part of the code or the credentials. */

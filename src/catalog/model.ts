@@ -94,6 +94,8 @@ export interface Connection {
   from: Positions;
   /** Events before these positions are still owed; set when it stops to be live, else absent. */
   until?: Positions;
+  /** Live windows before a pause, oldest first; their events are still owed. */
+  earlier?: readonly { from: Positions; until: Positions }[];
   createdAt: number;
   updatedAt: number;
 }

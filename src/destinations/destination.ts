@@ -1,4 +1,5 @@
 import type { TSchema } from "@sinclair/typebox";
+import type { Detail } from "../errors.ts";
 
 /** How a delivery ended. */
 export type Verdict =
@@ -21,8 +22,10 @@ export interface OpenDestination {
 /** One kind of destination: `webhook`, `file`. A factory of plain objects. */
 export interface DestinationKind {
   kind: string;
-  /** Validates `config` in `/v2/destinations`. */
+  /** The shape of `config`, for the API's documentation. */
   configSchema: TSchema;
+  /** Everything that is wrong with a config, schema included; paths are pointers inside it. */
+  validate(config: Record<string, unknown>): Detail[];
   /** Keys of `config` that are write-only: never answered, kept when an update omits them. */
   secretKeys: readonly string[];
   /** Most events of one delivery, from 1. */

@@ -1,3 +1,5 @@
+import type { RecordCodec } from "../log/event-log.ts";
+
 /** What the event log keeps of one pixel hit; the event itself is built at fan-out. */
 export interface PixelRecord {
   type: "page" | "track";
@@ -10,4 +12,65 @@ export interface PixelRecord {
   messageId: Uint8Array;
   /** Raw query without `?`: ASCII, as the HTTP server hands it over. */
   query: string;
+}
+
+/**
+ * Layout, little-endian: version u8, type u8, lengths of sourceId u8, clientAddress u8 and query
+ * u32; receivedAt f64; messageId, 16 bytes; then the three texts, a byte per character.
+ */
+const VERSION = 1;
+const HEAD_BYTES = 32;
+const TEXT_CHARS_MAX = 255;
+const types = ["page", "track"] as const;
+
+export const pixelRecordCodec: RecordCodec<PixelRecord> = {
+  bytesMax(record) {
+    return HEAD_BYTES + record.sourceId.length + record.clientAddress.length + record.query.length;
+  },
+  encode(record, into, offset) {
+    const { sourceId, clientAddress, messageId, query } = record;
+    if (sourceId.length > TEXT_CHARS_MAX || clientAddress.length > TEXT_CHARS_MAX) {
+      throw new RangeError(
+        `Expected a source id and an address of at most ${TEXT_CHARS_MAX} bytes`,
+      );
+    }
+    into[offset] = VERSION;
+    into[offset + 1] = record.type === "page" ? 0 : 1;
+    into[offset + 2] = sourceId.length;
+    into[offset + 3] = clientAddress.length;
+    into.writeUInt32LE(query.length, offset + 4);
+    into.writeDoubleLE(record.receivedAt, offset + 8);
+    for (let i = 0; i < 16; i++) into[offset + 16 + i] = messageId[i]!;
+    let at = offset + HEAD_BYTES;
+    at += into.write(sourceId, at, "latin1");
+    at += into.write(clientAddress, at, "latin1");
+    return at + into.write(query, at, "latin1");
+  },
+};
+
+/** Reads what `pixelRecordCodec` wrote; the result shares no memory with `bytes`. */
+export function decodeRecord(bytes: Uint8Array): PixelRecord {
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  if (buffer.length < HEAD_BYTES) {
+    throw new RangeError(`Expected a record of at least ${HEAD_BYTES} bytes, got ${buffer.length}`);
+  }
+  if (buffer[0] !== VERSION) {
+    throw new RangeError(`Expected a record of version ${VERSION}, got ${buffer[0]}`);
+  }
+  const type = types[buffer[1]!];
+  if (type === undefined) throw new RangeError(`Expected record type 0 or 1, got ${buffer[1]}`);
+  const addressStart = HEAD_BYTES + buffer[2]!;
+  const queryStart = addressStart + buffer[3]!;
+  const end = queryStart + buffer.readUInt32LE(4);
+  if (buffer.length !== end) {
+    throw new RangeError(`Expected a record of ${end} bytes, got ${buffer.length}`);
+  }
+  return {
+    type,
+    receivedAt: buffer.readDoubleLE(8),
+    sourceId: buffer.toString("latin1", HEAD_BYTES, addressStart),
+    clientAddress: buffer.toString("latin1", addressStart, queryStart),
+    messageId: new Uint8Array(buffer.subarray(16, HEAD_BYTES)),
+    query: buffer.toString("latin1", queryStart, end),
+  };
 }

@@ -1,9 +1,14 @@
 import { collectDefaultMetrics, Registry } from "prom-client";
 
-/** The server's metrics. Each part defines its own in this registry; names end in their unit. */
-export function createMetrics(): Registry {
+export type Metrics = Registry;
+
+/**
+ * The metrics of one process, labelled with its name. Each part defines its own in this
+ * registry; names end in their unit.
+ */
+export function createMetrics(process = "server"): Metrics {
   const registry = new Registry();
+  registry.setDefaultLabels({ process });
   collectDefaultMetrics({ register: registry });
   return registry;
 }
-export type Metrics = Registry;

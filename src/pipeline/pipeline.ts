@@ -1,4 +1,19 @@
+import type { Live } from "../catalog/catalog.ts";
 import type { Positions } from "../catalog/model.ts";
+import type { DestinationKind } from "../destinations/destination.ts";
+import { DRAIN_MS_MAX, TOPOLOGY_POLL_MS, TRIM_INTERVAL_MS } from "../limits.ts";
+import type { LogReader } from "../log/event-log.ts";
+import type { Logger } from "../observe/log.ts";
+import type { Metrics } from "../observe/metrics.ts";
+import type { Sandbox } from "../sandbox/program.ts";
+import { type Clock, systemClock } from "./clock.ts";
+import { Feed, type FeedParts } from "./feed.ts";
+import { Lanes } from "./lanes.ts";
+import { Ledger } from "./ledger.ts";
+import { createDeadLetters } from "./letters.ts";
+import { createLaneMetrics } from "./metrics.ts";
+import { LiveTap } from "./tap.ts";
+import { createTrimmer } from "./trim.ts";
 
 /** Routes, transforms and delivers what the event logs hold: a lane per destination. */
 export interface Pipeline {
@@ -57,4 +72,64 @@ export interface TapMessage {
 export interface Tap {
   /** Returns the end of the subscription. A slow subscriber misses messages; none is kept. */
   subscribe(workspaceId: string, receive: (message: TapMessage) => void): () => void;
+}
+
+export interface PipelineParts {
+  /** The catalog's `live`: topology is polled, programs are asked for per batch. */
+  live: Live;
+  sandbox: Sandbox;
+  /** By log directory name; may grow while the pipeline runs. */
+  readers: ReadonlyMap<string, LogReader>;
+  decode: FeedParts["decode"];
+  eventOf: FeedParts["eventOf"];
+  kinds: ReadonlyMap<string, DestinationKind>;
+  /** Directory of the pipeline's own LMDB environment (`DATA/delivery`). */
+  directory: string;
+  /** Calls the listener whenever a log has more durable records; returns the end of it. */
+  onDurable(listener: () => void): () => void;
+  /** Age at which an event that cannot be delivered becomes a dead letter. */
+  retryWindowMs: number;
+  logger: Logger;
+  metrics: Metrics;
+  clock?: Clock;
+}
+
+/** Opens the ledger and starts a lane for every destination that has a connection. */
+export function createPipeline(parts: PipelineParts): Pipeline {
+  const { live, logger, clock = systemClock } = parts;
+  const ledger = new Ledger(parts.directory, logger);
+  const feed = new Feed(parts);
+  const tap = new LiveTap(feed, live);
+  const metrics = createLaneMetrics(
+    parts.metrics,
+    () => lanes.gauges(),
+    () => ledger.counts(),
+  );
+  const shared = { ...parts, feed, tap, ledger, clock, metrics };
+  const lanes: Lanes = new Lanes({ ...shared, refresh: () => lanes.refresh() });
+  const trimmer = createTrimmer({ readers: parts.readers, lanes, clock, logger });
+
+  lanes.refresh();
+  const stopListening = parts.onDurable(() => {
+    lanes.wake();
+    void tap.advance();
+  });
+  const poll = setInterval(() => lanes.refresh(), TOPOLOGY_POLL_MS);
+  const trim = setInterval(() => void trimmer.run(), TRIM_INTERVAL_MS);
+
+  return {
+    tails: () => feed.ends(),
+    deadLetters: createDeadLetters(ledger, (ids) => lanes.replay(ids), clock.now),
+    tap,
+    async close() {
+      stopListening();
+      clearInterval(poll);
+      clearInterval(trim);
+      const cut = setTimeout(() => lanes.abort(), DRAIN_MS_MAX);
+      await lanes.stop();
+      clearTimeout(cut);
+      await trimmer.idle();
+      await ledger.close();
+    },
+  };
 }

@@ -29,6 +29,24 @@ export interface Batch {
   metadata: readonly Uint8Array[];
 }
 
+/** What `metadata(event)` answers, absent values included (decisions §7). */
+export const metadataKeys = [
+  "sourceId",
+  "sourceName",
+  "sourceType",
+  "workspaceId",
+  "destinationId",
+  "destinationName",
+  "destinationType",
+  "messageId",
+  "rudderId",
+  "receivedAt",
+  "eventName",
+  "eventType",
+  "transformationId",
+  "transformationVersionId",
+] as const;
+
 /** An error of user code, in the user's own coordinates (1-based line and column). */
 export interface UserError {
   /** `TypeError: x is not a function\n    at transformEvent (name:2:8)`; never a host path. */

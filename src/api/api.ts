@@ -1,0 +1,116 @@
+import http from "node:http";
+import { Elysia } from "elysia";
+import { Histogram } from "prom-client";
+import { HTTP_HEAD_BYTES_MAX, IDLE_CONNECTION_SECONDS_MAX } from "../limits.ts";
+import { failure, refuse } from "./errors.ts";
+import type { ApiParts } from "./parts.ts";
+import { createRateLimiter } from "./rate-limit.ts";
+import type { Route } from "./route.ts";
+import { routes } from "./routes.ts";
+import { type Arrival, serve } from "./serve.ts";
+
+export interface Api {
+  /** The app alone, for `app.handle(request)`. */
+  app: Elysia;
+  /** Listens and returns the bound address, `http://127.0.0.1:8081`; port 0 takes a free one. */
+  start(address: { host: string; port: number }): Promise<string>;
+  /** Takes no new request, lets those under way end, ends live tails. */
+  stop(): Promise<void>;
+}
+
+/** The control plane listener: the Transformations API, management, health and metrics. */
+export function createApi(parts: ApiParts): Api {
+  const closing = new AbortController();
+  const seconds = requestSeconds(parts);
+  const spend = parts.rateLimit ? createRateLimiter(parts.rateLimit) : () => {};
+  const listener = { parts, spend, closing: closing.signal };
+
+  async function answered(route: Route, arrival: Arrival): Promise<Response> {
+    const done = seconds.startTimer({ route: route.key });
+    const pathname = pathOf(arrival.request.url);
+    const answer = await serve(route, listener, arrival).catch((error: unknown) =>
+      failure(error, pathname, parts.logger),
+    );
+    done({ status: answer.status });
+    return answer;
+  }
+
+  const app = new Elysia({
+    // Bun's own router decodes parameters in another way than Elysia's; one is enough.
+    systemRouter: false,
+    // Else a host of one to three characters (`Host: api`) hides the path.
+    handler: { standardHostname: false },
+    serve: {
+      idleTimeout: IDLE_CONNECTION_SECONDS_MAX,
+      // Our own bound answers with a message; Bun's with an empty body.
+      maxRequestBodySize: Number.MAX_SAFE_INTEGER,
+    },
+  });
+  app.onError(({ error, request }) => {
+    const pathname = pathOf(request.url);
+    const code = error !== null && typeof error === "object" && "code" in error && error.code;
+    return code === "NOT_FOUND" ? noRoute(pathname) : failure(error, pathname, parts.logger);
+  });
+  for (const route of routes) {
+    for (const path of [route.path, ...route.aliases]) {
+      app.route(
+        route.method,
+        path.replace(/\{(\w+)\}/g, ":$1"),
+        ({ request, params, server }) => answered(route, { request, params, server }),
+        { parse: "none" },
+      );
+    }
+  }
+
+  return {
+    app,
+    async start({ host, port }) {
+      // Writable, whatever its type says; read by Bun when it listens.
+      Object.assign(http, { maxHeaderSize: HTTP_HEAD_BYTES_MAX });
+      app.listen({ hostname: host, port });
+      const { server } = app;
+      if (!server) throw new Error("The control plane does not listen");
+      return `http://${host.includes(":") ? `[${host}]` : host}:${server.port}`;
+    },
+    async stop() {
+      closing.abort();
+      await app.server?.stop();
+      await app.stop(true);
+    },
+  };
+}
+
+/** The path as it was sent; not by `new URL`, which throws for a host it does not like. */
+function pathOf(url: string): string {
+  const start = url.indexOf("/", url.indexOf("//") + 2);
+  const end = url.indexOf("?", start);
+  return url.slice(start, end < 0 ? undefined : end);
+}
+
+/** A known path under another method is 405 with what it allows; any other path is 404. */
+function noRoute(path: string): Response {
+  const methods = new Set(
+    paths.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method as string),
+  );
+  if (methods.size === 0) return refuse(path, 404, "There is nothing at this path");
+  if (methods.has("GET")) methods.add("HEAD");
+  const Allow = [...methods].join(", ");
+  const message = `Expected one of the methods ${Allow}, got another`;
+  return refuse(path, 405, message, { headers: { Allow } });
+}
+
+const paths = routes.flatMap((route) =>
+  [route.path, ...route.aliases].map((path) => ({
+    method: route.method,
+    pattern: new RegExp(`^${path.replace(/\{\w+\}/g, "[^/]+")}/?$`),
+  })),
+);
+
+function requestSeconds({ metrics }: ApiParts) {
+  return new Histogram({
+    name: "pixelmill_api_request_seconds",
+    help: "Time from a control plane request's head to its answer",
+    labelNames: ["route", "status"],
+    registers: [metrics],
+  });
+}

@@ -1,0 +1,50 @@
+import type { Catalog } from "../catalog/catalog.ts";
+import type { Permission, Principal } from "../catalog/model.ts";
+import { ApiError } from "../errors.ts";
+
+/** Who an open route (`/health`) serves. */
+export const nobody: Principal = { workspaceId: "", tokenId: "", permissions: new Set() };
+
+export function authenticate(tokens: Catalog["tokens"], headers: Headers): Principal {
+  const secret = secretOf(headers.get("authorization") ?? "");
+  if (secret === undefined) {
+    throw new ApiError("unauthenticated", "Expected an Authorization header with a Bearer token");
+  }
+  const principal = tokens.authenticate(secret);
+  if (!principal) {
+    throw new ApiError(
+      "unauthenticated",
+      "Expected a valid token, got one that is unknown, expired or revoked",
+    );
+  }
+  return principal;
+}
+
+export function permit(principal: Principal, needed: readonly Permission[]): void {
+  const lacking = needed.filter((permission) => !principal.permissions.has(permission));
+  if (lacking.length > 0) {
+    throw new ApiError("forbidden", `The token lacks the permission ${lacking.join(" and ")}`);
+  }
+}
+
+/** Basic carries the token as its password (RudderStack's older clients); the user is ignored. */
+function secretOf(header: string): string | undefined {
+  const [, scheme, value] = /^([A-Za-z]+) +(\S+) *$/.exec(header) ?? [];
+  if (!scheme || !value) return undefined;
+  if (scheme.toLowerCase() === "bearer") return value;
+  if (scheme.toLowerCase() !== "basic") return undefined;
+  const credentials = Buffer.from(value, "base64").toString("utf8");
+  const colon = credentials.indexOf(":");
+  return colon < 0 ? undefined : credentials.slice(colon + 1);
+}
+
+/**
+ * A browser repeats Basic credentials on its own, so a foreign page could use them; it cannot
+ * hide where the request comes from. Reading is harmless: that page does not see the answer.
+ */
+export function refuseForeignPages(headers: Headers): void {
+  const site = headers.get("sec-fetch-site");
+  if (site === "cross-site" || site === "same-site") {
+    throw new ApiError("forbidden", "Expected a request of this origin, got one of another site");
+  }
+}

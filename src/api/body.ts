@@ -1,0 +1,94 @@
+import { ApiError } from "../errors.ts";
+import { BODY_BYTES_MAX, BODY_SECONDS_MAX, JSON_LEVELS_MAX } from "../limits.ts";
+
+/** The body's JSON value; no body counts as `{}`. */
+export async function readJson(request: Request): Promise<unknown> {
+  if (request.body === null) return {};
+  expectJsonHeaders(request.headers);
+  const bytes = await readBytes(request.body);
+  return bytes.length === 0 ? {} : parseJson(bytes);
+}
+
+function expectJsonHeaders(headers: Headers): void {
+  const type = headers.get("content-type")?.split(";", 1)[0]?.trim().toLowerCase();
+  if (type !== undefined && type !== "application/json" && !/^application\/.+\+json$/.test(type)) {
+    throw new ApiError("invalid", "Expected Content-Type application/json, got another type");
+  }
+  const encoding = headers.get("content-encoding") ?? "identity";
+  if (encoding.toLowerCase() !== "identity") {
+    throw new ApiError("invalid", "Expected a body without Content-Encoding, got an encoded one");
+  }
+  if (Number(headers.get("content-length") ?? 0) > BODY_BYTES_MAX) throw tooLarge();
+}
+
+async function readBytes(body: ReadableStream<Uint8Array>): Promise<Buffer> {
+  const reader = body.getReader();
+  let late = false;
+  const timer = setTimeout(() => {
+    late = true;
+    reader.cancel().catch(() => {});
+  }, BODY_SECONDS_MAX * 1_000);
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) break;
+      size += value.length;
+      if (size > BODY_BYTES_MAX) throw tooLarge();
+      chunks.push(value);
+    }
+  } catch (error) {
+    if (error instanceof ApiError) throw error;
+    throw new ApiError("invalid", "Expected a whole body, got one that broke off");
+  } finally {
+    clearTimeout(timer);
+  }
+  if (late) throw new ApiError("invalid", `Expected the whole body within ${BODY_SECONDS_MAX} s`);
+  return Buffer.concat(chunks, size);
+}
+
+function tooLarge(): ApiError {
+  return new ApiError("too-large", `Expected a body of at most ${BODY_BYTES_MAX} bytes, got more`);
+}
+
+const utf8 = new TextDecoder("utf-8", { fatal: true });
+
+function parseJson(bytes: Buffer): unknown {
+  let text: string;
+  try {
+    text = utf8.decode(bytes);
+  } catch {
+    throw new ApiError("invalid", "Expected a body in UTF-8, got other bytes");
+  }
+  if (jsonLevels(text) > JSON_LEVELS_MAX) {
+    throw new ApiError("invalid", `Expected JSON of at most ${JSON_LEVELS_MAX} levels, got more`);
+  }
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new ApiError("invalid", "Expected a body in JSON, got text that does not parse");
+  }
+}
+
+/**
+ * The deepest nesting of a JSON text, found before it is parsed: parsers and validators
+ * recurse, and 4 MiB hold two million brackets.
+ */
+export function jsonLevels(text: string): number {
+  let level = 0;
+  let deepest = 0;
+  let inString = false;
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    if (inString) {
+      if (code === 0x5c) i++;
+      else if (code === 0x22) inString = false;
+    } else if (code === 0x22) inString = true;
+    else if (code === 0x7b || code === 0x5b) {
+      level++;
+      if (level > deepest) deepest = level;
+    } else if (code === 0x7d || code === 0x5d) level--;
+  }
+  return deepest;
+}

@@ -1,0 +1,131 @@
+import type { Static, TObject, TSchema } from "@sinclair/typebox";
+import { type TypeCheck, TypeCompiler } from "@sinclair/typebox/compiler";
+import { type ValueError, ValueErrorType } from "@sinclair/typebox/errors";
+import { ApiError, type Detail } from "../errors.ts";
+import { expectedFormat } from "./formats.ts";
+
+/** Things that are wrong with one request that are told at once. */
+const detailsMax = 20;
+
+const checks = new WeakMap<TSchema, TypeCheck<TSchema>>();
+
+function compiled(schema: TSchema): TypeCheck<TSchema> {
+  let check = checks.get(schema);
+  if (!check) {
+    check = TypeCompiler.Compile(schema);
+    checks.set(schema, check);
+  }
+  return check;
+}
+
+/** The value, typed, or `invalid` with every place that does not fit. `?` tells a query. */
+export function expectShape<S extends TSchema>(
+  schema: S,
+  value: unknown,
+  at: "" | "?" = "",
+): Static<S> {
+  const check = compiled(schema);
+  if (check.Check(value)) return value as Static<S>;
+  const details = new Map<string, Detail>();
+  for (const error of check.Errors(value)) {
+    const detail = toDetail(error, at);
+    if (!details.has(detail.path)) details.set(detail.path, detail);
+    if (details.size === detailsMax) break;
+  }
+  throw invalid([...details.values()] as [Detail, ...Detail[]]);
+}
+
+/** The first detail makes the sentence: `Expected a name … at /name, got nothing`. */
+export function invalid(details: [Detail, ...Detail[]]): ApiError {
+  const [{ path, message }] = details;
+  const sentence = path === "" ? message : message.replace(/, got |$/, ` at ${path}$&`);
+  return new ApiError("invalid", sentence, details);
+}
+
+/**
+ * The query's values as a schema types them: `true` a boolean, digits a number, a word of a
+ * list in any case. What does not convert stays a string, which the schema then refuses.
+ */
+export function readQuery<S extends TObject>(schema: S, url: string): Static<S> {
+  const start = url.indexOf("?");
+  const sent = new URLSearchParams(start < 0 ? "" : url.slice(start + 1));
+  const query: Record<string, unknown> = {};
+  for (const [key, property] of Object.entries(schema.properties)) {
+    const values = sent.getAll(key);
+    if (values.length > 1) {
+      throw invalid([{ path: `?${key}`, message: "Expected one value, got several" }]);
+    }
+    if (values[0] !== undefined) query[key] = converted(property, values[0]);
+  }
+  return expectShape(schema, query, "?");
+}
+
+function converted(schema: TSchema, text: string): unknown {
+  if (schema.type === "boolean" && /^(true|false)$/.test(text)) return text === "true";
+  if (schema.type === "integer" && /^\d{1,15}$/.test(text)) return Number(text);
+  return schema.anyOf ? text.toLowerCase() : text;
+}
+
+function toDetail(error: ValueError, at: string): Detail {
+  // The last step of this path is the caller's own key, which an answer does not repeat.
+  if (error.type === ValueErrorType.ObjectAdditionalProperties) {
+    const path = error.path.slice(0, error.path.lastIndexOf("/"));
+    return { path, message: "Expected no other keys than the documented ones" };
+  }
+  const path = at === "?" ? error.path.replace("/", "?") : error.path;
+  return { path, message: `Expected ${expected(error.schema)}, got ${came(error.value)}` };
+}
+
+function expected(schema: TSchema): string {
+  if (schema.anyOf) return alternatives(schema.anyOf as TSchema[]);
+  if (schema.const !== undefined) return JSON.stringify(schema.const);
+  switch (schema.type) {
+    case "string":
+      return expectedString(schema);
+    case "boolean":
+      return "true or false";
+    case "integer":
+    case "number":
+      return `${schema.type === "integer" ? "an integer" : "a number"}${bounds(schema.minimum, schema.maximum)}`;
+    case "array":
+      return `an array${bounds(schema.minItems, schema.maxItems, " items")}`;
+    case "object":
+      return "an object";
+    case "null":
+      return "null";
+    default:
+      return "another value";
+  }
+}
+
+function alternatives(schemas: TSchema[]): string {
+  const constants = schemas.every((schema) => schema.const !== undefined);
+  if (constants) return `one of ${schemas.map((schema) => schema.const).join(", ")}`;
+  return [...new Set(schemas.map(expected))].join(" or ");
+}
+
+function expectedString(schema: TSchema): string {
+  const format = schema.format && expectedFormat(schema.format);
+  if (format) return format;
+  const pattern = schema.pattern ? ` that matches ${schema.pattern}` : "";
+  return `a string${bounds(schema.minLength, schema.maxLength, " characters")}${pattern}`;
+}
+
+function bounds(min?: number, max?: number, unit = ""): string {
+  if (min !== undefined && max !== undefined) return ` of ${min} to ${max}${unit}`;
+  if (min !== undefined) return ` of at least ${min}${unit}`;
+  return max === undefined ? "" : ` of at most ${max}${unit}`;
+}
+
+/** What came, by its kind and size alone: never its text. */
+function came(value: unknown): string {
+  if (value === undefined) return "nothing";
+  if (value === null) return "null";
+  if (Array.isArray(value)) return `an array of ${counted(value.length, "item")}`;
+  if (typeof value === "string") return `a string of ${counted(value.length, "character")}`;
+  return typeof value === "object" ? "an object" : `a ${typeof value}`;
+}
+
+function counted(count: number, unit: string): string {
+  return `${count} ${unit}${count === 1 ? "" : "s"}`;
+}

@@ -1,0 +1,144 @@
+import type { Static, TObject } from "@sinclair/typebox";
+import type { Detail } from "../errors.ts";
+import type { Params, Route } from "./route.ts";
+import type { Table } from "./routes.ts";
+
+/**
+ * A client of the control plane, typed by the route table itself:
+ *
+ *     const client = createClient({ baseUrl: "http://127.0.0.1:8081", token: "pm_…" });
+ *     const { id } = await client.call("POST /transformations", {
+ *       query: { publish: true },
+ *       body: { name: "Shout", language: "javascript", code },
+ *     });
+ *     await client.call("GET /transformations/{id}", { params: { id } });
+ *
+ * Only types are imported: it runs wherever `fetch` is.
+ */
+export interface Client {
+  /** Resolves with the answer's body; rejects with `RequestRefused` when it is no success. */
+  call<Key extends ClientKey>(key: Key, ...input: InputOf<Key>): Promise<AnswerOf<Key>>;
+  /** The live tail of events, until `signal` aborts or the server ends it. */
+  follow(
+    filter?: { sourceId?: string; destinationId?: string },
+    signal?: AbortSignal,
+  ): AsyncGenerator<TailMessage>;
+}
+
+export interface TailMessage {
+  /** `received`, `delivered`, `dropped`, `dead-letter`; `missed` when the reader was too slow. */
+  name: string;
+  data: Record<string, unknown>;
+}
+
+/** An answer that is no success, in the server's own words. */
+export class RequestRefused extends Error {
+  override readonly name = "RequestRefused";
+
+  constructor(
+    readonly status: number,
+    message: string,
+    readonly details: readonly Detail[],
+    /** Seconds to wait, when the server said so (429). */
+    readonly retryAfter: number | undefined,
+  ) {
+    super(message);
+  }
+}
+
+type Row = Table[number];
+export type ClientKey = Row["key"];
+type Schemas<Key extends ClientKey> =
+  Extract<Row, { key: Key }> extends Route<Key, infer Query, infer Body, infer Answer>
+    ? { query: Static<TObject<Query>>; body: Static<Body>; answer: Static<Answer> }
+    : never;
+
+export type AnswerOf<Key extends ClientKey> = Schemas<Key>["answer"];
+type Given<Key extends ClientKey> = (keyof Params<Key> extends never
+  ? { params?: undefined }
+  : { params: Params<Key> }) & {
+  query?: Schemas<Key>["query"];
+} & (undefined extends Schemas<Key>["body"]
+    ? { body?: undefined }
+    : { body: Schemas<Key>["body"] });
+/** Nothing at all where nothing is required. */
+export type InputOf<Key extends ClientKey> =
+  Record<string, never> extends Given<Key> ? [input?: Given<Key>] : [input: Given<Key>];
+
+interface Input {
+  params?: Record<string, string>;
+  query?: Record<string, unknown>;
+  body?: unknown;
+}
+
+export function createClient(options: {
+  baseUrl: string;
+  token: string;
+  fetch?: typeof fetch;
+}): Client {
+  const send = options.fetch ?? fetch;
+
+  async function request(key: string, input: Input = {}, signal?: AbortSignal) {
+    const [method = "GET", path = "/"] = key.split(" ");
+    const response = await send(options.baseUrl + filled(path, input), {
+      method,
+      headers: {
+        Authorization: `Bearer ${options.token}`,
+        ...(input.body !== undefined && { "Content-Type": "application/json" }),
+      },
+      ...(input.body !== undefined && { body: JSON.stringify(input.body) }),
+      ...(signal && { signal }),
+    });
+    if (!response.ok) throw await refusal(response);
+    return response;
+  }
+
+  return {
+    async call<Key extends ClientKey>(key: Key, ...[input]: InputOf<Key>) {
+      const response = await request(key, input as Input);
+      if (response.status === 204) return undefined as AnswerOf<Key>;
+      const isJson = response.headers.get("content-type")?.startsWith("application/json");
+      return (await (isJson ? response.json() : response.text())) as AnswerOf<Key>;
+    },
+    async *follow(filter = {}, signal) {
+      const response = await request("GET /v2/events", { query: { ...filter } }, signal);
+      yield* messages(response.body!);
+    },
+  };
+}
+
+function filled(path: string, { params = {}, query = {} }: Input): string {
+  const named = path.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(params[name] ?? ""));
+  const sent = new URLSearchParams();
+  for (const [key, value] of Object.entries(query)) {
+    if (value !== undefined) sent.set(key, String(value));
+  }
+  return sent.size === 0 ? named : `${named}?${sent}`;
+}
+
+async function refusal(response: Response): Promise<RequestRefused> {
+  const body: unknown = await response.json().catch(() => undefined);
+  const { message, details } = (body ?? {}) as { message?: string; details?: Detail[] };
+  const retryAfter = Number(response.headers.get("retry-after") ?? Number.NaN);
+  return new RequestRefused(
+    response.status,
+    message ?? `The server answered ${response.status}`,
+    details ?? [],
+    Number.isFinite(retryAfter) ? retryAfter : undefined,
+  );
+}
+
+/** Server-sent events as the server writes them: one `event` and one `data` line each. */
+async function* messages(stream: ReadableStream<Uint8Array>): AsyncGenerator<TailMessage> {
+  const decoder = new TextDecoder();
+  let rest = "";
+  for await (const chunk of stream) {
+    const blocks = (rest + decoder.decode(chunk, { stream: true })).split("\n\n");
+    rest = blocks.pop() ?? "";
+    for (const block of blocks) {
+      const name = /^event: (.*)$/m.exec(block)?.[1];
+      const data = /^data: (.*)$/m.exec(block)?.[1];
+      if (name && data) yield { name, data: JSON.parse(data) };
+    }
+  }
+}

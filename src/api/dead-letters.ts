@@ -1,0 +1,109 @@
+import { type Static, Type } from "@sinclair/typebox";
+import { ApiError } from "../errors.ts";
+import { DEAD_LETTERS_PAGE_MAX, PAGE_ITEMS_MAX } from "../limits.ts";
+import type { DeadLetter as StoredDeadLetter } from "../pipeline/pipeline.ts";
+import * as example from "./examples.ts";
+import { route } from "./route.ts";
+import { enveloped, Id, paged, Time } from "./schemas.ts";
+import { isoTime } from "./shapes.ts";
+
+const DeadLetter = Type.Object(
+  {
+    id: Type.String(),
+    sourceId: Type.String(),
+    destinationId: Type.String(),
+    transformationVersionId: Type.Optional(Type.String()),
+    messageId: Type.String(),
+    stage: Type.Union([Type.Literal("transform"), Type.Literal("deliver")]),
+    reason: Type.String(),
+    line: Type.Optional(Type.Integer()),
+    column: Type.Optional(Type.Integer()),
+    attempts: Type.Integer(),
+    event: Type.Unknown({ description: "As it entered the stage that failed" }),
+    receivedAt: Time,
+    createdAt: Time,
+  },
+  { $id: "DeadLetter" },
+);
+
+const Ids = Type.Object(
+  { ids: Type.Array(Id, { minItems: 1, maxItems: DEAD_LETTERS_PAGE_MAX }) },
+  { $id: "DeadLetterIds" },
+);
+
+export const deadLetterRoutes = [
+  route("GET /v2/dead-letters", {
+    summary: "List events that were not delivered, oldest first",
+    needs: ["events:read"],
+    query: {
+      destinationId: Type.Optional(Id),
+      after: Type.Optional(Type.String({ description: "Id of the last one seen" })),
+      count: Type.Optional(
+        Type.Integer({ minimum: 1, maximum: DEAD_LETTERS_PAGE_MAX, default: PAGE_ITEMS_MAX }),
+      ),
+    },
+    answer: paged("deadLetters", DeadLetter),
+    example: { answer: { deadLetters: [example.deadLetter], paging: { total: 1 } } },
+    handle({ parts, workspaceId, query }) {
+      const { deadLetters } = parts.pipeline;
+      const { count = PAGE_ITEMS_MAX, ...filter } = query;
+      const found = deadLetters.list(workspaceId, { ...filter, count });
+      const last = found.length === count ? found.at(-1) : undefined;
+      const next = last && nextPage({ ...query, after: last.id });
+      return {
+        deadLetters: found.map(deadLetterAnswer),
+        paging: { total: deadLetters.count(workspaceId), ...(next && { next }) },
+      };
+    },
+  }),
+
+  route("GET /v2/dead-letters/{id}", {
+    summary: "Retrieve a dead letter",
+    needs: ["events:read"],
+    answer: enveloped("deadLetter", DeadLetter),
+    example: {
+      params: { id: example.ids.deadLetter },
+      answer: { deadLetter: example.deadLetter },
+    },
+    handle({ parts, workspaceId, params }) {
+      const deadLetter = parts.pipeline.deadLetters.get(workspaceId, params.id);
+      if (!deadLetter) throw new ApiError("missing", "Dead letter not found");
+      return { deadLetter: deadLetterAnswer(deadLetter) };
+    },
+  }),
+
+  route("POST /v2/dead-letters/replay", {
+    summary: "Send dead letters once more, through the code that is live now",
+    needs: ["events:read"],
+    body: Ids,
+    answer: Type.Object({ replayed: Type.Integer() }),
+    example: { body: { ids: [example.ids.deadLetter] }, answer: { replayed: 1 } },
+    handle: ({ parts, workspaceId, body }) =>
+      parts.pipeline.deadLetters.replay(workspaceId, [...new Set(body.ids)]),
+  }),
+
+  route("POST /v2/dead-letters/purge", {
+    summary: "Delete dead letters for good",
+    needs: ["events:read"],
+    body: Ids,
+    answer: Type.Object({ purged: Type.Integer() }),
+    example: { body: { ids: [example.ids.deadLetter] }, answer: { purged: 1 } },
+    handle: ({ parts, workspaceId, body }) =>
+      parts.pipeline.deadLetters.purge(workspaceId, [...new Set(body.ids)]),
+  }),
+] as const;
+
+function nextPage(query: Record<string, string | number>): string {
+  const sent = new URLSearchParams();
+  for (const [key, value] of Object.entries(query)) sent.set(key, String(value));
+  return `/dead-letters?${sent}`;
+}
+
+function deadLetterAnswer(deadLetter: StoredDeadLetter): Static<typeof DeadLetter> {
+  const { workspaceId: _, ...fields } = deadLetter;
+  return {
+    ...fields,
+    receivedAt: isoTime(deadLetter.receivedAt),
+    createdAt: isoTime(deadLetter.createdAt),
+  };
+}

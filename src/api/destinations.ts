@@ -1,0 +1,176 @@
+import { type Static, Type } from "@sinclair/typebox";
+import type { Destination as StoredDestination } from "../catalog/model.ts";
+import type { DestinationKind } from "../destinations/destination.ts";
+import { invalid } from "./check.ts";
+import * as example from "./examples.ts";
+import { pagingOf } from "./paging.ts";
+import type { ApiParts } from "./parts.ts";
+import { route } from "./route.ts";
+import { enveloped, Name, paged, pageQuery, Time } from "./schemas.ts";
+import { isoTime } from "./shapes.ts";
+
+type Config = Record<string, unknown>;
+
+const Config = Type.Record(Type.String(), Type.Unknown(), {
+  description: "Settings of the type; secrets are write-only, null removes a setting",
+});
+
+const Destination = Type.Object(
+  {
+    id: Type.String(),
+    name: Type.String(),
+    type: Type.String({ description: "webhook or file; fixed at creation" }),
+    enabled: Type.Boolean(),
+    config: Config,
+    createdAt: Time,
+    updatedAt: Time,
+  },
+  { $id: "Destination" },
+);
+
+const NewDestination = Type.Object(
+  {
+    name: Name,
+    type: Type.String({ description: "webhook or file" }),
+    config: Type.Optional(Config),
+    enabled: Type.Optional(Type.Boolean()),
+  },
+  { $id: "NewDestination" },
+);
+
+const DestinationChange = Type.Object(
+  {
+    name: Type.Optional(Name),
+    config: Type.Optional(Config),
+    enabled: Type.Optional(Type.Boolean()),
+  },
+  {
+    $id: "DestinationChange",
+    description: "What is absent keeps its value; a new config keeps the secrets it leaves out",
+  },
+);
+
+const params = { id: example.ids.destination };
+const answer = { destination: example.destination };
+
+export const destinationRoutes = [
+  route("GET /v2/destinations", {
+    summary: "List destinations",
+    needs: ["workspace:admin"],
+    query: pageQuery,
+    answer: paged("destinations", Destination),
+    example: { answer: { destinations: [example.destination], paging: { total: 1 } } },
+    handle({ parts, workspaceId, query: { page = 1 } }) {
+      const found = parts.catalog.destinations.list(workspaceId, page);
+      return {
+        destinations: found.items.map((item) => destinationAnswer(parts, item)),
+        paging: pagingOf("/destinations", page, found),
+      };
+    },
+  }),
+
+  route("POST /v2/destinations", {
+    summary: "Create a destination",
+    needs: ["workspace:admin"],
+    body: NewDestination,
+    answer: enveloped("destination", Destination),
+    status: 201,
+    example: {
+      body: { name: "Warehouse hook", type: "webhook", config: example.destination.config },
+      answer,
+    },
+    async handle({ parts, workspaceId, body }) {
+      const kind = kindOf(parts, body.type);
+      const destination = await parts.catalog.destinations.create(workspaceId, {
+        name: body.name.trim(),
+        type: kind.kind,
+        config: settled(kind, body.config ?? {}, {}),
+        ...(body.enabled !== undefined && { enabled: body.enabled }),
+      });
+      return { destination: destinationAnswer(parts, destination) };
+    },
+  }),
+
+  route("GET /v2/destinations/{id}", {
+    summary: "Retrieve a destination",
+    needs: ["workspace:admin"],
+    answer: enveloped("destination", Destination),
+    example: { params, answer },
+    handle: ({ parts, workspaceId, params }) => ({
+      destination: destinationAnswer(parts, parts.catalog.destinations.get(workspaceId, params.id)),
+    }),
+  }),
+
+  route("PUT /v2/destinations/{id}", {
+    summary: "Change a destination",
+    needs: ["workspace:admin"],
+    body: DestinationChange,
+    answer: enveloped("destination", Destination),
+    example: { params, body: { enabled: true }, answer },
+    async handle({ parts, workspaceId, params, body }) {
+      const { destinations } = parts.catalog;
+      const before = destinations.get(workspaceId, params.id);
+      const input = {
+        ...(body.name !== undefined && { name: body.name.trim() }),
+        ...(body.enabled !== undefined && { enabled: body.enabled }),
+        ...(body.config && {
+          config: settled(kindOf(parts, before.type), body.config, before.config),
+        }),
+      };
+      const tails = parts.pipeline.tails();
+      const destination = await destinations.update(workspaceId, params.id, input, tails);
+      return { destination: destinationAnswer(parts, destination) };
+    },
+  }),
+
+  route("DELETE /v2/destinations/{id}", {
+    summary: "Delete a destination with its connections; its transformation stays",
+    needs: ["workspace:admin"],
+    answer: Type.Undefined(),
+    status: 204,
+    example: { params, answer: undefined },
+    async handle({ parts, workspaceId, params }) {
+      await parts.catalog.destinations.remove(workspaceId, params.id);
+      return undefined;
+    },
+  }),
+] as const;
+
+function kindOf({ kinds }: ApiParts, type: string): DestinationKind {
+  const kind = kinds.get(type);
+  if (kind) return kind;
+  const message = `Expected one of ${[...kinds.keys()].join(", ")}, got another type`;
+  throw invalid([{ path: "/type", message }]);
+}
+
+/** A config to store: without nulls, with the old secrets that it leaves out, and valid. */
+function settled(kind: DestinationKind, sent: Config, before: Config): Config {
+  const kept = kind.secretKeys.filter((key) => before[key] !== undefined && !(key in sent));
+  const config = Object.fromEntries([
+    ...kept.map((key) => [key, before[key]] as const),
+    ...Object.entries(sent).filter(([, value]) => value !== null),
+  ]);
+  const [fault, ...more] = kind
+    .validate(config)
+    .map((detail) => ({ ...detail, path: `/config${detail.path}` }));
+  if (fault) throw invalid([fault, ...more]);
+  return config;
+}
+
+function destinationAnswer(
+  { kinds }: ApiParts,
+  destination: StoredDestination,
+): Static<typeof Destination> {
+  const { id, name, type, enabled, createdAt, updatedAt } = destination;
+  const secrets = new Set(kinds.get(type)?.secretKeys);
+  const config = Object.entries(destination.config).filter(([key]) => !secrets.has(key));
+  return {
+    id,
+    name,
+    type,
+    enabled,
+    config: Object.fromEntries(config),
+    createdAt: isoTime(createdAt),
+    updatedAt: isoTime(updatedAt),
+  };
+}

@@ -1,0 +1,74 @@
+import { ApiError, type Refusal } from "../errors.ts";
+import type { Logger } from "../observe/log.ts";
+import { SandboxUnavailable } from "../sandbox/program.ts";
+import { TooMany } from "./rate-limit.ts";
+
+const statuses: Record<Refusal, number> = {
+  invalid: 400,
+  unauthenticated: 401,
+  forbidden: 403,
+  missing: 404,
+  conflict: 409,
+  "too-large": 413,
+  "too-long": 414,
+  "too-many": 429,
+  unavailable: 503,
+};
+
+export const answerHeaders = {
+  "Cache-Control": "no-store",
+  "X-Content-Type-Options": "nosniff",
+} as const;
+
+export function json(body: unknown, status: number, headers?: Record<string, string>): Response {
+  return new Response(JSON.stringify(body), {
+    status,
+    headers: { "Content-Type": "application/json", ...answerHeaders, ...headers },
+  });
+}
+
+/**
+ * The body of every answer that is not a success: `{message, details?}`, and under `/v2/` also
+ * `error`, which RudderStack's Go client reads.
+ */
+export function refuse(
+  path: string,
+  status: number,
+  message: string,
+  more?: { headers?: Record<string, string>; body?: Record<string, unknown> },
+): Response {
+  const error = path.startsWith("/v2/") ? { error: message } : {};
+  return json({ message, ...error, ...more?.body }, status, more?.headers);
+}
+
+/** Turns whatever a handler threw into an answer; what nobody foresaw is logged, never shown. */
+export function failure(error: unknown, path: string, logger: Logger): Response {
+  if (error instanceof ApiError) {
+    return refuse(path, statuses[error.refusal], error.message, {
+      headers: refusalHeaders(error, path),
+      ...(error.details && { body: { details: error.details } }),
+    });
+  }
+  if (error instanceof SandboxUnavailable) {
+    return refuse(path, 503, "User code cannot run at the moment");
+  }
+  logger.error({ err: error }, "control plane request failed");
+  return refuse(path, 500, "The request failed for a reason of our own; the log has it");
+}
+
+function refusalHeaders(error: ApiError, path: string): Record<string, string> {
+  switch (error.refusal) {
+    case "unauthenticated":
+      return { "WWW-Authenticate": path.startsWith("/docs") ? docsChallenge : "Bearer" };
+    // What is left of the body is not read: the connection cannot carry another request.
+    case "too-large":
+      return { Connection: "close" };
+    case "too-many":
+      return error instanceof TooMany ? { "Retry-After": String(error.retryAfterSeconds) } : {};
+    default:
+      return {};
+  }
+}
+
+/** Makes a browser ask for the token, so that `/docs` opens without a header of its own. */
+const docsChallenge = 'Bearer, Basic realm="pixelmill: any name, a token as password"';

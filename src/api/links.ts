@@ -1,0 +1,64 @@
+import { Type } from "@sinclair/typebox";
+import { ApiError } from "../errors.ts";
+import * as example from "./examples.ts";
+import { route } from "./route.ts";
+import { Id } from "./schemas.ts";
+
+/** A destination's transformation seen from the destination, as rudder-cli's client does. */
+
+const Link = Type.Object(
+  { destinationId: Type.String(), transformationId: Type.String() },
+  { $id: "Link" },
+);
+
+const params = { id: example.ids.destination };
+const answer = {
+  destinationId: example.ids.destination,
+  transformationId: example.ids.transformation,
+};
+
+export const linkRoutes = [
+  route("GET /v2/destinations/{id}/transformation", {
+    summary: "Retrieve which transformation a destination is connected to",
+    needs: [],
+    answer: Link,
+    example: { params, answer },
+    handle({ parts, workspaceId, params }) {
+      const { destinations, code } = parts.catalog;
+      const { id } = destinations.get(workspaceId, params.id);
+      const transformationId = code.linkOf(workspaceId, id);
+      if (!transformationId) {
+        throw new ApiError("missing", "The destination has no transformation");
+      }
+      return { destinationId: id, transformationId };
+    },
+  }),
+
+  route("PUT /v2/destinations/{id}/transformation", {
+    summary: "Connect a destination to a published transformation, in place of any other",
+    needs: ["transformations:connect", "destinations:connect"],
+    body: Type.Object({ transformationId: Id }),
+    answer: Link,
+    example: { params, body: { transformationId: example.ids.transformation }, answer },
+    async handle({ parts, workspaceId, params, body }) {
+      const { transformationId } = body;
+      await parts.catalog.code.link(workspaceId, transformationId, params.id);
+      return { destinationId: params.id, transformationId };
+    },
+  }),
+
+  route("DELETE /v2/destinations/{id}/transformation", {
+    summary: "Disconnect a destination from its transformation",
+    needs: ["transformations:connect", "destinations:connect"],
+    answer: Type.Undefined(),
+    status: 204,
+    example: { params, answer: undefined },
+    async handle({ parts, workspaceId, params }) {
+      const { destinations, code } = parts.catalog;
+      const { id } = destinations.get(workspaceId, params.id);
+      const transformationId = code.linkOf(workspaceId, id);
+      if (transformationId) await code.unlink(workspaceId, transformationId, id);
+      return undefined;
+    },
+  }),
+] as const;

@@ -1,0 +1,30 @@
+import type { Catalog } from "../catalog/catalog.ts";
+import type { DestinationKind } from "../destinations/destination.ts";
+import type { Logger } from "../observe/log.ts";
+import type { Metrics } from "../observe/metrics.ts";
+import type { Pipeline } from "../pipeline/pipeline.ts";
+import type { Publishing } from "../publishing/publishing.ts";
+import type { RateLimit } from "./rate-limit.ts";
+
+export interface Readiness {
+  ready: boolean;
+  checks: Record<string, { ok: boolean; message?: string }>;
+  /** What works but should not stay so, such as `--insecure-sandbox`. */
+  warnings: string[];
+}
+
+/** What the control plane stands on. */
+export interface ApiParts {
+  catalog: Catalog;
+  publishing: Publishing;
+  pipeline: Pick<Pipeline, "tails" | "deadLetters" | "tap">;
+  kinds: ReadonlyMap<string, DestinationKind>;
+  ready(): Readiness;
+  metricsText(): Promise<string>;
+  dataPlaneUrl(): string;
+  version: string;
+  /** Absent: no limit. */
+  rateLimit?: RateLimit;
+  logger: Logger;
+  metrics: Metrics;
+}

@@ -1,0 +1,172 @@
+import { type Static, Type } from "@sinclair/typebox";
+import { PUBLISH_ITEMS_MAX } from "../limits.ts";
+import type { Selection, Suite, SuiteSelection } from "../publishing/publishing.ts";
+import { invalid } from "./check.ts";
+import * as example from "./examples.ts";
+import { TestInput, testInputList } from "./forms.ts";
+import { route } from "./route.ts";
+import { Id, TestEvents } from "./schemas.ts";
+import { TestReport, ValidationOutput } from "./validation.ts";
+
+/** Publishing several revisions at once, and running their tests without publishing. */
+
+const TestSuite = Type.Object(
+  {
+    id: Type.String(),
+    name: Type.String(),
+    description: Type.Optional(Type.String()),
+    input: TestEvents,
+    expectedOutput: Type.Optional(TestEvents),
+  },
+  { $id: "TestSuite" },
+);
+
+const TransformationItem = Type.Object({
+  versionId: Id,
+  testInput: TestInput,
+  testSuite: Type.Optional(Type.Array(TestSuite, { maxItems: PUBLISH_ITEMS_MAX })),
+});
+
+const Revisions = Type.Object(
+  {
+    transformations: Type.Optional(
+      Type.Array(Type.Union([Id, TransformationItem]), { maxItems: PUBLISH_ITEMS_MAX }),
+    ),
+    libraries: Type.Optional(
+      Type.Array(Type.Union([Id, Type.Object({ versionId: Id })]), {
+        maxItems: PUBLISH_ITEMS_MAX,
+      }),
+    ),
+  },
+  { $id: "Revisions", description: "At least one of the two lists, and not both empty" },
+);
+type Revisions = Static<typeof Revisions>;
+
+const exampleBody = {
+  transformations: [{ versionId: example.ids.transformationVersion, testInput: [example.event] }],
+  libraries: [{ versionId: example.ids.libraryVersion }],
+};
+
+export const publishRoutes = [
+  route("POST /libraries/publish", {
+    summary: "Publish revisions of transformations and libraries, all or nothing",
+    aliases: ["/transformations/publish", "/transformations/libraries/publish"],
+    needs: [],
+    alsoNeeds: ({ body }) => editing(body),
+    body: Revisions,
+    answer: Type.Object({
+      published: Type.Boolean(),
+      validationOutput: Type.Optional(ValidationOutput),
+    }),
+    example: { body: exampleBody, answer: { published: true } },
+    handle: ({ parts, workspaceId, body }) =>
+      parts.publishing.publish(workspaceId, selection(body)),
+  }),
+
+  route("POST /transformations/libraries/test", {
+    summary: "Run revisions over test events without publishing them",
+    aliases: ["/libraries/test"],
+    needs: [],
+    alsoNeeds: ({ body }) => editing(body),
+    body: Revisions,
+    answer: TestReport,
+    example: {
+      body: exampleBody,
+      answer: {
+        result: {
+          successTestResults: [
+            {
+              transformerVersionID: example.ids.transformationVersion,
+              id: example.ids.transformation,
+              name: example.transformation.name,
+              result: { output: { transformedEvents: [example.event], logs: [] } },
+            },
+          ],
+          failedTestResults: [],
+        },
+      },
+    },
+    handle: async ({ parts, workspaceId, body }) => ({
+      result: await parts.publishing.test(workspaceId, selection(body)),
+    }),
+  }),
+
+  route("POST /transformations/tests/run", {
+    summary: "Run test suites of input and expected output without publishing",
+    needs: [],
+    alsoNeeds: ({ body }) => editing(body),
+    body: Revisions,
+    answer: Type.Object({
+      pass: Type.Boolean(),
+      message: Type.Optional(Type.String()),
+      validationOutput: ValidationOutput,
+    }),
+    example: {
+      body: {
+        transformations: [
+          {
+            versionId: example.ids.transformationVersion,
+            testSuite: [{ id: "s1", name: "Home page", input: [example.event] }],
+          },
+        ],
+      },
+      answer: { pass: true, validationOutput: { libraries: [], transformations: [] } },
+    },
+    handle: ({ parts, workspaceId, body }) =>
+      parts.publishing.runSuites(workspaceId, suiteSelection(body)),
+  }),
+] as const;
+
+function editing({ transformations = [], libraries = [] }: Revisions) {
+  return [
+    ...(transformations.length > 0 ? (["transformations:edit"] as const) : []),
+    ...(libraries.length > 0 ? (["libraries:edit"] as const) : []),
+  ];
+}
+
+/** Plain versionIds and objects, as objects; refuses when there is nothing to do. */
+function items({ transformations = [], libraries = [] }: Revisions) {
+  if (transformations.length + libraries.length === 0) {
+    const message = "Expected at least one item in transformations or libraries, got none";
+    throw invalid([{ path: "", message }]);
+  }
+  return {
+    transformations: transformations.map((item) =>
+      typeof item === "string" ? { versionId: item } : item,
+    ),
+    libraries: libraries.map((item) => ({
+      versionId: typeof item === "string" ? item : item.versionId,
+    })),
+  };
+}
+
+function selection(body: Revisions): Selection {
+  const { transformations, libraries } = items(body);
+  return {
+    libraries,
+    transformations: transformations.map(({ versionId, testInput, testSuite }, index) => {
+      if (testInput !== undefined) {
+        const path = `/transformations/${index}/testInput`;
+        return { versionId, testInput: testInputList(testInput, path) };
+      }
+      // rudder-cli publishes with its suites: their inputs are the test events.
+      return testSuite
+        ? { versionId, testInput: testSuite.flatMap((suite) => suite.input) }
+        : { versionId };
+    }),
+  };
+}
+
+function suiteSelection(body: Revisions): SuiteSelection {
+  const { transformations, libraries } = items(body);
+  return {
+    libraries,
+    transformations: transformations.map(({ versionId, testInput, testSuite }, index) => {
+      if (testSuite) return { versionId, testSuite };
+      if (testInput === undefined) return { versionId };
+      const input = testInputList(testInput, `/transformations/${index}/testInput`);
+      const suite: Suite = { id: "testInput", name: "testInput", input };
+      return { versionId, testSuite: [suite] };
+    }),
+  };
+}

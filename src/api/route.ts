@@ -1,0 +1,87 @@
+import type { Static, TObject, TProperties, TSchema, TUndefined } from "@sinclair/typebox";
+import { Type } from "@sinclair/typebox";
+import type { Permission, Principal } from "../catalog/model.ts";
+import type { ApiParts } from "./parts.ts";
+
+export type Method = "GET" | "POST" | "PUT" | "DELETE";
+/** `"POST /transformations/{id}"`: how the specification, the client and the tests name a route. */
+export type RouteKey = `${Method} /${string}`;
+
+type Names<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
+  ? Name | Names<Rest>
+  : never;
+export type Params<Path extends string> = { [Name in Names<Path>]: string };
+
+/** One request that passed authentication and validation. */
+export interface Call<Key extends string, Query, Body> {
+  parts: ApiParts;
+  principal: Principal;
+  workspaceId: string;
+  params: Params<Key>;
+  query: Query;
+  body: Body;
+  request: Request;
+  /** Aborts when the listener stops: streams end then. */
+  closing: AbortSignal;
+}
+
+interface RouteOptions<
+  Key extends RouteKey,
+  Query extends TProperties,
+  Body extends TSchema,
+  Answer extends TSchema,
+> {
+  summary: string;
+  /** Paths that do the same. */
+  aliases?: readonly `/${string}`[];
+  /** `open`: no token. Else a valid token with all of these permissions. */
+  needs: "open" | readonly Permission[];
+  query?: Query;
+  /** An absent body counts as `{}`. */
+  body?: Body;
+  answer: Answer;
+  /** Status of success; 204 has no body. */
+  status?: 200 | 201 | 204;
+  /** Media type of a success that is not JSON. */
+  media?: string;
+  example: { params?: Params<Key>; body?: Static<Body>; answer: Static<Answer> };
+  /** Permissions that depend on what the request asks for. */
+  alsoNeeds?(asked: { query: Static<TObject<Query>>; body: Static<Body> }): readonly Permission[];
+  handle(
+    call: Call<Key, Static<TObject<Query>>, Static<Body>>,
+  ): Static<Answer> | Response | Promise<Static<Answer> | Response>;
+}
+
+/** One row of the route table: what is validated, documented, permitted, typed and tested. */
+export interface Route<
+  Key extends RouteKey = RouteKey,
+  Query extends TProperties = TProperties,
+  Body extends TSchema = TSchema,
+  Answer extends TSchema = TSchema,
+> extends Omit<RouteOptions<Key, Query, Body, Answer>, "query" | "status" | "aliases"> {
+  key: Key;
+  method: Method;
+  path: string;
+  aliases: readonly string[];
+  query: TObject<Query>;
+  status: 200 | 201 | 204;
+}
+
+export function route<
+  const Key extends RouteKey,
+  Answer extends TSchema,
+  // biome-ignore lint/complexity/noBannedTypes: the empty set of properties, not any object
+  Query extends TProperties = {},
+  Body extends TSchema = TUndefined,
+>(key: Key, options: RouteOptions<Key, Query, Body, Answer>): Route<Key, Query, Body, Answer> {
+  const [method, path] = key.split(" ") as [Method, string];
+  return {
+    ...options,
+    key,
+    method,
+    path,
+    aliases: options.aliases ?? [],
+    query: Type.Object(options.query ?? ({} as Query)),
+    status: options.status ?? 200,
+  };
+}

@@ -1,0 +1,42 @@
+import { connectionRoutes } from "./connections.ts";
+import { credentialRoutes } from "./credentials.ts";
+import { deadLetterRoutes } from "./dead-letters.ts";
+import { destinationRoutes } from "./destinations.ts";
+import { docsRoutes } from "./docs.ts";
+import { libraryRoutes } from "./libraries.ts";
+import { linkRoutes } from "./links.ts";
+import { memberRoutes } from "./members.ts";
+import { openApiDocument } from "./openapi.ts";
+import { publishRoutes } from "./publish.ts";
+import type { Route } from "./route.ts";
+import { sourceRoutes } from "./sources.ts";
+import { systemRoutes } from "./system.ts";
+import { tailRoutes } from "./tail.ts";
+import { tokenRoutes } from "./tokens.ts";
+import { transformationRoutes } from "./transformations.ts";
+import { workspaceRoutes } from "./workspace.ts";
+
+/** The route table: the listener, the OpenAPI document, the client and the tests all read it. */
+const table = [
+  ...transformationRoutes,
+  ...libraryRoutes,
+  ...publishRoutes,
+  ...sourceRoutes,
+  ...destinationRoutes,
+  ...linkRoutes,
+  ...connectionRoutes,
+  ...deadLetterRoutes,
+  ...tailRoutes,
+  ...memberRoutes,
+  ...tokenRoutes,
+  ...credentialRoutes,
+  ...workspaceRoutes,
+  ...systemRoutes,
+] as const;
+
+/** The table with every row's own types, for the client. */
+export type Table = typeof table;
+export const routes: readonly Route[] = [
+  ...table,
+  ...docsRoutes((version) => openApiDocument(routes, version)),
+];

@@ -1,0 +1,71 @@
+import type { Server } from "bun";
+import type { Principal } from "../catalog/model.ts";
+import { ApiError } from "../errors.ts";
+import { authenticate, nobody, permit, refuseForeignPages } from "./auth.ts";
+import { readJson } from "./body.ts";
+import { expectShape, readQuery } from "./check.ts";
+import { answerHeaders, json } from "./errors.ts";
+import type { ApiParts } from "./parts.ts";
+import type { Route } from "./route.ts";
+
+/** A request as the router hands it over: a parameter that does not decode is null. */
+export interface Arrival {
+  request: Request;
+  params?: Record<string, string | null>;
+  server: Server<unknown> | null;
+}
+
+/** What all requests of a listener share. */
+export interface Listener {
+  parts: ApiParts;
+  /** Takes one request of a token's rate, or throws. */
+  spend(tokenId: string): void;
+  closing: AbortSignal;
+}
+
+/**
+ * One request from arrival to answer, cheapest refusal first: nothing of the body is read
+ * before the token is known and may do what the route does.
+ */
+export async function serve(
+  route: Route,
+  listener: Listener,
+  { request, params, server }: Arrival,
+): Promise<Response> {
+  const { parts, closing } = listener;
+  const principal = admitted(route, listener, request.headers);
+  const query = readQuery(route.query, request.url);
+  const body = route.body && expectShape(route.body, await readJson(request));
+  permit(principal, route.alsoNeeds?.({ query, body }) ?? []);
+  // The idle timeout is for senders; publish tests may think for longer than it.
+  server?.timeout(request, 0);
+  const answer = await route.handle({
+    parts,
+    principal,
+    workspaceId: principal.workspaceId,
+    params: decoded(params ?? {}),
+    query,
+    body,
+    request,
+    closing,
+  });
+  if (answer instanceof Response) return answer;
+  if (route.status === 204) return new Response(null, { status: 204, headers: answerHeaders });
+  return json(answer, route.status);
+}
+
+function admitted(route: Route, { parts, spend }: Listener, headers: Headers): Principal {
+  if (route.needs === "open") return nobody;
+  if (route.method !== "GET") refuseForeignPages(headers);
+  const principal = authenticate(parts.catalog.tokens, headers);
+  spend(principal.tokenId);
+  permit(principal, route.needs);
+  return principal;
+}
+
+function decoded(params: Record<string, string | null>): Record<string, string> {
+  for (const value of Object.values(params)) {
+    if (value === null) throw new ApiError("missing", "Expected an id, got escapes of no text");
+  }
+  return params as Record<string, string>;
+}

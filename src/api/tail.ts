@@ -1,0 +1,105 @@
+import { Type } from "@sinclair/typebox";
+import { TAIL_HEARTBEAT_MS, TAIL_PENDING_BYTES_MAX } from "../limits.ts";
+import type { TapMessage } from "../pipeline/pipeline.ts";
+import { authenticate, permit } from "./auth.ts";
+import { answerHeaders } from "./errors.ts";
+import * as example from "./examples.ts";
+import { type Call, route } from "./route.ts";
+import { Id } from "./schemas.ts";
+import { isoTime } from "./shapes.ts";
+
+const Filter = { sourceId: Type.Optional(Id), destinationId: Type.Optional(Id) };
+type Filter = { sourceId?: string; destinationId?: string };
+
+const exampleMessage: TapMessage = {
+  stage: "delivered",
+  sourceId: example.ids.source,
+  destinationId: example.ids.destination,
+  at: Date.parse("2026-02-16T01:11:11.586Z"),
+  messageId: example.event.messageId,
+  event: example.event,
+};
+
+export const tailRoutes = [
+  route("GET /v2/events", {
+    summary: "Follow events on their way, as server-sent events",
+    needs: ["events:read"],
+    query: Filter,
+    answer: Type.String({
+      description:
+        "One event per message, named by its stage: received, delivered, dropped, dead-letter; " +
+        "`missed` tells how many a slow reader did not get",
+    }),
+    media: "text/event-stream",
+    example: { answer: framed(exampleMessage) },
+    handle: (call) =>
+      new Response(tailStream(call, call.query), {
+        headers: { ...answerHeaders, "Content-Type": "text/event-stream" },
+      }),
+  }),
+] as const;
+
+/**
+ * A stream of what the tap tells. A reader that does not keep up misses messages and is told
+ * how many; a token that stops working ends it.
+ */
+function tailStream(call: Call<string, unknown, unknown>, filter: Filter): ReadableStream {
+  const { parts, workspaceId, closing } = call;
+  const headers = new Headers(call.request.headers);
+  let end = () => {};
+
+  return new ReadableStream<Uint8Array>(
+    {
+      start(controller) {
+        let missed = 0;
+        const send = (text: string) => controller.enqueue(Buffer.from(text));
+        const unsubscribe = parts.pipeline.tap.subscribe(workspaceId, (message) => {
+          if (!passes(message, filter)) return;
+          if ((controller.desiredSize ?? 0) <= 0) {
+            missed++;
+            return;
+          }
+          if (missed > 0) send(`event: missed\ndata: {"count":${missed}}\n\n`);
+          missed = 0;
+          send(framed(message));
+        });
+        const heartbeat = setInterval(() => {
+          if (isWelcome(call, headers)) send(": still here\n\n");
+          else stop();
+        }, TAIL_HEARTBEAT_MS);
+        end = () => {
+          clearInterval(heartbeat);
+          unsubscribe();
+          closing.removeEventListener("abort", stop);
+        };
+        const stop = () => {
+          end();
+          controller.close();
+        };
+        closing.addEventListener("abort", stop);
+        send(": connected\n\n");
+      },
+      cancel: () => end(),
+    },
+    new ByteLengthQueuingStrategy({ highWaterMark: TAIL_PENDING_BYTES_MAX }),
+  );
+}
+
+function isWelcome({ parts }: Call<string, unknown, unknown>, headers: Headers): boolean {
+  try {
+    permit(authenticate(parts.catalog.tokens, headers), ["events:read"]);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function passes(message: TapMessage, { sourceId, destinationId }: Filter): boolean {
+  if (sourceId !== undefined && message.sourceId !== sourceId) return false;
+  return destinationId === undefined || message.destinationId === destinationId;
+}
+
+function framed(message: TapMessage): string {
+  const data = JSON.stringify({ ...message, at: isoTime(message.at) });
+  return `event: ${message.stage}\ndata: ${data}\n\n`;
+}

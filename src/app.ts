@@ -1,0 +1,152 @@
+import { join } from "node:path";
+import { AggregatorRegistry } from "prom-client";
+import { createApi } from "./api/api.ts";
+import type { Readiness } from "./api/parts.ts";
+import { openCatalog } from "./catalog/open.ts";
+import type { Config } from "./config.ts";
+import { catalogDirectory, deliveryDirectory, eventsDirectory, filesDirectory } from "./data.ts";
+import { addDemo } from "./demo.ts";
+import { createEgress } from "./destinations/egress.ts";
+import { destinationKinds } from "./destinations/kinds.ts";
+import { eventOf } from "./event/event.ts";
+import { decodeRecord } from "./event/record.ts";
+import { firstWorkspace } from "./first-start.ts";
+import type { Logger } from "./observe/log.ts";
+import { createMetrics, type Metrics } from "./observe/metrics.ts";
+import { createPipeline } from "./pipeline/pipeline.ts";
+import { type Ingest, startIngestProcesses } from "./pixel/supervisor.ts";
+import { createPublishing } from "./publishing/create.ts";
+import { createSandbox, type GuestSandbox } from "./sandbox/sandbox.ts";
+import { version } from "./version.ts";
+
+export interface App {
+  dataPlaneUrl: string;
+  controlPlaneUrl: string;
+  /** Stops accepting, finishes what is in flight, makes durable. */
+  close(): Promise<void>;
+}
+
+export interface AppOptions {
+  demo: boolean;
+  logger: Logger;
+  /** Prints one line for the operator: tokens that are shown once, the demo's URL. */
+  print(line: string): void;
+}
+
+/** argv that starts this executable again; in a checkout, Bun with the entry file. */
+const self = Bun.main.startsWith("/$bunfs/") ? [process.execPath] : [process.execPath, Bun.main];
+
+/** Opens the parts in order; what is open already is closed again when a later one fails. */
+export async function openApp(config: Config, options: AppOptions): Promise<App> {
+  const { logger, print } = options;
+  await using opening = new AsyncDisposableStack();
+  const metrics = createMetrics();
+
+  const catalog = await openCatalog({ directory: catalogDirectory(config), logger });
+  opening.defer(() => catalog.close());
+
+  const sandbox = createSandbox({
+    guestCommand: [...self, "guest"],
+    insecure: config["sandbox.insecure"],
+    log: logger,
+    metrics,
+  });
+  opening.defer(() => sandbox.close());
+  const publishing = createPublishing({ catalog, sandbox });
+
+  const ingest = await startIngestProcesses({
+    command: [...self, "ingest"],
+    count: config["ingest.processes"],
+    directory: eventsDirectory(config),
+    catalogDirectory: catalogDirectory(config),
+    host: config.host,
+    port: config.port,
+    trustedProxies: config["trusted.proxies"],
+    recordClientAddress: config["request.ip"],
+    logLevel: config["log.level"],
+    logger,
+    metrics,
+  });
+  opening.defer(() => ingest.close());
+
+  const kinds = destinationKinds({
+    directory: filesDirectory(config),
+    egress: createEgress({ allow: config["egress.allow"] }),
+  });
+  const pipeline = createPipeline({
+    live: catalog.live,
+    sandbox,
+    readers: ingest.readers,
+    onDurable: ingest.onDurable,
+    decode: decodeRecord,
+    eventOf,
+    kinds,
+    directory: deliveryDirectory(config),
+    retryWindowMs: config["retry.window"] * 1_000,
+    logger,
+    metrics,
+  });
+  opening.defer(() => pipeline.close());
+
+  const api = createApi({
+    catalog,
+    publishing,
+    pipeline,
+    kinds,
+    ready: () => readiness(ingest, sandbox),
+    metricsText: () => metricsOf(metrics, ingest),
+    dataPlaneUrl: () => config["public.url"] ?? reachable(ingest.url),
+    version,
+    logger,
+    metrics,
+  });
+
+  const workspace = await firstWorkspace(catalog, {
+    name: options.demo ? "Demo" : "Main",
+    adminToken: config["admin.token"],
+    print,
+  });
+  if (options.demo) {
+    const demo = await addDemo({ catalog, publishing, tails: pipeline.tails }, workspace);
+    if (demo) {
+      const query = `writeKey=${demo.writeKey}&anonymousId=me&name=Home&properties.plan=pro`;
+      print(`demo: open ${reachable(ingest.url)}/pixel/v1/page?${query}`);
+      print(`demo: then look into ${join(filesDirectory(config), demo.file)}`);
+    } else {
+      print("demo: skipped, this data directory has sources of its own");
+    }
+  }
+
+  const controlPlaneUrl = await api.start({
+    host: config["admin.host"],
+    port: config["admin.port"],
+  });
+  opening.defer(() => api.stop());
+
+  const parts = opening.move();
+  return { dataPlaneUrl: ingest.url, controlPlaneUrl, close: () => parts.disposeAsync() };
+}
+
+/** "Every address" is for listening; a client on this machine needs one to go to. */
+const reachable = (url: string) => url.replace(/\/\/(0\.0\.0\.0|\[::\])/, "//localhost");
+
+function readiness(ingest: Ingest, sandbox: GuestSandbox): Readiness {
+  const { state, reason, insecure } = sandbox.status();
+  const checks = {
+    ingest: ingest.healthy()
+      ? { ok: true }
+      : { ok: false, message: "A process that takes pixels is down or cannot write its log" },
+    sandbox: state === "ready" ? { ok: true } : { ok: false, message: reason ?? "Not started yet" },
+  };
+  return {
+    ready: Object.values(checks).every(({ ok }) => ok),
+    checks,
+    warnings: insecure ? ["User code runs although it is not confined (sandbox.insecure)"] : [],
+  };
+}
+
+/** The metrics of the server and of each ingest process, told apart by the label `process`. */
+async function metricsOf(metrics: Metrics, ingest: Ingest): Promise<string> {
+  const all = [await metrics.getMetricsAsJSON(), ...(await ingest.metrics())];
+  return AggregatorRegistry.aggregate(all).metrics();
+}

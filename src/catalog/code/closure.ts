@@ -1,0 +1,29 @@
+import type { Revision } from "../model.ts";
+
+/** A library as an import finds it, with what it imports itself (Python only). */
+export interface Imported {
+  revision: Revision;
+  imports: readonly string[];
+}
+
+/**
+ * The libraries that some imports need, through libraries too, each once, in the order they are
+ * met. `find` answers undefined for a name that is no library. Pure.
+ */
+export function librariesFor(
+  imports: readonly string[],
+  find: (importName: string) => Imported | undefined,
+): Revision[] {
+  const met = new Set<string>();
+  const libraries: Revision[] = [];
+  const names = [...imports];
+  for (let name = names.shift(); name !== undefined; name = names.shift()) {
+    if (met.has(name)) continue;
+    met.add(name);
+    const library = find(name);
+    if (library === undefined) continue;
+    libraries.push(library.revision);
+    names.push(...library.imports);
+  }
+  return libraries;
+}

@@ -1,0 +1,106 @@
+import type { CodeChange, CodeStore } from "../catalog.ts";
+import { familyOf } from "../import-name.ts";
+import type { Resource, Revision } from "../model.ts";
+import { nameTaken, notFound, Stale } from "../refusals.ts";
+import { begun, published, revised } from "../states.ts";
+import type { Store } from "../store.ts";
+import type { Linking } from "./links.ts";
+import type { CodeTables } from "./tables.ts";
+
+/** Stores revisions, publishes and links in one transaction, with the rules that it must keep. */
+export function committer(
+  store: Store,
+  tables: CodeTables,
+  linking: Linking,
+): Pick<CodeStore, "commit"> {
+  return {
+    commit(workspaceId, change) {
+      return store.change(() => {
+        checkSeen(tables, workspaceId, change);
+        for (const revision of change.revisions) addRevision(tables, workspaceId, revision);
+        for (const item of change.publish) publish(tables, workspaceId, item);
+        checkTested(tables, workspaceId, change);
+        for (const link of change.links) {
+          linking.link(workspaceId, link.transformationId, link.destinationId);
+        }
+        for (const { kind, id, externalId } of change.externalIds ?? []) {
+          tables.putResource({ ...resourceOf(tables, workspaceId, kind, id), externalId });
+        }
+        if (change.publish.length > 0) store.advance("program");
+      });
+    },
+  };
+}
+
+/** The libraries that a check ran with are still the published ones. */
+function checkSeen(tables: CodeTables, workspaceId: string, change: CodeChange): void {
+  for (const { importName, language, versionId } of change.seen) {
+    const id = tables.libraryNames.library(workspaceId, familyOf(language), importName);
+    if (id === undefined || tables.resource(id)?.published !== versionId) throw new Stale();
+  }
+}
+
+/** Everything that imports a library that is published here was tested with it, as it is now. */
+function checkTested(tables: CodeTables, workspaceId: string, change: CodeChange): void {
+  const tested = new Set([...change.publish, ...(change.tested ?? [])].map((it) => it.versionId));
+  const left = change.publish.filter(({ kind }) => kind === "library").map((it) => it.versionId);
+  const met = new Set(left);
+  for (let versionId = left.shift(); versionId !== undefined; versionId = left.shift()) {
+    const library = tables.revisions.get(versionId);
+    if (library?.importName === undefined) continue;
+    for (const id of importersOf(tables, workspaceId, library)) {
+      const live = tables.resource(id)?.published;
+      if (live === undefined || met.has(live)) continue;
+      if (!tested.has(live)) throw new Stale();
+      met.add(live);
+      left.push(live);
+    }
+  }
+}
+
+function addRevision(tables: CodeTables, workspaceId: string, revision: Revision): void {
+  if (revision.workspaceId !== workspaceId) throw notFound(revision.kind);
+  const before = tables.resource(revision.id);
+  tables.revisions.add(revision);
+  tables.putResource(before ? revised(before, revision) : begun(revision));
+}
+
+function publish(
+  tables: CodeTables,
+  workspaceId: string,
+  { kind, id, versionId, imports }: CodeChange["publish"][number],
+): void {
+  const before = resourceOf(tables, workspaceId, kind, id);
+  const revision = tables.revisions.get(versionId);
+  if (revision === undefined) throw notFound(kind);
+  const after = published(before, revision);
+  const family = familyOf(after.language);
+  if (revision.importName !== undefined) {
+    const owner = tables.libraryNames.library(workspaceId, family, revision.importName);
+    if (owner !== undefined && owner !== id) throw nameTaken();
+    tables.libraryNames.putLibrary(id, workspaceId, family, revision.importName);
+  }
+  const earlier = tables.publications.get(id)?.imports ?? [];
+  tables.libraryNames.removeImports(id, workspaceId, family, earlier);
+  tables.libraryNames.putImports(id, workspaceId, family, imports);
+  tables.publications.put(after, { versionId, imports });
+  tables.putResource(after);
+}
+
+/** Ids of the published code that imports a library, itself left out. */
+export function importersOf(tables: CodeTables, workspaceId: string, library: Revision): string[] {
+  const name = library.importName ?? "";
+  const ids = tables.libraryNames.importers(workspaceId, familyOf(library.language), name);
+  return ids.filter((id) => id !== library.id);
+}
+
+function resourceOf(
+  tables: CodeTables,
+  workspaceId: string,
+  kind: Resource["kind"],
+  id: string,
+): Resource {
+  const resource = tables.resource(id);
+  if (resource?.workspaceId !== workspaceId || resource.kind !== kind) throw notFound(kind);
+  return resource;
+}

@@ -1,0 +1,81 @@
+import type { CodeStore, Found } from "../catalog.ts";
+import { familyOf } from "../import-name.ts";
+import type { Kind, Resource, Revision } from "../model.ts";
+import { notFound, versionNotFound } from "../refusals.ts";
+import type { CodeTables } from "./tables.ts";
+
+type Reads = Pick<
+  CodeStore,
+  | "newest"
+  | "published"
+  | "listPublished"
+  | "revision"
+  | "revisionByVersion"
+  | "revisions"
+  | "resource"
+  | "publication"
+  | "libraryByImportName"
+  | "importers"
+>;
+
+export function codeReads(tables: CodeTables): Reads {
+  const { revisions, publications, libraryNames } = tables;
+
+  function resource(workspaceId: string, kind: Kind, id: string): Resource {
+    const found = tables.resource(id);
+    if (found?.workspaceId !== workspaceId || found.kind !== kind) throw notFound(kind);
+    return found;
+  }
+
+  /** A stored versionId always has its revision. */
+  function stored(versionId: string): Revision {
+    const revision = revisions.get(versionId);
+    if (revision === undefined) throw new Error("A revision is missing from the catalog");
+    return revision;
+  }
+
+  function live(id: string): Found[] {
+    const found = tables.resource(id);
+    if (found?.published === undefined) return [];
+    return [{ resource: found, revision: stored(found.published) }];
+  }
+
+  function byVersion(workspaceId: string, kind: Kind, versionId: string): Revision {
+    const revision = revisions.get(versionId);
+    if (revision?.workspaceId !== workspaceId || revision.kind !== kind) {
+      throw versionNotFound(kind);
+    }
+    return revision;
+  }
+
+  return {
+    resource,
+    newest(workspaceId, kind, id) {
+      const found = resource(workspaceId, kind, id);
+      if (found.deleted) throw notFound(kind);
+      return { resource: found, revision: stored(found.newest) };
+    },
+    published(workspaceId, kind, id) {
+      const found = resource(workspaceId, kind, id);
+      if (found.published === undefined) throw notFound(kind);
+      return { resource: found, revision: stored(found.published) };
+    },
+    listPublished: (workspaceId, kind) => publications.ids(workspaceId, kind).flatMap(live),
+    revision(workspaceId, kind, id, versionId) {
+      const revision = byVersion(workspaceId, kind, versionId);
+      if (revision.id !== id) throw versionNotFound(kind);
+      return revision;
+    },
+    revisionByVersion: byVersion,
+    revisions(workspaceId, kind, id, options) {
+      return revisions.of(resource(workspaceId, kind, id).id, options);
+    },
+    publication: (found) => publications.get(found.id),
+    libraryByImportName(workspaceId, language, importName) {
+      const id = libraryNames.library(workspaceId, familyOf(language), importName);
+      return id === undefined ? undefined : live(id)[0]?.revision;
+    },
+    importers: (workspaceId, language, importName) =>
+      libraryNames.importers(workspaceId, familyOf(language), importName).flatMap(live),
+  };
+}

@@ -1,0 +1,66 @@
+import { ApiError } from "../../errors.ts";
+import type { CodeStore } from "../catalog.ts";
+import { familyOf } from "../import-name.ts";
+import type { Resource, Revision } from "../model.ts";
+import { notFound } from "../refusals.ts";
+import { removed } from "../states.ts";
+import type { Store } from "../store.ts";
+import { importersOf } from "./commit.ts";
+import type { CodeTables } from "./tables.ts";
+
+/** Importers that a refusal names; the rest is a number. */
+const NAMED_IMPORTERS_MAX = 10;
+
+export function remover(
+  store: Store,
+  tables: CodeTables,
+  reads: Pick<CodeStore, "resource">,
+): Pick<CodeStore, "remove" | "setExternalId"> {
+  return {
+    remove(workspaceId, kind, id) {
+      return store.change(() => {
+        const before = reads.resource(workspaceId, kind, id);
+        const after = removed(before);
+        unpublish(tables, before);
+        for (const destinationId of tables.links.destinations(id)) {
+          tables.links.remove(destinationId);
+        }
+        tables.putResource(after);
+      });
+    },
+    setExternalId(workspaceId, kind, id, externalId) {
+      return store.change(() => {
+        const before = reads.resource(workspaceId, kind, id);
+        if (before.deleted) throw notFound(kind);
+        tables.putResource({ ...before, externalId });
+      });
+    },
+  };
+}
+
+function unpublish(tables: CodeTables, resource: Resource): void {
+  const publication = tables.publications.get(resource.id);
+  const revision = publication && tables.revisions.get(publication.versionId);
+  if (publication === undefined || revision === undefined) return;
+  const { id, workspaceId } = resource;
+  const family = familyOf(resource.language);
+  if (revision.importName !== undefined) {
+    checkUnused(tables, workspaceId, revision);
+    tables.libraryNames.removeLibrary(workspaceId, family, revision.importName);
+  }
+  tables.libraryNames.removeImports(id, workspaceId, family, publication.imports);
+  tables.publications.remove(resource);
+}
+
+function checkUnused(tables: CodeTables, workspaceId: string, library: Revision): void {
+  const names = importersOf(tables, workspaceId, library).map((id) => nameOf(tables, id));
+  if (names.length === 0) return;
+  const more = names.length - NAMED_IMPORTERS_MAX;
+  const named =
+    names.slice(0, NAMED_IMPORTERS_MAX).join(", ") + (more > 0 ? ` and ${more} more` : "");
+  throw new ApiError("conflict", `The library is imported by published code: ${named}`);
+}
+
+function nameOf(tables: CodeTables, id: string): string {
+  return tables.revisions.get(tables.resource(id)?.published ?? "")?.name ?? id;
+}

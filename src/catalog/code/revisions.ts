@@ -1,0 +1,83 @@
+import { ApiError } from "../../errors.ts";
+import { CODE_BYTES_MAX, DESCRIPTION_CHARS_MAX, NAME_CHARS_MAX } from "../../limits.ts";
+import type { CodeStore, RevisionInput } from "../catalog.ts";
+import { newId } from "../ids.ts";
+import { familyOf, importNameOf } from "../import-name.ts";
+import type { Kind, Revision } from "../model.ts";
+
+/** Revisions made in memory, from what a caller sends and what the resource has. */
+export function revisionMaker(newest: CodeStore["newest"]): Pick<CodeStore, "draft" | "amend"> {
+  return {
+    draft(workspaceId, kind, input) {
+      const now = Date.now();
+      return revision({ kind, id: newId(now), workspaceId }, input, now);
+    },
+    amend(workspaceId, kind, id, input) {
+      const { resource, revision: before } = newest(workspaceId, kind, id);
+      checkUnchanged(kind, before, input);
+      const after: RevisionInput = {
+        name: input.name ?? before.name,
+        description: input.description ?? before.description,
+        code: input.code ?? before.code,
+        language: resource.language,
+      };
+      // Later than what it follows, whatever the clock does: versions are ordered by it.
+      const now = Math.max(Date.now(), before.createdAt + 1);
+      return revision({ kind, id, workspaceId }, after, now);
+    },
+  };
+}
+
+function revision(
+  of: Pick<Revision, "kind" | "id" | "workspaceId">,
+  input: RevisionInput,
+  now: number,
+): Revision {
+  // Unpaired surrogates do not survive UTF-8: a revision reads back as it was answered.
+  const name = input.name.trim().toWellFormed();
+  const description = (input.description ?? "").toWellFormed();
+  const code = input.code.toWellFormed();
+  check(name, description, code);
+  return {
+    ...of,
+    versionId: newId(now),
+    name,
+    description,
+    code,
+    language: input.language,
+    ...(of.kind === "library" && { importName: importNameFor(name) }),
+    createdAt: now,
+  };
+}
+
+function importNameFor(name: string): string {
+  const importName = importNameOf(name);
+  if (importName === "") throw invalid("/name", "Expected a name with a letter or a digit");
+  return importName;
+}
+
+function checkUnchanged(kind: Kind, before: Revision, input: Partial<RevisionInput>): void {
+  if (input.language !== undefined && familyOf(input.language) !== familyOf(before.language)) {
+    throw new ApiError("invalid", "Language cannot be changed");
+  }
+  const renamed = input.name !== undefined && input.name.trim().toWellFormed() !== before.name;
+  if (kind === "library" && renamed) {
+    throw new ApiError("invalid", "Library name cannot be changed");
+  }
+}
+
+function check(name: string, description: string, code: string): void {
+  if (name.length < 1 || name.length > NAME_CHARS_MAX) {
+    throw invalid("/name", `Expected 1 to ${NAME_CHARS_MAX} characters`);
+  }
+  if (description.length > DESCRIPTION_CHARS_MAX) {
+    throw invalid("/description", `Expected at most ${DESCRIPTION_CHARS_MAX} characters`);
+  }
+  if (Buffer.byteLength(code) > CODE_BYTES_MAX) {
+    throw invalid("/code", `Expected at most ${CODE_BYTES_MAX} bytes`);
+  }
+}
+
+function invalid(path: string, message: string): ApiError {
+  return new ApiError("invalid", "The request is not valid", [{ path, message }]);
+}

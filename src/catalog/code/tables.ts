@@ -1,0 +1,142 @@
+import { isId } from "../ids.ts";
+import { type Family, isImportName } from "../import-name.ts";
+import type { Kind, Publication, Resource, Revision } from "../model.ts";
+import { LAST, type Store } from "../store.ts";
+
+/** What the catalog stores of transformations and libraries, and how it is found. */
+export type CodeTables = ReturnType<typeof openCodeTables>;
+
+export function openCodeTables(store: Store) {
+  const resources = store.table<Resource, string>("resources");
+  return {
+    resource: (id: string): Resource | undefined => (isId(id) ? resources.get(id) : undefined),
+    putResource: (resource: Resource) => void resources.put(resource.id, resource),
+    revisions: revisionTable(store),
+    publications: publicationTable(store),
+    libraryNames: libraryNameTable(store),
+    links: linkTable(store),
+  };
+}
+
+function revisionTable(store: Store) {
+  const revisions = store.table<Revision, string>("revisions");
+  const order = store.table<true, [id: string, versionId: string]>("revisions-by-resource");
+  return {
+    get: (versionId: string): Revision | undefined =>
+      isId(versionId) ? revisions.get(versionId) : undefined,
+    /** A revision never changes: its versionId is taken once. */
+    add(revision: Revision): void {
+      if (revisions.doesExist(revision.versionId)) throw new Error("A versionId was used twice");
+      revisions.put(revision.versionId, revision);
+      order.put([revision.id, revision.versionId], true);
+    },
+    of(id: string, options: { count: number; order: "asc" | "desc" }): Revision[] {
+      const range =
+        options.order === "asc"
+          ? { start: [id, ""] as [string, string], end: [id, LAST] as [string, string] }
+          : { start: [id, LAST] as [string, string], end: [id, ""] as [string, string] };
+      const keys = order.getKeys({
+        ...range,
+        reverse: options.order === "desc",
+        limit: options.count,
+      });
+      return [...keys]
+        .map(([, versionId]) => revisions.get(versionId))
+        .filter((revision) => revision !== undefined);
+    },
+  };
+}
+
+function publicationTable(store: Store) {
+  const publications = store.table<Publication, string>("publications");
+  const order = store.table<true, [workspaceId: string, kind: Kind, id: string]>(
+    "published-by-workspace",
+  );
+  return {
+    get: (id: string): Publication | undefined => publications.get(id),
+    put(resource: Resource, publication: Publication): void {
+      publications.put(resource.id, publication);
+      order.put([resource.workspaceId, resource.kind, resource.id], true);
+    },
+    remove(resource: Resource): void {
+      publications.remove(resource.id);
+      order.remove([resource.workspaceId, resource.kind, resource.id]);
+    },
+    ids(workspaceId: string, kind: Kind): string[] {
+      const start: [string, Kind, string] = [workspaceId, kind, ""];
+      const end: [string, Kind, string] = [workspaceId, kind, LAST];
+      return [...order.getKeys({ start, end })].map(([, , id]) => id);
+    },
+  };
+}
+
+/** Which published library has an import name, and which published code imports it. */
+function libraryNameTable(store: Store) {
+  type Name = [workspaceId: string, family: Family, importName: string];
+  const libraries = store.table<string, Name>("libraries-by-import-name");
+  const importers = store.table<true, [...Name, id: string]>("importers-by-import-name");
+  return {
+    library: (...name: Name): string | undefined =>
+      isImportName(name[2]) ? libraries.get(name) : undefined,
+    putLibrary: (id: string, ...name: Name) => void libraries.put(name, id),
+    removeLibrary: (...name: Name) => void libraries.remove(name),
+    importers(...name: Name): string[] {
+      if (!isImportName(name[2])) return [];
+      const keys = importers.getKeys({ start: [...name, ""], end: [...name, LAST] });
+      return [...keys].map((key) => key[3]);
+    },
+    putImports(id: string, workspaceId: string, family: Family, imports: readonly string[]): void {
+      for (const name of imports.filter(isImportName)) {
+        importers.put([workspaceId, family, name, id], true);
+      }
+    },
+    removeImports(
+      id: string,
+      workspaceId: string,
+      family: Family,
+      imports: readonly string[],
+    ): void {
+      for (const name of imports.filter(isImportName)) {
+        importers.remove([workspaceId, family, name, id]);
+      }
+    },
+  };
+}
+
+/** Links: a destination has one at most, a transformation many, in the order of linking. */
+function linkTable(store: Store) {
+  interface Link {
+    transformationId: string;
+    /** An id made at linking: sorts the links of a transformation. */
+    order: string;
+  }
+  const links = store.table<Link, string>("links");
+  const order = store.table<string, [transformationId: string, order: string]>(
+    "links-by-transformation",
+  );
+
+  function remove(destinationId: string): void {
+    const link = links.get(destinationId);
+    if (link === undefined) return;
+    links.remove(destinationId);
+    order.remove([link.transformationId, link.order]);
+  }
+
+  return {
+    of: (destinationId: string): string | undefined =>
+      isId(destinationId) ? links.get(destinationId)?.transformationId : undefined,
+    destinations(transformationId: string): string[] {
+      const start: [string, string] = [transformationId, ""];
+      return [...order.getRange({ start, end: [transformationId, LAST] })].map(
+        ({ value }) => value,
+      );
+    },
+    /** Takes the destination from whichever transformation had it. */
+    put(link: Link, destinationId: string): void {
+      remove(destinationId);
+      links.put(destinationId, link);
+      order.put([link.transformationId, link.order], destinationId);
+    },
+    remove,
+  };
+}

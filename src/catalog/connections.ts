@@ -1,0 +1,62 @@
+import { ApiError } from "../errors.ts";
+import type { Connections } from "./catalog.ts";
+import { newId } from "./ids.ts";
+import type { Connection } from "./model.ts";
+import type { Store } from "./store.ts";
+import type { Tables } from "./tables.ts";
+import { opened, turned } from "./windows.ts";
+
+export function openConnections(
+  store: Store,
+  { connections, sources, destinations }: Tables,
+): Connections {
+  return {
+    create(workspaceId, input, tails) {
+      return store.change(() => {
+        const source = sources.get(workspaceId, input.sourceId);
+        const destination = destinations.get(workspaceId, input.destinationId);
+        if (connections.hasPair(source.id, destination.id)) {
+          throw new ApiError("conflict", "The source and the destination are connected already");
+        }
+        const now = Date.now();
+        const enabled = input.enabled ?? true;
+        const connection: Connection = {
+          id: newId(now),
+          workspaceId,
+          sourceId: source.id,
+          destinationId: destination.id,
+          enabled,
+          ...opened(enabled && destination.enabled, tails),
+          createdAt: now,
+          updatedAt: now,
+        };
+        connections.put(connection);
+        store.advance("topology");
+        return connection;
+      });
+    },
+    update(workspaceId, id, input, tails) {
+      return store.change(() => {
+        const before = connections.get(workspaceId, id);
+        const destination = destinations.get(workspaceId, before.destinationId);
+        const enabled = input.enabled ?? before.enabled;
+        const after = {
+          ...turned(before, enabled && destination.enabled, tails),
+          enabled,
+          updatedAt: Date.now(),
+        };
+        connections.put(after);
+        store.advance("topology");
+        return after;
+      });
+    },
+    remove(workspaceId, id) {
+      return store.change(() => {
+        connections.remove(connections.get(workspaceId, id));
+        store.advance("topology");
+      });
+    },
+    get: connections.get,
+    list: connections.list,
+  };
+}

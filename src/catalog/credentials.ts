@@ -1,0 +1,51 @@
+import { ApiError } from "../errors.ts";
+import { CREDENTIAL_NAME_CHARS_MAX, CREDENTIAL_VALUE_CHARS_MAX } from "../limits.ts";
+import type { Credentials } from "./catalog.ts";
+import { newId } from "./ids.ts";
+import type { Store } from "./store.ts";
+import type { Tables } from "./tables.ts";
+
+const nameShape = /^[A-Za-z_][A-Za-z0-9_]*$/;
+
+export function openCredentials(store: Store, { credentials }: Tables): Credentials {
+  function moved(workspaceId: string): void {
+    credentials.stamps.put(workspaceId, newId());
+    store.advance("program");
+  }
+
+  return {
+    async put(workspaceId, name, value) {
+      check(name, value);
+      return store.change(() => {
+        const now = Date.now();
+        const before = credentials.byName(workspaceId, name);
+        const credential = before
+          ? { ...before, updatedAt: now }
+          : { id: newId(now), workspaceId, name, createdAt: now, updatedAt: now };
+        credentials.putValue(credential, value);
+        moved(workspaceId);
+        return credential;
+      });
+    },
+    list: credentials.list,
+    remove(workspaceId, id) {
+      return store.change(() => {
+        credentials.remove(credentials.get(workspaceId, id));
+        moved(workspaceId);
+      });
+    },
+  };
+}
+
+function check(name: string, value: string): void {
+  if (!nameShape.test(name) || name.length > CREDENTIAL_NAME_CHARS_MAX) {
+    const message = `Expected 1 to ${CREDENTIAL_NAME_CHARS_MAX} letters, digits or underscores, no digit first`;
+    throw new ApiError("invalid", "The credential name is not valid", [{ path: "/name", message }]);
+  }
+  if (value.length > CREDENTIAL_VALUE_CHARS_MAX) {
+    const message = `Expected at most ${CREDENTIAL_VALUE_CHARS_MAX} characters`;
+    throw new ApiError("invalid", "The credential value is too long", [
+      { path: "/value", message },
+    ]);
+  }
+}

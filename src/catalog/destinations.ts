@@ -1,0 +1,63 @@
+import type { Destinations } from "./catalog.ts";
+import type { CodeTables } from "./code/tables.ts";
+import { newId } from "./ids.ts";
+import type { Destination } from "./model.ts";
+import type { Store } from "./store.ts";
+import type { Tables } from "./tables.ts";
+import { turned } from "./windows.ts";
+
+export function openDestinations(
+  store: Store,
+  { destinations, connections }: Tables,
+  { links }: CodeTables,
+): Destinations {
+  return {
+    create(workspaceId, input) {
+      const now = Date.now();
+      const destination: Destination = {
+        id: newId(now),
+        workspaceId,
+        name: input.name,
+        type: input.type,
+        enabled: input.enabled ?? true,
+        config: input.config,
+        createdAt: now,
+        updatedAt: now,
+      };
+      return store.change(() => {
+        destinations.put(destination);
+        store.advance("topology");
+        return destination;
+      });
+    },
+    update(workspaceId, id, input, tails) {
+      return store.change(() => {
+        const before = destinations.get(workspaceId, id);
+        const after: Destination = {
+          ...before,
+          name: input.name ?? before.name,
+          enabled: input.enabled ?? before.enabled,
+          config: input.config ?? before.config,
+          updatedAt: Date.now(),
+        };
+        destinations.put(after);
+        for (const connection of connections.ofDestination(after.id)) {
+          connections.put(turned(connection, connection.enabled && after.enabled, tails));
+        }
+        store.advance("topology");
+        return after;
+      });
+    },
+    remove(workspaceId, id) {
+      return store.change(() => {
+        const destination = destinations.get(workspaceId, id);
+        for (const connection of connections.ofDestination(id)) connections.remove(connection);
+        links.remove(destination.id);
+        destinations.remove(destination);
+        store.advance("topology");
+      });
+    },
+    get: destinations.get,
+    list: destinations.list,
+  };
+}

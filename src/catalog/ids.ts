@@ -1,0 +1,37 @@
+/**
+ * Ids: 27 letters and digits that sort by creation. 160 bits in base 62: 48 of milliseconds and
+ * 112 random ones. Within one millisecond, or when the clock steps back, a process counts up from
+ * its last id, so its ids always ascend; the random part keeps processes apart.
+ */
+
+const ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+const ID_CHARS = 27;
+const RANDOM_BITS = 112n;
+const shape = /^[0-9A-Za-z]{27}$/;
+
+let last = 0n;
+
+/** A new id that is greater than every id this process made before. */
+export function newId(now: number = Date.now()): string {
+  const candidate = (BigInt(now) << RANDOM_BITS) | random();
+  last = candidate > last ? candidate : last + 1n;
+  return encode(last);
+}
+
+/** Whether a text can be an id at all; anything else never reaches a key of the store. */
+export function isId(text: string): boolean {
+  return shape.test(text);
+}
+
+function random(): bigint {
+  const bytes = crypto.getRandomValues(new Uint8Array(Number(RANDOM_BITS) / 8));
+  return bytes.reduce((value, byte) => (value << 8n) | BigInt(byte), 0n);
+}
+
+function encode(value: bigint): string {
+  let text = "";
+  for (let rest = value; text.length < ID_CHARS; rest /= 62n) {
+    text = ALPHABET[Number(rest % 62n)] + text;
+  }
+  return text;
+}

@@ -1,0 +1,114 @@
+import { LIVE_PROGRAMS_MAX } from "../limits.ts";
+import type { Live, LiveProgram } from "./catalog.ts";
+import { type Imported, librariesFor } from "./code/closure.ts";
+import type { CodeTables } from "./code/tables.ts";
+import { familyOf } from "./import-name.ts";
+import type { Connection, Resource, Source } from "./model.ts";
+import type { Epoch, Store } from "./store.ts";
+import type { Tables } from "./tables.ts";
+
+/** A write key comes from a public URL: a longer one is unknown without a look-up. */
+const WRITE_KEY_CHARS_MAX = 128;
+
+export function openLive(store: Store, tables: Tables, code: CodeTables): Live {
+  const { sources, destinations, connections } = tables;
+  const current = <T>(epoch: Epoch, make: () => T) => derived(store, epoch, make);
+  const bySource = current("topology", () => new Map<string, Source>());
+  const lanes = current("topology", allLanes);
+  const programs = programCache(store, tables, code);
+
+  function allLanes() {
+    const byDestination = new Map<string, Connection[]>();
+    for (const connection of connections.all()) {
+      const found = byDestination.get(connection.destinationId) ?? [];
+      byDestination.set(connection.destinationId, [...found, connection]);
+    }
+    return [...byDestination].flatMap(([id, ofDestination]) => {
+      const destination = destinations.find(id);
+      return destination ? [{ destination, connections: ofDestination }] : [];
+    });
+  }
+
+  return {
+    source(writeKey) {
+      const known = bySource();
+      const found = known.get(writeKey);
+      if (found !== undefined) return found;
+      const looked = isWriteKey(writeKey) ? sources.byWriteKey(writeKey) : undefined;
+      if (looked !== undefined) known.set(writeKey, looked);
+      return looked;
+    },
+    sourceById: sources.find,
+    topology: () => store.epoch("topology"),
+    lanes,
+    destination: destinations.find,
+    credentials: tables.credentials.values,
+    program(destinationId) {
+      const transformationId = code.links.of(destinationId);
+      return transformationId === undefined ? undefined : programs(transformationId);
+    },
+  };
+}
+
+/** What `make` derives, made again when the epoch moved. */
+function derived<T>(store: Store, epoch: Epoch, make: () => T): () => T {
+  let at: number | undefined;
+  let value: T | undefined;
+  return () => {
+    const now = store.epoch(epoch);
+    if (at !== now || value === undefined) {
+      value = make();
+      at = now;
+    }
+    return value;
+  };
+}
+
+/** Live programs by transformation: looked at again when the epoch moved, made anew when they differ. */
+function programCache(store: Store, { credentials }: Tables, code: CodeTables) {
+  const known = new Map<string, { at: number; program: LiveProgram }>();
+
+  function find(resource: Resource, importName: string): Imported | undefined {
+    const { workspaceId, language } = resource;
+    const id = code.libraryNames.library(workspaceId, familyOf(language), importName);
+    const publication = id === undefined ? undefined : code.publications.get(id);
+    const revision = publication && code.revisions.get(publication.versionId);
+    return revision && { revision, imports: publication.imports };
+  }
+
+  function make(resource: Resource): LiveProgram | undefined {
+    const publication = code.publications.get(resource.id);
+    const transformation = publication && code.revisions.get(publication.versionId);
+    if (transformation === undefined) return undefined;
+    const libraries = librariesFor(publication?.imports ?? [], (name) => find(resource, name));
+    const { workspaceId } = resource;
+    const versions = [transformation, ...libraries].map((revision) => revision.versionId);
+    const stamp = credentials.stamps.get(workspaceId) ?? "0";
+    return {
+      id: [...versions, stamp].join("+"),
+      workspaceId,
+      transformation,
+      libraries,
+      credentials: credentials.values(workspaceId),
+    };
+  }
+
+  return (transformationId: string): LiveProgram | undefined => {
+    const now = store.epoch("program");
+    const before = known.get(transformationId);
+    if (before?.at === now) return before.program;
+    const resource = code.resource(transformationId);
+    const made = resource && make(resource);
+    known.delete(transformationId);
+    if (made === undefined) return undefined;
+    const program = made.id === before?.program.id ? before.program : made;
+    known.set(transformationId, { at: now, program });
+    // The first key is the one that was looked at longest ago.
+    if (known.size > LIVE_PROGRAMS_MAX) known.delete(known.keys().next().value ?? "");
+    return program;
+  };
+}
+
+function isWriteKey(text: string): boolean {
+  return text.length > 0 && text.length <= WRITE_KEY_CHARS_MAX;
+}

@@ -1,0 +1,68 @@
+import type { Members } from "./catalog.ts";
+import { newId } from "./ids.ts";
+import type { Member, Permission } from "./model.ts";
+import type { Store } from "./store.ts";
+import type { Tables } from "./tables.ts";
+
+/** What the legacy role `admin` with edit access under Transformations holds (specification §5). */
+const legacyAdmin: readonly Permission[] = [
+  "transformations:create-delete",
+  "transformations:connect",
+  "transformations:edit",
+  "libraries:edit",
+  "destinations:connect",
+];
+
+/** What a member may do now. */
+export function permissionsOf(member: Member): ReadonlySet<Permission> {
+  const legacy = member.role === "admin" && member.editTransformations ? legacyAdmin : [];
+  return new Set([...member.permissions, ...legacy]);
+}
+
+export function openMembers(store: Store, { members, tokens }: Tables): Members {
+  return {
+    create(workspaceId, input) {
+      const now = Date.now();
+      const member: Member = {
+        id: newId(now),
+        workspaceId,
+        name: input.name,
+        email: input.email,
+        role: input.role ?? "member",
+        editTransformations: input.editTransformations ?? false,
+        permissions: input.permissions ?? [],
+        createdAt: now,
+        updatedAt: now,
+      };
+      return store.change(() => {
+        members.put(member);
+        return member;
+      });
+    },
+    update(workspaceId, id, input) {
+      return store.change(() => {
+        const before = members.get(workspaceId, id);
+        const after: Member = {
+          ...before,
+          name: input.name ?? before.name,
+          email: input.email ?? before.email,
+          role: input.role ?? before.role,
+          editTransformations: input.editTransformations ?? before.editTransformations,
+          permissions: input.permissions ?? before.permissions,
+          updatedAt: Date.now(),
+        };
+        members.put(after);
+        return after;
+      });
+    },
+    remove(workspaceId, id) {
+      return store.change(() => {
+        const member = members.get(workspaceId, id);
+        for (const token of tokens.ofMember(member.id)) tokens.remove(token);
+        members.remove(member);
+      });
+    },
+    get: members.get,
+    list: members.list,
+  };
+}

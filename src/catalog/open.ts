@@ -1,0 +1,40 @@
+import type { Logger } from "../observe/log.ts";
+import type { Catalog } from "./catalog.ts";
+import { openCodeTables } from "./code/tables.ts";
+import { openCode } from "./code.ts";
+import { openConnections } from "./connections.ts";
+import { openCredentials } from "./credentials.ts";
+import { openDestinations } from "./destinations.ts";
+import { openLive } from "./live.ts";
+import { openMembers } from "./members.ts";
+import { openSources } from "./sources.ts";
+import { openStore } from "./store.ts";
+import { openTables } from "./tables.ts";
+import { openTokens } from "./tokens.ts";
+import { openWorkspaces } from "./workspaces.ts";
+
+/** Opens the catalog in a directory (made when it is missing), in as many processes as need it. */
+export async function openCatalog(options: {
+  directory: string;
+  logger: Logger;
+}): Promise<Catalog> {
+  const store = openStore(options.directory, options.logger);
+  const tables = openTables(store);
+  const codeTables = openCodeTables(store);
+  const { flush, ...tokens } = openTokens(store, tables, options.logger);
+  return {
+    workspaces: openWorkspaces(store, tables),
+    members: openMembers(store, tables),
+    tokens,
+    credentials: openCredentials(store, tables),
+    sources: openSources(store, tables),
+    destinations: openDestinations(store, tables, codeTables),
+    connections: openConnections(store, tables),
+    code: openCode(store, tables, codeTables),
+    live: openLive(store, tables, codeTables),
+    async close() {
+      await flush();
+      await store.close();
+    },
+  };
+}

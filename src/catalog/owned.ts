@@ -1,0 +1,61 @@
+import { ApiError } from "../errors.ts";
+import { PAGE_ITEMS_MAX } from "../limits.ts";
+import type { Page } from "./catalog.ts";
+import { isId } from "./ids.ts";
+import { LAST, type Store } from "./store.ts";
+
+type Key = [workspaceId: string, id: string];
+
+/** Things that belong to one workspace: found by id, listed by creation. */
+export interface Owned<T> {
+  /** Of any workspace. */
+  find(id: string): T | undefined;
+  /** Refuses with `missing` when it is of another workspace. */
+  get(workspaceId: string, id: string): T;
+  /** Pages count from 1. */
+  list(workspaceId: string, page: number): Page<T>;
+  all(): T[];
+  /** Inside a change only, like `remove`. */
+  put(item: T): void;
+  remove(item: T): void;
+}
+
+/** `name` names the table; `noun` stands in the message for an unknown id: `Source not found`. */
+export function ownedTable<T extends { id: string; workspaceId: string }>(
+  store: Store,
+  name: string,
+  noun: string,
+): Owned<T> {
+  const items = store.table<T, string>(name);
+  const order = store.table<true, Key>(`${name}-order`);
+  const key = (workspaceId: string, id: string): Key => [workspaceId, id];
+
+  function find(id: string): T | undefined {
+    return isId(id) ? items.get(id) : undefined;
+  }
+
+  return {
+    find,
+    get(workspaceId, id) {
+      const item = find(id);
+      if (item?.workspaceId !== workspaceId) throw new ApiError("missing", `${noun} not found`);
+      return item;
+    },
+    list(workspaceId, page) {
+      const range = { start: key(workspaceId, ""), end: key(workspaceId, LAST) };
+      const offset = (page - 1) * PAGE_ITEMS_MAX;
+      const keys = [...order.getKeys({ ...range, offset, limit: PAGE_ITEMS_MAX })];
+      const found = keys.map(([, id]) => items.get(id)).filter((item) => item !== undefined);
+      return { items: found, total: order.getKeysCount(range) };
+    },
+    all: () => [...items.getRange({})].map(({ value }) => value),
+    put(item) {
+      items.put(item.id, item);
+      order.put([item.workspaceId, item.id], true);
+    },
+    remove(item) {
+      items.remove(item.id);
+      order.remove([item.workspaceId, item.id]);
+    },
+  };
+}

@@ -1,0 +1,25 @@
+import { ApiError } from "../errors.ts";
+import type { Kind } from "./model.ts";
+
+/** Published code changed between a check and its commit: check again. */
+export class Stale extends ApiError {
+  readonly stale = true;
+
+  constructor() {
+    super("conflict", "Published code changed while this was tested; send the request again");
+  }
+}
+
+export function notFound(kind: Kind): ApiError {
+  return new ApiError("missing", `${nouns[kind]} not found`);
+}
+
+export function versionNotFound(kind: Kind): ApiError {
+  return new ApiError("missing", `${nouns[kind]} version not found`);
+}
+
+export function nameTaken(): ApiError {
+  return new ApiError("conflict", "Another library of this language has the same import name");
+}
+
+const nouns: Record<Kind, string> = { transformation: "Transformation", library: "Library" };

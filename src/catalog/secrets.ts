@@ -1,0 +1,43 @@
+import { createHash, timingSafeEqual } from "node:crypto";
+import { TOKEN_RANDOM_BITS } from "../limits.ts";
+
+/** Secrets: token secrets (kept as hashes only) and write keys. */
+
+const ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+/** The largest multiple of 62 in a byte: bytes above it are drawn again, so no letter is likelier. */
+const FAIR_BYTES = 248;
+const WRITE_KEY_RANDOM_BITS = 160;
+const secretShape = /^pm_[0-9A-Za-z]{32,255}$/;
+
+export function newSecret(): string {
+  return `pm_${randomText(TOKEN_RANDOM_BITS)}`;
+}
+
+/** `pm_` and 32 to 255 letters or digits. */
+export function isSecret(text: string): boolean {
+  return secretShape.test(text);
+}
+
+export function newWriteKey(): string {
+  return randomText(WRITE_KEY_RANDOM_BITS);
+}
+
+/** SHA-256 in hexadecimal. A random secret of this length needs no salt and no slow hash. */
+export function hashOf(secret: string): string {
+  return createHash("sha256").update(secret).digest("hex");
+}
+
+export function sameHash(left: string, right: string): boolean {
+  return left.length === right.length && timingSafeEqual(Buffer.from(left), Buffer.from(right));
+}
+
+function randomText(bits: number): string {
+  const chars = Math.ceil(bits / Math.log2(ALPHABET.length));
+  let text = "";
+  while (text.length < chars) {
+    for (const byte of crypto.getRandomValues(new Uint8Array(chars))) {
+      if (byte < FAIR_BYTES && text.length < chars) text += ALPHABET[byte % ALPHABET.length];
+    }
+  }
+  return text;
+}

@@ -1,0 +1,61 @@
+import type { Sources } from "./catalog.ts";
+import { newId } from "./ids.ts";
+import type { Source } from "./model.ts";
+import { newWriteKey } from "./secrets.ts";
+import type { Store } from "./store.ts";
+import type { Tables } from "./tables.ts";
+
+export function openSources(store: Store, { sources, connections }: Tables): Sources {
+  function put(source: Source): Source {
+    sources.put(source);
+    store.advance("topology");
+    return source;
+  }
+
+  return {
+    create(workspaceId, input) {
+      const now = Date.now();
+      const source: Source = {
+        id: newId(now),
+        workspaceId,
+        name: input.name,
+        type: "http",
+        writeKey: newWriteKey(),
+        enabled: input.enabled ?? true,
+        config: input.config ?? {},
+        createdAt: now,
+        updatedAt: now,
+      };
+      return store.change(() => put(source));
+    },
+    update(workspaceId, id, input) {
+      return store.change(() => {
+        const before = sources.get(workspaceId, id);
+        return put({
+          ...before,
+          name: input.name ?? before.name,
+          enabled: input.enabled ?? before.enabled,
+          config: input.config ?? before.config,
+          updatedAt: Date.now(),
+        });
+      });
+    },
+    rotateWriteKey(workspaceId, id) {
+      return store.change(() => {
+        const before = sources.get(workspaceId, id);
+        sources.forgetWriteKey(before.writeKey);
+        return put({ ...before, writeKey: newWriteKey(), updatedAt: Date.now() });
+      });
+    },
+    remove(workspaceId, id) {
+      return store.change(() => {
+        const source = sources.get(workspaceId, id);
+        for (const connection of connections.ofSource(source.id)) connections.remove(connection);
+        sources.remove(source);
+        store.advance("topology");
+      });
+    },
+    get: sources.get,
+    list: sources.list,
+  };
+}

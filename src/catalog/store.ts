@@ -1,0 +1,97 @@
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { type Database, type Key, open } from "lmdb";
+import { Packr } from "msgpackr";
+import { ApiError } from "../errors.ts";
+import type { Logger } from "../observe/log.ts";
+
+/** A counter in the store that moves with what is derived from its part of the data. */
+export type Epoch = "topology" | "program";
+
+/**
+ * The LMDB environment of the catalog: named tables, one way to change them, and epochs that
+ * tell every process when what it derived is out of date.
+ */
+export interface Store {
+  table<V, K extends Key>(name: string): Database<V, K>;
+  /**
+   * Runs `apply` as one transaction: all of its writes or, when it throws, none. Resolves once
+   * they are on disk. `apply` is synchronous, and reads its own writes.
+   */
+  change<T>(apply: () => T): Promise<T>;
+  epoch(name: Epoch): number;
+  /** Inside a change only. */
+  advance(name: Epoch): void;
+  /** Waits for the changes under way; later ones are refused. */
+  close(): Promise<void>;
+}
+
+/** Ids and other ASCII keys sort below this: the end of a range under a key's prefix. */
+export const LAST = "\uffff";
+
+const TABLES_MAX = 48;
+
+export function openStore(directory: string, logger: Logger): Store {
+  mkdirSync(directory, { recursive: true });
+  // lmdb bundles an msgpackr of its own; with ours passed in, only one is ever used. Plain maps,
+  // since several processes write and a shared record structure would couple them.
+  const encoder = new Packr({ useRecords: false });
+  const root = open({ path: join(directory, "catalog.mdb"), maxDbs: TABLES_MAX, encoder });
+  const tables = new Map<string, Database>();
+  const underWay = new Set<Promise<unknown>>();
+  let closed = false;
+
+  function table<V, K extends Key>(name: string): Database<V, K> {
+    const options = { name, encoder };
+    const opened = tables.get(name) ?? root.openDB<V, K>(options);
+    tables.set(name, opened);
+    return opened as Database<V, K>;
+  }
+
+  const epochs = table<number, Epoch>("epochs");
+
+  async function commit<T>(apply: () => T): Promise<T> {
+    try {
+      // A throw inside lmdb's plain `transaction` leaves the writes before it; a child's do not.
+      const result = await root.childTransaction(apply);
+      await root.flushed;
+      return result;
+    } catch (error) {
+      throw refusal(error, logger);
+    }
+  }
+
+  return {
+    table,
+    async change(apply) {
+      // lmdb never settles a write to a closed environment.
+      if (closed) throw new ApiError("unavailable", "The catalog is closed");
+      const change = commit(apply);
+      underWay.add(change);
+      try {
+        return await change;
+      } finally {
+        underWay.delete(change);
+      }
+    },
+    epoch: (name) => epochs.get(name) ?? 0,
+    advance(name) {
+      epochs.put(name, (epochs.get(name) ?? 0) + 1);
+    },
+    async close() {
+      if (closed) return;
+      closed = true;
+      await Promise.allSettled(underWay);
+      await root.close();
+    },
+  };
+}
+
+/** What a rule threw stays as it is; a commit that lmdb could not make is `unavailable`. */
+function refusal(error: unknown, logger: Logger): unknown {
+  if (!(error instanceof Error) || !("commitError" in error)) return error;
+  Promise.resolve(error.commitError).catch((reason: unknown) => {
+    logger.error({ err: reason }, "catalog commit failed");
+  });
+  return new ApiError("unavailable", "The change could not be stored");
+}

@@ -1,0 +1,163 @@
+import type {
+  Connection,
+  Credential,
+  Destination,
+  Member,
+  Source,
+  Token,
+  Workspace,
+} from "./model.ts";
+import { type Owned, ownedTable } from "./owned.ts";
+import { sameHash } from "./secrets.ts";
+import { LAST, type Store } from "./store.ts";
+
+/** What the catalog stores of a workspace's management data, and how it is found. */
+export type Tables = ReturnType<typeof openTables>;
+
+export function openTables(store: Store) {
+  return {
+    workspaces: store.table<Workspace, string>("workspaces"),
+    members: ownedTable<Member>(store, "members", "Member"),
+    tokens: tokenTable(store),
+    credentials: credentialTable(store),
+    sources: sourceTable(store),
+    destinations: ownedTable<Destination>(store, "destinations", "Destination"),
+    connections: connectionTable(store),
+  };
+}
+
+/** A token as it is stored; `hash` is all that is kept of its secret. */
+export interface StoredToken extends Token {
+  hash: string;
+}
+
+function tokenTable(store: Store) {
+  const tokens = ownedTable<StoredToken>(store, "tokens", "Token");
+  const byHash = store.table<string, string>("tokens-by-hash");
+  const byMember = store.table<true, [memberId: string, id: string]>("tokens-by-member");
+  const uses = store.table<number, string>("token-uses");
+  return {
+    ...tokens,
+    /** When each token was last used; apart, since it moves so often. */
+    uses,
+    byHash(hash: string): StoredToken | undefined {
+      const token = findAll(tokens, [byHash.get(hash)])[0];
+      return token !== undefined && sameHash(token.hash, hash) ? token : undefined;
+    },
+    ofMember(memberId: string): StoredToken[] {
+      const keys = byMember.getKeys({ start: [memberId, ""], end: [memberId, LAST] });
+      return findAll(
+        tokens,
+        keys.map(([, id]) => id),
+      );
+    },
+    put(token: StoredToken): void {
+      tokens.put(token);
+      byHash.put(token.hash, token.id);
+      if (token.memberId !== undefined) byMember.put([token.memberId, token.id], true);
+    },
+    remove(token: StoredToken): void {
+      tokens.remove(token);
+      byHash.remove(token.hash);
+      uses.remove(token.id);
+      if (token.memberId !== undefined) byMember.remove([token.memberId, token.id]);
+    },
+  };
+}
+
+function credentialTable(store: Store) {
+  const credentials = ownedTable<Credential>(store, "credentials", "Credential");
+  const byName = store.table<string, [workspaceId: string, name: string]>("credentials-by-name");
+  const values = store.table<string, [workspaceId: string, name: string]>("credential-values");
+  return {
+    ...credentials,
+    byName: (workspaceId: string, name: string): Credential | undefined =>
+      findAll(credentials, [byName.get([workspaceId, name])])[0],
+    /** For `live` alone. */
+    values(workspaceId: string): Record<string, string> {
+      const range = values.getRange({ start: [workspaceId, ""], end: [workspaceId, LAST] });
+      // Not by assignment: a credential may be called `__proto__`.
+      return Object.fromEntries([...range].map(({ key, value }) => [key[1], value]));
+    },
+    /** Moves with every value of the workspace. */
+    stamps: store.table<string, string>("credential-stamps"),
+    putValue(credential: Credential, value: string): void {
+      credentials.put(credential);
+      byName.put([credential.workspaceId, credential.name], credential.id);
+      values.put([credential.workspaceId, credential.name], value);
+    },
+    remove(credential: Credential): void {
+      credentials.remove(credential);
+      byName.remove([credential.workspaceId, credential.name]);
+      values.remove([credential.workspaceId, credential.name]);
+    },
+  };
+}
+
+function sourceTable(store: Store) {
+  const sources = ownedTable<Source>(store, "sources", "Source");
+  const byWriteKey = store.table<string, string>("sources-by-write-key");
+  return {
+    ...sources,
+    byWriteKey: (writeKey: string): Source | undefined =>
+      findAll(sources, [byWriteKey.get(writeKey)])[0],
+    put(source: Source): void {
+      sources.put(source);
+      byWriteKey.put(source.writeKey, source.id);
+    },
+    remove(source: Source): void {
+      sources.remove(source);
+      byWriteKey.remove(source.writeKey);
+    },
+    forgetWriteKey(writeKey: string): void {
+      byWriteKey.remove(writeKey);
+    },
+  };
+}
+
+function connectionTable(store: Store) {
+  const connections = ownedTable<Connection>(store, "connections", "Connection");
+  const pairs = store.table<string, [sourceId: string, destinationId: string]>("connection-pairs");
+  const byDestination = store.table<true, [destinationId: string, id: string]>(
+    "connections-by-destination",
+  );
+  return {
+    ...connections,
+    hasPair: (sourceId: string, destinationId: string): boolean =>
+      pairs.get([sourceId, destinationId]) !== undefined,
+    ofSource(sourceId: string): Connection[] {
+      const range = pairs.getRange({ start: [sourceId, ""], end: [sourceId, LAST] });
+      return findAll(
+        connections,
+        range.map(({ value }) => value),
+      );
+    },
+    ofDestination(destinationId: string): Connection[] {
+      const keys = byDestination.getKeys({
+        start: [destinationId, ""],
+        end: [destinationId, LAST],
+      });
+      return findAll(
+        connections,
+        keys.map(([, id]) => id),
+      );
+    },
+    put(connection: Connection): void {
+      connections.put(connection);
+      pairs.put([connection.sourceId, connection.destinationId], connection.id);
+      byDestination.put([connection.destinationId, connection.id], true);
+    },
+    remove(connection: Connection): void {
+      connections.remove(connection);
+      pairs.remove([connection.sourceId, connection.destinationId]);
+      byDestination.remove([connection.destinationId, connection.id]);
+    },
+  };
+}
+
+function findAll<T>(items: Owned<T>, ids: Iterable<string | undefined>): T[] {
+  // The ids first: nothing else happens while a cursor is open.
+  return [...ids]
+    .map((id) => (id === undefined ? undefined : items.find(id)))
+    .filter((item) => item !== undefined);
+}

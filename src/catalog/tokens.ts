@@ -1,0 +1,94 @@
+import { ApiError } from "../errors.ts";
+import { TOKEN_USE_FLUSH_MS } from "../limits.ts";
+import type { Logger } from "../observe/log.ts";
+import type { Tokens } from "./catalog.ts";
+import { newId } from "./ids.ts";
+import { permissionsOf } from "./members.ts";
+import type { Permission, Token } from "./model.ts";
+import { hashOf, isSecret, newSecret } from "./secrets.ts";
+import type { Store } from "./store.ts";
+import type { StoredToken, Tables } from "./tables.ts";
+
+/** Tokens, and `flush`, which writes the uses noted since the last time. */
+export function openTokens(
+  store: Store,
+  { tokens, members }: Tables,
+  logger: Logger,
+): Tokens & { flush(): Promise<void> } {
+  let used = new Map<string, number>();
+  let timer: ReturnType<typeof setTimeout> | undefined;
+
+  function permissionsNow(token: StoredToken): ReadonlySet<Permission> | undefined {
+    if (token.memberId === undefined) return new Set(token.permissions);
+    const member = members.find(token.memberId);
+    return member && permissionsOf(member);
+  }
+
+  function noteUse(id: string): void {
+    used.set(id, Date.now());
+    timer ??= setTimeout(() => {
+      flush().catch((error: unknown) => logger.warn({ err: error }, "token uses not stored"));
+    }, TOKEN_USE_FLUSH_MS);
+    timer.unref();
+  }
+
+  async function flush(): Promise<void> {
+    clearTimeout(timer);
+    timer = undefined;
+    if (used.size === 0) return;
+    const noted = used;
+    used = new Map();
+    await store.change(() => {
+      for (const [id, at] of noted) {
+        if (tokens.find(id) !== undefined) tokens.uses.put(id, at);
+      }
+    });
+  }
+
+  function shown({ hash: _, ...token }: StoredToken): Token {
+    const lastUsedAt = used.get(token.id) ?? tokens.uses.get(token.id);
+    return lastUsedAt === undefined ? token : { ...token, lastUsedAt };
+  }
+
+  return {
+    async create(workspaceId, input) {
+      const secret = input.secret ?? newSecret();
+      if (!isSecret(secret)) {
+        throw new ApiError("invalid", "A token secret is pm_ and 32 to 255 letters or digits");
+      }
+      const now = Date.now();
+      const token: StoredToken = {
+        id: newId(now),
+        workspaceId,
+        name: input.name,
+        permissions: input.permissions,
+        ...(input.memberId !== undefined && { memberId: input.memberId }),
+        ...(input.expiresAt !== undefined && { expiresAt: input.expiresAt }),
+        createdAt: now,
+        hash: hashOf(secret),
+      };
+      await store.change(() => {
+        if (token.memberId !== undefined) members.get(workspaceId, token.memberId);
+        if (tokens.byHash(token.hash)) throw new ApiError("conflict", "The token exists already");
+        tokens.put(token);
+      });
+      return { token: shown(token), secret };
+    },
+    list(workspaceId, page) {
+      const { items, total } = tokens.list(workspaceId, page);
+      return { items: items.map(shown), total };
+    },
+    revoke(workspaceId, id) {
+      return store.change(() => tokens.remove(tokens.get(workspaceId, id)));
+    },
+    authenticate(secret) {
+      const token = isSecret(secret) ? tokens.byHash(hashOf(secret)) : undefined;
+      if (token === undefined || (token.expiresAt ?? Infinity) <= Date.now()) return undefined;
+      const permissions = permissionsNow(token);
+      if (permissions === undefined) return undefined;
+      noteUse(token.id);
+      return { workspaceId: token.workspaceId, tokenId: token.id, permissions };
+    },
+    flush,
+  };
+}

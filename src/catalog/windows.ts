@@ -1,0 +1,31 @@
+import { CONNECTION_WINDOWS_MAX } from "../limits.ts";
+import type { Connection, Positions } from "./model.ts";
+
+/**
+ * Which events a connection routes: those from `from` on while it is live, and those before
+ * `until` once it is not. Pure.
+ */
+
+/** A connection as it is when it starts or stops being live at `tails`; unchanged when it does neither. */
+export function turned(connection: Connection, live: boolean, tails: Positions): Connection {
+  if (live === (connection.until === undefined)) return connection;
+  if (!live) return { ...connection, until: tails };
+  const { until, ...rest } = connection;
+  return { ...rest, from: tails, ...earlierOf(connection, until) };
+}
+
+/** A new connection; one that is not live yet routes nothing. */
+export function opened(live: boolean, tails: Positions): Pick<Connection, "from" | "until"> {
+  return live ? { from: tails } : { from: tails, until: tails };
+}
+
+/** What was accepted before a pause is still owed after it. */
+function earlierOf(connection: Connection, until: Positions | undefined) {
+  if (until === undefined || isEmpty(connection.from, until)) return {};
+  const windows = [...(connection.earlier ?? []), { from: connection.from, until }];
+  return { earlier: windows.slice(-CONNECTION_WINDOWS_MAX) };
+}
+
+function isEmpty(from: Positions, until: Positions): boolean {
+  return Object.entries(until).every(([directory, end]) => end <= (from[directory] ?? 0));
+}

@@ -1,0 +1,101 @@
+import { parseArgs } from "node:util";
+import { type ArgsDef, type CommandDef, defineCommand, renderUsage, runCommand } from "citty";
+import { ApiError, StartError } from "../errors.ts";
+import { version } from "../version.ts";
+import { serve } from "./serve.ts";
+import { token } from "./token.ts";
+import { workspace } from "./workspace.ts";
+
+const pixelmill = defineCommand({
+  meta: {
+    name: "pixelmill",
+    version,
+    description: "Pixel events in, user code over them, deliveries out",
+  },
+  subCommands: { serve, workspace, token },
+});
+
+/** Runs one command line and answers its exit code: 0 done, 1 failed, 2 wrongly called. */
+export async function run(argv: string[]): Promise<number> {
+  if (argv[0] === "--version" || argv[0] === "-v") {
+    print(version);
+    return 0;
+  }
+  const { command, parent, rest } = resolve(argv);
+  if (rest.includes("--help") || rest.includes("-h")) {
+    print(await usage(command, parent));
+    return 0;
+  }
+  if (!command.run) {
+    const problem = rest[0] === undefined ? "Expected a command" : `Unknown command ${rest[0]}`;
+    complain(`${problem}\n\n${await usage(command, parent)}`);
+    return 2;
+  }
+  const mistake = wrongCall((command.args ?? {}) as ArgsDef, rest);
+  if (mistake) {
+    complain(`${mistake}\nSee pixelmill ${command.meta && nameOf(command)} --help`);
+    return 2;
+  }
+  try {
+    const { result } = await runCommand(command, { rawArgs: rest });
+    return typeof result === "number" ? result : 0;
+  } catch (error) {
+    if (!(error instanceof StartError || error instanceof ApiError)) throw error;
+    complain(error.message);
+    return 1;
+  }
+}
+
+/** Walks `token create …` down to the command that runs. */
+function resolve(argv: string[]) {
+  let command: CommandDef = pixelmill;
+  let parent: CommandDef | undefined;
+  let rest = argv;
+  for (;;) {
+    const subCommands = (command.subCommands ?? {}) as Record<string, CommandDef>;
+    const next = Object.hasOwn(subCommands, rest[0] ?? "") ? subCommands[rest[0] ?? ""] : undefined;
+    if (!next) return { command, parent, rest };
+    parent = command;
+    command = next;
+    rest = rest.slice(1);
+  }
+}
+
+/** citty colours its text always; only a terminal wants that. */
+async function usage(command: CommandDef, parent: CommandDef | undefined): Promise<string> {
+  const text = await renderUsage(command, parent);
+  return process.stdout.isTTY ? text : Bun.stripANSI(text);
+}
+
+const nameOf = (command: CommandDef) => (command.meta as { name?: string }).name ?? "";
+
+/** citty takes any flag; an unknown one is most likely a typo and must stop the command. */
+function wrongCall(args: ArgsDef, rest: string[]): string | undefined {
+  const flags = Object.entries(args).filter(([, arg]) => arg.type !== "positional");
+  const positionals = Object.entries(args).filter(([, arg]) => arg.type === "positional");
+  const options = Object.fromEntries(
+    flags.map(([name, arg]) => [
+      name,
+      { type: arg.type === "boolean" ? ("boolean" as const) : ("string" as const) },
+    ]),
+  );
+  try {
+    const parsed = parseArgs({ args: rest, options, allowPositionals: true, allowNegative: true });
+    const missing = positionals[parsed.positionals.length];
+    if (missing?.[1].required) return `Expected ${missing[0].toUpperCase()}`;
+    const surplus = parsed.positionals[positionals.length];
+    if (surplus !== undefined) return `Unexpected argument ${surplus}`;
+    const absent = flags.find(([name, arg]) => arg.required && parsed.values[name] === undefined);
+    return absent && `Expected --${absent[0]}`;
+  } catch (error) {
+    return (error as Error).message.split(". ")[0];
+  }
+}
+
+function print(text: string) {
+  process.stdout.write(`${text}\n`);
+}
+
+function complain(text: string) {
+  process.stderr.write(`pixelmill: ${text}\n`);
+}

@@ -1,0 +1,53 @@
+import { defineCommand } from "citty";
+import { type Permission, permissions } from "../catalog/model.ts";
+import { openCatalog } from "../catalog/open.ts";
+import { configFlags, loadConfig } from "../config.ts";
+import { catalogDirectory } from "../data.ts";
+import { StartError } from "../errors.ts";
+import { createLogger } from "../observe/log.ts";
+
+const create = defineCommand({
+  meta: { name: "token create", description: "Create a service token and print it once" },
+  args: {
+    workspace: { type: "string", description: "workspace id [the oldest workspace]" },
+    name: { type: "string", description: "name of the token [cli]" },
+    permissions: { type: "string", description: "comma-separated permissions [all]" },
+    ...configFlags,
+  },
+  async run({ args }) {
+    const chosen = permissionsOf(args.permissions as string | undefined);
+    const config = loadConfig(args);
+    const logger = createLogger(config["log.level"]);
+    const catalog = await openCatalog({ directory: catalogDirectory(config), logger });
+    try {
+      const workspaceId = (args.workspace as string) ?? catalog.workspaces.list()[0]?.id;
+      if (workspaceId === undefined || !catalog.workspaces.get(workspaceId)) {
+        throw new StartError(
+          `Expected the id of a workspace of ${config.data}; create one with pixelmill workspace create NAME`,
+        );
+      }
+      const name = (args.name as string) ?? "cli";
+      const { secret } = await catalog.tokens.create(workspaceId, { name, permissions: chosen });
+      process.stdout.write(`token ${secret}\n`);
+    } finally {
+      await catalog.close();
+    }
+  },
+});
+
+function permissionsOf(list: string | undefined): Permission[] {
+  if (list === undefined) return [...permissions];
+  const named = list.split(",").map((name) => name.trim());
+  const unknown = named.find((name) => !(permissions as readonly string[]).includes(name));
+  if (unknown !== undefined) {
+    throw new StartError(
+      `Unknown permission ${unknown}; expected some of ${permissions.join(", ")}`,
+    );
+  }
+  return named as Permission[];
+}
+
+export const token = defineCommand({
+  meta: { name: "token", description: "Tokens of a data directory, also while it is served" },
+  subCommands: { create },
+});

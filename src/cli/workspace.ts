@@ -1,0 +1,37 @@
+import { defineCommand } from "citty";
+import { permissions } from "../catalog/model.ts";
+import { openCatalog } from "../catalog/open.ts";
+import { configFlags, loadConfig } from "../config.ts";
+import { catalogDirectory } from "../data.ts";
+import { createLogger } from "../observe/log.ts";
+
+const create = defineCommand({
+  meta: { name: "workspace create", description: "Create a workspace and its admin token" },
+  args: {
+    name: { type: "positional", required: true, description: "name of the workspace" },
+    ...configFlags,
+  },
+  async run({ args }) {
+    const config = loadConfig(args);
+    const logger = createLogger(config["log.level"]);
+    const catalog = await openCatalog({ directory: catalogDirectory(config), logger });
+    try {
+      const workspace = await catalog.workspaces.create(args.name as string);
+      const { secret } = await catalog.tokens.create(workspace.id, {
+        name: "admin",
+        permissions: [...permissions],
+      });
+      process.stdout.write(`workspace ${workspace.id}\nadmin token ${secret}\n`);
+    } finally {
+      await catalog.close();
+    }
+  },
+});
+
+export const workspace = defineCommand({
+  meta: {
+    name: "workspace",
+    description: "Workspaces of a data directory, also while it is served",
+  },
+  subCommands: { create },
+});

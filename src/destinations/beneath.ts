@@ -1,0 +1,46 @@
+import { constants, type FileHandle, mkdir, open } from "node:fs/promises";
+import { platform } from "node:process";
+
+/**
+ * Opens a file beneath a directory without following any symbolic link below it, also one that
+ * is swapped in meanwhile. Each component is opened relative to the directory already open
+ * (`/proc/self/fd/N/name`, as openat(2) would) with O_NOFOLLOW. Missing directories are made.
+ */
+export async function openBeneath(root: string, path: string): Promise<FileHandle> {
+  const names = path.split("/");
+  const last = names.pop() ?? "";
+  await mkdir(root, { recursive: true });
+  let directory = await open(root, constants.O_RDONLY | constants.O_DIRECTORY);
+  let here = root;
+  try {
+    for (const name of names) {
+      const next = join(directory, here, name);
+      await mkdir(next).catch(ignoreExisting);
+      const inner = await open(next, directoryFlags);
+      await directory.close();
+      directory = inner;
+      here = next;
+    }
+    return await open(join(directory, here, last), fileFlags, 0o640);
+  } finally {
+    await directory.close();
+  }
+}
+
+const directoryFlags = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
+// O_NONBLOCK: a FIFO in this place fails at once instead of waiting for a reader.
+const fileFlags =
+  constants.O_RDWR |
+  constants.O_APPEND |
+  constants.O_CREAT |
+  constants.O_NOFOLLOW |
+  constants.O_NONBLOCK;
+
+/** Only Linux lets a path start at an open directory; elsewhere the check is by component alone. */
+function join(directory: FileHandle, here: string, name: string): string {
+  return platform === "linux" ? `/proc/self/fd/${directory.fd}/${name}` : `${here}/${name}`;
+}
+
+function ignoreExisting(error: unknown): void {
+  if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
+}

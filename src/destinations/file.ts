@@ -1,0 +1,88 @@
+import { type Static, Type } from "@sinclair/typebox";
+import { Value } from "@sinclair/typebox/value";
+import type { Detail } from "../errors.ts";
+import { FILE_BATCH_EVENTS_MAX, FILE_PATH_CHARS_MAX } from "../limits.ts";
+import type { DestinationKind, OpenDestination, Verdict } from "./destination.ts";
+import { LineFile } from "./line-file.ts";
+
+const FileConfig = Type.Object({
+  path: Type.String({
+    minLength: 1,
+    maxLength: FILE_PATH_CHARS_MAX,
+    description: "Relative to the directory `files` of the data directory",
+  }),
+});
+type FileConfig = Static<typeof FileConfig>;
+
+/** Appends events as JSON lines to a file below `root`. */
+export function fileKind(root: string): DestinationKind {
+  // Destinations with the same path share the file, so that their writes do not cross.
+  const files = new Map<string, { file: LineFile; users: number }>();
+
+  function use(path: string): LineFile {
+    const shared = files.get(path) ?? { file: new LineFile(root, path), users: 0 };
+    shared.users += 1;
+    files.set(path, shared);
+    return shared.file;
+  }
+
+  async function leave(path: string): Promise<void> {
+    const shared = files.get(path);
+    if (shared === undefined) return;
+    shared.users -= 1;
+    if (shared.users > 0) return;
+    files.delete(path);
+    await shared.file.close();
+  }
+
+  return {
+    kind: "file",
+    configSchema: FileConfig,
+    secretKeys: [],
+    validate: fileFaults,
+    batchSize: () => FILE_BATCH_EVENTS_MAX,
+    concurrency: () => 1,
+    open(config): OpenDestination {
+      const { path } = config as FileConfig;
+      const file = use(path);
+      return {
+        deliver: (events, signal) => append(file, events, signal),
+        close: () => leave(path),
+      };
+    },
+  };
+}
+
+async function append(
+  file: LineFile,
+  events: readonly Uint8Array[],
+  signal: AbortSignal,
+): Promise<Verdict> {
+  if (signal.aborted) return { kind: "retry", reason: "The delivery was stopped" };
+  try {
+    await file.append(events);
+    return { kind: "delivered" };
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? String(error.code) : "unknown";
+    const reason = `The file cannot be written (${code})`;
+    return { kind: misplaced.has(code) ? "rejected" : "retry", reason };
+  }
+}
+
+/** What is at the path is no file of ours: a symbolic link, a directory, a device. */
+const misplaced = new Set(["ELOOP", "ENOTDIR", "EISDIR", "ENXIO", "EINVAL", "ENAMETOOLONG"]);
+
+const expected = `Expected a relative path of at most ${FILE_PATH_CHARS_MAX} characters without . and ..`;
+
+function fileFaults(config: Record<string, unknown>): Detail[] {
+  if (Value.Check(FileConfig, config) && isRelative(config.path)) return [];
+  return [{ path: "/path", message: expected }];
+}
+
+function isRelative(path: string): boolean {
+  return path.split("/").every((name) => {
+    const known = name !== "" && name !== "." && name !== "..";
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused
+    return known && Buffer.byteLength(name) <= 255 && !/[\x00-\x1f\x7f\\]/.test(name);
+  });
+}

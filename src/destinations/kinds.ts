@@ -1,0 +1,16 @@
+import type { DestinationKind } from "./destination.ts";
+import type { Egress } from "./egress.ts";
+import { fileKind } from "./file.ts";
+import { webhookKind } from "./webhook.ts";
+
+export interface KindParts {
+  /** File destinations write below it. */
+  directory: string;
+  egress: Egress;
+}
+
+/** Every kind of destination by its name, as `/v2/destinations` calls it. */
+export function destinationKinds({ directory, egress }: KindParts) {
+  const kinds: DestinationKind[] = [webhookKind(egress), fileKind(directory)];
+  return new Map(kinds.map((kind) => [kind.kind, kind]));
+}

@@ -1,0 +1,120 @@
+import { type FileHandle, lstat } from "node:fs/promises";
+import { openBeneath } from "./beneath.ts";
+
+const newline = 10;
+const brace = 0x7b;
+const tailBytes = 1 << 20;
+
+/** A file of JSON lines that only grows: one write per append, flushed before it resolves. */
+export class LineFile {
+  #handle: FileHandle | undefined;
+  #size = 0;
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(
+    readonly root: string,
+    readonly path: string,
+  ) {}
+
+  /** Appends run one after the other. Rejects with the error of the file system. */
+  append(events: readonly Uint8Array[]): Promise<void> {
+    const turn = this.#last.then(() => this.#append(events));
+    this.#last = turn.catch(() => {});
+    return turn;
+  }
+
+  async close(): Promise<void> {
+    await this.#last;
+    await this.#forget();
+  }
+
+  async #append(events: readonly Uint8Array[]): Promise<void> {
+    const handle = await this.#current();
+    const lines = asLines(events);
+    try {
+      const { bytesWritten } = await handle.write(lines);
+      if (bytesWritten < lines.length) throw Object.assign(new Error(), { code: "ENOSPC" });
+      await handle.datasync();
+      this.#size += lines.length;
+    } catch (error) {
+      // Half a line may be there; without it the next one stays whole.
+      await handle.truncate(this.#size).catch(() => {});
+      await this.#forget();
+      throw error;
+    }
+  }
+
+  /** The open file, or a new one when it was moved away or deleted since. */
+  async #current(): Promise<FileHandle> {
+    if (this.#handle !== undefined && !(await this.#isInPlace(this.#handle))) await this.#forget();
+    if (this.#handle !== undefined) return this.#handle;
+    const handle = await openBeneath(this.root, this.path);
+    try {
+      if (!(await handle.stat()).isFile()) throw Object.assign(new Error(), { code: "EINVAL" });
+      this.#size = await mendTail(handle);
+    } catch (error) {
+      await handle.close();
+      throw error;
+    }
+    this.#handle = handle;
+    return handle;
+  }
+
+  async #isInPlace(handle: FileHandle): Promise<boolean> {
+    const there = await lstat(`${this.root}/${this.path}`).catch(() => undefined);
+    const mine = await handle.stat();
+    return there?.ino === mine.ino && there.dev === mine.dev && mine.size === this.#size;
+  }
+
+  async #forget(): Promise<void> {
+    const handle = this.#handle;
+    this.#handle = undefined;
+    await handle?.close();
+  }
+}
+
+/**
+ * Makes the file end with a newline and returns its size. A last line that is the beginning of
+ * an object was cut by a crash: it was never acknowledged and comes again, so it goes. Anything
+ * else is somebody's text and is kept as a line of its own.
+ */
+async function mendTail(handle: FileHandle): Promise<number> {
+  const { size } = await handle.stat();
+  const from = Math.max(0, size - tailBytes);
+  const tail = Buffer.alloc(size - from);
+  await handle.read(tail, 0, tail.length, from);
+  if (size === 0 || tail.at(-1) === newline) return size;
+  const start = tail.lastIndexOf(newline) + 1;
+  const line = tail.subarray(start);
+  if (line[0] === brace && !isJson(line)) {
+    await handle.truncate(from + start);
+    return from + start;
+  }
+  await handle.write(Buffer.from("\n"));
+  return size + 1;
+}
+
+function isJson(text: Buffer): boolean {
+  try {
+    JSON.parse(text.toString());
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** A line break in JSON text can only stand between its tokens, where a blank does as well. */
+function asLines(events: readonly Uint8Array[]): Buffer {
+  const length = events.reduce((sum, event) => sum + event.length + 1, 0);
+  const lines = Buffer.allocUnsafe(length);
+  let end = 0;
+  for (const event of events) {
+    lines.set(event, end);
+    if (event.includes(newline)) {
+      for (let at = end; at < end + event.length; at++) if (lines[at] === newline) lines[at] = 0x20;
+    }
+    end += event.length + 1;
+    lines[end - 1] = newline;
+  }
+  return lines;
+}

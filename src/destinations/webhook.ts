@@ -1,0 +1,91 @@
+import {
+  LANE_PARTITIONS,
+  WEBHOOK_ANSWER_BYTES_MAX,
+  WEBHOOK_TIMEOUT_MS_DEFAULT,
+} from "../limits.ts";
+import type { DestinationKind, OpenDestination, Verdict } from "./destination.ts";
+import { type Egress, type EgressAnswer, EgressRefused } from "./egress.ts";
+import { retryAfterMs } from "./retry-after.ts";
+import { signatureHeaders, signingKey } from "./signature.ts";
+import { WebhookConfig, webhookFaults } from "./webhook-config.ts";
+
+/** Sends events as JSON by HTTP: one object per request, or an array when `batchSize` is above 1. */
+export function webhookKind(egress: Egress): DestinationKind {
+  return {
+    kind: "webhook",
+    configSchema: WebhookConfig,
+    secretKeys: ["secret"],
+    validate: webhookFaults,
+    batchSize: (config) => (config as WebhookConfig).batchSize ?? 1,
+    concurrency: () => LANE_PARTITIONS,
+    open: (config) => openWebhook(config as WebhookConfig, egress),
+  };
+}
+
+function openWebhook(config: WebhookConfig, egress: Egress): OpenDestination {
+  const array = (config.batchSize ?? 1) > 1;
+  const key = config.secret === undefined ? undefined : signingKey(config.secret);
+  const headers: Record<string, string> = {
+    "content-type": "application/json",
+    "user-agent": "pixelmill",
+  };
+  for (const { from, to } of config.headers ?? []) headers[from.toLowerCase()] = to;
+
+  return {
+    async deliver(events, signal) {
+      const body = array ? jsonArray(events) : (events[0] ?? new Uint8Array());
+      try {
+        const answer = await egress.request({
+          url: config.webhookUrl,
+          method: config.webhookMethod ?? "POST",
+          headers: key ? { ...headers, ...signatureHeaders(key, body, Date.now()) } : headers,
+          body,
+          timeoutMs: config.timeoutMs ?? WEBHOOK_TIMEOUT_MS_DEFAULT,
+          answerBytesMax: WEBHOOK_ANSWER_BYTES_MAX,
+          signal,
+        });
+        return verdictOf(answer);
+      } catch (error) {
+        if (error instanceof EgressRefused) return { kind: "rejected", reason: error.message };
+        return { kind: "retry", reason: networkReason(error) };
+      }
+    },
+    async close() {},
+  };
+}
+
+/** Statuses below 500 that say "later": RFC 9110 §15.5.9, RFC 8470 §5.2, RFC 6585 §4. */
+const later = new Set([408, 425, 429]);
+
+/**
+ * The status decides; what of the body is missing beyond the cap does not matter. A redirect is
+ * a failure: its target was never checked, and most clients would turn it into a GET.
+ */
+function verdictOf({ status, headers }: EgressAnswer): Verdict {
+  if (status >= 200 && status < 300) return { kind: "delivered" };
+  const reason = `The receiver answered ${status}`;
+  if (status < 500 && !later.has(status)) return { kind: "rejected", reason };
+  const afterMs = retryAfterMs(headers["retry-after"]?.toString(), Date.now());
+  return { kind: "retry", reason, ...(afterMs !== undefined && { afterMs }) };
+}
+
+/** The error in one line; the codes of node:net, node:dns and node:tls say the most. */
+function networkReason(error: unknown): string {
+  if (!(error instanceof Error)) return "The request failed";
+  const code = "code" in error && typeof error.code === "string" ? ` (${error.code})` : "";
+  const message = code === "" ? error.message : "The request failed";
+  return `${message}${code}`;
+}
+
+const open = Buffer.from("[");
+const comma = Buffer.from(",");
+const close = Buffer.from("]");
+
+function jsonArray(events: readonly Uint8Array[]): Uint8Array {
+  const parts: Uint8Array[] = [open];
+  for (const [index, event] of events.entries()) {
+    if (index > 0) parts.push(comma);
+    parts.push(event);
+  }
+  return Buffer.concat([...parts, close]);
+}

@@ -1,0 +1,51 @@
+/** The ASCII bytes that the scanner and the emitter name. */
+export const SPACE = 0x20;
+export const QUOTE = 0x22;
+export const PERCENT = 0x25;
+export const AMPERSAND = 0x26;
+export const PLUS = 0x2b;
+export const COMMA = 0x2c;
+export const MINUS = 0x2d;
+export const DOT = 0x2e;
+export const ZERO = 0x30;
+export const NINE = 0x39;
+export const COLON = 0x3a;
+export const EQUALS = 0x3d;
+export const BRACKET_OPEN = 0x5b;
+export const BACKSLASH = 0x5c;
+export const BRACKET_CLOSE = 0x5d;
+export const LETTER_U = 0x75;
+export const BRACE_OPEN = 0x7b;
+export const BRACE_CLOSE = 0x7d;
+
+/** Value of a hexadecimal digit by its byte; -1 for every other byte. */
+export const hexValue = new Int8Array(256).fill(-1);
+/** The lowercase digit of each value below 16. */
+export const hexDigit = new Uint8Array(16);
+for (let value = 0; value < 16; value++) {
+  const digit = value.toString(16);
+  hexDigit[value] = digit.charCodeAt(0);
+  hexValue[digit.charCodeAt(0)] = value;
+  hexValue[digit.toUpperCase().charCodeAt(0)] = value;
+}
+
+/** Writes a string of ASCII characters; other characters are cut to their low byte. */
+export function writeAscii(text: string, into: Uint8Array, offset: number): number {
+  for (let i = 0; i < text.length; i++) into[offset + i] = text.charCodeAt(i);
+  return offset + text.length;
+}
+
+/** Writes `value` in decimal, padded with zeros to `width` digits. */
+export function writeDecimal(
+  value: number,
+  width: number,
+  into: Uint8Array,
+  offset: number,
+): number {
+  let rest = value;
+  for (let at = offset + width - 1; at >= offset; at--) {
+    into[at] = ZERO + (rest % 10);
+    rest = (rest / 10) | 0;
+  }
+  return offset + width;
+}

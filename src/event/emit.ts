@@ -1,0 +1,98 @@
+import { PIXEL_ARRAY_INDEX_MAX, PIXEL_LEVELS_MAX } from "../limits.ts";
+import {
+  BRACE_CLOSE,
+  BRACE_OPEN,
+  BRACKET_CLOSE,
+  BRACKET_OPEN,
+  COLON,
+  COMMA,
+  QUOTE,
+  writeAscii,
+} from "./bytes.ts";
+import { arrayIndex } from "./number.ts";
+import { bytes } from "./scratch.ts";
+import {
+  ARRAY,
+  FIRST,
+  KIND,
+  LAST,
+  LENGTH,
+  NAME,
+  NAME_END,
+  NEXT,
+  NONE,
+  NUMBER,
+  nodes,
+  STRING,
+} from "./tree.ts";
+
+/** Spans from this length on are copied by the engine: a call costs as much as about 40 bytes. */
+const COPY_BYTES_MIN = 40;
+
+/** The node at each index of the arrays that are open, a row per level. */
+const ROW = PIXEL_ARRAY_INDEX_MAX + 1;
+const rows = new Int32Array(PIXEL_LEVELS_MAX * ROW);
+
+/** Writes a node's value as JSON at `out`, and returns the offset after it. */
+export function emitValue(node: number, out: number, level: number): number {
+  const kind = nodes[node + KIND]!;
+  if (kind === STRING) return emitString(nodes[node + FIRST]!, nodes[node + LAST]!, out);
+  if (kind === NUMBER) return copy(nodes[node + FIRST]!, nodes[node + LAST]!, out);
+  if (kind === ARRAY) return emitArray(node, out, level);
+  bytes[out++] = BRACE_OPEN;
+  const members = emitMembers(node, out, level);
+  // Each member ends with a comma; the last one gives way to the brace.
+  out = members === out ? out + 1 : members;
+  bytes[out - 1] = BRACE_CLOSE;
+  return out;
+}
+
+/** Writes the children of an object as `"name":value,` each. */
+export function emitMembers(node: number, out: number, level: number): number {
+  let child = nodes[node + FIRST]!;
+  while (child !== NONE) {
+    out = emitString(nodes[child + NAME]!, nodes[child + NAME_END]!, out);
+    bytes[out++] = COLON;
+    out = emitValue(child, out, level + 1);
+    bytes[out++] = COMMA;
+    child = nodes[child + NEXT]!;
+  }
+  return out;
+}
+
+/** Indices came in any order: they are sorted into a row first, and gaps are `null`. */
+function emitArray(node: number, out: number, level: number): number {
+  const row = level * ROW;
+  let child = nodes[node + FIRST]!;
+  while (child !== NONE) {
+    rows[row + arrayIndex(bytes, nodes[child + NAME]!, nodes[child + NAME_END]!)] = child;
+    child = nodes[child + NEXT]!;
+  }
+  const length = nodes[node + LENGTH]!;
+  bytes[out++] = BRACKET_OPEN;
+  for (let index = 0; index < length; index++) {
+    child = rows[row + index]!;
+    rows[row + index] = NONE;
+    out = child === NONE ? writeAscii("null", bytes, out) : emitValue(child, out, level + 1);
+    bytes[out++] = COMMA;
+  }
+  bytes[out - 1] = BRACKET_CLOSE;
+  return out;
+}
+
+/** Writes a span of JSON text in quotes. */
+export function emitString(start: number, end: number, out: number): number {
+  bytes[out++] = QUOTE;
+  out = copy(start, end, out);
+  bytes[out++] = QUOTE;
+  return out;
+}
+
+function copy(start: number, end: number, out: number): number {
+  if (end - start >= COPY_BYTES_MIN) {
+    bytes.copyWithin(out, start, end);
+    return out + end - start;
+  }
+  for (let at = start; at < end; at++) bytes[out++] = bytes[at]!;
+  return out;
+}

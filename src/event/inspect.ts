@@ -1,0 +1,110 @@
+import { PIXEL_ARRAY_ELEMENTS_MAX, PIXEL_LEVELS_MAX, PIXEL_PARAMETERS_MAX } from "../limits.ts";
+import { arrayIndex } from "./number.ts";
+import { decode, ends, loadQuery, pair, readPair, starts, text, textOf } from "./pair.ts";
+import { readQuery } from "./scan.ts";
+import { bytes, QUERY } from "./scratch.ts";
+import { isOverfull } from "./tree.ts";
+
+/** What the listener needs to know of a query. */
+export interface Inspection {
+  /** Why the query is refused, as a sentence for the caller. */
+  problem: string | undefined;
+  /** Empty when there is a problem. */
+  writeKey: string;
+}
+
+const encoder = new TextEncoder();
+const WRITE_KEY = encoder.encode("writeKey");
+const ANONYMOUS_ID = encoder.encode("anonymousId");
+const USER_ID = encoder.encode("userId");
+const EVENT = encoder.encode("event");
+
+/**
+ * Checks a query against the rules of decisions §6 and finds its write key, in one pass and
+ * without building the event. At most 32,768 characters, all below U+0100.
+ */
+export function inspectQuery(query: string, type: "page" | "track"): Inspection {
+  const end = loadQuery(query);
+  let parameters = 0;
+  let elements = 0;
+  let writeKey: string | undefined;
+  let anonymousId: string | undefined;
+  let userId: string | undefined;
+  let event: string | undefined;
+  let at = QUERY;
+  while (at < end) {
+    const from = at;
+    at = readPair(from);
+    if (at === from + 1) continue;
+    if (++parameters > PIXEL_PARAMETERS_MAX) {
+      return refusal(`Expected at most ${PIXEL_PARAMETERS_MAX} parameters`);
+    }
+    if (pair.levels > 1) {
+      if (pair.levels > PIXEL_LEVELS_MAX) {
+        return refusal(`Expected at most ${PIXEL_LEVELS_MAX} levels in a parameter name`);
+      }
+      elements += elementsMax();
+    } else if (pair.levels === 1) {
+      if (isNamed(WRITE_KEY)) writeKey ??= valueText();
+      else if (isNamed(ANONYMOUS_ID)) anonymousId ??= valueText();
+      else if (isNamed(USER_ID)) userId ??= valueText();
+      else if (isNamed(EVENT)) event ??= valueText();
+    }
+  }
+  if (isBlank(writeKey)) return refusal("Expected the query parameter writeKey");
+  if (isBlank(unquoted(anonymousId)) && isBlank(userId)) {
+    return refusal("Request neither has anonymousId nor userId");
+  }
+  if (type === "track" && isBlank(event)) {
+    return refusal("Expected the query parameter event, which must not be blank");
+  }
+  if (elements > PIXEL_ARRAY_ELEMENTS_MAX && isOverfullQuery(query, type)) {
+    return refusal(`Expected arrays of at most ${PIXEL_ARRAY_ELEMENTS_MAX} elements in all`);
+  }
+  return { problem: undefined, writeKey: writeKey! };
+}
+
+function refusal(problem: string): Inspection {
+  return { problem, writeKey: "" };
+}
+
+/** Array elements that the name read last makes if each of its indices makes a new array. */
+function elementsMax(): number {
+  let elements = 0;
+  for (let level = 1; level < pair.levels; level++) {
+    elements += arrayIndex(bytes, starts[level]!, ends[level]!) + 1;
+  }
+  return elements;
+}
+
+/** Array lengths depend on each other, so only building the event tells them. Hardly ever needed. */
+function isOverfullQuery(query: string, type: "page" | "track"): boolean {
+  readQuery(query, type);
+  return isOverfull();
+}
+
+/** Whether the name read last, of one component, is this one. */
+function isNamed(name: Uint8Array): boolean {
+  const start = starts[0]!;
+  if (ends[0]! - start !== name.length) return false;
+  for (let i = 0; i < name.length; i++) if (bytes[start + i] !== name[i]) return false;
+  return true;
+}
+
+/** The value read last. */
+function valueText(): string {
+  if (!pair.encoded) return bytes.toString("latin1", pair.start, pair.end);
+  decode(pair.start, pair.end);
+  return textOf(text.start, text.end);
+}
+
+/** AMP's client ids arrive in double quotes; one pair of them is not part of the id. */
+function unquoted(id: string | undefined): string | undefined {
+  return id !== undefined && id.length > 1 && id.startsWith('"') && id.endsWith('"')
+    ? id.slice(1, -1)
+    : id;
+}
+
+function isBlank(value: string | undefined): boolean {
+  return value === undefined || value.trim() === "";
+}

@@ -1,0 +1,124 @@
+import { PIXEL_LEVELS_MAX } from "../limits.ts";
+import { AMPERSAND, BACKSLASH, DOT, EQUALS, PERCENT, PLUS, QUOTE, SPACE } from "./bytes.ts";
+import { percentDecode } from "./percent.ts";
+import { bytes, QUERY, TEXTS } from "./scratch.ts";
+import { isPlainText, writeText } from "./text.ts";
+
+/**
+ * Reads a query pair by pair: the components of the name, between its dots, and the span of the
+ * value. Most names and values are plain and stay where they are; only others are decoded.
+ */
+
+/** The pair that was read last. */
+export const pair = {
+  /** Components of the name: 0 for an ignored pair, at most one more than the limit. */
+  levels: 0,
+  /** The value as it was sent. */
+  start: 0,
+  end: 0,
+  /** Whether the value is not its own JSON text. */
+  encoded: false,
+};
+
+/** Where each component of the name starts and ends in the scratch. */
+export const starts = new Int32Array(PIXEL_LEVELS_MAX + 1);
+export const ends = new Int32Array(PIXEL_LEVELS_MAX + 1);
+
+/** Where the next decoded text goes. */
+let textEnd = TEXTS;
+
+const PLAIN = 0;
+const SPLITS = 1;
+const STOPS = 2;
+const ENCODED = 3;
+const classes = new Uint8Array(256).fill(ENCODED, 0, SPACE).fill(ENCODED, 0x80);
+for (const byte of [PERCENT, PLUS, QUOTE, BACKSLASH]) classes[byte] = ENCODED;
+classes[AMPERSAND] = STOPS;
+const nameClasses = classes.slice();
+nameClasses[EQUALS] = STOPS;
+nameClasses[DOT] = SPLITS;
+
+/** Takes a query of at most 32,768 characters, all below U+0100; returns where it ends. */
+export function loadQuery(query: string): number {
+  const end = QUERY + bytes.write(query, QUERY, "latin1");
+  bytes[end] = AMPERSAND;
+  textEnd = TEXTS;
+  return end;
+}
+
+/** Reads the pair at `from` into `pair`, and returns where the next one starts. */
+export function readPair(from: number): number {
+  const stop = readName(from);
+  const start = bytes[stop] === EQUALS ? stop + 1 : stop;
+  let at = start;
+  while (classes[bytes[at]!] === PLAIN) at++;
+  pair.encoded = classes[bytes[at]!] === ENCODED;
+  while (bytes[at] !== AMPERSAND) at++;
+  pair.start = start;
+  pair.end = at;
+  return at + 1;
+}
+
+/** Splits the name at `from` into components, and returns where it stops: at `=` or `&`. */
+function readName(from: number): number {
+  let levels = 0;
+  let start = from;
+  let at = from;
+  for (;;) {
+    const kind = nameClasses[bytes[at]!]!;
+    if (kind === PLAIN) {
+      at++;
+      continue;
+    }
+    if (kind === ENCODED) return readEncodedName(from, at);
+    if (levels <= PIXEL_LEVELS_MAX) {
+      starts[levels] = start;
+      ends[levels] = at;
+      levels++;
+    }
+    if (kind === STOPS) {
+      pair.levels = at === from ? 0 : levels;
+      return at;
+    }
+    start = ++at;
+  }
+}
+
+/** Decoding comes before splitting, so that `%2E` nests too (decisions §6). */
+function readEncodedName(from: number, encodedAt: number): number {
+  let stop = encodedAt;
+  while (nameClasses[bytes[stop]!] !== STOPS) stop++;
+  decode(from, stop);
+  let start = text.start;
+  let levels = 0;
+  for (let at = start; at <= text.end && levels <= PIXEL_LEVELS_MAX; at++) {
+    if (at < text.end && bytes[at] !== DOT) continue;
+    starts[levels] = start;
+    ends[levels] = at;
+    levels++;
+    start = at + 1;
+  }
+  pair.levels = levels;
+  return stop;
+}
+
+/** The JSON text that was decoded last. */
+export const text = { start: 0, end: 0 };
+
+/** Decodes the name or value in `[from, end)`, and leaves its JSON text in `text`. */
+export function decode(from: number, end: number): void {
+  text.start = textEnd;
+  text.end = percentDecode(bytes, from, end, textEnd);
+  if (!isPlainText(bytes, text.start, text.end)) {
+    const plainEnd = text.end;
+    text.end = writeText(bytes, text.start, plainEnd, plainEnd);
+    text.start = plainEnd;
+  }
+  textEnd = text.end;
+}
+
+/** The string that a JSON text in the scratch stands for. */
+export function textOf(start: number, end: number): string {
+  const inside = bytes.toString("utf8", start, end);
+  return inside.includes("\\") ? JSON.parse(`"${inside}"`) : inside;
+}

@@ -1,0 +1,115 @@
+import { LOG_BLOCK_BYTES_MAX } from "../limits.ts";
+import { HEADER_BYTES, RECORD_HEADER_BYTES, sealBlock } from "./block.ts";
+import type { RecordCodec } from "./event-log.ts";
+
+/** A block that is being filled. Its buffer is reused after the write: no allocation per record. */
+export interface OpenBlock {
+  buffer: Buffer;
+  end: number;
+  first: number;
+  count: number;
+}
+
+/** What one flush takes: every block that was filled since the last one, and one promise for all. */
+export class Batch {
+  readonly blocks: OpenBlock[] = [];
+  readonly #settled = Promise.withResolvers<void>();
+  readonly promise = this.#settled.promise;
+  readonly resolve = this.#settled.resolve;
+  readonly reject = this.#settled.reject;
+
+  constructor() {
+    // A writer that is closed or fails settles batches that nobody may wait for.
+    this.promise.catch(() => {});
+  }
+
+  get bytes(): number {
+    let bytes = 0;
+    for (const block of this.blocks) bytes += block.end;
+    return bytes;
+  }
+
+  get count(): number {
+    let count = 0;
+    for (const block of this.blocks) count += block.count;
+    return count;
+  }
+
+  /** Sequence number of its first record; a batch that is written has one. */
+  get first(): number {
+    return this.blocks[0]!.first;
+  }
+
+  /** Sequence number after its last record. */
+  get end(): number {
+    return this.first + this.count;
+  }
+
+  /** Completes the blocks and returns what is to be written. */
+  seal(): Buffer[] {
+    return this.blocks.map((block) => {
+      sealBlock(block.buffer, block.end, block.first, block.count);
+      return block.buffer.subarray(0, block.end);
+    });
+  }
+}
+
+/** Buffers of written blocks, for the next ones. Two are enough but for a burst. */
+const SPARE_BUFFERS = 2;
+
+/** Encodes records straight into blocks, and hands a batch of blocks to each flush. */
+export class Batcher<T> {
+  #waiting = new Batch();
+  #spare: Buffer[] = [];
+
+  constructor(
+    readonly codec: RecordCodec<T>,
+    /** Sequence number of the next record. */
+    public next: number,
+  ) {}
+
+  get waiting(): Batch {
+    return this.#waiting;
+  }
+
+  /** Adds a record to the batch that waits; that batch's promise is the record's. */
+  add(record: T): Promise<void> {
+    const bytesMax = RECORD_HEADER_BYTES + this.codec.bytesMax(record);
+    const batch = this.#waiting;
+    const last = batch.blocks.at(-1);
+    const fits = last !== undefined && last.end + bytesMax <= LOG_BLOCK_BYTES_MAX;
+    const block = fits ? last : this.#open(bytesMax);
+    const start = block.end + RECORD_HEADER_BYTES;
+    const end = this.codec.encode(record, block.buffer, start);
+    block.buffer.writeUInt32LE(end - start, block.end);
+    block.end = end;
+    block.count++;
+    if (!fits) batch.blocks.push(block);
+    this.next++;
+    return batch.promise;
+  }
+
+  take(): Batch {
+    const batch = this.#waiting;
+    this.#waiting = new Batch();
+    return batch;
+  }
+
+  /** Takes the buffers of a settled batch back. */
+  recycle(batch: Batch): void {
+    for (const block of batch.blocks) {
+      if (this.#spare.length < SPARE_BUFFERS) this.#spare.push(block.buffer);
+    }
+    batch.blocks.length = 0;
+  }
+
+  #open(bytesMax: number): OpenBlock {
+    if (HEADER_BYTES + bytesMax > LOG_BLOCK_BYTES_MAX) {
+      throw new RangeError(
+        `Expected a record of at most ${LOG_BLOCK_BYTES_MAX} bytes, got one of up to ${bytesMax}`,
+      );
+    }
+    const buffer = this.#spare.pop() ?? Buffer.allocUnsafeSlow(LOG_BLOCK_BYTES_MAX);
+    return { buffer, end: HEADER_BYTES, first: this.next, count: 0 };
+  }
+}

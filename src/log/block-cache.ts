@@ -1,0 +1,36 @@
+import { LOG_CACHE_BYTES_MAX } from "../limits.ts";
+import { type Block, recordsOf } from "./block.ts";
+import type { LogRecord } from "./event-log.ts";
+
+export interface CachedBlock extends Block {
+  records: LogRecord[];
+}
+
+/** Recently read blocks by their first sequence number: lanes that follow the tail share them. */
+export class BlockCache {
+  readonly #blocks = new Map<number, CachedBlock>();
+  #bytes = 0;
+
+  get(first: number): CachedBlock | undefined {
+    return this.#blocks.get(first);
+  }
+
+  add(block: Block): CachedBlock {
+    const known = this.#blocks.get(block.first);
+    if (known !== undefined) return known;
+    const cached = { ...block, records: recordsOf(block) };
+    this.#blocks.set(block.first, cached);
+    this.#bytes += block.bytes.length;
+    this.#evict();
+    return cached;
+  }
+
+  /** Oldest reads first: the tail moves on, and a lane that lags behind reads its blocks once. */
+  #evict(): void {
+    for (const block of this.#blocks.values()) {
+      if (this.#bytes <= LOG_CACHE_BYTES_MAX) return;
+      this.#blocks.delete(block.first);
+      this.#bytes -= block.bytes.length;
+    }
+  }
+}

@@ -1,0 +1,83 @@
+/**
+ * The block: what one flush writes, and the unit of everything that can be lost.
+ *
+ *     magic u32 · bytes u32 · count u32 · crc32 u32 · firstSequence f64 · count × [length u32 · bytes]
+ *
+ * Little endian. `bytes` counts what follows the header; the CRC covers all but magic and itself.
+ */
+
+import { LOG_BLOCK_BYTES_MAX } from "../limits.ts";
+import type { LogRecord } from "./event-log.ts";
+
+/**
+ * `F5 50 58 FF`: F5 and FF occur in no UTF-8 text, so that no query that somebody sends can look
+ * like the start of a block when a damaged file is searched for the next one.
+ */
+const MAGIC = Buffer.from([0xf5, 0x50, 0x58, 0xff]);
+const MAGIC_U32 = MAGIC.readUInt32LE(0);
+
+export const HEADER_BYTES = 24;
+/** What a record needs beside its own bytes. */
+export const RECORD_HEADER_BYTES = 4;
+
+const AT_BYTES = 4;
+const AT_COUNT = 8;
+const AT_CRC = 12;
+const AT_SEQUENCE = 16;
+
+/** A whole block as it was read, checked against its CRC. */
+export interface Block {
+  /** Sequence number of its first record. */
+  first: number;
+  /** Sequence number after its last record. */
+  end: number;
+  /** Header and records. */
+  bytes: Buffer;
+}
+
+/** Writes the header of a block whose records fill `buffer` from `HEADER_BYTES` to `end`. */
+export function sealBlock(buffer: Buffer, end: number, first: number, count: number): void {
+  buffer.writeUInt32LE(MAGIC_U32, 0);
+  buffer.writeUInt32LE(end - HEADER_BYTES, AT_BYTES);
+  buffer.writeUInt32LE(count, AT_COUNT);
+  buffer.writeDoubleLE(first, AT_SEQUENCE);
+  buffer.writeUInt32LE(checksum(buffer, 0, end), AT_CRC);
+}
+
+/**
+ * The whole block at `offset`, or undefined when there is none: damaged, cut short by the end of
+ * the window, or older than `sequenceMin` (blocks of a segment ascend).
+ */
+export function blockAt(window: Buffer, offset: number, sequenceMin: number): Block | undefined {
+  if (window.length - offset < HEADER_BYTES) return undefined;
+  if (window.readUInt32LE(offset) !== MAGIC_U32) return undefined;
+  const end = offset + HEADER_BYTES + window.readUInt32LE(offset + AT_BYTES);
+  if (end > window.length || end - offset > LOG_BLOCK_BYTES_MAX) return undefined;
+  if (window.readUInt32LE(offset + AT_CRC) !== checksum(window, offset, end)) return undefined;
+  const first = window.readDoubleLE(offset + AT_SEQUENCE);
+  if (!(first >= sequenceMin && Number.isSafeInteger(first))) return undefined;
+  const count = window.readUInt32LE(offset + AT_COUNT);
+  return { first, end: first + count, bytes: window.subarray(offset, end) };
+}
+
+/** Where the next block could start, at `offset` or after it, or -1. */
+export function findMagic(window: Buffer, offset: number): number {
+  return window.indexOf(MAGIC, offset);
+}
+
+/** The records of a block; their bytes are views into it. */
+export function recordsOf(block: Block): LogRecord[] {
+  const records = new Array<LogRecord>(block.end - block.first);
+  let offset = HEADER_BYTES;
+  for (let i = 0; i < records.length; i++) {
+    const start = offset + RECORD_HEADER_BYTES;
+    offset = start + block.bytes.readUInt32LE(offset);
+    records[i] = { sequence: block.first + i, bytes: block.bytes.subarray(start, offset) };
+  }
+  return records;
+}
+
+function checksum(buffer: Buffer, offset: number, end: number): number {
+  const lengths = Bun.hash.crc32(buffer.subarray(offset + AT_BYTES, offset + AT_CRC));
+  return Bun.hash.crc32(buffer.subarray(offset + AT_SEQUENCE, end), lengths);
+}

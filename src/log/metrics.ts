@@ -1,0 +1,69 @@
+import { Counter, Gauge, Histogram } from "prom-client";
+import type { Metrics } from "../observe/metrics.ts";
+
+export interface WriterMetrics {
+  records: Counter;
+  bytes: Counter;
+  rejected: Counter;
+  flushSeconds: Histogram;
+  healthy: Gauge;
+}
+
+/** One writer per process and registry. */
+export function writerMetrics(metrics: Metrics): WriterMetrics {
+  const registers = [metrics];
+  return {
+    records: new Counter({
+      name: "pixelmill_log_appended_records_total",
+      help: "Records that are on disk",
+      registers,
+    }),
+    bytes: new Counter({
+      name: "pixelmill_log_appended_bytes_total",
+      help: "Bytes of blocks that are on disk",
+      registers,
+    }),
+    rejected: new Counter({
+      name: "pixelmill_log_rejected_records_total",
+      help: "Records that the disk did not take",
+      registers,
+    }),
+    flushSeconds: new Histogram({
+      name: "pixelmill_log_flush_seconds",
+      help: "Time until a batch of records is on disk",
+      buckets: [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.25, 1, 5],
+      registers,
+    }),
+    healthy: new Gauge({
+      name: "pixelmill_log_healthy_ratio",
+      help: "1 while the event log can be written, else 0",
+      registers,
+    }),
+  };
+}
+
+export interface ReaderMetrics {
+  damagedBytes: Counter;
+  missingRecords: Counter;
+}
+
+/** Shared by the readers of all directories. */
+export function readerMetrics(metrics: Metrics): ReaderMetrics {
+  return {
+    damagedBytes: counter(
+      metrics,
+      "pixelmill_log_damaged_bytes_total",
+      "Bytes of event log segments that readers skipped as damaged",
+    ),
+    missingRecords: counter(
+      metrics,
+      "pixelmill_log_missing_records_total",
+      "Sequence numbers without a record that readers passed over",
+    ),
+  };
+}
+
+function counter(metrics: Metrics, name: string, help: string): Counter {
+  const known = metrics.getSingleMetric(name);
+  return known instanceof Counter ? known : new Counter({ name, help, registers: [metrics] });
+}

@@ -1,0 +1,215 @@
+import { closeSync, mkdirSync, openSync } from "node:fs";
+import { unlink } from "node:fs/promises";
+import { LOG_READ_WINDOW_BYTES } from "../limits.ts";
+import type { Logger } from "../observe/log.ts";
+import type { Metrics } from "../observe/metrics.ts";
+import { BlockCache, type CachedBlock } from "./block-cache.ts";
+import type { LogReader, LogRecord } from "./event-log.ts";
+import { type ReaderMetrics, readerMetrics } from "./metrics.ts";
+import { type Place, SegmentIndex } from "./segment-index.ts";
+import { listSegments, type Segment } from "./segments.ts";
+import { readStretch, type Stretch } from "./stretch.ts";
+
+export interface LogReaderOptions {
+  /** Created when it does not exist. Its writer may be another process. */
+  directory: string;
+  logger: Logger;
+  metrics?: Metrics;
+  /** Where the log ends now, if there is a quicker way to know than `advance`. */
+  durable?(): number;
+}
+
+/** Opens a log for reading. It reads nothing before `advance` has told what is durable. */
+export async function openLogReader(options: LogReaderOptions): Promise<LogReader> {
+  mkdirSync(options.directory, { recursive: true });
+  return new SegmentLogReader(options);
+}
+
+interface KnownSegment extends Segment {
+  index: SegmentIndex;
+  /** Offsets of damage that has been told. */
+  damage: Set<number>;
+}
+
+/** A block to hand out, or the position to go on from without one. */
+type Found = CachedBlock | number;
+
+class SegmentLogReader implements LogReader {
+  readonly #options: LogReaderOptions;
+  readonly #metrics: ReaderMetrics | undefined;
+  readonly #cache = new BlockCache();
+  /** Looks under way, by position: lanes that wake together share one. */
+  readonly #looks = new Map<number, Promise<Found>>();
+  /** Ends of gaps in the sequence that have been told. */
+  readonly #gaps = new Set<number>();
+  #segments: KnownSegment[] = [];
+  #end: number;
+
+  constructor(options: LogReaderOptions) {
+    this.#options = options;
+    this.#metrics = options.metrics && readerMetrics(options.metrics);
+    this.#list();
+    this.#end = this.first();
+  }
+
+  first(): number {
+    return this.#segments[0]?.first ?? 0;
+  }
+
+  end(): number {
+    if (this.#options.durable !== undefined) this.advance(this.#options.durable());
+    return this.#end;
+  }
+
+  advance(sequence: number): void {
+    this.#end = Math.max(this.#end, sequence);
+  }
+
+  async read(sequence: number, bytesMax: number): Promise<{ records: LogRecord[]; next: number }> {
+    const records: LogRecord[] = [];
+    let next = Math.max(sequence, this.first());
+    let bytes = 0;
+    while (next < this.end() && (records.length === 0 || bytes < bytesMax)) {
+      const found = this.#cache.get(next) ?? (await this.#look(next));
+      if (typeof found === "number") {
+        if (found === next) break;
+        next = found;
+      } else {
+        for (const record of found.records) if (record.sequence >= next) records.push(record);
+        bytes += found.bytes.length;
+        next = found.end;
+      }
+    }
+    return { records, next };
+  }
+
+  async trim(sequence: number): Promise<void> {
+    this.#list();
+    // The newest segment stays: its name tells the writer's next start where numbers go on.
+    while (this.#segments[1] !== undefined && this.#segments[1].first <= sequence) {
+      const [oldest] = this.#segments;
+      await unlink(oldest!.path).catch(ignoreMissing);
+      if (this.#segments[0] === oldest) this.#segments.shift();
+    }
+    for (const end of this.#gaps) if (end < this.first()) this.#gaps.delete(end);
+  }
+
+  async close(): Promise<void> {
+    await Promise.allSettled(this.#looks.values());
+  }
+
+  #look(position: number): Promise<Found> {
+    const known = this.#looks.get(position);
+    if (known !== undefined) return known;
+    const look = this.#find(position).finally(() => this.#looks.delete(position));
+    this.#looks.set(position, look);
+    return look;
+  }
+
+  /** The block that holds `position`, or the next one after it. The position is durable. */
+  async #find(position: number): Promise<Found> {
+    let segment = this.#segmentOf(position);
+    let place = segment?.index.floor(position);
+    while (segment !== undefined && place !== undefined) {
+      const stretch = await this.#stretch(segment, place);
+      if (stretch === undefined) return this.#find(position);
+      const found = this.#pick(segment, stretch, position);
+      if (found !== undefined) return found;
+      const last = stretch.blocks.at(-1);
+      if (last !== undefined) {
+        place = { sequence: last.end, offset: stretch.end };
+      } else {
+        segment = this.#after(segment);
+        place = segment && { sequence: segment.first, offset: 0 };
+      }
+    }
+    // The records were durable once: a segment was removed or damaged behind the log's back.
+    return this.#passOver(position, this.#end);
+  }
+
+  /** What a stretch holds for `position`; undefined when the search must go on after it. */
+  #pick(segment: KnownSegment, stretch: Stretch, position: number): Found | undefined {
+    let found: CachedBlock | undefined;
+    let offset = stretch.start;
+    for (const block of stretch.blocks) {
+      if (block.end > this.#end) {
+        return found ?? this.#passOver(position, Math.min(block.first, this.#end));
+      }
+      offset += block.bytes.length;
+      segment.index.note({ sequence: block.end, offset });
+      if (block.end <= position) continue;
+      const cached = this.#cache.add(block);
+      if (found === undefined) this.#passOver(position, block.first);
+      found ??= cached;
+    }
+    return found;
+  }
+
+  /** Undefined when the segment is gone: trimmed, or an empty one that its writer replaced. */
+  async #stretch(segment: KnownSegment, place: Place): Promise<Stretch | undefined> {
+    let fd: number;
+    try {
+      fd = openSync(segment.path, "r");
+    } catch (error) {
+      ignoreMissing(error);
+      this.#list();
+      return undefined;
+    }
+    try {
+      const { sequence, offset } = place;
+      const stretch = await readStretch(fd, offset, sequence, LOG_READ_WINDOW_BYTES);
+      if (stretch.damaged > 0) this.#tellDamage(segment, offset, stretch.damaged);
+      return stretch;
+    } finally {
+      closeSync(fd);
+    }
+  }
+
+  #segmentOf(position: number): KnownSegment | undefined {
+    if (this.#segments.length === 0) this.#list();
+    return this.#segments.findLast(({ first }) => first <= position) ?? this.#segments[0];
+  }
+
+  #after(segment: Segment): KnownSegment | undefined {
+    const later = ({ first }: Segment) => first > segment.first;
+    if (!this.#segments.some(later)) this.#list();
+    return this.#segments.find(later);
+  }
+
+  /** Takes in what the directory holds now, and keeps what is known of segments that stayed. */
+  #list(): void {
+    const known = new Map(this.#segments.map((segment) => [segment.first, segment]));
+    this.#segments = listSegments(this.#options.directory).map(
+      (segment) =>
+        known.get(segment.first) ?? {
+          ...segment,
+          index: new SegmentIndex(segment.first),
+          damage: new Set(),
+        },
+    );
+  }
+
+  #tellDamage(segment: KnownSegment, offset: number, bytes: number): void {
+    if (segment.damage.has(offset)) return;
+    segment.damage.add(offset);
+    this.#metrics?.damagedBytes.inc(bytes);
+    const context = { path: segment.path, offset, damagedBytes: bytes };
+    this.#options.logger.error(context, "Skipped a damaged part of the event log");
+  }
+
+  /** Goes on from `to`, and tells once when numbers before it have no record. */
+  #passOver(from: number, to: number): number {
+    if (to <= from) return from;
+    if (!this.#gaps.has(to)) {
+      this.#gaps.add(to);
+      this.#metrics?.missingRecords.inc(to - from);
+      const context = { directory: this.#options.directory, from, to };
+      this.#options.logger.warn(context, "Passed over sequence numbers without a record");
+    }
+    return to;
+  }
+}
+
+function ignoreMissing(error: unknown): void {
+  if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+}

@@ -1,0 +1,66 @@
+import { closeSync, fsyncSync, ftruncateSync, openSync } from "node:fs";
+import { LOG_BLOCK_BYTES_MAX } from "../limits.ts";
+import type { Logger } from "../observe/log.ts";
+import { lockDirectory } from "./lock.ts";
+import { listSegments, type Segment, syncDirectory } from "./segments.ts";
+import { readStretch } from "./stretch.ts";
+
+/** Fewer, larger reads than a lane's: a full segment is scanned in a fraction of a second. */
+const WINDOW_BYTES = 4 * LOG_BLOCK_BYTES_MAX;
+
+/** Makes a log that no process writes any more whole, and returns where it ends. */
+export async function settleLog(options: { directory: string; logger: Logger }): Promise<number> {
+  const unlock = await lockDirectory(options.directory);
+  try {
+    return await recover(options.directory, options.logger);
+  } finally {
+    unlock();
+  }
+}
+
+/**
+ * Makes a directory whole after a crash, and returns the sequence number that follows its last
+ * record. Only the newest segment can have a torn tail: an older one ended before its successor
+ * was acknowledged. The caller holds the directory's lock.
+ */
+export async function recover(directory: string, logger: Logger): Promise<number> {
+  const newest = listSegments(directory).at(-1);
+  if (newest === undefined) return 0;
+  const fd = openSync(newest.path, "r+");
+  try {
+    const next = await cutTail(fd, newest, logger);
+    // Blocks of a killed process may be in the page cache only; a reader will take them for kept.
+    fsyncSync(fd);
+    syncDirectory(directory);
+    return next;
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/**
+ * Cuts what follows the last whole block. A damaged block before it stays where it is, for the
+ * reader to skip: what follows was acknowledged.
+ */
+async function cutTail(fd: number, segment: Segment, logger: Logger): Promise<number> {
+  let next = segment.first;
+  let offset = 0;
+  for (;;) {
+    const stretch = await readStretch(fd, offset, next, WINDOW_BYTES);
+    const last = stretch.blocks.at(-1);
+    if (last === undefined) {
+      if (stretch.damaged > 0) {
+        ftruncateSync(fd, offset);
+        const cut = { path: segment.path, offset, cutBytes: stretch.damaged, next };
+        logger.warn(cut, "Cut a torn tail from the event log");
+      }
+      return next;
+    }
+    if (stretch.damaged > 0) {
+      const damage = { path: segment.path, offset, damagedBytes: stretch.damaged };
+      logger.error(damage, "Found damage inside the event log; whole blocks follow it");
+    }
+    offset = stretch.end;
+    next = last.end;
+  }
+}

@@ -1,0 +1,43 @@
+import { LOG_INDEX_STRIDE_BYTES } from "../limits.ts";
+
+/** A place in a segment: the block that starts at `offset` holds no record before `sequence`. */
+export interface Place {
+  sequence: number;
+  offset: number;
+}
+
+/**
+ * Where blocks of one segment start, as far as it has been read: one place per stride of bytes,
+ * and the furthest one exactly. Finding a sequence number again costs a binary search and a short
+ * walk; following the tail costs no walk at all.
+ */
+export class SegmentIndex {
+  readonly #places: Place[];
+  #furthest: Place;
+
+  constructor(first: number) {
+    this.#furthest = { sequence: first, offset: 0 };
+    this.#places = [this.#furthest];
+  }
+
+  /** The last known place at or before `sequence`. */
+  floor(sequence: number): Place {
+    if (this.#furthest.sequence <= sequence) return this.#furthest;
+    let low = 0;
+    let high = this.#places.length - 1;
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      if (this.#places[middle]!.sequence <= sequence) low = middle;
+      else high = middle - 1;
+    }
+    return this.#places[low]!;
+  }
+
+  /** Notes a place; only one beyond the furthest is news. */
+  note(place: Place): void {
+    if (place.offset <= this.#furthest.offset) return;
+    this.#furthest = place;
+    const last = this.#places.at(-1)!;
+    if (place.offset - last.offset >= LOG_INDEX_STRIDE_BYTES) this.#places.push(place);
+  }
+}

@@ -1,0 +1,80 @@
+/** Reading a segment file: a stretch of whole blocks, past damage when there is some. */
+
+import { fstatSync, read } from "node:fs";
+import { promisify } from "node:util";
+import { LOG_BLOCK_BYTES_MAX } from "../limits.ts";
+import { type Block, blockAt, findMagic } from "./block.ts";
+
+const readAt = promisify(read);
+
+export interface Stretch {
+  /** Whole blocks that follow each other; none when no whole block follows `offset`. */
+  blocks: Block[];
+  /** Offset of the first of them. */
+  start: number;
+  /** Offset after the last of them: where the next stretch starts. */
+  end: number;
+  /** Bytes that were skipped because they are no whole block. */
+  damaged: number;
+}
+
+/**
+ * Reads about `bytesMax` of whole blocks from `offset` on. Where no whole block starts at
+ * `offset`, the file is searched for the next one that proves itself by its checksum.
+ */
+export async function readStretch(
+  fd: number,
+  offset: number,
+  sequenceMin: number,
+  bytesMax: number,
+): Promise<Stretch> {
+  const size = fstatSync(fd).size;
+  const near = await readWindow(fd, offset, Math.min(size - offset, bytesMax));
+  const found = follow(near, 0, offset, sequenceMin);
+  if (found.blocks.length > 0 || size <= offset) return found;
+  return search(fd, offset, size, sequenceMin);
+}
+
+/** The first whole block at `offset` or after it; any block fits into the window used here. */
+async function search(
+  fd: number,
+  offset: number,
+  size: number,
+  sequenceMin: number,
+): Promise<Stretch> {
+  let at = offset;
+  while (at < size) {
+    const window = await readWindow(fd, at, Math.min(size - at, 2 * LOG_BLOCK_BYTES_MAX));
+    // A candidate in the second half may be cut by the window's end: the next window starts there.
+    const last = at + window.length >= size ? window.length : LOG_BLOCK_BYTES_MAX;
+    for (let i = findMagic(window, 0); i >= 0 && i < last; i = findMagic(window, i + 1)) {
+      const found = follow(window, i, at, sequenceMin);
+      if (found.blocks.length > 0) return { ...found, damaged: at + i - offset };
+    }
+    if (window.length === 0) break;
+    at += last;
+  }
+  return { blocks: [], start: size, end: size, damaged: size - offset };
+}
+
+/** The blocks of a window from `index` on, as far as they follow each other whole. */
+function follow(window: Buffer, index: number, base: number, sequenceMin: number): Stretch {
+  const blocks: Block[] = [];
+  let at = index;
+  let expected = sequenceMin;
+  for (;;) {
+    const block = blockAt(window, at, expected);
+    if (block === undefined) break;
+    blocks.push(block);
+    at += block.bytes.length;
+    expected = block.end;
+  }
+  return { blocks, start: base + index, end: base + at, damaged: 0 };
+}
+
+async function readWindow(fd: number, offset: number, bytes: number): Promise<Buffer> {
+  if (bytes <= 0) return Buffer.alloc(0);
+  const window = Buffer.allocUnsafeSlow(bytes);
+  const { bytesRead } = await readAt(fd, window, 0, bytes, offset);
+  return window.subarray(0, bytesRead);
+}

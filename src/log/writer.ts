@@ -1,0 +1,227 @@
+import { mkdirSync } from "node:fs";
+import { LOG_PENDING_BYTES_MAX, LOG_PROBE_MS, LOG_SEGMENT_BYTES_MAX } from "../limits.ts";
+import type { Logger } from "../observe/log.ts";
+import type { Metrics } from "../observe/metrics.ts";
+import { type Batch, Batcher } from "./batch.ts";
+import { LogUnavailable, type LogWriter, type RecordCodec } from "./event-log.ts";
+import { lockDirectory } from "./lock.ts";
+import { type WriterMetrics, writerMetrics } from "./metrics.ts";
+import { recover } from "./recovery.ts";
+import {
+  abandonSegment,
+  closeSegment,
+  createSegment,
+  probeSegment,
+  removeSegment,
+  type SegmentFile,
+  writeBlocks,
+} from "./segment-file.ts";
+import type { Segment } from "./segments.ts";
+
+export interface LogWriterOptions<T> {
+  /** Created when it does not exist; this process must be its only writer. */
+  directory: string;
+  codec: RecordCodec<T>;
+  logger: Logger;
+  metrics?: Metrics;
+  segmentBytesMax?: number;
+  /** Called after `durable` or `healthy` moved, before any record's promise settles. */
+  onChange?(): void;
+}
+
+/**
+ * Opens a log for writing: takes its lock, cuts a torn tail, starts a new segment. Throws
+ * `StartError` when another process keeps the lock, and what the file system throws.
+ */
+export async function openLogWriter<T>(options: LogWriterOptions<T>): Promise<LogWriter<T>> {
+  mkdirSync(options.directory, { recursive: true });
+  const unlock = await lockDirectory(options.directory);
+  try {
+    const next = await recover(options.directory, options.logger);
+    const segment = await createSegment(options.directory, next);
+    return new SegmentLogWriter(options, segment, unlock);
+  } catch (error) {
+    unlock();
+    throw error;
+  }
+}
+
+/**
+ * Natural group commit: while one batch is written the next one fills, and it is written as soon
+ * as the last one is on disk. A batch that the disk did not take is rejected and never tried
+ * again; its sequence numbers are given to no other record, so that whatever the disk kept of it
+ * can be mistaken for nothing else. Then a new segment is tried, at once and every `LOG_PROBE_MS`;
+ * between these attempts appends are refused.
+ */
+class SegmentLogWriter<T> implements LogWriter<T> {
+  readonly #options: LogWriterOptions<T>;
+  readonly #segmentBytesMax: number;
+  readonly #unlock: () => void;
+  readonly #metrics: WriterMetrics | undefined;
+  readonly #batcher: Batcher<T>;
+  /** Undefined while the disk fails. */
+  #segment: SegmentFile | undefined;
+  /** The newest segment while it holds no block; a later one replaces it. */
+  #empty: Segment | undefined;
+  #durable: number;
+  #healthy = true;
+  #closed = false;
+  #flushingBytes = 0;
+  /** Set while batches are written or a new segment is tried. */
+  #running: Promise<void> | undefined;
+  #probe: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(options: LogWriterOptions<T>, segment: SegmentFile, unlock: () => void) {
+    this.#options = options;
+    this.#segmentBytesMax = options.segmentBytesMax ?? LOG_SEGMENT_BYTES_MAX;
+    this.#unlock = unlock;
+    this.#metrics = options.metrics && writerMetrics(options.metrics);
+    this.#metrics?.healthy.set(1);
+    this.#batcher = new Batcher(options.codec, segment.first);
+    this.#segment = segment;
+    this.#empty = segment;
+    this.#durable = segment.first;
+  }
+
+  durable(): number {
+    return this.#durable;
+  }
+
+  healthy(): boolean {
+    return this.#healthy;
+  }
+
+  append(record: T): Promise<void> {
+    const refusal = this.#refusal();
+    if (refusal !== undefined) {
+      this.#metrics?.rejected.inc();
+      return Promise.reject(new LogUnavailable(refusal));
+    }
+    let appended: Promise<void>;
+    try {
+      appended = this.#batcher.add(record);
+    } catch (error) {
+      return Promise.reject(error);
+    }
+    this.#running ??= this.#run();
+    return appended;
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    clearTimeout(this.#probe);
+    await this.#running;
+    if (this.#segment !== undefined) await closeSegment(this.#segment);
+    this.#unlock();
+  }
+
+  #refusal(): string | undefined {
+    if (this.#closed) return "The event log is closed";
+    if (this.#segment === undefined && this.#running === undefined) return "The disk failed";
+    if (this.#flushingBytes + this.#batcher.waiting.bytes >= LOG_PENDING_BYTES_MAX) {
+      return "Too many records wait for the disk";
+    }
+    return undefined;
+  }
+
+  /** Writes batches until none waits. Its last steps have no `await`: no append slips between. */
+  async #run(): Promise<void> {
+    // After this turn of the event loop: requests that arrived together share the first batch.
+    await new Promise(setImmediate);
+    do {
+      try {
+        this.#segment ??= await this.#startAgain();
+      } catch (error) {
+        this.#refuseWaiting(error);
+        break;
+      }
+      await this.#flush();
+    } while (this.#segment === undefined || this.#batcher.waiting.blocks.length > 0);
+    this.#running = undefined;
+  }
+
+  async #flush(): Promise<void> {
+    if (this.#batcher.waiting.blocks.length === 0) return;
+    const batch = this.#batcher.take();
+    this.#flushingBytes = batch.bytes;
+    const startedAt = performance.now();
+    try {
+      await this.#write(batch);
+      this.#durable = batch.end;
+      this.#options.onChange?.();
+      this.#metrics?.records.inc(batch.count);
+      this.#metrics?.bytes.inc(batch.bytes);
+      this.#metrics?.flushSeconds.observe((performance.now() - startedAt) / 1000);
+      batch.resolve();
+    } catch (error) {
+      this.#reject(batch, error);
+      await this.#abandon();
+    }
+    this.#flushingBytes = 0;
+    this.#batcher.recycle(batch);
+  }
+
+  async #write(batch: Batch): Promise<void> {
+    const segment = this.#segment!;
+    if (segment.end > 0 && segment.end + batch.bytes > this.#segmentBytesMax) {
+      this.#segment = await createSegment(this.#options.directory, batch.first);
+      await closeSegment(segment);
+    }
+    await writeBlocks(this.#segment!, batch.seal());
+    this.#empty = undefined;
+  }
+
+  async #abandon(): Promise<void> {
+    const segment = this.#segment!;
+    this.#segment = undefined;
+    if (segment.end === 0) this.#empty = segment;
+    await abandonSegment(segment);
+  }
+
+  /** A new segment on a disk that has just taken a block. */
+  async #startAgain(): Promise<SegmentFile> {
+    const { waiting, next } = this.#batcher;
+    const first = waiting.blocks.length > 0 ? waiting.first : next;
+    const segment = await createSegment(this.#options.directory, first);
+    // Only now: the newest name tells a later start where sequence numbers go on.
+    if (this.#empty !== undefined && this.#empty.first !== first) await removeSegment(this.#empty);
+    this.#empty = segment;
+    try {
+      await probeSegment(segment);
+    } catch (error) {
+      await abandonSegment(segment);
+      throw error;
+    }
+    this.#options.logger.info({ path: segment.path }, "The event log can be written again");
+    this.#setHealthy(true);
+    return segment;
+  }
+
+  #refuseWaiting(error: unknown): void {
+    const batch = this.#batcher.take();
+    this.#reject(batch, error);
+    this.#batcher.recycle(batch);
+    if (this.#closed) return;
+    this.#probe = setTimeout(() => {
+      this.#running ??= this.#run();
+    }, LOG_PROBE_MS);
+  }
+
+  #reject(batch: Batch, error: unknown): void {
+    if (this.#healthy) {
+      const context = { err: error, directory: this.#options.directory };
+      this.#options.logger.error(context, "The event log cannot be written");
+    }
+    this.#setHealthy(false);
+    this.#metrics?.rejected.inc(batch.count);
+    batch.reject(new LogUnavailable("The disk failed", { cause: error }));
+  }
+
+  #setHealthy(healthy: boolean): void {
+    if (this.#healthy === healthy) return;
+    this.#healthy = healthy;
+    this.#metrics?.healthy.set(healthy ? 1 : 0);
+    this.#options.onChange?.();
+  }
+}

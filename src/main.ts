@@ -1,0 +1,16 @@
+/**
+ * argv → command. A guest and an ingest process are this same executable started again, so each
+ * branch imports what it runs and nothing else: a guest is ready in milliseconds.
+ */
+const [command, ...rest] = process.argv.slice(2);
+
+if (command === "guest") {
+  const { startGuest } = await import("./sandbox/guest/main.ts");
+  await startGuest(rest[0] ?? "");
+} else if (command === "ingest") {
+  const { startIngest } = await import("./pixel/ingest.ts");
+  process.exit(await startIngest());
+} else {
+  const { run } = await import("./cli/cli.ts");
+  process.exit(await run(process.argv.slice(2)));
+}

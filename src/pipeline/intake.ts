@@ -1,0 +1,161 @@
+import type { Connection } from "../catalog/model.ts";
+import { Cursor, type CursorRecord } from "./cursor.ts";
+import type { Feed } from "./feed.ts";
+import type { Item } from "./item.ts";
+import type { LaneRecord } from "./ledger.ts";
+import { covers, type Routes, startOf } from "./router.ts";
+
+/** A lane's places in all logs: takes what its routes cover, each record once. */
+export class Intake {
+  readonly #feed: Feed;
+  readonly #cursors = new Map<string, Cursor>();
+  readonly #stored: Readonly<Record<string, CursorRecord>>;
+  /** Where the live window of each connection started when it was last looked at. */
+  readonly #known: Map<string, string>;
+  #routes: Routes;
+  #turn = 0;
+
+  constructor(feed: Feed, routes: Routes, record: LaneRecord | undefined) {
+    this.#feed = feed;
+    this.#routes = routes;
+    this.#stored = record?.logs ?? {};
+    this.#known = new Map(
+      Object.entries(record?.known ?? {}).map(([id, from]) => [id, JSON.stringify(from)]),
+    );
+    this.reroute(routes);
+  }
+
+  /** Takes up changed connections: a new one may start below what was read already. */
+  reroute(routes: Routes): void {
+    this.#routes = routes;
+    for (const log of this.#feed.logs()) this.#cursor(log);
+    const current = new Map([...routes.bySource.values()].map((c) => [c.id, c]));
+    for (const [id, connection] of current) {
+      const from = JSON.stringify(connection.from);
+      const known = this.#known.get(id);
+      this.#known.set(id, from);
+      if (known === from) continue;
+      for (const [log, cursor] of this.#cursors) {
+        const start = known === undefined ? startOf(connection, log) : (connection.from[log] ?? 0);
+        cursor.takeLate(id, start);
+      }
+    }
+    for (const id of this.#known.keys()) {
+      if (current.has(id)) continue;
+      this.#known.delete(id);
+      for (const cursor of this.#cursors.values()) cursor.forgetLate(id);
+    }
+  }
+
+  /** Up to `count` items in the order of one log; the logs take turns. Empty: at the end of all. */
+  async take(count: number, bytesMax: number): Promise<Item[]> {
+    const logs = this.#feed.logs();
+    for (let tries = 0; tries < logs.length; tries++) {
+      const log = logs[this.#turn++ % logs.length]!;
+      const items = await this.#takeFrom(log, count, bytesMax);
+      if (items.length > 0) return items;
+    }
+    return [];
+  }
+
+  settle(log: string, sequence: number): void {
+    this.#cursor(log).settle(sequence);
+  }
+
+  record(): LaneRecord {
+    const logs: Record<string, CursorRecord> = { ...this.#stored };
+    for (const [log, cursor] of this.#cursors) logs[log] = cursor.record();
+    const late = (id: string) => [...this.#cursors.values()].some((c) => c.isLate(id));
+    const known = [...this.#known].filter(([id]) => !late(id));
+    return { logs, known: Object.fromEntries(known.map(([id, from]) => [id, JSON.parse(from)])) };
+  }
+
+  /** The record is on disk: what lies below its low marks may be trimmed. */
+  kept(lows: ReadonlyMap<string, number>): void {
+    for (const [log, low] of lows) this.#cursors.get(log)?.kept(low);
+  }
+
+  lows(): Map<string, number> {
+    return new Map([...this.#cursors].map(([log, cursor]) => [log, cursor.low]));
+  }
+
+  /** The oldest record that a restart now would need; undefined for a log it has not seen. */
+  durableLow(log: string): number | undefined {
+    return this.#cursors.get(log)?.durableLow;
+  }
+
+  /** Records between the lowest that is not settled and the end of the logs. */
+  lagEvents(): number {
+    const lags = this.#feed.logs().map((log) => {
+      const low = this.#cursors.get(log)?.low ?? 0;
+      return Math.max(0, this.#feed.end(log) - low);
+    });
+    return lags.reduce((sum, lag) => sum + lag, 0);
+  }
+
+  #cursor(log: string): Cursor {
+    const known = this.#cursors.get(log);
+    if (known !== undefined) return known;
+    const starts = [...this.#routes.bySource.values()].map((c) => startOf(c, log));
+    // Without connections (replays alone) there is nothing to read.
+    const next = starts.length > 0 ? Math.min(...starts) : this.#feed.end(log);
+    const cursor = new Cursor(this.#stored[log] ?? { next, pending: [] });
+    this.#cursors.set(log, cursor);
+    return cursor;
+  }
+
+  async #takeFrom(log: string, count: number, bytesMax: number): Promise<Item[]> {
+    const items: Item[] = [];
+    const cursor = this.#cursor(log);
+    for (let bytes = 0; items.length < count && bytes < bytesMax; ) {
+      const at = cursor.position;
+      const chunk = await this.#feed.read(log, at);
+      if (chunk === undefined || chunk.next <= at) break;
+      // A connection appeared while we read: start over where it does.
+      if (cursor.position !== at) continue;
+      if (!this.#concerns(chunk.sources)) {
+        cursor.moveTo(chunk.next);
+        continue;
+      }
+      let index = firstAtOrAfter(chunk.inputs, at);
+      for (; index < chunk.inputs.length && items.length < count && bytes < bytesMax; index++) {
+        const { sequence, input } = chunk.inputs[index]!;
+        const connection = this.#routes.bySource.get(input.sourceId);
+        if (connection === undefined || !wanted(cursor, connection, log, sequence)) continue;
+        cursor.take(sequence);
+        const size = input.event.json.length;
+        bytes += size;
+        items.push({
+          input,
+          origin: { log, sequence, connectionId: connection.id },
+          bornAt: input.receivedAt,
+          bytes: size,
+          open: 0,
+          letters: [],
+        });
+      }
+      cursor.moveTo(chunk.inputs[index]?.sequence ?? chunk.next);
+    }
+    return items;
+  }
+
+  #concerns(sources: ReadonlySet<string>): boolean {
+    for (const source of this.#routes.bySource.keys()) if (sources.has(source)) return true;
+    return false;
+  }
+}
+
+function wanted(cursor: Cursor, connection: Connection, log: string, sequence: number): boolean {
+  return cursor.wants(sequence, connection.id) && covers(connection, log, sequence);
+}
+
+function firstAtOrAfter(inputs: readonly { sequence: number }[], sequence: number): number {
+  let low = 0;
+  let high = inputs.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (inputs[middle]!.sequence < sequence) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

@@ -1,0 +1,52 @@
+import type { LiveProgram } from "../catalog/catalog.ts";
+import type { Input } from "./input.ts";
+import type { StoredLetter } from "./ledger.ts";
+
+/** Where an event of a lane comes from, and what is told when it has settled. */
+export type Origin =
+  | { log: string; sequence: number; connectionId: string }
+  /** A dead letter that is sent once more. */
+  | { replayOf: StoredLetter };
+
+/** One event on its way through a lane, until all that it became has settled. */
+export interface Item {
+  input: Input;
+  origin: Origin;
+  /** From here its retry window runs. */
+  bornAt: number;
+  /** What the window counts for it. */
+  bytes: number;
+  /** Outputs that have not settled. */
+  open: number;
+  /** Written with the cursor when the item settles, so that a crash cannot double them. */
+  letters: StoredLetter[];
+}
+
+/** One event as it goes to the destination. */
+export interface Output {
+  item: Item;
+  bytes: Uint8Array;
+  /** The code that made it; undefined when the event goes as it came. */
+  live: LiveProgram | undefined;
+  attempts: number;
+  /** The lane's count of deliveries when this output first failed. */
+  deliveriesAtFailure: number;
+}
+
+export function outputOf(item: Item, bytes: Uint8Array, live?: LiveProgram): Output {
+  return { item, bytes, live, attempts: 0, deliveriesAtFailure: 0 };
+}
+
+/** How an output, or an input that made none, ended. */
+export type Ending =
+  | { kind: "delivered" }
+  | { kind: "dropped" }
+  /** Its connection or destination is gone, or its twin is replayed instead. */
+  | { kind: "discarded" }
+  | {
+      kind: "dead-letter";
+      stage: "transform" | "deliver";
+      reason: string;
+      line?: number | undefined;
+      column?: number | undefined;
+    };

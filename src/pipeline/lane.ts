@@ -1,0 +1,318 @@
+import type { Live, LiveProgram } from "../catalog/catalog.ts";
+import type { Connection, Destination } from "../catalog/model.ts";
+import type { DestinationKind } from "../destinations/destination.ts";
+import { RETRY_DELAY_MS_MIN, TRANSFORM_BATCH_EVENTS_MAX } from "../limits.ts";
+import type { Logger } from "../observe/log.ts";
+import type { Sandbox } from "../sandbox/program.ts";
+import { Bell, type Clock } from "./clock.ts";
+import type { Feed } from "./feed.ts";
+import { Intake } from "./intake.ts";
+import { type Ending, type Item, type Output, outputOf } from "./item.ts";
+import type { Committer, LaneChange, LaneRecord, Ledger } from "./ledger.ts";
+import { inputOfLetter, letterOf } from "./letters.ts";
+import type { LaneMetrics } from "./metrics.ts";
+import { Outlet } from "./outlet.ts";
+import { Partition, type PartitionHost } from "./partition.ts";
+import { type Routes, replayStanding, routesOf, type Standing, standing } from "./router.ts";
+import { jsonOf, type LiveTap } from "./tap.ts";
+import { type TransformHost, transform } from "./transform.ts";
+import { Window } from "./window.ts";
+
+/** What all lanes share. */
+export interface LaneParts {
+  feed: Feed;
+  live: Live;
+  sandbox: Sandbox;
+  ledger: Ledger;
+  tap: LiveTap;
+  clock: Clock;
+  logger: Logger;
+  metrics: LaneMetrics;
+  retryWindowMs: number;
+  /** Takes up what changed in the catalog; cheap when nothing did. */
+  refresh(): void;
+}
+
+/** Everything on its way to one destination: read, transformed, delivered, settled, committed. */
+export class Lane implements Committer {
+  readonly #parts: LaneParts;
+  readonly #labels: { destination: string; kind: string };
+  readonly #outlet: Outlet;
+  readonly #intake: Intake;
+  readonly #partitions: Partition[];
+  #routes: Routes;
+  readonly #window = new Window();
+  /** Settled since the last commit began. */
+  #settled: Item[] = [];
+  readonly #committing = new Map<LaneChange, { items: Item[]; lows: Map<string, number> }>();
+  /** Letters that are in the window again, by id. */
+  readonly #replaying = new Set<string>();
+  #replaysWait = true;
+  /** There may be something to take, or room for it. */
+  readonly #work = new Bell();
+  /** Settings changed, or the lane ends. */
+  readonly #changed = new Bell();
+  #running = true;
+  #removed = false;
+  #waitsForSandbox = false;
+  readonly #ended: Promise<void>;
+
+  constructor(
+    parts: LaneParts,
+    kind: DestinationKind,
+    destination: Destination,
+    connections: readonly Connection[],
+  ) {
+    this.#parts = parts;
+    this.#labels = { destination: destination.id, kind: kind.kind };
+    this.#routes = routesOf(destination, connections);
+    this.#outlet = new Outlet(kind, destination, parts);
+    this.#intake = new Intake(parts.feed, this.#routes, parts.ledger.lane(destination.id));
+    const host = this.#partitionHost();
+    const count = kind.concurrency(destination.config);
+    this.#partitions = Array.from({ length: count }, () => new Partition(host));
+    this.#ended = this.#run(this.#transformHost());
+  }
+
+  get destination(): Destination {
+    return this.#routes.destination;
+  }
+
+  get gauges() {
+    return {
+      ...this.#labels,
+      lagEvents: () => this.#intake.lagEvents(),
+      lagSeconds: () => this.#lagSeconds(),
+      waiting: () => this.#waitsForSandbox,
+    };
+  }
+
+  durableLow(log: string): number | undefined {
+    return this.#intake.durableLow(log);
+  }
+
+  /** There may be something to read, or to replay. */
+  wake(replays = false): void {
+    this.#replaysWait ||= replays;
+    this.#work.ring();
+  }
+
+  /** Has the cursor written although nothing settled, so that the log can be trimmed. */
+  checkpoint(): void {
+    this.#parts.ledger.schedule(this);
+  }
+
+  update(destination: Destination, connections: readonly Connection[]): void {
+    this.#routes = routesOf(destination, connections);
+    this.#outlet.update(destination);
+    this.#intake.reroute(this.#routes);
+    this.#changed.ring();
+    this.#work.ring();
+  }
+
+  /** Starts nothing more; resolves when what is under way has ended and cursors are scheduled. */
+  async stop(): Promise<void> {
+    this.#running = false;
+    this.#changed.ring();
+    this.#work.ring();
+    await this.#ended;
+    await Promise.all(this.#partitions.map((partition) => partition.ended()));
+    await this.#outlet.close();
+    this.checkpoint();
+  }
+
+  /** As `stop`, for a destination that is gone: what was owed is discarded. Returns how many. */
+  async remove(): Promise<number> {
+    this.#removed = true;
+    this.abort();
+    await this.stop();
+    return this.#window.size;
+  }
+
+  /** Cuts the attempts under way. */
+  abort(): void {
+    this.#outlet.abort();
+  }
+
+  async #run(host: TransformHost): Promise<void> {
+    while (this.#running) {
+      const rung = this.#work.wait();
+      try {
+        const items = await this.#take();
+        if (items.length > 0) await this.#process(items, host);
+        else if (this.#running) await rung;
+      } catch (error) {
+        this.#parts.logger.error({ ...this.#labels, err: error }, "A lane cannot read on");
+        await this.#pause(RETRY_DELAY_MS_MIN);
+      }
+    }
+  }
+
+  async #take(): Promise<Item[]> {
+    const room = this.#window.room;
+    const count = Math.min(room.events, TRANSFORM_BATCH_EVENTS_MAX);
+    if (count <= 0) return [];
+    const replays = this.#replaysWait ? this.#takeReplays(count) : [];
+    const items = replays.length > 0 ? replays : await this.#intake.take(count, room.bytes);
+    for (const item of items) this.#window.add(item);
+    return items;
+  }
+
+  #takeReplays(count: number): Item[] {
+    const replays = this.#parts.ledger.replays(this.destination.id, this.#replaying, count);
+    this.#replaysWait = replays.length > 0;
+    return replays.map(({ letter, replayedAt }) => {
+      this.#replaying.add(letter.id);
+      const input = inputOfLetter(letter);
+      const bytes = input.event.json.length;
+      const origin = { replayOf: letter };
+      return { input, origin, bornAt: replayedAt, bytes, open: 0, letters: [] };
+    });
+  }
+
+  /** From what was taken to the partitions, in order. */
+  async #process(items: readonly Item[], host: TransformHost): Promise<void> {
+    const due = items.filter((item) => !this.#settledUnsent(item));
+    const made = await transform(host, due);
+    if (made === undefined) return;
+    for (const item of due) {
+      const result = made.get(item)!;
+      if ("outputs" in result) this.#emit(item, result.outputs);
+      else this.#settleWhole(item, result.ending, result.live);
+    }
+  }
+
+  /** Ends an item that must not be sent (any more), before any code runs over it. */
+  #settledUnsent(item: Item): boolean {
+    const at = this.#standing(item);
+    if (at.kind === "discard") this.#settleWhole(item, { kind: "discarded" });
+    if (at.kind === "refused") {
+      this.#settleWhole(item, { kind: "dead-letter", stage: "deliver", reason: at.reason });
+    }
+    return at.kind !== "send";
+  }
+
+  #standing({ origin, input }: Item): Standing {
+    this.#parts.refresh();
+    if (this.#removed) return { kind: "discard" };
+    if ("replayOf" in origin) return replayStanding(this.#routes);
+    return standing(this.#routes, input.sourceId, origin);
+  }
+
+  #emit(item: Item, outputs: readonly Output[]): void {
+    item.open = outputs.length;
+    this.#window.grow(
+      item,
+      outputs.reduce((sum, { bytes }) => sum + bytes.length, 0),
+    );
+    const hash = Bun.hash(item.input.event.user) % BigInt(this.#partitions.length);
+    const partition = this.#partitions[Number(hash)]!;
+    for (const output of outputs) partition.push(output);
+  }
+
+  /** Ends an item that made no output. */
+  #settleWhole(item: Item, ending: Ending, live?: LiveProgram): void {
+    item.open = 1;
+    this.#settle(outputOf(item, item.input.event.json, live), ending);
+  }
+
+  #settle(output: Output, ending: Ending): void {
+    const { item } = output;
+    const { clock, metrics, ledger } = this.#parts;
+    metrics.events.inc({ ...this.#labels, outcome: ending.kind });
+    if (ending.kind === "dead-letter") {
+      item.letters.push(letterOf(output, ending, this.destination, clock.now()));
+    }
+    this.#show(output, ending);
+    item.open -= 1;
+    if (item.open > 0) return;
+    this.#settled.push(item);
+    ledger.schedule(this);
+  }
+
+  #show({ item, bytes }: Output, ending: Ending): void {
+    const { tap, clock } = this.#parts;
+    const { id, workspaceId } = this.destination;
+    if (ending.kind === "discarded" || !tap.wants(workspaceId)) return;
+    tap.send(workspaceId, {
+      stage: ending.kind,
+      sourceId: item.input.sourceId,
+      destinationId: id,
+      at: clock.now(),
+      messageId: item.input.messageId,
+      event: jsonOf(bytes),
+      ...(ending.kind === "dead-letter" && { reason: ending.reason }),
+    });
+  }
+
+  collect(): LaneChange | undefined {
+    if (this.#removed) return undefined;
+    const items = this.#settled;
+    this.#settled = [];
+    const replayed: string[] = [];
+    for (const { origin } of items) {
+      if ("replayOf" in origin) replayed.push(origin.replayOf.id);
+      else this.#intake.settle(origin.log, origin.sequence);
+    }
+    const record = this.#intake.record();
+    if (items.length === 0 && this.#isKept(record)) return undefined;
+    const letters = items.flatMap((item) => item.letters);
+    const change = { destinationId: this.destination.id, record, letters, replayed };
+    this.#committing.set(change, { items, lows: this.#intake.lows() });
+    return change;
+  }
+
+  committed(change: LaneChange): void {
+    const { items, lows } = this.#committing.get(change)!;
+    this.#committing.delete(change);
+    this.#intake.kept(lows);
+    this.#window.release(items);
+    for (const id of change.replayed) this.#replaying.delete(id);
+    this.#work.ring();
+  }
+
+  #isKept({ logs }: LaneRecord): boolean {
+    return Bun.deepEquals(this.#parts.ledger.lane(this.destination.id)?.logs ?? {}, logs);
+  }
+
+  #lagSeconds(): number {
+    const { oldest } = this.#window;
+    return oldest === undefined ? 0 : (this.#parts.clock.now() - oldest.bornAt) / 1_000;
+  }
+
+  #pause(ms: number): Promise<void> {
+    return this.#parts.clock.sleep(ms, this.#changed.wait());
+  }
+
+  #transformHost(): TransformHost {
+    const { live, sandbox, logger, clock, metrics } = this.#parts;
+    return {
+      ...{ live, sandbox, logger },
+      destination: () => this.destination,
+      running: () => this.#running,
+      random: () => clock.random(),
+      pause: (ms) => this.#pause(ms),
+      waiting: (is) => {
+        this.#waitsForSandbox = is;
+      },
+      took: (seconds) => metrics.transformSeconds.observe(this.#labels, seconds),
+    };
+  }
+
+  #partitionHost(): PartitionHost {
+    const { clock, retryWindowMs } = this.#parts;
+    return {
+      retryWindowMs,
+      now: () => clock.now(),
+      random: () => clock.random(),
+      batchSize: () => this.#outlet.batchSize,
+      running: () => this.#running,
+      standing: (output) => this.#standing(output.item),
+      deliver: (outputs) => this.#outlet.deliver(outputs.map(({ bytes }) => bytes)),
+      settle: (output, ending) => this.#settle(output, ending),
+      pause: (ms) => this.#pause(ms),
+      deliveries: () => this.#outlet.delivered,
+      failure: () => this.#outlet.failure,
+    };
+  }
+}

@@ -1,0 +1,132 @@
+import type { Connection, Destination } from "../catalog/model.ts";
+import type { DestinationKind } from "../destinations/destination.ts";
+import { Lane, type LaneParts } from "./lane.ts";
+
+export interface LanesParts extends LaneParts {
+  kinds: ReadonlyMap<string, DestinationKind>;
+}
+
+/** The lanes as the catalog wants them: one for every destination that something is owed to. */
+export class Lanes {
+  readonly #parts: LanesParts;
+  readonly #lanes = new Map<string, Lane>();
+  /** Destinations without a connection whose replays are still to be sent. */
+  readonly #replaying = new Set<string>();
+  readonly #ending = new Set<Promise<unknown>>();
+  #topology: number | undefined;
+  #stopped = false;
+
+  constructor(parts: LanesParts) {
+    this.#parts = parts;
+    for (const id of parts.ledger.destinations()) {
+      if (parts.ledger.replays(id, new Set(), 1).length > 0) this.#replaying.add(id);
+    }
+  }
+
+  /** Takes up what changed in the catalog; cheap when nothing did. */
+  refresh(): void {
+    const topology = this.#parts.live.topology();
+    if (this.#stopped || topology === this.#topology) return;
+    this.#topology = topology;
+    this.#rebuild();
+  }
+
+  wake(): void {
+    for (const lane of this.#lanes.values()) lane.wake();
+  }
+
+  replay(destinationIds: readonly string[]): void {
+    for (const id of new Set(destinationIds)) {
+      this.#replaying.add(id);
+      this.#lanes.get(id)?.wake(true);
+    }
+    if (destinationIds.some((id) => !this.#lanes.has(id))) this.#rebuild();
+  }
+
+  /** The oldest record that any lane would need after a restart; undefined without lanes. */
+  durableLow(log: string): number | undefined {
+    const lows = [...this.#lanes.values()].map((lane) => lane.durableLow(log) ?? 0);
+    return lows.length === 0 ? undefined : Math.min(...lows);
+  }
+
+  checkpoint(): void {
+    for (const lane of this.#lanes.values()) lane.checkpoint();
+  }
+
+  *gauges() {
+    for (const lane of this.#lanes.values()) yield lane.gauges;
+  }
+
+  abort(): void {
+    for (const lane of this.#lanes.values()) lane.abort();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    await Promise.all([...this.#lanes.values()].map((lane) => lane.stop()));
+    await Promise.all(this.#ending);
+  }
+
+  #rebuild(): void {
+    const wanted = this.#wanted();
+    for (const [id, lane] of this.#lanes) if (!wanted.has(id)) this.#end(id, lane);
+    for (const [id, { destination, connections }] of wanted) {
+      const lane = this.#lanes.get(id);
+      if (lane !== undefined) lane.update(destination, connections);
+      else this.#start(destination, connections);
+    }
+    for (const id of this.#parts.ledger.destinations()) {
+      if (wanted.has(id) || this.#lanes.has(id)) continue;
+      const isGone = this.#parts.live.destination(id) === undefined;
+      if (isGone || this.#parts.ledger.lane(id) !== undefined) this.#forget(id, 0);
+    }
+  }
+
+  #wanted() {
+    const { live, ledger } = this.#parts;
+    const wanted = new Map<string, { destination: Destination; connections: Connection[] }>();
+    for (const lane of live.lanes()) wanted.set(lane.destination.id, lane);
+    for (const id of this.#replaying) {
+      const destination = live.destination(id);
+      const waits = ledger.replays(id, new Set(), 1).length > 0;
+      if (destination === undefined || !waits) this.#replaying.delete(id);
+      else if (!wanted.has(id)) wanted.set(id, { destination, connections: [] });
+    }
+    return wanted;
+  }
+
+  #start(destination: Destination, connections: readonly Connection[]): void {
+    const kind = this.#parts.kinds.get(destination.type);
+    if (kind === undefined) {
+      const about = { destinationId: destination.id, type: destination.type };
+      this.#parts.logger.error(about, "A destination has a type that this version does not know");
+      return;
+    }
+    this.#lanes.set(destination.id, new Lane(this.#parts, kind, destination, connections));
+  }
+
+  /** The destination is gone, or has no connection any more: what was owed is discarded. */
+  #end(id: string, lane: Lane): void {
+    this.#lanes.delete(id);
+    this.#forget(id, lane.remove());
+  }
+
+  #forget(id: string, discarded: number | Promise<number>): void {
+    const { ledger, live, logger } = this.#parts;
+    const run = async () => {
+      const events = await discarded;
+      if (this.#lanes.has(id)) return;
+      const isGone = live.destination(id) === undefined;
+      const letters = await ledger.remove(id, isGone);
+      logger.info(
+        { destinationId: id, events, letters },
+        "A lane ended; what it owed is discarded",
+      );
+    };
+    const ending = run().catch((error) => {
+      logger.error({ destinationId: id, err: error }, "A lane cannot be removed");
+    });
+    this.#ending.add(ending);
+    void ending.finally(() => this.#ending.delete(ending));
+  }
+}

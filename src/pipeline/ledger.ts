@@ -1,0 +1,278 @@
+import { type Database, open, type RootDatabase } from "lmdb";
+import { Packr } from "msgpackr";
+import type { Positions } from "../catalog/model.ts";
+import type { Logger } from "../observe/log.ts";
+import type { CursorRecord } from "./cursor.ts";
+import type { DeadLetter } from "./pipeline.ts";
+
+/** A lane's durable state. */
+export interface LaneRecord {
+  logs: Record<string, CursorRecord>;
+  /** Connections whose records are taken up to `next`: id → where their live window starts. */
+  known: Record<string, Positions>;
+}
+
+/** A dead letter with what a replay needs. Events are JSON texts, as they were. */
+export interface StoredLetter extends Omit<DeadLetter, "event"> {
+  /** The event as it entered the stage that failed. */
+  text: string;
+  /** The event as it came, when that is another text. */
+  original?: string;
+  /** Program that made `text` out of `original`. */
+  programId?: string;
+  user: string;
+  type: string;
+  name?: string;
+}
+
+/** A letter on its way again. */
+export interface Replay {
+  letter: StoredLetter;
+  replayedAt: number;
+}
+
+/** What one lane wants to have written, all or nothing. */
+export interface LaneChange {
+  destinationId: string;
+  record: LaneRecord;
+  letters: readonly StoredLetter[];
+  /** Replays that have settled, by letter id. */
+  replayed: readonly string[];
+}
+
+/** A lane, as the ledger sees it. */
+export interface Committer {
+  /** What is new since the last call; undefined when nothing is. */
+  collect(): LaneChange | undefined;
+  /** The change is on disk. */
+  committed(change: LaneChange): void;
+}
+
+const failureWaitMs = 1_000;
+type Pair = [string, string];
+
+/**
+ * Cursors and dead letters in an LMDB environment of their own. Lanes that have something to
+ * write say so; one transaction writes it for all of them, and the next starts as soon as that
+ * one is on disk (natural group commit).
+ */
+export class Ledger {
+  readonly #root: RootDatabase;
+  readonly #lanes: Database<LaneRecord, string>;
+  readonly #letters: Database<StoredLetter, Pair>;
+  /** [destination, letter] → workspace. */
+  readonly #byDestination: Database<string, Pair>;
+  /** [destination, letter] → replay. */
+  readonly #replays: Database<Replay, Pair>;
+  readonly #counts = new Map<string, number>();
+  readonly #dirty = new Set<Committer>();
+  readonly #logger: Logger;
+  #flushing: Promise<void> | undefined;
+  #closing = false;
+  #closed = false;
+
+  constructor(directory: string, logger: Logger) {
+    this.#logger = logger;
+    // lmdb bundles another msgpackr. Without records no structures need to be kept beside the data.
+    const encoder = new Packr({ useRecords: false });
+    this.#root = open({ path: directory, encoder, maxDbs: 4 });
+    const table = (name: string) => ({ name, encoder });
+    this.#lanes = this.#root.openDB(table("lanes"));
+    this.#letters = this.#root.openDB(table("letters"));
+    this.#byDestination = this.#root.openDB(table("letters-by-destination"));
+    this.#replays = this.#root.openDB(table("replays"));
+    for (const [workspaceId] of this.#letters.getKeys()) this.#count(workspaceId, 1);
+  }
+
+  lane(destinationId: string): LaneRecord | undefined {
+    return this.#lanes.get(destinationId);
+  }
+
+  /** Destinations that the ledger holds anything for. */
+  destinations(): Set<string> {
+    const ids = new Set<string>(this.#lanes.getKeys());
+    for (const db of [this.#byDestination, this.#replays]) {
+      for (let id = firstOf(db); id !== undefined; id = firstOf(db, id)) ids.add(id);
+    }
+    return ids;
+  }
+
+  /** Says that a lane has something to write. */
+  schedule(committer: Committer): void {
+    if (this.#closed) return;
+    this.#dirty.add(committer);
+    this.#flushing ??= this.#flush().finally(() => {
+      this.#flushing = undefined;
+      const [next] = this.#dirty;
+      if (next !== undefined) this.schedule(next);
+    });
+  }
+
+  letter(workspaceId: string, id: string): StoredLetter | undefined {
+    return this.#letters.get([workspaceId, id]);
+  }
+
+  letters(workspaceId: string, after: string, count: number): StoredLetter[] {
+    const range = within(workspaceId, after, count);
+    return [...this.#letters.getRange(range)].map((entry) => entry.value);
+  }
+
+  lettersOf(
+    workspaceId: string,
+    destinationId: string,
+    after: string,
+    count: number,
+  ): StoredLetter[] {
+    return [...this.#byDestination.getRange(within(destinationId, after, count))]
+      .filter((entry) => entry.value === workspaceId)
+      .map((entry) => this.#letters.get([workspaceId, entry.key[1]]))
+      .filter((letter) => letter !== undefined);
+  }
+
+  counts(): Iterable<[workspaceId: string, count: number]> {
+    return this.#counts;
+  }
+
+  countOf(workspaceId: string): number {
+    return this.#counts.get(workspaceId) ?? 0;
+  }
+
+  /** The oldest replays of a destination that are not in `busy`. */
+  replays(destinationId: string, busy: { has(id: string): boolean }, count: number): Replay[] {
+    const found: Replay[] = [];
+    for (const { key, value } of this.#replays.getRange(within(destinationId))) {
+      if (busy.has(key[1])) continue;
+      found.push(value);
+      if (found.length === count) break;
+    }
+    return found;
+  }
+
+  /** Moves letters to their lanes' replays. Returns their destinations. */
+  async replay(workspaceId: string, ids: readonly string[], now: number): Promise<string[]> {
+    const dropped = await this.#write(() => {
+      const letters = this.#drop(workspaceId, ids);
+      for (const letter of letters) {
+        this.#replays.put([letter.destinationId, letter.id], { letter, replayedAt: now });
+      }
+      return letters;
+    });
+    this.#count(workspaceId, -dropped.length);
+    return dropped.map((letter) => letter.destinationId);
+  }
+
+  async purge(workspaceId: string, ids: readonly string[]): Promise<number> {
+    const dropped = await this.#write(() => this.#drop(workspaceId, ids));
+    this.#count(workspaceId, -dropped.length);
+    return dropped.length;
+  }
+
+  /** Forgets a lane; `letters`: also what it left behind. Returns how many letters went. */
+  async remove(destinationId: string, letters: boolean): Promise<number> {
+    const dropped = await this.#write(() => {
+      this.#lanes.remove(destinationId);
+      if (!letters) return [];
+      const replays = [...this.#replays.getKeys(within(destinationId))];
+      for (const key of replays) this.#replays.remove(key);
+      const owned = [...this.#byDestination.getRange(within(destinationId))];
+      return owned.flatMap(({ key, value }) => this.#drop(value, [key[1]]));
+    });
+    for (const letter of dropped) this.#count(letter.workspaceId, -1);
+    return dropped.length;
+  }
+
+  /** Writes what is scheduled, if the disk takes it, then closes. */
+  async close(): Promise<void> {
+    this.#closing = true;
+    while (this.#flushing !== undefined) await this.#flushing;
+    this.#closed = true;
+    await this.#root.close();
+  }
+
+  async #flush(): Promise<void> {
+    // One turn, so that all lanes that were woken together come along.
+    await new Promise((resolve) => setImmediate(resolve));
+    const committers = [...this.#dirty];
+    this.#dirty.clear();
+    const changes = committers.flatMap((committer) => {
+      const change = committer.collect();
+      return change === undefined ? [] : [{ committer, change }];
+    });
+    if (changes.length === 0) return;
+    while (!(await this.#commit(changes.map(({ change }) => change)))) {
+      if (this.#closing) return;
+      await new Promise((resolve) => setTimeout(resolve, failureWaitMs));
+    }
+    for (const { committer, change } of changes) committer.committed(change);
+  }
+
+  async #commit(changes: readonly LaneChange[]): Promise<boolean> {
+    try {
+      await this.#write(() => {
+        for (const change of changes) this.#put(change);
+      });
+      for (const { letters } of changes) {
+        for (const letter of letters) this.#count(letter.workspaceId, 1);
+      }
+      return true;
+    } catch (error) {
+      // A full disk, most likely. The lanes' windows fill and they wait; nothing is lost.
+      this.#logger.error({ err: error }, "Cursors and dead letters cannot be written");
+      return false;
+    }
+  }
+
+  #put({ destinationId, record, letters, replayed }: LaneChange): void {
+    this.#lanes.put(destinationId, record);
+    for (const id of replayed) this.#replays.remove([destinationId, id]);
+    for (const letter of letters) {
+      this.#letters.put([letter.workspaceId, letter.id], letter);
+      this.#byDestination.put([destinationId, letter.id], letter.workspaceId);
+    }
+  }
+
+  /** Takes letters out; unknown ids and those of other workspaces are skipped. */
+  #drop(workspaceId: string, ids: readonly string[]): StoredLetter[] {
+    const dropped: StoredLetter[] = [];
+    for (const id of new Set(ids)) {
+      const letter = this.#letters.get([workspaceId, id]);
+      if (letter === undefined) continue;
+      this.#letters.remove([workspaceId, id]);
+      this.#byDestination.remove([letter.destinationId, id]);
+      dropped.push(letter);
+    }
+    return dropped;
+  }
+
+  /**
+   * A child transaction, because a throw inside a plain one does not roll back; then `flushed`,
+   * because only that promises the disk. After close lmdb's writes never settle: refuse.
+   */
+  async #write<T>(change: () => T): Promise<T> {
+    if (this.#closed) throw new Error("The ledger is closed");
+    const result = await this.#root.childTransaction(change);
+    await this.#root.flushed;
+    return result;
+  }
+
+  #count(workspaceId: string, by: number): void {
+    this.#counts.set(workspaceId, this.countOf(workspaceId) + by);
+  }
+}
+
+/** Sorts after every id: ids are ASCII. */
+const last = "\uffff";
+
+/** The keys that start with `first`, after `after`. A new object each time: lmdb writes into it. */
+function within(first: string, after = "", limit = Number.MAX_SAFE_INTEGER) {
+  const start: Pair = [first, after];
+  const end: Pair = [first, last];
+  return { start, end, exclusiveStart: true, limit };
+}
+
+/** The first destination of an index, or the first one after `id`. */
+function firstOf(db: Database<unknown, Pair>, id?: string): string | undefined {
+  const start: Pair = id === undefined ? ["", ""] : [id, last];
+  const [key] = [...db.getKeys({ start, limit: 1 })];
+  return key?.[0];
+}

@@ -1,0 +1,84 @@
+import type { Input } from "./input.ts";
+import type { Ending, Output } from "./item.ts";
+import type { Ledger, StoredLetter } from "./ledger.ts";
+import type { DeadLetter, DeadLetters } from "./pipeline.ts";
+
+/** A dead letter for an output; ids are UUIDs of version 7, whose order is that of time. */
+export function letterOf(
+  output: Output,
+  ending: Ending & { kind: "dead-letter" },
+  destination: { id: string; workspaceId: string },
+  now: number,
+): StoredLetter {
+  const { item, live, bytes } = output;
+  const { input } = item;
+  const { event } = input;
+  const text = Buffer.from(bytes).toString();
+  const original = live === undefined ? text : Buffer.from(event.json).toString();
+  return {
+    id: Bun.randomUUIDv7("hex", now),
+    workspaceId: destination.workspaceId,
+    sourceId: input.sourceId,
+    destinationId: destination.id,
+    messageId: input.messageId,
+    stage: ending.stage,
+    reason: ending.reason,
+    attempts: output.attempts,
+    text,
+    user: event.user,
+    type: input.type,
+    receivedAt: input.receivedAt,
+    createdAt: now,
+    ...(live !== undefined && {
+      transformationVersionId: live.transformation.versionId,
+      programId: live.id,
+    }),
+    ...(original !== text && { original }),
+    ...(event.name !== undefined && { name: event.name }),
+    ...(ending.line !== undefined && { line: ending.line }),
+    ...(ending.column !== undefined && { column: ending.column }),
+  };
+}
+
+/** The event of a letter as it once came, to go through the code once more. */
+export function inputOfLetter(letter: StoredLetter): Input {
+  const { messageId, sourceId, receivedAt, type, user, name } = letter;
+  const json = Buffer.from(letter.original ?? letter.text);
+  return { messageId, sourceId, receivedAt, type, event: { json, user, name } };
+}
+
+/** The dead letters as `api/` sees them: sealed by workspace, events as values. */
+export function createDeadLetters(
+  ledger: Ledger,
+  /** Tells the lanes of these destinations that there is something to replay. */
+  wake: (destinationIds: readonly string[]) => void,
+  now: () => number,
+): DeadLetters {
+  return {
+    list(workspaceId, { destinationId, after = "", count }) {
+      const letters =
+        destinationId === undefined
+          ? ledger.letters(workspaceId, after, count)
+          : ledger.lettersOf(workspaceId, destinationId, after, count);
+      return letters.map(shown);
+    },
+    get(workspaceId, id) {
+      const letter = ledger.letter(workspaceId, id);
+      return letter && shown(letter);
+    },
+    count: (workspaceId) => ledger.countOf(workspaceId),
+    async replay(workspaceId, ids) {
+      const destinations = await ledger.replay(workspaceId, ids, now());
+      wake(destinations);
+      return { replayed: destinations.length };
+    },
+    async purge(workspaceId, ids) {
+      return { purged: await ledger.purge(workspaceId, ids) };
+    },
+  };
+}
+
+function shown(letter: StoredLetter): DeadLetter {
+  const { text, original, programId, user, type, name, ...rest } = letter;
+  return { ...rest, event: JSON.parse(text) };
+}

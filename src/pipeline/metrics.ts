@@ -1,0 +1,84 @@
+import { Counter, Gauge, Histogram } from "prom-client";
+import type { Metrics } from "../observe/metrics.ts";
+
+export type Outcome = "delivered" | "dropped" | "dead-letter" | "discarded";
+
+export interface LaneGauges {
+  destination: string;
+  kind: string;
+  lagEvents(): number;
+  lagSeconds(): number;
+  waiting(): boolean;
+}
+
+const labels = ["destination", "kind"] as const;
+// From a local sink to the longest timeout.
+const buckets = [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10, 60];
+
+/** The pipeline's metrics; gauges are read from the lanes when somebody asks. */
+export function createLaneMetrics(
+  registry: Metrics,
+  lanes: () => Iterable<LaneGauges>,
+  deadLetters: () => Iterable<[workspaceId: string, count: number]>,
+) {
+  const registers = [registry];
+  const gauge = (name: string, help: string, read: (lane: LaneGauges) => number) =>
+    new Gauge({
+      name,
+      help,
+      labelNames: labels,
+      registers,
+      collect() {
+        this.reset();
+        for (const lane of lanes()) {
+          this.set({ destination: lane.destination, kind: lane.kind }, read(lane));
+        }
+      },
+    });
+  gauge("pixelmill_lane_lag_events", "Records that a lane has not settled", (l) => l.lagEvents());
+  gauge("pixelmill_lane_lag_seconds", "Age of the oldest event that a lane has not settled", (l) =>
+    l.lagSeconds(),
+  );
+  gauge("pixelmill_lane_sandbox_waiting", "1 while a lane waits for a guest", (l) =>
+    l.waiting() ? 1 : 0,
+  );
+  new Gauge({
+    name: "pixelmill_dead_letters",
+    help: "Dead letters kept, per workspace",
+    labelNames: ["workspace"] as const,
+    registers,
+    collect() {
+      this.reset();
+      for (const [workspace, count] of deadLetters()) this.set({ workspace }, count);
+    },
+  });
+  return {
+    events: new Counter({
+      name: "pixelmill_lane_events_total",
+      help: "Events that left a lane, by outcome; outputs of user code count each",
+      labelNames: [...labels, "outcome"] as const,
+      registers,
+    }),
+    attempts: new Counter({
+      name: "pixelmill_delivery_attempts_total",
+      help: "Deliveries tried, by verdict",
+      labelNames: [...labels, "verdict"] as const,
+      registers,
+    }),
+    deliverySeconds: new Histogram({
+      name: "pixelmill_delivery_seconds",
+      help: "Time of one delivery attempt",
+      labelNames: labels,
+      buckets,
+      registers,
+    }),
+    transformSeconds: new Histogram({
+      name: "pixelmill_transform_seconds",
+      help: "Time of one batch in the sandbox",
+      labelNames: labels,
+      buckets,
+      registers,
+    }),
+  };
+}
+export type LaneMetrics = ReturnType<typeof createLaneMetrics>;

@@ -1,0 +1,109 @@
+import type { Destination } from "../catalog/model.ts";
+import type { DestinationKind, OpenDestination, Verdict } from "../destinations/destination.ts";
+import type { Logger } from "../observe/log.ts";
+import type { Clock } from "./clock.ts";
+import type { LaneMetrics } from "./metrics.ts";
+
+interface Opened {
+  destination: OpenDestination;
+  deliveries: number;
+  retired: boolean;
+}
+
+export interface OutletParts {
+  clock: Clock;
+  metrics: LaneMetrics;
+  logger: Logger;
+}
+
+/** A lane's open destination: opened for the first delivery, reopened when its config changes. */
+export class Outlet {
+  readonly #parts: OutletParts;
+  readonly #kind: DestinationKind;
+  readonly #labels: { destination: string; kind: string };
+  readonly #cut = new AbortController();
+  readonly #closing: Promise<void>[] = [];
+  #config: Record<string, unknown>;
+  #opened: Opened | undefined;
+  /** Deliveries that went through. */
+  delivered = 0;
+  /** The last attempt, when it failed and may work later. */
+  failure: { reason: string; at: number } | undefined;
+
+  constructor(kind: DestinationKind, destination: Destination, parts: OutletParts) {
+    this.#parts = parts;
+    this.#kind = kind;
+    this.#labels = { destination: destination.id, kind: kind.kind };
+    this.#config = destination.config;
+  }
+
+  get batchSize(): number {
+    return this.#kind.batchSize(this.#config);
+  }
+
+  update({ config }: Destination): void {
+    if (JSON.stringify(config) === JSON.stringify(this.#config)) return;
+    this.#config = config;
+    this.failure = undefined;
+    this.#retire();
+  }
+
+  async deliver(events: readonly Uint8Array[]): Promise<Verdict> {
+    const { clock, metrics } = this.#parts;
+    const started = performance.now();
+    const verdict = await this.#attempt(events);
+    metrics.deliverySeconds.observe(this.#labels, (performance.now() - started) / 1_000);
+    metrics.attempts.inc({ ...this.#labels, verdict: verdict.kind });
+    if (verdict.kind === "delivered") this.delivered += 1;
+    this.failure =
+      verdict.kind === "retry" ? { reason: verdict.reason, at: clock.now() } : undefined;
+    return verdict;
+  }
+
+  abort(): void {
+    this.#cut.abort(new Error("The delivery was stopped"));
+  }
+
+  async close(): Promise<void> {
+    this.#retire();
+    await Promise.all(this.#closing);
+  }
+
+  async #attempt(events: readonly Uint8Array[]): Promise<Verdict> {
+    let opened: Opened | undefined;
+    try {
+      opened = this.#open();
+      opened.deliveries += 1;
+      return await opened.destination.deliver(events, this.#cut.signal);
+    } catch (error) {
+      // An adapter answers with verdicts; this is a fault of ours, and the events wait for its end.
+      this.#parts.logger.error({ ...this.#labels, err: error }, "A delivery failed to run");
+      return { kind: "retry", reason: "The delivery failed to run" };
+    } finally {
+      if (opened !== undefined) {
+        opened.deliveries -= 1;
+        this.#closeWhenIdle(opened);
+      }
+    }
+  }
+
+  #open(): Opened {
+    this.#opened ??= {
+      destination: this.#kind.open(this.#config),
+      deliveries: 0,
+      retired: false,
+    };
+    return this.#opened;
+  }
+
+  #retire(): void {
+    if (this.#opened === undefined) return;
+    this.#opened.retired = true;
+    this.#closeWhenIdle(this.#opened);
+    this.#opened = undefined;
+  }
+
+  #closeWhenIdle(opened: Opened): void {
+    if (opened.retired && opened.deliveries === 0) this.#closing.push(opened.destination.close());
+  }
+}

@@ -1,0 +1,52 @@
+import { TRIM_AGE_MS_MIN } from "../limits.ts";
+import type { LogReader } from "../log/event-log.ts";
+import type { Logger } from "../observe/log.ts";
+import type { Clock } from "./clock.ts";
+
+interface TrimParts {
+  readers: ReadonlyMap<string, LogReader>;
+  lanes: { durableLow(log: string): number | undefined; checkpoint(): void };
+  clock: Pick<Clock, "now">;
+  logger: Logger;
+}
+
+/**
+ * Deletes what every lane has passed, durably. A connection starts at the end of the log as it
+ * was when its request came in, and its lane appears a moment later: only what was already
+ * written a minute ago goes, so that this start is still there.
+ */
+export function createTrimmer({ readers, lanes, clock, logger }: TrimParts) {
+  /** Ends of each log, oldest first, with the time they were seen. */
+  const seen = new Map<string, { at: number; end: number }[]>();
+  let running: Promise<void> = Promise.resolve();
+
+  function agedEnd(log: string, end: number): number {
+    const now = clock.now();
+    const marks = [...(seen.get(log) ?? []), { at: now, end }];
+    const old = marks.filter((mark) => now - mark.at >= TRIM_AGE_MS_MIN);
+    seen.set(log, marks.slice(Math.max(0, old.length - 1)));
+    return old.at(-1)?.end ?? 0;
+  }
+
+  async function trimAll(): Promise<void> {
+    lanes.checkpoint();
+    for (const [log, reader] of readers) {
+      const end = agedEnd(log, reader.end());
+      const below = Math.min(end, lanes.durableLow(log) ?? end);
+      try {
+        if (below > reader.first()) await reader.trim(below);
+      } catch (error) {
+        logger.error({ log, err: error }, "The event log cannot be trimmed");
+      }
+    }
+  }
+
+  return {
+    run(): Promise<void> {
+      running = running.then(trimAll);
+      return running;
+    },
+    /** Resolves when no trimming is under way. */
+    idle: () => running,
+  };
+}

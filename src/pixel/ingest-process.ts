@@ -1,0 +1,157 @@
+import type { Subprocess } from "bun";
+import { StartError } from "../errors.ts";
+import {
+  INGEST_CLOSE_MS_MAX,
+  INGEST_METRICS_MS_MAX,
+  INGEST_RESTART_MS_MAX,
+  INGEST_RESTART_MS_MIN,
+  INGEST_START_MS_MAX,
+  INGEST_STEADY_MS_MIN,
+} from "../limits.ts";
+import type { Logger } from "../observe/log.ts";
+import type { FromIngest, IngestSettings, ProcessMetrics, ToIngest } from "./messages.ts";
+
+export interface IngestProcessParts {
+  /** argv that starts this executable as an ingest process. */
+  command: readonly string[];
+  settings: IngestSettings;
+  logger: Logger;
+  onListening(durable: number): void;
+  onDurable(sequence: number): void;
+  onDeath(): void;
+}
+
+/** One ingest process as the server sees it: started, and started again whenever it dies. */
+export class IngestProcess {
+  readonly #parts: IngestProcessParts;
+  readonly #logger: Logger;
+  readonly #first = Promise.withResolvers<string>();
+  readonly #asked = new Map<number, (metrics: ProcessMetrics) => void>();
+  #child: Subprocess | undefined;
+  #port: number;
+  /** It listened at least once: from then on it is kept alive. */
+  #started = false;
+  #listening = false;
+  #healthy = true;
+  #closing = false;
+  /** Deaths in a row of processes that did not live long. */
+  #youngDeaths = 0;
+  #failure: string | undefined;
+  #restart: ReturnType<typeof setTimeout> | undefined;
+  #stuck: ReturnType<typeof setTimeout> | undefined;
+  #asks = 0;
+
+  constructor(parts: IngestProcessParts) {
+    this.#parts = parts;
+    this.#logger = parts.logger.child({ ingest: parts.settings.index });
+    this.#port = parts.settings.port;
+  }
+
+  /** Resolves with its URL when it listens for the first time; `StartError` when it cannot. */
+  start(): Promise<string> {
+    this.#spawn();
+    return this.#first.promise;
+  }
+
+  healthy(): boolean {
+    return this.#listening && this.#healthy;
+  }
+
+  pid(): number | undefined {
+    return this.#child?.pid;
+  }
+
+  /** Its metrics now; none from a process that does not answer in time. */
+  async metrics(): Promise<ProcessMetrics> {
+    if (!this.#listening) return [];
+    const id = this.#asks++;
+    const answer = new Promise<ProcessMetrics>((resolve) => this.#asked.set(id, resolve));
+    this.#send({ type: "metrics", id });
+    const late = Bun.sleep(INGEST_METRICS_MS_MAX).then(() => []);
+    const metrics = await Promise.race([answer, late]);
+    this.#asked.delete(id);
+    return metrics;
+  }
+
+  /** Ends when the process has exited; one that takes too long is killed. */
+  async close(): Promise<void> {
+    this.#closing = true;
+    clearTimeout(this.#restart);
+    const child = this.#child;
+    if (child === undefined) return;
+    this.#send({ type: "close" });
+    const kill = setTimeout(() => child.kill("SIGKILL"), INGEST_CLOSE_MS_MAX);
+    await child.exited;
+    clearTimeout(kill);
+  }
+
+  #spawn(): void {
+    const startedAt = performance.now();
+    const child = Bun.spawn([...this.#parts.command], {
+      stdio: ["ignore", "ignore", "inherit"],
+      serialization: "json",
+      ipc: (message: FromIngest) => this.#receive(message),
+    });
+    this.#child = child;
+    this.#stuck = setTimeout(() => child.kill("SIGKILL"), INGEST_START_MS_MAX);
+    child.exited.then(() => this.#died(child, performance.now() - startedAt));
+    this.#send({ type: "serve", ...this.#parts.settings, port: this.#port });
+  }
+
+  #receive(message: FromIngest): void {
+    switch (message.type) {
+      case "listening":
+        clearTimeout(this.#stuck);
+        this.#started = true;
+        this.#listening = true;
+        this.#healthy = true;
+        // A restarted process must be found under the same URL, also when port 0 chose it.
+        this.#port = Number(new URL(message.url).port);
+        this.#parts.onListening(message.durable);
+        this.#first.resolve(message.url);
+        break;
+      case "failed":
+        this.#failure = message.message;
+        break;
+      case "durable":
+        this.#parts.onDurable(message.sequence);
+        break;
+      case "health":
+        this.#healthy = message.healthy;
+        break;
+      case "metrics":
+        this.#asked.get(message.id)?.(message.metrics);
+    }
+  }
+
+  #died(child: Subprocess, livedMs: number): void {
+    clearTimeout(this.#stuck);
+    this.#child = undefined;
+    const listened = this.#listening;
+    this.#listening = false;
+    if (this.#closing) return;
+    const failure = this.#failure ?? "An ingest process ended before it listened";
+    this.#failure = undefined;
+    // Only the first start has somebody to tell; later on it does not matter that it is settled.
+    this.#first.reject(new StartError(failure));
+    if (!this.#started) return;
+    this.#youngDeaths = livedMs < INGEST_STEADY_MS_MIN ? this.#youngDeaths + 1 : 0;
+    const delayMs = Math.min(
+      INGEST_RESTART_MS_MAX,
+      INGEST_RESTART_MS_MIN * 2 ** Math.max(0, this.#youngDeaths - 1),
+    );
+    const { exitCode, signalCode, pid } = child;
+    const context = { pid, exitCode, signalCode, listened, delayMs };
+    this.#logger.error(context, "An ingest process died and is started again");
+    this.#parts.onDeath();
+    this.#restart = setTimeout(() => this.#spawn(), delayMs);
+  }
+
+  #send(message: ToIngest): void {
+    try {
+      this.#child?.send(message);
+    } catch {
+      // It has just died; its death is on the way.
+    }
+  }
+}

@@ -1,0 +1,132 @@
+import { openCatalog } from "../catalog/open.ts";
+import { pixelRecordCodec } from "../event/record.ts";
+import { INGEST_CLOSE_MS_MAX, INGEST_DURABLE_MS, INGEST_ORPHAN_MS_MAX } from "../limits.ts";
+import type { LogWriter } from "../log/event-log.ts";
+import { openMark } from "../log/mark.ts";
+import { openLogWriter } from "../log/writer.ts";
+import { createLogger, type Logger } from "../observe/log.ts";
+import { createMetrics, type Metrics } from "../observe/metrics.ts";
+import { createPixelListener } from "./listener.ts";
+import type { FromIngest, IngestSettings, ToIngest } from "./messages.ts";
+
+/**
+ * What the hidden command `ingest` runs: takes pixels into its own event log until the server
+ * says `close`, or is gone. Returns the exit code.
+ */
+export async function startIngest(): Promise<number> {
+  // Ctrl-C and a service's stop reach every process of the group; the server tells when to end.
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => {});
+  const server = connect();
+  const settings = await Promise.race([server.serve, server.end]);
+  if (typeof settings === "string") return 0;
+
+  const metrics = createMetrics(`ingest-${settings.index}`);
+  server.answerMetrics(metrics);
+  const logger = createLogger(settings.logLevel).child({ ingest: settings.index });
+  try {
+    const opened = open(settings, server.send, logger, metrics);
+    const close = await Promise.race([opened, server.end]);
+    if (typeof close === "string") return 0;
+    const waitMs = (await server.end) === "close" ? INGEST_CLOSE_MS_MAX : INGEST_ORPHAN_MS_MAX;
+    const late = Bun.sleep(waitMs).then(() => "late" as const);
+    return (await Promise.race([close(), late])) === "late" ? 1 : 0;
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    logger.error({ err: error }, "An ingest process could not start");
+    server.send({ type: "failed", message });
+    return 1;
+  }
+}
+
+/** Opens catalog, log and listener, and returns how to close them in reverse order. */
+async function open(
+  settings: IngestSettings,
+  send: (message: FromIngest) => void,
+  logger: Logger,
+  metrics: Metrics,
+): Promise<() => Promise<void>> {
+  const { directory, catalogDirectory, trustedProxies, recordClientAddress } = settings;
+  await using opening = new AsyncDisposableStack();
+  const catalog = await openCatalog({ directory: catalogDirectory, logger });
+  opening.defer(() => catalog.close());
+
+  const onChange = () => {
+    mark.set(log.durable());
+    tell();
+  };
+  const log = await openLogWriter({
+    directory,
+    codec: pixelRecordCodec,
+    logger,
+    metrics,
+    onChange,
+  });
+  opening.defer(() => log.close());
+  const mark = openMark(directory);
+  mark.set(log.durable());
+  const tell = createTell(log, send);
+
+  const listener = createPixelListener({
+    source: (writeKey) => catalog.live.source(writeKey),
+    log,
+    trustedProxies,
+    recordClientAddress,
+    logger,
+    metrics,
+  });
+  const { host, port, reusePort } = settings;
+  const url = listener.start({ host, port, reusePort });
+  opening.defer(() => listener.stop());
+
+  send({ type: "listening", url, durable: log.durable() });
+  const parts = opening.move();
+  return () => parts.disposeAsync();
+}
+
+/** Tells the server what moved: at once after a pause, else at most once per interval. */
+function createTell(log: LogWriter<unknown>, send: (message: FromIngest) => void): () => void {
+  let healthy = true;
+  let sequence = log.durable();
+  let pause: ReturnType<typeof setTimeout> | undefined;
+  const tellDurable = () => {
+    pause = undefined;
+    if (log.durable() === sequence) return;
+    sequence = log.durable();
+    send({ type: "durable", sequence });
+    pause = setTimeout(tellDurable, INGEST_DURABLE_MS);
+  };
+  return () => {
+    if (log.healthy() !== healthy) {
+      healthy = log.healthy();
+      send({ type: "health", healthy });
+    }
+    if (pause === undefined) tellDurable();
+  };
+}
+
+/** The server's end of the channel: what it asks for, and its end. */
+function connect() {
+  const serve = Promise.withResolvers<IngestSettings>();
+  const end = Promise.withResolvers<"close" | "gone">();
+  let metrics: Metrics | undefined;
+  const send = (message: FromIngest) => {
+    if (process.connected) process.send?.(message);
+  };
+  process.on("message", async (message: ToIngest) => {
+    if (message.type === "serve") serve.resolve(message);
+    else if (message.type === "close") end.resolve("close");
+    else if (metrics !== undefined) {
+      send({ type: "metrics", id: message.id, metrics: await metrics.getMetricsAsJSON() });
+    }
+  });
+  process.on("disconnect", () => end.resolve("gone"));
+  if (!process.connected) end.resolve("gone");
+  return {
+    serve: serve.promise,
+    end: end.promise,
+    send,
+    answerMetrics(registry: Metrics) {
+      metrics = registry;
+    },
+  };
+}

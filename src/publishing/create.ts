@@ -1,0 +1,163 @@
+import type { Catalog, CodeChange, Found, RevisionInput } from "../catalog/catalog.ts";
+import type { Revision } from "../catalog/model.ts";
+import { Stale } from "../catalog/refusals.ts";
+import { ApiError } from "../errors.ts";
+import { PUBLISH_ATTEMPTS_MAX } from "../limits.ts";
+import type { Sandbox } from "../sandbox/program.ts";
+import { detailsOf, failuresOf, shortened } from "./failures.ts";
+import type { CreateInput, Publishing, TestResult, UpdateInput } from "./publishing.ts";
+import { checkPublishable, selected } from "./selection.ts";
+import { transformedEvents } from "./suites.ts";
+import { suiteOf, type Trial, type Trialed, tryOut } from "./trial.ts";
+import { createTurns } from "./turns.ts";
+import { validationOf } from "./validation.ts";
+
+export function createPublishing(parts: { catalog: Catalog; sandbox: Sandbox }): Publishing {
+  const { catalog, sandbox } = parts;
+  const inTurn = createTurns();
+  const trial = (workspaceId: string, code: Trial) => tryOut(catalog, sandbox, workspaceId, code);
+
+  async function store(
+    revision: Revision,
+    input: CreateInput | UpdateInput,
+    externalIds: CodeChange["externalIds"] = [],
+  ): Promise<Found> {
+    const { workspaceId, kind, id } = revision;
+    const change = { revisions: [revision], publish: [], links: [], seen: [], externalIds };
+    if (input.publish) {
+      const destinationIds = kind === "transformation" ? (input.destinationIds ?? []) : [];
+      // Unknown ones are refused before any code runs.
+      for (const destinationId of destinationIds) {
+        catalog.destinations.get(workspaceId, destinationId);
+      }
+      const links = destinationIds.map((destinationId) => ({
+        transformationId: id,
+        destinationId,
+      }));
+      await publishOne(revision, input.events, { ...change, links });
+    } else {
+      await catalog.code.commit(workspaceId, change);
+    }
+    return { resource: catalog.code.resource(workspaceId, kind, id), revision };
+  }
+
+  async function publishOne(
+    revision: Revision,
+    events: UpdateInput["events"],
+    change: CodeChange,
+  ): Promise<void> {
+    const { workspaceId, versionId } = revision;
+    const code: Trial =
+      revision.kind === "library"
+        ? { transformations: [], libraries: [revision], withImporters: true }
+        : {
+            transformations: [{ revision, suites: [suiteOf(events)] }],
+            libraries: [],
+            withImporters: false,
+          };
+    await untilFresh(async () => {
+      checkPublishable(catalog, workspaceId, code.libraries);
+      const trialed = await trial(workspaceId, code);
+      const failures = failuresOf(trialed);
+      if (failures.length > 0) {
+        const details = detailsOf(failures, versionId);
+        throw new ApiError("invalid", "The code does not pass its tests", details);
+      }
+      await catalog.code.commit(workspaceId, { ...change, ...publication(trialed) });
+    });
+  }
+
+  return {
+    create(workspaceId, kind, input) {
+      const { externalId } = input;
+      const revision = catalog.code.draft(workspaceId, kind, input);
+      const externalIds = externalId === undefined ? [] : [{ kind, id: revision.id, externalId }];
+      return store(revision, input, externalIds);
+    },
+
+    update(workspaceId, kind, id, input) {
+      return inTurn(id, async () => {
+        return store(catalog.code.amend(workspaceId, kind, id, changesOf(input)), input);
+      });
+    },
+
+    publish(workspaceId, selection) {
+      return untilFresh(async () => {
+        const code = selected(catalog, workspaceId, selection);
+        checkPublishable(catalog, workspaceId, code.libraries);
+        const trialed = await trial(workspaceId, { ...code, withImporters: true });
+        const { pass, validationOutput } = validationOf(catalog, trialed);
+        if (!pass) return { published: false, validationOutput };
+        const nothing = { revisions: [], links: [] };
+        await catalog.code.commit(workspaceId, { ...nothing, ...publication(trialed) });
+        return { published: true };
+      });
+    },
+
+    async test(workspaceId, selection) {
+      const code = selected(catalog, workspaceId, selection);
+      return testResult(await trial(workspaceId, { ...code, withImporters: false }));
+    },
+
+    async runSuites(workspaceId, selection) {
+      const code = selected(catalog, workspaceId, selection);
+      const trialed = await trial(workspaceId, { ...code, withImporters: false });
+      return validationOf(catalog, trialed);
+    },
+  };
+}
+
+/** Tests again when published code changed between the check and the commit. */
+async function untilFresh<T>(attempt: () => Promise<T>): Promise<T> {
+  for (let left = PUBLISH_ATTEMPTS_MAX - 1; ; left--) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (!(error instanceof Stale) || left === 0) throw error;
+    }
+  }
+}
+
+/** What a trial that passed lets the catalog publish. */
+function publication(trialed: Trialed): Pick<CodeChange, "publish" | "seen" | "tested"> {
+  const { libraries, transformations, seen, tested } = trialed;
+  const importers = new Set(tested.map(({ versionId }) => versionId));
+  const named = [...libraries, ...transformations].filter(
+    ({ revision }) => !importers.has(revision.versionId),
+  );
+  const publish = named.map(({ revision: { kind, id, versionId }, imports }) => {
+    return { kind, id, versionId, imports };
+  });
+  return { publish, seen, tested };
+}
+
+function changesOf(input: UpdateInput): Partial<RevisionInput> {
+  const { name, description, code, language } = input;
+  return {
+    ...(name !== undefined && { name }),
+    ...(description !== undefined && { description }),
+    ...(code !== undefined && { code }),
+    ...(language !== undefined && { language }),
+  };
+}
+
+function testResult({ transformations, libraries }: Trialed): TestResult {
+  return {
+    successTestResults: transformations.flatMap(({ revision, error, runs }) => {
+      if (error) return [];
+      const { versionId, id, name } = revision;
+      const reports = runs.map(({ report }) => report);
+      const output = {
+        transformedEvents: reports.flatMap(({ outcomes }) => transformedEvents(outcomes)),
+        logs: reports.flatMap(({ logs }) => logs),
+      };
+      return [{ transformerVersionID: versionId, id, name, result: { output } }];
+    }),
+    failedTestResults: [...libraries, ...transformations].flatMap(({ revision, error }) => {
+      if (!error) return [];
+      const { message, ...place } = error;
+      const { id, name } = revision;
+      return [{ id, name, result: { error: shortened(message), ...place } }];
+    }),
+  };
+}

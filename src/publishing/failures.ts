@@ -1,0 +1,38 @@
+import type { Detail } from "../errors.ts";
+import { ERROR_MESSAGE_CHARS_MAX } from "../limits.ts";
+import type { Failure } from "./publishing.ts";
+import type { Trialed } from "./trial.ts";
+
+/** What went wrong in a trial, each with its code, event and place. Pure. */
+export function failuresOf(trialed: Trialed): Failure[] {
+  const libraries = trialed.libraries.flatMap(({ revision, error }): Failure[] =>
+    error ? [{ kind: "library", revision, error }] : [],
+  );
+  const transformations = trialed.transformations.flatMap(({ revision, error, runs }) => {
+    if (error) return [{ kind: "transformation" as const, revision, error }];
+    const outcomes = runs.flatMap(({ report }) => report.outcomes);
+    return outcomes.flatMap((outcome, event): Failure[] =>
+      "error" in outcome ? [{ kind: "transformation", revision, event, error: outcome.error }] : [],
+    );
+  });
+  return [...libraries, ...transformations];
+}
+
+/** For the caller who sent `versionId`: `/code` and `/events/0` are theirs, other code has its name. */
+export function detailsOf(failures: readonly Failure[], versionId: string): Detail[] {
+  return failures.map(({ revision, event, error }) => {
+    const own = revision.versionId === versionId;
+    return {
+      path: own && event !== undefined ? `/events/${event}` : "/code",
+      message: shortened(own ? error.message : `${revision.name}: ${error.message}`),
+      ...(error.line !== undefined && { line: error.line }),
+      ...(error.column !== undefined && { column: error.column }),
+    };
+  });
+}
+
+/** User code may throw a text of any length. */
+export function shortened(message: string): string {
+  if (message.length <= ERROR_MESSAGE_CHARS_MAX) return message;
+  return `${message.slice(0, ERROR_MESSAGE_CHARS_MAX - 1)}…`;
+}

@@ -1,0 +1,59 @@
+import type { Catalog } from "../catalog/catalog.ts";
+import { type Imported, librariesFor } from "../catalog/code/closure.ts";
+import { familyOf } from "../catalog/import-name.ts";
+import type { Revision } from "../catalog/model.ts";
+import type { Inspection, Sandbox, UserError } from "../sandbox/program.ts";
+import { guestLanguage } from "./program.ts";
+
+/** Code as a guest read it: `error` when it does not parse. */
+export interface Inspected extends Inspection {
+  revision: Revision;
+}
+
+/** Code with the libraries that it runs with: `unresolved` when one that it imports is not there. */
+export interface Resolved extends Inspected {
+  libraries: Revision[];
+  unresolved?: UserError;
+}
+
+export async function inspect(sandbox: Sandbox, revision: Revision): Promise<Inspected> {
+  const inspection = await sandbox.inspect(guestLanguage(revision.language), revision.code);
+  return { revision, ...inspection };
+}
+
+/** Finds the libraries of code: those of `own` first, then the published ones of its language. */
+export function resolve(catalog: Catalog, code: Inspected, own: readonly Inspected[]): Resolved {
+  const find = finder(catalog, code.revision, own);
+  const unresolved = unresolvedOf(code, find);
+  const libraries = librariesFor(code.imports, find);
+  return { ...code, libraries, ...(unresolved && { unresolved }) };
+}
+
+function finder(catalog: Catalog, { workspaceId, language }: Revision, own: readonly Inspected[]) {
+  return (importName: string): Imported | undefined => {
+    const here = own.find(
+      ({ revision }) =>
+        revision.importName === importName && familyOf(revision.language) === familyOf(language),
+    );
+    if (here) return here;
+    const published = catalog.code.libraryByImportName(workspaceId, language, importName);
+    if (published === undefined) return undefined;
+    const resource = catalog.code.resource(workspaceId, "library", published.id);
+    return { revision: published, imports: catalog.code.publication(resource)?.imports ?? [] };
+  };
+}
+
+/** Python modules that are no libraries may be its standard ones: the guest knows those. */
+function unresolvedOf(
+  { revision, imports }: Inspected,
+  find: (importName: string) => Imported | undefined,
+): UserError | undefined {
+  if (familyOf(revision.language) === "python") return undefined;
+  if (revision.kind === "library" && imports.length > 0) {
+    return { message: "A JavaScript library cannot import libraries" };
+  }
+  const missing = imports.find((name) => find(name) === undefined);
+  return missing === undefined
+    ? undefined
+    : { message: `Error: import from ${missing} failed. Module not found.` };
+}

@@ -1,0 +1,54 @@
+import { isDeepStrictEqual } from "node:util";
+import type { CheckReport, Outcome, UserError } from "../sandbox/program.ts";
+import { shortened } from "./failures.ts";
+import type { Suite, SuiteResult } from "./publishing.ts";
+
+/** What a suite says of the code that ran it. Pure. */
+export function suiteResult(suite: Suite, report: CheckReport): SuiteResult {
+  const actualOutput = report.outcomes.flatMap(outputsOf);
+  const errors = report.outcomes.flatMap((outcome, eventIndex) => {
+    const error = errorOf(outcome);
+    const event = suite.input[eventIndex] ?? {};
+    return error ? [{ ...located(error), event, eventIndex }] : [];
+  });
+  const { id, name, description } = suite;
+  return {
+    id,
+    name,
+    ...(description !== undefined && { description }),
+    status: report.error || errors.length > 0 ? "error" : compared(actualOutput, suite),
+    actualOutput,
+    errors,
+    logs: report.logs,
+  };
+}
+
+/** Outputs in the order of the inputs, an error in the place of an event that failed. */
+export function transformedEvents(outcomes: readonly Outcome[]): unknown[] {
+  return outcomes.flatMap((outcome): unknown[] => {
+    const error = errorOf(outcome);
+    return error ? [{ error: shortened(error.message) }] : outputsOf(outcome);
+  });
+}
+
+function compared(actual: readonly unknown[], suite: Suite): "pass" | "fail" {
+  if (suite.expectedOutput === undefined) return "pass";
+  return isDeepStrictEqual(actual, suite.expectedOutput) ? "pass" : "fail";
+}
+
+function outputsOf(outcome: Outcome): unknown[] {
+  if ("error" in outcome) return [];
+  return outcome.events.map((json) => JSON.parse(Buffer.from(json).toString()) as unknown);
+}
+
+function errorOf(outcome: Outcome): UserError | undefined {
+  return "error" in outcome ? outcome.error : undefined;
+}
+
+function located({ message, line, column }: UserError) {
+  return {
+    message: shortened(message),
+    ...(line !== undefined && { line }),
+    ...(column !== undefined && { column }),
+  };
+}

@@ -1,0 +1,60 @@
+import type { Catalog } from "../catalog/catalog.ts";
+import type { Revision } from "../catalog/model.ts";
+import { shortened } from "./failures.ts";
+import type {
+  LibraryValidation,
+  TransformationValidation,
+  ValidationOutput,
+  ValidationResult,
+} from "./publishing.ts";
+import { suiteResult } from "./suites.ts";
+import type { Trialed, TrialedLibrary, TrialedTransformation } from "./trial.ts";
+
+/** A trial as `validationOutput` shows it; importers that passed are left out. */
+export function validationOf(catalog: Catalog, trialed: Trialed): ValidationResult {
+  const libraries = trialed.libraries.map((it) => library(catalog, it));
+  const transformations = trialed.transformations.map((it) => transformation(catalog, it));
+  const pass = [...libraries, ...transformations].every((it) => it.pass);
+  const shown = new Set(trialed.transformations.filter((it) => !it.importer).map(versionOf));
+  const output: ValidationOutput = {
+    libraries,
+    transformations: transformations.filter((it) => !it.pass || shown.has(it.versionId)),
+  };
+  return {
+    pass,
+    ...(!pass && { message: "Some of the code does not pass its tests" }),
+    validationOutput: output,
+  };
+}
+
+function library(catalog: Catalog, { revision, error }: TrialedLibrary): LibraryValidation {
+  return {
+    ...identity(catalog, revision),
+    handleName: revision.importName ?? "",
+    pass: error === undefined,
+    ...(error && { message: shortened(error.message) }),
+  };
+}
+
+function transformation(
+  catalog: Catalog,
+  { revision, imports, error, runs }: TrialedTransformation,
+): TransformationValidation {
+  const results = runs.map(({ suite, report }) => suiteResult(suite, report));
+  const statuses = new Set(results.map(({ status }) => status));
+  const status = error || statuses.has("error") ? "error" : statuses.has("fail") ? "fail" : "pass";
+  return {
+    ...identity(catalog, revision),
+    imports,
+    pass: status === "pass",
+    ...(error && { message: shortened(error.message) }),
+    testResult: { status, results },
+  };
+}
+
+function identity(catalog: Catalog, { workspaceId, kind, id, name, versionId }: Revision) {
+  const { externalId } = catalog.code.resource(workspaceId, kind, id);
+  return { id, ...(externalId !== undefined && { externalId }), name, versionId };
+}
+
+const versionOf = ({ revision }: TrialedTransformation): string => revision.versionId;

@@ -1,0 +1,195 @@
+import { GUEST_START_MS_MAX, GUEST_STDERR_BYTES_MAX } from "../limits.ts";
+import { decodeFrame, encodeFrame, type Frame, FrameError, FrameReader } from "./frames.ts";
+import type { LanguageTerms } from "./languages.ts";
+import { type GuestProcess, launch, type Signal } from "./launch.ts";
+import { printable } from "./printable.ts";
+import { usage } from "./proc.ts";
+import type { GuestLanguage } from "./program.ts";
+import type { Request } from "./protocol.ts";
+import { readStarted, type Started } from "./replies.ts";
+
+/** Why a guest is no more. */
+export type GuestEnd =
+  | "timeout" // over its CPU or wall time
+  | "memory" // over its memory
+  | "crash" // ended by itself
+  | "violation" // answered oddly
+  | "retired"; // ended by the host, for no fault of its code
+
+/** The guest died before it answered. */
+export class GuestGone extends Error {
+  override readonly name = "GuestGone";
+
+  constructor(readonly end: GuestEnd) {
+    super(`Guest is gone: ${end}`);
+  }
+}
+
+export interface Allowance {
+  cpuMs: number;
+  wallMs: number;
+  replyBytesMax: number;
+}
+
+interface Exchange extends Allowance {
+  startedAt: number;
+  /** CPU time of the guest when the watch first saw the exchange. */
+  cpuAtStartMs?: number;
+  resolve(frame: Frame): void;
+  reject(error: GuestGone): void;
+}
+
+const REPLY_BYTES_SMALL = 4_096;
+
+/** The host's end of one guest process: one question at a time, and an eye on what it uses. */
+export class Guest {
+  readonly startedAt = performance.now();
+  /** Program ids that are loaded, least recently used first, with their number in the guest. */
+  readonly programs = new Map<string, number>();
+  events = 0;
+  softTimeouts = 0;
+  /** Memory of the idle guest, and at the last look. */
+  idleBytes = 0;
+  residentBytes = 0;
+  /** Set once; `stderr` is bounded and printable. */
+  ended: { end: GuestEnd; code: number | null; signal: Signal } | undefined;
+  stderr = "";
+  onEnd: () => void = () => {};
+
+  readonly #terms: LanguageTerms;
+  readonly #process: GuestProcess;
+  readonly #reader = new FrameReader();
+  #exchange: Exchange | undefined;
+  #killedFor: GuestEnd | undefined;
+
+  constructor(command: readonly string[], language: GuestLanguage, terms: LanguageTerms) {
+    this.#terms = terms;
+    this.#process = launch(command, language, terms, (code, signal) => this.#exited(code, signal));
+    this.#read();
+    this.#readErrors();
+  }
+
+  /** Near the end of its memory, as far as was seen. */
+  get bloated(): boolean {
+    return this.residentBytes > this.idleBytes + this.#terms.recycleBytes;
+  }
+
+  get pid(): number {
+    return this.#process.pid;
+  }
+
+  /** Killed, perhaps not yet gone. */
+  get dying(): boolean {
+    return this.ended !== undefined || this.#killedFor !== undefined;
+  }
+
+  /** First question to a guest: it confines itself and says whether it serves. */
+  async start(insecure: boolean): Promise<Started> {
+    const allowance = {
+      cpuMs: GUEST_START_MS_MAX,
+      wallMs: GUEST_START_MS_MAX,
+      replyBytesMax: REPLY_BYTES_SMALL,
+    };
+    const started = await this.ask({ kind: "start", insecure }, [], allowance, readStarted);
+    this.idleBytes = usage(this.pid)?.residentBytes ?? 0;
+    return started;
+  }
+
+  /**
+   * Asks one question and reads its answer. Rejects with `GuestGone` when there is none or
+   * `read` finds it odd (`FrameError`); the guest is dead then.
+   */
+  async ask<T>(
+    header: Request,
+    body: readonly Uint8Array[],
+    allowance: Allowance,
+    read: (frame: Frame) => T,
+  ): Promise<T> {
+    const frame = await this.#exchangeFrames(header, body, allowance);
+    try {
+      return read(frame);
+    } catch (error) {
+      if (!(error instanceof FrameError)) throw error;
+      this.kill("violation");
+      throw new GuestGone("violation");
+    }
+  }
+
+  #exchangeFrames(
+    header: Request,
+    body: readonly Uint8Array[],
+    allowance: Allowance,
+  ): Promise<Frame> {
+    return new Promise((resolve, reject) => {
+      if (this.ended || this.#killedFor) {
+        reject(new GuestGone(this.ended?.end ?? this.#killedFor!));
+        return;
+      }
+      if (this.#exchange) throw new Error("Guest is asked while it answers");
+      this.#exchange = { ...allowance, startedAt: performance.now(), resolve, reject };
+      this.#process.stdin.write(encodeFrame(header, body));
+      this.#process.stdin.flush();
+    });
+  }
+
+  /** SIGKILL. What waits for an answer is rejected at once. */
+  kill(end: GuestEnd): void {
+    if (this.ended || this.#killedFor) return;
+    this.#killedFor = end;
+    this.#process.kill("SIGKILL");
+    this.#settle()?.reject(new GuestGone(end));
+  }
+
+  /** Kills the guest when the exchange under way went over memory or time. */
+  watch(graceMs: number): void {
+    const exchange = this.#exchange;
+    if (!exchange || this.#killedFor) return;
+    const wallMs = performance.now() - exchange.startedAt;
+    const used = usage(this.pid);
+    if (used) this.residentBytes = used.residentBytes;
+    if (used) exchange.cpuAtStartMs ??= used.cpuMs;
+    // Without /proc the clock has to do.
+    const cpuMs = used ? used.cpuMs - exchange.cpuAtStartMs! : wallMs;
+    if (this.residentBytes > this.idleBytes + this.#terms.memoryBytesMax) this.kill("memory");
+    else if (cpuMs > exchange.cpuMs + graceMs || wallMs > exchange.wallMs) this.kill("timeout");
+  }
+
+  #settle(): Exchange | undefined {
+    const exchange = this.#exchange;
+    this.#exchange = undefined;
+    return exchange;
+  }
+
+  async #read(): Promise<void> {
+    try {
+      for await (const chunk of this.#process.stdout) this.#received(chunk);
+    } catch (error) {
+      if (!(error instanceof FrameError)) throw error;
+      this.kill("violation");
+    }
+  }
+
+  #received(chunk: Uint8Array): void {
+    if (this.#killedFor) return;
+    if (!this.#exchange) throw new FrameError("Frame that nobody asked for");
+    const bytes = this.#reader.push(chunk, this.#exchange.replyBytesMax);
+    if (!bytes) return;
+    const frame = decodeFrame(bytes);
+    this.#settle()?.resolve(frame);
+  }
+
+  async #readErrors(): Promise<void> {
+    const decoder = new TextDecoder();
+    for await (const chunk of this.#process.stderr) {
+      if (this.stderr.length < GUEST_STDERR_BYTES_MAX) {
+        this.stderr = printable(this.stderr + decoder.decode(chunk, { stream: true }));
+      }
+    }
+  }
+
+  #exited(code: number | null, signal: Signal): void {
+    this.ended = { end: this.#killedFor ?? "crash", code, signal };
+    this.#settle()?.reject(new GuestGone(this.ended.end));
+    this.onEnd();
+  }
+}

@@ -1,0 +1,91 @@
+import { closeInherited } from "./descriptors.ts";
+import { type Kernel, openKernel } from "./kernel.ts";
+import { seccompFilter } from "./seccomp.ts";
+import { type SyscallTable, syscallTable } from "./syscalls.ts";
+import { Unconfined } from "./unconfined.ts";
+import { verify } from "./verify.ts";
+
+const PR_SET_PDEATHSIG = 1;
+const PR_SET_DUMPABLE = 4;
+const PR_SET_NO_NEW_PRIVS = 38;
+const SIGKILL = 9;
+
+const SECCOMP_SET_MODE_FILTER = 1;
+/** All threads: Bun's pool threads are running already and would stay free otherwise. */
+const SECCOMP_FILTER_FLAG_TSYNC = 1;
+
+const LANDLOCK_CREATE_RULESET_VERSION = 1;
+const LANDLOCK_NET_BIND_CONNECT = 3n;
+const LANDLOCK_SCOPE_SOCKET_SIGNAL = 3n;
+/** Number of file system rights that each version of Landlock knows, from version 1 on. */
+const LANDLOCK_FS_RIGHTS = [13n, 14n, 15n, 15n, 16n];
+
+/**
+ * Takes from this process, for good, everything but computing and its open pipes, then tries
+ * what must be impossible now. Does as much of it as the system allows, and returns what does
+ * not hold; undefined when all does.
+ */
+export async function confine(): Promise<string | undefined> {
+  const table = process.platform === "linux" ? syscallTable(process.arch) : undefined;
+  if (!table) return `no confinement is written for ${process.platform} on ${process.arch}`;
+  const kernel = openKernel();
+  const reasons: string[] = [];
+  for (const step of [closeInherited, setProcess, restrictFiles, filterSystemCalls, verify]) {
+    try {
+      await step(kernel, table);
+    } catch (error) {
+      if (!(error instanceof Unconfined)) throw error;
+      reasons.push(error.message);
+    }
+  }
+  return reasons.length === 0 ? undefined : reasons.join("; ");
+}
+
+function setProcess(kernel: Kernel, table: SyscallTable): void {
+  const settings: [option: number, value: number][] = [
+    [PR_SET_NO_NEW_PRIVS, 1],
+    // Not readable through /proc and no core dump; the host's death is the guest's.
+    [PR_SET_DUMPABLE, 0],
+    [PR_SET_PDEATHSIG, SIGKILL],
+  ];
+  for (const [option, value] of settings) {
+    const { value: result, errno } = kernel.call(table.prctl, option, value);
+    if (result !== 0) throw new Unconfined(`prctl ${option} failed with error ${errno}`);
+  }
+}
+
+/** Landlock without a rule: no path, no port, no signal or abstract socket beyond this process. */
+function restrictFiles(kernel: Kernel, table: SyscallTable): void {
+  const { value: version } = kernel.call(
+    table.landlockCreateRuleset,
+    0,
+    0,
+    LANDLOCK_CREATE_RULESET_VERSION,
+  );
+  if (version < 1) throw new Unconfined("this kernel has no Landlock (Linux 5.13 or newer has it)");
+  const rights = LANDLOCK_FS_RIGHTS[Math.min(version, LANDLOCK_FS_RIGHTS.length) - 1]!;
+  const handled = [(1n << rights) - 1n];
+  if (version >= 4) handled.push(LANDLOCK_NET_BIND_CONNECT);
+  if (version >= 6) handled.push(LANDLOCK_SCOPE_SOCKET_SIGNAL);
+  const attributes = new BigUint64Array(handled);
+  const ruleset = kernel.call(table.landlockCreateRuleset, attributes, attributes.byteLength, 0);
+  if (ruleset.value < 0) throw new Unconfined(`Landlock failed with error ${ruleset.errno}`);
+  const restricted = kernel.call(table.landlockRestrictSelf, ruleset.value, 0);
+  kernel.call(table.allowed.close!, ruleset.value);
+  if (restricted.value !== 0) {
+    throw new Unconfined(`Landlock failed with error ${restricted.errno}`);
+  }
+}
+
+function filterSystemCalls(kernel: Kernel, table: SyscallTable): void {
+  const filter = seccompFilter(table, process.pid);
+  // struct sock_fprog: u16 length, six bytes of padding, pointer to the instructions.
+  const program = new BigUint64Array([BigInt(filter.length / 8), kernel.address(filter)]);
+  const { value, errno } = kernel.call(
+    table.seccomp,
+    SECCOMP_SET_MODE_FILTER,
+    SECCOMP_FILTER_FLAG_TSYNC,
+    program,
+  );
+  if (value !== 0) throw new Unconfined(`this kernel has no seccomp filter (error ${errno})`);
+}

@@ -1,0 +1,113 @@
+import { GUEST_ERROR_CHARS_MAX } from "../../limits.ts";
+import type { UserError } from "../program.ts";
+import { columnInWords, inWords } from "./words.ts";
+
+/** Names of a program's files in stack traces. No whitespace: a sourceURL ends there. */
+export const MAIN_FILE = "pixelmill:transformation";
+export const libraryFile = (index: number) => `pixelmill:library/${index}`;
+
+/** A program's files by those names. */
+export type Files = ReadonlyMap<string, SourceFile>;
+
+export interface SourceFile {
+  /** What the user calls it: the transformation's name, or `library` and its importName. */
+  label: string;
+  /** importName of a library. */
+  library?: string;
+  code: string;
+}
+
+export function filesOf(
+  name: string,
+  code: string,
+  libraries: readonly { importName: string; code: string }[],
+): Files {
+  const files = new Map<string, SourceFile>([[MAIN_FILE, { label: name, code }]]);
+  for (const [index, library] of libraries.entries()) {
+    files.set(libraryFile(index), libraryOf(library.importName, library.code));
+  }
+  return files;
+}
+
+export function libraryOf(importName: string, code: string): SourceFile {
+  return { label: `library ${importName}`, library: importName, code };
+}
+
+interface Place {
+  file: SourceFile;
+  line: number;
+  column: number;
+}
+
+const FRAME =
+  /^ {4}at (?:(?:async )?(.*) \()?(pixelmill:(?:transformation|library\/\d+)):(\d+):(\d+)\)?$/;
+const FRAMES_START = "\n    at ";
+const ENTRY_POINT = /^transform(?:Event|Batch)$/;
+
+/**
+ * An error that an event met: its first lines and the user's own frames, from where it was
+ * thrown up to the entry point. `stack` is empty for what has none.
+ */
+export function eventError(message: string, stack: string, files: Files): UserError {
+  const lines = [headOf(message, stack)];
+  let top: Place | undefined;
+  for (const line of stack.split("\n")) {
+    const [, caller = "<anonymous>", name = "", lineNumber, column] = FRAME.exec(line) ?? [];
+    const file = files.get(name);
+    if (!file) continue;
+    const place = placeIn(file, Number(lineNumber), Number(column));
+    top ??= place;
+    lines.push(`    at ${caller} (${shown(place)})`);
+    if (!file.library && ENTRY_POINT.test(caller)) break;
+  }
+  return located(lines.join("\n"), top);
+}
+
+/** An error that kept the code from loading: its first lines, and where it is. */
+export function loadError(message: string, stack: string, files: Files): UserError {
+  return { ...eventError(message, stack, files), message: cut(headOf(message, stack)) };
+}
+
+/** A syntax error: `SyntaxError: Unexpected token ';' [My T:2:13]`. */
+export function syntaxError(
+  message: string,
+  file: SourceFile,
+  line: number,
+  column: number,
+): UserError {
+  const place = { file, line, column };
+  return located(`SyntaxError: ${inWords(message)} [${shown(place)}]`, place);
+}
+
+function headOf(message: string, stack: string): string {
+  const end = stack.indexOf(FRAMES_START);
+  return inWords((end < 0 ? stack : stack.slice(0, end)) || message);
+}
+
+function located(message: string, place: Place | undefined): UserError {
+  const error: UserError = { message: cut(message) };
+  if (!place) return error;
+  error.line = place.line;
+  error.column = place.column;
+  if (place.file.library !== undefined) error.library = place.file.library;
+  return error;
+}
+
+function cut(message: string): string {
+  return message.slice(0, GUEST_ERROR_CHARS_MAX);
+}
+
+function shown({ file, line, column }: Place): string {
+  return `${file.label}:${line}:${column}`;
+}
+
+const lines = new WeakMap<SourceFile, string[]>();
+
+function placeIn(file: SourceFile, line: number, column: number): Place {
+  let split = lines.get(file);
+  if (!split) {
+    split = file.code.split("\n");
+    lines.set(file, split);
+  }
+  return { file, line, column: columnInWords(split[line - 1] ?? "", column) };
+}

@@ -1,0 +1,51 @@
+import type { Request } from "../protocol.ts";
+import { receive, send } from "./channel.ts";
+import { confine } from "./confine.ts";
+import type { GuestRuntime } from "./runtime.ts";
+
+/** How each language starts. A guest loads no other language's code. */
+const runtimes: Readonly<Record<string, () => Promise<GuestRuntime>>> = {
+  javascript: async () => (await import("./javascript.ts")).openJavascript(),
+};
+
+/**
+ * The guest command: opens the language, confines this process for good, then answers the
+ * host's questions one by one until its input ends. Resolves only then.
+ */
+export async function startGuest(language: string | undefined): Promise<void> {
+  const open = runtimes[language ?? ""];
+  if (!open)
+    throw new RangeError(`Expected a guest language: ${Object.keys(runtimes).join(" or ")}`);
+  await serve(open);
+}
+
+/** `startGuest` for a runtime of one's own. */
+export async function serve(open: () => Promise<GuestRuntime>): Promise<void> {
+  const runtime = await open();
+  const first = receive()?.header as Request | undefined;
+  if (first?.kind !== "start") return;
+  const reason = await confine();
+  if (reason === undefined) send({ kind: "ready" });
+  else send({ kind: first.insecure ? "ready" : "unconfined", reason });
+  if (reason !== undefined && !first.insecure) return;
+  for (let frame = receive(); frame; frame = receive()) {
+    await answer(runtime, frame.header as Request, frame.body);
+  }
+}
+
+async function answer(runtime: GuestRuntime, request: Request, body: Buffer): Promise<void> {
+  switch (request.kind) {
+    case "run": {
+      const ran = await runtime.run(request, body);
+      return send(ran.reply, "body" in ran ? ran.body : undefined);
+    }
+    case "load":
+      return send(await runtime.load(request));
+    case "inspect":
+      return send(runtime.inspect(request));
+    case "library":
+      return send(await runtime.library(request));
+    default:
+      throw new RangeError("Unknown request");
+  }
+}

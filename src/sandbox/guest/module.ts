@@ -1,0 +1,177 @@
+import type vm from "node:vm";
+import type { UserError } from "../program.ts";
+import type { LibraryRequest, LoadRequest } from "../protocol.ts";
+import {
+  type Files,
+  filesOf,
+  libraryFile,
+  libraryOf,
+  loadError,
+  MAIN_FILE,
+  type SourceFile,
+  syntaxError,
+} from "./errors.ts";
+import { createRealm, isTimeout, type Realm } from "./realm.ts";
+import { columnOfSyntaxError } from "./syntax.ts";
+
+/** Settling of promises that user code awaits at its top level: turns of both event queues. */
+const SETTLE_TURNS_MAX = 20;
+
+export const TIMED_OUT = "Script execution timed out.";
+export const NEVER_SETTLED = "Timed out";
+
+export interface LoadedProgram {
+  source: LoadRequest;
+  files: Files;
+  /** Absent after a timeout. */
+  realm: Realm | undefined;
+}
+
+/** Code that does not load, and why, in the user's coordinates. */
+export class LoadFailure extends Error {
+  override readonly name = "LoadFailure";
+
+  constructor(readonly fault: UserError) {
+    super(fault.message);
+  }
+}
+
+/** Compiles, links and evaluates a program in a realm of its own. Throws `LoadFailure`. */
+export async function compile(source: LoadRequest): Promise<LoadedProgram> {
+  const files = filesOf(source.name, source.code, source.libraries);
+  const realm = createRealm();
+  const main = parse(realm, MAIN_FILE, files.get(MAIN_FILE)!);
+  const libraries = new Map<string, vm.SourceTextModule>();
+  for (const specifier of main.dependencySpecifiers) {
+    const index = source.libraries.findIndex((one) => one.importName === specifier);
+    if (index < 0) throw missingModule(specifier);
+    if (libraries.has(specifier)) continue;
+    const name = libraryFile(index);
+    const library = parse(realm, name, files.get(name)!);
+    refuseImports(library);
+    libraries.set(specifier, library);
+  }
+  await link(main, libraries, files);
+  await evaluate(realm, main, source.budgetMs, files);
+  const found = realm.harness.install(main.namespace, JSON.stringify(source.credentials));
+  if (found !== "transformEvent" && found !== "transformBatch") {
+    const message = `Error: Expected one of transformEvent,transformBatch. Found ${found}`;
+    throw new LoadFailure({ message });
+  }
+  return { source, files, realm };
+}
+
+/** Compiles and evaluates a library alone. Its error is told without `Error: ` in front. */
+export async function loadLibrary(request: LibraryRequest): Promise<void> {
+  try {
+    await loadAlone(request);
+  } catch (error) {
+    if (!(error instanceof LoadFailure)) throw error;
+    const { fault } = error;
+    throw new LoadFailure({ ...fault, message: fault.message.replace(/^[A-Za-z]*Error: /, "") });
+  }
+}
+
+async function loadAlone(request: LibraryRequest): Promise<void> {
+  const realm = createRealm();
+  const name = libraryFile(0);
+  const file = libraryOf(request.importName, request.code);
+  const module = parse(realm, name, file);
+  refuseImports(module);
+  const files = new Map([[name, file]]);
+  await link(module, new Map(), files);
+  await evaluate(realm, module, request.budgetMs, files);
+}
+
+/** Module names that code imports, in code order. Throws `LoadFailure` when it does not parse. */
+export function dependenciesOf(code: string): string[] {
+  return [...parse(createRealm(), MAIN_FILE, { label: "code", code }).dependencySpecifiers];
+}
+
+function parse(realm: Realm, name: string, file: SourceFile): vm.SourceTextModule {
+  try {
+    return realm.module(file.code, name);
+  } catch (error) {
+    const { message, stack = "" } = error as Error;
+    const line = Number(/ \(:(\d+)\)/.exec(stack)?.[1] ?? 1);
+    const column = columnOfSyntaxError(file.code, line);
+    throw new LoadFailure(syntaxError(message, file, line, column));
+  }
+}
+
+function refuseImports(library: vm.SourceTextModule): void {
+  const [specifier] = library.dependencySpecifiers;
+  if (specifier !== undefined) throw missingModule(specifier);
+}
+
+function missingModule(specifier: string): LoadFailure {
+  return new LoadFailure({ message: `Error: import from ${specifier} failed. Module not found.` });
+}
+
+async function link(
+  module: vm.SourceTextModule,
+  libraries: Map<string, vm.SourceTextModule>,
+  files: Files,
+): Promise<void> {
+  try {
+    for (const library of libraries.values()) await library.link(() => library);
+    await module.link((specifier) => libraries.get(specifier)!);
+  } catch (error) {
+    throw new LoadFailure({ message: linkMessage((error as Error).message, files) });
+  }
+}
+
+/** `Export named 'y' not found in module 'pixelmill:library/0'.`, in the words of the standard. */
+function linkMessage(message: string, files: Files): string {
+  const match = /named '(.*)' not found in module '(.*)'/.exec(message);
+  if (!match) return `SyntaxError: ${message}`;
+  const [, name, module = ""] = match;
+  const library = files.get(module)?.library;
+  return `SyntaxError: The requested module '${library}' does not provide an export named '${name}'`;
+}
+
+async function evaluate(
+  realm: Realm,
+  module: vm.SourceTextModule,
+  budgetMs: number,
+  files: Files,
+): Promise<void> {
+  let settled = false;
+  let thrown: { error: unknown } | undefined;
+  const evaluated = (async () => {
+    try {
+      await module.evaluate({ timeout: budgetMs });
+    } catch (error) {
+      thrown = { error };
+    }
+    settled = true;
+  })();
+  for (let turn = 0; turn < SETTLE_TURNS_MAX && !settled; turn += 1) {
+    await Promise.race([evaluated, new Promise((resolve) => setImmediate(resolve))]);
+    if (!settled) drain(realm, budgetMs);
+  }
+  if (!settled) throw new LoadFailure({ message: NEVER_SETTLED });
+  if (!thrown) return;
+  if (isTimeout(thrown.error)) throw new LoadFailure({ message: TIMED_OUT });
+  throw new LoadFailure(describe(realm, thrown.error, budgetMs, files));
+}
+
+function drain(realm: Realm, budgetMs: number): void {
+  try {
+    realm.step("drain", budgetMs);
+  } catch {
+    throw new LoadFailure({ message: TIMED_OUT });
+  }
+}
+
+/** The thrown value belongs to user code: only the harness, under the time limit, looks at it. */
+function describe(realm: Realm, thrown: unknown, budgetMs: number, files: Files): UserError {
+  realm.harness.hold(thrown);
+  try {
+    realm.step("describe", budgetMs);
+  } catch {
+    return { message: TIMED_OUT };
+  }
+  const [message, stack] = JSON.parse(realm.harness.description()) as [string, string];
+  return loadError(message, stack, files);
+}

@@ -1,0 +1,72 @@
+import { OPEN, type RanReply, type RunRequest, type Stop } from "../protocol.ts";
+import { eventError } from "./errors.ts";
+import { type LoadedProgram, NEVER_SETTLED } from "./module.ts";
+import { type Harness, TimedOut } from "./realm.ts";
+import type { Ran } from "./runtime.ts";
+
+/** Turns of both event queues that a promise may take to settle when nothing is awaited. */
+const SETTLE_TURNS_MAX = 20;
+/** Of its CPU budget that a batch must have used, to call a timeout the code's own. */
+const BUSY_SHARE_MIN = 0.75;
+
+/** Runs a program over a batch. What it leaves `OPEN` says why in `stopped`. */
+export async function runEvents(
+  program: LoadedProgram,
+  request: RunRequest,
+  body: Buffer,
+): Promise<Ran> {
+  const { harness } = program.realm!;
+  harness.take(
+    body.toString("utf8", 0, request.eventsBytes),
+    body.toString("utf8", request.eventsBytes),
+    request.count,
+    request.logs,
+    request.outputCharsMax,
+  );
+  const stopped = await spend(program, request);
+  const reply: RanReply = {
+    kind: "ran",
+    counts: JSON.parse(harness.counts()),
+    errors: JSON.parse(harness.faults()).map(([message, stack]: [string, string]) =>
+      eventError(message, stack, program.files),
+    ),
+    logs: request.logs ? JSON.parse(harness.logs()) : [],
+  };
+  if (stopped) reply.stopped = stopped;
+  return { reply, body: harness.outputs() };
+}
+
+async function spend(program: LoadedProgram, request: RunRequest): Promise<Stop | undefined> {
+  const { budgetMs, cpuMs } = request;
+  const realm = program.realm!;
+  const { harness } = realm;
+  const start = performance.now();
+  const cpu = process.cpuUsage();
+  try {
+    realm.step("run", budgetMs);
+    for (let turn = 0; turn < SETTLE_TURNS_MAX && harness.pending() > 0; turn += 1) {
+      await new Promise((resolve) => setImmediate(resolve));
+      realm.step("drain", Math.max(1, Math.ceil(budgetMs - (performance.now() - start))));
+    }
+  } catch (error) {
+    // The program's promises may still be about to run: its context is not used again.
+    program.realm = undefined;
+    if (!(error instanceof TimedOut)) throw error;
+    const { user, system } = process.cpuUsage(cpu);
+    const busyMs = (user + system) / 1_000;
+    if (busyMs < BUSY_SHARE_MIN * cpuMs) return { reason: "starved" };
+    const culprit = blamed(harness);
+    return culprit === undefined ? { reason: "timeout" } : { reason: "timeout", culprit };
+  }
+  if (harness.full()) return { reason: "full" };
+  harness.giveUp(NEVER_SETTLED);
+  return undefined;
+}
+
+/** The event whose turn it was; among promises, the only one that has not settled. */
+function blamed(harness: Harness): number | undefined {
+  if (harness.current() >= 0) return harness.current();
+  const counts = JSON.parse(harness.counts()) as number[];
+  const open = counts.flatMap((count, index) => (count === OPEN ? [index] : []));
+  return open.length === 1 ? open[0] : undefined;
+}

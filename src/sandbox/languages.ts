@@ -1,0 +1,44 @@
+import {
+  GUEST_ADDRESS_KIB_MAX,
+  GUEST_MEMORY_BYTES_MAX,
+  GUEST_RECYCLE_MEMORY_BYTES,
+  GUEST_WARM_SPARES,
+} from "../limits.ts";
+import type { GuestLanguage } from "./program.ts";
+
+/** How guests of one language are started and held. */
+export interface LanguageTerms {
+  /** All that a guest inherits of the environment. */
+  environment: Readonly<Record<string, string>>;
+  /** `ulimit -v`. */
+  addressKibMax: number;
+  /** Resident memory above the idle guest's, at which it is killed. */
+  memoryBytesMax: number;
+  /** The same, at which it is replaced between two batches. */
+  recycleBytes: number;
+  /** Guests that wait, started and confined, for their first program. */
+  spares: number;
+}
+
+/** The languages of this build. */
+export const languages: Partial<Record<GuestLanguage, LanguageTerms>> = {
+  javascript: {
+    environment: {
+      TZ: "UTC",
+      // What the engine reserves at start shrinks from 6.4 to 1.3 GB, so that the address space
+      // can be limited with the JIT on.
+      BUN_JSC_structureHeapSizeInKB: "65536",
+      BUN_JSC_jitMemoryReservationSize: "67108864",
+      // Tail calls would leave the caller out of stack traces.
+      BUN_JSC_useTailCalls: "0",
+      // User code has no use for these.
+      BUN_JSC_useWasm: "0",
+      BUN_JSC_useSharedArrayBuffer: "0",
+      BUN_JSC_useShadowRealm: "0",
+    },
+    addressKibMax: GUEST_ADDRESS_KIB_MAX,
+    memoryBytesMax: GUEST_MEMORY_BYTES_MAX,
+    recycleBytes: GUEST_RECYCLE_MEMORY_BYTES,
+    spares: GUEST_WARM_SPARES,
+  },
+};

@@ -1,0 +1,27 @@
+import type { Subprocess } from "bun";
+import type { LanguageTerms } from "./languages.ts";
+import type { GuestLanguage } from "./program.ts";
+
+export type GuestProcess = Subprocess<"pipe", "pipe", "pipe">;
+
+/** A name, or the number of one that Bun has no name for. */
+export type Signal = NodeJS.Signals | number | null;
+
+/** Starts a guest process: in `/`, with an environment of its own and three pipes. */
+export function launch(
+  command: readonly string[],
+  language: GuestLanguage,
+  terms: LanguageTerms,
+  onExit: (code: number | null, signal: Signal) => void,
+): GuestProcess {
+  // Before the guest's first instruction: no core file, an end to its address space.
+  const limited = `ulimit -c 0; ulimit -v ${terms.addressKibMax}; exec "$0" "$@"`;
+  return Bun.spawn(["/bin/sh", "-c", limited, ...command, language], {
+    cwd: "/",
+    env: terms.environment,
+    stdin: "pipe",
+    stdout: "pipe",
+    stderr: "pipe",
+    onExit: (_process, code, signal) => onExit(code, signal),
+  });
+}

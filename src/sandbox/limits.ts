@@ -1,0 +1,16 @@
+import { GUEST_CPU_MS_MAX, GUEST_KILL_GRACE_MS, GUEST_WALL_MS_MAX, GUESTS_MAX } from "../limits.ts";
+
+/** Bounds that a test may tighten, so that sixty endless loops end in seconds. */
+export interface SandboxLimits {
+  cpuMs: number;
+  graceMs: number;
+  wallMs: number;
+  guests: number;
+}
+
+export const defaultLimits: SandboxLimits = {
+  cpuMs: GUEST_CPU_MS_MAX,
+  graceMs: GUEST_KILL_GRACE_MS,
+  wallMs: GUEST_WALL_MS_MAX,
+  guests: GUESTS_MAX,
+};

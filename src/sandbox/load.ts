@@ -1,0 +1,58 @@
+import { GUEST_ERROR_CHARS_MAX, GUEST_PROGRAMS_MAX } from "../limits.ts";
+import type { Guest } from "./guest.ts";
+import type { SandboxLimits } from "./limits.ts";
+import type { Program, UserError } from "./program.ts";
+import { readLoaded } from "./replies.ts";
+
+/** JSON of a short answer: a message, its place and room for escapes. */
+const REPLY_BYTES_MAX = 16 * GUEST_ERROR_CHARS_MAX;
+
+let lastNumber = 0;
+
+/**
+ * Makes a program ready in a guest and returns its number there, or the error that keeps it from
+ * loading. Rejects with `GuestGone`.
+ */
+export async function load(
+  guest: Guest,
+  program: Program,
+  limits: SandboxLimits,
+): Promise<number | UserError> {
+  const known = guest.programs.get(program.id);
+  if (known !== undefined) {
+    // Last is most recently used.
+    guest.programs.delete(program.id);
+    guest.programs.set(program.id, known);
+    return known;
+  }
+  lastNumber += 1;
+  const error = await guest.ask(
+    {
+      kind: "load",
+      program: lastNumber,
+      name: program.name,
+      code: program.code,
+      libraries: program.libraries,
+      credentials: program.credentials,
+      drop: makeRoom(guest),
+      budgetMs: limits.cpuMs,
+    },
+    [],
+    { cpuMs: limits.cpuMs, wallMs: limits.wallMs, replyBytesMax: REPLY_BYTES_MAX },
+    readLoaded,
+  );
+  if (error) return error;
+  guest.programs.set(program.id, lastNumber);
+  return lastNumber;
+}
+
+/** Numbers of the programs that the guest is to forget: the least recently used. */
+function makeRoom(guest: Guest): number[] {
+  const drop: number[] = [];
+  for (const [id, number] of guest.programs) {
+    if (guest.programs.size < GUEST_PROGRAMS_MAX) break;
+    guest.programs.delete(id);
+    drop.push(number);
+  }
+  return drop;
+}

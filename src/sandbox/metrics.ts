@@ -1,0 +1,44 @@
+import { Counter, Gauge, Histogram, Registry } from "prom-client";
+
+export type SandboxMetrics = ReturnType<typeof createSandboxMetrics>;
+
+/** The sandbox's metrics, in a registry of their own when the server gives none. */
+export function createSandboxMetrics(registry = new Registry()) {
+  const registers = [registry];
+  return {
+    guests: new Gauge({
+      name: "pixelmill_guests",
+      help: "Guest processes alive",
+      registers,
+    }),
+    starts: new Counter({
+      name: "pixelmill_guest_starts_total",
+      help: "Guest processes started",
+      registers,
+    }),
+    ends: new Counter({
+      name: "pixelmill_guest_ends_total",
+      help: "Guest processes ended, by cause",
+      labelNames: ["end"],
+      registers,
+    }),
+    runSeconds: new Histogram({
+      name: "pixelmill_program_run_seconds",
+      help: "Time of a batch in its guest, retries included",
+      buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1, 5, 30],
+      registers,
+    }),
+    events: new Counter({
+      name: "pixelmill_program_events_total",
+      help: "Events that live programs have seen, by outcome",
+      labelNames: ["outcome"],
+      registers,
+    }),
+    culprits: new Counter({
+      name: "pixelmill_program_culprits_total",
+      help: "Events that cost a guest its time or its life, by cause",
+      labelNames: ["cause"],
+      registers,
+    }),
+  };
+}

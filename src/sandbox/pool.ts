@@ -1,0 +1,178 @@
+import { GUEST_AGE_MS_MAX, GUEST_EVENTS_MAX, GUEST_IDLE_MS_MAX } from "../limits.ts";
+import type { Guest } from "./guest.ts";
+import type { Nursery } from "./nursery.ts";
+import { type GuestLanguage, SandboxUnavailable } from "./program.ts";
+
+const SOFT_TIMEOUTS_MAX = 3;
+const SWEEP_MS = 5_000;
+
+/** Where work finds its guest: the same one until it dies, then a new one. */
+export interface Seat {
+  guest(): Promise<Guest>;
+}
+
+interface Work {
+  perform(seat: Seat): Promise<void>;
+  refuse(error: SandboxUnavailable): void;
+}
+
+/** One workspace and language: at most one guest, its work in order. */
+interface Tenant {
+  key: string;
+  language: GuestLanguage;
+  guest: Guest | undefined;
+  waiting: Work[];
+  working: boolean;
+  usedAt: number;
+}
+
+/**
+ * Guests by workspace and language: no guest ever serves two. Each tenant's work is done in
+ * order, tenants side by side, so that one that burns its time leaves the others to the
+ * operating system's scheduler. When all places are taken, tenants wait in line.
+ */
+export class Pool {
+  readonly #nursery: Nursery;
+  readonly #guestsMax: number;
+  readonly #tenants = new Map<string, Tenant>();
+  readonly #line: (() => void)[] = [];
+  readonly #sweep: Timer;
+  /** Tenants and throw-away guests that work now. */
+  #working = 0;
+  #closed = false;
+
+  constructor(nursery: Nursery, guestsMax: number) {
+    this.#nursery = nursery;
+    this.#guestsMax = guestsMax;
+    this.#sweep = setInterval(() => this.#retireIdle(), SWEEP_MS);
+  }
+
+  /** Does work in the guest of a workspace. Rejects with `SandboxUnavailable`. */
+  use<T>(
+    workspaceId: string,
+    language: GuestLanguage,
+    work: (seat: Seat) => Promise<T>,
+  ): Promise<T> {
+    const tenant = this.#tenant(`${language} ${workspaceId}`, language);
+    return new Promise<T>((resolve, reject) => {
+      tenant.waiting.push({
+        perform: (seat) => work(seat).then(resolve, reject),
+        refuse: reject,
+      });
+      this.#workOn(tenant);
+    });
+  }
+
+  /** Does work in a guest that serves nothing else and ends after it. */
+  async throwAway<T>(language: GuestLanguage, work: (seat: Seat) => Promise<T>): Promise<T> {
+    await this.#place();
+    const taken: Guest[] = [];
+    try {
+      return await work({
+        guest: async () => {
+          const last = taken.at(-1);
+          if (last && !last.dying) return last;
+          const guest = await this.#nursery.take(language);
+          taken.push(guest);
+          return guest;
+        },
+      });
+    } finally {
+      for (const guest of taken) guest.kill("retired");
+      this.#leave();
+    }
+  }
+
+  close(): void {
+    this.#closed = true;
+    clearInterval(this.#sweep);
+    const error = new SandboxUnavailable("Sandbox is closed");
+    for (const tenant of this.#tenants.values()) {
+      for (const work of tenant.waiting.splice(0)) work.refuse(error);
+    }
+  }
+
+  #tenant(key: string, language: GuestLanguage): Tenant {
+    let tenant = this.#tenants.get(key);
+    if (!tenant) {
+      tenant = { key, language, guest: undefined, waiting: [], working: false, usedAt: 0 };
+      this.#tenants.set(key, tenant);
+    }
+    return tenant;
+  }
+
+  async #workOn(tenant: Tenant): Promise<void> {
+    if (tenant.working) return;
+    tenant.working = true;
+    await this.#place();
+    try {
+      // One piece of work per place when others wait for one.
+      do {
+        await tenant.waiting.shift()?.perform({ guest: () => this.#guestOf(tenant) });
+        if (tenant.guest && isWornOut(tenant.guest)) this.#retire(tenant);
+      } while (tenant.waiting.length > 0 && this.#line.length === 0);
+    } finally {
+      tenant.usedAt = performance.now();
+      tenant.working = false;
+      this.#leave();
+      if (tenant.waiting.length > 0) this.#workOn(tenant);
+    }
+  }
+
+  async #guestOf(tenant: Tenant): Promise<Guest> {
+    if (this.#closed) throw new SandboxUnavailable("Sandbox is closed");
+    if (!tenant.guest || tenant.guest.dying) {
+      this.#makeRoom();
+      tenant.guest = await this.#nursery.take(tenant.language);
+    }
+    return tenant.guest;
+  }
+
+  /** Waits until one more may work: as many as there may be guests. */
+  async #place(): Promise<void> {
+    if (this.#working >= this.#guestsMax) {
+      await new Promise<void>((resolve) => this.#line.push(resolve));
+    }
+    this.#working += 1;
+  }
+
+  #leave(): void {
+    this.#working -= 1;
+    this.#line.shift()?.();
+  }
+
+  /** Ends the guest of the tenant that has been idle longest when there are too many. */
+  #makeRoom(): void {
+    if (this.#nursery.alive < this.#guestsMax) return;
+    let idlest: Tenant | undefined;
+    for (const tenant of this.#tenants.values()) {
+      if (tenant.working || !tenant.guest) continue;
+      if (!idlest || tenant.usedAt < idlest.usedAt) idlest = tenant;
+    }
+    if (idlest) this.#retire(idlest);
+  }
+
+  #retireIdle(): void {
+    const before = performance.now() - GUEST_IDLE_MS_MAX;
+    for (const tenant of this.#tenants.values()) {
+      if (tenant.working || tenant.usedAt > before) continue;
+      this.#retire(tenant);
+      this.#tenants.delete(tenant.key);
+    }
+  }
+
+  #retire(tenant: Tenant): void {
+    tenant.guest?.kill("retired");
+    tenant.guest = undefined;
+  }
+}
+
+/** Near a limit, or suspect: replaced between two batches, before it fails one. */
+function isWornOut(guest: Guest): boolean {
+  return (
+    guest.softTimeouts >= SOFT_TIMEOUTS_MAX ||
+    guest.events >= GUEST_EVENTS_MAX ||
+    guest.bloated ||
+    performance.now() - guest.startedAt > GUEST_AGE_MS_MAX
+  );
+}

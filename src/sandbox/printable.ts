@@ -1,0 +1,7 @@
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is removed.
+const CONTROL = /\u001b\[[0-9;?]*[ -/]*[@-~]|[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g;
+
+/** Text of a guest without terminal escapes and control characters; newlines and tabs stay. */
+export function printable(text: string): string {
+  return text.replace(CONTROL, "");
+}

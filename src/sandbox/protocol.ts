@@ -1,0 +1,108 @@
+import type { UserError } from "./program.ts";
+
+/**
+ * What host and guest say to each other. A frame is a header, one line of JSON, and a body that
+ * neither end parses on the way: events travel as the bytes they are.
+ *
+ * One exchange at a time: the host asks, the guest answers once. A guest that speaks unasked,
+ * twice or in another shape is killed.
+ */
+export type Request = StartRequest | LoadRequest | RunRequest | InspectRequest | LibraryRequest;
+
+/** First frame of every guest: it confines itself and answers `ready` or `unconfined`. */
+export interface StartRequest {
+  kind: "start";
+  /** Serve although the confinement is incomplete. */
+  insecure: boolean;
+}
+
+/** Compiles and evaluates a program; answered by `loaded`. */
+export interface LoadRequest {
+  kind: "load";
+  /** The host's number for the program in this guest. */
+  program: number;
+  name: string;
+  code: string;
+  libraries: readonly { importName: string; code: string }[];
+  credentials: Readonly<Record<string, string>>;
+  /** Programs to forget first. */
+  drop: readonly number[];
+  budgetMs: number;
+}
+
+/** Body: a JSON array of events, then a JSON array of their metadata; answered by `ran`. */
+export interface RunRequest {
+  kind: "run";
+  program: number;
+  count: number;
+  /** Size of the array of events in the body; the array of metadata is the rest. */
+  eventsBytes: number;
+  /** Time on the clock after which the guest stops. */
+  budgetMs: number;
+  /** CPU time that makes a stop the code's own fault; `budgetMs` unless the machine is busy. */
+  cpuMs: number;
+  /** UTF-16 units of output after which the guest stops; one event may not exceed it alone. */
+  outputCharsMax: number;
+  logs: boolean;
+}
+
+/** Answered by `inspected`. */
+export interface InspectRequest {
+  kind: "inspect";
+  code: string;
+}
+
+/** Compiles and evaluates a library alone; answered by `loaded`. */
+export interface LibraryRequest {
+  kind: "library";
+  importName: string;
+  code: string;
+  libraries: readonly { importName: string; code: string }[];
+  budgetMs: number;
+}
+
+export type Reply = ReadyReply | UnconfinedReply | LoadedReply | RanReply | InspectedReply;
+
+export interface ReadyReply {
+  kind: "ready";
+  /** What is missing, when the guest was told to serve all the same. */
+  reason?: string;
+}
+export interface UnconfinedReply {
+  kind: "unconfined";
+  reason: string;
+}
+export interface LoadedReply {
+  kind: "loaded";
+  error?: UserError;
+}
+
+/** Body: the outputs in input order, each one line of JSON, without a newline at the end. */
+export interface RanReply {
+  kind: "ran";
+  /** Per event: how many outputs, or `FAILED`, or `OPEN`. */
+  counts: readonly number[];
+  /** One per `FAILED` event, in their order. */
+  errors: readonly UserError[];
+  logs: readonly string[];
+  /** Why events stay `OPEN`; absent when none does. */
+  stopped?: Stop;
+}
+export interface InspectedReply {
+  kind: "inspected";
+  imports: readonly string[];
+  error?: UserError;
+}
+
+export const FAILED = -1;
+export const OPEN = -2;
+
+/**
+ * `timeout`: the budget was spent. `starved`: the clock ran out while the machine gave the guest
+ * too little CPU. `full`: the output reached `outputCharsMax`. `culprit` is the event that was
+ * running, when it is known and to blame.
+ */
+export interface Stop {
+  reason: "timeout" | "starved" | "full";
+  culprit?: number;
+}

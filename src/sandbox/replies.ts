@@ -1,0 +1,140 @@
+import { GUEST_ERROR_CHARS_MAX, GUEST_LOG_CHARS_MAX, GUEST_LOGS_MAX } from "../limits.ts";
+import { type Frame, FrameError } from "./frames.ts";
+import { printable } from "./printable.ts";
+import type { Outcome, UserError } from "./program.ts";
+import { FAILED, OPEN, type Stop } from "./protocol.ts";
+
+// Reads what guests answer. A guest may be in the hands of its user code: every field is checked,
+// and what does not fit throws `FrameError`.
+
+type Fields = Record<string, unknown>;
+
+const NEWLINE = 10;
+const OPENING_BRACE = 123;
+const CLOSING_BRACE = 125;
+
+export interface Ran {
+  /** Undefined for an event that did not come to its end. */
+  outcomes: (Outcome | undefined)[];
+  logs: string[];
+  stopped?: Stop;
+}
+
+export interface Started {
+  ready: boolean;
+  /** What its confinement lacks. */
+  reason?: string;
+}
+
+export function readStarted(frame: Frame): Started {
+  const { kind, reason } = fields(frame.header);
+  if (kind !== "ready" && kind !== "unconfined") throw new FrameError("Expected ready");
+  const ready = kind === "ready";
+  return reason === undefined ? { ready } : { ready, reason: text(reason, GUEST_ERROR_CHARS_MAX) };
+}
+
+/** The error that kept the code from loading, if any. */
+export function readLoaded(frame: Frame): UserError | undefined {
+  const { kind, error } = fields(frame.header);
+  if (kind !== "loaded") throw new FrameError("Expected loaded");
+  return error === undefined ? undefined : userError(error);
+}
+
+export function readInspected(frame: Frame): { imports: string[]; error?: UserError } {
+  const { kind, imports, error } = fields(frame.header);
+  if (kind !== "inspected") throw new FrameError("Expected inspected");
+  const names = array(imports).map((name) => text(name, GUEST_ERROR_CHARS_MAX));
+  return error === undefined ? { imports: names } : { imports: names, error: userError(error) };
+}
+
+/** `loaded` instead of `ran` tells that the program had to be loaded again and failed. */
+export function readRan(frame: Frame, count: number): Ran | { error: UserError } {
+  const header = fields(frame.header);
+  if (header.kind === "loaded") return { error: userError(header.error) };
+  if (header.kind !== "ran") throw new FrameError("Expected ran");
+  const counts = array(header.counts);
+  if (counts.length !== count) throw new FrameError("Expected one count per event");
+  const errors = array(header.errors).map(userError);
+  const outputs = new Outputs(frame.body);
+  const outcomes = counts.map((outputCount): Outcome | undefined => {
+    if (outputCount === OPEN) return undefined;
+    if (outputCount !== FAILED) return { events: outputs.take(whole(outputCount, 0)) };
+    const error = errors.shift();
+    if (!error) throw new FrameError("Expected an error per failed event");
+    return { error };
+  });
+  if (errors.length > 0 || !outputs.done) throw new FrameError("Expected no more than announced");
+  const logs = array(header.logs);
+  if (logs.length > GUEST_LOGS_MAX) throw new FrameError("Expected fewer logs");
+  const ran = { outcomes, logs: logs.map((line) => text(line, GUEST_LOG_CHARS_MAX)) };
+  const stopped = outcomes.includes(undefined) ? readStop(header.stopped, outcomes) : undefined;
+  return stopped ? { ...ran, stopped } : ran;
+}
+
+function readStop(value: unknown, outcomes: readonly unknown[]): Stop {
+  const { reason, culprit } = fields(value);
+  if (reason !== "timeout" && reason !== "starved" && reason !== "full") {
+    throw new FrameError("Expected a reason");
+  }
+  if (culprit === undefined) return { reason };
+  const index = whole(culprit, 0);
+  if (index >= outcomes.length || outcomes[index]) throw new FrameError("Expected an open event");
+  return { reason, culprit: index };
+}
+
+/** Lines of a body, each of which looks like a JSON object. */
+class Outputs {
+  readonly #body: Buffer;
+  #offset = 0;
+
+  constructor(body: Buffer) {
+    this.#body = body;
+  }
+
+  get done(): boolean {
+    return this.#offset >= this.#body.length;
+  }
+
+  take(count: number): Uint8Array[] {
+    const events: Uint8Array[] = [];
+    while (events.length < count) {
+      const newline = this.#body.indexOf(NEWLINE, this.#offset);
+      const end = newline < 0 ? this.#body.length : newline;
+      if (this.#body[this.#offset] !== OPENING_BRACE || this.#body[end - 1] !== CLOSING_BRACE) {
+        throw new FrameError("Expected an object per output");
+      }
+      events.push(this.#body.subarray(this.#offset, end));
+      this.#offset = end + 1;
+    }
+    return events;
+  }
+}
+
+function userError(value: unknown): UserError {
+  const { message, line, column, library } = fields(value);
+  const error: UserError = { message: text(message, GUEST_ERROR_CHARS_MAX) };
+  if (line !== undefined) error.line = whole(line, 0);
+  if (column !== undefined) error.column = whole(column, 0);
+  if (library !== undefined) error.library = text(library, GUEST_ERROR_CHARS_MAX);
+  return error;
+}
+
+function fields(value: unknown): Fields {
+  if (typeof value === "object" && value !== null) return value as Fields;
+  throw new FrameError("Expected an object");
+}
+
+function array(value: unknown): unknown[] {
+  if (Array.isArray(value)) return value;
+  throw new FrameError("Expected an array");
+}
+
+function text(value: unknown, charsMax: number): string {
+  if (typeof value === "string" && value.length <= charsMax) return printable(value);
+  throw new FrameError("Expected a text");
+}
+
+function whole(value: unknown, min: number): number {
+  if (Number.isSafeInteger(value) && (value as number) >= min) return value as number;
+  throw new FrameError("Expected a whole number");
+}

@@ -1,0 +1,127 @@
+import type { Logger } from "pino";
+import type { Registry } from "prom-client";
+import { GUEST_FRAME_BYTES_MAX, GUEST_MEMORY_POLL_MS } from "../limits.ts";
+import { type Guest, GuestGone } from "./guest.ts";
+import { defaultLimits, type SandboxLimits } from "./limits.ts";
+import { createSandboxMetrics } from "./metrics.ts";
+import { Nursery, type SandboxStatus } from "./nursery.ts";
+import { Pool } from "./pool.ts";
+import type {
+  Batch,
+  CheckReport,
+  GuestLanguage,
+  Inspection,
+  LibraryCode,
+  Outcome,
+  Program,
+  Sandbox,
+  UserError,
+} from "./program.ts";
+import { readInspected, readLoaded } from "./replies.ts";
+import { endError, settle } from "./settle.ts";
+
+export interface SandboxOptions {
+  /** Starts a guest; the language is appended: `[process.execPath, "guest"]`. */
+  guestCommand: readonly string[];
+  /** Run user code although the kernel cannot confine it. */
+  insecure: boolean;
+  log: Logger;
+  metrics?: Registry;
+  limits?: Partial<SandboxLimits>;
+}
+
+export interface GuestSandbox extends Sandbox {
+  /** Whether user code runs, for `/ready`. */
+  status(): SandboxStatus;
+}
+
+export type { SandboxStatus };
+
+/** User code in locked-down child processes. Starts a warm spare at once. */
+export function createSandbox(options: SandboxOptions): GuestSandbox {
+  const limits = { ...defaultLimits, ...options.limits };
+  const metrics = createSandboxMetrics(options.metrics);
+  const nursery = new Nursery({
+    guestCommand: options.guestCommand,
+    insecure: options.insecure,
+    log: options.log,
+    metrics,
+    graceMs: limits.graceMs,
+    watchMs: GUEST_MEMORY_POLL_MS,
+  });
+  const { cpuMs, wallMs } = limits;
+  const allowance = { cpuMs, wallMs, replyBytesMax: GUEST_FRAME_BYTES_MAX };
+  const pool = new Pool(nursery, limits.guests);
+
+  return {
+    status: () => nursery.status(),
+    run,
+    check,
+    inspect,
+    checkLibrary,
+    async close() {
+      pool.close();
+      await nursery.close();
+    },
+  };
+
+  async function run(program: Program, batch: Batch): Promise<Outcome[]> {
+    const endTimer = metrics.runSeconds.startTimer();
+    const { outcomes } = await pool.use(program.workspaceId, program.language, (seat) =>
+      settle(seat, program, batch, { limits, metrics, logs: false }),
+    );
+    endTimer();
+    for (const outcome of outcomes) metrics.events.inc({ outcome: nameOf(outcome) });
+    return outcomes;
+  }
+
+  async function check(program: Program, batch: Batch): Promise<CheckReport> {
+    const { error, outcomes, logs } = await pool.throwAway(program.language, (seat) =>
+      settle(seat, program, batch, { limits, metrics, logs: true }),
+    );
+    return error ? { error, outcomes: [], logs } : { outcomes, logs };
+  }
+
+  function inspect(language: GuestLanguage, code: string): Promise<Inspection> {
+    return askOnce(
+      language,
+      (guest) => guest.ask({ kind: "inspect", code }, [], allowance, readInspected),
+      (error) => ({ imports: [], error }),
+    );
+  }
+
+  function checkLibrary(
+    language: GuestLanguage,
+    { importName, code }: LibraryCode,
+    libraries: readonly LibraryCode[],
+  ): Promise<UserError | undefined> {
+    const request = { importName, code, libraries, budgetMs: limits.cpuMs };
+    return askOnce(
+      language,
+      (guest) => guest.ask({ kind: "library", ...request }, [], allowance, readLoaded),
+      (error) => error,
+    );
+  }
+
+  /** A question to a guest of its own; what kills the guest is an error of the code. */
+  function askOnce<T>(
+    language: GuestLanguage,
+    question: (guest: Guest) => Promise<T>,
+    failed: (error: UserError) => T,
+  ): Promise<T> {
+    return pool.throwAway(language, async (seat) => {
+      const guest = await seat.guest();
+      try {
+        return await question(guest);
+      } catch (error) {
+        if (!(error instanceof GuestGone)) throw error;
+        return failed(endError(error.end));
+      }
+    });
+  }
+}
+
+function nameOf(outcome: Outcome): string {
+  if ("error" in outcome) return "failed";
+  return outcome.events.length === 0 ? "dropped" : "transformed";
+}

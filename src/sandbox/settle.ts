@@ -1,0 +1,222 @@
+import {
+  GUEST_CULPRITS_MAX,
+  GUEST_FRAME_BYTES_MAX,
+  GUEST_INPUT_BYTES_MAX,
+  GUEST_MEMORY_BYTES_MAX,
+  GUEST_OUTPUT_CHARS_MAX,
+  GUEST_SHORT_CPU_MS_MAX,
+} from "../limits.ts";
+import { type Guest, type GuestEnd, GuestGone } from "./guest.ts";
+import type { SandboxLimits } from "./limits.ts";
+import { load } from "./load.ts";
+import type { SandboxMetrics } from "./metrics.ts";
+import type { Seat } from "./pool.ts";
+import type { Batch, Outcome, Program, UserError } from "./program.ts";
+import type { Stop } from "./protocol.ts";
+import { type Ran, readRan } from "./replies.ts";
+
+/** Attempts at an event that the machine gave too little CPU, each with twice the time. */
+const STARVED_ATTEMPTS_MAX = 3;
+
+export interface Settled {
+  /** Set when the program did not load: no event ran. */
+  error?: UserError;
+  outcomes: Outcome[];
+  logs: string[];
+}
+
+export interface Terms {
+  limits: SandboxLimits;
+  metrics: SandboxMetrics;
+  /** Keep the lines of `log(...)`. */
+  logs: boolean;
+}
+
+/**
+ * Runs a batch until every event has its outcome. Events that cost a guest its time or its life
+ * fail; the others run again without them. A stop whose culprit is known costs the culprit
+ * alone; after any other the open events run one at a time, in a guest that no other program
+ * has touched since, and only what fails alone is to blame.
+ */
+export async function settle(
+  seat: Seat,
+  program: Program,
+  batch: Batch,
+  terms: Terms,
+): Promise<Settled> {
+  const settlement = new Settlement(program, batch, terms);
+  while (settlement.open) {
+    const error = await settlement.attempt(seat);
+    if (error) return { error, outcomes: settlement.failOpen(error), logs: settlement.logs };
+  }
+  return { outcomes: settlement.failOpen(undefined), logs: settlement.logs };
+}
+
+type Lost = { end: GuestEnd; fresh: boolean };
+type Answer = Ran | { error: UserError };
+
+class Settlement {
+  readonly logs: string[] = [];
+  readonly #program: Program;
+  readonly #batch: Batch;
+  readonly #terms: Terms;
+  readonly #outcomes: (Outcome | undefined)[];
+  /** Indexes of the events without an outcome, in order. */
+  #open: number[];
+  #alone = false;
+  #culprits = 0;
+  #starved = 0;
+
+  constructor(program: Program, batch: Batch, terms: Terms) {
+    this.#program = program;
+    this.#batch = batch;
+    this.#terms = terms;
+    this.#outcomes = new Array(batch.events.length).fill(undefined);
+    this.#open = batch.events.map((_, index) => index);
+  }
+
+  get open(): boolean {
+    return this.#open.length > 0;
+  }
+
+  /** Runs what can go together. Returns the error of a program that does not load. */
+  async attempt(seat: Seat): Promise<UserError | undefined> {
+    const taken = this.#take();
+    const answer = await this.#ask(seat, taken);
+    if ("error" in answer) return answer.error;
+    if ("end" in answer) return this.#lost(taken, answer);
+    for (const [place, outcome] of answer.outcomes.entries()) {
+      this.#outcomes[taken[place]!] = outcome;
+    }
+    this.logs.push(...answer.logs);
+    if (answer.stopped) this.#stopped(taken, answer.stopped);
+    else this.#starved = 0;
+    this.#open = this.#open.filter((index) => this.#outcomes[index] === undefined);
+    return undefined;
+  }
+
+  /** All outcomes, the missing ones failed. */
+  failOpen(error: UserError | undefined): Outcome[] {
+    return this.#outcomes.map((outcome) => outcome ?? { error: error! });
+  }
+
+  /** One event, or as many as a frame may hold. */
+  #take(): number[] {
+    if (this.#alone) return this.#open.slice(0, 1);
+    let bytes = 0;
+    const end = this.#open.findIndex((index) => {
+      bytes += this.#batch.events[index]!.length + this.#batch.metadata[index]!.length;
+      return bytes > GUEST_INPUT_BYTES_MAX;
+    });
+    return end < 0 ? this.#open : this.#open.slice(0, Math.max(1, end));
+  }
+
+  async #ask(seat: Seat, taken: readonly number[]): Promise<Answer | Lost> {
+    const guest = await seat.guest();
+    // What ran in it before may be to blame for its end.
+    const fresh = guest.events === 0 && guest.programs.size === 0;
+    let number: number | UserError | undefined;
+    try {
+      number = await load(guest, this.#program, this.#terms.limits);
+      if (typeof number === "object") return { error: number };
+      guest.events += taken.length;
+      const answer = await this.#run(guest, number, taken);
+      if ("stopped" in answer && answer.stopped?.reason === "timeout") guest.softTimeouts += 1;
+      return answer;
+    } catch (error) {
+      if (!(error instanceof GuestGone)) throw error;
+      if (number === undefined && fresh) return { error: endError(error.end) };
+      return { end: error.end, fresh };
+    }
+  }
+
+  #run(guest: Guest, number: number, taken: readonly number[]): Promise<Answer> {
+    const events = jsonArray(taken, this.#batch.events);
+    const { limits, logs } = this.#terms;
+    const cpuMs =
+      this.#culprits < GUEST_CULPRITS_MAX
+        ? limits.cpuMs
+        : Math.min(limits.cpuMs, GUEST_SHORT_CPU_MS_MAX);
+    const budgetMs = cpuMs * 2 ** this.#starved;
+    return guest.ask(
+      {
+        kind: "run",
+        program: number,
+        count: taken.length,
+        eventsBytes: byteLength(events),
+        budgetMs,
+        cpuMs,
+        outputCharsMax: GUEST_OUTPUT_CHARS_MAX,
+        logs,
+      },
+      [...events, ...jsonArray(taken, this.#batch.metadata)],
+      { cpuMs, wallMs: limits.wallMs, replyBytesMax: GUEST_FRAME_BYTES_MAX },
+      (frame) => readRan(frame, taken.length),
+    );
+  }
+
+  #stopped(taken: readonly number[], stop: Stop): void {
+    const alone = taken.length === 1;
+    if (stop.reason === "full") {
+      // What is open goes in the next frame, unless nothing came of this one.
+      if (taken.every((index) => this.#outcomes[index] === undefined)) this.#alone = true;
+      return;
+    }
+    if (stop.reason === "starved") {
+      this.#starved += 1;
+      if (this.#starved < STARVED_ATTEMPTS_MAX) return;
+    }
+    const culprit = alone ? 0 : stop.culprit;
+    if (culprit === undefined) this.#alone = true;
+    else this.#blame(taken[culprit]!, "timeout");
+  }
+
+  /** The guest died of it. Only an event that ran alone, in a guest of its own, is to blame. */
+  #lost(taken: readonly number[], { end, fresh }: Lost): undefined {
+    if (taken.length === 1 && (this.#alone || fresh)) this.#blame(taken[0]!, end);
+    this.#alone = true;
+    this.#open = this.#open.filter((index) => this.#outcomes[index] === undefined);
+  }
+
+  #blame(index: number, cause: GuestEnd): void {
+    this.#outcomes[index] = { error: endError(cause) };
+    this.#culprits += 1;
+    this.#starved = 0;
+    this.#terms.metrics.culprits.inc({ cause });
+  }
+}
+
+const COMMA = Buffer.from(",");
+const OPENING = Buffer.from("[");
+const CLOSING = Buffer.from("]");
+
+/** The texts as one JSON array, not copied. */
+function jsonArray(taken: readonly number[], texts: readonly Uint8Array[]): Uint8Array[] {
+  const parts: Uint8Array[] = [OPENING];
+  for (const [place, index] of taken.entries()) {
+    if (place > 0) parts.push(COMMA);
+    parts.push(texts[index]!);
+  }
+  parts.push(CLOSING);
+  return parts;
+}
+
+function byteLength(parts: readonly Uint8Array[]): number {
+  let length = 0;
+  for (const part of parts) length += part.length;
+  return length;
+}
+
+const MEMORY_MIB_MAX = GUEST_MEMORY_BYTES_MAX / (1 << 20);
+
+const endMessages: Readonly<Record<GuestEnd, string>> = {
+  timeout: "Script execution timed out.",
+  memory: `Script was stopped at its memory limit of ${MEMORY_MIB_MAX} MiB`,
+  crash: "Script crashed its guest, most likely at its memory limit",
+  violation: "Script broke into its guest and was stopped",
+  retired: "Guest was stopped",
+};
+
+export function endError(end: GuestEnd): UserError {
+  return { message: endMessages[end] };
+}

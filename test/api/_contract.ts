@@ -1,0 +1,106 @@
+import { type TSchema, Type } from "@sinclair/typebox";
+import { Value } from "@sinclair/typebox/value";
+import { Refusal, refusalStatuses } from "../../src/api/openapi.ts";
+import type { Route } from "../../src/api/route.ts";
+import { routes } from "../../src/api/routes.ts";
+
+/** What every answer owes its route's documentation: the tests hold each one against it. */
+
+interface Answered {
+  method: string;
+  path: string;
+  status: number;
+  headers: Headers;
+  text: string;
+}
+
+const patterns = routes.flatMap((route) =>
+  [route.path, ...route.aliases].map((path) => ({
+    route,
+    literal: !path.includes("{"),
+    pattern: new RegExp(`^${path.replace(/\{\w+\}/g, "[^/]+")}/?$`),
+  })),
+);
+
+/** Literal paths come before those with a parameter. */
+export function routeOf(method: string, path: string): Route | undefined {
+  const [pathname = ""] = path.split("?");
+  const fitting = patterns.filter(
+    ({ route, pattern }) => route.method === method && pattern.test(pathname),
+  );
+  return (fitting.find(({ literal }) => literal) ?? fitting[0])?.route;
+}
+
+/** Everything in which an answer breaks its promise; empty when it keeps it. */
+export function faultsOf(answered: Answered): string[] {
+  const { method, path, status, headers, text } = answered;
+  if (method === "HEAD") return text === "" ? [] : ["HEAD has a body"];
+  const route = routeOf(method, path);
+  if (route && status >= 200 && status < 300) return successFaults(route, status, headers, text);
+  const documented = route ? refusalStatuses(route) : [404, 405];
+  return [
+    ...(documented.includes(status) ? [] : [`${status} is not documented`]),
+    ...refusalFaults(answered),
+  ];
+}
+
+function successFaults(route: Route, status: number, headers: Headers, text: string): string[] {
+  const expectedType = route.media ?? (route.status === 204 ? "" : "application/json");
+  const type = headers.get("content-type") ?? "";
+  const faults = [
+    ...(status === route.status ? [] : [`answered ${status}, documented is ${route.status}`]),
+    ...(type.startsWith(expectedType) ? [] : [`is of type ${type}`]),
+  ];
+  if (route.media || route.path === "/docs/json") return faults;
+  if (route.status === 204) return text === "" ? faults : [...faults, "204 has a body"];
+  return [...faults, ...misfits(route.answer, JSON.parse(text))];
+}
+
+const strictRefusal = strict(Refusal);
+const strictReadiness = strict(
+  Type.Composite([
+    Refusal,
+    routes.find((route) => route.path === "/ready")!.answer as ReturnType<typeof Type.Object>,
+  ]),
+);
+
+function refusalFaults({ path, status, headers, text }: Answered): string[] {
+  const faults: string[] = [];
+  if (headers.get("content-type") !== "application/json") faults.push("is not JSON");
+  const body = parsed(text);
+  const schema = path === "/ready" ? strictReadiness : strictRefusal;
+  if (!Value.Check(schema, body)) return [...faults, `has another body: ${text.slice(0, 200)}`];
+  const { message, error } = body as { message: string; error?: string };
+  if (error !== (path.startsWith("/v2/") ? message : undefined)) faults.push("error is wrong");
+  if (!/^[A-Z][^\n]*[^.\s]$/.test(message)) faults.push(`is no sentence: ${message}`);
+  if (/\/(src|node_modules|home|tmp|work)\/|\.ts\b|\bat [\w.]+ \(/.test(text)) {
+    faults.push(`shows a path or a stack: ${text.slice(0, 200)}`);
+  }
+  if (status === 401 && !headers.get("www-authenticate")?.startsWith("Bearer")) {
+    faults.push("has no WWW-Authenticate");
+  }
+  if (status === 405 && !headers.get("allow")) faults.push("has no Allow");
+  return faults;
+}
+
+/** Where a value is not what a schema allows: a key that it does not name counts. */
+export function misfits(schema: TSchema, value: unknown): string[] {
+  return [...Value.Errors(strict(schema), value)].map(({ path, message }) => `${path}: ${message}`);
+}
+
+function strict<S>(schema: S): S {
+  if (Array.isArray(schema)) return schema.map(strict) as S;
+  if (typeof schema !== "object" || schema === null) return schema;
+  // Symbols too: TypeBox keeps its kinds under them.
+  const entries = Object.entries(schema).map(([key, value]) => [key, strict(value)]);
+  const copy = Object.assign({ ...schema }, Object.fromEntries(entries));
+  return "properties" in schema ? { ...copy, additionalProperties: false } : copy;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,232 @@
+import { expect } from "bun:test";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createApi } from "../../src/api/api.ts";
+import { type Client, createClient } from "../../src/api/client.ts";
+import type { ApiParts, Readiness } from "../../src/api/parts.ts";
+import type { Catalog } from "../../src/catalog/catalog.ts";
+import { type Permission, permissions } from "../../src/catalog/model.ts";
+import { openCatalog } from "../../src/catalog/open.ts";
+import { createEgress } from "../../src/destinations/egress.ts";
+import { destinationKinds } from "../../src/destinations/kinds.ts";
+import { eventOf } from "../../src/event/event.ts";
+import { decodeRecord, pixelRecordCodec } from "../../src/event/record.ts";
+import { openLogReader } from "../../src/log/reader.ts";
+import { openLogWriter } from "../../src/log/writer.ts";
+import { createLogger, type Logger } from "../../src/observe/log.ts";
+import { createMetrics } from "../../src/observe/metrics.ts";
+import { createPipeline, type TapMessage } from "../../src/pipeline/pipeline.ts";
+import { createPublishing } from "../../src/publishing/create.ts";
+import { createSandbox } from "../../src/sandbox/sandbox.ts";
+import { faultsOf } from "./_contract.ts";
+
+/** A control plane on a socket, over a real catalog, with an admin of a workspace of its own. */
+export interface TestApi {
+  url: string;
+  catalog: Catalog;
+  workspaceId: string;
+  token: string;
+  client: Client;
+  /** What the server's router has. */
+  routes: { method: string; path: string }[];
+  readiness: Readiness;
+  /** Lines that the server logged as errors: what nobody foresaw. */
+  failures: unknown[];
+  /** Tells every live tail of a workspace. */
+  tell(workspaceId: string, message: TapMessage): void;
+  followers(): number;
+  tokenWith(permissions: Permission[], workspaceId?: string): Promise<string>;
+  send(method: string, path: string, sent?: Sent): Promise<Received>;
+  /** Puts a page event into the log, as the pixel listener does. */
+  page(sourceId: string, query: string): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export interface Sent {
+  /** JSON, unless it is text or bytes already. */
+  body?: unknown;
+  headers?: Record<string, string>;
+  /** Null sends none. */
+  token?: string | null;
+  /** The answer may be another than documented. */
+  unchecked?: boolean;
+}
+
+export interface Received {
+  status: number;
+  headers: Headers;
+  text: string;
+  body: any;
+}
+
+export async function startApi(more: Partial<ApiParts> = {}): Promise<TestApi> {
+  const directory = await mkdtemp(join(tmpdir(), "pixelmill-api-"));
+  const logger = createLogger("silent");
+  const failures: unknown[] = [];
+  logger.error = ((line: unknown) => failures.push(line)) as typeof logger.error;
+  const parts = await openParts(directory, logger);
+  const { catalog, metrics } = parts;
+  const workspace = await catalog.workspaces.create("Acme");
+  const taps = new Set<{ workspaceId: string; receive: (message: TapMessage) => void }>();
+  const readiness: Readiness = { ready: true, checks: { log: { ok: true } }, warnings: [] };
+
+  const api = createApi({
+    catalog,
+    publishing: parts.publishing,
+    pipeline: {
+      tails: parts.pipeline.tails,
+      deadLetters: parts.pipeline.deadLetters,
+      // Told by the test: when a message comes is what these tests are about.
+      tap: {
+        subscribe(workspaceId, receive) {
+          const tap = { workspaceId, receive };
+          taps.add(tap);
+          return () => taps.delete(tap);
+        },
+      },
+    },
+    kinds: parts.kinds,
+    ready: () => readiness,
+    metricsText: () => metrics.metrics(),
+    dataPlaneUrl: () => "http://127.0.0.1:8080",
+    version: "0.0.0",
+    logger,
+    metrics,
+    ...more,
+  });
+  const url = await api.start({ host: "127.0.0.1", port: 0 });
+
+  async function tokenWith(granted: Permission[], workspaceId = workspace.id): Promise<string> {
+    const input = { name: "test", permissions: granted };
+    return (await catalog.tokens.create(workspaceId, input)).secret;
+  }
+  const token = await tokenWith([...permissions]);
+
+  return {
+    url,
+    catalog,
+    workspaceId: workspace.id,
+    token,
+    client: createClient({ baseUrl: url, token, fetch: checkedFetch }),
+    routes: api.app.routes.map(({ method, path }) => ({ method, path })),
+    readiness,
+    failures,
+    tell(workspaceId, message) {
+      for (const tap of taps) if (tap.workspaceId === workspaceId) tap.receive(message);
+    },
+    followers: () => taps.size,
+    tokenWith,
+    async send(method, path, sent = {}) {
+      const bearer = sent.token === undefined ? token : sent.token;
+      const response = await fetch(url + path, {
+        method,
+        redirect: "manual",
+        headers: {
+          ...(bearer !== null && { Authorization: `Bearer ${bearer}` }),
+          ...(sent.body !== undefined && { "Content-Type": "application/json" }),
+          ...sent.headers,
+        },
+        ...(sent.body !== undefined && { body: encoded(sent.body) }),
+      });
+      const text = await response.text();
+      if (!sent.unchecked) expectContract(method, path, response, text);
+      return { status: response.status, headers: response.headers, text, body: parsed(text) };
+    },
+    page: parts.page,
+    async stop() {
+      await api.stop();
+      await parts.close();
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Every answer of every test is what its route documents. */
+function expectContract(method: string, path: string, response: Response, text: string): void {
+  const { status, headers } = response;
+  expect([method, path, faultsOf({ method, path, status, headers, text })]).toEqual([
+    method,
+    path,
+    [],
+  ]);
+}
+
+/** `fetch` for the typed client, which looks at what passes; streams are let through. */
+const checkedFetch = (async (url: string, init: RequestInit = {}) => {
+  const response = await fetch(url, init);
+  if (response.headers.get("content-type") === "text/event-stream") return response;
+  const { pathname, search } = new URL(url);
+  const text = await response.clone().text();
+  expectContract(init.method ?? "GET", pathname + search, response, text);
+  return response;
+}) as typeof fetch;
+
+function encoded(body: unknown): string | Uint8Array<ArrayBuffer> {
+  if (body instanceof Uint8Array) return new Uint8Array(body);
+  return typeof body === "string" ? body : JSON.stringify(body);
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The parts below the API, all real; the sandbox starts its guests from the entry file. */
+async function openParts(directory: string, logger: Logger) {
+  const metrics = createMetrics();
+  const catalog = await openCatalog({ directory: join(directory, "catalog"), logger });
+  const sandbox = createSandbox({
+    guestCommand: [process.execPath, join(import.meta.dir, "../../src/main.ts"), "guest"],
+    insecure: false,
+    log: logger,
+  });
+  const kinds = destinationKinds({
+    directory: join(directory, "files"),
+    egress: createEgress({ allow: ["127.0.0.0/8"] }),
+  });
+  const events = join(directory, "events");
+  const log = await openLogWriter({ directory: events, codec: pixelRecordCodec, logger });
+  const reader = await openLogReader({ directory: events, logger });
+  const { promise: woken, resolve } = Promise.withResolvers<() => void>();
+  const pipeline = createPipeline({
+    live: catalog.live,
+    sandbox,
+    readers: new Map([["0", reader]]),
+    onDurable(listener) {
+      resolve(listener);
+      return () => {};
+    },
+    decode: decodeRecord,
+    eventOf,
+    kinds,
+    directory: join(directory, "delivery"),
+    retryWindowMs: 60_000,
+    logger,
+    metrics,
+  });
+  return {
+    metrics,
+    catalog,
+    kinds,
+    pipeline,
+    publishing: createPublishing({ catalog, sandbox }),
+    async page(sourceId: string, query: string) {
+      const messageId = crypto.getRandomValues(new Uint8Array(16));
+      const at = { receivedAt: Date.now(), sourceId, clientAddress: "", messageId };
+      await log.append({ type: "page", ...at, query });
+      reader.advance(log.durable());
+      (await woken)();
+    },
+    async close() {
+      await pipeline.close();
+      await log.close();
+      await reader.close();
+      await sandbox.close();
+      await catalog.close();
+    },
+  };
+}

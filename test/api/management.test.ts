@@ -1,0 +1,207 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { startApi, type TestApi } from "./_setup.ts";
+
+let api: TestApi;
+beforeAll(async () => {
+  api = await startApi();
+});
+afterAll(() => api.stop());
+
+const webhook = { webhookUrl: "http://127.0.0.1:9/hook" };
+
+describe("/v2/sources", () => {
+  test("live from creation to deletion", async () => {
+    const { source } = await api.client.call("POST /v2/sources", {
+      body: { name: " Shop ", type: "http" },
+    });
+    expect(source).toEqual({
+      id: expect.any(String),
+      name: "Shop",
+      type: "http",
+      writeKey: expect.any(String),
+      enabled: true,
+      config: {},
+      createdAt: expect.any(String),
+      updatedAt: source.createdAt,
+    });
+    const params = { id: source.id };
+    expect(await api.client.call("GET /v2/sources/{id}", { params })).toEqual({ source });
+    const changed = await api.client.call("PUT /v2/sources/{id}", {
+      params,
+      body: { enabled: false, config: { a: 1 } },
+    });
+    expect(changed.source).toMatchObject({ name: "Shop", enabled: false, config: { a: 1 } });
+    const named = await api.client.call("PUT /v2/sources/{id}", { params, body: { name: "Two" } });
+    expect(named.source).toMatchObject({ name: "Two", enabled: false, config: { a: 1 } });
+    const rotated = await api.client.call("POST /v2/sources/{id}/rotate-write-key", { params });
+    expect(rotated.source.writeKey).not.toBe(source.writeKey);
+    expect(api.catalog.live.source(source.writeKey)).toBeUndefined();
+    expect(api.catalog.live.source(rotated.source.writeKey)?.id).toBe(source.id);
+    const deleted = await api.send("DELETE", `/v2/sources/${source.id}`);
+    expect([deleted.status, deleted.text]).toEqual([204, ""]);
+    expect((await api.send("DELETE", `/v2/sources/${source.id}`)).status).toBe(404);
+  });
+
+  test("come in pages that name the next one", async () => {
+    const empty = await api.catalog.workspaces.create("Pages");
+    const token = await api.tokenWith(["workspace:admin"], empty.id);
+    for (let n = 0; n < 101; n++) await api.catalog.sources.create(empty.id, { name: `S${n}` });
+    const page = async (path: string) => (await api.send("GET", `/v2${path}`, { token })).body;
+    const first = await page("/sources");
+    expect([first.sources.length, first.paging]).toEqual([
+      100,
+      { total: 101, next: "/sources?page=2" },
+    ]);
+    const second = await page(first.paging.next);
+    expect([second.sources.length, second.paging]).toEqual([1, { total: 101 }]);
+    expect(second.sources[0].name).toBe("S100");
+    expect((await page("/sources?page=3")).sources).toEqual([]);
+  });
+});
+
+describe("/v2/destinations", () => {
+  const put = (id: string, body: unknown) => api.send("PUT", `/v2/destinations/${id}`, { body });
+  const stored = (id: string) => api.catalog.destinations.get(api.workspaceId, id).config;
+
+  test("answer everything but secrets, and keep those that an update omits", async () => {
+    const secret = `whsec_${"A".repeat(32)}`;
+    const { status, body } = await api.send("POST", "/v2/destinations", {
+      body: { name: "Hook", type: "webhook", config: { ...webhook, secret } },
+    });
+    expect(status).toBe(201);
+    const { destination } = body;
+    expect(destination).toEqual({
+      id: expect.any(String),
+      name: "Hook",
+      type: "webhook",
+      enabled: true,
+      config: webhook,
+      createdAt: expect.any(String),
+      updatedAt: destination.createdAt,
+    });
+    const { id } = destination;
+    expect(stored(id)).toEqual({ ...webhook, secret });
+    // Without config: as it was. With one: replaced, but for the secret.
+    expect((await put(id, { name: "Renamed" })).body.destination.config).toEqual(webhook);
+    const changed = await put(id, { config: { ...webhook, batchSize: 10 } });
+    expect(changed.body.destination.config).toEqual({ ...webhook, batchSize: 10 });
+    expect(stored(id)).toEqual({ ...webhook, batchSize: 10, secret });
+    await put(id, { config: { ...webhook, secret: null } });
+    expect(stored(id)).toEqual(webhook);
+    for (const path of [`/v2/destinations/${id}`, "/v2/destinations"]) {
+      expect((await api.send("GET", path)).text).not.toContain(secret);
+    }
+    expect((await api.send("DELETE", `/v2/destinations/${id}`)).status).toBe(204);
+  });
+
+  test.each([
+    [{ name: "A", type: "nope", config: {} }, "/type"],
+    [{ name: "A", type: "webhook", config: {} }, "/config/webhookUrl"],
+    [{ name: "A", type: "webhook" }, "/config/webhookUrl"],
+    [{ name: "A", type: "webhook", config: { webhookUrl: "ftp://a.b" } }, "/config/webhookUrl"],
+    [{ name: "A", type: "file", config: { path: "../up" } }, "/config/path"],
+    [{ name: "A", type: "file", config: [] }, "/config"],
+    [{ name: "A", config: {} }, "/type"],
+  ])("refuse %p", async (body, path) => {
+    const answer = await api.send("POST", "/v2/destinations", { body });
+    expect([answer.status, answer.body.details?.[0].path]).toEqual([400, path]);
+    expect(answer.body.error).toBe(answer.body.message);
+  });
+
+  test("keep their type and are refused a config that does not fit it", async () => {
+    const { destination } = await api.client.call("POST /v2/destinations", {
+      body: { name: "File", type: "file", config: { path: "a.jsonl" } },
+    });
+    const answer = await put(destination.id, { type: "webhook", config: webhook });
+    expect([answer.status, answer.body.details[0].path]).toEqual([400, "/config/path"]);
+    expect(stored(destination.id)).toEqual({ path: "a.jsonl" });
+  });
+});
+
+describe("/v2/connections", () => {
+  test("join a source and a destination of the workspace once", async () => {
+    const { source } = await api.client.call("POST /v2/sources", { body: { name: "S" } });
+    const { destination } = await api.client.call("POST /v2/destinations", {
+      body: { name: "D", type: "file", config: { path: "a.jsonl" } },
+    });
+    const body = { sourceId: source.id, destinationId: destination.id };
+    const { connection } = await api.client.call("POST /v2/connections", { body });
+    expect(connection).toEqual({
+      ...body,
+      id: expect.any(String),
+      enabled: true,
+      createdAt: expect.any(String),
+      updatedAt: connection.createdAt,
+    });
+    expect((await api.send("POST", "/v2/connections", { body })).status).toBe(409);
+    for (const bad of [
+      { ...body, sourceId: "unknown" },
+      { ...body, destinationId: "unknown" },
+    ]) {
+      expect((await api.send("POST", "/v2/connections", { body: bad })).status).toBe(404);
+    }
+    const params = { id: connection.id };
+    const paused = await api.client.call("PUT /v2/connections/{id}", {
+      params,
+      body: { enabled: false },
+    });
+    expect(paused.connection.enabled).toBe(false);
+    expect((await api.client.call("GET /v2/connections")).connections).toEqual([paused.connection]);
+    await api.client.call("DELETE /v2/connections/{id}", { params });
+    expect((await api.send("GET", `/v2/connections/${connection.id}`)).status).toBe(404);
+  });
+});
+
+test("a destination's transformation can be set from the destination's side", async () => {
+  const { destination } = await api.client.call("POST /v2/destinations", {
+    body: { name: "D", type: "file", config: { path: "a.jsonl" } },
+  });
+  const { id: transformationId } = await api.client.call("POST /transformations", {
+    query: { publish: true },
+    body: { name: "T", language: "javascript", code: "export const transformEvent = (it) => it;" },
+  });
+  const params = { id: destination.id };
+  const path = `/v2/destinations/${destination.id}/transformation`;
+  expect((await api.send("GET", path)).status).toBe(404);
+  const link = { destinationId: destination.id, transformationId };
+  const set = await api.client.call("PUT /v2/destinations/{id}/transformation", {
+    params,
+    body: { transformationId },
+  });
+  expect(set).toEqual(link);
+  expect(await api.client.call("GET /v2/destinations/{id}/transformation", { params })).toEqual(
+    link,
+  );
+  expect((await api.send("DELETE", path)).status).toBe(204);
+  expect((await api.send("DELETE", path)).status).toBe(204);
+  expect((await api.send("GET", path)).status).toBe(404);
+});
+
+describe("/v2/credentials", () => {
+  test("are named secrets that are never answered", async () => {
+    const value = crypto.randomUUID();
+    const set = async (sent: unknown) => api.send("POST", "/v2/credentials", { body: sent });
+    const first = await set({ name: "KEY", value });
+    const second = await set({ name: "KEY", value: `${value}2` });
+    expect(second.body.credential.id).toBe(first.body.credential.id);
+    const { text, body } = await api.send("GET", "/v2/credentials");
+    expect(text).not.toContain(value);
+    expect(body.credentials.map((it: any) => it.name)).toEqual(["KEY"]);
+    for (const name of ["1a", "a b", "", "a-b"])
+      expect((await set({ name, value })).status).toBe(400);
+    const { id } = first.body.credential;
+    await api.client.call("DELETE /v2/credentials/{id}", { params: { id } });
+    expect((await api.client.call("GET /v2/credentials")).credentials).toEqual([]);
+  });
+});
+
+test("GET /v2/workspace and the catalogues that rudder-cli loads", async () => {
+  const { workspace } = await api.client.call("GET /v2/workspace");
+  expect(workspace).toMatchObject({
+    id: api.workspaceId,
+    name: "Acme",
+    dataPlaneURL: "http://127.0.0.1:8080",
+  });
+  const { status, body } = await api.send("GET", "/v2/catalog/tracking-plans");
+  expect([status, body]).toEqual([200, {}]);
+});

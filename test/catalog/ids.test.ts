@@ -1,0 +1,33 @@
+import { expect, test } from "bun:test";
+import { isId, newId } from "../../src/catalog/ids.ts";
+
+test("ids are 27 letters or digits", () => {
+  const id = newId();
+  expect(id).toMatch(/^[0-9A-Za-z]{27}$/);
+  expect(isId(id)).toBe(true);
+});
+
+test("ids of one process ascend, within a millisecond and when the clock steps back", () => {
+  const now = Date.now() + 60_000;
+  const ids = [now, now, now - 5_000, now - 5_000, now + 1].map((at) => newId(at));
+  expect(ids.toSorted()).toEqual(ids);
+  expect(new Set(ids).size).toBe(ids.length);
+});
+
+test("a later millisecond sorts after an earlier one, whatever the random part", () => {
+  const base = Date.now() + 120_000;
+  const ids = Array.from({ length: 1_000 }, (_, step) => newId(base + step));
+  expect(ids.toSorted()).toEqual(ids);
+});
+
+test("nothing else passes for an id", () => {
+  const others = [
+    "",
+    "x",
+    `${newId()}0`,
+    newId().replace(/.$/, "-"),
+    "é".repeat(27),
+    "a".repeat(5_000),
+  ];
+  expect(others.filter(isId)).toEqual([]);
+});

@@ -1,0 +1,104 @@
+import { expect, test } from "bun:test";
+import { destination, freshWorkspace, publish, store } from "./_setup.ts";
+
+async function linkedProgram() {
+  const { catalog, workspaceId } = await freshWorkspace();
+  const library = await store(catalog, workspaceId, "library", { name: "Lib", code: "lib 1" });
+  const user = await store(catalog, workspaceId, "transformation", { name: "User" });
+  await publish(catalog, library);
+  await publish(catalog, user, ["lib"]);
+  const destinationId = await destination(catalog, workspaceId);
+  await catalog.code.link(workspaceId, user.id, destinationId);
+  return { catalog, workspaceId, library, user, destinationId };
+}
+
+test("a program is the published code with its libraries and credentials", async () => {
+  const { catalog, workspaceId, library, user, destinationId } = await linkedProgram();
+  await catalog.credentials.put(workspaceId, "__proto__", "odd");
+  await catalog.credentials.put(workspaceId, "apiKey", "secret");
+  const program = catalog.live.program(destinationId);
+  expect(program).toMatchObject({ workspaceId, transformation: user, libraries: [library] });
+  expect(JSON.stringify(program?.credentials)).toBe('{"__proto__":"odd","apiKey":"secret"}');
+});
+
+test("it is the same object while nothing of it changes", async () => {
+  const { catalog, workspaceId, destinationId } = await linkedProgram();
+  const program = catalog.live.program(destinationId);
+  expect(program).toBeDefined();
+  expect(catalog.live.program(destinationId)).toBe(program);
+  const unrelated = await store(catalog, workspaceId, "transformation");
+  await publish(catalog, unrelated);
+  expect(catalog.live.program(destinationId)).toBe(program);
+});
+
+test("its id changes with the code, a library or a credential", async () => {
+  const { catalog, workspaceId, library, user, destinationId } = await linkedProgram();
+  const ids = new Set([catalog.live.program(destinationId)?.id]);
+  const nothing = { publish: [], links: [], seen: [] };
+
+  const lib2 = catalog.code.amend(workspaceId, "library", library.id, { code: "lib 2" });
+  const item = { kind: lib2.kind, id: lib2.id, versionId: lib2.versionId, imports: [] };
+  const change = { ...nothing, revisions: [lib2], publish: [item], tested: [user] };
+  await catalog.code.commit(workspaceId, change);
+  expect(catalog.live.program(destinationId)?.libraries).toEqual([lib2]);
+  ids.add(catalog.live.program(destinationId)?.id);
+
+  const user2 = catalog.code.amend(workspaceId, "transformation", user.id, { code: "two" });
+  await catalog.code.commit(workspaceId, { ...nothing, revisions: [user2] });
+  expect(catalog.live.program(destinationId)?.transformation).toEqual(user);
+  await publish(catalog, user2, ["lib"]);
+  ids.add(catalog.live.program(destinationId)?.id);
+
+  const { id } = await catalog.credentials.put(workspaceId, "a", "1");
+  ids.add(catalog.live.program(destinationId)?.id);
+  await catalog.credentials.put(workspaceId, "a", "2");
+  ids.add(catalog.live.program(destinationId)?.id);
+  await catalog.credentials.remove(workspaceId, id);
+  ids.add(catalog.live.program(destinationId)?.id);
+  expect(ids.size).toBe(6);
+});
+
+test("libraries of libraries come along (Python)", async () => {
+  const { catalog, workspaceId } = await freshWorkspace();
+  const python = { language: "python" as const };
+  const inner = await store(catalog, workspaceId, "library", { name: "inner", ...python });
+  const outer = await store(catalog, workspaceId, "library", { name: "outer", ...python });
+  const user = await store(catalog, workspaceId, "transformation", {
+    ...python,
+    language: "pythonfaas",
+  });
+  await publish(catalog, inner);
+  await publish(catalog, outer, ["json", "inner"]);
+  await publish(catalog, user, ["outer", "json"]);
+  const destinationId = await destination(catalog, workspaceId);
+  await catalog.code.link(workspaceId, user.id, destinationId);
+  const names = catalog.live.program(destinationId)?.libraries.map(({ importName }) => importName);
+  expect(names).toEqual(["outer", "inner"]);
+});
+
+test("topology moves with sources, destinations and connections, and lanes with it", async () => {
+  const { catalog, workspaceId } = await freshWorkspace();
+  const seen = [catalog.live.topology()];
+  const source = await catalog.sources.create(workspaceId, { name: "Site" });
+  seen.push(catalog.live.topology());
+  const destinationId = await destination(catalog, workspaceId);
+  seen.push(catalog.live.topology());
+  expect(catalog.live.lanes()).toEqual([]);
+  const pair = { sourceId: source.id, destinationId };
+  const connection = await catalog.connections.create(workspaceId, pair, {});
+  seen.push(catalog.live.topology());
+  const lanes = catalog.live.lanes();
+  expect(lanes).toEqual([
+    {
+      destination: catalog.destinations.get(workspaceId, destinationId),
+      connections: [connection],
+    },
+  ]);
+  await store(catalog, workspaceId, "transformation");
+  expect(catalog.live.lanes()).toBe(lanes);
+  await catalog.connections.remove(workspaceId, connection.id);
+  seen.push(catalog.live.topology());
+  expect(new Set(seen).size).toBe(seen.length);
+  expect(catalog.live.lanes()).toEqual([]);
+  expect(catalog.live.sourceById(source.id)).toEqual(source);
+});

@@ -1,0 +1,187 @@
+import { describe, expect, test } from "bun:test";
+import { newId } from "../../src/catalog/ids.ts";
+import { CREDENTIAL_NAME_CHARS_MAX, PAGE_ITEMS_MAX } from "../../src/limits.ts";
+import { destination, freshWorkspace, publish, refusalOf, store } from "./_setup.ts";
+
+describe("workspaces", () => {
+  test("are listed by creation", async () => {
+    const { catalog, workspaceId } = await freshWorkspace();
+    const second = await catalog.workspaces.create("Second");
+    expect(catalog.workspaces.list().map(({ id }) => id)).toEqual([workspaceId, second.id]);
+    expect(catalog.workspaces.get(second.id)).toEqual(second);
+    expect(catalog.workspaces.get(newId())).toBeUndefined();
+  });
+
+  test("seal what they own", async () => {
+    const { catalog, workspaceId } = await freshWorkspace();
+    const other = (await catalog.workspaces.create("Other")).id;
+    const source = await catalog.sources.create(workspaceId, { name: "Site" });
+    const verbs = [
+      () => catalog.sources.get(other, source.id),
+      () => catalog.sources.update(other, source.id, { name: "Mine" }),
+      () => catalog.sources.rotateWriteKey(other, source.id),
+      () => catalog.sources.remove(other, source.id),
+    ];
+    for (const verb of verbs) expect((await refusalOf(verb)).refusal).toBe("missing");
+    expect(catalog.sources.list(other, 1)).toEqual({ items: [], total: 0 });
+    expect(catalog.sources.get(workspaceId, source.id)).toEqual(source);
+  });
+});
+
+test.each(["", "x", "../../etc", "é".repeat(3_000), "a\u0000b"])(
+  "the hostile id %j is unknown",
+  async (id) => {
+    const { catalog, workspaceId } = await freshWorkspace();
+    expect((await refusalOf(() => catalog.sources.get(workspaceId, id))).refusal).toBe("missing");
+    const known = () => catalog.code.revisionByVersion(workspaceId, "library", id);
+    expect((await refusalOf(known)).refusal).toBe("missing");
+    expect(catalog.workspaces.get(id)).toBeUndefined();
+    expect(catalog.live.source(id)).toBeUndefined();
+    expect(catalog.live.program(id)).toBeUndefined();
+  },
+);
+
+test("lists come in pages, ordered by creation", async () => {
+  const { catalog, workspaceId } = await freshWorkspace();
+  const names = Array.from({ length: PAGE_ITEMS_MAX + 5 }, (_, index) => `Source ${index}`);
+  await Promise.all(names.map((name) => catalog.sources.create(workspaceId, { name })));
+  const pages = [1, 2, 3].map((page) => catalog.sources.list(workspaceId, page));
+  expect(pages.map(({ total }) => total)).toEqual(Array(3).fill(names.length));
+  expect(pages.map(({ items }) => items.length)).toEqual([PAGE_ITEMS_MAX, 5, 0]);
+  expect(pages.flatMap(({ items }) => items.map(({ name }) => name))).toEqual(names);
+});
+
+describe("sources", () => {
+  test("absent fields keep their value", async () => {
+    const { catalog, workspaceId } = await freshWorkspace();
+    const input = { name: "Site", config: { tag: 1 } };
+    const { id } = await catalog.sources.create(workspaceId, input);
+    const after = await catalog.sources.update(workspaceId, id, { enabled: false });
+    expect(after).toMatchObject({ ...input, enabled: false });
+    expect(catalog.sources.get(workspaceId, id)).toEqual(after);
+  });
+
+  test("a rotated write key works at once, and the old one no longer", async () => {
+    const { catalog, workspaceId } = await freshWorkspace();
+    const before = await catalog.sources.create(workspaceId, { name: "Site" });
+    expect(catalog.live.source(before.writeKey)?.id).toBe(before.id);
+    const after = await catalog.sources.rotateWriteKey(workspaceId, before.id);
+    expect(catalog.live.source(before.writeKey)).toBeUndefined();
+    expect(catalog.live.source(after.writeKey)?.id).toBe(before.id);
+  });
+
+  test("take their connections with them", async () => {
+    const { catalog, workspaceId } = await freshWorkspace();
+    const source = await catalog.sources.create(workspaceId, { name: "Site" });
+    const pair = { sourceId: source.id, destinationId: await destination(catalog, workspaceId) };
+    await catalog.connections.create(workspaceId, pair, {});
+    await catalog.sources.remove(workspaceId, source.id);
+    expect(catalog.connections.list(workspaceId, 1).total).toBe(0);
+    expect(catalog.live.lanes()).toEqual([]);
+    expect(catalog.live.source(source.writeKey)).toBeUndefined();
+    const again = () => catalog.sources.remove(workspaceId, source.id);
+    expect((await refusalOf(again)).refusal).toBe("missing");
+  });
+});
+
+describe("connections", () => {
+  test("join a pair once", async () => {
+    const { catalog, workspaceId } = await freshWorkspace();
+    const source = await catalog.sources.create(workspaceId, { name: "Site" });
+    const pair = { sourceId: source.id, destinationId: await destination(catalog, workspaceId) };
+    const made = await catalog.connections.create(workspaceId, pair, { "1": 4 });
+    expect(made.from).toEqual({ "1": 4 });
+    const twice = () => catalog.connections.create(workspaceId, pair, {});
+    expect((await refusalOf(twice)).refusal).toBe("conflict");
+    await catalog.connections.remove(workspaceId, made.id);
+    expect((await catalog.connections.create(workspaceId, pair, {})).id).not.toBe(made.id);
+  });
+
+  test("need both ends in the workspace", async () => {
+    const { catalog, workspaceId } = await freshWorkspace();
+    const other = (await catalog.workspaces.create("Other")).id;
+    const source = await catalog.sources.create(workspaceId, { name: "Site" });
+    const foreign = { sourceId: source.id, destinationId: await destination(catalog, other) };
+    const join = () => catalog.connections.create(workspaceId, foreign, {});
+    expect((await refusalOf(join)).refusal).toBe("missing");
+  });
+
+  test("are live while they and their destination are enabled", async () => {
+    const { catalog, workspaceId } = await freshWorkspace();
+    const source = await catalog.sources.create(workspaceId, { name: "Site" });
+    const destinationId = await destination(catalog, workspaceId);
+    const pair = { sourceId: source.id, destinationId };
+    const { id } = await catalog.connections.create(workspaceId, pair, { "1": 1 });
+    const now = () => catalog.connections.get(workspaceId, id);
+
+    await catalog.destinations.update(workspaceId, destinationId, { enabled: false }, { "1": 5 });
+    expect(now()).toMatchObject({ from: { "1": 1 }, until: { "1": 5 }, enabled: true });
+    await catalog.connections.update(workspaceId, id, { enabled: false }, { "1": 6 });
+    expect(now()).toMatchObject({ from: { "1": 1 }, until: { "1": 5 }, enabled: false });
+    await catalog.destinations.update(workspaceId, destinationId, { enabled: true }, { "1": 7 });
+    expect(now()).toMatchObject({ from: { "1": 1 }, until: { "1": 5 } });
+    await catalog.connections.update(workspaceId, id, { enabled: true }, { "1": 8 });
+    expect(now().from).toEqual({ "1": 8 });
+    expect(now().until).toBeUndefined();
+    expect(now().earlier).toEqual([{ from: { "1": 1 }, until: { "1": 5 } }]);
+  });
+});
+
+describe("destinations", () => {
+  test("take their connections and their link with them", async () => {
+    const { catalog, workspaceId } = await freshWorkspace();
+    const source = await catalog.sources.create(workspaceId, { name: "Site" });
+    const destinationId = await destination(catalog, workspaceId);
+    await catalog.connections.create(workspaceId, { sourceId: source.id, destinationId }, {});
+    const revision = await store(catalog, workspaceId, "transformation");
+    await publish(catalog, revision);
+    await catalog.code.link(workspaceId, revision.id, destinationId);
+    await catalog.destinations.remove(workspaceId, destinationId);
+    expect(catalog.connections.list(workspaceId, 1).total).toBe(0);
+    expect(catalog.code.linked(workspaceId, revision.id)).toEqual([]);
+    expect(catalog.live.program(destinationId)).toBeUndefined();
+    expect(catalog.live.destination(destinationId)).toBeUndefined();
+  });
+
+  test("keep their config when an update has none", async () => {
+    const { catalog, workspaceId } = await freshWorkspace();
+    const id = await destination(catalog, workspaceId);
+    const after = await catalog.destinations.update(workspaceId, id, { name: "Renamed" }, {});
+    expect(after).toMatchObject({ name: "Renamed", type: "file", config: { path: "out.jsonl" } });
+  });
+});
+
+describe("credentials", () => {
+  test("show their names only", async () => {
+    const { catalog, workspaceId } = await freshWorkspace();
+    const made = await catalog.credentials.put(workspaceId, "apiKey", "s3cret-value");
+    const again = await catalog.credentials.put(workspaceId, "apiKey", "another-value");
+    expect(again.id).toBe(made.id);
+    const listed = catalog.credentials.list(workspaceId, 1);
+    expect(listed).toEqual({ items: [again], total: 1 });
+    expect(JSON.stringify([made, listed])).not.toContain("value");
+  });
+
+  test.each([
+    ["", "v"],
+    ["1a", "v"],
+    ["a-b", "v"],
+    ["a".repeat(CREDENTIAL_NAME_CHARS_MAX + 1), "v"],
+  ])("the name %j is refused", async (name, value) => {
+    const { catalog, workspaceId } = await freshWorkspace();
+    const refused = await refusalOf(() => catalog.credentials.put(workspaceId, name, value));
+    expect(refused.refusal).toBe("invalid");
+    expect(refused.details?.[0]?.path).toBe("/name");
+    expect(catalog.credentials.list(workspaceId, 1).total).toBe(0);
+  });
+
+  test("the longest name is kept, and removal forgets the value", async () => {
+    const { catalog, workspaceId } = await freshWorkspace();
+    const name = "a".repeat(CREDENTIAL_NAME_CHARS_MAX);
+    const { id } = await catalog.credentials.put(workspaceId, name, "v");
+    expect(catalog.credentials.list(workspaceId, 1).items[0]?.name).toBe(name);
+    await catalog.credentials.remove(workspaceId, id);
+    expect(catalog.credentials.list(workspaceId, 1).total).toBe(0);
+    expect((await catalog.credentials.put(workspaceId, name, "w")).id).not.toBe(id);
+  });
+});

@@ -1,0 +1,135 @@
+import { expect, test } from "bun:test";
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { isSecret } from "../../src/catalog/secrets.ts";
+import { freshCatalog, freshDirectory, freshWorkspace, refusalOf } from "./_setup.ts";
+
+const legacyFive = [
+  "destinations:connect",
+  "libraries:edit",
+  "transformations:connect",
+  "transformations:create-delete",
+  "transformations:edit",
+];
+
+test("a service token has its own permissions", async () => {
+  const { catalog, workspaceId } = await freshWorkspace();
+  const permissions = ["libraries:edit" as const];
+  const { token, secret } = await catalog.tokens.create(workspaceId, { name: "CI", permissions });
+  expect(isSecret(secret)).toBe(true);
+  expect(catalog.tokens.authenticate(secret)).toEqual({
+    workspaceId,
+    tokenId: token.id,
+    permissions: new Set(permissions),
+  });
+});
+
+test("the secret is kept nowhere", async () => {
+  const directory = await freshDirectory();
+  const catalog = await freshCatalog(directory);
+  const { id } = await catalog.workspaces.create("Acme");
+  const { token, secret } = await catalog.tokens.create(id, { name: "CI", permissions: [] });
+  await catalog.close();
+  expect(JSON.stringify(token)).not.toContain(secret);
+  for (const file of await readdir(directory)) {
+    expect((await readFile(join(directory, file))).includes(secret)).toBe(false);
+  }
+});
+
+test("unknown, expired and revoked secrets are nobody", async () => {
+  const { catalog, workspaceId } = await freshWorkspace();
+  const input = { name: "CI", permissions: [] };
+  const expired = await catalog.tokens.create(workspaceId, { ...input, expiresAt: Date.now() - 1 });
+  const later = await catalog.tokens.create(workspaceId, {
+    ...input,
+    expiresAt: Date.now() + 60_000,
+  });
+  const revoked = await catalog.tokens.create(workspaceId, input);
+  expect(catalog.tokens.authenticate(revoked.secret)).toBeDefined();
+  await catalog.tokens.revoke(workspaceId, revoked.token.id);
+  const unknown = ["", "x", `pm_${"a".repeat(40)}`, "pm_".padEnd(9_000, "z"), expired.secret];
+  for (const secret of [...unknown, revoked.secret]) {
+    expect(catalog.tokens.authenticate(secret)).toBeUndefined();
+  }
+  expect(catalog.tokens.authenticate(later.secret)).toBeDefined();
+  const again = () => catalog.tokens.revoke(workspaceId, revoked.token.id);
+  expect((await refusalOf(again)).refusal).toBe("missing");
+});
+
+test("a secret may be given, once and in the right form", async () => {
+  const { catalog, workspaceId } = await freshWorkspace();
+  const secret = `pm_${"a1B2".repeat(10)}`;
+  const input = { name: "Admin", permissions: ["workspace:admin" as const], secret };
+  expect((await catalog.tokens.create(workspaceId, input)).secret).toBe(secret);
+  expect((await refusalOf(() => catalog.tokens.create(workspaceId, input))).refusal).toBe(
+    "conflict",
+  );
+  const short = { ...input, secret: "pm_short" };
+  expect((await refusalOf(() => catalog.tokens.create(workspaceId, short))).refusal).toBe(
+    "invalid",
+  );
+});
+
+test("a personal token follows its member", async () => {
+  const { catalog, workspaceId } = await freshWorkspace();
+  const member = await catalog.members.create(workspaceId, {
+    name: "Ada",
+    email: "ada@example.com",
+  });
+  const input = { name: "Mine", permissions: ["workspace:admin" as const], memberId: member.id };
+  const { token, secret } = await catalog.tokens.create(workspaceId, input);
+  const now = (): string[] =>
+    [...(catalog.tokens.authenticate(secret)?.permissions ?? ["gone"])].sort();
+
+  expect(now()).toEqual([]);
+  await catalog.members.update(workspaceId, member.id, { permissions: ["events:read"] });
+  expect(now()).toEqual(["events:read"]);
+  await catalog.members.update(workspaceId, member.id, {
+    role: "admin",
+    editTransformations: true,
+  });
+  expect(now()).toEqual([...legacyFive, "events:read"].sort());
+  await catalog.members.update(workspaceId, member.id, { editTransformations: false });
+  expect(now()).toEqual(["events:read"]);
+  await catalog.members.remove(workspaceId, member.id);
+  expect(now()).toEqual(["gone"]);
+  const revoke = () => catalog.tokens.revoke(workspaceId, token.id);
+  expect((await refusalOf(revoke)).refusal).toBe("missing");
+});
+
+test("a personal token needs a member of its workspace", async () => {
+  const { catalog, workspaceId } = await freshWorkspace();
+  const other = (await catalog.workspaces.create("Other")).id;
+  const { id } = await catalog.members.create(other, { name: "Eve", email: "eve@example.com" });
+  const create = () =>
+    catalog.tokens.create(workspaceId, { name: "x", permissions: [], memberId: id });
+  expect((await refusalOf(create)).refusal).toBe("missing");
+  expect(catalog.tokens.list(workspaceId, 1).total).toBe(0);
+});
+
+test("lastUsedAt is shown at once and survives a restart", async () => {
+  const directory = await freshDirectory();
+  const catalog = await freshCatalog(directory);
+  const { id } = await catalog.workspaces.create("Acme");
+  const { secret } = await catalog.tokens.create(id, { name: "CI", permissions: [] });
+  expect(catalog.tokens.list(id, 1).items[0]?.lastUsedAt).toBeUndefined();
+  const before = Date.now();
+  catalog.tokens.authenticate(secret);
+  const used = catalog.tokens.list(id, 1).items[0]?.lastUsedAt ?? 0;
+  expect(used).toBeGreaterThanOrEqual(before);
+  await catalog.close();
+  const again = await freshCatalog(directory);
+  expect(again.tokens.list(id, 1).items[0]?.lastUsedAt).toBe(used);
+});
+
+test("a use noted before a revocation leaves nothing behind", async () => {
+  const { catalog, workspaceId } = await freshWorkspace();
+  const { token, secret } = await catalog.tokens.create(workspaceId, {
+    name: "CI",
+    permissions: [],
+  });
+  catalog.tokens.authenticate(secret);
+  await catalog.tokens.revoke(workspaceId, token.id);
+  await catalog.close();
+  expect((await refusalOf(() => catalog.workspaces.create("Late"))).refusal).toBe("unavailable");
+});

@@ -1,0 +1,61 @@
+import { expect, test } from "bun:test";
+import type { Connection } from "../../src/catalog/model.ts";
+import { opened, turned } from "../../src/catalog/windows.ts";
+import { CONNECTION_WINDOWS_MAX } from "../../src/limits.ts";
+
+const fresh = (live: boolean, at: number): Connection => ({
+  id: "c",
+  workspaceId: "w",
+  sourceId: "s",
+  destinationId: "d",
+  enabled: live,
+  ...opened(live, { "1": at }),
+  createdAt: 0,
+  updatedAt: 0,
+});
+
+test("a live connection routes from where the log ended", () => {
+  expect(fresh(true, 7)).toMatchObject({ from: { "1": 7 } });
+  expect(fresh(true, 7).until).toBeUndefined();
+});
+
+test("a connection that is not live routes nothing", () => {
+  expect(fresh(false, 7)).toMatchObject({ from: { "1": 7 }, until: { "1": 7 } });
+});
+
+test("nothing moves when it does not turn", () => {
+  const live = fresh(true, 7);
+  const paused = fresh(false, 7);
+  expect(turned(live, true, { "1": 9 })).toBe(live);
+  expect(turned(paused, false, { "1": 9 })).toBe(paused);
+});
+
+test("what came before a pause stays owed, through the next start too", () => {
+  const paused = turned(fresh(true, 7), false, { "1": 9 });
+  expect(paused).toMatchObject({ from: { "1": 7 }, until: { "1": 9 } });
+  const again = turned(paused, true, { "1": 20 });
+  expect(again.from).toEqual({ "1": 20 });
+  expect(again.until).toBeUndefined();
+  expect(again.earlier).toEqual([{ from: { "1": 7 }, until: { "1": 9 } }]);
+});
+
+test("an empty window is not remembered", () => {
+  const started = turned(fresh(false, 7), true, { "1": 9 });
+  expect(started.earlier).toBeUndefined();
+  expect(started.from).toEqual({ "1": 9 });
+});
+
+test("a log directory that appears while live counts from its start", () => {
+  const paused = turned(fresh(true, 7), false, { "1": 7, "2": 3 });
+  expect(turned(paused, true, { "1": 8, "2": 5 }).earlier).toHaveLength(1);
+});
+
+test("only so many earlier windows are kept, the newest ones", () => {
+  let connection = fresh(true, 0);
+  for (let at = 1; at <= 2 * CONNECTION_WINDOWS_MAX; at++) {
+    connection = turned(connection, false, { "1": at });
+    connection = turned(connection, true, { "1": at });
+  }
+  expect(connection.earlier).toHaveLength(CONNECTION_WINDOWS_MAX);
+  expect(connection.earlier?.at(-1)?.until).toEqual({ "1": 2 * CONNECTION_WINDOWS_MAX });
+});

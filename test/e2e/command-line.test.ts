@@ -1,0 +1,117 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { join } from "node:path";
+import { removeDirectory, type Server, startServer, temporaryDirectory } from "./server.ts";
+
+async function pixelmill(args: string[], environment: Record<string, string> = {}, cwd = "/") {
+  const child = Bun.spawn([process.execPath, join(import.meta.dir, "../../src/main.ts"), ...args], {
+    cwd,
+    env: environment,
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  const [output, errors] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+  ]);
+  return { code: await child.exited, output, errors };
+}
+
+describe("a wrong call", () => {
+  const port = "must be a whole number from 0 to 65535";
+  test.each([
+    [["srve"], {}, "Unknown command srve"],
+    [[], {}, "Expected a command"],
+    [["serve", "--prot", "1"], {}, "Unknown option '--prot'"],
+    [["serve", "now"], {}, "Unexpected argument now"],
+    [["serve", "--port", "http"], {}, `Setting --port ${port}`],
+    [["serve"], { PIXELMILL_ADMIN_PORT: "-1" }, `Setting PIXELMILL_ADMIN_PORT ${port}`],
+    [["serve"], { PIXELMILL_PROT: "1" }, "Unknown setting PIXELMILL_PROT"],
+    [
+      ["serve"],
+      { PIXELMILL_EGRESS_ALLOW: "10.0.0.1/99" },
+      "Setting PIXELMILL_EGRESS_ALLOW must be",
+    ],
+    [["serve"], { PIXELMILL_ADMIN_TOKEN: "secret" }, "Setting PIXELMILL_ADMIN_TOKEN must be"],
+    [
+      ["serve", "--config", "/nowhere.toml"],
+      {},
+      "Cannot read the configuration file /nowhere.toml",
+    ],
+    [["workspace", "create"], {}, "Expected NAME"],
+    [["token", "create", "--permissions", "all"], {}, "Unknown permission all"],
+  ])("%j %j is told apart", async (args, environment, message) => {
+    const { code, output, errors } = await pixelmill(args, environment as Record<string, string>);
+    expect({ code: code > 0, output }).toEqual({ code: true, output: "" });
+    expect(errors.split("\n")[0]).toStartWith(`pixelmill: ${message}`);
+    expect(errors).not.toContain("secret\n");
+    expect(errors).not.toContain("    at ");
+  });
+
+  test("a bad key of the file is named with its file", async () => {
+    const cwd = temporaryDirectory();
+    await Bun.write(join(cwd, "pixelmill.toml"), 'log.level = "loud"\n');
+    const { code, errors } = await pixelmill(["serve"], {}, cwd);
+    expect(code).toBe(1);
+    expect(errors).toStartWith("pixelmill: Setting log.level in pixelmill.toml must be one of");
+    removeDirectory(cwd);
+  });
+});
+
+test.each(["--help", "--version", "serve --help", "token create --help"])(
+  "%s exits 0",
+  async (line) => {
+    const { code, output, errors } = await pixelmill(line.split(" "));
+    expect({ code, errors }).toEqual({ code: 0, errors: "" });
+    expect(output).not.toBe("");
+  },
+);
+
+describe("beside a running server", () => {
+  let server: Server;
+  beforeAll(async () => {
+    server = await startServer();
+  });
+  afterAll(async () => {
+    await server.stop();
+    removeDirectory(server.directory);
+  });
+  const data = () => ["--data", join(server.directory, "data")];
+  const get = (path: string, token: string) =>
+    fetch(server.controlPlane + path, { headers: { authorization: `Bearer ${token}` } });
+
+  test("token create makes a token that works at once", async () => {
+    const { output } = await pixelmill(["token", "create", "--name", "ci", ...data()]);
+    const [, token] = output.match(/^token (pm_\w{32,})\n$/)!;
+    expect((await get("/v2/sources", token!)).status).toBe(200);
+  });
+
+  test("token create with fewer permissions has just those", async () => {
+    const { output } = await pixelmill([
+      "token",
+      "create",
+      "--permissions",
+      "events:read",
+      ...data(),
+    ]);
+    const [, token] = output.match(/^token (pm_\w{32,})\n$/)!;
+    expect((await get("/v2/dead-letters", token!)).status).toBe(200);
+    expect((await get("/v2/tokens", token!)).status).toBe(403);
+  });
+
+  test("workspace create makes a workspace of its own", async () => {
+    const { output } = await pixelmill(["workspace", "create", "Second team", ...data()]);
+    const [, id, token] = output.match(/^workspace (\w+)\nadmin token (pm_\w{32,})\n$/)!;
+    const { workspace } = (await (await get("/v2/workspace", token!)).json()) as any;
+    expect(workspace).toMatchObject({ id, name: "Second team" });
+    await server.api("POST", "/v2/sources", { name: "First team's", type: "http" });
+    const { sources } = (await (await get("/v2/sources", token!)).json()) as any;
+    expect(sources).toEqual([]);
+  });
+
+  test("a second server on the same data is refused by name", async () => {
+    const flags = ["--port", "0", "--admin-port", "0", ...data()];
+    const { code, errors } = await pixelmill(["serve", ...flags]);
+    expect(code).toBe(1);
+    expect(errors.split("\n").find((line) => line.startsWith("pixelmill:"))).toContain("data");
+  }, 30_000);
+});

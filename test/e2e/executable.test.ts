@@ -1,0 +1,94 @@
+import { expect, test } from "bun:test";
+import { chmodSync, copyFileSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import {
+  pixel,
+  removeDirectory,
+  route,
+  startServer,
+  startSink,
+  temporaryDirectory,
+  waitFor,
+} from "./server.ts";
+
+/** `npm run build`, then the file alone in an empty directory with an empty environment. */
+test("the single executable does the main job by itself", async () => {
+  const build = Bun.spawnSync([process.execPath, "src/build.ts"]);
+  expect(build.exitCode).toBe(0);
+  const directory = temporaryDirectory();
+  const executable = join(directory, "pixelmill");
+  copyFileSync("dist/pixelmill", executable);
+  chmodSync(executable, 0o755);
+
+  const server = await startServer({ directory, command: [executable], environment: {} });
+  const sink = startSink();
+  const code = `import { shout } from "text";
+    export const transformEvent = (event) => ({ ...event, loud: shout(event.name) });`;
+  await server.api("POST", "/libraries?publish=true", {
+    name: "text",
+    language: "javascript",
+    code: "export const shout = (text) => String(text).toUpperCase();",
+  });
+  const { writeKey } = await route(server, { url: sink.url, code });
+  const answer = await pixel(server, "page", { writeKey, userId: "u1", name: "Home" });
+  expect(answer.status).toBe(200);
+  await waitFor(() => sink.events.length === 1);
+  expect(sink.events[0]).toMatchObject({ type: "page", userId: "u1", loud: "HOME" });
+
+  // Nothing is written beside the data directory.
+  expect(readdirSync(directory).sort()).toEqual(["data", "pixelmill"]);
+  expect(await server.stop()).toBe(0);
+  sink.stop();
+  removeDirectory(directory);
+}, 120_000);
+
+test("npm start serves the demo, and a second start finds its data again", async () => {
+  const directory = temporaryDirectory();
+  const first = await startDemo(directory);
+  const answer = await fetch(first.pixelUrl);
+  expect(answer.status).toBe(200);
+  const file = join(directory, "data/files/demo.jsonl");
+  await waitFor(() => (Bun.file(file).size > 0 ? true : undefined));
+  expect(JSON.parse(readFileSync(file, "utf8"))).toMatchObject({
+    type: "page",
+    name: "Home",
+    properties: { plan: "pro", greeting: "HELLO FROM DEMO!" },
+  });
+  expect(await first.stop()).toBe(0);
+
+  const second = await startDemo(directory);
+  const writeKey = (url: string) => new URL(url).searchParams.get("writeKey");
+  expect(writeKey(second.pixelUrl)).toBe(writeKey(first.pixelUrl));
+  await fetch(second.pixelUrl);
+  const lines = () => readFileSync(file, "utf8").trim().split("\n");
+  await waitFor(() => lines().length === 2);
+  expect(await second.stop()).toBe(0);
+  removeDirectory(directory);
+}, 120_000);
+
+async function startDemo(directory: string) {
+  const child = Bun.spawn(["npm", "start"], {
+    env: {
+      PATH: process.env.PATH ?? "",
+      PIXELMILL_DATA: join(directory, "data"),
+      PIXELMILL_PORT: "0",
+      PIXELMILL_ADMIN_PORT: "0",
+    },
+    stdout: "pipe",
+    stderr: "ignore",
+  });
+  let output = "";
+  const reading = (async () => {
+    for await (const chunk of child.stdout) output += new TextDecoder().decode(chunk);
+  })();
+  const ready = () => output.match(/control plane listening on (\S+)/);
+  await waitFor(() => ready() ?? undefined, 60_000, "the ready lines");
+  return {
+    pixelUrl: output.match(/http:\S+\/pixel\/v1\/page\S+/)![0],
+    async stop() {
+      child.kill();
+      await reading;
+      return await child.exited;
+    },
+  };
+}

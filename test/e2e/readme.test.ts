@@ -1,0 +1,47 @@
+import { expect, test } from "bun:test";
+import { configSchema, environmentName, flagName } from "../../src/config.ts";
+import * as limits from "../../src/limits.ts";
+import { examplesOf, runExamples, withoutChance } from "./readme.ts";
+import { removeDirectory, startServer } from "./server.ts";
+
+const readme = await Bun.file("README.md").text();
+
+test("every command of the README prints what the README shows", async () => {
+  const token = readme.match(/PIXELMILL_ADMIN_TOKEN=(pm_\w+)/)![1]!;
+  const server = await startServer({ environment: { PIXELMILL_ADMIN_TOKEN: token } });
+  const examples = examplesOf(readme);
+  const atServer = examples.map(({ command, output }) => ({
+    command: command
+      .replaceAll("localhost:8080", new URL(server.dataPlane).host)
+      .replaceAll("localhost:8081", new URL(server.controlPlane).host),
+    output,
+  }));
+  const printed = await runExamples(atServer, server.directory);
+  await server.stop();
+  removeDirectory(server.directory);
+
+  expect(examples.length).toBeGreaterThan(10);
+  expect(printed).toHaveLength(examples.length);
+  for (const [index, { command, output }] of examples.entries()) {
+    const shown = { command, output: withoutChance(output) };
+    expect({ command, output: withoutChance(printed[index]!) }).toEqual(shown);
+  }
+}, 60_000);
+
+test("the table of settings is that of the schema", () => {
+  for (const [key, schema] of Object.entries(configSchema.properties)) {
+    const fallback = Array.isArray(schema.default) ? "" : String(schema.default ?? "");
+    const names = `\`${environmentName(key)}\`, \`--${flagName(key)}\``;
+    expect(readme).toContain(
+      `| \`${key}\` | ${names} | ${fallback && `\`${fallback}\``} | ${schema.description} |`,
+    );
+  }
+});
+
+test("every limit of limits.ts is in the README with its value", () => {
+  for (const [name, value] of Object.entries(limits)) {
+    expect(readme).toMatch(
+      new RegExp(`^\\| \`${name}\` \\| ${value.toLocaleString("en")} \\| .+ \\|$`, "m"),
+    );
+  }
+});

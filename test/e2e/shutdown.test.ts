@@ -1,0 +1,85 @@
+import { expect, test } from "bun:test";
+import { pixel, removeDirectory, route, startServer, startSink, waitFor } from "./server.ts";
+
+test("SIGTERM under load: no request is cut, nothing acknowledged is lost, exit 0", async () => {
+  const sink = startSink();
+  const server = await startServer();
+  const { writeKey } = await route(server, { url: sink.url });
+  const acknowledged = new Set<string>();
+  let refused = 0;
+  let stopping = false;
+  const cut: unknown[] = [];
+  const load = Array.from({ length: 16 }, async (_, worker) => {
+    for (let index = 0; ; index++) {
+      const id = `${worker}-${index}`;
+      try {
+        const query = { writeKey, userId: `u${worker}`, event: "Load", "properties.id": id };
+        const response = await pixel(server, "track", query);
+        if (response.status === 200) acknowledged.add(id);
+        await response.arrayBuffer();
+      } catch (error) {
+        if ((error as { code?: string }).code === "ConnectionRefused") refused++;
+        else if (!stopping) cut.push(error);
+        return;
+      }
+    }
+  });
+  await waitFor(() => acknowledged.size > 500);
+  stopping = true;
+  expect(await server.stop("SIGTERM")).toBe(0);
+  await Promise.all(load);
+  expect(cut).toEqual([]);
+  expect(refused).toBeLessThanOrEqual(16);
+
+  const again = await startServer({ directory: server.directory });
+  const missing = () => {
+    const delivered = new Set(sink.events.map((event) => event.properties.id));
+    return [...acknowledged].filter((id) => !delivered.has(id));
+  };
+  await waitFor(() => missing().length === 0, 20_000, "the rest after restart").catch(() => {});
+  expect(missing()).toEqual([]);
+  await again.stop();
+  sink.stop();
+  removeDirectory(server.directory);
+}, 60_000);
+
+test("a second signal ends at once what a hanging receiver holds up", async () => {
+  const sink = startSink(() => new Promise(() => {}));
+  const server = await startServer();
+  const { writeKey } = await route(server, { url: sink.url, config: { timeoutMs: 60_000 } });
+  await pixel(server, "page", { writeKey, userId: "u" });
+  await Bun.sleep(200);
+  process.kill(server.pid, "SIGTERM");
+  await waitFor(() => server.errors().includes("stopping"));
+  expect(await server.stop("SIGTERM")).toBe(1);
+  sink.stop();
+  removeDirectory(server.directory);
+}, 30_000);
+
+test("secrets are in no log line, no metric and no file but the catalog", async () => {
+  const sink = startSink(() => 500);
+  const server = await startServer({ flags: ["--log-level", "trace"] });
+  const { writeKey } = await route(server, {
+    url: sink.url,
+    config: { secret: `whsec_${Buffer.from("canary".repeat(5)).toString("base64")}` },
+  });
+  await pixel(server, "page", { writeKey, userId: "u" });
+  await pixel(server, "page", { writeKey: "nobody-knows-this-key", userId: "u" });
+  const { body } = await server.api("POST", "/v2/tokens", {
+    name: "canary",
+    permissions: ["events:read"],
+  });
+  await fetch(`${server.controlPlane}/v2/sources`, {
+    headers: { authorization: `Bearer ${body.token.secret}` },
+  });
+  await Bun.sleep(1_000);
+  const metrics = await (await fetch(`${server.controlPlane}/metrics`)).text();
+  expect(await server.stop()).toBe(0);
+  const visible = server.errors() + server.output() + metrics;
+  expect(metrics).toContain("pixelmill_pixel_requests_total");
+  for (const secret of [writeKey, body.token.secret, "nobody-knows", "whsec_", "e2eToken"]) {
+    expect(visible).not.toContain(secret);
+  }
+  sink.stop();
+  removeDirectory(server.directory);
+}, 30_000);

@@ -1,0 +1,56 @@
+import { describe, expect, test } from "bun:test";
+import { eventOf } from "../../src/event/event.ts";
+import { recordOf } from "./agreement.ts";
+import { fixtures } from "./fixtures.ts";
+import { referenceEvent } from "./reference.ts";
+
+function parsed(json: Uint8Array): Record<string, unknown> {
+  return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(json));
+}
+
+describe("an event", () => {
+  for (const { rule, query, type = "page", event } of fixtures) {
+    test(rule, () => {
+      const record = recordOf(query, type);
+      const actual = eventOf(record);
+      expect(parsed(actual.json)).toStrictEqual({
+        type,
+        channel: "web",
+        messageId: "00112233-4455-6677-8899-aabbccddeeff",
+        properties: {},
+        context: {},
+        integrations: { All: true },
+        originalTimestamp: "2026-11-20T07:31:05.123Z",
+        sentAt: "2026-11-20T07:31:05.123Z",
+        receivedAt: "2026-11-20T07:31:05.123Z",
+        ...event,
+      });
+      expect(new TextDecoder().decode(actual.json)).toBe(referenceEvent(record));
+    });
+  }
+
+  test("carries the client's address where the record has one", () => {
+    const { json } = eventOf({ ...recordOf("userId=u"), clientAddress: "2001:db8::1" });
+    expect(parsed(json).request_ip).toBe("2001:db8::1");
+  });
+
+  test("never carries the write key", () => {
+    const { json } = eventOf(
+      recordOf("writeKey=secret&userId=u&write%4Bey=secret&writeKey.x=secret"),
+    );
+    expect(Buffer.from(json).toString()).not.toContain("secret");
+  });
+
+  test("stays as it is while the next one is built", () => {
+    const first = eventOf(recordOf("userId=one"));
+    eventOf(recordOf("userId=two&properties.a=b"));
+    expect(parsed(first.json).userId).toBe("one");
+  });
+
+  test("tells whose it is and its name", () => {
+    const both = eventOf(recordOf("anonymousId=a&userId=%C3%A9%22&event=Bought+it", "track"));
+    expect([both.user, both.name]).toEqual(['é"', "Bought it"]);
+    const anonymous = eventOf(recordOf("anonymousId=%22a%22&userId=+&event=x", "page"));
+    expect([anonymous.user, anonymous.name]).toEqual(["a", ""]);
+  });
+});

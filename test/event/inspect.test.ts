@@ -1,0 +1,55 @@
+import { describe, expect, test } from "bun:test";
+import { inspectQuery } from "../../src/event/inspect.ts";
+
+const IDS = "writeKey=k&anonymousId=a";
+
+describe("a query is accepted", () => {
+  for (const [query, type] of [
+    ["writeKey=k&userId=u", "page"],
+    ["anonymousId=a&writeKey=k", "page"],
+    ["writeKey=%6B&anonymousId=%22a%22", "page"],
+    ["write%4Bey=k&user%49d=u", "page"],
+    ["writeKey=k&writeKey=other&userId=u", "page"],
+    [`${IDS}&event=e`, "track"],
+    [`${IDS}&a${".b".repeat(15)}=1`, "page"],
+    [`${IDS}&${"=&".repeat(998)}`, "page"],
+  ] as const) {
+    test(`${type} ${query.slice(0, 60)}`, () => {
+      expect(inspectQuery(query, type)).toEqual({ problem: undefined, writeKey: "k" });
+    });
+  }
+});
+
+describe("a query is refused", () => {
+  const key = "Expected the query parameter writeKey";
+  const ids = "Request neither has anonymousId nor userId";
+  const event = "Expected the query parameter event, which must not be blank";
+  for (const [query, type, problem] of [
+    ["", "page", key],
+    ["anonymousId=a", "page", key],
+    ["writeKey=&writeKey=k&anonymousId=a", "page", key],
+    ["writekey=k&anonymousId=a", "page", key],
+    ["writeKey.x=k&anonymousId=a", "page", key],
+    ["writeKey=k", "page", ids],
+    ["writeKey=k&userId=+&anonymousId=%20%C2%A0", "page", ids],
+    ["writeKey=k&anonymousId=%22%22", "page", ids],
+    ["writeKey=k&userId=&userId=u", "page", ids],
+    ["writeKey=k&userId.x=u", "page", ids],
+    [IDS, "track", event],
+    [`${IDS}&event=+`, "track", event],
+    [`${IDS}&event=&event=e`, "track", event],
+    [`${IDS}&a${".b".repeat(16)}=1`, "page", "Expected at most 16 levels in a parameter name"],
+    [`${IDS}&${"=&".repeat(999)}`, "page", "Expected at most 1000 parameters"],
+  ] as const) {
+    test(`${type} ${query.slice(0, 60)}`, () => {
+      expect(inspectQuery(query, type).problem).toBe(problem);
+    });
+  }
+
+  test("whose arrays would make it huge", () => {
+    const sparse = Array.from({ length: 101 }, (_, i) => `a${i}.999=`).join("&");
+    expect(inspectQuery(`${IDS}&${sparse}`, "page").problem).toBe(
+      "Expected arrays of at most 100000 elements in all",
+    );
+  });
+});

@@ -1,0 +1,54 @@
+import { describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import { decodeRecord, type PixelRecord, pixelRecordCodec } from "../../src/event/record.ts";
+
+const latin1 = fc.string({
+  unit: fc.integer({ min: 0, max: 255 }).map((code) => String.fromCharCode(code)),
+});
+const record: fc.Arbitrary<PixelRecord> = fc.record({
+  type: fc.constantFrom("page", "track"),
+  receivedAt: fc.integer({ min: 0, max: 8_640_000_000_000_000 }),
+  sourceId: latin1,
+  clientAddress: fc.oneof(fc.ipV4(), fc.ipV6(), fc.constant("")),
+  messageId: fc.uint8Array({ minLength: 16, maxLength: 16 }),
+  query: latin1,
+});
+
+function encoded(value: PixelRecord): Uint8Array {
+  const into = Buffer.alloc(pixelRecordCodec.bytesMax(value) + 7);
+  return into.subarray(7, pixelRecordCodec.encode(value, into, 7));
+}
+
+describe("a pixel record", () => {
+  test("is read as it was written", () => {
+    fc.assert(fc.property(record, (value) => expect(decodeRecord(encoded(value))).toEqual(value)));
+  });
+
+  test("shares no memory with the bytes it was read from", () => {
+    const value = fc.sample(record, 1)[0]!;
+    const bytes = encoded(value);
+    const read = decodeRecord(bytes);
+    bytes.fill(0);
+    expect(read).toEqual(value);
+  });
+
+  test("of other bytes is refused", () => {
+    const value = { ...fc.sample(record, 1)[0]!, query: "abc" };
+    const bytes = encoded(value);
+    for (let end = 0; end < bytes.length; end++) {
+      expect(() => decodeRecord(bytes.subarray(0, end))).toThrow(RangeError);
+    }
+    expect(() => decodeRecord(Buffer.concat([bytes, Buffer.of(0)]))).toThrow("bytes");
+    expect(() => decodeRecord(Buffer.concat([Buffer.of(9), bytes.subarray(1)]))).toThrow(
+      "version 1",
+    );
+    expect(() =>
+      decodeRecord(Buffer.concat([bytes.subarray(0, 1), Buffer.of(2), bytes.subarray(2)])),
+    ).toThrow("type");
+  });
+
+  test("with a source id that has no room is refused", () => {
+    const value = { ...fc.sample(record, 1)[0]!, sourceId: "s".repeat(256) };
+    expect(() => encoded(value)).toThrow("at most 255 bytes");
+  });
+});

@@ -1,0 +1,124 @@
+import { expect, test } from "bun:test";
+import { rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { LogUnavailable } from "../../src/log/event-log.ts";
+import { openLogReader } from "../../src/log/reader.ts";
+import { listSegments } from "../../src/log/segments.ts";
+import { openLogWriter } from "../../src/log/writer.ts";
+import { createMetrics } from "../../src/observe/metrics.ts";
+import type { Outcome } from "./limited-writer.ts";
+import {
+  listeningLogger,
+  openTextWriter,
+  quiet,
+  readAll,
+  temporaryDirectory,
+  textCodec,
+  until,
+} from "./support.ts";
+
+const TMPFS_BYTES = 8 << 20;
+
+/** A disk of 8 MiB, or undefined where this user may not mount one. */
+function smallDisk(): { directory: string; unmount: () => void } | undefined {
+  const directory = temporaryDirectory();
+  const command = ["mount", "-t", "tmpfs", "-o", `size=${TMPFS_BYTES}`, "tmpfs", directory];
+  if (Bun.spawnSync(command, { stderr: "ignore" }).exitCode !== 0) return undefined;
+  return { directory, unmount: () => Bun.spawnSync(["umount", "-l", directory]) };
+}
+
+const disk = smallDisk();
+
+test.skipIf(disk === undefined)(
+  "a full disk refuses, loses nothing, and recovers without traffic or restart",
+  async () => {
+    const { directory, unmount } = disk!;
+    try {
+      await fillAndRecover(directory);
+    } finally {
+      unmount();
+    }
+  },
+  30_000,
+);
+
+async function fillAndRecover(mounted: string): Promise<void> {
+  const directory = join(mounted, "log");
+  const { logger, lines } = listeningLogger();
+  const metrics = createMetrics();
+  const writer = await openLogWriter({ directory, codec: textCodec, logger, metrics });
+  const reader = await openLogReader({ directory, logger: quiet });
+  const kept: string[] = [];
+  const refused: string[] = [];
+  const append = (text: string) =>
+    writer.append(text).then(
+      () => void kept.push(text),
+      (error) => {
+        expect(error).toBeInstanceOf(LogUnavailable);
+        refused.push(text);
+      },
+    );
+
+  for (let round = 0; round < 3; round++) {
+    const ballast = join(mounted, "ballast");
+    writeFileSync(ballast, Buffer.alloc(5 << 20));
+    for (let i = 0; refused.length < (round + 1) * 40; i++) {
+      await Promise.all(
+        Array.from({ length: 20 }, (_, j) => append(`${round} ${i} ${j} `.padEnd(5000, "x"))),
+      );
+    }
+    expect(writer.healthy()).toBe(false);
+    // Freed space alone makes it healthy: a server that is not ready gets no traffic.
+    rmSync(ballast);
+    const position = writer.durable();
+    await until(() => writer.healthy());
+    expect(writer.durable()).toBe(position);
+    await append(`round ${round} is over`);
+    expect(kept.at(-1)).toBe(`round ${round} is over`);
+    reader.advance(writer.durable());
+    expect((await readAll(reader)).map(([, text]) => text)).toEqual(kept);
+    // Room for the next round.
+    await reader.trim(writer.durable());
+    kept.splice(0, kept.length, ...(await readAll(reader)).map(([, text]) => text));
+  }
+
+  const told = lines.filter(({ level }) => level >= 50).map(({ msg }) => msg);
+  expect(told).toEqual(Array(3).fill("The event log cannot be written"));
+  expect(await metrics.metrics()).toContain(
+    `pixelmill_log_rejected_records_total ${refused.length}`,
+  );
+
+  const durable = writer.durable();
+  await writer.close();
+  const again = await openTextWriter(directory);
+  expect(again.durable()).toBe(durable);
+  await again.close();
+}
+
+test("numbers of refused records are given to no other record", async () => {
+  const child = spawnWithFileLimit(4096);
+  const outcome: Outcome = JSON.parse(await new Response(child.stdout).text());
+  expect(await child.exited).toBe(0);
+  expect(outcome.healthy).toBe(true);
+  const reader = await openLogReader({ directory: child.directory, logger: quiet });
+  reader.advance(outcome.durable);
+  const read = await readAll(reader);
+  expect(read.map(([, text]) => text)).toEqual(outcome.acknowledged);
+  const numbers = new Set(read.map(([sequence]) => sequence));
+  expect(numbers.size).toBe(read.length);
+  const unused = outcome.durable - numbers.size;
+  expect(unused).toBeGreaterThan(0);
+  expect(unused).toBeLessThanOrEqual(outcome.refused.length);
+  expect(listSegments(child.directory).length).toBeGreaterThan(1);
+});
+
+/** A writer whose files cannot grow beyond a size: every segment ends in a short or failed write. */
+function spawnWithFileLimit(blocks: number) {
+  const directory = temporaryDirectory();
+  const script = join(import.meta.dir, "limited-writer.ts");
+  // `ulimit -f` counts blocks of 512 or 1024 bytes, as the shell likes; SIGXFSZ must not kill.
+  const shell = `trap '' XFSZ; ulimit -f ${blocks}; exec "$@"`;
+  const command = ["sh", "-c", shell, "sh", process.execPath, script, directory];
+  const child = Bun.spawn(command, { stdout: "pipe", stderr: "inherit" });
+  return Object.assign(child, { directory });
+}

@@ -1,0 +1,114 @@
+import { expect, test } from "bun:test";
+import { LOG_BLOCK_BYTES_MAX, LOG_PENDING_BYTES_MAX } from "../../src/limits.ts";
+import { LogUnavailable, type RecordCodec } from "../../src/log/event-log.ts";
+import { openLogReader } from "../../src/log/reader.ts";
+import { openLogWriter } from "../../src/log/writer.ts";
+import { createMetrics } from "../../src/observe/metrics.ts";
+import { openTextWriter, quiet, readAll, temporaryDirectory, textCodec } from "./support.ts";
+
+test("records of one turn share one promise and one block", async () => {
+  const writer = await openTextWriter(temporaryDirectory());
+  const first = writer.append("a");
+  expect(writer.append("b")).toBe(first);
+  await first;
+  expect(writer.durable()).toBe(2);
+  const second = writer.append("c");
+  expect(second).not.toBe(first);
+  await writer.close();
+});
+
+test("records that come while a batch is written go with the next one", async () => {
+  const metrics = createMetrics();
+  const directory = temporaryDirectory();
+  const writer = await openLogWriter({ directory, codec: textCodec, logger: quiet, metrics });
+  let acknowledged = 0;
+  await Promise.all(
+    Array.from({ length: 64 }, async (_, client) => {
+      for (let i = 0; i < 50; i++) {
+        await writer.append(`${client}.${i}`);
+        acknowledged++;
+        expect(writer.durable()).toBeGreaterThanOrEqual(acknowledged);
+      }
+    }),
+  );
+  const flushes = /flush_seconds_count (\d+)/.exec(await metrics.metrics())?.[1];
+  expect(Number(flushes)).toBeGreaterThanOrEqual(50);
+  expect(Number(flushes)).toBeLessThan(64 * 50 * 0.25);
+
+  const reader = await openLogReader({ directory, logger: quiet });
+  reader.advance(writer.durable());
+  const seen = new Map<string, number>();
+  for (const [, text] of await readAll(reader)) {
+    const [client, i] = text.split(".") as [string, string];
+    expect(Number(i)).toBe(seen.get(client) ?? 0);
+    seen.set(client, Number(i) + 1);
+  }
+  expect([...seen.values()]).toEqual(Array(64).fill(50));
+  await writer.close();
+});
+
+test("a burst takes several blocks and keeps its order", async () => {
+  const directory = temporaryDirectory();
+  const writer = await openTextWriter(directory);
+  const burst = Array.from({ length: 3000 }, (_, i) => `${i} `.padEnd(1200, "x"));
+  await Promise.all(burst.map((text) => writer.append(text)));
+  const reader = await openLogReader({ directory, logger: quiet });
+  reader.advance(3000);
+  expect((await readAll(reader)).map(([, text]) => text)).toEqual(burst);
+  await writer.close();
+});
+
+test("refuses what would wait beyond the bound, and takes more once the disk has caught up", async () => {
+  const writer = await openTextWriter(temporaryDirectory());
+  const text = "x".repeat(100_000);
+  const outcomes: Promise<"kept" | "refused">[] = [];
+  for (let bytes = 0; bytes < LOG_PENDING_BYTES_MAX + (8 << 20); bytes += text.length) {
+    const outcome = writer.append(text).then(
+      () => "kept" as const,
+      (error) => {
+        expect(error).toBeInstanceOf(LogUnavailable);
+        return "refused" as const;
+      },
+    );
+    outcomes.push(outcome);
+  }
+  const settled = await Promise.all(outcomes);
+  const kept = settled.indexOf("refused");
+  expect(kept * text.length).toBeGreaterThan(LOG_PENDING_BYTES_MAX * 0.9);
+  expect(kept * text.length).toBeLessThanOrEqual(LOG_PENDING_BYTES_MAX + text.length);
+  expect(settled.slice(kept)).not.toContain("kept");
+  expect(writer.durable()).toBe(kept);
+  expect(writer.healthy()).toBe(true);
+  await writer.append("one more");
+  expect(writer.durable()).toBe(kept + 1);
+  await writer.close();
+});
+
+test("a record that no block can hold, or that fails to encode, costs only itself", async () => {
+  const codec: RecordCodec<string> = {
+    bytesMax: textCodec.bytesMax,
+    encode(text, into, offset) {
+      if (text === "bad") throw new TypeError("Expected a good record");
+      return textCodec.encode(text, into, offset);
+    },
+  };
+  const directory = temporaryDirectory();
+  const writer = await openLogWriter({ directory, codec, logger: quiet });
+  const outcomes = await Promise.allSettled(
+    ["bad", "a", "x".repeat(LOG_BLOCK_BYTES_MAX), "bad", "b"].map((text) => writer.append(text)),
+  );
+  expect(outcomes.map(({ status }) => status === "fulfilled")).toEqual([
+    false,
+    true,
+    false,
+    false,
+    true,
+  ]);
+  const reader = await openLogReader({ directory, logger: quiet });
+  reader.advance(writer.durable());
+  expect(await readAll(reader)).toEqual([
+    [0, "a"],
+    [1, "b"],
+  ]);
+  await writer.close();
+});

@@ -1,0 +1,31 @@
+import { expect, test } from "bun:test";
+import { StartError } from "../../src/errors.ts";
+import { lockDirectory } from "../../src/log/lock.ts";
+import { openTextWriter, temporaryDirectory } from "./support.ts";
+
+test("a directory that another writer holds is refused by name", async () => {
+  const directory = temporaryDirectory();
+  const unlock = await lockDirectory(directory);
+  const refused = lockDirectory(directory, 100).catch((error) => error);
+  expect(await refused).toBeInstanceOf(StartError);
+  expect((await refused).message).toContain(directory);
+  unlock();
+  (await lockDirectory(directory, 100))();
+});
+
+test("a writer waits for the one before it", async () => {
+  const directory = temporaryDirectory();
+  const first = await openTextWriter(directory);
+  let opened = false;
+  const second = openTextWriter(directory).then((writer) => {
+    opened = true;
+    return writer;
+  });
+  await Bun.sleep(150);
+  expect(opened).toBe(false);
+  await first.append("first");
+  await first.close();
+  const writer = await second;
+  expect(writer.durable()).toBe(1);
+  await writer.close();
+});

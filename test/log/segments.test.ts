@@ -1,0 +1,168 @@
+import { expect, test } from "bun:test";
+import { readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { openLogReader } from "../../src/log/reader.ts";
+import { listSegments } from "../../src/log/segments.ts";
+import { createMetrics } from "../../src/observe/metrics.ts";
+import {
+  appendEach,
+  listeningLogger,
+  openTextWriter,
+  quiet,
+  readAll,
+  temporaryDirectory,
+  texts,
+} from "./support.ts";
+
+/** Segments of ten records "record n" (38 bytes a block); none of more than two digits. */
+const TEN_RECORDS = { segmentBytesMax: 380 };
+
+async function logOf(records: number) {
+  const directory = temporaryDirectory();
+  const writer = await openTextWriter(directory, TEN_RECORDS);
+  await appendEach(
+    writer,
+    texts(records).map((text) => text.padEnd(10, ".")),
+  );
+  return { directory, writer };
+}
+
+const firsts = (directory: string) => listSegments(directory).map(({ first }) => first);
+
+test("starts a segment when the last one is full, and whenever it opens", async () => {
+  const { directory, writer } = await logOf(25);
+  expect(firsts(directory)).toEqual([0, 10, 20]);
+  await writer.close();
+  const again = await openTextWriter(directory, TEN_RECORDS);
+  await again.append("more");
+  expect(firsts(directory)).toEqual([0, 10, 20, 25]);
+  await again.close();
+});
+
+test("trims whole segments only, and never the newest", async () => {
+  const { directory, writer } = await logOf(25);
+  const reader = await openLogReader({ directory, logger: quiet });
+  reader.advance(25);
+  await reader.trim(9);
+  expect(firsts(directory)).toEqual([0, 10, 20]);
+  await reader.trim(10);
+  expect(firsts(directory)).toEqual([10, 20]);
+  expect(reader.first()).toBe(10);
+  expect((await readAll(reader, 0))[0]![0]).toBe(10);
+  await reader.trim(1000);
+  expect(firsts(directory)).toEqual([20]);
+  await writer.close();
+  const again = await openTextWriter(directory, TEN_RECORDS);
+  expect(again.durable()).toBe(25);
+  await again.close();
+});
+
+test("trims while others read", async () => {
+  const { directory, writer } = await logOf(95);
+  const reader = await openLogReader({ directory, logger: quiet });
+  reader.advance(95);
+  const reads = Array.from({ length: 10 }, (_, i) => readAll(reader, i * 9, 40));
+  for (let i = 10; i <= 90; i += 10) await reader.trim(i);
+  for (const read of await Promise.all(reads)) {
+    expect(read.slice(-6).map(([sequence]) => sequence)).toEqual([89, 90, 91, 92, 93, 94]);
+  }
+  await writer.close();
+});
+
+test("a reader finds segments that appear after it was opened", async () => {
+  const directory = temporaryDirectory();
+  const reader = await openLogReader({ directory: join(directory, "new"), logger: quiet });
+  expect(reader.first()).toBe(0);
+  const writer = await openTextWriter(join(directory, "new"), TEN_RECORDS);
+  for (let i = 0; i < 50; i++) {
+    await writer.append(`late ${i}`);
+    reader.advance(i + 1);
+    expect(await readAll(reader, i)).toEqual([[i, `late ${i}`]]);
+  }
+  await writer.close();
+});
+
+test("passes over a damaged block and tells once", async () => {
+  const { directory, writer } = await logOf(25);
+  const path = listSegments(directory)[1]!.path;
+  const bytes = readFileSync(path);
+  bytes[3 * 38 + 30]! ^= 1;
+  bytes[4 * 38]! ^= 1;
+  writeFileSync(path, bytes);
+
+  const { logger, lines } = listeningLogger();
+  const metrics = createMetrics();
+  const reader = await openLogReader({ directory, logger, metrics });
+  reader.advance(25);
+  const kept = Array.from({ length: 25 }, (_, i) => i).filter((i) => i !== 13 && i !== 14);
+  for (let lane = 0; lane < 3; lane++) {
+    expect((await readAll(reader)).map(([sequence]) => sequence)).toEqual(kept);
+  }
+  expect((await reader.read(13, 1)).records[0]!.sequence).toBe(15);
+  expect((await reader.read(13, 1)).next).toBe(16);
+  expect(lines.map(({ msg }) => msg)).toEqual([
+    "Skipped a damaged part of the event log",
+    "Passed over sequence numbers without a record",
+  ]);
+  expect(lines[0]).toMatchObject({ offset: 3 * 38, damagedBytes: 2 * 38 });
+  expect(lines[1]).toMatchObject({ from: 13, to: 15 });
+  const text = await metrics.metrics();
+  expect(text).toContain("pixelmill_log_damaged_bytes_total 76");
+  expect(text).toContain("pixelmill_log_missing_records_total 2");
+  await writer.close();
+});
+
+test("goes on in the next segment when the rest of one is gone", async () => {
+  const { directory, writer } = await logOf(35);
+  truncateSync(listSegments(directory)[1]!.path, 5 * 38 + 7);
+  rmSync(listSegments(directory)[2]!.path);
+  const reader = await openLogReader({ directory, logger: quiet });
+  reader.advance(35);
+  expect((await readAll(reader)).map(([sequence]) => sequence)).toEqual([
+    ...Array.from({ length: 15 }, (_, i) => i),
+    ...Array.from({ length: 5 }, (_, i) => i + 30),
+  ]);
+  await writer.close();
+});
+
+test("a reader does not stand still when durable records are gone, and reads what follows", async () => {
+  const { directory, writer } = await logOf(5);
+  const path = listSegments(directory)[0]!.path;
+  const bytes = readFileSync(path);
+  bytes.fill(0xff, 3 * 38);
+  writeFileSync(path, bytes);
+  const reader = await openLogReader({ directory, logger: quiet });
+  reader.advance(5);
+  expect(await reader.read(3, 1000)).toEqual({ records: [], next: 5 });
+  await writer.append("after");
+  reader.advance(6);
+  expect(await readAll(reader)).toEqual([
+    [0, "record 0.."],
+    [1, "record 1.."],
+    [2, "record 2.."],
+    [5, "after"],
+  ]);
+  await writer.close();
+});
+
+test("a query that holds the bytes of a block is not taken for one", async () => {
+  const directory = temporaryDirectory();
+  const inner = await openTextWriter(join(directory, "inner"));
+  await inner.append("forged");
+  await inner.close();
+  const forged = readFileSync(listSegments(join(directory, "inner"))[0]!.path).toString("utf8");
+
+  const writer = await openTextWriter(join(directory, "outer"));
+  await appendEach(writer, ["before", forged, "after"]);
+  await writer.close();
+  const path = listSegments(join(directory, "outer"))[0]!.path;
+  const bytes = readFileSync(path);
+  bytes[24 + 4 + 6]! ^= 1;
+  writeFileSync(path, bytes);
+  const reader = await openLogReader({ directory: join(directory, "outer"), logger: quiet });
+  reader.advance(3);
+  expect(await readAll(reader)).toEqual([
+    [0, "before"],
+    [2, "after"],
+  ]);
+});

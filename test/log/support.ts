@@ -1,0 +1,70 @@
+import { afterAll } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pino } from "pino";
+import type { LogReader, LogWriter, RecordCodec } from "../../src/log/event-log.ts";
+import { openLogWriter } from "../../src/log/writer.ts";
+
+/** Records of the tests are short texts. */
+export const textCodec: RecordCodec<string> = {
+  bytesMax: (text) => text.length * 3,
+  encode: (text, into, offset) => offset + into.write(text, offset),
+};
+
+export const quiet = pino({ level: "silent" });
+
+/** A logger whose lines can be looked at. */
+export function listeningLogger() {
+  const lines: { level: number; msg: string; [key: string]: unknown }[] = [];
+  const logger = pino(
+    { level: "debug" },
+    { write: (line: string) => lines.push(JSON.parse(line)) },
+  );
+  return { logger, lines };
+}
+
+/** A fresh directory, gone after the tests of the file. */
+export function temporaryDirectory(): string {
+  const directory = mkdtempSync(join(tmpdir(), "pixelmill-log-"));
+  afterAll(() => rmSync(directory, { recursive: true, force: true }));
+  return directory;
+}
+
+export function openTextWriter(
+  directory: string,
+  options: { segmentBytesMax?: number } = {},
+): Promise<LogWriter<string>> {
+  return openLogWriter({ directory, codec: textCodec, logger: quiet, ...options });
+}
+
+/** Appends texts one block each. */
+export async function appendEach(writer: LogWriter<string>, texts: string[]): Promise<void> {
+  for (const text of texts) await writer.append(text);
+}
+
+/** Everything from `from` to the reader's end, as `[sequence, text]`. */
+export async function readAll(
+  reader: LogReader,
+  from = reader.first(),
+  bytesMax = 1 << 20,
+): Promise<[number, string][]> {
+  const all: [number, string][] = [];
+  let position = from;
+  while (position < reader.end()) {
+    const { records, next } = await reader.read(position, bytesMax);
+    for (const { sequence, bytes } of records) all.push([sequence, Buffer.from(bytes).toString()]);
+    if (next <= position) throw new Error(`The reader stands still at ${position}`);
+    position = next;
+  }
+  return all;
+}
+
+export function texts(count: number, prefix = "record"): string[] {
+  return Array.from({ length: count }, (_, i) => `${prefix} ${i}`);
+}
+
+/** Waits for a condition; the test's own time limit ends it. */
+export async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await Bun.sleep(5);
+}

@@ -1,0 +1,85 @@
+import { expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { LANE_WINDOW_EVENTS_MAX } from "../../src/limits.ts";
+import { numbersTo, type Received, Sink, sorted } from "./rig.ts";
+
+const count = 3_000;
+const rounds = Number(process.env.CRASH_ROUNDS ?? 3);
+
+interface Letter {
+  n: number;
+  stage: string;
+}
+
+/** One life of the pipeline; undefined when it was killed before it was done. */
+async function live(directory: string, url: string, ms: number): Promise<Letter[] | undefined> {
+  const child = Bun.spawn(
+    [process.execPath, join(import.meta.dir, "crash-child.ts"), directory, url, String(count)],
+    { stdout: "pipe", stderr: "inherit" },
+  );
+  const timer = setTimeout(() => child.kill("SIGKILL"), ms);
+  const text = await new Response(child.stdout).text();
+  clearTimeout(timer);
+  const code = await child.exited;
+  if (child.signalCode === "SIGKILL") return undefined;
+  expect(code).toBe(0);
+  return JSON.parse(text);
+}
+
+/** A receiver that refuses some events for good and fails now and then. */
+function moody(events: Received[]): Response {
+  if (events.some(({ n }) => n % 97 === 0)) return new Response("", { status: 400 });
+  return new Response("", { status: Math.random() < 0.05 ? 503 : 200 });
+}
+
+test.each(numbersTo(rounds))(
+  "killed again and again, every event ends in exactly one way, at least once (round %d)",
+  async () => {
+    const directory = mkdtempSync(join(tmpdir(), "crash-"));
+    const sink = new Sink(moody);
+    let letters: Letter[] | undefined;
+    let kills = 0;
+    let repeated = 0;
+    const seen = new Set<string>();
+    const firsts: Received[] = [];
+    for (; letters === undefined; kills++) {
+      const before = sink.taken.length;
+      letters = await live(directory, sink.url, kills < 8 ? 150 + Math.random() * 250 : 60_000);
+      let again = 0;
+      for (const event of sink.taken.slice(before)) {
+        const key = `${event.n} ${event.part}`;
+        if (seen.has(key)) again += 1;
+        else firsts.push(event);
+        seen.add(key);
+      }
+      // At most what was in flight, or settled and not yet committed, when it was killed.
+      expect(again).toBeLessThanOrEqual(2 * LANE_WINDOW_EVENTS_MAX);
+      repeated += again;
+    }
+    sink.close();
+    rmSync(directory, { recursive: true });
+
+    const expected = numbersTo(count).filter((n) => ![3, 4].includes(n % 10) && n % 97 !== 0);
+    const keys = expected.flatMap((n) =>
+      n % 10 === 5 ? [`${n} 0`, `${n} 1`] : [`${n} undefined`],
+    );
+    expect([...seen].sort()).toEqual(keys.sort());
+    const failed = (stage: string) =>
+      sorted(letters.filter((l) => l.stage === stage).map((l) => l.n));
+    expect(failed("transform")).toEqual(numbersTo(count).filter((n) => n % 10 === 4));
+    const refused = numbersTo(count).filter((n) => n % 97 === 0 && ![3, 4].includes(n % 10));
+    expect(failed("deliver")).toEqual(
+      sorted(refused.flatMap((n) => (n % 10 === 5 ? [n, n] : [n]))),
+    );
+    for (const user of numbersTo(20)) {
+      const own = firsts.filter((e) => e.anonymousId === `user ${user}`).map(({ n }) => n);
+      expect(own).toEqual(sorted(own));
+    }
+    // Or nothing was tested.
+    expect(kills).toBeGreaterThan(3);
+    process.stderr.write(`${kills} kills, ${repeated} events repeated\n`);
+  },
+  120_000,
+);

@@ -1,0 +1,211 @@
+import type { Live, LiveProgram } from "../../src/catalog/catalog.ts";
+import type { Connection, Destination, Positions, Source } from "../../src/catalog/model.ts";
+import type { PixelRecord } from "../../src/event/record.ts";
+import type { LogReader } from "../../src/log/event-log.ts";
+import type { BuiltEvent } from "../../src/pipeline/input.ts";
+import type { Batch, Outcome, Program, Sandbox } from "../../src/sandbox/program.ts";
+
+/** An event log in memory, its records durable as soon as they are appended. */
+export class MemoryLog implements LogReader {
+  readonly #records = new Map<number, Uint8Array>();
+  readonly #listeners = new Set<() => void>();
+  #first = 0;
+  #end = 0;
+
+  append(...records: PixelRecord[]): void {
+    for (const record of records) this.#records.set(this.#end++, encodeRecord(record));
+    for (const listener of this.#listeners) listener();
+  }
+
+  readonly onDurable = (listener: () => void) => {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  };
+
+  first = () => this.#first;
+  end = () => this.#end;
+  advance(): void {}
+
+  async read(sequence: number, bytesMax: number) {
+    const records: { sequence: number; bytes: Uint8Array }[] = [];
+    let bytes = 0;
+    let next = sequence;
+    for (; next < this.#end && bytes < bytesMax && records.length < 500; next++) {
+      const record = this.#records.get(next)!;
+      bytes += record.length;
+      records.push({ sequence: next, bytes: record });
+    }
+    return { records, next };
+  }
+
+  async trim(sequence: number): Promise<void> {
+    for (; this.#first < sequence; this.#first++) this.#records.delete(this.#first);
+  }
+
+  async close(): Promise<void> {}
+}
+
+function encodeRecord(record: PixelRecord): Uint8Array {
+  return Buffer.from(JSON.stringify({ ...record, messageId: [...record.messageId] }));
+}
+
+export function decode(bytes: Uint8Array): PixelRecord {
+  const record = JSON.parse(Buffer.from(bytes).toString());
+  return { ...record, messageId: Uint8Array.from(record.messageId) };
+}
+
+/** Records carry their user and number in the query: `u=ann&n=7`. */
+export function record(n: number, user = "ann", over: Partial<PixelRecord> = {}): PixelRecord {
+  return {
+    type: "track",
+    receivedAt: Date.now(),
+    sourceId: "source",
+    clientAddress: "",
+    messageId: crypto.getRandomValues(new Uint8Array(16)),
+    query: `u=${user}&n=${n}`,
+    ...over,
+  };
+}
+
+export function eventOf({ query, type }: PixelRecord): BuiltEvent {
+  const values = new URLSearchParams(query);
+  const user = values.get("u") ?? "";
+  const event = { type, event: "seen", anonymousId: user, n: Number(values.get("n")) };
+  return { json: Buffer.from(JSON.stringify(event)), user, name: "seen" };
+}
+
+/** User code as a function over one parsed event. */
+export type Code = (event: { n: number; anonymousId: string }, metadata: Metadata) => unknown;
+type Metadata = Record<string, string>;
+
+/** Runs the function that a program's code names; what it returns follows decisions §7. */
+export class FakeSandbox implements Sandbox {
+  readonly codes = new Map<string, Code>();
+  readonly batches: { programId: string; events: number }[] = [];
+  /** Set: every run rejects with it. */
+  failure: Error | undefined;
+
+  async run(program: Program, { events, metadata }: Batch): Promise<Outcome[]> {
+    await Promise.resolve();
+    if (this.failure !== undefined) throw this.failure;
+    this.batches.push({ programId: program.id, events: events.length });
+    const code = this.codes.get(program.code);
+    if (code === undefined) throw new Error("Unknown code");
+    return events.map((event, index) => {
+      try {
+        const made = code(parse(event), parse(metadata[index]!) as unknown as Metadata);
+        const all = made === null ? [] : Array.isArray(made) ? made : [made];
+        return { events: all.map((one) => Buffer.from(JSON.stringify(one))) };
+      } catch (error) {
+        return { error: { message: String(error), line: 3, column: 7 } };
+      }
+    });
+  }
+
+  check = unsupported;
+  inspect = unsupported;
+  checkLibrary = unsupported;
+  async close(): Promise<void> {}
+}
+
+function unsupported(): never {
+  throw new Error("Not part of this test");
+}
+
+function parse(bytes: Uint8Array): { n: number; anonymousId: string } {
+  return JSON.parse(Buffer.from(bytes).toString());
+}
+
+/** The catalog's live view over plain maps. */
+export class FakeLive implements Live {
+  readonly sources = new Map<string, Source>();
+  readonly destinations = new Map<string, Destination>();
+  readonly connections = new Map<string, Connection>();
+  readonly programs = new Map<string, LiveProgram>();
+  #topology = 1;
+
+  topology = () => this.#topology;
+  source = (writeKey: string) => [...this.sources.values()].find((s) => s.writeKey === writeKey);
+  sourceById = (id: string) => this.sources.get(id);
+  destination = (id: string) => this.destinations.get(id);
+  program = (destinationId: string) => this.programs.get(destinationId);
+  credentials = () => ({});
+
+  lanes() {
+    return [...this.destinations.values()].flatMap((destination) => {
+      const connections = [...this.connections.values()].filter(
+        (connection) => connection.destinationId === destination.id,
+      );
+      return connections.length === 0 ? [] : [{ destination, connections }];
+    });
+  }
+
+  addSource(id = "source", workspaceId = "workspace"): void {
+    this.sources.set(id, {
+      ...{ id, workspaceId, name: `Source ${id}`, type: "http", writeKey: `key-${id}` },
+      ...{ enabled: true, config: {}, ...times },
+    });
+    this.#topology += 1;
+  }
+
+  putDestination(id: string, over: Partial<Destination> = {}): void {
+    const before = this.destinations.get(id);
+    this.destinations.set(id, {
+      ...{ id, workspaceId: "workspace", name: `To ${id}`, type: "webhook", enabled: true },
+      ...{ config: {}, ...times, ...before, ...over },
+    });
+    this.#topology += 1;
+  }
+
+  connect(destinationId: string, from: Positions = {}, over: Partial<Connection> = {}): string {
+    const id = over.id ?? `connection-${this.connections.size}-${this.#topology}`;
+    this.connections.set(id, {
+      ...{ id, workspaceId: "workspace", sourceId: "source", destinationId },
+      ...{ enabled: true, from, ...times, ...over },
+    });
+    this.#topology += 1;
+    return id;
+  }
+
+  change(connectionId: string, over: Partial<Connection>): void {
+    this.connections.set(connectionId, { ...this.connections.get(connectionId)!, ...over });
+    this.#topology += 1;
+  }
+
+  /** Live again from these positions on. */
+  reopen(connectionId: string, from: Positions): void {
+    const { until, ...rest } = this.connections.get(connectionId)!;
+    this.connections.set(connectionId, { ...rest, from });
+    this.#topology += 1;
+  }
+
+  remove(destinationId: string): void {
+    this.destinations.delete(destinationId);
+    for (const [id, { destinationId: of }] of this.connections) {
+      if (of === destinationId) this.connections.delete(id);
+    }
+    this.#topology += 1;
+  }
+
+  disconnect(connectionId: string): void {
+    this.connections.delete(connectionId);
+    this.#topology += 1;
+  }
+
+  /** Links code to a destination; `version` names the revision. */
+  publish(destinationId: string, code: string, version: string): void {
+    this.programs.set(destinationId, {
+      id: version,
+      workspaceId: "workspace",
+      transformation: {
+        ...{ kind: "transformation", id: "transformation", versionId: version },
+        ...{ workspaceId: "workspace", name: "Code", description: "", code },
+        ...{ language: "javascript", createdAt: 0 },
+      },
+      libraries: [],
+      credentials: {},
+    });
+  }
+}
+
+const times = { createdAt: 0, updatedAt: 0 };

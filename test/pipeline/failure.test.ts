@@ -1,0 +1,176 @@
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { record } from "./doubles.ts";
+import { hurried } from "./hurried.ts";
+import { numbersTo, Rig, sorted, until } from "./rig.ts";
+
+let rig: Rig;
+beforeEach(() => {
+  rig = new Rig();
+});
+afterEach(() => rig.end());
+
+const refuse = (status: number) => () => new Response("no", { status });
+
+describe("failures", () => {
+  test("a rejected event is a dead letter at once", async () => {
+    const sink = rig.webhook(
+      "one",
+      ([event]) => new Response("", { status: event!.n === 1 ? 400 : 200 }),
+    );
+    const { deadLetters } = rig.start();
+    rig.log.append(...numbersTo(3).map((n) => record(n)));
+    await until(() => deadLetters.count("workspace") === 1 && sink.taken.length === 2);
+    expect(sink.requests).toBe(3);
+    const [letter] = deadLetters.list("workspace", { count: 10 });
+    expect(letter).toMatchObject({
+      ...{ stage: "deliver", reason: "The receiver answered 400", attempts: 1 },
+      ...{ sourceId: "source", destinationId: "one", event: { n: 1, anonymousId: "ann" } },
+    });
+    expect(deadLetters.get("workspace", letter!.id)).toEqual(letter!);
+    expect(deadLetters.get("elsewhere", letter!.id)).toBeUndefined();
+    expect(deadLetters.list("elsewhere", { count: 10 })).toEqual([]);
+  });
+
+  test("of a rejected batch only the culprit is given up, and order is kept", async () => {
+    const sink = rig.webhook(
+      "one",
+      (events) => new Response("", { status: events.some(({ n }) => n === 7) ? 422 : 200 }),
+      { batchSize: 20 },
+    );
+    const { deadLetters } = rig.start();
+    rig.log.append(...numbersTo(20).map((n) => record(n)));
+    await until(() => deadLetters.count("workspace") === 1 && sink.taken.length === 19);
+    expect(sink.numbers()).toEqual(numbersTo(20).filter((n) => n !== 7));
+  });
+
+  test("a failing destination is tried again until it works", async () => {
+    let failures = 0;
+    const sink = rig.webhook("one", () => new Response("", { status: failures++ < 5 ? 503 : 200 }));
+    const { deadLetters } = rig.start({ clock: hurried(100) });
+    rig.log.append(...numbersTo(3).map((n) => record(n)));
+    await until(() => sink.taken.length === 3);
+    expect(sink.numbers()).toEqual([0, 1, 2]);
+    expect(deadLetters.count("workspace")).toBe(0);
+  });
+
+  test("an event that never gets through while others do is given up and blocks no other user", async () => {
+    const sink = rig.webhook(
+      "one",
+      ([event]) => new Response("", { status: event!.n === 0 ? 500 : 200 }),
+    );
+    const { deadLetters } = rig.start({ clock: hurried(1_000) });
+    rig.log.append(record(0, "poison"), record(1, "poison"));
+    let n = 2;
+    await until(() => {
+      rig.log.append(record(n++, `user ${n}`));
+      return deadLetters.count("workspace") === 1;
+    });
+    await until(() => sink.taken.length === n - 1);
+    const [letter] = deadLetters.list("workspace", { count: 1 });
+    expect(letter).toMatchObject({ event: { n: 0 }, reason: "The receiver answered 500" });
+    expect(letter!.attempts).toBeGreaterThanOrEqual(8);
+  });
+
+  test("a dead destination gives up what is older than the window, and takes later events", async () => {
+    const clock = hurried(1_000);
+    const sink = rig.webhook("one", refuse(500));
+    const { deadLetters } = rig.start({ clock, retryWindowMs: 60_000 });
+    const receivedAt = clock.now() - 120_000;
+    rig.log.append(...numbersTo(300).map((n) => record(n, `user ${n}`, { receivedAt })));
+    await until(() => deadLetters.count("workspace") === 300);
+    // Those whose attempt failed speak for the others: the log must not wait for each.
+    expect(sink.requests).toBeGreaterThanOrEqual(1);
+    sink.answer = () => new Response("ok");
+    rig.log.append(record(300, "ann", { receivedAt: clock.now() }));
+    await until(() => sink.taken.length === 1);
+    expect(sink.numbers()).toEqual([300]);
+  });
+
+  test("Retry-After is honoured", async () => {
+    const at: number[] = [];
+    rig.webhook("one", () => {
+      at.push(performance.now());
+      return new Response("", {
+        status: at.length === 1 ? 429 : 200,
+        headers: { "retry-after": "1" },
+      });
+    });
+    rig.start();
+    rig.log.append(record(0));
+    await until(() => at.length === 2);
+    expect(at[1]! - at[0]!).toBeGreaterThan(950);
+  });
+});
+
+describe("dead letters", () => {
+  test("a replay sends the output as it was when the code is the same", async () => {
+    let status = 400;
+    const sink = rig.webhook("one", () => new Response("", { status }));
+    rig.sandbox.codes.set("code", (event) => ({ ...event, n: event.n + 100 }));
+    rig.live.publish("one", "code", "v1");
+    const { deadLetters } = rig.start();
+    rig.log.append(...numbersTo(3).map((n) => record(n)));
+    await until(() => deadLetters.count("workspace") === 3);
+    status = 200;
+    const ids = deadLetters.list("workspace", { count: 10 }).map(({ id }) => id);
+    expect(ids).toEqual([...ids].sort());
+    expect(await deadLetters.replay("elsewhere", ids)).toEqual({ replayed: 0 });
+    expect(await deadLetters.replay("workspace", [...ids, "unknown"])).toEqual({ replayed: 3 });
+    await until(() => sink.taken.length === 3);
+    expect(sink.numbers()).toEqual([100, 101, 102]);
+    expect(deadLetters.count("workspace")).toBe(0);
+  });
+
+  test("a replay runs the new code over the event as it came", async () => {
+    const sink = rig.webhook("one", ([e]) => new Response("", { status: e!.bad ? 400 : 200 }));
+    rig.sandbox.codes.set("bad", (event) => [
+      { ...event, bad: 1 },
+      { ...event, bad: 2 },
+    ]);
+    rig.sandbox.codes.set("good", (event) => ({ ...event, good: true }));
+    rig.live.publish("one", "bad", "v1");
+    const { deadLetters } = rig.start();
+    rig.log.append(record(0));
+    await until(() => deadLetters.count("workspace") === 2);
+    rig.live.publish("one", "good", "v2");
+    const ids = deadLetters.list("workspace", { count: 10 }).map(({ id }) => id);
+    await deadLetters.replay("workspace", ids);
+    await until(() => sink.taken.length > 0);
+    await rig.stop();
+    expect(sink.taken).toEqual([expect.objectContaining({ n: 0, good: true })]);
+    expect(sink.taken[0]).not.toHaveProperty("bad");
+  });
+
+  test("a replay that fails again is a dead letter again; purged ones are gone", async () => {
+    rig.webhook("one", refuse(400));
+    const { deadLetters } = rig.start();
+    rig.log.append(record(0), record(1));
+    await until(() => deadLetters.count("workspace") === 2);
+    const before = deadLetters.list("workspace", { count: 10 }).map(({ id }) => id);
+    await deadLetters.replay("workspace", before);
+    await until(() => deadLetters.count("workspace") === 2);
+    const after = deadLetters.list("workspace", { count: 10 });
+    expect(after.map(({ event }) => event)).toMatchObject([{ n: 0 }, { n: 1 }]);
+    expect(await deadLetters.purge("workspace", [after[0]!.id])).toEqual({ purged: 1 });
+    expect(deadLetters.list("workspace", { count: 10 })).toEqual([after[1]!]);
+  });
+
+  test("a replay survives a restart, and a restart keeps letters and their count", async () => {
+    const sink = rig.webhook("one", refuse(400));
+    let { deadLetters } = rig.start();
+    rig.log.append(record(0), record(1));
+    await until(() => deadLetters.count("workspace") === 2);
+    const [first] = deadLetters.list("workspace", { destinationId: "one", count: 1 });
+    sink.answer = refuse(503);
+    await deadLetters.replay("workspace", [first!.id]);
+    await rig.stop();
+    sink.answer = () => new Response("ok");
+    ({ deadLetters } = rig.start());
+    await until(() => sink.taken.length === 1);
+    expect(sink.numbers()).toEqual([0]);
+    expect(deadLetters.count("workspace")).toBe(1);
+    const after = deadLetters.list("workspace", { destinationId: "one", count: 10 });
+    expect(after).toMatchObject([{ event: { n: 1 } }]);
+    expect(sorted(sink.numbers())).toEqual([0]);
+  });
+});

@@ -1,0 +1,25 @@
+import type { Clock } from "../../src/pipeline/clock.ts";
+
+/** A clock that runs `factor` times as fast as the real one, with chances from a seed. */
+export function hurried(factor: number, seed = 1): Clock {
+  const started = performance.now();
+  const origin = Date.now();
+  let state = seed;
+  return {
+    now: () => Math.floor(origin + (performance.now() - started) * factor),
+    random() {
+      // Lehmer's generator: 31 bits are plenty for jitter.
+      state = (state * 48_271) % 0x7fffffff;
+      return state / 0x7fffffff;
+    },
+    sleep(ms, until) {
+      return new Promise((resolve) => {
+        const timer = setTimeout(resolve, ms / factor);
+        until.then(() => {
+          clearTimeout(timer);
+          resolve();
+        });
+      });
+    },
+  };
+}

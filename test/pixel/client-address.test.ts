@@ -1,0 +1,41 @@
+import { expect, test } from "bun:test";
+import { createClientAddress } from "../../src/pixel/client-address.ts";
+import { get, openListener, send, WRITE_KEY } from "./harness.ts";
+
+test("only a trusted proxy is believed", () => {
+  const address = createClientAddress(["10.0.0.0/8", "fd00::/8"]);
+  for (const [peer, forwarded, expected] of [
+    ["10.1.2.3", "203.0.113.9", "203.0.113.9"],
+    ["10.1.2.3", " 203.0.113.9 , 10.0.0.1", "203.0.113.9"],
+    ["10.1.2.3", "2001:DB8::1", "2001:db8::1"],
+    ["::ffff:10.1.2.3", "203.0.113.9", "203.0.113.9"],
+    ["fd00::1", "::ffff:203.0.113.9", "203.0.113.9"],
+    ["10.1.2.3", null, "10.1.2.3"],
+    ["10.1.2.3", "", "10.1.2.3"],
+    ["10.1.2.3", "unknown, 203.0.113.9", "10.1.2.3"],
+    ["10.1.2.3", '"><script>', "10.1.2.3"],
+    ["192.0.2.1", "203.0.113.9", "192.0.2.1"],
+    ["::ffff:192.0.2.1", "203.0.113.9", "192.0.2.1"],
+    ["", null, ""],
+  ] as const) {
+    expect(address(peer, forwarded)).toBe(expected);
+  }
+});
+
+test("nobody is believed without trusted proxies", () => {
+  expect(createClientAddress([])("127.0.0.1", "203.0.113.9")).toBe("127.0.0.1");
+});
+
+const TARGET = `/pixel/v1/page?writeKey=${WRITE_KEY}&anonymousId=a`;
+
+test("the event carries the forwarded address, or none where it is not recorded", async () => {
+  for (const [recordClientAddress, expected] of [
+    [true, "203.0.113.9"],
+    [false, undefined],
+  ] as const) {
+    const server = openListener({ trustedProxies: ["127.0.0.0/8"], recordClientAddress });
+    await send(server.port, get(TARGET, "X-Forwarded-For: 203.0.113.9, 127.0.0.1\r\n"));
+    expect(server.events()[0]!.request_ip).toBe(expected);
+    await server.stop();
+  }
+});

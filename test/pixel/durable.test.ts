@@ -1,0 +1,74 @@
+import { expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { eventOf } from "../../src/event/event.ts";
+import { decodeRecord, pixelRecordCodec } from "../../src/event/record.ts";
+import { openLogReader } from "../../src/log/reader.ts";
+import { openLogWriter } from "../../src/log/writer.ts";
+import { createLogger } from "../../src/observe/log.ts";
+import { get, openListener, send, WRITE_KEY } from "./harness.ts";
+
+const logger = createLogger("silent");
+const PIXELS = 500;
+
+test("what was answered with 200 is read back from the log on disk", async () => {
+  const directory = mkdtempSync(join(tmpdir(), "pixelmill-pixel-"));
+  try {
+    const writer = await openLogWriter({ directory, codec: pixelRecordCodec, logger });
+    const server = openListener({ log: writer });
+    const answers = await Promise.all(
+      Array.from({ length: PIXELS }, (_, i) =>
+        fetch(
+          `${server.url}/pixel/v1/track?writeKey=${WRITE_KEY}&userId=u&event=e&properties.n=${i}`,
+        ),
+      ),
+    );
+    expect(answers.every((answer) => answer.status === 200)).toBe(true);
+    expect(writer.durable()).toBe(PIXELS);
+    await server.stop();
+    await writer.close();
+
+    const events = await readEvents(directory, PIXELS);
+    const numbers = events.map((event) => event.properties.n).sort((a, b) => a - b);
+    expect(numbers).toEqual(Array.from({ length: PIXELS }, (_, i) => i));
+    expect(new Set(events.map((event) => event.messageId)).size).toBe(PIXELS);
+    expect(events.every((event) => event.request_ip === "127.0.0.1")).toBe(true);
+  } finally {
+    rmSync(directory, { recursive: true });
+  }
+});
+
+test("a log that is closed is answered with 503", async () => {
+  const directory = mkdtempSync(join(tmpdir(), "pixelmill-pixel-"));
+  try {
+    const writer = await openLogWriter({ directory, codec: pixelRecordCodec, logger });
+    const server = openListener({ log: writer });
+    await writer.close();
+    const answer = await send(
+      server.port,
+      get(`/pixel/v1/page?writeKey=${WRITE_KEY}&anonymousId=a`),
+    );
+    expect(answer.status).toBe(503);
+    await server.stop();
+  } finally {
+    rmSync(directory, { recursive: true });
+  }
+});
+
+// events have whatever fields the query had.
+async function readEvents(directory: string, end: number): Promise<any[]> {
+  const reader = await openLogReader({ directory, logger });
+  reader.advance(end);
+  const events = [];
+  let sequence = 0;
+  while (sequence < end) {
+    const { records, next } = await reader.read(sequence, 1 << 16);
+    for (const { bytes } of records) {
+      events.push(JSON.parse(Buffer.from(eventOf(decodeRecord(bytes)).json).toString()));
+    }
+    sequence = next;
+  }
+  await reader.close();
+  return events;
+}

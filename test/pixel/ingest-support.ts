@@ -1,0 +1,128 @@
+import { afterAll } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pino } from "pino";
+import { openCatalog } from "../../src/catalog/open.ts";
+import { decodeRecord } from "../../src/event/record.ts";
+import type { LogReader } from "../../src/log/event-log.ts";
+import {
+  type Ingest,
+  type IngestOptions,
+  startIngestProcesses,
+} from "../../src/pixel/supervisor.ts";
+
+export const quiet = pino({ level: "silent" });
+
+export const ingestEntry = [process.execPath, join(import.meta.dir, "ingest-entry.ts")];
+
+export function ingestOptions(data: string, options: Partial<IngestOptions> = {}): IngestOptions {
+  return {
+    command: ingestEntry,
+    count: 1,
+    directory: join(data, "events"),
+    catalogDirectory: join(data, "catalog"),
+    host: "127.0.0.1",
+    port: 0,
+    trustedProxies: [],
+    recordClientAddress: true,
+    logLevel: "fatal",
+    logger: quiet,
+    ...options,
+  };
+}
+
+/** A data directory with one source, and its write key. */
+export async function dataWithSource(): Promise<{ data: string; writeKey: string }> {
+  const data = mkdtempSync(join(tmpdir(), "pixelmill-ingest-"));
+  afterAll(() => rmSync(data, { recursive: true, force: true }));
+  const catalog = await openCatalog({ directory: join(data, "catalog"), logger: quiet });
+  const workspace = await catalog.workspaces.create("Test");
+  const { writeKey } = await catalog.sources.create(workspace.id, { name: "Site" });
+  await catalog.close();
+  return { data, writeKey };
+}
+
+/** Starts ingest processes that end with the test. */
+export async function startIngest(data: string, options: Partial<IngestOptions> = {}) {
+  const ingest = await startIngestProcesses(ingestOptions(data, options));
+  return Object.assign(ingest, { [Symbol.asyncDispose]: () => ingest.close() });
+}
+
+export function pixelUrl(url: string, writeKey: string, user: string): string {
+  return `${url}/pixel/v1/page?writeKey=${writeKey}&anonymousId=${user}`;
+}
+
+/** The `anonymousId` of every record, from all logs. */
+export async function usersOf(ingest: Pick<Ingest, "readers">): Promise<string[]> {
+  const users: string[] = [];
+  for (const reader of ingest.readers.values()) users.push(...(await usersIn(reader)));
+  return users;
+}
+
+export async function usersIn(reader: LogReader): Promise<string[]> {
+  const users: string[] = [];
+  for (let position = reader.first(); position < reader.end(); ) {
+    const { records, next } = await reader.read(position, 1 << 20);
+    for (const { bytes } of records) {
+      users.push(new URLSearchParams(decodeRecord(bytes).query).get("anonymousId")!);
+    }
+    position = next;
+  }
+  return users;
+}
+
+/** Whether a process exists and is not a zombie. */
+export async function isAlive(pid: number): Promise<boolean> {
+  const status = Bun.file(`/proc/${pid}/status`);
+  if (!(await status.exists())) return false;
+  const text = await status.text().catch(() => "State:\tZ");
+  return !/^State:\s+[ZX]/m.test(text);
+}
+
+/** Clients that send one pixel after the other until they are stopped; keeps what was answered 200. */
+export function load(url: string, writeKey: string, clients: number) {
+  const acknowledged = new Set<string>();
+  const sent = new Set<string>();
+  let failures = 0;
+  let stopped = false;
+  const runs = Array.from({ length: clients }, async (_, client) => {
+    for (let n = 0; !stopped; n++) {
+      const user = `${client}.${n}`;
+      sent.add(user);
+      const answer = await fetch(pixelUrl(url, writeKey, user)).catch(() => undefined);
+      if (answer?.status === 200) acknowledged.add(user);
+      else {
+        failures++;
+        await Bun.sleep(5);
+      }
+    }
+  });
+  return {
+    acknowledged,
+    sent,
+    failures: () => failures,
+    async stop() {
+      stopped = true;
+      await Promise.all(runs);
+    },
+  };
+}
+
+export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await condition())) await Bun.sleep(10);
+}
+
+export function mountTmpfs(directory: string, bytes: number): boolean {
+  const command = ["mount", "-t", "tmpfs", "-o", `size=${bytes}`, "tmpfs", directory];
+  return Bun.spawnSync(command, { stderr: "ignore" }).exitCode === 0;
+}
+
+/** Whether this user may make the small disk that a full-disk test needs. */
+export function mayMount(): boolean {
+  const directory = mkdtempSync(join(tmpdir(), "pixelmill-mount-"));
+  const mounted = mountTmpfs(directory, 1 << 20);
+  if (mounted) Bun.spawnSync(["umount", directory]);
+  rmSync(directory, { recursive: true });
+  return mounted;
+}

@@ -1,0 +1,218 @@
+import { expect, test } from "bun:test";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { StartError } from "../../src/errors.ts";
+import { INGEST_CLOSE_MS_MAX } from "../../src/limits.ts";
+import { createMetrics } from "../../src/observe/metrics.ts";
+import { startIngestProcesses } from "../../src/pixel/supervisor.ts";
+import {
+  dataWithSource,
+  ingestOptions,
+  isAlive,
+  load,
+  mayMount,
+  mountTmpfs,
+  pixelUrl,
+  startIngest,
+  until,
+  usersOf,
+} from "./ingest-support.ts";
+
+test("an answered pixel can be read at once", async () => {
+  const { data, writeKey } = await dataWithSource();
+  await using ingest = await startIngest(data);
+  let calls = 0;
+  const stop = ingest.onDurable(() => calls++);
+  for (let i = 0; i < 20; i++) {
+    expect((await fetch(pixelUrl(ingest.url, writeKey, `u${i}`))).status).toBe(200);
+    // No message has to arrive first: who saw the answer finds the record below the tail.
+    expect(ingest.tails()).toEqual({ "0": i + 1 });
+    expect((await usersOf(ingest)).at(-1)).toBe(`u${i}`);
+  }
+  await until(() => calls > 0);
+  stop();
+  expect(ingest.healthy()).toBe(true);
+});
+
+test("killing an ingest process loses nothing acknowledged, and it is started again", async () => {
+  const { data, writeKey } = await dataWithSource();
+  const metrics = createMetrics();
+  await using ingest = await startIngest(data, { metrics });
+  const pixels = load(ingest.url, writeKey, 16);
+  for (let kill = 0; kill < 4; kill++) {
+    const acknowledged = pixels.acknowledged.size;
+    await until(() => pixels.acknowledged.size > acknowledged + 200);
+    const [pid] = ingest.pids();
+    process.kill(pid!, "SIGKILL");
+    await until(() => ingest.healthy() && ingest.pids()[0] !== pid);
+  }
+  const acknowledged = pixels.acknowledged.size;
+  await until(() => pixels.acknowledged.size > acknowledged + 200);
+  await pixels.stop();
+  expect(pixels.failures()).toBeGreaterThan(0);
+  const users = await usersOf(ingest);
+  expect(new Set(users).size).toBe(users.length);
+  expect([...pixels.acknowledged].filter((user) => !users.includes(user))).toEqual([]);
+  expect(users.filter((user) => !pixels.sent.has(user))).toEqual([]);
+  expect(await metrics.metrics()).toContain("pixelmill_ingest_deaths_total 4");
+}, 60_000);
+
+test("several processes share the port; killing one leaves the others serving", async () => {
+  const { data, writeKey } = await dataWithSource();
+  await using ingest = await startIngest(data, { count: 3 });
+  expect(new Set(ingest.pids()).size).toBe(3);
+  const pixels = load(ingest.url, writeKey, 24);
+  // Which process takes a connection is the kernel's choice; new ones come with every kill.
+  for (let index = 0; index < 3; index++) {
+    const acknowledged = pixels.acknowledged.size;
+    await until(() => pixels.acknowledged.size > acknowledged + 200);
+    const pid = ingest.pids()[index]!;
+    process.kill(pid, "SIGKILL");
+    await until(() => ingest.healthy() && ingest.pids()[index] !== pid);
+  }
+  await pixels.stop();
+  const written = Object.values(ingest.tails()).filter((tail) => tail > 0);
+  expect(written.length).toBeGreaterThan(1);
+  const users = new Set(await usersOf(ingest));
+  expect([...pixels.acknowledged].filter((user) => !users.has(user))).toEqual([]);
+}, 60_000);
+
+test("logs of processes that are no longer started stay readable", async () => {
+  const { data, writeKey } = await dataWithSource();
+  const before = await startIngest(data, { count: 2 });
+  for (let i = 0; i < 50; i++) {
+    // A connection each, so that both processes get some.
+    const headers = { Connection: "close" };
+    await fetch(pixelUrl(before.url, writeKey, `u${i}`), { headers });
+  }
+  const tails = before.tails();
+  await before.close();
+  await using ingest = await startIngest(data);
+  expect(ingest.tails()).toEqual(tails);
+  expect((await usersOf(ingest)).length).toBe(50);
+});
+
+test("a terminal's Ctrl-C and a group's SIGTERM do not reach through to requests", async () => {
+  const { data, writeKey } = await dataWithSource();
+  await using ingest = await startIngest(data);
+  const [pid] = ingest.pids();
+  const pixels = load(ingest.url, writeKey, 8);
+  for (const signal of ["SIGINT", "SIGTERM"] as const) {
+    const acknowledged = pixels.acknowledged.size;
+    process.kill(pid!, signal);
+    await until(() => pixels.acknowledged.size > acknowledged + 100);
+  }
+  await pixels.stop();
+  expect(pixels.failures()).toBe(0);
+  expect(ingest.pids()).toEqual([pid!]);
+});
+
+test("closing keeps every answered pixel and ends the process, idle connections or not", async () => {
+  const { data, writeKey } = await dataWithSource();
+  const ingest = await startIngest(data);
+  const [pid] = ingest.pids();
+  const { hostname, port } = new URL(ingest.url);
+  const idle = await Bun.connect({ hostname, port: Number(port), socket: { data() {} } });
+  const pixels = load(ingest.url, writeKey, 16);
+  await until(() => pixels.acknowledged.size > 200);
+  const closingAt = performance.now();
+  await ingest.close();
+  expect(performance.now() - closingAt).toBeLessThan(INGEST_CLOSE_MS_MAX);
+  expect(await isAlive(pid!)).toBe(false);
+  idle.end();
+  await pixels.stop();
+  await using again = await startIngest(data);
+  const users = new Set(await usersOf(again));
+  expect([...pixels.acknowledged].filter((user) => !users.has(user))).toEqual([]);
+});
+
+test("ingest processes end soon after their server was killed", async () => {
+  const { data, writeKey } = await dataWithSource();
+  const command = [process.execPath, join(import.meta.dir, "ingest-server.ts"), data, "2"];
+  const server = Bun.spawn(command, { stdio: ["ignore", "pipe", "inherit"] });
+  const reader = server.stdout.getReader();
+  const { value } = await reader.read();
+  const { url, pids } = JSON.parse(new TextDecoder().decode(value));
+  const pixels = load(url, writeKey, 8);
+  await until(() => pixels.acknowledged.size > 100);
+  server.kill("SIGKILL");
+  const killedAt = performance.now();
+  for (const pid of pids) await until(async () => !(await isAlive(pid)));
+  // 3 s is the promise (decisions §8); twice that on a machine that does much else.
+  expect(performance.now() - killedAt).toBeLessThan(6_000);
+  await pixels.stop();
+  await using again = await startIngest(data);
+  const users = new Set(await usersOf(again));
+  expect([...pixels.acknowledged].filter((user) => !users.has(user))).toEqual([]);
+}, 30_000);
+
+test("a taken port stops the start with a sentence", async () => {
+  const { data } = await dataWithSource();
+  const taken = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
+  for (const count of [1, 2]) {
+    const options = ingestOptions(data, { count, port: taken.port });
+    const error = await startIngestProcesses(options).catch((error) => error);
+    expect(error).toBeInstanceOf(StartError);
+    expect(error.message).toStartWith(`Cannot listen on 127.0.0.1 port ${taken.port}: `);
+  }
+  taken.stop();
+  await using ingest = await startIngest(data, { port: taken.port });
+  expect(ingest.url).toBe(`http://127.0.0.1:${taken.port}`);
+});
+
+test("a process that ends before it listens stops the start", async () => {
+  const { data } = await dataWithSource();
+  const command = [process.execPath, "-e", "process.exit(3)"];
+  const error = await startIngestProcesses(ingestOptions(data, { command })).catch((it) => it);
+  expect(error).toBeInstanceOf(StartError);
+  expect(error.message).toBe("An ingest process ended before it listened");
+});
+
+test("metrics come from each process under its name", async () => {
+  const { data, writeKey } = await dataWithSource();
+  await using ingest = await startIngest(data, { count: 2 });
+  for (let i = 0; i < 10; i++) await fetch(pixelUrl(ingest.url, writeKey, `u${i}`));
+  const all = await ingest.metrics();
+  expect(all.length).toBe(2);
+  const records = all.map(
+    (metrics) => metrics.find(({ name }) => name === "pixelmill_log_appended_records_total")!,
+  );
+  expect(records.map(({ values }) => values[0]!.labels.process)).toEqual(["ingest-0", "ingest-1"]);
+  expect(records.reduce((sum, { values }) => sum + values[0]!.value, 0)).toBe(10);
+});
+
+test.skipIf(!mayMount())(
+  "a full disk answers 503 and is not healthy, and recovers without a restart",
+  async () => {
+    const { data, writeKey } = await dataWithSource();
+    const directory = join(data, "events");
+    mkdirSync(directory);
+    mountTmpfs(directory, 8 << 20);
+    try {
+      await using ingest = await startIngest(data);
+      const [pid] = ingest.pids();
+      const send = async (user: string) =>
+        (await fetch(pixelUrl(ingest.url, writeKey, user))).status;
+      expect(await send("before")).toBe(200);
+      const ballast = join(directory, "ballast");
+      expect(() => writeFileSync(ballast, Buffer.alloc(9 << 20))).toThrow();
+      let failed = 0;
+      await until(async () => {
+        const status = await send("x".repeat(8000));
+        expect([200, 503]).toContain(status);
+        if (status === 503) failed++;
+        return failed > 5;
+      });
+      await until(() => !ingest.healthy());
+      rmSync(ballast);
+      await until(() => ingest.healthy());
+      expect(await send("after")).toBe(200);
+      expect(ingest.pids()).toEqual([pid!]);
+      const users = await usersOf(ingest);
+      expect([users[0], users.at(-1)]).toEqual(["before", "after"]);
+    } finally {
+      Bun.spawnSync(["umount", "-l", directory]);
+    }
+  },
+  30_000,
+);

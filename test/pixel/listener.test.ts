@@ -1,0 +1,198 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { LogUnavailable } from "../../src/log/event-log.ts";
+import { createMetrics } from "../../src/observe/metrics.ts";
+import { get, openListener, send, WRITE_KEY } from "./harness.ts";
+
+const PAGE = `/pixel/v1/page?writeKey=${WRITE_KEY}&anonymousId=a`;
+const TRACK = `/pixel/v1/track?writeKey=${WRITE_KEY}&userId=u&event=Bought`;
+const V4 = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+
+let server: ReturnType<typeof openListener>;
+beforeAll(() => {
+  server = openListener();
+});
+afterAll(() => server.stop());
+
+describe("a pixel", () => {
+  test("is answered with the GIF once its event is in the log", async () => {
+    const before = Date.now();
+    const answer = await fetch(`${server.url}${PAGE}&properties.a=1`);
+    expect(answer.status).toBe(200);
+    expect(Buffer.from(await answer.arrayBuffer()).toString("base64")).toBe(
+      "R0lGODlhAQABAIAAAAAAAAAAACH5BAEAAAAALAAAAAABAAEAAAICRAEAOw==",
+    );
+    expect(answer.headers.get("content-length")).toBe("43");
+    expect(answer.headers.get("content-type")).toBe("image/gif");
+    expect(answer.headers.get("cache-control")).toBe(
+      "no-store, no-cache, must-revalidate, private",
+    );
+    expect(answer.headers.get("expires")).toBe("0");
+    expect(answer.headers.get("access-control-allow-origin")).toBe("*");
+
+    const record = server.records.at(-1)!;
+    expect(record.sourceId).toBe(`source-of-${WRITE_KEY}`);
+    expect(record.receivedAt).toBeGreaterThanOrEqual(before);
+    expect(record.receivedAt).toBeLessThanOrEqual(Date.now());
+    const event = server.events().at(-1)!;
+    expect(event).toMatchObject({ type: "page", anonymousId: "a", properties: { a: 1 } });
+    expect(event.request_ip).toBe("127.0.0.1");
+    expect(event.messageId).toMatch(V4);
+  });
+
+  test("has a messageId of its own", async () => {
+    const answers = await Promise.all(
+      Array.from({ length: 600 }, () => fetch(`${server.url}${TRACK}`)),
+    );
+    expect(answers.every((answer) => answer.status === 200)).toBe(true);
+    const ids = server.events().map((event) => event.messageId);
+    expect(ids.every((id) => V4.test(id))).toBe(true);
+    expect(new Set(ids).size).toBe(ids.length);
+  });
+
+  test("may come with a short host, a port, and a fragment as text", async () => {
+    for (const host of ["a", "pm", "x.y:1", "[::1]:80"]) {
+      const target = `${PAGE}&host=${encodeURIComponent(host)}&u=x%23#y`;
+      const answer = await send(
+        server.port,
+        `GET ${target} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`,
+      );
+      expect(answer.status).toBe(200);
+      expect(server.events().at(-1)).toMatchObject({ host, u: "x##y" });
+    }
+  });
+
+  test("is understood when a client sends raw UTF-8 and quotes", async () => {
+    const raw = Buffer.from(`${PAGE}&x=é"<>'\\|^{}`, "utf8").toString("latin1");
+    expect((await send(server.port, get(raw))).status).toBe(200);
+    expect(server.events().at(-1)!.x).toBe(`é"<>'\\|^{}`);
+  });
+});
+
+describe("a request is refused", () => {
+  for (const [what, target, status, message] of [
+    ["without a query", "/pixel/v1/page", 400, "Expected the query parameter writeKey"],
+    [
+      "without ids",
+      `/pixel/v1/page?writeKey=${WRITE_KEY}`,
+      400,
+      "Request neither has anonymousId nor userId",
+    ],
+    [
+      "without event",
+      TRACK.replace("event", "evt"),
+      400,
+      "Expected the query parameter event, which must not be blank",
+    ],
+    ["with an unknown write key", PAGE.replace(WRITE_KEY, "nobody"), 401, "Invalid write key"],
+    ["of a disabled source", PAGE.replace(WRITE_KEY, "disabled"), 404, "Source is disabled"],
+    [
+      "with 17 levels",
+      `${PAGE}&a${".b".repeat(16)}=`,
+      400,
+      "Expected at most 16 levels in a parameter name",
+    ],
+    [
+      "with 1,001 parameters",
+      `${PAGE}${"&a".repeat(999)}`,
+      400,
+      "Expected at most 1000 parameters",
+    ],
+    ["elsewhere", "/pixel/v2/page", 404, "Not found"],
+    ["for what is no path", "/%zz?%", 404, "Not found"],
+  ] as const) {
+    test(what, async () => {
+      const count = server.records.length;
+      const answer = await send(server.port, get(target));
+      expect(answer.status).toBe(status);
+      expect(answer.head).toContain("Content-Type: application/json");
+      expect(JSON.parse(answer.body)).toEqual({ message });
+      expect(server.records.length).toBe(count);
+    });
+  }
+
+  for (const method of ["HEAD", "POST", "PUT", "PATCH", "DELETE", "TRACE", "PROPFIND"]) {
+    test(`with ${method}`, async () => {
+      const count = server.records.length;
+      const answer = await send(server.port, get(TRACK).replace("GET", method));
+      expect(answer.status).toBe(405);
+      expect(answer.head).toContain("Allow: GET, OPTIONS");
+      const body = method === "HEAD" ? "" : '{"message":"Expected the method GET"}';
+      expect(answer.body).toBe(body);
+      expect(server.records.length).toBe(count);
+    });
+  }
+
+  test("with 503 and Retry-After while the log takes nothing", async () => {
+    for (const error of [new LogUnavailable("disk full"), new Error("bug")]) {
+      const broken = openListener({
+        log: {
+          append: () => Promise.reject(error),
+          durable: () => 0,
+          healthy: () => false,
+          close: async () => {},
+        },
+      });
+      const answer = await send(broken.port, get(PAGE));
+      expect(answer.status).toBe(503);
+      expect(answer.head).toContain("Retry-After: 1");
+      expect(JSON.parse(answer.body)).toEqual({
+        message: "The event could not be stored, try again later",
+      });
+      await broken.stop();
+    }
+  });
+});
+
+test("a preflight request is answered with 204", async () => {
+  const answer = await fetch(`${server.url}/pixel/v1/track`, { method: "OPTIONS" });
+  expect(answer.status).toBe(204);
+  expect(answer.headers.get("access-control-allow-origin")).toBe("*");
+  expect(answer.headers.get("access-control-allow-methods")).toBe("GET, OPTIONS");
+});
+
+test("/health and /robots.txt answer", async () => {
+  const health = await fetch(`${server.url}/health`);
+  expect([health.status, await health.json()]).toEqual([200, { status: "ok" }]);
+  const robots = await fetch(`${server.url}/robots.txt`);
+  expect(await robots.text()).toBe("User-agent: *\nDisallow: /\n");
+});
+
+test("requests are counted by status", async () => {
+  const metrics = createMetrics();
+  const counted = openListener({ metrics });
+  await send(counted.port, get(PAGE));
+  await send(counted.port, get("/pixel/v1/page"));
+  const text = await metrics.getSingleMetricAsString("pixelmill_pixel_requests_total");
+  expect(text).toContain('pixelmill_pixel_requests_total{status="200"} 1');
+  expect(text).toContain('pixelmill_pixel_requests_total{status="400"} 1');
+  await counted.stop();
+});
+
+test("a port that is taken is told", () => {
+  expect(() => openListener({}, server.port)).toThrow(
+    `Cannot listen on 127.0.0.1 port ${server.port}`,
+  );
+});
+
+test("stop lets the answers under way end", async () => {
+  const waiting = Promise.withResolvers<void>();
+  const appended = Promise.withResolvers<void>();
+  const slow = openListener({
+    log: {
+      append: () => {
+        appended.resolve();
+        return waiting.promise;
+      },
+      durable: () => 0,
+      healthy: () => true,
+      close: async () => {},
+    },
+  });
+  const answer = fetch(`${slow.url}${PAGE}`);
+  await appended.promise;
+  const stopped = slow.stop();
+  waiting.resolve();
+  expect((await answer).status).toBe(200);
+  await stopped;
+  await expect(fetch(`${slow.url}/health`)).rejects.toThrow();
+});

@@ -1,0 +1,40 @@
+import type { Catalog } from "../../src/catalog/catalog.ts";
+import { createPublishing } from "../../src/publishing/create.ts";
+import type { CreateInput, Publishing } from "../../src/publishing/publishing.ts";
+import { freshWorkspace } from "../catalog/_setup.ts";
+import { type MarkSandbox, markSandbox } from "./double.ts";
+
+export { destination, refusalOf } from "../catalog/_setup.ts";
+
+export interface House {
+  catalog: Catalog;
+  workspaceId: string;
+  sandbox: MarkSandbox;
+  publishing: Publishing;
+}
+
+export async function freshPublishing(): Promise<House> {
+  const { catalog, workspaceId } = await freshWorkspace();
+  const sandbox = markSandbox();
+  return { catalog, workspaceId, sandbox, publishing: createPublishing({ catalog, sandbox }) };
+}
+
+export const code = (input: Partial<CreateInput> = {}): CreateInput => ({
+  name: "Thing",
+  code: "",
+  language: "javascript",
+  publish: false,
+  ...input,
+});
+
+/** What a caller can see of the workspace's code: to show that a refusal changed nothing. */
+export function view({ catalog, workspaceId }: House): unknown {
+  const kinds = ["transformation", "library"] as const;
+  return kinds.map((kind) =>
+    catalog.code.listPublished(workspaceId, kind).map(({ resource, revision }) => ({
+      resource,
+      revision,
+      publication: catalog.code.publication(resource),
+    })),
+  );
+}

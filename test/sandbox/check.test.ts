@@ -1,0 +1,114 @@
+import { afterAll, expect, test } from "bun:test";
+import { batch, library, program, shown, testSandbox } from "./support.ts";
+
+const sandbox = testSandbox();
+afterAll(() => sandbox.close());
+
+const loadErrors: [name: string, code: string, error: object][] = [
+  [
+    "a syntax error with its place",
+    "export function transformEvent(event) {\n  const x = ;\n return event; }",
+    { message: "SyntaxError: Unexpected token ';' [My T:2:13]", line: 2, column: 13 },
+  ],
+  [
+    "no entry point",
+    "export default function transformEvent() {}",
+    { message: "Error: Expected one of transformEvent,transformBatch. Found " },
+  ],
+  [
+    "two entry points",
+    "export const transformEvent = () => {}, transformBatch = () => {}",
+    {
+      message:
+        "Error: Expected one of transformEvent,transformBatch. Found transformEvent,transformBatch",
+    },
+  ],
+  [
+    "an unknown module",
+    "import fs from 'fs'; export function transformEvent() {}",
+    { message: "Error: import from fs failed. Module not found." },
+  ],
+  [
+    "an unknown name of a library",
+    "import { y } from 'myLib'; export function transformEvent() {}",
+    { message: "SyntaxError: The requested module 'myLib' does not provide an export named 'y'" },
+  ],
+  [
+    "a broken library",
+    "import 'broken'; export function transformEvent() {}",
+    {
+      message: "SyntaxError: Unexpected token ';' [library broken:1:18]",
+      line: 1,
+      column: 18,
+      library: "broken",
+    },
+  ],
+  [
+    "a library that imports",
+    "import 'importing'; export function transformEvent() {}",
+    { message: "Error: import from myLib failed. Module not found." },
+  ],
+  ["an endless loop", "for (;;);", { message: "Script execution timed out." }],
+  ["a loop of promises", "for (;;) await null;", { message: "Script execution timed out." }],
+  ["a loop after an await", "await null; for (;;);", { message: "Script execution timed out." }],
+  ["a promise that never settles", "await new Promise(() => {})", { message: "Timed out" }],
+  ["a throw of anything", "throw { code: 1 }", { message: '{"code":1}' }],
+];
+
+for (const [name, code, error] of loadErrors) {
+  test(`check reports ${name}`, async () => {
+    const libraries = [
+      library("myLib", "export const x = 1"),
+      library("broken", "export const a = ;"),
+      library("importing", "import { x } from 'myLib'"),
+    ];
+    const report = await sandbox.check(program(code, { libraries }), batch({}));
+    expect(report).toEqual({ error: expect.objectContaining(error), outcomes: [], logs: [] });
+  });
+}
+
+test("check returns outcomes and logs", async () => {
+  const code = `export function transformEvent(event) {
+    log("a", 1, true, null, undefined, { x: 1 }, [1, 2]);
+    log();
+    if (event.bad) throw new Error("bad");
+    return event;
+  }`;
+  const report = await sandbox.check(program(code), batch({ n: 1 }, { bad: true }));
+  expect(shown(report.outcomes)).toEqual([[{ n: 1 }], expect.stringMatching(/^Error: bad\n/)]);
+  const lines = ['Log: a 1 true null undefined {"x":1} [1,2]', "Log:"];
+  expect(report.logs).toEqual([...lines, ...lines]);
+});
+
+test("check runs in a guest of its own", async () => {
+  const counting = program("let n = 0; export const transformEvent = () => ({ n: ++n })");
+  for (let i = 0; i < 2; i += 1) {
+    expect(shown((await sandbox.check(counting, batch({}))).outcomes)).toEqual([[{ n: 1 }]]);
+  }
+});
+
+test("inspect lists imports in code order", async () => {
+  const code = `// import "comment"
+    import b, { c } from "beta"; import * as a from "alpha"; export { x } from "gamma";
+    import "beta";
+    for (;;);`;
+  expect(await sandbox.inspect("javascript", code)).toEqual({
+    imports: ["beta", "alpha", "gamma"],
+  });
+  expect(await sandbox.inspect("javascript", "import 'a'; const =")).toEqual({
+    imports: [],
+    error: expect.objectContaining({ line: 1 }),
+  });
+});
+
+test("a library is valid, or its error is told", async () => {
+  const check = (code: string) => sandbox.checkLibrary("javascript", library("lib", code), []);
+  expect(await check("export const a = 1")).toBeUndefined();
+  expect(await check("const a = 1")).toBeUndefined();
+  expect(await check("\nthrow new Error('boom')")).toMatchObject({ message: "boom", line: 2 });
+  expect(await check("export const a = ;")).toMatchObject({ line: 1, column: 18 });
+  expect(await check("for (;;);")).toMatchObject({ message: "Script execution timed out." });
+  expect(await check("import 'other'")).toMatchObject({
+    message: "import from other failed. Module not found.",
+  });
+});

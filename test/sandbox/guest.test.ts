@@ -1,0 +1,101 @@
+import { afterAll, expect, test } from "bun:test";
+import { existsSync } from "node:fs";
+import { pino } from "pino";
+import { Guest } from "../../src/sandbox/guest.ts";
+import { languages } from "../../src/sandbox/languages.ts";
+import {
+  batch,
+  childProcesses,
+  eventually,
+  guestEntry,
+  program,
+  shown,
+  testSandbox,
+} from "./support.ts";
+
+const guests: Guest[] = [];
+afterAll(() => {
+  for (const guest of guests) guest.kill("retired");
+});
+
+function startGuest(...command: string[]): Guest {
+  const guest = new Guest(command, "javascript", languages.javascript!);
+  guests.push(guest);
+  return guest;
+}
+
+test("a guest says that it is confined, and ends with its input", async () => {
+  const guest = startGuest(process.execPath, guestEntry, "guest");
+  expect(await guest.start(false)).toEqual({ ready: true });
+  guest.kill("retired");
+  await eventually(() => !existsSync(`/proc/${guest.pid}`));
+});
+
+test("a guest that breaks the protocol is killed", async () => {
+  const impostors: Record<string, string> = {
+    "too large": `printf '\\377\\377\\377\\377'`,
+    "no header": `printf '\\1\\0\\0\\0x'`,
+    "not JSON": `printf '\\2\\0\\0\\0x\\n'`,
+    "odd answer": `printf '\\14\\0\\0\\0{"kind":"x"}\\n'`,
+    "two answers": `printf '\\3\\0\\0\\0{}\\n\\3\\0\\0\\0{}\\n'`,
+  };
+  for (const [name, script] of Object.entries(impostors)) {
+    const guest = startGuest("/bin/sh", "-c", `${script}; sleep 60`);
+    const started = guest.start(false).then(
+      () => "ready",
+      (error) => error.end,
+    );
+    expect([name, await started]).toEqual([name, "violation"]);
+    await eventually(() => guest.ended !== undefined);
+  }
+});
+
+test("a guest that speaks unasked is killed", async () => {
+  const ready = `printf '\\21\\0\\0\\0{"kind":"ready"}\\n'`;
+  const guest = startGuest("/bin/sh", "-c", `${ready}; read line; sleep 0.2; ${ready}; sleep 60`);
+  expect(await guest.start(false)).toEqual({ ready: true });
+  await eventually(() => guest.ended !== undefined);
+  expect(guest.ended?.end).toBe("violation");
+});
+
+test("guests that do not start make the sandbox unavailable, with the reason", async () => {
+  const sandbox = testSandbox({ guestCommand: ["/bin/sh", "-c", "exit 3"] });
+  expect(sandbox.status().state).toBe("starting");
+  expect(sandbox.run(program(""), batch({}))).rejects.toThrow("Guests do not start");
+  await eventually(() => sandbox.status().state === "unavailable");
+  await sandbox.close();
+});
+
+test("a guest that cannot be confined serves only when told to", async () => {
+  const reason = "this kernel has no Landlock";
+  const frame = `{"kind":"unconfined","reason":"${reason}"}`;
+  const length = (frame.length + 1).toString(8);
+  const command = ["/bin/sh", "-c", `printf '\\${length}\\0\\0\\0%s\\n' '${frame}'; sleep 60`];
+  const sandbox = testSandbox({ guestCommand: command });
+  expect(sandbox.run(program(""), batch({}))).rejects.toThrow(`User code cannot run: ${reason}`);
+  await eventually(() => sandbox.status().state === "unavailable");
+  expect(sandbox.status().reason).toContain(reason);
+  await sandbox.close();
+});
+
+test("two workspaces never share a guest", async () => {
+  const sandbox = testSandbox();
+  const marking = (workspaceId: string) =>
+    program("globalThis.n = (globalThis.n ?? 0) + 1; export const transformEvent = () => ({ n })", {
+      workspaceId,
+    });
+  await Promise.all(["w1", "w2", "w3"].map((id) => sandbox.run(marking(id), batch({}))));
+  await sandbox.close();
+});
+
+test("a new guest takes over when one dies idle", async () => {
+  const lines: string[] = [];
+  const log = pino({ level: "warn" }, { write: (line: string) => lines.push(line) });
+  const sandbox = testSandbox({ log });
+  const identity = program("export const transformEvent = (event) => event");
+  expect(shown(await sandbox.run(identity, batch({ n: 1 })))).toEqual([[{ n: 1 }]]);
+  for (const pid of childProcesses()) process.kill(pid, "SIGKILL");
+  await eventually(() => lines.some((line) => line.includes('"end":"crash"')));
+  expect(shown(await sandbox.run(identity, batch({ n: 2 })))).toEqual([[{ n: 2 }]]);
+  await sandbox.close();
+});

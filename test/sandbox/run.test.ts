@@ -1,0 +1,257 @@
+import { afterAll, expect, test } from "bun:test";
+import { batch, library, program, shown, testSandbox } from "./support.ts";
+
+const sandbox = testSandbox();
+afterAll(() => sandbox.close());
+
+const run = async (code: string, ...events: object[]) =>
+  shown(await sandbox.run(program(code), batch(...events)));
+
+test("an event is replaced, dropped, expanded or failed, in input order", async () => {
+  const code = `export function transformEvent(event) {
+    switch (event.do) {
+      case "replace": return { ...event, done: true };
+      case "drop": return null;
+      case "expand": return [{ n: 1 }, { n: 2 }];
+      case "empty": return [];
+      case "throw": throw new RangeError("no");
+      case "number": return 7;
+      case "mixed": return [event, 1];
+    }
+  }`;
+  const kinds = ["replace", "drop", "expand", "empty", "throw", "number", "mixed", "nothing"];
+  expect(await run(code, ...kinds.map((kind) => ({ do: kind })))).toEqual([
+    [{ do: "replace", done: true }],
+    [],
+    [{ n: 1 }, { n: 2 }],
+    [],
+    expect.stringMatching(/^RangeError: no\n {4}at transformEvent \(My T:7:\d+\)$/),
+    "returned event from transformEvent(event) is not an object",
+    "returned event in events array from transformEvent(event) is not an object",
+    [],
+  ]);
+});
+
+test("async functions run side by side and answer in input order", async () => {
+  const code = `const order = [];
+  export async function transformEvent(event) {
+    for (let i = 0; i < event.waits; i += 1) await null;
+    order.push(event.n);
+    return { n: event.n, order: order.length };
+  }`;
+  expect(await run(code, { n: 1, waits: 9 }, { n: 2, waits: 0 })).toEqual([
+    [{ n: 1, order: 2 }],
+    [{ n: 2, order: 1 }],
+  ]);
+});
+
+test("a promise that never settles fails its own event", async () => {
+  const code = `export async function transformEvent(event) {
+    if (event.n === 2) await new Promise(() => {});
+    return event;
+  }`;
+  expect(await run(code, { n: 1 }, { n: 2 }, { n: 3 })).toEqual([
+    [{ n: 1 }],
+    "Timed out",
+    [{ n: 3 }],
+  ]);
+});
+
+test("an endless loop fails its own event", async () => {
+  const code = `export function transformEvent(event) {
+    while (event.n === 2);
+    return event;
+  }`;
+  expect(await run(code, { n: 1 }, { n: 2 }, { n: 3 })).toEqual([
+    [{ n: 1 }],
+    "Script execution timed out.",
+    [{ n: 3 }],
+  ]);
+});
+
+test("endless promises fail their own events, others next to them do not", async () => {
+  const code = `export async function transformEvent(event) {
+    while (event.n % 2 === 0) await null;
+    return event;
+  }`;
+  expect(await run(code, { n: 1 }, { n: 2 }, { n: 3 }, { n: 4 })).toEqual([
+    [{ n: 1 }],
+    "Script execution timed out.",
+    [{ n: 3 }],
+    "Script execution timed out.",
+  ]);
+});
+
+test("more endless loops than a batch may have still leave the other events alone", async () => {
+  const code = `export function transformEvent(event) {
+    while (event.n % 2 === 0);
+    return event;
+  }`;
+  const events = Array.from({ length: 14 }, (_, n) => ({ n }));
+  expect(await run(code, ...events)).toEqual(
+    events.map((event) => (event.n % 2 === 0 ? "Script execution timed out." : [event])),
+  );
+});
+
+test("a memory bomb fails its own event", async () => {
+  const code = `export function transformEvent(event) {
+    const kept = [];
+    while (event.n === 2) kept.push(new Array(100_000).fill({ n: Math.random() }));
+    return event;
+  }`;
+  expect(await run(code, { n: 1 }, { n: 2 }, { n: 3 })).toEqual([
+    [{ n: 1 }],
+    expect.stringMatching(/memory/),
+    [{ n: 3 }],
+  ]);
+});
+
+test("transformBatch answers by messageId, in its own order within an event", async () => {
+  const code = `export function transformBatch(events, metadata) {
+    return events.filter((event) => event.messageId !== "b")
+      .flatMap((event) => [{ ...event, s: metadata(event).sourceId }, { extra: event.messageId }]);
+  }`;
+  expect(await run(code, { messageId: "a" }, { messageId: "b" }, { messageId: "c" })).toEqual([
+    [{ messageId: "a", s: "s1" }, { extra: "a" }],
+    [],
+    [{ messageId: "c", s: "s1" }, { extra: "c" }],
+  ]);
+});
+
+test("transformBatch fails as a whole by a throw, and by item for what is no object", async () => {
+  expect(
+    await run("export function transformBatch() { throw new Error('all') }", { n: 1 }, { n: 2 }),
+  ).toEqual([expect.stringMatching(/^Error: all\n/), expect.stringMatching(/^Error: all\n/)]);
+  expect(await run("export const transformBatch = () => 1", { n: 1 })).toEqual([
+    "returned events from transformBatch(event) is not an array",
+  ]);
+  expect(
+    await run("export const transformBatch = (events) => [events[0], 5]", { n: 1 }, { n: 2 }),
+  ).toEqual([
+    [{ n: 1 }],
+    "returned event in events array from transformBatch(events) is not an object",
+  ]);
+});
+
+test("libraries are imported by default, by name and as a namespace", async () => {
+  const code = `import twice, { half as h } from "mathLib";
+    import * as all from "mathLib";
+    export const transformEvent = ({ n }) => ({ a: twice(n), b: h(n), c: Object.keys(all) });`;
+  const libraries = [
+    library("mathLib", "export default (n) => 2 * n; export const half = (n) => n / 2;"),
+    library("broken", "export const a = ;"),
+  ];
+  expect(shown(await sandbox.run(program(code, { libraries }), batch({ n: 4 })))).toEqual([
+    [{ a: 8, b: 2, c: ["default", "half"] }],
+  ]);
+});
+
+test("an error in a library names the library, its line and its column", async () => {
+  const code = `import { fail } from "myLib";
+export function transformEvent() {
+  return fail();
+}`;
+  const libraries = [library("myLib", "\nexport function fail() { null.x }")];
+  const [outcome] = await sandbox.run(program(code, { libraries }), batch({}));
+  expect(outcome).toEqual({
+    error: {
+      message: expect.stringMatching(
+        /^TypeError: .*\n {4}at fail \(library myLib:2:\d+\)\n {4}at transformEvent \(My T:3:\d+\)$/,
+      ),
+      line: 2,
+      column: expect.any(Number),
+      library: "myLib",
+    },
+  });
+});
+
+test("credentials, metadata and globals are what the contract says", async () => {
+  const code = `export function transformEvent(event, metadata) {
+    const absent = ["require", "process", "Buffer", "Bun", "setTimeout", "fs", "URL", "crypto",
+      "ShadowRealm", "WebAssembly", "SharedArrayBuffer", "Atomics", "queueMicrotask"];
+    let missing;
+    try { getCredential() } catch (error) { missing = error.message }
+    console.log("nowhere");
+    return {
+      present: absent.filter((name) => name in globalThis),
+      secret: getCredential("key"), none: getCredential("toString"), number: getCredential(1),
+      missing, keys: Object.keys(metadata(event)).length, source: metadata(event).sourceId,
+      global: global === globalThis, self: (function () { return this })() === undefined,
+    };
+  }`;
+  const credentials = { key: "value" };
+  expect(shown(await sandbox.run(program(code, { credentials }), batch({})))).toEqual([
+    [
+      {
+        present: [],
+        secret: "value",
+        missing: "Key should be valid and defined",
+        keys: 14,
+        source: "s1",
+        global: true,
+        self: true,
+      },
+    ],
+  ]);
+});
+
+test("dynamic import is refused", async () => {
+  const code = `export async function transformEvent(event) {
+    return await import(event.name);
+  }`;
+  for (const name of ["fs", "bun:ffi", "file:///etc/passwd", "myLib"]) {
+    expect(await run(code, { name })).toEqual([expect.stringMatching(/^Error: Not supported\n/)]);
+  }
+});
+
+test("state of a module lasts over batches, and a timeout ends it", async () => {
+  const counting = program(`let n = 0;
+    export function transformEvent(event) { while (event.loop); return { n: ++n } }`);
+  expect(shown(await sandbox.run(counting, batch({}, {})))).toEqual([[{ n: 1 }], [{ n: 2 }]]);
+  expect(shown(await sandbox.run(counting, batch({})))).toEqual([[{ n: 3 }]]);
+  await sandbox.run(counting, batch({ loop: true }));
+  expect(shown(await sandbox.run(counting, batch({})))).toEqual([[{ n: 1 }]]);
+});
+
+test("programs of one workspace do not see each other's realm", async () => {
+  const dirty = program(`Array.prototype.push = () => {}; JSON.stringify = () => "{}";
+    globalThis.leak = 1; Object.prototype.x = 1;
+    export function transformEvent(event) { return event }`);
+  expect(shown(await sandbox.run(dirty, batch({ a: 1 })))).toEqual([[{ a: 1 }]]);
+  expect(
+    await run("export const transformEvent = () => ({ l: typeof leak, x: ({}).x })", {}),
+  ).toEqual([[{ l: "undefined" }]]);
+});
+
+test("events and outputs in any script survive, newlines included", async () => {
+  const event = { text: "straße\n\u2028✓😀", __proto__x: 1, deep: [[["\\"]]] };
+  expect(await run("export const transformEvent = (event) => [event, event]", event)).toEqual([
+    [event, event],
+  ]);
+});
+
+test("output that is too large alone fails its event, together it is sent in parts", async () => {
+  const code = `export function transformEvent(event) {
+    return { n: event.n, text: "x".repeat(event.size) };
+  }`;
+  const sizes = [9 << 20, 17 << 20, 9 << 20];
+  const outcomes = await run(code, ...sizes.map((size, n) => ({ n, size })));
+  expect(outcomes.map((one) => (Array.isArray(one) ? one[0].n : one))).toEqual([
+    0,
+    "Output of one event is larger than 16777216 characters",
+    2,
+  ]);
+});
+
+test("a program that does not load fails every event with the reason", async () => {
+  expect(await run("throw new Error('top'); export const transformEvent = 1", {}, {})).toEqual([
+    "Error: top",
+    "Error: top",
+  ]);
+});
+
+test("Python says that it is not there", async () => {
+  expect(sandbox.run(program("", { language: "python" }), batch({}))).rejects.toThrow(
+    "Python is not available in this build",
+  );
+});

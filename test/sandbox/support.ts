@@ -1,0 +1,85 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { pino } from "pino";
+import { Registry } from "prom-client";
+import type { Batch, Outcome, Program } from "../../src/sandbox/program.ts";
+import { createSandbox, type SandboxOptions } from "../../src/sandbox/sandbox.ts";
+
+export const guestEntry = join(import.meta.dir, "guest-entry.ts");
+
+/** A sandbox with real guests, short budgets and no log. */
+export function testSandbox(options: Partial<SandboxOptions> = {}) {
+  return createSandbox({
+    guestCommand: [process.execPath, guestEntry, "guest"],
+    insecure: false,
+    log: pino({ level: "silent" }),
+    metrics: new Registry(),
+    ...options,
+    limits: { cpuMs: 300, graceMs: 200, wallMs: 10_000, ...options.limits },
+  });
+}
+
+let programs = 0;
+
+export function program(code: string, more: Partial<Program> = {}): Program {
+  programs += 1;
+  return {
+    id: `program-${programs}`,
+    workspaceId: "w1",
+    language: "javascript",
+    name: "My T",
+    code,
+    libraries: [],
+    credentials: {},
+    ...more,
+  };
+}
+
+export function library(importName: string, code: string) {
+  return { importName, versionId: `version-of-${importName}`, code };
+}
+
+/** Events with metadata that tells their source. */
+export function batch(...events: object[]): Batch {
+  return {
+    events: events.map((event) => Buffer.from(JSON.stringify(event))),
+    metadata: events.map((event) =>
+      Buffer.from(JSON.stringify({ sourceId: "s1", messageId: Reflect.get(event, "messageId") })),
+    ),
+  };
+}
+
+/** Outcomes with events parsed: a list of outputs, or the text of an error. */
+export function shown(outcomes: readonly Outcome[]): unknown[] {
+  return outcomes.map((outcome) =>
+    "error" in outcome
+      ? outcome.error.message
+      : outcome.events.map((event) => JSON.parse(Buffer.from(event).toString())),
+  );
+}
+
+/** Waits for a condition, up to ten seconds. */
+export async function eventually(holds: () => boolean): Promise<void> {
+  const end = Date.now() + 10_000;
+  while (!holds()) {
+    if (Date.now() > end) throw new Error("Condition did not come to hold within 10 s");
+    await Bun.sleep(5);
+  }
+}
+
+/** Ids of the processes that this one has started and that live. */
+export function childProcesses(): number[] {
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .filter((pid) => parentOf(pid) === process.pid);
+}
+
+function parentOf(pid: number): number | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
+    return Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1]);
+  } catch {
+    return undefined;
+  }
+}
