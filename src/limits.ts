@@ -187,5 +187,13 @@ export const GUEST_RESTART_DELAY_MS_MIN = 100;
 export const GUEST_RESTART_DELAY_MS_MAX = 30_000;
 export const GUEST_START_MS_MAX = 20_000;
 
+// Sandbox, Python
+/** Of Python's heap (the interpreter and its modules take 36 MB of it). */
+export const GUEST_PYTHON_HEAP_BYTES_MAX = 256 << 20;
+/** Above what an idle Python guest has: its heap at its limit, and the code compiled for it. */
+export const GUEST_PYTHON_MEMORY_BYTES_MAX = 512 << 20;
+/** Above what an idle Python guest has, after a batch: it is replaced. */
+export const GUEST_PYTHON_RECYCLE_MEMORY_BYTES = 448 << 20;
+
 // Process
 export const SHUTDOWN_MS_MAX = 10_000;

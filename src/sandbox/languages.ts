@@ -1,6 +1,8 @@
 import {
   GUEST_ADDRESS_KIB_MAX,
   GUEST_MEMORY_BYTES_MAX,
+  GUEST_PYTHON_MEMORY_BYTES_MAX,
+  GUEST_PYTHON_RECYCLE_MEMORY_BYTES,
   GUEST_RECYCLE_MEMORY_BYTES,
   GUEST_WARM_SPARES,
 } from "../limits.ts";
@@ -39,6 +41,18 @@ export const languages: Partial<Record<GuestLanguage, LanguageTerms>> = {
     addressKibMax: GUEST_ADDRESS_KIB_MAX,
     memoryBytesMax: GUEST_MEMORY_BYTES_MAX,
     recycleBytes: GUEST_RECYCLE_MEMORY_BYTES,
+    spares: GUEST_WARM_SPARES,
+  },
+  python: {
+    environment: {
+      TZ: "UTC",
+      BUN_JSC_structureHeapSizeInKB: "65536",
+      BUN_JSC_jitMemoryReservationSize: "134217728",
+      BUN_JSC_useShadowRealm: "0",
+    },
+    addressKibMax: 8_000_000,
+    memoryBytesMax: GUEST_PYTHON_MEMORY_BYTES_MAX,
+    recycleBytes: GUEST_PYTHON_RECYCLE_MEMORY_BYTES,
     spares: GUEST_WARM_SPARES,
   },
 };

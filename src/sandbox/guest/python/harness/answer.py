@@ -8,7 +8,8 @@ from .allowed import ALLOWED
 from .batch import Batch
 from .faults import MAIN_FILE, Sources, plain_fault, syntax_fault
 from .imports import imports_of
-from .jsontext import decoded, encoded, utf8
+from .jsontext import cut, decoded, encoded, utf8
+from .limits import ERROR_CHARS_MAX
 from .program import LoadFailure, Program
 from .provided import Log
 
@@ -59,7 +60,6 @@ def _run(request, body):
         raise ValueError("Expected as many events as announced")
     batch = Batch(program, events, body[size:], request["outputCharsMax"])
     _log.kept = request["logs"]
-    deadline.start()
     batch.run()
     if batch.stopped == "timeout":
         # What it was doing is half done: it starts afresh.
@@ -101,7 +101,9 @@ def _inspect(request, _):
     except Exception as error:
         fault = syntax_fault(error, MAIN_FILE, Sources("code", request["code"], {}))
         return {"kind": "inspected", "imports": [], "error": fault}, ()
-    names = [item.name for item in imports_of(tree) if not item.relative]
+    names = [
+        cut(item.name, ERROR_CHARS_MAX) for item in imports_of(tree) if not item.relative
+    ]
     return {"kind": "inspected", "imports": list(dict.fromkeys(names))}, ()
 
 
@@ -129,6 +131,8 @@ def _fault_of(load):
         fault = failure.fault
     except deadline.Expired:
         fault = plain_fault(TIMED_OUT)
+    finally:
+        deadline.stop()
     # Also when user code caught it.
     return plain_fault(TIMED_OUT) if deadline.expired else fault
 

@@ -9,15 +9,15 @@ from .program import LoadFailure
 
 NEVER_SETTLED = "Timed out"
 _NOT_AN_OBJECT = "returned event from transformEvent(event) is not an object"
-_ITEM_NOT_AN_OBJECT = "returned event in events array from {}({}) is not an object"
+_ITEM_NOT_AN_OBJECT = "returned event in events array from {} is not an object"
 _NOT_A_LIST = "returned events from transformBatch(event) is not an array"
 
 
 class Batch:
     """One run. `outcomes` has per event its outputs (JSON), its fault, or None: not run to its end.
 
-    `stopped` says why some are None: "timeout", then `culprit` is the event that was running when
-    it is known, or "full": the output of all together is too large.
+    `stopped` says why some are None: "timeout", where `culprit` is the event that was running if
+    that is known, or "full": the output of all together is too large.
     """
 
     def __init__(self, program, events, metadata_json, output_chars_max):
@@ -31,12 +31,23 @@ class Batch:
         self._metadata = None
         self._output_chars = 0
         self._output_chars_max = output_chars_max
+        self._current = None
 
     def run(self):
-        if self._program.entry_point == "transformEvent":
-            self._run_events()
-        else:
-            self._run_batch()
+        deadline.start()
+        try:
+            if self._program.entry_point == "transformEvent":
+                self._run_events()
+            else:
+                self._run_batch()
+        except deadline.Expired:
+            pass
+        deadline.stop()
+        if deadline.expired:
+            self.stopped = "timeout"
+            self.culprit = self._current
+            if self._current is not None:
+                self.outcomes[self._current] = None
 
     def metadata(self, event):
         """By the messageId that the event had when it came in; the last of equal ones wins."""
@@ -50,17 +61,13 @@ class Batch:
         transform = self._program.transform
         metadata = self.metadata
         for index, event in enumerate(self._events):
+            self._current = index
             try:
                 outcome = _outputs(_settled(transform(event, metadata)))
             except BaseException as error:
                 outcome = self._fault(error)
             # Also when user code caught it: this event has used up the time of all.
-            if deadline.expired:
-                self.stopped = "timeout"
-                self.culprit = index
-                return
-            if not self._keep(index, outcome):
-                self.stopped = "full"
+            if deadline.expired or not self._keep(index, outcome):
                 return
 
     def _keep(self, index, outcome):
@@ -72,6 +79,7 @@ class Batch:
                     f"Output of one event is larger than {self._output_chars_max} characters"
                 )
             elif self._output_chars + chars > self._output_chars_max:
+                self.stopped = "full"
                 return False
             else:
                 self._output_chars += chars
@@ -82,24 +90,22 @@ class Batch:
 
     def _run_batch(self):
         count = len(self._events)
+        # Alone it is to blame for its time.
+        self._current = 0 if count == 1 else None
         try:
             returned = _settled(self._program.transform(list(self._events), self.metadata))
             outcomes = self._assigned(returned)
         except BaseException as error:
             outcomes = [self._fault(error)] * count
         if deadline.expired:
-            self.stopped = "timeout"
-            self.culprit = 0 if count == 1 else None
             return
         for index, outcome in enumerate(outcomes):
             if not self._keep(index, outcome):
                 self.outcomes = [None] * count
-                self.stopped = "full"
                 return
 
     def _assigned(self, returned):
         """Outputs by input. An output belongs to the input with its messageId, else to that of
-
         the output before it; what is not a dict, to the input at its place, which fails.
         """
         count = len(self._events)
@@ -115,7 +121,7 @@ class Batch:
                 if isinstance(outcomes[owner], list):
                     outcomes[owner].append(encoded(item))
             else:
-                message = _ITEM_NOT_AN_OBJECT.format("transformBatch", "events")
+                message = _ITEM_NOT_AN_OBJECT.format("transformBatch(events)")
                 outcomes[index if index < count else owner] = plain_fault(message)
         return outcomes
 
@@ -134,7 +140,7 @@ def _outputs(returned):
     if not isinstance(returned, list):
         return plain_fault(_NOT_AN_OBJECT)
     if not all(isinstance(item, dict) for item in returned):
-        return plain_fault(_ITEM_NOT_AN_OBJECT.format("transformEvent", "event"))
+        return plain_fault(_ITEM_NOT_AN_OBJECT.format("transformEvent(event)"))
     return [encoded(item) for item in returned]
 
 

@@ -1,5 +1,8 @@
 """Errors of user code in the user's own coordinates: the fields of the host's `UserError`."""
 
+from .jsontext import cut
+from .limits import ERROR_CHARS_MAX
+
 MAIN_FILE = "<transformation>"
 LIBRARY_PREFIX = "<library "
 
@@ -71,7 +74,7 @@ def syntax_fault(error, file, sources):
 
 
 def plain_fault(message):
-    return {"message": message}
+    return {"message": cut(message, ERROR_CHARS_MAX)}
 
 
 def _head(error):
@@ -109,7 +112,7 @@ def _position(code, step):
 
 
 def _located(message, frames):
-    fault = {"message": message}
+    fault = plain_fault(message)
     if frames:
         file, _, fault["line"], fault["column"] = frames[0]
         if file != MAIN_FILE:

@@ -39,3 +39,12 @@ def encoded(value):
 def utf8(text):
     """A lone surrogate becomes the escape that JSON has for it."""
     return text.encode("utf-8", "backslashreplace")
+
+
+def cut(text, units_max):
+    """At most so many UTF-16 units, which the host counts in."""
+    if len(text) * 2 <= units_max:
+        return text
+    return text.encode("utf-16-le", "surrogatepass")[: units_max * 2].decode(
+        "utf-16-le", "surrogatepass"
+    )

@@ -1,6 +1,6 @@
 """Functions that a program finds as names of its own: log, getCredential, geolocation."""
 
-from .jsontext import encoded
+from .jsontext import cut, encoded
 from .limits import LOG_CHARS_MAX, LOGS_MAX
 
 
@@ -15,7 +15,7 @@ class Log:
         """Texts as they are, dicts and lists as JSON, the rest as Python shows it."""
         if self.kept and len(self.lines) < LOGS_MAX:
             line = " ".join(["Log:", *map(_shown, values)])
-            self.lines.append(line[:LOG_CHARS_MAX])
+            self.lines.append(cut(line, LOG_CHARS_MAX))
 
     def take(self):
         lines, self.lines = self.lines, []
