@@ -188,12 +188,16 @@ export const GUEST_RESTART_DELAY_MS_MAX = 30_000;
 export const GUEST_START_MS_MAX = 20_000;
 
 // Sandbox, Python
-/** Of Python's heap (the interpreter and its modules take 36 MB of it). */
+/** Of Python's heap (the interpreter and its modules take 38 MB of it). */
 export const GUEST_PYTHON_HEAP_BYTES_MAX = 256 << 20;
-/** Above what an idle Python guest has: its heap at its limit, and the code compiled for it. */
+/** Above what an idle Python guest has: a heap at its limit, and 200 MB of code compiled for it. */
 export const GUEST_PYTHON_MEMORY_BYTES_MAX = 512 << 20;
-/** Above what an idle Python guest has, after a batch: it is replaced. */
-export const GUEST_PYTHON_RECYCLE_MEMORY_BYTES = 448 << 20;
+/** Above what an idle Python guest has, after a batch: it is replaced before its limit. */
+export const GUEST_PYTHON_RECYCLE_MEMORY_BYTES = 320 << 20;
+/** Pages of memory that a Python guest may map (an idle one has 1.4 million KiB). */
+export const GUEST_PYTHON_ADDRESS_KIB_MAX = 2_000_000;
+/** Programs in one Python guest, each with standard modules of its own (1 to 3 MB). */
+export const GUEST_PYTHON_PROGRAMS_MAX = 32;
 
 // Process
 export const SHUTDOWN_MS_MAX = 10_000;

@@ -1,5 +1,5 @@
 import { CpuClock } from "./clock.ts";
-import type { CPython } from "./pyodide.ts";
+import type { CPython, Restored } from "./pyodide.ts";
 
 const NEWLINE = 10;
 /** For questions that run no code of the user's. */
@@ -20,9 +20,9 @@ export interface Interpreter {
  * Calls the harness through CPython's C interface. Questions and answers are bytes in Python's
  * heap: no JavaScript object ever enters it, and no string is converted character by character.
  */
-export function openInterpreter(python: CPython): Interpreter {
+export function openInterpreter({ python, setSignalSource, exhausted }: Restored): Interpreter {
   const clock = new CpuClock();
-  python.setInterruptBuffer(clock);
+  setSignalSource(clock);
   const prepare = imported(python, "harness.prepare");
   const answer = attribute(python, prepare, "answer");
   called(python, attribute(python, prepare, "restored"), Buffer.alloc(0));
@@ -30,6 +30,7 @@ export function openInterpreter(python: CPython): Interpreter {
     ask(header, body = Buffer.alloc(0), budgetMs = BUDGET_MS_DEFAULT) {
       const question = Buffer.concat([Buffer.from(`${JSON.stringify(header)}\n`), body]);
       const bytes = clock.limit(budgetMs, () => called(python, answer, question));
+      if (exhausted()) throw new Error("Memory of Python was at its limit");
       const newline = bytes.indexOf(NEWLINE);
       const end = newline < 0 ? bytes.length : newline;
       return { header: JSON.parse(bytes.toString("utf8", 0, end)), body: bytes.subarray(end + 1) };

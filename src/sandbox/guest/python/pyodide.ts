@@ -8,11 +8,9 @@ import { GUEST_PYTHON_HEAP_BYTES_MAX } from "../../../limits.ts";
 export type Pyodide = Awaited<ReturnType<typeof loadPyodide>>;
 type Options = NonNullable<Parameters<typeof loadPyodide>[0]>;
 
-/** Functions of CPython's C interface and of Emscripten that Pyodide's module holds. */
+/** CPython's C interface, and of Emscripten what Pyodide's module holds. */
 export interface CPython {
   HEAPU8: Uint8Array;
-  growMemory(bytes: number): void;
-  setInterruptBuffer(buffer: object): void;
   _malloc(size: number): number;
   _free(address: number): void;
   _PyImport_ImportModule(name: number): number;
@@ -23,6 +21,14 @@ export interface CPython {
   _PyBytes_Size(bytes: number): number;
   _Py_DecRef(object: number): void;
   _PyErr_Print(): void;
+}
+
+export interface Restored {
+  python: CPython;
+  /** Where CPython looks for signals (`clock.ts`). */
+  setSignalSource(source: { 0: number }): void;
+  /** Whether the heap was at its limit: what is in it may be broken since. */
+  exhausted(): boolean;
 }
 
 const WASM_PAGE_BYTES = 65_536;
@@ -53,28 +59,43 @@ export function loadForSnapshot(): Promise<Pyodide> {
 }
 
 /** An interpreter in the state of a snapshot, which must be of this very build of Pyodide. */
-export async function restore(snapshot: Uint8Array): Promise<CPython> {
+export async function restore(snapshot: Uint8Array): Promise<Restored> {
+  let exhausted = false;
   const pyodide = await loadPyodide({
     ...options,
     _loadSnapshot: snapshot,
     async createPyodideModule(settings) {
       const module = await createModule(settings);
-      const memory = module as unknown as CPython & { memory: WebAssembly.Memory };
-      limitMemory(memory.memory);
-      memory.growMemory(snapshot.length - SNAPSHOT_HEADER_BYTES);
+      const heap = module as unknown as Heap;
+      limitMemory(heap.memory, () => {
+        exhausted = true;
+      });
+      heap.growMemory(snapshot.length - SNAPSHOT_HEADER_BYTES);
       return module;
     },
   });
-  const python = (pyodide as unknown as { _module: CPython })._module;
-  python.setInterruptBuffer = (buffer) => pyodide.setInterruptBuffer(buffer as Uint8Array);
-  return python;
+  return {
+    python: (pyodide as unknown as { _module: CPython })._module,
+    setSignalSource: (source) => pyodide.setInterruptBuffer(source as unknown as Uint8Array),
+    exhausted: () => exhausted,
+  };
 }
 
-/** Beyond its limit Python raises MemoryError. */
-function limitMemory(memory: WebAssembly.Memory): void {
+interface Heap {
+  memory: WebAssembly.Memory;
+  /** A snapshot may be larger than the memory that a module starts with. */
+  growMemory(bytes: number): void;
+}
+
+/**
+ * Beyond the limit Python raises MemoryError. It does not always keep its objects whole then
+ * (`s += s` left a str without a type, Pyodide 314.0.7), so nobody may use it any more.
+ */
+function limitMemory(memory: WebAssembly.Memory, onLimit: () => void): void {
   const grow = memory.grow.bind(memory);
   memory.grow = (pages) => {
     if (memory.buffer.byteLength + pages * WASM_PAGE_BYTES > GUEST_PYTHON_HEAP_BYTES_MAX) {
+      onLimit();
       throw new RangeError("Memory of Python is at its limit");
     }
     return grow(pages);

@@ -1,6 +1,7 @@
 """Answers the host's questions in the words of `protocol.ts`: a line of JSON, then a body."""
 
 import ast
+import gc
 import sys
 
 from . import deadline
@@ -39,6 +40,9 @@ def _load(request, _):
     for number in request["drop"]:
         _requests.pop(number, None)
         _programs.pop(number, None)
+    if request["drop"]:
+        # A world is full of cycles.
+        gc.collect()
     number = request["program"]
     fault = _loaded(number, request)
     if fault is None:
