@@ -4,23 +4,29 @@
  */
 
 // Pixel API (specification §8, decisions §6)
+/** Path and query of a pixel, as sent; longer is 414. */
 export const PIXEL_TARGET_BYTES_MAX = 32_768;
 /** Head size at which the HTTP server itself answers 431; our own 414 must come first. */
 export const HTTP_HEAD_BYTES_MAX = 262_144;
+/** Parameters of a pixel, all pairs counted; more is 400. */
 export const PIXEL_PARAMETERS_MAX = 1_000;
+/** Components of a parameter's name; more is 400. */
 export const PIXEL_LEVELS_MAX = 16;
+/** A larger component of a name is a key, not an index. */
 export const PIXEL_ARRAY_INDEX_MAX = 999;
-/**
- * Sum of the lengths of an event's arrays. Gaps are written as `null`, so without it 32 KB of
- * `a.999.999.999=` would become 35 MB of JSON; with it, 0.5 MB.
- */
+/** Elements of an event's arrays, gaps counted; more is 400, for 32 KB could make 35 MB. */
 export const PIXEL_ARRAY_ELEMENTS_MAX = 100_000;
+/** Significant digits of a value that becomes a number; more stay text. */
 export const PIXEL_NUMBER_DIGITS_MAX = 15;
+/** Peers whose address is remembered, with whether they are trusted; then all are forgotten. */
+export const PEERS_REMEMBERED_MAX = 4_096;
+/** A connection without traffic is closed. */
 export const IDLE_CONNECTION_SECONDS_MAX = 10;
 
 // Event log
 /** Blocks on disk are at most this long; it may grow, but never shrink: older logs hold them. */
 export const LOG_BLOCK_BYTES_MAX = 1 << 20;
+/** A larger segment is followed by the next; what is trimmed are whole segments. */
 export const LOG_SEGMENT_BYTES_MAX = 64 << 20;
 /** Records that wait for the disk; beyond it the pixel answers 503. */
 export const LOG_PENDING_BYTES_MAX = 64 << 20;
@@ -28,6 +34,7 @@ export const LOG_PENDING_BYTES_MAX = 64 << 20;
 export const LOG_LOCK_MS_MAX = 10_000;
 /** Between two attempts to write to a disk that failed. */
 export const LOG_PROBE_MS = 250;
+/** What a reader reads of a segment at once. */
 export const LOG_READ_WINDOW_BYTES = 256 << 10;
 /** Blocks kept in memory by a reader; lanes at the tail share them. */
 export const LOG_CACHE_BYTES_MAX = 16 << 20;
@@ -41,6 +48,7 @@ export const INGEST_DURABLE_MS = 5;
 export const INGEST_START_MS_MAX = 20_000;
 /** Delay of the restart of a process that died, doubled each time it dies young. */
 export const INGEST_RESTART_MS_MIN = 50;
+/** The longest such delay. */
 export const INGEST_RESTART_MS_MAX = 5_000;
 /** A process that lived this long is restarted without more delay than the first. */
 export const INGEST_STEADY_MS_MIN = 10_000;
@@ -48,18 +56,29 @@ export const INGEST_STEADY_MS_MIN = 10_000;
 export const INGEST_CLOSE_MS_MAX = 8_000;
 /** The same when the server died (decisions §8: gone within 3 s). */
 export const INGEST_ORPHAN_MS_MAX = 2_000;
+/** A process that does not tell its metrics within this time is left out. */
 export const INGEST_METRICS_MS_MAX = 1_000;
 
 // Transformations API (decisions §4)
+/** Body of an API request; larger is 413. */
 export const BODY_BYTES_MAX = 4 << 20;
+/** Code of a revision, in UTF-8. */
 export const CODE_BYTES_MAX = 1 << 20;
+/** Any name, after trimming. */
 export const NAME_CHARS_MAX = 255;
+/** Description of a transformation or library. */
 export const DESCRIPTION_CHARS_MAX = 4_096;
+/** Test events of one request or item. */
 export const TEST_EVENTS_MAX = 500;
+/** Nesting of a JSON body. */
 export const JSON_LEVELS_MAX = 64;
+/** Versions listed without `count`. */
 export const VERSIONS_COUNT_DEFAULT = 5;
+/** Highest `count`. */
 export const VERSIONS_COUNT_MAX = 1_000;
+/** Items on a page of `/v2` lists. */
 export const PAGE_ITEMS_MAX = 100;
+/** Transformations, and libraries, of one publish or test request. */
 export const PUBLISH_ITEMS_MAX = 500;
 
 // Control plane listener
@@ -89,6 +108,7 @@ export const CONNECTION_WINDOWS_MAX = 16;
 export const LIVE_PROGRAMS_MAX = 4_096;
 
 // Authentication
+/** Randomness of a generated token. */
 export const TOKEN_RANDOM_BITS = 192;
 /** `lastUsedAt` is written at most this late (decisions §5: 3 s). */
 export const TOKEN_USE_FLUSH_MS = 2_000;
@@ -104,11 +124,17 @@ export const ERROR_MESSAGE_CHARS_MAX = 2_048;
 // Pipeline
 /** Events of one lane that are read but not yet settled. */
 export const LANE_WINDOW_EVENTS_MAX = 1_024;
+/** Events of one lane that are read and whose settling is not on disk: what a crash may repeat. */
+export const LANE_UNCOMMITTED_EVENTS_MAX = 4_096;
+/** Bytes of one lane that are read but not yet settled. */
 export const LANE_WINDOW_BYTES_MAX = 16 << 20;
 /** Deliveries of one lane under way at once; a user's events always take the same one. */
 export const LANE_PARTITIONS = 8;
+/** Events that user code gets at once. */
 export const TRANSFORM_BATCH_EVENTS_MAX = 100;
+/** Longest wait after the first failed attempt; it doubles with each further one. */
 export const RETRY_DELAY_MS_MIN = 500;
+/** Longest wait between two attempts, unless the receiver asks for more. */
 export const RETRY_DELAY_MS_MAX = 60_000;
 /** Failed attempts after which an event is given up although others of its lane get through. */
 export const POISON_ATTEMPTS_MAX = 8;
@@ -124,32 +150,47 @@ export const FEED_READ_BYTES_MAX = 1 << 20;
 export const FEED_KEPT_READS_MAX = 8;
 /** How late a lane sees a changed connection when nothing else wakes it. */
 export const TOPOLOGY_POLL_MS = 100;
+/** How often the event log is trimmed. */
 export const TRIM_INTERVAL_MS = 10_000;
 /** Records this young are not trimmed: a connection that is just being made may start there. */
 export const TRIM_AGE_MS_MIN = 60_000;
 /** At shutdown attempts under way get this long before they are cut. */
 export const DRAIN_MS_MAX = 5_000;
+/** Dead letters of one page of the API. */
 export const DEAD_LETTERS_PAGE_MAX = 1_000;
 
 // Destinations
+/** Events of one webhook request. */
 export const WEBHOOK_BATCH_EVENTS_MAX = 1_000;
+/** Time for a webhook request, look-up to last byte, unless its config says otherwise. */
 export const WEBHOOK_TIMEOUT_MS_DEFAULT = 10_000;
+/** Longest time that a webhook's config may ask for. */
 export const WEBHOOK_TIMEOUT_MS_MAX = 60_000;
+/** What is read of a receiver's answer. */
 export const WEBHOOK_ANSWER_BYTES_MAX = 65_536;
+/** Own headers of a webhook. */
 export const WEBHOOK_HEADERS_MAX = 50;
+/** Length of a webhook's URL. */
 export const WEBHOOK_URL_CHARS_MAX = 2_048;
+/** Length of a webhook's signing secret. */
 export const WEBHOOK_SECRET_CHARS_MAX = 256;
 /** `Retry-After` beyond this is cut: a receiver cannot park events for days. */
 export const RETRY_AFTER_MS_MAX = 3_600_000;
+/** Status line and headers of a receiver's answer. */
 export const EGRESS_HEAD_BYTES_MAX = 16_384;
+/** How long an idle connection to a receiver is kept. */
 export const EGRESS_IDLE_MS_MAX = 60_000;
 /** How long checked addresses of a host name are used before it is looked up again. */
 export const EGRESS_RESOLVED_MS_MAX = 5_000;
+/** Host names whose checked addresses are remembered. */
 export const EGRESS_NAMES_MAX = 10_000;
+/** Events of one write to a file. */
 export const FILE_BATCH_EVENTS_MAX = 1_000;
+/** Length of a file destination's path. */
 export const FILE_PATH_CHARS_MAX = 1_024;
 
 // Sandbox (decisions §7)
+/** CPU time of user code for a batch of events. */
 export const GUEST_CPU_MS_MAX = 4_000;
 /** From the guest's own timeout to the host's SIGKILL. */
 export const GUEST_KILL_GRACE_MS = 500;
@@ -157,6 +198,7 @@ export const GUEST_KILL_GRACE_MS = 500;
 export const GUEST_WALL_MS_MAX = 20_000;
 /** Events of one batch that may each use up the whole budget; the rest get the short one. */
 export const GUEST_CULPRITS_MAX = 4;
+/** That short budget. */
 export const GUEST_SHORT_CPU_MS_MAX = 100;
 /** Above what an idle guest has. */
 export const GUEST_MEMORY_BYTES_MAX = 256 << 20;
@@ -166,25 +208,37 @@ export const GUEST_ADDRESS_KIB_MAX = 700_000;
 export const GUEST_RECYCLE_MEMORY_BYTES = 150 << 20;
 /** Memory and CPU of busy guests are read this often (2.3 GB/s is the fastest growth measured). */
 export const GUEST_MEMORY_POLL_MS = 25;
+/** One message between host and guest; a guest that sends more is killed. */
 export const GUEST_FRAME_BYTES_MAX = 64 << 20;
 /** Events that go to a guest at once; a larger batch goes in parts. */
 export const GUEST_INPUT_BYTES_MAX = 4 << 20;
 /** Output of one frame's events, in UTF-16 units: at most three bytes each. */
 export const GUEST_OUTPUT_CHARS_MAX = 16 << 20;
+/** Message of one error of user code. */
 export const GUEST_ERROR_CHARS_MAX = 4_096;
+/** Lines of `log(...)` kept of a test run. */
 export const GUEST_LOGS_MAX = 1_000;
+/** Length of such a line. */
 export const GUEST_LOG_CHARS_MAX = 4_096;
+/** Of what a guest writes to standard error, the rest is dropped. */
 export const GUEST_STDERR_BYTES_MAX = 8_192;
+/** Confined guests that wait for work, per language. */
 export const GUEST_WARM_SPARES = 1;
 /** Guests alive at once; an idle one makes room for another workspace. */
 export const GUESTS_MAX = 64;
+/** Events after which a guest is replaced. */
 export const GUEST_EVENTS_MAX = 1_000_000;
+/** Age at which a guest is replaced. */
 export const GUEST_AGE_MS_MAX = 600_000;
+/** An unused guest ends. */
 export const GUEST_IDLE_MS_MAX = 60_000;
+/** Programs loaded in one guest; the longest unused one goes first. */
 export const GUEST_PROGRAMS_MAX = 256;
 /** A guest that does not even start is tried again after this long, doubled each time. */
 export const GUEST_RESTART_DELAY_MS_MIN = 100;
+/** Longest such delay. */
 export const GUEST_RESTART_DELAY_MS_MAX = 30_000;
+/** From its start until a guest is confined. */
 export const GUEST_START_MS_MAX = 20_000;
 
 // Sandbox, Python
@@ -199,5 +253,20 @@ export const GUEST_PYTHON_ADDRESS_KIB_MAX = 2_000_000;
 /** Programs in one Python guest, each with standard modules of its own (1 to 3 MB). */
 export const GUEST_PYTHON_PROGRAMS_MAX = 32;
 
+// `fetch` of user code
+/** From the look-up to the last byte of the answer; also what code gets that asks for more. */
+export const FETCH_MS_MAX = 10_000;
+/** All waiting of one batch. */
+export const FETCH_WAIT_MS_MAX = 60_000;
+/** Requests of one batch. */
+export const FETCHES_MAX = 1_000;
+/** Requests of one batch under way at once; the others wait for their turn. */
+export const FETCHES_AT_ONCE_MAX = 50;
+/** URL, headers and body of one request, in UTF-16 units. */
+export const FETCH_REQUEST_CHARS_MAX = 1 << 20;
+/** Body of one answer. */
+export const FETCH_ANSWER_BYTES_MAX = 1 << 20;
+
 // Process
+/** From SIGTERM to the end, whatever is still in flight. */
 export const SHUTDOWN_MS_MAX = 10_000;

@@ -2,10 +2,10 @@ import { ApiError } from "../errors.ts";
 import { BODY_BYTES_MAX, BODY_SECONDS_MAX, JSON_LEVELS_MAX } from "../limits.ts";
 
 /** The body's JSON value; no body counts as `{}`. */
-export async function readJson(request: Request): Promise<unknown> {
+export async function readJson(request: Request, secondsMax = BODY_SECONDS_MAX): Promise<unknown> {
   if (request.body === null) return {};
   expectJsonHeaders(request.headers);
-  const bytes = await readBytes(request.body);
+  const bytes = await readBytes(request.body, secondsMax);
   return bytes.length === 0 ? {} : parseJson(bytes);
 }
 
@@ -21,13 +21,13 @@ function expectJsonHeaders(headers: Headers): void {
   if (Number(headers.get("content-length") ?? 0) > BODY_BYTES_MAX) throw tooLarge();
 }
 
-async function readBytes(body: ReadableStream<Uint8Array>): Promise<Buffer> {
+async function readBytes(body: ReadableStream<Uint8Array>, secondsMax: number): Promise<Buffer> {
   const reader = body.getReader();
   let late = false;
   const timer = setTimeout(() => {
     late = true;
     reader.cancel().catch(() => {});
-  }, BODY_SECONDS_MAX * 1_000);
+  }, secondsMax * 1_000);
   const chunks: Uint8Array[] = [];
   let size = 0;
   try {
@@ -44,7 +44,7 @@ async function readBytes(body: ReadableStream<Uint8Array>): Promise<Buffer> {
   } finally {
     clearTimeout(timer);
   }
-  if (late) throw new ApiError("invalid", `Expected the whole body within ${BODY_SECONDS_MAX} s`);
+  if (late) throw new ApiError("invalid", `Expected the whole body within ${secondsMax} s`);
   return Buffer.concat(chunks, size);
 }
 

@@ -37,7 +37,7 @@ export const deadLetterRoutes = [
     needs: ["events:read"],
     query: {
       destinationId: Type.Optional(Id),
-      after: Type.Optional(Type.String({ description: "Id of the last one seen" })),
+      after: Type.Optional({ ...Id, description: "Id of the last one seen" }),
       count: Type.Optional(
         Type.Integer({ minimum: 1, maximum: DEAD_LETTERS_PAGE_MAX, default: PAGE_ITEMS_MAX }),
       ),

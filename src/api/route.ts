@@ -3,6 +3,9 @@ import { Type } from "@sinclair/typebox";
 import type { Permission, Principal } from "../catalog/model.ts";
 import type { ApiParts } from "./parts.ts";
 
+/** The media type of an answer that goes on until somebody ends it. */
+export const EVENT_STREAM = "text/event-stream";
+
 export type Method = "GET" | "POST" | "PUT" | "DELETE";
 /** `"POST /transformations/{id}"`: how the specification, the client and the tests name a route. */
 export type RouteKey = `${Method} /${string}`;

@@ -1,12 +1,13 @@
 import type { Server } from "bun";
 import type { Principal } from "../catalog/model.ts";
 import { ApiError } from "../errors.ts";
+import { ID_CHARS_MAX, IDLE_CONNECTION_SECONDS_MAX } from "../limits.ts";
 import { authenticate, nobody, permit, refuseForeignPages } from "./auth.ts";
 import { readJson } from "./body.ts";
 import { expectShape, readQuery } from "./check.ts";
 import { answerHeaders, json } from "./errors.ts";
 import type { ApiParts } from "./parts.ts";
-import type { Route } from "./route.ts";
+import { EVENT_STREAM, type Route } from "./route.ts";
 
 /** A request as the router hands it over: a parameter that does not decode is null. */
 export interface Arrival {
@@ -27,31 +28,45 @@ export interface Listener {
  * One request from arrival to answer, cheapest refusal first: nothing of the body is read
  * before the token is known and may do what the route does.
  */
-export async function serve(
-  route: Route,
-  listener: Listener,
-  { request, params, server }: Arrival,
-): Promise<Response> {
+export async function serve(route: Route, listener: Listener, arrival: Arrival): Promise<Response> {
+  const { request, params } = arrival;
   const { parts, closing } = listener;
   const principal = admitted(route, listener, request.headers);
   const query = readQuery(route.query, request.url);
   const body = route.body && expectShape(route.body, await readJson(request));
   permit(principal, route.alsoNeeds?.({ query, body }) ?? []);
-  // The idle timeout is for senders; publish tests may think for longer than it.
-  server?.timeout(request, 0);
-  const answer = await route.handle({
-    parts,
-    principal,
-    workspaceId: principal.workspaceId,
-    params: decoded(params ?? {}),
-    query,
-    body,
-    request,
-    closing,
-  });
+  const answer = await unhurried(route, arrival, () =>
+    route.handle({
+      parts,
+      principal,
+      workspaceId: principal.workspaceId,
+      params: decoded(params ?? {}),
+      query,
+      body,
+      request,
+      closing,
+    }),
+  );
   if (answer instanceof Response) return answer;
   if (route.status === 204) return new Response(null, { status: 204, headers: answerHeaders });
   return json(answer, route.status);
+}
+
+/**
+ * The idle timeout is for senders; publish tests think for longer than it, and a stream has no
+ * end. It holds for the connection: the next request needs it again.
+ */
+async function unhurried<T>(
+  { media }: Route,
+  { request, server }: Arrival,
+  handle: () => T | Promise<T>,
+): Promise<T> {
+  server?.timeout(request, 0);
+  try {
+    return await handle();
+  } finally {
+    if (media !== EVENT_STREAM) server?.timeout(request, IDLE_CONNECTION_SECONDS_MAX);
+  }
 }
 
 function admitted(route: Route, { parts, spend }: Listener, headers: Headers): Principal {
@@ -65,7 +80,9 @@ function admitted(route: Route, { parts, spend }: Listener, headers: Headers): P
 
 function decoded(params: Record<string, string | null>): Record<string, string> {
   for (const value of Object.values(params)) {
-    if (value === null) throw new ApiError("missing", "Expected an id, got escapes of no text");
+    if (value === null || value.length > ID_CHARS_MAX) {
+      throw new ApiError("missing", "Expected an id in the path, got what cannot be one");
+    }
   }
   return params as Record<string, string>;
 }

@@ -4,7 +4,7 @@ import type { TapMessage } from "../pipeline/pipeline.ts";
 import { authenticate, permit } from "./auth.ts";
 import { answerHeaders } from "./errors.ts";
 import * as example from "./examples.ts";
-import { type Call, route } from "./route.ts";
+import { type Call, EVENT_STREAM, route } from "./route.ts";
 import { Id } from "./schemas.ts";
 import { isoTime } from "./shapes.ts";
 
@@ -30,11 +30,12 @@ export const tailRoutes = [
         "One event per message, named by its stage: received, delivered, dropped, dead-letter; " +
         "`missed` tells how many a slow reader did not get",
     }),
-    media: "text/event-stream",
+    media: EVENT_STREAM,
     example: { answer: framed(exampleMessage) },
     handle: (call) =>
       new Response(tailStream(call, call.query), {
-        headers: { ...answerHeaders, "Content-Type": "text/event-stream" },
+        // Its connection has no idle timeout: it is not used again.
+        headers: { ...answerHeaders, "Content-Type": EVENT_STREAM, Connection: "close" },
       }),
   }),
 ] as const;

@@ -3,7 +3,7 @@ import type { Live, LiveProgram } from "./catalog.ts";
 import { type Imported, librariesFor } from "./code/closure.ts";
 import type { CodeTables } from "./code/tables.ts";
 import { familyOf } from "./import-name.ts";
-import type { Connection, Resource, Source } from "./model.ts";
+import type { Resource, Source } from "./model.ts";
 import type { Epoch, Store } from "./store.ts";
 import type { Tables } from "./tables.ts";
 
@@ -18,11 +18,7 @@ export function openLive(store: Store, tables: Tables, code: CodeTables): Live {
   const programs = programCache(store, tables, code);
 
   function allLanes() {
-    const byDestination = new Map<string, Connection[]>();
-    for (const connection of connections.all()) {
-      const found = byDestination.get(connection.destinationId) ?? [];
-      byDestination.set(connection.destinationId, [...found, connection]);
-    }
+    const byDestination = Map.groupBy(connections.all(), (it) => it.destinationId);
     return [...byDestination].flatMap(([id, ofDestination]) => {
       const destination = destinations.find(id);
       return destination ? [{ destination, connections: ofDestination }] : [];

@@ -32,11 +32,22 @@ export const LAST = "\uffff";
 const TABLES_MAX = 48;
 
 export function openStore(directory: string, logger: Logger): Store {
-  mkdirSync(directory, { recursive: true });
+  // Write keys and credentials are in it: for the operator alone.
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
   // lmdb bundles an msgpackr of its own; with ours passed in, only one is ever used. Plain maps,
   // since several processes write and a shared record structure would couple them.
   const encoder = new Packr({ useRecords: false });
-  const root = open({ path: join(directory, "catalog.mdb"), maxDbs: TABLES_MAX, encoder });
+  const root = open({
+    path: join(directory, "catalog.mdb"),
+    maxDbs: TABLES_MAX,
+    encoder,
+    // With it, a failed commit also rejects a promise of lmdb's own that nobody holds, and an
+    // unhandled rejection ends the process.
+    eventTurnBatching: false,
+    // A commit resolves when it is on disk. With overlapping syncs the disk comes later, by a
+    // promise that never settles after a failed commit, and `close` would wait for it.
+    overlappingSync: false,
+  });
   const tables = new Map<string, Database>();
   const underWay = new Set<Promise<unknown>>();
   let closed = false;
@@ -53,9 +64,7 @@ export function openStore(directory: string, logger: Logger): Store {
   async function commit<T>(apply: () => T): Promise<T> {
     try {
       // A throw inside lmdb's plain `transaction` leaves the writes before it; a child's do not.
-      const result = await root.childTransaction(apply);
-      await root.flushed;
-      return result;
+      return await root.childTransaction(apply);
     } catch (error) {
       throw refusal(error, logger);
     }

@@ -72,7 +72,7 @@ async function append(
 /** What is at the path is no file of ours: a symbolic link, a directory, a device. */
 const misplaced = new Set(["ELOOP", "ENOTDIR", "EISDIR", "ENXIO", "EINVAL", "ENAMETOOLONG"]);
 
-const expected = `Expected a relative path of at most ${FILE_PATH_CHARS_MAX} characters without . and ..`;
+const expected = `Expected a relative path of at most ${FILE_PATH_CHARS_MAX} characters without . or .. as a name`;
 
 function fileFaults(config: Record<string, unknown>): Detail[] {
   if (Value.Check(FileConfig, config) && isRelative(config.path)) return [];

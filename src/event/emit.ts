@@ -7,12 +7,15 @@ import {
   COLON,
   COMMA,
   QUOTE,
-  writeAscii,
 } from "./bytes.ts";
 import { arrayIndex } from "./number.ts";
-import { bytes } from "./scratch.ts";
+import { decode, text } from "./pair.ts";
+import { percentDecode } from "./percent.ts";
+import { bytes, copySpan, keep } from "./scratch.ts";
+import { isPlainText } from "./text.ts";
 import {
   ARRAY,
+  ENCODED,
   FIRST,
   KIND,
   LAST,
@@ -26,8 +29,7 @@ import {
   STRING,
 } from "./tree.ts";
 
-/** Spans from this length on are copied by the engine: a call costs as much as about 40 bytes. */
-const COPY_BYTES_MIN = 40;
+const NULL = keep("null");
 
 /** The node at each index of the arrays that are open, a row per level. */
 const ROW = PIXEL_ARRAY_INDEX_MAX + 1;
@@ -37,7 +39,8 @@ const rows = new Int32Array(PIXEL_LEVELS_MAX * ROW);
 export function emitValue(node: number, out: number, level: number): number {
   const kind = nodes[node + KIND]!;
   if (kind === STRING) return emitString(nodes[node + FIRST]!, nodes[node + LAST]!, out);
-  if (kind === NUMBER) return copy(nodes[node + FIRST]!, nodes[node + LAST]!, out);
+  if (kind === NUMBER) return copySpan(nodes[node + FIRST]!, nodes[node + LAST]!, out);
+  if (kind === ENCODED) return emitEncoded(nodes[node + FIRST]!, nodes[node + LAST]!, out);
   if (kind === ARRAY) return emitArray(node, out, level);
   bytes[out++] = BRACE_OPEN;
   const members = emitMembers(node, out, level);
@@ -73,7 +76,7 @@ function emitArray(node: number, out: number, level: number): number {
   for (let index = 0; index < length; index++) {
     child = rows[row + index]!;
     rows[row + index] = NONE;
-    out = child === NONE ? writeAscii("null", bytes, out) : emitValue(child, out, level + 1);
+    out = child === NONE ? copySpan(NULL.start, NULL.end, out) : emitValue(child, out, level + 1);
     bytes[out++] = COMMA;
   }
   bytes[out - 1] = BRACKET_CLOSE;
@@ -83,16 +86,21 @@ function emitArray(node: number, out: number, level: number): number {
 /** Writes a span of JSON text in quotes. */
 export function emitString(start: number, end: number, out: number): number {
   bytes[out++] = QUOTE;
-  out = copy(start, end, out);
+  out = copySpan(start, end, out);
   bytes[out++] = QUOTE;
   return out;
 }
 
-function copy(start: number, end: number, out: number): number {
-  if (end - start >= COPY_BYTES_MIN) {
-    bytes.copyWithin(out, start, end);
-    return out + end - start;
+/** Decodes a value on its way into the event: most need no second look. */
+function emitEncoded(start: number, end: number, out: number): number {
+  bytes[out++] = QUOTE;
+  const decodedEnd = percentDecode(bytes, start, end, out);
+  if (isPlainText(bytes, out, decodedEnd)) {
+    out = decodedEnd;
+  } else {
+    decode(start, end);
+    out = copySpan(text.start, text.end, out);
   }
-  for (let at = start; at < end; at++) bytes[out++] = bytes[at]!;
+  bytes[out++] = QUOTE;
   return out;
 }

@@ -1,9 +1,9 @@
-import { BACKSLASH, hexDigit, MINUS, QUOTE, SPACE } from "./bytes.ts";
+import { BACKSLASH, COMMA, hexDigit, MINUS, QUOTE, SPACE, writeAscii } from "./bytes.ts";
 import { emitMembers, emitString, emitValue } from "./emit.ts";
 import { textOf } from "./pair.ts";
 import type { PixelRecord } from "./record.ts";
 import { readQuery } from "./scan.ts";
-import { bytes, JSON_START } from "./scratch.ts";
+import { bytes, copySpan, JSON_START, keep, type Span } from "./scratch.ts";
 import { writeIsoTime } from "./time.ts";
 import {
   ANONYMOUS_ID,
@@ -40,27 +40,23 @@ export function eventOf(record: PixelRecord): PixelEvent {
   };
 }
 
-const encoder = new TextEncoder();
 const HEADS = {
-  page: encoder.encode('{"type":"page","channel":"web","messageId":"'),
-  track: encoder.encode('{"type":"track","channel":"web","messageId":"'),
+  page: keep('{"type":"page","channel":"web","messageId":"'),
+  track: keep('{"type":"track","channel":"web","messageId":"'),
 };
-const AFTER_MESSAGE_ID = encoder.encode('",');
-const ANONYMOUS_ID_FIELD = encoder.encode('"anonymousId":');
-const USER_ID_FIELD = encoder.encode('"userId":');
-const NAME_FIELD = encoder.encode('"name":');
-const UNKNOWN_PAGE = encoder.encode('"Unknown Page"');
-const EVENT_FIELD = encoder.encode('"event":');
-const PROPERTIES_FIELD = encoder.encode('"properties":');
-const CONTEXT_FIELD = encoder.encode(',"context":');
-const ORIGINAL_TIMESTAMP_FIELD = encoder.encode(
-  ',"integrations":{"All":true},"originalTimestamp":"',
-);
-const SENT_AT_FIELD = encoder.encode('","sentAt":"');
-const RECEIVED_AT_FIELD = encoder.encode('","receivedAt":"');
-const REQUEST_IP_FIELD = encoder.encode('","request_ip":"');
-const TAIL = encoder.encode('"}');
-const COMMA = encoder.encode(",");
+const AFTER_MESSAGE_ID = keep('",');
+const ANONYMOUS_ID_FIELD = keep('"anonymousId":');
+const USER_ID_FIELD = keep('"userId":');
+const NAME_FIELD = keep('"name":');
+const UNKNOWN_PAGE = keep('"name":"Unknown Page",');
+const EVENT_FIELD = keep('"event":');
+const PROPERTIES_FIELD = keep('"properties":');
+const CONTEXT_FIELD = keep(',"context":');
+const ORIGINAL_TIMESTAMP_FIELD = keep(',"integrations":{"All":true},"originalTimestamp":"');
+const SENT_AT_FIELD = keep('","sentAt":"');
+const RECEIVED_AT_FIELD = keep('","receivedAt":"');
+const REQUEST_IP_FIELD = keep('","request_ip":"');
+const TAIL = keep('"}');
 
 /**
  * Writes the record's event as JSON to the scratch, from `JSON_START` on, and returns where it
@@ -70,17 +66,14 @@ export function writeEvent(record: PixelRecord): number {
   readQuery(record.query, record.type);
   unquoteAnonymousId();
 
-  let out = put(HEADS[record.type], JSON_START);
+  let out = put(record.type === "page" ? HEADS.page : HEADS.track, JSON_START);
   out = writeUuid(record.messageId, out);
   out = put(AFTER_MESSAGE_ID, out);
   if (isPresent(ANONYMOUS_ID)) out = putMember(ANONYMOUS_ID_FIELD, ANONYMOUS_ID, out);
   if (isPresent(USER_ID)) out = putMember(USER_ID_FIELD, USER_ID, out);
   if (nodes[PAGE_NAME + KIND] === STRING) {
-    if (record.type === "page" && !isPresent(PAGE_NAME)) {
-      out = put(COMMA, put(UNKNOWN_PAGE, put(NAME_FIELD, out)));
-    } else {
-      out = putMember(NAME_FIELD, PAGE_NAME, out);
-    }
+    if (record.type === "page" && !isPresent(PAGE_NAME)) out = put(UNKNOWN_PAGE, out);
+    else out = putMember(NAME_FIELD, PAGE_NAME, out);
   }
   if (nodes[EVENT_NAME + KIND] === STRING) out = putMember(EVENT_FIELD, EVENT_NAME, out);
   out = emitMembers(ROOT, out, 0);
@@ -89,27 +82,24 @@ export function writeEvent(record: PixelRecord): number {
 
   out = put(ORIGINAL_TIMESTAMP_FIELD, out);
   const time = out;
-  out = writeIsoTime(record.receivedAt, bytes, out);
+  out = writeIsoTime(record.receivedAt, bytes, time);
   const timeEnd = out;
-  out = put(SENT_AT_FIELD, out);
-  bytes.copyWithin(out, time, timeEnd);
-  out = put(RECEIVED_AT_FIELD, out + timeEnd - time);
-  bytes.copyWithin(out, time, timeEnd);
-  out += timeEnd - time;
+  out = copySpan(time, timeEnd, put(SENT_AT_FIELD, out));
+  out = copySpan(time, timeEnd, put(RECEIVED_AT_FIELD, out));
   if (record.clientAddress !== "") {
-    out = put(REQUEST_IP_FIELD, out);
-    out += bytes.write(record.clientAddress, out, "latin1");
+    out = writeAscii(record.clientAddress, bytes, put(REQUEST_IP_FIELD, out));
   }
   return put(TAIL, out);
 }
 
-function put(fragment: Uint8Array, out: number): number {
-  bytes.set(fragment, out);
-  return out + fragment.length;
+function put(fragment: Span, out: number): number {
+  return copySpan(fragment.start, fragment.end, out);
 }
 
-function putMember(field: Uint8Array, node: number, out: number): number {
-  return put(COMMA, emitString(nodes[node + FIRST]!, nodes[node + LAST]!, put(field, out)));
+function putMember(field: Span, node: number, out: number): number {
+  const end = emitString(nodes[node + FIRST]!, nodes[node + LAST]!, put(field, out));
+  bytes[end] = COMMA;
+  return end + 1;
 }
 
 /** AMP's client ids arrive in double quotes; one pair of them is not part of the id. */

@@ -8,19 +8,22 @@ import { BACKSLASH, hexDigit, LETTER_U, SPACE, ZERO } from "./bytes.ts";
 /** The inside of a JSON string is at most this many times as long as the bytes it stands for. */
 export const TEXT_GROWTH_MAX = 6;
 
-/** Second character of a short escape; LETTER_U for the long form; 0 for a byte as it is. */
-const escapes = new Uint8Array(128).fill(LETTER_U, 0, SPACE);
+/**
+ * Second character of a short escape; LETTER_U for the long form; NOT_ASCII; 0 for a byte that
+ * stands for itself.
+ */
+const escapes = new Uint8Array(256).fill(LETTER_U, 0, SPACE);
 for (const pair of ['""', "\\\\", "\bb", "\ff", "\nn", "\rr", "\tt"]) {
   escapes[pair.charCodeAt(0)] = pair.charCodeAt(1);
 }
+const NOT_ASCII = 1;
+escapes.fill(NOT_ASCII, 0x80);
 
 /** Whether the bytes are their own JSON text: ASCII, with nothing to escape. */
 export function isPlainText(bytes: Uint8Array, from: number, end: number): boolean {
-  for (let at = from; at < end; at++) {
-    const byte = bytes[at]!;
-    if (byte >= 0x80 || escapes[byte] !== 0) return false;
-  }
-  return true;
+  let special = 0;
+  for (let at = from; at < end; at++) special |= escapes[bytes[at]!]!;
+  return special === 0;
 }
 
 /**

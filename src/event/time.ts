@@ -4,43 +4,52 @@ const DAY_MS = 86_400_000;
 const LETTER_T = 0x54;
 const LETTER_Z = 0x5a;
 
+/** The day that was written last, as `2026-11-20T`: almost always the day of the next one. */
+const dayText = new Uint8Array(11);
+let dayWritten = Number.NaN;
+
 /** Writes milliseconds since the epoch (years 0 to 9999) as `2026-11-20T07:31:05.123Z`. */
 export function writeIsoTime(time: number, into: Uint8Array, offset: number): number {
-  const days = Math.floor(time / DAY_MS);
-  const ms = time - days * DAY_MS;
+  const day = Math.floor(time / DAY_MS);
+  if (day !== dayWritten) writeDay(day);
+  for (let i = 0; i < dayText.length; i++) into[offset + i] = dayText[i]!;
 
-  // Civil date from days, with years that begin in March (Howard Hinnant, "chrono-compatible
-  // low-level date algorithms").
-  const shifted = days + 719_468;
-  const era = Math.floor(shifted / 146_097);
-  const dayOfEra = shifted - era * 146_097;
-  const yearOfEra = Math.floor(
-    (dayOfEra -
-      Math.floor(dayOfEra / 1_460) +
-      Math.floor(dayOfEra / 36_524) -
-      Math.floor(dayOfEra / 146_096)) /
-      365,
-  );
-  const dayOfYear =
-    dayOfEra - (365 * yearOfEra + Math.floor(yearOfEra / 4) - Math.floor(yearOfEra / 100));
-  const marchMonth = Math.floor((5 * dayOfYear + 2) / 153);
-  const day = dayOfYear - Math.floor((153 * marchMonth + 2) / 5) + 1;
-  const month = marchMonth < 10 ? marchMonth + 3 : marchMonth - 9;
-  const year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0);
-
-  let at = writeDecimal(year, 4, into, offset);
-  into[at++] = MINUS;
-  at = writeDecimal(month, 2, into, at);
-  into[at++] = MINUS;
-  at = writeDecimal(day, 2, into, at);
-  into[at++] = LETTER_T;
-  at = writeDecimal(Math.floor(ms / 3_600_000), 2, into, at);
+  const ms = (time - day * DAY_MS) | 0;
+  const seconds = (ms / 1_000) | 0;
+  const minutes = (seconds / 60) | 0;
+  let at = writeDecimal((minutes / 60) | 0, 2, into, offset + dayText.length);
   into[at++] = COLON;
-  at = writeDecimal(Math.floor(ms / 60_000) % 60, 2, into, at);
+  at = writeDecimal(minutes % 60, 2, into, at);
   into[at++] = COLON;
-  at = writeDecimal(Math.floor(ms / 1_000) % 60, 2, into, at);
+  at = writeDecimal(seconds % 60, 2, into, at);
   into[at++] = DOT;
   at = writeDecimal(ms % 1_000, 3, into, at);
   into[at++] = LETTER_Z;
   return at;
+}
+
+/**
+ * The civil date of a day since the epoch, counting in years that begin in March (Howard Hinnant,
+ * "chrono-compatible low-level date algorithms").
+ */
+function writeDay(day: number): void {
+  const shifted = day + 719_468;
+  const era = Math.floor(shifted / 146_097);
+  const dayOfEra = shifted - era * 146_097;
+  const leaps =
+    Math.floor(dayOfEra / 1_460) - Math.floor(dayOfEra / 36_524) + Math.floor(dayOfEra / 146_096);
+  const yearOfEra = Math.floor((dayOfEra - leaps) / 365);
+  const dayOfYear =
+    dayOfEra - (365 * yearOfEra + Math.floor(yearOfEra / 4) - Math.floor(yearOfEra / 100));
+  const marchMonth = Math.floor((5 * dayOfYear + 2) / 153);
+  const month = marchMonth < 10 ? marchMonth + 3 : marchMonth - 9;
+  const year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0);
+
+  let at = writeDecimal(year, 4, dayText, 0);
+  dayText[at++] = MINUS;
+  at = writeDecimal(month, 2, dayText, at);
+  dayText[at++] = MINUS;
+  at = writeDecimal(dayOfYear - Math.floor((153 * marchMonth + 2) / 5) + 1, 2, dayText, at);
+  dayText[at] = LETTER_T;
+  dayWritten = day;
 }

@@ -1,8 +1,7 @@
 import { PIXEL_ARRAY_ELEMENTS_MAX, PIXEL_LEVELS_MAX, PIXEL_PARAMETERS_MAX } from "../limits.ts";
-import { writeAscii } from "./bytes.ts";
 import { arrayIndex } from "./number.ts";
 import { ends, pair, starts } from "./pair.ts";
-import { bytes, words } from "./scratch.ts";
+import { bytes, keep, words } from "./scratch.ts";
 
 /**
  * The event under construction: names come in any order and JSON is written nested, so the
@@ -28,39 +27,51 @@ export const LAST = 6;
 export const LENGTH = 7;
 const PARENT = 8;
 const HASH = 9;
-/** The next node in the same bucket. */
-const CHAIN = 10;
+/** Where the table has the node. */
+const SLOT = 10;
 const NODE_FIELDS = 11;
 
 /** Kinds of nodes. */
 export const OBJECT = 1;
 export const ARRAY = 2;
+/** A string or a number whose span is JSON text. */
 export const STRING = 3;
 export const NUMBER = 4;
+/** A string whose span is still encoded. */
+export const ENCODED = 5;
 /** A string of the event that no parameter has set. */
-const VACANT = 5;
+export const VACANT = 6;
 /** A field of the event that parameters cannot set. */
-const OWNED = 6;
+const OWNED = 7;
 
 /** The root is nobody's child, so its offset also says that there is no node. */
 export const ROOT = 0;
 export const NONE = 0;
 
 const FIXED_NODES_MAX = 20;
-export const nodes = new Int32Array(
-  NODE_FIELDS * (FIXED_NODES_MAX + PIXEL_PARAMETERS_MAX * PIXEL_LEVELS_MAX),
-);
-const BUCKET_BITS = 14;
-const buckets = new Int32Array(1 << BUCKET_BITS);
-/** Differs per process, so that nobody can prepare names that share a bucket. */
+const NODES_MAX = FIXED_NODES_MAX + PIXEL_PARAMETERS_MAX * PIXEL_LEVELS_MAX;
+export const nodes = new Int32Array(NODE_FIELDS * NODES_MAX);
+
+/**
+ * An open-addressed table that needs no clearing (Briggs and Torczon's sparse set): a slot counts
+ * only if the node in it is in use and names that slot.
+ */
+const SLOT_BITS = 15;
+const slots = new Int32Array(1 << SLOT_BITS);
+/** Differs per process, so that nobody can prepare names that share a slot. */
 const SEED = (Math.random() * 0x1_0000_0000) | 0;
 
 let used = NODE_FIELDS;
-let namesEnd = 0;
 let elements = 0;
 let overfull = false;
-nodes[KIND] = OBJECT;
+/** The free slot that the last search ended at. */
+let freeSlot = 0;
+/** Nodes of the name claimed last: the next name often starts with the same components. */
+const path = new Int32Array(PIXEL_LEVELS_MAX);
+let pathLevels = 0;
 
+nodes[ROOT + KIND] = OBJECT;
+nodes[ROOT + SLOT] = -1;
 for (const name of ["type", "channel", "messageId", "integrations", "writeKey"]) fix(name, OWNED);
 for (const name of ["originalTimestamp", "sentAt", "receivedAt", "request_ip"]) fix(name, OWNED);
 export const ANONYMOUS_ID = fix("anonymousId", VACANT);
@@ -70,42 +81,35 @@ export const EVENT_NAME = fix("event", VACANT);
 export const PROPERTIES = fix("properties", OBJECT);
 export const CONTEXT = fix("context", OBJECT);
 nodes[PROPERTIES + ZONE] = 1;
-const SCREEN = namesEnd;
-const SCREEN_END = writeAscii("screen", bytes, SCREEN);
+const SCREEN = keep("screen");
 const fixedEnd = used;
 
+/** A field of the event; not in the root's list, since the event has its own order for them. */
 function fix(name: string, kind: number): number {
-  const start = namesEnd;
-  namesEnd = writeAscii(name, bytes, start);
-  return insert(ROOT, kind, start, namesEnd, hashOf(start, namesEnd));
+  const { start, end } = keep(name);
+  const hash = hashOf(start, end);
+  childOf(ROOT, hash, start, end);
+  return insert(ROOT, kind, start, end, hash);
 }
 
 /** Empties the tree. Only a track event has an `event`. */
 export function clearTree(type: "page" | "track"): void {
-  // Newest first, so that each bucket is left as it was before.
-  while (used > fixedEnd) {
-    used -= NODE_FIELDS;
-    buckets[bucketOf(nodes[used + PARENT]!, nodes[used + HASH]!)] = nodes[used + CHAIN]!;
-  }
+  used = fixedEnd;
+  pathLevels = 0;
+  elements = 0;
+  overfull = false;
   nodes[ANONYMOUS_ID + KIND] = VACANT;
   nodes[USER_ID + KIND] = VACANT;
   nodes[PAGE_NAME + KIND] = VACANT;
   nodes[EVENT_NAME + KIND] = type === "track" ? VACANT : OWNED;
-  clearChildren(ROOT);
-  clearChildren(PROPERTIES);
-  clearChildren(CONTEXT);
-  elements = 0;
-  overfull = false;
+  nodes[ROOT + FIRST] = NONE;
+  nodes[PROPERTIES + FIRST] = NONE;
+  nodes[CONTEXT + FIRST] = NONE;
 }
 
 /** Whether a name was refused because arrays would have exceeded their limit. */
 export function isOverfull(): boolean {
   return overfull;
-}
-
-function clearChildren(node: number): void {
-  nodes[node + FIRST] = NONE;
-  nodes[node + LAST] = NONE;
 }
 
 /**
@@ -116,41 +120,66 @@ export function claim(): number {
   const levels = pair.levels;
   let node = ROOT;
   let level = 0;
+  while (level < pathLevels && level < levels && isNamed(path[level]!, level)) {
+    node = path[level++]!;
+  }
   let hash = 0;
-  for (; level < levels; level++) {
+  while (level < levels) {
     hash = hashOf(starts[level]!, ends[level]!);
     const child = childOf(node, hash, starts[level]!, ends[level]!);
     if (child === NONE) break;
     node = child;
+    path[level++] = child;
   }
+  pathLevels = level;
   const kind = nodes[node + KIND]!;
   if (level === levels) return kind === VACANT ? node : NONE;
+  if (kind === OBJECT && level + 1 === levels) return addChild(node, STRING, level, hash);
   if (kind !== OBJECT && kind !== ARRAY) return NONE;
-  if (!reserveElements(node, level)) return NONE;
+  return reserveElements(node, level) ? addPath(node, level, hash) : NONE;
+}
 
-  for (; level < levels; level++) {
-    const start = starts[level]!;
-    const end = ends[level]!;
-    const parent = node;
-    node = insert(parent, kindAt(level), start, end, hash);
-    nodes[node + ZONE] = nodes[parent + ZONE]!;
-    append(parent, node);
-    if (level + 1 === levels) break;
-    if (parent === CONTEXT && isSame(SCREEN, SCREEN_END, start, end)) nodes[node + ZONE] = 1;
-    hash = hashOf(starts[level + 1]!, ends[level + 1]!);
+/** Adds the components from `level` on below `node`; the first of them has this hash. */
+function addPath(above: number, from: number, firstHash: number): number {
+  const last = pair.levels - 1;
+  let node = above;
+  let hash = firstHash;
+  for (let level = from; level < last; level++) {
+    const start = starts[level + 1]!;
+    const end = ends[level + 1]!;
+    // The next component decides what this one becomes.
+    const child = addChild(node, arrayIndex(bytes, start, end) < 0 ? OBJECT : ARRAY, level, hash);
+    if (node === CONTEXT && isSame(SCREEN.start, SCREEN.end, starts[level]!, ends[level]!)) {
+      nodes[child + ZONE] = 1;
+    }
+    node = child;
+    hash = hashOf(start, end);
+    childOf(node, hash, start, end);
   }
+  return addChild(node, STRING, last, hash);
+}
+
+/** Adds a child at the free slot that was just found for it. */
+function addChild(parent: number, kind: number, level: number, hash: number): number {
+  const start = starts[level]!;
+  const end = ends[level]!;
+  const node = insert(parent, kind, start, end, hash);
+  nodes[node + ZONE] = nodes[parent + ZONE]!;
+  if (nodes[parent + FIRST] === NONE) nodes[parent + FIRST] = node;
+  else nodes[nodes[parent + LAST]! + NEXT] = node;
+  nodes[parent + LAST] = node;
+  if (nodes[parent + KIND] === ARRAY) {
+    const index = arrayIndex(bytes, start, end);
+    if (index >= nodes[parent + LENGTH]!) nodes[parent + LENGTH] = index + 1;
+  }
+  path[level] = node;
+  pathLevels = level + 1;
   return node;
 }
 
-/** What the component at `level` of a new path becomes; the next one decides. */
-function kindAt(level: number): number {
-  if (level + 1 === pair.levels) return STRING;
-  return arrayIndex(bytes, starts[level + 1]!, ends[level + 1]!) >= 0 ? ARRAY : OBJECT;
-}
-
 /**
- * Lengthens the arrays that the rest of the name, from `level` below `node`, goes through. False
- * when a component is no index of the array above it, or when arrays would exceed the limit.
+ * Accounts for the elements that the rest of the name, from `level` below `node`, adds to arrays.
+ * False when a component is no index of the array above it, or when arrays exceed the limit.
  */
 function reserveElements(node: number, level: number): boolean {
   let more = 0;
@@ -170,9 +199,15 @@ function reserveElements(node: number, level: number): boolean {
   return true;
 }
 
+/** The child of that name, or NONE and its place in `freeSlot`. */
 function childOf(parent: number, hash: number, start: number, end: number): number {
-  let node = buckets[bucketOf(parent, hash)]!;
-  while (node !== NONE) {
+  let slot = Math.imul(hash ^ parent, 0x9e3779b1) >>> (32 - SLOT_BITS);
+  for (;;) {
+    const node = slots[slot]!;
+    if (node >= used || nodes[node + SLOT] !== slot) {
+      freeSlot = slot;
+      return NONE;
+    }
     if (
       nodes[node + HASH] === hash &&
       nodes[node + PARENT] === parent &&
@@ -180,53 +215,33 @@ function childOf(parent: number, hash: number, start: number, end: number): numb
     ) {
       return node;
     }
-    node = nodes[node + CHAIN]!;
+    slot = (slot + 1) & ((1 << SLOT_BITS) - 1);
   }
-  return NONE;
 }
 
+/** A new node in `freeSlot`; a child of nobody's list yet. */
 function insert(parent: number, kind: number, start: number, end: number, hash: number): number {
   const node = used;
   used += NODE_FIELDS;
-  const bucket = bucketOf(parent, hash);
   nodes[node + KIND] = kind;
-  nodes[node + ZONE] = 0;
   nodes[node + NEXT] = NONE;
   nodes[node + NAME] = start;
   nodes[node + NAME_END] = end;
   nodes[node + FIRST] = NONE;
-  nodes[node + LAST] = NONE;
   nodes[node + LENGTH] = 0;
   nodes[node + PARENT] = parent;
   nodes[node + HASH] = hash;
-  nodes[node + CHAIN] = buckets[bucket]!;
-  buckets[bucket] = node;
+  nodes[node + SLOT] = freeSlot;
+  slots[freeSlot] = node;
   return node;
 }
 
-function append(parent: number, node: number): void {
-  const last = nodes[parent + LAST]!;
-  if (last === NONE) nodes[parent + FIRST] = node;
-  else nodes[last + NEXT] = node;
-  nodes[parent + LAST] = node;
-  if (nodes[parent + KIND] === ARRAY) {
-    const index = arrayIndex(bytes, nodes[node + NAME]!, nodes[node + NAME_END]!);
-    if (index >= nodes[parent + LENGTH]!) nodes[parent + LENGTH] = index + 1;
-  }
-}
-
-function bucketOf(parent: number, hash: number): number {
-  return Math.imul(hash ^ parent, 0x9e3779b1) >>> (32 - BUCKET_BITS);
-}
-
+/** Four bytes at a time: a byte-wise hash would cost as much as the rest of the parse. */
 function hashOf(start: number, end: number): number {
   let hash = SEED ^ (end - start);
   let at = start;
   for (; at + 4 <= end; at += 4) hash = mix(hash ^ words.getInt32(at, true));
-  if (at < end) {
-    hash = mix(hash ^ (words.getInt32(at, true) & ((1 << ((end - at) << 3)) - 1)));
-  }
-  return hash;
+  return at < end ? mix(hash ^ (words.getInt32(at, true) & maskOf(end - at))) : hash;
 }
 
 function mix(hash: number): number {
@@ -234,10 +249,23 @@ function mix(hash: number): number {
   return product ^ (product >>> 15);
 }
 
+function isNamed(node: number, level: number): boolean {
+  return isSame(nodes[node + NAME]!, nodes[node + NAME_END]!, starts[level]!, ends[level]!);
+}
+
 function isSame(start: number, end: number, otherStart: number, otherEnd: number): boolean {
   if (end - start !== otherEnd - otherStart) return false;
-  for (let i = 0; start + i < end; i++) {
-    if (bytes[start + i] !== bytes[otherStart + i]) return false;
+  const shift = otherStart - start;
+  let at = start;
+  for (; at + 4 <= end; at += 4) {
+    if (words.getInt32(at, true) !== words.getInt32(at + shift, true)) return false;
   }
-  return true;
+  if (at === end) return true;
+  const difference = words.getInt32(at, true) ^ words.getInt32(at + shift, true);
+  return (difference & maskOf(end - at)) === 0;
+}
+
+/** The lowest 1 to 3 bytes of a word. */
+function maskOf(count: number): number {
+  return (1 << (count << 3)) - 1;
 }

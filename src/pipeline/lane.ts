@@ -81,7 +81,8 @@ export class Lane implements Committer {
   get gauges() {
     return {
       ...this.#labels,
-      lagEvents: () => this.#intake.lagEvents(),
+      // The window also holds what has settled and is not on disk yet.
+      lagEvents: () => Math.max(this.#intake.lagEvents(), this.#window.size),
       lagSeconds: () => this.#lagSeconds(),
       waiting: () => this.#waitsForSandbox,
     };
@@ -154,7 +155,7 @@ export class Lane implements Committer {
     if (count <= 0) return [];
     const replays = this.#replaysWait ? this.#takeReplays(count) : [];
     const items = replays.length > 0 ? replays : await this.#intake.take(count, room.bytes);
-    for (const item of items) this.#window.add(item);
+    for (const item of items) this.#window.take(item);
     return items;
   }
 
@@ -172,6 +173,7 @@ export class Lane implements Committer {
 
   /** From what was taken to the partitions, in order. */
   async #process(items: readonly Item[], host: TransformHost): Promise<void> {
+    this.#parts.refresh();
     const due = items.filter((item) => !this.#settledUnsent(item));
     const made = await transform(host, due);
     if (made === undefined) return;
@@ -193,7 +195,6 @@ export class Lane implements Committer {
   }
 
   #standing({ origin, input }: Item): Standing {
-    this.#parts.refresh();
     if (this.#removed) return { kind: "discard" };
     if ("replayOf" in origin) return replayStanding(this.#routes);
     return standing(this.#routes, input.sourceId, origin);
@@ -226,6 +227,8 @@ export class Lane implements Committer {
     this.#show(output, ending);
     item.open -= 1;
     if (item.open > 0) return;
+    this.#window.settle(item);
+    this.#work.ring();
     this.#settled.push(item);
     ledger.schedule(this);
   }
@@ -266,7 +269,7 @@ export class Lane implements Committer {
     const { items, lows } = this.#committing.get(change)!;
     this.#committing.delete(change);
     this.#intake.kept(lows);
-    this.#window.release(items);
+    this.#window.commit(items);
     for (const id of change.replayed) this.#replaying.delete(id);
     this.#work.ring();
   }
@@ -307,6 +310,7 @@ export class Lane implements Committer {
       random: () => clock.random(),
       batchSize: () => this.#outlet.batchSize,
       running: () => this.#running,
+      refresh: () => this.#parts.refresh(),
       standing: (output) => this.#standing(output.item),
       deliver: (outputs) => this.#outlet.deliver(outputs.map(({ bytes }) => bytes)),
       settle: (output, ending) => this.#settle(output, ending),

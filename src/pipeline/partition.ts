@@ -12,6 +12,8 @@ export interface PartitionHost {
   random(): number;
   /** False once the lane stops: what has not settled stays pending. */
   running(): boolean;
+  /** Takes up what changed in the catalog: called before each attempt. */
+  refresh(): void;
   standing(output: Output): Standing;
   deliver(outputs: readonly Output[]): Promise<Verdict>;
   settle(output: Output, ending: Ending): void;
@@ -78,6 +80,7 @@ export class Partition {
     // Falls to one when the receiver refuses several: only alone they show which one it is.
     let size = outputs.length;
     while (this.#host.running()) {
+      this.#host.refresh();
       rest = rest.filter((output) => !this.#settledUntried(output));
       const tried = rest.slice(0, size);
       if (tried.length === 0) return;

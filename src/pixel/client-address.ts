@@ -1,37 +1,40 @@
 import ipaddr from "ipaddr.js";
-
-const PEERS_REMEMBERED_MAX = 1_024;
+import { PEERS_REMEMBERED_MAX } from "../limits.ts";
 
 /**
  * Tells a client's address: the peer's, or the first entry of `X-Forwarded-For` when the peer is
- * a trusted proxy (CIDRs). An entry that is no address is not believed.
+ * a trusted proxy (CIDRs). An entry that is no address is not believed. `forwardedFor` is asked
+ * only where it counts, since it makes the server build the headers.
  */
 export function createClientAddress(
   trustedProxies: readonly string[],
-): (peer: string, forwardedFor: string | null) => string {
+): (peer: string, forwardedFor: () => string | null) => string {
   const ranges = trustedProxies.map((cidr) => ipaddr.parseCIDR(cidr));
-  // A proxy is asked about again and again, and parsing an address costs microseconds.
-  const trust = new Map<string, boolean>();
+  // Peers ask again and again, and parsing an address costs as much as half a request.
+  const known = new Map<string, Peer>();
 
-  function isTrusted(peer: string): boolean {
-    const known = trust.get(peer);
-    if (known !== undefined) return known;
-    const address = parse(peer);
+  function look(text: string): Peer {
+    const address = parse(text);
     const trusted =
       address !== undefined &&
       ranges.some(([range, bits]) => address.kind() === range.kind() && address.match(range, bits));
-    if (trust.size >= PEERS_REMEMBERED_MAX) trust.clear();
-    trust.set(peer, trusted);
-    return trusted;
+    const peer = { address: address?.toString() ?? text, trusted };
+    if (known.size >= PEERS_REMEMBERED_MAX) known.clear();
+    known.set(text, peer);
+    return peer;
   }
 
-  return (peer, forwardedFor) => {
-    if (forwardedFor !== null && ranges.length > 0 && isTrusted(peer)) {
-      const first = parse(forwardedFor.split(",", 1)[0]!.trim());
-      if (first !== undefined) return first.toString();
-    }
-    return parse(peer)?.toString() ?? peer;
+  return (text, forwardedFor) => {
+    const peer = known.get(text) ?? look(text);
+    if (!peer.trusted) return peer.address;
+    const first = forwardedFor()?.split(",", 1)[0]?.trim() ?? "";
+    return parse(first)?.toString() ?? peer.address;
   };
+}
+
+interface Peer {
+  address: string;
+  trusted: boolean;
 }
 
 /** An IPv4 address that came in IPv6 clothes is an IPv4 address. */

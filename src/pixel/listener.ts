@@ -1,6 +1,5 @@
 import http from "node:http";
 import { Elysia } from "elysia";
-import { Counter } from "prom-client";
 import type { Source } from "../catalog/model.ts";
 import { StartError } from "../errors.ts";
 import { inspectQuery } from "../event/inspect.ts";
@@ -16,6 +15,7 @@ import type { Metrics } from "../observe/metrics.ts";
 import { errorAnswer, methodAnswer, pixelAnswer, preflightAnswer } from "./answers.ts";
 import { createClientAddress } from "./client-address.ts";
 import { createMessageId } from "./message-ids.ts";
+import { createCount } from "./metrics.ts";
 
 const PIXEL_PATHS = ["/pixel/v1/page", "/pixel/v1/track"];
 const PATHS = [...PIXEL_PATHS, "/health", "/robots.txt"];
@@ -46,7 +46,7 @@ export function createPixelListener(parts: PixelParts): PixelListener {
   const clientAddress = createClientAddress(parts.trustedProxies);
   const count = createCount(parts.metrics);
 
-  async function accept(type: "page" | "track", request: Request): Promise<Response> {
+  function accept(type: "page" | "track", request: Request): Response | Promise<Response> {
     const receivedAt = Date.now();
     // A string as the server made it: the query is never parsed into objects.
     const url = request.url;
@@ -62,21 +62,26 @@ export function createPixelListener(parts: PixelParts): PixelListener {
     if (source === undefined) return refuse(401, "Invalid write key");
     if (!source.enabled) return refuse(404, "Source is disabled");
 
-    try {
-      await parts.log.append({
+    return parts.log
+      .append({
         type,
         receivedAt,
         sourceId: source.id,
         clientAddress: parts.recordClientAddress ? addressOf(request) : "",
         messageId: createMessageId(),
         query,
-      });
-    } catch (error) {
-      parts.logger.error({ error }, "The event log did not take an event");
-      return refuse(503, "The event could not be stored, try again later", { "Retry-After": "1" });
-    }
+      })
+      .then(stored, notStored);
+  }
+
+  function stored(): Response {
     count(200);
     return pixelAnswer();
+  }
+
+  function notStored(err: unknown): Response {
+    parts.logger.error({ err }, "The event log did not take an event");
+    return refuse(503, "The event could not be stored, try again later", { "Retry-After": "1" });
   }
 
   function refuse(status: number, message: string, headers?: Record<string, string>): Response {
@@ -86,7 +91,7 @@ export function createPixelListener(parts: PixelParts): PixelListener {
 
   function addressOf(request: Request): string {
     const peer = app.server?.requestIP(request)?.address ?? "";
-    return clientAddress(peer, request.headers.get("x-forwarded-for"));
+    return clientAddress(peer, () => request.headers.get("x-forwarded-for"));
   }
 
   // `({ request })` and nothing else: Elysia parses the query as soon as a handler could use it.
@@ -106,7 +111,7 @@ export function createPixelListener(parts: PixelParts): PixelListener {
     if (code === "NOT_FOUND") {
       return isKnown(request.url) ? methodAnswer() : errorAnswer(404, "Not found");
     }
-    parts.logger.error({ error }, "A pixel request failed");
+    parts.logger.error({ err: error }, "A pixel request failed");
     return refuse(500, "Internal error");
   });
 
@@ -142,15 +147,4 @@ export function createPixelListener(parts: PixelParts): PixelListener {
 function isKnown(url: string): boolean {
   const path = url.slice(url.indexOf("/", "https://".length)).split("?", 1)[0]!;
   return PATHS.includes(path) || PATHS.includes(path.replace(/\/$/, ""));
-}
-
-function createCount(metrics: Metrics | undefined): (status: number) => void {
-  if (metrics === undefined) return () => {};
-  const requests = new Counter({
-    name: "pixelmill_pixel_requests_total",
-    help: "Pixel requests by status",
-    labelNames: ["status"],
-    registers: [metrics],
-  });
-  return (status) => requests.inc({ status });
 }

@@ -1,8 +1,17 @@
 import type { Revision } from "../catalog/model.ts";
 import type { TestEvent } from "./publishing.ts";
+import { rudderId } from "./rudder-id.ts";
 
-/** What `metadata(event)` answers in a test (decisions §7): a source and a destination that stand in. */
-export function testMetadata(revision: Revision, event: TestEvent): Record<string, unknown> {
+/**
+ * What `metadata(event)` answers in a test (decisions §7). Every field has a value, as it has for
+ * a real event: code that relies on one does not fail its tests for want of it.
+ */
+export function testMetadata(
+  revision: Revision,
+  event: TestEvent,
+  index: number,
+): Record<string, unknown> {
+  const { userId, anonymousId } = event;
   return {
     sourceId: "test-source",
     sourceName: "Test source",
@@ -11,12 +20,16 @@ export function testMetadata(revision: Revision, event: TestEvent): Record<strin
     destinationId: "test-destination",
     destinationName: "Test destination",
     destinationType: "webhook",
-    messageId: event.messageId,
-    rudderId: event.rudderId,
+    messageId: event.messageId ?? `test-message-${index}`,
+    rudderId: event.rudderId ?? rudderId(text(userId), text(anonymousId)),
     receivedAt: event.receivedAt ?? new Date().toISOString(),
-    eventName: event.event ?? event.name,
-    eventType: event.type,
+    eventName: event.event ?? event.name ?? "",
+    eventType: event.type ?? "track",
     transformationId: revision.id,
     transformationVersionId: revision.versionId,
   };
+}
+
+function text(value: unknown): string {
+  return typeof value === "string" ? value : "";
 }

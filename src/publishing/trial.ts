@@ -152,7 +152,9 @@ function failed(error: UserError | undefined): { error?: UserError } {
 function batchOf(revision: Revision, events: readonly TestEvent[]): Batch {
   return {
     events: events.map((event) => Buffer.from(JSON.stringify(event))),
-    metadata: events.map((event) => Buffer.from(JSON.stringify(testMetadata(revision, event)))),
+    metadata: events.map((event, index) =>
+      Buffer.from(JSON.stringify(testMetadata(revision, event, index))),
+    ),
   };
 }
 

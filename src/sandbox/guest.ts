@@ -1,11 +1,12 @@
 import { GUEST_START_MS_MAX, GUEST_STDERR_BYTES_MAX } from "../limits.ts";
+import type { Bridge } from "./bridge.ts";
 import { decodeFrame, encodeFrame, type Frame, FrameError, FrameReader } from "./frames.ts";
 import type { LanguageTerms } from "./languages.ts";
 import { type GuestProcess, launch, type Signal } from "./launch.ts";
 import { printable } from "./printable.ts";
 import { usage } from "./proc.ts";
 import type { GuestLanguage } from "./program.ts";
-import type { Request } from "./protocol.ts";
+import type { Answers, Request } from "./protocol.ts";
 import { readStarted, type Started } from "./replies.ts";
 
 /** Why a guest is no more. */
@@ -29,14 +30,22 @@ export interface Allowance {
   cpuMs: number;
   wallMs: number;
   replyBytesMax: number;
+  /** What the code may reach of the network meanwhile; nothing when absent. */
+  bridge?: Bridge;
 }
 
 interface Exchange extends Allowance {
   startedAt: number;
   /** CPU time of the guest when the watch first saw the exchange. */
   cpuAtStartMs?: number;
+  /** The guest sleeps until the network answers. */
+  waitingSince?: number | undefined;
   resolve(frame: Frame): void;
   reject(error: GuestGone): void;
+}
+
+function isWait({ header }: Frame): boolean {
+  return typeof header === "object" && header !== null && Reflect.get(header, "kind") === "wait";
 }
 
 const REPLY_BYTES_SMALL = 4_096;
@@ -72,6 +81,10 @@ export class Guest {
   /** Near the end of its memory, as far as was seen. */
   get bloated(): boolean {
     return this.residentBytes > this.idleBytes + this.#terms.recycleBytes;
+  }
+
+  get programsMax(): number {
+    return this.#terms.programsMax;
   }
 
   get pid(): number {
@@ -127,8 +140,7 @@ export class Guest {
       }
       if (this.#exchange) throw new Error("Guest is asked while it answers");
       this.#exchange = { ...allowance, startedAt: performance.now(), resolve, reject };
-      this.#process.stdin.write(encodeFrame(header, body));
-      this.#process.stdin.flush();
+      this.#send(header, body);
     });
   }
 
@@ -144,7 +156,7 @@ export class Guest {
   watch(graceMs: number): void {
     const exchange = this.#exchange;
     if (!exchange || this.#killedFor) return;
-    const wallMs = performance.now() - exchange.startedAt;
+    const wallMs = (exchange.waitingSince ?? performance.now()) - exchange.startedAt;
     const used = usage(this.pid);
     if (used) this.residentBytes = used.residentBytes;
     if (used) exchange.cpuAtStartMs ??= used.cpuMs;
@@ -171,11 +183,36 @@ export class Guest {
 
   #received(chunk: Uint8Array): void {
     if (this.#killedFor) return;
-    if (!this.#exchange) throw new FrameError("Frame that nobody asked for");
+    if (!this.#exchange || this.#exchange.waitingSince !== undefined) {
+      throw new FrameError("Frame that nobody asked for");
+    }
     const bytes = this.#reader.push(chunk, this.#exchange.replyBytesMax);
     if (!bytes) return;
     const frame = decodeFrame(bytes);
-    this.#settle()?.resolve(frame);
+    if (isWait(frame)) this.#wait(this.#exchange, frame.body);
+    else this.#settle()?.resolve(frame);
+  }
+
+  /** Time that the guest sleeps is not its own. */
+  async #wait(exchange: Exchange, requests: Buffer): Promise<void> {
+    const { bridge } = exchange;
+    try {
+      if (!bridge) throw new FrameError("May not wait");
+      exchange.waitingSince = performance.now();
+      const answers = await bridge.exchange(requests);
+      if (this.#exchange !== exchange) return;
+      exchange.startedAt += performance.now() - exchange.waitingSince;
+      exchange.waitingSince = undefined;
+      this.#send({ kind: "answers" }, [answers]);
+    } catch (error) {
+      if (!(error instanceof FrameError)) throw error;
+      this.kill("violation");
+    }
+  }
+
+  #send(header: Request | Answers, body: readonly Uint8Array[]): void {
+    this.#process.stdin.write(encodeFrame(header, body));
+    this.#process.stdin.flush();
   }
 
   async #readErrors(): Promise<void> {

@@ -29,8 +29,7 @@ export interface LanguageTerms {
   sparesFromStart: boolean;
 }
 
-/** The languages of this build. */
-export const languages: Partial<Record<GuestLanguage, LanguageTerms>> = {
+export const languages: Readonly<Record<GuestLanguage, LanguageTerms>> = {
   javascript: {
     environment: {
       TZ: "UTC",

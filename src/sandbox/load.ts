@@ -1,11 +1,9 @@
-import { GUEST_ERROR_CHARS_MAX, GUEST_PROGRAMS_MAX } from "../limits.ts";
+import { GUEST_FRAME_BYTES_MAX } from "../limits.ts";
+import type { Bridge } from "./bridge.ts";
 import type { Guest } from "./guest.ts";
 import type { SandboxLimits } from "./limits.ts";
 import type { Program, UserError } from "./program.ts";
 import { readLoaded } from "./replies.ts";
-
-/** JSON of a short answer: a message, its place and room for escapes. */
-const REPLY_BYTES_MAX = 16 * GUEST_ERROR_CHARS_MAX;
 
 let lastNumber = 0;
 
@@ -17,6 +15,7 @@ export async function load(
   guest: Guest,
   program: Program,
   limits: SandboxLimits,
+  bridge: Bridge,
 ): Promise<number | UserError> {
   const known = guest.programs.get(program.id);
   if (known !== undefined) {
@@ -38,7 +37,7 @@ export async function load(
       budgetMs: limits.cpuMs,
     },
     [],
-    { cpuMs: limits.cpuMs, wallMs: limits.wallMs, replyBytesMax: REPLY_BYTES_MAX },
+    { cpuMs: limits.cpuMs, wallMs: limits.wallMs, replyBytesMax: GUEST_FRAME_BYTES_MAX, bridge },
     readLoaded,
   );
   if (error) return error;
@@ -50,7 +49,7 @@ export async function load(
 function makeRoom(guest: Guest): number[] {
   const drop: number[] = [];
   for (const [id, number] of guest.programs) {
-    if (guest.programs.size < GUEST_PROGRAMS_MAX) break;
+    if (guest.programs.size < guest.programsMax) break;
     guest.programs.delete(id);
     drop.push(number);
   }

@@ -4,10 +4,19 @@ import type { UserError } from "./program.ts";
  * What host and guest say to each other. A frame is a header, one line of JSON, and a body that
  * neither end parses on the way: events travel as the bytes they are.
  *
- * One exchange at a time: the host asks, the guest answers once. A guest that speaks unasked,
- * twice or in another shape is killed.
+ * One exchange at a time: the host asks, the guest answers once. Before that it may hand over
+ * what its code asks of the network (`wait`, body: a JSON array of requests) and sleep until the
+ * host returns answers (`answers`, body: a JSON array, at least one). A guest that speaks
+ * unasked, twice or in another shape is killed.
  */
 export type Request = StartRequest | LoadRequest | RunRequest | InspectRequest | LibraryRequest;
+
+export interface WaitReply {
+  kind: "wait";
+}
+export interface Answers {
+  kind: "answers";
+}
 
 /** First frame of every guest: it confines itself and answers `ready` or `unconfined`. */
 export interface StartRequest {

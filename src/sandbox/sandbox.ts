@@ -1,6 +1,7 @@
 import type { Logger } from "pino";
 import type { Registry } from "prom-client";
 import { GUEST_FRAME_BYTES_MAX, GUEST_MEMORY_POLL_MS } from "../limits.ts";
+import type { GuestFetch } from "./fetch.ts";
 import { type Guest, GuestGone } from "./guest.ts";
 import { defaultLimits, type SandboxLimits } from "./limits.ts";
 import { createSandboxMetrics } from "./metrics.ts";
@@ -27,6 +28,8 @@ export interface SandboxOptions {
   insecure: boolean;
   log: Logger;
   metrics?: Registry;
+  /** Performs what user code's `fetch` asks for; without it every fetch fails. */
+  fetch?: GuestFetch;
   limits?: Partial<SandboxLimits>;
 }
 
@@ -49,6 +52,7 @@ export function createSandbox(options: SandboxOptions): GuestSandbox {
     graceMs: limits.graceMs,
     watchMs: GUEST_MEMORY_POLL_MS,
   });
+  const terms = { limits, metrics, fetch: options.fetch };
   const { cpuMs, wallMs } = limits;
   const allowance = { cpuMs, wallMs, replyBytesMax: GUEST_FRAME_BYTES_MAX };
   const pool = new Pool(nursery, limits.guests);
@@ -68,7 +72,7 @@ export function createSandbox(options: SandboxOptions): GuestSandbox {
   async function run(program: Program, batch: Batch): Promise<Outcome[]> {
     const endTimer = metrics.runSeconds.startTimer();
     const { outcomes } = await pool.use(program.workspaceId, program.language, (seat) =>
-      settle(seat, program, batch, { limits, metrics, logs: false }),
+      settle(seat, program, batch, { ...terms, logs: false }),
     );
     endTimer();
     for (const outcome of outcomes) metrics.events.inc({ outcome: nameOf(outcome) });
@@ -77,7 +81,7 @@ export function createSandbox(options: SandboxOptions): GuestSandbox {
 
   async function check(program: Program, batch: Batch): Promise<CheckReport> {
     const { error, outcomes, logs } = await pool.throwAway(program.language, (seat) =>
-      settle(seat, program, batch, { limits, metrics, logs: true }),
+      settle(seat, program, batch, { ...terms, logs: true }),
     );
     return error ? { error, outcomes: [], logs } : { outcomes, logs };
   }

@@ -6,6 +6,8 @@ import {
   GUEST_OUTPUT_CHARS_MAX,
   GUEST_SHORT_CPU_MS_MAX,
 } from "../limits.ts";
+import { Bridge } from "./bridge.ts";
+import type { GuestFetch } from "./fetch.ts";
 import { type Guest, type GuestEnd, GuestGone } from "./guest.ts";
 import type { SandboxLimits } from "./limits.ts";
 import { load } from "./load.ts";
@@ -30,6 +32,7 @@ export interface Terms {
   metrics: SandboxMetrics;
   /** Keep the lines of `log(...)`. */
   logs: boolean;
+  fetch?: GuestFetch | undefined;
 }
 
 /**
@@ -115,22 +118,26 @@ class Settlement {
     const guest = await seat.guest();
     // What ran in it before may be to blame for its end.
     const fresh = guest.events === 0 && guest.programs.size === 0;
+    const bridge = new Bridge(this.#terms.fetch, this.#program.workspaceId);
     let number: number | UserError | undefined;
     try {
-      number = await load(guest, this.#program, this.#terms.limits);
+      number = await load(guest, this.#program, this.#terms.limits, bridge);
       if (typeof number === "object") return { error: number };
       guest.events += taken.length;
-      const answer = await this.#run(guest, number, taken);
+      const answer = await this.#run(guest, number, taken, bridge);
       if ("stopped" in answer && answer.stopped?.reason === "timeout") guest.softTimeouts += 1;
       return answer;
     } catch (error) {
       if (!(error instanceof GuestGone)) throw error;
-      if (number === undefined && fresh) return { error: endError(error.end) };
+      if (number === undefined && fresh && error.end !== "retired")
+        return { error: endError(error.end) };
       return { end: error.end, fresh };
+    } finally {
+      bridge.end();
     }
   }
 
-  #run(guest: Guest, number: number, taken: readonly number[]): Promise<Answer> {
+  #run(guest: Guest, number: number, taken: readonly number[], bridge: Bridge): Promise<Answer> {
     const events = jsonArray(taken, this.#batch.events);
     const { limits, logs } = this.#terms;
     const cpuMs =
@@ -150,7 +157,7 @@ class Settlement {
         logs,
       },
       [...events, ...jsonArray(taken, this.#batch.metadata)],
-      { cpuMs, wallMs: limits.wallMs, replyBytesMax: GUEST_FRAME_BYTES_MAX },
+      { cpuMs, wallMs: limits.wallMs, replyBytesMax: GUEST_FRAME_BYTES_MAX, bridge },
       (frame) => readRan(frame, taken.length),
     );
   }
@@ -173,6 +180,8 @@ class Settlement {
 
   /** The guest died of it. Only an event that ran alone, in a guest of its own, is to blame. */
   #lost(taken: readonly number[], { end, fresh }: Lost): undefined {
+    // The host ended it for reasons of its own.
+    if (end === "retired") return;
     if (taken.length === 1 && (this.#alone || fresh)) this.#blame(taken[0]!, end);
     this.#alone = true;
     this.#open = this.#open.filter((index) => this.#outcomes[index] === undefined);

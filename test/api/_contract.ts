@@ -68,7 +68,7 @@ function refusalFaults({ path, status, headers, text }: Answered): string[] {
   const faults: string[] = [];
   if (headers.get("content-type") !== "application/json") faults.push("is not JSON");
   const body = parsed(text);
-  const schema = path === "/ready" ? strictReadiness : strictRefusal;
+  const schema = path === "/ready" && status === 503 ? strictReadiness : strictRefusal;
   if (!Value.Check(schema, body)) return [...faults, `has another body: ${text.slice(0, 200)}`];
   const { message, error } = body as { message: string; error?: string };
   if (error !== (path.startsWith("/v2/") ? message : undefined)) faults.push("error is wrong");

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { connect } from "node:net";
+import { readJson } from "../../src/api/body.ts";
 import { startApi, type TestApi } from "./_setup.ts";
 
 /** What every answer has in common, whatever the route. */
@@ -152,6 +153,24 @@ describe("a body", () => {
     const small = { name: "Large", language: "javascript", padding: "" };
     const padding = "x".repeat((1 << 22) - JSON.stringify(small).length);
     expect((await create({ body: { ...small, padding } })).status).toBe(200);
+  });
+
+  test("that comes in drips is given up after its time, and one that breaks off at once", async () => {
+    const sending = (pull: (controller: ReadableStreamDefaultController) => Promise<void>) =>
+      new Request("http://localhost", { method: "POST", body: new ReadableStream({ pull }) });
+    let drips = 0;
+    const dripping = sending(async (controller) => {
+      await Bun.sleep(10);
+      drips++;
+      controller.enqueue(Buffer.from(" "));
+    });
+    expect(readJson(dripping, 0.2)).rejects.toThrow("Expected the whole body within 0.2 s");
+    await Bun.sleep(300);
+    const after = drips;
+    await Bun.sleep(100);
+    expect(drips - after).toBeLessThanOrEqual(1);
+    const broken = sending(async (controller) => controller.error(new Error("gone")));
+    expect(readJson(broken)).rejects.toThrow("Expected a whole body, got one that broke off");
   });
 
   test("is not read before the token is known", async () => {

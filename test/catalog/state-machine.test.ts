@@ -7,8 +7,8 @@ import { contradictions } from "./consistency.ts";
 import { Model } from "./model.ts";
 
 /** Workspaces that work at once: they share the disk's flushes, and must not see each other. */
-const AT_ONCE = 8;
-const SEQUENCES = 2_400;
+const AT_ONCE = 32;
+const SEQUENCES = 2_016;
 
 test(`${SEQUENCES} sequences of triggers leave what specification §3 says`, async () => {
   const directory = await freshDirectory();

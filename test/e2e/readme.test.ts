@@ -1,7 +1,6 @@
 import { expect, test } from "bun:test";
-import { configSchema, environmentName, flagName } from "../../src/config.ts";
-import * as limits from "../../src/limits.ts";
 import { examplesOf, runExamples, withoutChance } from "./readme.ts";
+import { sectionOf, tables } from "./reference.ts";
 import { removeDirectory, startServer } from "./server.ts";
 
 const readme = await Bun.file("README.md").text();
@@ -28,20 +27,6 @@ test("every command of the README prints what the README shows", async () => {
   }
 }, 60_000);
 
-test("the table of settings is that of the schema", () => {
-  for (const [key, schema] of Object.entries(configSchema.properties)) {
-    const fallback = Array.isArray(schema.default) ? "" : String(schema.default ?? "");
-    const names = `\`${environmentName(key)}\`, \`--${flagName(key)}\``;
-    expect(readme).toContain(
-      `| \`${key}\` | ${names} | ${fallback && `\`${fallback}\``} | ${schema.description} |`,
-    );
-  }
-});
-
-test("every limit of limits.ts is in the README with its value", () => {
-  for (const [name, value] of Object.entries(limits)) {
-    expect(readme).toMatch(
-      new RegExp(`^\\| \`${name}\` \\| ${value.toLocaleString("en")} \\| .+ \\|$`, "m"),
-    );
-  }
+test.each(["settings", "limits"])("its table of %s is that of the source", async (name) => {
+  expect(sectionOf(readme, name)).toBe((await tables())[name]!);
 });

@@ -1,11 +1,11 @@
 import { expect, test } from "bun:test";
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { Registry } from "prom-client";
 import { LogUnavailable } from "../../src/log/event-log.ts";
 import { openLogReader } from "../../src/log/reader.ts";
 import { listSegments } from "../../src/log/segments.ts";
 import { openLogWriter } from "../../src/log/writer.ts";
-import { createMetrics } from "../../src/observe/metrics.ts";
 import type { Outcome } from "./limited-writer.ts";
 import {
   listeningLogger,
@@ -45,7 +45,7 @@ test.skipIf(disk === undefined)(
 async function fillAndRecover(mounted: string): Promise<void> {
   const directory = join(mounted, "log");
   const { logger, lines } = listeningLogger();
-  const metrics = createMetrics();
+  const metrics = new Registry();
   const writer = await openLogWriter({ directory, codec: textCodec, logger, metrics });
   const reader = await openLogReader({ directory, logger: quiet });
   const kept: string[] = [];

@@ -1,9 +1,9 @@
 import { expect, test } from "bun:test";
+import { Registry } from "prom-client";
 import { LOG_BLOCK_BYTES_MAX, LOG_PENDING_BYTES_MAX } from "../../src/limits.ts";
 import { LogUnavailable, type RecordCodec } from "../../src/log/event-log.ts";
 import { openLogReader } from "../../src/log/reader.ts";
 import { openLogWriter } from "../../src/log/writer.ts";
-import { createMetrics } from "../../src/observe/metrics.ts";
 import { openTextWriter, quiet, readAll, temporaryDirectory, textCodec } from "./support.ts";
 
 test("records of one turn share one promise and one block", async () => {
@@ -18,7 +18,7 @@ test("records of one turn share one promise and one block", async () => {
 });
 
 test("records that come while a batch is written go with the next one", async () => {
-  const metrics = createMetrics();
+  const metrics = new Registry();
   const directory = temporaryDirectory();
   const writer = await openLogWriter({ directory, codec: textCodec, logger: quiet, metrics });
   let acknowledged = 0;

@@ -126,3 +126,15 @@ export function mayMount(): boolean {
   rmSync(directory, { recursive: true });
   return mounted;
 }
+
+/** A connection that has had one answer, and has begun another request that it never ends. */
+export async function keptConnection(url: string) {
+  const { hostname, port } = new URL(url);
+  const answered = Promise.withResolvers<void>();
+  const socket = { data: () => answered.resolve() };
+  const connection = await Bun.connect({ hostname, port: Number(port), socket });
+  connection.write("GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  await answered.promise;
+  connection.write("GET /hea");
+  return connection;
+}

@@ -1,14 +1,15 @@
 import { expect, test } from "bun:test";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { Registry } from "prom-client";
 import { StartError } from "../../src/errors.ts";
 import { INGEST_CLOSE_MS_MAX } from "../../src/limits.ts";
-import { createMetrics } from "../../src/observe/metrics.ts";
 import { startIngestProcesses } from "../../src/pixel/supervisor.ts";
 import {
   dataWithSource,
   ingestOptions,
   isAlive,
+  keptConnection,
   load,
   mayMount,
   mountTmpfs,
@@ -36,7 +37,7 @@ test("an answered pixel can be read at once", async () => {
 
 test("killing an ingest process loses nothing acknowledged, and it is started again", async () => {
   const { data, writeKey } = await dataWithSource();
-  const metrics = createMetrics();
+  const metrics = new Registry();
   await using ingest = await startIngest(data, { metrics });
   const pixels = load(ingest.url, writeKey, 16);
   for (let kill = 0; kill < 4; kill++) {
@@ -111,8 +112,7 @@ test("closing keeps every answered pixel and ends the process, idle connections 
   const { data, writeKey } = await dataWithSource();
   const ingest = await startIngest(data);
   const [pid] = ingest.pids();
-  const { hostname, port } = new URL(ingest.url);
-  const idle = await Bun.connect({ hostname, port: Number(port), socket: { data() {} } });
+  const idle = await keptConnection(ingest.url);
   const pixels = load(ingest.url, writeKey, 16);
   await until(() => pixels.acknowledged.size > 200);
   const closingAt = performance.now();

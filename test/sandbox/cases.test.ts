@@ -1,7 +1,9 @@
-import { afterAll, expect, test } from "bun:test";
+import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
 import type { Outcome } from "../../src/sandbox/program.ts";
 import cases from "./cases/user-code.json";
-import { library, program, testSandbox } from "./support.ts";
+import { library, PATIENCE_MS, program, testSandbox } from "./support.ts";
+
+setDefaultTimeout(PATIENCE_MS);
 
 /**
  * What RudderStack's own runtime (rudder-transformer on V8) made of the same code. Where this
@@ -102,7 +104,7 @@ afterAll(() => sandbox.close());
 for (const one of (cases as unknown as Case[]).filter(({ kind }) => kind !== "import-name")) {
   test(one.id, async () => {
     const actual = one.kind === "js-transform" ? await transformed(one) : await tested(one);
-    expect(actual).toEqual(differences[one.id]?.expected ?? expectedOf(one));
+    expect<unknown>(actual).toEqual(differences[one.id]?.expected ?? expectedOf(one));
   });
 }
 

@@ -1,5 +1,7 @@
-import { afterAll, expect, test } from "bun:test";
-import { batch, library, program, shown, testSandbox } from "./support.ts";
+import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
+import { batch, library, PATIENCE_MS, program, shown, testSandbox } from "./support.ts";
+
+setDefaultTimeout(PATIENCE_MS);
 
 const sandbox = testSandbox();
 afterAll(() => sandbox.close());

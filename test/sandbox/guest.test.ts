@@ -1,4 +1,4 @@
-import { afterAll, expect, test } from "bun:test";
+import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { pino } from "pino";
 import { Guest } from "../../src/sandbox/guest.ts";
@@ -8,10 +8,13 @@ import {
   childProcesses,
   eventually,
   guestEntry,
+  PATIENCE_MS,
   program,
   shown,
   testSandbox,
 } from "./support.ts";
+
+setDefaultTimeout(PATIENCE_MS);
 
 const guests: Guest[] = [];
 afterAll(() => {

@@ -5,6 +5,9 @@ import { Registry } from "prom-client";
 import type { Batch, Outcome, Program } from "../../src/sandbox/program.ts";
 import { createSandbox, type SandboxOptions } from "../../src/sandbox/sandbox.ts";
 
+/** For files with endless loops: a busy machine hands out CPU time slowly. */
+export const PATIENCE_MS = 60_000;
+
 export const guestEntry = join(import.meta.dir, "guest-entry.ts");
 
 /** A sandbox with real guests, short budgets and no log. */

@@ -16,11 +16,14 @@
   const objectTag = plain.toString;
   const slice = String.prototype.slice;
   const text = String;
+  const Fault = Error;
   const TypeFault = TypeError;
+  const Promised = Promise;
 
   const FAILED = -1;
   const OPEN = -2;
-  const { logsMax, logCharsMax, errorCharsMax, metadataKeys } = parse(limits);
+  const { logsMax, logCharsMax, errorCharsMax, metadataKeys, fetchesMax, fetchCharsMax } =
+    parse(limits);
 
   // --- The realm ---
 
@@ -101,9 +104,64 @@
     return typeof key === "string" ? credentials[key] : undefined;
   });
 
+  /** Requests that the guest has not taken yet: JSON texts. */
+  let outgoing = "";
+  let outgoingChars = 0;
+  let arrived = "";
+  let fetches = 0;
+  const answerers = create(null);
+  let awaited = 0;
+
+  function request(url, options) {
+    fetches += 1;
+    if (fetches > fetchesMax) throw new Fault(`Expected at most ${fetchesMax} fetches in a batch`);
+    const headers = create(null);
+    const given = options?.headers ?? {};
+    for (const name of ownKeys(given)) headers[name] = `${given[name]}`;
+    const asked = stringify({
+      id: fetches,
+      url: `${url}`,
+      method: `${options?.method ?? "GET"}`,
+      headers,
+      body: options?.body === undefined || options.body === null ? "" : `${options.body}`,
+      timeoutMs: typeof options?.timeout === "number" ? options.timeout : 0,
+    });
+    if (outgoingChars + asked.length > fetchCharsMax) {
+      throw new Fault(`Expected requests of at most ${fetchCharsMax} characters`);
+    }
+    outgoing += outgoing === "" ? asked : `,${asked}`;
+    outgoingChars += asked.length;
+    const id = fetches;
+    awaited += 1;
+    return new Promised((resolve, reject) => {
+      answerers[id] = { resolve, reject };
+    });
+  }
+
+  function parsed(body) {
+    try {
+      return parse(body);
+    } catch {
+      return body;
+    }
+  }
+
+  provide("fetchV2", async function fetchV2(url, options) {
+    const { status, headers, body, url: answeredUrl } = await request(url, options);
+    return { url: answeredUrl, status, headers, body: parsed(body) };
+  });
+
+  provide("fetch", async function fetch(url, options) {
+    try {
+      return parse((await request(url, options)).body);
+    } catch {
+      return "ERROR";
+    }
+  });
+
   provide("geolocation", async function geolocation(ip) {
-    if (!ip) throw new Error("ip address is required");
-    throw new Error("geolocation is not available right now");
+    if (!ip) throw new Fault("ip address is required");
+    throw new Fault("geolocation is not available right now");
   });
 
   function shown(value) {
@@ -327,6 +385,18 @@
     },
     /** Lets promises go on. */
     drain() {},
+    arrive() {
+      const list = parse(arrived);
+      arrived = "";
+      for (let i = 0; i < list.length; i += 1) {
+        const answerer = answerers[list[i].id];
+        if (answerer === undefined) continue;
+        delete answerers[list[i].id];
+        awaited -= 1;
+        if (list[i].error === undefined) answerer.resolve(list[i]);
+        else answerer.reject(new Fault(list[i].error));
+      }
+    },
     describe() {
       held = described(held);
     },
@@ -365,6 +435,7 @@
       full = false;
       current = -1;
       pending = 0;
+      fetches = 0;
     },
     arm(step) {
       armed = steps[step];
@@ -373,6 +444,16 @@
       held = thrown;
     },
     description: () => held,
+    awaited: () => awaited,
+    outgoing() {
+      const list = `[${outgoing}]`;
+      outgoing = "";
+      outgoingChars = 0;
+      return list;
+    },
+    incoming(answers) {
+      arrived = answers;
+    },
     pending: () => pending,
     current: () => current,
     full: () => full,

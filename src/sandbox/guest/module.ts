@@ -1,6 +1,7 @@
 import type vm from "node:vm";
 import type { UserError } from "../program.ts";
 import type { LibraryRequest, LoadRequest } from "../protocol.ts";
+import { Budget } from "./budget.ts";
 import {
   type Files,
   filesOf,
@@ -11,11 +12,9 @@ import {
   type SourceFile,
   syntaxError,
 } from "./errors.ts";
-import { createRealm, isTimeout, type Realm } from "./realm.ts";
+import { createRealm, isTimeout, type Realm, TimedOut } from "./realm.ts";
 import { columnOfSyntaxError } from "./syntax.ts";
-
-/** Settling of promises that user code awaits at its top level: turns of both event queues. */
-const SETTLE_TURNS_MAX = 20;
+import { goOn } from "./turns.ts";
 
 export const TIMED_OUT = "Script execution timed out.";
 export const NEVER_SETTLED = "Timed out";
@@ -136,39 +135,32 @@ async function evaluate(
   budgetMs: number,
   files: Files,
 ): Promise<void> {
+  const budget = new Budget(budgetMs);
   let settled = false;
   let thrown: { error: unknown } | undefined;
-  const evaluated = (async () => {
-    try {
-      await module.evaluate({ timeout: budgetMs });
-    } catch (error) {
-      thrown = { error };
-    }
+  const note = (error: unknown) => {
+    thrown = { error };
+  };
+  try {
+    const evaluation = budget.spend((timeout) => module.evaluate({ timeout }));
+    evaluation.catch(note).then(() => {
+      settled = true;
+    });
+    await goOn(realm, budget, () => settled);
+  } catch (error) {
+    note(error);
     settled = true;
-  })();
-  for (let turn = 0; turn < SETTLE_TURNS_MAX && !settled; turn += 1) {
-    await Promise.race([evaluated, new Promise((resolve) => setImmediate(resolve))]);
-    if (!settled) drain(realm, budgetMs);
   }
   if (!settled) throw new LoadFailure({ message: NEVER_SETTLED });
-  if (!thrown) return;
-  if (isTimeout(thrown.error)) throw new LoadFailure({ message: TIMED_OUT });
-  throw new LoadFailure(describe(realm, thrown.error, budgetMs, files));
-}
-
-function drain(realm: Realm, budgetMs: number): void {
-  try {
-    realm.step("drain", budgetMs);
-  } catch {
-    throw new LoadFailure({ message: TIMED_OUT });
-  }
+  if (thrown) throw new LoadFailure(describe(realm, budget, thrown.error, files));
 }
 
 /** The thrown value belongs to user code: only the harness, under the time limit, looks at it. */
-function describe(realm: Realm, thrown: unknown, budgetMs: number, files: Files): UserError {
+function describe(realm: Realm, budget: Budget, thrown: unknown, files: Files): UserError {
+  if (thrown instanceof TimedOut || isTimeout(thrown)) return { message: TIMED_OUT };
   realm.harness.hold(thrown);
   try {
-    realm.step("describe", budgetMs);
+    budget.step(realm, "describe");
   } catch {
     return { message: TIMED_OUT };
   }

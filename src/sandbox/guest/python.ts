@@ -4,6 +4,8 @@ import { openInterpreter } from "./python/interpreter.ts";
 import { restore } from "./python/pyodide.ts";
 import type { GuestRuntime } from "./runtime.ts";
 
+const NOTHING = new Uint8Array(0);
+
 /**
  * Python: CPython on WebAssembly (Pyodide), restored from a memory snapshot before the guest is
  * confined. Programs share the interpreter, each in a world of its own (`harness/worlds.py`);
@@ -15,15 +17,17 @@ export async function openPython(): Promise<GuestRuntime> {
 
   return {
     async load(request) {
-      return python.ask(request, undefined, request.budgetMs).header as LoadedReply;
+      return python.ask(request, NOTHING, request.budgetMs).header as LoadedReply;
     },
     async run(request, body) {
+      // On the CPU's time, not on the clock: there is nothing that it could wait for.
       const answer = python.ask(request, body, request.cpuMs);
-      return { reply: answer.header as RanReply | LoadedReply, body: answer.body } as never;
+      const reply = answer.header as RanReply | LoadedReply;
+      return reply.kind === "ran" ? { reply, body: answer.body } : { reply };
     },
     inspect: (request) => python.ask(request).header as InspectedReply,
     async library(request) {
-      return python.ask(request, undefined, request.budgetMs).header as LoadedReply;
+      return python.ask(request, NOTHING, request.budgetMs).header as LoadedReply;
     },
   };
 }

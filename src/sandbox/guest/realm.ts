@@ -1,5 +1,11 @@
 import vm from "node:vm";
-import { GUEST_ERROR_CHARS_MAX, GUEST_LOG_CHARS_MAX, GUEST_LOGS_MAX } from "../../limits.ts";
+import {
+  FETCH_REQUEST_CHARS_MAX,
+  FETCHES_MAX,
+  GUEST_ERROR_CHARS_MAX,
+  GUEST_LOG_CHARS_MAX,
+  GUEST_LOGS_MAX,
+} from "../../limits.ts";
 import { metadataKeys } from "../program.ts";
 import harnessSource from "./harness.js" with { type: "text" };
 
@@ -7,9 +13,14 @@ import harnessSource from "./harness.js" with { type: "text" };
 export interface Harness {
   install(namespace: object, credentials: string): string;
   take(events: string, metadata: string, count: number, logs: boolean, charsMax: number): void;
-  arm(step: "run" | "drain" | "describe"): void;
+  arm(step: Step): void;
   hold(thrown: unknown): void;
   description(): string;
+  /** Requests of the network without an answer. */
+  awaited(): number;
+  /** The new ones among them, as a JSON array. */
+  outgoing(): string;
+  incoming(answers: string): void;
   pending(): number;
   current(): number;
   full(): boolean;
@@ -20,13 +31,16 @@ export interface Harness {
   outputs(): string;
 }
 
+/** `drain` does nothing: all promises that are ready go on after every step. */
+export type Step = "run" | "drain" | "arrive" | "describe";
+
 /** A context of its own for one program: built-ins of the language, the harness, nothing else. */
 export interface Realm {
   harness: Harness;
   /** Throws the error of a syntax error; line and column are in the text as given. */
   module(code: string, file: string): vm.SourceTextModule;
   /** Runs one step of the harness and all promises that are ready; throws `TimedOut`. */
-  step(name: "run" | "drain" | "describe", budgetMs: number): void;
+  step(name: Step, budgetMs: number): void;
 }
 
 export class TimedOut extends Error {
@@ -38,6 +52,8 @@ const limits = JSON.stringify({
   logCharsMax: GUEST_LOG_CHARS_MAX,
   errorCharsMax: GUEST_ERROR_CHARS_MAX,
   metadataKeys,
+  fetchesMax: FETCHES_MAX,
+  fetchCharsMax: FETCH_REQUEST_CHARS_MAX,
 });
 
 const NOT_SUPPORTED = "Not supported";
@@ -53,7 +69,9 @@ export function createRealm(): Realm {
   const script = (source: string) =>
     // Without a callback of ours import() rejects with an error of the guest's realm.
     new vm.Script(source, { filename: "pixelmill:harness", importModuleDynamically: refuseImport });
-  const createHarness = script(harnessSource).runInContext(context) as (limits: string) => Harness;
+  const createHarness = script(`"use strict";\n${harnessSource}`).runInContext(context) as (
+    limits: string,
+  ) => Harness;
   const harness = createHarness(limits);
   const takeStep = script('this["pixelmill:step"]');
   const importFault = script("(message) => new Error(message)").runInContext(context) as (

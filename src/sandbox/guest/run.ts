@@ -1,11 +1,11 @@
 import { OPEN, type RanReply, type RunRequest, type Stop } from "../protocol.ts";
+import { Budget } from "./budget.ts";
 import { eventError } from "./errors.ts";
 import { type LoadedProgram, NEVER_SETTLED } from "./module.ts";
 import { type Harness, TimedOut } from "./realm.ts";
 import type { Ran } from "./runtime.ts";
+import { goOn } from "./turns.ts";
 
-/** Turns of both event queues that a promise may take to settle when nothing is awaited. */
-const SETTLE_TURNS_MAX = 20;
 /** Of its CPU budget that a batch must have used, to call a timeout the code's own. */
 const BUSY_SHARE_MIN = 0.75;
 
@@ -40,14 +40,11 @@ async function spend(program: LoadedProgram, request: RunRequest): Promise<Stop 
   const { budgetMs, cpuMs } = request;
   const realm = program.realm!;
   const { harness } = realm;
-  const start = performance.now();
+  const budget = new Budget(budgetMs);
   const cpu = process.cpuUsage();
   try {
-    realm.step("run", budgetMs);
-    for (let turn = 0; turn < SETTLE_TURNS_MAX && harness.pending() > 0; turn += 1) {
-      await new Promise((resolve) => setImmediate(resolve));
-      realm.step("drain", Math.max(1, Math.ceil(budgetMs - (performance.now() - start))));
-    }
+    budget.step(realm, "run");
+    await goOn(realm, budget, () => harness.pending() === 0);
   } catch (error) {
     // The program's promises may still be about to run: its context is not used again.
     program.realm = undefined;

@@ -1,0 +1,25 @@
+/** What user code's `fetch` and `fetchV2` ask for. Everything in it is the user's: trust none. */
+export interface FetchRequest {
+  workspaceId: string;
+  url: string;
+  method: string;
+  headers: Readonly<Record<string, string>>;
+  body: string;
+  /** At most `FETCH_MS_MAX`. */
+  timeoutMs: number;
+  /** Of the answer's body; a longer one is an error. */
+  answerBytesMax: number;
+}
+
+export interface FetchAnswer {
+  url: string;
+  status: number;
+  headers: Readonly<Record<string, string>>;
+  body: string;
+}
+
+/**
+ * Performs a request for user code. Rejects with an error whose message the user may read: no
+ * address of the inside, no stack. `signal` ends it when its guest is gone.
+ */
+export type GuestFetch = (request: FetchRequest, signal: AbortSignal) => Promise<FetchAnswer>;

@@ -1,0 +1,30 @@
+import type { Budget } from "./budget.ts";
+import { receive, send } from "./channel.ts";
+import type { Realm } from "./realm.ts";
+
+/** Turns of both event queues that a promise may take to settle when nothing is awaited. */
+const IDLE_TURNS_MAX = 20;
+
+/**
+ * Lets a realm's promises go on until `done`, or until nothing is left that could make them. What
+ * they await of the network is asked of the host, and this process sleeps until it answers.
+ * Throws `TimedOut`.
+ */
+export async function goOn(realm: Realm, budget: Budget, done: () => boolean): Promise<void> {
+  const { harness } = realm;
+  for (let idle = 0; idle < IDLE_TURNS_MAX; idle += 1) {
+    // What is asked for is also done when nobody awaits it.
+    if (done() && harness.awaited() === 0) return;
+    // Promises of import() settle in the queue of the guest, those of user code in the realm's.
+    await new Promise((resolve) => setImmediate(resolve));
+    if (harness.awaited() > 0) {
+      send({ kind: "wait" }, harness.outgoing());
+      const answers = receive();
+      // The host is gone, and so will be this process.
+      if (!answers) return;
+      harness.incoming(answers.body.toString());
+      budget.step(realm, "arrive");
+      idle = 0;
+    } else budget.step(realm, "drain");
+  }
+}

@@ -1,0 +1,93 @@
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createEgress } from "../../src/destinations/egress.ts";
+import { destinationKinds } from "../../src/destinations/kinds.ts";
+import { type Bench, describeDestination } from "./contract.ts";
+
+function kindsIn(directory: string) {
+  const egress = createEgress({ allow: ["127.0.0.0/8"] });
+  return { kinds: destinationKinds({ directory, egress }), egress };
+}
+
+function webhookBench(batchSize: number): Bench {
+  const { kinds, egress } = kindsIn("unused");
+  const arrived: unknown[] = [];
+  const server = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    async fetch(request) {
+      const body = (await request.json()) as unknown[];
+      arrived.push(...(batchSize > 1 ? body : [body]));
+      return new Response("ok");
+    },
+  });
+  const config = { webhookUrl: `http://127.0.0.1:${server.port}/in?a=b`, batchSize };
+  const broken = (over: Record<string, unknown>) => ({ ...config, ...over });
+  const header = (from: string, to: string) =>
+    broken({
+      headers: [
+        { from: "a", to: "b" },
+        { from, to },
+      ],
+    });
+  return {
+    kind: kinds.get("webhook")!,
+    config,
+    faulty: [
+      { config: {}, path: "/webhookUrl" },
+      { config: broken({ webhookUrl: 1 }), path: "/webhookUrl" },
+      { config: broken({ webhookUrl: "example.com/x" }), path: "/webhookUrl" },
+      { config: broken({ webhookUrl: "ftp://example.com" }), path: "/webhookUrl" },
+      { config: broken({ webhookUrl: "http://user@example.com" }), path: "/webhookUrl" },
+      { config: broken({ webhookUrl: `http://a/${"x".repeat(3_000)}` }), path: "/webhookUrl" },
+      { config: broken({ webhookMethod: "TRACE" }), path: "/webhookMethod" },
+      { config: broken({ batchSize: 0 }), path: "/batchSize" },
+      { config: broken({ batchSize: 1.5 }), path: "/batchSize" },
+      { config: broken({ timeoutMs: 600_000 }), path: "/timeoutMs" },
+      { config: broken({ headers: {} }), path: "/headers" },
+      { config: broken({ headers: [{ from: "a" }] }), path: "/headers" },
+      { config: header("x y", "b"), path: "/headers/1/from" },
+      { config: header("Host", "b"), path: "/headers/1/from" },
+      { config: header("Content-Length", "0"), path: "/headers/1/from" },
+      { config: header("Webhook-Signature", "v1,x"), path: "/headers/1/from" },
+      { config: header("b", "x\r\nEvil: 1"), path: "/headers/1/to" },
+      { config: broken({ secret: "whsec_AAAA" }), path: "/secret" },
+      { config: broken({ secret: "" }), path: "/secret" },
+    ],
+    arrived: async () => arrived,
+    async end() {
+      egress.close();
+      await server.stop(true);
+    },
+  };
+}
+
+function fileBench(): Bench {
+  const directory = mkdtempSync(join(tmpdir(), "file-"));
+  const { kinds, egress } = kindsIn(directory);
+  const paths = ["/etc/x", "../x", "a/../../x", "a//b", "./a", "a/", "", "a\0b", "a\\..\\b"];
+  return {
+    kind: kinds.get("file")!,
+    config: { path: "a/b/events.jsonl" },
+    faulty: [
+      { config: {}, path: "/path" },
+      { config: { path: 7 }, path: "/path" },
+      { config: { path: "x".repeat(2_000) }, path: "/path" },
+      { config: { path: `a/${"ä".repeat(128)}` }, path: "/path" },
+      ...paths.map((path) => ({ config: { path }, path: "/path" })),
+    ],
+    async arrived() {
+      const lines = readFileSync(join(directory, "a/b/events.jsonl"), "utf8").split("\n");
+      return lines.slice(0, -1).map((line) => JSON.parse(line));
+    },
+    async end() {
+      egress.close();
+      rmSync(directory, { recursive: true });
+    },
+  };
+}
+
+describeDestination("webhook", () => webhookBench(1));
+describeDestination("webhook with batches", () => webhookBench(10));
+describeDestination("file", fileBench);

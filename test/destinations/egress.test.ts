@@ -1,0 +1,274 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { createServer } from "node:https";
+import { networkInterfaces } from "node:os";
+import { createAddressRules } from "../../src/destinations/address.ts";
+import { createEgress, type EgressOptions, EgressRefused } from "../../src/destinations/egress.ts";
+import { createNames } from "../../src/destinations/resolve.ts";
+import { forbiddenHosts, publicAddresses } from "./addresses.ts";
+import { RawSink } from "./sink.ts";
+import { ca, good } from "./tls.ts";
+
+const signal = new AbortController().signal;
+
+function ask(url: string, options: Partial<EgressOptions> = {}, headers = {}) {
+  const egress = createEgress({ allow: [], ...options });
+  const request = { url, method: "POST", headers, body: new Uint8Array(), signal };
+  const answer = egress.request({ ...request, timeoutMs: 3_000, answerBytesMax: 1_000 });
+  return answer.finally(() => egress.close());
+}
+
+/** The error of a request that must fail. */
+async function failureOf(promise: Promise<unknown>): Promise<unknown> {
+  try {
+    await promise;
+  } catch (error) {
+    return error;
+  }
+  throw new Error("Expected a failure");
+}
+
+const ok = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
+
+describe("addresses that must not be reached", () => {
+  const canaries: RawSink[] = [];
+  let port: number;
+  const own = Object.values(networkInterfaces()).flatMap((list) => list ?? []);
+
+  beforeAll(async () => {
+    // On every address of this machine: whatever leads here is noticed.
+    const canary = new RawSink((socket) => void socket.write(ok));
+    port = await canary.listen("::").catch(() => canary.listen("0.0.0.0"));
+    canaries.push(canary);
+  });
+  afterAll(() => {
+    for (const canary of canaries) canary.close();
+  });
+  const connections = () => canaries.reduce((sum, canary) => sum + canary.connections, 0);
+
+  const hosts = Object.entries(forbiddenHosts).flatMap(([why, list]) =>
+    list.map((host) => ({ why, host })),
+  );
+
+  test("the corpus is as large as it should be", () => {
+    expect(new Set(hosts.map(({ host }) => host)).size).toBeGreaterThanOrEqual(80);
+  });
+
+  test.each(hosts)("$host ($why)", async ({ host }) => {
+    const error = await failureOf(ask(`http://${host}:${port}/`));
+    expect(error).toBeInstanceOf(EgressRefused);
+    expect(connections()).toBe(0);
+  });
+
+  test("the canary does notice a connection", async () => {
+    expect((await ask(`http://127.0.0.1:${port}/`, { allow: ["127.0.0.1/32"] })).status).toBe(200);
+    expect(connections()).toBe(1);
+  });
+
+  test("addresses of this machine, also public ones", () => {
+    const rules = createAddressRules([], () => ["8.8.8.8", "2606:4700:4700::1111"]);
+    expect(rules.refusal("8.8.8.8")).toBe("an address of this machine");
+    expect(rules.refusal("2606:4700:4700:0:0:0:0:1111")).toBe("an address of this machine");
+    expect(rules.refusal("::ffff:8.8.8.8")).toBe("an address of this machine");
+    expect(rules.refusal("1.1.1.1")).toBeUndefined();
+    const real = createAddressRules([]);
+    for (const { address } of own) expect(real.refusal(address)).toBeString();
+  });
+
+  test.each(publicAddresses)("%s may be reached", (address) => {
+    expect(createAddressRules([], () => []).refusal(address)).toBeUndefined();
+  });
+
+  test.each(["", "x", "1.2.3", "1.2.3.4.5", "::g", "0177.0.0.1", "1.2.3.4/8"])(
+    "%p is no address",
+    (text) => {
+      expect(createAddressRules([]).refusal(text)).toBe("not an IP address");
+    },
+  );
+});
+
+describe("allowed addresses", () => {
+  test("hold for every spelling, and for nothing beside them", () => {
+    const rules = createAddressRules(["10.1.0.0/16", "fd00::/8"], () => []);
+    for (const address of ["10.1.2.3", "::ffff:10.1.2.3", "fd12::1"]) {
+      expect(rules.refusal(address)).toBeUndefined();
+    }
+    for (const address of ["10.2.0.1", "127.0.0.1", "fc00::1", "64:ff9b::10.1.2.3"]) {
+      expect(rules.refusal(address)).toBeString();
+    }
+  });
+
+  test("a malformed CIDR is refused", () => {
+    expect(() => createAddressRules(["10.0.0.0"])).toThrow();
+  });
+});
+
+describe("URLs", () => {
+  test.each([
+    "ftp://example.com/",
+    "file:///etc/passwd",
+    "gopher://example.com:70/",
+    "javascript:alert(1)",
+    "unix:///var/run/docker.sock",
+    "/relative",
+    "",
+    "http://",
+    "http://user@example.com/",
+    "http://user:secret@example.com/",
+    "http://example.com@127.0.0.1:1/",
+  ])("%p is refused", async (url) => {
+    const error = await failureOf(ask(url, { allow: ["0.0.0.0/0"] }));
+    expect(error).toBeInstanceOf(EgressRefused);
+    // The URL may hold a secret.
+    expect(String(error)).not.toContain("secret");
+  });
+});
+
+describe("names", () => {
+  const resolving = (...answers: string[][]) => {
+    let asked = 0;
+    return {
+      asked: () => asked,
+      resolve: async () => answers[Math.min(asked++, answers.length - 1)]!,
+    };
+  };
+
+  test("a name that rebinds to a forbidden address is connected to the one that was checked", async () => {
+    const allowed = new RawSink((socket) => void socket.write(ok));
+    const port = await allowed.listen("127.0.0.2");
+    const forbidden = new RawSink((socket) => void socket.write(ok));
+    await forbidden.listen("127.0.0.1");
+    const names = resolving(["127.0.0.2"], ["127.0.0.1"]);
+    const options = { allow: ["127.0.0.2/32"], resolve: names.resolve };
+    expect((await ask(`http://rebind.test:${port}/`, options)).status).toBe(200);
+    expect(allowed.requests[0]).toMatch(new RegExp(`\r\nHost: rebind.test:${port}\r\n`, "i"));
+    expect(names.asked()).toBe(1);
+    expect(forbidden.connections).toBe(0);
+    allowed.close();
+    forbidden.close();
+  });
+
+  test("a name that has become forbidden is refused, kept connections or not", async () => {
+    const sink = new RawSink((socket) => void socket.write(ok));
+    const port = await sink.listen("127.0.0.2");
+    const names = resolving(["127.0.0.2"], ["127.0.0.1"]);
+    let now = 0;
+    const rules = createAddressRules(["127.0.0.2/32"], () => []);
+    const kept = createNames(rules, names.resolve, () => now);
+    expect(await kept.addresses("rebind.test")).toEqual(["127.0.0.2"]);
+    now += 4_000;
+    expect(await kept.addresses("rebind.test")).toEqual(["127.0.0.2"]);
+    now += 4_000;
+    expect(await failureOf(kept.addresses("rebind.test"))).toBeInstanceOf(EgressRefused);
+    expect(port).toBeGreaterThan(0);
+    sink.close();
+  });
+
+  test("of several addresses only those that may be reached are used", async () => {
+    const sink = new RawSink((socket) => void socket.write(ok));
+    const port = await sink.listen("127.0.0.2");
+    const canary = new RawSink();
+    await canary.listen("127.0.0.1");
+    const resolve = async () => ["127.0.0.1", "::1", "10.0.0.1", "127.0.0.2"];
+    const answer = await ask(`http://mixed.test:${port}/`, { allow: ["127.0.0.2/32"], resolve });
+    expect(answer.status).toBe(200);
+    expect(canary.connections).toBe(0);
+    canary.close();
+    sink.close();
+  });
+
+  test("an address that refuses is passed over for the next, and comes last afterwards", async () => {
+    const sink = new RawSink((socket) => void socket.write(ok));
+    const port = await sink.listen("127.0.0.3");
+    const rules = createAddressRules(["127.0.0.0/8"]);
+    const names = createNames(rules, async () => ["127.0.0.2", "127.0.0.3"]);
+    names.demote("two.test", "127.0.0.2");
+    expect(await names.addresses("two.test")).toEqual(["127.0.0.2", "127.0.0.3"]);
+    names.demote("two.test", "127.0.0.2");
+    expect(await names.addresses("two.test")).toEqual(["127.0.0.3", "127.0.0.2"]);
+    const resolve = async () => ["127.0.0.2", "127.0.0.3"];
+    const answer = await ask(`http://two.test:${port}/`, { allow: ["127.0.0.0/8"], resolve });
+    expect(answer.status).toBe(200);
+    sink.close();
+  });
+
+  test("a name without any address, and one with rubbish", async () => {
+    for (const found of [[], ["rubbish"]]) {
+      const error = await failureOf(ask("http://odd.test/", { resolve: async () => found }));
+      expect(error).toBeInstanceOf(EgressRefused);
+    }
+  });
+
+  test("a look-up that never ends is cut at the timeout", async () => {
+    const egress = createEgress({ allow: [], resolve: () => new Promise(() => {}) });
+    const request = { url: "http://slow.test/", method: "POST", headers: {}, signal };
+    const rest = { body: new Uint8Array(), timeoutMs: 50, answerBytesMax: 1 };
+    expect(String(await failureOf(egress.request({ ...request, ...rest })))).toContain("50 ms");
+    egress.close();
+  });
+});
+
+describe("TLS", () => {
+  let seen: string[] = [];
+  const server = createServer({ ...good }, (request, response) => {
+    seen.push(`${(request.socket as { servername?: string }).servername} ${request.headers.host}`);
+    response.end("ok");
+  });
+  let port: number;
+  beforeAll(async () => {
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    port = (server.address() as { port: number }).port;
+  });
+  afterAll(() => void server.close());
+  const at = (host: string, options: Partial<EgressOptions>) =>
+    ask(`https://${host}:${port}/`, {
+      allow: ["127.0.0.0/8"],
+      resolve: async () => ["127.0.0.1"],
+      ...options,
+    });
+
+  test("the certificate is checked against the name in the URL, at the pinned address", async () => {
+    seen = [];
+    expect((await at("good.test", { ca })).status).toBe(200);
+    expect(seen).toEqual([`good.test good.test:${port}`]);
+  });
+
+  test.each([
+    { what: "of another name", host: "evil.test", options: { ca } },
+    { what: "of an unknown authority", host: "good.test", options: {} },
+    { what: "for a name when the URL has the address", host: "127.0.0.1", options: { ca } },
+  ])("a certificate $what is refused", async ({ host, options }) => {
+    seen = [];
+    const error = await failureOf(at(host, options));
+    expect(String(error)).toMatch(/altnames|certificate/i);
+    expect(error).not.toBeInstanceOf(EgressRefused);
+    expect(seen).toEqual([]);
+  });
+
+  test("plain HTTP where TLS is expected", async () => {
+    const sink = new RawSink((socket) => void socket.write(ok));
+    const plain = await sink.listen();
+    const error = await failureOf(ask(`https://127.0.0.1:${plain}/`, { allow: ["127.0.0.0/8"] }));
+    expect(error).toBeInstanceOf(Error);
+    sink.close();
+  });
+});
+
+describe("the environment", () => {
+  test("proxies of the environment are not used", async () => {
+    const sink = new RawSink((socket) => void socket.write(ok));
+    const port = await sink.listen();
+    const proxy = new RawSink((socket) => void socket.write(ok));
+    const proxyUrl = `http://127.0.0.1:${await proxy.listen()}`;
+    const child = Bun.spawn(
+      [process.execPath, `${import.meta.dir}/ask-child.ts`, `http://127.0.0.1:${port}/`],
+      {
+        env: { HTTP_PROXY: proxyUrl, http_proxy: proxyUrl, NODE_USE_ENV_PROXY: "1" },
+        stdout: "pipe",
+      },
+    );
+    expect(await new Response(child.stdout).text()).toBe("200");
+    expect([sink.connections, proxy.connections]).toEqual([1, 0]);
+    sink.close();
+    proxy.close();
+  });
+});

@@ -1,0 +1,213 @@
+import { afterEach, describe, expect, test } from "bun:test";
+import type { Socket } from "node:net";
+import type { Verdict } from "../../src/destinations/destination.ts";
+import { createEgress } from "../../src/destinations/egress.ts";
+import { webhookKind } from "../../src/destinations/webhook.ts";
+import { RawSink } from "./sink.ts";
+
+const event = Buffer.from('{"n":1}');
+const sinks: RawSink[] = [];
+afterEach(() => {
+  for (const sink of sinks.splice(0)) sink.close();
+});
+
+/** The verdict of a delivery to a receiver that does this with each request. */
+async function verdictOf(answer: (socket: Socket) => void, timeoutMs = 5_000) {
+  const sink = new RawSink(answer);
+  sinks.push(sink);
+  const port = await sink.listen();
+  const verdict = await deliver(`http://127.0.0.1:${port}/hook`, timeoutMs);
+  return { verdict, sink };
+}
+
+async function deliver(webhookUrl: string, timeoutMs = 5_000): Promise<Verdict> {
+  const egress = createEgress({ allow: ["127.0.0.0/8"] });
+  const open = webhookKind(egress).open({ webhookUrl, timeoutMs });
+  const verdict = await open.deliver([event], new AbortController().signal);
+  egress.close();
+  return verdict;
+}
+
+const plain =
+  (status: string, ...headers: string[]) =>
+  (socket: Socket) => {
+    const lines = [`HTTP/1.1 ${status}`, "Content-Length: 0", ...headers, "", ""];
+    socket.write(lines.join("\r\n"));
+  };
+const start = "HTTP/1.1 200 OK\r\n";
+
+/** Writes a piece every few milliseconds until the socket is gone. */
+function forever(socket: Socket, piece: string | Uint8Array): void {
+  const timer = setInterval(() => {
+    if (socket.destroyed) clearInterval(timer);
+    else socket.write(piece);
+  }, 2);
+}
+
+describe("statuses", () => {
+  test.each([200, 201, 202, 204, 299])("%d is delivered", async (status) => {
+    const answer =
+      status === 204 ? (s: Socket) => s.write("HTTP/1.1 204 No\r\n\r\n") : plain(`${status} X`);
+    expect((await verdictOf(answer)).verdict).toEqual({ kind: "delivered" });
+  });
+
+  test.each([300, 301, 302, 303, 304, 307, 308, 400, 401, 403, 404, 405, 409, 410, 413, 422, 451])(
+    "%d is rejected",
+    async (status) => {
+      const { verdict } = await verdictOf(plain(`${status} X`));
+      expect(verdict).toEqual({ kind: "rejected", reason: `The receiver answered ${status}` });
+    },
+  );
+
+  test.each([408, 425, 429, 500, 502, 503, 504, 599])("%d is tried again", async (status) => {
+    const { verdict } = await verdictOf(plain(`${status} X`));
+    expect(verdict).toEqual({ kind: "retry", reason: `The receiver answered ${status}` });
+  });
+
+  test("a redirect is not followed, wherever it leads", async () => {
+    const canary = new RawSink();
+    sinks.push(canary);
+    const port = await canary.listen();
+    const { verdict } = await verdictOf(plain("302 Found", `Location: http://127.0.0.1:${port}/`));
+    expect(verdict.kind).toBe("rejected");
+    expect(canary.connections).toBe(0);
+  });
+});
+
+describe("Retry-After", () => {
+  test.each([
+    { header: "7", least: 7_000, most: 7_000 },
+    { header: "0", least: 0, most: 0 },
+    { header: new Date(Date.now() + 60_000).toUTCString(), least: 40_000, most: 61_000 },
+    { header: new Date(Date.now() - 60_000).toUTCString(), least: 0, most: 0 },
+    { header: "999999999", least: 3_600_000, most: 3_600_000 },
+  ])("$header", async ({ header, least, most }) => {
+    const { verdict } = await verdictOf(plain("429 Slow", `Retry-After: ${header}`));
+    expect(verdict.kind).toBe("retry");
+    const { afterMs } = verdict as { afterMs: number };
+    expect(afterMs).toBeGreaterThanOrEqual(least);
+    expect(afterMs).toBeLessThanOrEqual(most);
+  });
+
+  test("one that cannot be read is ignored", async () => {
+    const { verdict } = await verdictOf(plain("503 Down", "Retry-After: soon"));
+    expect(verdict).toEqual({ kind: "retry", reason: "The receiver answered 503" });
+  });
+});
+
+describe("broken receivers", () => {
+  const retry = (code: RegExp) => ({ kind: "retry", reason: expect.stringMatching(code) });
+
+  test("one that refuses connections", async () => {
+    const sink = new RawSink();
+    const port = await sink.listen();
+    sink.close();
+    expect(await deliver(`http://127.0.0.1:${port}/`)).toEqual(retry(/ECONNREFUSED/) as never);
+  });
+
+  test("a name that does not resolve", async () => {
+    const verdict = await deliver("http://nowhere.invalid/");
+    expect(verdict.kind).toBe("retry");
+  });
+
+  test("one that never answers, or drips its head or its body: cut at the timeout", async () => {
+    const late = retry(/No complete answer within 150 ms/) as never;
+    const silent = () => {};
+    const head = (socket: Socket) => forever(socket, "HTTP/1.1 100 Continue\r\n\r\n");
+    const body = (socket: Socket) => {
+      socket.write(`${start}Content-Length: 1000000\r\n\r\n`);
+      forever(socket, ".");
+    };
+    for (const answer of [silent, head, body]) {
+      expect((await verdictOf(answer, 150)).verdict).toEqual(late);
+    }
+  });
+
+  test("one that resets or closes the connection before or in its answer", async () => {
+    const before = (socket: Socket) => socket.resetAndDestroy();
+    const closed = (socket: Socket) => socket.end();
+    const half = (end: (socket: Socket) => void) => (socket: Socket) => {
+      socket.write(`${start}Content-Length: 100\r\n\r\nabc`);
+      setTimeout(() => end(socket), 10);
+    };
+    for (const answer of [before, closed, half(before), half(closed)]) {
+      expect((await verdictOf(answer)).verdict.kind).toBe("retry");
+    }
+  });
+
+  test("one that does not speak HTTP, or contradicts itself", async () => {
+    const both = "Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n";
+    const answers = ["220 smtp ready\r\n", `${start}${both}`, `${start}no colon\r\n\r\n`];
+    for (const text of answers) {
+      const { verdict } = await verdictOf((socket) => void socket.write(text));
+      expect(verdict.kind).toBe("retry");
+    }
+  });
+
+  test("a head without end, and one that switches protocols", async () => {
+    const head = (socket: Socket) => {
+      socket.write(start);
+      forever(socket, `X-A: ${"y".repeat(4_000)}\r\n`);
+    };
+    expect((await verdictOf(head)).verdict).toEqual(retry(/HPE_HEADER_OVERFLOW/) as never);
+    const upgrade = plain("101 Switching Protocols", "Upgrade: x", "Connection: upgrade");
+    expect((await verdictOf(upgrade)).verdict.kind).not.toBe("delivered");
+  });
+
+  test("an endless body is cut, and its status counts", async () => {
+    const endless = (status: string) => (socket: Socket) => {
+      socket.write(`HTTP/1.1 ${status}\r\nTransfer-Encoding: chunked\r\n\r\n`);
+      forever(socket, `1000\r\n${"z".repeat(4_096)}\r\n`);
+    };
+    const { verdict, sink } = await verdictOf(endless("200 OK"));
+    expect(verdict).toEqual({ kind: "delivered" });
+    expect(sink.connections).toBe(1);
+    expect((await verdictOf(endless("400 No"))).verdict.kind).toBe("rejected");
+  });
+
+  test("a compressed bomb stays compressed", async () => {
+    const bomb = Bun.gzipSync(Buffer.alloc(50 << 20));
+    const before = process.memoryUsage.rss();
+    const { verdict, sink } = await verdictOf((socket) => {
+      socket.write(`${start}Content-Encoding: gzip\r\nContent-Length: ${bomb.length}\r\n\r\n`);
+      socket.write(bomb);
+    });
+    expect(verdict).toEqual({ kind: "delivered" });
+    expect(sink.requests[0]).toMatch(/accept-encoding: identity/i);
+    expect(process.memoryUsage.rss() - before).toBeLessThan(40 << 20);
+  });
+
+  test("bytes after an answer are not taken for the next one's", async () => {
+    const egress = createEgress({ allow: ["127.0.0.0/8"] });
+    const sink = new RawSink((socket) => {
+      socket.write(`${start}Content-Length: 0\r\n\r\nHTTP/1.1 400 No\r\nContent-Length: 0\r\n\r\n`);
+    });
+    sinks.push(sink);
+    const webhookUrl = `http://127.0.0.1:${await sink.listen()}/`;
+    const open = webhookKind(egress).open({ webhookUrl });
+    const { signal } = new AbortController();
+    for (let n = 0; n < 5; n++) {
+      expect(await open.deliver([event], signal)).toEqual({ kind: "delivered" });
+      await Bun.sleep(5);
+    }
+    egress.close();
+  });
+
+  test("a kept connection that the receiver has closed costs no attempt", async () => {
+    const egress = createEgress({ allow: ["127.0.0.0/8"] });
+    const sink = new RawSink((socket) => {
+      socket.write(`${start}Content-Length: 0\r\n\r\n`);
+      // Closes just when the next request may be on its way.
+      setTimeout(() => socket.destroy(), 1);
+    });
+    sinks.push(sink);
+    const webhookUrl = `http://127.0.0.1:${await sink.listen()}/`;
+    const open = webhookKind(egress).open({ webhookUrl });
+    for (let n = 0; n < 200; n++) {
+      const verdict = await open.deliver([event], new AbortController().signal);
+      expect(verdict).toEqual({ kind: "delivered" });
+      await Bun.sleep(Math.random() * 3);
+    }
+    egress.close();
+  });
+});

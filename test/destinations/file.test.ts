@@ -1,0 +1,173 @@
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileKind } from "../../src/destinations/file.ts";
+
+let root: string;
+let outside: string;
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), "files-"));
+  outside = mkdtempSync(join(tmpdir(), "outside-"));
+});
+afterEach(() => {
+  for (const directory of [root, outside]) rmSync(directory, { recursive: true });
+});
+
+const idle = new AbortController().signal;
+const event = (n: number) => Buffer.from(JSON.stringify({ n }));
+const read = (path: string) => readFileSync(join(root, path), "utf8");
+const open = (path: string) => fileKind(root).open({ path });
+
+async function deliver(path: string, ...numbers: number[]) {
+  const destination = open(path);
+  const verdict = await destination.deliver(numbers.map(event), idle);
+  await destination.close();
+  return verdict;
+}
+
+describe("a file's last line", () => {
+  const cases = [
+    { name: "whole", before: '{"n":0}\n', after: '{"n":0}\n{"n":1}\n' },
+    { name: "without its newline", before: '{"n":0}', after: '{"n":0}\n{"n":1}\n' },
+    { name: "cut by a crash", before: '{"n":0}\n{"n":', after: '{"n":0}\n{"n":1}\n' },
+    { name: "cut by a crash, and the only one", before: '{"n', after: '{"n":1}\n' },
+    { name: "somebody's text", before: "note", after: 'note\n{"n":1}\n' },
+  ];
+  test.each(cases)("$name does not spoil the next", async ({ before, after }) => {
+    writeFileSync(join(root, "f"), before);
+    expect(await deliver("f", 1)).toEqual({ kind: "delivered" });
+    expect(read("f")).toBe(after);
+  });
+
+  test("what another process appends meanwhile is mended as well", async () => {
+    const destination = open("f");
+    await destination.deliver([event(1)], idle);
+    appendFileSync(join(root, "f"), "note");
+    await destination.deliver([event(2)], idle);
+    await destination.close();
+    expect(read("f")).toBe('{"n":1}\nnote\n{"n":2}\n');
+  });
+
+  test("line breaks between the tokens of an event become blanks", async () => {
+    const destination = open("f");
+    await destination.deliver([Buffer.from('{\n"n":\n1}'), event(2)], idle);
+    await destination.close();
+    expect(read("f")).toBe('{ "n": 1}\n{"n":2}\n');
+  });
+});
+
+/** A link, unless the delivery has just made a directory of that name. */
+function symlink(target: string, path: string): void {
+  try {
+    symlinkSync(target, path);
+  } catch (error) {
+    if (!String(error).includes("EEXIST")) throw error;
+  }
+}
+
+describe("a file that goes away", () => {
+  test.each(["moved", "deleted"])("%s while it is open: a new one is begun", async (how) => {
+    const destination = open("f");
+    await destination.deliver([event(1)], idle);
+    if (how === "moved") renameSync(join(root, "f"), join(root, "f.1"));
+    else rmSync(join(root, "f"));
+    await destination.deliver([event(2)], idle);
+    await destination.close();
+    expect(read("f")).toBe('{"n":2}\n');
+    if (how === "moved") expect(read("f.1")).toBe('{"n":1}\n');
+  });
+});
+
+describe("a way out of the directory", () => {
+  test("a symbolic link as the file, as a directory, or to a device is not followed", async () => {
+    symlinkSync(join(outside, "target"), join(root, "link"));
+    symlinkSync(outside, join(root, "dir"));
+    symlinkSync("/dev/null", join(root, "null"));
+    for (const path of ["link", "dir/f", "null"]) {
+      expect((await deliver(path, 1)).kind).toBe("rejected");
+    }
+    expect(readdirSync(outside)).toEqual([]);
+  });
+
+  test("a link that is swapped in while it is open is not followed", async () => {
+    const destination = open("sub/f");
+    await destination.deliver([event(1)], idle);
+    renameSync(join(root, "sub"), join(root, "old"));
+    symlinkSync(outside, join(root, "sub"));
+    expect((await destination.deliver([event(2)], idle)).kind).toBe("rejected");
+    await destination.close();
+    expect(readdirSync(outside)).toEqual([]);
+    expect(read("old/f")).toBe('{"n":1}\n');
+  });
+
+  test("a directory swapped for a link again and again never leads out", async () => {
+    const destination = open("sub/f");
+    mkdirSync(join(root, "real"));
+    let stop = false;
+    const swapping = (async () => {
+      while (!stop) {
+        rmSync(join(root, "sub"), { recursive: true, force: true });
+        if (!existsSync(join(root, "sub"))) symlink(outside, join(root, "sub"));
+        await Bun.sleep(0);
+        rmSync(join(root, "sub"), { recursive: true, force: true });
+        await Bun.sleep(0);
+      }
+    })();
+    for (let n = 0; n < 300; n++) await destination.deliver([event(n)], idle);
+    stop = true;
+    await swapping;
+    await destination.close();
+    expect(readdirSync(outside)).toEqual([]);
+  });
+
+  test("a FIFO and a directory in its place are refused, not waited for", async () => {
+    expect(Bun.spawnSync(["mkfifo", join(root, "fifo")]).exitCode).toBe(0);
+    mkdirSync(join(root, "taken"));
+    expect((await deliver("fifo", 1)).kind).toBe("rejected");
+    expect((await deliver("taken", 1)).kind).toBe("rejected");
+  });
+});
+
+describe("a disk that is full", () => {
+  const small = (path: string) =>
+    Bun.spawnSync(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", path]).exitCode === 0;
+  const release = (path: string) => Bun.spawnSync(["umount", path]);
+  const mountable = () => {
+    const path = mkdtempSync(join(tmpdir(), "small-"));
+    const did = small(path);
+    release(path);
+    rmSync(path, { recursive: true });
+    return did;
+  };
+  test.skipIf(!mountable())("is tried again later, has no torn line, and recovers", async () => {
+    const mount = join(root, "mount");
+    mkdirSync(mount);
+    small(mount);
+    try {
+      const destination = fileKind(mount).open({ path: "f" });
+      const big = Buffer.from(JSON.stringify({ n: 1, text: "x".repeat(40_000) }));
+      expect(await destination.deliver([big], idle)).toEqual({ kind: "delivered" });
+      const verdict = await destination.deliver([big], idle);
+      expect(verdict.kind).toBe("retry");
+      expect(readFileSync(join(mount, "f"), "utf8")).toBe(`${big}\n`);
+      expect(await destination.deliver([event(2)], idle)).toEqual({ kind: "delivered" });
+      await destination.close();
+      expect(existsSync(join(mount, "f"))).toBe(true);
+      expect(readFileSync(join(mount, "f"), "utf8")).toBe(`${big}\n{"n":2}\n`);
+    } finally {
+      release(mount);
+    }
+  });
+});

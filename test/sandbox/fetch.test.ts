@@ -1,0 +1,177 @@
+import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
+import { FETCHES_AT_ONCE_MAX, FETCHES_MAX } from "../../src/limits.ts";
+import type { FetchAnswer, FetchRequest } from "../../src/sandbox/fetch.ts";
+import { batch, PATIENCE_MS, program, shown, testSandbox } from "./support.ts";
+
+setDefaultTimeout(PATIENCE_MS);
+
+let answer: (request: FetchRequest, signal: AbortSignal) => Promise<FetchAnswer>;
+const sandbox = testSandbox({ fetch: (request, signal) => answer(request, signal) });
+afterAll(() => sandbox.close());
+
+const ok = (url: string, body: unknown): FetchAnswer => ({
+  url,
+  status: 200,
+  headers: { "content-type": "application/json" },
+  body: typeof body === "string" ? body : JSON.stringify(body),
+});
+
+const run = async (code: string, ...events: object[]) =>
+  shown(await sandbox.run(program(code), batch(...events)));
+
+test("fetchV2 answers with url, status, headers and a parsed body", async () => {
+  const seen: FetchRequest[] = [];
+  answer = async (request) => {
+    seen.push(request);
+    return ok(`${request.url}#`, { a: [1] });
+  };
+  const code = `export async function transformEvent(event) {
+    const options = { method: "POST", headers: { "X-A": 1 }, body: JSON.stringify(event) };
+    return await fetchV2("https://example.com/x", options);
+  }`;
+  expect(await run(code, { n: 1 })).toEqual([
+    [
+      {
+        url: "https://example.com/x#",
+        status: 200,
+        headers: { "content-type": "application/json" },
+        body: { a: [1] },
+      },
+    ],
+  ]);
+  expect(seen).toEqual([
+    {
+      workspaceId: "w1",
+      url: "https://example.com/x",
+      method: "POST",
+      headers: { "X-A": "1" },
+      body: '{"n":1}',
+      timeoutMs: expect.any(Number),
+      answerBytesMax: expect.any(Number),
+    },
+  ]);
+});
+
+test("fetch answers the parsed body, or ERROR for whatever goes wrong", async () => {
+  answer = async ({ url }) => {
+    if (url === "fails") throw new Error("refused");
+    return ok(url, url === "text" ? "no JSON" : { url });
+  };
+  const code = "export const transformEvent = async ({ url }) => ({ r: await fetch(url) })";
+  expect(await run(code, { url: "json" }, { url: "text" }, { url: "fails" })).toEqual([
+    [{ r: { url: "json" } }],
+    [{ r: "ERROR" }],
+    [{ r: "ERROR" }],
+  ]);
+});
+
+test("fetchV2 rejects with the reason, and answers text as it is", async () => {
+  answer = async ({ url }) => {
+    if (url === "fails") throw new Error("refused");
+    return ok(url, "no JSON");
+  };
+  const code = `export const transformEvent = async ({ url }) => {
+    const { body } = await fetchV2(url);
+    return { body };
+  }`;
+  expect(await run(code, { url: "fails" }, { url: "text" })).toEqual([
+    expect.stringMatching(/^Error: refused/),
+    [{ body: "no JSON" }],
+  ]);
+});
+
+test("many events wait at once, and more than may run wait for their turn", async () => {
+  let running = 0;
+  let most = 0;
+  answer = async ({ url }) => {
+    running += 1;
+    most = Math.max(most, running);
+    await Bun.sleep(20);
+    running -= 1;
+    return ok(url, { url });
+  };
+  const code = `export const transformEvent = async (event) => {
+    const { url } = await fetch("u" + event.n);
+    return { n: event.n, url };
+  }`;
+  const events = Array.from({ length: 2 * FETCHES_AT_ONCE_MAX }, (_, n) => ({ n }));
+  expect(await run(code, ...events)).toEqual(events.map(({ n }) => [{ n, url: `u${n}` }]));
+  expect(most).toBe(FETCHES_AT_ONCE_MAX);
+});
+
+test("waiting costs no CPU budget", async () => {
+  answer = async ({ url }) => {
+    await Bun.sleep(900); // Three times the budget of these tests.
+    return ok(url, {});
+  };
+  const code = "export const transformEvent = async (event) => (await fetch('u'), event)";
+  expect(await run(code, { n: 1 })).toEqual([[{ n: 1 }]]);
+});
+
+test("a loop after an answer times out", async () => {
+  answer = async ({ url }) => ok(url, {});
+  const code = "export const transformEvent = async (event) => { await fetch('u'); for (;;); }";
+  expect(await run(code, { n: 1 })).toEqual(["Script execution timed out."]);
+});
+
+test("a fetch that nobody awaits is made", async () => {
+  const seen: string[] = [];
+  answer = async ({ url }) => {
+    seen.push(url);
+    return ok(url, {});
+  };
+  const code = "export const transformEvent = (event) => { fetch('u' + event.n); return event }";
+  expect(await run(code, { n: 1 }, { n: 2 })).toEqual([[{ n: 1 }], [{ n: 2 }]]);
+  expect(seen).toEqual(["u1", "u2"]);
+});
+
+test("a program may fetch while it loads", async () => {
+  answer = async ({ url }) => ok(url, { n: 7 });
+  const code = `const { n } = await fetch("config");
+    export const transformEvent = () => ({ n })`;
+  expect(await run(code, {})).toEqual([[{ n: 7 }]]);
+});
+
+test("a batch may not fetch more than its share", async () => {
+  let count = 0;
+  answer = async ({ url }) => {
+    count += 1;
+    return ok(url, {});
+  };
+  const code = `export const transformEvent = async () => {
+    let refused = 0;
+    for (let i = 0; i < ${FETCHES_MAX + 5}; i += 1) {
+      try { await fetchV2("u") } catch { refused += 1 }
+    }
+    return { refused };
+  }`;
+  expect(await run(code, {})).toEqual([[{ refused: 5 }]]);
+  expect(count).toBe(FETCHES_MAX);
+});
+
+test("what is under way ends with its guest", async () => {
+  const ended: boolean[] = [];
+  answer = (_, signal) =>
+    new Promise((_resolve, reject) => {
+      signal.addEventListener("abort", () => {
+        ended.push(true);
+        reject(new Error("ended"));
+      });
+    });
+  const other = testSandbox({ fetch: (request, signal) => answer(request, signal) });
+  const code = "export const transformEvent = async () => fetch('u')";
+  const running = other.run(program(code), batch({})).catch((error) => error.message);
+  await Bun.sleep(200);
+  await other.close();
+  expect(await running).toBe("Sandbox is closed");
+  expect(ended).toEqual([true]);
+});
+
+test("without a host function every fetch fails", async () => {
+  const other = testSandbox();
+  const code = "export const transformEvent = async () => fetchV2('u')";
+  expect(shown(await other.run(program(code), batch({})))).toEqual([
+    expect.stringMatching(/^Error: fetch is not available/),
+  ]);
+  await other.close();
+});
