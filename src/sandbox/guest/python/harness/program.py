@@ -116,6 +116,10 @@ class Program:
     def _import(self, name, globals=None, locals=None, fromlist=(), level=0):
         if level:
             raise ImportError("Relative imports are not allowed.")
-        if name in self._library_codes:
-            return self.load_library(name)
-        return import_standard(name, fromlist or ())
+        if name not in self._library_codes:
+            return import_standard(name, fromlist or ())
+        library = self.load_library(name)
+        for item in fromlist or ():
+            if item != "*" and not hasattr(library, item):
+                raise ImportError(f"cannot import name '{item}' from '{name}'")
+        return library
