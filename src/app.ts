@@ -11,6 +11,7 @@ import { destinationKinds } from "./destinations/kinds.ts";
 import { eventOf } from "./event/event.ts";
 import { decodeRecord } from "./event/record.ts";
 import { firstWorkspace } from "./first-start.ts";
+import { guestFetch } from "./guest-fetch.ts";
 import type { Logger } from "./observe/log.ts";
 import { createMetrics, type Metrics } from "./observe/metrics.ts";
 import { createPipeline } from "./pipeline/pipeline.ts";
@@ -45,9 +46,12 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
   const catalog = await openCatalog({ directory: catalogDirectory(config), logger });
   opening.defer(() => catalog.close());
 
+  const fetchEgress = createEgress({ allow: config["sandbox.fetch.allow"] });
+  opening.defer(() => fetchEgress.close());
   const sandbox = createSandbox({
     guestCommand: [...self, "guest"],
     insecure: config["sandbox.insecure"],
+    fetch: guestFetch(fetchEgress),
     log: logger,
     metrics,
   });
@@ -69,10 +73,9 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
   });
   opening.defer(() => ingest.close());
 
-  const kinds = destinationKinds({
-    directory: filesDirectory(config),
-    egress: createEgress({ allow: config["egress.allow"] }),
-  });
+  const egress = createEgress({ allow: config["egress.allow"] });
+  opening.defer(() => egress.close());
+  const kinds = destinationKinds({ directory: filesDirectory(config), egress });
   const pipeline = createPipeline({
     live: catalog.live,
     sandbox,
@@ -97,6 +100,7 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
     metricsText: () => metricsOf(metrics, ingest),
     dataPlaneUrl: () => config["public.url"] ?? reachable(ingest.url),
     version,
+    ...(config["admin.rate"] > 0 && { rateLimit: { perSecond: config["admin.rate"] } }),
     logger,
     metrics,
   });

@@ -68,6 +68,7 @@ export class Guest {
   readonly #terms: LanguageTerms;
   readonly #process: GuestProcess;
   readonly #reader = new FrameReader();
+  #lastProgram = 0;
   #exchange: Exchange | undefined;
   #killedFor: GuestEnd | undefined;
 
@@ -85,6 +86,12 @@ export class Guest {
 
   get programsMax(): number {
     return this.#terms.programsMax;
+  }
+
+  /** A number for a program that is about to be loaded, used once. */
+  nextProgram(): number {
+    this.#lastProgram += 1;
+    return this.#lastProgram;
   }
 
   get pid(): number {

@@ -73,13 +73,14 @@
 
   let events = [];
   let count = 0;
-  let ids = [];
+  // Lists without a prototype: user code may have put setters on those of arrays and objects.
+  let ids = create(null);
   let metadataOf;
   /** Per event: outputs as lines of JSON. */
-  let lines = [];
-  let counts = [];
+  let lines = create(null);
+  let counts = create(null);
   /** Per event: an error as JSON `[message, stack]`. */
-  let faults = [];
+  let faults = create(null);
   let logs = "";
   let logCount = 0;
   let outputChars = 0;
@@ -117,7 +118,8 @@
     if (fetches > fetchesMax) throw new Fault(`Expected at most ${fetchesMax} fetches in a batch`);
     const headers = create(null);
     const given = options?.headers ?? {};
-    for (const name of ownKeys(given)) headers[name] = `${given[name]}`;
+    const names = ownKeys(given);
+    for (let i = 0; i < names.length; i += 1) headers[names[i]] = `${given[names[i]]}`;
     const asked = stringify({
       id: fetches,
       url: `${url}`,
@@ -255,8 +257,9 @@
   }
 
   function acceptList(index, returned) {
-    const items = [];
-    for (let i = 0; i < returned.length; i += 1) {
+    const items = create(null);
+    const { length } = returned;
+    for (let i = 0; i < length; i += 1) {
       const json = objectText(returned[i]);
       if (json === undefined) {
         refuse(index, "returned event in events array from transformEvent(event) is not an object");
@@ -265,7 +268,7 @@
       items[i] = json;
     }
     counts[index] = 0;
-    for (let i = 0; i < items.length; i += 1) keep(index, items[i]);
+    for (let i = 0; i < length; i += 1) keep(index, items[i]);
   }
 
   /** Alone it is too much; with others it is left open, to be run again without them. */
@@ -311,10 +314,8 @@
 
   async function runBatch() {
     pending = 1;
-    const inputs = [];
-    for (let i = 0; i < count; i += 1) inputs[i] = events[i];
     try {
-      acceptBatch(await transform(inputs, metadata));
+      acceptBatch(await transform(events, metadata));
     } catch (thrown) {
       for (let i = 0; i < count; i += 1) fail(i, thrown);
     }
@@ -334,11 +335,12 @@
     }
     const places = create(null);
     for (let i = count - 1; i >= 0; i -= 1) places[ids[i]] = i;
-    const items = [];
-    for (let i = 0; i < returned.length; i += 1) items[i] = objectText(returned[i]);
+    const items = create(null);
+    const { length } = returned;
+    for (let i = 0; i < length; i += 1) items[i] = objectText(returned[i]);
     for (let i = 0; i < count; i += 1) counts[i] = 0;
     let owner = 0;
-    for (let i = 0; i < items.length; i += 1) {
+    for (let i = 0; i < length; i += 1) {
       if (items[i] === undefined) {
         refuse(
           i < count ? i : owner,
@@ -406,16 +408,16 @@
     __proto__: null,
     /** Names of the two entry points that a module namespace exports as functions. */
     install(namespace, credentialsText) {
-      const found = [];
-      for (const name of ["transformEvent", "transformBatch"]) {
-        if (typeof namespace[name] === "function") found[found.length] = name;
-      }
-      transform = namespace[found[0]];
-      batchwise = found[0] === "transformBatch";
+      const byEvent = typeof namespace.transformEvent === "function";
+      const byBatch = typeof namespace.transformBatch === "function";
+      transform = byEvent ? namespace.transformEvent : namespace.transformBatch;
+      batchwise = !byEvent;
       const named = parse(credentialsText);
+      const names = ownKeys(named);
       credentials = create(null);
-      for (const name of ownKeys(named)) credentials[name] = named[name];
-      return found.length === 2 ? `${found[0]},${found[1]}` : (found[0] ?? "");
+      for (let i = 0; i < names.length; i += 1) credentials[names[i]] = named[names[i]];
+      if (byEvent && byBatch) return "transformEvent,transformBatch";
+      return byEvent ? "transformEvent" : byBatch ? "transformBatch" : "";
     },
     take(eventsText, metadataOfAll, eventCount, withLogs, charsMax) {
       events = eventsText;
@@ -424,10 +426,10 @@
       count = eventCount;
       keepLogs = withLogs;
       outputCharsMax = charsMax;
-      ids = [];
-      lines = [];
-      counts = [];
-      faults = [];
+      ids = create(null);
+      lines = create(null);
+      counts = create(null);
+      faults = create(null);
       for (let i = 0; i < count; i += 1) counts[i] = OPEN;
       logs = "";
       logCount = 0;

@@ -1,0 +1,36 @@
+import { type Egress, EgressRefused } from "./destinations/egress.ts";
+import type { GuestFetch } from "./sandbox/fetch.ts";
+
+/**
+ * What user code's `fetch` gets: the guarded egress with an allow-list of its own. Redirects are
+ * answers like any other; following one is the code's own request, checked like the first.
+ */
+export function guestFetch(egress: Egress): GuestFetch {
+  return async (request, signal) => {
+    const { url, method, headers, timeoutMs, answerBytesMax } = request;
+    const answer = await egress
+      .request({
+        ...{ url, method, headers, timeoutMs, signal },
+        body: Buffer.from(request.body),
+        // One byte more tells a body that is too long from one that just fits.
+        answerBytesMax: answerBytesMax + 1,
+      })
+      .catch((error: unknown) => {
+        // What the network says may hold addresses of the inside; what the policy says may not.
+        throw error instanceof EgressRefused ? error : new Error("The request failed");
+      });
+    if (answer.body.byteLength > answerBytesMax) {
+      throw new Error(`Expected an answer of at most ${answerBytesMax} bytes`);
+    }
+    return {
+      url,
+      status: answer.status,
+      headers: Object.fromEntries(
+        Object.entries(answer.headers).flatMap(([name, value]) =>
+          value === undefined ? [] : [[name, String(value)]],
+        ),
+      ),
+      body: Buffer.from(answer.body).toString(),
+    };
+  };
+}
