@@ -45,6 +45,8 @@ const options: Options = {
     info: { arch: "wasm32", platform: "none", version: "none", python: "none", ...ABI },
     packages: {},
   } as unknown as NonNullable<Options["lockFileContents"]>,
+  // Else Python's environment tells the path of the script that the process runs.
+  _sysExecutable: "python",
   // `import js` finds nothing.
   jsglobals: {},
   // The process's own standard streams are the pipes to the host.

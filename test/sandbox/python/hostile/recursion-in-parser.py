@@ -1,4 +1,4 @@
-# expect: "parsed":\d
+# expect: "parsed":\d|^Script crashed its guest
 import ast
 
 
