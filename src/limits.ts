@@ -88,12 +88,14 @@ export const BODY_SECONDS_MAX = 30;
 export const ID_CHARS_MAX = 255;
 /** A member's e-mail address (RFC 3696: 320). */
 export const EMAIL_CHARS_MAX = 320;
-/** A token may send at once what its rate allows in this time. */
+/** A token or a write key may send at once what its rate allows in this time. */
 export const RATE_BURST_SECONDS = 2;
 /** Tokens whose use is remembered for the rate limit. */
 export const RATE_TOKENS_MAX = 10_000;
 /** How often a live tail shows that it lives, and looks whether its token still does. */
-export const TAIL_HEARTBEAT_MS = 5_000;
+export const TAIL_HEARTBEAT_MS = 1_000;
+/** Beats in a row at which a live tail's reader has taken nothing; then the tail ends. */
+export const TAIL_STALLED_BEATS_MAX = 30;
 /** Unsent bytes of one live tail; beyond it a slow reader misses messages. */
 export const TAIL_PENDING_BYTES_MAX = 1 << 20;
 
@@ -102,7 +104,7 @@ export const TAIL_PENDING_BYTES_MAX = 1 << 20;
 export const CREDENTIAL_NAME_CHARS_MAX = 1_024;
 /** Of a credential's value. */
 export const CREDENTIAL_VALUE_CHARS_MAX = 65_536;
-/** Earlier live windows that a connection remembers when it is paused again and again. */
+/** Earlier live windows that a connection keeps apart when it is paused again and again. */
 export const CONNECTION_WINDOWS_MAX = 16;
 /** Transformations whose live program is kept in memory; the longest unchanged one goes first. */
 export const LIVE_PROGRAMS_MAX = 4_096;
@@ -118,8 +120,6 @@ export const TOKEN_USE_FLUSH_MS = 2_000;
 export const PUBLISH_ATTEMPTS_MAX = 5;
 /** Throw-away guests that one request has at once. */
 export const PUBLISH_CHECKS_AT_ONCE = 4;
-/** Of one error of user code, in an answer. */
-export const ERROR_MESSAGE_CHARS_MAX = 2_048;
 
 // Pipeline
 /** Events of one lane that are read but not yet settled. */
@@ -140,8 +140,8 @@ export const RETRY_DELAY_MS_MAX = 60_000;
 export const POISON_ATTEMPTS_MAX = 8;
 /** Failed attempts of several events after which they are sent one by one. */
 export const SPLIT_ATTEMPTS_MIN = 3;
-/** How long a failed attempt speaks for events that are past the retry window themselves. */
-export const DOWN_MS_MAX = 10_000;
+/** Failing for so long a destination is down: events past the retry window go untried. */
+export const DOWN_MS_MIN = 10_000;
 /** Bytes of one delivery, beyond its first event. */
 export const DELIVERY_BYTES_MAX = 4 << 20;
 /** One read of the event log, shared by all lanes that are there. */

@@ -1,4 +1,5 @@
 import { PIXEL_ARRAY_ELEMENTS_MAX, PIXEL_LEVELS_MAX, PIXEL_PARAMETERS_MAX } from "../limits.ts";
+import { SPACE } from "./bytes.ts";
 import { arrayIndex } from "./number.ts";
 import { decode, ends, loadQuery, pair, readPair, starts, text, textOf } from "./pair.ts";
 import { readQuery } from "./scan.ts";
@@ -28,9 +29,9 @@ export function inspectQuery(query: string, type: "page" | "track"): Inspection 
   let parameters = 0;
   let elements = 0;
   let writeKey: string | undefined;
-  let anonymousId: string | undefined;
-  let userId: string | undefined;
-  let event: string | undefined;
+  let anonymousId: boolean | undefined;
+  let userId: boolean | undefined;
+  let event: boolean | undefined;
   let at = QUERY;
   while (at < end) {
     const from = at;
@@ -45,23 +46,25 @@ export function inspectQuery(query: string, type: "page" | "track"): Inspection 
       }
       elements += elementsMax();
     } else if (pair.levels === 1) {
-      if (isNamed(WRITE_KEY)) writeKey ??= valueText();
-      else if (isNamed(ANONYMOUS_ID)) anonymousId ??= valueText();
-      else if (isNamed(USER_ID)) userId ??= valueText();
-      else if (isNamed(EVENT)) event ??= valueText();
+      if (isNamed(WRITE_KEY)) writeKey ??= valueText(query);
+      else if (isNamed(ANONYMOUS_ID)) anonymousId ??= isPresent(query, true);
+      else if (isNamed(USER_ID)) userId ??= isPresent(query, false);
+      else if (isNamed(EVENT)) event ??= isPresent(query, false);
     }
   }
-  if (isBlank(writeKey)) return refusal("Expected the query parameter writeKey");
-  if (isBlank(unquoted(anonymousId)) && isBlank(userId)) {
+  if (writeKey === undefined || writeKey.trim() === "") {
+    return refusal("Expected the query parameter writeKey");
+  }
+  if (anonymousId !== true && userId !== true) {
     return refusal("Request neither has anonymousId nor userId");
   }
-  if (type === "track" && isBlank(event)) {
+  if (type === "track" && event !== true) {
     return refusal("Expected the query parameter event, which must not be blank");
   }
   if (elements > PIXEL_ARRAY_ELEMENTS_MAX && isOverfullQuery(query, type)) {
     return refusal(`Expected arrays of at most ${PIXEL_ARRAY_ELEMENTS_MAX} elements in all`);
   }
-  return { problem: undefined, writeKey: writeKey! };
+  return { problem: undefined, writeKey };
 }
 
 function refusal(problem: string): Inspection {
@@ -92,19 +95,20 @@ function isNamed(name: Uint8Array): boolean {
 }
 
 /** The value read last. */
-function valueText(): string {
-  if (!pair.encoded) return bytes.toString("latin1", pair.start, pair.end);
+function valueText(query: string): string {
+  if (!pair.encoded) return query.slice(pair.start - QUERY, pair.end - QUERY);
   decode(pair.start, pair.end);
   return textOf(text.start, text.end);
 }
 
-/** AMP's client ids arrive in double quotes; one pair of them is not part of the id. */
-function unquoted(id: string | undefined): string | undefined {
-  return id !== undefined && id.length > 1 && id.startsWith('"') && id.endsWith('"')
-    ? id.slice(1, -1)
-    : id;
-}
-
-function isBlank(value: string | undefined): boolean {
-  return value === undefined || value.trim() === "";
+/**
+ * Whether the value read last is not blank. AMP's client ids arrive in double quotes, and one
+ * pair of them is not part of the id. A plain value that starts with a printable character needs
+ * no string to tell.
+ */
+function isPresent(query: string, isQuoted: boolean): boolean {
+  if (!pair.encoded && pair.start < pair.end && bytes[pair.start]! > SPACE) return true;
+  const value = valueText(query);
+  const isInQuotes = isQuoted && value.length > 1 && value.startsWith('"') && value.endsWith('"');
+  return (isInQuotes ? value.slice(1, -1) : value).trim() !== "";
 }

@@ -64,6 +64,16 @@ export class Feed {
     }
   }
 
+  /** Bytes of the event; undefined, and told in the log, when none can be built of its record. */
+  sizeOf(log: string, sequence: number, input: Input): number | undefined {
+    try {
+      return input.event.json.length;
+    } catch (error) {
+      this.#unreadable(log, sequence, error);
+      return undefined;
+    }
+  }
+
   async #read(log: string, reader: LogReader, sequence: number): Promise<Chunk> {
     const from = Math.max(sequence, reader.first());
     const { records, next } = await reader.read(from, FEED_READ_BYTES_MAX);
@@ -83,9 +93,13 @@ export class Feed {
     try {
       return new RecordInput(this.#parts.decode(bytes), this.#parts.eventOf);
     } catch (error) {
-      // Its checksum was right: a record of another version. Nothing can be routed by it.
-      this.#parts.logger.error({ log, sequence, err: error }, "A record cannot be decoded");
+      this.#unreadable(log, sequence, error);
       return undefined;
     }
+  }
+
+  /** Its checksum was right: a record of another version, or a fault of ours. It is passed over. */
+  #unreadable(log: string, sequence: number, error: unknown): void {
+    this.#parts.logger.error({ log, sequence, err: error }, "A record cannot be read");
   }
 }

@@ -112,7 +112,7 @@ export function createPipeline(parts: PipelineParts): Pipeline {
   lanes.refresh();
   const stopListening = parts.onDurable(() => {
     lanes.wake();
-    void tap.advance();
+    tap.advance().catch((error) => logger.error({ err: error }, "The live tail cannot read on"));
   });
   const poll = setInterval(() => lanes.refresh(), TOPOLOGY_POLL_MS);
   const trim = setInterval(() => void trimmer.run(), TRIM_INTERVAL_MS);

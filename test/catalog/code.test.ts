@@ -221,6 +221,9 @@ describe("publishing", () => {
     const commit = () => catalog.code.commit(workspaceId, { ...nothing, publish: [item], seen });
     expect(await refusalOf(commit)).toMatchObject({ refusal: "conflict", stale: true });
     await publish(catalog, first);
+    const blind = { ...nothing, publish: [item] };
+    const unseen = await refusalOf(() => catalog.code.commit(workspaceId, blind));
+    expect(unseen).toMatchObject({ stale: true });
     await commit();
 
     const second = catalog.code.amend(workspaceId, "library", first.id, { code: "two" });

@@ -122,6 +122,20 @@ test("lastUsedAt is shown at once and survives a restart", async () => {
   expect(again.tokens.list(id, 1).items[0]?.lastUsedAt).toBe(used);
 });
 
+test("lastUsedAt is stored in the background", async () => {
+  const directory = await freshDirectory();
+  const catalog = await freshCatalog(directory);
+  const { id } = await catalog.workspaces.create("Acme");
+  const { secret } = await catalog.tokens.create(id, { name: "CI", permissions: [] });
+  const other = await freshCatalog(directory);
+  const storedUse = () => other.tokens.list(id, 1).items[0]?.lastUsedAt;
+  expect(storedUse()).toBeUndefined();
+  catalog.tokens.authenticate(secret);
+  const used = catalog.tokens.list(id, 1).items[0]?.lastUsedAt;
+  while (storedUse() === undefined) await Bun.sleep(20);
+  expect(storedUse()).toBe(used);
+}, 20_000);
+
 test("a use noted before a revocation leaves nothing behind", async () => {
   const { catalog, workspaceId } = await freshWorkspace();
   const { token, secret } = await catalog.tokens.create(workspaceId, {

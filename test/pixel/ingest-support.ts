@@ -26,6 +26,7 @@ export function ingestOptions(data: string, options: Partial<IngestOptions> = {}
     port: 0,
     trustedProxies: [],
     recordClientAddress: true,
+    pixelsPerSecondMax: 0,
     logLevel: "fatal",
     logger: quiet,
     ...options,
