@@ -89,6 +89,10 @@ export class Guest {
     return this.residentBytes > this.idleBytes + this.#terms.recycleBytes;
   }
 
+  get programsMax(): number {
+    return this.#terms.programsMax;
+  }
+
   /** A number for a program that is about to be loaded, used once. */
   nextProgram(): number {
     this.#lastProgram += 1;

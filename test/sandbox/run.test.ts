@@ -267,9 +267,3 @@ test("a program that does not load fails every event with the reason", async () 
     "Error: top",
   ]);
 });
-
-test("Python says that it is not there", async () => {
-  expect(sandbox.run(program("", { language: "python" }), batch({}))).rejects.toThrow(
-    "Python is not available in this build",
-  );
-});
