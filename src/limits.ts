@@ -243,6 +243,19 @@ export const GUEST_RESTART_DELAY_MS_MAX = 30_000;
 /** From its start until a guest is confined. */
 export const GUEST_START_MS_MAX = 20_000;
 
+/** A guest whose batch has used this much CPU time runs at a lower priority from then on. */
+export const GUEST_BURST_CPU_MS_MAX = 250;
+/** Batches in a row without a good event after which a program is suspended. */
+export const SUSPENSION_COST = 20;
+/** For so many of them counts a batch that cost its guest its time or its life. */
+export const SUSPENSION_COST_OF_CULPRITS = 4;
+/** First suspension of a program; each further one is twice as long. */
+export const SUSPENDED_MS_MIN = 1_000;
+/** Longest suspension of a program. */
+export const SUSPENDED_MS_MAX = 300_000;
+/** Failing programs that are remembered. */
+export const SUSPENDED_PROGRAMS_MAX = 10_000;
+
 // Sandbox, Python
 /** Of Python's heap (the interpreter and its modules take 38 MB of it). */
 export const GUEST_PYTHON_HEAP_BYTES_MAX = 256 << 20;
