@@ -1,70 +1,34 @@
 /**
- * Pixel ingest, durable (200 means on disk), beside a bare `Bun.serve` that returns the same GIF
- * and keeps nothing. Rounds alternate, so that a busy machine hurts both alike.
+ * Pixel ingest, durable (200 means on disk), beside servers that answer the same GIF and keep
+ * less. Rounds alternate, so that a busy machine hurts all alike; compare the ratios.
  *
  *   bun bench/ingest.ts [--seconds 5] [--rounds 3] [--connections 64,256] [--command dist/pixelmill]
  */
 import { parseArgs } from "node:util";
-import { removeDirectory, startServer } from "../test/e2e/server.ts";
-import { childrenOf, type Load, measure, median, type Target } from "./load.ts";
-import { report } from "./report.ts";
+import { type Load, measure, median, type Target } from "./load.ts";
+import { report, round2 } from "./report.ts";
+import { bareBun, nginx, pixelmill, withoutLog } from "./targets.ts";
 
 const { values } = parseArgs({
   options: {
     seconds: { type: "string", default: "5" },
     rounds: { type: "string", default: "3" },
     connections: { type: "string", default: "64,256" },
-    command: { type: "string" },
+    command: { type: "string", default: "dist/pixelmill" },
   },
 });
 
-/** A 300-byte query, as a small page view sends it. */
-const query = (writeKey: string) =>
-  `/pixel/v1/page?writeKey=${writeKey}&anonymousId=5094f5704b9cf2b3&name=Home&context.library.name=pixel` +
-  "&context.page.path=%2Fpricing&context.page.title=Pricing%20and%20plans&context.page.referrer=" +
-  "https%3A%2F%2Fexample.com%2F&context.screen.width=1920&context.screen.height=1080&properties.plan=pro" +
-  "&properties.revenue=29.99";
-
-async function bareBun(): Promise<Target> {
-  const child = Bun.spawn([process.execPath, `${import.meta.dir}/bare-server.ts`], {
-    stdout: "pipe",
-  });
-  const reader = child.stdout.getReader();
-  const port = new TextDecoder().decode((await reader.read()).value).trim();
-  return {
-    name: "bare Bun.serve, keeps nothing",
-    url: `http://127.0.0.1:${port}${query("0".repeat(27))}`,
-    pids: [child.pid],
-    async stop() {
-      child.kill();
-      await child.exited;
-    },
-  };
-}
-
-async function ours(): Promise<Target> {
-  const server = await startServer(values.command ? { command: [values.command] } : {});
-  const { body } = await server.api("POST", "/v2/sources", { name: "Bench", type: "http" });
-  return {
-    name: "pixelmill, on disk",
-    url: server.dataPlane + query(body.source.writeKey),
-    pids: childrenOf(server.pid, "ingest"),
-    async stop() {
-      await server.stop();
-      removeDirectory(server.directory);
-    },
-  };
-}
-
-const targets = [await bareBun(), await ours()];
+const ours = await pixelmill({ command: values.command });
+const peers = [await bareBun(), await withoutLog(), await nginx()];
+const targets = [ours, ...peers.filter((target) => target !== undefined)];
 const rows: Record<string, string | number>[] = [];
+
 for (const connections of values.connections.split(",").map(Number)) {
   const loads = new Map<Target, Load[]>(targets.map((target) => [target, []]));
   for (let round = 0; round < Number(values.rounds); round++) {
     for (const target of targets) {
-      loads
-        .get(target)!
-        .push(await measure(target, { connections, seconds: Number(values.seconds) }));
+      const load = await measure(target, { connections, seconds: Number(values.seconds) });
+      loads.get(target)!.push(load);
     }
   }
   const of = (target: Target, key: keyof Load) => median(loads.get(target)!.map((it) => it[key]));
@@ -73,7 +37,7 @@ for (const connections of values.connections.split(",").map(Number)) {
       connections,
       target: target.name,
       "answers per CPU-second": Math.round(of(target, "perCpuSecond")),
-      "ratio to bare": round2(of(target, "perCpuSecond") / of(targets[0]!, "perCpuSecond")),
+      "ours to it": round2(of(ours, "perCpuSecond") / of(target, "perCpuSecond")),
       "answers per second": Math.round(of(target, "rps")),
       "p50 ms": of(target, "p50Ms"),
       "p99 ms": of(target, "p99Ms"),
@@ -84,7 +48,3 @@ for (const connections of values.connections.split(",").map(Number)) {
 }
 for (const target of targets) await target.stop();
 await report("ingest", rows);
-
-function round2(value: number): number {
-  return Math.round(value * 100) / 100;
-}

@@ -27,7 +27,10 @@ export function createApi(parts: ApiParts): Api {
 
   async function answered(route: Route, arrival: Arrival): Promise<Response> {
     const done = seconds.startTimer({ route: route.key });
-    const pathname = pathOf(arrival.request.url);
+    const { method, url } = arrival.request;
+    const pathname = pathOf(url);
+    // Elysia answers HEAD with the route of GET; no route here is one of HEAD.
+    if (method !== route.method) return noRoute(pathname);
     const answer = await serve(route, listener, arrival).catch((error: unknown) =>
       failure(error, pathname, parts.logger),
     );
@@ -90,10 +93,9 @@ function pathOf(url: string): string {
 /** A known path under another method is 405 with what it allows; any other path is 404. */
 function noRoute(path: string): Response {
   const methods = new Set(
-    paths.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method as string),
+    paths.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method),
   );
   if (methods.size === 0) return refuse(path, 404, "There is nothing at this path");
-  if (methods.has("GET")) methods.add("HEAD");
   const Allow = [...methods].join(", ");
   const message = `Expected one of the methods ${Allow}, got another`;
   return refuse(path, 405, message, { headers: { Allow } });

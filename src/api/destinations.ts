@@ -12,6 +12,7 @@ import { isoTime } from "./shapes.ts";
 type Config = Record<string, unknown>;
 
 const Config = Type.Record(Type.String(), Type.Unknown(), {
+  $id: "DestinationConfig",
   description: "Settings of the type; secrets are write-only, null removes a setting",
 });
 

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { Type } from "@sinclair/typebox";
 import { answerHeaders } from "./errors.ts";
 import type { OpenApiDocument } from "./openapi.ts";
+import type { ApiParts } from "./parts.ts";
 import { route } from "./route.ts";
 import page from "./viewer.html" with { type: "text" };
 
@@ -9,7 +10,7 @@ import page from "./viewer.html" with { type: "text" };
 const viewer = page as unknown as string;
 
 /** The document of all routes, these two included, is made when it is first asked for. */
-export function docsRoutes(documentOf: (version: string) => OpenApiDocument) {
+export function docsRoutes(documentOf: (parts: ApiParts) => OpenApiDocument) {
   let document: OpenApiDocument | undefined;
   return [
     route("GET /docs", {
@@ -27,7 +28,7 @@ export function docsRoutes(documentOf: (version: string) => OpenApiDocument) {
       answer: Type.Object({ openapi: Type.String() }),
       example: { answer: { openapi: "3.1.0" } },
       handle({ parts }) {
-        document ??= documentOf(parts.version);
+        document ??= documentOf(parts);
         return document;
       },
     }),

@@ -15,6 +15,11 @@ interface Flagged {
   body: { publish?: boolean };
 }
 
+/** A request that may connect destinations when it publishes. */
+export interface Publishable extends Flagged {
+  body: Flagged["body"] & Static<TObject<typeof destinationLists>>;
+}
+
 export function isPublish({ query, body }: Flagged): boolean {
   return query.publish ?? body.publish ?? false;
 }

@@ -1,8 +1,12 @@
 import { type TSchema, Type } from "@sinclair/typebox";
+import type { ApiParts } from "./parts.ts";
 import type { Route } from "./route.ts";
 
 /** The OpenAPI 3.1 document, from the schemas that validate. */
-export function openApiDocument(routes: readonly Route[], version: string) {
+export function openApiDocument(
+  routes: readonly Route[],
+  { version, kinds }: Pick<ApiParts, "version" | "kinds">,
+) {
   const schemas: Record<string, unknown> = {};
   const paths: Record<string, Record<string, unknown>> = {};
   for (const route of routes) {
@@ -14,6 +18,7 @@ export function openApiDocument(routes: readonly Route[], version: string) {
     }
   }
   referenced(Refusal, schemas);
+  schemas.DestinationConfig = destinationConfig(kinds, schemas);
   return {
     openapi: "3.1.0",
     info: {
@@ -39,6 +44,20 @@ export function openApiDocument(routes: readonly Route[], version: string) {
 }
 
 export type OpenApiDocument = ReturnType<typeof openApiDocument>;
+
+/** The settings of every kind of destination, secrets marked as write-only. */
+function destinationConfig(kinds: ApiParts["kinds"], schemas: Record<string, unknown>) {
+  const anyOf = [...kinds.values()].map(({ kind, configSchema, secretKeys }) => {
+    const { properties, ...rest } = configSchema;
+    const marked = Object.entries(properties ?? {}).map(([key, schema]) => [
+      key,
+      secretKeys.includes(key) ? { ...(schema as object), writeOnly: true } : schema,
+    ]);
+    return { ...rest, title: kind, properties: referenced(Object.fromEntries(marked), schemas) };
+  });
+  const { description } = schemas.DestinationConfig as { description: string };
+  return { description, anyOf };
+}
 
 /** The body of every answer that is not a success. */
 export const Refusal = Type.Object(
@@ -96,9 +115,11 @@ function operation(route: Route, path: string, schemas: Record<string, unknown>)
     operationId: operationId(method, path),
     summary: route.summary,
     tags: [tagOf(route)],
-    ...(path !== route.path && { description: `The same as \`${route.key}\`` }),
+    description: [
+      ...(path === route.path ? [] : [`The same as \`${route.key}\`.`]),
+      ...needed(route),
+    ].join(" "),
     ...(needs === "open" && { security: [] }),
-    ...(needs !== "open" && needs.length > 0 && { "x-permissions": needs }),
     parameters: [...pathParameters(route, path), ...queryParameters(route, schemas)],
     ...(body && {
       requestBody: {
@@ -111,6 +132,17 @@ function operation(route: Route, path: string, schemas: Record<string, unknown>)
       ...Object.fromEntries(refusals),
     },
   };
+}
+
+/** Who may, in sentences. */
+function needed({ needs, alsoNeeds = [] }: Route): string[] {
+  const named = (permissions: readonly string[]) =>
+    permissions.map((permission) => `\`${permission}\``).join(" and ");
+  if (needs === "open") return ["Needs no token."];
+  return [
+    `Needs ${needs.length === 0 ? "any token of the workspace" : named(needs)}.`,
+    ...alsoNeeds.map(({ when, permissions }) => `Needs ${named(permissions)} when ${when}.`),
+  ];
 }
 
 const refusalContent = {

@@ -4,7 +4,7 @@ import type { Selection, Suite, SuiteSelection } from "../publishing/publishing.
 import { invalid } from "./check.ts";
 import * as example from "./examples.ts";
 import { TestInput, testInputList } from "./forms.ts";
-import { route } from "./route.ts";
+import { type Condition, route } from "./route.ts";
 import { Id, TestEvents } from "./schemas.ts";
 import { TestReport, ValidationOutput } from "./validation.ts";
 
@@ -42,6 +42,19 @@ const Revisions = Type.Object(
 );
 type Revisions = Static<typeof Revisions>;
 
+const editing: Condition<{ body: Revisions }>[] = [
+  {
+    when: "it names transformations",
+    permissions: ["transformations:edit"],
+    holds: ({ body }) => Boolean(body.transformations?.length),
+  },
+  {
+    when: "it names libraries",
+    permissions: ["libraries:edit"],
+    holds: ({ body }) => Boolean(body.libraries?.length),
+  },
+];
+
 const exampleBody = {
   transformations: [{ versionId: example.ids.transformationVersion, testInput: [example.event] }],
   libraries: [{ versionId: example.ids.libraryVersion }],
@@ -52,7 +65,7 @@ export const publishRoutes = [
     summary: "Publish revisions of transformations and libraries, all or nothing",
     aliases: ["/transformations/publish", "/transformations/libraries/publish"],
     needs: [],
-    alsoNeeds: ({ body }) => editing(body),
+    alsoNeeds: editing,
     body: Revisions,
     answer: Type.Object({
       published: Type.Boolean(),
@@ -67,7 +80,7 @@ export const publishRoutes = [
     summary: "Run revisions over test events without publishing them",
     aliases: ["/libraries/test"],
     needs: [],
-    alsoNeeds: ({ body }) => editing(body),
+    alsoNeeds: editing,
     body: Revisions,
     answer: TestReport,
     example: {
@@ -94,7 +107,7 @@ export const publishRoutes = [
   route("POST /transformations/tests/run", {
     summary: "Run test suites of input and expected output without publishing",
     needs: [],
-    alsoNeeds: ({ body }) => editing(body),
+    alsoNeeds: editing,
     body: Revisions,
     answer: Type.Object({
       pass: Type.Boolean(),
@@ -116,13 +129,6 @@ export const publishRoutes = [
       parts.publishing.runSuites(workspaceId, suiteSelection(body)),
   }),
 ] as const;
-
-function editing({ transformations = [], libraries = [] }: Revisions) {
-  return [
-    ...(transformations.length > 0 ? (["transformations:edit"] as const) : []),
-    ...(libraries.length > 0 ? (["libraries:edit"] as const) : []),
-  ];
-}
 
 /** Plain versionIds and objects, as objects; refuses when there is nothing to do. */
 function items({ transformations = [], libraries = [] }: Revisions) {

@@ -28,6 +28,13 @@ export interface Call<Key extends string, Query, Body> {
   closing: AbortSignal;
 }
 
+/** What a request needs besides, when it asks for this; `when` completes the sentence. */
+export interface Condition<Asked> {
+  when: string;
+  permissions: readonly Permission[];
+  holds(asked: Asked): boolean;
+}
+
 interface RouteOptions<
   Key extends RouteKey,
   Query extends TProperties,
@@ -49,7 +56,7 @@ interface RouteOptions<
   media?: string;
   example: { params?: Params<Key>; body?: Static<Body>; answer: Static<Answer> };
   /** Permissions that depend on what the request asks for. */
-  alsoNeeds?(asked: { query: Static<TObject<Query>>; body: Static<Body> }): readonly Permission[];
+  alsoNeeds?: readonly Condition<{ query: Static<TObject<Query>>; body: Static<Body> }>[];
   handle(
     call: Call<Key, Static<TObject<Query>>, Static<Body>>,
   ): Static<Answer> | Response | Promise<Static<Answer> | Response>;

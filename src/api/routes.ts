@@ -38,5 +38,5 @@ const table = [
 export type Table = typeof table;
 export const routes: readonly Route[] = [
   ...table,
-  ...docsRoutes((version) => openApiDocument(routes, version)),
+  ...docsRoutes((parts) => openApiDocument(routes, parts)),
 ];

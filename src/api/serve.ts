@@ -34,7 +34,9 @@ export async function serve(route: Route, listener: Listener, arrival: Arrival):
   const principal = admitted(route, listener, request.headers);
   const query = readQuery(route.query, request.url);
   const body = route.body && expectShape(route.body, await readJson(request));
-  permit(principal, route.alsoNeeds?.({ query, body }) ?? []);
+  const more = (route.alsoNeeds ?? []).filter((condition) => condition.holds({ query, body }));
+  const needed = more.flatMap((condition) => condition.permissions);
+  permit(principal, needed);
   const answer = await unhurried(route, arrival, () =>
     route.handle({
       parts,

@@ -1,5 +1,5 @@
 import { Type } from "@sinclair/typebox";
-import { TAIL_HEARTBEAT_MS, TAIL_PENDING_BYTES_MAX } from "../limits.ts";
+import { TAIL_HEARTBEAT_MS, TAIL_PENDING_BYTES_MAX, TAIL_STALLED_BEATS_MAX } from "../limits.ts";
 import type { TapMessage } from "../pipeline/pipeline.ts";
 import { authenticate, permit } from "./auth.ts";
 import { answerHeaders } from "./errors.ts";
@@ -64,9 +64,12 @@ function tailStream(call: Call<string, unknown, unknown>, filter: Filter): Reada
           missed = 0;
           send(framed(message));
         });
+        let stalled = 0;
         const heartbeat = setInterval(() => {
-          if (isWelcome(call, headers)) send(": still here\n\n");
-          else stop();
+          const room = (controller.desiredSize ?? 0) > 0;
+          stalled = room ? 0 : stalled + 1;
+          if (stalled > TAIL_STALLED_BEATS_MAX || !isWelcome(call, headers)) stop();
+          else if (room) send(": still here\n\n");
         }, TAIL_HEARTBEAT_MS);
         end = () => {
           clearInterval(heartbeat);

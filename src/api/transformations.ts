@@ -7,6 +7,7 @@ import {
   Events,
   eventList,
   isPublish,
+  type Publishable,
   PublishFlag,
 } from "./forms.ts";
 import { route } from "./route.ts";
@@ -20,6 +21,11 @@ import {
 import { versionsQuery, versionsRange } from "./versions.ts";
 
 const connect: readonly Permission[] = ["transformations:connect", "destinations:connect"];
+const connecting = {
+  when: "it publishes with destinations",
+  permissions: connect,
+  holds: (asked: Publishable) => isPublish(asked) && destinationIdsOf(asked.body).length > 0,
+};
 
 const NewTransformation = Type.Object(
   {
@@ -54,9 +60,9 @@ export const transformationRoutes = [
   route("POST /transformations", {
     summary: "Create a transformation, and publish it when asked to",
     needs: ["transformations:create-delete"],
-    alsoNeeds: (asked) => [
-      ...(isPublish(asked) ? (["transformations:edit"] as const) : []),
-      ...(isPublish(asked) && destinationIdsOf(asked.body).length > 0 ? connect : []),
+    alsoNeeds: [
+      { when: "it publishes", permissions: ["transformations:edit"], holds: isPublish },
+      connecting,
     ],
     query: publishQuery,
     body: NewTransformation,
@@ -114,8 +120,7 @@ export const transformationRoutes = [
   route("POST /transformations/{id}", {
     summary: "Make a new revision, and publish it when asked to",
     needs: ["transformations:edit"],
-    alsoNeeds: (asked) =>
-      isPublish(asked) && destinationIdsOf(asked.body).length > 0 ? connect : [],
+    alsoNeeds: [connecting],
     query: publishQuery,
     body: TransformationChange,
     answer: Transformation,

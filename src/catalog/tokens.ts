@@ -15,7 +15,7 @@ export function openTokens(
   { tokens, members }: Tables,
   logger: Logger,
 ): Tokens & { flush(): Promise<void> } {
-  let used = new Map<string, number>();
+  const used = new Map<string, number>();
   let timer: ReturnType<typeof setTimeout> | undefined;
 
   function permissionsNow(token: StoredToken): ReadonlySet<Permission> | undefined {
@@ -26,23 +26,27 @@ export function openTokens(
 
   function noteUse(id: string): void {
     used.set(id, Date.now());
-    timer ??= setTimeout(() => {
-      flush().catch((error: unknown) => logger.warn({ err: error }, "token uses not stored"));
-    }, TOKEN_USE_FLUSH_MS);
+    timer ??= setTimeout(flush, TOKEN_USE_FLUSH_MS);
     timer.unref();
   }
 
+  /** Never rejects: a use that cannot be stored is not worth a request, nor a clean end. */
   async function flush(): Promise<void> {
     clearTimeout(timer);
     timer = undefined;
-    if (used.size === 0) return;
-    const noted = used;
-    used = new Map();
-    await store.change(() => {
-      for (const [id, at] of noted) {
-        if (tokens.find(id) !== undefined) tokens.uses.put(id, at);
-      }
-    });
+    const noted = [...used];
+    if (noted.length === 0) return;
+    try {
+      await store.change(() => {
+        for (const [id, at] of noted) {
+          if (tokens.find(id) !== undefined) tokens.uses.put(id, at);
+        }
+      });
+      // Until then they were shown from memory; a newer use waits for the next flush.
+      for (const [id, at] of noted) if (used.get(id) === at) used.delete(id);
+    } catch (error) {
+      logger.warn({ err: error }, "token uses not stored");
+    }
   }
 
   function shown({ hash: _, ...token }: StoredToken): Token {

@@ -33,7 +33,8 @@ function openWebhook(config: WebhookConfig, egress: Egress): OpenDestination {
 
   return {
     async deliver(events, signal) {
-      const body = array ? jsonArray(events) : (events[0] ?? new Uint8Array());
+      if (!array && events.length !== 1) throw new RangeError("Expected one event a delivery");
+      const body = array ? jsonArray(events) : events[0]!;
       try {
         const answer = await egress.request({
           url: config.webhookUrl,

@@ -1,11 +1,33 @@
+/** Something to wait for that can happen again and again; a ring that nobody waits for is lost. */
+export class Bell {
+  readonly #waiters = new Set<() => void>();
+
+  /** Calls back at the next ring, unless the returned function is called before. */
+  once(call: () => void): () => void {
+    this.#waiters.add(call);
+    return () => this.#waiters.delete(call);
+  }
+
+  /** Resolves with the next ring. */
+  wait(): Promise<void> {
+    return new Promise((resolve) => this.once(resolve));
+  }
+
+  ring(): void {
+    const waiters = [...this.#waiters];
+    this.#waiters.clear();
+    for (const call of waiters) call();
+  }
+}
+
 /** Time and chance, so that tests can hurry the one and repeat the other. */
 export interface Clock {
-  /** Milliseconds since the epoch. */
+  /** Whole milliseconds since the epoch. */
   now(): number;
   /** From 0 inclusive to 1 exclusive. */
   random(): number;
-  /** Resolves after `ms`, or as soon as `until` resolves. */
-  sleep(ms: number, until: Promise<unknown>): Promise<void>;
+  /** Resolves after `ms`, or at the next ring. */
+  sleep(ms: number, until: Bell): Promise<void>;
 }
 
 export const systemClock: Clock = {
@@ -13,27 +35,14 @@ export const systemClock: Clock = {
   random: Math.random,
   sleep(ms, until) {
     return new Promise((resolve) => {
-      const timer = setTimeout(resolve, ms);
-      until.then(() => {
+      const timer = setTimeout(() => {
+        forget();
+        resolve();
+      }, ms);
+      const forget = until.once(() => {
         clearTimeout(timer);
         resolve();
       });
     });
   },
 };
-
-/** Something to wait for that can happen again and again; rings that nobody waits for are lost. */
-export class Bell {
-  #next = Promise.withResolvers<void>();
-
-  /** Resolves with the next ring. */
-  wait(): Promise<void> {
-    return this.#next.promise;
-  }
-
-  ring(): void {
-    const rung = this.#next;
-    this.#next = Promise.withResolvers<void>();
-    rung.resolve();
-  }
-}

@@ -4,6 +4,7 @@ import { FEED_KEPT_READS_MAX, FEED_READ_BYTES_MAX } from "../limits.ts";
 import type { LogReader } from "../log/event-log.ts";
 import type { Logger } from "../observe/log.ts";
 import { type BuiltEvent, type Input, RecordInput } from "./input.ts";
+import type { LaneMetrics } from "./metrics.ts";
 
 /** Decoded records of one log from `from` up to, not including, `next`. */
 export interface Chunk {
@@ -20,6 +21,7 @@ export interface FeedParts {
   decode(bytes: Uint8Array): PixelRecord;
   eventOf(record: PixelRecord): BuiltEvent;
   logger: Logger;
+  metrics: Pick<LaneMetrics, "unreadable">;
 }
 
 /**
@@ -64,6 +66,16 @@ export class Feed {
     }
   }
 
+  /** Bytes of the event; undefined, and told in the log, when none can be built of its record. */
+  sizeOf(log: string, sequence: number, input: Input): number | undefined {
+    try {
+      return input.event.json.length;
+    } catch (error) {
+      this.#unreadable(log, sequence, error);
+      return undefined;
+    }
+  }
+
   async #read(log: string, reader: LogReader, sequence: number): Promise<Chunk> {
     const from = Math.max(sequence, reader.first());
     const { records, next } = await reader.read(from, FEED_READ_BYTES_MAX);
@@ -83,9 +95,14 @@ export class Feed {
     try {
       return new RecordInput(this.#parts.decode(bytes), this.#parts.eventOf);
     } catch (error) {
-      // Its checksum was right: a record of another version. Nothing can be routed by it.
-      this.#parts.logger.error({ log, sequence, err: error }, "A record cannot be decoded");
+      this.#unreadable(log, sequence, error);
       return undefined;
     }
+  }
+
+  /** Its checksum was right: a record of another version, or a fault of ours. It is passed over. */
+  #unreadable(log: string, sequence: number, error: unknown): void {
+    this.#parts.metrics.unreadable.inc({ log });
+    this.#parts.logger.error({ log, sequence, err: error }, "A record cannot be read");
   }
 }

@@ -19,7 +19,6 @@ export interface Input {
 }
 
 export class RecordInput implements Input {
-  readonly messageId: string;
   readonly sourceId: string;
   readonly receivedAt: number;
   readonly type: string;
@@ -28,12 +27,15 @@ export class RecordInput implements Input {
   #event: BuiltEvent | undefined;
 
   constructor(record: PixelRecord, build: (record: PixelRecord) => BuiltEvent) {
-    this.messageId = uuidText(record.messageId);
     this.sourceId = record.sourceId;
     this.receivedAt = record.receivedAt;
     this.type = record.type;
     this.#record = record;
     this.#build = build;
+  }
+
+  get messageId(): string {
+    return uuidText(this.#record.messageId);
   }
 
   get event(): BuiltEvent {
@@ -44,7 +46,7 @@ export class RecordInput implements Input {
 
 /** 16 bytes as `8-4-4-4-12` hexadecimal digits. */
 export function uuidText(bytes: Uint8Array): string {
-  const hex = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("hex");
+  const hex = bytes.toHex();
   const [a, b, c, d] = [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20)];
   return `${a}-${b}-${c}-${d}-${hex.slice(20)}`;
 }

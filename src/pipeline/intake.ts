@@ -1,4 +1,4 @@
-import type { Connection } from "../catalog/model.ts";
+import type { Connection, Positions } from "../catalog/model.ts";
 import { Cursor, type CursorRecord } from "./cursor.ts";
 import type { Feed } from "./feed.ts";
 import type { Item } from "./item.ts";
@@ -11,7 +11,7 @@ export class Intake {
   readonly #cursors = new Map<string, Cursor>();
   readonly #stored: Readonly<Record<string, CursorRecord>>;
   /** Where the live window of each connection started when it was last looked at. */
-  readonly #known: Map<string, string>;
+  readonly #known: Map<string, Positions>;
   #routes: Routes;
   #turn = 0;
 
@@ -19,9 +19,7 @@ export class Intake {
     this.#feed = feed;
     this.#routes = routes;
     this.#stored = record?.logs ?? {};
-    this.#known = new Map(
-      Object.entries(record?.known ?? {}).map(([id, from]) => [id, JSON.stringify(from)]),
-    );
+    this.#known = new Map(Object.entries(record?.known ?? {}));
     this.reroute(routes);
   }
 
@@ -31,10 +29,9 @@ export class Intake {
     for (const log of this.#feed.logs()) this.#cursor(log);
     const current = new Map([...routes.bySource.values()].map((c) => [c.id, c]));
     for (const [id, connection] of current) {
-      const from = JSON.stringify(connection.from);
       const known = this.#known.get(id);
-      this.#known.set(id, from);
-      if (known === from) continue;
+      this.#known.set(id, connection.from);
+      if (Bun.deepEquals(known, connection.from)) continue;
       for (const [log, cursor] of this.#cursors) {
         const start = known === undefined ? startOf(connection, log) : (connection.from[log] ?? 0);
         cursor.takeLate(id, start);
@@ -67,7 +64,7 @@ export class Intake {
     for (const [log, cursor] of this.#cursors) logs[log] = cursor.record();
     const late = (id: string) => [...this.#cursors.values()].some((c) => c.isLate(id));
     const known = [...this.#known].filter(([id]) => !late(id));
-    return { logs, known: Object.fromEntries(known.map(([id, from]) => [id, JSON.parse(from)])) };
+    return { logs, known: Object.fromEntries(known) };
   }
 
   /** The record is on disk: what lies below its low marks may be trimmed. */
@@ -107,7 +104,8 @@ export class Intake {
   async #takeFrom(log: string, count: number, bytesMax: number): Promise<Item[]> {
     const items: Item[] = [];
     const cursor = this.#cursor(log);
-    for (let bytes = 0; items.length < count && bytes < bytesMax; ) {
+    // One chunk at most: what is taken must not get lost in a failing read of the next.
+    while (items.length === 0) {
       const at = cursor.position;
       const chunk = await this.#feed.read(log, at);
       if (chunk === undefined || chunk.next <= at) break;
@@ -117,13 +115,15 @@ export class Intake {
         cursor.moveTo(chunk.next);
         continue;
       }
+      let bytes = 0;
       let index = firstAtOrAfter(chunk.inputs, at);
       for (; index < chunk.inputs.length && items.length < count && bytes < bytesMax; index++) {
         const { sequence, input } = chunk.inputs[index]!;
         const connection = this.#routes.bySource.get(input.sourceId);
         if (connection === undefined || !wanted(cursor, connection, log, sequence)) continue;
+        const size = this.#feed.sizeOf(log, sequence, input);
+        if (size === undefined) continue;
         cursor.take(sequence);
-        const size = input.event.json.length;
         bytes += size;
         items.push({
           input,

@@ -206,8 +206,8 @@ export class Lane implements Committer {
       item,
       outputs.reduce((sum, { bytes }) => sum + bytes.length, 0),
     );
-    const hash = Bun.hash(item.input.event.user) % BigInt(this.#partitions.length);
-    const partition = this.#partitions[Number(hash)]!;
+    const hash = Bun.hash.crc32(item.input.event.user);
+    const partition = this.#partitions[hash % this.#partitions.length]!;
     for (const output of outputs) partition.push(output);
   }
 
@@ -227,7 +227,7 @@ export class Lane implements Committer {
     this.#show(output, ending);
     item.open -= 1;
     if (item.open > 0) return;
-    this.#window.settle(item);
+    this.#window.settle();
     this.#work.ring();
     this.#settled.push(item);
     ledger.schedule(this);
@@ -284,7 +284,7 @@ export class Lane implements Committer {
   }
 
   #pause(ms: number): Promise<void> {
-    return this.#parts.clock.sleep(ms, this.#changed.wait());
+    return this.#parts.clock.sleep(ms, this.#changed);
   }
 
   #transformHost(): TransformHost {

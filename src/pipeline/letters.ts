@@ -2,6 +2,7 @@ import type { Input } from "./input.ts";
 import type { Ending, Output } from "./item.ts";
 import type { Ledger, StoredLetter } from "./ledger.ts";
 import type { DeadLetter, DeadLetters } from "./pipeline.ts";
+import { jsonOf } from "./tap.ts";
 
 /** A dead letter for an output; ids are UUIDs of version 7, whose order is that of time. */
 export function letterOf(
@@ -80,5 +81,5 @@ export function createDeadLetters(
 
 function shown(letter: StoredLetter): DeadLetter {
   const { text, original, programId, user, type, name, ...rest } = letter;
-  return { ...rest, event: JSON.parse(text) };
+  return { ...rest, event: jsonOf(text) };
 }

@@ -27,8 +27,8 @@ export class Outlet {
   #opened: Opened | undefined;
   /** Deliveries that went through. */
   delivered = 0;
-  /** The last attempt, when it failed and may work later. */
-  failure: { reason: string; at: number } | undefined;
+  /** Since the receiver last answered: the first failed attempt, and the last one with why. */
+  failure: { since: number; at: number; reason: string } | undefined;
 
   constructor(kind: DestinationKind, destination: Destination, parts: OutletParts) {
     this.#parts = parts;
@@ -55,8 +55,10 @@ export class Outlet {
     metrics.deliverySeconds.observe(this.#labels, (performance.now() - started) / 1_000);
     metrics.attempts.inc({ ...this.#labels, verdict: verdict.kind });
     if (verdict.kind === "delivered") this.delivered += 1;
-    this.failure =
-      verdict.kind === "retry" ? { reason: verdict.reason, at: clock.now() } : undefined;
+    if (verdict.kind === "retry") {
+      const at = clock.now();
+      this.failure = { since: this.failure?.since ?? at, at, reason: verdict.reason };
+    } else this.failure = undefined;
     return verdict;
   }
 

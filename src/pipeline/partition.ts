@@ -1,5 +1,5 @@
 import type { Verdict } from "../destinations/destination.ts";
-import { DELIVERY_BYTES_MAX, DOWN_MS_MAX, SPLIT_ATTEMPTS_MIN } from "../limits.ts";
+import { DELIVERY_BYTES_MAX, DOWN_MS_MIN, SPLIT_ATTEMPTS_MIN } from "../limits.ts";
 import type { Ending, Output } from "./item.ts";
 import { isHopeless, retryDelayMs } from "./retry.ts";
 import type { Standing } from "./router.ts";
@@ -21,8 +21,8 @@ export interface PartitionHost {
   pause(ms: number): Promise<void>;
   /** Deliveries of the whole lane that succeeded. */
   deliveries(): number;
-  /** The lane's last attempt, when it failed: why, and when that was. */
-  failure(): { reason: string; at: number } | undefined;
+  /** All attempts of the lane have failed since: the first of them, and the last with why. */
+  failure(): { since: number; at: number; reason: string } | undefined;
 }
 
 /** Outputs of one part of a lane's users: delivered in order, a failing one holds up the rest. */
@@ -82,7 +82,7 @@ export class Partition {
     while (this.#host.running()) {
       this.#host.refresh();
       rest = rest.filter((output) => !this.#settledUntried(output));
-      const tried = rest.slice(0, size);
+      const tried = rest.slice(0, Math.min(size, this.#host.batchSize()));
       if (tried.length === 0) return;
       const verdict = await this.#host.deliver(tried);
       for (const output of tried) output.attempts += 1;
@@ -110,16 +110,24 @@ export class Partition {
     if (standing.kind === "discard") this.#host.settle(output, { kind: "discarded" });
     if (standing.kind === "refused") this.#giveUp(output, standing.reason);
     if (standing.kind !== "send") return true;
-    const failure = this.#host.failure();
-    if (failure === undefined || this.#host.now() - failure.at > DOWN_MS_MAX) return false;
-    if (!this.#isTooOld(output)) return false;
-    // Its own attempt would take as long as the last one failed, and the log grow meanwhile.
-    this.#giveUp(output, failure.reason);
+    const reason = this.#downReason();
+    if (reason === undefined || this.#ageMs(output) <= this.#host.retryWindowMs) return false;
+    // An attempt for each would take longer than they come in, and the log grow meanwhile.
+    this.#giveUp(output, reason);
     return true;
   }
 
-  #isTooOld(output: Output): boolean {
-    return this.#host.now() - output.item.bornAt > this.#host.retryWindowMs;
+  /** Why the destination is down: for a while nothing got through, and it was tried just now. */
+  #downReason(): string | undefined {
+    const failure = this.#host.failure();
+    if (failure === undefined) return undefined;
+    const now = this.#host.now();
+    const isDown = now - failure.since >= DOWN_MS_MIN && now - failure.at <= DOWN_MS_MIN;
+    return isDown ? failure.reason : undefined;
+  }
+
+  #ageMs(output: Output): number {
+    return this.#host.now() - output.item.bornAt;
   }
 
   #isGivenUp(output: Output, reason: string): boolean {
@@ -128,7 +136,7 @@ export class Partition {
     const hopeless = isHopeless(
       {
         attempts,
-        ageMs: this.#host.now() - output.item.bornAt,
+        ageMs: this.#ageMs(output),
         othersDelivered: this.#host.deliveries() > output.deliveriesAtFailure,
       },
       this.#host.retryWindowMs,

@@ -98,13 +98,13 @@ export interface PipelineParts {
 export function createPipeline(parts: PipelineParts): Pipeline {
   const { live, logger, clock = systemClock } = parts;
   const ledger = new Ledger(parts.directory, logger);
-  const feed = new Feed(parts);
-  const tap = new LiveTap(feed, live);
   const metrics = createLaneMetrics(
     parts.metrics,
     () => lanes.gauges(),
     () => ledger.counts(),
   );
+  const feed = new Feed({ ...parts, metrics });
+  const tap = new LiveTap(feed, live);
   const shared = { ...parts, feed, tap, ledger, clock, metrics };
   const lanes: Lanes = new Lanes({ ...shared, refresh: () => lanes.refresh() });
   const trimmer = createTrimmer({ readers: parts.readers, lanes, clock, logger });
@@ -112,7 +112,7 @@ export function createPipeline(parts: PipelineParts): Pipeline {
   lanes.refresh();
   const stopListening = parts.onDurable(() => {
     lanes.wake();
-    void tap.advance();
+    tap.advance().catch((error) => logger.error({ err: error }, "The live tail cannot read on"));
   });
   const poll = setInterval(() => lanes.refresh(), TOPOLOGY_POLL_MS);
   const trim = setInterval(() => void trimmer.run(), TRIM_INTERVAL_MS);

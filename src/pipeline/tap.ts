@@ -13,6 +13,7 @@ export class LiveTap implements Tap {
   readonly #subscribers = new Map<string, Set<Receive>>();
   readonly #positions = new Map<string, number>();
   #reading = false;
+  #more = false;
 
   constructor(
     readonly feed: Feed,
@@ -49,10 +50,15 @@ export class LiveTap implements Tap {
 
   /** Something new is durable. */
   async advance(): Promise<void> {
-    if (this.#subscribers.size === 0 || this.#reading) return;
+    if (this.#subscribers.size === 0) return;
+    this.#more = true;
+    if (this.#reading) return;
     this.#reading = true;
     try {
-      for (const log of this.feed.logs()) await this.#read(log);
+      while (this.#more) {
+        this.#more = false;
+        for (const log of this.feed.logs()) await this.#read(log);
+      }
     } finally {
       this.#reading = false;
     }
@@ -86,7 +92,12 @@ export class LiveTap implements Tap {
   }
 }
 
-/** The value of a JSON text of ours; user code's output was checked where it came in. */
-export function jsonOf(text: Uint8Array): unknown {
-  return JSON.parse(Buffer.from(text).toString());
+/** The value of a JSON text, or the text itself should it be none: showing must not fail. */
+export function jsonOf(json: Uint8Array | string): unknown {
+  const text = typeof json === "string" ? json : Buffer.from(json).toString();
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
 }

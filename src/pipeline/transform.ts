@@ -80,14 +80,14 @@ function madeOf(item: Item, outcome: Outcome, live: LiveProgram): Made {
 async function runLive(host: TransformHost, items: readonly Item[]) {
   for (let failures = 1; host.running(); failures++) {
     const destination = host.destination();
-    const live = host.live.program(destination.id);
-    if (live === undefined) return undefined;
-    const events = items.map(({ input }) => input.event.json);
-    const metadata = items.map(({ input }) =>
-      metadataJson(input, host.live.sourceById(input.sourceId), destination, live),
-    );
     const started = performance.now();
     try {
+      const live = host.live.program(destination.id);
+      if (live === undefined) return undefined;
+      const events = items.map(({ input }) => input.event.json);
+      const metadata = items.map(({ input }) =>
+        metadataJson(input, host.live.sourceById(input.sourceId), destination, live),
+      );
       const outcomes = await host.sandbox.run(sharedProgramOf(live), { events, metadata });
       if (outcomes.length !== items.length) throw new Error("Expected one outcome per event");
       host.took((performance.now() - started) / 1_000);

@@ -4,11 +4,12 @@ import { Stale } from "../catalog/refusals.ts";
 import { ApiError } from "../errors.ts";
 import { PUBLISH_ATTEMPTS_MAX } from "../limits.ts";
 import type { Sandbox } from "../sandbox/program.ts";
+import { suiteOf } from "./checks.ts";
 import { detailsOf, failuresOf, shortened } from "./failures.ts";
 import type { CreateInput, Publishing, TestResult, UpdateInput } from "./publishing.ts";
 import { checkPublishable, selected } from "./selection.ts";
 import { transformedEvents } from "./suites.ts";
-import { suiteOf, type Trial, type Trialed, tryOut } from "./trial.ts";
+import { type Trial, type Trialed, tryOut } from "./trial.ts";
 import { createTurns } from "./turns.ts";
 import { validationOf } from "./validation.ts";
 

@@ -1,5 +1,5 @@
 import type { Detail } from "../errors.ts";
-import { ERROR_MESSAGE_CHARS_MAX } from "../limits.ts";
+import { GUEST_ERROR_CHARS_MAX } from "../limits.ts";
 import type { Failure } from "./publishing.ts";
 import type { Trialed } from "./trial.ts";
 
@@ -31,8 +31,8 @@ export function detailsOf(failures: readonly Failure[], versionId: string): Deta
   });
 }
 
-/** User code may throw a text of any length. */
+/** The sandbox keeps its errors short; an import may have a name of any length. */
 export function shortened(message: string): string {
-  if (message.length <= ERROR_MESSAGE_CHARS_MAX) return message;
-  return `${message.slice(0, ERROR_MESSAGE_CHARS_MAX - 1)}…`;
+  if (message.length <= GUEST_ERROR_CHARS_MAX) return message;
+  return `${message.slice(0, GUEST_ERROR_CHARS_MAX - 1)}…`;
 }

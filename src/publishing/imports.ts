@@ -18,7 +18,8 @@ export interface Resolved extends Inspected {
 
 export async function inspect(sandbox: Sandbox, revision: Revision): Promise<Inspected> {
   const inspection = await sandbox.inspect(guestLanguage(revision.language), revision.code);
-  return { revision, ...inspection };
+  // A module may be imported twice, once for its default and once for its names.
+  return { revision, ...inspection, imports: [...new Set(inspection.imports)] };
 }
 
 /** Finds the libraries of code: those of `own` first, then the published ones of its language. */

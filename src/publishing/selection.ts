@@ -3,8 +3,9 @@ import { familyOf, isPythonModuleName } from "../catalog/import-name.ts";
 import type { Revision } from "../catalog/model.ts";
 import { nameTaken } from "../catalog/refusals.ts";
 import { ApiError } from "../errors.ts";
+import { suiteOf } from "./checks.ts";
 import type { Selection, Suite, SuiteSelection } from "./publishing.ts";
-import { suiteOf, type Trial } from "./trial.ts";
+import type { Trial } from "./trial.ts";
 
 /** The code that a request names by versionId, ready to be tried; `missing` for an unknown one. */
 export function selected(

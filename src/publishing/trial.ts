@@ -1,19 +1,16 @@
 import type { Catalog, CodeChange, Found } from "../catalog/catalog.ts";
-import type { Revision } from "../catalog/model.ts";
+import type { Kind, Revision } from "../catalog/model.ts";
 import { ApiError } from "../errors.ts";
 import { PUBLISH_CHECKS_AT_ONCE } from "../limits.ts";
 import {
-  type Batch,
   type CheckReport,
   type Sandbox,
   SandboxUnavailable,
   type UserError,
 } from "../sandbox/program.ts";
-import { defaultEvents } from "./default-events.ts";
+import { tryImporter, tryLibrary, tryTransformation } from "./checks.ts";
 import { type Inspected, inspect, type Resolved, resolve } from "./imports.ts";
-import { testMetadata } from "./metadata.ts";
-import { guestLanguage, libraryCode } from "./program.ts";
-import type { Suite, TestEvent } from "./publishing.ts";
+import type { Suite } from "./publishing.ts";
 import { mapAtOnce } from "./turns.ts";
 
 /** Code that is tried together: the transformations run with these libraries. */
@@ -30,7 +27,7 @@ export interface Trialed {
   libraries: TrialedLibrary[];
   /** Published libraries that were used, for the commit. */
   seen: CodeChange["seen"];
-  /** Published importers that were tried, for the commit. */
+  /** Published importers that were tried though nobody named them. */
   tested: { versionId: string }[];
 }
 export interface TrialedLibrary {
@@ -44,12 +41,6 @@ export interface TrialedTransformation {
   /** It did not load; no event ran. */
   error?: UserError;
   runs: { suite: Suite; report: CheckReport }[];
-  /** Not named by the caller: it imports a library that is. */
-  importer: boolean;
-}
-
-export function suiteOf(events: readonly TestEvent[] = defaultEvents): Suite {
-  return { id: "events", name: "Test events", input: [...events] };
 }
 
 /** Reads, resolves and runs code in throw-away guests. Nothing is stored. */
@@ -61,29 +52,33 @@ export async function tryOut(
 ): Promise<Trialed> {
   const at = <T, R>(items: readonly T[], work: (item: T) => Promise<R>) =>
     mapAtOnce(items, PUBLISH_CHECKS_AT_ONCE, (item) => available(() => work(item)));
+  const read = ({ revision }: { revision: Revision }) => inspect(sandbox, revision);
 
-  const own = await at(trial.libraries, (revision) => inspect(sandbox, revision));
-  const named = await at(trial.transformations, async ({ revision, suites }) => {
-    return { code: await inspect(sandbox, revision), suites, importer: false };
-  });
-  const importers = trial.withImporters ? importersOf(catalog, workspaceId, trial) : [];
-  const split = Map.groupBy(importers, ({ revision }) => revision.kind);
-  const libraries = [...own, ...(split.get("library") ?? [])].map((code) =>
-    resolve(catalog, code, own),
+  const own = await at(
+    trial.libraries.map((revision) => ({ revision })),
+    read,
   );
-  const others = (split.get("transformation") ?? []).map((code) => {
-    return { code, suites: [suiteOf()], importer: true };
-  });
-  const transformations = [...named, ...others].map(({ code, ...rest }) => {
-    return { ...rest, resolved: resolve(catalog, code, own) };
-  });
+  const named = await at(trial.transformations, read);
+  const importers = trial.withImporters ? importersOf(catalog, workspaceId, trial) : [];
+  const importing = (kind: Kind) => importers.filter(({ revision }) => revision.kind === kind);
+  const resolved = (code: Inspected) => resolve(catalog, code, own);
 
+  const libraries = [...own, ...importing("library")].map(resolved);
+  const transformations = named.map(resolved);
+  const others = importing("transformation").map((code) => {
+    return { after: resolved(code), before: resolve(catalog, code, []) };
+  });
+  const used = [...libraries, ...transformations, ...others.map(({ after }) => after)];
+  const suites = new Map(trial.transformations.map((it) => [it.revision.versionId, it.suites]));
   return {
-    libraries: await at(libraries, (library) => tryLibrary(sandbox, library)),
-    transformations: await at(transformations, ({ resolved, suites, importer }) =>
-      tryTransformation(catalog, sandbox, resolved, suites, importer),
-    ),
-    seen: seenBy([...libraries, ...transformations.map(({ resolved }) => resolved)], trial),
+    libraries: await at(libraries, (code) => tryLibrary(sandbox, code)),
+    transformations: [
+      ...(await at(transformations, (code) =>
+        tryTransformation(catalog, sandbox, code, suites.get(code.revision.versionId) ?? []),
+      )),
+      ...(await at(others, ({ after, before }) => tryImporter(catalog, sandbox, after, before))),
+    ],
+    seen: seenBy(used, trial),
     tested: importers.map(({ revision }) => ({ versionId: revision.versionId })),
   };
 }
@@ -106,56 +101,6 @@ function importersOf(catalog: Catalog, workspaceId: string, trial: Trial): Inspe
   return found.map(({ resource, revision }) => {
     return { revision, imports: catalog.code.publication(resource)?.imports ?? [] };
   });
-}
-
-async function tryLibrary(sandbox: Sandbox, resolved: Resolved): Promise<TrialedLibrary> {
-  const { revision, imports, libraries, unresolved } = resolved;
-  if (unresolved) return { revision, imports, error: unresolved };
-  const language = guestLanguage(revision.language);
-  const needed = libraries.filter(({ id }) => id !== revision.id).map(libraryCode);
-  const error = await sandbox.checkLibrary(language, libraryCode(revision), needed);
-  return { revision, imports, ...failed(error ?? resolved.error) };
-}
-
-async function tryTransformation(
-  catalog: Catalog,
-  sandbox: Sandbox,
-  resolved: Resolved,
-  suites: readonly Suite[],
-  importer: boolean,
-): Promise<TrialedTransformation> {
-  const { revision, imports, libraries, unresolved } = resolved;
-  if (unresolved) return { revision, imports, importer, error: unresolved, runs: [] };
-  const program = {
-    id: [revision, ...libraries].map(({ versionId }) => versionId).join("+"),
-    workspaceId: revision.workspaceId,
-    language: guestLanguage(revision.language),
-    name: revision.name,
-    code: revision.code,
-    libraries: libraries.map(libraryCode),
-    credentials: catalog.live.credentials(revision.workspaceId),
-  };
-  const runs: TrialedTransformation["runs"] = [];
-  for (const suite of suites) {
-    const report = await sandbox.check(program, batchOf(revision, suite.input));
-    if (report.error) return { revision, imports, importer, error: report.error, runs: [] };
-    runs.push({ suite, report });
-  }
-  return { revision, imports, importer, runs, ...failed(resolved.error) };
-}
-
-/** A check tells better where code does not parse than the inspection, which knows no name. */
-function failed(error: UserError | undefined): { error?: UserError } {
-  return error ? { error } : {};
-}
-
-function batchOf(revision: Revision, events: readonly TestEvent[]): Batch {
-  return {
-    events: events.map((event) => Buffer.from(JSON.stringify(event))),
-    metadata: events.map((event, index) =>
-      Buffer.from(JSON.stringify(testMetadata(revision, event, index))),
-    ),
-  };
 }
 
 /** The published libraries that code ran with; those of the trial are not published yet. */

@@ -4,26 +4,26 @@ import { shortened } from "./failures.ts";
 import type {
   LibraryValidation,
   TransformationValidation,
-  ValidationOutput,
   ValidationResult,
 } from "./publishing.ts";
 import { suiteResult } from "./suites.ts";
 import type { Trialed, TrialedLibrary, TrialedTransformation } from "./trial.ts";
 
-/** A trial as `validationOutput` shows it; importers that passed are left out. */
+/** A trial as `validationOutput` shows it; importers that nobody named are there when they fail. */
 export function validationOf(catalog: Catalog, trialed: Trialed): ValidationResult {
   const libraries = trialed.libraries.map((it) => library(catalog, it));
   const transformations = trialed.transformations.map((it) => transformation(catalog, it));
   const pass = [...libraries, ...transformations].every((it) => it.pass);
-  const shown = new Set(trialed.transformations.filter((it) => !it.importer).map(versionOf));
-  const output: ValidationOutput = {
-    libraries,
-    transformations: transformations.filter((it) => !it.pass || shown.has(it.versionId)),
-  };
+  const unnamed = new Set(trialed.tested.map(({ versionId }) => versionId));
+  const shown = (it: { pass: boolean; versionId: string }) =>
+    !it.pass || !unnamed.has(it.versionId);
   return {
     pass,
     ...(!pass && { message: "Some of the code does not pass its tests" }),
-    validationOutput: output,
+    validationOutput: {
+      libraries: libraries.filter(shown),
+      transformations: transformations.filter(shown),
+    },
   };
 }
 
@@ -56,5 +56,3 @@ function identity(catalog: Catalog, { workspaceId, kind, id, name, versionId }: 
   const { externalId } = catalog.code.resource(workspaceId, kind, id);
   return { id, ...(externalId !== undefined && { externalId }), name, versionId };
 }
-
-const versionOf = ({ revision }: TrialedTransformation): string => revision.versionId;

@@ -1,11 +1,9 @@
-import { GUEST_FRAME_BYTES_MAX, GUEST_PROGRAMS_MAX } from "../limits.ts";
+import { GUEST_FRAME_BYTES_MAX } from "../limits.ts";
 import type { Bridge } from "./bridge.ts";
 import type { Guest } from "./guest.ts";
 import type { SandboxLimits } from "./limits.ts";
 import type { Program, UserError } from "./program.ts";
 import { readLoaded } from "./replies.ts";
-
-let lastNumber = 0;
 
 /**
  * Makes a program ready in a guest and returns its number there, or the error that keeps it from
@@ -24,11 +22,11 @@ export async function load(
     guest.programs.set(program.id, known);
     return known;
   }
-  lastNumber += 1;
+  const number = guest.nextProgram();
   const error = await guest.ask(
     {
       kind: "load",
-      program: lastNumber,
+      program: number,
       name: program.name,
       code: program.code,
       libraries: program.libraries,
@@ -41,15 +39,15 @@ export async function load(
     readLoaded,
   );
   if (error) return error;
-  guest.programs.set(program.id, lastNumber);
-  return lastNumber;
+  guest.programs.set(program.id, number);
+  return number;
 }
 
 /** Numbers of the programs that the guest is to forget: the least recently used. */
 function makeRoom(guest: Guest): number[] {
   const drop: number[] = [];
   for (const [id, number] of guest.programs) {
-    if (guest.programs.size < GUEST_PROGRAMS_MAX) break;
+    if (guest.programs.size < guest.programsMax) break;
     guest.programs.delete(id);
     drop.push(number);
   }

@@ -73,7 +73,9 @@ function refusalFaults({ path, status, headers, text }: Answered): string[] {
   const { message, error } = body as { message: string; error?: string };
   if (error !== (path.startsWith("/v2/") ? message : undefined)) faults.push("error is wrong");
   if (!/^[A-Z][^\n]*[^.\s]$/.test(message)) faults.push(`is no sentence: ${message}`);
-  if (/\/(src|node_modules|home|tmp|work)\/|\.ts\b|\bat [\w.]+ \(/.test(text)) {
+  // Details of user code show its own frames, the message shows none.
+  const ours = /\/(src|node_modules|home|tmp|bunfs)\/|\.ts\b|\$bunfs/;
+  if (ours.test(text) || /\bat [\w.]+ \(/.test(message)) {
     faults.push(`shows a path or a stack: ${text.slice(0, 200)}`);
   }
   if (status === 401 && !headers.get("www-authenticate")?.startsWith("Bearer")) {

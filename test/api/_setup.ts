@@ -2,6 +2,7 @@ import { expect } from "bun:test";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { pino } from "pino";
 import { createApi } from "../../src/api/api.ts";
 import { type Client, createClient } from "../../src/api/client.ts";
 import type { ApiParts, Readiness } from "../../src/api/parts.ts";
@@ -14,7 +15,7 @@ import { eventOf } from "../../src/event/event.ts";
 import { decodeRecord, pixelRecordCodec } from "../../src/event/record.ts";
 import { openLogReader } from "../../src/log/reader.ts";
 import { openLogWriter } from "../../src/log/writer.ts";
-import { createLogger, type Logger } from "../../src/observe/log.ts";
+import type { Logger } from "../../src/observe/log.ts";
 import { createMetrics } from "../../src/observe/metrics.ts";
 import { createPipeline, type TapMessage } from "../../src/pipeline/pipeline.ts";
 import { createPublishing } from "../../src/publishing/create.ts";
@@ -31,8 +32,10 @@ export interface TestApi {
   /** What the server's router has. */
   routes: { method: string; path: string }[];
   readiness: Readiness;
-  /** Lines that the server logged as errors: what nobody foresaw. */
-  failures: unknown[];
+  /** Everything that was logged. */
+  log(): string;
+  /** Lines that were logged as errors: what nobody foresaw. */
+  failures(): string[];
   /** Tells every live tail of a workspace. */
   tell(workspaceId: string, message: TapMessage): void;
   followers(): number;
@@ -62,9 +65,8 @@ export interface Received {
 
 export async function startApi(more: Partial<ApiParts> = {}): Promise<TestApi> {
   const directory = await mkdtemp(join(tmpdir(), "pixelmill-api-"));
-  const logger = createLogger("silent");
-  const failures: unknown[] = [];
-  logger.error = ((line: unknown) => failures.push(line)) as typeof logger.error;
+  const log: string[] = [];
+  const logger = pino({ level: "trace" }, { write: (line: string) => void log.push(line) });
   const parts = await openParts(directory, logger);
   const { catalog, metrics } = parts;
   const workspace = await catalog.workspaces.create("Acme");
@@ -111,7 +113,8 @@ export async function startApi(more: Partial<ApiParts> = {}): Promise<TestApi> {
     client: createClient({ baseUrl: url, token, fetch: checkedFetch }),
     routes: api.app.routes.map(({ method, path }) => ({ method, path })),
     readiness,
-    failures,
+    log: () => log.join(""),
+    failures: () => log.filter((line) => JSON.parse(line).level >= pino.levels.values.error!),
     tell(workspaceId, message) {
       for (const tap of taps) if (tap.workspaceId === workspaceId) tap.receive(message);
     },

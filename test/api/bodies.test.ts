@@ -32,17 +32,19 @@ describe("an unknown path", () => {
 });
 
 test.each([
-  ["PATCH", "/transformations", "GET, HEAD, POST"],
-  ["PUT", "/libraries/x", "DELETE, GET, HEAD, POST"],
+  ["PATCH", "/transformations", "GET, POST"],
+  ["PUT", "/libraries/x", "DELETE, GET, POST"],
   ["GET", "/transformations/x/connectToDestination", "POST"],
-  ["DELETE", "/v2/destinations", "GET, HEAD, POST"],
+  ["DELETE", "/v2/destinations", "GET, POST"],
   ["OPTIONS", "/v2/tokens/x", "DELETE"],
-  ["POST", "/health", "GET, HEAD"],
+  ["POST", "/health", "GET"],
+  ["HEAD", "/health", "GET"],
+  ["HEAD", "/v2/events", "GET"],
 ])("%s %s is 405 and allows %s", async (method, path, allow) => {
   const { status, body, headers } = await api.send(method, path, { token: null });
   expect(status).toBe(405);
   expect(headers.get("allow")?.split(", ").sort().join(", ")).toBe(allow);
-  expect(body.message).toStartWith("Expected one of the methods");
+  if (method !== "HEAD") expect(body.message).toStartWith("Expected one of the methods");
 });
 
 test.each(["x", "api", "[::1]", "[", "a_b:1", "é", "a:b:c", "..", "%"])(
@@ -68,11 +70,6 @@ function exchange(request: string): Promise<string> {
     socket.write(request);
   });
 }
-
-test("HEAD answers like GET, without the body", async () => {
-  const { status, text } = await api.send("HEAD", "/transformations");
-  expect([status, text]).toEqual([200, ""]);
-});
 
 describe("a body", () => {
   test.each([
@@ -216,8 +213,8 @@ test("what nobody foresaw is logged and not shown", async () => {
   const { status, text } = await broken.send("GET", "/v2/workspace", { unchecked: true });
   expect(status).toBe(500);
   expect(text).not.toContain("secret");
-  expect(broken.failures).toHaveLength(1);
+  expect(broken.failures()).toHaveLength(1);
   await broken.stop();
 });
 
-test("nothing else failed in a way that nobody foresaw", () => expect(api.failures).toEqual([]));
+test("nothing else failed in a way that nobody foresaw", () => expect(api.failures()).toEqual([]));

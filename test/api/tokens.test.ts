@@ -180,3 +180,25 @@ describe("authentication", () => {
     expect(refused.message).toStartWith("Expected a valid token");
   });
 });
+
+test("no secret is ever logged", async () => {
+  const secret = `whsec_${Buffer.from("s".repeat(24)).toString("base64")}`;
+  const { token } = await api.client.call("POST /v2/tokens", {
+    body: { name: "T", permissions: [] },
+  });
+  const { source } = await api.client.call("POST /v2/sources", { body: { name: "S" } });
+  const value = crypto.randomUUID();
+  await api.client.call("POST /v2/credentials", { body: { name: "KEY", value } });
+  const { destination } = await api.client.call("POST /v2/destinations", {
+    body: { name: "D", type: "webhook", config: { webhookUrl: "http://127.0.0.1:9/", secret } },
+  });
+  await api.client.call("POST /v2/connections", {
+    body: { sourceId: source.id, destinationId: destination.id },
+  });
+  await api.page(source.id, "anonymousId=a");
+  await works(token.secret);
+  await works(`${token.secret}x`);
+  for (const hidden of [api.token, token.secret, source.writeKey, value, secret]) {
+    expect(api.log()).not.toContain(hidden);
+  }
+});

@@ -200,6 +200,24 @@ describe("POST /transformations/{id}", () => {
     expect(empty.body.name).toBe("Two");
   });
 
+  test("64 at once make 64 revisions, of which the last is the newest", async () => {
+    const { id } = await api.client.call("POST /transformations", { body: javascript });
+    const params = { id };
+    const updated = await Promise.all(
+      Array.from({ length: 64 }, (_, n) =>
+        api.client.call("POST /transformations/{id}", { params, body: { name: `N${n}` } }),
+      ),
+    );
+    expect(new Set(updated.map((it) => it.versionId)).size).toBe(64);
+    const { TransformationVersions: listed } = await api.client.call(
+      "GET /transformations/{id}/versions",
+      { params, query: { count: 100 } },
+    );
+    expect(listed).toHaveLength(65);
+    const next = await api.client.call("POST /transformations/{id}", { params, body: {} });
+    expect(next.name).toBe(listed.at(-1)!.name);
+  });
+
   test("refuses another language, and an unknown id", async () => {
     const { id } = await api.client.call("POST /transformations", { body: javascript });
     const other = await api.send("POST", `/transformations/${id}`, {

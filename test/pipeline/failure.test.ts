@@ -86,6 +86,23 @@ describe("failures", () => {
     expect(sink.numbers()).toEqual([300]);
   });
 
+  test("events past the window are sent after a long stop, although one of them is poison", async () => {
+    const clock = hurried(1_000);
+    const sink = rig.webhook(
+      "one",
+      ([event]) => new Response("", { status: event!.anonymousId === "poison" ? 500 : 200 }),
+    );
+    const receivedAt = clock.now() - 7_200_000;
+    for (const n of numbersTo(2_000)) {
+      const user = n % 100 === 0 ? "poison" : `user ${n % 50}`;
+      rig.log.append(record(n, user, { receivedAt }));
+    }
+    const { deadLetters } = rig.start({ clock });
+    await until(() => sink.taken.length + deadLetters.count("workspace") === 2_000);
+    expect(deadLetters.count("workspace")).toBe(20);
+    expect(sink.taken.length).toBe(1_980);
+  });
+
   test("Retry-After is honoured", async () => {
     const at: number[] = [];
     rig.webhook("one", () => {

@@ -1,4 +1,4 @@
-import type { Clock } from "../../src/pipeline/clock.ts";
+import { type Clock, systemClock } from "../../src/pipeline/clock.ts";
 
 /** A clock that runs `factor` times as fast as the real one, with chances from a seed. */
 export function hurried(factor: number, seed = 1): Clock {
@@ -12,14 +12,6 @@ export function hurried(factor: number, seed = 1): Clock {
       state = (state * 48_271) % 0x7fffffff;
       return state / 0x7fffffff;
     },
-    sleep(ms, until) {
-      return new Promise((resolve) => {
-        const timer = setTimeout(resolve, ms / factor);
-        until.then(() => {
-          clearTimeout(timer);
-          resolve();
-        });
-      });
-    },
+    sleep: (ms, until) => systemClock.sleep(ms / factor, until),
   };
 }

@@ -131,6 +131,17 @@ describe("changes", () => {
     expect(first.numbers()).toEqual([0]);
   });
 
+  test("a batch that waits for a retry is cut when its destination takes one event from now on", async () => {
+    const sink = rig.webhook("one", down, { batchSize: 50 });
+    rig.start();
+    rig.log.append(...numbersTo(20).map((n) => record(n)));
+    await until(() => sink.requests > 0);
+    sink.answer = ok;
+    rig.live.putDestination("one", { config: { webhookUrl: sink.url, batchSize: 1 } });
+    await until(() => sink.taken.length >= 20);
+    expect(sink.numbers()).toEqual(numbersTo(20));
+  });
+
   test("a connection that appears late gets its events from its start on, once, others no repeat", async () => {
     const sink = rig.webhook("one");
     rig.live.addSource("other");

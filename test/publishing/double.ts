@@ -8,7 +8,8 @@ import type {
 
 /**
  * A sandbox that reads marks instead of running code: `from "x"` imports, BROKEN does not load,
- * FAILS fails every event, DROPS drops them; else each event comes out with the versions it ran.
+ * FAILS fails every event, DROPS drops
+ * them, TRACKS fails other events than tracks, and so does code with a library that says so; else each event comes out with the versions it ran.
  */
 export interface MarkSandbox extends Sandbox {
   checked: { program: Program; events: number }[];
@@ -49,7 +50,9 @@ function reportOf(program: Program, events: readonly Uint8Array[]): CheckReport 
 }
 
 function outcomeOf(program: Program, event: Uint8Array): Outcome {
-  if (program.code.includes("FAILS")) {
+  const marks = [program, ...program.libraries].map(({ code }) => code).join(" ");
+  const { type } = JSON.parse(Buffer.from(event).toString());
+  if (marks.includes("FAILS") || (marks.includes("TRACKS") && type !== "track")) {
     return { error: { message: "Error: as marked", line: 2, column: 9 } };
   }
   if (program.code.includes("DROPS")) return { events: [] };

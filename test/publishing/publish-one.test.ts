@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { SandboxUnavailable } from "../../src/sandbox/program.ts";
-import { code, destination, freshPublishing, refusalOf, view } from "./_setup.ts";
+import { code, destination, freshPublishing, publish, refusalOf, view } from "./_setup.ts";
 
 describe("drafts", () => {
   test("are stored unread, broken ones too, and link nothing", async () => {
@@ -87,7 +87,7 @@ describe("a transformation", () => {
     const python = code({ name: "Lib", language: "python", publish: true });
     await publishing.create(workspaceId, "library", python);
     const draft = await publishing.create(workspaceId, "library", code({ name: "Lib" }));
-    const input = code({ code: 'import {a} from "lib"', publish: true });
+    const input = code({ code: 'import {a} from "lib"; import b from "lib"', publish: true });
     const create = () => publishing.create(workspaceId, "transformation", input);
     const message = "Error: import from lib failed. Module not found.";
     expect((await refusalOf(create)).details).toEqual([{ path: "/code", message }]);
@@ -124,6 +124,28 @@ describe("updates", () => {
     expect(
       catalog.code.published(workspaceId, "transformation", resource.id).revision,
     ).toMatchObject({ name: "New", description: "New", code: "DROPS" });
+  });
+
+  test("64 at once leave 64 revisions in the order of the calls, the last one published", async () => {
+    const { catalog, workspaceId, publishing } = await freshPublishing();
+    const { resource } = await publishing.create(workspaceId, "transformation", code());
+    const { id } = resource;
+    const texts = Array.from({ length: 64 }, (_, index) => `// ${index}`);
+    const updates = texts.map((text, index) =>
+      publishing.update(workspaceId, "transformation", id, {
+        code: text,
+        publish: index % 2 === 1,
+      }),
+    );
+    const versionIds = (await Promise.all(updates)).map(({ revision }) => revision.versionId);
+    expect(new Set(versionIds).size).toBe(64);
+    const options = { count: 65, order: "asc" as const };
+    const stored = catalog.code.revisions(workspaceId, "transformation", id, options);
+    expect(stored.slice(1).map((revision) => revision.code)).toEqual(texts);
+    expect(catalog.code.resource(workspaceId, "transformation", id)).toMatchObject({
+      newest: versionIds[63],
+      published: versionIds[63],
+    });
   });
 
   test("after one that failed still work", async () => {
@@ -208,6 +230,41 @@ describe("a library", () => {
     ]);
     expect(view(house)).toEqual(before);
   });
+});
+
+test("an importer that fails default events anyway does not hold its library back", async () => {
+  const { workspaceId, publishing } = await freshPublishing();
+  const { resource } = await publishing.create(
+    workspaceId,
+    "library",
+    code({ name: "Lib", publish: true }),
+  );
+  const events = [{ type: "track" }];
+  const user = code({ name: "User", code: 'from "lib" TRACKS', publish: true, events });
+  await publishing.create(workspaceId, "transformation", user);
+  const update = (text: string) =>
+    publishing.update(workspaceId, "library", resource.id, { code: text, publish: true });
+  await update("new");
+  const refused = await refusalOf(() => update("FAILS"));
+  expect(refused.details).toEqual([
+    { path: "/code", message: "User: Error: as marked", line: 2, column: 9 },
+  ]);
+});
+
+test("an importer that does not load anyway does not hold its library back", async () => {
+  const { catalog, workspaceId, publishing } = await freshPublishing();
+  const { resource } = await publishing.create(
+    workspaceId,
+    "library",
+    code({ name: "Lib", publish: true }),
+  );
+  const user = code({ code: 'from "lib" BROKEN' });
+  const { revision } = await publishing.create(workspaceId, "transformation", user);
+  // As if it had been published while an older guest still took it.
+  await publish(catalog, revision, ["lib"]);
+  const change = { code: "new", publish: true };
+  const updated = await publishing.update(workspaceId, "library", resource.id, change);
+  expect(updated.resource.published).toBe(updated.revision.versionId);
 });
 
 describe("what changes during a test", () => {

@@ -102,3 +102,15 @@ test("a new guest takes over when one dies idle", async () => {
   expect(shown(await sandbox.run(identity, batch({ n: 2 })))).toEqual([[{ n: 2 }]]);
   await sandbox.close();
 });
+
+test("programs that are loaded side by side keep their numbers apart", async () => {
+  const sandbox = testSandbox();
+  const runs = Array.from({ length: 40 }, async (_, n) => {
+    const one = program(`export const transformEvent = () => ({ n: ${n} })`, {
+      workspaceId: `w${n % 5}`,
+    });
+    return shown(await sandbox.run(one, batch({})))[0];
+  });
+  expect(await Promise.all(runs)).toEqual(Array.from({ length: 40 }, (_, n) => [{ n }]));
+  await sandbox.close();
+});

@@ -86,3 +86,12 @@ function parentOf(pid: number): number | undefined {
     return undefined;
   }
 }
+
+export function residentBytes(pid: number): number {
+  try {
+    const status = readFileSync(`/proc/${pid}/status`, "latin1");
+    return Number(/^VmRSS:\s+(\d+)/m.exec(status)?.[1] ?? 0) * 1024;
+  } catch {
+    return 0;
+  }
+}

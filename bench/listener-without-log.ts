@@ -1,0 +1,26 @@
+/** The pixel listener as it is, over a log that forgets every record at once. */
+
+import { createLogger } from "../src/observe/log.ts";
+import { createMetrics } from "../src/observe/metrics.ts";
+import { createPixelListener } from "../src/pixel/listener.ts";
+
+const source = {
+  ...{ id: "0".repeat(27), workspaceId: "0".repeat(27), name: "Bench", type: "http" as const },
+  ...{ writeKey: "0".repeat(27), enabled: true, config: {}, createdAt: 0, updatedAt: 0 },
+};
+const forgotten = Promise.resolve();
+const listener = createPixelListener({
+  source: (writeKey) => (writeKey === source.writeKey ? source : undefined),
+  log: {
+    append: () => forgotten,
+    durable: () => 0,
+    healthy: () => true,
+    close: () => forgotten,
+  },
+  trustedProxies: [],
+  recordClientAddress: true,
+  logger: createLogger("warn"),
+  metrics: createMetrics(),
+});
+const url = listener.start({ host: "127.0.0.1", port: 0 });
+process.stdout.write(`${new URL(url).port}\n`);

@@ -1,0 +1,100 @@
+import type { Catalog } from "../catalog/catalog.ts";
+import type { Revision } from "../catalog/model.ts";
+import type { Batch, Outcome, Program, Sandbox, UserError } from "../sandbox/program.ts";
+import { defaultEvents } from "./default-events.ts";
+import type { Resolved } from "./imports.ts";
+import { testMetadata } from "./metadata.ts";
+import { guestLanguage, libraryCode } from "./program.ts";
+import type { Suite, TestEvent } from "./publishing.ts";
+import type { TrialedLibrary, TrialedTransformation } from "./trial.ts";
+
+export function suiteOf(events: readonly TestEvent[] = defaultEvents): Suite {
+  return { id: "events", name: "Test events", input: [...events] };
+}
+
+export async function tryLibrary(sandbox: Sandbox, resolved: Resolved): Promise<TrialedLibrary> {
+  const { revision, imports, libraries, unresolved } = resolved;
+  if (unresolved) return { revision, imports, error: unresolved };
+  const language = guestLanguage(revision.language);
+  const needed = libraries.filter(({ id }) => id !== revision.id).map(libraryCode);
+  const error = await sandbox.checkLibrary(language, libraryCode(revision), needed);
+  return { revision, imports, ...failed(error ?? resolved.error) };
+}
+
+export async function tryTransformation(
+  catalog: Catalog,
+  sandbox: Sandbox,
+  resolved: Resolved,
+  suites: readonly Suite[],
+): Promise<TrialedTransformation> {
+  const { revision, imports, unresolved } = resolved;
+  if (unresolved) return { revision, imports, error: unresolved, runs: [] };
+  const program = programOf(catalog, resolved);
+  const runs: TrialedTransformation["runs"] = [];
+  for (const suite of suites) {
+    const report = await sandbox.check(program, batchOf(revision, suite.input));
+    if (report.error) return { revision, imports, error: report.error, runs: [] };
+    runs.push({ suite, report });
+  }
+  return { revision, imports, runs, ...failed(resolved.error) };
+}
+
+/**
+ * Published code with new libraries. What fails with the libraries of now as well is not broken
+ * by the new ones: code that was published with events of its own need not take the default ones.
+ */
+export async function tryImporter(
+  catalog: Catalog,
+  sandbox: Sandbox,
+  after: Resolved,
+  before: Resolved,
+): Promise<TrialedTransformation> {
+  const now = await tryTransformation(catalog, sandbox, after, [suiteOf()]);
+  const outcomes = outcomesOf(now);
+  if (now.error === undefined && !outcomes.some(isFailure)) return now;
+  const then = await tryTransformation(catalog, sandbox, before, [suiteOf()]);
+  const { error: _, ...loaded } = now;
+  if (then.error) return { ...loaded, runs: [] };
+  const known = outcomesOf(then).map(isFailure);
+  const runs = now.runs.map(({ suite, report }) => ({
+    suite,
+    report: { ...report, outcomes: report.outcomes.map((it, at) => (known[at] ? passed : it)) },
+  }));
+  return { ...now, runs };
+}
+
+const passed: Outcome = { events: [] };
+
+function outcomesOf({ runs }: TrialedTransformation): Outcome[] {
+  return runs.flatMap(({ report }) => report.outcomes);
+}
+
+function isFailure(outcome: Outcome): boolean {
+  return "error" in outcome;
+}
+
+/** A check tells better where code does not parse than the inspection, which knows no name. */
+function failed(error: UserError | undefined): { error?: UserError } {
+  return error ? { error } : {};
+}
+
+function programOf(catalog: Catalog, { revision, libraries }: Resolved): Program {
+  return {
+    id: [revision, ...libraries].map(({ versionId }) => versionId).join("+"),
+    workspaceId: revision.workspaceId,
+    language: guestLanguage(revision.language),
+    name: revision.name,
+    code: revision.code,
+    libraries: libraries.map(libraryCode),
+    credentials: catalog.live.credentials(revision.workspaceId),
+  };
+}
+
+function batchOf(revision: Revision, events: readonly TestEvent[]): Batch {
+  return {
+    events: events.map((event) => Buffer.from(JSON.stringify(event))),
+    metadata: events.map((event, index) =>
+      Buffer.from(JSON.stringify(testMetadata(revision, event, index))),
+    ),
+  };
+}

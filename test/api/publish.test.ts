@@ -1,0 +1,193 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { startApi, type TestApi } from "./_setup.ts";
+
+/** Publish tests and test runs as a client sees them, with user code in real guests. */
+let api: TestApi;
+beforeAll(async () => {
+  api = await startApi();
+});
+afterAll(() => api.stop());
+
+const javascript = { name: "T", language: "javascript" } as const;
+
+const create = (code: string, more: object = {}, query = "?publish=true") =>
+  api.send("POST", `/transformations${query}`, { body: { ...javascript, code, ...more } });
+
+async function draft(code: string, name = "T"): Promise<{ id: string; versionId: string }> {
+  return api.client.call("POST /transformations", {
+    body: { name, language: "javascript", code },
+  });
+}
+
+async function library(name: string, code: string, publish: boolean) {
+  return api.client.call("POST /libraries", {
+    query: { publish },
+    body: { name, language: "javascript", code },
+  });
+}
+
+describe("?publish=true", () => {
+  test("with code that throws is 400, says where, and stores nothing", async () => {
+    const before = await api.client.call("GET /transformations");
+    const { status, body } = await create(
+      "export function transformEvent(event) {\n  return event.nothing.here;\n}",
+      { events: [{ nothing: { here: {} } }, {}] },
+    );
+    expect(status).toBe(400);
+    expect(body.details).toEqual([
+      { path: "/events/1", message: expect.stringContaining("TypeError"), line: 2, column: 24 },
+    ]);
+    expect(await api.client.call("GET /transformations")).toEqual(before);
+  });
+
+  test.each([
+    ["does not parse", "export function transformEvent(event) {\n  return (;\n}", 2],
+    ["does not load", "\n\nthrow new Error('at load');", 3],
+    ["exports nothing", "const a = 1;", undefined],
+    [
+      "imports what is not published",
+      "import a from 'nowhere';\nexport const transformEvent = a;",
+      1,
+    ],
+  ])("with code that %s is 400", async (_, code, line) => {
+    const { status, body } = await create(code);
+    expect([status, body.details.length, body.details[0].path]).toEqual([400, 1, "/code"]);
+    if (line) expect(body.details[0].line ?? line).toBe(line);
+  });
+
+  test("of an update leaves the published revision as it was", async () => {
+    const { body: first } = await create("export const transformEvent = (event) => event;");
+    const path = `/transformations/${first.id}`;
+    const { status } = await api.send("POST", `${path}?publish=true`, {
+      body: { code: "throw 1" },
+    });
+    expect(status).toBe(400);
+    expect((await api.send("GET", path)).body.versionId).toBe(first.versionId);
+    const versions = await api.send("GET", `${path}/versions`);
+    expect(versions.body.TransformationVersions).toHaveLength(1);
+  });
+
+  test("one event object counts as an array of it", async () => {
+    const code = "export const transformEvent = (event) => { if (!event.mine) throw 'not mine'; };";
+    expect((await create(code, { events: { mine: true } })).status).toBe(200);
+    expect((await create(code)).status).toBe(400);
+  });
+});
+
+describe("POST /libraries/publish", () => {
+  test("answers published: false with what failed, and publishes nothing", async () => {
+    const good = await draft("export const transformEvent = (event) => event;", "Good");
+    const bad = await draft("export const transformEvent = () => 'text';", "Bad");
+    const { status, body } = await api.send("POST", "/libraries/publish", {
+      body: { transformations: [good.versionId, { versionId: bad.versionId, testInput: [{}] }] },
+    });
+    expect([status, body.published]).toEqual([200, false]);
+    const [first, second] = body.validationOutput.transformations;
+    expect([first.pass, second.pass, second.testResult.status]).toEqual([true, false, "error"]);
+    expect(second.testResult.results[0].errors[0]).toMatchObject({
+      message: "returned event from transformEvent(event) is not an object",
+      event: {},
+      eventIndex: 0,
+    });
+    expect((await api.send("GET", `/transformations/${good.id}`)).status).toBe(404);
+  });
+
+  test("tests the importers of a library with its new code", async () => {
+    const lib = await library("Adder", "export const add = (a, b) => a + b;", true);
+    const code =
+      "import { add } from 'adder';\nexport const transformEvent = (e) => ({ n: add(1, 2) });";
+    const { body: importer } = await create(code, { name: "Importer" });
+    expect(importer.imports).toEqual(["adder"]);
+    const broken = await api.send("POST", `/libraries/${lib.id}?publish=true`, {
+      body: { language: "javascript", code: "export const sum = 1;" },
+    });
+    expect(broken.status).toBe(400);
+    expect(broken.body.details[0].message).toContain("Importer");
+    const removed = await api.send("DELETE", `/libraries/${lib.id}`);
+    expect(removed.status).toBe(409);
+    expect(removed.body.message).toContain("Importer");
+    await api.client.call("DELETE /transformations/{id}", { params: { id: importer.id } });
+    expect((await api.send("DELETE", `/libraries/${lib.id}`)).status).toBe(200);
+  });
+});
+
+describe("test runs", () => {
+  test("POST /transformations/libraries/test runs drafts with unpublished libraries", async () => {
+    const lib = await library(
+      "Draft words",
+      "export const up = (text) => text.toUpperCase();",
+      false,
+    );
+    const one = await draft(
+      "import { up } from 'draftWords';\n" +
+        "export function transformEvent(event) { log('saw', event.a); return { a: up(event.a) }; }",
+    );
+    const two = await draft("not code", "Broken");
+    const { result } = await api.client.call("POST /transformations/libraries/test", {
+      body: {
+        transformations: [
+          { versionId: one.versionId, testInput: [{ a: "x" }, { a: 1 }] },
+          { versionId: two.versionId },
+        ],
+        libraries: [{ versionId: lib.versionId }],
+      },
+    });
+    expect(result.successTestResults).toEqual([
+      {
+        transformerVersionID: one.versionId,
+        id: one.id,
+        name: "T",
+        result: {
+          output: {
+            transformedEvents: [{ a: "X" }, { error: expect.stringContaining("TypeError") }],
+            logs: ["Log: saw x", "Log: saw 1"],
+          },
+        },
+      },
+    ]);
+    expect(result.failedTestResults).toEqual([
+      { id: two.id, name: "Broken", result: expect.anything() },
+    ]);
+    expect((await api.send("GET", `/transformations/${one.id}`)).status).toBe(404);
+  });
+
+  test("POST /transformations/tests/run compares with the expected output", async () => {
+    const { versionId } = await draft(
+      "export const transformEvent = (event) => ({ n: event.n + 1 });",
+    );
+    const run = (expected: number) =>
+      api.client.call("POST /transformations/tests/run", {
+        body: {
+          transformations: [
+            {
+              versionId,
+              testSuite: [
+                { id: "s", name: "Counts", input: [{ n: 1 }], expectedOutput: [{ n: expected }] },
+              ],
+            },
+          ],
+        },
+      });
+    const passed = await run(2);
+    expect([passed.pass, passed.validationOutput.transformations[0]?.testResult.status]).toEqual([
+      true,
+      "pass",
+    ]);
+    const failed = await run(3);
+    const [result] = failed.validationOutput.transformations[0]!.testResult.results;
+    expect([failed.pass, result?.status, result?.actualOutput]).toEqual([
+      false,
+      "fail",
+      [{ n: 2 }],
+    ]);
+  });
+
+  test.each(["/transformations/libraries/test", "/libraries/test", "/transformations/tests/run"])(
+    "%s does not know every versionId, and wants one",
+    async (path) => {
+      const unknown = await api.send("POST", path, { body: { transformations: ["unknown"] } });
+      expect(unknown.status).toBe(404);
+      expect((await api.send("POST", path, { body: {} })).status).toBe(400);
+    },
+  );
+});

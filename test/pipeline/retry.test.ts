@@ -1,0 +1,48 @@
+import { describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import { POISON_ATTEMPTS_MAX, RETRY_DELAY_MS_MAX, RETRY_DELAY_MS_MIN } from "../../src/limits.ts";
+import { isHopeless, retryDelayMs } from "../../src/pipeline/retry.ts";
+
+describe("the delay before the next attempt", () => {
+  test.each([
+    { attempts: 1, ceiling: 500 },
+    { attempts: 2, ceiling: 1_000 },
+    { attempts: 5, ceiling: 8_000 },
+    { attempts: 8, ceiling: 60_000 },
+    { attempts: 1_000_000, ceiling: 60_000 },
+  ])("after $attempts failures it is at most $ceiling ms", ({ attempts, ceiling }) => {
+    expect(retryDelayMs(attempts, 1)).toBe(ceiling);
+    expect(retryDelayMs(attempts, 0)).toBe(0);
+    expect(retryDelayMs(attempts, 0.5)).toBe(ceiling / 2);
+  });
+
+  test("a wish of the receiver is a lower bound", () => {
+    expect(retryDelayMs(1, 0.5, 7_000)).toBe(7_000);
+    expect(retryDelayMs(8, 1, 7_000)).toBe(RETRY_DELAY_MS_MAX);
+  });
+
+  test("it keeps its bounds", () => {
+    const random = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
+    fc.assert(
+      fc.property(fc.integer({ min: 1 }), random, (attempts, chance) => {
+        const delay = retryDelayMs(attempts, chance);
+        expect(delay).toBeGreaterThanOrEqual(0);
+        expect(delay).toBeLessThanOrEqual(Math.max(RETRY_DELAY_MS_MAX, RETRY_DELAY_MS_MIN));
+      }),
+    );
+  });
+});
+
+describe("giving up", () => {
+  const window = 3_600_000;
+  test.each([
+    { attempts: 0, ageMs: 9e9, othersDelivered: true, hopeless: false },
+    { attempts: 1, ageMs: window, othersDelivered: false, hopeless: false },
+    { attempts: 1, ageMs: window + 1, othersDelivered: false, hopeless: true },
+    { attempts: 1_000, ageMs: 1, othersDelivered: false, hopeless: false },
+    { attempts: POISON_ATTEMPTS_MAX - 1, ageMs: 1, othersDelivered: true, hopeless: false },
+    { attempts: POISON_ATTEMPTS_MAX, ageMs: 1, othersDelivered: true, hopeless: true },
+  ])("%j", ({ hopeless, ...failing }) => {
+    expect(isHopeless(failing, window)).toBe(hopeless);
+  });
+});

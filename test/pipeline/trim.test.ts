@@ -1,0 +1,72 @@
+import { describe, expect, test } from "bun:test";
+import { pino } from "pino";
+import { TRIM_AGE_MS_MIN } from "../../src/limits.ts";
+import { createTrimmer } from "../../src/pipeline/trim.ts";
+import { MemoryLog, record } from "./doubles.ts";
+import { numbersTo } from "./rig.ts";
+
+function rig(low: () => number | undefined) {
+  const log = new MemoryLog();
+  let now = 1_000_000;
+  let checkpoints = 0;
+  const trimmer = createTrimmer({
+    readers: new Map([["0", log]]),
+    lanes: { durableLow: low, checkpoint: () => ++checkpoints },
+    clock: { now: () => now },
+    logger: pino({ level: "silent" }),
+  });
+  return {
+    log,
+    trimmer,
+    checkpoints: () => checkpoints,
+    pass: (ms: number) => {
+      now += ms;
+    },
+  };
+}
+
+describe("trimming", () => {
+  test("what every lane has passed goes, once it is old", async () => {
+    let low = 0;
+    const { log, trimmer, pass, checkpoints } = rig(() => low);
+    log.append(...numbersTo(100).map((n) => record(n)));
+    await trimmer.run();
+    pass(TRIM_AGE_MS_MIN);
+    await trimmer.run();
+    expect(log.first()).toBe(0);
+    low = 40;
+    await trimmer.run();
+    expect(log.first()).toBe(40);
+    low = 100;
+    log.append(...numbersTo(50).map((n) => record(n)));
+    await trimmer.run();
+    expect(log.first()).toBe(100);
+    expect(checkpoints()).toBe(4);
+  });
+
+  test("without lanes all goes that was there a minute ago, and nothing younger", async () => {
+    const { log, trimmer, pass } = rig(() => undefined);
+    log.append(...numbersTo(10).map((n) => record(n)));
+    await trimmer.run();
+    for (let n = 0; n < 6; n++) {
+      pass(TRIM_AGE_MS_MIN / 6);
+      log.append(record(n));
+      expect(log.first()).toBe(0);
+      await trimmer.run();
+    }
+    expect(log.first()).toBe(10);
+    pass(TRIM_AGE_MS_MIN / 6);
+    await trimmer.run();
+    expect(log.first()).toBe(11);
+  });
+
+  test("a failing log does not stop the others", async () => {
+    const { log, trimmer, pass } = rig(() => undefined);
+    log.append(record(0));
+    log.trim = () => Promise.reject(new Error("EIO"));
+    await trimmer.run();
+    pass(TRIM_AGE_MS_MIN);
+    await trimmer.run();
+    expect(log.first()).toBe(0);
+  });
+});
