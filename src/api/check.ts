@@ -62,7 +62,7 @@ export function readQuery<S extends TObject>(schema: S, url: string): Static<S> 
 
 function converted(schema: TSchema, text: string): unknown {
   if (schema.type === "boolean" && /^(true|false)$/.test(text)) return text === "true";
-  if (schema.type === "integer" && /^\d{1,15}$/.test(text)) return Number(text);
+  if (schema.type === "integer" && /^\d+$/.test(text)) return Number(text);
   return schema.anyOf ? text.toLowerCase() : text;
 }
 

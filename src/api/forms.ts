@@ -61,7 +61,7 @@ export const destinationLists = {
 
 export function destinationIdsOf(body: Static<TObject<typeof destinationLists>>): string[] {
   const references = [...(body.destinationIds ?? []), ...(body.destinations ?? [])];
-  return [...new Set(references.map((item) => (typeof item === "string" ? item : item.id)))];
+  return references.map((item) => (typeof item === "string" ? item : item.id));
 }
 
 function parsed(text: string): unknown {

@@ -173,6 +173,14 @@ describe("authentication", () => {
     });
   });
 
+  test("the client keeps an id inside its path", async () => {
+    const params = { id: "../libraries" };
+    const refused = await api.client
+      .call("GET /transformations/{id}", { params })
+      .catch((it) => it);
+    expect(refused).toMatchObject({ status: 404, message: "Transformation not found" });
+  });
+
   test("the client rejects with the server's words", async () => {
     const stranger = createClient({ baseUrl: api.url, token: "pm_unknown" });
     const refused = await stranger.call("GET /libraries").catch((error) => error);
