@@ -14,7 +14,7 @@ const { values } = parseArgs({
     seconds: { type: "string", default: "5" },
     rounds: { type: "string", default: "3" },
     connections: { type: "string", default: "64,256" },
-    command: { type: "string" },
+    command: { type: "string", default: "dist/pixelmill" },
   },
 });
 

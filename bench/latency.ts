@@ -14,7 +14,7 @@ const { values } = parseArgs({
   options: {
     seconds: { type: "string", default: "4" },
     connections: { type: "string", default: "64" },
-    command: { type: "string" },
+    command: { type: "string", default: "dist/pixelmill" },
   },
 });
 const connections = Number(values.connections);

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { removeDirectory, startServer, waitFor } from "../test/e2e/server.ts";
 import { childrenOf, type Target } from "./load.ts";
 
@@ -27,7 +27,7 @@ const targetOf = (writeKey: string, long = false) => {
 };
 
 export async function pixelmill({ command, long }: TargetOptions = {}): Promise<Target> {
-  const server = await startServer(command ? { command: [command] } : {});
+  const server = await startServer(command ? { command: [resolve(command)] } : {});
   const { body } = await server.api("POST", "/v2/sources", { name: "Bench", type: "http" });
   return {
     name: "pixelmill, on disk",

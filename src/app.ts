@@ -67,6 +67,7 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
     port: config.port,
     trustedProxies: config["trusted.proxies"],
     recordClientAddress: config["request.ip"],
+    pixelsPerSecondMax: config["ingest.rate"],
     logLevel: config["log.level"],
     logger,
     metrics,

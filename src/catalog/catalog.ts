@@ -175,9 +175,10 @@ export interface CodeStore {
   amend(workspaceId: string, kind: Kind, id: string, input: Partial<RevisionInput>): Revision;
   /**
    * Stores revisions, publishes versions and links destinations, all or nothing. Keeps: one
-   * published library per importName and language; one transformation per destination; `seen`
-   * (library publications that a check relied on) unchanged and every published importer of a
-   * library in `publish` `tested`, else `Stale`: a `conflict` with `stale: true`.
+   * published library per importName and language; one transformation per destination. What was
+   * checked must be what is committed: `seen` are the published versions still, and all that the
+   * published code uses; `tested` is every importer of a library in `publish`. Else `Stale`: a
+   * `conflict` with `stale: true`.
    */
   commit(workspaceId: string, change: CodeChange): Promise<void>;
 

@@ -16,6 +16,6 @@ export function openCode(store: Store, tables: Tables, codeTables: CodeTables): 
     ...revisionMaker(reads.newest),
     ...committer(store, codeTables, linking),
     ...links,
-    ...remover(store, codeTables, reads),
+    ...remover(store, codeTables),
   };
 }

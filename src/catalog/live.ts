@@ -1,6 +1,6 @@
 import { LIVE_PROGRAMS_MAX } from "../limits.ts";
 import type { Live, LiveProgram } from "./catalog.ts";
-import { type Imported, librariesFor } from "./code/closure.ts";
+import { librariesFor, publishedLibraries } from "./code/closure.ts";
 import type { CodeTables } from "./code/tables.ts";
 import { familyOf } from "./import-name.ts";
 import type { Resource, Source } from "./model.ts";
@@ -64,20 +64,13 @@ function derived<T>(store: Store, epoch: Epoch, make: () => T): () => T {
 function programCache(store: Store, { credentials }: Tables, code: CodeTables) {
   const known = new Map<string, { at: number; program: LiveProgram }>();
 
-  function find(resource: Resource, importName: string): Imported | undefined {
-    const { workspaceId, language } = resource;
-    const id = code.libraryNames.library(workspaceId, familyOf(language), importName);
-    const publication = id === undefined ? undefined : code.publications.get(id);
-    const revision = publication && code.revisions.get(publication.versionId);
-    return revision && { revision, imports: publication.imports };
-  }
-
   function make(resource: Resource): LiveProgram | undefined {
     const publication = code.publications.get(resource.id);
     const transformation = publication && code.revisions.get(publication.versionId);
     if (transformation === undefined) return undefined;
-    const libraries = librariesFor(publication?.imports ?? [], (name) => find(resource, name));
-    const { workspaceId } = resource;
+    const { workspaceId, language } = resource;
+    const find = publishedLibraries(code, workspaceId, familyOf(language));
+    const libraries = librariesFor(publication?.imports ?? [], find);
     const versions = [transformation, ...libraries].map((revision) => revision.versionId);
     const stamp = credentials.stamps.get(workspaceId) ?? "0";
     return {

@@ -6,6 +6,8 @@ import type { Connection, Positions } from "./model.ts";
  * `until` once it is not. Pure.
  */
 
+type Window = NonNullable<Connection["earlier"]>[number];
+
 /** A connection as it is when it starts or stops being live at `tails`; unchanged when it does neither. */
 export function turned(connection: Connection, live: boolean, tails: Positions): Connection {
   if (live === (connection.until === undefined)) return connection;
@@ -22,8 +24,17 @@ export function opened(live: boolean, tails: Positions): Pick<Connection, "from"
 /** What was accepted before a pause is still owed after it. */
 function earlierOf(connection: Connection, until: Positions | undefined) {
   if (until === undefined || isEmpty(connection.from, until)) return {};
-  const windows = [...(connection.earlier ?? []), { from: connection.from, until }];
-  return { earlier: windows.slice(-CONNECTION_WINDOWS_MAX) };
+  return { earlier: bounded([...(connection.earlier ?? []), { from: connection.from, until }]) };
+}
+
+/**
+ * The two oldest windows become one when there are too many: what came in the pause between them
+ * may be delivered then, but nothing that is owed is forgotten.
+ */
+function bounded(windows: readonly Window[]): readonly Window[] {
+  const [first, second, ...rest] = windows;
+  if (windows.length <= CONNECTION_WINDOWS_MAX || !first || !second) return windows;
+  return [{ from: first.from, until: second.until }, ...rest];
 }
 
 function isEmpty(from: Positions, until: Positions): boolean {

@@ -227,7 +227,7 @@ export class Lane implements Committer {
     this.#show(output, ending);
     item.open -= 1;
     if (item.open > 0) return;
-    this.#window.settle(item);
+    this.#window.settle();
     this.#work.ring();
     this.#settled.push(item);
     ledger.schedule(this);

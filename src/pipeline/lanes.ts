@@ -31,7 +31,9 @@ export class Lanes {
     this.#rebuild();
   }
 
+  /** There is more to read; by the routes as they are now, or much would have to be read again. */
   wake(): void {
+    this.refresh();
     for (const lane of this.#lanes.values()) lane.wake();
   }
 

@@ -72,6 +72,12 @@ export function createLaneMetrics(
       buckets,
       registers,
     }),
+    unreadable: new Counter({
+      name: "pixelmill_log_unreadable_records_total",
+      help: "Records of the event log that no event could be built of, per log",
+      labelNames: ["log"] as const,
+      registers,
+    }),
     transformSeconds: new Histogram({
       name: "pixelmill_transform_seconds",
       help: "Time of one batch in the sandbox",

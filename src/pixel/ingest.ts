@@ -71,6 +71,7 @@ async function open(
     log,
     trustedProxies,
     recordClientAddress,
+    pixelsPerSecondMax: settings.pixelsPerSecondMax,
     logger,
     metrics,
   });

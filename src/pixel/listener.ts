@@ -16,6 +16,7 @@ import { errorAnswer, methodAnswer, pixelAnswer, preflightAnswer } from "./answe
 import { createClientAddress } from "./client-address.ts";
 import { createMessageId } from "./message-ids.ts";
 import { createCount } from "./metrics.ts";
+import { createRateLimit } from "./rate-limit.ts";
 
 const PIXEL_PATHS = ["/pixel/v1/page", "/pixel/v1/track"];
 const PATHS = [...PIXEL_PATHS, "/health", "/robots.txt"];
@@ -28,6 +29,8 @@ export interface PixelParts {
   trustedProxies: readonly string[];
   /** Whether events carry `request_ip`. */
   recordClientAddress: boolean;
+  /** Pixels per second and source beyond which 429 is answered; 0 or absent is no limit. */
+  pixelsPerSecondMax?: number;
   logger: Logger;
   metrics?: Metrics;
 }
@@ -45,11 +48,15 @@ export interface PixelListener {
 export function createPixelListener(parts: PixelParts): PixelListener {
   const clientAddress = createClientAddress(parts.trustedProxies);
   const count = createCount(parts.metrics);
+  const takePixel = createRateLimit(parts.pixelsPerSecondMax ?? 0);
 
   function accept(type: "page" | "track", request: Request): Response | Promise<Response> {
     const receivedAt = Date.now();
     // A string as the server made it: the query is never parsed into objects.
     const url = request.url;
+    if (!hasOneHost(url, request.headers.get("host"))) {
+      return refuse(400, "Expected exactly one valid Host header");
+    }
     const path = url.indexOf("/", "https://".length);
     if (url.length - path > PIXEL_TARGET_BYTES_MAX) {
       return refuse(414, `Expected a URL of at most ${PIXEL_TARGET_BYTES_MAX} bytes`);
@@ -61,6 +68,12 @@ export function createPixelListener(parts: PixelParts): PixelListener {
     const source = parts.source(writeKey);
     if (source === undefined) return refuse(401, "Invalid write key");
     if (!source.enabled) return refuse(404, "Source is disabled");
+    const waitSeconds = takePixel(source.id);
+    if (waitSeconds > 0) {
+      return refuse(429, "Expected fewer pixels of this write key, got more than its rate allows", {
+        "Retry-After": String(waitSeconds),
+      });
+    }
 
     return parts.log
       .append({
@@ -141,6 +154,14 @@ export function createPixelListener(parts: PixelParts): PixelListener {
       await server?.stop(true);
     },
   };
+}
+
+/**
+ * RFC 9112 §3.2. Bun joins several hosts with a comma, and makes no absolute URL of a host that is
+ * missing or no host.
+ */
+function hasOneHost(url: string, host: string | null): boolean {
+  return host !== null && !host.includes(",") && url.startsWith("http");
 }
 
 /** Whether a URL has a path that we serve, by another method then. */

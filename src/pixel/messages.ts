@@ -16,6 +16,8 @@ export interface IngestSettings {
   reusePort: boolean;
   trustedProxies: readonly string[];
   recordClientAddress: boolean;
+  /** This process's share of the rate per write key; 0 is no limit. */
+  pixelsPerSecondMax: number;
   logLevel: string;
 }
 

@@ -74,6 +74,8 @@ export async function startIngestProcesses(options: IngestOptions): Promise<Inge
         reusePort,
         trustedProxies,
         recordClientAddress,
+        // Connections spread over the processes, which do not tell each other what they took.
+        pixelsPerSecondMax: options.pixelsPerSecondMax / options.count,
         logLevel,
       },
       logger: options.logger,

@@ -1,9 +1,11 @@
 import type { LiveProgram } from "../catalog/catalog.ts";
+import { familyOf } from "../catalog/import-name.ts";
 import type { Language, Revision } from "../catalog/model.ts";
 import type { GuestLanguage, LibraryCode, Program } from "../sandbox/program.ts";
 
+/** Languages that share libraries in the catalog share a kind of guest. */
 export function guestLanguage(language: Language): GuestLanguage {
-  return language === "javascript" ? "javascript" : "python";
+  return familyOf(language);
 }
 
 export function libraryCode(revision: Revision): LibraryCode {

@@ -3,6 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Catalog, RevisionInput } from "../../src/catalog/catalog.ts";
+import { librariesFor } from "../../src/catalog/code/closure.ts";
 import type { Kind, Revision } from "../../src/catalog/model.ts";
 import { openCatalog } from "../../src/catalog/open.ts";
 import { ApiError } from "../../src/errors.ts";
@@ -57,10 +58,18 @@ export async function store(
   return revision;
 }
 
+/** Publishes as after a check with the libraries of now. */
 export function publish(catalog: Catalog, revision: Revision, imports: string[] = []) {
-  const { kind, id, versionId, workspaceId } = revision;
+  const { kind, id, versionId, workspaceId, language } = revision;
+  const libraries = librariesFor(imports, (importName) => {
+    const library = catalog.code.libraryByImportName(workspaceId, language, importName);
+    if (library === undefined) return undefined;
+    const resource = catalog.code.resource(workspaceId, "library", library.id);
+    return { revision: library, imports: catalog.code.publication(resource)?.imports ?? [] };
+  });
+  const seen = libraries.map((it) => ({ ...it, importName: it.importName ?? "" }));
   const item = { kind, id, versionId, imports };
-  return catalog.code.commit(workspaceId, { revisions: [], publish: [item], links: [], seen: [] });
+  return catalog.code.commit(workspaceId, { revisions: [], publish: [item], links: [], seen });
 }
 
 export async function destination(catalog: Catalog, workspaceId: string): Promise<string> {

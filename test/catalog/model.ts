@@ -55,10 +55,14 @@ export class Model {
     return undefined;
   }
 
-  /** `tested` are the versionIds of importers that a check ran with the libraries of the items. */
-  publish(items: readonly Item[], tested: ReadonlySet<string>): Refused {
+  /**
+   * `checked` are the versionIds that a check ran: libraries that the items import, and importers
+   * of the libraries among the items.
+   */
+  publish(items: readonly Item[], checked: ReadonlySet<string>): Refused {
     const before = this.things.map((it) => ({ ...it }));
-    const refused = this.#publishEach(items) ?? this.#untested(items, tested);
+    const refused =
+      this.#publishEach(items) ?? this.#unseen(items, checked) ?? this.#untested(items, checked);
     if (refused !== undefined) {
       for (const [index, thing] of this.things.entries()) {
         const { published: _, ...rest } = thing;
@@ -106,6 +110,13 @@ export class Model {
       thing.imports = imports;
     }
     return undefined;
+  }
+
+  #unseen(items: readonly Item[], seen: ReadonlySet<string>): Refused {
+    const fresh = new Set(items.map(({ thing }) => thing));
+    const used = items.flatMap(({ imports }) => imports.map((name) => this.library(name)));
+    const unseen = used.some((it) => it && !fresh.has(it) && !seen.has(it.published ?? ""));
+    return unseen ? "stale" : undefined;
   }
 
   #untested(items: readonly Item[], tested: ReadonlySet<string>): Refused {

@@ -50,12 +50,23 @@ test("a log directory that appears while live counts from its start", () => {
   expect(turned(paused, true, { "1": 8, "2": 5 }).earlier).toHaveLength(1);
 });
 
-test("only so many earlier windows are kept, the newest ones", () => {
-  let connection = fresh(true, 0);
-  for (let at = 1; at <= 2 * CONNECTION_WINDOWS_MAX; at++) {
-    connection = turned(connection, false, { "1": at });
-    connection = turned(connection, true, { "1": at });
+test("of too many earlier windows the oldest two become one: every owed event is still in one", () => {
+  // Live from 10 to 14, paused from 15 to 19, live from 20 to 24, and so on.
+  const pauses = 2 * CONNECTION_WINDOWS_MAX;
+  let connection = fresh(true, 10);
+  for (let at = 1; at <= pauses; at++) {
+    connection = turned(connection, false, { "1": at * 10 + 5 });
+    connection = turned(connection, true, { "1": at * 10 + 10 });
   }
-  expect(connection.earlier).toHaveLength(CONNECTION_WINDOWS_MAX);
-  expect(connection.earlier?.at(-1)?.until).toEqual({ "1": 2 * CONNECTION_WINDOWS_MAX });
+  const earlier = connection.earlier ?? [];
+  expect(earlier).toHaveLength(CONNECTION_WINDOWS_MAX);
+  expect(earlier.at(-1)).toEqual({ from: { "1": pauses * 10 }, until: { "1": pauses * 10 + 5 } });
+  for (let position = 10; position < pauses * 10 + 10; position++) {
+    const owed = position % 10 < 5;
+    const routed = earlier.some(
+      ({ from, until }) => position >= from["1"]! && position < until["1"]!,
+    );
+    if (owed) expect(routed).toBe(true);
+    if (!owed && position > (pauses - CONNECTION_WINDOWS_MAX + 2) * 10) expect(routed).toBe(false);
+  }
 });

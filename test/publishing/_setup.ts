@@ -4,7 +4,7 @@ import type { CreateInput, Publishing } from "../../src/publishing/publishing.ts
 import { freshWorkspace } from "../catalog/_setup.ts";
 import { type MarkSandbox, markSandbox } from "./double.ts";
 
-export { destination, refusalOf } from "../catalog/_setup.ts";
+export { destination, publish, refusalOf } from "../catalog/_setup.ts";
 
 export interface House {
   catalog: Catalog;

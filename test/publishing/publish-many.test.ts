@@ -115,8 +115,10 @@ describe("POST publish", () => {
     const { workspaceId, publishing } = house;
     const second = await publishing.create(workspaceId, "library", code({ name: "LIB" }));
     const libraries = [...selection.libraries, { versionId: second.revision.versionId }];
-    const publish = () => publishing.publish(workspaceId, { transformations: [], libraries });
-    expect((await refusalOf(publish)).refusal).toBe("conflict");
+    const given = { transformations: [], libraries };
+    for (const verb of [publishing.publish, publishing.test, publishing.runSuites]) {
+      expect((await refusalOf(() => verb(workspaceId, given))).refusal).toBe("conflict");
+    }
   });
 
   test("shows an importer that a library breaks, and no other", async () => {
@@ -135,6 +137,49 @@ describe("POST publish", () => {
       ["User", false],
     ]);
     expect(view(house)).toEqual(before);
+  });
+
+  test("leaves out an importer that it does not break", async () => {
+    const { house, selection, library } = await draftPair();
+    const { workspaceId, publishing } = house;
+    await publishing.publish(workspaceId, selection);
+    const events = [{ type: "track" }];
+    const other = code({ name: "Other", code: 'from "lib" TRACKS', publish: true, events });
+    await publishing.create(workspaceId, "transformation", other);
+    const change = { code: "TRACKS", publish: false };
+    const { id } = library.resource;
+    const next = await publishing.update(workspaceId, "library", id, change);
+    const libraries = [{ versionId: next.revision.versionId }];
+    const result = await publishing.publish(workspaceId, { transformations: [], libraries });
+    if (result.published) throw new Error("Expected a refusal");
+    const { transformations } = result.validationOutput;
+    expect(transformations.map(({ name }) => name)).toEqual(["User"]);
+    expect(transformations[0]?.testResult.results[0]?.errors).toHaveLength(1);
+  });
+
+  test("tests an importer of two of its libraries once", async () => {
+    const { house, selection, library } = await draftPair();
+    const { workspaceId, publishing, sandbox } = house;
+    const second = code({ name: "Second", publish: true });
+    const { revision } = await publishing.create(workspaceId, "library", second);
+    const { libraries } = selection;
+    await publishing.publish(workspaceId, { transformations: [], libraries });
+    const both = code({ name: "Both", code: 'from "lib" from "second"', publish: true });
+    await publishing.create(workspaceId, "transformation", both);
+    sandbox.checked = [];
+    const versions = [library.revision, revision].map(({ versionId }) => ({ versionId }));
+    await publishing.publish(workspaceId, { transformations: [], libraries: versions });
+    expect(sandbox.checked.map(({ program }) => program.name)).toEqual(["Both"]);
+  });
+
+  test("refuses a Python library that cannot be imported", async () => {
+    const { workspaceId, publishing } = await freshPublishing();
+    const draft = code({ name: "2nd lib", language: "python" });
+    const { revision } = await publishing.create(workspaceId, "library", draft);
+    const libraries = [{ versionId: revision.versionId }];
+    const publish = () => publishing.publish(workspaceId, { transformations: [], libraries });
+    const refused = await refusalOf(publish);
+    expect([refused.refusal, refused.details?.[0]?.path]).toEqual(["invalid", "/name"]);
   });
 
   test("restores what was deleted, unlinked", async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { SandboxUnavailable } from "../../src/sandbox/program.ts";
-import { code, destination, freshPublishing, refusalOf, view } from "./_setup.ts";
+import { code, destination, freshPublishing, publish, refusalOf, view } from "./_setup.ts";
 
 describe("drafts", () => {
   test("are stored unread, broken ones too, and link nothing", async () => {
@@ -249,6 +249,22 @@ test("an importer that fails default events anyway does not hold its library bac
   expect(refused.details).toEqual([
     { path: "/code", message: "User: Error: as marked", line: 2, column: 9 },
   ]);
+});
+
+test("an importer that does not load anyway does not hold its library back", async () => {
+  const { catalog, workspaceId, publishing } = await freshPublishing();
+  const { resource } = await publishing.create(
+    workspaceId,
+    "library",
+    code({ name: "Lib", publish: true }),
+  );
+  const user = code({ code: 'from "lib" BROKEN' });
+  const { revision } = await publishing.create(workspaceId, "transformation", user);
+  // As if it had been published while an older guest still took it.
+  await publish(catalog, revision, ["lib"]);
+  const change = { code: "new", publish: true };
+  const updated = await publishing.update(workspaceId, "library", resource.id, change);
+  expect(updated.resource.published).toBe(updated.revision.versionId);
 });
 
 describe("what changes during a test", () => {

@@ -1,4 +1,6 @@
+import type { Family } from "../import-name.ts";
 import type { Revision } from "../model.ts";
+import type { CodeTables } from "./tables.ts";
 
 /** A library as an import finds it, with what it imports itself (Python only). */
 export interface Imported {
@@ -26,4 +28,14 @@ export function librariesFor(
     names.push(...library.imports);
   }
   return libraries;
+}
+
+/** Finds published libraries of a workspace and language. */
+export function publishedLibraries(tables: CodeTables, workspaceId: string, family: Family) {
+  return (importName: string): Imported | undefined => {
+    const id = tables.libraryNames.library(workspaceId, family, importName);
+    const publication = id === undefined ? undefined : tables.publications.get(id);
+    const revision = publication && tables.revisions.get(publication.versionId);
+    return revision && { revision, imports: publication.imports };
+  };
 }

@@ -1,9 +1,10 @@
 import type { CodeChange, CodeStore } from "../catalog.ts";
 import { familyOf } from "../import-name.ts";
-import type { Resource, Revision } from "../model.ts";
+import type { Revision } from "../model.ts";
 import { nameTaken, notFound, Stale } from "../refusals.ts";
 import { begun, published, revised } from "../states.ts";
 import type { Store } from "../store.ts";
+import { librariesFor, publishedLibraries } from "./closure.ts";
 import type { Linking } from "./links.ts";
 import type { CodeTables } from "./tables.ts";
 
@@ -19,12 +20,13 @@ export function committer(
         checkSeen(tables, workspaceId, change);
         for (const revision of change.revisions) addRevision(tables, workspaceId, revision);
         for (const item of change.publish) publish(tables, workspaceId, item);
+        checkUsed(tables, workspaceId, change);
         checkTested(tables, workspaceId, change);
         for (const link of change.links) {
           linking.link(workspaceId, link.transformationId, link.destinationId);
         }
         for (const { kind, id, externalId } of change.externalIds ?? []) {
-          tables.putResource({ ...resourceOf(tables, workspaceId, kind, id), externalId });
+          tables.putResource({ ...tables.resourceOf(workspaceId, kind, id), externalId });
         }
         if (change.publish.length > 0) store.advance("program");
       });
@@ -37,6 +39,17 @@ function checkSeen(tables: CodeTables, workspaceId: string, change: CodeChange):
   for (const { importName, language, versionId } of change.seen) {
     const id = tables.libraryNames.library(workspaceId, familyOf(language), importName);
     if (id === undefined || tables.resource(id)?.published !== versionId) throw new Stale();
+  }
+}
+
+/** The libraries that code gets now are those that it was tested with; none came meanwhile. */
+function checkUsed(tables: CodeTables, workspaceId: string, change: CodeChange): void {
+  const known = new Set([...change.publish, ...change.seen].map((it) => it.versionId));
+  for (const { kind, id, imports } of change.publish) {
+    const { language } = tables.resourceOf(workspaceId, kind, id);
+    const find = publishedLibraries(tables, workspaceId, familyOf(language));
+    const used = librariesFor(imports, find);
+    if (used.some(({ versionId }) => !known.has(versionId))) throw new Stale();
   }
 }
 
@@ -70,7 +83,7 @@ function publish(
   workspaceId: string,
   { kind, id, versionId, imports }: CodeChange["publish"][number],
 ): void {
-  const before = resourceOf(tables, workspaceId, kind, id);
+  const before = tables.resourceOf(workspaceId, kind, id);
   const revision = tables.revisions.get(versionId);
   if (revision === undefined) throw notFound(kind);
   const after = published(before, revision);
@@ -92,15 +105,4 @@ export function importersOf(tables: CodeTables, workspaceId: string, library: Re
   const name = library.importName ?? "";
   const ids = tables.libraryNames.importers(workspaceId, familyOf(library.language), name);
   return ids.filter((id) => id !== library.id);
-}
-
-function resourceOf(
-  tables: CodeTables,
-  workspaceId: string,
-  kind: Resource["kind"],
-  id: string,
-): Resource {
-  const resource = tables.resource(id);
-  if (resource?.workspaceId !== workspaceId || resource.kind !== kind) throw notFound(kind);
-  return resource;
 }

@@ -1,5 +1,6 @@
 import type { CodeStore } from "../catalog.ts";
 import { newId } from "../ids.ts";
+import type { Resource } from "../model.ts";
 import { notFound } from "../refusals.ts";
 import { checkLinkable } from "../states.ts";
 import type { Store } from "../store.ts";
@@ -18,10 +19,9 @@ export function openLinks(
 ): Pick<CodeStore, "link" | "unlink" | "linked" | "linkOf"> & { linking: Linking } {
   const { links } = tables;
 
-  function transformation(workspaceId: string, id: string) {
-    const resource = tables.resource(id);
-    const known = resource?.workspaceId === workspaceId && resource.kind === "transformation";
-    if (!known || resource.deleted) throw notFound("transformation");
+  function transformation(workspaceId: string, id: string): Resource {
+    const resource = tables.resourceOf(workspaceId, "transformation", id);
+    if (resource.deleted) throw notFound("transformation");
     return resource;
   }
 

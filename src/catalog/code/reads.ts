@@ -1,6 +1,6 @@
 import type { CodeStore, Found } from "../catalog.ts";
 import { familyOf } from "../import-name.ts";
-import type { Kind, Resource, Revision } from "../model.ts";
+import type { Kind, Revision } from "../model.ts";
 import { notFound, versionNotFound } from "../refusals.ts";
 import type { CodeTables } from "./tables.ts";
 
@@ -19,13 +19,7 @@ type Reads = Pick<
 >;
 
 export function codeReads(tables: CodeTables): Reads {
-  const { revisions, publications, libraryNames } = tables;
-
-  function resource(workspaceId: string, kind: Kind, id: string): Resource {
-    const found = tables.resource(id);
-    if (found?.workspaceId !== workspaceId || found.kind !== kind) throw notFound(kind);
-    return found;
-  }
+  const { revisions, publications, libraryNames, resourceOf } = tables;
 
   /** A stored versionId always has its revision. */
   function stored(versionId: string): Revision {
@@ -49,14 +43,14 @@ export function codeReads(tables: CodeTables): Reads {
   }
 
   return {
-    resource,
+    resource: resourceOf,
     newest(workspaceId, kind, id) {
-      const found = resource(workspaceId, kind, id);
+      const found = resourceOf(workspaceId, kind, id);
       if (found.deleted) throw notFound(kind);
       return { resource: found, revision: stored(found.newest) };
     },
     published(workspaceId, kind, id) {
-      const found = resource(workspaceId, kind, id);
+      const found = resourceOf(workspaceId, kind, id);
       if (found.published === undefined) throw notFound(kind);
       return { resource: found, revision: stored(found.published) };
     },
@@ -68,7 +62,7 @@ export function codeReads(tables: CodeTables): Reads {
     },
     revisionByVersion: byVersion,
     revisions(workspaceId, kind, id, options) {
-      return revisions.of(resource(workspaceId, kind, id).id, options);
+      return revisions.of(resourceOf(workspaceId, kind, id).id, options);
     },
     publication: (found) => publications.get(found.id),
     libraryByImportName(workspaceId, language, importName) {

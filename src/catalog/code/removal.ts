@@ -14,12 +14,11 @@ const NAMED_IMPORTERS_MAX = 10;
 export function remover(
   store: Store,
   tables: CodeTables,
-  reads: Pick<CodeStore, "resource">,
 ): Pick<CodeStore, "remove" | "setExternalId"> {
   return {
     remove(workspaceId, kind, id) {
       return store.change(() => {
-        const before = reads.resource(workspaceId, kind, id);
+        const before = tables.resourceOf(workspaceId, kind, id);
         const after = removed(before);
         unpublish(tables, before);
         for (const destinationId of tables.links.destinations(id)) {
@@ -30,7 +29,7 @@ export function remover(
     },
     setExternalId(workspaceId, kind, id, externalId) {
       return store.change(() => {
-        const before = reads.resource(workspaceId, kind, id);
+        const before = tables.resourceOf(workspaceId, kind, id);
         if (before.deleted) throw notFound(kind);
         tables.putResource({ ...before, externalId });
       });

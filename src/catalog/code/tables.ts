@@ -1,6 +1,7 @@
 import { isId } from "../ids.ts";
 import { type Family, isImportName } from "../import-name.ts";
 import type { Kind, Publication, Resource, Revision } from "../model.ts";
+import { notFound } from "../refusals.ts";
 import { LAST, type Store } from "../store.ts";
 
 /** What the catalog stores of transformations and libraries, and how it is found. */
@@ -8,8 +9,15 @@ export type CodeTables = ReturnType<typeof openCodeTables>;
 
 export function openCodeTables(store: Store) {
   const resources = store.table<Resource, string>("resources");
+  const resource = (id: string) => (isId(id) ? resources.get(id) : undefined);
   return {
-    resource: (id: string): Resource | undefined => (isId(id) ? resources.get(id) : undefined),
+    resource,
+    /** Refuses with `missing` when it is of another workspace or kind. */
+    resourceOf(workspaceId: string, kind: Kind, id: string): Resource {
+      const found = resource(id);
+      if (found?.workspaceId !== workspaceId || found.kind !== kind) throw notFound(kind);
+      return found;
+    },
     putResource: (resource: Resource) => void resources.put(resource.id, resource),
     revisions: revisionTable(store),
     publications: publicationTable(store),

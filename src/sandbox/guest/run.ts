@@ -1,11 +1,13 @@
 import { OPEN, type RanReply, type RunRequest, type Stop } from "../protocol.ts";
 import { Budget } from "./budget.ts";
 import { eventError } from "./errors.ts";
+import type { Harness } from "./harness/harness.ts";
 import { type LoadedProgram, NEVER_SETTLED } from "./module.ts";
-import { type Harness, TimedOut } from "./realm.ts";
+import { TimedOut } from "./realm.ts";
 import type { Ran } from "./runtime.ts";
 import { goOn } from "./turns.ts";
 
+const BROKEN = "Script broke the built-ins that it runs on";
 /** Of its CPU budget that a batch must have used, to call a timeout the code's own. */
 const BUSY_SHARE_MIN = 0.75;
 
@@ -48,7 +50,11 @@ async function spend(program: LoadedProgram, request: RunRequest): Promise<Stop 
   } catch (error) {
     // The program's promises may still be about to run: its context is not used again.
     program.realm = undefined;
-    if (!(error instanceof TimedOut)) throw error;
+    if (!(error instanceof TimedOut)) {
+      // Thrown through the harness: by built-ins that the program has replaced.
+      harness.giveUp(BROKEN);
+      return undefined;
+    }
     const { user, system } = process.cpuUsage(cpu);
     const busyMs = (user + system) / 1_000;
     if (busyMs < BUSY_SHARE_MIN * cpuMs) return { reason: "starved" };

@@ -1,0 +1,46 @@
+import { heapStats } from "bun:jsc";
+import { expect, test } from "bun:test";
+import { QUERY } from "../../bench/parse-query.ts";
+import { writeEvent } from "../../src/event/event.ts";
+import { recordOf } from "./agreement.ts";
+
+/** Growth of a process that never collects, in bytes per operation. */
+async function growth(work: string, count: number): Promise<number> {
+  const child = Bun.spawn(
+    [process.execPath, `${import.meta.dir}/allocation-child.ts`, work, String(count)],
+    { env: { ...process.env, BUN_JSC_useGC: "0" }, stderr: "inherit" },
+  );
+  const text = await new Response(child.stdout).text();
+  expect(await child.exited).toBe(0);
+  return Number(text);
+}
+
+const MILLION = 1_000_000;
+
+test("a million events are built without allocating", async () => {
+  expect(await growth("event", MILLION)).toBeLessThan(1);
+}, 120_000);
+
+test("a million records are encoded without allocating", async () => {
+  expect(await growth("encode", MILLION)).toBeLessThan(1);
+}, 60_000);
+
+test("the measure sees what a parser that allocates takes", async () => {
+  expect(await growth("control", 2_000)).toBeGreaterThan(1_000);
+}, 60_000);
+
+test("the heap does not grow under a collector either", () => {
+  const record = recordOf(QUERY, "track");
+  const build = () => {
+    for (let i = 0; i < 50_000; i++) writeEvent(record);
+    Bun.gc(true);
+    const { heapSize, objectCount } = heapStats();
+    return { heapSize, objectCount };
+  };
+  // Compilers and other tests allocate in some rounds; what events leave would show in each.
+  const rounds = Array.from({ length: 6 }, build);
+  const least = (key: "heapSize" | "objectCount") =>
+    Math.min(...rounds.slice(1).map((round, i) => round[key] - rounds[i]![key]));
+  expect(least("heapSize")).toBeLessThan(64 << 10);
+  expect(least("objectCount")).toBeLessThan(50);
+}, 30_000);

@@ -1,0 +1,124 @@
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { pino } from "pino";
+import { GUEST_MEMORY_BYTES_MAX } from "../../../src/limits.ts";
+import type { FetchRequest } from "../../../src/sandbox/outside.ts";
+import type { GuestSandbox } from "../../../src/sandbox/sandbox.ts";
+import {
+  batch,
+  childProcesses,
+  guestEntry,
+  PATIENCE_MS,
+  program,
+  residentBytes,
+  shown,
+  testSandbox,
+} from "../support.ts";
+import { type Canaries, otherWorkspacesSecret, setCanaries } from "./canaries.ts";
+
+setDefaultTimeout(PATIENCE_MS);
+
+/**
+ * Programs that try to get out, to stay for ever or to take everything, one file each. Programs
+ * named `escaped-…` are out of their realm already: a guest of the test hands them its own
+ * `globalThis` and raw system calls, so that only the operating system holds them.
+ *
+ * Each file says what it must end in (`expect`, matched with the error or the outputs), which it
+ * can only when it really ran.
+ */
+const directory = join(import.meta.dir, "javascript");
+const files = readdirSync(directory).filter((name) => name.endsWith(".js"));
+const escapedEntry = join(import.meta.dir, "escaped-guest-entry.ts");
+
+/** Idle guests have 60 MB; between two looks of the watch one can take 60 MB more. */
+const PEAK_BYTES_MAX = GUEST_MEMORY_BYTES_MAX + (160 << 20);
+
+let canaries: Canaries;
+let realm: GuestSandbox;
+let escaped: GuestSandbox;
+let greedy: GuestSandbox;
+let logged = "";
+
+beforeAll(() => {
+  canaries = setCanaries();
+  const log = pino(
+    { level: "trace" },
+    {
+      write(line: string) {
+        logged += line;
+      },
+    },
+  );
+  const limits = { cpuMs: 200, graceMs: 300, wallMs: 3_000 };
+  const fetch = async ({ url }: FetchRequest) => {
+    if (url !== "http://answers") throw new Error("refused");
+    return { url, status: 200, headers: {}, body: "{}" };
+  };
+  const guest = (entry: string) => [process.execPath, entry, "guest"];
+  realm = testSandbox({ log, fetch, limits, guestCommand: guest(guestEntry) });
+  escaped = testSandbox({ log, fetch, limits, guestCommand: guest(escapedEntry) });
+  // Memory is to end these, not time.
+  greedy = testSandbox({ log, limits: { cpuMs: 4_000 }, guestCommand: guest(guestEntry) });
+});
+afterAll(async () => {
+  await Promise.all([realm.close(), escaped.close(), greedy.close()]);
+  canaries.close();
+});
+
+test("there are at least sixty programs", () => {
+  expect(files.length).toBeGreaterThanOrEqual(60);
+});
+
+for (const file of files) {
+  test(file, async () => {
+    const code = readFileSync(join(directory, file), "utf8");
+    const expected = /^\/\/ expect: (.+)$/m.exec(code)?.[1];
+    if (!expected) throw new Error("Expected a line `// expect: <pattern>`");
+    const sandbox = sandboxFor(file);
+    logged = "";
+    const peak = watchMemory();
+    const hostile = program(code, { credentials: { own: "mine" } });
+    const events = batch({ n: 1, canary: canaries.told });
+
+    const other = sandbox.run(bystander("w2", { otherSecret: otherWorkspacesSecret }), batch({}));
+    const inCheck = /^\/\/ in: check$/m.test(code);
+    const outcomes = inCheck
+      ? (await sandbox.check(hostile, events)).outcomes
+      : await sandbox.run(hostile, events);
+    const [outcome] = shown(outcomes);
+    const text = typeof outcome === "string" ? outcome : JSON.stringify(outcome);
+    expect(text).toMatch(new RegExp(expected));
+
+    // The next event of another program is right, in the same workspace and in another one.
+    expect(shown(await sandbox.run(bystander("w1", {}), batch({})))).toEqual([[{ n: 1 }]]);
+    expect(shown(await other)).toEqual([[{ n: 1 }]]);
+    const report = await sandbox.check(hostile, events);
+    const told = JSON.stringify([outcome, shown(report.outcomes), report.logs, report.error]);
+    expect(canaries.reached(told + logged)).toEqual([]);
+    expect(peak()).toBeLessThan(PEAK_BYTES_MAX);
+  });
+}
+
+function sandboxFor(file: string): GuestSandbox {
+  if (file.startsWith("escaped-")) return escaped;
+  return file.startsWith("memory-") ? greedy : realm;
+}
+
+function bystander(workspaceId: string, credentials: Record<string, string>) {
+  const code = "globalThis.bystander = 1; export const transformEvent = () => ({ n: 1 })";
+  return program(code, { workspaceId, credentials });
+}
+
+/** Reads the memory of all guests every few milliseconds; the result stops it. */
+function watchMemory(): () => number {
+  let peak = 0;
+  const look = () => {
+    for (const pid of childProcesses()) peak = Math.max(peak, residentBytes(pid));
+  };
+  const timer = setInterval(look, 10);
+  return () => {
+    clearInterval(timer);
+    return peak;
+  };
+}

@@ -1,0 +1,5 @@
+// biome-ignore-all lint: hostile on purpose
+// expect: crashed
+export const transformEvent = () => {
+  process.abort();
+};

@@ -1,0 +1,10 @@
+// biome-ignore-all lint: hostile on purpose
+// expect: broke into
+export const transformEvent = () =>
+  forge('{"kind":"wait"}\n[{"id":1,"url":{},"method":null,"headers":[],"body":7}]');
+function forge(text) {
+  const length = Buffer.alloc(4);
+  length.writeUInt32LE(Buffer.byteLength(text));
+  process.getBuiltinModule("fs").writeSync(1, Buffer.concat([length, Buffer.from(text)]));
+  for (;;);
+}

@@ -1,0 +1,5 @@
+// biome-ignore-all lint: hostile on purpose
+// expect: timed out
+export const transformEvent = () => {
+  for (;;);
+};

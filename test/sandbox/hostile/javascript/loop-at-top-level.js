@@ -1,0 +1,4 @@
+// biome-ignore-all lint: hostile on purpose
+// expect: Script execution timed out
+for (;;);
+export function transformEvent() {}

@@ -1,0 +1,12 @@
+// biome-ignore-all lint: hostile on purpose
+// expect: Script execution timed out
+export function transformEvent() {
+  return new Proxy(
+    {},
+    {
+      ownKeys() {
+        for (;;);
+      },
+    },
+  );
+}

@@ -1,0 +1,7 @@
+// biome-ignore-all lint: hostile on purpose
+// expect: Script execution timed out
+throw {
+  get stack() {
+    for (;;);
+  },
+};

@@ -1,0 +1,5 @@
+// biome-ignore-all lint: hostile on purpose
+// expect: Script execution timed out
+export function transformEvent() {
+  return new Proxy([], { get: (target, key) => (key === "length" ? 2 ** 53 : { key: 1 }) });
+}

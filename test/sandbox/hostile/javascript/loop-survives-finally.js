@@ -1,0 +1,11 @@
+// biome-ignore-all lint: hostile on purpose
+// expect: Script execution timed out
+export function transformEvent() {
+  for (;;) {
+    try {
+      for (;;);
+    } finally {
+      continue;
+    }
+  }
+}

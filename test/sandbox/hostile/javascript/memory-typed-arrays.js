@@ -1,0 +1,6 @@
+// biome-ignore-all lint: hostile on purpose
+// expect: memory
+export function transformEvent() {
+  const kept = [];
+  for (;;) kept.push(new Uint8Array(16 << 20).fill(1));
+}

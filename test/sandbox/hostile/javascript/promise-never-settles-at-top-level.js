@@ -1,0 +1,4 @@
+// biome-ignore-all lint: hostile on purpose
+// expect: ^Timed out$
+await new Promise(() => {});
+export function transformEvent() {}
