@@ -2,10 +2,8 @@ import type { Static, TObject, TSchema } from "@sinclair/typebox";
 import { type TypeCheck, TypeCompiler } from "@sinclair/typebox/compiler";
 import { type ValueError, ValueErrorType } from "@sinclair/typebox/errors";
 import { ApiError, type Detail } from "../errors.ts";
+import { DETAILS_MAX } from "../limits.ts";
 import { expectedFormat } from "./formats.ts";
-
-/** Things that are wrong with one request that are told at once. */
-const detailsMax = 20;
 
 const checks = new WeakMap<TSchema, TypeCheck<TSchema>>();
 
@@ -30,7 +28,7 @@ export function expectShape<S extends TSchema>(
   for (const error of check.Errors(value)) {
     const detail = toDetail(error, at);
     if (!details.has(detail.path)) details.set(detail.path, detail);
-    if (details.size === detailsMax) break;
+    if (details.size === DETAILS_MAX) break;
   }
   throw invalid([...details.values()] as [Detail, ...Detail[]]);
 }

@@ -189,6 +189,25 @@ describe("authentication", () => {
   });
 });
 
+test("the log tells which token asked for what, of everything that is no reading", async () => {
+  const { source } = await api.client.call("POST /v2/sources", { body: { name: "S" } });
+  await api.client.call("PUT /v2/sources/{id}", { params: { id: source.id }, body: {} });
+  await api.client.call("GET /v2/sources/{id}", { params: { id: source.id } });
+  const lines = api
+    .log()
+    .split("\n")
+    .filter((line) => line.includes(source.id))
+    .map((line) => JSON.parse(line));
+  expect(lines).toEqual([
+    expect.objectContaining({
+      route: "PUT /v2/sources/{id}",
+      workspaceId: api.workspaceId,
+      tokenId: expect.any(String),
+      id: source.id,
+    }),
+  ]);
+});
+
 test("no secret is ever logged", async () => {
   const secret = `whsec_${Buffer.from("s".repeat(24)).toString("base64")}`;
   const { token } = await api.client.call("POST /v2/tokens", {
