@@ -90,6 +90,14 @@ export const BODY_SECONDS_MAX = 30;
 export const ID_CHARS_MAX = 255;
 /** A member's e-mail address (RFC 3696: 320). */
 export const EMAIL_CHARS_MAX = 320;
+/** Things that are wrong with one request that are told at once. */
+export const DETAILS_MAX = 20;
+/** Destinations that one request may connect a transformation to. */
+export const DESTINATION_REFERENCES_MAX = 1_000;
+/** Permissions that one request may name, repeated ones counted. */
+export const PERMISSIONS_MAX = 100;
+/** The last page of a list that may be asked for. */
+export const PAGE_MAX = 1_000_000;
 /** A token or a write key may send at once what its rate allows in this time. */
 export const RATE_BURST_SECONDS = 2;
 /** Tokens whose use is remembered for the rate limit. */
