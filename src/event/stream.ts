@@ -12,8 +12,8 @@ import { writeString, writeValue } from "./value.ts";
  * would be written: what belongs together comes together. Such a query is written as it is read,
  * into one section for each part of the event that it can fill, and a bracket closes when a name
  * leaves its object. What would have to go back gives up, and the tree takes the whole query: a
- * name that was there before, an object that was left, an index out of turn. Half the time of the
- * tree; the same bytes.
+ * name that was there before, an object that was left, an index out of turn. The same bytes in two
+ * thirds of the time (25 parameters: 1.9 µs, by the tree 3.0).
  */
 
 /** Sections of the event: fields beside the known ones, `properties`, `context`. */

@@ -14,7 +14,7 @@ import type { Logger } from "../observe/log.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import { errorAnswer, methodAnswer, pixelAnswer, preflightAnswer } from "./answers.ts";
 import { createClientAddress } from "./client-address.ts";
-import { createMessageId } from "./message-ids.ts";
+import { createMessageId } from "./message-id.ts";
 import { createCount } from "./metrics.ts";
 import { createRateLimit } from "./rate-limit.ts";
 
