@@ -10,7 +10,7 @@ import { Intake } from "./intake.ts";
 import { type Ending, type Item, type Output, outputOf } from "./item.ts";
 import type { Committer, LaneChange, LaneRecord, Ledger } from "./ledger.ts";
 import { inputOfLetter, letterOf } from "./letters.ts";
-import type { LaneMetrics } from "./metrics.ts";
+import type { LaneLabels, LaneMetrics } from "./metrics.ts";
 import { Outlet } from "./outlet.ts";
 import { Partition, type PartitionHost } from "./partition.ts";
 import { type Routes, replayStanding, routesOf, type Standing, standing } from "./router.ts";
@@ -36,7 +36,7 @@ export interface LaneParts {
 /** Everything on its way to one destination: read, transformed, delivered, settled, committed. */
 export class Lane implements Committer {
   readonly #parts: LaneParts;
-  readonly #labels: { destination: string; kind: string };
+  readonly #labels: LaneLabels;
   readonly #outlet: Outlet;
   readonly #intake: Intake;
   readonly #partitions: Partition[];
@@ -130,6 +130,7 @@ export class Lane implements Committer {
     this.#removed = true;
     this.abort();
     await this.stop();
+    this.#parts.metrics.forget(this.#labels);
     return this.#window.size;
   }
 

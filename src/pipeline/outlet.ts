@@ -3,7 +3,7 @@ import type { DestinationKind, OpenDestination, Verdict } from "../destinations/
 import type { Logger } from "../observe/log.ts";
 import type { Clock } from "./clock.ts";
 import type { Tally } from "./item.ts";
-import type { LaneMetrics } from "./metrics.ts";
+import type { LaneLabels, LaneMetrics } from "./metrics.ts";
 
 interface Opened {
   destination: OpenDestination;
@@ -21,7 +21,7 @@ export interface OutletParts {
 export class Outlet {
   readonly #parts: OutletParts;
   readonly #kind: DestinationKind;
-  readonly #labels: { destination: string; kind: string };
+  readonly #labels: LaneLabels;
   readonly #cut = new AbortController();
   readonly #closing: Promise<void>[] = [];
   #config: Record<string, unknown>;
