@@ -4,6 +4,7 @@
  */
 import { relative } from "node:path";
 import type { BunPlugin } from "bun";
+import { ensureSnapshot } from "./sandbox/guest/python/snapshot.ts";
 
 const target = Bun.argv[2] as Bun.Build.CompileTarget | undefined;
 const platform = target?.includes("arm64") ? "linux-arm64" : "linux-x64";
@@ -54,6 +55,8 @@ function replaced(text: string, path: string, changes: [string | RegExp, string]
     return next;
   }, text);
 }
+
+await ensureSnapshot();
 
 const outfile = `${import.meta.dir}/../dist/${target ? `pixelmill-${platform}` : "pixelmill"}`;
 await Bun.build({

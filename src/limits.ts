@@ -30,6 +30,8 @@ export const LOG_BLOCK_BYTES_MAX = 1 << 20;
 export const LOG_SEGMENT_BYTES_MAX = 64 << 20;
 /** Records that wait for the disk; beyond it the pixel answers 503. */
 export const LOG_PENDING_BYTES_MAX = 64 << 20;
+/** A quick disk is written at most once in this time, unless nobody is left to wait for. */
+export const LOG_FLUSH_INTERVAL_MS = 1;
 /** How long an opening writer waits for an old process to let go of the directory. */
 export const LOG_LOCK_MS_MAX = 10_000;
 /** Between two attempts to write to a disk that failed. */
@@ -240,6 +242,31 @@ export const GUEST_RESTART_DELAY_MS_MIN = 100;
 export const GUEST_RESTART_DELAY_MS_MAX = 30_000;
 /** From its start until a guest is confined. */
 export const GUEST_START_MS_MAX = 20_000;
+
+/** A guest whose batch has used this much CPU time runs at a lower priority from then on. */
+export const GUEST_BURST_CPU_MS_MAX = 250;
+/** Batches in a row without a good event after which a program is suspended. */
+export const SUSPENSION_COST = 20;
+/** For so many of them counts a batch that cost its guest its time or its life. */
+export const SUSPENSION_COST_OF_CULPRITS = 4;
+/** First suspension of a program; each further one is twice as long. */
+export const SUSPENDED_MS_MIN = 1_000;
+/** Longest suspension of a program. */
+export const SUSPENDED_MS_MAX = 300_000;
+/** Failing programs that are remembered. */
+export const SUSPENDED_PROGRAMS_MAX = 10_000;
+
+// Sandbox, Python
+/** Of Python's heap (the interpreter and its modules take 38 MB of it). */
+export const GUEST_PYTHON_HEAP_BYTES_MAX = 256 << 20;
+/** Above what an idle Python guest has: a heap at its limit, and 200 MB of code compiled for it. */
+export const GUEST_PYTHON_MEMORY_BYTES_MAX = 512 << 20;
+/** Above what an idle Python guest has, after a batch: it is replaced before its limit. */
+export const GUEST_PYTHON_RECYCLE_MEMORY_BYTES = 320 << 20;
+/** Pages of memory that a Python guest may map (an idle one has 1.4 million KiB). */
+export const GUEST_PYTHON_ADDRESS_KIB_MAX = 2_000_000;
+/** Programs in one Python guest, each with standard modules of its own (1 to 3 MB). */
+export const GUEST_PYTHON_PROGRAMS_MAX = 32;
 
 // `fetch` of user code
 /** From the look-up to the last byte of the answer; also what code gets that asks for more. */

@@ -1,9 +1,21 @@
-import { BACKSLASH, COMMA, hexDigit, MINUS, QUOTE, SPACE, writeAscii } from "./bytes.ts";
-import { emitMembers, emitString, emitValue } from "./emit.ts";
+import {
+  BACKSLASH,
+  BRACE_CLOSE,
+  BRACE_OPEN,
+  COMMA,
+  hexDigit,
+  MINUS,
+  QUOTE,
+  SPACE,
+  writeAscii,
+} from "./bytes.ts";
+import { emitMembers, emitValue } from "./emit.ts";
 import { textOf } from "./pair.ts";
 import type { PixelRecord } from "./record.ts";
-import { readQuery } from "./scan.ts";
-import { bytes, copySpan, JSON_START, keep, type Span } from "./scratch.ts";
+import { readQuery, streamQuery } from "./scan.ts";
+import { bytes, JSON_START } from "./scratch.ts";
+import { copySpan, keep, type Span } from "./span.ts";
+import { IN_CONTEXT, IN_PROPERTIES, OTHERS, sectionEnds, sectionStart } from "./stream.ts";
 import { writeIsoTime } from "./time.ts";
 import {
   ANONYMOUS_ID,
@@ -19,6 +31,7 @@ import {
   STRING,
   USER_ID,
 } from "./tree.ts";
+import { writeString } from "./value.ts";
 
 /** An event as destinations and user code get it. */
 export interface PixelEvent {
@@ -63,7 +76,8 @@ const TAIL = keep('"}');
  * ends. Allocates nothing.
  */
 export function writeEvent(record: PixelRecord): number {
-  readQuery(record.query, record.type);
+  const isStreamed = streamQuery(record.query, record.type);
+  if (!isStreamed) readQuery(record.query, record.type);
   unquoteAnonymousId();
 
   let out = put(record.type === "page" ? HEADS.page : HEADS.track, JSON_START);
@@ -76,9 +90,11 @@ export function writeEvent(record: PixelRecord): number {
     else out = putMember(NAME_FIELD, PAGE_NAME, out);
   }
   if (nodes[EVENT_NAME + KIND] === STRING) out = putMember(EVENT_FIELD, EVENT_NAME, out);
-  out = emitMembers(ROOT, out, 0);
-  out = emitValue(PROPERTIES, put(PROPERTIES_FIELD, out), 1);
-  out = emitValue(CONTEXT, put(CONTEXT_FIELD, out), 1);
+  out = isStreamed ? putSection(OTHERS, out) : emitMembers(ROOT, out, 0);
+  out = put(PROPERTIES_FIELD, out);
+  out = isStreamed ? putObject(IN_PROPERTIES, out) : emitValue(PROPERTIES, out, 1);
+  out = put(CONTEXT_FIELD, out);
+  out = isStreamed ? putObject(IN_CONTEXT, out) : emitValue(CONTEXT, out, 1);
 
   out = put(ORIGINAL_TIMESTAMP_FIELD, out);
   const time = out;
@@ -96,8 +112,21 @@ function put(fragment: Span, out: number): number {
   return copySpan(fragment.start, fragment.end, out);
 }
 
+function putSection(section: number, out: number): number {
+  return copySpan(sectionStart(section), sectionEnds[section]!, out);
+}
+
+function putObject(section: number, out: number): number {
+  bytes[out] = BRACE_OPEN;
+  const end = putSection(section, out + 1);
+  // Each member ends with a comma; the last one gives way to the brace.
+  const close = end === out + 1 ? end : end - 1;
+  bytes[close] = BRACE_CLOSE;
+  return close + 1;
+}
+
 function putMember(field: Span, node: number, out: number): number {
-  const end = emitString(nodes[node + FIRST]!, nodes[node + LAST]!, put(field, out));
+  const end = writeString(nodes[node + FIRST]!, nodes[node + LAST]!, put(field, out));
   bytes[end] = COMMA;
   return end + 1;
 }

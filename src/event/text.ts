@@ -12,19 +12,12 @@ export const TEXT_GROWTH_MAX = 6;
  * Second character of a short escape; LETTER_U for the long form; NOT_ASCII; 0 for a byte that
  * stands for itself.
  */
-const escapes = new Uint8Array(256).fill(LETTER_U, 0, SPACE);
+export const escapes = new Uint8Array(256).fill(LETTER_U, 0, SPACE);
 for (const pair of ['""', "\\\\", "\bb", "\ff", "\nn", "\rr", "\tt"]) {
   escapes[pair.charCodeAt(0)] = pair.charCodeAt(1);
 }
 const NOT_ASCII = 1;
 escapes.fill(NOT_ASCII, 0x80);
-
-/** Whether the bytes are their own JSON text: ASCII, with nothing to escape. */
-export function isPlainText(bytes: Uint8Array, from: number, end: number): boolean {
-  let special = 0;
-  for (let at = from; at < end; at++) special |= escapes[bytes[at]!]!;
-  return special === 0;
-}
 
 /**
  * Reads `bytes[from, end)` as UTF-8, invalid sequences as U+FFFD, and writes the JSON text to

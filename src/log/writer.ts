@@ -4,6 +4,7 @@ import type { Logger } from "../observe/log.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import { type Batch, Batcher } from "./batch.ts";
 import { LogUnavailable, type LogWriter, type RecordCodec } from "./event-log.ts";
+import { FlushPace } from "./flush-pace.ts";
 import { lockDirectory } from "./lock.ts";
 import { type WriterMetrics, writerMetrics } from "./metrics.ts";
 import { recover } from "./recovery.ts";
@@ -59,6 +60,7 @@ class SegmentLogWriter<T> implements LogWriter<T> {
   readonly #unlock: () => void;
   readonly #metrics: WriterMetrics | undefined;
   readonly #batcher: Batcher<T>;
+  readonly #pace = new FlushPace();
   /** Undefined while the disk fails. */
   #segment: SegmentFile | undefined;
   /** The newest segment while it holds no block; a later one replaces it. */
@@ -104,6 +106,7 @@ class SegmentLogWriter<T> implements LogWriter<T> {
       return Promise.reject(error);
     }
     this.#running ??= this.#run();
+    this.#pace.grown(this.#batcher.waiting.count);
     return appended;
   }
 
@@ -136,6 +139,7 @@ class SegmentLogWriter<T> implements LogWriter<T> {
         this.#refuseWaiting(error);
         break;
       }
+      await this.#pace.due(this.#batcher.waiting.count);
       await this.#flush();
     } while (this.#segment === undefined || this.#batcher.waiting.blocks.length > 0);
     this.#running = undefined;
@@ -146,6 +150,8 @@ class SegmentLogWriter<T> implements LogWriter<T> {
     const batch = this.#batcher.take();
     this.#flushingBytes = batch.bytes;
     const startedAt = performance.now();
+    const count = batch.count;
+    this.#pace.started();
     try {
       await this.#write(batch);
       this.#durable = batch.end;
@@ -159,6 +165,7 @@ class SegmentLogWriter<T> implements LogWriter<T> {
       await this.#abandon();
     }
     this.#flushingBytes = 0;
+    this.#pace.ended(count, this.#batcher.waiting.count);
     this.#batcher.recycle(batch);
   }
 

@@ -1,4 +1,5 @@
-import { GUEST_START_MS_MAX, GUEST_STDERR_BYTES_MAX } from "../limits.ts";
+import { setPriority } from "node:os";
+import { GUEST_BURST_CPU_MS_MAX, GUEST_START_MS_MAX, GUEST_STDERR_BYTES_MAX } from "../limits.ts";
 import type { Bridge } from "./bridge.ts";
 import { decodeFrame, encodeFrame, type Frame, FrameError, FrameReader } from "./frames.ts";
 import type { LanguageTerms } from "./languages.ts";
@@ -48,6 +49,8 @@ function isWait({ header }: Frame): boolean {
   return typeof header === "object" && header !== null && Reflect.get(header, "kind") === "wait";
 }
 
+/** A third of the share that others get, so that honest long work on a busy machine still ends. */
+const BURST_NICE = 5;
 const REPLY_BYTES_SMALL = 4_096;
 
 /** The host's end of one guest process: one question at a time, and an eye on what it uses. */
@@ -57,6 +60,8 @@ export class Guest {
   readonly programs = new Map<string, number>();
   events = 0;
   softTimeouts = 0;
+  /** Runs at a lower priority, since a batch took long. */
+  burst = false;
   /** Memory of the idle guest, and at the last look. */
   idleBytes = 0;
   residentBytes = 0;
@@ -82,6 +87,10 @@ export class Guest {
   /** Near the end of its memory, as far as was seen. */
   get bloated(): boolean {
     return this.residentBytes > this.idleBytes + this.#terms.recycleBytes;
+  }
+
+  get programsMax(): number {
+    return this.#terms.programsMax;
   }
 
   /** A number for a program that is about to be loaded, used once. */
@@ -165,8 +174,20 @@ export class Guest {
     if (used) exchange.cpuAtStartMs ??= used.cpuMs;
     // Without /proc the clock has to do.
     const cpuMs = used ? used.cpuMs - exchange.cpuAtStartMs! : wallMs;
+    if (cpuMs > GUEST_BURST_CPU_MS_MAX) this.#yield();
     if (this.residentBytes > this.idleBytes + this.#terms.memoryBytesMax) this.kill("memory");
     else if (cpuMs > exchange.cpuMs + graceMs || wallMs > exchange.wallMs) this.kill("timeout");
+  }
+
+  /** Leaves the processor to other guests first; it is not taken back, so a new guest follows. */
+  #yield(): void {
+    if (this.burst) return;
+    this.burst = true;
+    try {
+      setPriority(this.pid, BURST_NICE);
+    } catch {
+      // Gone, or not allowed: the deadline holds all the same.
+    }
   }
 
   #settle(): Exchange | undefined {

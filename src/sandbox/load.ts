@@ -1,4 +1,4 @@
-import { GUEST_FRAME_BYTES_MAX, GUEST_PROGRAMS_MAX } from "../limits.ts";
+import { GUEST_FRAME_BYTES_MAX } from "../limits.ts";
 import type { Bridge } from "./bridge.ts";
 import type { Guest } from "./guest.ts";
 import type { SandboxLimits } from "./limits.ts";
@@ -47,7 +47,7 @@ export async function load(
 function makeRoom(guest: Guest): number[] {
   const drop: number[] = [];
   for (const [id, number] of guest.programs) {
-    if (guest.programs.size < GUEST_PROGRAMS_MAX) break;
+    if (guest.programs.size < guest.programsMax) break;
     guest.programs.delete(id);
     drop.push(number);
   }

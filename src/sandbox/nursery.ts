@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
 import { GUEST_RESTART_DELAY_MS_MAX, GUEST_RESTART_DELAY_MS_MIN } from "../limits.ts";
 import { Guest, GuestGone } from "./guest.ts";
-import { type LanguageTerms, languages } from "./languages.ts";
+import { languages } from "./languages.ts";
 import type { SandboxMetrics } from "./metrics.ts";
 import { type GuestLanguage, SandboxUnavailable } from "./program.ts";
 
@@ -46,7 +46,9 @@ export class Nursery {
     this.#watch = setInterval(() => {
       for (const guest of this.#alive) guest.watch(options.graceMs);
     }, options.watchMs);
-    for (const language of availableLanguages()) this.#refill(language);
+    for (const [language, terms] of Object.entries(languages)) {
+      if (terms.sparesFromStart) this.#refill(language as GuestLanguage);
+    }
   }
 
   status(): SandboxStatus {
@@ -59,7 +61,6 @@ export class Nursery {
 
   /** A guest that has seen no code yet. Rejects with `SandboxUnavailable`. */
   async take(language: GuestLanguage): Promise<Guest> {
-    termsOf(language);
     for (;;) {
       try {
         const guest = await (this.#spares.get(language)?.shift() ?? this.#start(language));
@@ -84,7 +85,7 @@ export class Nursery {
   #refill(language: GuestLanguage): void {
     const spares = this.#spares.get(language) ?? [];
     this.#spares.set(language, spares);
-    while (!this.#closed && this.#failures === 0 && spares.length < termsOf(language).spares) {
+    while (!this.#closed && this.#failures === 0 && spares.length < languages[language].spares) {
       const spare = this.#start(language);
       spare.catch(() => {
         const index = spares.indexOf(spare);
@@ -113,7 +114,7 @@ export class Nursery {
 
   #spawn(language: GuestLanguage): Guest {
     const { guestCommand, log, metrics } = this.#options;
-    const guest = new Guest(guestCommand, language, termsOf(language));
+    const guest = new Guest(guestCommand, language, languages[language]);
     this.#alive.add(guest);
     metrics.starts.inc();
     metrics.guests.set(this.#alive.size);
@@ -161,15 +162,4 @@ export class Nursery {
     }
     return unavailable;
   }
-}
-
-function availableLanguages(): GuestLanguage[] {
-  return Object.keys(languages) as GuestLanguage[];
-}
-
-function termsOf(language: GuestLanguage): LanguageTerms {
-  const terms = languages[language];
-  if (terms) return terms;
-  const name = language === "python" ? "Python" : "JavaScript";
-  throw new SandboxUnavailable(`${name} is not available in this build`);
 }

@@ -130,15 +130,15 @@ export class Pool {
 
   /** Waits until one more may work: as many as there may be guests. */
   async #place(): Promise<void> {
-    if (this.#working >= this.#guestsMax) {
-      await new Promise<void>((resolve) => this.#line.push(resolve));
-    }
-    this.#working += 1;
+    if (this.#working < this.#guestsMax) this.#working += 1;
+    else await new Promise<void>((resolve) => this.#line.push(resolve));
   }
 
+  /** Gives the place to the next in line, or back. */
   #leave(): void {
-    this.#working -= 1;
-    this.#line.shift()?.();
+    const next = this.#line.shift();
+    if (next) next();
+    else this.#working -= 1;
   }
 
   /** Ends the guest of the tenant that has been idle longest when there are too many. */
@@ -170,6 +170,7 @@ export class Pool {
 /** Near a limit, or suspect: replaced between two batches, before it fails one. */
 function isWornOut(guest: Guest): boolean {
   return (
+    guest.burst ||
     guest.softTimeouts >= SOFT_TIMEOUTS_MAX ||
     guest.events >= GUEST_EVENTS_MAX ||
     guest.bloated ||

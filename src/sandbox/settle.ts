@@ -7,11 +7,11 @@ import {
   GUEST_SHORT_CPU_MS_MAX,
 } from "../limits.ts";
 import { Bridge } from "./bridge.ts";
-import type { GuestFetch } from "./fetch.ts";
 import { type Guest, type GuestEnd, GuestGone } from "./guest.ts";
 import type { SandboxLimits } from "./limits.ts";
 import { load } from "./load.ts";
 import type { SandboxMetrics } from "./metrics.ts";
+import type { Outside } from "./outside.ts";
 import type { Seat } from "./pool.ts";
 import type { Batch, Outcome, Program, UserError } from "./program.ts";
 import type { Stop } from "./protocol.ts";
@@ -25,6 +25,8 @@ export interface Settled {
   error?: UserError;
   outcomes: Outcome[];
   logs: string[];
+  /** Events, or loads, that cost a guest its time or its life. */
+  culprits: number;
 }
 
 export interface Terms {
@@ -32,7 +34,7 @@ export interface Terms {
   metrics: SandboxMetrics;
   /** Keep the lines of `log(...)`. */
   logs: boolean;
-  fetch?: GuestFetch | undefined;
+  outside: Outside;
 }
 
 /**
@@ -50,9 +52,9 @@ export async function settle(
   const settlement = new Settlement(program, batch, terms);
   while (settlement.open) {
     const error = await settlement.attempt(seat);
-    if (error) return { error, outcomes: settlement.failOpen(error), logs: settlement.logs };
+    if (error) return { error, ...settlement.end(error) };
   }
-  return { outcomes: settlement.failOpen(undefined), logs: settlement.logs };
+  return settlement.end(undefined);
 }
 
 type Lost = { end: GuestEnd; fresh: boolean };
@@ -98,9 +100,10 @@ class Settlement {
     return undefined;
   }
 
-  /** All outcomes, the missing ones failed. */
-  failOpen(error: UserError | undefined): Outcome[] {
-    return this.#outcomes.map((outcome) => outcome ?? { error: error! });
+  /** All outcomes; those that are missing fail with `error`. */
+  end(error: UserError | undefined): Omit<Settled, "error"> {
+    const outcomes = this.#outcomes.map((outcome) => outcome ?? { error: error! });
+    return { outcomes, logs: this.logs, culprits: this.#culprits };
   }
 
   /** One event, or as many as a frame may hold. */
@@ -118,7 +121,7 @@ class Settlement {
     const guest = await seat.guest();
     // What ran in it before may be to blame for its end.
     const fresh = guest.events === 0 && guest.programs.size === 0;
-    const bridge = new Bridge(this.#terms.fetch, this.#program.workspaceId);
+    const bridge = new Bridge(this.#terms.outside, this.#program.workspaceId);
     let number: number | UserError | undefined;
     try {
       number = await load(guest, this.#program, this.#terms.limits, bridge);
@@ -129,8 +132,10 @@ class Settlement {
       return answer;
     } catch (error) {
       if (!(error instanceof GuestGone)) throw error;
-      if (number === undefined && fresh && error.end !== "retired")
+      if (number === undefined && fresh && error.end !== "retired") {
+        this.#culprits += 1;
         return { error: endError(error.end) };
+      }
       return { end: error.end, fresh };
     } finally {
       bridge.end();

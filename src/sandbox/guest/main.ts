@@ -6,6 +6,7 @@ import type { GuestRuntime } from "./runtime.ts";
 /** How each language starts. A guest loads no other language's code. */
 const runtimes: Readonly<Record<string, () => Promise<GuestRuntime>>> = {
   javascript: async () => (await import("./javascript.ts")).openJavascript(),
+  python: async () => (await import("./python.ts")).openPython(),
 };
 
 /**

@@ -1,8 +1,9 @@
 import { OPEN, type RanReply, type RunRequest, type Stop } from "../protocol.ts";
 import { Budget } from "./budget.ts";
 import { eventError } from "./errors.ts";
+import type { Harness } from "./harness/harness.ts";
 import { type LoadedProgram, NEVER_SETTLED } from "./module.ts";
-import { type Harness, TimedOut } from "./realm.ts";
+import { TimedOut } from "./realm.ts";
 import type { Ran } from "./runtime.ts";
 import { goOn } from "./turns.ts";
 

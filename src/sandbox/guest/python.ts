@@ -1,0 +1,45 @@
+import { readFileSync } from "node:fs";
+import type { InspectedReply, LoadedReply, RanReply } from "../protocol.ts";
+import { openInterpreter } from "./python/interpreter.ts";
+import { restore } from "./python/pyodide.ts";
+import type { GuestRuntime } from "./runtime.ts";
+
+const NOTHING = new Uint8Array(0);
+
+/**
+ * Python: CPython on WebAssembly (Pyodide), restored from a memory snapshot before the guest is
+ * confined. Programs share the interpreter, each in a world of its own (`harness/worlds.py`);
+ * what fails in it for good ends the guest.
+ */
+export async function openPython(): Promise<GuestRuntime> {
+  const snapshot = Bun.zstdDecompressSync(readFileSync(await snapshotPath()));
+  const python = openInterpreter(await restore(snapshot));
+
+  return {
+    async load(request) {
+      return python.ask(request, NOTHING, request.budgetMs).header as LoadedReply;
+    },
+    async run(request, body) {
+      // On the CPU's time, not on the clock: there is nothing that it could wait for.
+      const answer = python.ask(request, body, request.cpuMs);
+      const reply = answer.header as RanReply | LoadedReply;
+      return reply.kind === "ran" ? { reply, body: answer.body } : { reply };
+    },
+    inspect: (request) => python.ask(request).header as InspectedReply,
+    async library(request) {
+      return python.ask(request, NOTHING, request.budgetMs).header as LoadedReply;
+    },
+  };
+}
+
+/** Inside the executable the snapshot is embedded; a checkout makes it when its inputs changed. */
+async function snapshotPath(): Promise<string> {
+  if (!import.meta.path.startsWith("/$bunfs/")) {
+    const { ensureSnapshot } = await import("./python/snapshot.ts");
+    await ensureSnapshot();
+  }
+  const { default: path } = await import("../../../dist/python/snapshot.zst", {
+    with: { type: "file" },
+  });
+  return path;
+}

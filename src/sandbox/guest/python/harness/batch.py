@@ -1,0 +1,161 @@
+"""Runs a program over the events of a batch and collects what becomes of each."""
+
+import types
+
+from . import deadline
+from .faults import event_fault, plain_fault
+from .jsontext import decoded, encoded
+from .program import LoadFailure
+
+NEVER_SETTLED = "Timed out"
+_NOT_AN_OBJECT = "returned event from transformEvent(event) is not an object"
+_ITEM_NOT_AN_OBJECT = "returned event in events array from {} is not an object"
+_NOT_A_LIST = "returned events from transformBatch(event) is not an array"
+
+
+class Batch:
+    """One run. `outcomes` has per event its outputs (JSON), its fault, or None: not run to its end.
+
+    `stopped` says why some are None: "timeout", where `culprit` is the event that was running if
+    that is known, or "full": the output of all together is too large.
+    """
+
+    def __init__(self, program, events, metadata_json, output_chars_max):
+        self.outcomes = [None] * len(events)
+        self.stopped = None
+        self.culprit = None
+        self._program = program
+        self._events = events
+        self._ids = [_id_of(event) for event in events]
+        self._metadata_json = metadata_json
+        self._metadata = None
+        self._output_chars = 0
+        self._output_chars_max = output_chars_max
+        self._current = None
+
+    def run(self):
+        deadline.start()
+        try:
+            if self._program.entry_point == "transformEvent":
+                self._run_events()
+            else:
+                self._run_batch()
+        except deadline.Expired:
+            pass
+        deadline.stop()
+        if deadline.expired:
+            self.stopped = "timeout"
+            self.culprit = self._current
+            if self._current is not None:
+                self.outcomes[self._current] = None
+
+    def metadata(self, event):
+        """By the messageId that the event had when it came in; the last of equal ones wins."""
+        if self._metadata is None:
+            self._metadata = dict(zip(self._ids, decoded(self._metadata_json.decode())))
+        return dict(self._metadata.get(_id_of(event), ()))
+
+    # --- transformEvent ---
+
+    def _run_events(self):
+        transform = self._program.transform
+        metadata = self.metadata
+        for index, event in enumerate(self._events):
+            self._current = index
+            try:
+                outcome = _outputs(_settled(transform(event, metadata)))
+            except BaseException as error:
+                outcome = self._fault(error)
+            # Also when user code caught it: this event has used up the time of all.
+            if deadline.expired or not self._keep(index, outcome):
+                return
+
+    def _keep(self, index, outcome):
+        """False when it has to be run again without the others."""
+        if isinstance(outcome, list):
+            chars = sum(map(len, outcome)) + len(outcome)
+            if chars > self._output_chars_max:
+                outcome = plain_fault(
+                    f"Output of one event is larger than {self._output_chars_max} characters"
+                )
+            elif self._output_chars + chars > self._output_chars_max:
+                self.stopped = "full"
+                return False
+            else:
+                self._output_chars += chars
+        self.outcomes[index] = outcome
+        return True
+
+    # --- transformBatch ---
+
+    def _run_batch(self):
+        count = len(self._events)
+        # Alone it is to blame for its time.
+        self._current = 0 if count == 1 else None
+        try:
+            returned = _settled(self._program.transform(list(self._events), self.metadata))
+            outcomes = self._assigned(returned)
+        except BaseException as error:
+            outcomes = [self._fault(error)] * count
+        if deadline.expired:
+            return
+        for index, outcome in enumerate(outcomes):
+            if not self._keep(index, outcome):
+                self.outcomes = [None] * count
+                return
+
+    def _assigned(self, returned):
+        """Outputs by input. An output belongs to the input with its messageId, else to that of
+        the output before it; what is not a dict, to the input at its place, which fails.
+        """
+        count = len(self._events)
+        if not isinstance(returned, list):
+            return [plain_fault(_NOT_A_LIST)] * count
+        outcomes = [[] for _ in range(count)]
+        # Of equal ids the first has the place.
+        places = {identity: index for index, identity in reversed([*enumerate(self._ids)])}
+        owner = 0
+        for index, item in enumerate(returned):
+            if isinstance(item, dict):
+                owner = places.get(_id_of(item), owner)
+                if isinstance(outcomes[owner], list):
+                    outcomes[owner].append(encoded(item))
+            else:
+                message = _ITEM_NOT_AN_OBJECT.format("transformBatch(events)")
+                outcomes[index if index < count else owner] = plain_fault(message)
+        return outcomes
+
+    def _fault(self, error):
+        if isinstance(error, LoadFailure):
+            return error.fault
+        return event_fault(error, self._program.sources)
+
+
+def _outputs(returned):
+    """What a transformEvent returned, as its outputs, or as the fault that it is."""
+    if isinstance(returned, dict):
+        return [encoded(returned)]
+    if returned is None:
+        return []
+    if not isinstance(returned, list):
+        return plain_fault(_NOT_AN_OBJECT)
+    if not all(isinstance(item, dict) for item in returned):
+        return plain_fault(_ITEM_NOT_AN_OBJECT.format("transformEvent(event)"))
+    return [encoded(item) for item in returned]
+
+
+def _id_of(event):
+    identity = event.get("messageId") if isinstance(event, dict) else None
+    return identity if isinstance(identity, str) else None
+
+
+def _settled(returned):
+    """Runs an async function to its end. There is nothing to wait for but other coroutines."""
+    if type(returned) is not types.CoroutineType:
+        return returned
+    try:
+        returned.send(None)
+    except StopIteration as done:
+        return done.value
+    returned.close()
+    raise TimeoutError(NEVER_SETTLED)

@@ -1,0 +1,105 @@
+import { dirname } from "node:path";
+import { loadPyodide } from "pyodide";
+import createModule from "pyodide/pyodide.asm.mjs";
+import wasmPath from "pyodide/pyodide.asm.wasm" with { type: "file" };
+import standardLibraryPath from "pyodide/python_stdlib.zip" with { type: "file" };
+import { GUEST_PYTHON_HEAP_BYTES_MAX } from "../../../limits.ts";
+
+export type Pyodide = Awaited<ReturnType<typeof loadPyodide>>;
+type Options = NonNullable<Parameters<typeof loadPyodide>[0]>;
+
+/** CPython's C interface, and of Emscripten what Pyodide's module holds. */
+export interface CPython {
+  HEAPU8: Uint8Array;
+  _malloc(size: number): number;
+  _free(address: number): void;
+  _PyImport_ImportModule(name: number): number;
+  _PyObject_GetAttrString(object: number, name: number): number;
+  _PyObject_CallOneArg(callable: number, argument: number): number;
+  _PyBytes_FromStringAndSize(text: number, size: number): number;
+  _PyBytes_AsString(bytes: number): number;
+  _PyBytes_Size(bytes: number): number;
+  _Py_DecRef(object: number): void;
+  _PyErr_Print(): void;
+}
+
+export interface Restored {
+  python: CPython;
+  /** Where CPython looks for signals (`clock.ts`). */
+  setSignalSource(source: { 0: number }): void;
+  /** Whether the heap was at its limit: what is in it may be broken since. */
+  exhausted(): boolean;
+}
+
+const WASM_PAGE_BYTES = 65_536;
+/** Of a snapshot: what precedes the heap when no JavaScript object is in it. */
+const SNAPSHOT_HEADER_BYTES = 128;
+
+const ABI = { abi_version: "2026_0" };
+
+const options: Options = {
+  indexURL: dirname(wasmPath),
+  stdLibURL: standardLibraryPath,
+  // There are no packages to load. Pyodide compares the ABI with its own.
+  lockFileContents: {
+    info: { arch: "wasm32", platform: "none", version: "none", python: "none", ...ABI },
+    packages: {},
+  } as unknown as NonNullable<Options["lockFileContents"]>,
+  // Else Python's environment tells the path of the script that the process runs.
+  _sysExecutable: "python",
+  // `import js` finds nothing.
+  jsglobals: {},
+  // The process's own standard streams are the pipes to the host.
+  stdin: () => null,
+  stdout: () => {},
+  stderr: () => {},
+};
+
+/** A fresh interpreter that a snapshot can be made of. */
+export function loadForSnapshot(): Promise<Pyodide> {
+  return loadPyodide({ ...options, _makeSnapshot: true });
+}
+
+/** An interpreter in the state of a snapshot, which must be of this very build of Pyodide. */
+export async function restore(snapshot: Uint8Array): Promise<Restored> {
+  let exhausted = false;
+  const pyodide = await loadPyodide({
+    ...options,
+    _loadSnapshot: snapshot,
+    async createPyodideModule(settings) {
+      const module = await createModule(settings);
+      const heap = module as unknown as Heap;
+      limitMemory(heap.memory, () => {
+        exhausted = true;
+      });
+      heap.growMemory(snapshot.length - SNAPSHOT_HEADER_BYTES);
+      return module;
+    },
+  });
+  return {
+    python: (pyodide as unknown as { _module: CPython })._module,
+    setSignalSource: (source) => pyodide.setInterruptBuffer(source as unknown as Uint8Array),
+    exhausted: () => exhausted,
+  };
+}
+
+interface Heap {
+  memory: WebAssembly.Memory;
+  /** A snapshot may be larger than the memory that a module starts with. */
+  growMemory(bytes: number): void;
+}
+
+/**
+ * Beyond the limit Python raises MemoryError. It does not always keep its objects whole then
+ * (`s += s` left a str without a type, Pyodide 314.0.7), so nobody may use it any more.
+ */
+function limitMemory(memory: WebAssembly.Memory, onLimit: () => void): void {
+  const grow = memory.grow.bind(memory);
+  memory.grow = (pages) => {
+    if (memory.buffer.byteLength + pages * WASM_PAGE_BYTES > GUEST_PYTHON_HEAP_BYTES_MAX) {
+      onLimit();
+      throw new RangeError("Memory of Python is at its limit");
+    }
+    return grow(pages);
+  };
+}

@@ -1,0 +1,270 @@
+import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
+import { batch, library, PATIENCE_MS, shown } from "../support.ts";
+import { dedent, python, pythonSandbox } from "./support.ts";
+
+setDefaultTimeout(PATIENCE_MS);
+
+const sandbox = pythonSandbox();
+afterAll(() => sandbox.close());
+
+const libraries = [
+  library("myLib", "import sibling\ndef f(n):\n    return sibling.double(n)\n"),
+  library("sibling", "def double(n):\n    return n * 2\n"),
+  library("broken", "def broken(:\n    pass\n"),
+  library("falls", "def f():\n    return 1\n\nx = 1 / 0\n"),
+  library("reaches", "import os\n"),
+];
+const RIGHT = "def transformEvent(event, metadata):\n    return event\n";
+
+const loadErrors: [name: string, code: string, error: object][] = [
+  [
+    "a syntax error with its place",
+    "def transformEvent(event, metadata)\n    return event\n",
+    { message: "SyntaxError: expected ':' [My T:1:36]", line: 1, column: 36 },
+  ],
+  [
+    "a bracket that stays open",
+    `${RIGHT}x = (1,\n`,
+    { message: "SyntaxError: '(' was never closed [My T:3:5]", line: 3, column: 5 },
+  ],
+  [
+    "a wrong indentation",
+    "def transformEvent(event, metadata):\nreturn event\n",
+    {
+      message:
+        "IndentationError: expected an indented block after function definition on line 1 [My T:2:1]",
+      line: 2,
+      column: 1,
+    },
+  ],
+  [
+    "tabs and spaces",
+    "def transformEvent(event, metadata):\n\tif event:\n        return event\n",
+    {
+      message: "TabError: inconsistent use of tabs and spaces in indentation [My T:3:1]",
+      line: 3,
+      column: 1,
+    },
+  ],
+  [
+    "a return at the top",
+    "return 1\n",
+    { message: "SyntaxError: 'return' outside function [My T:1:1]", line: 1, column: 1 },
+  ],
+  [
+    "a null byte",
+    "x = 1\0\n",
+    {
+      message: "SyntaxError: source code string cannot contain null bytes [My T:1:1]",
+      line: 1,
+      column: 1,
+    },
+  ],
+  [
+    "no entry point",
+    "import json\ndef transform(event):\n    return event\nclass C:\n    pass\n",
+    { message: "Error: Expected one of transformEvent,transformBatch. Found transform" },
+  ],
+  ["no code", "", { message: "Error: Expected one of transformEvent,transformBatch. Found " }],
+  [
+    "an entry point that is no function",
+    "transformEvent = 5\n",
+    { message: "Error: Expected one of transformEvent,transformBatch. Found " },
+  ],
+  [
+    "two entry points",
+    "def transformEvent(event, metadata): pass\ndef transformBatch(events, metadata): pass\n",
+    {
+      message:
+        "Error: Expected one of transformEvent,transformBatch. Found transformEvent,transformBatch",
+    },
+  ],
+  [
+    "a module that is not allowed",
+    `import json, os\n${RIGHT}`,
+    { message: "ImportError: Import of 'os' is not allowed. [My T:1:14]", line: 1, column: 14 },
+  ],
+  [
+    "a submodule that is not allowed",
+    `from urllib.request import urlopen\n${RIGHT}`,
+    {
+      message: "ImportError: Import of 'urllib.request' is not allowed. [My T:1:1]",
+      line: 1,
+      column: 1,
+    },
+  ],
+  [
+    "a submodule taken from its package",
+    `from urllib import request\n${RIGHT}`,
+    { message: "ImportError: Import of 'urllib.request' is not allowed.", line: 1, column: 1 },
+  ],
+  [
+    "an unknown module inside a function",
+    "def transformEvent(event, metadata):\n    import nowhere\n",
+    {
+      message: "ImportError: Import of 'nowhere' is not allowed. [My T:2:12]",
+      line: 2,
+      column: 12,
+    },
+  ],
+  [
+    "a relative import",
+    `from . import json\n${RIGHT}`,
+    { message: "ImportError: Relative imports are not allowed. [My T:1:1]", line: 1, column: 1 },
+  ],
+  [
+    "an unknown name of a library",
+    `from sibling import triple\n${RIGHT}`,
+    {
+      message: "ImportError: cannot import name 'triple' from 'sibling'",
+      line: 1,
+      column: 1,
+    },
+  ],
+  [
+    "a broken library",
+    `import broken\n${RIGHT}`,
+    {
+      message: "SyntaxError: invalid syntax [library broken:1:12]",
+      line: 1,
+      column: 12,
+      library: "broken",
+    },
+  ],
+  [
+    "a library that throws",
+    `import falls\n${RIGHT}`,
+    { message: "ZeroDivisionError: division by zero", line: 4, column: 5, library: "falls" },
+  ],
+  [
+    "a library that imports what is not allowed",
+    `import reaches\n${RIGHT}`,
+    {
+      message: "ImportError: Import of 'os' is not allowed. [library reaches:1:8]",
+      line: 1,
+      column: 8,
+      library: "reaches",
+    },
+  ],
+  ["a raise at the top", `x = {}["é"]\n${RIGHT}`, { message: "KeyError: 'é'", line: 1, column: 5 }],
+  ["an endless top level", "while True: pass\n", { message: "Script execution timed out." }],
+];
+
+test.each(loadErrors)("code does not load for %s", async (_, code, error) => {
+  const outcomes = await sandbox.run(python(code, { libraries }), batch({}));
+  expect(outcomes).toEqual([{ error }] as never);
+});
+
+test("check tells why code does not load", async () => {
+  const report = await sandbox.check(python("x = 1", { libraries }), batch({}));
+  expect(report).toEqual({
+    error: { message: "Error: Expected one of transformEvent,transformBatch. Found " },
+    outcomes: [],
+    logs: [],
+  });
+});
+
+test("check runs test events and keeps logs", async () => {
+  const code = `
+    import myLib
+    def transformEvent(event, metadata):
+        log("n is", event["n"], None, True, 1.5, [1, "é"], {"a": {"b": 1}}, {1, }, print)
+        return {"n": myLib.f(event["n"]), "sibling": myLib.sibling.double(3)}
+  `;
+  const report = await sandbox.check(python(code, { libraries }), batch({ n: 1 }, { n: "x" }, {}));
+  expect(shown(report.outcomes)).toEqual([
+    [{ n: 2, sibling: 6 }],
+    [{ n: "xx", sibling: 6 }],
+    "KeyError: 'n'\n    at transformEvent (My T:3:17)",
+  ]);
+  const rest = 'None True 1.5 [1,"é"] {"a":{"b":1}} {1} <built-in function print>';
+  expect(report.logs).toEqual([`Log: n is 1 ${rest}`, `Log: n is x ${rest}`]);
+  expect(report.error).toBeUndefined();
+});
+
+test("a broken library that nothing imports does not matter", async () => {
+  const report = await sandbox.check(python(RIGHT, { libraries }), batch({ n: 1 }));
+  expect(shown(report.outcomes)).toEqual([[{ n: 1 }]]);
+});
+
+const inspections: [name: string, code: string, inspection: object][] = [
+  ["nothing", "x = 1", { imports: [] }],
+  [
+    "all forms, in code order, once",
+    `
+      """import docstring"""
+      import json, hashlib as h
+      # import comment
+      from datetime import datetime, date
+      if x:
+          import myLib
+      def f():
+          from urllib.parse import quote
+          import json, base64
+      class C:
+          import collections.abc
+      s = "import text"
+      import last
+    `,
+    {
+      imports: [
+        "json",
+        "hashlib",
+        "datetime",
+        "myLib",
+        "urllib.parse",
+        "base64",
+        "collections.abc",
+        "last",
+      ],
+    },
+  ],
+  ["names that are not allowed too", "import os\nfrom . import x", { imports: ["os"] }],
+  [
+    "no code that does not parse",
+    "import json\nimport",
+    {
+      imports: [],
+      error: {
+        message: "SyntaxError: Expected one or more names after 'import' [code:2:7]",
+        line: 2,
+        column: 7,
+      },
+    },
+  ],
+];
+
+test.each(inspections)("inspect lists %s", async (_, code, inspection) => {
+  expect(await sandbox.inspect("python", dedent(code))).toEqual(inspection as never);
+});
+
+test("a library is checked alone", async () => {
+  const check = (importName: string, code: string) =>
+    sandbox.checkLibrary("python", library(importName, code), libraries);
+  expect(await check("importing", "import myLib, json\nx = myLib.f(1)")).toBeUndefined();
+  expect(await check("sibling", "import myLib\ndef double(n): return n")).toBeUndefined();
+  expect(await check("alone", "import nowhere")).toEqual({
+    message: "ImportError: Import of 'nowhere' is not allowed. [library alone:1:8]",
+    line: 1,
+    column: 8,
+    library: "alone",
+  });
+  expect(await check("wrong", "def f(\n")).toEqual({
+    message: "SyntaxError: '(' was never closed [library wrong:1:6]",
+    line: 1,
+    column: 6,
+    library: "wrong",
+  });
+  expect(await check("thrower", "\nraise ValueError('é')")).toEqual({
+    message: "ValueError: é",
+    line: 2,
+    column: 1,
+    library: "thrower",
+  });
+  expect(await check("json", "x = 1")).toEqual({
+    message: "ImportError: 'json' is a standard module's name",
+  });
+  expect(await check("endless", "while True: pass")).toEqual({
+    message: "Script execution timed out.",
+  });
+});

@@ -1,0 +1,103 @@
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { pino } from "pino";
+import { GUEST_PYTHON_MEMORY_BYTES_MAX } from "../../../src/limits.ts";
+import type { GuestSandbox } from "../../../src/sandbox/sandbox.ts";
+import { type Canaries, otherWorkspacesSecret, setCanaries } from "../hostile/canaries.ts";
+import { batch, childProcesses, PATIENCE_MS, program, residentBytes, shown } from "../support.ts";
+import { python, pythonSandbox } from "./support.ts";
+
+setDefaultTimeout(2 * PATIENCE_MS);
+
+/**
+ * Python programs that try to get out, to stay for ever or to take everything, one file each.
+ * They need no guest of the test's own to be out of their realm: Python has no realm to be in,
+ * and from Pyodide there is always a way to JavaScript and its host objects. Only the operating
+ * system holds them.
+ *
+ * Each file says what it must end in (`expect`, matched with the error or the outputs), which it
+ * can only when it really ran. `spoils` marks those that break the interpreter they share with
+ * other programs of their workspace: that costs these their guest, and no other workspace.
+ */
+const directory = join(import.meta.dir, "hostile");
+const files = readdirSync(directory).filter((name) => name.endsWith(".py"));
+
+/** An idle guest has 220 MB; between two looks of the watch one can take 60 MB more. */
+const PEAK_BYTES_MAX = GUEST_PYTHON_MEMORY_BYTES_MAX + (400 << 20);
+
+let canaries: Canaries;
+let sandbox: GuestSandbox;
+let logged = "";
+
+beforeAll(() => {
+  canaries = setCanaries();
+  const log = pino(
+    { level: "trace" },
+    {
+      write(line: string) {
+        logged += line;
+      },
+    },
+  );
+  sandbox = pythonSandbox({ log, limits: { cpuMs: 300, graceMs: 300, wallMs: 20_000 } });
+});
+afterAll(async () => {
+  await sandbox.close();
+  canaries.close();
+});
+
+test("there are at least forty programs", () => {
+  expect(files.length).toBeGreaterThanOrEqual(40);
+});
+
+for (const file of files) {
+  test(file, async () => {
+    const code = readFileSync(join(directory, file), "utf8");
+    const expected = /^# expect: (.+)$/m.exec(code)?.[1];
+    if (!expected) throw new Error("Expected a line `# expect: <pattern>`");
+    const spoils = /^# spoils: /m.test(code);
+    const hostile = program(code, {
+      language: "python",
+      workspaceId: spoils ? file : "w1",
+      credentials: { own: "mine" },
+    });
+    const events = batch({ n: 1, canary: canaries.told });
+    logged = "";
+    const peak = watchMemory();
+
+    const other = sandbox.run(bystander("w2", { otherSecret: otherWorkspacesSecret }), batch({}));
+    const [outcome] = shown(await sandbox.run(hostile, events));
+    const text = typeof outcome === "string" ? outcome : JSON.stringify(outcome);
+    expect(text).toMatch(new RegExp(expected));
+
+    // The next event of another program is right, in the same workspace (unless it is spoilt)
+    // and in another one.
+    expect(shown(await sandbox.run(bystander("w1", {}), batch({})))).toEqual([[{ n: 1 }]]);
+    expect(shown(await other)).toEqual([[{ n: 1 }]]);
+    expect(canaries.reached(text + logged)).toEqual([]);
+    expect(peak()).toBeLessThan(PEAK_BYTES_MAX);
+  });
+}
+
+function bystander(workspaceId: string, credentials: Record<string, string>) {
+  const code = `
+    import json
+    def transformEvent(event, metadata):
+        return json.loads('{"n": 1}')
+  `;
+  return python(code, { workspaceId, credentials });
+}
+
+/** Reads the memory of all guests every few milliseconds; the result stops it. */
+function watchMemory(): () => number {
+  let peak = 0;
+  const look = () => {
+    for (const pid of childProcesses()) peak = Math.max(peak, residentBytes(pid));
+  };
+  const timer = setInterval(look, 10);
+  return () => {
+    clearInterval(timer);
+    return peak;
+  };
+}

@@ -1,0 +1,6 @@
+# expect: ^Script crashed its guest
+import typing
+
+
+def transformEvent(event, metadata):
+    typing.sys.modules["posix"].abort()

@@ -1,0 +1,3 @@
+# expect: ^SystemExit: 3
+def transformEvent(event, metadata):
+    raise SystemExit(3)

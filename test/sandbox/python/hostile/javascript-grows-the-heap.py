@@ -1,0 +1,16 @@
+# expect: ^Script (was stopped at its memory limit|crashed its guest)|RangeError|rror
+import typing
+
+load = typing.sys.modules["importlib"].import_module
+
+
+def transformEvent(event, metadata):
+    load("pyodide_js").runPython.constructor(
+        """globalThis.hoard = [];
+        for (;;) {
+          const memory = new WebAssembly.Memory({ initial: 1, maximum: 65536 });
+          hoard.push(memory);
+          memory.grow(1024);
+          new Uint8Array(memory.buffer).fill(1);
+        }"""
+    )()

@@ -1,0 +1,8 @@
+# expect: ^Script execution timed out\.$
+import typing
+
+load = typing.sys.modules["importlib"].import_module
+
+
+def transformEvent(event, metadata):
+    load("pyodide_js").runPython.constructor("for (;;);")()

@@ -1,0 +1,24 @@
+# expect: "refused":[4-9]
+import typing
+
+load = typing.sys.modules["importlib"].import_module
+
+
+def transformEvent(event, metadata):
+    function = load("pyodide_js").runPython.constructor
+    told = event["canary"]
+    command = f"['/bin/sh', '-c', 'echo changed > {told['file']}']"
+    refused = 0
+    for source in (
+        f"Bun.spawnSync({command})",
+        f"Bun.spawn({command})",
+        f"process.getBuiltinModule('child_process').execFileSync(...{command[:11]}], {command[12:]})",
+        f"process.kill({told['pid']}, 'SIGKILL')",
+        "process.kill(process.ppid, 'SIGSTOP')",
+        "process.kill(-1, 'SIGKILL')",
+    ):
+        try:
+            function(f"return {source}")()
+        except Exception:
+            refused += 1
+    return {"refused": refused}

@@ -1,0 +1,3 @@
+# expect: ^Script execution timed out\.$
+while True:
+    pass

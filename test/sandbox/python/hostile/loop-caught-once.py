@@ -1,0 +1,7 @@
+# expect: ^Script execution timed out\.$
+def transformEvent(event, metadata):
+    try:
+        while True:
+            pass
+    except BaseException:
+        return {"caught": True}

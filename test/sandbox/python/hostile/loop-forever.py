@@ -1,0 +1,4 @@
+# expect: ^Script execution timed out\.$
+def transformEvent(event, metadata):
+    while True:
+        pass

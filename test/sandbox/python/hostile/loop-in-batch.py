@@ -1,0 +1,4 @@
+# expect: ^Script execution timed out\.$
+def transformBatch(events, metadata):
+    while True:
+        pass

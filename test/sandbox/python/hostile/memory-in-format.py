@@ -1,0 +1,3 @@
+# expect: ^(Script crashed its guest|MemoryError|OverflowError|ValueError)
+def transformEvent(event, metadata):
+    return {"text": f"{event['n']:>2000000000}"}

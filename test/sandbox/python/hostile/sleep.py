@@ -1,0 +1,7 @@
+# expect: ^Script execution timed out\.$
+import time
+
+
+def transformEvent(event, metadata):
+    time.sleep(3600)
+    return event

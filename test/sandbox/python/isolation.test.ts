@@ -1,0 +1,128 @@
+import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
+import { batch, childProcesses, library, PATIENCE_MS, shown } from "../support.ts";
+import { python, pythonSandbox } from "./support.ts";
+
+setDefaultTimeout(PATIENCE_MS);
+
+const sandbox = pythonSandbox();
+afterAll(() => sandbox.close());
+
+/** Counts in globals, in modules, in classes and in built-ins, and tells what it finds there. */
+const counting = python(
+  `
+    import json, random, re, collections, decimal, string, datetime, shared
+
+    random.seed(1)
+    decimal.getcontext().prec = 6
+    count = 0
+
+    def transformEvent(event, metadata):
+        global count
+        count += 1
+        for module in (json, random, re, collections, decimal, string, datetime, shared):
+            module.mark = getattr(module, "mark", 0) + 1
+        collections.Counter.mark = getattr(collections.Counter, "mark", 0) + 1
+        __builtins__["mark"] = __builtins__.get("mark", 0) + 1
+        shared.state.append(count)
+        return {
+            "count": count,
+            "marks": [module.mark for module in (json, random, re, collections, decimal, string,
+                                                  datetime, shared, collections.Counter)],
+            "built-in": mark,
+            "state": len(shared.state),
+            "random": random.random(),
+            "third": str(decimal.Decimal(1) / 3),
+        }
+  `,
+  { libraries: [library("shared", "state = []")] },
+);
+
+test("two programs that alternate share nothing", async () => {
+  const other = python(
+    counting.code.replaceAll("random.seed(1)", "random.seed(2)").replaceAll("prec = 6", "prec = 9"),
+    { libraries: counting.libraries },
+  );
+  const random = new Map<string, number[]>([
+    [counting.id, []],
+    [other.id, []],
+  ]);
+  for (let n = 1; n <= 1_000; n += 1) {
+    for (const program of [counting, other]) {
+      const [[output]] = shown(await sandbox.run(program, batch({}))) as [[{ random: number }]];
+      random.get(program.id)!.push(output.random);
+      expect(output).toMatchObject({
+        count: n,
+        marks: new Array(9).fill(n),
+        "built-in": n,
+        state: n,
+        third: program === counting ? "0.333333" : "0.333333333",
+      });
+    }
+  }
+  // Each has its own sequence, as its own seed begins it.
+  const [first, second] = [...random.values()];
+  expect(first![0]).toBe(0.13436424411240122);
+  expect(second![0]).toBe(0.9560342718892494);
+  expect(new Set([...first!, ...second!]).size).toBe(2_000);
+  // All of that in one guest; the two others are the spares of each language.
+  expect(childProcesses().length).toBeLessThanOrEqual(3);
+});
+
+test("what a program breaks is broken for itself alone", async () => {
+  const breaking = python(`
+    import json, re, random, datetime, collections
+    def refuse(*arguments, **named):
+        raise RuntimeError("broken on purpose")
+    json.dumps = json.loads = json.JSONEncoder.encode = json.encoder.c_make_encoder = refuse
+    json.decoder.scanstring = json.JSONDecoder.decode = re.compile = re.match = refuse
+    random.random = random.Random.seed = refuse
+    datetime.datetime = None
+    collections.OrderedDict = None
+    for name in ("len", "isinstance", "dict", "list", "str", "type", "Exception", "__import__"):
+        __builtins__[name] = refuse
+    def transformEvent(event, metadata):
+        log("still here")
+        return event
+  `);
+  const fine = python(`
+    import json, re, random, datetime, collections
+    def transformEvent(event, metadata):
+        value = json.loads(json.dumps({"a": 1, "b": bool(re.match("a", "a"))}))
+        return {**value, "n": len(collections.OrderedDict(x=random.random())),
+                "year": datetime.datetime(2026, 1, 1).year, "kind": type(event).__name__}
+  `);
+  const right = [[{ a: 1, b: true, n: 1, year: 2026, kind: "dict" }]];
+  for (let round = 0; round < 3; round += 1) {
+    expect(shown(await sandbox.run(breaking, batch({ n: 1 })))).toEqual([[{ n: 1 }]]);
+    expect(shown(await sandbox.run(fine, batch({})))).toEqual(right);
+  }
+});
+
+test("a program keeps its state between batches, and starts afresh after a timeout", async () => {
+  const program = python(`
+    seen = []
+    def transformEvent(event, metadata):
+        seen.append(event["n"])
+        while event["n"] == "loop":
+            pass
+        return {"seen": seen}
+  `);
+  const run = async (...events: object[]) => shown(await sandbox.run(program, batch(...events)));
+  expect(await run({ n: 1 }, { n: 2 })).toEqual([[{ seen: [1] }], [{ seen: [1, 2] }]]);
+  expect(await run({ n: 3 })).toEqual([[{ seen: [1, 2, 3] }]]);
+  expect(await run({ n: "loop" }, { n: 4 })).toEqual([
+    "Script execution timed out.",
+    [{ seen: [4] }],
+  ]);
+});
+
+test("more programs than a guest holds take turns", async () => {
+  const programs = Array.from({ length: 40 }, (_, n) =>
+    python(
+      `import json\nn = 0\ndef transformEvent(event, metadata):\n    global n\n    n += 1\n    return {"p": ${n}}`,
+    ),
+  );
+  for (const [n, program] of [...programs.entries(), ...programs.entries()]) {
+    expect(shown(await sandbox.run(program, batch({})))).toEqual([[{ p: n }]]);
+  }
+});

@@ -1,0 +1,92 @@
+import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
+import { existsSync } from "node:fs";
+import {
+  batch,
+  childProcesses,
+  eventually,
+  PATIENCE_MS,
+  residentBytes,
+  shown,
+} from "../support.ts";
+import { python, pythonSandbox } from "./support.ts";
+
+setDefaultTimeout(2 * PATIENCE_MS);
+
+const sandbox = pythonSandbox({ limits: { cpuMs: 2_000 } });
+afterAll(() => sandbox.close());
+
+const TIMED_OUT = "Script execution timed out.";
+const CRASHED = "Script crashed its guest, most likely at its memory limit";
+
+/** What an event with `bad` set does, and what it costs: its own outcome. */
+const excesses: [name: string, body: string, outcome: string][] = [
+  ["loops", "while True: pass", TIMED_OUT],
+  ["loops in native code", "sum(range(10**12))", TIMED_OUT],
+  ["fills the heap", "[bytearray(1_000_000) for _ in range(10**6)]", CRASHED],
+  ["asks for more than the heap", "bytearray(1 << 30)", CRASHED],
+  ["ends the interpreter", "typing.sys.modules['posix']._exit(0)", CRASHED],
+];
+
+test.each(excesses)("an event that %s costs itself alone", async (_, body, outcome) => {
+  const program = python(`
+    import typing
+    def transformEvent(event, metadata):
+        if event["bad"]:
+            ${body}
+        return event
+  `);
+  const events = Array.from({ length: 5 }, (_, n) => ({ n, bad: n === 2 }));
+  const outcomes = shown(await sandbox.run(program, batch(...events)));
+  expect(outcomes).toEqual(events.map((event) => (event.bad ? outcome : [event])));
+});
+
+test("a guest holds what its programs keep, up to the limit", async () => {
+  const program = python(`
+    kept = []
+    def transformEvent(event, metadata):
+        kept.append(bytearray(b"x") * 20_000_000)
+        return {"kept": len(kept)}
+  `);
+  const run = async () => shown(await sandbox.run(program, batch({})))[0];
+  for (let kept = 1; kept <= 5; kept += 1) expect(await run()).toEqual([{ kept }]);
+  // Then it is replaced between two batches: nobody's event fails.
+  let kept = 5;
+  for (let more = 0; more < 20 && kept > 1; more += 1) {
+    const outcome = await run();
+    expect(outcome).toBeArray();
+    kept = (outcome as [{ kept: number }])[0].kept;
+  }
+  expect(kept).toBe(1);
+});
+
+test("a Python guest takes its memory once, and spares come with the first program", async () => {
+  const other = pythonSandbox();
+  try {
+    const before = new Set(childProcesses());
+    const program = python("def transformEvent(event, metadata):\n    return event\n");
+    for (let n = 0; n < 50; n += 1) await other.run(program, batch({ n }));
+    const mine = childProcesses().filter((pid) => !before.has(pid));
+    expect(mine.length).toBeLessThanOrEqual(2);
+    for (const pid of mine) expect(residentBytes(pid)).toBeLessThan(500 << 20);
+    await other.close();
+    await eventually(() => mine.every((pid) => !existsSync(`/proc/${pid}`)));
+  } finally {
+    await other.close();
+  }
+});
+
+test("logs are bounded in number and length, whatever their characters", async () => {
+  const program = python(`
+    def transformEvent(event, metadata):
+        for n in range(1_500):
+            log("😀" * 3_000)
+        raise ValueError("😀" * 10_000)
+  `);
+  const report = await sandbox.check(program, batch({}));
+  expect(report.logs.length).toBe(1_000);
+  expect(report.logs[0]).toStartWith("Log: 😀");
+  expect(report.logs[0]!.length).toBe(4_096);
+  const [outcome] = report.outcomes as [{ error: { message: string; line: number } }];
+  expect(outcome.error.message.length).toBe(4_096);
+  expect(outcome.error.line).toBe(4);
+});

@@ -1,0 +1,254 @@
+import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
+import { batch, library, PATIENCE_MS, shown } from "../support.ts";
+import { python, pythonSandbox, runner } from "./support.ts";
+
+setDefaultTimeout(PATIENCE_MS);
+
+const sandbox = pythonSandbox();
+afterAll(() => sandbox.close());
+const run = runner(sandbox);
+
+const NOT_AN_OBJECT = "returned event from transformEvent(event) is not an object";
+const ITEM_NOT_AN_OBJECT =
+  "returned event in events array from transformEvent(event) is not an object";
+
+test("Python is CPython 3.14", async () => {
+  const code = `
+    import typing
+    def transformEvent(event, metadata):
+        return {"version": typing.sys.version.split()[0], "pi": f"{3.14159:.2f}"}
+  `;
+  // The README states it.
+  expect(await run(code, {})).toEqual([[{ version: "3.14.2", pi: "3.14" }]]);
+});
+
+/** What transformEvent returns for an event `{ n: 1, messageId: "m1" }`, and what comes of it. */
+const returns: [expression: string, outcome: unknown][] = [
+  ["None", []],
+  ["event", [{ n: 1, messageId: "m1" }]],
+  ["{'a': [1, 2.5, True, None, 'é', {'b': {}}]}", [{ a: [1, 2.5, true, null, "é", { b: {} }] }]],
+  ["{1: 'a', None: 'b', True: 'c', 1.5: 'd'}", [{ 1: "c", null: "b", "1.5": "d" }]],
+  ["{'t': (1, 2)}", [{ t: [1, 2] }]],
+  ["{'big': 2 ** 60}", [{ big: 2 ** 60 }]],
+  ["{'lone': '\\ud800'}", [{ lone: "\ud800" }]],
+  ["{'lines': 'a\\nb\\u2028'}", [{ lines: "a\nb\u2028" }]],
+  ["[]", []],
+  ["[event, {'copy': True}]", [{ n: 1, messageId: "m1" }, { copy: true }]],
+  ["[event, 5]", ITEM_NOT_AN_OBJECT],
+  ["[[event]]", ITEM_NOT_AN_OBJECT],
+  ["[None]", ITEM_NOT_AN_OBJECT],
+  ["5", NOT_AN_OBJECT],
+  ["''", NOT_AN_OBJECT],
+  ["False", NOT_AN_OBJECT],
+  ["(event,)", NOT_AN_OBJECT],
+  ["{1, 2}", NOT_AN_OBJECT],
+  ["(event for _ in range(2))", NOT_AN_OBJECT],
+  ["__import__('collections').OrderedDict(a=1)", [{ a: 1 }]],
+  [
+    "{'x': float('nan')}",
+    "ValueError: Out of range float values are not JSON compliant: nan\nwhen serializing dict item 'x'",
+  ],
+  [
+    "{'x': {1}}",
+    "TypeError: Object of type set is not JSON serializable\nwhen serializing dict item 'x'",
+  ],
+  ["{(1, 2): 3}", "TypeError: keys must be str, int, float, bool or None, not tuple"],
+  [
+    "{'x': b''}",
+    "TypeError: Object of type bytes is not JSON serializable\nwhen serializing dict item 'x'",
+  ],
+  [
+    "event.update(me=event) or event",
+    "ValueError: Circular reference detected\nwhen serializing dict item 'me'",
+  ],
+];
+
+test.each(returns)("transformEvent returns %s", async (expression, outcome) => {
+  const code = `def transformEvent(event, metadata):\n    return ${expression}\n`;
+  expect(await run(code, { n: 1, messageId: "m1" })).toEqual([outcome]);
+});
+
+test("outcomes come in the order of the events, errors among them", async () => {
+  const code = `
+    def transformEvent(event, metadata):
+        if event["n"] % 3 == 0:
+            raise ValueError(event["n"])
+        return [event] * (event["n"] % 3)
+  `;
+  const events = Array.from({ length: 9 }, (_, n) => ({ n }));
+  const outcomes = await run(code, ...events);
+  expect(outcomes).toEqual(
+    events.map(({ n }) =>
+      n % 3 === 0
+        ? `ValueError: ${n}\n    at transformEvent (My T:3:9)`
+        : new Array(n % 3).fill({ n }),
+    ),
+  );
+});
+
+test("an error has its place in the user's file, in characters", async () => {
+  const code = `
+    def half(event):
+        return "é" + event["ü"]["n"] / 2
+
+
+    def transformEvent(event, metadata):
+        return {"half": half(event)}
+  `;
+  const [outcome] = await sandbox.run(python(code), batch({ ü: {} }));
+  expect(outcome).toEqual({
+    error: {
+      message: "KeyError: 'n'\n    at half (My T:2:18)\n    at transformEvent (My T:6:21)",
+      line: 2,
+      column: 18,
+    },
+  });
+});
+
+test("an error in a library is placed in the library", async () => {
+  const libraries = [library("money", "def double(event):\n    return event.price * 2\n")];
+  const code = `
+    from money import double
+    def transformEvent(event, metadata):
+        return double(event)
+  `;
+  const [outcome] = await sandbox.run(python(code, { libraries }), batch({}));
+  expect(outcome).toEqual({
+    error: {
+      message:
+        "AttributeError: 'dict' object has no attribute 'price'\n" +
+        "    at double (library money:2:12)\n    at transformEvent (My T:3:12)",
+      line: 2,
+      column: 12,
+      library: "money",
+    },
+  });
+});
+
+test("what cannot be shown, is empty or ends Python is an error like others", async () => {
+  const code = `
+    class Odd(Exception):
+        def __str__(self):
+            raise RuntimeError
+    def transformEvent(event, metadata):
+        raise [Odd(), ValueError(), SystemExit(3), KeyboardInterrupt(), GeneratorExit(),
+               StopIteration(1), ExceptionGroup("g", [ValueError(1)]), BaseException("b")][event["n"]]
+  `;
+  const outcomes = await run(code, ...Array.from({ length: 8 }, (_, n) => ({ n })));
+  expect(outcomes.map((text) => String(text).split("\n")[0])).toEqual([
+    "Odd: The error cannot be shown",
+    "ValueError",
+    "SystemExit: 3",
+    "KeyboardInterrupt",
+    "GeneratorExit",
+    "StopIteration: 1",
+    "ExceptionGroup: g (1 sub-exception)",
+    "BaseException: b",
+  ]);
+});
+
+test("async functions run", async () => {
+  const code = `
+    import asyncless as aio
+    async def twice(n):
+        return n * 2
+    async def transformEvent(event, metadata):
+        return {"n": await aio.plus(await twice(event["n"]))}
+  `;
+  const libraries = [library("asyncless", "async def plus(n):\n    return n + 1\n")];
+  const outcomes = await sandbox.run(python(code, { libraries }), batch({ n: 1 }, { n: 2 }));
+  expect(shown(outcomes)).toEqual([[{ n: 3 }], [{ n: 5 }]]);
+});
+
+test("what never comes to an end is told apart", async () => {
+  const code = `
+    class Never:
+        def __await__(self):
+            yield
+    async def transformEvent(event, metadata):
+        await Never()
+  `;
+  expect(await run(code, {})).toEqual(["TimeoutError: Timed out"]);
+});
+
+test("metadata is found by the messageId that came in", async () => {
+  const code = `
+    def transformEvent(event, metadata):
+        event["messageId"] = "changed"
+        found = metadata({"messageId": event["was"]})
+        found["mine"] = True
+        return {"found": metadata({"messageId": event["was"]}), "unknown": metadata(event)}
+  `;
+  expect(await run(code, { messageId: "a", was: "a" }, { messageId: "b", was: "b" })).toEqual([
+    [{ found: { sourceId: "s1", messageId: "a" }, unknown: {} }],
+    [{ found: { sourceId: "s1", messageId: "b" }, unknown: {} }],
+  ]);
+});
+
+test("getCredential answers the workspace's secrets, to the transformation alone", async () => {
+  const code = `
+    import lib
+    def transformEvent(event, metadata):
+        if event:
+            getCredential()
+        return {"key": getCredential("key"), "none": getCredential("none"), "odd": getCredential(5),
+                "library": lib.has()}
+  `;
+  const libraries = [
+    library(
+      "lib",
+      "def has():\n    try:\n        return getCredential('key')\n    except NameError:\n        return 'no'",
+    ),
+  ];
+  const credentials = { key: "secret" };
+  const outcomes = await sandbox.run(python(code, { libraries, credentials }), batch({}, { n: 1 }));
+  expect(shown(outcomes)).toEqual([
+    [{ key: "secret", none: null, odd: null, library: "no" }],
+    "TypeError: Key should be valid and defined\n    at transformEvent (My T:4:9)",
+  ]);
+});
+
+const batches: [name: string, body: string, outcomes: unknown[]][] = [
+  ["all", "return events", [[{ messageId: "a" }], [{ messageId: "b" }]]],
+  ["none", "return []", [[], []]],
+  ["in another order", "return events[::-1]", [[{ messageId: "a" }], [{ messageId: "b" }]]],
+  [
+    "more than came",
+    "return [{'messageId': 'b'}, {'n': 1}, {'messageId': 'a'}]",
+    [[{ messageId: "a" }], [{ messageId: "b" }, { n: 1 }]],
+  ],
+  [
+    "one that is none",
+    "return [events[0], 5]",
+    [
+      [{ messageId: "a" }],
+      "returned event in events array from transformBatch(events) is not an object",
+    ],
+  ],
+  [
+    "no list",
+    "return None",
+    new Array(2).fill("returned events from transformBatch(event) is not an array"),
+  ],
+  [
+    "an error",
+    "raise ValueError('all')",
+    new Array(2).fill("ValueError: all\n    at transformBatch (My T:2:5)"),
+  ],
+];
+
+test.each(batches)("transformBatch returns %s", async (_, body, outcomes) => {
+  const code = `def transformBatch(events, metadata):\n    ${body}\n`;
+  expect(await run(code, { messageId: "a" }, { messageId: "b" })).toEqual(outcomes);
+});
+
+test("a large batch goes through in parts, in order", async () => {
+  const code = `
+    def transformEvent(event, metadata):
+        return {"n": event["n"], "text": event["text"] + event["text"]}
+  `;
+  const text = "x".repeat(100_000);
+  const events = Array.from({ length: 60 }, (_, n) => ({ n, text }));
+  const outcomes = await run(code, ...events);
+  expect(outcomes.map((one) => (one as { n: number }[])[0]!.n)).toEqual(events.map(({ n }) => n));
+});

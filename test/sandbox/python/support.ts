@@ -1,0 +1,32 @@
+import type { Program } from "../../../src/sandbox/program.ts";
+import type { SandboxOptions } from "../../../src/sandbox/sandbox.ts";
+import { batch, program, shown, testSandbox } from "../support.ts";
+
+/**
+ * A sandbox with Python guests. Their budgets are longer than JavaScript's in tests: a fresh
+ * interpreter compiles itself while it runs the first code.
+ */
+export function pythonSandbox(options: Partial<SandboxOptions> = {}) {
+  return testSandbox({
+    ...options,
+    limits: { cpuMs: 1_000, graceMs: 500, wallMs: 30_000, ...options.limits },
+  });
+}
+
+/** Lines of Python, whatever their common indentation. */
+export function python(code: string, more: Partial<Program> = {}): Program {
+  return program(dedent(code), { language: "python", ...more });
+}
+
+/** Takes the first line's indentation from every line. */
+export function dedent(code: string): string {
+  const lines = code.replace(/^\n/, "").split("\n");
+  const indentation = /^ */.exec(lines[0]!)![0].length;
+  return lines.map((line) => line.slice(Math.min(indentation, line.search(/\S|$/)))).join("\n");
+}
+
+/** Runs code over events and shows the outcomes. */
+export function runner(sandbox: ReturnType<typeof pythonSandbox>) {
+  return async (code: string, ...events: object[]) =>
+    shown(await sandbox.run(python(code), batch(...events)));
+}
