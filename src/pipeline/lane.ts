@@ -6,6 +6,7 @@ import type { Logger } from "../observe/log.ts";
 import type { Sandbox } from "../sandbox/program.ts";
 import { Bell, type Clock } from "./clock.ts";
 import type { Feed } from "./feed.ts";
+import { jsonOf } from "./input.ts";
 import { Intake } from "./intake.ts";
 import { type Ending, type Item, type Output, outputOf } from "./item.ts";
 import type { Committer, LaneChange, LaneRecord, Ledger } from "./ledger.ts";
@@ -14,7 +15,7 @@ import type { LaneLabels, LaneMetrics } from "./metrics.ts";
 import { Outlet } from "./outlet.ts";
 import { Partition, type PartitionHost } from "./partition.ts";
 import { type Routes, replayStanding, routesOf, type Standing, standing } from "./router.ts";
-import { jsonOf, type LiveTap } from "./tap.ts";
+import type { LiveTap } from "./tap.ts";
 import { type Made, type TransformHost, transform } from "./transform.ts";
 import { Window } from "./window.ts";
 
