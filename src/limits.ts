@@ -155,7 +155,7 @@ export const DOWN_MS_MIN = 10_000;
 /** Bytes of one delivery, beyond its first event. */
 export const DELIVERY_BYTES_MAX = 4 << 20;
 /** One read of the event log, shared by all lanes that are there. */
-export const FEED_READ_BYTES_MAX = 1 << 20;
+export const FEED_READ_BYTES_MAX = 256 << 10;
 /** Decoded reads kept for the lanes that come after. */
 export const FEED_KEPT_READS_MAX = 8;
 /** How late a lane sees a changed connection when nothing else wakes it. */
