@@ -11,6 +11,7 @@ import { destinationKinds } from "./destinations/kinds.ts";
 import { eventOf } from "./event/event.ts";
 import { decodeRecord } from "./event/record.ts";
 import { firstWorkspace } from "./first-start.ts";
+import { openGeolocation } from "./geolocation.ts";
 import { guestFetch } from "./guest-fetch.ts";
 import type { Logger } from "./observe/log.ts";
 import { createMetrics, type Metrics } from "./observe/metrics.ts";
@@ -42,16 +43,19 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
   const { logger, print } = options;
   await using opening = new AsyncDisposableStack();
   const metrics = createMetrics();
+  if (config["sandbox.insecure"]) logger.warn(INSECURE);
 
   const catalog = await openCatalog({ directory: catalogDirectory(config), logger });
   opening.defer(() => catalog.close());
 
+  const database = config["geolocation.database"];
   const fetchEgress = createEgress({ allow: config["sandbox.fetch.allow"] });
   opening.defer(() => fetchEgress.close());
   const sandbox = createSandbox({
     guestCommand: [...self, "guest"],
     insecure: config["sandbox.insecure"],
     fetch: guestFetch(fetchEgress),
+    ...(database !== undefined && { geolocation: openGeolocation(database) }),
     log: logger,
     metrics,
   });
@@ -132,6 +136,8 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
   return { dataPlaneUrl: ingest.url, controlPlaneUrl, close: () => parts.disposeAsync() };
 }
 
+const INSECURE = "User code may run although it is not confined (sandbox.insecure)";
+
 /** "Every address" is for listening; a client on this machine needs one to go to. */
 const reachable = (url: string) => url.replace(/\/\/(0\.0\.0\.0|\[::\])/, "//localhost");
 
@@ -146,7 +152,7 @@ function readiness(ingest: Ingest, sandbox: GuestSandbox): Readiness {
   return {
     ready: Object.values(checks).every(({ ok }) => ok),
     checks,
-    warnings: insecure ? ["User code runs although it is not confined (sandbox.insecure)"] : [],
+    warnings: insecure ? [INSECURE] : [],
   };
 }
 

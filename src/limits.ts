@@ -90,6 +90,14 @@ export const BODY_SECONDS_MAX = 30;
 export const ID_CHARS_MAX = 255;
 /** A member's e-mail address (RFC 3696: 320). */
 export const EMAIL_CHARS_MAX = 320;
+/** Things that are wrong with one request that are told at once. */
+export const DETAILS_MAX = 20;
+/** Destinations that one request may connect a transformation to. */
+export const DESTINATION_REFERENCES_MAX = 1_000;
+/** Permissions that one request may name, repeated ones counted. */
+export const PERMISSIONS_MAX = 100;
+/** The last page of a list that may be asked for. */
+export const PAGE_MAX = 1_000_000;
 /** A token or a write key may send at once what its rate allows in this time. */
 export const RATE_BURST_SECONDS = 2;
 /** Tokens whose use is remembered for the rate limit. */
@@ -147,7 +155,7 @@ export const DOWN_MS_MIN = 10_000;
 /** Bytes of one delivery, beyond its first event. */
 export const DELIVERY_BYTES_MAX = 4 << 20;
 /** One read of the event log, shared by all lanes that are there. */
-export const FEED_READ_BYTES_MAX = 1 << 20;
+export const FEED_READ_BYTES_MAX = 256 << 10;
 /** Decoded reads kept for the lanes that come after. */
 export const FEED_KEPT_READS_MAX = 8;
 /** How late a lane sees a changed connection when nothing else wakes it. */

@@ -49,6 +49,10 @@ export async function serve(route: Route, listener: Listener, arrival: Arrival):
       closing,
     }),
   );
+  if (route.method !== "GET") {
+    const { workspaceId, tokenId } = principal;
+    parts.logger.info({ route: route.key, workspaceId, tokenId, ...params }, "request done");
+  }
   if (answer instanceof Response) return answer;
   if (route.status === 204) return new Response(null, { status: 204, headers: answerHeaders });
   return json(answer, route.status);

@@ -1,3 +1,4 @@
+import { mkdirSync } from "node:fs";
 import { type Database, open, type RootDatabase } from "lmdb";
 import { Packr } from "msgpackr";
 import type { Positions } from "../catalog/model.ts";
@@ -74,6 +75,8 @@ export class Ledger {
 
   constructor(directory: string, logger: Logger) {
     this.#logger = logger;
+    // Dead letters hold people's data: for the operator alone.
+    mkdirSync(directory, { recursive: true, mode: 0o700 });
     // lmdb bundles another msgpackr. Without records no structures need to be kept beside the data.
     const encoder = new Packr({ useRecords: false });
     this.#root = open({

@@ -28,6 +28,10 @@ export class Window {
     return { events: bytes > 0 ? Math.min(open, uncommitted) : 0, bytes };
   }
 
+  get isFull(): boolean {
+    return this.room.events <= 0;
+  }
+
   get oldest(): Item | undefined {
     const [item] = this.#items;
     return item;

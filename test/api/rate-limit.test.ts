@@ -32,6 +32,15 @@ test("it tells how long to wait, and remembers a bounded number of tokens", () =
   expect(() => spend("a")).not.toThrow();
 });
 
+test("what it forgets is the token that was used longest ago", () => {
+  const spend = createRateLimiter({ perSecond: 1 }, () => 0);
+  spend("a");
+  for (let n = 1; n < RATE_TOKENS_MAX; n++) spend(`token ${n}`);
+  spend("a");
+  spend("one more");
+  expect(() => spend("a")).toThrow(TooMany);
+});
+
 test("over the rate a request is 429 with Retry-After; open routes are free", async () => {
   const api = await startApi({ rateLimit: { perSecond: 0.01 } });
   expect((await api.send("GET", "/transformations")).status).toBe(200);

@@ -133,6 +133,7 @@ test("pixels go from the log through published code to the destination", async (
   const [letter] = pipeline.deadLetters.list(workspaceId, { count: 1 });
   expect(letter).toMatchObject({ stage: "transform", line: 5 });
   expect(letter!.reason).toStartWith("Error: four");
+  expect(letter!.event).toMatchObject({ messageId: letter!.messageId, event: "Seen" });
 
   await publishing.update(workspaceId, "transformation", created.resource.id, {
     ...{ code: code("two"), publish: true, events: [{ type: "track", properties: { n: 1 } }] },
