@@ -6,7 +6,7 @@ import {
   FETCHES_AT_ONCE_MAX,
   FETCHES_MAX,
 } from "../limits.ts";
-import { FrameError } from "./frames.ts";
+import { FrameError, type Texts } from "./frames.ts";
 import type { FetchRequest, Outside } from "./outside.ts";
 import { printable } from "./printable.ts";
 
@@ -23,7 +23,7 @@ type Question = { id: number } & ({ request: FetchRequest } | { ip: string });
 export class Bridge {
   readonly #outside: Outside;
   readonly #workspaceId: string;
-  readonly #ending = new AbortController();
+  #ending: AbortController | undefined;
   readonly #queue: Question[] = [];
   /** Answers as JSON texts. */
   readonly #answers: string[] = [];
@@ -41,8 +41,7 @@ export class Bridge {
    * Takes new questions (a JSON array) and resolves with the answers that are there, at least
    * one. Throws `FrameError` for what is no list of questions, or when nothing is asked for.
    */
-  async exchange(questions: Buffer): Promise<Uint8Array> {
-    this.#deadline ??= setTimeout(() => this.#ending.abort(), FETCH_WAIT_MS_MAX);
+  async exchange(questions: Buffer): Promise<Texts> {
     for (const question of parseQuestions(questions, this.#workspaceId)) {
       this.#count += 1;
       if (this.#count > FETCHES_MAX) {
@@ -56,13 +55,13 @@ export class Bridge {
         this.#wake = resolve;
       });
     }
-    return Buffer.from(`[${this.#takeAnswers().join(",")}]`);
+    return this.#takeAnswers().map((answer) => Buffer.from(answer));
   }
 
   /** Ends what is under way; nobody waits for it. */
   end(): void {
     clearTimeout(this.#deadline);
-    this.#ending.abort();
+    this.#ending?.abort();
   }
 
   #takeAnswers(): string[] {
@@ -98,11 +97,20 @@ export class Bridge {
   }
 
   async #request(request: FetchRequest): Promise<object> {
-    const { signal } = this.#ending;
+    const { signal } = this.#begin();
     if (!this.#outside.fetch) throw new Error("fetch is not available");
     if (signal.aborted) throw new Error("The batch has no time left to fetch");
     const { url, status, headers, body } = await this.#outside.fetch(request, signal);
     return { url, status, headers, body };
+  }
+
+  #begin(): AbortController {
+    if (!this.#ending) {
+      const ending = new AbortController();
+      this.#ending = ending;
+      this.#deadline = setTimeout(() => ending.abort(), FETCH_WAIT_MS_MAX);
+    }
+    return this.#ending;
   }
 
   /** The words are RudderStack's. */

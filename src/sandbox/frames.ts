@@ -4,7 +4,10 @@
  * `JSON.stringify` wrote them, so the first newline ends the header.
  */
 export const LENGTH_BYTES = 4;
-const NEWLINE = 10;
+export const NEWLINE = 10;
+const COMMA = 44;
+const OPENING_BRACKET = 91;
+const CLOSING_BRACKET = 93;
 
 export interface Frame {
   /** Parsed JSON of unknown shape: the other end may be hostile. */
@@ -12,20 +15,60 @@ export interface Frame {
   body: Buffer;
 }
 
-/** A frame as one buffer that is ready to be written. */
-export function encodeFrame(header: object, body: readonly Uint8Array[] = []): Buffer {
-  const line = Buffer.from(`${JSON.stringify(header)}\n`);
-  let length = line.length;
-  for (const part of body) length += part.length;
-  const frame = Buffer.allocUnsafe(LENGTH_BYTES + length);
-  frame.writeUInt32LE(length, 0);
-  frame.set(line, LENGTH_BYTES);
-  let offset = LENGTH_BYTES + line.length;
-  for (const part of body) {
-    frame.set(part, offset);
-    offset += part.length;
+/** JSON texts that go into a frame's body as one JSON array, unparsed. */
+export type Texts = readonly Uint8Array[];
+
+/** Size of texts as a JSON array. */
+export function arrayBytes(texts: Texts): number {
+  let bytes = 2 + Math.max(0, texts.length - 1);
+  for (const text of texts) bytes += text.length;
+  return bytes;
+}
+
+/**
+ * Writes frames, each into the same memory: it is valid until the next one. Fresh memory of
+ * 200 KB for every batch costs a tenth of the host's time.
+ */
+export class FrameWriter {
+  #buffer = Buffer.allocUnsafeSlow(WRITER_BYTES_MIN);
+
+  write(header: object, arrays: readonly Texts[]): Buffer {
+    const line = JSON.stringify(header);
+    let bytesMax = LENGTH_BYTES + BYTES_PER_CHAR_MAX * line.length + 1;
+    for (const texts of arrays) bytesMax += arrayBytes(texts);
+    const buffer = this.#room(bytesMax);
+    let end = LENGTH_BYTES + buffer.write(line, LENGTH_BYTES);
+    buffer[end++] = NEWLINE;
+    for (const texts of arrays) end = writeArray(buffer, end, texts);
+    buffer.writeUInt32LE(end - LENGTH_BYTES, 0);
+    return buffer.subarray(0, end);
   }
-  return frame;
+
+  #room(bytes: number): Buffer {
+    if (bytes <= this.#buffer.length) return this.#buffer;
+    const buffer = Buffer.allocUnsafeSlow(2 ** Math.ceil(Math.log2(bytes)));
+    // A frame that is larger than usual does not keep its memory.
+    if (bytes <= WRITER_BYTES_MAX) this.#buffer = buffer;
+    return buffer;
+  }
+}
+
+const WRITER_BYTES_MIN = 16 << 10;
+const WRITER_BYTES_MAX = 1 << 20;
+/** Longest UTF-8 form of one UTF-16 unit. */
+export const BYTES_PER_CHAR_MAX = 3;
+
+function writeArray(buffer: Buffer, start: number, texts: Texts): number {
+  let end = start;
+  buffer[end++] = OPENING_BRACKET;
+  for (let i = 0; i < texts.length; i += 1) {
+    if (i > 0) buffer[end++] = COMMA;
+    const text = texts[i]!;
+    buffer.set(text, end);
+    end += text.length;
+  }
+  buffer[end++] = CLOSING_BRACKET;
+  return end;
 }
 
 /** Splits what follows the length. Throws `FrameError` when there is no header of JSON. */

@@ -1,7 +1,14 @@
 import { setPriority } from "node:os";
 import { GUEST_BURST_CPU_MS_MAX, GUEST_START_MS_MAX, GUEST_STDERR_BYTES_MAX } from "../limits.ts";
 import type { Bridge } from "./bridge.ts";
-import { decodeFrame, encodeFrame, type Frame, FrameError, FrameReader } from "./frames.ts";
+import {
+  decodeFrame,
+  type Frame,
+  FrameError,
+  FrameReader,
+  FrameWriter,
+  type Texts,
+} from "./frames.ts";
 import type { LanguageTerms } from "./languages.ts";
 import { type GuestProcess, launch, type Signal } from "./launch.ts";
 import { printable } from "./printable.ts";
@@ -73,6 +80,7 @@ export class Guest {
   readonly #terms: LanguageTerms;
   readonly #process: GuestProcess;
   readonly #reader = new FrameReader();
+  readonly #writer = new FrameWriter();
   #lastProgram = 0;
   #exchange: Exchange | undefined;
   #killedFor: GuestEnd | undefined;
@@ -126,7 +134,7 @@ export class Guest {
    */
   async ask<T>(
     header: Request,
-    body: readonly Uint8Array[],
+    body: readonly Texts[],
     allowance: Allowance,
     read: (frame: Frame) => T,
   ): Promise<T> {
@@ -140,11 +148,7 @@ export class Guest {
     }
   }
 
-  #exchangeFrames(
-    header: Request,
-    body: readonly Uint8Array[],
-    allowance: Allowance,
-  ): Promise<Frame> {
+  #exchangeFrames(header: Request, body: readonly Texts[], allowance: Allowance): Promise<Frame> {
     return new Promise((resolve, reject) => {
       if (this.ended || this.#killedFor) {
         reject(new GuestGone(this.ended?.end ?? this.#killedFor!));
@@ -200,8 +204,7 @@ export class Guest {
     try {
       for await (const chunk of this.#process.stdout) this.#received(chunk);
     } catch (error) {
-      if (!(error instanceof FrameError)) throw error;
-      this.kill("violation");
+      this.kill(error instanceof FrameError ? "violation" : "crash");
     }
   }
 
@@ -234,17 +237,22 @@ export class Guest {
     }
   }
 
-  #send(header: Request | Answers, body: readonly Uint8Array[]): void {
-    this.#process.stdin.write(encodeFrame(header, body));
-    this.#process.stdin.flush();
+  #send(header: Request | Answers, body: readonly Texts[]): void {
+    const { stdin } = this.#process;
+    stdin.write(this.#writer.write(header, body));
+    // The pipe of a guest that just died rejects; its exit says so anyway.
+    Promise.resolve(stdin.flush()).catch(() => {});
   }
 
   async #readErrors(): Promise<void> {
     const decoder = new TextDecoder();
-    for await (const chunk of this.#process.stderr) {
-      if (this.stderr.length < GUEST_STDERR_BYTES_MAX) {
+    try {
+      for await (const chunk of this.#process.stderr) {
+        if (this.stderr.length >= GUEST_STDERR_BYTES_MAX) continue;
         this.stderr = printable(this.stderr + decoder.decode(chunk, { stream: true }));
       }
+    } catch {
+      // It only explains an end that is known otherwise.
     }
   }
 

@@ -85,7 +85,11 @@ export function createSandbox(options: SandboxOptions): GuestSandbox {
   }
 
   function noted(outcomes: Outcome[]): Outcome[] {
-    for (const outcome of outcomes) metrics.events.inc({ outcome: nameOf(outcome) });
+    const counts = { failed: 0, dropped: 0, transformed: 0 };
+    for (const outcome of outcomes) counts[nameOf(outcome)] += 1;
+    for (const [outcome, count] of Object.entries(counts)) {
+      if (count > 0) metrics.events.inc({ outcome }, count);
+    }
     return outcomes;
   }
 
@@ -135,7 +139,7 @@ export function createSandbox(options: SandboxOptions): GuestSandbox {
   }
 }
 
-function nameOf(outcome: Outcome): string {
+function nameOf(outcome: Outcome): "failed" | "dropped" | "transformed" {
   if ("error" in outcome) return "failed";
   return outcome.events.length === 0 ? "dropped" : "transformed";
 }

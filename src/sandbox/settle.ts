@@ -7,6 +7,7 @@ import {
   GUEST_SHORT_CPU_MS_MAX,
 } from "../limits.ts";
 import { Bridge } from "./bridge.ts";
+import { arrayBytes, type Texts } from "./frames.ts";
 import { type Guest, type GuestEnd, GuestGone } from "./guest.ts";
 import type { SandboxLimits } from "./limits.ts";
 import { load } from "./load.ts";
@@ -143,7 +144,7 @@ class Settlement {
   }
 
   #run(guest: Guest, number: number, taken: readonly number[], bridge: Bridge): Promise<Answer> {
-    const events = jsonArray(taken, this.#batch.events);
+    const events = this.#texts(taken, this.#batch.events);
     const { limits, logs } = this.#terms;
     const cpuMs =
       this.#culprits < GUEST_CULPRITS_MAX
@@ -155,16 +156,20 @@ class Settlement {
         kind: "run",
         program: number,
         count: taken.length,
-        eventsBytes: byteLength(events),
+        eventsBytes: arrayBytes(events),
         budgetMs,
         cpuMs,
         outputCharsMax: GUEST_OUTPUT_CHARS_MAX,
         logs,
       },
-      [...events, ...jsonArray(taken, this.#batch.metadata)],
+      [events, this.#texts(taken, this.#batch.metadata)],
       { cpuMs, wallMs: limits.wallMs, replyBytesMax: GUEST_FRAME_BYTES_MAX, bridge },
       (frame) => readRan(frame, taken.length),
     );
+  }
+
+  #texts(taken: readonly number[], texts: Texts): Texts {
+    return taken.length === texts.length ? texts : taken.map((index) => texts[index]!);
   }
 
   #stopped(taken: readonly number[], stop: Stop): void {
@@ -178,6 +183,7 @@ class Settlement {
       this.#starved += 1;
       if (this.#starved < STARVED_ATTEMPTS_MAX) return;
     }
+    this.#starved = 0;
     const culprit = alone ? 0 : stop.culprit;
     if (culprit === undefined) this.#alone = true;
     else this.#blame(taken[culprit]!, "timeout");
@@ -195,30 +201,8 @@ class Settlement {
   #blame(index: number, cause: GuestEnd): void {
     this.#outcomes[index] = { error: endError(cause) };
     this.#culprits += 1;
-    this.#starved = 0;
     this.#terms.metrics.culprits.inc({ cause });
   }
-}
-
-const COMMA = Buffer.from(",");
-const OPENING = Buffer.from("[");
-const CLOSING = Buffer.from("]");
-
-/** The texts as one JSON array, not copied. */
-function jsonArray(taken: readonly number[], texts: readonly Uint8Array[]): Uint8Array[] {
-  const parts: Uint8Array[] = [OPENING];
-  for (const [place, index] of taken.entries()) {
-    if (place > 0) parts.push(COMMA);
-    parts.push(texts[index]!);
-  }
-  parts.push(CLOSING);
-  return parts;
-}
-
-function byteLength(parts: readonly Uint8Array[]): number {
-  let length = 0;
-  for (const part of parts) length += part.length;
-  return length;
 }
 
 const MEMORY_MIB_MAX = GUEST_MEMORY_BYTES_MAX / (1 << 20);

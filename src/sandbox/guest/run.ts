@@ -56,10 +56,10 @@ async function spend(program: LoadedProgram, request: RunRequest): Promise<Stop 
       return undefined;
     }
     const { user, system } = process.cpuUsage(cpu);
-    const busyMs = (user + system) / 1_000;
-    if (busyMs < BUSY_SHARE_MIN * cpuMs) return { reason: "starved" };
+    const starved = (user + system) / 1_000 < BUSY_SHARE_MIN * cpuMs;
+    const reason = starved ? "starved" : "timeout";
     const culprit = blamed(harness);
-    return culprit === undefined ? { reason: "timeout" } : { reason: "timeout", culprit };
+    return culprit === undefined ? { reason } : { reason, culprit };
   }
   if (harness.full()) return { reason: "full" };
   harness.giveUp(NEVER_SETTLED);
