@@ -107,7 +107,7 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
     metricsText: () => metricsOf(metrics, ingest),
     dataPlaneUrl: () => config["public.url"] ?? reachable(ingest.url),
     version,
-    ...(config["admin.rate"] > 0 && { rateLimit: { perSecond: config["admin.rate"] } }),
+    requestsPerSecondMax: config["admin.rate"],
     logger,
     metrics,
   });

@@ -100,8 +100,8 @@ export const PERMISSIONS_MAX = 100;
 export const PAGE_MAX = 1_000_000;
 /** A token or a write key may send at once what its rate allows in this time. */
 export const RATE_BURST_SECONDS = 2;
-/** Tokens whose use is remembered for the rate limit. */
-export const RATE_TOKENS_MAX = 10_000;
+/** Tokens, or sources, whose use is remembered for a rate limit. */
+export const RATE_KEYS_MAX = 10_000;
 /** How often a live tail shows that it lives, and looks whether its token still does. */
 export const TAIL_HEARTBEAT_MS = 1_000;
 /** Beats in a row at which a live tail's reader has taken nothing; then the tail ends. */

@@ -21,7 +21,7 @@ const levels: string[][] = [
   ["publishing"],
   ["log", "event", "sandbox", "destinations", "catalog"],
   ["data"],
-  ["config", "observe"],
+  ["config", "observe", "rate-limit"],
   ["limits", "errors", "version"],
 ];
 const level = new Map(levels.flatMap((parts, depth) => parts.map((part) => [part, depth])));
@@ -36,7 +36,7 @@ const sideways = new Set([
 ]);
 /** Narrower than the levels: parts that know only these. */
 const only: Record<string, string[]> = {
-  pixel: ["catalog", "event", "log", "observe", "config", "limits", "errors"],
+  pixel: ["catalog", "event", "log", "observe", "config", "rate-limit", "limits", "errors"],
   sandbox: ["observe", "limits", "errors"],
   catalog: ["observe", "limits", "errors"],
   event: ["log", "limits", "errors"],

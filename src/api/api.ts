@@ -2,9 +2,9 @@ import http from "node:http";
 import { Elysia } from "elysia";
 import { Histogram } from "prom-client";
 import { DRAIN_MS_MAX, HTTP_HEAD_BYTES_MAX, IDLE_CONNECTION_SECONDS_MAX } from "../limits.ts";
+import { createRateLimit } from "../rate-limit.ts";
 import { failure, refuse } from "./errors.ts";
 import type { ApiParts } from "./parts.ts";
-import { createRateLimiter } from "./rate-limit.ts";
 import type { Route } from "./route.ts";
 import { routes } from "./routes.ts";
 import { type Arrival, serve } from "./serve.ts";
@@ -22,8 +22,8 @@ export interface Api {
 export function createApi(parts: ApiParts): Api {
   const closing = new AbortController();
   const seconds = requestSeconds(parts);
-  const spend = parts.rateLimit ? createRateLimiter(parts.rateLimit) : () => {};
-  const listener = { parts, spend, closing: closing.signal };
+  const take = createRateLimit(parts.requestsPerSecondMax);
+  const listener = { parts, take, closing: closing.signal };
 
   async function answered(route: Route, arrival: Arrival): Promise<Response> {
     const { method, url } = arrival.request;

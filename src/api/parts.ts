@@ -4,7 +4,6 @@ import type { Logger } from "../observe/log.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import type { Pipeline } from "../pipeline/pipeline.ts";
 import type { Publishing } from "../publishing/publishing.ts";
-import type { RateLimit } from "./rate-limit.ts";
 
 export interface Readiness {
   ready: boolean;
@@ -32,8 +31,8 @@ export interface ApiParts {
   metricsText(): Promise<string>;
   dataPlaneUrl(): string;
   version: string;
-  /** Absent: no limit. */
-  rateLimit?: RateLimit;
+  /** Over the long run, of each token; a burst may take what two seconds allow. 0 is no limit. */
+  requestsPerSecondMax: number;
   logger: Logger;
   metrics: Metrics;
 }

@@ -12,11 +12,11 @@ import {
 import { LogUnavailable, type LogWriter } from "../log/event-log.ts";
 import type { Logger } from "../observe/log.ts";
 import type { Metrics } from "../observe/metrics.ts";
+import { createRateLimit } from "../rate-limit.ts";
 import { errorAnswer, methodAnswer, pixelAnswer, preflightAnswer } from "./answers.ts";
 import { createClientAddress } from "./client-address.ts";
 import { createMessageId } from "./message-id.ts";
 import { createCount } from "./metrics.ts";
-import { createRateLimit } from "./rate-limit.ts";
 
 const PIXEL_PATHS = ["/pixel/v1/page", "/pixel/v1/track"];
 const PATHS = [...PIXEL_PATHS, "/health", "/robots.txt"];
