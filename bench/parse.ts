@@ -62,7 +62,7 @@ for (const [name, ns] of best) {
     parser: name,
     "ns to JSON bytes": Math.round(ns),
     "times ours": Math.round((ns / ours) * 10) / 10,
-    "bytes allocated": Math.round(await allocated(name)),
+    "bytes allocated": Math.max(0, Math.round(await allocated(name))),
     parameters: QUERY.split("&").length,
     "query bytes": QUERY.length,
   });

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { AggregatorRegistry } from "prom-client";
 import { createApi } from "./api/api.ts";
-import type { Readiness } from "./api/parts.ts";
+import type { Readiness, Suspension } from "./api/parts.ts";
 import { openCatalog } from "./catalog/open.ts";
 import type { Config } from "./config.ts";
 import { catalogDirectory, deliveryDirectory, eventsDirectory, filesDirectory } from "./data.ts";
@@ -18,6 +18,7 @@ import { createMetrics, type Metrics } from "./observe/metrics.ts";
 import { createPipeline } from "./pipeline/pipeline.ts";
 import { type Ingest, startIngestProcesses } from "./pixel/supervisor.ts";
 import { createPublishing } from "./publishing/create.ts";
+import { transformationVersionOf } from "./publishing/program.ts";
 import { createSandbox, type GuestSandbox } from "./sandbox/sandbox.ts";
 import { version } from "./version.ts";
 
@@ -101,6 +102,7 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
     publishing,
     pipeline,
     kinds,
+    suspensions: (workspaceId) => suspensionsOf(sandbox, workspaceId),
     ready: () => readiness(ingest, sandbox),
     metricsText: () => metricsOf(metrics, ingest),
     dataPlaneUrl: () => config["public.url"] ?? reachable(ingest.url),
@@ -134,6 +136,16 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
 
   const parts = opening.move();
   return { dataPlaneUrl: ingest.url, controlPlaneUrl, close: () => parts.disposeAsync() };
+}
+
+function suspensionsOf(sandbox: GuestSandbox, workspaceId: string): Suspension[] {
+  return sandbox
+    .suspended()
+    .filter((suspension) => suspension.workspaceId === workspaceId)
+    .map(({ programId, name, until, reason }) => ({
+      transformationVersionId: transformationVersionOf(programId),
+      ...{ name, until, reason },
+    }));
 }
 
 const INSECURE = "User code may run although it is not confined (sandbox.insecure)";

@@ -267,12 +267,14 @@ export const SUSPENDED_PROGRAMS_MAX = 10_000;
 // Sandbox, Python
 /** Of Python's heap (the interpreter and its modules take 38 MB of it). */
 export const GUEST_PYTHON_HEAP_BYTES_MAX = 256 << 20;
-/** Above what an idle Python guest has: a heap at its limit, and 200 MB of code compiled for it. */
-export const GUEST_PYTHON_MEMORY_BYTES_MAX = 512 << 20;
+/** Above what an idle Python guest has (220 MB): a heap at its limit takes 220 MB more. */
+export const GUEST_PYTHON_MEMORY_BYTES_MAX = 320 << 20;
 /** Above what an idle Python guest has, after a batch: it is replaced before its limit. */
-export const GUEST_PYTHON_RECYCLE_MEMORY_BYTES = 320 << 20;
-/** Pages of memory that a Python guest may map (an idle one has 1.4 million KiB). */
-export const GUEST_PYTHON_ADDRESS_KIB_MAX = 2_000_000;
+export const GUEST_PYTHON_RECYCLE_MEMORY_BYTES = 192 << 20;
+/** Pages of memory that a Python guest may map (4 GiB are reserved for its heap, not used). */
+export const GUEST_PYTHON_ADDRESS_KIB_MAX = 6_400_000;
+/** Frames that pass through a Python guest between two collections of JavaScript's garbage. */
+export const GUEST_PYTHON_GARBAGE_BYTES = 32 << 20;
 /** Programs in one Python guest, each with standard modules of its own (1 to 3 MB). */
 export const GUEST_PYTHON_PROGRAMS_MAX = 32;
 

@@ -13,12 +13,21 @@ export interface Readiness {
   warnings: string[];
 }
 
+/** Published code that is not run before `until` (milliseconds since the epoch). */
+export interface Suspension {
+  transformationVersionId: string;
+  name: string;
+  until: number;
+  reason: string;
+}
+
 /** What the control plane stands on. */
 export interface ApiParts {
   catalog: Catalog;
   publishing: Publishing;
   pipeline: Pick<Pipeline, "tails" | "deadLetters" | "tap">;
   kinds: ReadonlyMap<string, DestinationKind>;
+  suspensions(workspaceId: string): Suspension[];
   ready(): Readiness;
   metricsText(): Promise<string>;
   dataPlaneUrl(): string;

@@ -48,7 +48,7 @@ export function eventOf(record: PixelRecord): PixelEvent {
   const end = writeEvent(record);
   return {
     json: new Uint8Array(bytes.subarray(JSON_START, end)),
-    user: nodeText(isPresent(USER_ID) ? USER_ID : ANONYMOUS_ID),
+    user: nodeText(isBlank(USER_ID) ? ANONYMOUS_ID : USER_ID),
     name: nodeText(EVENT_NAME),
   };
 }
@@ -83,13 +83,13 @@ export function writeEvent(record: PixelRecord): number {
   let out = put(record.type === "page" ? HEADS.page : HEADS.track, JSON_START);
   out = writeUuid(record.messageId, out);
   out = put(AFTER_MESSAGE_ID, out);
-  if (isPresent(ANONYMOUS_ID)) out = putMember(ANONYMOUS_ID_FIELD, ANONYMOUS_ID, out);
-  if (isPresent(USER_ID)) out = putMember(USER_ID_FIELD, USER_ID, out);
-  if (nodes[PAGE_NAME + KIND] === STRING) {
-    if (record.type === "page" && !isPresent(PAGE_NAME)) out = put(UNKNOWN_PAGE, out);
+  if (isGiven(ANONYMOUS_ID)) out = putMember(ANONYMOUS_ID_FIELD, ANONYMOUS_ID, out);
+  if (isGiven(USER_ID)) out = putMember(USER_ID_FIELD, USER_ID, out);
+  if (isGiven(PAGE_NAME)) {
+    if (record.type === "page" && isBlank(PAGE_NAME)) out = put(UNKNOWN_PAGE, out);
     else out = putMember(NAME_FIELD, PAGE_NAME, out);
   }
-  if (nodes[EVENT_NAME + KIND] === STRING) out = putMember(EVENT_FIELD, EVENT_NAME, out);
+  if (isGiven(EVENT_NAME)) out = putMember(EVENT_FIELD, EVENT_NAME, out);
   out = isStreamed ? putSection(OTHERS, out) : emitMembers(ROOT, out, 0);
   out = put(PROPERTIES_FIELD, out);
   out = isStreamed ? putObject(IN_PROPERTIES, out) : emitValue(PROPERTIES, out, 1);
@@ -133,7 +133,7 @@ function putMember(field: Span, node: number, out: number): number {
 
 /** AMP's client ids arrive in double quotes; one pair of them is not part of the id. */
 function unquoteAnonymousId(): void {
-  if (nodes[ANONYMOUS_ID + KIND] !== STRING) return;
+  if (!isGiven(ANONYMOUS_ID)) return;
   const start = nodes[ANONYMOUS_ID + FIRST]!;
   const end = nodes[ANONYMOUS_ID + LAST]!;
   // As JSON text each quote is two bytes, and `\"` at the end cannot be anything else.
@@ -144,17 +144,20 @@ function unquoteAnonymousId(): void {
   nodes[ANONYMOUS_ID + LAST] = end - 2;
 }
 
-/** Whether a string field was given and is not blank. */
-function isPresent(node: number): boolean {
-  if (nodes[node + KIND] !== STRING) return false;
+function isGiven(node: number): boolean {
+  return nodes[node + KIND] === STRING;
+}
+
+/** Whether a string field is absent or blank. */
+function isBlank(node: number): boolean {
   const first = bytes[nodes[node + FIRST]!]!;
-  const isEmpty = nodes[node + FIRST] === nodes[node + LAST];
-  if (!isEmpty && first > SPACE && first < 0x80 && first !== BACKSLASH) return true;
-  return nodeText(node).trim() !== "";
+  const isPrintable = first > SPACE && first < 0x80 && first !== BACKSLASH;
+  if (isGiven(node) && isPrintable && nodes[node + FIRST] !== nodes[node + LAST]) return false;
+  return nodeText(node).trim() === "";
 }
 
 function nodeText(node: number): string {
-  return nodes[node + KIND] === STRING ? textOf(nodes[node + FIRST]!, nodes[node + LAST]!) : "";
+  return isGiven(node) ? textOf(nodes[node + FIRST]!, nodes[node + LAST]!) : "";
 }
 
 /** Writes 16 bytes in the form 8-4-4-4-12. */

@@ -24,9 +24,10 @@ import {
 } from "./tree.ts";
 
 /**
- * Both ways leave parameters beyond a limit out: the listener refused such a query, so only a log
- * that was written under other limits holds one. Throws `RangeError` for a query that is longer
- * than the scratch.
+ * Two ways from a query to the parts of its event: written as it is read, or through the tree.
+ * Both leave parameters beyond a limit out: the listener refuses such a query, so only a log that
+ * was written under other limits holds one. Both throw `RangeError` for a query that is longer
+ * than a request target may be.
  */
 
 /** Reads a query into the tree, whatever it holds. */

@@ -19,6 +19,18 @@ for (const pair of ['""', "\\\\", "\bb", "\ff", "\nn", "\rr", "\tt"]) {
 const NOT_ASCII = 1;
 escapes.fill(NOT_ASCII, 0x80);
 
+/** Whether decoded bytes are JSON text as they are: valid UTF-8, with nothing to escape. */
+export function isText(bytes: Uint8Array, from: number, end: number): boolean {
+  let at = from;
+  while (at < end) {
+    const byte = bytes[at]!;
+    const length = byte >= 0x80 ? sequenceLength(bytes, at, end) : escapes[byte] === 0 ? 1 : 0;
+    if (length <= 0) return false;
+    at += length;
+  }
+  return true;
+}
+
 /**
  * Reads `bytes[from, end)` as UTF-8, invalid sequences as U+FFFD, and writes the JSON text to
  * `bytes` at `into`, past `end`. Returns the end of what it wrote.

@@ -4,6 +4,7 @@ import { decode, pair, text } from "./pair.ts";
 import { percentDecode } from "./percent.ts";
 import { bytes } from "./scratch.ts";
 import { copySpan } from "./span.ts";
+import { isText } from "./text.ts";
 
 /** The first bytes that a number may have as it was sent; `%2D` and `%31` among them. */
 const startsNumber = new Uint8Array(256).fill(1, ZERO, NINE + 1);
@@ -27,13 +28,16 @@ function writeNumberOrString(out: number): number {
   return isNumber(bytes, start, end) ? copySpan(start, end, out) : writeString(start, end, out);
 }
 
-/** Decodes a value on its way into the event: few need a second look. */
+/** Decodes a value on its way into the event: few have to be rewritten there. */
 function writeEncoded(start: number, end: number, out: number): number {
   bytes[out] = QUOTE;
   let to = percentDecode(bytes, start, end, out + 1);
   if (to < 0) {
-    decode(start, end);
-    to = copySpan(text.start, text.end, out + 1);
+    to = -to;
+    if (!isText(bytes, out + 1, to)) {
+      decode(start, end);
+      to = copySpan(text.start, text.end, out + 1);
+    }
   }
   bytes[to] = QUOTE;
   return to + 1;

@@ -24,6 +24,7 @@ export class Outlet {
   readonly #labels: LaneLabels;
   readonly #cut = new AbortController();
   readonly #closing: Promise<void>[] = [];
+  readonly #workspaceId: string;
   #config: Record<string, unknown>;
   #opened: Opened | undefined;
   /** Attempts so far that went through, and that may work later. */
@@ -35,6 +36,7 @@ export class Outlet {
     this.#parts = parts;
     this.#kind = kind;
     this.#labels = { destination: destination.id, kind: kind.kind };
+    this.#workspaceId = destination.workspaceId;
     this.#config = destination.config;
   }
 
@@ -94,7 +96,7 @@ export class Outlet {
 
   #open(): Opened {
     this.#opened ??= {
-      destination: this.#kind.open(this.#config),
+      destination: this.#kind.open(this.#config, this.#workspaceId),
       deliveries: 0,
       retired: false,
     };

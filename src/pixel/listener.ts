@@ -9,7 +9,7 @@ import {
   IDLE_CONNECTION_SECONDS_MAX,
   PIXEL_TARGET_BYTES_MAX,
 } from "../limits.ts";
-import type { LogWriter } from "../log/event-log.ts";
+import { LogUnavailable, type LogWriter } from "../log/event-log.ts";
 import type { Logger } from "../observe/log.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import { errorAnswer, methodAnswer, pixelAnswer, preflightAnswer } from "./answers.ts";
@@ -93,7 +93,10 @@ export function createPixelListener(parts: PixelParts): PixelListener {
   }
 
   function notStored(err: unknown): Response {
-    parts.logger.error({ err }, "The event log did not take an event");
+    // The log says once that the disk fails; a line for each event would fill it further.
+    if (!(err instanceof LogUnavailable)) {
+      parts.logger.error({ err }, "The event log did not take an event");
+    }
     return refuse(503, "The event could not be stored, try again later", { "Retry-After": "1" });
   }
 

@@ -56,8 +56,6 @@ export const languages: Readonly<Record<GuestLanguage, LanguageTerms>> = {
       TZ: "UTC",
       BUN_JSC_structureHeapSizeInKB: "65536",
       BUN_JSC_jitMemoryReservationSize: "134217728",
-      // It reserves 4 GB of address space for a heap, for a gain that could not be measured.
-      BUN_JSC_useWasmFastMemory: "0",
       BUN_JSC_useShadowRealm: "0",
     },
     addressKibMax: GUEST_PYTHON_ADDRESS_KIB_MAX,

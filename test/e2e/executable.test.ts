@@ -47,7 +47,7 @@ test("npm start serves the demo, and a second start finds its data again", async
   const first = await startDemo(directory);
   const answer = await fetch(first.pixelUrl);
   expect(answer.status).toBe(200);
-  const file = join(directory, "data/files/demo.jsonl");
+  const file = first.file;
   await waitFor(() => (Bun.file(file).size > 0 ? true : undefined));
   expect(JSON.parse(readFileSync(file, "utf8"))).toMatchObject({
     type: "page",
@@ -87,6 +87,7 @@ async function startDemo(directory: string) {
   await waitFor(() => ready() ?? undefined, 60_000, "the ready lines");
   return {
     pixelUrl: output.match(/http:\S+\/pixel\/v1\/page\S+/)![0],
+    file: output.match(/look into (\S+)/)![1]!,
     async stop() {
       child.kill();
       await reading;

@@ -1,7 +1,10 @@
-import { afterEach, beforeEach, expect, test } from "bun:test";
+import { afterEach, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
 import { Registry } from "prom-client";
 import { record } from "./doubles.ts";
 import { numbersTo, Rig, until } from "./rig.ts";
+
+// Waits end by conditions; a busy machine gets its time.
+setDefaultTimeout(30_000);
 
 let rig: Rig;
 beforeEach(() => {

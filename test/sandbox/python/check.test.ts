@@ -242,18 +242,11 @@ test("a library is checked alone", async () => {
   const check = (importName: string, code: string) =>
     sandbox.checkLibrary("python", library(importName, code), libraries);
   expect(await check("importing", "import myLib, json\nx = myLib.f(1)")).toBeUndefined();
-  expect(await check("sibling", "import myLib\ndef double(n): return n")).toBeUndefined();
   expect(await check("alone", "import nowhere")).toEqual({
     message: "ImportError: Import of 'nowhere' is not allowed. [library alone:1:8]",
     line: 1,
     column: 8,
     library: "alone",
-  });
-  expect(await check("wrong", "def f(\n")).toEqual({
-    message: "SyntaxError: '(' was never closed [library wrong:1:6]",
-    line: 1,
-    column: 6,
-    library: "wrong",
   });
   expect(await check("thrower", "\nraise ValueError('é')")).toEqual({
     message: "ValueError: é",

@@ -117,9 +117,9 @@ test("a program keeps its state between batches, and starts afresh after a timeo
 });
 
 test("more programs than a guest holds take turns", async () => {
-  const programs = Array.from({ length: 40 }, (_, n) =>
+  const programs = Array.from({ length: 36 }, (_, n) =>
     python(
-      `import json\nn = 0\ndef transformEvent(event, metadata):\n    global n\n    n += 1\n    return {"p": ${n}}`,
+      `n = 0\ndef transformEvent(event, metadata):\n    global n\n    n += 1\n    return {"p": ${n}}`,
     ),
   );
   for (const [n, program] of [...programs.entries(), ...programs.entries()]) {

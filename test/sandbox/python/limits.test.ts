@@ -12,7 +12,7 @@ import { python, pythonSandbox } from "./support.ts";
 
 setDefaultTimeout(2 * PATIENCE_MS);
 
-const sandbox = pythonSandbox({ limits: { cpuMs: 2_000 } });
+const sandbox = pythonSandbox({ limits: { cpuMs: 1_000 } });
 afterAll(() => sandbox.close());
 
 const TIMED_OUT = "Script execution timed out.";
@@ -21,15 +21,12 @@ const CRASHED = "Script crashed its guest, most likely at its memory limit";
 /** What an event with `bad` set does, and what it costs: its own outcome. */
 const excesses: [name: string, body: string, outcome: string][] = [
   ["loops", "while True: pass", TIMED_OUT],
-  ["loops in native code", "sum(range(10**12))", TIMED_OUT],
   ["fills the heap", "[bytearray(1_000_000) for _ in range(10**6)]", CRASHED],
   ["asks for more than the heap", "bytearray(1 << 30)", CRASHED],
-  ["ends the interpreter", "typing.sys.modules['posix']._exit(0)", CRASHED],
 ];
 
 test.each(excesses)("an event that %s costs itself alone", async (_, body, outcome) => {
   const program = python(`
-    import typing
     def transformEvent(event, metadata):
         if event["bad"]:
             ${body}
@@ -67,7 +64,7 @@ test("a Python guest takes its memory once, and spares come with the first progr
     for (let n = 0; n < 50; n += 1) await other.run(program, batch({ n }));
     const mine = childProcesses().filter((pid) => !before.has(pid));
     expect(mine.length).toBeLessThanOrEqual(2);
-    for (const pid of mine) expect(residentBytes(pid)).toBeLessThan(500 << 20);
+    for (const pid of mine) expect(residentBytes(pid)).toBeLessThan(400 << 20);
     await other.close();
     await eventually(() => mine.every((pid) => !existsSync(`/proc/${pid}`)));
   } finally {

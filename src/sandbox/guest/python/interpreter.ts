@@ -5,8 +5,11 @@ const NEWLINE = 10;
 /** For questions that run no code of the user's. */
 const BUDGET_MS_DEFAULT = 2_000;
 
+const NOTHING = new Uint8Array(0);
+
 export interface Answered {
   header: unknown;
+  /** Good until the next question. */
   body: Buffer;
 }
 
@@ -18,19 +21,24 @@ export interface Interpreter {
 
 /**
  * Calls the harness through CPython's C interface. Questions and answers are bytes in Python's
- * heap: no JavaScript object ever enters it, and no string is converted character by character.
+ * heap: no JavaScript object ever enters it, no string is converted character by character, and
+ * nothing large is left to the garbage collector, which lets 200 MB of it pile up.
  */
 export function openInterpreter({ python, setSignalSource, exhausted }: Restored): Interpreter {
   const clock = new CpuClock();
   setSignalSource(clock);
   const prepare = imported(python, "harness.prepare");
   const answer = attribute(python, prepare, "answer");
-  called(python, attribute(python, prepare, "restored"), Buffer.alloc(0));
+  called(python, attribute(python, prepare, "restored"), NOTHING);
+  let answered = 0;
   return {
-    ask(header, body = Buffer.alloc(0), budgetMs = BUDGET_MS_DEFAULT) {
-      const question = Buffer.concat([Buffer.from(`${JSON.stringify(header)}\n`), body]);
-      const bytes = clock.limit(budgetMs, () => called(python, answer, question));
+    ask(header, body = NOTHING, budgetMs = BUDGET_MS_DEFAULT) {
+      if (answered !== 0) python._Py_DecRef(answered);
+      answered = 0;
+      const line = Buffer.from(`${JSON.stringify(header)}\n`);
+      answered = clock.limit(budgetMs, () => called(python, answer, line, body));
       if (exhausted()) throw new Error("Memory of Python was at its limit");
+      const bytes = contentOf(python, answered);
       const newline = bytes.indexOf(NEWLINE);
       const end = newline < 0 ? bytes.length : newline;
       return { header: JSON.parse(bytes.toString("utf8", 0, end)), body: bytes.subarray(end + 1) };
@@ -38,18 +46,24 @@ export function openInterpreter({ python, setSignalSource, exhausted }: Restored
   };
 }
 
-/** Calls a function of one bytes object that answers one. */
-function called(python: CPython, callable: number, input: Uint8Array): Buffer {
-  const argument = python._PyBytes_FromStringAndSize(0, input.length);
-  if (argument === 0) throw raised(python);
-  python.HEAPU8.set(input, python._PyBytes_AsString(argument));
+/** Calls a function of one bytes object, made of parts; returns its result, a bytes object. */
+function called(python: CPython, callable: number, ...parts: Uint8Array[]): number {
+  const size = parts.reduce((sum, part) => sum + part.length, 0);
+  const argument = checked(python, python._PyBytes_FromStringAndSize(0, size));
+  let address = python._PyBytes_AsString(argument);
+  for (const part of parts) {
+    python.HEAPU8.set(part, address);
+    address += part.length;
+  }
   const result = python._PyObject_CallOneArg(callable, argument);
   python._Py_DecRef(argument);
-  if (result === 0) throw raised(python);
-  const start = python._PyBytes_AsString(result);
-  const bytes = python.HEAPU8.slice(start, start + python._PyBytes_Size(result));
-  python._Py_DecRef(result);
-  return Buffer.from(bytes.buffer);
+  return checked(python, result);
+}
+
+/** Python's own memory, not a copy: good until Python runs again. */
+function contentOf(python: CPython, bytes: number): Buffer {
+  const { buffer } = python.HEAPU8;
+  return Buffer.from(buffer, python._PyBytes_AsString(bytes), python._PyBytes_Size(bytes));
 }
 
 function imported(python: CPython, name: string): number {

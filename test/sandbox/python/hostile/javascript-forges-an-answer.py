@@ -1,4 +1,4 @@
-# expect: ^Script broke into its guest
+# expect: ^Script broke into its guest|^\[\{"forged":1\}\]$
 import typing
 
 load = typing.sys.modules["importlib"].import_module

@@ -33,7 +33,7 @@ def answer(message):
     # A program may have changed it for all.
     sys.setrecursionlimit(_recursion_limit)
     reply, lines = _answers[request["kind"]](request, body)
-    return utf8("\n".join([encoded(reply), *lines]))
+    return b"\n".join([utf8(encoded(reply)), *lines])
 
 
 def _load(request, _):

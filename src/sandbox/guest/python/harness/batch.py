@@ -4,7 +4,7 @@ import types
 
 from . import deadline
 from .faults import event_fault, plain_fault
-from .jsontext import decoded, encoded
+from .jsontext import decoded, encoded, utf8
 from .program import LoadFailure
 
 NEVER_SETTLED = "Timed out"
@@ -14,7 +14,7 @@ _NOT_A_LIST = "returned events from transformBatch(event) is not an array"
 
 
 class Batch:
-    """One run. `outcomes` has per event its outputs (JSON), its fault, or None: not run to its end.
+    """One run. `outcomes` has per event its outputs (bytes), its fault, or None: not run to its end.
 
     `stopped` says why some are None: "timeout", where `culprit` is the event that was running if
     that is known, or "full": the output of all together is too large.
@@ -83,6 +83,8 @@ class Batch:
                 return False
             else:
                 self._output_chars += chars
+                # Each by itself: one emoji would make all of them four bytes a character.
+                outcome = [utf8(text) for text in outcome]
         self.outcomes[index] = outcome
         return True
 

@@ -1,0 +1,225 @@
+/**
+ * User code in Python: one guest beside the same function in CPython, called in a loop with json
+ * (when `python3` is there), in interleaved rounds; cold starts from source to the first result;
+ * memory. Uses `dist/pixelmill` when it is built, else the checkout.
+ */
+import { existsSync, readFileSync } from "node:fs";
+import { pino } from "pino";
+import type { Batch, Program } from "../src/sandbox/program.ts";
+import { createSandbox } from "../src/sandbox/sandbox.ts";
+import { report } from "./report.ts";
+
+const ROUNDS = 5;
+const ROUND_MS = 1_500;
+const COLD_STARTS = 15;
+const EVENTS = 512;
+const CLOCK_TICKS = 100;
+const executable = `${import.meta.dir}/../dist/pixelmill`;
+const guestCommand = existsSync(executable)
+  ? [executable, "guest"]
+  : [process.execPath, `${import.meta.dir}/../src/main.ts`, "guest"];
+
+const code = `
+import hashlib
+import re
+
+PAYING = re.compile(r"^(pro|team)$")
+
+
+def transformEvent(event, metadata):
+    properties = event["properties"]
+    if properties.get("internal"):
+        return None
+    traits = event["context"]["traits"]
+    traits["email"] = hashlib.sha256(traits["email"].lower().encode()).hexdigest()
+    properties["total"] = sum(item["price"] * item["quantity"] for item in properties["items"])
+    properties["paying"] = bool(PAYING.match(traits["plan"]))
+    event["source"] = metadata(event).get("sourceId")
+    return event
+`;
+
+const program: Program = {
+  id: "bench",
+  workspaceId: "bench",
+  language: "python",
+  name: "bench",
+  code,
+  libraries: [],
+  credentials: {},
+};
+
+const texts = Array.from({ length: EVENTS }, (_, n) => JSON.stringify(event(n)));
+
+const sandbox = openSandbox();
+const cpython = Bun.which("python3");
+const rounds = new Map<string, Round[]>();
+let version = "";
+for (let round = 0; round < ROUNDS; round += 1) {
+  if (cpython) keep("CPython", await roundOfCpython(cpython));
+  for (const size of [1, 10, 100]) keep(`guest, batches of ${size}`, await roundOfGuest(size));
+}
+const loaded = Math.max(...guests().map(({ mebibytes }) => mebibytes));
+await sandbox.close();
+
+const starts: number[] = [];
+let idle = 0;
+for (let n = 0; n < COLD_STARTS; n += 1) starts.push(await coldStart());
+
+const reference = summary("CPython");
+const rows: Record<string, string | number>[] = [];
+for (const name of rounds.keys()) {
+  const { rate, cpuRate } = summary(name);
+  rows.push({
+    measure: name === "CPython" ? `CPython ${version}, json in a loop` : name,
+    value: `${Math.round(rate)} events/s`,
+    "of CPython": (rate / reference.rate).toFixed(2),
+    "per CPU second": Math.round(cpuRate),
+    "of CPython's": (cpuRate / reference.cpuRate).toFixed(2),
+  });
+}
+rows.push({
+  measure: "cold start to first result, p50",
+  value: `${Math.round(median(starts))} ms`,
+});
+rows.push({ measure: "… at most", value: `${Math.round(Math.max(...starts))} ms` });
+rows.push({ measure: "memory after the first result", value: `${idle} MiB` });
+rows.push({ measure: "memory under load", value: `${loaded} MiB` });
+await report("python", rows);
+
+interface Round {
+  rate: number;
+  /** Per second of CPU: what is left to compare on a machine that does other things as well. */
+  cpuRate: number;
+}
+
+function openSandbox() {
+  const log = pino({ level: "silent" });
+  return createSandbox({ guestCommand, insecure: false, log });
+}
+
+async function roundOfGuest(size: number): Promise<Round> {
+  const batches = Array.from({ length: Math.ceil(EVENTS / size) }, (_, n) =>
+    batchOf(texts.slice(n * size, (n + 1) * size)),
+  );
+  let count = 0;
+  const cpuBefore = cpuSeconds();
+  const start = performance.now();
+  for (let n = 0; performance.now() - start < ROUND_MS; n += 1) {
+    const outcomes = await sandbox.run(program, batches[n % batches.length]!);
+    if (!("events" in outcomes[0]!)) throw new Error(outcomes[0]!.error.message);
+    count += outcomes.length;
+  }
+  const seconds = (performance.now() - start) / 1_000;
+  return { rate: count / seconds, cpuRate: count / (cpuSeconds() - cpuBefore) };
+}
+
+async function roundOfCpython(python: string): Promise<Round> {
+  const child = Bun.spawn([python, `${import.meta.dir}/python.py`], { stdin: "pipe" });
+  child.stdin.write(JSON.stringify({ code, events: texts, seconds: ROUND_MS / 1_000 }));
+  child.stdin.end();
+  const answer = (await new Response(child.stdout).json()) as Round & { version: string };
+  version = answer.version;
+  return answer;
+}
+
+/** No spare waits for Python until it is used once. */
+async function coldStart(): Promise<number> {
+  const cold = openSandbox();
+  const start = performance.now();
+  await cold.run(program, batchOf(texts.slice(0, 1)));
+  const took = performance.now() - start;
+  idle = Math.max(...guests().map(({ mebibytes }) => mebibytes));
+  await cold.close();
+  return took;
+}
+
+function batchOf(events: string[]): Batch {
+  return {
+    events: events.map((text) => Buffer.from(text)),
+    metadata: events.map(() => Buffer.from('{"sourceId":"s1","workspaceId":"bench"}')),
+  };
+}
+
+/**
+ * Python guests, the spare among them. A confined process hides its PSS; what is anonymous is
+ * its own, and of what it shares there are 35 MB.
+ */
+function guests(): { cpuSeconds: number; mebibytes: number }[] {
+  const children = readFileSync(`/proc/${process.pid}/task/${process.pid}/children`, "utf8");
+  return children
+    .trim()
+    .split(" ")
+    .filter((pid) => readFileSync(`/proc/${pid}/cmdline`, "utf8").endsWith("python\0"))
+    .map((pid) => {
+      const status = readFileSync(`/proc/${pid}/status`, "utf8");
+      const stat = readFileSync(`/proc/${pid}/stat`, "utf8").split(" ");
+      return {
+        cpuSeconds: (Number(stat[13]) + Number(stat[14])) / CLOCK_TICKS,
+        mebibytes: Math.round(Number(/RssAnon:\s+(\d+)/.exec(status)?.[1]) / 1_024),
+      };
+    });
+}
+
+function cpuSeconds(): number {
+  return guests().reduce((sum, guest) => sum + guest.cpuSeconds, 0);
+}
+
+function keep(name: string, round: Round): void {
+  rounds.set(name, [...(rounds.get(name) ?? []), round]);
+}
+
+function summary(name: string): Round {
+  const all = rounds.get(name) ?? [];
+  return {
+    rate: median(all.map(({ rate }) => rate)),
+    cpuRate: median(all.map(({ cpuRate }) => cpuRate)),
+  };
+}
+
+function median(values: readonly number[]): number {
+  return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
+}
+
+/** An order of about 1.7 KB. */
+function event(n: number) {
+  return {
+    messageId: `m${n}`,
+    type: "track",
+    event: "Order Completed",
+    channel: "web",
+    userId: `u${n % 97}`,
+    anonymousId: `a${n}`,
+    context: {
+      library: { name: "pixel", version: "1.0.0" },
+      locale: "de-CH",
+      userAgent:
+        "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36",
+      screen: { width: 1920, height: 1080, density: 2 },
+      page: {
+        path: "/checkout/done",
+        url: "https://shop.example.com/checkout/done?step=4",
+        referrer: "https://shop.example.com/checkout",
+        title: "Danke — Example Shop",
+      },
+      traits: { email: `User${n}@example.com`, plan: n % 2 ? "pro" : "free", name: "Zoë Müller" },
+      campaign: { source: "newsletter", medium: "email", name: "winter" },
+    },
+    properties: {
+      orderId: `o${n}`,
+      currency: "CHF",
+      revenue: 129.9,
+      items: Array.from({ length: 6 }, (_, item) => ({
+        sku: `sku-${n}-${item}`,
+        name: `Product number ${item}`,
+        category: "garden/tools",
+        price: 9.95 + item,
+        quantity: 1 + (item % 3),
+      })),
+    },
+    integrations: { All: true },
+    originalTimestamp: "2026-02-03T10:11:12.345Z",
+    sentAt: "2026-02-03T10:11:12.345Z",
+    receivedAt: "2026-02-03T10:11:12.345Z",
+    request_ip: "203.0.113.7",
+  };
+}
