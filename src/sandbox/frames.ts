@@ -86,33 +86,31 @@ export function decodeFrame(bytes: Buffer): Frame {
 export class FrameReader {
   #chunks: Buffer[] = [];
   #buffered = 0;
-  /** Length of the frame under way; undefined until its four bytes are here. */
-  #expected: number | undefined;
 
-  /**
-   * Takes a chunk and returns the frame that it completes, without its length. Throws
-   * `FrameError` for a frame over `bytesMax`, and for bytes after the frame: one question has
-   * one answer.
-   */
-  push(chunk: Uint8Array, bytesMax: number): Buffer | undefined {
-    this.#chunks.push(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength));
-    this.#buffered += chunk.byteLength;
-    if (this.#expected === undefined) {
-      if (this.#buffered < LENGTH_BYTES) return undefined;
-      this.#expected = this.#joined().readUInt32LE(0);
-      if (this.#expected > bytesMax) throw new FrameError("Frame over its limit");
-    }
-    const size = LENGTH_BYTES + this.#expected;
-    if (this.#buffered < size) return undefined;
-    if (this.#buffered > size) throw new FrameError("Bytes after the frame");
-    const frame = this.#joined().subarray(LENGTH_BYTES);
-    this.#chunks = [];
-    this.#buffered = 0;
-    this.#expected = undefined;
-    return frame;
+  /** Bytes that are not part of a frame yet. */
+  get buffered(): number {
+    return this.#buffered;
   }
 
-  #joined(): Buffer {
+  push(chunk: Uint8Array): void {
+    this.#chunks.push(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength));
+    this.#buffered += chunk.byteLength;
+  }
+
+  /** The next frame without its length, if all of it is here; `FrameError` if over `bytesMax`. */
+  next(bytesMax: number): Buffer | undefined {
+    if (this.#buffered < LENGTH_BYTES) return undefined;
+    if (this.#chunks[0]!.length < LENGTH_BYTES) this.#join();
+    const end = LENGTH_BYTES + this.#chunks[0]!.readUInt32LE(0);
+    if (end > LENGTH_BYTES + bytesMax) throw new FrameError("Frame over its limit");
+    if (this.#buffered < end) return undefined;
+    const bytes = this.#join();
+    this.#chunks = bytes.length > end ? [bytes.subarray(end)] : [];
+    this.#buffered -= end;
+    return bytes.subarray(LENGTH_BYTES, end);
+  }
+
+  #join(): Buffer {
     if (this.#chunks.length > 1) this.#chunks = [Buffer.concat(this.#chunks, this.#buffered)];
     return this.#chunks[0]!;
   }

@@ -13,7 +13,7 @@ import type { LanguageTerms } from "./languages.ts";
 import { type GuestProcess, launch, type Signal } from "./launch.ts";
 import { printable } from "./printable.ts";
 import { usage } from "./proc.ts";
-import type { GuestLanguage } from "./program.ts";
+import type { GuestLanguage, UserError } from "./program.ts";
 import type { Answers, Request } from "./protocol.ts";
 import { readStarted, type Started } from "./replies.ts";
 
@@ -60,11 +60,16 @@ function isWait({ header }: Frame): boolean {
 const BURST_NICE = 5;
 const REPLY_BYTES_SMALL = 4_096;
 
-/** The host's end of one guest process: one question at a time, and an eye on what it uses. */
+/**
+ * The host's end of one guest process, and an eye on what it uses. A guest answers questions in
+ * their order; the next one may be on its way meanwhile, so that neither end waits for the other.
+ */
 export class Guest {
   readonly startedAt = performance.now();
   /** Program ids that are loaded, least recently used first, with their number in the guest. */
   readonly programs = new Map<string, number>();
+  /** Loads under way by program id. */
+  readonly loads = new Map<string, Promise<number | UserError>>();
   events = 0;
   softTimeouts = 0;
   /** Runs at a lower priority, since a batch took long. */
@@ -82,7 +87,9 @@ export class Guest {
   readonly #reader = new FrameReader();
   readonly #writer = new FrameWriter();
   #lastProgram = 0;
-  #exchange: Exchange | undefined;
+  /** The first one is being answered, the others wait in the pipe. */
+  readonly #exchanges: Exchange[] = [];
+  #retiring = false;
   #killedFor: GuestEnd | undefined;
 
   constructor(command: readonly string[], language: GuestLanguage, terms: LanguageTerms) {
@@ -109,6 +116,10 @@ export class Guest {
 
   get pid(): number {
     return this.#process.pid;
+  }
+
+  get busy(): boolean {
+    return this.#exchanges.length > 0;
   }
 
   /** Killed, perhaps not yet gone. */
@@ -154,8 +165,7 @@ export class Guest {
         reject(new GuestGone(this.ended?.end ?? this.#killedFor!));
         return;
       }
-      if (this.#exchange) throw new Error("Guest is asked while it answers");
-      this.#exchange = { ...allowance, startedAt: performance.now(), resolve, reject };
+      this.#exchanges.push({ ...allowance, startedAt: performance.now(), resolve, reject });
       this.#send(header, body);
     });
   }
@@ -165,12 +175,18 @@ export class Guest {
     if (this.ended || this.#killedFor) return;
     this.#killedFor = end;
     this.#process.kill("SIGKILL");
-    this.#settle()?.reject(new GuestGone(end));
+    this.#rejectAll(end);
+  }
+
+  /** Ends the guest when it has answered what it was asked. */
+  retire(): void {
+    if (this.busy) this.#retiring = true;
+    else this.kill("retired");
   }
 
   /** Kills the guest when the exchange under way went over memory or time. */
   watch(graceMs: number): void {
-    const exchange = this.#exchange;
+    const [exchange] = this.#exchanges;
     if (!exchange || this.#killedFor) return;
     const wallMs = (exchange.waitingSince ?? performance.now()) - exchange.startedAt;
     const used = usage(this.pid);
@@ -194,10 +210,11 @@ export class Guest {
     }
   }
 
-  #settle(): Exchange | undefined {
-    const exchange = this.#exchange;
-    this.#exchange = undefined;
-    return exchange;
+  /** Only the exchange under way has to do with the end. */
+  #rejectAll(end: GuestEnd): void {
+    const [first, ...others] = this.#exchanges.splice(0);
+    first?.reject(new GuestGone(end));
+    for (const exchange of others) exchange.reject(new GuestGone("retired"));
   }
 
   async #read(): Promise<void> {
@@ -210,14 +227,40 @@ export class Guest {
 
   #received(chunk: Uint8Array): void {
     if (this.#killedFor) return;
-    if (!this.#exchange || this.#exchange.waitingSince !== undefined) {
-      throw new FrameError("Frame that nobody asked for");
+    if (!this.#listening) throw new FrameError("Frame that nobody asked for");
+    this.#reader.push(chunk);
+    const answers: [exchange: Exchange, frame: Frame][] = [];
+    try {
+      this.#readFrames(answers);
+    } catch (error) {
+      // One that breaks the rules is not believed what it said before.
+      this.#exchanges.unshift(...answers.map(([exchange]) => exchange));
+      throw error;
     }
-    const bytes = this.#reader.push(chunk, this.#exchange.replyBytesMax);
-    if (!bytes) return;
-    const frame = decodeFrame(bytes);
-    if (isWait(frame)) this.#wait(this.#exchange, frame.body);
-    else this.#settle()?.resolve(frame);
+    for (const [exchange, frame] of answers) exchange.resolve(frame);
+    if (this.#retiring && !this.busy) this.kill("retired");
+  }
+
+  #readFrames(answers: [exchange: Exchange, frame: Frame][]): void {
+    while (this.#listening) {
+      const exchange = this.#exchanges[0]!;
+      const bytes = this.#reader.next(exchange.replyBytesMax);
+      if (!bytes) return;
+      const frame = decodeFrame(bytes);
+      if (isWait(frame)) this.#wait(exchange, frame.body);
+      else {
+        answers.push([exchange, frame]);
+        this.#exchanges.shift();
+        if (this.#exchanges[0]) this.#exchanges[0].startedAt = performance.now();
+      }
+    }
+    if (this.#reader.buffered > 0) throw new FrameError("Bytes after the frame");
+  }
+
+  /** Whether the guest has anything to say now. */
+  get #listening(): boolean {
+    const [exchange] = this.#exchanges;
+    return exchange !== undefined && exchange.waitingSince === undefined;
   }
 
   /** Time that the guest sleeps is not its own. */
@@ -227,7 +270,7 @@ export class Guest {
       if (!bridge) throw new FrameError("May not wait");
       exchange.waitingSince = performance.now();
       const answers = await bridge.exchange(requests);
-      if (this.#exchange !== exchange) return;
+      if (this.#exchanges[0] !== exchange) return;
       exchange.startedAt += performance.now() - exchange.waitingSince;
       exchange.waitingSince = undefined;
       this.#send({ kind: "answers" }, [answers]);
@@ -258,7 +301,7 @@ export class Guest {
 
   #exited(code: number | null, signal: Signal): void {
     this.ended = { end: this.#killedFor ?? "crash", code, signal };
-    this.#settle()?.reject(new GuestGone(this.ended.end));
+    this.#rejectAll(this.ended.end);
     this.onEnd();
   }
 }

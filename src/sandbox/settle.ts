@@ -18,6 +18,8 @@ import type { Batch, Outcome, Program, UserError } from "./program.ts";
 import type { Stop } from "./protocol.ts";
 import { type Ran, readRan } from "./replies.ts";
 
+/** Guests that an event may lose in company before it is to blame all the same. */
+const LOSSES_MAX = 3;
 /** Attempts at an event that the machine gave too little CPU, each with twice the time. */
 const STARVED_ATTEMPTS_MAX = 3;
 
@@ -58,7 +60,8 @@ export async function settle(
   return settlement.end(undefined);
 }
 
-type Lost = { end: GuestEnd; fresh: boolean };
+/** `shared`: another program was there, too. */
+type Lost = { end: GuestEnd; fresh: boolean; shared: boolean };
 type Answer = Ran | { error: UserError };
 
 class Settlement {
@@ -72,6 +75,8 @@ class Settlement {
   #alone = false;
   #culprits = 0;
   #starved = 0;
+  /** Guests lost since the last culprit was found. */
+  #losses = 0;
 
   constructor(program: Program, batch: Batch, terms: Terms) {
     this.#program = program;
@@ -121,7 +126,7 @@ class Settlement {
   async #ask(seat: Seat, taken: readonly number[]): Promise<Answer | Lost> {
     const guest = await seat.guest();
     // What ran in it before may be to blame for its end.
-    const fresh = guest.events === 0 && guest.programs.size === 0;
+    const fresh = guest.events === 0 && guest.programs.size === 0 && !guest.busy;
     const bridge = new Bridge(this.#terms.outside, this.#program.workspaceId);
     let number: number | UserError | undefined;
     try {
@@ -137,7 +142,7 @@ class Settlement {
         this.#culprits += 1;
         return { error: endError(error.end) };
       }
-      return { end: error.end, fresh };
+      return { end: error.end, fresh, shared: guest.programs.size > 1 };
     } finally {
       bridge.end();
     }
@@ -190,10 +195,12 @@ class Settlement {
   }
 
   /** The guest died of it. Only an event that ran alone, in a guest of its own, is to blame. */
-  #lost(taken: readonly number[], { end, fresh }: Lost): undefined {
+  #lost(taken: readonly number[], { end, fresh, shared }: Lost): undefined {
     // The host ended it for reasons of its own.
     if (end === "retired") return;
-    if (taken.length === 1 && (this.#alone || fresh)) this.#blame(taken[0]!, end);
+    this.#losses += 1;
+    const sure = fresh || (this.#alone && (!shared || this.#losses > LOSSES_MAX));
+    if (taken.length === 1 && sure) this.#blame(taken[0]!, end);
     this.#alone = true;
     this.#open = this.#open.filter((index) => this.#outcomes[index] === undefined);
   }
@@ -201,6 +208,7 @@ class Settlement {
   #blame(index: number, cause: GuestEnd): void {
     this.#outcomes[index] = { error: endError(cause) };
     this.#culprits += 1;
+    this.#losses = 0;
     this.#terms.metrics.culprits.inc({ cause });
   }
 }

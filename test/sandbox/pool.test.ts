@@ -71,3 +71,55 @@ test("guests end with their host, also when it is killed", async () => {
   host.kill("SIGKILL");
   await eventually(() => !guests.some((pid) => existsSync(`/proc/${pid}`)));
 });
+
+test("batches of one workspace that are on their way at once keep their events apart", async () => {
+  const runs = Array.from({ length: 12 }, async (_, n) => {
+    // Larger than the pipe, so that one is written while the other is read.
+    const events = Array.from({ length: 8 }, (_, i) => ({ n, i, text: `${n}`.repeat(60_000) }));
+    const outcomes = await crowded.run(
+      program(identity, { workspaceId: "wide" }),
+      batch(...events),
+    );
+    expect(shown(outcomes)).toEqual(events.map((event) => [event]));
+  });
+  await Promise.all(runs);
+});
+
+test("a batch that waits for the network takes its answers past the next batch", async () => {
+  const sandbox = testSandbox({
+    fetch: async ({ url }) => {
+      await Bun.sleep(50);
+      return { url, status: 200, headers: {}, body: JSON.stringify({ url }) };
+    },
+  });
+  const fetching = program("export const transformEvent = ({ url }) => fetch(url)");
+  const plain = program(identity);
+  const results = await Promise.all([
+    sandbox.run(fetching, batch({ url: "a" }, { url: "b" })),
+    sandbox.run(plain, batch({ n: 1 })),
+    sandbox.run(fetching, batch({ url: "c" })),
+    sandbox.run(plain, batch({ n: 2 })),
+  ]);
+  expect(results.map(shown)).toEqual([
+    [[{ url: "a" }], [{ url: "b" }]],
+    [[{ n: 1 }]],
+    [[{ url: "c" }]],
+    [[{ n: 2 }]],
+  ]);
+  await sandbox.close();
+});
+
+test("a batch behind one that kills its guest is run again, without blame", async () => {
+  const bomb = program("export const transformEvent = () => { for (;;); }", { workspaceId: "x" });
+  const sandbox = testSandbox({ limits: { cpuMs: 20_000, wallMs: 400 } });
+  const plain = program(identity, { workspaceId: "x" });
+  await sandbox.run(plain, batch({}));
+  const [bombed, ...others] = await Promise.all([
+    sandbox.run(bomb, batch({})),
+    sandbox.run(plain, batch({ n: 1 })),
+    sandbox.run(plain, batch({ n: 2 }, { n: 3 })),
+  ]);
+  expect(shown(bombed!)).toEqual(["Script execution timed out."]);
+  expect(others.map(shown)).toEqual([[[{ n: 1 }]], [[{ n: 2 }], [{ n: 3 }]]]);
+  await sandbox.close();
+});
