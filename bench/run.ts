@@ -1,5 +1,15 @@
 /** `npm run bench [NAME …]`: every benchmark, or the named ones, one after the other. */
-const names = ["start", "parse", "log", "ingest", "latency", "sandbox", "pipeline", "catalog"];
+const names = [
+  "start",
+  "parse",
+  "log",
+  "ingest",
+  "latency",
+  "hostile",
+  "sandbox",
+  "pipeline",
+  "catalog",
+];
 const chosen = Bun.argv.length > 2 ? Bun.argv.slice(2) : names;
 
 const unknown = chosen.find((name) => !names.includes(name));

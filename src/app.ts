@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { AggregatorRegistry } from "prom-client";
 import { createApi } from "./api/api.ts";
-import type { Readiness } from "./api/parts.ts";
+import type { Readiness, Suspension } from "./api/parts.ts";
 import { openCatalog } from "./catalog/open.ts";
 import type { Config } from "./config.ts";
 import { catalogDirectory, deliveryDirectory, eventsDirectory, filesDirectory } from "./data.ts";
@@ -11,12 +11,14 @@ import { destinationKinds } from "./destinations/kinds.ts";
 import { eventOf } from "./event/event.ts";
 import { decodeRecord } from "./event/record.ts";
 import { firstWorkspace } from "./first-start.ts";
+import { openGeolocation } from "./geolocation.ts";
 import { guestFetch } from "./guest-fetch.ts";
 import type { Logger } from "./observe/log.ts";
 import { createMetrics, type Metrics } from "./observe/metrics.ts";
 import { createPipeline } from "./pipeline/pipeline.ts";
 import { type Ingest, startIngestProcesses } from "./pixel/supervisor.ts";
 import { createPublishing } from "./publishing/create.ts";
+import { transformationVersionOf } from "./publishing/program.ts";
 import { createSandbox, type GuestSandbox } from "./sandbox/sandbox.ts";
 import { version } from "./version.ts";
 
@@ -42,16 +44,19 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
   const { logger, print } = options;
   await using opening = new AsyncDisposableStack();
   const metrics = createMetrics();
+  if (config["sandbox.insecure"]) logger.warn(INSECURE);
 
   const catalog = await openCatalog({ directory: catalogDirectory(config), logger });
   opening.defer(() => catalog.close());
 
+  const database = config["geolocation.database"];
   const fetchEgress = createEgress({ allow: config["sandbox.fetch.allow"] });
   opening.defer(() => fetchEgress.close());
   const sandbox = createSandbox({
     guestCommand: [...self, "guest"],
     insecure: config["sandbox.insecure"],
     fetch: guestFetch(fetchEgress),
+    ...(database !== undefined && { geolocation: openGeolocation(database) }),
     log: logger,
     metrics,
   });
@@ -97,11 +102,12 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
     publishing,
     pipeline,
     kinds,
+    suspensions: (workspaceId) => suspensionsOf(sandbox, workspaceId),
     ready: () => readiness(ingest, sandbox),
     metricsText: () => metricsOf(metrics, ingest),
     dataPlaneUrl: () => config["public.url"] ?? reachable(ingest.url),
     version,
-    ...(config["admin.rate"] > 0 && { rateLimit: { perSecond: config["admin.rate"] } }),
+    requestsPerSecondMax: config["admin.rate"],
     logger,
     metrics,
   });
@@ -132,6 +138,18 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
   return { dataPlaneUrl: ingest.url, controlPlaneUrl, close: () => parts.disposeAsync() };
 }
 
+function suspensionsOf(sandbox: GuestSandbox, workspaceId: string): Suspension[] {
+  return sandbox
+    .suspended()
+    .filter((suspension) => suspension.workspaceId === workspaceId)
+    .map(({ programId, name, until, reason }) => ({
+      transformationVersionId: transformationVersionOf(programId),
+      ...{ name, until, reason },
+    }));
+}
+
+const INSECURE = "User code may run although it is not confined (sandbox.insecure)";
+
 /** "Every address" is for listening; a client on this machine needs one to go to. */
 const reachable = (url: string) => url.replace(/\/\/(0\.0\.0\.0|\[::\])/, "//localhost");
 
@@ -146,7 +164,7 @@ function readiness(ingest: Ingest, sandbox: GuestSandbox): Readiness {
   return {
     ready: Object.values(checks).every(({ ok }) => ok),
     checks,
-    warnings: insecure ? ["User code runs although it is not confined (sandbox.insecure)"] : [],
+    warnings: insecure ? [INSECURE] : [],
   };
 }
 

@@ -70,6 +70,12 @@ export const configSchema = Type.Object({
     description: "run user code although the kernel cannot confine it",
   }),
   "sandbox.fetch.allow": cidrs("private ranges that user code's `fetch` may reach all the same"),
+  "geolocation.database": Type.Optional(
+    Type.String({
+      minLength: 1,
+      description: "MaxMind-format file behind user code's `geolocation(ip)`",
+    }),
+  ),
   "log.level": Type.Union(
     ["trace", "debug", "info", "warn", "error", "fatal", "silent"].map((it) => Type.Literal(it)),
     { default: "info", description: "trace, debug, info, warn, error, fatal or silent" },

@@ -35,7 +35,8 @@ export async function addDemo(
   workspace: Workspace,
 ): Promise<Demo | undefined> {
   const { catalog, publishing } = parts;
-  const file = "demo.jsonl";
+  const path = "demo.jsonl";
+  const file = `${workspace.id}/${path}`;
   const sources = catalog.sources.list(workspace.id, 1);
   const existing = sources.items.find(isDemo);
   if (existing) return { writeKey: existing.writeKey, file };
@@ -47,7 +48,7 @@ export async function addDemo(
     (await catalog.destinations.create(workspace.id, {
       name: DEMO,
       type: "file",
-      config: { path: file },
+      config: { path },
     }));
   if (!catalog.code.libraryByImportName(workspace.id, "javascript", "demoText")) {
     await publishing.create(workspace.id, "library", {

@@ -1,5 +1,5 @@
 import { type Egress, EgressRefused } from "./destinations/egress.ts";
-import type { GuestFetch } from "./sandbox/fetch.ts";
+import type { GuestFetch } from "./sandbox/outside.ts";
 
 /**
  * What user code's `fetch` gets: the guarded egress with an allow-list of its own. Redirects are

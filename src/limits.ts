@@ -30,6 +30,8 @@ export const LOG_BLOCK_BYTES_MAX = 1 << 20;
 export const LOG_SEGMENT_BYTES_MAX = 64 << 20;
 /** Records that wait for the disk; beyond it the pixel answers 503. */
 export const LOG_PENDING_BYTES_MAX = 64 << 20;
+/** A quick disk is written at most once in this time, unless nobody is left to wait for. */
+export const LOG_FLUSH_INTERVAL_MS = 1;
 /** How long an opening writer waits for an old process to let go of the directory. */
 export const LOG_LOCK_MS_MAX = 10_000;
 /** Between two attempts to write to a disk that failed. */
@@ -88,10 +90,18 @@ export const BODY_SECONDS_MAX = 30;
 export const ID_CHARS_MAX = 255;
 /** A member's e-mail address (RFC 3696: 320). */
 export const EMAIL_CHARS_MAX = 320;
+/** Things that are wrong with one request that are told at once. */
+export const DETAILS_MAX = 20;
+/** Destinations that one request may connect a transformation to. */
+export const DESTINATION_REFERENCES_MAX = 1_000;
+/** Permissions that one request may name, repeated ones counted. */
+export const PERMISSIONS_MAX = 100;
+/** The last page of a list that may be asked for. */
+export const PAGE_MAX = 1_000_000;
 /** A token or a write key may send at once what its rate allows in this time. */
 export const RATE_BURST_SECONDS = 2;
-/** Tokens whose use is remembered for the rate limit. */
-export const RATE_TOKENS_MAX = 10_000;
+/** Tokens, or sources, whose use is remembered for a rate limit. */
+export const RATE_KEYS_MAX = 10_000;
 /** How often a live tail shows that it lives, and looks whether its token still does. */
 export const TAIL_HEARTBEAT_MS = 1_000;
 /** Beats in a row at which a live tail's reader has taken nothing; then the tail ends. */
@@ -145,7 +155,7 @@ export const DOWN_MS_MIN = 10_000;
 /** Bytes of one delivery, beyond its first event. */
 export const DELIVERY_BYTES_MAX = 4 << 20;
 /** One read of the event log, shared by all lanes that are there. */
-export const FEED_READ_BYTES_MAX = 1 << 20;
+export const FEED_READ_BYTES_MAX = 256 << 10;
 /** Decoded reads kept for the lanes that come after. */
 export const FEED_KEPT_READS_MAX = 8;
 /** How late a lane sees a changed connection when nothing else wakes it. */
@@ -240,6 +250,19 @@ export const GUEST_RESTART_DELAY_MS_MIN = 100;
 export const GUEST_RESTART_DELAY_MS_MAX = 30_000;
 /** From its start until a guest is confined. */
 export const GUEST_START_MS_MAX = 20_000;
+
+/** A guest whose batch has used this much CPU time runs at a lower priority from then on. */
+export const GUEST_BURST_CPU_MS_MAX = 250;
+/** Batches in a row without a good event after which a program is suspended. */
+export const SUSPENSION_COST = 20;
+/** For so many of them counts a batch that cost its guest its time or its life. */
+export const SUSPENSION_COST_OF_CULPRITS = 4;
+/** First suspension of a program; each further one is twice as long. */
+export const SUSPENDED_MS_MIN = 1_000;
+/** Longest suspension of a program. */
+export const SUSPENDED_MS_MAX = 300_000;
+/** Failing programs that are remembered. */
+export const SUSPENDED_PROGRAMS_MAX = 10_000;
 
 // Sandbox, Python
 /** Of Python's heap (the interpreter and its modules take 38 MB of it). */

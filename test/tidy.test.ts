@@ -15,22 +15,28 @@ const text = Object.fromEntries(
 const levels: string[][] = [
   ["main"],
   ["cli"],
-  ["app", "demo", "first-start", "guest-fetch"],
+  ["app", "demo", "first-start", "geolocation", "guest-fetch"],
   ["pixel", "api"],
   ["pipeline"],
   ["publishing"],
   ["log", "event", "sandbox", "destinations", "catalog"],
   ["data"],
-  ["config", "observe"],
+  ["config", "observe", "rate-limit"],
   ["limits", "errors", "version"],
 ];
 const level = new Map(levels.flatMap((parts, depth) => parts.map((part) => [part, depth])));
 
 /** Sideways arrows that the design draws: an event record is what the log of pixels holds. */
-const sideways = new Set(["event → log", "app → demo", "app → first-start", "app → guest-fetch"]);
+const sideways = new Set([
+  "event → log",
+  "app → demo",
+  "app → first-start",
+  "app → geolocation",
+  "app → guest-fetch",
+]);
 /** Narrower than the levels: parts that know only these. */
 const only: Record<string, string[]> = {
-  pixel: ["catalog", "event", "log", "observe", "config", "limits", "errors"],
+  pixel: ["catalog", "event", "log", "observe", "config", "rate-limit", "limits", "errors"],
   sandbox: ["observe", "limits", "errors"],
   catalog: ["observe", "limits", "errors"],
   event: ["log", "limits", "errors"],

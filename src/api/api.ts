@@ -1,10 +1,10 @@
 import http from "node:http";
 import { Elysia } from "elysia";
 import { Histogram } from "prom-client";
-import { HTTP_HEAD_BYTES_MAX, IDLE_CONNECTION_SECONDS_MAX } from "../limits.ts";
+import { DRAIN_MS_MAX, HTTP_HEAD_BYTES_MAX, IDLE_CONNECTION_SECONDS_MAX } from "../limits.ts";
+import { createRateLimit } from "../rate-limit.ts";
 import { failure, refuse } from "./errors.ts";
 import type { ApiParts } from "./parts.ts";
-import { createRateLimiter } from "./rate-limit.ts";
 import type { Route } from "./route.ts";
 import { routes } from "./routes.ts";
 import { type Arrival, serve } from "./serve.ts";
@@ -14,7 +14,7 @@ export interface Api {
   app: Elysia;
   /** Listens and returns the bound address, `http://127.0.0.1:8081`; port 0 takes a free one. */
   start(address: { host: string; port: number }): Promise<string>;
-  /** Takes no new request, lets those under way end, ends live tails. */
+  /** Takes no new request, lets those under way end (5 s at most), ends live tails. */
   stop(): Promise<void>;
 }
 
@@ -22,15 +22,15 @@ export interface Api {
 export function createApi(parts: ApiParts): Api {
   const closing = new AbortController();
   const seconds = requestSeconds(parts);
-  const spend = parts.rateLimit ? createRateLimiter(parts.rateLimit) : () => {};
-  const listener = { parts, spend, closing: closing.signal };
+  const take = createRateLimit(parts.requestsPerSecondMax);
+  const listener = { parts, take, closing: closing.signal };
 
   async function answered(route: Route, arrival: Arrival): Promise<Response> {
-    const done = seconds.startTimer({ route: route.key });
     const { method, url } = arrival.request;
     const pathname = pathOf(url);
     // Elysia answers HEAD with the route of GET; no route here is one of HEAD.
     if (method !== route.method) return noRoute(pathname);
+    const done = seconds.startTimer({ route: route.key });
     const answer = await serve(route, listener, arrival).catch((error: unknown) =>
       failure(error, pathname, parts.logger),
     );
@@ -77,7 +77,8 @@ export function createApi(parts: ApiParts): Api {
     },
     async stop() {
       closing.abort();
-      await app.server?.stop();
+      // A client that does not read its answer holds the stop no longer than this.
+      await Promise.race([app.server?.stop(), Bun.sleep(DRAIN_MS_MAX)]);
       await app.stop(true);
     },
   };

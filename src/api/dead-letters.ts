@@ -79,7 +79,7 @@ export const deadLetterRoutes = [
     answer: Type.Object({ replayed: Type.Integer() }),
     example: { body: { ids: [example.ids.deadLetter] }, answer: { replayed: 1 } },
     handle: ({ parts, workspaceId, body }) =>
-      parts.pipeline.deadLetters.replay(workspaceId, [...new Set(body.ids)]),
+      parts.pipeline.deadLetters.replay(workspaceId, body.ids),
   }),
 
   route("POST /v2/dead-letters/purge", {
@@ -89,7 +89,7 @@ export const deadLetterRoutes = [
     answer: Type.Object({ purged: Type.Integer() }),
     example: { body: { ids: [example.ids.deadLetter] }, answer: { purged: 1 } },
     handle: ({ parts, workspaceId, body }) =>
-      parts.pipeline.deadLetters.purge(workspaceId, [...new Set(body.ids)]),
+      parts.pipeline.deadLetters.purge(workspaceId, body.ids),
   }),
 ] as const;
 

@@ -1,7 +1,6 @@
 import { ApiError, type Refusal } from "../errors.ts";
 import type { Logger } from "../observe/log.ts";
 import { SandboxUnavailable } from "../sandbox/program.ts";
-import { TooMany } from "./rate-limit.ts";
 
 const statuses: Record<Refusal, number> = {
   invalid: 400,
@@ -39,6 +38,13 @@ export function refuse(
 ): Response {
   const error = path.startsWith("/v2/") ? { error: message } : {};
   return json({ message, ...error, ...more?.body }, status, more?.headers);
+}
+
+/** A request that has to wait, and for how long. */
+export class TooMany extends ApiError {
+  constructor(readonly retryAfterSeconds: number) {
+    super("too-many", "Expected fewer requests of this token, got more than its rate allows");
+  }
 }
 
 /** Turns whatever a handler threw into an answer; what nobody foresaw is logged, never shown. */

@@ -120,6 +120,13 @@ export const token = {
 
 export const credential = { id: ids.credential, name: "SHOP_KEY", ...times };
 
+export const suspension = {
+  transformationVersionId: ids.transformationVersion,
+  name: "Page titles",
+  until: "2026-02-16T01:16:11.586Z",
+  reason: "TypeError: Cannot read properties of undefined (reading 'title')",
+} as const;
+
 export const deadLetter = {
   id: ids.deadLetter,
   sourceId: ids.source,

@@ -1,5 +1,5 @@
 import { type Static, type TObject, Type } from "@sinclair/typebox";
-import { TEST_EVENTS_MAX } from "../limits.ts";
+import { DESTINATION_REFERENCES_MAX, TEST_EVENTS_MAX } from "../limits.ts";
 import type { TestEvent } from "../publishing/publishing.ts";
 import { invalid } from "./check.ts";
 import { AnyObject, Id, type publishQuery, TestEvents } from "./schemas.ts";
@@ -50,7 +50,7 @@ export function testInputList(input: TestEvent[] | string, path: string): TestEv
 /** The ids of `destinations` and `destinationIds` (decisions §4), as strings or `{id}`. */
 const DestinationReferences = Type.Optional(
   Type.Array(Type.Union([Id, Type.Object({ id: Id })]), {
-    maxItems: 1_000,
+    maxItems: DESTINATION_REFERENCES_MAX,
     description: "Destinations to connect; only when publishing, else ignored",
   }),
 );
@@ -61,7 +61,7 @@ export const destinationLists = {
 
 export function destinationIdsOf(body: Static<TObject<typeof destinationLists>>): string[] {
   const references = [...(body.destinationIds ?? []), ...(body.destinations ?? [])];
-  return [...new Set(references.map((item) => (typeof item === "string" ? item : item.id)))];
+  return references.map((item) => (typeof item === "string" ? item : item.id));
 }
 
 function parsed(text: string): unknown {

@@ -42,7 +42,7 @@ export const libraryRoutes = [
     },
     async handle({ parts, workspaceId, query, body }) {
       const found = await parts.publishing.create(workspaceId, "library", {
-        name: body.name.trim(),
+        name: body.name,
         language: body.language,
         code: body.code,
         publish: isPublish({ query, body }),
@@ -90,7 +90,7 @@ export const libraryRoutes = [
         language: body.language,
         code: body.code,
         publish: isPublish({ query, body }),
-        ...(body.name !== undefined && { name: body.name.trim() }),
+        ...(body.name !== undefined && { name: body.name }),
         ...(body.description !== undefined && { description: body.description }),
       });
       return libraryAnswer(parts.catalog, found);

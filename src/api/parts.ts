@@ -4,7 +4,6 @@ import type { Logger } from "../observe/log.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import type { Pipeline } from "../pipeline/pipeline.ts";
 import type { Publishing } from "../publishing/publishing.ts";
-import type { RateLimit } from "./rate-limit.ts";
 
 export interface Readiness {
   ready: boolean;
@@ -13,18 +12,27 @@ export interface Readiness {
   warnings: string[];
 }
 
+/** Published code that is not run before `until` (milliseconds since the epoch). */
+export interface Suspension {
+  transformationVersionId: string;
+  name: string;
+  until: number;
+  reason: string;
+}
+
 /** What the control plane stands on. */
 export interface ApiParts {
   catalog: Catalog;
   publishing: Publishing;
   pipeline: Pick<Pipeline, "tails" | "deadLetters" | "tap">;
   kinds: ReadonlyMap<string, DestinationKind>;
+  suspensions(workspaceId: string): Suspension[];
   ready(): Readiness;
   metricsText(): Promise<string>;
   dataPlaneUrl(): string;
   version: string;
-  /** Absent: no limit. */
-  rateLimit?: RateLimit;
+  /** Over the long run, of each token; a burst may take what two seconds allow. 0 is no limit. */
+  requestsPerSecondMax: number;
   logger: Logger;
   metrics: Metrics;
 }

@@ -62,7 +62,11 @@ interface RouteOptions<
   ): Static<Answer> | Response | Promise<Static<Answer> | Response>;
 }
 
-/** One row of the route table: what is validated, documented, permitted, typed and tested. */
+/**
+ * One row of the route table: what is validated, documented, permitted, typed and tested. Elysia
+ * routes and listens; its own schemas would read a body before the token is known, and its
+ * refusals are not the ones of this API.
+ */
 export interface Route<
   Key extends RouteKey = RouteKey,
   Query extends TProperties = TProperties,

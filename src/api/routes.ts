@@ -10,6 +10,7 @@ import { openApiDocument } from "./openapi.ts";
 import { publishRoutes } from "./publish.ts";
 import type { Route } from "./route.ts";
 import { sourceRoutes } from "./sources.ts";
+import { suspensionRoutes } from "./suspensions.ts";
 import { systemRoutes } from "./system.ts";
 import { tailRoutes } from "./tail.ts";
 import { tokenRoutes } from "./tokens.ts";
@@ -26,6 +27,7 @@ const table = [
   ...linkRoutes,
   ...connectionRoutes,
   ...deadLetterRoutes,
+  ...suspensionRoutes,
   ...tailRoutes,
   ...memberRoutes,
   ...tokenRoutes,

@@ -1,7 +1,14 @@
 import { type TSchema, Type } from "@sinclair/typebox";
 import { permissions } from "../catalog/model.ts";
 import "./formats.ts";
-import { DESCRIPTION_CHARS_MAX, ID_CHARS_MAX, NAME_CHARS_MAX, TEST_EVENTS_MAX } from "../limits.ts";
+import {
+  DESCRIPTION_CHARS_MAX,
+  ID_CHARS_MAX,
+  NAME_CHARS_MAX,
+  PAGE_MAX,
+  PERMISSIONS_MAX,
+  TEST_EVENTS_MAX,
+} from "../limits.ts";
 
 /** Pieces that the requests and answers of several resources are made of. */
 
@@ -29,7 +36,7 @@ export const publishQuery = {
 };
 
 export const pageQuery = {
-  page: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000, default: 1 })),
+  page: Type.Optional(Type.Integer({ minimum: 1, maximum: PAGE_MAX, default: 1 })),
 };
 export const Paging = Type.Object(
   {
@@ -55,5 +62,5 @@ export function paged<Key extends string, S extends TSchema>(key: Key, schema: S
 
 export const Permissions = Type.Array(
   Type.Union(permissions.map((permission) => Type.Literal(permission))),
-  { maxItems: 100 },
+  { maxItems: PERMISSIONS_MAX },
 );

@@ -5,7 +5,7 @@ import { ID_CHARS_MAX, IDLE_CONNECTION_SECONDS_MAX } from "../limits.ts";
 import { authenticate, nobody, permit, refuseForeignPages } from "./auth.ts";
 import { readJson } from "./body.ts";
 import { expectShape, readQuery } from "./check.ts";
-import { answerHeaders, json } from "./errors.ts";
+import { answerHeaders, json, TooMany } from "./errors.ts";
 import type { ApiParts } from "./parts.ts";
 import { EVENT_STREAM, type Route } from "./route.ts";
 
@@ -20,7 +20,8 @@ export interface Arrival {
 export interface Listener {
   parts: ApiParts;
   /** Takes one request of a token's rate, or throws. */
-  spend(tokenId: string): void;
+  /** Takes one request of a token's allowance: 0, or the seconds to wait. */
+  take(tokenId: string): number;
   closing: AbortSignal;
 }
 
@@ -49,6 +50,10 @@ export async function serve(route: Route, listener: Listener, arrival: Arrival):
       closing,
     }),
   );
+  if (route.method !== "GET") {
+    const { workspaceId, tokenId } = principal;
+    parts.logger.info({ route: route.key, workspaceId, tokenId, ...params }, "request done");
+  }
   if (answer instanceof Response) return answer;
   if (route.status === 204) return new Response(null, { status: 204, headers: answerHeaders });
   return json(answer, route.status);
@@ -71,11 +76,12 @@ async function unhurried<T>(
   }
 }
 
-function admitted(route: Route, { parts, spend }: Listener, headers: Headers): Principal {
+function admitted(route: Route, { parts, take }: Listener, headers: Headers): Principal {
   if (route.needs === "open") return nobody;
   if (route.method !== "GET") refuseForeignPages(headers);
   const principal = authenticate(parts.catalog.tokens, headers);
-  spend(principal.tokenId);
+  const waitSeconds = take(principal.tokenId);
+  if (waitSeconds > 0) throw new TooMany(waitSeconds);
   permit(principal, route.needs);
   return principal;
 }

@@ -79,13 +79,12 @@ export const transformationRoutes = [
     },
     async handle({ parts, workspaceId, query, body }) {
       const publish = isPublish({ query, body });
-      const destinationIds = publish ? destinationIdsOf(body) : [];
       const found = await parts.publishing.create(workspaceId, "transformation", {
-        name: body.name.trim(),
+        name: body.name,
         language: body.language,
         code: body.code ?? "",
         publish,
-        destinationIds,
+        destinationIds: destinationIdsOf(body),
         ...(body.description !== undefined && { description: body.description }),
         ...(body.externalId !== undefined && { externalId: body.externalId }),
         ...(body.events && { events: eventList(body.events) }),
@@ -131,11 +130,10 @@ export const transformationRoutes = [
     },
     async handle({ parts, workspaceId, params, query, body }) {
       const publish = isPublish({ query, body });
-      const destinationIds = publish ? destinationIdsOf(body) : [];
       const found = await parts.publishing.update(workspaceId, "transformation", params.id, {
         publish,
-        destinationIds,
-        ...(body.name !== undefined && { name: body.name.trim() }),
+        destinationIds: destinationIdsOf(body),
+        ...(body.name !== undefined && { name: body.name }),
         ...(body.language !== undefined && { language: body.language }),
         ...(body.code !== undefined && { code: body.code }),
         ...(body.description !== undefined && { description: body.description }),

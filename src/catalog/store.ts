@@ -19,6 +19,7 @@ export interface Store {
    * they are on disk. `apply` is synchronous, and reads its own writes.
    */
   change<T>(apply: () => T): Promise<T>;
+  /** As of this turn of the event loop, or of this process's last change. */
   epoch(name: Epoch): number;
   /** Inside a change only. */
   advance(name: Epoch): void;
@@ -60,6 +61,17 @@ export function openStore(directory: string, logger: Logger): Store {
   }
 
   const epochs = table<number, Epoch>("epochs");
+  /** Epochs read in this turn of the event loop: every pixel asks, and a read is 0.4 µs. */
+  const epochsNow = new Map<Epoch, number>();
+
+  function epoch(name: Epoch): number {
+    const known = epochsNow.get(name);
+    if (known !== undefined) return known;
+    if (epochsNow.size === 0) setImmediate(() => epochsNow.clear());
+    const value = epochs.get(name) ?? 0;
+    epochsNow.set(name, value);
+    return value;
+  }
 
   async function commit<T>(apply: () => T): Promise<T> {
     try {
@@ -67,6 +79,8 @@ export function openStore(directory: string, logger: Logger): Store {
       return await root.childTransaction(apply);
     } catch (error) {
       throw refusal(error, logger);
+    } finally {
+      epochsNow.clear();
     }
   }
 
@@ -83,7 +97,7 @@ export function openStore(directory: string, logger: Logger): Store {
         underWay.delete(change);
       }
     },
-    epoch: (name) => epochs.get(name) ?? 0,
+    epoch,
     advance(name) {
       epochs.put(name, (epochs.get(name) ?? 0) + 1);
     },

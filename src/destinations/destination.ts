@@ -32,5 +32,5 @@ export interface DestinationKind {
   batchSize(config: Record<string, unknown>): number;
   /** Deliveries that may be under way at once, from 1 to `LANE_PARTITIONS`. */
   concurrency(config: Record<string, unknown>): number;
-  open(config: Record<string, unknown>): OpenDestination;
+  open(config: Record<string, unknown>, workspaceId: string): OpenDestination;
 }

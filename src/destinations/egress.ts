@@ -49,6 +49,9 @@ interface Attempt extends EgressRequest {
 /** Errors of a connection that never came to be: another address of the host may do. */
 const unreachable = new Set(["ECONNREFUSED", "EHOSTUNREACH", "ENETUNREACH", "EADDRNOTAVAIL"]);
 
+/** Errors of a connection that was closed by the other side. */
+const closed = new Set(["ECONNRESET", "EPIPE"]);
+
 /**
  * node:http and not fetch: Bun's fetch obeys `HTTP_PROXY`, also for literal addresses, and has
  * at most 256 requests under way in the whole process, so a few dead destinations would stop
@@ -84,7 +87,9 @@ export function createEgress(options: EgressOptions): Egress {
         ...(secure && { servername: isIP(host) === 0 ? host : "" }),
         ...(secure && options.ca !== undefined && { ca: options.ca }),
       });
+      let answered = false;
       outgoing.on("response", (answer) => {
+        answered = true;
         readAnswer(answer, attempt.answerBytesMax).then(resolve, reject);
       });
       outgoing.on("upgrade", (_, socket) => {
@@ -93,9 +98,9 @@ export function createEgress(options: EgressOptions): Egress {
       });
       outgoing.on("error", (error) => {
         // The receiver closed a kept connection just then: it has not read this request.
-        if (outgoing.reusedSocket && "code" in error && error.code === "ECONNRESET") {
-          send(attempt).then(resolve, reject);
-        } else reject(error);
+        const isStale = outgoing.reusedSocket && !answered && closed.has(codeOf(error));
+        if (isStale) send(attempt).then(resolve, reject);
+        else reject(error);
       });
       outgoing.end(body);
     });

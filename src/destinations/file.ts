@@ -9,12 +9,12 @@ const FileConfig = Type.Object({
   path: Type.String({
     minLength: 1,
     maxLength: FILE_PATH_CHARS_MAX,
-    description: "Relative to the directory `files` of the data directory",
+    description: "Relative to the workspace's directory below `files` of the data directory",
   }),
 });
 type FileConfig = Static<typeof FileConfig>;
 
-/** Appends events as JSON lines to a file below `root`. */
+/** Appends events as JSON lines to a file below `root`, in the directory of its workspace. */
 export function fileKind(root: string): DestinationKind {
   // Destinations with the same path share the file, so that their writes do not cross.
   const files = new Map<string, { file: LineFile; users: number }>();
@@ -42,8 +42,8 @@ export function fileKind(root: string): DestinationKind {
     validate: fileFaults,
     batchSize: () => FILE_BATCH_EVENTS_MAX,
     concurrency: () => 1,
-    open(config): OpenDestination {
-      const { path } = config as FileConfig;
+    open(config, workspaceId): OpenDestination {
+      const path = `${workspaceId}/${(config as FileConfig).path}`;
       const file = use(path);
       return {
         deliver: (events, signal) => append(file, events, signal),

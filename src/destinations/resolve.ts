@@ -28,12 +28,21 @@ export const systemResolve: Resolve = async (host) =>
  */
 export function createNames(rules: AddressRules, resolve: Resolve, now = Date.now): Names {
   const known = new Map<string, { addresses: string[]; until: number }>();
+  /** One look-up a name at a time: a name server that hangs must not take all the threads. */
+  const looking = new Map<string, Promise<string[]>>();
 
   async function look(host: string): Promise<string[]> {
+    const addresses = await reachable(host);
+    if (known.size >= EGRESS_NAMES_MAX) known.clear();
+    known.set(host, { addresses, until: now() + EGRESS_RESOLVED_MS_MAX });
+    return addresses;
+  }
+
+  async function reachable(host: string): Promise<string[]> {
     const all = isIP(host) === 0 ? await resolve(host) : [host];
     const reasons = all.map((address) => rules.refusal(address));
-    const reachable = all.filter((_, index) => reasons[index] === undefined);
-    if (reachable.length > 0) return reachable;
+    const allowed = all.filter((_, index) => reasons[index] === undefined);
+    if (allowed.length > 0) return allowed;
     const reason = reasons[0] ?? "unknown";
     throw new EgressRefused(
       `Destinations must not reach this address (${reason}) unless \`egress.allow\` holds it`,
@@ -44,10 +53,9 @@ export function createNames(rules: AddressRules, resolve: Resolve, now = Date.no
     async addresses(host) {
       const kept = known.get(host);
       if (kept !== undefined && kept.until > now()) return kept.addresses;
-      const addresses = await look(host);
-      if (known.size >= EGRESS_NAMES_MAX) known.clear();
-      known.set(host, { addresses, until: now() + EGRESS_RESOLVED_MS_MAX });
-      return addresses;
+      const looked = looking.get(host) ?? look(host).finally(() => looking.delete(host));
+      looking.set(host, looked);
+      return await looked;
     },
     demote(host, address) {
       const kept = known.get(host);

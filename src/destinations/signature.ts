@@ -12,12 +12,21 @@ export function signatureHeaders(
   const digest = createHash("sha256").update(body).digest("hex");
   const id = `msg_${digest.slice(0, 32)}`;
   const timestamp = String(Math.floor(now / 1_000));
-  const hmac = createHmac("sha256", key).update(`${id}.${timestamp}.`).update(body);
   return {
     "webhook-id": id,
     "webhook-timestamp": timestamp,
-    "webhook-signature": `v1,${hmac.digest("base64")}`,
+    "webhook-signature": signature(key, id, timestamp, body),
   };
+}
+
+export function signature(
+  key: Uint8Array,
+  id: string,
+  timestamp: string,
+  body: Uint8Array,
+): string {
+  const hmac = createHmac("sha256", key).update(`${id}.${timestamp}.`).update(body);
+  return `v1,${hmac.digest("base64")}`;
 }
 
 const prefix = "whsec_";

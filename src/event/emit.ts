@@ -1,21 +1,10 @@
 import { PIXEL_ARRAY_INDEX_MAX, PIXEL_LEVELS_MAX } from "../limits.ts";
-import {
-  BRACE_CLOSE,
-  BRACE_OPEN,
-  BRACKET_CLOSE,
-  BRACKET_OPEN,
-  COLON,
-  COMMA,
-  QUOTE,
-} from "./bytes.ts";
+import { BRACE_CLOSE, BRACE_OPEN, BRACKET_CLOSE, BRACKET_OPEN, COLON, COMMA } from "./bytes.ts";
 import { arrayIndex } from "./number.ts";
-import { decode, text } from "./pair.ts";
-import { percentDecode } from "./percent.ts";
-import { bytes, copySpan, keep } from "./scratch.ts";
-import { isPlainText } from "./text.ts";
+import { bytes } from "./scratch.ts";
+import { copySpan, keep } from "./span.ts";
 import {
   ARRAY,
-  ENCODED,
   FIRST,
   KIND,
   LAST,
@@ -28,6 +17,7 @@ import {
   nodes,
   STRING,
 } from "./tree.ts";
+import { writeString } from "./value.ts";
 
 const NULL = keep("null");
 
@@ -38,9 +28,8 @@ const rows = new Int32Array(PIXEL_LEVELS_MAX * ROW);
 /** Writes a node's value as JSON at `out`, and returns the offset after it. */
 export function emitValue(node: number, out: number, level: number): number {
   const kind = nodes[node + KIND]!;
-  if (kind === STRING) return emitString(nodes[node + FIRST]!, nodes[node + LAST]!, out);
+  if (kind === STRING) return writeString(nodes[node + FIRST]!, nodes[node + LAST]!, out);
   if (kind === NUMBER) return copySpan(nodes[node + FIRST]!, nodes[node + LAST]!, out);
-  if (kind === ENCODED) return emitEncoded(nodes[node + FIRST]!, nodes[node + LAST]!, out);
   if (kind === ARRAY) return emitArray(node, out, level);
   bytes[out++] = BRACE_OPEN;
   const members = emitMembers(node, out, level);
@@ -54,7 +43,7 @@ export function emitValue(node: number, out: number, level: number): number {
 export function emitMembers(node: number, out: number, level: number): number {
   let child = nodes[node + FIRST]!;
   while (child !== NONE) {
-    out = emitString(nodes[child + NAME]!, nodes[child + NAME_END]!, out);
+    out = writeString(nodes[child + NAME]!, nodes[child + NAME_END]!, out);
     bytes[out++] = COLON;
     out = emitValue(child, out, level + 1);
     bytes[out++] = COMMA;
@@ -80,27 +69,5 @@ function emitArray(node: number, out: number, level: number): number {
     bytes[out++] = COMMA;
   }
   bytes[out - 1] = BRACKET_CLOSE;
-  return out;
-}
-
-/** Writes a span of JSON text in quotes. */
-export function emitString(start: number, end: number, out: number): number {
-  bytes[out++] = QUOTE;
-  out = copySpan(start, end, out);
-  bytes[out++] = QUOTE;
-  return out;
-}
-
-/** Decodes a value on its way into the event: most need no second look. */
-function emitEncoded(start: number, end: number, out: number): number {
-  bytes[out++] = QUOTE;
-  const decodedEnd = percentDecode(bytes, start, end, out);
-  if (isPlainText(bytes, out, decodedEnd)) {
-    out = decodedEnd;
-  } else {
-    decode(start, end);
-    out = copySpan(text.start, text.end, out);
-  }
-  bytes[out++] = QUOTE;
   return out;
 }

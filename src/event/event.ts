@@ -1,9 +1,21 @@
-import { BACKSLASH, COMMA, hexDigit, MINUS, QUOTE, SPACE, writeAscii } from "./bytes.ts";
-import { emitMembers, emitString, emitValue } from "./emit.ts";
+import {
+  BACKSLASH,
+  BRACE_CLOSE,
+  BRACE_OPEN,
+  COMMA,
+  hexDigit,
+  MINUS,
+  QUOTE,
+  SPACE,
+  writeAscii,
+} from "./bytes.ts";
+import { emitMembers, emitValue } from "./emit.ts";
 import { textOf } from "./pair.ts";
 import type { PixelRecord } from "./record.ts";
-import { readQuery } from "./scan.ts";
-import { bytes, copySpan, JSON_START, keep, type Span } from "./scratch.ts";
+import { readQuery, streamQuery } from "./scan.ts";
+import { bytes, JSON_START } from "./scratch.ts";
+import { copySpan, keep, type Span } from "./span.ts";
+import { IN_CONTEXT, IN_PROPERTIES, OTHERS, sectionEnds, sectionStart } from "./stream.ts";
 import { writeIsoTime } from "./time.ts";
 import {
   ANONYMOUS_ID,
@@ -19,6 +31,7 @@ import {
   STRING,
   USER_ID,
 } from "./tree.ts";
+import { writeString } from "./value.ts";
 
 /** An event as destinations and user code get it. */
 export interface PixelEvent {
@@ -35,7 +48,7 @@ export function eventOf(record: PixelRecord): PixelEvent {
   const end = writeEvent(record);
   return {
     json: new Uint8Array(bytes.subarray(JSON_START, end)),
-    user: nodeText(isPresent(USER_ID) ? USER_ID : ANONYMOUS_ID),
+    user: nodeText(isBlank(USER_ID) ? ANONYMOUS_ID : USER_ID),
     name: nodeText(EVENT_NAME),
   };
 }
@@ -63,22 +76,25 @@ const TAIL = keep('"}');
  * ends. Allocates nothing.
  */
 export function writeEvent(record: PixelRecord): number {
-  readQuery(record.query, record.type);
+  const isStreamed = streamQuery(record.query, record.type);
+  if (!isStreamed) readQuery(record.query, record.type);
   unquoteAnonymousId();
 
   let out = put(record.type === "page" ? HEADS.page : HEADS.track, JSON_START);
   out = writeUuid(record.messageId, out);
   out = put(AFTER_MESSAGE_ID, out);
-  if (isPresent(ANONYMOUS_ID)) out = putMember(ANONYMOUS_ID_FIELD, ANONYMOUS_ID, out);
-  if (isPresent(USER_ID)) out = putMember(USER_ID_FIELD, USER_ID, out);
-  if (nodes[PAGE_NAME + KIND] === STRING) {
-    if (record.type === "page" && !isPresent(PAGE_NAME)) out = put(UNKNOWN_PAGE, out);
+  if (isGiven(ANONYMOUS_ID)) out = putMember(ANONYMOUS_ID_FIELD, ANONYMOUS_ID, out);
+  if (isGiven(USER_ID)) out = putMember(USER_ID_FIELD, USER_ID, out);
+  if (isGiven(PAGE_NAME)) {
+    if (record.type === "page" && isBlank(PAGE_NAME)) out = put(UNKNOWN_PAGE, out);
     else out = putMember(NAME_FIELD, PAGE_NAME, out);
   }
-  if (nodes[EVENT_NAME + KIND] === STRING) out = putMember(EVENT_FIELD, EVENT_NAME, out);
-  out = emitMembers(ROOT, out, 0);
-  out = emitValue(PROPERTIES, put(PROPERTIES_FIELD, out), 1);
-  out = emitValue(CONTEXT, put(CONTEXT_FIELD, out), 1);
+  if (isGiven(EVENT_NAME)) out = putMember(EVENT_FIELD, EVENT_NAME, out);
+  out = isStreamed ? putSection(OTHERS, out) : emitMembers(ROOT, out, 0);
+  out = put(PROPERTIES_FIELD, out);
+  out = isStreamed ? putObject(IN_PROPERTIES, out) : emitValue(PROPERTIES, out, 1);
+  out = put(CONTEXT_FIELD, out);
+  out = isStreamed ? putObject(IN_CONTEXT, out) : emitValue(CONTEXT, out, 1);
 
   out = put(ORIGINAL_TIMESTAMP_FIELD, out);
   const time = out;
@@ -96,15 +112,28 @@ function put(fragment: Span, out: number): number {
   return copySpan(fragment.start, fragment.end, out);
 }
 
+function putSection(section: number, out: number): number {
+  return copySpan(sectionStart(section), sectionEnds[section]!, out);
+}
+
+function putObject(section: number, out: number): number {
+  bytes[out] = BRACE_OPEN;
+  const end = putSection(section, out + 1);
+  // Each member ends with a comma; the last one gives way to the brace.
+  const close = end === out + 1 ? end : end - 1;
+  bytes[close] = BRACE_CLOSE;
+  return close + 1;
+}
+
 function putMember(field: Span, node: number, out: number): number {
-  const end = emitString(nodes[node + FIRST]!, nodes[node + LAST]!, put(field, out));
+  const end = writeString(nodes[node + FIRST]!, nodes[node + LAST]!, put(field, out));
   bytes[end] = COMMA;
   return end + 1;
 }
 
 /** AMP's client ids arrive in double quotes; one pair of them is not part of the id. */
 function unquoteAnonymousId(): void {
-  if (nodes[ANONYMOUS_ID + KIND] !== STRING) return;
+  if (!isGiven(ANONYMOUS_ID)) return;
   const start = nodes[ANONYMOUS_ID + FIRST]!;
   const end = nodes[ANONYMOUS_ID + LAST]!;
   // As JSON text each quote is two bytes, and `\"` at the end cannot be anything else.
@@ -115,17 +144,20 @@ function unquoteAnonymousId(): void {
   nodes[ANONYMOUS_ID + LAST] = end - 2;
 }
 
-/** Whether a string field was given and is not blank. */
-function isPresent(node: number): boolean {
-  if (nodes[node + KIND] !== STRING) return false;
+function isGiven(node: number): boolean {
+  return nodes[node + KIND] === STRING;
+}
+
+/** Whether a string field is absent or blank. */
+function isBlank(node: number): boolean {
   const first = bytes[nodes[node + FIRST]!]!;
-  const isEmpty = nodes[node + FIRST] === nodes[node + LAST];
-  if (!isEmpty && first > SPACE && first < 0x80 && first !== BACKSLASH) return true;
-  return nodeText(node).trim() !== "";
+  const isPrintable = first > SPACE && first < 0x80 && first !== BACKSLASH;
+  if (isGiven(node) && isPrintable && nodes[node + FIRST] !== nodes[node + LAST]) return false;
+  return nodeText(node).trim() === "";
 }
 
 function nodeText(node: number): string {
-  return nodes[node + KIND] === STRING ? textOf(nodes[node + FIRST]!, nodes[node + LAST]!) : "";
+  return isGiven(node) ? textOf(nodes[node + FIRST]!, nodes[node + LAST]!) : "";
 }
 
 /** Writes 16 bytes in the form 8-4-4-4-12. */

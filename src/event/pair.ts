@@ -2,7 +2,7 @@ import { PIXEL_LEVELS_MAX } from "../limits.ts";
 import { AMPERSAND, BACKSLASH, DOT, EQUALS, PERCENT, PLUS, QUOTE, SPACE } from "./bytes.ts";
 import { percentDecode } from "./percent.ts";
 import { bytes, QUERY, TEXTS } from "./scratch.ts";
-import { isPlainText, writeText } from "./text.ts";
+import { writeText } from "./text.ts";
 
 /**
  * Reads a query pair by pair: the components of the name, between its dots, and the span of the
@@ -48,40 +48,37 @@ export function loadQuery(query: string): number {
 
 /** Reads the pair at `from` into `pair`, and returns where the next one starts. */
 export function readPair(from: number): number {
-  const stop = readName(from);
-  const start = bytes[stop] === EQUALS ? stop + 1 : stop;
-  let at = start;
-  while (classes[bytes[at]!] === PLAIN) at++;
-  pair.encoded = classes[bytes[at]!] === ENCODED;
-  while (bytes[at] !== AMPERSAND) at++;
-  pair.start = start;
-  pair.end = at;
-  return at + 1;
-}
-
-/** Splits the name at `from` into components, and returns where it stops: at `=` or `&`. */
-function readName(from: number): number {
   let levels = 0;
   let start = from;
   let at = from;
+  // The name, component by component: in one function with the value, for a call per pair shows.
   for (;;) {
-    const kind = nameClasses[bytes[at]!]!;
-    if (kind === PLAIN) {
-      at++;
-      continue;
+    let kind = nameClasses[bytes[at]!]!;
+    while (kind === PLAIN) kind = nameClasses[bytes[++at]!]!;
+    if (kind === ENCODED) {
+      at = readEncodedName(from, at);
+      break;
     }
-    if (kind === ENCODED) return readEncodedName(from, at);
     if (levels <= PIXEL_LEVELS_MAX) {
       starts[levels] = start;
-      ends[levels] = at;
-      levels++;
+      ends[levels++] = at;
     }
     if (kind === STOPS) {
       pair.levels = at === from ? 0 : levels;
-      return at;
+      break;
     }
     start = ++at;
   }
+
+  start = bytes[at] === EQUALS ? at + 1 : at;
+  at = start;
+  let kind = classes[bytes[at]!]!;
+  while (kind === PLAIN) kind = classes[bytes[++at]!]!;
+  pair.encoded = kind === ENCODED;
+  if (kind === ENCODED) while (bytes[at] !== AMPERSAND) at++;
+  pair.start = start;
+  pair.end = at;
+  return at + 1;
 }
 
 /** Decoding comes before splitting, so that `%2E` nests too (decisions §6). */
@@ -107,14 +104,15 @@ export const text = { start: 0, end: 0 };
 
 /** Decodes the name or value in `[from, end)`, and leaves its JSON text in `text`. */
 export function decode(from: number, end: number): void {
-  text.start = textEnd;
-  text.end = percentDecode(bytes, from, end, textEnd);
-  if (!isPlainText(bytes, text.start, text.end)) {
-    const plainEnd = text.end;
-    text.end = writeText(bytes, text.start, plainEnd, plainEnd);
-    text.start = plainEnd;
+  const decodedEnd = percentDecode(bytes, from, end, textEnd);
+  if (decodedEnd >= 0) {
+    text.start = textEnd;
+    textEnd = decodedEnd;
+  } else {
+    text.start = -decodedEnd;
+    textEnd = writeText(bytes, textEnd, -decodedEnd, -decodedEnd);
   }
-  textEnd = text.end;
+  text.end = textEnd;
 }
 
 /** The string that a JSON text in the scratch stands for. */

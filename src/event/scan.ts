@@ -1,40 +1,38 @@
 import { PIXEL_LEVELS_MAX, PIXEL_PARAMETERS_MAX, PIXEL_TARGET_BYTES_MAX } from "../limits.ts";
-import { MINUS, NINE, PERCENT, ZERO } from "./bytes.ts";
 import { isNumber } from "./number.ts";
-import { decode, loadQuery, pair, readPair, text } from "./pair.ts";
+import { decode, ends, loadQuery, pair, readPair, starts, text } from "./pair.ts";
 import { bytes, QUERY } from "./scratch.ts";
+import { isSame } from "./span.ts";
+import { clearStream, endStream, streamPair } from "./stream.ts";
 import {
+  CONTEXT,
   claim,
   clearTree,
-  ENCODED,
   FIRST,
+  fieldOf,
   KIND,
   LAST,
+  NAME,
+  NAME_END,
   NONE,
   NUMBER,
   nodes,
+  PROPERTIES,
   STRING,
-  VACANT,
+  vacant,
   ZONE,
 } from "./tree.ts";
 
-/** The first bytes that a number may have as it was sent; `%2D` and `%31` among them. */
-const startsNumber = new Uint8Array(256).fill(1, ZERO, NINE + 1);
-startsNumber[MINUS] = 1;
-startsNumber[PERCENT] = 1;
-
 /**
- * Reads a query into the tree. Parameters beyond a limit are left out: the listener refused
- * such a query, so only a log that was written under other limits holds one.
+ * Two ways from a query to the parts of its event: written as it is read, or through the tree.
+ * Both leave parameters beyond a limit out: the listener refuses such a query, so only a log that
+ * was written under other limits holds one. Both throw `RangeError` for a query that is longer
+ * than a request target may be.
  */
+
+/** Reads a query into the tree, whatever it holds. */
 export function readQuery(query: string, type: "page" | "track"): void {
-  if (query.length > PIXEL_TARGET_BYTES_MAX) {
-    throw new RangeError(
-      `Expected a query of at most ${PIXEL_TARGET_BYTES_MAX} bytes, got ${query.length}`,
-    );
-  }
-  clearTree(type);
-  const end = loadQuery(query);
+  const end = load(query, type);
   let at = QUERY;
   let parameters = 0;
   while (at < end && parameters < PIXEL_PARAMETERS_MAX) {
@@ -47,27 +45,55 @@ export function readQuery(query: string, type: "page" | "track"): void {
   }
 }
 
-/** Notes where the value is. It is decoded now only where something depends on its text. */
-function setValue(node: number): void {
-  const start = pair.start;
-  const end = pair.end;
-  const mayBeNumber = nodes[node + ZONE] === 1 && startsNumber[bytes[start]!] === 1;
-  if (pair.encoded && !mayBeNumber && nodes[node + KIND] !== VACANT) {
-    setSpan(node, ENCODED, start, end);
-  } else if (pair.encoded) {
-    decode(start, end);
-    setText(node, text.start, text.end, mayBeNumber);
-  } else {
-    setText(node, start, end, mayBeNumber);
+/** Writes a query to the sections in one go; false if it has to go through the tree. */
+export function streamQuery(query: string, type: "page" | "track"): boolean {
+  const end = load(query, type);
+  clearStream();
+  let at = QUERY;
+  let parameters = 0;
+  let field = PROPERTIES;
+  while (at < end && parameters < PIXEL_PARAMETERS_MAX) {
+    const from = at;
+    at = readPair(from);
+    if (at > from + 1) parameters++;
+    if (pair.levels === 0 || pair.levels > PIXEL_LEVELS_MAX) continue;
+    if (!isFirst(field)) field = fieldOf();
+    if (field === NONE || field === PROPERTIES || field === CONTEXT) {
+      if (!streamPair(field)) return false;
+    } else if (pair.levels === 1 && vacant(field) !== NONE) {
+      setValue(field);
+    }
   }
+  endStream();
+  return true;
 }
 
-function setText(node: number, start: number, end: number, mayBeNumber: boolean): void {
-  setSpan(node, mayBeNumber && isNumber(bytes, start, end) ? NUMBER : STRING, start, end);
+function load(query: string, type: "page" | "track"): number {
+  if (query.length > PIXEL_TARGET_BYTES_MAX) {
+    throw new RangeError(
+      `Expected a query of at most ${PIXEL_TARGET_BYTES_MAX} bytes, got ${query.length}`,
+    );
+  }
+  clearTree(type);
+  return loadQuery(query);
 }
 
-function setSpan(node: number, kind: number, start: number, end: number): void {
-  nodes[node + KIND] = kind;
+/** Whether the name read last starts with this field, as the one before it did. */
+function isFirst(field: number): boolean {
+  return (
+    field !== NONE && isSame(nodes[field + NAME]!, nodes[field + NAME_END]!, starts[0]!, ends[0]!)
+  );
+}
+
+/** Gives a node the value read last. */
+function setValue(node: number): void {
+  let { start, end } = pair;
+  if (pair.encoded) {
+    decode(start, end);
+    start = text.start;
+    end = text.end;
+  }
   nodes[node + FIRST] = start;
   nodes[node + LAST] = end;
+  nodes[node + KIND] = nodes[node + ZONE] === 1 && isNumber(bytes, start, end) ? NUMBER : STRING;
 }

@@ -12,18 +12,23 @@ export const TEXT_GROWTH_MAX = 6;
  * Second character of a short escape; LETTER_U for the long form; NOT_ASCII; 0 for a byte that
  * stands for itself.
  */
-const escapes = new Uint8Array(256).fill(LETTER_U, 0, SPACE);
+export const escapes = new Uint8Array(256).fill(LETTER_U, 0, SPACE);
 for (const pair of ['""', "\\\\", "\bb", "\ff", "\nn", "\rr", "\tt"]) {
   escapes[pair.charCodeAt(0)] = pair.charCodeAt(1);
 }
 const NOT_ASCII = 1;
 escapes.fill(NOT_ASCII, 0x80);
 
-/** Whether the bytes are their own JSON text: ASCII, with nothing to escape. */
-export function isPlainText(bytes: Uint8Array, from: number, end: number): boolean {
-  let special = 0;
-  for (let at = from; at < end; at++) special |= escapes[bytes[at]!]!;
-  return special === 0;
+/** Whether decoded bytes are JSON text as they are: valid UTF-8, with nothing to escape. */
+export function isText(bytes: Uint8Array, from: number, end: number): boolean {
+  let at = from;
+  while (at < end) {
+    const byte = bytes[at]!;
+    const length = byte >= 0x80 ? sequenceLength(bytes, at, end) : escapes[byte] === 0 ? 1 : 0;
+    if (length <= 0) return false;
+    at += length;
+  }
+  return true;
 }
 
 /**

@@ -1,7 +1,8 @@
 import { PIXEL_ARRAY_ELEMENTS_MAX, PIXEL_LEVELS_MAX, PIXEL_PARAMETERS_MAX } from "../limits.ts";
 import { arrayIndex } from "./number.ts";
 import { ends, pair, starts } from "./pair.ts";
-import { bytes, keep, words } from "./scratch.ts";
+import { bytes } from "./scratch.ts";
+import { hashOf, isSame, keep } from "./span.ts";
 
 /**
  * The event under construction: names come in any order and JSON is written nested, so the
@@ -37,12 +38,10 @@ export const ARRAY = 2;
 /** A string or a number whose span is JSON text. */
 export const STRING = 3;
 export const NUMBER = 4;
-/** A string whose span is still encoded. */
-export const ENCODED = 5;
 /** A string of the event that no parameter has set. */
-export const VACANT = 6;
+const VACANT = 5;
 /** A field of the event that parameters cannot set. */
-const OWNED = 7;
+const OWNED = 6;
 
 /** The root is nobody's child, so its offset also says that there is no node. */
 export const ROOT = 0;
@@ -58,8 +57,6 @@ export const nodes = new Int32Array(NODE_FIELDS * NODES_MAX);
  */
 const SLOT_BITS = 15;
 const slots = new Int32Array(1 << SLOT_BITS);
-/** Differs per process, so that nobody can prepare names that share a slot. */
-const SEED = (Math.random() * 0x1_0000_0000) | 0;
 
 let used = NODE_FIELDS;
 let elements = 0;
@@ -149,9 +146,7 @@ function addPath(above: number, from: number, firstHash: number): number {
     const end = ends[level + 1]!;
     // The next component decides what this one becomes.
     const child = addChild(node, arrayIndex(bytes, start, end) < 0 ? OBJECT : ARRAY, level, hash);
-    if (node === CONTEXT && isSame(SCREEN.start, SCREEN.end, starts[level]!, ends[level]!)) {
-      nodes[child + ZONE] = 1;
-    }
+    if (node === CONTEXT && isScreen(starts[level]!, ends[level]!)) nodes[child + ZONE] = 1;
     node = child;
     hash = hashOf(start, end);
     childOf(node, hash, start, end);
@@ -236,36 +231,23 @@ function insert(parent: number, kind: number, start: number, end: number, hash: 
   return node;
 }
 
-/** Four bytes at a time: a byte-wise hash would cost as much as the rest of the parse. */
-function hashOf(start: number, end: number): number {
-  let hash = SEED ^ (end - start);
-  let at = start;
-  for (; at + 4 <= end; at += 4) hash = mix(hash ^ words.getInt32(at, true));
-  return at < end ? mix(hash ^ (words.getInt32(at, true) & maskOf(end - at))) : hash;
-}
-
-function mix(hash: number): number {
-  const product = Math.imul(hash, 0x85ebca6b);
-  return product ^ (product >>> 15);
-}
-
 function isNamed(node: number, level: number): boolean {
   return isSame(nodes[node + NAME]!, nodes[node + NAME_END]!, starts[level]!, ends[level]!);
 }
 
-function isSame(start: number, end: number, otherStart: number, otherEnd: number): boolean {
-  if (end - start !== otherEnd - otherStart) return false;
-  const shift = otherStart - start;
-  let at = start;
-  for (; at + 4 <= end; at += 4) {
-    if (words.getInt32(at, true) !== words.getInt32(at + shift, true)) return false;
-  }
-  if (at === end) return true;
-  const difference = words.getInt32(at, true) ^ words.getInt32(at + shift, true);
-  return (difference & maskOf(end - at)) === 0;
+/** Whether a name is that of `context.screen`, the other place where numbers are. */
+export function isScreen(start: number, end: number): boolean {
+  return isSame(SCREEN.start, SCREEN.end, start, end);
 }
 
-/** The lowest 1 to 3 bytes of a word. */
-function maskOf(count: number): number {
-  return (1 << (count << 3)) - 1;
+/** The event's own field that the first component of the name read last is, or NONE. */
+export function fieldOf(): number {
+  const start = starts[0]!;
+  const end = ends[0]!;
+  return childOf(ROOT, hashOf(start, end), start, end);
+}
+
+/** The field if it is a string of the event that no parameter has set yet, else NONE. */
+export function vacant(field: number): number {
+  return nodes[field + KIND] === VACANT ? field : NONE;
 }

@@ -39,12 +39,13 @@ function tryLock(fd: number): boolean {
 
 let libc: ReturnType<typeof openLibc> | undefined;
 
-/** glibc's name first, then the one that musl answers to. */
+/** glibc's name first, then musl's. */
 function openLibc() {
   const symbols = { flock: { args: [FFIType.i32, FFIType.i32], returns: FFIType.i32 } } as const;
+  const musl = `libc.musl-${process.arch === "arm64" ? "aarch64" : "x86_64"}.so.1`;
   try {
     return dlopen("libc.so.6", symbols);
   } catch {
-    return dlopen(process.platform === "darwin" ? "libSystem.B.dylib" : "libc.so", symbols);
+    return dlopen(musl, symbols);
   }
 }

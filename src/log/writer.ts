@@ -4,6 +4,7 @@ import type { Logger } from "../observe/log.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import { type Batch, Batcher } from "./batch.ts";
 import { LogUnavailable, type LogWriter, type RecordCodec } from "./event-log.ts";
+import { FlushPace } from "./flush-pace.ts";
 import { lockDirectory } from "./lock.ts";
 import { type WriterMetrics, writerMetrics } from "./metrics.ts";
 import { recover } from "./recovery.ts";
@@ -47,8 +48,8 @@ export async function openLogWriter<T>(options: LogWriterOptions<T>): Promise<Lo
 }
 
 /**
- * Natural group commit: while one batch is written the next one fills, and it is written as soon
- * as the last one is on disk. A batch that the disk did not take is rejected and never tried
+ * Group commit: while one batch is written the next one fills, and it is written when the last one
+ * is on disk (`FlushPace` says how soon). A batch that the disk did not take is rejected and never tried
  * again; its sequence numbers are given to no other record, so that whatever the disk kept of it
  * can be mistaken for nothing else. Then a new segment is tried, at once and every `LOG_PROBE_MS`;
  * between these attempts appends are refused.
@@ -59,6 +60,7 @@ class SegmentLogWriter<T> implements LogWriter<T> {
   readonly #unlock: () => void;
   readonly #metrics: WriterMetrics | undefined;
   readonly #batcher: Batcher<T>;
+  readonly #pace = new FlushPace();
   /** Undefined while the disk fails. */
   #segment: SegmentFile | undefined;
   /** The newest segment while it holds no block; a later one replaces it. */
@@ -104,6 +106,7 @@ class SegmentLogWriter<T> implements LogWriter<T> {
       return Promise.reject(error);
     }
     this.#running ??= this.#run();
+    this.#pace.grown(this.#batcher.waiting.count);
     return appended;
   }
 
@@ -136,6 +139,7 @@ class SegmentLogWriter<T> implements LogWriter<T> {
         this.#refuseWaiting(error);
         break;
       }
+      await this.#pace.due(this.#batcher.waiting.count);
       await this.#flush();
     } while (this.#segment === undefined || this.#batcher.waiting.blocks.length > 0);
     this.#running = undefined;
@@ -146,6 +150,8 @@ class SegmentLogWriter<T> implements LogWriter<T> {
     const batch = this.#batcher.take();
     this.#flushingBytes = batch.bytes;
     const startedAt = performance.now();
+    const count = batch.count;
+    this.#pace.started();
     try {
       await this.#write(batch);
       this.#durable = batch.end;
@@ -159,6 +165,7 @@ class SegmentLogWriter<T> implements LogWriter<T> {
       await this.#abandon();
     }
     this.#flushingBytes = 0;
+    this.#pace.ended(count, this.#batcher.waiting.count);
     this.#batcher.recycle(batch);
   }
 

@@ -89,6 +89,7 @@ export class Cursor {
 
   /** The record that was made is on disk; `low` was the cursor's at that time. */
   kept(low: number): void {
-    this.#durableLow = low;
+    // Lower now: something was taken late meanwhile.
+    this.#durableLow = Math.min(low, this.low);
   }
 }

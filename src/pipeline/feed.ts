@@ -4,6 +4,7 @@ import { FEED_KEPT_READS_MAX, FEED_READ_BYTES_MAX } from "../limits.ts";
 import type { LogReader } from "../log/event-log.ts";
 import type { Logger } from "../observe/log.ts";
 import { type BuiltEvent, type Input, RecordInput } from "./input.ts";
+import type { LaneMetrics } from "./metrics.ts";
 
 /** Decoded records of one log from `from` up to, not including, `next`. */
 export interface Chunk {
@@ -20,6 +21,7 @@ export interface FeedParts {
   decode(bytes: Uint8Array): PixelRecord;
   eventOf(record: PixelRecord): BuiltEvent;
   logger: Logger;
+  metrics: Pick<LaneMetrics, "unreadable">;
 }
 
 /**
@@ -100,6 +102,7 @@ export class Feed {
 
   /** Its checksum was right: a record of another version, or a fault of ours. It is passed over. */
   #unreadable(log: string, sequence: number, error: unknown): void {
+    this.#parts.metrics.unreadable.inc({ log });
     this.#parts.logger.error({ log, sequence, err: error }, "A record cannot be read");
   }
 }

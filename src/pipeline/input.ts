@@ -50,3 +50,13 @@ export function uuidText(bytes: Uint8Array): string {
   const [a, b, c, d] = [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20)];
   return `${a}-${b}-${c}-${d}-${hex.slice(20)}`;
 }
+
+/** The value of a JSON text, or the text itself should it be none: showing must not fail. */
+export function jsonOf(json: Uint8Array | string): unknown {
+  const text = typeof json === "string" ? json : Buffer.from(json).toString();
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}

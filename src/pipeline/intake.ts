@@ -1,6 +1,6 @@
 import type { Connection, Positions } from "../catalog/model.ts";
 import { Cursor, type CursorRecord } from "./cursor.ts";
-import type { Feed } from "./feed.ts";
+import type { Chunk, Feed } from "./feed.ts";
 import type { Item } from "./item.ts";
 import type { LaneRecord } from "./ledger.ts";
 import { covers, type Routes, startOf } from "./router.ts";
@@ -12,6 +12,8 @@ export class Intake {
   readonly #stored: Readonly<Record<string, CursorRecord>>;
   /** Where the live window of each connection started when it was last looked at. */
   readonly #known: Map<string, Positions>;
+  /** What was read and is not used up: a lane that is behind would read it again for each batch. */
+  readonly #chunks = new Map<string, Chunk>();
   #routes: Routes;
   #turn = 0;
 
@@ -107,7 +109,7 @@ export class Intake {
     // One chunk at most: what is taken must not get lost in a failing read of the next.
     while (items.length === 0) {
       const at = cursor.position;
-      const chunk = await this.#feed.read(log, at);
+      const chunk = this.#held(log, at) ?? (await this.#feed.read(log, at));
       if (chunk === undefined || chunk.next <= at) break;
       // A connection appeared while we read: start over where it does.
       if (cursor.position !== at) continue;
@@ -134,9 +136,17 @@ export class Intake {
           letters: [],
         });
       }
-      cursor.moveTo(chunk.inputs[index]?.sequence ?? chunk.next);
+      const stopped = chunk.inputs[index];
+      if (stopped === undefined) this.#chunks.delete(log);
+      else this.#chunks.set(log, chunk);
+      cursor.moveTo(stopped?.sequence ?? chunk.next);
     }
     return items;
+  }
+
+  #held(log: string, sequence: number): Chunk | undefined {
+    const chunk = this.#chunks.get(log);
+    return chunk && chunk.from <= sequence && sequence < chunk.next ? chunk : undefined;
   }
 
   #concerns(sources: ReadonlySet<string>): boolean {

@@ -22,6 +22,12 @@ export interface Item {
   letters: StoredLetter[];
 }
 
+/** Attempts of a lane that went through, and that failed but may work later. */
+export interface Tally {
+  readonly delivered: number;
+  readonly failed: number;
+}
+
 /** One event as it goes to the destination. */
 export interface Output {
   item: Item;
@@ -29,12 +35,12 @@ export interface Output {
   /** The code that made it; undefined when the event goes as it came. */
   live: LiveProgram | undefined;
   attempts: number;
-  /** The lane's count of deliveries when this output first failed. */
-  deliveriesAtFailure: number;
+  /** The lane's tally when this output had failed for the first time. */
+  firstFailure: Tally | undefined;
 }
 
 export function outputOf(item: Item, bytes: Uint8Array, live?: LiveProgram): Output {
-  return { item, bytes, live, attempts: 0, deliveriesAtFailure: 0 };
+  return { item, bytes, live, attempts: 0, firstFailure: undefined };
 }
 
 /** How an output, or an input that made none, ended. */

@@ -6,16 +6,17 @@ import type { Logger } from "../observe/log.ts";
 import type { Sandbox } from "../sandbox/program.ts";
 import { Bell, type Clock } from "./clock.ts";
 import type { Feed } from "./feed.ts";
+import { jsonOf } from "./input.ts";
 import { Intake } from "./intake.ts";
 import { type Ending, type Item, type Output, outputOf } from "./item.ts";
 import type { Committer, LaneChange, LaneRecord, Ledger } from "./ledger.ts";
 import { inputOfLetter, letterOf } from "./letters.ts";
-import type { LaneMetrics } from "./metrics.ts";
+import type { LaneLabels, LaneMetrics } from "./metrics.ts";
 import { Outlet } from "./outlet.ts";
 import { Partition, type PartitionHost } from "./partition.ts";
 import { type Routes, replayStanding, routesOf, type Standing, standing } from "./router.ts";
-import { jsonOf, type LiveTap } from "./tap.ts";
-import { type TransformHost, transform } from "./transform.ts";
+import type { LiveTap } from "./tap.ts";
+import { type Made, type TransformHost, transform } from "./transform.ts";
 import { Window } from "./window.ts";
 
 /** What all lanes share. */
@@ -36,7 +37,7 @@ export interface LaneParts {
 /** Everything on its way to one destination: read, transformed, delivered, settled, committed. */
 export class Lane implements Committer {
   readonly #parts: LaneParts;
-  readonly #labels: { destination: string; kind: string };
+  readonly #labels: LaneLabels;
   readonly #outlet: Outlet;
   readonly #intake: Intake;
   readonly #partitions: Partition[];
@@ -103,8 +104,11 @@ export class Lane implements Committer {
     this.#parts.ledger.schedule(this);
   }
 
+  /** Takes up what changed. Nothing, mostly: then attempts that wait are left to wait. */
   update(destination: Destination, connections: readonly Connection[]): void {
-    this.#routes = routesOf(destination, connections);
+    const routes = routesOf(destination, connections);
+    if (Bun.deepEquals(routes, this.#routes)) return;
+    this.#routes = routes;
     this.#outlet.update(destination);
     this.#intake.reroute(this.#routes);
     this.#changed.ring();
@@ -127,6 +131,7 @@ export class Lane implements Committer {
     this.#removed = true;
     this.abort();
     await this.stop();
+    this.#parts.metrics.forget(this.#labels);
     return this.#window.size;
   }
 
@@ -136,14 +141,24 @@ export class Lane implements Committer {
   }
 
   async #run(host: TransformHost): Promise<void> {
+    // Kept until they are handed on: an error on the way there must not lose them.
+    let items: Item[] = [];
     while (this.#running) {
       const rung = this.#work.wait();
       try {
-        const items = await this.#take();
-        if (items.length > 0) await this.#process(items, host);
-        else if (this.#running) await rung;
+        if (items.length === 0) items = await this.#take();
+        if (items.length === 0) {
+          if (this.#running) await rung;
+          continue;
+        }
+        const standings = this.#standings(items);
+        const due = items.filter((item) => standings.get(item)!.kind === "send");
+        const made = await transform(host, due);
+        if (made === undefined) continue;
+        items = [];
+        this.#handOn(standings, made);
       } catch (error) {
-        this.#parts.logger.error({ ...this.#labels, err: error }, "A lane cannot read on");
+        this.#parts.logger.error({ ...this.#labels, err: error }, "A lane cannot go on");
         await this.#pause(RETRY_DELAY_MS_MIN);
       }
     }
@@ -171,27 +186,21 @@ export class Lane implements Committer {
     });
   }
 
-  /** From what was taken to the partitions, in order. */
-  async #process(items: readonly Item[], host: TransformHost): Promise<void> {
+  #standings(items: readonly Item[]): Map<Item, Standing> {
     this.#parts.refresh();
-    const due = items.filter((item) => !this.#settledUnsent(item));
-    const made = await transform(host, due);
-    if (made === undefined) return;
-    for (const item of due) {
-      const result = made.get(item)!;
-      if ("outputs" in result) this.#emit(item, result.outputs);
-      else this.#settleWhole(item, result.ending, result.live);
-    }
+    return new Map(items.map((item) => [item, this.#standing(item)]));
   }
 
-  /** Ends an item that must not be sent (any more), before any code runs over it. */
-  #settledUnsent(item: Item): boolean {
-    const at = this.#standing(item);
-    if (at.kind === "discard") this.#settleWhole(item, { kind: "discarded" });
-    if (at.kind === "refused") {
-      this.#settleWhole(item, { kind: "dead-letter", stage: "deliver", reason: at.reason });
+  /** To the partitions, in order, or to an end: what must not be sent has not met any code. */
+  #handOn(standings: ReadonlyMap<Item, Standing>, made: ReadonlyMap<Item, Made>): void {
+    for (const [item, at] of standings) {
+      const result = made.get(item);
+      if (at.kind === "discard") this.#settleWhole(item, { kind: "discarded" });
+      else if (at.kind === "refused") {
+        this.#settleWhole(item, { kind: "dead-letter", stage: "deliver", reason: at.reason });
+      } else if (result !== undefined && "outputs" in result) this.#emit(item, result.outputs);
+      else if (result !== undefined) this.#settleWhole(item, result.ending, result.live);
     }
-    return at.kind !== "send";
   }
 
   #standing({ origin, input }: Item): Standing {
@@ -227,8 +236,9 @@ export class Lane implements Committer {
     this.#show(output, ending);
     item.open -= 1;
     if (item.open > 0) return;
-    this.#window.settle(item);
-    this.#work.ring();
+    const wasFull = this.#window.isFull;
+    this.#window.settle();
+    if (wasFull) this.#work.ring();
     this.#settled.push(item);
     ledger.schedule(this);
   }
@@ -269,9 +279,10 @@ export class Lane implements Committer {
     const { items, lows } = this.#committing.get(change)!;
     this.#committing.delete(change);
     this.#intake.kept(lows);
+    const wasFull = this.#window.isFull;
     this.#window.commit(items);
     for (const id of change.replayed) this.#replaying.delete(id);
-    this.#work.ring();
+    if (wasFull) this.#work.ring();
   }
 
   #isKept({ logs }: LaneRecord): boolean {
@@ -315,7 +326,7 @@ export class Lane implements Committer {
       deliver: (outputs) => this.#outlet.deliver(outputs.map(({ bytes }) => bytes)),
       settle: (output, ending) => this.#settle(output, ending),
       pause: (ms) => this.#pause(ms),
-      deliveries: () => this.#outlet.delivered,
+      tally: () => this.#outlet.tally,
       failure: () => this.#outlet.failure,
     };
   }

@@ -12,7 +12,8 @@ export class Lanes {
   readonly #lanes = new Map<string, Lane>();
   /** Destinations without a connection whose replays are still to be sent. */
   readonly #replaying = new Set<string>();
-  readonly #ending = new Set<Promise<unknown>>();
+  /** Lanes that are being forgotten, by destination. */
+  readonly #ending = new Map<string, Promise<void>>();
   #topology: number | undefined;
   #stopped = false;
 
@@ -25,13 +26,21 @@ export class Lanes {
 
   /** Takes up what changed in the catalog; cheap when nothing did. */
   refresh(): void {
-    const topology = this.#parts.live.topology();
-    if (this.#stopped || topology === this.#topology) return;
-    this.#topology = topology;
-    this.#rebuild();
+    if (this.#stopped) return;
+    try {
+      const topology = this.#parts.live.topology();
+      if (topology === this.#topology) return;
+      this.#rebuild();
+      this.#topology = topology;
+    } catch (error) {
+      // By what was known before, until the next call.
+      this.#parts.logger.error({ err: error }, "The catalog cannot be read");
+    }
   }
 
+  /** There is more to read; by the routes as they are now, or much would have to be read again. */
   wake(): void {
+    this.refresh();
     for (const lane of this.#lanes.values()) lane.wake();
   }
 
@@ -64,7 +73,7 @@ export class Lanes {
   async stop(): Promise<void> {
     this.#stopped = true;
     await Promise.all([...this.#lanes.values()].map((lane) => lane.stop()));
-    await Promise.all(this.#ending);
+    await Promise.all(this.#ending.values());
   }
 
   #rebuild(): void {
@@ -76,7 +85,7 @@ export class Lanes {
       else this.#start(destination, connections);
     }
     for (const id of this.#parts.ledger.destinations()) {
-      if (wanted.has(id) || this.#lanes.has(id)) continue;
+      if (wanted.has(id) || this.#lanes.has(id) || this.#ending.has(id)) continue;
       const isGone = this.#parts.live.destination(id) === undefined;
       if (isGone || this.#parts.ledger.lane(id) !== undefined) this.#forget(id, 0);
     }
@@ -112,21 +121,22 @@ export class Lanes {
   }
 
   #forget(id: string, discarded: number | Promise<number>): void {
+    const ending = this.#forgetAfter(id, discarded)
+      .catch((error) => {
+        const about = { destinationId: id, err: error };
+        this.#parts.logger.error(about, "A lane cannot be removed");
+      })
+      .finally(() => this.#ending.delete(id));
+    this.#ending.set(id, ending);
+  }
+
+  async #forgetAfter(id: string, discarded: number | Promise<number>): Promise<void> {
     const { ledger, live, logger } = this.#parts;
-    const run = async () => {
-      const events = await discarded;
-      if (this.#lanes.has(id)) return;
-      const isGone = live.destination(id) === undefined;
-      const letters = await ledger.remove(id, isGone);
-      logger.info(
-        { destinationId: id, events, letters },
-        "A lane ended; what it owed is discarded",
-      );
-    };
-    const ending = run().catch((error) => {
-      logger.error({ destinationId: id, err: error }, "A lane cannot be removed");
-    });
-    this.#ending.add(ending);
-    void ending.finally(() => this.#ending.delete(ending));
+    const events = await discarded;
+    // Connected anew meanwhile: its new lane goes on with the cursor.
+    if (this.#lanes.has(id)) return;
+    const letters = await ledger.remove(id, live.destination(id) === undefined);
+    const about = { destinationId: id, events, letters };
+    logger.info(about, "A lane ended; what it owed is discarded");
   }
 }

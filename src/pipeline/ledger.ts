@@ -1,6 +1,8 @@
+import { mkdirSync } from "node:fs";
 import { type Database, open, type RootDatabase } from "lmdb";
 import { Packr } from "msgpackr";
 import type { Positions } from "../catalog/model.ts";
+import { ApiError } from "../errors.ts";
 import type { Logger } from "../observe/log.ts";
 import type { CursorRecord } from "./cursor.ts";
 import type { DeadLetter } from "./pipeline.ts";
@@ -73,9 +75,19 @@ export class Ledger {
 
   constructor(directory: string, logger: Logger) {
     this.#logger = logger;
+    // Dead letters hold people's data: for the operator alone.
+    mkdirSync(directory, { recursive: true, mode: 0o700 });
     // lmdb bundles another msgpackr. Without records no structures need to be kept beside the data.
     const encoder = new Packr({ useRecords: false });
-    this.#root = open({ path: directory, encoder, maxDbs: 4 });
+    this.#root = open({
+      path: directory,
+      encoder,
+      maxDbs: 4,
+      // As in the catalog's store: otherwise a commit that a full disk fails rejects a promise of
+      // lmdb's own that nobody holds, which ends the process, and `close` waits for ever.
+      eventTurnBatching: false,
+      overlappingSync: false,
+    });
     const table = (name: string) => ({ name, encoder });
     this.#lanes = this.#root.openDB(table("lanes"));
     this.#letters = this.#root.openDB(table("letters"));
@@ -200,7 +212,12 @@ export class Ledger {
     });
     if (changes.length === 0) return;
     while (!(await this.#commit(changes.map(({ change }) => change)))) {
-      if (this.#closing) return;
+      if (this.#closing) {
+        // Nothing may be written after this: a later cursor would pass over these letters.
+        this.#closed = true;
+        this.#dirty.clear();
+        return;
+      }
       await new Promise((resolve) => setTimeout(resolve, failureWaitMs));
     }
     for (const { committer, change } of changes) committer.committed(change);
@@ -245,14 +262,20 @@ export class Ledger {
   }
 
   /**
-   * A child transaction, because a throw inside a plain one does not roll back; then `flushed`,
-   * because only that promises the disk. After close lmdb's writes never settle: refuse.
+   * A child transaction, because a throw inside a plain one does not roll back. It resolves when
+   * it is on disk. After close lmdb's writes never settle: refuse.
    */
   async #write<T>(change: () => T): Promise<T> {
-    if (this.#closed) throw new Error("The ledger is closed");
-    const result = await this.#root.childTransaction(change);
-    await this.#root.flushed;
-    return result;
+    if (this.#closed) throw new ApiError("unavailable", "The dead letters are closed");
+    try {
+      return await this.#root.childTransaction(change);
+    } catch (error) {
+      if (!(error instanceof Error) || !("commitError" in error)) throw error;
+      Promise.resolve(error.commitError).catch((reason: unknown) => {
+        this.#logger.error({ err: reason }, "The ledger cannot be written");
+      });
+      throw new ApiError("unavailable", "The change could not be stored");
+    }
   }
 
   #count(workspaceId: string, by: number): void {

@@ -1,8 +1,7 @@
-import type { Input } from "./input.ts";
+import { type Input, jsonOf } from "./input.ts";
 import type { Ending, Output } from "./item.ts";
 import type { Ledger, StoredLetter } from "./ledger.ts";
 import type { DeadLetter, DeadLetters } from "./pipeline.ts";
-import { jsonOf } from "./tap.ts";
 
 /** A dead letter for an output; ids are UUIDs of version 7, whose order is that of time. */
 export function letterOf(

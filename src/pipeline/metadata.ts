@@ -1,7 +1,7 @@
-import { createHash } from "node:crypto";
 import type { LiveProgram } from "../catalog/catalog.ts";
 import type { Destination, Source } from "../catalog/model.ts";
-import { type Input, uuidText } from "./input.ts";
+import { rudderId } from "../publishing/rudder-id.ts";
+import type { Input } from "./input.ts";
 
 /** What `metadata(event)` answers in user code (decisions §7), as JSON text. */
 export function metadataJson(
@@ -30,14 +30,6 @@ export function metadataJson(
     transformationVersionId: live.transformation.versionId,
   };
   return Buffer.from(JSON.stringify(metadata));
-}
-
-/** As rudder-server makes it: MD5 of `userId:anonymousId`, marked as a version 4 UUID. */
-export function rudderId(userId: string, anonymousId: string): string {
-  const digest = createHash("md5").update(`${userId}:${anonymousId}`).digest();
-  digest[6] = (digest[6]! & 0x0f) | 0x40;
-  digest[8] = (digest[8]! & 0x3f) | 0x80;
-  return uuidText(digest);
 }
 
 function text(value: unknown): string {

@@ -1,17 +1,22 @@
 import { Counter, Gauge, Histogram } from "prom-client";
+import type { Verdict } from "../destinations/destination.ts";
 import type { Metrics } from "../observe/metrics.ts";
+import type { Ending } from "./item.ts";
 
-export type Outcome = "delivered" | "dropped" | "dead-letter" | "discarded";
-
-export interface LaneGauges {
+export interface LaneLabels {
   destination: string;
   kind: string;
+}
+
+export interface LaneGauges extends LaneLabels {
   lagEvents(): number;
   lagSeconds(): number;
   waiting(): boolean;
 }
 
 const labels = ["destination", "kind"] as const;
+const outcomes: Ending["kind"][] = ["delivered", "dropped", "discarded", "dead-letter"];
+const verdicts: Verdict["kind"][] = ["delivered", "rejected", "retry"];
 // From a local sink to the longest timeout.
 const buckets = [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10, 60];
 
@@ -52,7 +57,7 @@ export function createLaneMetrics(
       for (const [workspace, count] of deadLetters()) this.set({ workspace }, count);
     },
   });
-  return {
+  const metrics = {
     events: new Counter({
       name: "pixelmill_lane_events_total",
       help: "Events that left a lane, by outcome; outputs of user code count each",
@@ -79,6 +84,22 @@ export function createLaneMetrics(
       buckets,
       registers,
     }),
+    unreadable: new Counter({
+      name: "pixelmill_log_unreadable_records_total",
+      help: "Records of the event log that no event could be built of, per log",
+      labelNames: ["log"] as const,
+      registers,
+    }),
+  };
+  return {
+    ...metrics,
+    /** Ends the series of a lane that is gone. */
+    forget(lane: LaneLabels): void {
+      for (const outcome of outcomes) metrics.events.remove({ ...lane, outcome });
+      for (const verdict of verdicts) metrics.attempts.remove({ ...lane, verdict });
+      metrics.deliverySeconds.remove({ ...lane });
+      metrics.transformSeconds.remove({ ...lane });
+    },
   };
 }
 export type LaneMetrics = ReturnType<typeof createLaneMetrics>;

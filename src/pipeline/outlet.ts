@@ -2,7 +2,8 @@ import type { Destination } from "../catalog/model.ts";
 import type { DestinationKind, OpenDestination, Verdict } from "../destinations/destination.ts";
 import type { Logger } from "../observe/log.ts";
 import type { Clock } from "./clock.ts";
-import type { LaneMetrics } from "./metrics.ts";
+import type { Tally } from "./item.ts";
+import type { LaneLabels, LaneMetrics } from "./metrics.ts";
 
 interface Opened {
   destination: OpenDestination;
@@ -20,13 +21,14 @@ export interface OutletParts {
 export class Outlet {
   readonly #parts: OutletParts;
   readonly #kind: DestinationKind;
-  readonly #labels: { destination: string; kind: string };
+  readonly #labels: LaneLabels;
   readonly #cut = new AbortController();
   readonly #closing: Promise<void>[] = [];
+  readonly #workspaceId: string;
   #config: Record<string, unknown>;
   #opened: Opened | undefined;
-  /** Deliveries that went through. */
-  delivered = 0;
+  /** Attempts so far that went through, and that may work later. */
+  tally: Tally = { delivered: 0, failed: 0 };
   /** Since the receiver last answered: the first failed attempt, and the last one with why. */
   failure: { since: number; at: number; reason: string } | undefined;
 
@@ -34,6 +36,7 @@ export class Outlet {
     this.#parts = parts;
     this.#kind = kind;
     this.#labels = { destination: destination.id, kind: kind.kind };
+    this.#workspaceId = destination.workspaceId;
     this.#config = destination.config;
   }
 
@@ -54,8 +57,10 @@ export class Outlet {
     const verdict = await this.#attempt(events);
     metrics.deliverySeconds.observe(this.#labels, (performance.now() - started) / 1_000);
     metrics.attempts.inc({ ...this.#labels, verdict: verdict.kind });
-    if (verdict.kind === "delivered") this.delivered += 1;
+    const { delivered, failed } = this.tally;
+    if (verdict.kind === "delivered") this.tally = { delivered: delivered + 1, failed };
     if (verdict.kind === "retry") {
+      this.tally = { delivered, failed: failed + 1 };
       const at = clock.now();
       this.failure = { since: this.failure?.since ?? at, at, reason: verdict.reason };
     } else this.failure = undefined;
@@ -91,7 +96,7 @@ export class Outlet {
 
   #open(): Opened {
     this.#opened ??= {
-      destination: this.#kind.open(this.#config),
+      destination: this.#kind.open(this.#config, this.#workspaceId),
       deliveries: 0,
       retired: false,
     };

@@ -1,6 +1,6 @@
 import type { Verdict } from "../destinations/destination.ts";
 import { DELIVERY_BYTES_MAX, DOWN_MS_MIN, SPLIT_ATTEMPTS_MIN } from "../limits.ts";
-import type { Ending, Output } from "./item.ts";
+import type { Ending, Output, Tally } from "./item.ts";
 import { isHopeless, retryDelayMs } from "./retry.ts";
 import type { Standing } from "./router.ts";
 
@@ -19,8 +19,8 @@ export interface PartitionHost {
   settle(output: Output, ending: Ending): void;
   /** Waits, but not longer than until the lane's settings change. */
   pause(ms: number): Promise<void>;
-  /** Deliveries of the whole lane that succeeded. */
-  deliveries(): number;
+  /** Of the whole lane. */
+  tally(): Tally;
   /** All attempts of the lane have failed since: the first of them, and the last with why. */
   failure(): { since: number; at: number; reason: string } | undefined;
 }
@@ -132,15 +132,16 @@ export class Partition {
 
   #isGivenUp(output: Output, reason: string): boolean {
     const { attempts } = output;
-    if (attempts === 1) output.deliveriesAtFailure = this.#host.deliveries();
-    const hopeless = isHopeless(
-      {
-        attempts,
-        ageMs: this.#ageMs(output),
-        othersDelivered: this.#host.deliveries() > output.deliveriesAtFailure,
-      },
-      this.#host.retryWindowMs,
-    );
+    if (attempts === 0) return false;
+    const tally = this.#host.tally();
+    output.firstFailure ??= tally;
+    const failing = {
+      attempts,
+      ageMs: this.#ageMs(output),
+      othersDelivered: tally.delivered - output.firstFailure.delivered,
+      othersFailed: tally.failed - output.firstFailure.failed - (attempts - 1),
+    };
+    const hopeless = isHopeless(failing, this.#host.retryWindowMs);
     if (hopeless) this.#giveUp(output, reason);
     return hopeless;
   }

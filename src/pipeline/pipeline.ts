@@ -98,13 +98,13 @@ export interface PipelineParts {
 export function createPipeline(parts: PipelineParts): Pipeline {
   const { live, logger, clock = systemClock } = parts;
   const ledger = new Ledger(parts.directory, logger);
-  const feed = new Feed(parts);
-  const tap = new LiveTap(feed, live);
   const metrics = createLaneMetrics(
     parts.metrics,
     () => lanes.gauges(),
     () => ledger.counts(),
   );
+  const feed = new Feed({ ...parts, metrics });
+  const tap = new LiveTap(feed, live);
   const shared = { ...parts, feed, tap, ledger, clock, metrics };
   const lanes: Lanes = new Lanes({ ...shared, refresh: () => lanes.refresh() });
   const trimmer = createTrimmer({ readers: parts.readers, lanes, clock, logger });

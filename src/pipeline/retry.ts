@@ -16,15 +16,19 @@ export interface Failing {
   attempts: number;
   /** Since it was received, or since its replay was asked for. */
   ageMs: number;
-  /** Another delivery of the lane went through after this one first failed. */
-  othersDelivered: boolean;
+  /** Other attempts of the lane since this event first failed. */
+  othersDelivered: number;
+  othersFailed: number;
 }
 
 /**
- * Whether to give an event up. A destination that is down gets the whole window; when others get
- * through meanwhile it is the event that is wrong, and it stops blocking its user sooner.
+ * Whether to give an event up. A destination that is down or overloaded gets the whole window;
+ * when most others get through meanwhile it is the event that is wrong, and it stops blocking
+ * its user sooner.
  */
-export function isHopeless({ attempts, ageMs, othersDelivered }: Failing, windowMs: number) {
+export function isHopeless(failing: Failing, windowMs: number): boolean {
+  const { attempts, ageMs, othersDelivered, othersFailed } = failing;
   if (attempts === 0) return false;
-  return ageMs > windowMs || (attempts >= POISON_ATTEMPTS_MAX && othersDelivered);
+  if (ageMs > windowMs) return true;
+  return attempts >= POISON_ATTEMPTS_MAX && othersDelivered > othersFailed;
 }

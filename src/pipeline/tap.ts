@@ -1,5 +1,6 @@
 import type { Live } from "../catalog/catalog.ts";
 import type { Feed } from "./feed.ts";
+import { jsonOf } from "./input.ts";
 import type { Tap, TapMessage } from "./pipeline.ts";
 
 type Receive = (message: TapMessage) => void;
@@ -89,15 +90,5 @@ export class LiveTap implements Tap {
         });
       }
     }
-  }
-}
-
-/** The value of a JSON text, or the text itself should it be none: showing must not fail. */
-export function jsonOf(json: Uint8Array | string): unknown {
-  const text = typeof json === "string" ? json : Buffer.from(json).toString();
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
   }
 }

@@ -28,6 +28,10 @@ export class Window {
     return { events: bytes > 0 ? Math.min(open, uncommitted) : 0, bytes };
   }
 
+  get isFull(): boolean {
+    return this.room.events <= 0;
+  }
+
   get oldest(): Item | undefined {
     const [item] = this.#items;
     return item;
@@ -46,14 +50,13 @@ export class Window {
     item.bytes = bytes;
   }
 
-  /** All that the item became has ended; its events are not needed any more. */
-  settle(item: Item): void {
+  /** All that the item became has ended. */
+  settle(): void {
     this.#open -= 1;
-    this.#bytes -= item.bytes;
   }
 
   /** The settling of these items is on disk. */
   commit(items: readonly Item[]): void {
-    for (const item of items) this.#items.delete(item);
+    for (const item of items) if (this.#items.delete(item)) this.#bytes -= item.bytes;
   }
 }

@@ -9,14 +9,14 @@ import {
   IDLE_CONNECTION_SECONDS_MAX,
   PIXEL_TARGET_BYTES_MAX,
 } from "../limits.ts";
-import type { LogWriter } from "../log/event-log.ts";
+import { LogUnavailable, type LogWriter } from "../log/event-log.ts";
 import type { Logger } from "../observe/log.ts";
 import type { Metrics } from "../observe/metrics.ts";
+import { createRateLimit } from "../rate-limit.ts";
 import { errorAnswer, methodAnswer, pixelAnswer, preflightAnswer } from "./answers.ts";
 import { createClientAddress } from "./client-address.ts";
-import { createMessageId } from "./message-ids.ts";
+import { createMessageId } from "./message-id.ts";
 import { createCount } from "./metrics.ts";
-import { createRateLimit } from "./rate-limit.ts";
 
 const PIXEL_PATHS = ["/pixel/v1/page", "/pixel/v1/track"];
 const PATHS = [...PIXEL_PATHS, "/health", "/robots.txt"];
@@ -93,7 +93,10 @@ export function createPixelListener(parts: PixelParts): PixelListener {
   }
 
   function notStored(err: unknown): Response {
-    parts.logger.error({ err }, "The event log did not take an event");
+    // The log says once that the disk fails; a line for each event would fill it further.
+    if (!(err instanceof LogUnavailable)) {
+      parts.logger.error({ err }, "The event log did not take an event");
+    }
     return refuse(503, "The event could not be stored, try again later", { "Retry-After": "1" });
   }
 

@@ -52,8 +52,7 @@ export async function startIngestProcesses(options: IngestOptions): Promise<Inge
   };
   const deaths = options.metrics && deathCounter(options.metrics);
   const logs = await openLogs(options);
-  const reusePort = options.count > 1;
-  if (reusePort) refuseTakenPort(options);
+  if (options.count > 1) refuseTakenPort(options);
 
   const processes: IngestProcess[] = [];
   const close = async () => {
@@ -62,22 +61,9 @@ export async function startIngestProcesses(options: IngestOptions): Promise<Inge
   };
   const start = (index: number, port: number) => {
     const log = logs.get(String(index))!;
-    const { trustedProxies, recordClientAddress, logLevel, catalogDirectory, host } = options;
     const process = new IngestProcess({
       command: options.command,
-      settings: {
-        index,
-        directory: log.directory,
-        catalogDirectory,
-        host,
-        port,
-        reusePort,
-        trustedProxies,
-        recordClientAddress,
-        // Connections spread over the processes, which do not tell each other what they took.
-        pixelsPerSecondMax: options.pixelsPerSecondMax / options.count,
-        logLevel,
-      },
+      settings: settingsOf(options, index, log.directory, port),
       logger: options.logger,
       onListening(durable) {
         log.mark ??= openMark(log.directory);
@@ -104,6 +90,28 @@ export async function startIngestProcesses(options: IngestOptions): Promise<Inge
     await close();
     throw error;
   }
+}
+
+function settingsOf(
+  options: IngestOptions,
+  index: number,
+  directory: string,
+  port: number,
+): IngestSettings {
+  const { catalogDirectory, host, trustedProxies, recordClientAddress, logLevel, count } = options;
+  return {
+    index,
+    directory,
+    catalogDirectory,
+    host,
+    port,
+    reusePort: count > 1,
+    trustedProxies,
+    recordClientAddress,
+    // Connections spread over the processes, which do not tell each other what they took.
+    pixelsPerSecondMax: options.pixelsPerSecondMax / count,
+    logLevel,
+  };
 }
 
 interface Log {

@@ -28,3 +28,6 @@ export function programOf(live: LiveProgram): Program {
     credentials: live.credentials,
   };
 }
+
+/** A program's id starts with its transformation's version (catalog `live.program`). */
+export const transformationVersionOf = (programId: string) => programId.split("+", 1)[0] ?? "";

@@ -1,3 +1,4 @@
+import { isIP } from "node:net";
 import {
   FETCH_ANSWER_BYTES_MAX,
   FETCH_MS_MAX,
@@ -5,26 +6,25 @@ import {
   FETCHES_AT_ONCE_MAX,
   FETCHES_MAX,
 } from "../limits.ts";
-import type { FetchRequest, GuestFetch } from "./fetch.ts";
-import { FrameError } from "./frames.ts";
+import { FrameError, type Texts } from "./frames.ts";
+import type { FetchRequest, Outside } from "./outside.ts";
 import { printable } from "./printable.ts";
 
 /** Answers of one frame; more wait for the next. */
 const ANSWERS_BYTES_MAX = 8 << 20;
 
-interface Asked extends FetchRequest {
-  id: number;
-}
+/** A question of user code: a request, or where an IP address is. */
+type Question = { id: number } & ({ request: FetchRequest } | { ip: string });
 
 /**
- * Requests that one batch makes of the network. The guest hands over what its code asked for and
+ * What one batch asks of the world outside. The guest hands over what its code asked for and
  * sleeps; it is woken with every answer that is there by then.
  */
 export class Bridge {
-  readonly #fetch: GuestFetch | undefined;
+  readonly #outside: Outside;
   readonly #workspaceId: string;
-  readonly #ending = new AbortController();
-  readonly #queue: Asked[] = [];
+  #ending: AbortController | undefined;
+  readonly #queue: Question[] = [];
   /** Answers as JSON texts. */
   readonly #answers: string[] = [];
   #underWay = 0;
@@ -32,22 +32,21 @@ export class Bridge {
   #deadline: Timer | undefined;
   #wake = () => {};
 
-  constructor(fetch: GuestFetch | undefined, workspaceId: string) {
-    this.#fetch = fetch;
+  constructor(outside: Outside, workspaceId: string) {
+    this.#outside = outside;
     this.#workspaceId = workspaceId;
   }
 
   /**
-   * Takes new requests (a JSON array) and resolves with the answers that are there, at least
-   * one. Throws `FrameError` for what is no list of requests, or when nothing is asked for.
+   * Takes new questions (a JSON array) and resolves with the answers that are there, at least
+   * one. Throws `FrameError` for what is no list of questions, or when nothing is asked for.
    */
-  async exchange(requests: Buffer): Promise<Uint8Array> {
-    this.#deadline ??= setTimeout(() => this.#ending.abort(), FETCH_WAIT_MS_MAX);
-    for (const asked of parseRequests(requests, this.#workspaceId)) {
+  async exchange(questions: Buffer): Promise<Texts> {
+    for (const question of parseQuestions(questions, this.#workspaceId)) {
       this.#count += 1;
       if (this.#count > FETCHES_MAX) {
-        this.#answer(asked, { error: `Expected at most ${FETCHES_MAX} fetches in a batch` });
-      } else this.#queue.push(asked);
+        this.#answer(question, { error: `Expected at most ${FETCHES_MAX} fetches in a batch` });
+      } else this.#queue.push(question);
     }
     this.#startNext();
     if (this.#answers.length === 0 && this.#underWay === 0) throw new FrameError("Waits in vain");
@@ -56,13 +55,13 @@ export class Bridge {
         this.#wake = resolve;
       });
     }
-    return Buffer.from(`[${this.#takeAnswers().join(",")}]`);
+    return this.#takeAnswers().map((answer) => Buffer.from(answer));
   }
 
   /** Ends what is under way; nobody waits for it. */
   end(): void {
     clearTimeout(this.#deadline);
-    this.#ending.abort();
+    this.#ending?.abort();
   }
 
   #takeAnswers(): string[] {
@@ -76,56 +75,80 @@ export class Bridge {
 
   #startNext(): void {
     while (this.#underWay < FETCHES_AT_ONCE_MAX) {
-      const asked = this.#queue.shift();
-      if (!asked) return;
-      this.#perform(asked);
+      const question = this.#queue.shift();
+      if (!question) return;
+      this.#perform(question);
     }
   }
 
-  async #perform(asked: Asked): Promise<void> {
+  async #perform(question: Question): Promise<void> {
     this.#underWay += 1;
-    const { id, ...request } = asked;
     try {
-      if (!this.#fetch) throw new Error("fetch is not available");
-      const { signal } = this.#ending;
-      if (signal.aborted) throw new Error("The batch has no time left to fetch");
-      const { url, status, headers, body } = await this.#fetch(request, signal);
-      this.#answer(asked, { url, status, headers, body });
+      this.#answer(
+        question,
+        "ip" in question ? this.#locate(question.ip) : await this.#request(question.request),
+      );
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error);
-      this.#answer(asked, { error: printable(message) });
+      this.#answer(question, { error: printable(message) });
     }
     this.#underWay -= 1;
     this.#startNext();
   }
 
-  #answer({ id }: Asked, answer: object): void {
+  async #request(request: FetchRequest): Promise<object> {
+    const { signal } = this.#begin();
+    if (!this.#outside.fetch) throw new Error("fetch is not available");
+    if (signal.aborted) throw new Error("The batch has no time left to fetch");
+    const { url, status, headers, body } = await this.#outside.fetch(request, signal);
+    return { url, status, headers, body };
+  }
+
+  #begin(): AbortController {
+    if (!this.#ending) {
+      const ending = new AbortController();
+      this.#ending = ending;
+      this.#deadline = setTimeout(() => ending.abort(), FETCH_WAIT_MS_MAX);
+    }
+    return this.#ending;
+  }
+
+  /** The words are RudderStack's. */
+  #locate(ip: string): object {
+    if (isIP(ip) === 0) throw new Error("invalid ip address");
+    try {
+      if (!this.#outside.geolocation) throw new Error("Not configured");
+      return { location: this.#outside.geolocation(ip) ?? {} };
+    } catch {
+      throw new Error("geolocation is not available right now");
+    }
+  }
+
+  #answer({ id }: Question, answer: object): void {
     this.#answers.push(JSON.stringify({ id, ...answer }));
     this.#wake();
   }
 }
 
-function parseRequests(bytes: Buffer, workspaceId: string): Asked[] {
+function parseQuestions(bytes: Buffer, workspaceId: string): Question[] {
   try {
     const list: unknown = JSON.parse(bytes.toString());
-    if (!Array.isArray(list)) throw new FrameError("Expected a list of requests");
-    return list.map((item) => parseRequest(item, workspaceId));
+    if (!Array.isArray(list)) throw new FrameError("Expected a list of questions");
+    return list.map((item) => parseQuestion(item, workspaceId));
   } catch {
-    throw new FrameError("Expected a list of requests");
+    throw new FrameError("Expected a list of questions");
   }
 }
 
-function parseRequest(item: Record<string, unknown>, workspaceId: string): Asked {
-  const { id, url, method, headers, body, timeoutMs } = item;
+function parseQuestion(item: Record<string, unknown>, workspaceId: string): Question {
+  const { id, ip, url, method, headers, body, timeoutMs } = item;
+  if (!Number.isSafeInteger(id)) throw new FrameError("Expected a number");
+  if (typeof ip === "string") return { id: id as number, ip };
   const texts = [url, method, body, ...Object.values(headers as object)];
-  if (!Number.isSafeInteger(id) || texts.some((one) => typeof one !== "string")) {
-    throw new FrameError("Expected a request");
-  }
-  const asked = { id, url, method, headers, body, workspaceId } as Asked;
-  asked.timeoutMs = Math.min(
-    FETCH_MS_MAX,
-    Number(timeoutMs) > 0 ? Number(timeoutMs) : FETCH_MS_MAX,
-  );
-  asked.answerBytesMax = FETCH_ANSWER_BYTES_MAX;
-  return asked;
+  if (texts.some((one) => typeof one !== "string")) throw new FrameError("Expected texts");
+  const request = { url, method, headers, body, workspaceId } as FetchRequest;
+  request.timeoutMs =
+    Number(timeoutMs) > 0 ? Math.min(FETCH_MS_MAX, Number(timeoutMs)) : FETCH_MS_MAX;
+  request.answerBytesMax = FETCH_ANSWER_BYTES_MAX;
+  return { id: id as number, request };
 }

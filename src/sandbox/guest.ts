@@ -1,11 +1,19 @@
-import { GUEST_START_MS_MAX, GUEST_STDERR_BYTES_MAX } from "../limits.ts";
+import { setPriority } from "node:os";
+import { GUEST_BURST_CPU_MS_MAX, GUEST_START_MS_MAX, GUEST_STDERR_BYTES_MAX } from "../limits.ts";
 import type { Bridge } from "./bridge.ts";
-import { decodeFrame, encodeFrame, type Frame, FrameError, FrameReader } from "./frames.ts";
+import {
+  decodeFrame,
+  type Frame,
+  FrameError,
+  FrameReader,
+  FrameWriter,
+  type Texts,
+} from "./frames.ts";
 import type { LanguageTerms } from "./languages.ts";
 import { type GuestProcess, launch, type Signal } from "./launch.ts";
 import { printable } from "./printable.ts";
 import { usage } from "./proc.ts";
-import type { GuestLanguage } from "./program.ts";
+import type { GuestLanguage, UserError } from "./program.ts";
 import type { Answers, Request } from "./protocol.ts";
 import { readStarted, type Started } from "./replies.ts";
 
@@ -48,15 +56,24 @@ function isWait({ header }: Frame): boolean {
   return typeof header === "object" && header !== null && Reflect.get(header, "kind") === "wait";
 }
 
+/** A third of the share that others get, so that honest long work on a busy machine still ends. */
+const BURST_NICE = 5;
 const REPLY_BYTES_SMALL = 4_096;
 
-/** The host's end of one guest process: one question at a time, and an eye on what it uses. */
+/**
+ * The host's end of one guest process, and an eye on what it uses. A guest answers questions in
+ * their order; the next one may be on its way meanwhile, so that neither end waits for the other.
+ */
 export class Guest {
   readonly startedAt = performance.now();
   /** Program ids that are loaded, least recently used first, with their number in the guest. */
   readonly programs = new Map<string, number>();
+  /** Loads under way by program id. */
+  readonly loads = new Map<string, Promise<number | UserError>>();
   events = 0;
   softTimeouts = 0;
+  /** Runs at a lower priority, since a batch took long. */
+  burst = false;
   /** Memory of the idle guest, and at the last look. */
   idleBytes = 0;
   residentBytes = 0;
@@ -68,8 +85,11 @@ export class Guest {
   readonly #terms: LanguageTerms;
   readonly #process: GuestProcess;
   readonly #reader = new FrameReader();
+  readonly #writer = new FrameWriter();
   #lastProgram = 0;
-  #exchange: Exchange | undefined;
+  /** The first one is being answered, the others wait in the pipe. */
+  readonly #exchanges: Exchange[] = [];
+  #retiring = false;
   #killedFor: GuestEnd | undefined;
 
   constructor(command: readonly string[], language: GuestLanguage, terms: LanguageTerms) {
@@ -98,6 +118,10 @@ export class Guest {
     return this.#process.pid;
   }
 
+  get busy(): boolean {
+    return this.#exchanges.length > 0;
+  }
+
   /** Killed, perhaps not yet gone. */
   get dying(): boolean {
     return this.ended !== undefined || this.#killedFor !== undefined;
@@ -121,7 +145,7 @@ export class Guest {
    */
   async ask<T>(
     header: Request,
-    body: readonly Uint8Array[],
+    body: readonly Texts[],
     allowance: Allowance,
     read: (frame: Frame) => T,
   ): Promise<T> {
@@ -135,18 +159,13 @@ export class Guest {
     }
   }
 
-  #exchangeFrames(
-    header: Request,
-    body: readonly Uint8Array[],
-    allowance: Allowance,
-  ): Promise<Frame> {
+  #exchangeFrames(header: Request, body: readonly Texts[], allowance: Allowance): Promise<Frame> {
     return new Promise((resolve, reject) => {
       if (this.ended || this.#killedFor) {
         reject(new GuestGone(this.ended?.end ?? this.#killedFor!));
         return;
       }
-      if (this.#exchange) throw new Error("Guest is asked while it answers");
-      this.#exchange = { ...allowance, startedAt: performance.now(), resolve, reject };
+      this.#exchanges.push({ ...allowance, startedAt: performance.now(), resolve, reject });
       this.#send(header, body);
     });
   }
@@ -156,12 +175,18 @@ export class Guest {
     if (this.ended || this.#killedFor) return;
     this.#killedFor = end;
     this.#process.kill("SIGKILL");
-    this.#settle()?.reject(new GuestGone(end));
+    this.#rejectAll(end);
+  }
+
+  /** Ends the guest when it has answered what it was asked. */
+  retire(): void {
+    if (this.busy) this.#retiring = true;
+    else this.kill("retired");
   }
 
   /** Kills the guest when the exchange under way went over memory or time. */
   watch(graceMs: number): void {
-    const exchange = this.#exchange;
+    const [exchange] = this.#exchanges;
     if (!exchange || this.#killedFor) return;
     const wallMs = (exchange.waitingSince ?? performance.now()) - exchange.startedAt;
     const used = usage(this.pid);
@@ -169,35 +194,73 @@ export class Guest {
     if (used) exchange.cpuAtStartMs ??= used.cpuMs;
     // Without /proc the clock has to do.
     const cpuMs = used ? used.cpuMs - exchange.cpuAtStartMs! : wallMs;
+    if (cpuMs > GUEST_BURST_CPU_MS_MAX) this.#yield();
     if (this.residentBytes > this.idleBytes + this.#terms.memoryBytesMax) this.kill("memory");
     else if (cpuMs > exchange.cpuMs + graceMs || wallMs > exchange.wallMs) this.kill("timeout");
   }
 
-  #settle(): Exchange | undefined {
-    const exchange = this.#exchange;
-    this.#exchange = undefined;
-    return exchange;
+  /** Leaves the processor to other guests first; it is not taken back, so a new guest follows. */
+  #yield(): void {
+    if (this.burst) return;
+    this.burst = true;
+    try {
+      setPriority(this.pid, BURST_NICE);
+    } catch {
+      // Gone, or not allowed: the deadline holds all the same.
+    }
+  }
+
+  /** Only the exchange under way has to do with the end. */
+  #rejectAll(end: GuestEnd): void {
+    const [first, ...others] = this.#exchanges.splice(0);
+    first?.reject(new GuestGone(end));
+    for (const exchange of others) exchange.reject(new GuestGone("retired"));
   }
 
   async #read(): Promise<void> {
     try {
       for await (const chunk of this.#process.stdout) this.#received(chunk);
     } catch (error) {
-      if (!(error instanceof FrameError)) throw error;
-      this.kill("violation");
+      this.kill(error instanceof FrameError ? "violation" : "crash");
     }
   }
 
   #received(chunk: Uint8Array): void {
     if (this.#killedFor) return;
-    if (!this.#exchange || this.#exchange.waitingSince !== undefined) {
-      throw new FrameError("Frame that nobody asked for");
+    if (!this.#listening) throw new FrameError("Frame that nobody asked for");
+    this.#reader.push(chunk);
+    const answers: [exchange: Exchange, frame: Frame][] = [];
+    try {
+      this.#readFrames(answers);
+    } catch (error) {
+      // One that breaks the rules is not believed what it said before.
+      this.#exchanges.unshift(...answers.map(([exchange]) => exchange));
+      throw error;
     }
-    const bytes = this.#reader.push(chunk, this.#exchange.replyBytesMax);
-    if (!bytes) return;
-    const frame = decodeFrame(bytes);
-    if (isWait(frame)) this.#wait(this.#exchange, frame.body);
-    else this.#settle()?.resolve(frame);
+    for (const [exchange, frame] of answers) exchange.resolve(frame);
+    if (this.#retiring && !this.busy) this.kill("retired");
+  }
+
+  #readFrames(answers: [exchange: Exchange, frame: Frame][]): void {
+    while (this.#listening) {
+      const exchange = this.#exchanges[0]!;
+      const bytes = this.#reader.next(exchange.replyBytesMax);
+      if (!bytes) return;
+      const frame = decodeFrame(bytes);
+      if (isWait(frame)) this.#wait(exchange, frame.body);
+      else {
+        answers.push([exchange, frame]);
+        this.#exchanges.shift();
+        if (this.#exchanges[0]) this.#exchanges[0].startedAt = performance.now();
+      }
+    }
+    if (this.#reader.buffered > 0) throw new FrameError("Bytes after the frame");
+  }
+
+  /** Whether the guest has anything to say now. */
+  get #listening(): boolean {
+    const [exchange] = this.#exchanges;
+    return exchange !== undefined && exchange.waitingSince === undefined;
   }
 
   /** Time that the guest sleeps is not its own. */
@@ -207,7 +270,7 @@ export class Guest {
       if (!bridge) throw new FrameError("May not wait");
       exchange.waitingSince = performance.now();
       const answers = await bridge.exchange(requests);
-      if (this.#exchange !== exchange) return;
+      if (this.#exchanges[0] !== exchange) return;
       exchange.startedAt += performance.now() - exchange.waitingSince;
       exchange.waitingSince = undefined;
       this.#send({ kind: "answers" }, [answers]);
@@ -217,23 +280,28 @@ export class Guest {
     }
   }
 
-  #send(header: Request | Answers, body: readonly Uint8Array[]): void {
-    this.#process.stdin.write(encodeFrame(header, body));
-    this.#process.stdin.flush();
+  #send(header: Request | Answers, body: readonly Texts[]): void {
+    const { stdin } = this.#process;
+    stdin.write(this.#writer.write(header, body));
+    // The pipe of a guest that just died rejects; its exit says so anyway.
+    Promise.resolve(stdin.flush()).catch(() => {});
   }
 
   async #readErrors(): Promise<void> {
     const decoder = new TextDecoder();
-    for await (const chunk of this.#process.stderr) {
-      if (this.stderr.length < GUEST_STDERR_BYTES_MAX) {
+    try {
+      for await (const chunk of this.#process.stderr) {
+        if (this.stderr.length >= GUEST_STDERR_BYTES_MAX) continue;
         this.stderr = printable(this.stderr + decoder.decode(chunk, { stream: true }));
       }
+    } catch {
+      // It only explains an end that is known otherwise.
     }
   }
 
   #exited(code: number | null, signal: Signal): void {
     this.ended = { end: this.#killedFor ?? "crash", code, signal };
-    this.#settle()?.reject(new GuestGone(this.ended.end));
+    this.#rejectAll(this.ended.end);
     this.onEnd();
   }
 }

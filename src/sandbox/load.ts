@@ -22,6 +22,21 @@ export async function load(
     guest.programs.set(program.id, known);
     return known;
   }
+  const underWay = guest.loads.get(program.id) ?? loadNew(guest, program, limits, bridge);
+  guest.loads.set(program.id, underWay);
+  try {
+    return await underWay;
+  } finally {
+    guest.loads.delete(program.id);
+  }
+}
+
+async function loadNew(
+  guest: Guest,
+  program: Program,
+  limits: SandboxLimits,
+  bridge: Bridge,
+): Promise<number | UserError> {
   const number = guest.nextProgram();
   const error = await guest.ask(
     {

@@ -34,11 +34,27 @@ export function createSandboxMetrics(registry = new Registry()) {
       labelNames: ["outcome"],
       registers,
     }),
+    suspensions: new Counter({
+      name: "pixelmill_program_suspensions_total",
+      help: "Suspensions of programs",
+      registers,
+    }),
     culprits: new Counter({
       name: "pixelmill_program_culprits_total",
       help: "Events that cost a guest its time or its life, by cause",
       labelNames: ["cause"],
       registers,
     }),
+    /** Defines the gauge of suspended programs, which is counted when it is read. */
+    countSuspended(count: () => number) {
+      new Gauge({
+        name: "pixelmill_programs_suspended",
+        help: "Programs that are suspended because they only fail",
+        registers,
+        collect() {
+          this.set(count());
+        },
+      });
+    },
   };
 }

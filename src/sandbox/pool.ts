@@ -5,10 +5,12 @@ import { type GuestLanguage, SandboxUnavailable } from "./program.ts";
 
 const SOFT_TIMEOUTS_MAX = 3;
 const SWEEP_MS = 5_000;
+/** One that the guest works on, and one that is on its way to it. */
+const WORK_AT_ONCE_MAX = 2;
 
 /** Where work finds its guest: the same one until it dies, then a new one. */
 export interface Seat {
-  guest(): Promise<Guest>;
+  guest(): Promise<Guest> | Guest;
 }
 
 interface Work {
@@ -21,8 +23,12 @@ interface Tenant {
   key: string;
   language: GuestLanguage;
   guest: Guest | undefined;
+  /** The guest that is being had. */
+  taking: Promise<Guest> | undefined;
   waiting: Work[];
-  working: boolean;
+  underWay: number;
+  /** Has a place, or stands in line for one. */
+  place: "none" | "awaited" | "taken";
   usedAt: number;
 }
 
@@ -95,50 +101,73 @@ export class Pool {
   #tenant(key: string, language: GuestLanguage): Tenant {
     let tenant = this.#tenants.get(key);
     if (!tenant) {
-      tenant = { key, language, guest: undefined, waiting: [], working: false, usedAt: 0 };
+      tenant = {
+        ...{ key, language, guest: undefined, taking: undefined },
+        ...{ waiting: [], underWay: 0, place: "none", usedAt: 0 },
+      };
       this.#tenants.set(key, tenant);
     }
     return tenant;
   }
 
   async #workOn(tenant: Tenant): Promise<void> {
-    if (tenant.working) return;
-    tenant.working = true;
-    await this.#place();
-    try {
-      // One piece of work per place when others wait for one.
-      do {
-        await tenant.waiting.shift()?.perform({ guest: () => this.#guestOf(tenant) });
-        if (tenant.guest && isWornOut(tenant.guest)) this.#retire(tenant);
-      } while (tenant.waiting.length > 0 && this.#line.length === 0);
-    } finally {
-      tenant.usedAt = performance.now();
-      tenant.working = false;
-      this.#leave();
-      if (tenant.waiting.length > 0) this.#workOn(tenant);
+    if (tenant.place === "none") {
+      tenant.place = "awaited";
+      await this.#place();
+      tenant.place = "taken";
+    }
+    this.#start(tenant);
+  }
+
+  #start(tenant: Tenant): void {
+    if (tenant.place !== "taken") return;
+    while (tenant.underWay < WORK_AT_ONCE_MAX) {
+      const work = tenant.waiting.shift();
+      if (!work) return;
+      tenant.underWay += 1;
+      this.#perform(tenant, work);
     }
   }
 
-  async #guestOf(tenant: Tenant): Promise<Guest> {
+  async #perform(tenant: Tenant, work: Work): Promise<void> {
+    await work.perform({ guest: () => this.#guestOf(tenant) });
+    tenant.underWay -= 1;
+    tenant.usedAt = performance.now();
+    if (tenant.guest && isWornOut(tenant.guest)) this.#retire(tenant);
+    // A tenant does no more than this when others wait for a place.
+    if (this.#line.length === 0) this.#start(tenant);
+    if (tenant.underWay > 0) return;
+    tenant.place = "none";
+    this.#leave();
+    if (tenant.waiting.length > 0) this.#workOn(tenant);
+  }
+
+  #guestOf(tenant: Tenant): Promise<Guest> | Guest {
+    if (tenant.guest && !tenant.guest.dying) return tenant.guest;
+    tenant.taking ??= this.#takeFor(tenant).finally(() => {
+      tenant.taking = undefined;
+    });
+    return tenant.taking;
+  }
+
+  async #takeFor(tenant: Tenant): Promise<Guest> {
     if (this.#closed) throw new SandboxUnavailable("Sandbox is closed");
-    if (!tenant.guest || tenant.guest.dying) {
-      this.#makeRoom();
-      tenant.guest = await this.#nursery.take(tenant.language);
-    }
+    this.#makeRoom();
+    tenant.guest = await this.#nursery.take(tenant.language);
     return tenant.guest;
   }
 
   /** Waits until one more may work: as many as there may be guests. */
   async #place(): Promise<void> {
-    if (this.#working >= this.#guestsMax) {
-      await new Promise<void>((resolve) => this.#line.push(resolve));
-    }
-    this.#working += 1;
+    if (this.#working < this.#guestsMax) this.#working += 1;
+    else await new Promise<void>((resolve) => this.#line.push(resolve));
   }
 
+  /** Gives the place to the next in line, or back. */
   #leave(): void {
-    this.#working -= 1;
-    this.#line.shift()?.();
+    const next = this.#line.shift();
+    if (next) next();
+    else this.#working -= 1;
   }
 
   /** Ends the guest of the tenant that has been idle longest when there are too many. */
@@ -146,7 +175,7 @@ export class Pool {
     if (this.#nursery.alive < this.#guestsMax) return;
     let idlest: Tenant | undefined;
     for (const tenant of this.#tenants.values()) {
-      if (tenant.working || !tenant.guest) continue;
+      if (tenant.place !== "none" || !tenant.guest) continue;
       if (!idlest || tenant.usedAt < idlest.usedAt) idlest = tenant;
     }
     if (idlest) this.#retire(idlest);
@@ -155,14 +184,14 @@ export class Pool {
   #retireIdle(): void {
     const before = performance.now() - GUEST_IDLE_MS_MAX;
     for (const tenant of this.#tenants.values()) {
-      if (tenant.working || tenant.usedAt > before) continue;
+      if (tenant.place !== "none" || tenant.usedAt > before) continue;
       this.#retire(tenant);
       this.#tenants.delete(tenant.key);
     }
   }
 
   #retire(tenant: Tenant): void {
-    tenant.guest?.kill("retired");
+    tenant.guest?.retire();
     tenant.guest = undefined;
   }
 }
@@ -170,6 +199,7 @@ export class Pool {
 /** Near a limit, or suspect: replaced between two batches, before it fails one. */
 function isWornOut(guest: Guest): boolean {
   return (
+    guest.burst ||
     guest.softTimeouts >= SOFT_TIMEOUTS_MAX ||
     guest.events >= GUEST_EVENTS_MAX ||
     guest.bloated ||

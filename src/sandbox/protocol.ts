@@ -4,10 +4,11 @@ import type { UserError } from "./program.ts";
  * What host and guest say to each other. A frame is a header, one line of JSON, and a body that
  * neither end parses on the way: events travel as the bytes they are.
  *
- * One exchange at a time: the host asks, the guest answers once. Before that it may hand over
- * what its code asks of the network (`wait`, body: a JSON array of requests) and sleep until the
- * host returns answers (`answers`, body: a JSON array, at least one). A guest that speaks
- * unasked, twice or in another shape is killed.
+ * The host asks, the guest answers once, in order; the host may send its next question before it
+ * has the answer to the last. Before it answers, the guest may hand over what its code asks of
+ * the outside (`wait`, body: a JSON array of questions) and sleep until the host returns answers
+ * (`answers`, body: a JSON array, at least one). A guest that speaks unasked, twice or in another
+ * shape is killed.
  */
 export type Request = StartRequest | LoadRequest | RunRequest | InspectRequest | LibraryRequest;
 

@@ -1,5 +1,5 @@
 import { GUEST_ERROR_CHARS_MAX, GUEST_LOG_CHARS_MAX, GUEST_LOGS_MAX } from "../limits.ts";
-import { type Frame, FrameError } from "./frames.ts";
+import { type Frame, FrameError, NEWLINE } from "./frames.ts";
 import { printable } from "./printable.ts";
 import type { Outcome, UserError } from "./program.ts";
 import { FAILED, OPEN, type Stop } from "./protocol.ts";
@@ -9,7 +9,6 @@ import { FAILED, OPEN, type Stop } from "./protocol.ts";
 
 type Fields = Record<string, unknown>;
 
-const NEWLINE = 10;
 const OPENING_BRACE = 123;
 const CLOSING_BRACE = 125;
 

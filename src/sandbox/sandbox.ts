@@ -1,11 +1,11 @@
 import type { Logger } from "pino";
 import type { Registry } from "prom-client";
 import { GUEST_FRAME_BYTES_MAX, GUEST_MEMORY_POLL_MS } from "../limits.ts";
-import type { GuestFetch } from "./fetch.ts";
 import { type Guest, GuestGone } from "./guest.ts";
 import { defaultLimits, type SandboxLimits } from "./limits.ts";
 import { createSandboxMetrics } from "./metrics.ts";
 import { Nursery, type SandboxStatus } from "./nursery.ts";
+import type { Outside } from "./outside.ts";
 import { Pool } from "./pool.ts";
 import type {
   Batch,
@@ -20,25 +20,26 @@ import type {
 } from "./program.ts";
 import { readInspected, readLoaded } from "./replies.ts";
 import { endError, settle } from "./settle.ts";
+import { type Suspension, Suspensions } from "./suspension.ts";
 
-export interface SandboxOptions {
+export interface SandboxOptions extends Outside {
   /** Starts a guest; the language is appended: `[process.execPath, "guest"]`. */
   guestCommand: readonly string[];
   /** Run user code although the kernel cannot confine it. */
   insecure: boolean;
   log: Logger;
   metrics?: Registry;
-  /** Performs what user code's `fetch` asks for; without it every fetch fails. */
-  fetch?: GuestFetch;
   limits?: Partial<SandboxLimits>;
 }
 
 export interface GuestSandbox extends Sandbox {
   /** Whether user code runs, for `/ready`. */
   status(): SandboxStatus;
+  /** Programs that are not run for a while, because they only fail. */
+  suspended(): Suspension[];
 }
 
-export type { SandboxStatus };
+export type { SandboxStatus, Suspension };
 
 /** User code in locked-down child processes. Starts a warm spare at once. */
 export function createSandbox(options: SandboxOptions): GuestSandbox {
@@ -52,13 +53,15 @@ export function createSandbox(options: SandboxOptions): GuestSandbox {
     graceMs: limits.graceMs,
     watchMs: GUEST_MEMORY_POLL_MS,
   });
-  const terms = { limits, metrics, fetch: options.fetch };
+  const terms = { limits, metrics, outside: options };
   const { cpuMs, wallMs } = limits;
   const allowance = { cpuMs, wallMs, replyBytesMax: GUEST_FRAME_BYTES_MAX };
+  const suspensions = new Suspensions(metrics);
   const pool = new Pool(nursery, limits.guests);
 
   return {
     status: () => nursery.status(),
+    suspended: () => suspensions.list(),
     run,
     check,
     inspect,
@@ -70,12 +73,23 @@ export function createSandbox(options: SandboxOptions): GuestSandbox {
   };
 
   async function run(program: Program, batch: Batch): Promise<Outcome[]> {
+    const suspended = suspensions.error(program);
+    if (suspended) return noted(batch.events.map(() => ({ error: suspended })));
     const endTimer = metrics.runSeconds.startTimer();
-    const { outcomes } = await pool.use(program.workspaceId, program.language, (seat) =>
+    const { outcomes, culprits } = await pool.use(program.workspaceId, program.language, (seat) =>
       settle(seat, program, batch, { ...terms, logs: false }),
     );
     endTimer();
-    for (const outcome of outcomes) metrics.events.inc({ outcome: nameOf(outcome) });
+    suspensions.note(program, outcomes, culprits);
+    return noted(outcomes);
+  }
+
+  function noted(outcomes: Outcome[]): Outcome[] {
+    const counts = { failed: 0, dropped: 0, transformed: 0 };
+    for (const outcome of outcomes) counts[nameOf(outcome)] += 1;
+    for (const [outcome, count] of Object.entries(counts)) {
+      if (count > 0) metrics.events.inc({ outcome }, count);
+    }
     return outcomes;
   }
 
@@ -125,7 +139,7 @@ export function createSandbox(options: SandboxOptions): GuestSandbox {
   }
 }
 
-function nameOf(outcome: Outcome): string {
+function nameOf(outcome: Outcome): "failed" | "dropped" | "transformed" {
   if ("error" in outcome) return "failed";
   return outcome.events.length === 0 ? "dropped" : "transformed";
 }

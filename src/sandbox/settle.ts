@@ -7,16 +7,19 @@ import {
   GUEST_SHORT_CPU_MS_MAX,
 } from "../limits.ts";
 import { Bridge } from "./bridge.ts";
-import type { GuestFetch } from "./fetch.ts";
+import { arrayBytes, type Texts } from "./frames.ts";
 import { type Guest, type GuestEnd, GuestGone } from "./guest.ts";
 import type { SandboxLimits } from "./limits.ts";
 import { load } from "./load.ts";
 import type { SandboxMetrics } from "./metrics.ts";
+import type { Outside } from "./outside.ts";
 import type { Seat } from "./pool.ts";
 import type { Batch, Outcome, Program, UserError } from "./program.ts";
 import type { Stop } from "./protocol.ts";
 import { type Ran, readRan } from "./replies.ts";
 
+/** Guests that an event may lose in company before it is to blame all the same. */
+const LOSSES_MAX = 3;
 /** Attempts at an event that the machine gave too little CPU, each with twice the time. */
 const STARVED_ATTEMPTS_MAX = 3;
 
@@ -25,6 +28,8 @@ export interface Settled {
   error?: UserError;
   outcomes: Outcome[];
   logs: string[];
+  /** Events, or loads, that cost a guest its time or its life. */
+  culprits: number;
 }
 
 export interface Terms {
@@ -32,7 +37,7 @@ export interface Terms {
   metrics: SandboxMetrics;
   /** Keep the lines of `log(...)`. */
   logs: boolean;
-  fetch?: GuestFetch | undefined;
+  outside: Outside;
 }
 
 /**
@@ -50,12 +55,13 @@ export async function settle(
   const settlement = new Settlement(program, batch, terms);
   while (settlement.open) {
     const error = await settlement.attempt(seat);
-    if (error) return { error, outcomes: settlement.failOpen(error), logs: settlement.logs };
+    if (error) return { error, ...settlement.end(error) };
   }
-  return { outcomes: settlement.failOpen(undefined), logs: settlement.logs };
+  return settlement.end(undefined);
 }
 
-type Lost = { end: GuestEnd; fresh: boolean };
+/** `shared`: another program was there, too. */
+type Lost = { end: GuestEnd; fresh: boolean; shared: boolean };
 type Answer = Ran | { error: UserError };
 
 class Settlement {
@@ -69,6 +75,8 @@ class Settlement {
   #alone = false;
   #culprits = 0;
   #starved = 0;
+  /** Guests lost since the last culprit was found. */
+  #losses = 0;
 
   constructor(program: Program, batch: Batch, terms: Terms) {
     this.#program = program;
@@ -98,9 +106,10 @@ class Settlement {
     return undefined;
   }
 
-  /** All outcomes, the missing ones failed. */
-  failOpen(error: UserError | undefined): Outcome[] {
-    return this.#outcomes.map((outcome) => outcome ?? { error: error! });
+  /** All outcomes; those that are missing fail with `error`. */
+  end(error: UserError | undefined): Omit<Settled, "error"> {
+    const outcomes = this.#outcomes.map((outcome) => outcome ?? { error: error! });
+    return { outcomes, logs: this.logs, culprits: this.#culprits };
   }
 
   /** One event, or as many as a frame may hold. */
@@ -117,8 +126,8 @@ class Settlement {
   async #ask(seat: Seat, taken: readonly number[]): Promise<Answer | Lost> {
     const guest = await seat.guest();
     // What ran in it before may be to blame for its end.
-    const fresh = guest.events === 0 && guest.programs.size === 0;
-    const bridge = new Bridge(this.#terms.fetch, this.#program.workspaceId);
+    const fresh = guest.events === 0 && guest.programs.size === 0 && !guest.busy;
+    const bridge = new Bridge(this.#terms.outside, this.#program.workspaceId);
     let number: number | UserError | undefined;
     try {
       number = await load(guest, this.#program, this.#terms.limits, bridge);
@@ -129,16 +138,18 @@ class Settlement {
       return answer;
     } catch (error) {
       if (!(error instanceof GuestGone)) throw error;
-      if (number === undefined && fresh && error.end !== "retired")
+      if (number === undefined && fresh && error.end !== "retired") {
+        this.#culprits += 1;
         return { error: endError(error.end) };
-      return { end: error.end, fresh };
+      }
+      return { end: error.end, fresh, shared: guest.programs.size > 1 };
     } finally {
       bridge.end();
     }
   }
 
   #run(guest: Guest, number: number, taken: readonly number[], bridge: Bridge): Promise<Answer> {
-    const events = jsonArray(taken, this.#batch.events);
+    const events = this.#texts(taken, this.#batch.events);
     const { limits, logs } = this.#terms;
     const cpuMs =
       this.#culprits < GUEST_CULPRITS_MAX
@@ -150,16 +161,20 @@ class Settlement {
         kind: "run",
         program: number,
         count: taken.length,
-        eventsBytes: byteLength(events),
+        eventsBytes: arrayBytes(events),
         budgetMs,
         cpuMs,
         outputCharsMax: GUEST_OUTPUT_CHARS_MAX,
         logs,
       },
-      [...events, ...jsonArray(taken, this.#batch.metadata)],
+      [events, this.#texts(taken, this.#batch.metadata)],
       { cpuMs, wallMs: limits.wallMs, replyBytesMax: GUEST_FRAME_BYTES_MAX, bridge },
       (frame) => readRan(frame, taken.length),
     );
+  }
+
+  #texts(taken: readonly number[], texts: Texts): Texts {
+    return taken.length === texts.length ? texts : taken.map((index) => texts[index]!);
   }
 
   #stopped(taken: readonly number[], stop: Stop): void {
@@ -173,16 +188,19 @@ class Settlement {
       this.#starved += 1;
       if (this.#starved < STARVED_ATTEMPTS_MAX) return;
     }
+    this.#starved = 0;
     const culprit = alone ? 0 : stop.culprit;
     if (culprit === undefined) this.#alone = true;
     else this.#blame(taken[culprit]!, "timeout");
   }
 
   /** The guest died of it. Only an event that ran alone, in a guest of its own, is to blame. */
-  #lost(taken: readonly number[], { end, fresh }: Lost): undefined {
+  #lost(taken: readonly number[], { end, fresh, shared }: Lost): undefined {
     // The host ended it for reasons of its own.
     if (end === "retired") return;
-    if (taken.length === 1 && (this.#alone || fresh)) this.#blame(taken[0]!, end);
+    this.#losses += 1;
+    const sure = fresh || (this.#alone && (!shared || this.#losses > LOSSES_MAX));
+    if (taken.length === 1 && sure) this.#blame(taken[0]!, end);
     this.#alone = true;
     this.#open = this.#open.filter((index) => this.#outcomes[index] === undefined);
   }
@@ -190,30 +208,9 @@ class Settlement {
   #blame(index: number, cause: GuestEnd): void {
     this.#outcomes[index] = { error: endError(cause) };
     this.#culprits += 1;
-    this.#starved = 0;
+    this.#losses = 0;
     this.#terms.metrics.culprits.inc({ cause });
   }
-}
-
-const COMMA = Buffer.from(",");
-const OPENING = Buffer.from("[");
-const CLOSING = Buffer.from("]");
-
-/** The texts as one JSON array, not copied. */
-function jsonArray(taken: readonly number[], texts: readonly Uint8Array[]): Uint8Array[] {
-  const parts: Uint8Array[] = [OPENING];
-  for (const [place, index] of taken.entries()) {
-    if (place > 0) parts.push(COMMA);
-    parts.push(texts[index]!);
-  }
-  parts.push(CLOSING);
-  return parts;
-}
-
-function byteLength(parts: readonly Uint8Array[]): number {
-  let length = 0;
-  for (const part of parts) length += part.length;
-  return length;
 }
 
 const MEMORY_MIB_MAX = GUEST_MEMORY_BYTES_MAX / (1 << 20);

@@ -89,6 +89,8 @@ export async function startApi(more: Partial<ApiParts> = {}): Promise<TestApi> {
       },
     },
     kinds: parts.kinds,
+    suspensions: () => [],
+    requestsPerSecondMax: 0,
     ready: () => readiness,
     metricsText: () => metrics.metrics(),
     dataPlaneUrl: () => "http://127.0.0.1:8080",

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { connect } from "node:net";
-import { readJson } from "../../src/api/body.ts";
+import fc from "fast-check";
+import { jsonLevels, readJson } from "../../src/api/body.ts";
 import { startApi, type TestApi } from "./_setup.ts";
 
 /** What every answer has in common, whatever the route. */
@@ -117,8 +118,11 @@ describe("a body", () => {
 
   test("that is compressed is 400", async () => {
     const body = Bun.gzipSync(Buffer.from("{}"));
-    const { status } = await create({ body, headers: { "Content-Encoding": "gzip" } });
-    expect(status).toBe(400);
+    const answer = await create({ body, headers: { "Content-Encoding": "gzip" } });
+    expect([answer.status, answer.body.message]).toEqual([
+      400,
+      "Expected a body without Content-Encoding, got an encoded one",
+    ]);
   });
 
   test("over 4 MiB is 413, announced or not", async () => {
@@ -174,6 +178,26 @@ describe("a body", () => {
     const { status } = await create({ token: null, body: "x".repeat(5 << 20) });
     expect(status).toBe(401);
   });
+});
+
+test("levels of JSON are counted as a parser does", () => {
+  const depth = (value: unknown): number =>
+    typeof value === "object" && value !== null
+      ? 1 + Math.max(0, ...Object.values(value).map(depth))
+      : 0;
+  const hostile = fc.string({ unit: fc.constantFrom('"', "\\", "[", "{", "]", "}", "a") });
+  const value = fc.jsonValue({ depthSize: "large", stringUnit: "binary" });
+  fc.assert(
+    fc.property(fc.oneof(value, fc.dictionary(hostile, fc.array(hostile))), (any) => {
+      expect(jsonLevels(JSON.stringify(any))).toBe(depth(any));
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+test("a head of 200 KB is read: its refusal is ours", async () => {
+  const { status, body } = await api.send("GET", `/transformations/${"a".repeat(200_000)}`);
+  expect([status, Object.keys(body)]).toEqual([404, ["message"]]);
 });
 
 test("ids that are no text, and hostile ones, are 404", async () => {

@@ -78,4 +78,18 @@ describe("a connection", () => {
     await stopped;
     expect(fetch(`${stopping.url}/health`)).rejects.toThrow();
   });
+
+  test("whose request never ends does not keep the listener from stopping", async () => {
+    const entered = Promise.withResolvers<void>();
+    const stopping = await startApi({
+      metricsText() {
+        entered.resolve();
+        return new Promise(() => {});
+      },
+    });
+    const cut = stopping.send("GET", "/metrics").catch((error: Error) => error);
+    await entered.promise;
+    await stopping.stop();
+    expect(await cut).toBeInstanceOf(Error);
+  }, 30_000);
 });

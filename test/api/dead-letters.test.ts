@@ -75,7 +75,7 @@ describe("/v2/dead-letters", () => {
 
     takes = true;
     const replayed = await api.client.call("POST /v2/dead-letters/replay", {
-      body: { ids: [two, ...others, one] },
+      body: { ids: [two, ...others, one, two] },
     });
     expect(replayed).toEqual({ replayed: 4 });
     await until(() => taken.length === 4);

@@ -139,7 +139,8 @@ describe("POST /libraries/publish", () => {
       });
     expect((await publish([{ a: 1 }])).status).toBe(200);
     expect((await publish('[{"a": 1}]')).status).toBe(200);
-    for (const bad of ["[", "{}", "[1]", "[[]]", 1, {}, [null]]) {
+    const many = JSON.stringify(Array.from({ length: 501 }, () => ({})));
+    for (const bad of ["[", "{}", "[1]", "[[]]", many, 1, {}, [null]]) {
       const { status, body } = await publish(bad);
       expect([bad, status]).toEqual([bad, 400]);
       expect(body.details[0].path).toStartWith("/transformations/0");

@@ -45,8 +45,10 @@ describe("/v2/sources", () => {
   test("come in pages that name the next one", async () => {
     const empty = await api.catalog.workspaces.create("Pages");
     const token = await api.tokenWith(["workspace:admin"], empty.id);
-    for (let n = 0; n < 101; n++) await api.catalog.sources.create(empty.id, { name: `S${n}` });
+    for (let n = 0; n < 100; n++) await api.catalog.sources.create(empty.id, { name: `S${n}` });
     const page = async (path: string) => (await api.send("GET", `/v2${path}`, { token })).body;
+    expect((await page("/sources")).paging).toEqual({ total: 100 });
+    await api.catalog.sources.create(empty.id, { name: "S100" });
     const first = await page("/sources");
     expect([first.sources.length, first.paging]).toEqual([
       100,

@@ -44,6 +44,16 @@ describe("the OpenAPI document", () => {
     expect(JSON.stringify(document)).not.toContain("$id");
   });
 
+  test("describes the settings of every kind of destination, secrets as write-only", () => {
+    const { anyOf } = document.components.schemas.DestinationConfig;
+    expect(anyOf.map((it: any) => it.title)).toEqual(["webhook", "file"]);
+    const [{ properties }] = anyOf;
+    expect([properties.secret.writeOnly, properties.webhookUrl.writeOnly]).toEqual([
+      true,
+      undefined,
+    ]);
+  });
+
   test("shows an example of every parameter in a path, every body and every answer", () => {
     for (const { key, operation } of operations()) {
       const lacking = [

@@ -82,6 +82,7 @@ const needs: Record<ClientKey | "GET /docs" | "GET /docs/json", Permission[] | "
   "POST /v2/credentials": admin,
   "DELETE /v2/credentials/{id}": admin,
   "GET /v2/dead-letters": events,
+  "GET /v2/suspensions": events,
   "GET /v2/dead-letters/{id}": events,
   "POST /v2/dead-letters/replay": events,
   "POST /v2/dead-letters/purge": events,

@@ -92,6 +92,17 @@ describe("POST /libraries/publish", () => {
     expect((await api.send("GET", `/transformations/${good.id}`)).status).toBe(404);
   });
 
+  test("takes rudder-cli's suites: their inputs are the test events", async () => {
+    const code = "export const transformEvent = (event) => { if (!event.mine) throw 'not mine'; };";
+    const { versionId } = await draft(code);
+    const publish = async (input: Record<string, unknown>) => {
+      const testSuite = [{ id: "s", name: "S", input: [input] }];
+      const body = { transformations: [{ versionId, testSuite }] };
+      return (await api.client.call("POST /libraries/publish", { body })).published;
+    };
+    expect([await publish({}), await publish({ mine: true })]).toEqual([false, true]);
+  });
+
   test("tests the importers of a library with its new code", async () => {
     const lib = await library("Adder", "export const add = (a, b) => a + b;", true);
     const code =

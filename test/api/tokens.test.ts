@@ -173,12 +173,39 @@ describe("authentication", () => {
     });
   });
 
+  test("the client keeps an id inside its path", async () => {
+    const params = { id: "../libraries" };
+    const refused = await api.client
+      .call("GET /transformations/{id}", { params })
+      .catch((it) => it);
+    expect(refused).toMatchObject({ status: 404, message: "Transformation not found" });
+  });
+
   test("the client rejects with the server's words", async () => {
     const stranger = createClient({ baseUrl: api.url, token: "pm_unknown" });
     const refused = await stranger.call("GET /libraries").catch((error) => error);
     expect(refused).toMatchObject({ name: "RequestRefused", status: 401, details: [] });
     expect(refused.message).toStartWith("Expected a valid token");
   });
+});
+
+test("the log tells which token asked for what, of everything that is no reading", async () => {
+  const { source } = await api.client.call("POST /v2/sources", { body: { name: "S" } });
+  await api.client.call("PUT /v2/sources/{id}", { params: { id: source.id }, body: {} });
+  await api.client.call("GET /v2/sources/{id}", { params: { id: source.id } });
+  const lines = api
+    .log()
+    .split("\n")
+    .filter((line) => line.includes(source.id))
+    .map((line) => JSON.parse(line));
+  expect(lines).toEqual([
+    expect.objectContaining({
+      route: "PUT /v2/sources/{id}",
+      workspaceId: api.workspaceId,
+      tokenId: expect.any(String),
+      id: source.id,
+    }),
+  ]);
 });
 
 test("no secret is ever logged", async () => {

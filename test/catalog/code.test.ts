@@ -1,4 +1,4 @@
-import { describe, expect, test } from "bun:test";
+import { describe, expect, onTestFinished, setSystemTime, test } from "bun:test";
 import { CODE_BYTES_MAX, NAME_CHARS_MAX } from "../../src/limits.ts";
 import { destination, freshWorkspace, publish, refusalOf, store } from "./_setup.ts";
 
@@ -30,6 +30,17 @@ describe("revisions", () => {
     expect(second).toMatchObject({ ...input, code: "two" });
     expect(second.createdAt).toBeGreaterThan(first.createdAt);
     expect(catalog.code.published(workspaceId, "transformation", first.id).revision).toEqual(first);
+    expect(catalog.code.newest(workspaceId, "transformation", first.id).revision).toEqual(second);
+  });
+
+  test("a clock that steps back changes no order", async () => {
+    const { catalog, workspaceId } = await freshWorkspace();
+    const first = await store(catalog, workspaceId, "transformation");
+    setSystemTime(new Date(first.createdAt - 60_000));
+    onTestFinished(() => void setSystemTime());
+    const second = catalog.code.amend(workspaceId, "transformation", first.id, { code: "two" });
+    await catalog.code.commit(workspaceId, { ...nothing, revisions: [second] });
+    expect(second.createdAt).toBeGreaterThan(first.createdAt);
     expect(catalog.code.newest(workspaceId, "transformation", first.id).revision).toEqual(second);
   });
 

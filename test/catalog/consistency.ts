@@ -26,10 +26,7 @@ type Tables = (name: string) => Row[];
 
 function inCode(table: Tables): string[] {
   const found: string[] = [];
-  const expectSame = (what: string, actual: Iterable<string>, expected: Iterable<string>) => {
-    const difference = new Set(actual).symmetricDifference(new Set(expected));
-    if (difference.size > 0) found.push(`${what}: ${[...difference].join(", ")}`);
-  };
+  const expectSame = comparer(found);
   const resources = table("resources").map(({ value }) => value as Resource);
   const revisions = new Map(table("revisions").map(({ key, value }) => [key, value as Revision]));
   const publications = new Map(
@@ -111,6 +108,30 @@ function inManagement(table: Tables): string[] {
     const order = new Set(table(`${name}-order`).map(({ key }) => key.join()));
     if (new Set(items).symmetricDifference(order).size > 0) found.push(`${name}-order`);
   }
+  const expectSame = comparer(found);
+  const tokens = table("tokens").map(({ value }) => value);
+  expectSame(
+    "tokens-by-hash",
+    table("tokens-by-hash").map(({ key, value }) => [key, value].join()),
+    tokens.map(({ hash, id }) => [hash, id].join()),
+  );
+  expectSame(
+    "tokens-by-member",
+    table("tokens-by-member").map(({ key }) => key.join()),
+    tokens.flatMap(({ memberId, id }) => (memberId ? [[memberId, id].join()] : [])),
+  );
+  const uses = table("token-uses").map(({ key }) => key);
+  expectSame(
+    "token-uses",
+    uses,
+    tokens.map(({ id }) => id).filter((id) => uses.includes(id)),
+  );
+  const credentials = table("credentials").map(({ value }) => value);
+  const names = credentials.map(({ workspaceId, name }) => [workspaceId, name].join());
+  for (const name of ["credentials-by-name", "credential-values"]) {
+    const keys = table(name).map(({ key }) => key.join());
+    expectSame(name, keys, names);
+  }
   const [sources, destinations] = ["sources", "destinations"].map(
     (name) => new Set(table(name).map(({ key }) => key)),
   );
@@ -118,11 +139,27 @@ function inManagement(table: Tables): string[] {
   for (const { id, sourceId, destinationId } of connections) {
     if (!sources?.has(sourceId) || !destinations?.has(destinationId)) found.push(`${id}: one end`);
   }
-  const pairs = table("connection-pairs").map(({ key, value }) => [...key, value].join());
-  const expected = connections.map((it) => [it.sourceId, it.destinationId, it.id].join());
-  if (new Set(pairs).symmetricDifference(new Set(expected)).size > 0) found.push("pairs");
-  const writeKeys = table("sources-by-write-key").map(({ key, value }) => [key, value].join());
-  const keys = table("sources").map(({ value }) => [value.writeKey, value.id].join());
-  if (new Set(writeKeys).symmetricDifference(new Set(keys)).size > 0) found.push("write keys");
+  expectSame(
+    "connection-pairs",
+    table("connection-pairs").map(({ key, value }) => [...key, value].join()),
+    connections.map((it) => [it.sourceId, it.destinationId, it.id].join()),
+  );
+  expectSame(
+    "connections-by-destination",
+    table("connections-by-destination").map(({ key }) => key.join()),
+    connections.map((it) => [it.destinationId, it.id].join()),
+  );
+  expectSame(
+    "sources-by-write-key",
+    table("sources-by-write-key").map(({ key, value }) => [key, value].join()),
+    table("sources").map(({ value }) => [value.writeKey, value.id].join()),
+  );
   return found;
+}
+
+function comparer(found: string[]) {
+  return (what: string, actual: Iterable<string>, expected: Iterable<string>): void => {
+    const difference = new Set(actual).symmetricDifference(new Set(expected));
+    if (difference.size > 0) found.push(`${what}: ${[...difference].join(", ")}`);
+  };
 }

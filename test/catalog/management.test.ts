@@ -106,6 +106,16 @@ describe("connections", () => {
     expect((await refusalOf(join)).refusal).toBe("missing");
   });
 
+  test("to a disabled destination route nothing yet", async () => {
+    const { catalog, workspaceId } = await freshWorkspace();
+    const source = await catalog.sources.create(workspaceId, { name: "Site" });
+    const destinationId = await destination(catalog, workspaceId);
+    await catalog.destinations.update(workspaceId, destinationId, { enabled: false }, {});
+    const pair = { sourceId: source.id, destinationId };
+    const made = await catalog.connections.create(workspaceId, pair, { "1": 3 });
+    expect(made).toMatchObject({ enabled: true, from: { "1": 3 }, until: { "1": 3 } });
+  });
+
   test("are live while they and their destination are enabled", async () => {
     const { catalog, workspaceId } = await freshWorkspace();
     const source = await catalog.sources.create(workspaceId, { name: "Site" });

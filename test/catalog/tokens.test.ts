@@ -1,8 +1,10 @@
 import { expect, test } from "bun:test";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
+import type { Catalog } from "../../src/catalog/catalog.ts";
 import { isSecret } from "../../src/catalog/secrets.ts";
 import { freshCatalog, freshDirectory, freshWorkspace, refusalOf } from "./_setup.ts";
+import { contradictions } from "./consistency.ts";
 
 const legacyFive = [
   "destinations:connect",
@@ -136,14 +138,32 @@ test("lastUsedAt is stored in the background", async () => {
   expect(storedUse()).toBe(used);
 }, 20_000);
 
-test("a use noted before a revocation leaves nothing behind", async () => {
-  const { catalog, workspaceId } = await freshWorkspace();
-  const { token, secret } = await catalog.tokens.create(workspaceId, {
-    name: "CI",
-    permissions: [],
-  });
-  catalog.tokens.authenticate(secret);
-  await catalog.tokens.revoke(workspaceId, token.id);
+test("tokens that go leave nothing behind: uses that are stored, and those noted late", async () => {
+  const directory = await freshDirectory();
+  const before = await freshCatalog(directory);
+  const { id } = await before.workspaces.create("Acme");
+  const member = await before.members.create(id, { name: "Ada", email: "ada@example.com" });
+  const input = { name: "CI", permissions: [] };
+  const service = await before.tokens.create(id, input);
+  const personal = await before.tokens.create(id, { ...input, memberId: member.id });
+  const use = ({ tokens }: Catalog) => {
+    for (const { secret } of [service, personal]) tokens.authenticate(secret);
+  };
+  use(before);
+  // Closing writes the uses that are noted.
+  await before.close();
+  const catalog = await freshCatalog(directory);
+  use(catalog);
+  await catalog.tokens.revoke(id, service.token.id);
+  await catalog.members.remove(id, member.id);
+  expect(await contradictions(directory)).toEqual([]);
+  await catalog.close();
+  expect(await contradictions(directory)).toEqual([]);
+});
+
+test("a closed catalog takes no change", async () => {
+  const catalog = await freshCatalog();
+  await catalog.close();
   await catalog.close();
   expect((await refusalOf(() => catalog.workspaces.create("Late"))).refusal).toBe("unavailable");
 });

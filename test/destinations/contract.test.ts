@@ -78,7 +78,7 @@ function fileBench(): Bench {
       ...paths.map((path) => ({ config: { path }, path: "/path" })),
     ],
     async arrived() {
-      const lines = readFileSync(join(directory, "a/b/events.jsonl"), "utf8").split("\n");
+      const lines = readFileSync(join(directory, "workspace/a/b/events.jsonl"), "utf8").split("\n");
       return lines.slice(0, -1).map((line) => JSON.parse(line));
     },
     async end() {

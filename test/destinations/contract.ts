@@ -49,7 +49,7 @@ export function describeDestination(name: string, prepare: () => Promise<Bench> 
     });
 
     run("delivers events in their order, as they are", async ({ kind, config, arrived }) => {
-      const open = kind.open(config);
+      const open = kind.open(config, "workspace");
       const values = [
         { n: 0, text: "ä€🙂 \\n \u2028" },
         { n: 1, nested: { list: [1, null] } },
@@ -64,14 +64,17 @@ export function describeDestination(name: string, prepare: () => Promise<Bench> 
     });
 
     run("an aborted delivery may be tried again", async ({ kind, config }) => {
-      const open = kind.open(config);
+      const open = kind.open(config, "workspace");
       const verdict = await open.deliver([event({ n: 0 })], AbortSignal.abort(new Error("Stop")));
       expect(verdict.kind).toBe("retry");
       await open.close();
     });
 
     run("two open destinations of one config do not disturb each other", async (bench) => {
-      const [first, second] = [bench.kind.open(bench.config), bench.kind.open(bench.config)];
+      const [first, second] = [
+        bench.kind.open(bench.config, "workspace"),
+        bench.kind.open(bench.config, "workspace"),
+      ];
       const events = [0, 1, 2, 3, 4, 5].map((n) => event({ n }));
       const verdicts = await Promise.all(
         events.map((one, n) => (n % 2 ? first : second).deliver([one], idle)),

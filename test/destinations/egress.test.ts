@@ -198,6 +198,24 @@ describe("names", () => {
     }
   });
 
+  test("requests that come together look a name up once, and a failed look-up is not kept", async () => {
+    let asked = 0;
+    const resolve = async () => {
+      asked += 1;
+      await Bun.sleep(5);
+      if (asked === 1) throw new Error("SERVFAIL");
+      return ["1.1.1.1"];
+    };
+    const names = createNames(
+      createAddressRules([], () => []),
+      resolve,
+    );
+    const ask = () => Promise.allSettled([1, 2, 3].map(() => names.addresses("once.test")));
+    expect((await ask()).every(({ status }) => status === "rejected")).toBe(true);
+    expect((await ask()).every(({ status }) => status === "fulfilled")).toBe(true);
+    expect(asked).toBe(2);
+  });
+
   test("a look-up that never ends is cut at the timeout", async () => {
     const egress = createEgress({ allow: [], resolve: () => new Promise(() => {}) });
     const request = { url: "http://slow.test/", method: "POST", headers: {}, signal };

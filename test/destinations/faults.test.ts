@@ -22,7 +22,7 @@ async function verdictOf(answer: (socket: Socket) => void, timeoutMs = 5_000) {
 
 async function deliver(webhookUrl: string, timeoutMs = 5_000): Promise<Verdict> {
   const egress = createEgress({ allow: ["127.0.0.0/8"] });
-  const open = webhookKind(egress).open({ webhookUrl, timeoutMs });
+  const open = webhookKind(egress).open({ webhookUrl, timeoutMs }, "workspace");
   const verdict = await open.deliver([event], new AbortController().signal);
   egress.close();
   return verdict;
@@ -184,7 +184,7 @@ describe("broken receivers", () => {
     });
     sinks.push(sink);
     const webhookUrl = `http://127.0.0.1:${await sink.listen()}/`;
-    const open = webhookKind(egress).open({ webhookUrl });
+    const open = webhookKind(egress).open({ webhookUrl }, "workspace");
     const { signal } = new AbortController();
     for (let n = 0; n < 5; n++) {
       expect(await open.deliver([event], signal)).toEqual({ kind: "delivered" });
@@ -202,7 +202,7 @@ describe("broken receivers", () => {
     });
     sinks.push(sink);
     const webhookUrl = `http://127.0.0.1:${await sink.listen()}/`;
-    const open = webhookKind(egress).open({ webhookUrl });
+    const open = webhookKind(egress).open({ webhookUrl }, "workspace");
     for (let n = 0; n < 200; n++) {
       const verdict = await open.deliver([event], new AbortController().signal);
       expect(verdict).toEqual({ kind: "delivered" });

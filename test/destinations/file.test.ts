@@ -15,20 +15,36 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileKind } from "../../src/destinations/file.ts";
 
+/** Of all workspaces. */
+let files: string;
+/** Of the one that most tests are about. */
 let root: string;
 let outside: string;
 beforeEach(() => {
-  root = mkdtempSync(join(tmpdir(), "files-"));
+  files = mkdtempSync(join(tmpdir(), "files-"));
+  root = join(files, "team");
+  mkdirSync(root);
   outside = mkdtempSync(join(tmpdir(), "outside-"));
 });
 afterEach(() => {
-  for (const directory of [root, outside]) rmSync(directory, { recursive: true });
+  for (const directory of [files, outside]) rmSync(directory, { recursive: true });
 });
 
 const idle = new AbortController().signal;
 const event = (n: number) => Buffer.from(JSON.stringify({ n }));
 const read = (path: string) => readFileSync(join(root, path), "utf8");
-const open = (path: string) => fileKind(root).open({ path });
+const open = (path: string) => fileKind(files).open({ path }, "team");
+
+test("workspaces with the same path have files of their own", async () => {
+  const kind = fileKind(files);
+  for (const [index, workspace] of ["team", "others"].entries()) {
+    const destination = kind.open({ path: "f" }, workspace);
+    await destination.deliver([event(index)], idle);
+    await destination.close();
+  }
+  expect(read("f")).toBe('{"n":0}\n');
+  expect(readFileSync(join(files, "others/f"), "utf8")).toBe('{"n":1}\n');
+});
 
 async function deliver(path: string, ...numbers: number[]) {
   const destination = open(path);
@@ -152,20 +168,20 @@ describe("a disk that is full", () => {
     return did;
   };
   test.skipIf(!mountable())("is tried again later, has no torn line, and recovers", async () => {
-    const mount = join(root, "mount");
+    const mount = join(files, "mount");
     mkdirSync(mount);
     small(mount);
     try {
-      const destination = fileKind(mount).open({ path: "f" });
+      const destination = fileKind(mount).open({ path: "f" }, "team");
       const big = Buffer.from(JSON.stringify({ n: 1, text: "x".repeat(40_000) }));
       expect(await destination.deliver([big], idle)).toEqual({ kind: "delivered" });
       const verdict = await destination.deliver([big], idle);
       expect(verdict.kind).toBe("retry");
-      expect(readFileSync(join(mount, "f"), "utf8")).toBe(`${big}\n`);
+      expect(readFileSync(join(mount, "team/f"), "utf8")).toBe(`${big}\n`);
       expect(await destination.deliver([event(2)], idle)).toEqual({ kind: "delivered" });
       await destination.close();
-      expect(existsSync(join(mount, "f"))).toBe(true);
-      expect(readFileSync(join(mount, "f"), "utf8")).toBe(`${big}\n{"n":2}\n`);
+      expect(existsSync(join(mount, "team/f"))).toBe(true);
+      expect(readFileSync(join(mount, "team/f"), "utf8")).toBe(`${big}\n{"n":2}\n`);
     } finally {
       release(mount);
     }

@@ -68,4 +68,28 @@ describe("hostile code", () => {
     },
     120_000,
   );
+
+  test("code that fails every batch is suspended, tells why, and new code runs at once", async () => {
+    const { writeKey, transformationId } = await route(server, {
+      url: good.url,
+      code: `export function transformEvent(event) {
+          if (event.event === "live") throw new Error("fails on live events");
+          return event;
+        }`,
+    });
+    const suspension = await waitFor(async () => {
+      await track(writeKey, "live", 1);
+      const { body } = await server.api("GET", "/v2/suspensions");
+      return body.suspensions[0];
+    }, 60_000);
+    expect(suspension).toMatchObject({ name: "Test" });
+    expect(suspension.reason).toContain("fails on live events");
+    expect(Date.parse(suspension.until)).toBeGreaterThan(Date.now() - 1_000);
+
+    const before = good.events.length;
+    const code = "export const transformEvent = (event) => ({ ...event, mended: true });";
+    await server.api("POST", `/transformations/${transformationId}?publish=true`, { code });
+    await track(writeKey, "live", 2);
+    await waitFor(() => good.events.slice(before).some((event) => event.mended));
+  }, 120_000);
 });

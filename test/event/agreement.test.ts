@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
+import { streamQuery } from "../../src/event/scan.ts";
 import { checkAgreement } from "./agreement.ts";
 import { query } from "./queries.ts";
 
@@ -16,6 +17,12 @@ test(`the scanner agrees with the reference on ${QUERIES} queries`, () => {
   );
   expect(compared).toBe(QUERIES);
 }, 60_000);
+
+test("random queries go both ways: written as they are read, and through the tree", () => {
+  const ways = fc.sample(query, 2_000).map((text) => streamQuery(text, "page"));
+  expect(ways.filter((isStreamed) => isStreamed).length).toBeGreaterThan(200);
+  expect(ways.filter((isStreamed) => !isStreamed).length).toBeGreaterThan(200);
+});
 
 test("they agree at the limits", () => {
   const ids = "writeKey=k&userId=u";

@@ -30,8 +30,8 @@ export function checkAgreement(query: string, type: "page" | "track"): void {
   const json = new TextDecoder("utf-8", { fatal: true }).decode(event.json);
   same(json, referenceEvent(record), "event", query);
   const parsed = JSON.parse(json);
-  const user = parsed.userId ?? parsed.anonymousId;
-  if (user !== undefined) same(event.user, user, "user", query);
+  const user = parsed.userId?.trim() ? parsed.userId : (parsed.anonymousId ?? "");
+  same(event.user, user, "user", query);
   same(event.name, type === "track" ? (parsed.event ?? "") : "", "event name", query);
   same(Object.hasOwn(parsed, "writeKey"), false, "write key in the event", query);
 }

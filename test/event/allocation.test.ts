@@ -21,6 +21,14 @@ test("a million events are built without allocating", async () => {
   expect(await growth("event", MILLION)).toBeLessThan(1);
 }, 120_000);
 
+test("nor do those that have to go through the tree", async () => {
+  expect(await growth("tree", 300_000)).toBeLessThan(1);
+}, 120_000);
+
+test("an inspection allocates its answer, and nothing for a parameter", async () => {
+  expect(await growth("inspect", 50_000)).toBeLessThan(250);
+}, 60_000);
+
 test("a million records are encoded without allocating", async () => {
   expect(await growth("encode", MILLION)).toBeLessThan(1);
 }, 60_000);

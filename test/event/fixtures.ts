@@ -197,7 +197,11 @@ export const fixtures: Fixture[] = [
   },
   { rule: "one quote is no pair", query: "anonymousId=%22a", event: { anonymousId: '"a' } },
   { rule: "userId keeps its quotes", query: "userId=%22u%22", event: { userId: '"u"' } },
-  { rule: "a blank id is absent", query: "userId=&anonymousId=%22+%22&userId=late", event: {} },
+  {
+    rule: "a blank id is kept as it was sent, and the first one wins",
+    query: "userId=&anonymousId=%22+%22&userId=late",
+    event: { userId: "", anonymousId: " " },
+  },
   { rule: "an absent page name is no field", query: "x=1", event: { x: "1" } },
   { rule: "a blank page name", query: "name=+%09", event: { name: "Unknown Page" } },
   {

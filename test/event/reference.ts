@@ -73,12 +73,9 @@ export function referenceEvent(record: PixelRecord): string {
     ["messageId", messageId],
   ]);
   const anonymousId = fields.get("anonymousId");
-  if (typeof anonymousId === "string") {
-    const id = unquoted(anonymousId);
-    if (id.trim() !== "") event.set("anonymousId", id);
-  }
+  if (typeof anonymousId === "string") event.set("anonymousId", unquoted(anonymousId));
   const userId = fields.get("userId");
-  if (typeof userId === "string" && userId.trim() !== "") event.set("userId", userId);
+  if (typeof userId === "string") event.set("userId", userId);
   const name = fields.get("name");
   if (typeof name === "string") {
     event.set("name", record.type === "page" && name.trim() === "" ? "Unknown Page" : name);

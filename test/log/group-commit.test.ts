@@ -4,7 +4,14 @@ import { LOG_BLOCK_BYTES_MAX, LOG_PENDING_BYTES_MAX } from "../../src/limits.ts"
 import { LogUnavailable, type RecordCodec } from "../../src/log/event-log.ts";
 import { openLogReader } from "../../src/log/reader.ts";
 import { openLogWriter } from "../../src/log/writer.ts";
-import { openTextWriter, quiet, readAll, temporaryDirectory, textCodec } from "./support.ts";
+import {
+  metricValue,
+  openTextWriter,
+  quiet,
+  readAll,
+  temporaryDirectory,
+  textCodec,
+} from "./support.ts";
 
 test("records of one turn share one promise and one block", async () => {
   const writer = await openTextWriter(temporaryDirectory());
@@ -31,9 +38,9 @@ test("records that come while a batch is written go with the next one", async ()
       }
     }),
   );
-  const flushes = /flush_seconds_count (\d+)/.exec(await metrics.metrics())?.[1];
-  expect(Number(flushes)).toBeGreaterThanOrEqual(50);
-  expect(Number(flushes)).toBeLessThan(64 * 50 * 0.25);
+  const flushes = await metricValue(metrics, "pixelmill_log_flush_seconds");
+  expect(flushes).toBeGreaterThanOrEqual(50);
+  expect(flushes).toBeLessThan(64 * 50 * 0.25);
 
   const reader = await openLogReader({ directory, logger: quiet });
   reader.advance(writer.durable());

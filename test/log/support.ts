@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { pino } from "pino";
 import type { LogReader, LogWriter, RecordCodec } from "../../src/log/event-log.ts";
 import { openLogWriter } from "../../src/log/writer.ts";
+import type { Metrics } from "../../src/observe/metrics.ts";
 
 /** Records of the tests are short texts. */
 export const textCodec: RecordCodec<string> = {
@@ -67,4 +68,11 @@ export function texts(count: number, prefix = "record"): string[] {
 /** Waits for a condition; the test's own time limit ends it. */
 export async function until(condition: () => boolean): Promise<void> {
   while (!condition()) await Bun.sleep(5);
+}
+
+/** The sum of a metric's values; for a histogram, how often it observed. */
+export async function metricValue(metrics: Metrics, name: string): Promise<number> {
+  const { values } = await metrics.getSingleMetric(name)!.get();
+  const counts = values.filter((it) => !("metricName" in it) || it.metricName === `${name}_count`);
+  return counts.reduce((sum, { value }) => sum + value, 0);
 }

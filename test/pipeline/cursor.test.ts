@@ -53,6 +53,16 @@ describe("a cursor", () => {
     expect(cursor.record().next).toBe(12);
   });
 
+  test("what is taken late while a record is being written is not given up for trimming", () => {
+    const cursor = new Cursor({ next: 0, pending: [] });
+    readOn(cursor, 10);
+    for (let sequence = 0; sequence < 10; sequence++) cursor.settle(sequence);
+    const { low } = cursor;
+    cursor.takeLate("b", 4);
+    cursor.kept(low);
+    expect(cursor.durableLow).toBe(4);
+  });
+
   test("a connection that starts where nothing was read yet is not late", () => {
     const cursor = new Cursor({ next: 5, pending: [] });
     cursor.takeLate("b", 5);

@@ -1,7 +1,10 @@
-import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { SandboxUnavailable } from "../../src/sandbox/program.ts";
 import { record } from "./doubles.ts";
 import { numbersTo, Rig, sorted, until } from "./rig.ts";
+
+// Waits end by conditions; a busy machine gets its time.
+setDefaultTimeout(30_000);
 
 let rig: Rig;
 beforeEach(() => {

@@ -13,7 +13,11 @@ export class MemoryLog implements LogReader {
   #end = 0;
 
   append(...records: PixelRecord[]): void {
-    for (const record of records) this.#records.set(this.#end++, encodeRecord(record));
+    this.appendBytes(...records.map(encodeRecord));
+  }
+
+  appendBytes(...records: Uint8Array[]): void {
+    for (const bytes of records) this.#records.set(this.#end++, bytes);
     for (const listener of this.#listeners) listener();
   }
 

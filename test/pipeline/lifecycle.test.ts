@@ -1,10 +1,13 @@
-import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { TapMessage } from "../../src/pipeline/pipeline.ts";
 import { record } from "./doubles.ts";
 import { hurried } from "./hurried.ts";
 import { numbersTo, Rig, Sink, sorted, until } from "./rig.ts";
+
+// Waits end by conditions; a busy machine gets its time.
+setDefaultTimeout(30_000);
 
 let rig: Rig;
 beforeEach(() => {
@@ -103,7 +106,7 @@ describe("disabling", () => {
     await until(() => reasons().length === 2);
     sink.answer = down;
     rig.log.append(record(2));
-    await until(() => sink.requests === 3);
+    await until(() => sink.requests >= 3);
     rig.live.remove("one");
     await until(() => deadLetters.count("workspace") === 0);
     expect(deadLetters.list("workspace", { count: 10 })).toEqual([]);

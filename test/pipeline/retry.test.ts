@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { POISON_ATTEMPTS_MAX, RETRY_DELAY_MS_MAX, RETRY_DELAY_MS_MIN } from "../../src/limits.ts";
-import { isHopeless, retryDelayMs } from "../../src/pipeline/retry.ts";
+import { type Failing, isHopeless, retryDelayMs } from "../../src/pipeline/retry.ts";
 
 describe("the delay before the next attempt", () => {
   test.each([
@@ -36,13 +36,17 @@ describe("the delay before the next attempt", () => {
 describe("giving up", () => {
   const window = 3_600_000;
   test.each([
-    { attempts: 0, ageMs: 9e9, othersDelivered: true, hopeless: false },
-    { attempts: 1, ageMs: window, othersDelivered: false, hopeless: false },
-    { attempts: 1, ageMs: window + 1, othersDelivered: false, hopeless: true },
-    { attempts: 1_000, ageMs: 1, othersDelivered: false, hopeless: false },
-    { attempts: POISON_ATTEMPTS_MAX - 1, ageMs: 1, othersDelivered: true, hopeless: false },
-    { attempts: POISON_ATTEMPTS_MAX, ageMs: 1, othersDelivered: true, hopeless: true },
-  ])("%j", ({ hopeless, ...failing }) => {
+    { attempts: 0, ageMs: 9e9, others: [9, 0], hopeless: false },
+    { attempts: 1, ageMs: window, others: [0, 0], hopeless: false },
+    { attempts: 1, ageMs: window + 1, others: [0, 0], hopeless: true },
+    { attempts: 1_000, ageMs: 1, others: [0, 0], hopeless: false },
+    { attempts: POISON_ATTEMPTS_MAX - 1, ageMs: 1, others: [9, 0], hopeless: false },
+    { attempts: POISON_ATTEMPTS_MAX, ageMs: 1, others: [9, 0], hopeless: true },
+    { attempts: POISON_ATTEMPTS_MAX, ageMs: 1, others: [9, 8], hopeless: true },
+    // A receiver that is overloaded: it is not this event.
+    { attempts: POISON_ATTEMPTS_MAX, ageMs: 1, others: [9, 9], hopeless: false },
+  ])("%j", ({ hopeless, attempts, ageMs, others: [othersDelivered, othersFailed] }) => {
+    const failing = { attempts, ageMs, othersDelivered, othersFailed } as Failing;
     expect(isHopeless(failing, window)).toBe(hopeless);
   });
 });

@@ -61,9 +61,9 @@ export async function usersOf(ingest: Pick<Ingest, "readers">): Promise<string[]
   return users;
 }
 
-export async function usersIn(reader: LogReader): Promise<string[]> {
+export async function usersIn(reader: LogReader, from = reader.first()): Promise<string[]> {
   const users: string[] = [];
-  for (let position = reader.first(); position < reader.end(); ) {
+  for (let position = from; position < reader.end(); ) {
     const { records, next } = await reader.read(position, 1 << 20);
     for (const { bytes } of records) {
       users.push(new URLSearchParams(decodeRecord(bytes).query).get("anonymousId")!);

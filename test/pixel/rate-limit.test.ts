@@ -1,38 +1,5 @@
-import { describe, expect, test } from "bun:test";
-import { createRateLimit } from "../../src/pixel/rate-limit.ts";
+import { expect, test } from "bun:test";
 import { get, openListener, send, WRITE_KEY } from "./harness.ts";
-
-describe("a rate limit", () => {
-  test("lets two seconds' worth through at once, then the rate", () => {
-    let now = 0;
-    const take = createRateLimit(5, () => now);
-    expect(Array.from({ length: 11 }, () => take("a"))).toEqual([...Array(10).fill(0), 1]);
-    now += 200;
-    expect([take("a"), take("a")]).toEqual([0, 1]);
-    now += 3_600_000;
-    expect(Array.from({ length: 11 }, () => take("a"))).toEqual([...Array(10).fill(0), 1]);
-  });
-
-  test("is kept for each source", () => {
-    const take = createRateLimit(1, () => 0);
-    expect([take("a"), take("a"), take("a"), take("b")]).toEqual([0, 0, 1, 0]);
-  });
-
-  test("below one pixel a second tells how long to wait", () => {
-    let now = 0;
-    const take = createRateLimit(0.1, () => now);
-    expect([take("a"), take("a")]).toEqual([0, 10]);
-    now += 4_000;
-    expect(take("a")).toBe(6);
-    now += 6_000;
-    expect(take("a")).toBe(0);
-  });
-
-  test("of 0 is none", () => {
-    const take = createRateLimit(0, () => 0);
-    expect(Array.from({ length: 1_000 }, () => take("a")).every((wait) => wait === 0)).toBe(true);
-  });
-});
 
 const TARGET = `/pixel/v1/page?writeKey=${WRITE_KEY}&anonymousId=a`;
 

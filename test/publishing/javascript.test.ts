@@ -1,15 +1,16 @@
-import { expect, onTestFinished, test } from "bun:test";
+import { afterAll, expect, test } from "bun:test";
 import { createPublishing } from "../../src/publishing/create.ts";
 import type { CreateInput } from "../../src/publishing/publishing.ts";
 import { freshWorkspace } from "../catalog/_setup.ts";
-import { testSandbox } from "../sandbox/support.ts";
+import { PATIENCE_MS, testSandbox } from "../sandbox/support.ts";
 import { code, refusalOf } from "./_setup.ts";
+
+const sandbox = testSandbox();
+afterAll(() => sandbox.close());
 
 /** Publishing over the real sandbox: real guests compile, link and run the code. */
 async function house() {
   const { catalog, workspaceId } = await freshWorkspace();
-  const sandbox = testSandbox();
-  onTestFinished(() => sandbox.close());
   const publishing = createPublishing({ catalog, sandbox });
   const publish = (kind: "transformation" | "library", input: Partial<CreateInput>) =>
     publishing.create(workspaceId, kind, code({ publish: true, ...input }));
@@ -18,11 +19,13 @@ async function house() {
 
 const passThrough = "export function transformEvent(event) { return event; }";
 
-test("code that uses a library, a credential and metadata is published, and runs the same in a test", async () => {
-  const { catalog, workspaceId, publishing, publish } = await house();
-  await catalog.credentials.put(workspaceId, "key", "from-the-catalog");
-  await publish("library", { name: "Get Cube", code: "export default (n) => n ** 3;" });
-  const text = `// import nothing from "nowhere"
+test(
+  "code that uses a library, a credential and metadata is published, and runs the same in a test",
+  async () => {
+    const { catalog, workspaceId, publishing, publish } = await house();
+    await catalog.credentials.put(workspaceId, "key", "from-the-catalog");
+    await publish("library", { name: "Get Cube", code: "export default (n) => n ** 3;" });
+    const text = `// import nothing from "nowhere"
 import cube from "getCube";
 export function transformEvent(event, metadata) {
   log("seen", event.type);
@@ -30,19 +33,21 @@ export function transformEvent(event, metadata) {
   const key = getCredential("key");
   return { cube: cube(3), key, same: messageId === event.messageId, eventType, transformationId };
 }`;
-  const { resource, revision } = await publish("transformation", { name: "User", code: text });
-  expect(catalog.code.publication(resource)?.imports).toEqual(["getCube"]);
-  const transformations = [{ versionId: revision.versionId }];
-  const result = await publishing.test(workspaceId, { transformations, libraries: [] });
-  const output = { cube: 27, key: "from-the-catalog", same: true, transformationId: resource.id };
-  expect(result.successTestResults[0]?.result.output).toEqual({
-    transformedEvents: [
-      { ...output, eventType: "page" },
-      { ...output, eventType: "track" },
-    ],
-    logs: ["Log: seen page", "Log: seen track"],
-  });
-}, 30_000);
+    const { resource, revision } = await publish("transformation", { name: "User", code: text });
+    expect(catalog.code.publication(resource)?.imports).toEqual(["getCube"]);
+    const transformations = [{ versionId: revision.versionId }];
+    const result = await publishing.test(workspaceId, { transformations, libraries: [] });
+    const output = { cube: 27, key: "from-the-catalog", same: true, transformationId: resource.id };
+    expect(result.successTestResults[0]?.result.output).toEqual({
+      transformedEvents: [
+        { ...output, eventType: "page" },
+        { ...output, eventType: "track" },
+      ],
+      logs: ["Log: seen page", "Log: seen track"],
+    });
+  },
+  PATIENCE_MS,
+);
 
 const broken: [name: string, code: string, detail: object][] = [
   [
@@ -103,25 +108,30 @@ test.each(broken)(
   60_000,
 );
 
-test("a library that would break its importer is refused, and the old one stays", async () => {
-  const { catalog, workspaceId, publishing, publish } = await house();
-  const { resource, revision } = await publish("library", {
-    name: "lib",
-    code: "export const a = 1;",
-  });
-  const user = `import { a } from "lib"; export function transformEvent() { return { a }; }`;
-  await publish("transformation", { name: "User", code: user });
-  const change = { code: "export const b = 2;", publish: true };
-  const update = () => publishing.update(workspaceId, "library", resource.id, change);
-  const refused = await refusalOf(update);
-  expect(refused.details).toEqual([
-    {
-      path: "/code",
-      message: "User: SyntaxError: The requested module 'lib' does not provide an export named 'a'",
-    },
-  ]);
-  expect(catalog.code.libraryByImportName(workspaceId, "javascript", "lib")).toEqual(revision);
-}, 30_000);
+test(
+  "a library that would break its importer is refused, and the old one stays",
+  async () => {
+    const { catalog, workspaceId, publishing, publish } = await house();
+    const { resource, revision } = await publish("library", {
+      name: "lib",
+      code: "export const a = 1;",
+    });
+    const user = `import { a } from "lib"; export function transformEvent() { return { a }; }`;
+    await publish("transformation", { name: "User", code: user });
+    const change = { code: "export const b = 2;", publish: true };
+    const update = () => publishing.update(workspaceId, "library", resource.id, change);
+    const refused = await refusalOf(update);
+    expect(refused.details).toEqual([
+      {
+        path: "/code",
+        message:
+          "User: SyntaxError: The requested module 'lib' does not provide an export named 'a'",
+      },
+    ]);
+    expect(catalog.code.libraryByImportName(workspaceId, "javascript", "lib")).toEqual(revision);
+  },
+  PATIENCE_MS,
+);
 
 const libraries: [code: string, message: string][] = [
   ["export const a = ;", "Unexpected token"],
@@ -143,18 +153,26 @@ test.each(libraries)(
   30_000,
 );
 
-test("suites compare what real code returns", async () => {
-  const { workspaceId, publishing } = await house();
-  const text =
-    "export function transformEvent(event) { return event.n > 1 ? [event, event] : null; }";
-  const { revision } = await publishing.create(workspaceId, "transformation", code({ code: text }));
-  const input = [{ n: 1 }, { n: 2 }];
-  const testSuite = [
-    { id: "1", name: "same", input, expectedOutput: [{ n: 2 }, { n: 2 }] },
-    { id: "2", name: "other", input, expectedOutput: [{ n: 2 }] },
-  ];
-  const transformations = [{ versionId: revision.versionId, testSuite }];
-  const result = await publishing.runSuites(workspaceId, { transformations, libraries: [] });
-  const results = result.validationOutput.transformations[0]?.testResult.results;
-  expect(results?.map(({ status }) => status)).toEqual(["pass", "fail"]);
-}, 30_000);
+test(
+  "suites compare what real code returns",
+  async () => {
+    const { workspaceId, publishing } = await house();
+    const text =
+      "export function transformEvent(event) { return event.n > 1 ? [event, event] : null; }";
+    const { revision } = await publishing.create(
+      workspaceId,
+      "transformation",
+      code({ code: text }),
+    );
+    const input = [{ n: 1 }, { n: 2 }];
+    const testSuite = [
+      { id: "1", name: "same", input, expectedOutput: [{ n: 2 }, { n: 2 }] },
+      { id: "2", name: "other", input, expectedOutput: [{ n: 2 }] },
+    ];
+    const transformations = [{ versionId: revision.versionId, testSuite }];
+    const result = await publishing.runSuites(workspaceId, { transformations, libraries: [] });
+    const results = result.validationOutput.transformations[0]?.testResult.results;
+    expect(results?.map(({ status }) => status)).toEqual(["pass", "fail"]);
+  },
+  PATIENCE_MS,
+);

@@ -1,6 +1,6 @@
 import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
 import { FETCHES_AT_ONCE_MAX, FETCHES_MAX } from "../../src/limits.ts";
-import type { FetchAnswer, FetchRequest } from "../../src/sandbox/fetch.ts";
+import type { FetchAnswer, FetchRequest } from "../../src/sandbox/outside.ts";
 import { batch, PATIENCE_MS, program, shown, testSandbox } from "./support.ts";
 
 setDefaultTimeout(PATIENCE_MS);
@@ -165,6 +165,26 @@ test("what is under way ends with its guest", async () => {
   await other.close();
   expect(await running).toBe("Sandbox is closed");
   expect(ended).toEqual([true]);
+});
+
+test("geolocation answers what the host knows, and says what is wrong", async () => {
+  const other = testSandbox({
+    geolocation(ip) {
+      if (ip === "9.9.9.9") throw new Error("the database is broken");
+      return ip === "1.1.1.1" ? { country: "AU" } : null;
+    },
+  });
+  const code = `export const transformEvent = async ({ ip }) => ({ at: await geolocation(ip) })`;
+  const ips = ["1.1.1.1", "2001:db8::1", "", "localhost", "9.9.9.9"];
+  const outcomes = shown(await other.run(program(code), batch(...ips.map((ip) => ({ ip })))));
+  expect(outcomes).toEqual([
+    [{ at: { country: "AU" } }],
+    [{ at: {} }],
+    expect.stringMatching(/^Error: ip address is required/),
+    expect.stringMatching(/^Error: invalid ip address/),
+    expect.stringMatching(/^Error: geolocation is not available right now/),
+  ]);
+  await other.close();
 });
 
 test("without a host function every fetch fails", async () => {

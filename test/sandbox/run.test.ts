@@ -59,6 +59,22 @@ test("a promise that never settles fails its own event", async () => {
   ]);
 });
 
+test("a promise that settles in a later batch does not speak for its events", async () => {
+  const stuck = program(`let release;
+    const gate = new Promise((resolve) => { release = resolve });
+    export async function transformEvent(event) {
+      if (event.wait) await gate;
+      else if (event.release) release();
+      return event;
+    }`);
+  expect(shown(await sandbox.run(stuck, batch({ wait: true })))).toEqual(["Timed out"]);
+  expect(shown(await sandbox.run(stuck, batch({ n: 1 }, { release: true }, { n: 2 })))).toEqual([
+    [{ n: 1 }],
+    [{ release: true }],
+    [{ n: 2 }],
+  ]);
+});
+
 test("an endless loop fails its own event", async () => {
   const code = `export function transformEvent(event) {
     while (event.n === 2);

@@ -1,4 +1,5 @@
-import type { Realm, Step } from "./realm.ts";
+import type { Step } from "./harness/harness.ts";
+import type { Realm } from "./realm.ts";
 
 /** Time on the clock for one question of the host. Waiting for the network does not count. */
 export class Budget {

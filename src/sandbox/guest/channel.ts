@@ -1,37 +1,97 @@
 import { readSync, writeSync } from "node:fs";
 import { GUEST_FRAME_BYTES_MAX } from "../../limits.ts";
-import { decodeFrame, encodeFrame, type Frame, FrameError, LENGTH_BYTES } from "../frames.ts";
+import {
+  BYTES_PER_CHAR_MAX,
+  decodeFrame,
+  type Frame,
+  FrameError,
+  LENGTH_BYTES,
+  NEWLINE,
+} from "../frames.ts";
+import type { Answers } from "../protocol.ts";
 
 const STDIN = 0;
 const STDOUT = 1;
 
 /**
+ * Frames of common size reuse these: fresh memory of 200 KB costs its page faults each time, a
+ * tenth of what a batch of a hundred events takes.
+ */
+const BUFFER_BYTES = 1 << 20;
+const usualInput = Buffer.allocUnsafeSlow(BUFFER_BYTES);
+const output = Buffer.allocUnsafeSlow(BUFFER_BYTES);
+
+/** What is read and not yet used lies between `start` and `end`. */
+let input = usualInput;
+let start = 0;
+let end = 0;
+/** Questions that came while answers were awaited. */
+const backlog: Frame[] = [];
+
+/**
  * The guest's end of the pipes. Reads and writes block: a guest has nothing else to do, and it
  * is 2.7 times as fast at one event a frame as an event loop (44,000 against 16,000 a second).
+ *
+ * Undefined at the end of the input: the host is gone. The body is valid until the next call.
  */
 export function receive(): Frame | undefined {
-  const length = readFully(LENGTH_BYTES);
-  if (length === undefined) return undefined;
-  const size = length.readUInt32LE(0);
+  return backlog.shift() ?? nextFrame();
+}
+
+/** Answers to what was asked with `wait`. The host's next question may be before them. */
+export function receiveAnswers(): Frame | undefined {
+  for (;;) {
+    const frame = nextFrame();
+    if (!frame || (frame.header as Answers).kind === "answers") return frame;
+    backlog.push({ header: frame.header, body: Buffer.from(frame.body) });
+  }
+}
+
+function nextFrame(): Frame | undefined {
+  if (start === end) {
+    input = usualInput;
+    start = 0;
+    end = 0;
+  }
+  if (!readUntil(LENGTH_BYTES)) return undefined;
+  const size = input.readUInt32LE(start);
   if (size > GUEST_FRAME_BYTES_MAX) throw new FrameError("Frame over its limit");
-  const bytes = readFully(size);
-  return bytes && decodeFrame(bytes);
+  if (!readUntil(LENGTH_BYTES + size)) return undefined;
+  const bytes = input.subarray(start + LENGTH_BYTES, start + LENGTH_BYTES + size);
+  start += LENGTH_BYTES + size;
+  return decodeFrame(bytes);
+}
+
+/** Reads until so many bytes are there; false at the end of the input. */
+function readUntil(wanted: number): boolean {
+  if (start + wanted > input.length) {
+    const room = wanted > input.length ? Buffer.allocUnsafeSlow(wanted) : input;
+    input.copy(room, 0, start, end);
+    input = room;
+    end -= start;
+    start = 0;
+  }
+  while (end - start < wanted) {
+    const count = readSync(STDIN, input, end, input.length - end, null);
+    if (count === 0) return false;
+    end += count;
+  }
+  return true;
 }
 
 export function send(header: object, body: string | Uint8Array = ""): void {
-  const frame = encodeFrame(header, [typeof body === "string" ? Buffer.from(body) : body]);
-  for (let written = 0; written < frame.length; ) {
-    written += writeSync(STDOUT, frame, written, frame.length - written);
+  const line = JSON.stringify(header);
+  const bytesMax = LENGTH_BYTES + BYTES_PER_CHAR_MAX * (line.length + body.length) + 1;
+  const frame = bytesMax > output.length ? Buffer.allocUnsafeSlow(bytesMax) : output;
+  let size = LENGTH_BYTES + frame.write(line, LENGTH_BYTES);
+  frame[size++] = NEWLINE;
+  if (typeof body === "string") size += frame.write(body, size);
+  else {
+    frame.set(body, size);
+    size += body.length;
   }
-}
-
-/** Undefined at the end of the input: the host is gone. */
-function readFully(size: number): Buffer | undefined {
-  const buffer = Buffer.allocUnsafe(size);
-  for (let filled = 0; filled < size; ) {
-    const count = readSync(STDIN, buffer, filled, size - filled, null);
-    if (count === 0) return undefined;
-    filled += count;
+  frame.writeUInt32LE(size - LENGTH_BYTES, 0);
+  for (let written = 0; written < size; ) {
+    written += writeSync(STDOUT, frame, written, size - written);
   }
-  return buffer;
 }

@@ -39,6 +39,7 @@ export class LoadFailure extends Error {
 export async function compile(source: LoadRequest): Promise<LoadedProgram> {
   const files = filesOf(source.name, source.code, source.libraries);
   const realm = createRealm();
+  realm.harness.setCredentials(JSON.stringify(source.credentials));
   const main = parse(realm, MAIN_FILE, files.get(MAIN_FILE)!);
   const libraries = new Map<string, vm.SourceTextModule>();
   for (const specifier of main.dependencySpecifiers) {
@@ -52,7 +53,7 @@ export async function compile(source: LoadRequest): Promise<LoadedProgram> {
   }
   await link(main, libraries, files);
   await evaluate(realm, main, source.budgetMs, files);
-  const found = realm.harness.install(main.namespace, JSON.stringify(source.credentials));
+  const found = realm.harness.install(main.namespace);
   if (found !== "transformEvent" && found !== "transformBatch") {
     const message = `Error: Expected one of transformEvent,transformBatch. Found ${found}`;
     throw new LoadFailure({ message });

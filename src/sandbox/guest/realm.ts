@@ -1,38 +1,5 @@
 import vm from "node:vm";
-import {
-  FETCH_REQUEST_CHARS_MAX,
-  FETCHES_MAX,
-  GUEST_ERROR_CHARS_MAX,
-  GUEST_LOG_CHARS_MAX,
-  GUEST_LOGS_MAX,
-} from "../../limits.ts";
-import { metadataKeys } from "../program.ts";
-import harnessSource from "./harness.js" with { type: "text" };
-
-/** Functions of the harness. All they take and return is text, numbers and the realm's own values. */
-export interface Harness {
-  install(namespace: object, credentials: string): string;
-  take(events: string, metadata: string, count: number, logs: boolean, charsMax: number): void;
-  arm(step: Step): void;
-  hold(thrown: unknown): void;
-  description(): string;
-  /** Requests of the network without an answer. */
-  awaited(): number;
-  /** The new ones among them, as a JSON array. */
-  outgoing(): string;
-  incoming(answers: string): void;
-  pending(): number;
-  current(): number;
-  full(): boolean;
-  giveUp(message: string): void;
-  counts(): string;
-  faults(): string;
-  logs(): string;
-  outputs(): string;
-}
-
-/** `drain` does nothing: all promises that are ready go on after every step. */
-export type Step = "run" | "drain" | "arrive" | "describe";
+import { type Harness, harnessSource, type Step } from "./harness/harness.ts";
 
 /** A context of its own for one program: built-ins of the language, the harness, nothing else. */
 export interface Realm {
@@ -47,15 +14,6 @@ export class TimedOut extends Error {
   override readonly name = "TimedOut";
 }
 
-const limits = JSON.stringify({
-  logsMax: GUEST_LOGS_MAX,
-  logCharsMax: GUEST_LOG_CHARS_MAX,
-  errorCharsMax: GUEST_ERROR_CHARS_MAX,
-  metadataKeys,
-  fetchesMax: FETCHES_MAX,
-  fetchCharsMax: FETCH_REQUEST_CHARS_MAX,
-});
-
 const NOT_SUPPORTED = "Not supported";
 
 export function createRealm(): Realm {
@@ -69,10 +27,7 @@ export function createRealm(): Realm {
   const script = (source: string) =>
     // Without a callback of ours import() rejects with an error of the guest's realm.
     new vm.Script(source, { filename: "pixelmill:harness", importModuleDynamically: refuseImport });
-  const createHarness = script(`"use strict";\n${harnessSource}`).runInContext(context) as (
-    limits: string,
-  ) => Harness;
-  const harness = createHarness(limits);
+  const harness = script(harnessSource).runInContext(context) as Harness;
   const takeStep = script('this["pixelmill:step"]');
   const importFault = script("(message) => new Error(message)").runInContext(context) as (
     message: string,

@@ -1,8 +1,9 @@
 import { OPEN, type RanReply, type RunRequest, type Stop } from "../protocol.ts";
 import { Budget } from "./budget.ts";
 import { eventError } from "./errors.ts";
+import type { Harness } from "./harness/harness.ts";
 import { type LoadedProgram, NEVER_SETTLED } from "./module.ts";
-import { type Harness, TimedOut } from "./realm.ts";
+import { TimedOut } from "./realm.ts";
 import type { Ran } from "./runtime.ts";
 import { goOn } from "./turns.ts";
 
@@ -55,10 +56,10 @@ async function spend(program: LoadedProgram, request: RunRequest): Promise<Stop 
       return undefined;
     }
     const { user, system } = process.cpuUsage(cpu);
-    const busyMs = (user + system) / 1_000;
-    if (busyMs < BUSY_SHARE_MIN * cpuMs) return { reason: "starved" };
+    const starved = (user + system) / 1_000 < BUSY_SHARE_MIN * cpuMs;
+    const reason = starved ? "starved" : "timeout";
     const culprit = blamed(harness);
-    return culprit === undefined ? { reason: "timeout" } : { reason: "timeout", culprit };
+    return culprit === undefined ? { reason } : { reason, culprit };
   }
   if (harness.full()) return { reason: "full" };
   harness.giveUp(NEVER_SETTLED);

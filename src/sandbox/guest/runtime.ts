@@ -22,6 +22,6 @@ export interface GuestRuntime {
 
 export interface Ran {
   reply: RanReply;
-  /** Outputs in input order, one line of JSON each. */
+  /** Outputs in input order, one line of JSON each. Sent before the next frame is received. */
   body: string | Uint8Array;
 }

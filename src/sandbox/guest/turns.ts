@@ -1,5 +1,5 @@
 import type { Budget } from "./budget.ts";
-import { receive, send } from "./channel.ts";
+import { receiveAnswers, send } from "./channel.ts";
 import type { Realm } from "./realm.ts";
 
 /** Turns of both event queues that a promise may take to settle when nothing is awaited. */
@@ -19,7 +19,7 @@ export async function goOn(realm: Realm, budget: Budget, done: () => boolean): P
     await new Promise((resolve) => setImmediate(resolve));
     if (harness.awaited() > 0) {
       send({ kind: "wait" }, harness.outgoing());
-      const answers = receive();
+      const answers = receiveAnswers();
       // The host is gone, and so will be this process.
       if (!answers) return;
       harness.incoming(answers.body.toString());

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { pino } from "pino";
 import { GUEST_MEMORY_BYTES_MAX } from "../../../src/limits.ts";
-import type { FetchRequest } from "../../../src/sandbox/fetch.ts";
+import type { FetchRequest } from "../../../src/sandbox/outside.ts";
 import type { GuestSandbox } from "../../../src/sandbox/sandbox.ts";
 import {
   batch,

@@ -23,3 +23,15 @@ export interface FetchAnswer {
  * address of the inside, no stack. `signal` ends it when its guest is gone.
  */
 export type GuestFetch = (request: FetchRequest, signal: AbortSignal) => Promise<FetchAnswer>;
+
+/**
+ * What is known of an IP address, as a plain object; null when nothing is (user code gets an
+ * empty object). Throws when it cannot tell now.
+ */
+export type GuestGeolocation = (ip: string) => object | null;
+
+/** All that user code may ask of the world outside its guest. What is absent fails. */
+export interface Outside {
+  fetch?: GuestFetch | undefined;
+  geolocation?: GuestGeolocation | undefined;
+}

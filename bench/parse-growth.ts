@@ -1,0 +1,5 @@
+/** `BUN_JSC_useGC=0 bun bench/parse-growth.ts PARSER COUNT`: bytes of growth per operation. */
+import { growthOf } from "../test/event/growth.ts";
+import { work } from "./parsers.ts";
+
+process.stdout.write(`${await growthOf(work[process.argv[2]!]!, Number(process.argv[3]))}\n`);

@@ -1,0 +1,77 @@
+import {
+  FETCH_REQUEST_CHARS_MAX,
+  FETCHES_MAX,
+  GUEST_ERROR_CHARS_MAX,
+  GUEST_LOG_CHARS_MAX,
+  GUEST_LOGS_MAX,
+} from "../../../limits.ts";
+import { metadataKeys } from "../../program.ts";
+import { FAILED, OPEN } from "../../protocol.ts";
+import calls from "./calls.realm.js" with { type: "text" };
+import network from "./network.realm.js" with { type: "text" };
+import outcomes from "./outcomes.realm.js" with { type: "text" };
+import own from "./own.realm.js" with { type: "text" };
+import run from "./run.realm.js" with { type: "text" };
+
+/** `drain` does nothing: all promises that are ready go on after every step. */
+export type Step = "run" | "drain" | "arrive" | "describe";
+
+/** The guest's side of the harness. All it takes and returns is text, numbers and the realm's own. */
+export interface Harness {
+  /** A JSON object of named secrets. */
+  setCredentials(json: string): void;
+  /** Takes the entry points of a module namespace and returns the names found. */
+  install(namespace: object): string;
+  /** The next run: JSON arrays of events and of their metadata. */
+  take(events: string, metadata: string, count: number, logs: boolean, charsMax: number): void;
+  arm(step: Step): void;
+  /** A thrown value for `describe`, which makes it JSON `[message, stack]`. */
+  hold(thrown: unknown): void;
+  description(): string;
+  /** Promises of events that have not settled. */
+  pending(): number;
+  /** Index of the event whose function is running; −1 outside of it. */
+  current(): number;
+  /** Questions to the outside without an answer. */
+  awaited(): number;
+  /** The new ones among them, as a JSON array. */
+  outgoing(): string;
+  incoming(answers: string): void;
+  /** Whether the run ended early because its output is large enough. */
+  full(): boolean;
+  giveUp(message: string): void;
+  counts(): string;
+  faults(): string;
+  logs(): string;
+  outputs(): string;
+}
+
+/** Longer parts of an error are cut before the frames of its stack are read. */
+const RAW_ERROR_CHARS_MAX = 4 * GUEST_ERROR_CHARS_MAX;
+
+const limits = {
+  logsMax: GUEST_LOGS_MAX,
+  logCharsMax: GUEST_LOG_CHARS_MAX,
+  errorCharsMax: RAW_ERROR_CHARS_MAX,
+  questionsMax: FETCHES_MAX,
+  questionCharsMax: FETCH_REQUEST_CHARS_MAX,
+  metadataKeys,
+  failed: FAILED,
+  open: OPEN,
+};
+
+/** A script whose value is the harness of the context it runs in. */
+export const harnessSource = `"use strict";
+{
+  const limits = ${JSON.stringify(limits)};
+  const own = (${expression(own)})(limits);
+  const calls = (${expression(calls)})(own, limits);
+  const network = (${expression(network)})(own, limits);
+  const outcomes = (${expression(outcomes)})(own, limits);
+  (${expression(run)})(own, calls, network, outcomes, limits);
+}`;
+
+/** The files end in a semicolon, as the formatter wants it. */
+function expression(text: string): string {
+  return text.trim().replace(/;$/, "");
+}

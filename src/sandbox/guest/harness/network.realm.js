@@ -1,0 +1,100 @@
+/** What user code may ask of the world outside: `fetch`, `fetchV2`, `geolocation`. */
+(own, limits) => {
+  const { parse, stringify, ownKeys, create, provide, Fault, Promised } = own;
+  const { questionsMax, questionCharsMax } = limits;
+
+  /** Questions that the guest has not taken yet, as JSON texts with commas between. */
+  let outgoing = "";
+  /** Answers that the guest has brought, as a JSON array. */
+  let arrived = "[]";
+  let asked = 0;
+  let awaited = 0;
+  /** By the number of the question. */
+  const answerers = create(null);
+
+  function ask(question) {
+    asked += 1;
+    if (asked > questionsMax)
+      throw new Fault(`Expected at most ${questionsMax} fetches in a batch`);
+    const id = asked;
+    const json = stringify({ __proto__: null, id, ...question });
+    if (outgoing.length + json.length > questionCharsMax) {
+      throw new Fault(`Expected requests of at most ${questionCharsMax} characters`);
+    }
+    outgoing += outgoing === "" ? json : `,${json}`;
+    awaited += 1;
+    return new Promised((resolve, reject) => {
+      answerers[id] = { resolve, reject };
+    });
+  }
+
+  function request(url, options) {
+    const headers = create(null);
+    const given = options?.headers ?? {};
+    const names = ownKeys(given);
+    for (let i = 0; i < names.length; i += 1) headers[names[i]] = `${given[names[i]]}`;
+    return ask({
+      __proto__: null,
+      url: `${url}`,
+      method: `${options?.method ?? "GET"}`,
+      headers,
+      body: options?.body === undefined || options.body === null ? "" : `${options.body}`,
+      timeoutMs: typeof options?.timeout === "number" ? options.timeout : 0,
+    });
+  }
+
+  function parsed(body) {
+    try {
+      return parse(body);
+    } catch {
+      return body;
+    }
+  }
+
+  provide("fetchV2", async function fetchV2(url, options) {
+    const { status, headers, body, url: answeredUrl } = await request(url, options);
+    return { url: answeredUrl, status, headers, body: parsed(body) };
+  });
+
+  provide("fetch", async function fetch(url, options) {
+    try {
+      return parse((await request(url, options)).body);
+    } catch {
+      return "ERROR";
+    }
+  });
+
+  provide("geolocation", async function geolocation(ip) {
+    if (!ip) throw new Fault("ip address is required");
+    return (await ask({ __proto__: null, ip: `${ip}` })).location;
+  });
+
+  return {
+    __proto__: null,
+    begin() {
+      asked = 0;
+    },
+    awaited: () => awaited,
+    outgoing() {
+      const list = `[${outgoing}]`;
+      outgoing = "";
+      return list;
+    },
+    incoming(answers) {
+      arrived = answers;
+    },
+    /** Settles what the answers are for. Runs user code. */
+    arrive() {
+      const list = parse(arrived);
+      for (let i = 0; i < list.length; i += 1) {
+        const { id, error } = list[i];
+        const answerer = answerers[id];
+        if (answerer === undefined) continue;
+        delete answerers[id];
+        awaited -= 1;
+        if (error === undefined) answerer.resolve(list[i]);
+        else answerer.reject(new Fault(error));
+      }
+    },
+  };
+};

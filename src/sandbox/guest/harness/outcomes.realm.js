@@ -1,0 +1,160 @@
+/** What became of each event of the run under way: its outputs as lines of JSON, or an error. */
+(own, limits) => {
+  const { stringify, create, isArray, described, objectText } = own;
+  const { errorCharsMax, failed, open } = limits;
+
+  let count = 0;
+  let outputCharsMax = 0;
+  let outputChars = 0;
+  let full = false;
+  // Lists without a prototype: user code may have put setters on those of arrays and objects.
+  /** Per event: how many outputs, `failed`, or `open`. */
+  let counts = create(null);
+  let lines = create(null);
+  /** Per event: an error as JSON `[message, stack]`. */
+  let faults = create(null);
+
+  function keep(index, json) {
+    outputChars += json.length + 1;
+    lines[index] = counts[index] > 0 ? `${lines[index]}\n${json}` : json;
+    counts[index] = counts[index] > 0 ? counts[index] + 1 : 1;
+  }
+
+  function setFault(index, fault) {
+    counts[index] = failed;
+    lines[index] = "";
+    faults[index] = fault;
+  }
+
+  function refuse(index, message) {
+    setFault(index, `[${stringify(message)},""]`);
+  }
+
+  function fail(index, thrown) {
+    setFault(index, described(thrown, errorCharsMax));
+  }
+
+  /** Takes what `transformEvent` returned. */
+  function accept(index, returned) {
+    const before = outputChars;
+    try {
+      if (returned === null || returned === undefined) counts[index] = 0;
+      else if (isArray(returned)) acceptList(index, returned);
+      else {
+        const json = objectText(returned);
+        if (json === undefined) {
+          refuse(index, "returned event from transformEvent(event) is not an object");
+        } else keep(index, json);
+      }
+    } catch (thrown) {
+      fail(index, thrown);
+    }
+    if (counts[index] === failed) outputChars = before;
+    else if (outputChars > outputCharsMax) overflow(index, before);
+  }
+
+  function acceptList(index, returned) {
+    const items = create(null);
+    const { length } = returned;
+    for (let i = 0; i < length; i += 1) {
+      const json = objectText(returned[i]);
+      if (json === undefined) {
+        refuse(index, "returned event in events array from transformEvent(event) is not an object");
+        return;
+      }
+      items[i] = json;
+    }
+    counts[index] = 0;
+    for (let i = 0; i < length; i += 1) keep(index, items[i]);
+  }
+
+  /** Alone it is too much; with others it is left open, to be run again without them. */
+  function overflow(index, before) {
+    outputChars = before;
+    if (before === 0) {
+      refuse(index, `Output of one event is larger than ${outputCharsMax} characters`);
+    } else {
+      counts[index] = open;
+      full = true;
+    }
+  }
+
+  /**
+   * Takes what `transformBatch` returned. An output belongs to the input with its messageId, else
+   * to that of the output before it; what is not an object, to the input at its place. An input
+   * with such an output fails as a whole.
+   */
+  function acceptBatch(returned, ids) {
+    if (!isArray(returned)) {
+      for (let i = 0; i < count; i += 1) {
+        refuse(i, "returned events from transformBatch(event) is not an array");
+      }
+      return;
+    }
+    const { length } = returned;
+    const items = create(null);
+    for (let i = 0; i < length; i += 1) items[i] = objectText(returned[i]);
+    const places = create(null);
+    for (let i = count - 1; i >= 0; i -= 1) {
+      places[ids[i]] = i;
+      counts[i] = 0;
+    }
+    let owner = 0;
+    for (let i = 0; i < length; i += 1) {
+      if (items[i] === undefined) {
+        refuse(
+          i < count ? i : owner,
+          "returned event in events array from transformBatch(events) is not an object",
+        );
+      } else {
+        owner = places[returned[i].messageId] ?? owner;
+        if (counts[owner] !== failed) keep(owner, items[i]);
+      }
+    }
+    if (outputChars <= outputCharsMax) return;
+    if (count === 1) overflow(0, 0);
+    for (let i = 0; i < count; i += 1) if (counts[i] !== failed) counts[i] = open;
+    full = count > 1;
+  }
+
+  return {
+    __proto__: null,
+    accept,
+    acceptBatch,
+    fail,
+    begin(eventCount, charsMax) {
+      count = eventCount;
+      outputCharsMax = charsMax;
+      outputChars = 0;
+      full = false;
+      counts = create(null);
+      lines = create(null);
+      faults = create(null);
+      for (let i = 0; i < count; i += 1) counts[i] = open;
+    },
+    full: () => full,
+    /** Fails what is still open. */
+    giveUp(message) {
+      for (let i = 0; i < count; i += 1) if (counts[i] === open) refuse(i, message);
+    },
+    counts() {
+      let list = "";
+      for (let i = 0; i < count; i += 1) list += i === 0 ? counts[i] : `,${counts[i]}`;
+      return `[${list}]`;
+    },
+    faults() {
+      let list = "";
+      for (let i = 0; i < count; i += 1) {
+        if (counts[i] === failed) list += list === "" ? faults[i] : `,${faults[i]}`;
+      }
+      return `[${list}]`;
+    },
+    outputs() {
+      let body = "";
+      for (let i = 0; i < count; i += 1) {
+        if (counts[i] > 0) body += body === "" ? lines[i] : `\n${lines[i]}`;
+      }
+      return body;
+    },
+  };
+};

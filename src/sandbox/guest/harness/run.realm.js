@@ -1,0 +1,138 @@
+/**
+ * Runs a program's events. The value is what the guest calls; none of it runs user code but the
+ * steps, which the guest arms and then sets going from a script with a time limit.
+ */
+(own, calls, network, outcomes, limits) => {
+  const { parse, create, defineProperty, freeze, described, Fault } = own;
+  const { accept, acceptBatch, fail, full } = outcomes;
+  const { metadata } = calls;
+
+  let transform;
+  let batchwise = false;
+  /** JSON of the events, then the events. */
+  let events = "[]";
+  let count = 0;
+  let ids = create(null);
+  /** Index of the event whose function is being called; −1 outside of it. */
+  let current = -1;
+  /** Promises of user code that have not settled. */
+  let pending = 0;
+  /** A promise may settle in a later run, which is not its own. */
+  let runNumber = 0;
+
+  function runEvents() {
+    for (let i = 0; i < count && !full(); i += 1) {
+      current = i;
+      try {
+        const returned = transform(events[i], metadata);
+        if (isThenable(returned)) {
+          pending += 1;
+          settle(i, returned);
+        } else accept(i, returned);
+      } catch (thrown) {
+        fail(i, thrown);
+      }
+    }
+    current = -1;
+  }
+
+  function isThenable(value) {
+    return typeof value === "object" && value !== null && typeof value.then === "function";
+  }
+
+  async function settle(index, promise) {
+    const mine = runNumber;
+    try {
+      const returned = await promise;
+      if (mine === runNumber) accept(index, returned);
+    } catch (thrown) {
+      if (mine === runNumber) fail(index, thrown);
+    }
+    if (mine === runNumber) pending -= 1;
+  }
+
+  async function runBatch() {
+    const mine = runNumber;
+    pending = 1;
+    try {
+      const returned = await transform(events, metadata);
+      if (mine === runNumber) acceptBatch(returned, ids);
+    } catch (thrown) {
+      if (mine === runNumber) for (let i = 0; i < count; i += 1) fail(i, thrown);
+    }
+    if (mine === runNumber) pending = 0;
+  }
+
+  let held;
+  const steps = {
+    __proto__: null,
+    run() {
+      events = parse(events);
+      if (events.length !== count) throw new Fault("Expected as many events as announced");
+      for (let i = 0; i < count; i += 1) ids[i] = events[i]?.messageId;
+      calls.know(ids, count);
+      if (batchwise) runBatch();
+      else runEvents();
+    },
+    /** Nothing: promises that are ready go on after every step. */
+    drain() {},
+    arrive: network.arrive,
+    describe() {
+      held = described(held, limits.errorCharsMax);
+    },
+  };
+
+  let armed;
+  defineProperty(globalThis, "pixelmill:step", {
+    get() {
+      const step = armed;
+      armed = undefined;
+      return step?.();
+    },
+    enumerable: false,
+    configurable: false,
+  });
+
+  return freeze({
+    __proto__: null,
+    setCredentials: calls.setCredentials,
+    /** Names of the entry points that a module namespace exports as functions. */
+    install(namespace) {
+      const byEvent = typeof namespace.transformEvent === "function";
+      const byBatch = typeof namespace.transformBatch === "function";
+      transform = byEvent ? namespace.transformEvent : namespace.transformBatch;
+      batchwise = !byEvent;
+      if (byEvent && byBatch) return "transformEvent,transformBatch";
+      return byEvent ? "transformEvent" : byBatch ? "transformBatch" : "";
+    },
+    take(eventsText, metadataText, eventCount, withLogs, outputCharsMax) {
+      events = eventsText;
+      count = eventCount;
+      ids = create(null);
+      current = -1;
+      pending = 0;
+      runNumber += 1;
+      calls.begin(metadataText, withLogs);
+      network.begin();
+      outcomes.begin(count, outputCharsMax);
+    },
+    arm(step) {
+      armed = steps[step];
+    },
+    hold(thrown) {
+      held = thrown;
+    },
+    description: () => held,
+    pending: () => pending,
+    current: () => current,
+    awaited: network.awaited,
+    outgoing: network.outgoing,
+    incoming: network.incoming,
+    logs: calls.logs,
+    full,
+    giveUp: outcomes.giveUp,
+    counts: outcomes.counts,
+    faults: outcomes.faults,
+    outputs: outcomes.outputs,
+  });
+};

@@ -1,0 +1,98 @@
+import {
+  SUSPENDED_MS_MAX,
+  SUSPENDED_MS_MIN,
+  SUSPENDED_PROGRAMS_MAX,
+  SUSPENSION_COST,
+  SUSPENSION_COST_OF_CULPRITS,
+} from "../limits.ts";
+import type { SandboxMetrics } from "./metrics.ts";
+import type { Outcome, Program, UserError } from "./program.ts";
+
+/** A program that is not run for a while, because none of its last batches had a good event. */
+export interface Suspension {
+  programId: string;
+  workspaceId: string;
+  name: string;
+  /** Milliseconds since the epoch. */
+  until: number;
+  /** Its last error. */
+  reason: string;
+}
+
+interface Record {
+  program: Program;
+  /** Of the failed batches since the last good event or suspension. */
+  cost: number;
+  batches: number;
+  /** Of the last suspension; 0 before the first. */
+  periodMs: number;
+  until: number;
+  reason: string;
+}
+
+/**
+ * Keeps programs that only fail from using up their workspace's guest. After enough batches
+ * without one good event a program is suspended; then one batch is tried, and if it fails too,
+ * the program is suspended for twice as long. A batch that cost a guest its time or its life
+ * counts for several. New code is a new program.
+ */
+export class Suspensions {
+  readonly #records = new Map<string, Record>();
+  readonly #metrics: SandboxMetrics;
+  readonly #now: () => number;
+
+  constructor(metrics: SandboxMetrics, now: () => number = Date.now) {
+    this.#metrics = metrics;
+    this.#now = now;
+    metrics.countSuspended(() => this.list().length);
+  }
+
+  /** The error that a suspended program's events get; undefined when it may run. */
+  error(program: Program): UserError | undefined {
+    const record = this.#records.get(program.id);
+    if (!record || record.until <= this.#now()) return undefined;
+    const seconds = Math.ceil(record.periodMs / 1_000);
+    const message = `Transformation is suspended for ${seconds} s: ${record.batches} batches in a row failed, the last with: ${record.reason}`;
+    return { message };
+  }
+
+  /** Takes note of how a batch went. */
+  note(program: Program, outcomes: readonly Outcome[], culprits: number): void {
+    const last = outcomes.at(-1);
+    if (!last) return;
+    if (!("error" in last) || outcomes.some((outcome) => !("error" in outcome))) {
+      this.#records.delete(program.id);
+    } else this.#failed(program, last.error.message, culprits);
+  }
+
+  list(): Suspension[] {
+    const now = this.#now();
+    return [...this.#records.values()]
+      .filter(({ until }) => until > now)
+      .map(({ program, until, reason }) => {
+        const { id: programId, workspaceId, name } = program;
+        return { programId, workspaceId, name, until, reason };
+      });
+  }
+
+  #failed(program: Program, reason: string, culprits: number): void {
+    const record = this.#records.get(program.id) ?? this.#open(program);
+    record.reason = reason.split("\n")[0]!;
+    record.batches += 1;
+    record.cost += culprits > 0 ? SUSPENSION_COST_OF_CULPRITS : 1;
+    if (record.cost < SUSPENSION_COST && record.periodMs === 0) return;
+    record.periodMs = Math.min(SUSPENDED_MS_MAX, record.periodMs * 2 || SUSPENDED_MS_MIN);
+    record.until = this.#now() + record.periodMs;
+    this.#metrics.suspensions.inc();
+  }
+
+  #open(program: Program): Record {
+    if (this.#records.size >= SUSPENDED_PROGRAMS_MAX) {
+      const [oldest] = this.#records.keys();
+      this.#records.delete(oldest!);
+    }
+    const record = { program, cost: 0, batches: 0, periodMs: 0, until: 0, reason: "" };
+    this.#records.set(program.id, record);
+    return record;
+  }
+}

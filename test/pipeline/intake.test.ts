@@ -1,0 +1,82 @@
+import { describe, expect, test } from "bun:test";
+import { pino } from "pino";
+import { Registry } from "prom-client";
+import { FEED_KEPT_READS_MAX } from "../../src/limits.ts";
+import { Feed } from "../../src/pipeline/feed.ts";
+import { Intake } from "../../src/pipeline/intake.ts";
+import { createLaneMetrics } from "../../src/pipeline/metrics.ts";
+import { routesOf } from "../../src/pipeline/router.ts";
+import { decode, eventOf, FakeLive, MemoryLog, record } from "./doubles.ts";
+import { numbersTo } from "./rig.ts";
+
+const live = new FakeLive();
+live.addSource();
+live.putDestination("one");
+live.connect("one", {}, { id: "connection" });
+
+function rig(count: number) {
+  const log = new MemoryLog();
+  let reads = 0;
+  const { read } = log;
+  log.read = (sequence, bytesMax) => {
+    reads += 1;
+    return read.call(log, sequence, bytesMax);
+  };
+  log.append(...numbersTo(count).map((n) => record(n)));
+  const metrics = createLaneMetrics(
+    new Registry(),
+    () => [],
+    () => [],
+  );
+  const readers = new Map([["0", log]]);
+  const feed = new Feed({ readers, decode, eventOf, metrics, logger: pino({ level: "silent" }) });
+  const [lane] = live.lanes();
+  const intake = () => new Intake(feed, routesOf(lane!.destination, lane!.connections), undefined);
+  return { log, feed, intake, reads: () => reads };
+}
+
+const numbers = (items: { input: { event: { json: Uint8Array } } }[]) =>
+  items.map(({ input }) => JSON.parse(Buffer.from(input.event.json).toString()).n);
+
+describe("reading for lanes", () => {
+  test("lanes at the same place share one read and its events", async () => {
+    const { intake, reads } = rig(100);
+    const lanes = numbersTo(50).map(() => intake());
+    const taken = await Promise.all(lanes.map((lane) => lane.take(100, 1e9)));
+    expect(reads()).toBe(1);
+    for (const items of taken) expect(numbers(items)).toEqual(numbersTo(100));
+    expect(taken[0]![0]!.input.event).toBe(taken[49]![0]!.input.event);
+  });
+
+  test("a lane that is behind reads what it takes once, whatever others read", async () => {
+    const { intake, feed, reads } = rig(5_000);
+    const lane = intake();
+    const taken: number[] = [];
+    for (let n = 0; n < 5; n++) {
+      taken.push(...numbers(await lane.take(100, 1e9)));
+      // Enough other places to push its own out of what the feed keeps.
+      for (let i = 1; i <= FEED_KEPT_READS_MAX; i++) await feed.read("0", 500 * i);
+    }
+    expect(taken).toEqual(numbersTo(500));
+    expect(reads()).toBe(1 + FEED_KEPT_READS_MAX);
+  });
+
+  test("a read that fails loses nothing", async () => {
+    const { intake, log } = rig(1_200);
+    const lane = intake();
+    const { read } = log;
+    const taken: number[] = [];
+    for (let n = 0; n < 40; n++) {
+      log.read = n % 2 === 0 ? () => Promise.reject(new Error("EIO")) : read;
+      taken.push(...numbers(await lane.take(70, 1e9).catch(() => [])));
+    }
+    expect(taken).toEqual(numbersTo(1_200));
+  });
+
+  test("bytes bound what is taken, but one item always goes", async () => {
+    const { intake } = rig(10);
+    const lane = intake();
+    expect(numbers(await lane.take(100, 1))).toEqual([0]);
+    expect(numbers(await lane.take(100, 150)).length).toBeLessThan(5);
+  });
+});

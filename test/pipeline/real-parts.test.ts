@@ -1,0 +1,167 @@
+import { afterEach, beforeEach, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pino } from "pino";
+import type { Catalog } from "../../src/catalog/catalog.ts";
+import type { Source } from "../../src/catalog/model.ts";
+import { openCatalog } from "../../src/catalog/open.ts";
+import { createEgress } from "../../src/destinations/egress.ts";
+import { destinationKinds } from "../../src/destinations/kinds.ts";
+import { eventOf } from "../../src/event/event.ts";
+import { decodeRecord, type PixelRecord, pixelRecordCodec } from "../../src/event/record.ts";
+import type { LogReader, LogWriter } from "../../src/log/event-log.ts";
+import { openLogReader } from "../../src/log/reader.ts";
+import { openLogWriter } from "../../src/log/writer.ts";
+import { createMetrics } from "../../src/observe/metrics.ts";
+import { createPipeline, type Pipeline } from "../../src/pipeline/pipeline.ts";
+import { createPublishing } from "../../src/publishing/create.ts";
+import type { Publishing } from "../../src/publishing/publishing.ts";
+import { createSandbox, type GuestSandbox } from "../../src/sandbox/sandbox.ts";
+import { numbersTo, Sink, until } from "./rig.ts";
+
+/** The pipeline over the real catalog, event log, event builder and sandbox. */
+const logger = pino({ level: "silent" });
+let directory: string;
+let catalog: Catalog;
+let sandbox: GuestSandbox;
+let publishing: Publishing;
+let writer: LogWriter<PixelRecord>;
+let reader: LogReader;
+let pipeline: Pipeline;
+let workspaceId: string;
+let source: Source;
+let sink: Sink;
+let heard = () => {};
+
+beforeEach(async () => {
+  directory = mkdtempSync(join(tmpdir(), "real-parts-"));
+  catalog = await openCatalog({ directory: join(directory, "catalog"), logger });
+  const guestCommand = [process.execPath, join(import.meta.dir, "../../src/main.ts"), "guest"];
+  sandbox = createSandbox({ guestCommand, insecure: false, log: logger });
+  publishing = createPublishing({ catalog, sandbox });
+  workspaceId = (await catalog.workspaces.create("Acme")).id;
+  source = await catalog.sources.create(workspaceId, { name: "Site" });
+  sink = new Sink();
+  const log = join(directory, "events");
+  writer = await openLogWriter({ directory: log, codec: pixelRecordCodec, logger });
+  reader = await openLogReader({ directory: log, logger });
+  pipeline = start();
+});
+
+afterEach(async () => {
+  await pipeline.close();
+  await sandbox.close();
+  await writer.close();
+  await reader.close();
+  await catalog.close();
+  sink.close();
+  rmSync(directory, { recursive: true });
+});
+
+function start(): Pipeline {
+  return createPipeline({
+    ...{ live: catalog.live, sandbox, eventOf, logger, decode: decodeRecord },
+    readers: new Map([["0", reader]]),
+    kinds: destinationKinds({
+      directory: join(directory, "files"),
+      egress: createEgress({ allow: ["127.0.0.0/8"] }),
+    }),
+    directory: join(directory, "delivery"),
+    onDurable(listener) {
+      heard = listener;
+      return () => {};
+    },
+    retryWindowMs: 3_600_000,
+    metrics: createMetrics(),
+  });
+}
+
+async function append(numbers: readonly number[]): Promise<void> {
+  await Promise.all(
+    numbers.map((n) =>
+      writer.append({
+        ...{ type: "track", receivedAt: Date.now(), sourceId: source.id, clientAddress: "" },
+        messageId: crypto.getRandomValues(new Uint8Array(16)),
+        query: `event=Seen&userId=user%20${n % 5}&anonymousId=a&properties.n=${n}`,
+      }),
+    ),
+  );
+  reader.advance(writer.durable());
+  heard();
+}
+
+async function connect(name: string) {
+  const config = { webhookUrl: sink.url, batchSize: 10 };
+  const input = { name, type: "webhook", config };
+  const destination = await catalog.destinations.create(workspaceId, input);
+  const pair = { sourceId: source.id, destinationId: destination.id };
+  await catalog.connections.create(workspaceId, pair, pipeline.tails());
+  return destination;
+}
+
+const code = (version: string) => `
+export function transformEvent(event, metadata) {
+  const { n } = event.properties;
+  if (n % 10 === 3) return null;
+  if (n % 10 === 4) throw new Error("four");
+  return { n, version: "${version}", user: event.userId, meta: metadata(event) };
+}`;
+
+test("pixels go from the log through published code to the destination", async () => {
+  await append([1_000, 1_001]);
+  const destination = await connect("Hook");
+  const created = await publishing.create(workspaceId, "transformation", {
+    ...{ name: "Shape", code: code("one"), language: "javascript", publish: true },
+    events: [{ type: "track", properties: { n: 1 } }],
+    destinationIds: [destination.id],
+  });
+  await append(numbersTo(300));
+  await until(() => sink.taken.length >= 240);
+  await until(() => pipeline.deadLetters.count(workspaceId) === 30);
+  const expected = numbersTo(300).filter((n) => n % 10 !== 3 && n % 10 !== 4);
+  expect(sink.numbers().sort((a, b) => a - b)).toEqual(expected);
+  for (const user of numbersTo(5)) {
+    const own = sink.taken.filter((event) => event.user === `user ${user}`).map(({ n }) => n);
+    expect(own).toEqual(expected.filter((n) => n % 5 === user));
+  }
+  expect(sink.taken[0]!.meta).toMatchObject({
+    ...{ sourceId: source.id, sourceName: "Site", workspaceId, eventName: "Seen" },
+    ...{ destinationName: "Hook", destinationType: "webhook", eventType: "track" },
+    transformationVersionId: created.revision.versionId,
+  });
+  const [letter] = pipeline.deadLetters.list(workspaceId, { count: 1 });
+  expect(letter).toMatchObject({ stage: "transform", line: 5 });
+  expect(letter!.reason).toStartWith("Error: four");
+  expect(letter!.event).toMatchObject({ messageId: letter!.messageId, event: "Seen" });
+
+  await publishing.update(workspaceId, "transformation", created.resource.id, {
+    ...{ code: code("two"), publish: true, events: [{ type: "track", properties: { n: 1 } }] },
+  });
+  await append([500]);
+  await until(() => sink.taken.length === 241);
+  expect(sink.taken.at(-1)).toMatchObject({ n: 500, version: "two" });
+}, 60_000);
+
+test("a destination that is switched off and on, and a restart in between", async () => {
+  const destination = await connect("Hook");
+  await append([0, 1]);
+  await until(() => sink.taken.length === 2);
+  const off = { enabled: false };
+  await catalog.destinations.update(workspaceId, destination.id, off, pipeline.tails());
+  await append([2, 3]);
+  await pipeline.close();
+  pipeline = start();
+  const on = { enabled: true };
+  await catalog.destinations.update(workspaceId, destination.id, on, pipeline.tails());
+  await append([4, 5]);
+  await until(() => sink.taken.length === 4);
+  const numbers = sink.taken.map((event) => (event.properties as { n: number }).n);
+  expect(numbers.sort()).toEqual([0, 1, 4, 5]);
+  expect(pipeline.deadLetters.count(workspaceId)).toBe(0);
+
+  await catalog.destinations.remove(workspaceId, destination.id);
+  await append([6]);
+  await Bun.sleep(50);
+  expect(sink.taken.length).toBe(4);
+}, 60_000);

@@ -1,0 +1,81 @@
+import { afterAll, expect, test } from "bun:test";
+import { createPublishing } from "../../src/publishing/create.ts";
+import type { CreateInput } from "../../src/publishing/publishing.ts";
+import { freshWorkspace } from "../catalog/_setup.ts";
+import { PATIENCE_MS, testSandbox } from "../sandbox/support.ts";
+import { code, refusalOf } from "./_setup.ts";
+
+const sandbox = testSandbox({ limits: { cpuMs: 4_000, wallMs: 30_000 } });
+afterAll(() => sandbox.close());
+
+/** Publishing Python over the real sandbox. */
+async function house() {
+  const { catalog, workspaceId } = await freshWorkspace();
+  const publishing = createPublishing({ catalog, sandbox });
+  const publish = (kind: "transformation" | "library", input: Partial<CreateInput>) =>
+    publishing.create(workspaceId, kind, code({ publish: true, language: "pythonfaas", ...input }));
+  return { catalog, workspaceId, publishing, publish };
+}
+
+test(
+  "libraries import libraries, and the transformation runs with all of them",
+  async () => {
+    const { catalog, workspaceId, publishing, publish } = await house();
+    await publish("library", { name: "inner", code: "def double(n):\n    return 2 * n\n" });
+    const outer = "import inner\n\ndef quadruple(n):\n    return inner.double(inner.double(n))\n";
+    await publish("library", { name: "Outer lib", language: "python", code: outer });
+    const text =
+      "import json\nfrom outerLib import quadruple\n\ndef transformEvent(event, metadata):\n" +
+      '    log("seen", event["type"])\n    return {"n": quadruple(3), "id": metadata(event)["transformationId"]}\n';
+    const { resource, revision } = await publish("transformation", { name: "User", code: text });
+    expect(catalog.code.publication(resource)?.imports).toEqual(["json", "outerLib"]);
+    const transformations = [{ versionId: revision.versionId }];
+    const result = await publishing.test(workspaceId, { transformations, libraries: [] });
+    const event = { n: 12, id: resource.id };
+    expect(result.successTestResults[0]?.result.output.transformedEvents).toEqual([event, event]);
+
+    const inner = catalog.code.libraryByImportName(workspaceId, "python", "inner");
+    const change = { code: "def triple(n):\n    return 3 * n\n", publish: true };
+    const update = () => publishing.update(workspaceId, "library", inner?.id ?? "", change);
+    const refused = await refusalOf(update);
+    expect(refused.details?.map(({ message }) => message)).toEqual([
+      expect.stringMatching(/^User: AttributeError/),
+      expect.stringMatching(/^User: AttributeError/),
+    ]);
+  },
+  2 * PATIENCE_MS,
+);
+
+const broken: [name: string, code: string, detail: object][] = [
+  [
+    "a syntax error",
+    "def transformEvent(event, metadata)\n    return event\n",
+    {
+      path: "/code",
+      line: 1,
+      column: expect.any(Number),
+      message: expect.stringContaining("expected ':'"),
+    },
+  ],
+  [
+    "an import that is not allowed",
+    "import os\n\ndef transformEvent(event, metadata):\n    return event\n",
+    { path: "/code", line: 1, message: expect.stringContaining("Import of 'os' is not allowed.") },
+  ],
+  [
+    "an error on an event",
+    'def transformEvent(event, metadata):\n    return event["nope"]\n',
+    { path: "/events/0", line: 2, message: expect.stringContaining("KeyError") },
+  ],
+];
+
+test.each(broken)(
+  "%s is refused with its place",
+  async (_, text, detail) => {
+    const { catalog, workspaceId, publish } = await house();
+    const refused = await refusalOf(() => publish("transformation", { code: text }));
+    expect(refused.details?.[0]).toMatchObject(detail);
+    expect(catalog.code.listPublished(workspaceId, "transformation")).toEqual([]);
+  },
+  60_000,
+);

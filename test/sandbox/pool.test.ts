@@ -1,0 +1,125 @@
+import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { batch, eventually, PATIENCE_MS, program, shown, testSandbox } from "./support.ts";
+
+setDefaultTimeout(PATIENCE_MS);
+
+const looping = "export const transformEvent = () => { for (;;); }";
+const identity = "export const transformEvent = (event) => event";
+
+const crowded = testSandbox({ limits: { guests: 3, cpuMs: 1_000 } });
+afterAll(() => crowded.close());
+
+test("a workspace that burns its time does not hold up another one", async () => {
+  const order: string[] = [];
+  const burning = crowded
+    .run(program(looping, { workspaceId: "burns" }), batch({}))
+    .then(() => order.push("burning"));
+  const calm = program(identity, { workspaceId: "calm" });
+  for (let i = 0; i < 20; i += 1) await crowded.run(calm, batch({ i }));
+  order.push("calm");
+  await burning;
+  expect(order).toEqual(["calm", "burning"]);
+});
+
+test("work of one workspace is done in order", async () => {
+  const order: number[] = [];
+  const calm = program(identity, { workspaceId: "calm" });
+  await Promise.all(
+    [0, 1, 2, 3, 4].map((n) => crowded.run(calm, batch({ n })).then(() => order.push(n))),
+  );
+  expect(order).toEqual([0, 1, 2, 3, 4]);
+});
+
+test("more workspaces than guests take turns, a busy one no more than one at a time", async () => {
+  const order: string[] = [];
+  const slow = `export const transformEvent = () => {
+    for (const end = Date.now() + 20; Date.now() < end; );
+  }`;
+  const work = (workspaceId: string, code: string) =>
+    crowded.run(program(code, { workspaceId }), batch({})).then(() => order.push(workspaceId));
+  const greedy = ["g1", "g2", "g3"];
+  const all = greedy.flatMap((id) => Array.from({ length: 30 }, () => work(id, slow)));
+  const modest = ["m1", "m2", "m3", "m4"];
+  all.push(...modest.map((id) => work(id, identity)));
+  await Promise.all(all);
+  // When the last modest one has had its turn, much of the greedy work is still to be done.
+  const last = Math.max(...modest.map((id) => order.indexOf(id)));
+  expect(order.slice(last).length).toBeGreaterThan(30);
+});
+
+test("a program that is forgotten by its guest is loaded again", async () => {
+  const programs = Array.from({ length: 300 }, (_, n) =>
+    program(`export const transformEvent = () => ({ n: ${n} })`),
+  );
+  for (const round of [programs, programs.slice(0, 20)]) {
+    for (const [n, one] of round.entries()) {
+      expect(shown(await crowded.run(one, batch({})))).toEqual([[{ n }]]);
+    }
+  }
+});
+
+test("guests end with their host, also when it is killed", async () => {
+  const host = Bun.spawn([process.execPath, join(import.meta.dir, "orphans-host.ts")], {
+    stdout: "pipe",
+  });
+  const { value } = await host.stdout.getReader().read();
+  const guests: number[] = JSON.parse(Buffer.from(value!).toString());
+  expect(guests.length).toBeGreaterThanOrEqual(2);
+  expect(guests.filter((pid) => existsSync(`/proc/${pid}`))).toEqual(guests);
+  host.kill("SIGKILL");
+  await eventually(() => !guests.some((pid) => existsSync(`/proc/${pid}`)));
+});
+
+test("batches of one workspace that are on their way at once keep their events apart", async () => {
+  const runs = Array.from({ length: 12 }, async (_, n) => {
+    // Larger than the pipe, so that one is written while the other is read.
+    const events = Array.from({ length: 8 }, (_, i) => ({ n, i, text: `${n}`.repeat(60_000) }));
+    const outcomes = await crowded.run(
+      program(identity, { workspaceId: "wide" }),
+      batch(...events),
+    );
+    expect(shown(outcomes)).toEqual(events.map((event) => [event]));
+  });
+  await Promise.all(runs);
+});
+
+test("a batch that waits for the network takes its answers past the next batch", async () => {
+  const sandbox = testSandbox({
+    fetch: async ({ url }) => {
+      await Bun.sleep(50);
+      return { url, status: 200, headers: {}, body: JSON.stringify({ url }) };
+    },
+  });
+  const fetching = program("export const transformEvent = ({ url }) => fetch(url)");
+  const plain = program(identity);
+  const results = await Promise.all([
+    sandbox.run(fetching, batch({ url: "a" }, { url: "b" })),
+    sandbox.run(plain, batch({ n: 1 })),
+    sandbox.run(fetching, batch({ url: "c" })),
+    sandbox.run(plain, batch({ n: 2 })),
+  ]);
+  expect(results.map(shown)).toEqual([
+    [[{ url: "a" }], [{ url: "b" }]],
+    [[{ n: 1 }]],
+    [[{ url: "c" }]],
+    [[{ n: 2 }]],
+  ]);
+  await sandbox.close();
+});
+
+test("a batch behind one that kills its guest is run again, without blame", async () => {
+  const bomb = program("export const transformEvent = () => { for (;;); }", { workspaceId: "x" });
+  const sandbox = testSandbox({ limits: { cpuMs: 20_000, wallMs: 400 } });
+  const plain = program(identity, { workspaceId: "x" });
+  await sandbox.run(plain, batch({}));
+  const [bombed, ...others] = await Promise.all([
+    sandbox.run(bomb, batch({})),
+    sandbox.run(plain, batch({ n: 1 })),
+    sandbox.run(plain, batch({ n: 2 }, { n: 3 })),
+  ]);
+  expect(shown(bombed!)).toEqual(["Script execution timed out."]);
+  expect(others.map(shown)).toEqual([[[{ n: 1 }]], [[{ n: 2 }], [{ n: 3 }]]]);
+  await sandbox.close();
+});

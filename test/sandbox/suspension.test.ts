@@ -1,0 +1,99 @@
+import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
+import { Registry } from "prom-client";
+import {
+  SUSPENDED_MS_MAX,
+  SUSPENDED_MS_MIN,
+  SUSPENSION_COST,
+  SUSPENSION_COST_OF_CULPRITS,
+} from "../../src/limits.ts";
+import { createSandboxMetrics } from "../../src/sandbox/metrics.ts";
+import type { Outcome } from "../../src/sandbox/program.ts";
+import { Suspensions } from "../../src/sandbox/suspension.ts";
+import { batch, PATIENCE_MS, program, shown, testSandbox } from "./support.ts";
+
+setDefaultTimeout(PATIENCE_MS);
+
+const failed: Outcome = { error: { message: "Error: no\n    at transformEvent (T:1:1)" } };
+const good: Outcome = { events: [] };
+
+function clock() {
+  const time = { now: 1_000_000 };
+  const suspensions = new Suspensions(createSandboxMetrics(new Registry()), () => time.now);
+  return { time, suspensions };
+}
+
+test("a program is suspended after enough batches without a good event", () => {
+  const { suspensions } = clock();
+  const one = program("");
+  for (let i = 1; i < SUSPENSION_COST; i += 1) suspensions.note(one, [failed, failed], 0);
+  expect(suspensions.error(one)).toBeUndefined();
+  suspensions.note(one, [failed], 0);
+  expect(suspensions.error(one)?.message).toBe(
+    `Transformation is suspended for 1 s: ${SUSPENSION_COST} batches in a row failed, the last with: Error: no`,
+  );
+  expect(suspensions.error(program(""))).toBeUndefined();
+  expect(suspensions.list()).toEqual([
+    expect.objectContaining({ programId: one.id, workspaceId: "w1", reason: "Error: no" }),
+  ]);
+});
+
+test("one good event forgives all", () => {
+  const { suspensions } = clock();
+  const one = program("");
+  for (let i = 1; i < SUSPENSION_COST; i += 1) suspensions.note(one, [failed], 0);
+  suspensions.note(one, [failed, good, failed], 0);
+  for (let i = 1; i < SUSPENSION_COST; i += 1) suspensions.note(one, [failed], 0);
+  expect(suspensions.error(one)).toBeUndefined();
+});
+
+test("batches that cost a guest count for several", () => {
+  const { suspensions } = clock();
+  const one = program("");
+  const batches = SUSPENSION_COST / SUSPENSION_COST_OF_CULPRITS;
+  for (let i = 0; i < batches; i += 1) suspensions.note(one, [failed], 1);
+  expect(suspensions.error(one)).toBeDefined();
+});
+
+test("periods grow up to their limit, with one batch tried between them", () => {
+  const { suspensions, time } = clock();
+  const one = program("");
+  for (let i = 0; i < SUSPENSION_COST; i += 1) suspensions.note(one, [failed], 0);
+  const periods: number[] = [];
+  for (let i = 0; i < 12; i += 1) {
+    const start = time.now;
+    time.now = suspensions.list()[0]!.until;
+    periods.push(time.now - start);
+    expect(suspensions.error(one)).toBeUndefined();
+    suspensions.note(one, [failed], 0);
+  }
+  expect(periods.slice(0, 3)).toEqual([
+    SUSPENDED_MS_MIN,
+    2 * SUSPENDED_MS_MIN,
+    4 * SUSPENDED_MS_MIN,
+  ]);
+  expect(periods.at(-1)).toBe(SUSPENDED_MS_MAX);
+  time.now = suspensions.list()[0]!.until;
+  suspensions.note(one, [good], 0);
+  expect(suspensions.list()).toEqual([]);
+});
+
+const registry = new Registry();
+const sandbox = testSandbox({ metrics: registry, limits: { cpuMs: 50 } });
+afterAll(() => sandbox.close());
+
+test("events of a suspended program get the reason, and it shows in the metrics", async () => {
+  const looping = program("export const transformEvent = () => { for (;;); }");
+  let outcomes: unknown[] = [];
+  for (let i = 0; i < 20 && sandbox.suspended().length === 0; i += 1) {
+    outcomes = shown(await sandbox.run(looping, batch({})));
+    expect(outcomes).toEqual(["Script execution timed out."]);
+  }
+  expect(shown(await sandbox.run(looping, batch({ n: 1 }, { n: 2 })))).toEqual([
+    expect.stringMatching(/^Transformation is suspended .* Script execution timed out\.$/),
+    expect.stringMatching(/^Transformation is suspended /),
+  ]);
+  const text = await registry.metrics();
+  expect(text).toMatch(/^pixelmill_programs_suspended 1$/m);
+  expect(text).toMatch(/^pixelmill_program_suspensions_total 1$/m);
+  expect(text).toMatch(/^pixelmill_program_culprits_total\{cause="timeout"\} 5$/m);
+});
