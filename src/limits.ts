@@ -271,8 +271,8 @@ export const GUEST_PYTHON_HEAP_BYTES_MAX = 256 << 20;
 export const GUEST_PYTHON_MEMORY_BYTES_MAX = 320 << 20;
 /** Above what an idle Python guest has, after a batch: it is replaced before its limit. */
 export const GUEST_PYTHON_RECYCLE_MEMORY_BYTES = 192 << 20;
-/** Pages of memory that a Python guest may map (4 GiB are reserved for its heap, not used). */
-export const GUEST_PYTHON_ADDRESS_KIB_MAX = 6_400_000;
+/** Address space of a Python guest: two reservations of 4 GiB, 1.4 GiB, and 0.7 GiB to grow. */
+export const GUEST_PYTHON_ADDRESS_KIB_MAX = 10_800_000;
 /** Frames that pass through a Python guest between two collections of JavaScript's garbage. */
 export const GUEST_PYTHON_GARBAGE_BYTES = 32 << 20;
 /** Programs in one Python guest, each with standard modules of its own (1 to 3 MB). */

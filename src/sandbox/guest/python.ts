@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { GUEST_PYTHON_GARBAGE_BYTES } from "../../limits.ts";
 import type { InspectedReply, LoadedReply, RanReply } from "../protocol.ts";
+import { receiveAnswers, send } from "./channel.ts";
 import { openInterpreter } from "./python/interpreter.ts";
 import { type Restored, restore } from "./python/pyodide.ts";
 import type { GuestRuntime } from "./runtime.ts";
@@ -13,7 +14,9 @@ const NOTHING = new Uint8Array(0);
  * what fails in it for good ends the guest.
  */
 export async function openPython(): Promise<GuestRuntime> {
-  const python = openInterpreter(await restored());
+  const interpreter = await restored();
+  interpreter.provide("harness.outside", "ask", askHost);
+  const python = openInterpreter(interpreter);
   collectGarbage();
   let passedBytes = 0;
 
@@ -27,7 +30,7 @@ export async function openPython(): Promise<GuestRuntime> {
         passedBytes = 0;
         collectGarbage();
       }
-      // On the CPU's time, not on the clock: there is nothing that it could wait for.
+      // CPU time, not the clock's: what it waits for costs nothing.
       const answer = python.ask(request, body, request.cpuMs);
       const reply = answer.header as RanReply | LoadedReply;
       return reply.kind === "ran" ? { reply, body: answer.body } : { reply };
@@ -45,6 +48,14 @@ export async function openPython(): Promise<GuestRuntime> {
  */
 function collectGarbage(): void {
   Bun.gc(true);
+}
+
+/** One question and its answer. This process sleeps meanwhile, which costs no CPU time. */
+function askHost(question: string): string {
+  send({ kind: "wait" }, `[${question}]`);
+  const answers = receiveAnswers();
+  if (!answers) throw new Error("The host is gone");
+  return JSON.stringify(JSON.parse(answers.body.toString())[0]);
 }
 
 async function restored(): Promise<Restored> {

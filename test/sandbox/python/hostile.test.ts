@@ -40,7 +40,7 @@ beforeAll(() => {
       },
     },
   );
-  sandbox = pythonSandbox({ log, limits: { cpuMs: 500, graceMs: 200, wallMs: 20_000 } });
+  sandbox = pythonSandbox({ log, limits: { cpuMs: 350, graceMs: 200, wallMs: 20_000 } });
 });
 afterAll(async () => {
   await sandbox.close();

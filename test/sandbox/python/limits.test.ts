@@ -12,7 +12,7 @@ import { python, pythonSandbox } from "./support.ts";
 
 setDefaultTimeout(2 * PATIENCE_MS);
 
-const sandbox = pythonSandbox({ limits: { cpuMs: 1_000 } });
+const sandbox = pythonSandbox({ limits: { cpuMs: 1_500 } });
 afterAll(() => sandbox.close());
 
 const TIMED_OUT = "Script execution timed out.";

@@ -208,6 +208,34 @@ test("getCredential answers the workspace's secrets, to the transformation alone
   ]);
 });
 
+test("geolocation answers what the host knows, and says what is wrong", async () => {
+  const located = pythonSandbox({
+    geolocation(ip) {
+      if (ip === "203.0.113.9") throw new Error("/a/host/path");
+      return ip === "203.0.113.7" ? { country: { isoCode: "CH", name: "Zürich" } } : null;
+    },
+  });
+  const code = `
+    def transformEvent(event, metadata):
+        return {"at": geolocation(event["ip"]), "n": event["n"]}
+  `;
+  const ips = ["203.0.113.7", "203.0.113.8", "203.0.113.9", "nowhere", "", "203.0.113.7"];
+  try {
+    const outcomes = await runner(located)(code, ...ips.map((ip, n) => ({ ip, n })));
+    const at = "\n    at transformEvent (My T:2:19)";
+    expect(outcomes).toEqual([
+      [{ at: { country: { isoCode: "CH", name: "Zürich" } }, n: 0 }],
+      [{ at: {}, n: 1 }],
+      `ValueError: geolocation is not available right now${at}`,
+      `ValueError: invalid ip address${at}`,
+      `ValueError: ip address is required${at}`,
+      [{ at: { country: { isoCode: "CH", name: "Zürich" } }, n: 5 }],
+    ]);
+  } finally {
+    await located.close();
+  }
+});
+
 const batches: [name: string, body: string, outcomes: unknown[]][] = [
   ["all", "return events", [[{ messageId: "a" }], [{ messageId: "b" }]]],
   ["none", "return []", [[], []]],
@@ -240,6 +268,17 @@ const batches: [name: string, body: string, outcomes: unknown[]][] = [
 test.each(batches)("transformBatch returns %s", async (_, body, outcomes) => {
   const code = `def transformBatch(events, metadata):\n    ${body}\n`;
   expect(await run(code, { messageId: "a" }, { messageId: "b" })).toEqual(outcomes);
+});
+
+test("an event that is no object is the code's own affair", async () => {
+  const code =
+    "def transformEvent(event, metadata):\n    return {'event': event, **metadata(event)}\n";
+  const [events, metadata] = [
+    ["5", '"a"', "[1]", "null"],
+    ["{}", "{}", "{}", "{}"],
+  ].map((texts) => texts.map((text) => Buffer.from(text)));
+  const outcomes = await sandbox.run(python(code), { events: events!, metadata: metadata! });
+  expect(shown(outcomes)).toEqual([5, "a", [1], null].map((event) => [{ event }]));
 });
 
 test("a large batch goes through in parts, in order", async () => {

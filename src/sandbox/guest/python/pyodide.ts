@@ -27,6 +27,8 @@ export interface Restored {
   python: CPython;
   /** Where CPython looks for signals (`clock.ts`). */
   setSignalSource(source: { 0: number }): void;
+  /** Sets a function of a module of Python's, from text to text. */
+  provide(module: string, name: string, call: (text: string) => string): void;
   /** Whether the heap was at its limit: what is in it may be broken since. */
   exhausted(): boolean;
 }
@@ -82,6 +84,11 @@ export async function restore(snapshot: Uint8Array): Promise<Restored> {
   return {
     python: (pyodide as unknown as { _module: CPython })._module,
     setSignalSource: (source) => pyodide.setInterruptBuffer(source as unknown as Uint8Array),
+    provide(module, name, call) {
+      const proxy = pyodide.pyimport(module);
+      proxy[name] = call;
+      proxy.destroy();
+    },
     exhausted: () => exhausted,
   };
 }

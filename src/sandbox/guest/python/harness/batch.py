@@ -26,7 +26,8 @@ class Batch:
         self.culprit = None
         self._program = program
         self._events = events
-        self._ids = [_id_of(event) for event in events]
+        # Before user code changes them.
+        self._ids = [event.get("messageId") if type(event) is dict else None for event in events]
         self._metadata_json = metadata_json
         self._metadata = None
         self._output_chars = 0
@@ -52,7 +53,10 @@ class Batch:
     def metadata(self, event):
         """By the messageId that the event had when it came in; the last of equal ones wins."""
         if self._metadata is None:
-            self._metadata = dict(zip(self._ids, decoded(self._metadata_json.decode())))
+            every = decoded(self._metadata_json.decode())
+            self._metadata = {
+                identity: one for identity, one in zip(self._ids, every) if type(identity) is str
+            }
         return dict(self._metadata.get(_id_of(event), ()))
 
     # --- transformEvent ---
@@ -63,7 +67,12 @@ class Batch:
         for index, event in enumerate(self._events):
             self._current = index
             try:
-                outcome = _outputs(_settled(transform(event, metadata)))
+                returned = transform(event, metadata)
+                # Most return a dict, and most code returns at once.
+                if type(returned) is dict:
+                    outcome = [encoded(returned)]
+                else:
+                    outcome = _outputs(_settled(returned))
             except BaseException as error:
                 outcome = self._fault(error)
             # Also when user code caught it: this event has used up the time of all.
@@ -84,7 +93,7 @@ class Batch:
             else:
                 self._output_chars += chars
                 # Each by itself: one emoji would make all of them four bytes a character.
-                outcome = [utf8(text) for text in outcome]
+                outcome = list(map(utf8, outcome))
         self.outcomes[index] = outcome
         return True
 
@@ -115,7 +124,11 @@ class Batch:
             return [plain_fault(_NOT_A_LIST)] * count
         outcomes = [[] for _ in range(count)]
         # Of equal ids the first has the place.
-        places = {identity: index for index, identity in reversed([*enumerate(self._ids)])}
+        places = {
+            identity: index
+            for index, identity in reversed([*enumerate(self._ids)])
+            if type(identity) is str
+        }
         owner = 0
         for index, item in enumerate(returned):
             if isinstance(item, dict):

@@ -16,7 +16,8 @@ from .faults import (
     syntax_fault,
 )
 from .imports import imports_of
-from .provided import credential_reader, geolocation
+from .outside import geolocation
+from .provided import credential_reader
 from .worlds import World, import_standard
 
 ENTRY_POINTS = ("transformEvent", "transformBatch")

@@ -1,4 +1,4 @@
-"""Functions that a program finds as names of its own: log, getCredential, geolocation."""
+"""Functions that a program finds as names of its own: log and getCredential."""
 
 from .jsontext import cut, encoded
 from .limits import LOG_CHARS_MAX, LOGS_MAX
@@ -29,12 +29,6 @@ def credential_reader(credentials):
         return credentials.get(key) if isinstance(key, str) else None
 
     return getCredential
-
-
-def geolocation(ip=None):
-    if not ip:
-        raise ValueError("ip address is required")
-    raise RuntimeError("geolocation is not available right now")
 
 
 def _shown(value):
