@@ -1,69 +1,20 @@
 import { setPriority } from "node:os";
 import { GUEST_BURST_CPU_MS_MAX, GUEST_START_MS_MAX, GUEST_STDERR_BYTES_MAX } from "../limits.ts";
-import type { Bridge } from "./bridge.ts";
-import {
-  decodeFrame,
-  type Frame,
-  FrameError,
-  FrameReader,
-  FrameWriter,
-  type Texts,
-} from "./frames.ts";
+import { type Allowance, Dialogue, type GuestEnd, GuestGone } from "./dialogue.ts";
+import { type Frame, FrameError, type Texts } from "./frames.ts";
 import type { LanguageTerms } from "./languages.ts";
 import { type GuestProcess, launch, type Signal } from "./launch.ts";
 import { printable } from "./printable.ts";
 import { usage } from "./proc.ts";
 import type { GuestLanguage, UserError } from "./program.ts";
-import type { Answers, Request } from "./protocol.ts";
+import type { Request } from "./protocol.ts";
 import { readStarted, type Started } from "./replies.ts";
-
-/** Why a guest is no more. */
-export type GuestEnd =
-  | "timeout" // over its CPU or wall time
-  | "memory" // over its memory
-  | "crash" // ended by itself
-  | "violation" // answered oddly
-  | "retired"; // ended by the host, for no fault of its code
-
-/** The guest died before it answered. */
-export class GuestGone extends Error {
-  override readonly name = "GuestGone";
-
-  constructor(readonly end: GuestEnd) {
-    super(`Guest is gone: ${end}`);
-  }
-}
-
-export interface Allowance {
-  cpuMs: number;
-  wallMs: number;
-  replyBytesMax: number;
-  /** What the code may reach of the network meanwhile; nothing when absent. */
-  bridge?: Bridge;
-}
-
-interface Exchange extends Allowance {
-  startedAt: number;
-  /** CPU time of the guest when the watch first saw the exchange. */
-  cpuAtStartMs?: number;
-  /** The guest sleeps until the network answers. */
-  waitingSince?: number | undefined;
-  resolve(frame: Frame): void;
-  reject(error: GuestGone): void;
-}
-
-function isWait({ header }: Frame): boolean {
-  return typeof header === "object" && header !== null && Reflect.get(header, "kind") === "wait";
-}
 
 /** A third of the share that others get, so that honest long work on a busy machine still ends. */
 const BURST_NICE = 5;
 const REPLY_BYTES_SMALL = 4_096;
 
-/**
- * The host's end of one guest process, and an eye on what it uses. A guest answers questions in
- * their order; the next one may be on its way meanwhile, so that neither end waits for the other.
- */
+/** The host's end of one guest process: its life, and an eye on what it uses. */
 export class Guest {
   readonly startedAt = performance.now();
   /** Program ids that are loaded, least recently used first, with their number in the guest. */
@@ -84,11 +35,11 @@ export class Guest {
 
   readonly #terms: LanguageTerms;
   readonly #process: GuestProcess;
-  readonly #reader = new FrameReader();
-  readonly #writer = new FrameWriter();
+  readonly #dialogue = new Dialogue(
+    (bytes) => this.#send(bytes),
+    (end) => this.kill(end),
+  );
   #lastProgram = 0;
-  /** The first one is being answered, the others wait in the pipe. */
-  readonly #exchanges: Exchange[] = [];
   #retiring = false;
   #killedFor: GuestEnd | undefined;
 
@@ -119,7 +70,7 @@ export class Guest {
   }
 
   get busy(): boolean {
-    return this.#exchanges.length > 0;
+    return this.#dialogue.current !== undefined;
   }
 
   /** Killed, perhaps not yet gone. */
@@ -149,7 +100,8 @@ export class Guest {
     allowance: Allowance,
     read: (frame: Frame) => T,
   ): Promise<T> {
-    const frame = await this.#exchangeFrames(header, body, allowance);
+    if (this.dying) throw new GuestGone(this.ended?.end ?? this.#killedFor!);
+    const frame = await this.#dialogue.ask(header, body, allowance);
     try {
       return read(frame);
     } catch (error) {
@@ -159,23 +111,12 @@ export class Guest {
     }
   }
 
-  #exchangeFrames(header: Request, body: readonly Texts[], allowance: Allowance): Promise<Frame> {
-    return new Promise((resolve, reject) => {
-      if (this.ended || this.#killedFor) {
-        reject(new GuestGone(this.ended?.end ?? this.#killedFor!));
-        return;
-      }
-      this.#exchanges.push({ ...allowance, startedAt: performance.now(), resolve, reject });
-      this.#send(header, body);
-    });
-  }
-
   /** SIGKILL. What waits for an answer is rejected at once. */
   kill(end: GuestEnd): void {
-    if (this.ended || this.#killedFor) return;
+    if (this.dying) return;
     this.#killedFor = end;
     this.#process.kill("SIGKILL");
-    this.#rejectAll(end);
+    this.#dialogue.end(end);
   }
 
   /** Ends the guest when it has answered what it was asked. */
@@ -186,8 +127,8 @@ export class Guest {
 
   /** Kills the guest when the exchange under way went over memory or time. */
   watch(graceMs: number): void {
-    const [exchange] = this.#exchanges;
-    if (!exchange || this.#killedFor) return;
+    const exchange = this.#dialogue.current;
+    if (!exchange || this.dying) return;
     const wallMs = (exchange.waitingSince ?? performance.now()) - exchange.startedAt;
     const used = usage(this.pid);
     if (used) this.residentBytes = used.residentBytes;
@@ -210,80 +151,22 @@ export class Guest {
     }
   }
 
-  /** Only the exchange under way has to do with the end. */
-  #rejectAll(end: GuestEnd): void {
-    const [first, ...others] = this.#exchanges.splice(0);
-    first?.reject(new GuestGone(end));
-    for (const exchange of others) exchange.reject(new GuestGone("retired"));
-  }
-
   async #read(): Promise<void> {
     try {
-      for await (const chunk of this.#process.stdout) this.#received(chunk);
+      for await (const chunk of this.#process.stdout) {
+        if (this.dying) continue;
+        this.#dialogue.received(chunk);
+        if (this.#retiring && !this.busy) this.kill("retired");
+      }
     } catch (error) {
       this.kill(error instanceof FrameError ? "violation" : "crash");
     }
   }
 
-  #received(chunk: Uint8Array): void {
-    if (this.#killedFor) return;
-    if (!this.#listening) throw new FrameError("Frame that nobody asked for");
-    this.#reader.push(chunk);
-    const answers: [exchange: Exchange, frame: Frame][] = [];
-    try {
-      this.#readFrames(answers);
-    } catch (error) {
-      // One that breaks the rules is not believed what it said before.
-      this.#exchanges.unshift(...answers.map(([exchange]) => exchange));
-      throw error;
-    }
-    for (const [exchange, frame] of answers) exchange.resolve(frame);
-    if (this.#retiring && !this.busy) this.kill("retired");
-  }
-
-  #readFrames(answers: [exchange: Exchange, frame: Frame][]): void {
-    while (this.#listening) {
-      const exchange = this.#exchanges[0]!;
-      const bytes = this.#reader.next(exchange.replyBytesMax);
-      if (!bytes) return;
-      const frame = decodeFrame(bytes);
-      if (isWait(frame)) this.#wait(exchange, frame.body);
-      else {
-        answers.push([exchange, frame]);
-        this.#exchanges.shift();
-        if (this.#exchanges[0]) this.#exchanges[0].startedAt = performance.now();
-      }
-    }
-    if (this.#reader.buffered > 0) throw new FrameError("Bytes after the frame");
-  }
-
-  /** Whether the guest has anything to say now. */
-  get #listening(): boolean {
-    const [exchange] = this.#exchanges;
-    return exchange !== undefined && exchange.waitingSince === undefined;
-  }
-
-  /** Time that the guest sleeps is not its own. */
-  async #wait(exchange: Exchange, requests: Buffer): Promise<void> {
-    const { bridge } = exchange;
-    try {
-      if (!bridge) throw new FrameError("May not wait");
-      exchange.waitingSince = performance.now();
-      const answers = await bridge.exchange(requests);
-      if (this.#exchanges[0] !== exchange) return;
-      exchange.startedAt += performance.now() - exchange.waitingSince;
-      exchange.waitingSince = undefined;
-      this.#send({ kind: "answers" }, [answers]);
-    } catch (error) {
-      if (!(error instanceof FrameError)) throw error;
-      this.kill("violation");
-    }
-  }
-
-  #send(header: Request | Answers, body: readonly Texts[]): void {
+  #send(bytes: Buffer): void {
     const { stdin } = this.#process;
-    stdin.write(this.#writer.write(header, body));
-    // The pipe of a guest that just died rejects; its exit says so anyway.
+    // What rejects later is the pipe of a guest that dies; its exit says so anyway.
+    Promise.resolve(stdin.write(bytes)).catch(() => {});
     Promise.resolve(stdin.flush()).catch(() => {});
   }
 
@@ -301,7 +184,7 @@ export class Guest {
 
   #exited(code: number | null, signal: Signal): void {
     this.ended = { end: this.#killedFor ?? "crash", code, signal };
-    this.#rejectAll(this.ended.end);
+    this.#dialogue.end(this.ended.end);
     this.onEnd();
   }
 }

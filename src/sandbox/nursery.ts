@@ -1,6 +1,7 @@
 import type { Logger } from "pino";
 import { GUEST_RESTART_DELAY_MS_MAX, GUEST_RESTART_DELAY_MS_MIN } from "../limits.ts";
-import { Guest, GuestGone } from "./guest.ts";
+import { GuestGone } from "./dialogue.ts";
+import { Guest } from "./guest.ts";
 import { languages } from "./languages.ts";
 import type { SandboxMetrics } from "./metrics.ts";
 import { type GuestLanguage, SandboxUnavailable } from "./program.ts";

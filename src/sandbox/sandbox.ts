@@ -1,7 +1,8 @@
 import type { Logger } from "pino";
 import type { Registry } from "prom-client";
 import { GUEST_FRAME_BYTES_MAX, GUEST_MEMORY_POLL_MS } from "../limits.ts";
-import { type Guest, GuestGone } from "./guest.ts";
+import { GuestGone } from "./dialogue.ts";
+import type { Guest } from "./guest.ts";
 import { defaultLimits, type SandboxLimits } from "./limits.ts";
 import { createSandboxMetrics } from "./metrics.ts";
 import { Nursery, type SandboxStatus } from "./nursery.ts";

@@ -7,8 +7,9 @@ import {
   GUEST_SHORT_CPU_MS_MAX,
 } from "../limits.ts";
 import { Bridge } from "./bridge.ts";
+import { type GuestEnd, GuestGone } from "./dialogue.ts";
 import { arrayBytes, type Texts } from "./frames.ts";
-import { type Guest, type GuestEnd, GuestGone } from "./guest.ts";
+import type { Guest } from "./guest.ts";
 import type { SandboxLimits } from "./limits.ts";
 import { load } from "./load.ts";
 import type { SandboxMetrics } from "./metrics.ts";
@@ -138,7 +139,8 @@ class Settlement {
       return answer;
     } catch (error) {
       if (!(error instanceof GuestGone)) throw error;
-      if (number === undefined && fresh && error.end !== "retired") {
+      const certain = error.end !== "crash" || this.#losses > 0;
+      if (number === undefined && fresh && certain && error.end !== "retired") {
         this.#culprits += 1;
         return { error: endError(error.end) };
       }
@@ -199,7 +201,9 @@ class Settlement {
     // The host ended it for reasons of its own.
     if (end === "retired") return;
     this.#losses += 1;
-    const sure = fresh || (this.#alone && (!shared || this.#losses > LOSSES_MAX));
+    // A crash may have come from outside (the system is out of memory): it takes two.
+    const sure =
+      (fresh && end !== "crash") || (this.#alone && (!shared || this.#losses > LOSSES_MAX));
     if (taken.length === 1 && sure) this.#blame(taken[0]!, end);
     this.#alone = true;
     this.#open = this.#open.filter((index) => this.#outcomes[index] === undefined);

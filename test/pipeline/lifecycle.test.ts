@@ -189,7 +189,7 @@ describe("file destination", () => {
     rig.live.connect("disk");
     rig.start();
     rig.log.append(...numbersTo(500).map((n) => record(n, `user ${n % 9}`)));
-    const path = join(rig.directory, "out/events.jsonl");
+    const path = join(rig.directory, "workspace/out/events.jsonl");
     const lines = () => {
       try {
         return readFileSync(path, "utf8").trimEnd().split("\n");

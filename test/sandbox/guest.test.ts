@@ -103,6 +103,21 @@ test("a new guest takes over when one dies idle", async () => {
   await sandbox.close();
 });
 
+test("guests that die just before they are asked cost nothing", async () => {
+  const sandbox = testSandbox();
+  const identity = program("export const transformEvent = (event) => event");
+  const text = "x".repeat(2_000);
+  for (let n = 0; n < 8; n += 1) {
+    // Nothing has told the host yet; a small batch fits in the dead pipe, a large one does not.
+    for (const pid of childProcesses()) process.kill(pid, "SIGKILL");
+    if (n % 2 === 1) Bun.sleepSync(20);
+    const events = Array.from({ length: n % 3 === 0 ? 1 : 300 }, (_, i) => ({ n, i, text }));
+    const outcomes = await sandbox.run(identity, batch(...events));
+    expect(shown(outcomes)).toEqual(events.map((event) => [event]));
+  }
+  await sandbox.close();
+});
+
 test("programs that are loaded side by side keep their numbers apart", async () => {
   const sandbox = testSandbox();
   const runs = Array.from({ length: 40 }, async (_, n) => {
