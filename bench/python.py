@@ -1,4 +1,4 @@
-"""The same work in CPython: reads {code, events, seconds} from stdin, prints events per second (of CPU too)."""
+"""The same work in CPython: reads {code, events, seconds}, prints events per second."""
 
 import json
 import sys

@@ -16,6 +16,8 @@ setDefaultTimeout(2 * PATIENCE_MS);
  * and from Pyodide there is always a way to JavaScript and its host objects. Only the operating
  * system holds them.
  *
+ * They harm nothing but the canaries where the confinement fails: signals are number 0.
+ *
  * Each file says what it must end in (`expect`, matched with the error or the outputs), which it
  * can only when it really ran. `spoils` marks those that break the interpreter they share with
  * other programs of their workspace: that costs these their guest, and no other workspace.

@@ -1,6 +1,10 @@
+import { ensureSnapshot } from "../../../src/sandbox/guest/python/snapshot.ts";
 import type { Program } from "../../../src/sandbox/program.ts";
 import type { SandboxOptions } from "../../../src/sandbox/sandbox.ts";
 import { batch, program, shown, testSandbox } from "../support.ts";
+
+// Making it takes 3 s of CPU: not within the time that a guest has to start.
+await ensureSnapshot();
 
 /**
  * A sandbox with Python guests. Their budgets are longer than JavaScript's in tests: a fresh

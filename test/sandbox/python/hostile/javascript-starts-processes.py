@@ -13,9 +13,10 @@ def transformEvent(event, metadata):
         f"Bun.spawnSync({command})",
         f"Bun.spawn({command})",
         f"process.getBuiltinModule('child_process').execFileSync(...{command[:11]}], {command[12:]})",
-        f"process.kill({told['pid']}, 'SIGKILL')",
-        "process.kill(process.ppid, 'SIGSTOP')",
-        "process.kill(-1, 'SIGKILL')",
+        # Signal 0 asks for the same right and harms nobody where the confinement fails.
+        f"process.kill({told['pid']}, 0)",
+        "process.kill(process.ppid, 0)",
+        "process.kill(-1, 0)",
     ):
         try:
             function(f"return {source}")()

@@ -14,7 +14,7 @@ def transformEvent(event, metadata):
         lambda: os.execv("/bin/sh", ["sh", "-c", command]),
         lambda: load("subprocess").run(["/bin/sh", "-c", command]),
         lambda: os.posix_spawn("/bin/sh", ["sh", "-c", command], {}),
-        lambda: os.kill(told["pid"], 9),
+        lambda: os.kill(told["pid"], 0),
         lambda: 1 / (os.system(command) == 0),
         lambda: load("threading").Thread(target=print).start(),
     ):

@@ -14,7 +14,7 @@ _NOT_A_LIST = "returned events from transformBatch(event) is not an array"
 
 
 class Batch:
-    """One run. `outcomes` has per event its outputs (bytes), its fault, or None: not run to its end.
+    """One run. `outcomes` has per event its outputs (bytes), its fault, or None: it is not done.
 
     `stopped` says why some are None: "timeout", where `culprit` is the event that was running if
     that is known, or "full": the output of all together is too large.

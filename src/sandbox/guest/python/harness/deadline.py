@@ -1,4 +1,4 @@
-"""The soft time limit: `clock.ts` raises SIGINT when the time is up, and again until it is heard."""
+"""The soft time limit: `clock.ts` raises SIGINT when the time is up, until it is heard."""
 
 import signal
 
