@@ -8,6 +8,7 @@ const names = [
   "hostile",
   "sandbox",
   "pipeline",
+  "publish",
   "catalog",
 ];
 const chosen = Bun.argv.length > 2 ? Bun.argv.slice(2) : names;
