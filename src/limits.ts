@@ -32,6 +32,10 @@ export const LOG_SEGMENT_BYTES_MAX = 64 << 20;
 export const LOG_PENDING_BYTES_MAX = 64 << 20;
 /** A quick disk is written at most once in this time, unless nobody is left to wait for. */
 export const LOG_FLUSH_INTERVAL_MS = 1;
+/** A disk whose last write took less is written without the detour through a thread. */
+export const LOG_BLOCKING_WRITE_MS_MAX = 1;
+/** Larger batches always take that detour. */
+export const LOG_BLOCKING_WRITE_BYTES_MAX = 256 << 10;
 /** How long an opening writer waits for an old process to let go of the directory. */
 export const LOG_LOCK_MS_MAX = 10_000;
 /** Between two attempts to write to a disk that failed. */
