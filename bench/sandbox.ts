@@ -9,6 +9,7 @@
  *   bun bench/sandbox.ts [--rounds 60] [--command dist/pixelmill]
  */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { pino } from "pino";
 import type { Batch, Program } from "../src/sandbox/program.ts";
@@ -23,7 +24,8 @@ const { values } = parseArgs({
     command: { type: "string", default: "dist/pixelmill" },
   },
 });
-const executable = existsSync(values.command) ? [values.command] : undefined;
+// Guests start in another directory.
+const executable = existsSync(values.command) ? [resolve(values.command)] : undefined;
 const command = executable ?? [process.execPath, `${import.meta.dir}/../src/main.ts`];
 const guestCommand = [...command, "guest"];
 const texts = benchEvents(512);
