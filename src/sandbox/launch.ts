@@ -14,8 +14,9 @@ export function launch(
   terms: LanguageTerms,
   onExit: (code: number | null, signal: Signal) => void,
 ): GuestProcess {
-  // Before the guest's first instruction: no core file, an end to its address space.
-  const limited = `ulimit -c 0; ulimit -v ${terms.addressKibMax}; exec "$0" "$@"`;
+  // Before the guest's first instruction: no core file, an end to its address space. Ctrl-C reaches
+  // every process of a terminal; when a guest ends is for the host to say.
+  const limited = `trap '' INT TERM HUP; ulimit -c 0; ulimit -v ${terms.addressKibMax}; exec "$0" "$@"`;
   return Bun.spawn(["/bin/sh", "-c", limited, ...command, language], {
     cwd: "/",
     env: terms.environment,

@@ -13,6 +13,8 @@ export interface Server {
   errors(): string;
   /** One request to the control plane, with the admin token. */
   api(method: string, path: string, body?: unknown): Promise<{ status: number; body: any }>;
+  /** Waits for the end. */
+  exited(): Promise<number | null>;
   /** Sends a signal and waits for the end; answers the exit code (null after SIGKILL). */
   stop(signal?: NodeJS.Signals): Promise<number | null>;
 }
@@ -48,6 +50,7 @@ export async function startServer(options: StartOptions = {}): Promise<Server> {
       stderr: "pipe",
     },
   );
+  const exited = () => child.exited.then(() => child.exitCode);
   const output = collect(child.stdout);
   const errors = collect(child.stderr);
   const url = (plane: string) =>
@@ -75,10 +78,10 @@ export async function startServer(options: StartOptions = {}): Promise<Server> {
       const text = await response.text();
       return { status: response.status, body: text === "" ? undefined : JSON.parse(text) };
     },
-    async stop(signal = "SIGTERM") {
+    exited,
+    stop(signal = "SIGTERM") {
       if (child.exitCode === null && child.signalCode === null) child.kill(signal);
-      await child.exited;
-      return child.exitCode;
+      return exited();
     },
   };
 }

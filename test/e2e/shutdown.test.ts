@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import { join } from "node:path";
 import { pixel, removeDirectory, route, startServer, startSink, waitFor } from "./server.ts";
 
 test("SIGTERM under load: no request is cut, nothing acknowledged is lost, exit 0", async () => {
@@ -38,6 +39,34 @@ test("SIGTERM under load: no request is cut, nothing acknowledged is lost, exit 
   };
   await waitFor(() => missing().length === 0, 20_000, "the rest after restart").catch(() => {});
   expect(missing()).toEqual([]);
+  await again.stop();
+  sink.stop();
+  removeDirectory(server.directory);
+}, 60_000);
+
+test("Ctrl-C, which reaches every process of the group, costs no event and no guest", async () => {
+  const sink = startSink();
+  const main = join(import.meta.dir, "../../src/main.ts");
+  // A process group of its own, as a terminal makes it.
+  const server = await startServer({ command: ["setsid", process.execPath, main] });
+  const code = `export function transformEvent(event) {
+    for (let i = 0; i < 1e6; i++);
+    return event;
+  }`;
+  const { writeKey } = await route(server, { url: sink.url, code });
+  const sent = Array.from({ length: 200 }, (_, index) =>
+    pixel(server, "page", { writeKey, userId: `u${index}` }),
+  );
+  await Promise.all(sent);
+  process.kill(-server.pid, "SIGINT");
+  await waitFor(() => server.errors().includes("stopping"));
+  expect(await server.exited()).toBe(0);
+  expect(server.errors()).not.toContain("crash");
+
+  const again = await startServer({ directory: server.directory });
+  const users = () => new Set(sink.events.map((event) => event.userId)).size;
+  await waitFor(() => users() === sent.length, 20_000, "the rest after restart");
+  expect((await again.api("GET", "/v2/dead-letters")).body.paging.total).toBe(0);
   await again.stop();
   sink.stop();
   removeDirectory(server.directory);
