@@ -10,7 +10,7 @@ import { report } from "./report.ts";
 
 /**
  * Management at 100 and at 10,000 transformations of 10 revisions each: the time of one operation
- * must stay flat (issue 3: ratio 1.5 at most). Both catalogs are open at once and take turns, so
+ * must stay flat (a ratio of 1.5 at most). Both catalogs are open at once and take turns, so
  * that a slow moment of the machine falls on both.
  */
 const SIZES = [100, 10_000] as const;

@@ -76,5 +76,8 @@ function refusalHeaders(error: ApiError, path: string): Record<string, string> {
   }
 }
 
-/** Makes a browser ask for the token, so that `/docs` opens without a header of its own. */
-const docsChallenge = 'Bearer, Basic realm="pixelmill: any name, a token as password"';
+/**
+ * Makes a browser ask for the token, so that `/docs` opens without a header of its own. Alone:
+ * Chromium does not ask when the same header also offers Bearer.
+ */
+const docsChallenge = 'Basic realm="pixelmill: any name, a token as password"';

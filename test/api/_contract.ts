@@ -78,7 +78,7 @@ function refusalFaults({ path, status, headers, text }: Answered): string[] {
   if (ours.test(text) || /\bat [\w.]+ \(/.test(message)) {
     faults.push(`shows a path or a stack: ${text.slice(0, 200)}`);
   }
-  if (status === 401 && !headers.get("www-authenticate")?.startsWith("Bearer")) {
+  if (status === 401 && !/^(Bearer$|Basic realm=)/.test(headers.get("www-authenticate") ?? "")) {
     faults.push("has no WWW-Authenticate");
   }
   if (status === 405 && !headers.get("allow")) faults.push("has no Allow");
