@@ -7,7 +7,7 @@ import {
   FrameWriter,
   type Texts,
 } from "./frames.ts";
-import type { Answers, Request } from "./protocol.ts";
+import type { Answers, Numbered, Request } from "./protocol.ts";
 
 /** Why a guest is no more. */
 export type GuestEnd =
@@ -35,6 +35,7 @@ export interface Allowance {
 }
 
 interface Exchange extends Allowance {
+  number: number;
   startedAt: number;
   /** CPU time of the guest when the watch first saw the exchange. */
   cpuAtStartMs?: number;
@@ -44,9 +45,8 @@ interface Exchange extends Allowance {
   reject(error: GuestGone): void;
 }
 
-function isWait({ header }: Frame): boolean {
-  return typeof header === "object" && header !== null && Reflect.get(header, "kind") === "wait";
-}
+const field = ({ header }: Frame, name: string): unknown =>
+  typeof header === "object" && header !== null ? Reflect.get(header, name) : undefined;
 
 /**
  * Questions to a guest and its answers, in their order. The next question may be on its way while
@@ -73,9 +73,11 @@ export class Dialogue {
 
   ask(header: Request, body: readonly Texts[], allowance: Allowance): Promise<Frame> {
     return new Promise((resolve, reject) => {
-      const exchange = { ...allowance, startedAt: performance.now(), resolve, reject };
+      const [number] = crypto.getRandomValues(new Uint32Array(1)) as unknown as [number];
+      const exchange = { ...allowance, number, startedAt: performance.now(), resolve, reject };
+      const numbered: Request & Numbered = { ...header, exchange: number };
       try {
-        this.#send(this.#writer.write(header, body));
+        this.#send(this.#writer.write(numbered, body));
         this.#exchanges.push(exchange);
       } catch {
         // It died before it was asked: whatever it died of, it was not this question.
@@ -106,7 +108,10 @@ export class Dialogue {
       const bytes = this.#reader.next(exchange.replyBytesMax);
       if (!bytes) return;
       const frame = decodeFrame(bytes);
-      if (isWait(frame)) this.#wait(exchange, frame.body);
+      if (field(frame, "exchange") !== exchange.number) {
+        throw new FrameError("Answer to another question");
+      }
+      if (field(frame, "kind") === "wait") this.#wait(exchange, frame.body);
       else {
         answers.push([exchange, frame]);
         this.#exchanges.shift();

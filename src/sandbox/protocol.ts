@@ -8,8 +8,13 @@ import type { UserError } from "./program.ts";
  * has the answer to the last. Before it answers, the guest may hand over what its code asks of
  * the outside (`wait`, body: a JSON array of questions) and sleep until the host returns answers
  * (`answers`, body: a JSON array, at least one). A guest that speaks unasked, twice or in another
- * shape is killed.
+ * shape is killed: each question carries a random number, and what answers it the same one, so
+ * that no answer can be prepared for a question that is not known yet.
  */
+export interface Numbered {
+  exchange: number;
+}
+
 export type Request = StartRequest | LoadRequest | RunRequest | InspectRequest | LibraryRequest;
 
 export interface WaitReply {

@@ -53,10 +53,27 @@ test("a guest that breaks the protocol is killed", async () => {
   }
 });
 
+/** Shell code that reads a question and its number. */
+const hear = 'read line; number="${line##*:}"; number="${number%?}"';
+
+/** Shell code that answers it; the number fills ten places, so that the frame's size is known. */
+function say(answer: object): string {
+  const header = JSON.stringify(answer).replace(/}$/, ',"exchange":%-10s}');
+  const octal = (header.length + "0123456789".length - "%-10s".length + 1).toString(8);
+  return `printf '\\${octal}\\0\\0\\0${header}\\n' "$number"`;
+}
+
 test("a guest that speaks unasked is killed", async () => {
-  const ready = `printf '\\21\\0\\0\\0{"kind":"ready"}\\n'`;
-  const guest = startGuest("/bin/sh", "-c", `${ready}; read line; sleep 0.2; ${ready}; sleep 60`);
+  const ready = say({ kind: "ready" });
+  const guest = startGuest("/bin/sh", "-c", `${hear}; ${ready}; sleep 0.2; ${ready}; sleep 60`);
   expect(await guest.start(false)).toEqual({ ready: true });
+  await eventually(() => guest.ended !== undefined);
+  expect(guest.ended?.end).toBe("violation");
+});
+
+test("a guest that answers before it is asked is killed", async () => {
+  const guest = startGuest("/bin/sh", "-c", `number=1; ${say({ kind: "ready" })}; sleep 60`);
+  expect(guest.start(false)).rejects.toThrow("Guest is gone");
   await eventually(() => guest.ended !== undefined);
   expect(guest.ended?.end).toBe("violation");
 });
@@ -71,9 +88,7 @@ test("guests that do not start make the sandbox unavailable, with the reason", a
 
 test("a guest that cannot be confined serves only when told to", async () => {
   const reason = "this kernel has no Landlock";
-  const frame = `{"kind":"unconfined","reason":"${reason}"}`;
-  const length = (frame.length + 1).toString(8);
-  const command = ["/bin/sh", "-c", `printf '\\${length}\\0\\0\\0%s\\n' '${frame}'; sleep 60`];
+  const command = ["/bin/sh", "-c", `${hear}; ${say({ kind: "unconfined", reason })}; sleep 60`];
   const sandbox = testSandbox({ guestCommand: command });
   expect(sandbox.run(program(""), batch({}))).rejects.toThrow(`User code cannot run: ${reason}`);
   await eventually(() => sandbox.status().state === "unavailable");

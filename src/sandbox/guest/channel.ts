@@ -8,7 +8,7 @@ import {
   LENGTH_BYTES,
   NEWLINE,
 } from "../frames.ts";
-import type { Answers } from "../protocol.ts";
+import type { Answers, Numbered } from "../protocol.ts";
 
 const STDIN = 0;
 const STDOUT = 1;
@@ -27,6 +27,8 @@ let start = 0;
 let end = 0;
 /** Questions that came while answers were awaited. */
 const backlog: Frame[] = [];
+/** The question under way; what is said belongs to it. */
+let exchange = 0;
 
 /**
  * The guest's end of the pipes. Reads and writes block: a guest has nothing else to do, and it
@@ -35,7 +37,9 @@ const backlog: Frame[] = [];
  * Undefined at the end of the input: the host is gone. The body is valid until the next call.
  */
 export function receive(): Frame | undefined {
-  return backlog.shift() ?? nextFrame();
+  const frame = backlog.shift() ?? nextFrame();
+  if (frame) exchange = (frame.header as Numbered).exchange;
+  return frame;
 }
 
 /** Answers to what was asked with `wait`. The host's next question may be before them. */
@@ -80,7 +84,7 @@ function readUntil(wanted: number): boolean {
 }
 
 export function send(header: object, body: string | Uint8Array = ""): void {
-  const line = JSON.stringify(header);
+  const line = JSON.stringify({ ...header, exchange });
   const bytesMax = LENGTH_BYTES + BYTES_PER_CHAR_MAX * (line.length + body.length) + 1;
   const frame = bytesMax > output.length ? Buffer.allocUnsafeSlow(bytesMax) : output;
   let size = LENGTH_BYTES + frame.write(line, LENGTH_BYTES);
