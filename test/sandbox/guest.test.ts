@@ -54,6 +54,7 @@ test("a guest that breaks the protocol is killed", async () => {
 });
 
 /** Shell code that reads a question and its number. */
+// biome-ignore lint/suspicious/noTemplateCurlyInString: it is the shell that fills them
 const hear = 'read line; number="${line##*:}"; number="${number%?}"';
 
 /** Shell code that answers it; the number fills ten places, so that the frame's size is known. */
