@@ -1,9 +1,10 @@
 import { GUEST_FRAME_BYTES_MAX } from "../limits.ts";
 import type { Bridge } from "./bridge.ts";
+import { GuestGone } from "./dialogue.ts";
 import type { Guest } from "./guest.ts";
 import type { SandboxLimits } from "./limits.ts";
 import type { Program, UserError } from "./program.ts";
-import { readLoaded } from "./replies.ts";
+import { readInspected, readLoaded } from "./replies.ts";
 
 /**
  * Makes a program ready in a guest and returns its number there, or the error that keeps it from
@@ -28,6 +29,19 @@ export async function load(
     return await underWay;
   } finally {
     guest.loads.delete(program.id);
+  }
+}
+
+/** Whether a guest answers a question that costs nothing. */
+export async function isAlive(guest: Guest, limits: SandboxLimits): Promise<boolean> {
+  const { cpuMs, wallMs } = limits;
+  const allowance = { cpuMs, wallMs, replyBytesMax: GUEST_FRAME_BYTES_MAX };
+  try {
+    await guest.ask({ kind: "inspect", code: "" }, [], allowance, readInspected);
+    return true;
+  } catch (error) {
+    if (!(error instanceof GuestGone)) throw error;
+    return false;
   }
 }
 

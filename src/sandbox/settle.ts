@@ -11,7 +11,7 @@ import { type GuestEnd, GuestGone } from "./dialogue.ts";
 import { arrayBytes, type Texts } from "./frames.ts";
 import type { Guest } from "./guest.ts";
 import type { SandboxLimits } from "./limits.ts";
-import { load } from "./load.ts";
+import { isAlive, load } from "./load.ts";
 import type { SandboxMetrics } from "./metrics.ts";
 import type { Outside } from "./outside.ts";
 import type { Seat } from "./pool.ts";
@@ -128,6 +128,11 @@ class Settlement {
     const guest = await seat.guest();
     // What ran in it before may be to blame for its end.
     const fresh = guest.events === 0 && guest.programs.size === 0 && !guest.busy;
+    // Whatever took the last guest may have taken this one too, while it waited: only one that
+    // is known to live can die of this batch.
+    if (this.#losses > 0 && !(await isAlive(guest, this.#terms.limits))) {
+      return { end: "retired", fresh, shared: false };
+    }
     const bridge = new Bridge(this.#terms.outside, this.#program.workspaceId);
     let number: number | UserError | undefined;
     try {
