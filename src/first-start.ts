@@ -1,5 +1,5 @@
 import type { Catalog } from "./catalog/catalog.ts";
-import { permissions, type Workspace } from "./catalog/model.ts";
+import { permissions, type Token, type Workspace } from "./catalog/model.ts";
 
 const SETTING_TOKEN = "admin.token setting";
 
@@ -27,13 +27,20 @@ export async function firstWorkspace(
 
 async function setToken(catalog: Catalog, workspaceId: string, secret: string): Promise<void> {
   if (catalog.tokens.authenticate(secret)) return;
-  const before = catalog.tokens
-    .list(workspaceId, 1)
-    .items.filter((token) => token.name === SETTING_TOKEN);
+  const before = tokensOf(catalog, workspaceId).filter(({ name }) => name === SETTING_TOKEN);
   for (const token of before) await catalog.tokens.revoke(workspaceId, token.id);
   await catalog.tokens.create(workspaceId, {
     name: SETTING_TOKEN,
     permissions: [...permissions],
     secret,
   });
+}
+
+function tokensOf(catalog: Catalog, workspaceId: string): Token[] {
+  const tokens: Token[] = [];
+  for (let page = 1; ; page++) {
+    const { items } = catalog.tokens.list(workspaceId, page);
+    if (items.length === 0) return tokens;
+    tokens.push(...items);
+  }
 }
