@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 
 /** Something that answers HTTP in processes of its own. */
 export interface Target {
@@ -63,24 +63,6 @@ export function cpuSeconds(pids: number[]): number {
     const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]!.split(" ");
     return sum + (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
   }, 0);
-}
-
-/** Child processes of `pid` whose command line contains `word`. */
-export function childrenOf(pid: number, word: string): number[] {
-  return readdirSync("/proc")
-    .filter((name) => /^\d+$/.test(name))
-    .map(Number)
-    .filter((candidate) => {
-      try {
-        const parent = readFileSync(`/proc/${candidate}/stat`, "utf8")
-          .split(") ")[1]!
-          .split(" ")[1];
-        const command = readFileSync(`/proc/${candidate}/cmdline`, "utf8");
-        return Number(parent) === pid && command.includes(word);
-      } catch {
-        return false;
-      }
-    });
 }
 
 export const median = (values: number[]) =>

@@ -7,8 +7,8 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { removeDirectory, startServer, waitFor } from "../test/e2e/server.ts";
-import { childrenOf, median } from "./load.ts";
+import { childrenOf, removeDirectory, startServer, waitFor } from "../test/e2e/server.ts";
+import { median } from "./load.ts";
 import { report, round2 } from "./report.ts";
 
 const { values } = parseArgs({

@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { removeDirectory, startServer, waitFor } from "../test/e2e/server.ts";
-import { childrenOf, type Target } from "./load.ts";
+import { childrenOf, removeDirectory, startServer, waitFor } from "../test/e2e/server.ts";
+import type { Target } from "./load.ts";
 
 /** A page view of about 300 bytes of query. */
 const PAGE =

@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
 import {
+  childrenOf,
   pixel,
   removeDirectory,
   route,
@@ -61,11 +62,6 @@ test("every acknowledged event is found after SIGKILL and restart", async () => 
   sink.stop();
   removeDirectory(directory);
 }, 120_000);
-
-function childrenOf(pid: number): number[] {
-  const { stdout } = Bun.spawnSync(["ps", "-o", "pid=", "--ppid", String(pid)]);
-  return stdout.toString().trim().split(/\s+/).filter(Boolean).map(Number);
-}
 
 function isRunning(pid: number): boolean {
   try {

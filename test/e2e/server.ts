@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -180,4 +180,22 @@ export async function route(
 
 export function pixel(server: Server, type: "page" | "track", query: Record<string, string>) {
   return fetch(`${server.dataPlane}/pixel/v1/${type}?${new URLSearchParams(query)}`);
+}
+
+/** Child processes of `pid` whose command line contains `word`, from /proc. */
+export function childrenOf(pid: number, word = ""): number[] {
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .filter((candidate) => {
+      try {
+        const parent = readFileSync(`/proc/${candidate}/stat`, "utf8")
+          .split(") ")[1]!
+          .split(" ")[1];
+        const command = readFileSync(`/proc/${candidate}/cmdline`, "utf8");
+        return Number(parent) === pid && command.includes(word);
+      } catch {
+        return false;
+      }
+    });
 }

@@ -95,3 +95,16 @@ export function residentBytes(pid: number): number {
     return 0;
   }
 }
+
+/** Reads the memory of all guests every few milliseconds; the result stops it and tells the peak. */
+export function watchMemory(): () => number {
+  let peak = 0;
+  const look = () => {
+    for (const pid of childProcesses()) peak = Math.max(peak, residentBytes(pid));
+  };
+  const timer = setInterval(look, 10);
+  return () => {
+    clearInterval(timer);
+    return peak;
+  };
+}

@@ -7,13 +7,12 @@ import type { FetchRequest } from "../../../src/sandbox/outside.ts";
 import type { GuestSandbox } from "../../../src/sandbox/sandbox.ts";
 import {
   batch,
-  childProcesses,
   guestEntry,
   PATIENCE_MS,
   program,
-  residentBytes,
   shown,
   testSandbox,
+  watchMemory,
 } from "../support.ts";
 import { type Canaries, otherWorkspacesSecret, setCanaries } from "./canaries.ts";
 
@@ -108,17 +107,4 @@ function sandboxFor(file: string): GuestSandbox {
 function bystander(workspaceId: string, credentials: Record<string, string>) {
   const code = "globalThis.bystander = 1; export const transformEvent = () => ({ n: 1 })";
   return program(code, { workspaceId, credentials });
-}
-
-/** Reads the memory of all guests every few milliseconds; the result stops it. */
-function watchMemory(): () => number {
-  let peak = 0;
-  const look = () => {
-    for (const pid of childProcesses()) peak = Math.max(peak, residentBytes(pid));
-  };
-  const timer = setInterval(look, 10);
-  return () => {
-    clearInterval(timer);
-    return peak;
-  };
 }

@@ -5,7 +5,7 @@ import { pino } from "pino";
 import { GUEST_PYTHON_MEMORY_BYTES_MAX } from "../../../src/limits.ts";
 import type { GuestSandbox } from "../../../src/sandbox/sandbox.ts";
 import { type Canaries, otherWorkspacesSecret, setCanaries } from "../hostile/canaries.ts";
-import { batch, childProcesses, PATIENCE_MS, program, residentBytes, shown } from "../support.ts";
+import { batch, PATIENCE_MS, program, shown, watchMemory } from "../support.ts";
 import { python, pythonSandbox } from "./support.ts";
 
 setDefaultTimeout(2 * PATIENCE_MS);
@@ -89,17 +89,4 @@ function bystander(workspaceId: string, credentials: Record<string, string>) {
         return json.loads('{"n": 1}')
   `;
   return python(code, { workspaceId, credentials });
-}
-
-/** Reads the memory of all guests every few milliseconds; the result stops it. */
-function watchMemory(): () => number {
-  let peak = 0;
-  const look = () => {
-    for (const pid of childProcesses()) peak = Math.max(peak, residentBytes(pid));
-  };
-  const timer = setInterval(look, 10);
-  return () => {
-    clearInterval(timer);
-    return peak;
-  };
 }
