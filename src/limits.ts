@@ -6,8 +6,12 @@
 // Pixel API (specification §8, decisions §6)
 /** Path and query of a pixel, as sent; longer is 414. */
 export const PIXEL_TARGET_BYTES_MAX = 32_768;
-/** Head size at which the HTTP server itself answers 431; our own 414 must come first. */
+/** Head of a request; more is 431. The URL of a pixel has a limit of its own. */
 export const HTTP_HEAD_BYTES_MAX = 262_144;
+/** Headers of a request to the data plane; more is 431. */
+export const HTTP_HEADERS_MAX = 200;
+/** Letters of the method of a request to the data plane; more is 400. */
+export const HTTP_METHOD_CHARS_MAX = 32;
 /** Parameters of a pixel, all pairs counted; more is 400. */
 export const PIXEL_PARAMETERS_MAX = 1_000;
 /** Components of a parameter's name; more is 400. */
@@ -20,7 +24,7 @@ export const PIXEL_ARRAY_ELEMENTS_MAX = 100_000;
 export const PIXEL_NUMBER_DIGITS_MAX = 15;
 /** Peers whose address is remembered, with whether they are trusted; then all are forgotten. */
 export const PEERS_REMEMBERED_MAX = 4_096;
-/** A connection without traffic is closed. */
+/** A connection that lets the server wait this long, for a request or to be read, is closed. */
 export const IDLE_CONNECTION_SECONDS_MAX = 10;
 
 // Event log

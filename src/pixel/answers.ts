@@ -1,4 +1,6 @@
-/** What the pixel endpoints answer (decisions §2 and §6). */
+import { Answer } from "../http/answer.ts";
+
+/** What the data plane answers (decisions §2 and §6). */
 
 /** One transparent pixel, 43 bytes: the very GIF that RudderStack answers. */
 const GIF = Buffer.from("R0lGODlhAQABAIAAAAAAAAAAACH5BAEAAAAALAAAAAABAAEAAAICRAEAOw==", "base64");
@@ -11,42 +13,44 @@ const SHARED = {
   "Access-Control-Allow-Origin": "*",
 };
 
-/** A `Headers` that is made once: an object literal costs twice as much per answer. */
-const gif = { headers: new Headers({ "Content-Type": "image/gif", ...SHARED }) };
-
 /** 200: the event is on disk. */
-export function pixelAnswer(): Response {
-  return new Response(GIF, gif);
-}
+export const pixelAnswer = new Answer(200, { "Content-Type": "image/gif", ...SHARED }, GIF);
 
 /** Every answer that is not 2xx: one sentence that never repeats what the caller sent. */
 export function errorAnswer(
   status: number,
   message: string,
   headers?: Record<string, string>,
-): Response {
-  return new Response(JSON.stringify({ message }), {
+): Answer {
+  return new Answer(
     status,
-    headers: { "Content-Type": "application/json", ...SHARED, ...headers },
-  });
+    { "Content-Type": "application/json", ...SHARED, ...headers },
+    JSON.stringify({ message }),
+  );
 }
 
 const METHODS = "GET, OPTIONS";
 
-export function methodAnswer(): Response {
-  return errorAnswer(405, "Expected the method GET", { Allow: METHODS });
-}
+export const methodAnswer = errorAnswer(405, "Expected the method GET", { Allow: METHODS });
 
 /** 204 to a browser that asks before it sends a GET with headers of its own. */
-export function preflightAnswer(): Response {
-  return new Response(null, {
-    status: 204,
-    headers: {
-      Allow: METHODS,
-      "Access-Control-Allow-Origin": "*",
-      "Access-Control-Allow-Methods": METHODS,
-      "Access-Control-Allow-Headers": "*",
-      "Access-Control-Max-Age": "86400",
-    },
-  });
-}
+export const preflightAnswer = new Answer(204, {
+  Allow: METHODS,
+  "Access-Control-Allow-Origin": "*",
+  "Access-Control-Allow-Methods": METHODS,
+  "Access-Control-Allow-Headers": "*",
+  "Access-Control-Max-Age": "86400",
+});
+
+export const healthAnswer = new Answer(
+  200,
+  { "Content-Type": "application/json;charset=utf-8" },
+  JSON.stringify({ status: "ok" }),
+);
+
+/** Nothing here is for search engines. */
+export const robotsAnswer = new Answer(
+  200,
+  { "Content-Type": "text/plain;charset=utf-8" },
+  "User-agent: *\nDisallow: /\n",
+);

@@ -1,14 +1,14 @@
 import ipaddr from "ipaddr.js";
+import type { Exchange } from "../http/connection.ts";
 import { PEERS_REMEMBERED_MAX } from "../limits.ts";
 
 /**
  * Tells a client's address: the peer's, or the first entry of `X-Forwarded-For` when the peer is
- * a trusted proxy (CIDRs). An entry that is no address is not believed. `forwardedFor` is asked
- * only where it counts, since it makes the server build the headers.
+ * a trusted proxy (CIDRs). An entry that is no address is not believed.
  */
 export function createClientAddress(
   trustedProxies: readonly string[],
-): (peer: string, forwardedFor: () => string | null) => string {
+): (request: Pick<Exchange, "peer" | "forwardedFor">) => string {
   const ranges = trustedProxies.map((cidr) => ipaddr.parseCIDR(cidr));
   // Peers ask again and again, and parsing an address costs as much as half a request.
   const known = new Map<string, Peer>();
@@ -24,10 +24,10 @@ export function createClientAddress(
     return peer;
   }
 
-  return (text, forwardedFor) => {
-    const peer = known.get(text) ?? look(text);
+  return (request) => {
+    const peer = known.get(request.peer) ?? look(request.peer);
     if (!peer.trusted) return peer.address;
-    const first = forwardedFor()?.split(",", 1)[0]?.trim() ?? "";
+    const first = request.forwardedFor().split(",", 1)[0]!.trim();
     return parse(first)?.toString() ?? peer.address;
   };
 }

@@ -1,25 +1,26 @@
-import http from "node:http";
-import { Elysia } from "elysia";
 import type { Source } from "../catalog/model.ts";
 import { StartError } from "../errors.ts";
 import { inspectQuery } from "../event/inspect.ts";
 import type { PixelRecord } from "../event/record.ts";
-import {
-  HTTP_HEAD_BYTES_MAX,
-  IDLE_CONNECTION_SECONDS_MAX,
-  PIXEL_TARGET_BYTES_MAX,
-} from "../limits.ts";
+import type { Answer } from "../http/answer.ts";
+import type { Exchange } from "../http/connection.ts";
+import { type HttpServer, serveHttp } from "../http/server.ts";
+import { HTTP_HEAD_BYTES_MAX, HTTP_HEADERS_MAX, PIXEL_TARGET_BYTES_MAX } from "../limits.ts";
 import { LogUnavailable, type LogWriter } from "../log/event-log.ts";
 import type { Logger } from "../observe/log.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import { createRateLimit } from "../rate-limit.ts";
-import { errorAnswer, methodAnswer, pixelAnswer, preflightAnswer } from "./answers.ts";
+import {
+  errorAnswer,
+  healthAnswer,
+  methodAnswer,
+  pixelAnswer,
+  preflightAnswer,
+  robotsAnswer,
+} from "./answers.ts";
 import { createClientAddress } from "./client-address.ts";
 import { createMessageId } from "./message-id.ts";
 import { createCount } from "./metrics.ts";
-
-const PIXEL_PATHS = ["/pixel/v1/page", "/pixel/v1/track"];
-const PATHS = [...PIXEL_PATHS, "/health", "/robots.txt"];
 
 export interface PixelParts {
   /** The source of a write key, enabled or not. */
@@ -35,8 +36,6 @@ export interface PixelParts {
   metrics?: Metrics;
 }
 
-const STOP_POLL_MS = 5;
-
 export interface PixelListener {
   /** Listens and returns the address as a URL; port 0 takes a free one. */
   start(options: { host: string; port: number; reusePort?: boolean }): string;
@@ -44,25 +43,53 @@ export interface PixelListener {
   stop(): Promise<void>;
 }
 
+/** Pixels whose records go to the disk together. */
+interface Flush {
+  stored: Promise<void>;
+  pixels: Exchange[];
+}
+
 /** The data plane's listener: admit, append, answer (decisions §6). */
 export function createPixelListener(parts: PixelParts): PixelListener {
   const clientAddress = createClientAddress(parts.trustedProxies);
   const count = createCount(parts.metrics);
   const takePixel = createRateLimit(parts.pixelsPerSecondMax ?? 0);
+  let flush: Flush | undefined;
+  let server: HttpServer | undefined;
 
-  function accept(type: "page" | "track", request: Request): Response | Promise<Response> {
-    const receivedAt = Date.now();
-    // A string as the server made it: the query is never parsed into objects.
-    const url = request.url;
-    if (!hasOneHost(url, request.headers.get("host"))) {
-      return refuse(400, "Expected exactly one valid Host header");
+  function handle(exchange: Exchange): void {
+    try {
+      const refusal = route(exchange);
+      if (refusal !== undefined) exchange.answer(refusal);
+    } catch (err) {
+      parts.logger.error({ err }, "A pixel request failed");
+      exchange.answer(refuse(500, "Internal error"));
     }
-    const path = url.indexOf("/", "https://".length);
-    if (url.length - path > PIXEL_TARGET_BYTES_MAX) {
+  }
+
+  /** Returns the answer, or nothing when a pixel's record is on its way to the disk. */
+  function route(exchange: Exchange): Answer | undefined {
+    switch (exchange.path) {
+      case "/pixel/v1/page":
+      case "/pixel/v1/page/":
+        return exchange.method === "GET" ? admit("page", exchange) : otherMethod(exchange);
+      case "/pixel/v1/track":
+      case "/pixel/v1/track/":
+        return exchange.method === "GET" ? admit("track", exchange) : otherMethod(exchange);
+      case "/health":
+        return isRead(exchange) ? healthAnswer : otherMethod(exchange);
+      case "/robots.txt":
+        return isRead(exchange) ? robotsAnswer : otherMethod(exchange);
+      default:
+        return errorAnswer(404, "Not found");
+    }
+  }
+
+  function admit(type: "page" | "track", exchange: Exchange): Answer | undefined {
+    const { query } = exchange;
+    if (exchange.targetBytes > PIXEL_TARGET_BYTES_MAX) {
       return refuse(414, `Expected a URL of at most ${PIXEL_TARGET_BYTES_MAX} bytes`);
     }
-    const mark = url.indexOf("?", path);
-    const query = mark < 0 ? "" : url.slice(mark + 1);
     const { problem, writeKey } = inspectQuery(query, type);
     if (problem !== undefined) return refuse(400, problem);
     const source = parts.source(writeKey);
@@ -75,24 +102,42 @@ export function createPixelListener(parts: PixelParts): PixelListener {
       });
     }
 
-    return parts.log
-      .append({
-        type,
-        receivedAt,
-        sourceId: source.id,
-        clientAddress: parts.recordClientAddress ? addressOf(request) : "",
-        messageId: createMessageId(),
-        query,
-      })
-      .then(stored, notStored);
+    const stored = parts.log.append({
+      type,
+      receivedAt: Date.now(),
+      sourceId: source.id,
+      clientAddress: parts.recordClientAddress ? clientAddress(exchange) : "",
+      messageId: createMessageId(),
+      query,
+    });
+    answerWhen(stored, exchange);
+    return undefined;
   }
 
-  function stored(): Response {
+  /** The log's promise is the same for all records of a flush, and so is what waits for it. */
+  function answerWhen(stored: Promise<void>, exchange: Exchange): void {
+    if (flush?.stored === stored) {
+      flush.pixels.push(exchange);
+      return;
+    }
+    const pixels = [exchange];
+    flush = { stored, pixels };
+    const settle = (answer: (pixel: Exchange) => void) => {
+      if (flush?.stored === stored) flush = undefined;
+      pixels.forEach(answer);
+    };
+    stored.then(
+      () => settle(accept),
+      (err) => settle((pixel) => pixel.answer(notStored(err))),
+    );
+  }
+
+  function accept(pixel: Exchange): void {
     count(200);
-    return pixelAnswer();
+    pixel.answer(pixelAnswer);
   }
 
-  function notStored(err: unknown): Response {
+  function notStored(err: unknown): Answer {
     // The log says once that the disk fails; a line for each event would fill it further.
     if (!(err instanceof LogUnavailable)) {
       parts.logger.error({ err }, "The event log did not take an event");
@@ -100,75 +145,43 @@ export function createPixelListener(parts: PixelParts): PixelListener {
     return refuse(503, "The event could not be stored, try again later", { "Retry-After": "1" });
   }
 
-  function refuse(status: number, message: string, headers?: Record<string, string>): Response {
+  function refuse(status: number, message: string, headers?: Record<string, string>): Answer {
     count(status);
     return errorAnswer(status, message, headers);
   }
 
-  function addressOf(request: Request): string {
-    const peer = app.server?.requestIP(request)?.address ?? "";
-    return clientAddress(peer, () => request.headers.get("x-forwarded-for"));
-  }
-
-  // `({ request })` and nothing else: Elysia parses the query as soon as a handler could use it.
-  const app = new Elysia({
-    serve: { development: false },
-    // Hosts may be shorter than the four characters that Elysia expects.
-    handler: { standardHostname: false },
-  })
-    .get("/pixel/v1/page", ({ request }) => accept("page", request))
-    .get("/pixel/v1/track", ({ request }) => accept("track", request))
-    .get("/health", () => Response.json({ status: "ok" }))
-    .get("/robots.txt", () => new Response("User-agent: *\nDisallow: /\n"));
-  for (const path of PATHS) app.options(path, preflightAnswer);
-  // A GET handler would serve HEAD too, and an event be kept that nobody sent.
-  for (const path of PIXEL_PATHS) app.head(path, methodAnswer);
-  app.onError(({ code, error, request }) => {
-    if (code === "NOT_FOUND") {
-      return isKnown(request.url) ? methodAnswer() : errorAnswer(404, "Not found");
-    }
-    parts.logger.error({ err: error }, "A pixel request failed");
-    return refuse(500, "Internal error");
-  });
-
   return {
     start({ host, port, reusePort }) {
-      // Above this Bun answers a bare 431; our own 414 comes long before.
-      Object.assign(http, { maxHeaderSize: HTTP_HEAD_BYTES_MAX });
       try {
-        app.listen({
-          hostname: host,
-          port,
-          reusePort: reusePort ?? false,
-          idleTimeout: IDLE_CONNECTION_SECONDS_MAX,
-        });
+        server = serveHttp({ host, port, reusePort: reusePort ?? false, handle, malformed });
       } catch (error) {
         const reason = error instanceof Error ? error.message : String(error);
         throw new StartError(`Cannot listen on ${host} port ${port}: ${reason}`);
       }
       const name = host.includes(":") ? `[${host}]` : host;
-      return `http://${name}:${app.server?.port}`;
+      return `http://${name}:${server.port}`;
     },
     async stop() {
-      const server = app.server;
-      void server?.stop();
-      // The answers under way, then the connections that a browser keeps open for nothing.
-      while (server !== null && server.pendingRequests > 0) await Bun.sleep(STOP_POLL_MS);
-      await server?.stop(true);
+      await server?.stop();
     },
   };
 }
 
-/**
- * RFC 9112 §3.2. Bun joins several hosts with a comma, and makes no absolute URL of a host that is
- * missing or no host.
- */
-function hasOneHost(url: string, host: string | null): boolean {
-  return host !== null && !host.includes(",") && url.startsWith("http");
-}
+const isRead = ({ method }: Exchange) => method === "GET" || method === "HEAD";
 
-/** Whether a URL has a path that we serve, by another method then. */
-function isKnown(url: string): boolean {
-  const path = url.slice(url.indexOf("/", "https://".length)).split("?", 1)[0]!;
-  return PATHS.includes(path) || PATHS.includes(path.replace(/\/$/, ""));
+const otherMethod = ({ method }: Exchange) =>
+  method === "OPTIONS" ? preflightAnswer : methodAnswer;
+
+function malformed(status: number): Answer {
+  switch (status) {
+    case 431:
+      return errorAnswer(
+        431,
+        `Expected a head of at most ${HTTP_HEAD_BYTES_MAX} bytes and ${HTTP_HEADERS_MAX} headers`,
+      );
+    case 505:
+      return errorAnswer(505, "Expected a request line that ends with HTTP/1.1");
+    default:
+      return errorAnswer(400, "Expected an HTTP/1.1 request with exactly one valid Host header");
+  }
 }

@@ -3,8 +3,8 @@ import { connect } from "node:net";
 import { get, openListener, send, WRITE_KEY } from "./harness.ts";
 
 /**
- * Slow clients hold a connection 15 s at most, whether they send nothing or a byte a second: Bun's
- * idle timeout counts from the last whole request, not from the last byte.
+ * Slow clients hold a connection 15 s at most, whether they send nothing or a byte a second: the
+ * time counts from the last answer, not from the last byte.
  */
 const CLOSED_SECONDS_MAX = 15;
 /** For a machine that is busy with other tests. */

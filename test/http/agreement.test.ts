@@ -1,0 +1,10 @@
+import { expect, test } from "bun:test";
+import { agree } from "./agreement.ts";
+
+/** `bun test/http/fuzz-long.ts` asks many more. */
+test("what we take for a request, Bun takes for the same one", async () => {
+  const count = 4_000;
+  const taken = await agree(count, Math.floor(Math.random() * 2 ** 31));
+  expect(taken).toBeGreaterThan(count / 20);
+  expect(taken).toBeLessThan(count);
+}, 120_000);

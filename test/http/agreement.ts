@@ -1,0 +1,215 @@
+import { expect } from "bun:test";
+import { connect } from "node:net";
+import fc from "fast-check";
+import { Answer } from "../../src/http/answer.ts";
+import { serveHttp } from "../../src/http/server.ts";
+
+/**
+ * Our heads beside Bun's own HTTP server, which parses with other code. Ours may refuse more; but
+ * what it takes for a request, the other must take for the same one, and never less of them:
+ * requests are smuggled where a second opinion differs.
+ */
+
+const AHEAD = ["GET", "POST", "HEAD ", "get", "G(T", " GET", "\r\nGET", "", "OPTIONS"];
+const SPACES = [" ", " ", " ", " ", "  ", "\t", ""];
+const TARGETS = [
+  ...["/p?q=1", "/p?q=1", "/p?q=1", "/", "/p?", "/p?a?b", "/p?\xc3\xa9", "*", "p", "?q", ""],
+  ...[
+    "http://a/p?q",
+    "http://a:1/",
+    "https://a/p",
+    "http://",
+    "//a/p",
+    "/p?a b",
+    "/p?\0",
+    "/p\x7f",
+  ],
+];
+const VERSIONS = [
+  "HTTP/1.1",
+  "HTTP/1.1",
+  "HTTP/1.1",
+  "HTTP/1.0",
+  "HTTP/2.0",
+  "http/1.1",
+  "HTTP/1.",
+  "",
+];
+const NAMES = [
+  ...["Host", "host", "Host ", " Host", "Content-Length", "content-length", "Content-Length "],
+  ...[
+    "Transfer-Encoding",
+    "transfer-encoding",
+    "Transfer-Encoding\t",
+    "Connection",
+    "Expect",
+    "Upgrade",
+  ],
+  ...["X", "X-Y", "", "X(", "X\0", "\xff", "Host:", "X\r", "X\n"],
+];
+const COLONS = [":", ":", ": ", ": ", ":\t", " :", "", "::"];
+const VALUES = [
+  ...[
+    "a",
+    "a:1",
+    "[::1]",
+    "a,b",
+    "a b",
+    "a/b",
+    "u@a",
+    "",
+    "0",
+    "1",
+    "+1",
+    "-1",
+    "0x1",
+    "00",
+    "1, 1",
+  ],
+  ...[
+    "5",
+    "99999999999999999999",
+    "chunked",
+    "Chunked",
+    "identity",
+    "chunked, chunked",
+    "xchunked",
+  ],
+  ...[
+    "close",
+    "keep-alive",
+    "100-continue",
+    "h2c",
+    "\0",
+    "\x7f",
+    "\xff",
+    "a\rb",
+    "a\nb",
+    "a\r\n b",
+  ],
+];
+const ENDS = ["\r\n", "\r\n", "\r\n", "\r\n", "\r\n", "\r\n", "\n", "\r", "\r\r\n"];
+const BODIES = ["", "", "0\r\n\r\n", "5\r\nhello\r\n0\r\n\r\n", "hello", "\r\n"];
+
+const pick = (list: readonly string[]) => fc.constantFrom(...list);
+const line = fc
+  .tuple(pick(NAMES), pick(COLONS), pick(VALUES), pick(ENDS))
+  .map((parts) => parts.join(""));
+const start = fc.oneof(
+  { weight: 3, arbitrary: fc.constant("GET /p?q=1 HTTP/1.1\r\n") },
+  {
+    weight: 2,
+    arbitrary: fc
+      .tuple(pick(AHEAD), pick(SPACES), pick(TARGETS), pick(SPACES), pick(VERSIONS), pick(ENDS))
+      .map((parts) => parts.join("")),
+  },
+);
+const FIRST = ["Host: a\r\n", "Host: a\r\n", "Host: a\r\n", ""];
+
+/** One request, hardly ever a good one, with something behind it that may be one more. */
+const requests: fc.Arbitrary<string> = fc
+  .tuple(start, pick(FIRST), fc.array(line, { maxLength: 3 }), pick(ENDS), pick(BODIES))
+  .map(
+    ([first, host, lines, end, body]) =>
+      `${first}${host}${lines.join("")}${end}${body}GET /second HTTP/1.1\r\nHost: b\r\n\r\n`,
+  );
+
+const SEEN = "X-Seen";
+/** Longer than any server of this machine thinks, and long enough on a busy one. */
+const SILENCE_MS = [40, 2_000];
+
+/** Two servers on free ports that tell in a header what they took for the request. */
+function openServers() {
+  const ours = serveHttp({
+    ...{ host: "127.0.0.1", port: 0, reusePort: false },
+    handle(exchange) {
+      const query = exchange.query && `?${exchange.query}`;
+      exchange.answer(new Answer(200, { [SEEN]: seen(exchange.method, exchange.path + query) }));
+    },
+    malformed: (status) => new Answer(status, {}),
+  });
+  const bun = Bun.serve({
+    hostname: "127.0.0.1",
+    port: 0,
+    fetch({ method, url }) {
+      // What Bun hands over for a Host that is none.
+      if (!url.startsWith("http")) return new Response("", { status: 400 });
+      return new Response("", {
+        headers: { [SEEN]: seen(method, url.slice(url.indexOf("/", 8))) },
+      });
+    },
+  });
+
+  /** What each took for requests; asked once more, with patience, where they do not agree. */
+  async function take(text: string): Promise<{ ours: string[]; bun: string[] }> {
+    let taken = { ours: [] as string[], bun: [] as string[] };
+    for (const silenceMs of SILENCE_MS) {
+      taken = {
+        ours: await ask(ours.port, text, silenceMs),
+        bun: await ask(bun.port!, text, silenceMs),
+      };
+      if (taken.ours.every((request, index) => request === taken.bun[index])) break;
+    }
+    return taken;
+  }
+
+  return {
+    take,
+    async stop() {
+      await ours.stop();
+      await bun.stop(true);
+    },
+  };
+}
+
+/** Bun tells the target as a normalised URL. */
+function seen(method: string, target: string): string {
+  const ascii = target.replace(/[\x80-\xff]/g, (byte) => {
+    return `%${byte.charCodeAt(0).toString(16).toUpperCase()}`;
+  });
+  const { pathname, search } = new URL(`http://a${ascii}`);
+  return encodeURIComponent(`${method} ${pathname}${search}`);
+}
+
+/** The requests that a server took, until it closes or is silent. */
+function ask(port: number, text: string, silenceMs: number): Promise<string[]> {
+  return new Promise((resolve) => {
+    const socket = connect({ port, host: "127.0.0.1" });
+    let answers = "";
+    const done = () => {
+      socket.destroy();
+      resolve([...answers.matchAll(/\r\nX-Seen: (\S*)/gi)].map((match) => match[1]!));
+    };
+    socket.setTimeout(silenceMs, done);
+    socket.on("data", (chunk) => {
+      answers += chunk.toString("latin1");
+    });
+    socket.on("error", () => {});
+    socket.on("close", done);
+    socket.write(Buffer.from(text, "latin1"));
+  });
+}
+
+/** How many requests are under way at once: most of the time they wait for silence. */
+const AT_ONCE = 64;
+
+/** Asks both servers `count` random requests; returns how often ours took one. */
+export async function agree(count: number, seed: number): Promise<number> {
+  const servers = openServers();
+  const texts = fc.sample(requests, { numRuns: count, seed });
+  let taken = 0;
+  try {
+    for (let at = 0; at < count; at += AT_ONCE) {
+      await Promise.all(
+        texts.slice(at, at + AT_ONCE).map(async (text) => {
+          const { ours, bun } = await servers.take(text);
+          if (ours.length > 0) taken++;
+          expect({ text, taken: bun.slice(0, ours.length) }).toEqual({ text, taken: ours });
+        }),
+      );
+    }
+  } finally {
+    await servers.stop();
+  }
+  return taken;
+}

@@ -1,0 +1,139 @@
+import { describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import { head, readHead } from "../../src/http/head.ts";
+import { HTTP_HEADERS_MAX, HTTP_METHOD_CHARS_MAX } from "../../src/limits.ts";
+
+/** Reads a head that stands between other bytes, which must not count. */
+function read(text: string, around = "\0") {
+  const bytes = Buffer.from(around + text + around, "latin1");
+  const status = readHead(bytes, around.length, around.length + text.length);
+  if (status !== 0) return { status };
+  const part = (start: number, end: number) => bytes.toString("latin1", start, end);
+  return {
+    status,
+    method: part(head.methodStart, head.methodEnd),
+    path: part(head.pathStart, head.pathEnd),
+    query: part(head.queryStart, head.targetEnd),
+    isLast: head.isLast,
+    forwardedFor: part(head.forwardedStart, head.forwardedEnd),
+  };
+}
+
+const request = (line: string, ...headers: string[]) => [line, ...headers, "", ""].join("\r\n");
+
+describe("a head", () => {
+  for (const [form, text, expected] of [
+    ["plain", request("GET / HTTP/1.1", "Host: a"), { method: "GET", path: "/", query: "" }],
+    ["with a query", request("GET /p?a=1&b HTTP/1.1", "Host: a"), { path: "/p", query: "a=1&b" }],
+    ["with an empty query", request("GET /p? HTTP/1.1", "Host: a"), { path: "/p", query: "" }],
+    ["with two marks", request("GET /p?a?b HTTP/1.1", "Host: a"), { path: "/p", query: "a?b" }],
+    ["with a fragment", request("GET /p?a#b HTTP/1.1", "Host: a"), { path: "/p", query: "a#b" }],
+    ["with raw UTF-8", request("GET /?\xc3\xa9 HTTP/1.1", "Host: a"), { query: "\xc3\xa9" }],
+    ["of a URL", request("GET http://b:1/p?q HTTP/1.1", "Host: a"), { path: "/p", query: "q" }],
+    ["of another method", request("PROPFIND / HTTP/1.1", "Host: a"), { method: "PROPFIND" }],
+    ["without spaces", request("GET / HTTP/1.1", "Host:a"), { isLast: false }],
+    ["with tabs", request("GET / HTTP/1.1", "Host:\t a \t"), { isLast: false }],
+    ["of HTTP/1.0", request("GET / HTTP/1.0", "Host: a"), { isLast: true }],
+    ["that closes", request("GET / HTTP/1.1", "Host: a", "connection: Close"), { isLast: true }],
+    [
+      "that closes in a list",
+      request("GET / HTTP/1.1", "Host: a", "Connection: te, close"),
+      { isLast: true },
+    ],
+    [
+      "that stays",
+      request("GET / HTTP/1.1", "Host: a", "Connection: keep-alive, closed, x-close"),
+      { isLast: false },
+    ],
+    [
+      "without a body",
+      request("GET / HTTP/1.1", "Host: a", "Content-Length: 0"),
+      { isLast: false },
+    ],
+    ["with a body", request("GET / HTTP/1.1", "Host: a", "Content-Length: 00"), { isLast: true }],
+    [
+      "with chunks",
+      request("GET / HTTP/1.1", "Host: a", "Transfer-Encoding: Chunked"),
+      { isLast: true },
+    ],
+    [
+      "that was forwarded",
+      request("GET / HTTP/1.1", "Host: a", "X-Forwarded-For:  1.2.3.4, ::1 ", "x-forwarded-for: 9"),
+      { forwardedFor: "1.2.3.4, ::1" },
+    ],
+  ] as const) {
+    test(`${form} is understood`, () => {
+      expect(read(text)).toMatchObject({ status: 0, ...expected });
+    });
+  }
+
+  for (const [form, text, status] of [
+    ["of nothing", "\r\n\r\n", 400],
+    ["after an empty line", `\r\n${request("GET / HTTP/1.1", "Host: a")}`, 400],
+    ["without a method", request(" / HTTP/1.1", "Host: a"), 400],
+    ["of a long method", request(`${"A".repeat(HTTP_METHOD_CHARS_MAX + 1)} / HTTP/1.1`), 400],
+    ["of a URL without a path", request("GET http://a HTTP/1.1", "Host: a"), 400],
+    ["of a URL with a user", request("GET http://u@a/ HTTP/1.1", "Host: a"), 400],
+    ["of another scheme", request("GET ftp://a/ HTTP/1.1", "Host: a"), 400],
+    ["with two spaces", request("GET  / HTTP/1.1", "Host: a"), 400],
+    ["with two spaces before the version", request("GET /  HTTP/1.1", "Host: a"), 505],
+    ["of HTTP/1.12", request("GET / HTTP/1.12", "Host: a"), 505],
+    ["of http/1.1", request("GET / http/1.1", "Host: a"), 505],
+    ["of HTTP/3.0", request("GET / HTTP/3.0", "Host: a"), 505],
+    ["without Host", request("GET / HTTP/1.1", "X: a"), 400],
+    ["with two Hosts", request("GET / HTTP/1.1", "Host: a", "hOST: a"), 400],
+    [
+      "with CL and TE",
+      request("GET / HTTP/1.1", "Host: a", "Content-Length: 0", "Transfer-Encoding: chunked"),
+      400,
+    ],
+    [
+      "with TE in HTTP/1.0",
+      request("GET / HTTP/1.0", "Host: a", "Transfer-Encoding: chunked"),
+      400,
+    ],
+    ["with an empty CL", request("GET / HTTP/1.1", "Host: a", "Content-Length: "), 400],
+    ["with a header in a header", request("GET / HTTP/1.1", "Host: a", "X: \x7f"), 400],
+    [
+      "with too many headers",
+      request("GET / HTTP/1.1", "Host: a", ...Array(HTTP_HEADERS_MAX).fill("X: a")),
+      431,
+    ],
+  ] as const) {
+    test(`${form} is refused`, () => {
+      expect(read(text).status).toBe(status);
+    });
+  }
+
+  test("may have as many headers as the limit says", () => {
+    const headers = Array(HTTP_HEADERS_MAX - 1).fill("X: a");
+    expect(read(request("GET / HTTP/1.1", "Host: a", ...headers)).status).toBe(0);
+  });
+
+  test("means the same whatever stands around it", () => {
+    const piece = fc.constantFrom(
+      ...["GET", " ", "/", "?", "a", "HTTP/1.1", "HTTP/1.0", "\r\n", "\r", "\n", ":", "Host: a"],
+      ...["Content-Length: 1", "Transfer-Encoding: chunked", "http://a/", "\0", "\xff", "\t", ","],
+    );
+    const text = fc.oneof(
+      fc.array(piece, { maxLength: 20 }).map((pieces) => pieces.join("")),
+      fc
+        .array(fc.array(piece, { maxLength: 3 }), { maxLength: 4 })
+        .map((lines) =>
+          request("GET /p?q HTTP/1.1", "Host: a", ...lines.map((line) => line.join(""))),
+        ),
+    );
+    fc.assert(
+      fc.property(
+        text,
+        fc.constantFrom("a", ": ", "\r\n", " HTTP/1.1\r\n", "Host: b\r\n"),
+        (it, around) => {
+          // A connection hands over heads up to their first empty line alone.
+          const whole = `${it.split("\r\n\r\n", 1)[0]}\r\n\r\n`;
+          expect(read(whole, around)).toEqual(read(whole));
+        },
+      ),
+      { numRuns: 5_000 },
+    );
+  });
+});

@@ -1,0 +1,230 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { connect, type Socket } from "node:net";
+import { Answer } from "../../src/http/answer.ts";
+import type { Exchange } from "../../src/http/connection.ts";
+import { type HttpServer, serveHttp } from "../../src/http/server.ts";
+import { HTTP_HEAD_BYTES_MAX, IDLE_CONNECTION_SECONDS_MAX } from "../../src/limits.ts";
+
+/**
+ * Connections as clients make them: whole, in pieces, ahead of their answers, half closed, and
+ * gone. `/later` is answered later, `/large` with 8 MB, everything else with its own query.
+ */
+const LARGE = Buffer.alloc(8 << 20, "0123456789abcdef");
+const owed: Exchange[] = [];
+
+function handle(exchange: Exchange): void {
+  const answer = new Answer(200, {}, exchange.path === "/large" ? LARGE : exchange.query);
+  if (exchange.path === "/later") setTimeout(() => exchange.answer(answer), 1);
+  else if (exchange.path === "/never") owed.push(exchange);
+  else exchange.answer(answer);
+}
+
+const open = () =>
+  serveHttp({
+    ...{ host: "127.0.0.1", port: 0, reusePort: false, handle },
+    malformed: (status) => new Answer(status, {}),
+  });
+
+let server: HttpServer;
+beforeAll(() => {
+  server = open();
+});
+afterAll(() => server.stop());
+
+const get = (target: string, headers = "") => `GET ${target} HTTP/1.1\r\nHost: a\r\n${headers}\r\n`;
+const CLOSE = "Connection: close\r\n";
+
+const dial = (options: { allowHalfOpen?: boolean; port?: number } = {}) =>
+  connect({ port: server.port, host: "127.0.0.1", noDelay: true, ...options });
+
+/** Everything until the server closes. A reset fails the test: it may cost a client its answer. */
+function readAll(socket: Socket): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let text = "";
+    socket.setEncoding("latin1");
+    socket.on("data", (chunk) => {
+      text += chunk;
+    });
+    socket.on("error", reject);
+    socket.on("end", () => resolve(text));
+  });
+}
+
+const bodies = (text: string) =>
+  [...text.matchAll(/\r\n\r\n([a-z]*\d+)/g)].map((match) => match[1]);
+const numbers = (count: number) => Array.from({ length: count }, (_, i) => `n${i}`);
+
+test("requests are the same wherever they are cut", async () => {
+  const text = get("/?n0") + get("/later?n1", "X: y\r\n") + get("/?n2", CLOSE);
+  await Promise.all(
+    Array.from({ length: text.length - 1 }, async (_, cut) => {
+      const socket = dial();
+      const answers = readAll(socket);
+      socket.write(text.slice(0, cut + 1));
+      await Bun.sleep(10);
+      socket.write(text.slice(cut + 1));
+      expect(bodies(await answers)).toEqual(numbers(3));
+    }),
+  );
+});
+
+test("requests may come byte by byte", async () => {
+  const socket = dial();
+  const answers = readAll(socket);
+  for (const byte of get("/?n0") + get("/?n1", CLOSE)) {
+    socket.write(byte);
+    await Bun.sleep(1);
+  }
+  expect(bodies(await answers)).toEqual(numbers(2));
+});
+
+test("requests ahead of their answers are answered in order", async () => {
+  const socket = dial();
+  const answers = readAll(socket);
+  const targets = numbers(200).map((n, i) => (i % 2 ? `/later?${n}` : `/?${n}`));
+  socket.write(targets.map((target, i) => get(target, i === 199 ? CLOSE : "")).join(""));
+  expect(bodies(await answers)).toEqual(numbers(200));
+});
+
+test("a client that reads no answers is not asked for more, and misses none", async () => {
+  const count = 60_000;
+  const socket = dial();
+  socket.pause();
+  // 4 MB of requests, 7 MB of answers.
+  socket.write(
+    numbers(count)
+      .map((n) => get(`/?${n}`, "X: 0123456789\r\n"))
+      .join(""),
+  );
+  socket.write(get("/?n60000", CLOSE));
+  await Bun.sleep(500);
+  const answers = readAll(socket);
+  socket.resume();
+  expect(bodies(await answers)).toEqual(numbers(count + 1));
+}, 30_000);
+
+test("requests behind one that takes long wait in the network", async () => {
+  const socket = dial();
+  const bytes = 64 << 20;
+  socket.on("error", () => {});
+  socket.write(get("/never"));
+  socket.write(Buffer.alloc(bytes, get("/?n1")));
+  await Bun.sleep(1_000);
+  expect(socket.writableLength).toBeGreaterThan(bytes / 2);
+  socket.destroy();
+  owed.at(-1)!.answer(new Answer(200, {}));
+});
+
+test("a client that closes its side behind its requests has its answers", async () => {
+  const socket = dial({ allowHalfOpen: true });
+  const answers = readAll(socket);
+  socket.end(
+    numbers(50)
+      .map((n) => get(`/later?${n}`))
+      .join(""),
+  );
+  expect(bodies(await answers)).toEqual(numbers(50));
+});
+
+test("an answer waits for a client that reads slowly", async () => {
+  const socket = dial();
+  socket.pause();
+  socket.write(get("/large") + get("/?n1", CLOSE));
+  await Bun.sleep(300);
+  const answers = readAll(socket);
+  socket.resume();
+  const text = await answers;
+  const start = text.indexOf("\r\n\r\n") + 4;
+  expect(text.slice(start, start + LARGE.length)).toBe(LARGE.toString());
+  expect(bodies(text.slice(start + LARGE.length))).toEqual(["n1"]);
+});
+
+test("a client that does not read its answer is let go", async () => {
+  const socket = dial();
+  socket.pause();
+  socket.write(get("/large"));
+  const startedAt = performance.now();
+  const closed = new Promise((resolve) => socket.once("error", resolve));
+  // A write tells a client that it does not read that the connection is gone.
+  const poke = setInterval(() => socket.write("x"), 500);
+  await closed;
+  clearInterval(poke);
+  const seconds = (performance.now() - startedAt) / 1_000;
+  expect(seconds).toBeGreaterThan(IDLE_CONNECTION_SECONDS_MAX - 1);
+  expect(seconds).toBeLessThan(15 + 5);
+}, 30_000);
+
+test("a body is dropped, and the answer is read all the same", async () => {
+  for (const headers of ["Content-Length: 3000000\r\n", "Transfer-Encoding: chunked\r\n"]) {
+    const socket = dial();
+    const answers = readAll(socket);
+    socket.write(get("/?n0", headers));
+    socket.write(get("/?n1").repeat(3_000_000 / get("/?n1").length));
+    const text = await answers;
+    expect(bodies(text)).toEqual(["n0"]);
+    expect(text).toContain("\r\nConnection: close\r\n");
+    socket.destroy();
+  }
+});
+
+test("HTTP/1.0 has one answer", async () => {
+  const socket = dial();
+  const answers = readAll(socket);
+  socket.write(get("/?n0").replace("1.1", "1.0") + get("/?n1"));
+  expect(bodies(await answers)).toEqual(["n0"]);
+});
+
+test("HEAD has the head of GET, and the connection lives on", async () => {
+  const socket = dial();
+  const answers = readAll(socket);
+  socket.write(get("/?n0").replace("GET", "HEAD") + get("/?n1", CLOSE));
+  const text = await answers;
+  expect(bodies(text)).toEqual(["n1"]);
+  expect(text.match(/Content-Length: 2\r\n/g)?.length).toBe(2);
+});
+
+test("an answer tells the time of its second", async () => {
+  const date = async () => {
+    const answer = await fetch(`http://127.0.0.1:${server.port}/?n0`);
+    return Date.parse(answer.headers.get("date")!);
+  };
+  expect(Math.abs(Date.now() - (await date()))).toBeLessThan(5_000);
+  const before = await date();
+  await Bun.sleep(2_500);
+  expect(await date()).toBeGreaterThan(before);
+});
+
+test("a head of more than its limit is refused before it ends", async () => {
+  const socket = dial();
+  const answers = readAll(socket);
+  socket.write(get("/", `X: ${"a".repeat(HTTP_HEAD_BYTES_MAX)}`).slice(0, -4));
+  expect(await answers).toStartWith("HTTP/1.1 431 ");
+});
+
+test("a client that goes takes its answer with it", async () => {
+  const count = owed.length;
+  const socket = dial();
+  socket.write(get("/never"));
+  while (owed.length === count) await Bun.sleep(1);
+  socket.resetAndDestroy();
+  await Bun.sleep(50);
+  owed.at(-1)!.answer(new Answer(200, {}));
+  expect((await fetch(`http://127.0.0.1:${server.port}/?n0`)).status).toBe(200);
+});
+
+test("stop closes idle connections and waits for answers", async () => {
+  const stopped = open();
+  const [idle, busy] = [dial({ port: stopped.port }), dial({ port: stopped.port })];
+  const [nothing, answer] = [readAll(idle), readAll(busy)];
+  const count = owed.length;
+  busy.write(get("/never") + get("/?n1"));
+  while (owed.length === count) await Bun.sleep(1);
+  const stop = stopped.stop();
+  expect(await nothing).toBe("");
+  owed.at(-1)!.answer(new Answer(200, {}, "n0"));
+  const text = await answer;
+  expect(bodies(text)).toEqual(["n0"]);
+  expect(text).toContain("\r\nConnection: close\r\n");
+  await stop;
+  await expect(fetch(`http://127.0.0.1:${stopped.port}/`)).rejects.toThrow();
+});
