@@ -45,14 +45,34 @@ export class Batch {
     return this.first + this.count;
   }
 
-  /** Completes the blocks and returns what is to be written. */
-  seal(): Buffer[] {
+  /** Completes the blocks and returns what is to be written at this offset of a file. */
+  seal(offset: number): Buffer[] {
+    this.#fillPage(offset);
     return this.blocks.map((block) => {
       sealBlock(block.buffer, block.end, block.first, block.count);
       return block.buffer.subarray(0, block.end);
     });
   }
+
+  /**
+   * Adds zeros to the last block up to the end of its page, where they are few: a page that is
+   * left half full is written again by the next flush (64 records of 300 bytes a flush: 1.23 bytes
+   * written for each became 1.07). A reader takes as many records as the header counts.
+   */
+  #fillPage(offset: number): void {
+    const bytes = this.bytes;
+    const padding = -(offset + bytes) & (PAGE_BYTES - 1);
+    const last = this.blocks.at(-1)!;
+    if (padding > bytes * PADDING_SHARE_MAX || last.end + padding > last.buffer.length) return;
+    last.buffer.fill(0, last.end, last.end + padding);
+    last.end += padding;
+  }
 }
+
+/** The unit in which the kernel writes a file. */
+const PAGE_BYTES = 4_096;
+/** Zeros are at most this share of a batch. */
+const PADDING_SHARE_MAX = 1 / 4;
 
 /** Buffers of written blocks, for the next ones. Two are enough but for a burst. */
 const SPARE_BUFFERS = 2;

@@ -2,6 +2,7 @@
  * The block: what one flush writes, and the unit of everything that can be lost.
  *
  *     magic u32 · bytes u32 · count u32 · crc32 u32 · firstSequence f64 · count × [length u32 · bytes]
+ *     · zeros, or none
  *
  * Little endian. `bytes` counts what follows the header; the CRC covers all but magic and itself.
  */

@@ -175,7 +175,7 @@ class SegmentLogWriter<T> implements LogWriter<T> {
       this.#segment = await createSegment(this.#options.directory, batch.first);
       await closeSegment(segment);
     }
-    await writeBlocks(this.#segment!, batch.seal());
+    await writeBlocks(this.#segment!, batch.seal(this.#segment!.end));
     this.#empty = undefined;
   }
 

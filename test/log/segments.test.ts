@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import { readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Registry } from "prom-client";
 import { openLogReader } from "../../src/log/reader.ts";
@@ -38,6 +38,29 @@ test("starts a segment when the last one is full, and whenever it opens", async 
   await again.append("more");
   expect(firsts(directory)).toEqual([0, 10, 20, 25]);
   await again.close();
+});
+
+test("flushes end with a page where that costs few zeros", async () => {
+  const directory = temporaryDirectory();
+  const writer = await openTextWriter(directory);
+  const { path } = listSegments(directory)[0]!;
+  await writer.append("x");
+  expect(statSync(path).size).toBe(29);
+  // Buffers are used again: what an earlier block held must not stay in the zeros.
+  const sizes = [9_000, 20_000, 11_000, 20_000, 9_000, 30_000];
+  const records = sizes.map((size, i) => String(i).padEnd(size, "~"));
+  for (const record of records) await writer.append(record);
+  expect(statSync(path).size % 4_096).toBe(0);
+  await writer.close();
+  const written = readFileSync(path, "latin1");
+  const zeros = written.length - sizes.reduce((sum, size) => sum + size) - 29 - 6 * 28;
+  expect(written.match(/(?<=~)\0+(?=\xf5|$)/g)!.join("").length).toBe(zeros);
+  expect(zeros).toBeLessThan(6 * 4_096);
+
+  const reader = await openLogReader({ directory, logger: quiet });
+  reader.advance(7);
+  expect(await readAll(reader, 0)).toEqual(["x", ...records].map((text, i) => [i, text]));
+  await reader.close();
 });
 
 test("trims whole segments only, and never the newest", async () => {
