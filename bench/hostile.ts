@@ -6,7 +6,7 @@
  */
 import { connect } from "node:net";
 import { parseArgs } from "node:util";
-import { type Load, measure, median } from "./load.ts";
+import { median, type Paced, pace } from "./load.ts";
 import { report, round2 } from "./report.ts";
 import { pixelmill } from "./targets.ts";
 
@@ -32,16 +32,16 @@ const longUrl = `${target.url}&properties.text=`.padEnd(
 );
 
 const ordinary = () =>
-  measure(target, { connections: CONNECTIONS, seconds, rate: Number(values.rate) });
+  pace(target, { connections: CONNECTIONS, seconds, rate: Number(values.rate) });
 
 /** What else happens while ordinary pixels are measured. */
-const settings: Record<string, () => Promise<Load>> = {
+const settings: Record<string, () => Promise<Paced>> = {
   alone: ordinary,
   async "with URLs of 32,768 bytes"() {
     const long = { ...target, url: longUrl };
     const [load, other] = await Promise.all([
       ordinary(),
-      measure(long, { connections: 8, seconds, rate: LONG_RATE }),
+      pace(long, { connections: 8, seconds, rate: LONG_RATE }),
     ]);
     return { ...load, failures: load.failures + other.failures };
   },
@@ -76,7 +76,7 @@ function slowClient(): { stop: () => void } {
   };
 }
 
-const loads = new Map<string, Load[]>(Object.keys(settings).map((name) => [name, []]));
+const loads = new Map<string, Paced[]>(Object.keys(settings).map((name) => [name, []]));
 await ordinary();
 for (let round = 0; round < Number(values.rounds); round++) {
   for (const [name, run] of Object.entries(settings)) loads.get(name)!.push(await run());
@@ -89,8 +89,8 @@ await report(
   [...loads].map(([name, of]) => ({
     "ordinary pixels": name,
     "answers per second": Math.round(median(of.map((load) => load.rps))),
-    "p50 ms": median(of.map((load) => load.p50Ms)),
-    "p99 ms": p99(name),
+    "p50 ms": round2(median(of.map((load) => load.p50Ms))),
+    "p99 ms": round2(p99(name)),
     "p99 to alone": round2(p99(name) / p99("alone")),
     failures: of.reduce((sum, load) => sum + load.failures, 0),
   })),

@@ -2,48 +2,70 @@
  * Latency against rate, ours and a bare `Bun.serve`, each at shares of its own highest rate; then
  * URLs of 32,768 bytes against ordinary ones in bytes per second. Writes an SVG beside the JSON.
  *
- *   bun bench/latency.ts [--seconds 4] [--connections 64] [--command dist/pixelmill]
+ *   bun bench/latency.ts [--seconds 2] [--rounds 5] [--connections 64] [--command dist/pixelmill]
  */
 import { parseArgs } from "node:util";
-import { measure, type Target } from "./load.ts";
+import { measure, median, type Paced, pace, type Target } from "./load.ts";
 import { plot } from "./plot.ts";
 import { report, resultsDirectory, round2 } from "./report.ts";
 import { bareBun, pixelmill } from "./targets.ts";
 
 const { values } = parseArgs({
   options: {
-    seconds: { type: "string", default: "4" },
+    seconds: { type: "string", default: "2" },
+    rounds: { type: "string", default: "5" },
     connections: { type: "string", default: "64" },
     command: { type: "string", default: "dist/pixelmill" },
   },
 });
 const connections = Number(values.connections);
 const seconds = Number(values.seconds);
+const rounds = Number(values.rounds);
 const SHARES = [0.1, 0.25, 0.5, 0.75, 0.9];
 
-async function curve(target: Target) {
-  const highest = (await measure(target, { connections, seconds })).rps;
-  const points = [];
-  for (const share of SHARES) {
-    const rate = Math.round(highest * share);
-    const load = await measure(target, { connections, seconds, rate });
-    points.push({ share, rate: load.rps, p50: load.p50Ms, p99: load.p99Ms });
-  }
-  await target.stop();
-  return { name: target.name, points };
+interface Point {
+  share: number;
+  rate: number;
+  p50: number;
+  p99: number;
 }
 
-const curves = [await curve(await bareBun()), await curve(await pixelmill(values))];
+/** Medians of rounds that alternate between the targets, so that a busy machine hurts all alike. */
+async function curves(targets: Target[]): Promise<{ name: string; points: Point[] }[]> {
+  const highest = new Map<Target, number>();
+  for (const target of targets) {
+    highest.set(target, (await measure(target, { connections, seconds })).rps);
+  }
+  const points = new Map<Target, Point[]>(targets.map((target) => [target, []]));
+  for (const share of SHARES) {
+    const loads = new Map<Target, Paced[]>(targets.map((target) => [target, []]));
+    for (let round = 0; round < rounds; round++) {
+      for (const target of targets) {
+        const rate = Math.round(highest.get(target)! * share);
+        loads.get(target)!.push(await pace(target, { connections, seconds, rate }));
+      }
+    }
+    for (const [target, all] of loads) {
+      const of = (key: keyof Paced) => round2(median(all.map((load) => load[key])));
+      points.get(target)!.push({ share, rate: of("rps"), p50: of("p50Ms"), p99: of("p99Ms") });
+    }
+  }
+  return targets.map((target) => ({ name: target.name, points: points.get(target)! }));
+}
+
+const targets = [await bareBun(), await pixelmill(values)];
+const measured = await curves(targets);
+for (const target of targets) await target.stop();
 await report(
   "latency",
-  curves.flatMap(({ name, points }) =>
+  measured.flatMap(({ name, points }) =>
     points.map(({ share, rate, p50, p99 }, index) => ({
       target: name,
       "share of its highest rate": share,
       "answers per second": Math.round(rate),
       "p50 ms": p50,
       "p99 ms": p99,
-      "p99 to bare": round2(p99 / curves[0]!.points[index]!.p99),
+      "p99 to bare": round2(p99 / measured[0]!.points[index]!.p99),
     })),
   ),
 );
@@ -53,7 +75,7 @@ await Bun.write(
     title: "p99 latency against rate",
     x: "answers per second",
     y: "p99 ms",
-    lines: curves.map(({ name, points }) => ({
+    lines: measured.map(({ name, points }) => ({
       name,
       points: points.map(({ rate, p99 }) => [rate, p99] as const),
     })),

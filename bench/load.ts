@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { join } from "node:path";
 
 /** Something that answers HTTP in processes of its own. */
 export interface Target {
@@ -25,7 +26,7 @@ export interface Load {
 /** Runs autocannon (under Node, in a process of its own) against a target. */
 export async function measure(
   target: Target,
-  options: { connections: number; seconds: number; rate?: number },
+  options: { connections: number; seconds: number },
 ): Promise<Load> {
   const before = cpuSeconds(target.pids);
   const child = Bun.spawn(
@@ -34,7 +35,6 @@ export async function measure(
       "node_modules/autocannon/autocannon.js",
       ...["--json", "--no-progress"],
       ...["--connections", String(options.connections), "--duration", String(options.seconds)],
-      ...(options.rate ? ["--overallRate", String(options.rate)] : []),
       target.url,
     ],
     { stdout: "pipe", stderr: "ignore" },
@@ -53,6 +53,26 @@ export async function measure(
     failures: result.non2xx + result.errors + result.timeouts,
     generatorCpu: usage ? Number(usage.cpuTime.total) / 1e6 / result.duration : Number.NaN,
   };
+}
+
+export interface Paced {
+  /** Answers per second of wall-clock time. */
+  rps: number;
+  p50Ms: number;
+  p99Ms: number;
+  failures: number;
+}
+
+/** Sends requests to a target at an even rate (per second), from a process of its own. */
+export async function pace(
+  target: Target,
+  options: { connections: number; seconds: number; rate: number },
+): Promise<Paced> {
+  const { connections, seconds, rate } = options;
+  const values = [target.url, rate, seconds, connections].map(String);
+  const script = join(import.meta.dir, "paced.ts");
+  const child = Bun.spawn([process.execPath, script, ...values], { stdout: "pipe" });
+  return JSON.parse(await new Response(child.stdout).text());
 }
 
 const TICKS_PER_SECOND = 100;

@@ -34,8 +34,8 @@ export const LOG_BLOCK_BYTES_MAX = 1 << 20;
 export const LOG_SEGMENT_BYTES_MAX = 64 << 20;
 /** Records that wait for the disk; beyond it the pixel answers 503. */
 export const LOG_PENDING_BYTES_MAX = 64 << 20;
-/** A quick disk is written at most once in this time, unless nobody is left to wait for. */
-export const LOG_FLUSH_INTERVAL_MS = 1;
+/** Records that keep coming delay a flush at most until this long after the last one began. */
+export const LOG_GATHER_MS = 1;
 /** A disk whose last write took less is written without the detour through a thread. */
 export const LOG_BLOCKING_WRITE_MS_MAX = 1;
 /** Larger batches always take that detour. */

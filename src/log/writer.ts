@@ -1,10 +1,14 @@
 import { mkdirSync } from "node:fs";
-import { LOG_PENDING_BYTES_MAX, LOG_PROBE_MS, LOG_SEGMENT_BYTES_MAX } from "../limits.ts";
+import {
+  LOG_GATHER_MS,
+  LOG_PENDING_BYTES_MAX,
+  LOG_PROBE_MS,
+  LOG_SEGMENT_BYTES_MAX,
+} from "../limits.ts";
 import type { Logger } from "../observe/log.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import { type Batch, Batcher } from "./batch.ts";
 import { LogUnavailable, type LogWriter, type RecordCodec } from "./event-log.ts";
-import { FlushPace } from "./flush-pace.ts";
 import { lockDirectory } from "./lock.ts";
 import { type WriterMetrics, writerMetrics } from "./metrics.ts";
 import { recover } from "./recovery.ts";
@@ -60,7 +64,6 @@ class SegmentLogWriter<T> implements LogWriter<T> {
   readonly #unlock: () => void;
   readonly #metrics: WriterMetrics | undefined;
   readonly #batcher: Batcher<T>;
-  readonly #pace = new FlushPace();
   /** Undefined while the disk fails. */
   #segment: SegmentFile | undefined;
   /** The newest segment while it holds no block; a later one replaces it. */
@@ -69,6 +72,8 @@ class SegmentLogWriter<T> implements LogWriter<T> {
   #healthy = true;
   #closed = false;
   #flushingBytes = 0;
+  /** When the last flush began. */
+  #flushedAt = Number.NEGATIVE_INFINITY;
   /** Set while batches are written or a new segment is tried. */
   #running: Promise<void> | undefined;
   #probe: ReturnType<typeof setTimeout> | undefined;
@@ -106,7 +111,6 @@ class SegmentLogWriter<T> implements LogWriter<T> {
       return Promise.reject(error);
     }
     this.#running ??= this.#run();
-    this.#pace.grown(this.#batcher.waiting.count);
     return appended;
   }
 
@@ -130,8 +134,6 @@ class SegmentLogWriter<T> implements LogWriter<T> {
 
   /** Writes batches until none waits. Its last steps have no `await`: no append slips between. */
   async #run(): Promise<void> {
-    // After this turn of the event loop: requests that arrived together share the first batch.
-    await new Promise(setImmediate);
     do {
       try {
         this.#segment ??= await this.#startAgain();
@@ -139,33 +141,45 @@ class SegmentLogWriter<T> implements LogWriter<T> {
         this.#refuseWaiting(error);
         break;
       }
-      await this.#pace.due(this.#batcher.waiting.count);
+      await this.#gather();
       await this.#flush();
     } while (this.#segment === undefined || this.#batcher.waiting.blocks.length > 0);
     this.#running = undefined;
+  }
+
+  /**
+   * Waits while turns of the event loop bring more records, but not beyond `LOG_GATHER_MS` after
+   * the last flush began. A flush costs 0.05 to 0.15 ms of CPU whatever its size, and a quick disk
+   * would have us pay that for every few requests of a crowd (16 connections: 17.4 us of CPU a
+   * pixel became 16.1). Nobody waits for what does not come.
+   */
+  async #gather(): Promise<void> {
+    const until = this.#flushedAt + LOG_GATHER_MS;
+    let count: number;
+    do {
+      count = this.#batcher.waiting.count;
+      await new Promise(setImmediate);
+    } while (this.#batcher.waiting.count > count && performance.now() < until);
   }
 
   async #flush(): Promise<void> {
     if (this.#batcher.waiting.blocks.length === 0) return;
     const batch = this.#batcher.take();
     this.#flushingBytes = batch.bytes;
-    const startedAt = performance.now();
-    const count = batch.count;
-    this.#pace.started();
+    this.#flushedAt = performance.now();
     try {
       await this.#write(batch);
       this.#durable = batch.end;
       this.#options.onChange?.();
       this.#metrics?.records.inc(batch.count);
       this.#metrics?.bytes.inc(batch.bytes);
-      this.#metrics?.flushSeconds.observe((performance.now() - startedAt) / 1000);
+      this.#metrics?.flushSeconds.observe((performance.now() - this.#flushedAt) / 1000);
       batch.resolve();
     } catch (error) {
       this.#reject(batch, error);
       await this.#abandon();
     }
     this.#flushingBytes = 0;
-    this.#pace.ended(count, this.#batcher.waiting.count);
     this.#batcher.recycle(batch);
   }
 
