@@ -1,8 +1,6 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { createServer } from "node:net";
-import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { childrenOf, removeDirectory, startServer, waitFor } from "../test/e2e/server.ts";
+import { startNginx } from "../test/e2e/nginx.ts";
+import { childrenOf, removeDirectory, startServer } from "../test/e2e/server.ts";
 import type { Target } from "./load.ts";
 
 /** A page view of about 300 bytes of query. */
@@ -66,46 +64,15 @@ export const withoutLog = ({ long }: TargetOptions = {}) =>
 /** nginx (Debian package) with one worker, `empty_gif` and a buffered access log: no fsync. */
 export async function nginx(): Promise<Target | undefined> {
   if (Bun.which("nginx") === null) return undefined;
-  const directory = mkdtempSync(join(tmpdir(), "pixelmill-nginx-"));
-  const port = await freePort();
-  await Bun.write(
-    join(directory, "nginx.conf"),
-    `worker_processes 1; daemon off; pid nginx.pid; error_log error.log;
-     events { worker_connections 4096; }
-     http {
-       access_log access.log combined buffer=256k flush=1s;
-       client_body_temp_path body; proxy_temp_path proxy; fastcgi_temp_path fastcgi;
-       uwsgi_temp_path uwsgi; scgi_temp_path scgi; keepalive_requests 100000000;
-       server { listen 127.0.0.1:${port}; location / { empty_gif; } }
-     }`,
-  );
-  const child = Bun.spawn(["nginx", "-p", directory, "-c", join(directory, "nginx.conf")], {
-    stdout: "ignore",
-    stderr: "ignore",
-  });
-  const origin = `http://127.0.0.1:${port}`;
-  await waitFor(() =>
-    fetch(origin)
-      .then((answer) => answer.ok)
-      .catch(() => undefined),
+  const { url, pid, stop } = await startNginx(
+    (port) =>
+      `access_log access.log combined buffer=256k flush=1s; keepalive_requests 100000000;
+       server { listen 127.0.0.1:${port}; location / { empty_gif; } }`,
   );
   return {
     name: "nginx empty_gif, buffered log",
-    url: origin + targetOf("0".repeat(27)),
-    pids: childrenOf(child.pid, "worker process"),
-    async stop() {
-      child.kill();
-      await child.exited;
-      rmSync(directory, { recursive: true });
-    },
+    url: url + targetOf("0".repeat(27)),
+    pids: childrenOf(pid, "worker process"),
+    stop,
   };
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, "127.0.0.1", () => {
-      const { port } = server.address() as { port: number };
-      server.close(() => resolve(port));
-    });
-  });
 }
