@@ -24,6 +24,10 @@ export const PIXEL_ARRAY_ELEMENTS_MAX = 100_000;
 export const PIXEL_NUMBER_DIGITS_MAX = 15;
 /** Peers whose address is remembered, with whether they are trusted; then all are forgotten. */
 export const PEERS_REMEMBERED_MAX = 4_096;
+/** Connections of an ingest process; beyond it the oldest that waits for its client is closed. */
+export const HTTP_CONNECTIONS_MAX = 10_000;
+/** Requests that came in part, of all connections of a process; beyond it they are refused, 503. */
+export const HTTP_WAITING_BYTES_MAX = 64 << 20;
 /** A connection that lets the server wait this long, for a request or to be read, is closed. */
 export const IDLE_CONNECTION_SECONDS_MAX = 10;
 

@@ -1,5 +1,9 @@
 import type { Socket } from "bun";
-import { HTTP_HEAD_BYTES_MAX, IDLE_CONNECTION_SECONDS_MAX } from "../limits.ts";
+import {
+  HTTP_HEAD_BYTES_MAX,
+  HTTP_WAITING_BYTES_MAX,
+  IDLE_CONNECTION_SECONDS_MAX,
+} from "../limits.ts";
 import type { Answer } from "./answer.ts";
 import { canBeginHead, head, readHead } from "./head.ts";
 
@@ -24,14 +28,16 @@ export interface Exchange {
 export interface Shared {
   /** Must answer each exchange once; must not throw. */
   handle(exchange: Exchange): void;
-  /** What a head is told that nothing can be made of: 400, 431 or 505. */
-  malformed(status: number): Answer;
+  /** What a client is told whose head is not taken: 400, 431, 503 or 505. */
+  refused(status: number): Answer;
   /** Seconds since the server started. */
   seconds: number;
   /** The same moment as HTTP writes it. */
   date: string;
   /** Every answer ends its connection. */
   stopping: boolean;
+  /** Bytes of requests that connections hold. */
+  waitingBytes: number;
 }
 
 /** As bytes, which are found five times as fast as a string. */
@@ -65,6 +71,8 @@ export class Connection implements Exchange {
   #at = 0;
   #end = 0;
   #searched = 0;
+  /** How many of `waitingBytes` are here. */
+  #waiting = 0;
   #paused = false;
   #unsent = NOTHING;
   #isLast = false;
@@ -106,11 +114,7 @@ export class Connection implements Exchange {
       this.#keep(chunk);
     }
     this.#run();
-    if (this.#end - this.#at > HTTP_HEAD_BYTES_MAX && !this.#paused) {
-      // Requests ahead of their answers wait in the network.
-      this.#paused = true;
-      this.#socket.pause();
-    }
+    this.#hold();
   }
 
   /** The client reads again. */
@@ -126,9 +130,7 @@ export class Connection implements Exchange {
 
   closed(): void {
     this.#state = "closed";
-    this.#input = NOTHING;
-    this.#at = 0;
-    this.#end = 0;
+    this.#drop();
   }
 
   /** Whether an answer is owed. */
@@ -142,6 +144,13 @@ export class Connection implements Exchange {
     if (this.#shared.seconds - this.#since <= IDLE_CONNECTION_SECONDS_MAX) return;
     if (this.#state === "reading") this.#socket.end();
     else this.#socket.terminate();
+  }
+
+  /** Ends the connection if it has waited for its client since an earlier second; tells whether. */
+  yield(): boolean {
+    if (this.#state !== "reading" || this.#since >= this.#shared.seconds) return false;
+    this.#socket.end();
+    return true;
   }
 
   /** Ends the connection unless an answer is owed, which then ends it. */
@@ -188,21 +197,40 @@ export class Connection implements Exchange {
 
   /** A part of a head stays until more comes. */
   #wait(): void {
-    if (this.#end - this.#at > HTTP_HEAD_BYTES_MAX) {
-      this.#state = "handling";
-      this.#refuse(431);
-    } else if (!canBeginHead(this.#input[this.#at]!)) {
-      this.#state = "handling";
-      this.#refuse(400);
+    const bytes = this.#end - this.#at;
+    if (bytes > HTTP_HEAD_BYTES_MAX) this.#refuse(431);
+    else if (!canBeginHead(this.#input[this.#at]!)) this.#refuse(400);
+    else if (this.#shared.waitingBytes - this.#waiting + bytes > HTTP_WAITING_BYTES_MAX) {
+      this.#refuse(503);
     } else {
       this.#searched = Math.max(this.#at, this.#end - HEAD_END.length + 1);
     }
   }
 
   #refuse(status: number): void {
+    this.#state = "handling";
     this.method = "";
     this.#isLast = true;
-    this.answer(this.#shared.malformed(status));
+    this.answer(this.#shared.refused(status));
+  }
+
+  /** Counts what stays here. Requests far ahead of their answers wait in the network. */
+  #hold(): void {
+    const bytes = this.#end - this.#at;
+    this.#shared.waitingBytes += bytes - this.#waiting;
+    this.#waiting = bytes;
+    const isPaused = bytes > HTTP_HEAD_BYTES_MAX;
+    if (isPaused === this.#paused) return;
+    this.#paused = isPaused;
+    if (isPaused) this.#socket.pause();
+    else this.#socket.resume();
+  }
+
+  #drop(): void {
+    this.#input = NOTHING;
+    this.#at = 0;
+    this.#end = 0;
+    this.#hold();
   }
 
   /** Keeps bytes behind those that wait. */
@@ -239,18 +267,12 @@ export class Connection implements Exchange {
   #resume(): void {
     this.#run();
     if (this.#state === "reading" && this.#clientEnded) this.#close();
-    if (this.#paused && this.#end - this.#at <= HTTP_HEAD_BYTES_MAX) {
-      this.#paused = false;
-      this.#socket.resume();
-    }
+    this.#hold();
   }
 
   #close(): void {
     this.#state = "closing";
-    this.#input = NOTHING;
-    this.#at = 0;
-    this.#end = 0;
-    if (this.#paused) this.#socket.resume();
+    this.#drop();
     if (this.#clientEnded) this.#socket.end();
     else this.#socket.shutdown();
   }

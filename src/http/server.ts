@@ -1,15 +1,18 @@
 import type { Socket, TCPSocketListenOptions } from "bun";
+import { HTTP_CONNECTIONS_MAX } from "../limits.ts";
 import { Connection, type Shared } from "./connection.ts";
 
 const SWEEP_MS = 1_000;
 const STOP_POLL_MS = 5;
 
-export interface HttpServerOptions extends Pick<Shared, "handle" | "malformed"> {
+export interface HttpServerOptions extends Pick<Shared, "handle" | "refused"> {
   host: string;
   /** 0 takes a free one. */
   port: number;
   /** Whether other processes may listen on the same port. */
   reusePort: boolean;
+  /** When so many are open, a new one takes the place of one that waits for its client. */
+  connectionsMax?: number;
 }
 
 export interface HttpServer {
@@ -24,14 +27,16 @@ export interface HttpServer {
  * or for its answer to be read, is closed after `IDLE_CONNECTION_SECONDS_MAX`. Throws what the
  * system says when it cannot listen.
  */
-export function serveHttp({ host, port, reusePort, ...handlers }: HttpServerOptions): HttpServer {
+export function serveHttp(options: HttpServerOptions): HttpServer {
+  const { host, port, reusePort, connectionsMax = HTTP_CONNECTIONS_MAX, ...handlers } = options;
   const connections = new Set<Connection>();
-  const shared: Shared = { ...handlers, seconds: 0, date: now(), stopping: false };
+  const shared: Shared = {
+    ...handlers,
+    ...{ seconds: 0, date: now(), stopping: false, waitingBytes: 0 },
+  };
 
-  const options: TCPSocketListenOptions<Connection> & { reusePort: boolean } = {
-    hostname: host,
-    port,
-    reusePort,
+  const listening: TCPSocketListenOptions<Connection> & { reusePort: boolean } = {
+    ...{ hostname: host, port, reusePort },
     // A client may close its side behind its last request.
     allowHalfOpen: true,
     socket: {
@@ -39,7 +44,9 @@ export function serveHttp({ host, port, reusePort, ...handlers }: HttpServerOpti
         socket.setNoDelay(true);
         const connection = new Connection(socket, shared);
         socket.data = connection;
-        connections.add(connection);
+        const isFull = connections.size >= connectionsMax;
+        if (isFull && !connections.values().some((other) => other.yield())) socket.terminate();
+        else connections.add(connection);
       },
       data: (socket, chunk) => socket.data.receive(chunk),
       drain: (socket) => socket.data.drained(),
@@ -52,7 +59,7 @@ export function serveHttp({ host, port, reusePort, ...handlers }: HttpServerOpti
       error() {},
     },
   };
-  const listener = Bun.listen(options);
+  const listener = Bun.listen(listening);
 
   const startedAt = performance.now();
   const sweep = setInterval(() => {

@@ -153,7 +153,7 @@ export function createPixelListener(parts: PixelParts): PixelListener {
   return {
     start({ host, port, reusePort }) {
       try {
-        server = serveHttp({ host, port, reusePort: reusePort ?? false, handle, malformed });
+        server = serveHttp({ host, port, reusePort: reusePort ?? false, handle, refused });
       } catch (error) {
         const reason = error instanceof Error ? error.message : String(error);
         throw new StartError(`Cannot listen on ${host} port ${port}: ${reason}`);
@@ -172,13 +172,15 @@ const isRead = ({ method }: Exchange) => method === "GET" || method === "HEAD";
 const otherMethod = ({ method }: Exchange) =>
   method === "OPTIONS" ? preflightAnswer : methodAnswer;
 
-function malformed(status: number): Answer {
+function refused(status: number): Answer {
   switch (status) {
     case 431:
       return errorAnswer(
         431,
         `Expected a head of at most ${HTTP_HEAD_BYTES_MAX} bytes and ${HTTP_HEADERS_MAX} headers`,
       );
+    case 503:
+      return errorAnswer(503, "Too many requests have come in part", { "Retry-After": "1" });
     case 505:
       return errorAnswer(505, "Expected a request line that ends with HTTP/1.1");
     default:

@@ -126,7 +126,7 @@ function openServers() {
       const query = exchange.query && `?${exchange.query}`;
       exchange.answer(new Answer(200, { [SEEN]: seen(exchange.method, exchange.path + query) }));
     },
-    malformed: (status) => new Answer(status, {}),
+    refused: (status) => new Answer(status, {}),
   });
   const bun = Bun.serve({
     hostname: "127.0.0.1",

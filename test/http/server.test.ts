@@ -3,7 +3,11 @@ import { connect, type Socket } from "node:net";
 import { Answer } from "../../src/http/answer.ts";
 import type { Exchange } from "../../src/http/connection.ts";
 import { type HttpServer, serveHttp } from "../../src/http/server.ts";
-import { HTTP_HEAD_BYTES_MAX, IDLE_CONNECTION_SECONDS_MAX } from "../../src/limits.ts";
+import {
+  HTTP_HEAD_BYTES_MAX,
+  HTTP_WAITING_BYTES_MAX,
+  IDLE_CONNECTION_SECONDS_MAX,
+} from "../../src/limits.ts";
 
 /**
  * Connections as clients make them: whole, in pieces, ahead of their answers, half closed, and
@@ -19,10 +23,10 @@ function handle(exchange: Exchange): void {
   else exchange.answer(answer);
 }
 
-const open = () =>
+const open = (options: { connectionsMax?: number } = {}) =>
   serveHttp({
-    ...{ host: "127.0.0.1", port: 0, reusePort: false, handle },
-    malformed: (status) => new Answer(status, {}),
+    ...{ host: "127.0.0.1", port: 0, reusePort: false, handle, ...options },
+    refused: (status) => new Answer(status, {}),
   });
 
 let server: HttpServer;
@@ -199,6 +203,56 @@ test("a head of more than its limit is refused before it ends", async () => {
   const answers = readAll(socket);
   socket.write(get("/", `X: ${"a".repeat(HTTP_HEAD_BYTES_MAX)}`).slice(0, -4));
   expect(await answers).toStartWith("HTTP/1.1 431 ");
+});
+
+test("heads in part hold a bounded memory, and whole ones are served meanwhile", async () => {
+  const part = get("/", `X: ${"a".repeat(250_000)}`).slice(0, -4);
+  const count = Math.ceil((1.2 * HTTP_WAITING_BYTES_MAX) / part.length);
+  const sockets = Array.from({ length: count }, () => dial());
+  let refused = 0;
+  for (const socket of sockets) {
+    socket.on("error", () => {});
+    socket.on("data", (answer) => {
+      refused += Number(answer.toString("latin1").startsWith("HTTP/1.1 503 "));
+    });
+    socket.write(part);
+  }
+  while (refused < count / 10) await Bun.sleep(10);
+  expect((await fetch(`http://127.0.0.1:${server.port}/?n0`)).status).toBe(200);
+  expect(refused).toBeLessThan(count / 2);
+  for (const socket of sockets) socket.destroy();
+});
+
+test("a full server closes the oldest connection that waits for its client", async () => {
+  const full = open({ connectionsMax: 3 });
+  const ask = async (socket: Socket, target: string) => {
+    const answer = new Promise((resolve) => socket.once("data", resolve));
+    socket.write(get(target));
+    await answer;
+  };
+  const [busy, idle, active] = Array.from({ length: 3 }, () => dial({ port: full.port }));
+  const closed: string[] = [];
+  for (const [name, socket] of Object.entries({ busy, idle, active })) {
+    socket!.on("close", () => closed.push(name));
+    await ask(socket!, "/?n0");
+  }
+  const count = owed.length;
+  busy!.write(get("/never"));
+  while (owed.length === count) await Bun.sleep(1);
+  await Bun.sleep(2_100);
+  await ask(active!, "/?n1");
+  const one = dial({ port: full.port });
+  await ask(one, "/?n2");
+  expect(closed).toEqual(["idle"]);
+  // Nobody is left who could be closed.
+  const other = dial({ port: full.port });
+  const refused = new Promise((resolve) => other.once("error", resolve));
+  other.write(get("/?n3"));
+  await refused;
+  expect(closed).toEqual(["idle"]);
+  owed.at(-1)!.answer(new Answer(200, {}));
+  await full.stop();
+  for (const socket of [busy, active, one]) socket!.destroy();
 });
 
 test("a client that goes takes its answer with it", async () => {
