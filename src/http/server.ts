@@ -17,6 +17,8 @@ export interface HttpServerOptions extends Pick<Shared, "handle" | "refused"> {
 
 export interface HttpServer {
   readonly port: number;
+  /** How many are open. */
+  connections(): number;
   /** Takes no more connections and waits for the answers that are owed. */
   stop(): Promise<void>;
 }
@@ -70,6 +72,7 @@ export function serveHttp(options: HttpServerOptions): HttpServer {
 
   return {
     port: listener.port,
+    connections: () => connections.size,
     async stop() {
       shared.stopping = true;
       listener.stop();

@@ -20,7 +20,7 @@ import {
 } from "./answers.ts";
 import { createClientAddress } from "./client-address.ts";
 import { createMessageId } from "./message-id.ts";
-import { createCount } from "./metrics.ts";
+import { createCount, showConnections } from "./metrics.ts";
 
 export interface PixelParts {
   /** The source of a write key, enabled or not. */
@@ -56,6 +56,9 @@ export function createPixelListener(parts: PixelParts): PixelListener {
   const takePixel = createRateLimit(parts.pixelsPerSecondMax ?? 0);
   let flush: Flush | undefined;
   let server: HttpServer | undefined;
+  if (parts.metrics !== undefined) {
+    showConnections(parts.metrics, () => server?.connections() ?? 0);
+  }
 
   function handle(exchange: Exchange): void {
     try {

@@ -1,4 +1,4 @@
-import { Counter } from "prom-client";
+import { Counter, Gauge } from "prom-client";
 import type { Metrics } from "../observe/metrics.ts";
 
 /**
@@ -24,4 +24,16 @@ export function createCount(metrics: Metrics | undefined): (status: number) => v
     if (counted === undefined) counts.set(status, { status, answers: 1 });
     else counted.answers++;
   };
+}
+
+/** Shows how many clients are connected; a process takes `HTTP_CONNECTIONS_MAX`. */
+export function showConnections(metrics: Metrics, connections: () => number): void {
+  new Gauge({
+    name: "pixelmill_pixel_connections",
+    help: "Open connections of the data plane",
+    registers: [metrics],
+    collect() {
+      this.set(connections());
+    },
+  });
 }

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { connect } from "node:net";
 import { Registry } from "prom-client";
 import { LogUnavailable } from "../../src/log/event-log.ts";
 import { get, openListener, send, WRITE_KEY } from "./harness.ts";
@@ -157,14 +158,19 @@ test("/health and /robots.txt answer", async () => {
   expect(await robots.text()).toBe("User-agent: *\nDisallow: /\n");
 });
 
-test("requests are counted by status", async () => {
+test("requests are counted by status, and connections as they are", async () => {
   const metrics = new Registry();
   const counted = openListener({ metrics });
+  const idle = connect({ port: counted.port, host: "127.0.0.1" });
+  await new Promise((resolve) => idle.once("connect", resolve));
   await send(counted.port, get(PAGE));
   await send(counted.port, get("/pixel/v1/page"));
   const text = await metrics.getSingleMetricAsString("pixelmill_pixel_requests_total");
   expect(text).toContain('pixelmill_pixel_requests_total{status="200"} 1');
   expect(text).toContain('pixelmill_pixel_requests_total{status="400"} 1');
+  const connections = () => metrics.getSingleMetricAsString("pixelmill_pixel_connections");
+  while (!(await connections()).endsWith("pixelmill_pixel_connections 1")) await Bun.sleep(5);
+  idle.destroy();
   await counted.stop();
 });
 
