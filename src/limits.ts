@@ -70,6 +70,10 @@ export const INGEST_STEADY_MS_MIN = 10_000;
 export const INGEST_CLOSE_MS_MAX = 8_000;
 /** The same when the server died (decisions §8: gone within 3 s). */
 export const INGEST_ORPHAN_MS_MAX = 2_000;
+/** Every ingest process says so often that it lives. */
+export const INGEST_PULSE_MS = 1_000;
+/** A process that is not heard for so many pulses hangs; it is killed and started again. */
+export const INGEST_PULSES_MISSED_MAX = 15;
 /** A process that does not tell its metrics within this time is left out. */
 export const INGEST_METRICS_MS_MAX = 1_000;
 

@@ -147,7 +147,7 @@ export class Connection implements Exchange {
   }
 
   /** Ends the connection if it has waited for its client since an earlier second; tells whether. */
-  yield(): boolean {
+  giveWay(): boolean {
     if (this.#state !== "reading" || this.#since >= this.#shared.seconds) return false;
     this.#socket.end();
     return true;

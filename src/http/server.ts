@@ -47,7 +47,7 @@ export function serveHttp(options: HttpServerOptions): HttpServer {
         const connection = new Connection(socket, shared);
         socket.data = connection;
         const isFull = connections.size >= connectionsMax;
-        if (isFull && !connections.values().some((other) => other.yield())) socket.terminate();
+        if (isFull && !connections.values().some((other) => other.giveWay())) socket.terminate();
         else connections.add(connection);
       },
       data: (socket, chunk) => socket.data.receive(chunk),

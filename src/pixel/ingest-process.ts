@@ -3,6 +3,8 @@ import { StartError } from "../errors.ts";
 import {
   INGEST_CLOSE_MS_MAX,
   INGEST_METRICS_MS_MAX,
+  INGEST_PULSE_MS,
+  INGEST_PULSES_MISSED_MAX,
   INGEST_RESTART_MS_MAX,
   INGEST_RESTART_MS_MIN,
   INGEST_START_MS_MAX,
@@ -37,6 +39,9 @@ export class IngestProcess {
   /** Deaths in a row of processes that did not live long. */
   #youngDeaths = 0;
   #failure: string | undefined;
+  /** Pulses since it was heard last: counted, so that a pause of the server itself is one. */
+  #missed = 0;
+  #watch: ReturnType<typeof setInterval> | undefined;
   #restart: ReturnType<typeof setTimeout> | undefined;
   #stuck: ReturnType<typeof setTimeout> | undefined;
   #asks = 0;
@@ -94,11 +99,20 @@ export class IngestProcess {
     });
     this.#child = child;
     this.#stuck = setTimeout(() => child.kill("SIGKILL"), INGEST_START_MS_MAX);
+    this.#watch = setInterval(() => this.#check(child), INGEST_PULSE_MS);
     child.exited.then(() => this.#died(child, performance.now() - startedAt));
     this.#send({ type: "serve", ...this.#parts.settings, port: this.#port });
   }
 
+  /** Kills a process that listens no more to anybody. */
+  #check(child: Subprocess): void {
+    if (!this.#listening || ++this.#missed <= INGEST_PULSES_MISSED_MAX) return;
+    this.#logger.error({ pid: child.pid }, "An ingest process hangs and is killed");
+    child.kill("SIGKILL");
+  }
+
   #receive(message: FromIngest): void {
+    this.#missed = 0;
     switch (message.type) {
       case "listening":
         clearTimeout(this.#stuck);
@@ -126,6 +140,7 @@ export class IngestProcess {
 
   #died(child: Subprocess, livedMs: number): void {
     clearTimeout(this.#stuck);
+    clearInterval(this.#watch);
     this.#child = undefined;
     const listened = this.#listening;
     this.#listening = false;

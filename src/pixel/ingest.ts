@@ -1,6 +1,11 @@
 import { openCatalog } from "../catalog/open.ts";
 import { pixelRecordCodec } from "../event/record.ts";
-import { INGEST_CLOSE_MS_MAX, INGEST_DURABLE_MS, INGEST_ORPHAN_MS_MAX } from "../limits.ts";
+import {
+  INGEST_CLOSE_MS_MAX,
+  INGEST_DURABLE_MS,
+  INGEST_ORPHAN_MS_MAX,
+  INGEST_PULSE_MS,
+} from "../limits.ts";
 import type { LogWriter } from "../log/event-log.ts";
 import { openMark } from "../log/mark.ts";
 import { openLogWriter } from "../log/writer.ts";
@@ -80,6 +85,8 @@ async function open(
   opening.defer(() => listener.stop());
 
   send({ type: "listening", url, durable: log.durable() });
+  const pulse = setInterval(() => send({ type: "pulse" }), INGEST_PULSE_MS);
+  opening.defer(() => clearInterval(pulse));
   const parts = opening.move();
   return () => parts.disposeAsync();
 }

@@ -33,4 +33,6 @@ export type FromIngest =
   | { type: "failed"; message: string }
   | { type: "durable"; sequence: number }
   | { type: "health"; healthy: boolean }
+  /** It lives. */
+  | { type: "pulse" }
   | { type: "metrics"; id: number; metrics: ProcessMetrics };

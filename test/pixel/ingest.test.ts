@@ -3,7 +3,11 @@ import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Registry } from "prom-client";
 import { StartError } from "../../src/errors.ts";
-import { INGEST_CLOSE_MS_MAX } from "../../src/limits.ts";
+import {
+  INGEST_CLOSE_MS_MAX,
+  INGEST_PULSE_MS,
+  INGEST_PULSES_MISSED_MAX,
+} from "../../src/limits.ts";
 import { startIngestProcesses } from "../../src/pixel/supervisor.ts";
 import { metricValue } from "../log/support.ts";
 import {
@@ -57,6 +61,20 @@ test("killing an ingest process loses nothing acknowledged, and it is started ag
   expect([...pixels.acknowledged].filter((user) => !users.includes(user))).toEqual([]);
   expect(users.filter((user) => !pixels.sent.has(user))).toEqual([]);
   expect(await metricValue(metrics, "pixelmill_ingest_deaths_total")).toBe(4);
+}, 60_000);
+
+test("a process that hangs is killed and started again", async () => {
+  const { data, writeKey } = await dataWithSource();
+  await using ingest = await startIngest(data);
+  const [pid] = ingest.pids();
+  expect((await fetch(pixelUrl(ingest.url, writeKey, "before"))).status).toBe(200);
+  // Quiet is not hung: no pixel comes for longer than the watch is patient.
+  await Bun.sleep(INGEST_PULSE_MS * (INGEST_PULSES_MISSED_MAX + 3));
+  expect(ingest.pids()).toEqual([pid!]);
+  process.kill(pid!, "SIGSTOP");
+  await until(() => ingest.healthy() && ingest.pids()[0] !== pid);
+  expect((await fetch(pixelUrl(ingest.url, writeKey, "after"))).status).toBe(200);
+  expect(await usersOf(ingest)).toEqual(["before", "after"]);
 }, 60_000);
 
 test("several processes share the port; killing one leaves the others serving", async () => {
