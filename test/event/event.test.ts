@@ -34,6 +34,23 @@ describe("an event", () => {
     expect(parsed(json).request_ip).toBe("2001:db8::1");
   });
 
+  test("carries its own id and times, whatever the one before had", () => {
+    for (const [receivedAt, byte] of [
+      [0, 0xff],
+      [1_763_623_865_123, 0x00],
+      [1_763_623_865_123, 0x9c],
+      [4_102_444_799_999, 0x40],
+      [0, 0x0f],
+    ] as const) {
+      const record = {
+        ...recordOf("userId=u"),
+        receivedAt,
+        messageId: new Uint8Array(16).fill(byte),
+      };
+      expect(Buffer.from(eventOf(record).json).toString()).toBe(referenceEvent(record));
+    }
+  });
+
   test("never carries the write key", () => {
     const { json } = eventOf(
       recordOf("writeKey=secret&userId=u&write%4Bey=secret&writeKey.x=secret"),
