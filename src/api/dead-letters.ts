@@ -52,7 +52,10 @@ export const deadLetterRoutes = [
       const next = last && nextPage({ ...query, after: last.id });
       return {
         deadLetters: found.map(deadLetterAnswer),
-        paging: { total: deadLetters.count(workspaceId), ...(next && { next }) },
+        paging: {
+          total: deadLetters.count(workspaceId, query.destinationId),
+          ...(next && { next }),
+        },
       };
     },
   }),

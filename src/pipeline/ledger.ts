@@ -66,7 +66,8 @@ export class Ledger {
   readonly #byDestination: Database<string, Pair>;
   /** [destination, letter] → replay. */
   readonly #replays: Database<Replay, Pair>;
-  readonly #counts = new Map<string, number>();
+  /** Workspace → destination → dead letters. */
+  readonly #counts = new Map<string, Map<string, number>>();
   readonly #dirty = new Set<Committer>();
   readonly #logger: Logger;
   #flushing: Promise<void> | undefined;
@@ -93,7 +94,7 @@ export class Ledger {
     this.#letters = this.#root.openDB(table("letters"));
     this.#byDestination = this.#root.openDB(table("letters-by-destination"));
     this.#replays = this.#root.openDB(table("replays"));
-    for (const [workspaceId] of this.#letters.getKeys()) this.#count(workspaceId, 1);
+    for (const { key, value } of this.#byDestination.getRange()) this.#count(value, key[0], 1);
   }
 
   lane(destinationId: string): LaneRecord | undefined {
@@ -141,12 +142,17 @@ export class Ledger {
       .filter((letter) => letter !== undefined);
   }
 
-  counts(): Iterable<[workspaceId: string, count: number]> {
-    return this.#counts;
+  /** Dead letters of each workspace that has or had some. */
+  counts(): [workspaceId: string, count: number][] {
+    return [...this.#counts.keys()].map((id) => [id, this.countOf(id)]);
   }
 
-  countOf(workspaceId: string): number {
-    return this.#counts.get(workspaceId) ?? 0;
+  /** Dead letters of a workspace, or of its destination alone. */
+  countOf(workspaceId: string, destinationId?: string): number {
+    const counts = this.#counts.get(workspaceId);
+    if (counts === undefined) return 0;
+    if (destinationId !== undefined) return counts.get(destinationId) ?? 0;
+    return counts.values().reduce((sum, count) => sum + count, 0);
   }
 
   /** The oldest replays of a destination that are not in `busy`. */
@@ -169,13 +175,13 @@ export class Ledger {
       }
       return letters;
     });
-    this.#count(workspaceId, -dropped.length);
+    this.#uncount(dropped);
     return dropped.map((letter) => letter.destinationId);
   }
 
   async purge(workspaceId: string, ids: readonly string[]): Promise<number> {
     const dropped = await this.#write(() => this.#drop(workspaceId, ids));
-    this.#count(workspaceId, -dropped.length);
+    this.#uncount(dropped);
     return dropped.length;
   }
 
@@ -189,7 +195,7 @@ export class Ledger {
       const owned = [...this.#byDestination.getRange(within(destinationId))];
       return owned.flatMap(({ key, value }) => this.#drop(value, [key[1]]));
     });
-    for (const letter of dropped) this.#count(letter.workspaceId, -1);
+    this.#uncount(dropped);
     return dropped.length;
   }
 
@@ -229,7 +235,7 @@ export class Ledger {
         for (const change of changes) this.#put(change);
       });
       for (const { letters } of changes) {
-        for (const letter of letters) this.#count(letter.workspaceId, 1);
+        for (const letter of letters) this.#count(letter.workspaceId, letter.destinationId, 1);
       }
       return true;
     } catch (error) {
@@ -278,8 +284,16 @@ export class Ledger {
     }
   }
 
-  #count(workspaceId: string, by: number): void {
-    this.#counts.set(workspaceId, this.countOf(workspaceId) + by);
+  #uncount(letters: readonly StoredLetter[]): void {
+    for (const letter of letters) this.#count(letter.workspaceId, letter.destinationId, -1);
+  }
+
+  #count(workspaceId: string, destinationId: string, by: number): void {
+    const counts = this.#counts.get(workspaceId) ?? new Map<string, number>();
+    this.#counts.set(workspaceId, counts);
+    const count = (counts.get(destinationId) ?? 0) + by;
+    if (count > 0) counts.set(destinationId, count);
+    else counts.delete(destinationId);
   }
 }
 

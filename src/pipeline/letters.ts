@@ -66,7 +66,7 @@ export function createDeadLetters(
       const letter = ledger.letter(workspaceId, id);
       return letter && shown(letter);
     },
-    count: (workspaceId) => ledger.countOf(workspaceId),
+    count: (workspaceId, destinationId) => ledger.countOf(workspaceId, destinationId),
     async replay(workspaceId, ids) {
       const destinations = await ledger.replay(workspaceId, ids, now());
       wake(destinations);

@@ -52,7 +52,7 @@ export interface DeadLetters {
     options: { destinationId?: string; after?: string; count: number },
   ): DeadLetter[];
   get(workspaceId: string, id: string): DeadLetter | undefined;
-  count(workspaceId: string): number;
+  count(workspaceId: string, destinationId?: string): number;
   /** Sends them once more, through the code that is live now; each settles again. */
   replay(workspaceId: string, ids: readonly string[]): Promise<{ replayed: number }>;
   purge(workspaceId: string, ids: readonly string[]): Promise<{ purged: number }>;

@@ -65,7 +65,9 @@ describe("/v2/dead-letters", () => {
     const { deadLetter } = await api.client.call("GET /v2/dead-letters/{id}", { params });
     expect(deadLetter).toEqual(first.deadLetters[0]);
     const filtered = await list("?destinationId=unknown");
-    expect(filtered.body.deadLetters).toEqual([]);
+    expect(filtered.body).toEqual({ deadLetters: [], paging: { total: 0 } });
+    const its = await list(`?destinationId=${destination.id}`);
+    expect(its.body).toEqual({ deadLetters: letters, paging: { total: 5 } });
 
     const purged = await api.client.call("POST /v2/dead-letters/purge", {
       body: { ids: [one, "unknown", one] },
