@@ -4,7 +4,13 @@ import { createApi } from "./api/api.ts";
 import type { Readiness, Suspension } from "./api/parts.ts";
 import { openCatalog } from "./catalog/open.ts";
 import type { Config } from "./config.ts";
-import { catalogDirectory, deliveryDirectory, eventsDirectory, filesDirectory } from "./data.ts";
+import {
+  catalogDirectory,
+  deliveryDirectory,
+  eventsDirectory,
+  filesDirectory,
+  prepareData,
+} from "./data.ts";
 import { addDemo } from "./demo.ts";
 import { createEgress } from "./destinations/egress.ts";
 import { destinationKinds } from "./destinations/kinds.ts";
@@ -46,6 +52,7 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
   const metrics = createMetrics();
   if (config["sandbox.insecure"]) logger.warn(INSECURE);
 
+  prepareData(config);
   const catalog = await openCatalog({ directory: catalogDirectory(config), logger });
   opening.defer(() => catalog.close());
 

@@ -1,5 +1,10 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { Config } from "./config.ts";
+import { StartError } from "./errors.ts";
+
+/** Raised with every change after which an older pixelmill would misread what lies here. */
+const FORMAT = 1;
 
 /** The data directory: everything that pixelmill writes lies below it. */
 const inData = (config: Config, name: string) => join(resolve(config.data), name);
@@ -12,3 +17,26 @@ export const eventsDirectory = (config: Config) => inData(config, "events");
 export const deliveryDirectory = (config: Config) => inData(config, "delivery");
 /** What `file` destinations write. */
 export const filesDirectory = (config: Config) => inData(config, "files");
+
+/**
+ * Makes the data directory, or checks that this pixelmill understands what is in it. `StartError`
+ * when a newer one wrote it, or when it cannot be used.
+ */
+export function prepareData(config: Config): void {
+  const directory = resolve(config.data);
+  const path = inData(config, "format");
+  let format: string;
+  try {
+    // It holds people's data and hashes of secrets: for the operator alone.
+    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    if (!existsSync(path)) writeFileSync(path, `${FORMAT}\n`, { flush: true });
+    format = readFileSync(path, "utf8").trim();
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new StartError(`Cannot use the data directory ${directory}: ${reason}`);
+  }
+  if (format === String(FORMAT)) return;
+  throw new StartError(
+    `Expected data of format ${FORMAT} in ${directory}, got format ${format}: another version of pixelmill wrote it`,
+  );
+}

@@ -2,7 +2,7 @@ import { defineCommand } from "citty";
 import { type Permission, permissions } from "../catalog/model.ts";
 import { openCatalog } from "../catalog/open.ts";
 import { configFlags, loadConfig } from "../config.ts";
-import { catalogDirectory } from "../data.ts";
+import { catalogDirectory, prepareData } from "../data.ts";
 import { StartError } from "../errors.ts";
 import { createLogger } from "../observe/log.ts";
 
@@ -18,6 +18,7 @@ const create = defineCommand({
     const chosen = permissionsOf(args.permissions as string | undefined);
     const config = loadConfig(args);
     const logger = createLogger(config["log.level"]);
+    prepareData(config);
     const catalog = await openCatalog({ directory: catalogDirectory(config), logger });
     try {
       const workspaceId = (args.workspace as string) ?? catalog.workspaces.list()[0]?.id;

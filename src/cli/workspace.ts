@@ -2,7 +2,7 @@ import { defineCommand } from "citty";
 import { permissions } from "../catalog/model.ts";
 import { openCatalog } from "../catalog/open.ts";
 import { configFlags, loadConfig } from "../config.ts";
-import { catalogDirectory } from "../data.ts";
+import { catalogDirectory, prepareData } from "../data.ts";
 import { createLogger } from "../observe/log.ts";
 
 const create = defineCommand({
@@ -14,6 +14,7 @@ const create = defineCommand({
   async run({ args }) {
     const config = loadConfig(args);
     const logger = createLogger(config["log.level"]);
+    prepareData(config);
     const catalog = await openCatalog({ directory: catalogDirectory(config), logger });
     try {
       const workspace = await catalog.workspaces.create(args.name as string);

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { statSync } from "node:fs";
 import { join } from "node:path";
 import { removeDirectory, type Server, startServer, temporaryDirectory } from "./server.ts";
 
@@ -55,6 +56,31 @@ describe("a wrong call", () => {
     expect(errors).toStartWith("pixelmill: Setting log.level in pixelmill.toml must be one of");
     removeDirectory(cwd);
   });
+});
+
+test("data that another version wrote is left alone", async () => {
+  const cwd = temporaryDirectory();
+  const data = join(cwd, "data");
+  const token = ["token", "create", "--permissions", "events:read"];
+  const first = await pixelmill(["workspace", "create", "One", "--data", data]);
+  expect(first.code).toBe(0);
+  expect(statSync(data).mode & 0o777).toBe(0o700);
+  expect(await Bun.file(join(data, "format")).text()).toBe("1\n");
+  await Bun.write(join(data, "format"), "2\n");
+  for (const command of [["serve"], ["workspace", "create", "Two"], token]) {
+    const { code, output, errors } = await pixelmill([...command, "--data", data]);
+    expect({ code, output }).toEqual({ code: 1, output: "" });
+    expect(errors).toBe(
+      `pixelmill: Expected data of format 1 in ${data}, got format 2: another version of pixelmill wrote it\n`,
+    );
+  }
+  await Bun.write(join(data, "format"), "1\n");
+  expect((await pixelmill([...token, "--data", data])).code).toBe(0);
+
+  const { code, errors } = await pixelmill(["serve", "--data", join(data, "format")]);
+  expect(code).toBe(1);
+  expect(errors).toStartWith(`pixelmill: Cannot use the data directory ${data}/format: `);
+  removeDirectory(cwd);
 });
 
 test.each(["--help", "--version", "serve --help", "token create --help"])(
