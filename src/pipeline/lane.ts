@@ -6,11 +6,10 @@ import type { Logger } from "../observe/log.ts";
 import type { Sandbox } from "../sandbox/program.ts";
 import { Bell, type Clock } from "./clock.ts";
 import type { Feed } from "./feed.ts";
-import { jsonOf } from "./input.ts";
 import { Intake } from "./intake.ts";
 import { type Ending, type Item, type Output, outputOf } from "./item.ts";
 import type { Committer, LaneChange, LaneRecord, Ledger } from "./ledger.ts";
-import { inputOfLetter, letterOf } from "./letters.ts";
+import { itemOfReplay, letterOf } from "./letters.ts";
 import type { LaneLabels, LaneMetrics } from "./metrics.ts";
 import { Outlet } from "./outlet.ts";
 import { Partition, type PartitionHost } from "./partition.ts";
@@ -140,27 +139,51 @@ export class Lane implements Committer {
     this.#outlet.abort();
   }
 
+  /** Two batches are on their way at most: a guest reads the next one while it runs the first. */
   async #run(host: TransformHost): Promise<void> {
-    // Kept until they are handed on: an error on the way there must not lose them.
-    let items: Item[] = [];
+    let last: Promise<void> = Promise.resolve();
     while (this.#running) {
+      // A full window gets room bit by bit, and small batches cost more than they gain.
+      if (this.#window.room.events < TRANSFORM_BATCH_EVENTS_MAX) await last;
       const rung = this.#work.wait();
-      try {
-        if (items.length === 0) items = await this.#take();
-        if (items.length === 0) {
-          if (this.#running) await rung;
-          continue;
-        }
-        const standings = this.#standings(items);
-        const due = items.filter((item) => standings.get(item)!.kind === "send");
-        const made = await transform(host, due);
-        if (made === undefined) continue;
-        items = [];
-        this.#handOn(standings, made);
-      } catch (error) {
-        this.#parts.logger.error({ ...this.#labels, err: error }, "A lane cannot go on");
-        await this.#pause(RETRY_DELAY_MS_MIN);
+      const items = await this.#safely(() => this.#take());
+      if (items === undefined) continue;
+      if (items.length === 0) {
+        if (this.#running) await rung;
+        continue;
       }
+      const before = last;
+      last = this.#carry(host, items, before);
+      await before;
+    }
+    await last;
+  }
+
+  /** Runs the live code over items, and hands them on behind those `before`. */
+  async #carry(host: TransformHost, items: readonly Item[], before: Promise<void>): Promise<void> {
+    let made: Map<Item, Made> | undefined;
+    let standings = new Map<Item, Standing>();
+    // Kept until they are handed on: an error on the way there must not lose them.
+    while (made === undefined && this.#running) {
+      made = await this.#safely(() => {
+        standings = this.#standings(items);
+        const due = items.filter((item) => standings.get(item)!.kind === "send");
+        return transform(host, due);
+      });
+    }
+    await before;
+    if (made === undefined || !this.#running) return;
+    await this.#safely(() => this.#handOn(standings, made));
+  }
+
+  /** Undefined after an error, which is told; then some time has passed. */
+  async #safely<T>(step: () => T | Promise<T>): Promise<T | undefined> {
+    try {
+      return await step();
+    } catch (error) {
+      this.#parts.logger.error({ ...this.#labels, err: error }, "A lane cannot go on");
+      await this.#pause(RETRY_DELAY_MS_MIN);
+      return undefined;
     }
   }
 
@@ -177,13 +200,8 @@ export class Lane implements Committer {
   #takeReplays(count: number): Item[] {
     const replays = this.#parts.ledger.replays(this.destination.id, this.#replaying, count);
     this.#replaysWait = replays.length > 0;
-    return replays.map(({ letter, replayedAt }) => {
-      this.#replaying.add(letter.id);
-      const input = inputOfLetter(letter);
-      const bytes = input.event.json.length;
-      const origin = { replayOf: letter };
-      return { input, origin, bornAt: replayedAt, bytes, open: 0, letters: [] };
-    });
+    for (const { letter } of replays) this.#replaying.add(letter.id);
+    return replays.map(itemOfReplay);
   }
 
   #standings(items: readonly Item[]): Map<Item, Standing> {
@@ -228,12 +246,12 @@ export class Lane implements Committer {
 
   #settle(output: Output, ending: Ending): void {
     const { item } = output;
-    const { clock, metrics, ledger } = this.#parts;
+    const { clock, metrics, ledger, tap } = this.#parts;
     metrics.events.inc({ ...this.#labels, outcome: ending.kind });
     if (ending.kind === "dead-letter") {
       item.letters.push(letterOf(output, ending, this.destination, clock.now()));
     }
-    this.#show(output, ending);
+    tap.settled(output, ending, this.destination, clock.now());
     item.open -= 1;
     if (item.open > 0) return;
     const wasFull = this.#window.isFull;
@@ -241,21 +259,6 @@ export class Lane implements Committer {
     if (wasFull) this.#work.ring();
     this.#settled.push(item);
     ledger.schedule(this);
-  }
-
-  #show({ item, bytes }: Output, ending: Ending): void {
-    const { tap, clock } = this.#parts;
-    const { id, workspaceId } = this.destination;
-    if (ending.kind === "discarded" || !tap.wants(workspaceId)) return;
-    tap.send(workspaceId, {
-      stage: ending.kind,
-      sourceId: item.input.sourceId,
-      destinationId: id,
-      at: clock.now(),
-      messageId: item.input.messageId,
-      event: jsonOf(bytes),
-      ...(ending.kind === "dead-letter" && { reason: ending.reason }),
-    });
   }
 
   collect(): LaneChange | undefined {

@@ -1,6 +1,6 @@
-import { type Input, jsonOf } from "./input.ts";
-import type { Ending, Output } from "./item.ts";
-import type { Ledger, StoredLetter } from "./ledger.ts";
+import { jsonOf } from "./input.ts";
+import type { Ending, Item, Output } from "./item.ts";
+import type { Ledger, Replay, StoredLetter } from "./ledger.ts";
 import type { DeadLetter, DeadLetters } from "./pipeline.ts";
 
 /** A dead letter for an output; ids are UUIDs of version 7, whose order is that of time. */
@@ -41,10 +41,17 @@ export function letterOf(
 }
 
 /** The event of a letter as it once came, to go through the code once more. */
-export function inputOfLetter(letter: StoredLetter): Input {
+export function itemOfReplay({ letter, replayedAt }: Replay): Item {
   const { messageId, sourceId, receivedAt, type, user, name } = letter;
   const json = Buffer.from(letter.original ?? letter.text);
-  return { messageId, sourceId, receivedAt, type, event: { json, user, name } };
+  return {
+    input: { messageId, sourceId, receivedAt, type, event: { json, user, name } },
+    origin: { replayOf: letter },
+    bornAt: replayedAt,
+    bytes: json.length,
+    open: 0,
+    letters: [],
+  };
 }
 
 /** The dead letters as `api/` sees them: sealed by workspace, events as values. */

@@ -1,14 +1,16 @@
 import type { Live } from "../catalog/catalog.ts";
+import type { Destination } from "../catalog/model.ts";
 import type { Feed } from "./feed.ts";
 import { jsonOf } from "./input.ts";
+import type { Ending, Output } from "./item.ts";
 import type { Tap, TapMessage } from "./pipeline.ts";
 
 type Receive = (message: TapMessage) => void;
 
 /**
- * The live tail. Lanes ask `wants` before they build a message, so that it costs one look-up
- * when nobody listens; `received` messages come from a reading of its own, which runs only
- * while there is a subscriber and starts at the end of the log.
+ * The live tail. No message is built before `wants` said so, so that it costs one look-up when
+ * nobody listens; `received` messages come from a reading of its own, which runs only while there
+ * is a subscriber and starts at the end of the log.
  */
 export class LiveTap implements Tap {
   readonly #subscribers = new Map<string, Set<Receive>>();
@@ -47,6 +49,21 @@ export class LiveTap implements Tap {
         // A subscriber's fault is its own: events go on.
       }
     }
+  }
+
+  /** Shows how an output ended. */
+  settled({ item, bytes }: Output, ending: Ending, destination: Destination, at: number): void {
+    const { id, workspaceId } = destination;
+    if (ending.kind === "discarded" || !this.wants(workspaceId)) return;
+    this.send(workspaceId, {
+      stage: ending.kind,
+      sourceId: item.input.sourceId,
+      destinationId: id,
+      at,
+      messageId: item.input.messageId,
+      event: jsonOf(bytes),
+      ...(ending.kind === "dead-letter" && { reason: ending.reason }),
+    });
   }
 
   /** Something new is durable. */

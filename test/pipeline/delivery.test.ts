@@ -57,6 +57,26 @@ describe("delivery", () => {
     expect(sink.numbers()).toEqual([5, 6, 7, 9]);
   });
 
+  test("a batch runs beside one that takes long, and none overtakes it", async () => {
+    const sink = rig.webhook("one");
+    rig.sandbox.codes.set("code", (event) => event);
+    rig.live.publish("one", "code", "v1");
+    const first = Promise.withResolvers<void>();
+    rig.sandbox.held.push(first.promise);
+    rig.log.append(...numbersTo(350).map((n) => record(n, users[n % users.length])));
+    rig.start();
+    await until(() => rig.sandbox.batches.length === 2);
+    await Bun.sleep(50);
+    expect(rig.sandbox.batches.map(({ events }) => events)).toEqual([100, 100]);
+    expect(sink.taken).toEqual([]);
+    first.resolve();
+    await until(() => sink.taken.length === 350);
+    for (const user of users) {
+      const own = sink.taken.filter((e) => e.anonymousId === user).map(({ n }) => n);
+      expect(own).toEqual(sorted(own));
+    }
+  });
+
   test("code is applied: replaced, expanded in order, dropped, and failed", async () => {
     const sink = rig.webhook("one");
     rig.sandbox.codes.set("code", (event) => {

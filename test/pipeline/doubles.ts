@@ -88,11 +88,14 @@ export class FakeSandbox implements Sandbox {
   readonly batches: { programId: string; events: number }[] = [];
   /** Set: every run rejects with it. */
   failure: Error | undefined;
+  /** What the next runs wait for, each for one. */
+  readonly held: Promise<void>[] = [];
 
   async run(program: Program, { events, metadata }: Batch): Promise<Outcome[]> {
     await Promise.resolve();
     if (this.failure !== undefined) throw this.failure;
     this.batches.push({ programId: program.id, events: events.length });
+    await this.held.shift();
     const code = this.codes.get(program.code);
     if (code === undefined) throw new Error("Unknown code");
     return events.map((event, index) => {
