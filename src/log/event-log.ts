@@ -15,6 +15,7 @@ export interface LogWriter<T> {
   /**
    * Resolves when the record is on disk (`fdatasync` returned). Rejects with `LogUnavailable`
    * when it could not be written; the record may then be absent or, after a crash, present.
+   * Records that go to the disk together share one promise.
    */
   append(record: T): Promise<void>;
   /** Sequence number after the last durable record. */
