@@ -1,9 +1,5 @@
 import type { Socket } from "bun";
-import {
-  HTTP_HEAD_BYTES_MAX,
-  HTTP_WAITING_BYTES_MAX,
-  IDLE_CONNECTION_SECONDS_MAX,
-} from "../limits.ts";
+import { HTTP_HEAD_BYTES_MAX, HTTP_WAITING_BYTES_MAX } from "../limits.ts";
 import type { Answer } from "./answer.ts";
 import { canBeginHead, head, readHead } from "./head.ts";
 
@@ -138,18 +134,11 @@ export class Connection implements Exchange {
     return this.#state === "handling";
   }
 
-  /** Ends the connection when the client has let it wait for too long. */
-  expire(): void {
-    if (this.#state === "handling") return;
-    if (this.#shared.seconds - this.#since <= IDLE_CONNECTION_SECONDS_MAX) return;
+  /** Ends the connection if it has waited for its client for longer; tells whether. */
+  expire(seconds: number): boolean {
+    if (this.#state === "handling" || this.#shared.seconds - this.#since <= seconds) return false;
     if (this.#state === "reading") this.#socket.end();
     else this.#socket.terminate();
-  }
-
-  /** Ends the connection if it has waited for its client since an earlier second; tells whether. */
-  giveWay(): boolean {
-    if (this.#state !== "reading" || this.#since >= this.#shared.seconds) return false;
-    this.#socket.end();
     return true;
   }
 

@@ -1,5 +1,5 @@
 import type { Socket, TCPSocketListenOptions } from "bun";
-import { HTTP_CONNECTIONS_MAX } from "../limits.ts";
+import { HTTP_CONNECTIONS_MAX, IDLE_CONNECTION_SECONDS_MAX } from "../limits.ts";
 import { Connection, type Shared } from "./connection.ts";
 
 const SWEEP_MS = 1_000;
@@ -47,7 +47,7 @@ export function serveHttp(options: HttpServerOptions): HttpServer {
         const connection = new Connection(socket, shared);
         socket.data = connection;
         const isFull = connections.size >= connectionsMax;
-        if (isFull && !connections.values().some((other) => other.giveWay())) socket.terminate();
+        if (isFull && !connections.values().some((other) => other.expire(0))) socket.terminate();
         else connections.add(connection);
       },
       data: (socket, chunk) => socket.data.receive(chunk),
@@ -67,7 +67,7 @@ export function serveHttp(options: HttpServerOptions): HttpServer {
   const sweep = setInterval(() => {
     shared.date = now();
     shared.seconds = Math.floor((performance.now() - startedAt) / 1_000);
-    for (const connection of connections) connection.expire();
+    for (const connection of connections) connection.expire(IDLE_CONNECTION_SECONDS_MAX);
   }, SWEEP_MS);
 
   return {

@@ -255,6 +255,21 @@ test("a full server closes the oldest connection that waits for its client", asy
   for (const socket of [busy, active, one]) socket!.destroy();
 });
 
+test("a full server makes room of connections that it has closed on its side too", async () => {
+  const full = open({ connectionsMax: 3 });
+  const deaf = Array.from({ length: 3 }, () => dial({ port: full.port, allowHalfOpen: true }));
+  for (const socket of deaf) {
+    socket.on("error", () => {});
+    socket.write("\0");
+    await new Promise((resolve) => socket.once("data", resolve));
+  }
+  expect(full.connections()).toBe(3);
+  await Bun.sleep(2_100);
+  expect((await fetch(`http://127.0.0.1:${full.port}/?n0`)).status).toBe(200);
+  for (const socket of deaf) socket.destroy();
+  await full.stop();
+});
+
 test("a client that goes takes its answer with it", async () => {
   const count = owed.length;
   const socket = dial();
