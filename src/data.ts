@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { Config } from "./config.ts";
-import { StartError } from "./errors.ts";
+import { messageOf, StartError } from "./errors.ts";
 
 /** Raised with every change after which an older pixelmill would misread what lies here. */
 const FORMAT = 1;
@@ -20,20 +20,23 @@ export const filesDirectory = (config: Config) => inData(config, "files");
 
 /**
  * Makes the data directory, or checks that this pixelmill understands what is in it. `StartError`
- * when a newer one wrote it, or when it cannot be used.
+ * when another version wrote it, or when it cannot be used.
  */
 export function prepareData(config: Config): void {
   const directory = resolve(config.data);
   const path = inData(config, "format");
-  let format: string;
+  let format = "";
   try {
     // It holds people's data and hashes of secrets: for the operator alone.
     mkdirSync(directory, { recursive: true, mode: 0o700 });
-    if (!existsSync(path)) writeFileSync(path, `${FORMAT}\n`, { flush: true });
-    format = readFileSync(path, "utf8").trim();
+    if (existsSync(path)) format = readFileSync(path, "utf8").trim();
+    // Empty: the first start was cut off before it had written anything.
+    if (format === "") {
+      format = String(FORMAT);
+      writeFileSync(path, `${format}\n`, { flush: true });
+    }
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new StartError(`Cannot use the data directory ${directory}: ${reason}`);
+    throw new StartError(`Cannot use the data directory ${directory}: ${messageOf(error)}`);
   }
   if (format === String(FORMAT)) return;
   throw new StartError(

@@ -38,3 +38,8 @@ export class ApiError extends Error {
 export class StartError extends Error {
   override readonly name = "StartError";
 }
+
+/** What an error says, whatever was thrown. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,4 +1,5 @@
 import { openCatalog } from "../catalog/open.ts";
+import { messageOf } from "../errors.ts";
 import { pixelRecordCodec } from "../event/record.ts";
 import {
   INGEST_CLOSE_MS_MAX,
@@ -36,9 +37,8 @@ export async function startIngest(): Promise<number> {
     const late = Bun.sleep(waitMs).then(() => "late" as const);
     return (await Promise.race([close(), late])) === "late" ? 1 : 0;
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
     logger.error({ err: error }, "An ingest process could not start");
-    server.send({ type: "failed", message });
+    server.send({ type: "failed", message: messageOf(error) });
     return 1;
   }
 }

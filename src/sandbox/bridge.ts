@@ -1,4 +1,5 @@
 import { isIP } from "node:net";
+import { messageOf } from "../errors.ts";
 import {
   FETCH_ANSWER_BYTES_MAX,
   FETCH_MS_MAX,
@@ -89,8 +90,7 @@ export class Bridge {
         "ip" in question ? this.#locate(question.ip) : await this.#request(question.request),
       );
     } catch (error) {
-      const message = error instanceof Error ? error.message : String(error);
-      this.#answer(question, { error: printable(message) });
+      this.#answer(question, { error: printable(messageOf(error)) });
     }
     this.#underWay -= 1;
     this.#startNext();

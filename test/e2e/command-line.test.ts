@@ -74,8 +74,11 @@ test("data that another version wrote is left alone", async () => {
       `pixelmill: Expected data of format 1 in ${data}, got format 2: another version of pixelmill wrote it\n`,
     );
   }
-  await Bun.write(join(data, "format"), "1\n");
+  // As a crash within the first start leaves it.
+  await Bun.write(join(data, "format"), "");
   expect((await pixelmill([...token, "--data", data])).code).toBe(0);
+
+  expect(await Bun.file(join(data, "format")).text()).toBe("1\n");
 
   const { code, errors } = await pixelmill(["serve", "--data", join(data, "format")]);
   expect(code).toBe(1);
