@@ -15,7 +15,8 @@ import { openLogReader } from "../src/log/reader.ts";
 import { listSegments } from "../src/log/segments.ts";
 import { openLogWriter } from "../src/log/writer.ts";
 import { createLogger } from "../src/observe/log.ts";
-import { report } from "./report.ts";
+import { median } from "./load.ts";
+import { report, round2 } from "./report.ts";
 
 const RECORD = Buffer.alloc(300, "pixel ");
 const BATCH = 256;
@@ -149,12 +150,4 @@ async function restart(directory: string): Promise<number> {
     await writer.close();
   }
   return Math.round(Math.max(...times));
-}
-
-function median(values: number[]): number {
-  return values.toSorted((left, right) => left - right)[values.length >> 1]!;
-}
-
-function round2(value: number): number {
-  return Math.round(value * 100) / 100;
 }

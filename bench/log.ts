@@ -9,9 +9,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { median } from "./load.ts";
 import type { AppendResult } from "./log-append.ts";
 import { designs } from "./log-designs.ts";
-import { report } from "./report.ts";
+import { report, round2 } from "./report.ts";
 
 const { values } = parseArgs({
   options: {
@@ -29,17 +30,18 @@ for (const inFlight of values["in-flight"].split(",")) {
   for (let round = 0; round < Number(values.rounds); round++) {
     for (const name of names) results.get(name)!.push(await measure(name, inFlight));
   }
-  const perCpu = (name: string) => median(results.get(name)!, (it) => it.records / it.cpuSeconds);
+  const perCpu = (name: string) =>
+    median(results.get(name)!.map((it) => it.records / it.cpuSeconds));
   for (const [name, all] of results) {
     rows.push({
       design: name,
       "in flight": Number(inFlight),
       "records per CPU-second": Math.round(perCpu(name)),
       "× lmdb": round2(perCpu(name) / perCpu("lmdb, put and flushed")),
-      "records per second": Math.round(median(all, (it) => it.records / it.seconds)),
-      "p50 ms": round2(median(all, (it) => it.p50Ms)),
-      "p99 ms": round2(median(all, (it) => it.p99Ms)),
-      "write amplification": round2(median(all, (it) => it.amplification)),
+      "records per second": Math.round(median(all.map((it) => it.records / it.seconds))),
+      "p50 ms": round2(median(all.map((it) => it.p50Ms))),
+      "p99 ms": round2(median(all.map((it) => it.p99Ms))),
+      "write amplification": round2(median(all.map((it) => it.amplification))),
     });
   }
 }
@@ -57,13 +59,4 @@ async function measure(name: string, inFlight: string): Promise<AppendResult> {
   } finally {
     rmSync(directory, { recursive: true });
   }
-}
-
-function median<T>(items: T[], of: (item: T) => number): number {
-  const sorted = items.map(of).sort((left, right) => left - right);
-  return sorted[sorted.length >> 1]!;
-}
-
-function round2(value: number): number {
-  return Math.round(value * 100) / 100;
 }

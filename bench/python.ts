@@ -7,6 +7,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { pino } from "pino";
 import type { Batch, Program } from "../src/sandbox/program.ts";
 import { createSandbox } from "../src/sandbox/sandbox.ts";
+import { median } from "./load.ts";
 import { report } from "./report.ts";
 
 const ROUNDS = 5;
@@ -174,10 +175,6 @@ function summary(name: string): Round {
     rate: median(all.map(({ rate }) => rate)),
     cpuRate: median(all.map(({ cpuRate }) => cpuRate)),
   };
-}
-
-function median(values: readonly number[]): number {
-  return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 }
 
 /** An order of about 1.7 KB. */

@@ -12,7 +12,6 @@ export interface Sending {
 
 /** A status, headers and a whole body; may be sent any number of times. */
 export class Answer {
-  readonly status: number;
   readonly #head: string;
   readonly #body: Buffer;
   /** The bytes of an ordinary answer at `#date`: the same for everyone within a second. */
@@ -20,7 +19,6 @@ export class Answer {
   #date = "";
 
   constructor(status: number, headers: Record<string, string>, body: string | Uint8Array = "") {
-    this.status = status;
     this.#body = Buffer.from(body);
     const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
     // 204 has no body, and no length of one either (RFC 9110 §8.6).
