@@ -1,6 +1,7 @@
 import { LOG_BLOCK_BYTES_MAX } from "../limits.ts";
 import { HEADER_BYTES, RECORD_HEADER_BYTES, sealBlock } from "./block.ts";
 import type { RecordCodec } from "./event-log.ts";
+import { PAGE_BYTES, pageAligned } from "./page.ts";
 
 /** A block that is being filled. Its buffer is reused after the write: no allocation per record. */
 export interface OpenBlock {
@@ -69,8 +70,6 @@ export class Batch {
   }
 }
 
-/** The unit in which the kernel writes a file. */
-const PAGE_BYTES = 4_096;
 /** Zeros are at most this share of a batch. */
 const PADDING_SHARE_MAX = 1 / 4;
 
@@ -129,7 +128,7 @@ export class Batcher<T> {
         `Expected a record of at most ${LOG_BLOCK_BYTES_MAX} bytes, got one of up to ${bytesMax}`,
       );
     }
-    const buffer = this.#spare.pop() ?? Buffer.allocUnsafeSlow(LOG_BLOCK_BYTES_MAX);
+    const buffer = this.#spare.pop() ?? pageAligned(LOG_BLOCK_BYTES_MAX);
     return { buffer, end: HEADER_BYTES, first: this.next, count: 0 };
   }
 }

@@ -1,0 +1,56 @@
+import { expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { PAGE_BYTES, pageAligned } from "../../src/log/page.ts";
+import { closeSegment, createSegment, writeBlocks } from "../../src/log/segment-file.ts";
+import { temporaryDirectory } from "./support.ts";
+
+const cachedPages = (path: string) =>
+  Number(Bun.spawnSync(["fincore", "--noheadings", "--output", "PAGES", path]).stdout.toString());
+/** On tmpfs the page cache is the disk. */
+const fileSystem = Bun.spawnSync(["stat", "--file-system", "--format=%T", temporaryDirectory()]);
+const onDisk = Bun.which("fincore") !== null && !fileSystem.stdout.includes("tmpfs");
+
+test("batches of any shape follow each other, whole pages or not", async () => {
+  const segment = await createSegment(temporaryDirectory(), 0);
+  const { direct } = segment;
+  const batches = [
+    [PAGE_BYTES],
+    [100],
+    [PAGE_BYTES - 100],
+    [3 * PAGE_BYTES],
+    [100, PAGE_BYTES - 100],
+    [PAGE_BYTES],
+    [7],
+  ];
+  const expected: Buffer[] = [];
+  for (const lengths of batches) {
+    const blocks = lengths.map((length) => pageAligned(length).fill(expected.length + 1));
+    await writeBlocks(segment, blocks);
+    expected.push(...blocks);
+  }
+  await closeSegment(segment);
+  expect(readFileSync(segment.path)).toEqual(Buffer.concat(expected));
+  // None of these is for the kernel to refuse.
+  expect(segment.direct).toBe(direct);
+});
+
+test("a disk that refuses pages past the cache is written through it", async () => {
+  const segment = await createSegment(temporaryDirectory(), 0);
+  // Memory between pages is what the kernel refuses most surely.
+  const block = Buffer.allocUnsafeSlow(PAGE_BYTES + 1)
+    .subarray(1)
+    .fill(1);
+  await writeBlocks(segment, [block]);
+  await writeBlocks(segment, [block]);
+  await closeSegment(segment);
+  expect(readFileSync(segment.path)).toEqual(Buffer.concat([block, block]));
+});
+
+test.skipIf(!onDisk)("whole pages leave nothing in the page cache", async () => {
+  const segment = await createSegment(temporaryDirectory(), 0);
+  for (let i = 0; i < 10; i++) await writeBlocks(segment, [pageAligned(PAGE_BYTES).fill(i)]);
+  expect(cachedPages(segment.path)).toBe(0);
+  await writeBlocks(segment, [Buffer.alloc(100, 10)]);
+  expect(cachedPages(segment.path)).toBe(1);
+  await closeSegment(segment);
+});
