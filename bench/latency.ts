@@ -1,19 +1,20 @@
 /**
- * Latency against rate, ours and a bare `Bun.serve`, each at shares of its own highest rate; then
- * URLs of 32,768 bytes against ordinary ones in bytes per second. Writes an SVG beside the JSON.
+ * Latency against rate: ours, a bare `Bun.serve`, and one that keeps what it gets, each at shares
+ * of its own highest rate; then URLs of 32,768 bytes against ordinary ones in bytes per second.
+ * Writes an SVG beside the JSON.
  *
- *   bun bench/latency.ts [--seconds 2] [--rounds 5] [--connections 64] [--command dist/pixelmill]
+ *   bun bench/latency.ts [--seconds 1] [--rounds 15] [--connections 64] [--command dist/pixelmill]
  */
 import { parseArgs } from "node:util";
 import { measure, median, type Paced, pace, type Target } from "./load.ts";
 import { plot } from "./plot.ts";
 import { report, resultsDirectory, round2 } from "./report.ts";
-import { bareBun, pixelmill } from "./targets.ts";
+import { bareBun, durableBun, pixelmill } from "./targets.ts";
 
 const { values } = parseArgs({
   options: {
-    seconds: { type: "string", default: "2" },
-    rounds: { type: "string", default: "5" },
+    seconds: { type: "string", default: "1" },
+    rounds: { type: "string", default: "15" },
     connections: { type: "string", default: "64" },
     command: { type: "string", default: "dist/pixelmill" },
   },
@@ -21,6 +22,8 @@ const { values } = parseArgs({
 const connections = Number(values.connections);
 const seconds = Number(values.seconds);
 const rounds = Number(values.rounds);
+/** The highest rate is the median of so many. */
+const HIGHEST_ROUNDS = 5;
 const SHARES = [0.1, 0.25, 0.5, 0.75, 0.9];
 
 interface Point {
@@ -32,28 +35,42 @@ interface Point {
 
 /** Medians of rounds that alternate between the targets, so that a busy machine hurts all alike. */
 async function curves(targets: Target[]): Promise<{ name: string; points: Point[] }[]> {
-  const highest = new Map<Target, number>();
-  for (const target of targets) {
-    highest.set(target, (await measure(target, { connections, seconds })).rps);
-  }
+  const highest = await alternate(targets, HIGHEST_ROUNDS, (target) =>
+    measure(target, { connections, seconds }),
+  );
   const points = new Map<Target, Point[]>(targets.map((target) => [target, []]));
   for (const share of SHARES) {
-    const loads = new Map<Target, Paced[]>(targets.map((target) => [target, []]));
-    for (let round = 0; round < rounds; round++) {
-      for (const target of targets) {
-        const rate = Math.round(highest.get(target)! * share);
-        loads.get(target)!.push(await pace(target, { connections, seconds, rate }));
-      }
-    }
+    const loads = await alternate(targets, rounds, (target) => {
+      const rate = Math.round(medianOf(highest.get(target)!, "rps") * share);
+      return pace(target, { connections, seconds, rate });
+    });
     for (const [target, all] of loads) {
-      const of = (key: keyof Paced) => round2(median(all.map((load) => load[key])));
-      points.get(target)!.push({ share, rate: of("rps"), p50: of("p50Ms"), p99: of("p99Ms") });
+      const [rate, p50, p99] = [
+        medianOf(all, "rps"),
+        medianOf(all, "p50Ms"),
+        medianOf(all, "p99Ms"),
+      ];
+      points.get(target)!.push({ share, rate, p50: round2(p50), p99: round2(p99) });
     }
   }
   return targets.map((target) => ({ name: target.name, points: points.get(target)! }));
 }
 
-const targets = [await bareBun(), await pixelmill(values)];
+async function alternate<T>(
+  targets: Target[],
+  times: number,
+  load: (target: Target) => Promise<T>,
+): Promise<Map<Target, T[]>> {
+  const loads = new Map<Target, T[]>(targets.map((target) => [target, []]));
+  for (let round = 0; round < times; round++) {
+    for (const target of targets) loads.get(target)!.push(await load(target));
+  }
+  return loads;
+}
+
+const medianOf = (loads: Paced[], key: keyof Paced) => median(loads.map((load) => load[key]));
+
+const targets = [await bareBun(), await durableBun(), await pixelmill(values)];
 const measured = await curves(targets);
 for (const target of targets) await target.stop();
 await report(

@@ -57,6 +57,9 @@ async function bunServer(name: string, file: string, long = false): Promise<Targ
 export const bareBun = ({ long }: TargetOptions = {}) =>
   bunServer("bare Bun.serve, keeps nothing", "bare-server.ts", long);
 
+/** What any server on Bun pays for keeping a pixel on this disk. */
+export const durableBun = () => bunServer("bare Bun.serve, on disk", "durable-server.ts");
+
 /** Our listener over a log that forgets: what durability costs. */
 export const withoutLog = ({ long }: TargetOptions = {}) =>
   bunServer("pixelmill's listener, no log", "listener-without-log.ts", long);

@@ -1,0 +1,50 @@
+/**
+ * The least that Bun can do for a pixel that must be on disk: the bare server, and every URL in a
+ * file before the answer; what waits while one write is under way goes with the next.
+ */
+import { constants, mkdtempSync, rmSync } from "node:fs";
+import { open } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+const { O_APPEND, O_CREAT, O_DSYNC, O_WRONLY } = constants;
+const gif = Buffer.from("R0lGODlhAQABAIAAAAAAAAAAACH5BAEAAAAALAAAAAABAAEAAAICRAEAOw==", "base64");
+const headers = { "content-type": "image/gif", "cache-control": "no-store" };
+const directory = mkdtempSync(join(tmpdir(), "pixelmill-bench-"));
+const file = await open(join(directory, "urls"), O_WRONLY | O_CREAT | O_DSYNC | O_APPEND);
+// Its space goes with the process.
+rmSync(directory, { recursive: true });
+
+let waiting = "";
+let written = Promise.withResolvers<void>();
+let writing = false;
+
+function append(url: string): Promise<void> {
+  waiting += `${url}\n`;
+  const { promise } = written;
+  if (!writing) void write();
+  return promise;
+}
+
+async function write(): Promise<void> {
+  writing = true;
+  while (waiting !== "") {
+    const { resolve } = written;
+    const urls = waiting;
+    waiting = "";
+    written = Promise.withResolvers();
+    await file.write(urls);
+    resolve();
+  }
+  writing = false;
+}
+
+const server = Bun.serve({
+  port: 0,
+  hostname: "127.0.0.1",
+  async fetch({ url }) {
+    await append(url);
+    return new Response(gif, { headers });
+  },
+});
+process.stdout.write(`${server.port}\n`);
