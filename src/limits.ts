@@ -36,6 +36,10 @@ export const IDLE_CONNECTION_SECONDS_MAX = 10;
 export const LOG_BLOCK_BYTES_MAX = 1 << 20;
 /** A larger segment is followed by the next; what is trimmed are whole segments. */
 export const LOG_SEGMENT_BYTES_MAX = 64 << 20;
+/** Space of a trimmed segment is given back in steps of this size. */
+export const LOG_FREE_STEP_BYTES = 4 << 20;
+/** Between two of these steps, so that other writes get their turn. */
+export const LOG_FREE_STEP_MS = 20;
 /** Records that wait for the disk; beyond it the pixel answers 503. */
 export const LOG_PENDING_BYTES_MAX = 64 << 20;
 /** Records that keep coming delay a flush at most until this long after the last one began. */

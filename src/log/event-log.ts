@@ -44,8 +44,8 @@ export interface LogReader {
    * `next` is where to go on: past a gap (a damaged block) it is larger than the last record + 1.
    */
   read(sequence: number, bytesMax: number): Promise<{ records: LogRecord[]; next: number }>;
-  /** Deletes segments that hold nothing at or above `sequence`. */
-  trim(sequence: number): Promise<void>;
+  /** Deletes what holds nothing at or above `sequence`, without haste; stops early when told. */
+  trim(sequence: number, stop?: AbortSignal): Promise<void>;
   close(): Promise<void>;
 }
 

@@ -1,9 +1,9 @@
 import { closeSync, mkdirSync, openSync } from "node:fs";
-import { unlink } from "node:fs/promises";
 import { LOG_READ_WINDOW_BYTES } from "../limits.ts";
 import type { Logger } from "../observe/log.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import { BlockCache, type CachedBlock } from "./block-cache.ts";
+import { deleteSegment } from "./delete-segment.ts";
 import type { LogReader, LogRecord } from "./event-log.ts";
 import { type ReaderMetrics, readerMetrics } from "./metrics.ts";
 import { type Place, SegmentIndex } from "./segment-index.ts";
@@ -83,13 +83,14 @@ class SegmentLogReader implements LogReader {
     return { records, next };
   }
 
-  async trim(sequence: number): Promise<void> {
-    this.#list();
-    // The newest segment stays: its name tells the writer's next start where numbers go on.
-    while (this.#segments[1] !== undefined && this.#segments[1].first <= sequence) {
-      const [oldest] = this.#segments;
-      await unlink(oldest!.path).catch(ignoreMissing);
-      if (this.#segments[0] === oldest) this.#segments.shift();
+  async trim(sequence: number, stop?: AbortSignal): Promise<void> {
+    while (!stop?.aborted) {
+      this.#list();
+      const [oldest, next] = this.#segments;
+      // The newest segment stays: its name tells the writer's next start where numbers go on.
+      if (oldest === undefined || next === undefined || next.first > sequence) break;
+      this.#segments.shift();
+      await deleteSegment(oldest, () => Promise.allSettled(this.#looks.values()));
     }
     for (const end of this.#gaps) if (end < this.first()) this.#gaps.delete(end);
   }

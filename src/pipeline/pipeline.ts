@@ -128,7 +128,7 @@ export function createPipeline(parts: PipelineParts): Pipeline {
       const cut = setTimeout(() => lanes.abort(), DRAIN_MS_MAX);
       await lanes.stop();
       clearTimeout(cut);
-      await trimmer.idle();
+      await trimmer.stop();
       await ledger.close();
     },
   };

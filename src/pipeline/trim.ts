@@ -18,7 +18,8 @@ interface TrimParts {
 export function createTrimmer({ readers, lanes, clock, logger }: TrimParts) {
   /** Ends of each log, oldest first, with the time they were seen. */
   const seen = new Map<string, { at: number; end: number }[]>();
-  let running: Promise<void> = Promise.resolve();
+  const stop = new AbortController();
+  let running: Promise<void> | undefined;
 
   function agedEnd(log: string, end: number): number {
     const now = clock.now();
@@ -28,25 +29,33 @@ export function createTrimmer({ readers, lanes, clock, logger }: TrimParts) {
     return old.at(-1)?.end ?? 0;
   }
 
-  async function trimAll(): Promise<void> {
-    lanes.checkpoint();
-    for (const [log, reader] of readers) {
-      const end = agedEnd(log, reader.end());
-      const below = Math.min(end, lanes.durableLow(log) ?? end);
-      try {
-        if (below > reader.first()) await reader.trim(below);
-      } catch (error) {
-        logger.error({ log, err: error }, "The event log cannot be trimmed");
-      }
+  async function trim(log: string, reader: LogReader): Promise<void> {
+    const end = agedEnd(log, reader.end());
+    const below = Math.min(end, lanes.durableLow(log) ?? end);
+    try {
+      if (below > reader.first()) await reader.trim(below, stop.signal);
+    } catch (error) {
+      logger.error({ log, err: error }, "The event log cannot be trimmed");
     }
   }
 
+  async function trimAll(): Promise<void> {
+    lanes.checkpoint();
+    await Promise.all(Array.from(readers, ([log, reader]) => trim(log, reader)));
+  }
+
   return {
+    /** Trims, or waits for the trimming that is under way: one that is long is not begun twice. */
     run(): Promise<void> {
-      running = running.then(trimAll);
+      running ??= trimAll().finally(() => {
+        running = undefined;
+      });
       return running;
     },
-    /** Resolves when no trimming is under way. */
-    idle: () => running,
+    /** Begins no more; resolves when no trimming is under way. */
+    async stop(): Promise<void> {
+      stop.abort();
+      await running;
+    },
   };
 }

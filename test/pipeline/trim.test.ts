@@ -69,4 +69,21 @@ describe("trimming", () => {
     await trimmer.run();
     expect(log.first()).toBe(0);
   });
+
+  test("a long trimming is not begun twice, and ends early at the stop", async () => {
+    const { log, trimmer, pass, checkpoints } = rig(() => undefined);
+    log.append(record(0));
+    await trimmer.run();
+    pass(TRIM_AGE_MS_MIN);
+    let trims = 0;
+    log.trim = (_sequence: number, stop?: AbortSignal) => {
+      trims++;
+      return new Promise((resolve) => stop!.addEventListener("abort", () => resolve()));
+    };
+    const runs = [trimmer.run(), trimmer.run()];
+    expect(trims).toBe(1);
+    expect(checkpoints()).toBe(2);
+    await trimmer.stop();
+    await Promise.all(runs);
+  });
 });

@@ -1,0 +1,37 @@
+import { expect, test } from "bun:test";
+import { closeSync, existsSync, fstatSync, openSync, writeFileSync } from "node:fs";
+import { LOG_FREE_STEP_BYTES } from "../../src/limits.ts";
+import { deleteSegment } from "../../src/log/delete-segment.ts";
+import { segmentAt } from "../../src/log/segments.ts";
+import { temporaryDirectory, until } from "./support.ts";
+
+test("the name goes at once, the space step by step once nobody reads", async () => {
+  const segment = segmentAt(temporaryDirectory(), 0);
+  const size = 4 * LOG_FREE_STEP_BYTES + 1;
+  writeFileSync(segment.path, Buffer.alloc(size));
+  const fd = openSync(segment.path, "r");
+  const reads = Promise.withResolvers<void>();
+  const deleted = deleteSegment(segment, () => reads.promise);
+  await until(() => !existsSync(segment.path));
+  await Bun.sleep(20);
+  expect(fstatSync(fd).size).toBe(size);
+
+  reads.resolve();
+  const sizes = new Set<number>();
+  let done = false;
+  void deleted.then(() => {
+    done = true;
+  });
+  while (!done) {
+    sizes.add(fstatSync(fd).size);
+    await Bun.sleep(1);
+  }
+  expect(sizes.size).toBeGreaterThan(3);
+  expect(fstatSync(fd).size).toBeLessThanOrEqual(LOG_FREE_STEP_BYTES);
+  closeSync(fd);
+});
+
+test("a segment that somebody else has deleted is none to delete", async () => {
+  const segment = segmentAt(temporaryDirectory(), 0);
+  await deleteSegment(segment, () => Promise.reject(new Error("nobody asks")));
+});
