@@ -1,20 +1,20 @@
 /**
- * Latency against rate: ours, a bare `Bun.serve`, and one that keeps what it gets, each at shares
- * of its own highest rate; then URLs of 32,768 bytes against ordinary ones in bytes per second.
- * Writes an SVG beside the JSON.
+ * Latency against rate: a bare `Bun.serve`, one that keeps what it gets, ours, and ours without the
+ * disk's part (on tmpfs), each at shares of its own highest rate; then URLs of 32,768 bytes against
+ * ordinary ones in bytes per second. Writes an SVG beside the JSON.
  *
- *   bun bench/latency.ts [--seconds 1] [--rounds 15] [--connections 64] [--command dist/pixelmill]
+ *   bun bench/latency.ts [--seconds 1] [--rounds 11] [--connections 64] [--command dist/pixelmill]
  */
 import { parseArgs } from "node:util";
 import { measure, median, type Paced, pace, type Target } from "./load.ts";
 import { plot } from "./plot.ts";
 import { report, resultsDirectory, round2 } from "./report.ts";
-import { bareBun, durableBun, pixelmill } from "./targets.ts";
+import { bareBun, durableBun, hasMemory, pixelmill } from "./targets.ts";
 
 const { values } = parseArgs({
   options: {
     seconds: { type: "string", default: "1" },
-    rounds: { type: "string", default: "15" },
+    rounds: { type: "string", default: "11" },
     connections: { type: "string", default: "64" },
     command: { type: "string", default: "dist/pixelmill" },
   },
@@ -71,6 +71,7 @@ async function alternate<T>(
 const medianOf = (loads: Paced[], key: keyof Paced) => median(loads.map((load) => load[key]));
 
 const targets = [await bareBun(), await durableBun(), await pixelmill(values)];
+if (hasMemory) targets.push(await pixelmill({ ...values, inMemory: true }));
 const measured = await curves(targets);
 for (const target of targets) await target.stop();
 await report(

@@ -1,3 +1,4 @@
+import { existsSync, mkdtempSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { startNginx } from "../test/e2e/nginx.ts";
 import { childrenOf, removeDirectory, startServer } from "../test/e2e/server.ts";
@@ -17,18 +18,27 @@ export interface TargetOptions {
   command?: string | undefined;
   /** URLs of 32,768 bytes instead of about 370. */
   long?: boolean;
+  /** Data in memory (tmpfs): what is left without the disk. */
+  inMemory?: boolean;
 }
+
+const MEMORY = "/dev/shm";
+export const hasMemory = existsSync(MEMORY);
 
 const targetOf = (writeKey: string, long = false) => {
   const target = `/pixel/v1/page?writeKey=${writeKey}&${PAGE}`;
   return long ? filled(target) : target;
 };
 
-export async function pixelmill({ command, long }: TargetOptions = {}): Promise<Target> {
-  const server = await startServer(command ? { command: [resolve(command)] } : {});
+export async function pixelmill(options: TargetOptions = {}): Promise<Target> {
+  const { command, long, inMemory = false } = options;
+  const server = await startServer({
+    ...(command && { command: [resolve(command)] }),
+    ...(inMemory && { directory: mkdtempSync(join(MEMORY, "pixelmill-bench-")) }),
+  });
   const { body } = await server.api("POST", "/v2/sources", { name: "Bench", type: "http" });
   return {
-    name: "pixelmill, on disk",
+    name: inMemory ? "pixelmill, on tmpfs" : "pixelmill, on disk",
     url: server.dataPlane + targetOf(body.source.writeKey, long),
     pids: childrenOf(server.pid, "ingest"),
     async stop() {
