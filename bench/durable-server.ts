@@ -6,10 +6,9 @@ import { constants, mkdtempSync, rmSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { gifAnswer, serveGif } from "./gif-server.ts";
 
 const { O_APPEND, O_CREAT, O_DSYNC, O_WRONLY } = constants;
-const gif = Buffer.from("R0lGODlhAQABAIAAAAAAAAAAACH5BAEAAAAALAAAAAABAAEAAAICRAEAOw==", "base64");
-const headers = { "content-type": "image/gif", "cache-control": "no-store" };
 const directory = mkdtempSync(join(tmpdir(), "pixelmill-bench-"));
 const file = await open(join(directory, "urls"), O_WRONLY | O_CREAT | O_DSYNC | O_APPEND);
 // Its space goes with the process.
@@ -39,12 +38,7 @@ async function write(): Promise<void> {
   writing = false;
 }
 
-const server = Bun.serve({
-  port: 0,
-  hostname: "127.0.0.1",
-  async fetch({ url }) {
-    await append(url);
-    return new Response(gif, { headers });
-  },
+serveGif(async ({ url }) => {
+  await append(url);
+  return gifAnswer();
 });
-process.stdout.write(`${server.port}\n`);

@@ -33,7 +33,6 @@ interface Point {
   p99: number;
 }
 
-/** Medians of rounds that alternate between the targets, so that a busy machine hurts all alike. */
 async function curves(targets: Target[]): Promise<{ name: string; points: Point[] }[]> {
   const highest = await alternate(targets, HIGHEST_ROUNDS, (target) =>
     measure(target, { connections, seconds }),
@@ -45,17 +44,14 @@ async function curves(targets: Target[]): Promise<{ name: string; points: Point[
       return pace(target, { connections, seconds, rate });
     });
     for (const [target, all] of loads) {
-      const [rate, p50, p99] = [
-        medianOf(all, "rps"),
-        medianOf(all, "p50Ms"),
-        medianOf(all, "p99Ms"),
-      ];
-      points.get(target)!.push({ share, rate, p50: round2(p50), p99: round2(p99) });
+      const of = (key: keyof Paced) => round2(medianOf(all, key));
+      points.get(target)!.push({ share, rate: of("rps"), p50: of("p50Ms"), p99: of("p99Ms") });
     }
   }
   return targets.map((target) => ({ name: target.name, points: points.get(target)! }));
 }
 
+/** Rounds that alternate between the targets, so that a busy machine hurts all alike. */
 async function alternate<T>(
   targets: Target[],
   times: number,

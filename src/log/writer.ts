@@ -54,9 +54,9 @@ export async function openLogWriter<T>(options: LogWriterOptions<T>): Promise<Lo
 /**
  * Group commit: while one batch is written the next one fills, and it is written when the last one
  * is on disk and no more records come in. A batch that the disk did not take is rejected and never
- * tried again; its sequence numbers are given to no other record, so that whatever the disk kept of it
- * can be mistaken for nothing else. Then a new segment is tried, at once and every `LOG_PROBE_MS`;
- * between these attempts appends are refused.
+ * tried again; its sequence numbers are given to no other record, so that whatever the disk kept
+ * of it can be mistaken for nothing else. Then a new segment is tried, at once and every
+ * `LOG_PROBE_MS`; between these attempts appends are refused.
  */
 class SegmentLogWriter<T> implements LogWriter<T> {
   readonly #options: LogWriterOptions<T>;
