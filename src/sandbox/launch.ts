@@ -14,11 +14,13 @@ export function launch(
   terms: LanguageTerms,
   onExit: (code: number | null, signal: Signal) => void,
 ): GuestProcess {
-  // Before the guest's first instruction: no core file, an end to its address space. Ctrl-C reaches
-  // every process of a terminal; when a guest ends is for the host to say.
+  // Before the guest's first instruction: no core file, an end to its address space. When a guest
+  // ends is for the host to say.
   const limited = `trap '' INT TERM HUP; ulimit -c 0; ulimit -v ${terms.addressKibMax}; exec "$0" "$@"`;
   return Bun.spawn(["/bin/sh", "-c", limited, ...command, language], {
     cwd: "/",
+    // A session of its own: Ctrl-C reaches every process of a terminal's, also one that just starts.
+    detached: true,
     env: terms.environment,
     stdin: "pipe",
     stdout: "pipe",
