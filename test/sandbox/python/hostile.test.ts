@@ -29,7 +29,8 @@ const files = readdirSync(directory).filter((name) => name.endsWith(".py"));
 const PEAK_BYTES_MAX = GUEST_PYTHON_MEMORY_BYTES_MAX + (400 << 20);
 
 let canaries: Canaries;
-let sandbox: GuestSandbox;
+let hasty: GuestSandbox;
+let greedy: GuestSandbox;
 let logged = "";
 
 beforeAll(() => {
@@ -42,10 +43,12 @@ beforeAll(() => {
       },
     },
   );
-  sandbox = pythonSandbox({ log, limits: { cpuMs: 350, graceMs: 200, wallMs: 20_000 } });
+  hasty = pythonSandbox({ log, limits: { cpuMs: 350, graceMs: 200, wallMs: 20_000 } });
+  // Memory is to end these, not time.
+  greedy = pythonSandbox({ log, limits: { cpuMs: 10_000 } });
 });
 afterAll(async () => {
-  await sandbox.close();
+  await Promise.all([hasty.close(), greedy.close()]);
   canaries.close();
 });
 
@@ -58,6 +61,7 @@ for (const file of files) {
     const code = readFileSync(join(directory, file), "utf8");
     const expected = /^# expect: (.+)$/m.exec(code)?.[1];
     if (!expected) throw new Error("Expected a line `# expect: <pattern>`");
+    const sandbox = file.startsWith("memory-") ? greedy : hasty;
     const spoils = /^# spoils: /m.test(code);
     const hostile = program(code, {
       language: "python",
