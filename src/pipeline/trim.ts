@@ -18,8 +18,8 @@ interface TrimParts {
 export function createTrimmer({ readers, lanes, clock, logger }: TrimParts) {
   /** Ends of each log, oldest first, with the time they were seen. */
   const seen = new Map<string, { at: number; end: number }[]>();
+  const trimming = new Map<string, Promise<void>>();
   const stop = new AbortController();
-  let running: Promise<void> | undefined;
 
   function agedEnd(log: string, end: number): number {
     const now = clock.now();
@@ -39,23 +39,23 @@ export function createTrimmer({ readers, lanes, clock, logger }: TrimParts) {
     }
   }
 
-  async function trimAll(): Promise<void> {
-    lanes.checkpoint();
-    await Promise.all(Array.from(readers, ([log, reader]) => trim(log, reader)));
+  /** A trimming that is still under way is not begun twice: a backlog of segments takes minutes. */
+  function trimOnce(log: string, reader: LogReader): Promise<void> {
+    const running = trimming.get(log) ?? trim(log, reader).finally(() => trimming.delete(log));
+    trimming.set(log, running);
+    return running;
   }
 
   return {
-    /** Trims, or waits for the trimming that is under way: one that is long is not begun twice. */
-    run(): Promise<void> {
-      running ??= trimAll().finally(() => {
-        running = undefined;
-      });
-      return running;
+    /** Trims every log; resolves when each is trimmed. */
+    async run(): Promise<void> {
+      lanes.checkpoint();
+      await Promise.all(Array.from(readers, ([log, reader]) => trimOnce(log, reader)));
     },
-    /** Begins no more; resolves when no trimming is under way. */
+    /** Ends what is under way after its segment; resolves when it has ended. */
     async stop(): Promise<void> {
       stop.abort();
-      await running;
+      await Promise.all(trimming.values());
     },
   };
 }

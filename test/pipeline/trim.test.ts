@@ -7,16 +7,21 @@ import { numbersTo } from "./rig.ts";
 
 function rig(low: () => number | undefined) {
   const log = new MemoryLog();
+  const other = new MemoryLog();
   let now = 1_000_000;
   let checkpoints = 0;
   const trimmer = createTrimmer({
-    readers: new Map([["0", log]]),
+    readers: new Map([
+      ["0", log],
+      ["1", other],
+    ]),
     lanes: { durableLow: low, checkpoint: () => ++checkpoints },
     clock: { now: () => now },
     logger: pino({ level: "silent" }),
   });
   return {
     log,
+    other,
     trimmer,
     checkpoints: () => checkpoints,
     pass: (ms: number) => {
@@ -61,18 +66,21 @@ describe("trimming", () => {
   });
 
   test("a failing log does not stop the others", async () => {
-    const { log, trimmer, pass } = rig(() => undefined);
+    const { log, other, trimmer, pass } = rig(() => undefined);
     log.append(record(0));
+    other.append(record(0));
     log.trim = () => Promise.reject(new Error("EIO"));
     await trimmer.run();
     pass(TRIM_AGE_MS_MIN);
     await trimmer.run();
     expect(log.first()).toBe(0);
+    expect(other.first()).toBe(1);
   });
 
-  test("a long trimming is not begun twice, and ends early at the stop", async () => {
-    const { log, trimmer, pass, checkpoints } = rig(() => undefined);
+  test("a long trimming holds up no other log and no checkpoint, is not begun twice, and ends at the stop", async () => {
+    const { log, other, trimmer, pass, checkpoints } = rig(() => undefined);
     log.append(record(0));
+    other.append(record(0));
     await trimmer.run();
     pass(TRIM_AGE_MS_MIN);
     let trims = 0;
@@ -80,9 +88,16 @@ describe("trimming", () => {
       trims++;
       return new Promise((resolve) => stop!.addEventListener("abort", () => resolve()));
     };
-    const runs = [trimmer.run(), trimmer.run()];
+    const runs = [trimmer.run()];
+    other.append(record(1));
+    await Bun.sleep(0);
+    runs.push(trimmer.run());
+    pass(TRIM_AGE_MS_MIN);
+    await Bun.sleep(0);
+    runs.push(trimmer.run());
     expect(trims).toBe(1);
-    expect(checkpoints()).toBe(2);
+    expect(other.first()).toBe(2);
+    expect(checkpoints()).toBe(4);
     await trimmer.stop();
     await Promise.all(runs);
   });
