@@ -61,11 +61,11 @@ export function shown(outcomes: readonly Outcome[]): unknown[] {
   );
 }
 
-/** Waits for a condition, up to ten seconds. */
+/** Waits for a condition, up to half a minute. */
 export async function eventually(holds: () => boolean): Promise<void> {
-  const end = Date.now() + 10_000;
+  const end = Date.now() + 30_000;
   while (!holds()) {
-    if (Date.now() > end) throw new Error("Condition did not come to hold within 10 s");
+    if (Date.now() > end) throw new Error("Condition did not come to hold within 30 s");
     await Bun.sleep(5);
   }
 }
