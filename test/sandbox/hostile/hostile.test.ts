@@ -37,18 +37,11 @@ let canaries: Canaries;
 let realm: GuestSandbox;
 let escaped: GuestSandbox;
 let greedy: GuestSandbox;
-let logged = "";
+const logged: string[] = [];
 
 beforeAll(() => {
   canaries = setCanaries();
-  const log = pino(
-    { level: "trace" },
-    {
-      write(line: string) {
-        logged += line;
-      },
-    },
-  );
+  const log = pino({ level: "trace" }, { write: (line: string) => void logged.push(line) });
   const limits = { cpuMs: 200, graceMs: 300, wallMs: 3_000 };
   const fetch = async ({ url }: FetchRequest) => {
     if (url !== "http://answers") throw new Error("refused");
@@ -75,7 +68,7 @@ for (const file of files) {
     const expected = /^\/\/ expect: (.+)$/m.exec(code)?.[1];
     if (!expected) throw new Error("Expected a line `// expect: <pattern>`");
     const sandbox = sandboxFor(file);
-    logged = "";
+    logged.length = 0;
     const peak = watchMemory();
     const hostile = program(code, { credentials: { own: "mine" } });
     const events = batch({ n: 1, canary: canaries.told });
@@ -94,7 +87,7 @@ for (const file of files) {
     expect(shown(await other)).toEqual([[{ n: 1 }]]);
     const report = await sandbox.check(hostile, events);
     const told = JSON.stringify([outcome, shown(report.outcomes), report.logs, report.error]);
-    expect(canaries.reached(told + logged)).toEqual([]);
+    expect(canaries.reached(told + logged.join(""))).toEqual([]);
     expect(peak()).toBeLessThan(PEAK_BYTES_MAX);
   });
 }

@@ -31,18 +31,11 @@ const PEAK_BYTES_MAX = GUEST_PYTHON_MEMORY_BYTES_MAX + (400 << 20);
 let canaries: Canaries;
 let hasty: GuestSandbox;
 let greedy: GuestSandbox;
-let logged = "";
+const logged: string[] = [];
 
 beforeAll(() => {
   canaries = setCanaries();
-  const log = pino(
-    { level: "trace" },
-    {
-      write(line: string) {
-        logged += line;
-      },
-    },
-  );
+  const log = pino({ level: "trace" }, { write: (line: string) => void logged.push(line) });
   hasty = pythonSandbox({ log, limits: { cpuMs: 350, graceMs: 200, wallMs: 20_000 } });
   // Memory is to end these, not time.
   greedy = pythonSandbox({ log, limits: { cpuMs: 10_000 } });
@@ -69,7 +62,7 @@ for (const file of files) {
       credentials: { own: "mine" },
     });
     const events = batch({ n: 1, canary: canaries.told });
-    logged = "";
+    logged.length = 0;
     const peak = watchMemory();
 
     const other = sandbox.run(bystander("w2", { otherSecret: otherWorkspacesSecret }), batch({}));
@@ -81,7 +74,7 @@ for (const file of files) {
     // and in another one.
     expect(shown(await sandbox.run(bystander("w1", {}), batch({})))).toEqual([[{ n: 1 }]]);
     expect(shown(await other)).toEqual([[{ n: 1 }]]);
-    expect(canaries.reached(text + logged)).toEqual([]);
+    expect(canaries.reached(text + logged.join(""))).toEqual([]);
     expect(peak()).toBeLessThan(PEAK_BYTES_MAX);
   });
 }
