@@ -42,7 +42,7 @@ export class Cursor {
     if (start >= this.#next) return;
     // Those that are late already were taken up to here, and must not be taken twice.
     for (const [id, from] of this.#late) this.#late.set(id, Math.max(from, this.position));
-    this.#late.set(connectionId, start);
+    this.#late.set(connectionId, Math.min(start, this.#late.get(connectionId) ?? start));
     this.position = Math.min(this.position, start);
     this.#durableLow = Math.min(this.#durableLow, start);
   }

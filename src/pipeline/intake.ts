@@ -12,6 +12,8 @@ export class Intake {
   readonly #stored: Readonly<Record<string, CursorRecord>>;
   /** Where the live window of each connection started when it was last looked at. */
   readonly #known: Map<string, Positions>;
+  /** The same of those that are late, before they were: from there on a restart takes them. */
+  readonly #knownBefore = new Map<string, Positions>();
   /** What was read and is not used up: a lane that is behind would read it again for each batch. */
   readonly #chunks = new Map<string, Chunk>();
   #routes: Routes;
@@ -32,16 +34,17 @@ export class Intake {
     const current = new Map([...routes.bySource.values()].map((c) => [c.id, c]));
     for (const [id, connection] of current) {
       const known = this.#known.get(id);
-      this.#known.set(id, connection.from);
       if (Bun.deepEquals(known, connection.from)) continue;
+      if (known !== undefined && !this.#isLate(id)) this.#knownBefore.set(id, known);
+      this.#known.set(id, connection.from);
       for (const [log, cursor] of this.#cursors) {
-        const start = known === undefined ? startOf(connection, log) : (connection.from[log] ?? 0);
-        cursor.takeLate(id, start);
+        cursor.takeLate(id, startOf(connection, log, known));
       }
     }
     for (const id of this.#known.keys()) {
       if (current.has(id)) continue;
       this.#known.delete(id);
+      this.#knownBefore.delete(id);
       for (const cursor of this.#cursors.values()) cursor.forgetLate(id);
     }
   }
@@ -64,9 +67,12 @@ export class Intake {
   record(): LaneRecord {
     const logs: Record<string, CursorRecord> = { ...this.#stored };
     for (const [log, cursor] of this.#cursors) logs[log] = cursor.record();
-    const late = (id: string) => [...this.#cursors.values()].some((c) => c.isLate(id));
-    const known = [...this.#known].filter(([id]) => !late(id));
-    return { logs, known: Object.fromEntries(known) };
+    const known: Record<string, Positions> = {};
+    for (const [id, from] of this.#known) {
+      const taken = this.#isLate(id) ? this.#knownBefore.get(id) : from;
+      if (taken !== undefined) known[id] = taken;
+    }
+    return { logs, known };
   }
 
   /** The record is on disk: what lies below its low marks may be trimmed. */
@@ -90,6 +96,10 @@ export class Intake {
       return Math.max(0, this.#feed.end(log) - low);
     });
     return lags.reduce((sum, lag) => sum + lag, 0);
+  }
+
+  #isLate(connectionId: string): boolean {
+    return this.#cursors.values().some((cursor) => cursor.isLate(connectionId));
   }
 
   #cursor(log: string): Cursor {

@@ -21,10 +21,19 @@ function isWithin(from: Positions, until: Positions | undefined, log: string, se
   return until === undefined || sequence < (until[log] ?? 0);
 }
 
-/** The first sequence number of a log that the connection may cover. */
-export function startOf(connection: Connection, log: string): number {
+/**
+ * The first sequence number of a log that the connection may cover, by the windows that started
+ * later than one that did at `known`. Infinity when there is none.
+ */
+export function startOf(connection: Connection, log: string, known?: Positions): number {
   const windows = [connection, ...(connection.earlier ?? [])];
-  return Math.min(...windows.map(({ from }) => from[log] ?? 0));
+  const newer = windows.filter(({ from }) => known === undefined || isAfter(from, known));
+  return Math.min(...newer.map(({ from }) => from[log] ?? 0));
+}
+
+/** Of two moments, each told as the ends of all logs. */
+function isAfter(positions: Positions, known: Positions): boolean {
+  return Object.entries(positions).some(([log, end]) => end > (known[log] ?? 0));
 }
 
 /** What to do with an event that a connection covers; `refused` is owed and cannot be paid. */

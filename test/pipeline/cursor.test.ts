@@ -53,6 +53,15 @@ describe("a cursor", () => {
     expect(cursor.record().next).toBe(12);
   });
 
+  test("a connection that is late and starts once more gives up nothing between", () => {
+    const cursor = new Cursor({ next: 0, pending: [] });
+    readOn(cursor, 10);
+    cursor.takeLate("b", 2);
+    expect(readOn(cursor, 3, "b")).toEqual([2, 3, 4]);
+    cursor.takeLate("b", 8);
+    expect(readOn(cursor, 5, "b")).toEqual([5, 6, 7, 8, 9]);
+  });
+
   test("what is taken late while a record is being written is not given up for trimming", () => {
     const cursor = new Cursor({ next: 0, pending: [] });
     readOn(cursor, 10);

@@ -1,6 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { pino } from "pino";
 import { Registry } from "prom-client";
+import type { Connection } from "../../src/catalog/model.ts";
+import { turned } from "../../src/catalog/windows.ts";
 import { FEED_KEPT_READS_MAX } from "../../src/limits.ts";
 import { Feed } from "../../src/pipeline/feed.ts";
 import { Intake } from "../../src/pipeline/intake.ts";
@@ -37,6 +39,56 @@ function rig(count: number) {
 
 const numbers = (items: { input: { event: { json: Uint8Array } } }[]) =>
   items.map(({ input }) => JSON.parse(Buffer.from(input.event.json).toString()).n);
+
+/** Takes all there is, and settles it. */
+async function drain(intake: Intake): Promise<number[]> {
+  const taken: number[] = [];
+  for (;;) {
+    const items = await intake.take(7, 1e9);
+    if (items.length === 0) return taken;
+    taken.push(...numbers(items));
+    for (const { origin } of items) {
+      if ("sequence" in origin) intake.settle(origin.log, origin.sequence);
+    }
+  }
+}
+
+describe("a connection that is enabled again, below what its lane has read", () => {
+  /** Ten events it got, ten of a pause, ten of it again; the lane read all before it knew. */
+  async function late() {
+    const { feed } = rig(30);
+    const { destination, connections } = live.lanes()[0]!;
+    const first: Connection = { ...connections[0]!, from: { "0": 0 } };
+    const paused = turned(first, false, { "0": 10 });
+    const again = turned(paused, true, { "0": 20 });
+    const routes = (connection: Connection) => routesOf(destination, [connection]);
+    const intake = new Intake(feed, routes(first), undefined);
+    intake.reroute(routes(paused));
+    await drain(intake);
+    return { feed, intake, again, routes };
+  }
+
+  test("gets what it is owed once, and a restart meanwhile goes back no further", async () => {
+    const { feed, intake, again, routes } = await late();
+    intake.reroute(routes(again));
+    const stored = intake.record();
+    expect(await drain(intake)).toEqual(numbersTo(30).slice(20));
+    expect(await drain(new Intake(feed, routes(again), stored))).toEqual(numbersTo(30).slice(20));
+    expect(await drain(new Intake(feed, routes(again), intake.record()))).toEqual([]);
+  });
+
+  test("gets all of it when it is paused and enabled once more before that", async () => {
+    const { feed, intake, again, routes } = await late();
+    intake.reroute(routes(again));
+    const stored = intake.record();
+    const once = turned(turned(again, false, { "0": 24 }), true, { "0": 27 });
+    const owed = [20, 21, 22, 23, 27, 28, 29];
+    intake.reroute(routes(once));
+    expect(await drain(new Intake(feed, routes(once), stored))).toEqual(owed);
+    expect(await drain(new Intake(feed, routes(once), intake.record()))).toEqual(owed);
+    expect(await drain(intake)).toEqual(owed);
+  });
+});
 
 describe("reading for lanes", () => {
   test("lanes at the same place share one read and its events", async () => {

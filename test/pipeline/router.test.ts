@@ -38,6 +38,12 @@ describe("what a connection covers", () => {
     expect(startOf(resumed, "0")).toBe(10);
     expect(startOf(connection, "1")).toBe(0);
   });
+
+  test("where what is new of it starts", () => {
+    expect(startOf(resumed, "0", connection.from)).toBe(30);
+    expect(startOf(resumed, "0", resumed.from)).toBe(Number.POSITIVE_INFINITY);
+    expect(startOf(resumed, "0", {})).toBe(10);
+  });
 });
 
 describe("what is to be done with an event", () => {
