@@ -178,6 +178,8 @@ export const DELIVERY_BYTES_MAX = 4 << 20;
 export const FEED_READ_BYTES_MAX = 256 << 10;
 /** Decoded reads kept for the lanes that come after. */
 export const FEED_KEPT_READS_MAX = 8;
+/** Events built from them that are kept; older ones are built again when a lane asks. */
+export const FEED_KEPT_EVENTS_BYTES_MAX = 8 << 20;
 /** How late a lane sees a changed connection when nothing else wakes it. */
 export const TOPOLOGY_POLL_MS = 100;
 /** How often the event log is trimmed. */

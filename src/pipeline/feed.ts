@@ -3,7 +3,7 @@ import type { PixelRecord } from "../event/record.ts";
 import { FEED_KEPT_READS_MAX, FEED_READ_BYTES_MAX } from "../limits.ts";
 import type { LogReader } from "../log/event-log.ts";
 import type { Logger } from "../observe/log.ts";
-import { type BuiltEvent, type Input, RecordInput } from "./input.ts";
+import { type BuiltEvent, Events, type Input, RecordInput } from "./input.ts";
 import type { LaneMetrics } from "./metrics.ts";
 
 /** Decoded records of one log from `from` up to, not including, `next`. */
@@ -30,11 +30,13 @@ export interface FeedParts {
  */
 export class Feed {
   readonly #parts: FeedParts;
+  readonly #events: Events;
   readonly #kept = new Map<string, Chunk[]>();
   readonly #reading = new Map<string, Promise<Chunk>>();
 
   constructor(parts: FeedParts) {
     this.#parts = parts;
+    this.#events = new Events(parts.eventOf);
   }
 
   logs(): string[] {
@@ -93,7 +95,7 @@ export class Feed {
 
   #decode(log: string, sequence: number, bytes: Uint8Array): Input | undefined {
     try {
-      return new RecordInput(this.#parts.decode(bytes), this.#parts.eventOf);
+      return new RecordInput(this.#parts.decode(bytes), this.#events);
     } catch (error) {
       this.#unreadable(log, sequence, error);
       return undefined;

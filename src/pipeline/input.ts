@@ -1,4 +1,5 @@
 import type { PixelRecord } from "../event/record.ts";
+import { FEED_KEPT_EVENTS_BYTES_MAX } from "../limits.ts";
 
 /** An event as `event/` builds it from a record. */
 export interface BuiltEvent {
@@ -18,29 +19,57 @@ export interface Input {
   readonly event: BuiltEvent;
 }
 
+/**
+ * Builds events, and keeps the last ones: lanes that are at the same place share them. Bounded by
+ * the events' own bytes, since a record can become hundreds of times its size.
+ */
+export class Events {
+  readonly #build: (record: PixelRecord) => BuiltEvent;
+  /** Oldest first. */
+  readonly #kept = new Map<PixelRecord, BuiltEvent>();
+  #bytes = 0;
+
+  constructor(build: (record: PixelRecord) => BuiltEvent) {
+    this.#build = build;
+  }
+
+  of(record: PixelRecord): BuiltEvent {
+    const known = this.#kept.get(record);
+    if (known !== undefined) return known;
+    const event = this.#build(record);
+    this.#kept.set(record, event);
+    this.#bytes += event.json.length;
+    for (const [oldest, { json }] of this.#kept) {
+      if (this.#bytes <= FEED_KEPT_EVENTS_BYTES_MAX) break;
+      this.#kept.delete(oldest);
+      this.#bytes -= json.length;
+    }
+    return event;
+  }
+}
+
 export class RecordInput implements Input {
   readonly sourceId: string;
   readonly receivedAt: number;
   readonly type: string;
   readonly #record: PixelRecord;
-  readonly #build: (record: PixelRecord) => BuiltEvent;
-  #event: BuiltEvent | undefined;
+  readonly #events: Events;
 
-  constructor(record: PixelRecord, build: (record: PixelRecord) => BuiltEvent) {
+  constructor(record: PixelRecord, events: Events) {
     this.sourceId = record.sourceId;
     this.receivedAt = record.receivedAt;
     this.type = record.type;
     this.#record = record;
-    this.#build = build;
+    this.#events = events;
   }
 
   get messageId(): string {
     return uuidText(this.#record.messageId);
   }
 
+  /** Built again when it is not kept any more; always the same. */
   get event(): BuiltEvent {
-    this.#event ??= this.#build(this.#record);
-    return this.#event;
+    return this.#events.of(this.#record);
   }
 }
 

@@ -3,6 +3,7 @@ import { pino } from "pino";
 import { Registry } from "prom-client";
 import type { Connection } from "../../src/catalog/model.ts";
 import { turned } from "../../src/catalog/windows.ts";
+import type { PixelRecord } from "../../src/event/record.ts";
 import { FEED_KEPT_READS_MAX } from "../../src/limits.ts";
 import { Feed } from "../../src/pipeline/feed.ts";
 import { Intake } from "../../src/pipeline/intake.ts";
@@ -16,7 +17,7 @@ live.addSource();
 live.putDestination("one");
 live.connect("one", {}, { id: "connection" });
 
-function rig(count: number) {
+function rig(count: number, build = eventOf) {
   const log = new MemoryLog();
   let reads = 0;
   const { read } = log;
@@ -31,7 +32,13 @@ function rig(count: number) {
     () => [],
   );
   const readers = new Map([["0", log]]);
-  const feed = new Feed({ readers, decode, eventOf, metrics, logger: pino({ level: "silent" }) });
+  const feed = new Feed({
+    readers,
+    decode,
+    eventOf: build,
+    metrics,
+    logger: pino({ level: "silent" }),
+  });
   const [lane] = live.lanes();
   const intake = () => new Intake(feed, routesOf(lane!.destination, lane!.connections), undefined);
   return { log, feed, intake, reads: () => reads };
@@ -111,6 +118,28 @@ describe("reading for lanes", () => {
     }
     expect(taken).toEqual(numbersTo(500));
     expect(reads()).toBe(1 + FEED_KEPT_READS_MAX);
+  });
+
+  test("events that become large are not all kept, and are the same when built again", async () => {
+    const text = "x".repeat(1_000);
+    let built = 0;
+    const large = (one: PixelRecord) => {
+      built += 1;
+      const event = eventOf(one);
+      return { ...event, json: Buffer.concat([event.json, Buffer.alloc(1_000 * 1_000, text)]) };
+    };
+    const { intake } = rig(40, large);
+    const items = await intake().take(100, 1e9);
+    expect(items.length).toBe(40);
+    const first = items[0]!.input.event;
+    const last = items[39]!.input.event;
+    expect(built).toBe(41);
+    expect(items[39]!.input.event).toBe(last);
+    for (const { input } of items) expect(input.event.json.length).toBeGreaterThan(1_000_000);
+    // All but the first, which was built last.
+    expect(built).toBe(41 + 39);
+    expect(items[0]!.input.event).not.toBe(first);
+    expect(items[0]!.input.event).toEqual(first);
   });
 
   test("a read that fails loses nothing", async () => {
