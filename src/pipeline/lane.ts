@@ -107,6 +107,11 @@ export class Lane implements Committer {
   update(destination: Destination, connections: readonly Connection[]): void {
     const routes = routesOf(destination, connections);
     if (Bun.deepEquals(routes, this.#routes)) return;
+    for (const { id } of this.#routes.bySource.values()) {
+      if (connections.some((connection) => connection.id === id)) continue;
+      const about = { ...this.#labels, connectionId: id };
+      this.#parts.logger.info(about, "A connection ended; what it is still owed is discarded");
+    }
     this.#routes = routes;
     this.#outlet.update(destination);
     this.#intake.reroute(this.#routes);

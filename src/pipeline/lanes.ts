@@ -14,6 +14,9 @@ export class Lanes {
   readonly #replaying = new Set<string>();
   /** Lanes that are being forgotten, by destination. */
   readonly #ending = new Map<string, Promise<void>>();
+  /** Destinations that are owed something and have a type that this version does not know. */
+  readonly #unknown = new Set<string>();
+  /** What the lanes are by; undefined while the catalog cannot be read. */
   #topology: number | undefined;
   #stopped = false;
 
@@ -34,6 +37,7 @@ export class Lanes {
       this.#topology = topology;
     } catch (error) {
       // By what was known before, until the next call.
+      this.#topology = undefined;
       this.#parts.logger.error({ err: error }, "The catalog cannot be read");
     }
   }
@@ -54,6 +58,8 @@ export class Lanes {
 
   /** The oldest record that any lane would need after a restart; undefined without lanes. */
   durableLow(log: string): number | undefined {
+    // Somebody is owed something, and from where on is not known.
+    if (this.#topology === undefined || this.#unknown.size > 0) return 0;
     const lows = [...this.#lanes.values()].map((lane) => lane.durableLow(log) ?? 0);
     return lows.length === 0 ? undefined : Math.min(...lows);
   }
@@ -79,6 +85,7 @@ export class Lanes {
   #rebuild(): void {
     const wanted = this.#wanted();
     for (const [id, lane] of this.#lanes) if (!wanted.has(id)) this.#end(id, lane);
+    for (const id of this.#unknown) if (!wanted.has(id)) this.#unknown.delete(id);
     for (const [id, { destination, connections }] of wanted) {
       const lane = this.#lanes.get(id);
       if (lane !== undefined) lane.update(destination, connections);
@@ -107,11 +114,16 @@ export class Lanes {
   #start(destination: Destination, connections: readonly Connection[]): void {
     const kind = this.#parts.kinds.get(destination.type);
     if (kind === undefined) {
-      const about = { destinationId: destination.id, type: destination.type };
-      this.#parts.logger.error(about, "A destination has a type that this version does not know");
+      if (!this.#unknown.has(destination.id)) this.#tellUnknown(destination);
+      this.#unknown.add(destination.id);
       return;
     }
     this.#lanes.set(destination.id, new Lane(this.#parts, kind, destination, connections));
+  }
+
+  #tellUnknown({ id, type }: Destination): void {
+    const problem = "This version does not know the type of a destination; the event log grows";
+    this.#parts.logger.error({ destinationId: id, type }, problem);
   }
 
   /** The destination is gone, or has no connection any more: what was owed is discarded. */

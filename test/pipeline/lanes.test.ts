@@ -1,0 +1,67 @@
+import { expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pino } from "pino";
+import { createMetrics } from "../../src/observe/metrics.ts";
+import { systemClock } from "../../src/pipeline/clock.ts";
+import { Feed } from "../../src/pipeline/feed.ts";
+import { Lanes } from "../../src/pipeline/lanes.ts";
+import { Ledger } from "../../src/pipeline/ledger.ts";
+import { createLaneMetrics } from "../../src/pipeline/metrics.ts";
+import { LiveTap } from "../../src/pipeline/tap.ts";
+import { decode, eventOf, FakeLive, FakeSandbox, MemoryLog, record } from "./doubles.ts";
+import { numbersTo } from "./rig.ts";
+
+/** Lanes over ten records that are owed to a destination of a type that nobody knows. */
+async function rig(test: (live: FakeLive, lanes: Lanes) => Promise<void> | void) {
+  const directory = mkdtempSync(join(tmpdir(), "pipeline-"));
+  const logger = pino({ level: "silent" });
+  const live = new FakeLive();
+  const log = new MemoryLog();
+  live.addSource();
+  log.append(...numbersTo(10).map((n) => record(n)));
+  const ledger = new Ledger(directory, logger);
+  const metrics = createLaneMetrics(
+    createMetrics(),
+    () => [],
+    () => [],
+  );
+  const feed = new Feed({ readers: new Map([["0", log]]), decode, eventOf, logger, metrics });
+  const lanes = new Lanes({
+    ...{ live, feed, ledger, logger, metrics, tap: new LiveTap(feed, live), clock: systemClock },
+    ...{ sandbox: new FakeSandbox(), kinds: new Map(), retryWindowMs: 1_000, refresh: () => {} },
+  });
+  await test(live, lanes);
+  await lanes.stop();
+  await ledger.close();
+  rmSync(directory, { recursive: true });
+}
+
+test("what a destination of an unknown type is owed is not trimmed", () =>
+  rig((live, lanes) => {
+    live.putDestination("one", { type: "of a later version" });
+    const connection = live.connect("one");
+    lanes.refresh();
+    expect(lanes.durableLow("0")).toBe(0);
+    live.disconnect(connection);
+    lanes.refresh();
+    expect(lanes.durableLow("0")).toBeUndefined();
+  }));
+
+test("nothing is trimmed while the catalog cannot be read", () =>
+  rig((live, lanes) => {
+    const { topology } = live;
+    const broken = () => {
+      throw new Error("EIO");
+    };
+    live.topology = broken;
+    lanes.refresh();
+    expect(lanes.durableLow("0")).toBe(0);
+    live.topology = topology;
+    lanes.refresh();
+    expect(lanes.durableLow("0")).toBeUndefined();
+    live.topology = broken;
+    lanes.refresh();
+    expect(lanes.durableLow("0")).toBe(0);
+  }));
