@@ -190,6 +190,8 @@ export const TRIM_AGE_MS_MIN = 60_000;
 export const DRAIN_MS_MAX = 5_000;
 /** Dead letters of one page of the API. */
 export const DEAD_LETTERS_PAGE_MAX = 1_000;
+/** Events of one page, beyond its first dead letter; what more there is comes with the next page. */
+export const DEAD_LETTERS_PAGE_CHARS_MAX = 8 << 20;
 
 // Destinations
 /** Events of one webhook request. */

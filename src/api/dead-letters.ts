@@ -48,8 +48,9 @@ export const deadLetterRoutes = [
       const { deadLetters } = parts.pipeline;
       const { count = PAGE_ITEMS_MAX, ...filter } = query;
       const found = deadLetters.list(workspaceId, { ...filter, count });
-      const last = found.length === count ? found.at(-1) : undefined;
-      const next = last && nextPage({ ...query, after: last.id });
+      const after = found.at(-1)?.id;
+      const more = after ? deadLetters.list(workspaceId, { ...filter, after, count: 1 }) : [];
+      const next = after && more.length > 0 && nextPage({ ...query, after });
       return {
         deadLetters: found.map(deadLetterAnswer),
         paging: {

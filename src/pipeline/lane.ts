@@ -196,14 +196,15 @@ export class Lane implements Committer {
     const room = this.#window.room;
     const count = Math.min(room.events, TRANSFORM_BATCH_EVENTS_MAX);
     if (count <= 0) return [];
-    const replays = this.#replaysWait ? this.#takeReplays(count) : [];
+    const replays = this.#replaysWait ? this.#takeReplays(count, room.bytes) : [];
     const items = replays.length > 0 ? replays : await this.#intake.take(count, room.bytes);
     for (const item of items) this.#window.take(item);
     return items;
   }
 
-  #takeReplays(count: number): Item[] {
-    const replays = this.#parts.ledger.replays(this.destination.id, this.#replaying, count);
+  #takeReplays(count: number, bytes: number): Item[] {
+    const { ledger } = this.#parts;
+    const replays = ledger.replays(this.destination.id, this.#replaying, count, bytes);
     this.#replaysWait = replays.length > 0;
     for (const { letter } of replays) this.#replaying.add(letter.id);
     return replays.map(itemOfReplay);

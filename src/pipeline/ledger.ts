@@ -3,6 +3,7 @@ import { type Database, open, type RootDatabase } from "lmdb";
 import { Packr } from "msgpackr";
 import type { Positions } from "../catalog/model.ts";
 import { ApiError } from "../errors.ts";
+import { DEAD_LETTERS_PAGE_CHARS_MAX } from "../limits.ts";
 import type { Logger } from "../observe/log.ts";
 import type { CursorRecord } from "./cursor.ts";
 import type { DeadLetter } from "./pipeline.ts";
@@ -125,21 +126,24 @@ export class Ledger {
     return this.#letters.get([workspaceId, id]);
   }
 
+  /** Oldest first, up to `count` and up to what one page holds; one goes always. */
   letters(workspaceId: string, after: string, count: number): StoredLetter[] {
-    const range = within(workspaceId, after, count);
-    return [...this.#letters.getRange(range)].map((entry) => entry.value);
+    const range = this.#letters.getRange(within(workspaceId, after, count));
+    return page(range.map((entry) => entry.value));
   }
 
+  /** As `letters`, of one destination. */
   lettersOf(
     workspaceId: string,
     destinationId: string,
     after: string,
     count: number,
   ): StoredLetter[] {
-    return [...this.#byDestination.getRange(within(destinationId, after, count))]
+    const range = this.#byDestination
+      .getRange(within(destinationId, after, count))
       .filter((entry) => entry.value === workspaceId)
-      .map((entry) => this.#letters.get([workspaceId, entry.key[1]]))
-      .filter((letter) => letter !== undefined);
+      .map((entry) => this.#letters.get([workspaceId, entry.key[1]]));
+    return page(range);
   }
 
   /** Dead letters of each workspace that has or had some. */
@@ -156,12 +160,19 @@ export class Ledger {
   }
 
   /** The oldest replays of a destination that are not in `busy`. */
-  replays(destinationId: string, busy: { has(id: string): boolean }, count: number): Replay[] {
+  replays(
+    destinationId: string,
+    busy: { has(id: string): boolean },
+    count: number,
+    charsMax = Number.POSITIVE_INFINITY,
+  ): Replay[] {
     const found: Replay[] = [];
+    let chars = 0;
     for (const { key, value } of this.#replays.getRange(within(destinationId))) {
       if (busy.has(key[1])) continue;
       found.push(value);
-      if (found.length === count) break;
+      chars += charsOf(value.letter);
+      if (found.length === count || chars >= charsMax) break;
     }
     return found;
   }
@@ -295,6 +306,23 @@ export class Ledger {
     if (count > 0) counts.set(destinationId, count);
     else counts.delete(destinationId);
   }
+}
+
+/** The first letters, until they have the characters of a page. */
+function page(letters: Iterable<StoredLetter | undefined>): StoredLetter[] {
+  const found: StoredLetter[] = [];
+  let chars = 0;
+  for (const letter of letters) {
+    if (letter === undefined) continue;
+    found.push(letter);
+    chars += charsOf(letter);
+    if (chars >= DEAD_LETTERS_PAGE_CHARS_MAX) break;
+  }
+  return found;
+}
+
+function charsOf({ text, original = "" }: StoredLetter): number {
+  return text.length + original.length;
 }
 
 /** Sorts after every id: ids are ASCII. */

@@ -46,7 +46,10 @@ export interface DeadLetter {
 }
 
 export interface DeadLetters {
-  /** Oldest first; `after` is the id of the last one seen. */
+  /**
+   * Oldest first; `after` is the id of the last one seen. Fewer than `count` do not mean the end:
+   * large events make a page shorter.
+   */
   list(
     workspaceId: string,
     options: { destinationId?: string; after?: string; count: number },

@@ -92,6 +92,8 @@ export class LiveTap implements Tap {
       const position = this.#positions.get(log) ?? 0;
       const chunk = await this.feed.read(log, position);
       if (chunk === undefined) return;
+      // Meanwhile all subscribers left and another one came, who starts at the end.
+      if (position !== (this.#positions.get(log) ?? 0)) continue;
       this.#positions.set(log, chunk.next);
       const workspaces = new Map<string, string | undefined>();
       for (const id of chunk.sources) workspaces.set(id, this.live.sourceById(id)?.workspaceId);

@@ -57,6 +57,7 @@ describe("/v2/dead-letters", () => {
     const second = (await api.send("GET", `/v2${first.paging.next}`)).body;
     const third = (await api.send("GET", `/v2${second.paging.next}`)).body;
     expect(third.paging).toEqual({ total: 5 });
+    expect((await list("?count=5")).body.paging).toEqual({ total: 5 });
     const letters = [first, second, third].flatMap((page) => page.deadLetters);
     expect(letters.map((it: any) => it.event.properties.n)).toEqual([0, 1, 2, 3, 4]);
     const [one, two, ...others] = letters.map((it: any) => it.id);

@@ -5,6 +5,7 @@ import { createMetrics } from "../../src/observe/metrics.ts";
 import { createPipeline } from "../../src/pipeline/pipeline.ts";
 import { decode, eventOf, FakeLive, FakeSandbox, MemoryLog, record } from "./doubles.ts";
 import { hurried } from "./hurried.ts";
+import { lettersOf } from "./rig.ts";
 
 /**
  * A process to be killed: runs the pipeline over a log of `count` records that is the same in
@@ -30,7 +31,7 @@ sandbox.codes.set("code", (event) => {
 });
 live.publish("one", "code", "v1");
 
-const { deadLetters } = createPipeline({
+const pipeline = createPipeline({
   ...{ live, sandbox, decode, eventOf, metrics },
   readers: new Map([["0", log]]),
   kinds: destinationKinds({ directory, egress: createEgress({ allow: ["127.0.0.0/8"] }) }),
@@ -43,7 +44,7 @@ const { deadLetters } = createPipeline({
 for (let n = 0; n < Number(count); n++) log.append(record(n, `user ${n % 20}`));
 
 while ((await lag()) > 0) await Bun.sleep(10);
-const letters = deadLetters.list("workspace", { count: 1_000_000 });
+const letters = lettersOf(pipeline);
 process.stdout.write(
   JSON.stringify(letters.map(({ event, stage }) => ({ n: (event as { n: number }).n, stage }))),
   () => process.exit(0),

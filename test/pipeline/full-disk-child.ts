@@ -5,7 +5,7 @@ import { destinationKinds } from "../../src/destinations/kinds.ts";
 import { createMetrics } from "../../src/observe/metrics.ts";
 import { createPipeline, type PipelineParts } from "../../src/pipeline/pipeline.ts";
 import { decode, eventOf, FakeLive, FakeSandbox, MemoryLog, record } from "./doubles.ts";
-import { Sink, until } from "./rig.ts";
+import { lettersOf, Sink, until } from "./rig.ts";
 
 /**
  * A pipeline whose dead letters outgrow the file size that its process may write; when it has
@@ -48,11 +48,7 @@ if (restart === "true") await pipeline.close();
 liftLimit();
 if (restart === "true") pipeline = createPipeline({ ...parts, metrics: createMetrics() });
 await until(() => pipeline.deadLetters.count("workspace") === Number(count), "all letters", 60_000);
-const numbers = new Set(
-  pipeline.deadLetters
-    .list("workspace", { count: 1e6 })
-    .map(({ event }) => (event as { n: number }).n),
-);
+const numbers = new Set(lettersOf(pipeline).map(({ event }) => (event as { n: number }).n));
 await pipeline.close();
 sink.close();
 process.stdout.write(JSON.stringify({ stored, letters: numbers.size }), () => process.exit(0));

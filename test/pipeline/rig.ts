@@ -5,7 +5,12 @@ import { pino } from "pino";
 import { createEgress } from "../../src/destinations/egress.ts";
 import { destinationKinds } from "../../src/destinations/kinds.ts";
 import { createMetrics } from "../../src/observe/metrics.ts";
-import { createPipeline, type Pipeline, type PipelineParts } from "../../src/pipeline/pipeline.ts";
+import {
+  createPipeline,
+  type DeadLetter,
+  type Pipeline,
+  type PipelineParts,
+} from "../../src/pipeline/pipeline.ts";
 import { decode, eventOf, FakeLive, FakeSandbox, MemoryLog } from "./doubles.ts";
 
 /** A pipeline over doubles of the catalog, log and sandbox, with real destinations and ledger. */
@@ -126,4 +131,15 @@ export function numbersTo(count: number): number[] {
 
 export function sorted(numbers: readonly number[]): number[] {
   return [...numbers].sort((a, b) => a - b);
+}
+
+/** All dead letters of the doubles' workspace, page by page. */
+export function lettersOf({ deadLetters }: Pipeline): DeadLetter[] {
+  const letters: DeadLetter[] = [];
+  for (;;) {
+    const after = letters.at(-1)?.id ?? "";
+    const page = deadLetters.list("workspace", { after, count: 1_000 });
+    if (page.length === 0) return letters;
+    letters.push(...page);
+  }
 }

@@ -13,6 +13,7 @@ import { createPipeline, type Pipeline } from "../../src/pipeline/pipeline.ts";
 import { SandboxUnavailable } from "../../src/sandbox/program.ts";
 import { decode, eventOf, FakeLive, FakeSandbox, MemoryLog, record } from "./doubles.ts";
 import { hurried } from "./hurried.ts";
+import { lettersOf } from "./rig.ts";
 
 /**
  * Random lives of a pipeline: faults of destinations and the sandbox, connections and
@@ -123,7 +124,7 @@ class World {
   }
 
   letters() {
-    return this.pipeline.deadLetters.list("workspace", { count: 100_000 });
+    return lettersOf(this.pipeline);
   }
 
   async take(action: Step): Promise<void> {

@@ -1,0 +1,57 @@
+import { afterAll, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pino } from "pino";
+import { DEAD_LETTERS_PAGE_CHARS_MAX } from "../../src/limits.ts";
+import { Ledger, type StoredLetter } from "../../src/pipeline/ledger.ts";
+import { createDeadLetters } from "../../src/pipeline/letters.ts";
+import { numbersTo } from "./rig.ts";
+
+const directory = mkdtempSync(join(tmpdir(), "ledger-"));
+const ledger = new Ledger(directory, pino({ level: "silent" }));
+afterAll(async () => {
+  await ledger.close();
+  rmSync(directory, { recursive: true });
+});
+
+const ids = numbersTo(9).map((n) => `letter-${n}`);
+
+/** Nine letters, four of which fill a page. */
+function largeLetters(): StoredLetter[] {
+  const text = JSON.stringify("x".repeat(DEAD_LETTERS_PAGE_CHARS_MAX / 4));
+  return ids.map((id) => ({
+    ...{ id, workspaceId: "w", destinationId: "d", sourceId: "s", messageId: id, text },
+    ...{ stage: "deliver", reason: "", attempts: 1, user: "u", type: "track" },
+    ...{ receivedAt: 0, createdAt: 0 },
+  }));
+}
+
+test("large letters come in shorter pages, and their replays in smaller lots", async () => {
+  const deadLetters = createDeadLetters(
+    ledger,
+    () => {},
+    () => 0,
+  );
+  const letters = largeLetters();
+  const change = { destinationId: "d", record: { logs: {}, known: {} }, letters, replayed: [] };
+  const { promise, resolve } = Promise.withResolvers<void>();
+  ledger.schedule({ collect: () => change, committed: () => resolve() });
+  await promise;
+
+  for (const filter of [{}, { destinationId: "d" }]) {
+    const pages: string[][] = [];
+    for (let after = ""; pages.at(-1)?.length !== 0; after = pages.at(-1)!.at(-1) ?? "") {
+      const page = deadLetters.list("w", { ...filter, after, count: 100 });
+      pages.push(page.map(({ id }) => id));
+    }
+    expect(pages.map(({ length }) => length)).toEqual([4, 4, 1, 0]);
+    expect(pages.flat()).toEqual(ids);
+  }
+  expect(deadLetters.list("w", { count: 2 }).length).toBe(2);
+
+  expect(await deadLetters.replay("w", ids)).toEqual({ replayed: 9 });
+  const lot = ledger.replays("d", new Set(), 100, DEAD_LETTERS_PAGE_CHARS_MAX / 2);
+  expect(lot.map(({ letter }) => letter.id)).toEqual(ids.slice(0, 2));
+  expect(ledger.replays("d", new Set(ids.slice(0, 2)), 100).length).toBe(7);
+});
