@@ -70,7 +70,8 @@ function madeOf(item: Item, outcome: Outcome, live: LiveProgram): Made {
     return { ending: { ...ending, line, column }, live };
   }
   if (outcome.events.length === 0) return { ending: { kind: "dropped" }, live };
-  return { outputs: outcome.events.map((bytes) => outputOf(item, bytes, live)) };
+  // Copied, or one output that waits would hold the whole answer that it came in.
+  return { outputs: outcome.events.map((bytes) => outputOf(item, new Uint8Array(bytes), live)) };
 }
 
 /**
