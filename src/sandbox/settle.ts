@@ -100,8 +100,10 @@ class Settlement {
     for (const [place, outcome] of answer.outcomes.entries()) {
       this.#outcomes[taken[place]!] = outcome;
     }
-    this.logs.push(...answer.logs);
-    if (answer.stopped) this.#stopped(taken, answer.stopped);
+    const came = answer.outcomes.some((outcome) => outcome !== undefined);
+    // What runs once more, each event alone, logs once more.
+    if (came || answer.stopped?.reason !== "apart") this.logs.push(...answer.logs);
+    if (answer.stopped) this.#stopped(taken, answer.stopped, came);
     else this.#starved = 0;
     this.#open = this.#open.filter((index) => this.#outcomes[index] === undefined);
     return undefined;
@@ -184,11 +186,11 @@ class Settlement {
     return taken.length === texts.length ? texts : taken.map((index) => texts[index]!);
   }
 
-  #stopped(taken: readonly number[], stop: Stop): void {
+  #stopped(taken: readonly number[], stop: Stop, came: boolean): void {
     const alone = taken.length === 1;
-    if (stop.reason === "full") {
+    if (stop.reason === "apart") {
       // What is open goes in the next frame, unless nothing came of this one.
-      if (taken.every((index) => this.#outcomes[index] === undefined)) this.#alone = true;
+      if (!came) this.#alone = true;
       return;
     }
     if (stop.reason === "starved") {

@@ -136,10 +136,21 @@ test("transformBatch answers by messageId, in its own order within an event", as
   ]);
 });
 
-test("transformBatch fails as a whole by a throw, and by item for what is no object", async () => {
-  expect(
-    await run("export function transformBatch() { throw new Error('all') }", { n: 1 }, { n: 2 }),
-  ).toEqual([expect.stringMatching(/^Error: all\n/), expect.stringMatching(/^Error: all\n/)]);
+test("what transformBatch throws is an error of the events that it throws for alone", async () => {
+  const code = `export function transformBatch(events) {
+    for (const event of events) event.runs = (event.runs ?? 0) + 1;
+    if (events.some(({ n }) => n === 2)) throw new Error("two");
+    return events;
+  }`;
+  const error = "Error: two\n    at transformBatch (My T:3:48)";
+  const events = [{ n: 1 }, { n: 2 }, { n: 3 }];
+  expect(await run(code, ...events)).toEqual([[{ n: 1, runs: 1 }], error, [{ n: 3, runs: 1 }]]);
+  expect(await run(code.replace("n === 2", "n === n"), ...events)).toEqual(
+    new Array(3).fill(error),
+  );
+});
+
+test("transformBatch fails by item for what is no object", async () => {
   expect(await run("export const transformBatch = () => 1", { n: 1 })).toEqual([
     "returned events from transformBatch(event) is not an array",
   ]);

@@ -61,7 +61,7 @@ async function spend(program: LoadedProgram, request: RunRequest): Promise<Stop 
     const culprit = blamed(harness);
     return culprit === undefined ? { reason } : { reason, culprit };
   }
-  if (harness.full()) return { reason: "full" };
+  if (harness.apart()) return { reason: "apart" };
   harness.giveUp(NEVER_SETTLED);
   return undefined;
 }

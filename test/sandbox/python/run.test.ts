@@ -270,6 +270,26 @@ test.each(batches)("transformBatch returns %s", async (_, body, outcomes) => {
   expect(await run(code, { messageId: "a" }, { messageId: "b" })).toEqual(outcomes);
 });
 
+test("what transformBatch raises is an error of the events that it raises for alone", async () => {
+  const code = `
+    def transformBatch(events, metadata):
+        for event in events:
+            event["runs"] = event.get("runs", 0) + 1
+            log(event["n"])
+        if any(event["n"] == 2 for event in events):
+            raise ValueError("two")
+        return events
+  `;
+  const events = batch({ n: 1 }, { n: 2 }, { n: 3 });
+  const { outcomes, logs } = await sandbox.check(python(code), events);
+  expect(shown(outcomes)).toEqual([
+    [{ n: 1, runs: 1 }],
+    "ValueError: two\n    at transformBatch (My T:6:9)",
+    [{ n: 3, runs: 1 }],
+  ]);
+  expect(logs).toEqual(["Log: 1", "Log: 2", "Log: 3"]);
+});
+
 test("an event that is no object is the code's own affair", async () => {
   const code =
     "def transformEvent(event, metadata):\n    return {'event': event, **metadata(event)}\n";

@@ -38,7 +38,7 @@ export interface Harness {
   outgoing(): string;
   incoming(answers: string): void;
   /** Whether the run ended early because its output is large enough. */
-  full(): boolean;
+  apart(): boolean;
   giveUp(message: string): void;
   counts(): string;
   faults(): string;

@@ -6,7 +6,8 @@
   let count = 0;
   let outputCharsMax = 0;
   let outputChars = 0;
-  let full = false;
+  /** Whether what is open has to run again without the others. */
+  let apart = false;
   // Lists without a prototype: user code may have put setters on those of arrays and objects.
   /** Per event: how many outputs, `failed`, or `open`. */
   let counts = create(null);
@@ -75,8 +76,14 @@
       refuse(index, `Output of one event is larger than ${outputCharsMax} characters`);
     } else {
       counts[index] = open;
-      full = true;
+      apart = true;
     }
+  }
+
+  /** An error of the whole batch is an event's own only when that ran alone. */
+  function failBatch(fault) {
+    if (count === 1) setFault(0, fault);
+    else apart = true;
   }
 
   /**
@@ -86,9 +93,7 @@
    */
   function acceptBatch(returned, ids) {
     if (!isArray(returned)) {
-      for (let i = 0; i < count; i += 1) {
-        refuse(i, "returned events from transformBatch(event) is not an array");
-      }
+      failBatch(`["returned events from transformBatch(event) is not an array",""]`);
       return;
     }
     const { length } = returned;
@@ -114,25 +119,26 @@
     if (outputChars <= outputCharsMax) return;
     if (count === 1) overflow(0, 0);
     for (let i = 0; i < count; i += 1) if (counts[i] !== failed) counts[i] = open;
-    full = count > 1;
+    apart = count > 1;
   }
 
   return {
     __proto__: null,
     accept,
     acceptBatch,
+    failBatch: (thrown) => failBatch(described(thrown, errorCharsMax)),
     fail,
     begin(eventCount, charsMax) {
       count = eventCount;
       outputCharsMax = charsMax;
       outputChars = 0;
-      full = false;
+      apart = false;
       counts = create(null);
       lines = create(null);
       faults = create(null);
       for (let i = 0; i < count; i += 1) counts[i] = open;
     },
-    full: () => full,
+    apart: () => apart,
     /** Fails what is still open. */
     giveUp(message) {
       for (let i = 0; i < count; i += 1) if (counts[i] === open) refuse(i, message);

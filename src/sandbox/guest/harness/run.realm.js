@@ -4,7 +4,7 @@
  */
 (own, calls, network, outcomes, limits) => {
   const { parse, create, defineProperty, freeze, described, Fault } = own;
-  const { accept, acceptBatch, fail, full } = outcomes;
+  const { accept, acceptBatch, fail, failBatch, apart } = outcomes;
   const { metadata } = calls;
 
   let transform;
@@ -21,7 +21,7 @@
   let runNumber = 0;
 
   function runEvents() {
-    for (let i = 0; i < count && !full(); i += 1) {
+    for (let i = 0; i < count && !apart(); i += 1) {
       current = i;
       try {
         const returned = transform(events[i], metadata);
@@ -58,7 +58,7 @@
       const returned = await transform(events, metadata);
       if (mine === runNumber) acceptBatch(returned, ids);
     } catch (thrown) {
-      if (mine === runNumber) for (let i = 0; i < count; i += 1) fail(i, thrown);
+      if (mine === runNumber) failBatch(thrown);
     }
     if (mine === runNumber) pending = 0;
   }
@@ -129,7 +129,7 @@
     outgoing: network.outgoing,
     incoming: network.incoming,
     logs: calls.logs,
-    full,
+    apart,
     giveUp: outcomes.giveUp,
     counts: outcomes.counts,
     faults: outcomes.faults,

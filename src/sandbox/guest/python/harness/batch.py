@@ -17,7 +17,7 @@ class Batch:
     """One run. `outcomes` has per event its outputs (bytes), its fault, or None: it is not done.
 
     `stopped` says why some are None: "timeout", where `culprit` is the event that was running if
-    that is known, or "full": the output of all together is too large.
+    that is known, or "apart": the open ones have to run again without the others.
     """
 
     def __init__(self, program, events, metadata_json, output_chars_max):
@@ -88,7 +88,7 @@ class Batch:
                     f"Output of one event is larger than {self._output_chars_max} characters"
                 )
             elif self._output_chars + chars > self._output_chars_max:
-                self.stopped = "full"
+                self.stopped = "apart"
                 return False
             else:
                 self._output_chars += chars
@@ -107,21 +107,28 @@ class Batch:
             returned = _settled(self._program.transform(list(self._events), self.metadata))
             outcomes = self._assigned(returned)
         except BaseException as error:
-            outcomes = [self._fault(error)] * count
+            outcomes = self._fault(error)
         if deadline.expired:
             return
+        if isinstance(outcomes, dict):
+            # An error of the whole batch is an event's own only when that ran alone.
+            if count > 1:
+                self.stopped = "apart"
+                return
+            outcomes = [outcomes]
         for index, outcome in enumerate(outcomes):
             if not self._keep(index, outcome):
                 self.outcomes = [None] * count
                 return
 
     def _assigned(self, returned):
-        """Outputs by input. An output belongs to the input with its messageId, else to that of
-        the output before it; what is not a dict, to the input at its place, which fails.
+        """Outputs by input, or the fault of all. An output belongs to the input with its
+        messageId, else to that of the output before it; what is not a dict, to the input at its
+        place, which fails.
         """
         count = len(self._events)
         if not isinstance(returned, list):
-            return [plain_fault(_NOT_A_LIST)] * count
+            return plain_fault(_NOT_A_LIST)
         outcomes = [[] for _ in range(count)]
         # Of equal ids the first has the place.
         places = {
