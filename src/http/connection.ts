@@ -149,7 +149,6 @@ export class Connection implements Exchange {
 
   /** Handles the requests that came whole, until one has to wait. */
   #run(): void {
-    if (this.#running) return;
     this.#running = true;
     while (this.#state === "reading" && this.#at < this.#end) {
       const found = this.#input.indexOf(HEAD_END, Math.max(this.#at, this.#searched));
@@ -254,6 +253,8 @@ export class Connection implements Exchange {
   }
 
   #resume(): void {
+    // An answer inside the loop: its next turn goes on.
+    if (this.#running) return;
     this.#run();
     if (this.#state === "reading" && this.#clientEnded) this.#close();
     this.#hold();

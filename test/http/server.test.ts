@@ -130,6 +130,16 @@ test("a client that closes its side behind its requests has its answers", async 
   expect(bodies(await answers)).toEqual(numbers(50));
 });
 
+test("a client that closes its side has its answers, at once or later", async () => {
+  const orders = ["later now later", "now now later", "later later now", "later now now later"];
+  for (const order of orders.map((text) => text.split(" "))) {
+    const socket = dial({ allowHalfOpen: true });
+    const answers = readAll(socket);
+    socket.end(order.map((when, i) => get(`/${when}?n${i}`)).join(""));
+    expect(bodies(await answers)).toEqual(numbers(order.length));
+  }
+});
+
 test("an answer waits for a client that reads slowly", async () => {
   const socket = dial();
   socket.pause();
