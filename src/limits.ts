@@ -26,7 +26,7 @@ export const PIXEL_NUMBER_DIGITS_MAX = 15;
 export const PEERS_REMEMBERED_MAX = 4_096;
 /** Connections of an ingest process; beyond it the oldest that waits for its client is closed. */
 export const HTTP_CONNECTIONS_MAX = 10_000;
-/** Requests that came in part, of all connections of a process; beyond it they are refused, 503. */
+/** Requests that wait, of all connections of a process; beyond it 503, or a connection's end. */
 export const HTTP_WAITING_BYTES_MAX = 64 << 20;
 /** A connection that lets the server wait this long, for a request or to be read, is closed. */
 export const IDLE_CONNECTION_SECONDS_MAX = 10;

@@ -32,7 +32,7 @@ export interface Shared {
   date: string;
   /** Every answer ends its connection. */
   stopping: boolean;
-  /** Bytes of requests that connections hold. */
+  /** Bytes of buffers in which connections hold requests. */
   waitingBytes: number;
 }
 
@@ -45,8 +45,8 @@ const METHOD_GET = 0x20544547; // "GET " in little endian
  * - reading: waits for a whole head
  * - handling: an answer is owed
  * - sending: an answer waits for the client to read
- * - closing: our side is closed; what still comes is dropped, so that the client can read our
- *   answer before its own bytes are refused
+ * - closing: our side is closed; what still comes is read and dropped, so that the client can read
+ *   our answer before its own bytes are refused
  */
 type State = "reading" | "handling" | "sending" | "closing" | "closed";
 
@@ -71,6 +71,7 @@ export class Connection implements Exchange {
   #waiting = 0;
   #paused = false;
   #unsent = NOTHING;
+  /** Whether the connection ends with the answer under way; what still comes is dropped. */
   #isLast = false;
   #clientEnded = false;
   #running = false;
@@ -100,7 +101,7 @@ export class Connection implements Exchange {
 
   /** Bytes came; they are the connection's own from now on. */
   receive(chunk: Buffer): void {
-    if (this.#state === "closing" || this.#state === "closed") return;
+    if (this.#isLast) return;
     if (this.#at === this.#end) {
       this.#input = chunk;
       this.#at = 0;
@@ -181,6 +182,9 @@ export class Connection implements Exchange {
     this.query = input.toString("latin1", head.queryStart, head.targetEnd);
     this.targetBytes = head.targetEnd - head.pathStart;
     this.#shared.handle(this);
+    // A connection that waits holds nothing of its last request.
+    this.path = "";
+    this.query = "";
   }
 
   /** A part of a head stays until more comes. */
@@ -188,11 +192,7 @@ export class Connection implements Exchange {
     const bytes = this.#end - this.#at;
     if (bytes > HTTP_HEAD_BYTES_MAX) this.#refuse(431);
     else if (!canBeginHead(this.#input[this.#at]!)) this.#refuse(400);
-    else if (this.#shared.waitingBytes - this.#waiting + bytes > HTTP_WAITING_BYTES_MAX) {
-      this.#refuse(503);
-    } else {
-      this.#searched = Math.max(this.#at, this.#end - HEAD_END.length + 1);
-    }
+    else this.#searched = Math.max(this.#at, this.#end - HEAD_END.length + 1);
   }
 
   #refuse(status: number): void {
@@ -202,22 +202,35 @@ export class Connection implements Exchange {
     this.answer(this.#shared.refused(status));
   }
 
-  /** Counts what stays here. Requests far ahead of their answers wait in the network. */
+  /** Counts the buffer that stays here. Requests far ahead of their answers wait in the network. */
   #hold(): void {
-    const bytes = this.#end - this.#at;
-    this.#shared.waitingBytes += bytes - this.#waiting;
-    this.#waiting = bytes;
-    const isPaused = bytes > HTTP_HEAD_BYTES_MAX;
+    const rest = this.#isLast ? 0 : this.#end - this.#at;
+    if (rest === 0) this.#input = NOTHING;
+    else if (rest < this.#input.length / 2) this.#move(rest);
+    const grown = this.#input.length - this.#waiting;
+    this.#waiting += grown;
+    this.#shared.waitingBytes += grown;
+    if (grown > 0 && this.#shared.waitingBytes > HTTP_WAITING_BYTES_MAX) {
+      this.#shed();
+      return;
+    }
+    const isPaused = rest > HTTP_HEAD_BYTES_MAX;
     if (isPaused === this.#paused) return;
     this.#paused = isPaused;
     if (isPaused) this.#socket.pause();
     else this.#socket.resume();
   }
 
+  /** There is no room for what waits here. An answer that is owed is still given. */
+  #shed(): void {
+    if (this.#state === "sending") this.#socket.terminate();
+    else if (this.#state === "reading") this.#refuse(503);
+    this.#drop();
+  }
+
+  /** No further request is taken. */
   #drop(): void {
-    this.#input = NOTHING;
-    this.#at = 0;
-    this.#end = 0;
+    this.#isLast = true;
     this.#hold();
   }
 
@@ -226,15 +239,20 @@ export class Connection implements Exchange {
     const waiting = this.#end - this.#at;
     const length = waiting + chunk.length;
     if (this.#end + chunk.length > this.#input.length || this.#at > 0) {
-      const grown = Buffer.allocUnsafeSlow(Math.max(2 * waiting, length));
-      this.#input.copy(grown, 0, this.#at, this.#end);
-      this.#input = grown;
-      this.#searched = Math.max(0, this.#searched - this.#at);
-      this.#at = 0;
-      this.#end = waiting;
+      this.#move(Math.max(2 * waiting, length));
     }
     chunk.copy(this.#input, this.#end);
     this.#end += chunk.length;
+  }
+
+  /** Moves what waits into a buffer of this length. */
+  #move(length: number): void {
+    const moved = Buffer.allocUnsafeSlow(length);
+    this.#input.copy(moved, 0, this.#at, this.#end);
+    this.#input = moved;
+    this.#searched = Math.max(0, this.#searched - this.#at);
+    this.#end -= this.#at;
+    this.#at = 0;
   }
 
   #send(bytes: Buffer): void {
