@@ -37,7 +37,10 @@ interface Peer {
   trusted: boolean;
 }
 
-/** An IPv4 address that came in IPv6 clothes is an IPv4 address. */
+/**
+ * An IPv4 address that came in IPv6 clothes is an IPv4 address. One with a zone is none: a zone
+ * counts on one machine alone, and has any length.
+ */
 function parse(text: string): ipaddr.IPv4 | ipaddr.IPv6 | undefined {
-  return ipaddr.isValid(text) ? ipaddr.process(text) : undefined;
+  return ipaddr.isValid(text) && !text.includes("%") ? ipaddr.process(text) : undefined;
 }
