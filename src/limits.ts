@@ -214,6 +214,8 @@ export const RETRY_AFTER_MS_MAX = 3_600_000;
 export const EGRESS_HEAD_BYTES_MAX = 16_384;
 /** How long an idle connection to a receiver is kept. */
 export const EGRESS_IDLE_MS_MAX = 60_000;
+/** Idle connections of all receivers, and as many of user code; the longest idle goes first. */
+export const EGRESS_IDLE_CONNECTIONS_MAX = 256;
 /** How long checked addresses of a host name are used before it is looked up again. */
 export const EGRESS_RESOLVED_MS_MAX = 5_000;
 /** Host names whose checked addresses are remembered. */

@@ -1,8 +1,13 @@
 import { Agent as HttpAgent, type IncomingMessage, request as requestHttp } from "node:http";
 import { Agent as HttpsAgent, request as requestHttps } from "node:https";
 import { isIP } from "node:net";
-import { EGRESS_HEAD_BYTES_MAX, EGRESS_IDLE_MS_MAX } from "../limits.ts";
+import {
+  EGRESS_HEAD_BYTES_MAX,
+  EGRESS_IDLE_CONNECTIONS_MAX,
+  EGRESS_IDLE_MS_MAX,
+} from "../limits.ts";
 import { createAddressRules } from "./address.ts";
+import { boundIdle } from "./idle.ts";
 import { createNames, EgressRefused, type Resolve, systemResolve } from "./resolve.ts";
 
 export { EgressRefused } from "./resolve.ts";
@@ -63,6 +68,7 @@ export function createEgress(options: EgressOptions): Egress {
   const kept = { keepAlive: true, maxFreeSockets: 16, scheduling: "lifo" as const };
   const http = new HttpAgent({ ...kept, timeout: EGRESS_IDLE_MS_MAX });
   const https = new HttpsAgent({ ...kept, timeout: EGRESS_IDLE_MS_MAX });
+  boundIdle([http, https], EGRESS_IDLE_CONNECTIONS_MAX);
 
   function send(attempt: Attempt): Promise<EgressAnswer> {
     const { target, address, method, body, signal } = attempt;

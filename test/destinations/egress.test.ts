@@ -4,6 +4,7 @@ import { networkInterfaces } from "node:os";
 import { createAddressRules } from "../../src/destinations/address.ts";
 import { createEgress, type EgressOptions, EgressRefused } from "../../src/destinations/egress.ts";
 import { createNames } from "../../src/destinations/resolve.ts";
+import { EGRESS_IDLE_CONNECTIONS_MAX } from "../../src/limits.ts";
 import { forbiddenHosts, publicAddresses } from "./addresses.ts";
 import { RawSink } from "./sink.ts";
 import { ca, good } from "./tls.ts";
@@ -269,6 +270,35 @@ describe("TLS", () => {
     expect(error).toBeInstanceOf(Error);
     sink.close();
   });
+});
+
+test("idle connections are bounded over all receivers, and the longest idle is closed", async () => {
+  const egress = createEgress({ allow: ["127.0.0.0/8"] });
+  const sink = new RawSink((socket) => void socket.write(ok));
+  const port = await sink.listen("0.0.0.0");
+  const reach = async (n: number) => {
+    const url = `http://127.0.${n >> 8}.${n & 255}:${port}/`;
+    const request = { url, method: "POST", headers: {}, body: new Uint8Array(), signal };
+    const { status } = await egress.request({ ...request, timeoutMs: 9_000, answerBytesMax: 1 });
+    expect(status).toBe(200);
+  };
+  const settled = async () => {
+    while (sink.open > EGRESS_IDLE_CONNECTIONS_MAX) await Bun.sleep(1);
+    expect(sink.open).toBe(EGRESS_IDLE_CONNECTIONS_MAX);
+  };
+
+  const receivers = Array.from({ length: EGRESS_IDLE_CONNECTIONS_MAX + 50 }, (_, n) => n + 1);
+  for (const n of receivers) await reach(n);
+  await settled();
+  for (const n of receivers.slice(-EGRESS_IDLE_CONNECTIONS_MAX)) await reach(n);
+  expect(sink.connections).toBe(receivers.length);
+  for (const n of receivers.slice(0, 50)) await reach(n);
+  expect(sink.connections).toBe(receivers.length + 50);
+  // Busy ones are not bounded here.
+  await Promise.all(receivers.map(reach));
+  await settled();
+  egress.close();
+  sink.close();
 });
 
 describe("the environment", () => {

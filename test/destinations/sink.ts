@@ -21,6 +21,11 @@ export class RawSink {
     });
   }
 
+  /** Connections that are open now. */
+  get open(): number {
+    return this.#sockets.size;
+  }
+
   async listen(host = "127.0.0.1"): Promise<number> {
     await new Promise<void>((resolve, reject) => {
       this.#server.once("error", reject);
