@@ -1,4 +1,4 @@
-import { type Egress, EgressRefused } from "./destinations/egress.ts";
+import { type Egress, EgressRefused, egressHeaders } from "./destinations/egress.ts";
 import type { GuestFetch } from "./sandbox/outside.ts";
 
 /**
@@ -7,10 +7,11 @@ import type { GuestFetch } from "./sandbox/outside.ts";
  */
 export function guestFetch(egress: Egress): GuestFetch {
   return async (request, signal) => {
-    const { url, method, headers, timeoutMs, answerBytesMax } = request;
+    const { url, method, timeoutMs, answerBytesMax } = request;
     const answer = await egress
       .request({
-        ...{ url, method, headers, timeoutMs, signal },
+        ...{ url, method, timeoutMs, signal },
+        headers: withoutEgressHeaders(request.headers),
         body: Buffer.from(request.body),
         // One byte more tells a body that is too long from one that just fits.
         answerBytesMax: answerBytesMax + 1,
@@ -33,4 +34,11 @@ export function guestFetch(egress: Egress): GuestFetch {
       body: Buffer.from(answer.body).toString(),
     };
   };
+}
+
+/** Left out without a word, as browsers do with them. */
+function withoutEgressHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(headers).filter(([name]) => !egressHeaders.has(name.toLowerCase())),
+  );
 }

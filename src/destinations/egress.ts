@@ -15,6 +15,7 @@ export { EgressRefused } from "./resolve.ts";
 export interface EgressRequest {
   url: string;
   method: string;
+  /** Without `egressHeaders`. */
   headers: Readonly<Record<string, string>>;
   body: Uint8Array;
   /** From the first look-up to the last byte of the answer. */
@@ -45,6 +46,24 @@ export interface EgressOptions {
   /** Further certificate authorities (PEM). */
   ca?: string;
 }
+
+/**
+ * Headers that describe the connection or the body, in lower case. Another's would contradict
+ * ours: two lengths of a body let it plant a request on a connection that others share
+ * (RFC 9112 §11.2).
+ */
+export const egressHeaders: ReadonlySet<string> = new Set([
+  "host",
+  "content-length",
+  "transfer-encoding",
+  "connection",
+  "keep-alive",
+  "upgrade",
+  "te",
+  "trailer",
+  "expect",
+  "accept-encoding",
+]);
 
 interface Attempt extends EgressRequest {
   target: URL;

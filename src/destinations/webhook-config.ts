@@ -8,7 +8,7 @@ import {
   WEBHOOK_TIMEOUT_MS_MAX,
   WEBHOOK_URL_CHARS_MAX,
 } from "../limits.ts";
-import { checkedUrl, EgressRefused } from "./egress.ts";
+import { checkedUrl, EgressRefused, egressHeaders } from "./egress.ts";
 import { signingKey } from "./signature.ts";
 
 const Header = Type.Object({
@@ -29,22 +29,7 @@ export const WebhookConfig = Type.Object({
 });
 export type WebhookConfig = Static<typeof WebhookConfig>;
 
-/** Headers that describe the connection or this request's body: theirs would contradict ours. */
-const ours = new Set([
-  "host",
-  "content-length",
-  "transfer-encoding",
-  "connection",
-  "keep-alive",
-  "upgrade",
-  "te",
-  "trailer",
-  "expect",
-  "accept-encoding",
-  "webhook-id",
-  "webhook-timestamp",
-  "webhook-signature",
-]);
+const ours = new Set([...egressHeaders, "webhook-id", "webhook-timestamp", "webhook-signature"]);
 
 const expectations: Record<string, string> = {
   "/webhookUrl": `Expected an absolute http or https URL of at most ${WEBHOOK_URL_CHARS_MAX} characters`,
