@@ -222,6 +222,8 @@ export const EGRESS_RESOLVED_MS_MAX = 5_000;
 export const EGRESS_NAMES_MAX = 10_000;
 /** Events of one write to a file. */
 export const FILE_BATCH_EVENTS_MAX = 1_000;
+/** A last line that is longer was not written by us: an event is 48 MiB at most. */
+export const FILE_LINE_BYTES_MAX = 64 << 20;
 /** Length of a file destination's path. */
 export const FILE_PATH_CHARS_MAX = 1_024;
 

@@ -1,9 +1,11 @@
 import { type FileHandle, lstat } from "node:fs/promises";
+import { FILE_LINE_BYTES_MAX } from "../limits.ts";
 import { openBeneath } from "./beneath.ts";
 
 const newline = 10;
 const brace = 0x7b;
-const tailBytes = 1 << 20;
+/** What is read at once of a last line. */
+const stepBytes = 64 << 10;
 
 /** A file of JSON lines that only grows: one write per append, flushed before it resolves. */
 export class LineFile {
@@ -80,18 +82,31 @@ export class LineFile {
  */
 async function mendTail(handle: FileHandle): Promise<number> {
   const { size } = await handle.stat();
-  const from = Math.max(0, size - tailBytes);
-  const tail = Buffer.alloc(size - from);
-  await handle.read(tail, 0, tail.length, from);
-  if (size === 0 || tail.at(-1) === newline) return size;
-  const start = tail.lastIndexOf(newline) + 1;
-  const line = tail.subarray(start);
-  if (line[0] === brace && !isJson(line)) {
-    await handle.truncate(from + start);
-    return from + start;
+  const line = await lastLine(handle, size);
+  if (line?.length === 0) return size;
+  if (line?.[0] === brace && !isJson(line)) {
+    const whole = size - line.length;
+    await handle.truncate(whole);
+    return whole;
   }
   await handle.write(Buffer.from("\n"));
   return size + 1;
+}
+
+/** What stands behind the last newline; nothing when it is too long to be an event. */
+async function lastLine(handle: FileHandle, size: number): Promise<Buffer | undefined> {
+  const parts: Buffer[] = [];
+  let from = size;
+  while (from > 0) {
+    if (size - from > FILE_LINE_BYTES_MAX) return undefined;
+    const step = Buffer.alloc(Math.min(stepBytes, from));
+    from -= step.length;
+    await handle.read(step, 0, step.length, from);
+    const start = step.lastIndexOf(newline) + 1;
+    parts.unshift(step.subarray(start));
+    if (start > 0) break;
+  }
+  return Buffer.concat(parts);
 }
 
 function isJson(text: Buffer): boolean {

@@ -14,6 +14,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileKind } from "../../src/destinations/file.ts";
+import { FILE_LINE_BYTES_MAX } from "../../src/limits.ts";
 
 /** Of all workspaces. */
 let files: string;
@@ -54,17 +55,50 @@ async function deliver(path: string, ...numbers: number[]) {
 }
 
 describe("a file's last line", () => {
+  const long = "x".repeat(3 << 20);
   const cases = [
     { name: "whole", before: '{"n":0}\n', after: '{"n":0}\n{"n":1}\n' },
     { name: "without its newline", before: '{"n":0}', after: '{"n":0}\n{"n":1}\n' },
     { name: "cut by a crash", before: '{"n":0}\n{"n":', after: '{"n":0}\n{"n":1}\n' },
     { name: "cut by a crash, and the only one", before: '{"n', after: '{"n":1}\n' },
     { name: "somebody's text", before: "note", after: 'note\n{"n":1}\n' },
+    {
+      name: "of 3 MB, whole but for its newline",
+      before: `{"n":0}\n{"x":"${long}"}`,
+      after: `{"n":0}\n{"x":"${long}"}\n{"n":1}\n`,
+    },
+    {
+      name: "of 3 MB, cut by a crash",
+      before: `{"n":0}\n{"x":"${long}`,
+      after: '{"n":0}\n{"n":1}\n',
+    },
+    {
+      name: "of 3 MB, cut by a crash, and the only one",
+      before: `{"x":"${long}`,
+      after: '{"n":1}\n',
+    },
+    { name: "of 3 MB, somebody's text", before: long, after: `${long}\n{"n":1}\n` },
   ];
   test.each(cases)("$name does not spoil the next", async ({ before, after }) => {
     writeFileSync(join(root, "f"), before);
     expect(await deliver("f", 1)).toEqual({ kind: "delivered" });
-    expect(read("f")).toBe(after);
+    expect(read("f") === after).toBe(true);
+  });
+
+  test("is found wherever it begins", async () => {
+    const first = `{"n":0}${" ".repeat(200_000)}\n`;
+    for (const length of [65_534, 65_535, 65_536, 65_537, 131_071, 131_072, 131_073]) {
+      writeFileSync(join(root, "f"), first + '{"n":'.padEnd(length));
+      await deliver("f", 1);
+      expect(read("f") === `${first}{"n":1}\n`).toBe(true);
+    }
+  });
+
+  test("is kept when it is too long to be an event", async () => {
+    const text = `{${" ".repeat(FILE_LINE_BYTES_MAX + (1 << 20))}`;
+    writeFileSync(join(root, "f"), text);
+    await deliver("f", 1);
+    expect(read("f") === `${text}\n{"n":1}\n`).toBe(true);
   });
 
   test("what another process appends meanwhile is mended as well", async () => {
