@@ -19,7 +19,6 @@ export interface Arrival {
 /** What all requests of a listener share. */
 export interface Listener {
   parts: ApiParts;
-  /** Takes one request of a token's rate, or throws. */
   /** Takes one request of a token's allowance: 0, or the seconds to wait. */
   take(tokenId: string): number;
   closing: AbortSignal;
