@@ -23,7 +23,7 @@ export class Outlet {
   readonly #kind: DestinationKind;
   readonly #labels: LaneLabels;
   readonly #cut = new AbortController();
-  readonly #closing: Promise<void>[] = [];
+  readonly #closing = new Set<Promise<void>>();
   readonly #workspaceId: string;
   #config: Record<string, unknown>;
   #opened: Opened | undefined;
@@ -111,6 +111,17 @@ export class Outlet {
   }
 
   #closeWhenIdle(opened: Opened): void {
-    if (opened.retired && opened.deliveries === 0) this.#closing.push(opened.destination.close());
+    if (!opened.retired || opened.deliveries > 0) return;
+    const closing = this.#end(opened).finally(() => this.#closing.delete(closing));
+    this.#closing.add(closing);
+  }
+
+  /** Nobody waits for a close that a new config brings, so a failed one ends here. */
+  async #end({ destination }: Opened): Promise<void> {
+    try {
+      await destination.close();
+    } catch (error) {
+      this.#parts.logger.error({ ...this.#labels, err: error }, "A destination failed to close");
+    }
   }
 }

@@ -1,0 +1,58 @@
+import { expect, test } from "bun:test";
+import { pino } from "pino";
+import type { DestinationKind } from "../../src/destinations/destination.ts";
+import { createMetrics } from "../../src/observe/metrics.ts";
+import { systemClock } from "../../src/pipeline/clock.ts";
+import { createLaneMetrics } from "../../src/pipeline/metrics.ts";
+import { Outlet } from "../../src/pipeline/outlet.ts";
+
+/** An outlet whose destinations close like this; `change` gives it another config. */
+function setUp(close: () => Promise<void>) {
+  const lines: string[] = [];
+  const kind = {
+    kind: "test",
+    open: () => ({ deliver: async () => ({ kind: "delivered" }), close }),
+  } as unknown as DestinationKind;
+  const destination = {
+    ...{ id: "one", workspaceId: "workspace", name: "One", type: "test", enabled: true },
+    ...{ config: {}, createdAt: 0, updatedAt: 0 },
+  };
+  const outlet = new Outlet(kind, destination, {
+    clock: systemClock,
+    metrics: createLaneMetrics(
+      createMetrics(),
+      () => [],
+      () => [],
+    ),
+    logger: pino({}, { write: (line: string) => lines.push(line) }),
+  });
+  const change = (n: number) => outlet.update({ ...destination, config: { n } });
+  return { outlet, change, lines };
+}
+
+test("a close that fails is logged, and ends neither the process nor the next delivery", async () => {
+  const { outlet, change, lines } = setUp(() => Promise.reject(new Error("EIO")));
+  await outlet.deliver([]);
+  change(1);
+  await Bun.sleep(1);
+  expect(lines).toHaveLength(1);
+  expect(JSON.parse(lines[0]!)).toMatchObject({ destination: "one", err: { message: "EIO" } });
+  expect(await outlet.deliver([])).toEqual({ kind: "delivered" });
+  await outlet.close();
+  expect(lines).toHaveLength(2);
+});
+
+test("the end waits for a close that an earlier config has brought", async () => {
+  const closed = Promise.withResolvers<void>();
+  const { outlet, change } = setUp(() => closed.promise);
+  await outlet.deliver([]);
+  change(1);
+  let isEnded = false;
+  const end = outlet.close().then(() => {
+    isEnded = true;
+  });
+  await Bun.sleep(1);
+  expect(isEnded).toBe(false);
+  closed.resolve();
+  await end;
+});
