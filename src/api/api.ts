@@ -1,6 +1,7 @@
 import http from "node:http";
 import { Elysia } from "elysia";
 import { Histogram } from "prom-client";
+import { messageOf, StartError } from "../errors.ts";
 import { DRAIN_MS_MAX, HTTP_HEAD_BYTES_MAX, IDLE_CONNECTION_SECONDS_MAX } from "../limits.ts";
 import { createRateLimit } from "../rate-limit.ts";
 import { failure, refuse } from "./errors.ts";
@@ -12,7 +13,10 @@ import { type Arrival, serve } from "./serve.ts";
 export interface Api {
   /** The app alone, for `app.handle(request)`. */
   app: Elysia;
-  /** Listens and returns the bound address, `http://127.0.0.1:8081`; port 0 takes a free one. */
+  /**
+   * Listens and returns the bound address, `http://127.0.0.1:8081`; port 0 takes a free one.
+   * `StartError` when the address cannot be had.
+   */
   start(address: { host: string; port: number }): Promise<string>;
   /** Takes no new request, lets those under way end (5 s at most), ends live tails. */
   stop(): Promise<void>;
@@ -70,7 +74,12 @@ export function createApi(parts: ApiParts): Api {
     async start({ host, port }) {
       // Writable, whatever its type says; read by Bun when it listens.
       Object.assign(http, { maxHeaderSize: HTTP_HEAD_BYTES_MAX });
-      app.listen({ hostname: host, port });
+      try {
+        // Elysia's default would let two servers share the port unnoticed.
+        app.listen({ hostname: host, port, reusePort: false });
+      } catch (error) {
+        throw new StartError(`Cannot listen on ${host} port ${port}: ${messageOf(error)}`);
+      }
       const { server } = app;
       if (!server) throw new Error("The control plane does not listen");
       return `http://${host.includes(":") ? `[${host}]` : host}:${server.port}`;

@@ -137,6 +137,22 @@ describe("beside a running server", () => {
     expect(sources).toEqual([]);
   });
 
+  test.each(["port", "admin-port"])(
+    "a second server on the same --%s is refused",
+    async (flag) => {
+      const cwd = temporaryDirectory();
+      const { port } = new URL(flag === "port" ? server.dataPlane : server.controlPlane);
+      const flags = ["--host", "127.0.0.1", "--port", "0", "--admin-port", "0", `--${flag}`, port];
+      const { code, errors } = await pixelmill(["serve", ...flags], {}, cwd);
+      expect(code).toBe(1);
+      expect(errors.split("\n").find((line) => line.startsWith("pixelmill:"))).toStartWith(
+        `pixelmill: Cannot listen on 127.0.0.1 port ${port}: `,
+      );
+      removeDirectory(cwd);
+    },
+    30_000,
+  );
+
   test("a second server on the same data is refused by name", async () => {
     const flags = ["--port", "0", "--admin-port", "0", ...data()];
     const { code, errors } = await pixelmill(["serve", ...flags]);
