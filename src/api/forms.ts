@@ -24,9 +24,11 @@ export function isPublish({ query, body }: Flagged): boolean {
   return query.publish ?? body.publish ?? false;
 }
 
+const eventsToTest = "Events to test the code with; without any, a page and a track";
+
 /** `events` of create and update: an array, or one object. */
 export const Events = Type.Optional(
-  Type.Union([TestEvents, AnyObject], { description: "Events to test the code with" }),
+  Type.Union([TestEvents, AnyObject], { description: eventsToTest }),
 );
 
 export function eventList(events: TestEvent[] | TestEvent): TestEvent[] {
@@ -35,7 +37,7 @@ export function eventList(events: TestEvent[] | TestEvent): TestEvent[] {
 
 /** `testInput` of publish: an array, or that array as a JSON text (RudderStack's older form). */
 export const TestInput = Type.Optional(
-  Type.Union([TestEvents, Type.String()], { description: "Events to test the code with" }),
+  Type.Union([TestEvents, Type.String()], { description: eventsToTest }),
 );
 
 export function testInputList(input: TestEvent[] | string, path: string): TestEvent[] {

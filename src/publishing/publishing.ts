@@ -28,7 +28,7 @@ export interface CreateInput {
   language: Language;
   externalId?: string;
   publish: boolean;
-  /** Test events; the two default events run when absent. */
+  /** Test events; the two default events run when there are none. */
   events?: TestEvent[];
   destinationIds?: string[];
 }

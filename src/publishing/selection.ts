@@ -51,7 +51,8 @@ export function checkPublishable(
 }
 
 function suitesOf(item: (Selection | SuiteSelection)["transformations"][number]): Suite[] {
-  if ("testSuite" in item && item.testSuite && item.testSuite.length > 0) return item.testSuite;
+  const suites = "testSuite" in item ? (item.testSuite ?? []) : [];
+  if (suites.some(({ input }) => input.length > 0)) return suites;
   return [suiteOf("testInput" in item ? item.testInput : undefined)];
 }
 

@@ -74,6 +74,31 @@ describe("?publish=true", () => {
   });
 });
 
+test("without test events code runs over the default ones, however they are left out", async () => {
+  const code = "export const transformEvent = () => { throw 'always'; };";
+  for (const events of [undefined, []]) {
+    expect((await create(code, { events })).status).toBe(400);
+  }
+  const { versionId } = await draft(code);
+  const forms = [
+    {},
+    { testInput: [] },
+    { testInput: "[]" },
+    { testSuite: [] },
+    { testSuite: [{ id: "s", name: "S", input: [] }] },
+  ];
+  for (const more of forms) {
+    const body = { transformations: [{ versionId, ...more }] };
+    const published = await api.client.call("POST /libraries/publish", { body });
+    expect([more, published.published]).toEqual([more, false]);
+    const run = await api.client.call("POST /transformations/tests/run", { body });
+    expect([more, run.pass]).toEqual([more, false]);
+    const { result } = await api.client.call("POST /transformations/libraries/test", { body });
+    const outputs = result.successTestResults[0]!.result.output.transformedEvents;
+    expect([more, outputs]).toEqual([more, [{ error: "always" }, { error: "always" }]]);
+  }
+});
+
 describe("POST /libraries/publish", () => {
   test("answers published: false with what failed, and publishes nothing", async () => {
     const good = await draft("export const transformEvent = (event) => event;", "Good");
