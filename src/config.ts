@@ -134,11 +134,22 @@ export function loadConfig(
 function parsed({ key, value, name }: Setting): unknown {
   const schema = schemas[key as Key];
   if (!schema) throw new StartError(`Unknown setting ${name}`);
-  const converted = schema.type === "array" ? list(value) : Value.Convert(schema, value);
-  if (!Value.Check(schema, converted) || (schema.type === "array" && !allCidrs(converted))) {
+  const meant = converted(schema, value);
+  if (!Value.Check(schema, meant) || (schema.type === "array" && !allCidrs(meant))) {
     throw new StartError(`Setting ${name} must be ${expectation(schema)}: ${schema.description}`);
   }
-  return converted;
+  return meant;
+}
+
+function converted(schema: TSchema, value: unknown): unknown {
+  if (schema.type === "array") return list(value);
+  if (schema.type === "integer") return wholeNumber(value);
+  return Value.Convert(schema, value);
+}
+
+/** TypeBox would make 1 of `1e3` and of `true`, and 0 of `0.9`. */
+function wholeNumber(value: unknown): unknown {
+  return typeof value === "string" && /^\d+$/.test(value) ? Number(value) : value;
 }
 
 function expectation(schema: TSchema): string {
