@@ -11,7 +11,9 @@ const tokenFields = {
   id: Type.String(),
   name: Type.String(),
   permissions: Permissions,
-  memberId: Type.Optional(Type.String({ description: "Of a personal token" })),
+  memberId: Type.Optional(
+    Type.String({ description: "Of a personal token, whose permissions are the member's of now" }),
+  ),
   expiresAt: Type.Optional(Time),
   lastUsedAt: Type.Optional(Time),
   createdAt: Time,
@@ -31,7 +33,7 @@ const NewToken = Type.Object(
   },
   {
     $id: "NewToken",
-    description: "A service token names its permissions; one with memberId has the member's",
+    description: "Either a service token with its permissions, or a member's, which has theirs",
   },
 );
 
@@ -61,6 +63,10 @@ export const tokenRoutes = [
     async handle({ parts, workspaceId, body }) {
       if (!body.permissions && !body.memberId) {
         const message = "Expected permissions or a memberId, got neither";
+        throw invalid([{ path: "/permissions", message }]);
+      }
+      if (body.permissions?.length && body.memberId) {
+        const message = "Expected permissions or a memberId, got both";
         throw invalid([{ path: "/permissions", message }]);
       }
       const { token, secret } = await parts.catalog.tokens.create(workspaceId, {

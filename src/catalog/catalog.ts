@@ -75,6 +75,7 @@ export interface Tokens {
 }
 export interface TokenInput {
   name: string;
+  /** Of a service token; one with `memberId` has the member's. */
   permissions: Permission[];
   memberId?: string;
   expiresAt?: number;

@@ -41,6 +41,7 @@ export interface Token {
   id: string;
   workspaceId: string;
   name: string;
+  /** Those of now: a personal token's follow its member. */
   permissions: Permission[];
   /** Set on a personal token: it has what this member has at the time of each request. */
   memberId?: string;

@@ -49,9 +49,14 @@ export function openTokens(
     }
   }
 
-  function shown({ hash: _, ...token }: StoredToken): Token {
+  function shown(stored: StoredToken): Token {
+    const { hash: _, ...token } = stored;
     const lastUsedAt = used.get(token.id) ?? tokens.uses.get(token.id);
-    return lastUsedAt === undefined ? token : { ...token, lastUsedAt };
+    return {
+      ...token,
+      permissions: [...(permissionsNow(stored) ?? [])],
+      ...(lastUsedAt !== undefined && { lastUsedAt }),
+    };
   }
 
   return {

@@ -56,6 +56,7 @@ describe("/v2/tokens", () => {
 
   test.each([
     [{ name: "T" }, "/permissions"],
+    [{ name: "T", permissions: ["events:read"], memberId: "m" }, "/permissions"],
     [{ name: "T", permissions: ["everything"] }, "/permissions/0"],
     [{ name: "T", permissions: "libraries:edit" }, "/permissions"],
     [{ permissions: [] }, "/name"],
@@ -94,6 +95,22 @@ describe("personal tokens", () => {
     expect(await mayEdit()).toBe(true);
     await api.client.call("DELETE /v2/members/{id}", { params });
     expect(await works(token.secret)).toBe(false);
+  });
+
+  test("show what their member has now, as they have nothing else", async () => {
+    const { member } = await api.client.call("POST /v2/members", {
+      body: { name: "Bo", email: "bo@example.com", permissions: ["events:read"] },
+    });
+    const { token } = await api.client.call("POST /v2/tokens", {
+      body: { name: "Bo's", permissions: [], memberId: member.id },
+    });
+    expect(token.permissions).toEqual(["events:read"]);
+    await api.client.call("PUT /v2/members/{id}", {
+      params: { id: member.id },
+      body: { permissions: ["libraries:edit"] },
+    });
+    const { tokens } = await api.client.call("GET /v2/tokens");
+    expect(tokens.find(({ id }) => id === token.id)?.permissions).toEqual(["libraries:edit"]);
   });
 
   test("need a member of the workspace", async () => {
