@@ -25,12 +25,27 @@ export function expectShape<S extends TSchema>(
   const check = compiled(schema);
   if (check.Check(value)) return value as Static<S>;
   const details = new Map<string, Detail>();
-  for (const error of check.Errors(value)) {
+  for (const error of faults(check.Errors(value))) {
     const detail = toDetail(error, at);
     if (!details.has(detail.path)) details.set(detail.path, detail);
     if (details.size === DETAILS_MAX) break;
   }
   throw invalid([...details.values()] as [Detail, ...Detail[]]);
+}
+
+/** An object or array that fits no alternative has the faults it has as the one of its kind. */
+function* faults(errors: Iterable<ValueError>): Generator<ValueError> {
+  for (const error of errors) {
+    const alternatives: TSchema[] = error.schema.anyOf ?? [];
+    const alike = error.errors[alternatives.findIndex(({ type }) => type === kindOf(error.value))];
+    if (alike) yield* faults(alike);
+    else yield error;
+  }
+}
+
+function kindOf(value: unknown): "array" | "object" | undefined {
+  if (Array.isArray(value)) return "array";
+  return typeof value === "object" && value !== null ? "object" : undefined;
 }
 
 /** The first detail makes the sentence: `Expected a name … at /name, got nothing`. */

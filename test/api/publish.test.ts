@@ -147,6 +147,44 @@ describe("POST /libraries/publish", () => {
   });
 });
 
+describe.each([
+  "/libraries/publish",
+  "/transformations/libraries/test",
+  "/transformations/tests/run",
+])("%s with a wrong item", (path) => {
+  const id = "a string of 1 to 255 characters";
+  test.each([
+    [{ libraries: [{ versionId: 5 }] }, "/libraries/0/versionId", id, "a number"],
+    [{ libraries: [{}] }, "/libraries/0/versionId", id, "nothing"],
+    [{ libraries: [5] }, "/libraries/0", `${id} or an object`, "a number"],
+    [
+      { transformations: ["v", { versionId: "v", testInput: [{}, 5] }] },
+      "/transformations/1/testInput/1",
+      "an object",
+      "a number",
+    ],
+    [
+      { transformations: [{ versionId: "v", testInput: {} }] },
+      "/transformations/0/testInput",
+      "an array of at most 500 items or a string",
+      "an object",
+    ],
+    [
+      { transformations: [{ versionId: "v", testSuite: [{ id: "s", name: "S" }] }] },
+      "/transformations/0/testSuite/0/input",
+      "an array of at most 500 items",
+      "nothing",
+    ],
+  ])("%j names the place and the fault", async (body, place, expected, came) => {
+    const refused = await api.send("POST", path, { body });
+    expect(refused.status).toBe(400);
+    expect(refused.body).toEqual({
+      message: `Expected ${expected} at ${place}, got ${came}`,
+      details: [{ path: place, message: `Expected ${expected}, got ${came}` }],
+    });
+  });
+});
+
 describe("test runs", () => {
   test("POST /transformations/libraries/test runs drafts with unpublished libraries", async () => {
     const lib = await library(
