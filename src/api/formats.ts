@@ -1,15 +1,13 @@
 import { FormatRegistry } from "@sinclair/typebox";
-import { CODE_BYTES_MAX, NAME_CHARS_MAX } from "../limits.ts";
+import { isName, nameExpected } from "../catalog/name.ts";
+import { CODE_BYTES_MAX } from "../limits.ts";
 
 /**
  * String formats beyond JSON Schema's own: bounds that JSON Schema cannot say (bytes, trimmed
  * length). `expected` completes the sentence "Expected …".
  */
 const formats: Record<string, { expected: string; fits: (text: string) => boolean }> = {
-  name: {
-    expected: `a name of 1 to ${NAME_CHARS_MAX} characters`,
-    fits: (text) => text.trim() !== "" && text.trim().length <= NAME_CHARS_MAX,
-  },
+  name: { expected: nameExpected, fits: isName },
   code: {
     expected: `a string of at most ${CODE_BYTES_MAX} bytes in UTF-8`,
     fits: (text) => Buffer.byteLength(text, "utf8") <= CODE_BYTES_MAX,

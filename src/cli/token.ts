@@ -1,5 +1,6 @@
 import { defineCommand } from "citty";
 import { type Permission, permissions } from "../catalog/model.ts";
+import { keptName } from "../catalog/name.ts";
 import { openCatalog } from "../catalog/open.ts";
 import { configFlags, loadConfig } from "../config.ts";
 import { catalogDirectory, prepareData } from "../data.ts";
@@ -15,6 +16,7 @@ const create = defineCommand({
     ...configFlags,
   },
   async run({ args }) {
+    const name = keptName((args.name as string) ?? "cli");
     const chosen = permissionsOf(args.permissions as string | undefined);
     const config = loadConfig(args);
     const logger = createLogger(config["log.level"]);
@@ -27,7 +29,6 @@ const create = defineCommand({
           `Expected the id of a workspace of ${config.data}; create one with pixelmill workspace create NAME`,
         );
       }
-      const name = (args.name as string) ?? "cli";
       const { secret } = await catalog.tokens.create(workspaceId, { name, permissions: chosen });
       process.stdout.write(`token ${secret}\n`);
     } finally {

@@ -1,5 +1,6 @@
 import { defineCommand } from "citty";
 import { permissions } from "../catalog/model.ts";
+import { keptName } from "../catalog/name.ts";
 import { openCatalog } from "../catalog/open.ts";
 import { configFlags, loadConfig } from "../config.ts";
 import { catalogDirectory, prepareData } from "../data.ts";
@@ -12,12 +13,13 @@ const create = defineCommand({
     ...configFlags,
   },
   async run({ args }) {
+    const name = keptName(args.name as string);
     const config = loadConfig(args);
     const logger = createLogger(config["log.level"]);
     prepareData(config);
     const catalog = await openCatalog({ directory: catalogDirectory(config), logger });
     try {
-      const workspace = await catalog.workspaces.create(args.name as string);
+      const workspace = await catalog.workspaces.create(name);
       const { secret } = await catalog.tokens.create(workspace.id, {
         name: "admin",
         permissions: [...permissions],

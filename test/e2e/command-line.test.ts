@@ -39,6 +39,9 @@ describe("a wrong call", () => {
       "Cannot read the configuration file /nowhere.toml",
     ],
     [["workspace", "create"], {}, "Expected NAME"],
+    [["workspace", "create", " "], {}, "Expected a name of 1 to 255 characters"],
+    [["workspace", "create", "n".repeat(256)], {}, "Expected a name of 1 to 255 characters"],
+    [["token", "create", "--name", ""], {}, "Expected a name of 1 to 255 characters"],
     [["token", "create", "--permissions", "all"], {}, "Unknown permission all"],
   ])("%j %j is told apart", async (args, environment, message) => {
     const { code, output, errors } = await pixelmill(args, environment as Record<string, string>);

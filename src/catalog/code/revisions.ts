@@ -1,9 +1,10 @@
 import { ApiError } from "../../errors.ts";
-import { CODE_BYTES_MAX, DESCRIPTION_CHARS_MAX, NAME_CHARS_MAX } from "../../limits.ts";
+import { CODE_BYTES_MAX, DESCRIPTION_CHARS_MAX } from "../../limits.ts";
 import type { CodeStore, RevisionInput } from "../catalog.ts";
 import { newId } from "../ids.ts";
 import { familyOf, importNameOf } from "../import-name.ts";
 import type { Kind, Revision } from "../model.ts";
+import { keptName } from "../name.ts";
 
 /** Revisions made in memory, from what a caller sends and what the resource has. */
 export function revisionMaker(newest: CodeStore["newest"]): Pick<CodeStore, "draft" | "amend"> {
@@ -33,11 +34,11 @@ function revision(
   input: RevisionInput,
   now: number,
 ): Revision {
+  const name = keptName(input.name);
   // Unpaired surrogates do not survive UTF-8: a revision reads back as it was answered.
-  const name = input.name.trim().toWellFormed();
   const description = (input.description ?? "").toWellFormed();
   const code = input.code.toWellFormed();
-  check(name, description, code);
+  check(description, code);
   return {
     ...of,
     versionId: newId(now),
@@ -66,10 +67,7 @@ function checkUnchanged(kind: Kind, before: Revision, input: Partial<RevisionInp
   }
 }
 
-function check(name: string, description: string, code: string): void {
-  if (name.length < 1 || name.length > NAME_CHARS_MAX) {
-    throw invalid("/name", `Expected 1 to ${NAME_CHARS_MAX} characters`);
-  }
+function check(description: string, code: string): void {
   if (description.length > DESCRIPTION_CHARS_MAX) {
     throw invalid("/description", `Expected at most ${DESCRIPTION_CHARS_MAX} characters`);
   }
