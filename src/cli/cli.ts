@@ -21,14 +21,14 @@ export async function run(argv: string[]): Promise<number> {
     print(version);
     return 0;
   }
-  const { command, parent, rest } = resolve(argv);
+  const { command, rest } = resolve(argv);
   if (rest.includes("--help") || rest.includes("-h")) {
-    print(await usage(command, parent));
+    print(await usage(command));
     return 0;
   }
   if (!command.run) {
     const problem = rest[0] === undefined ? "Expected a command" : `Unknown command ${rest[0]}`;
-    complain(`${problem}\n\n${await usage(command, parent)}`);
+    complain(`${problem}\n\n${await usage(command)}`);
     return 2;
   }
   const mistake = wrongCall((command.args ?? {}) as ArgsDef, rest);
@@ -49,21 +49,20 @@ export async function run(argv: string[]): Promise<number> {
 /** Walks `token create …` down to the command that runs. */
 function resolve(argv: string[]) {
   let command: CommandDef = pixelmill;
-  let parent: CommandDef | undefined;
   let rest = argv;
   for (;;) {
     const subCommands = (command.subCommands ?? {}) as Record<string, CommandDef>;
     const next = Object.hasOwn(subCommands, rest[0] ?? "") ? subCommands[rest[0] ?? ""] : undefined;
-    if (!next) return { command, parent, rest };
-    parent = command;
+    if (!next) return { command, rest };
     command = next;
     rest = rest.slice(1);
   }
 }
 
 /** citty colours its text always; only a terminal wants that. */
-async function usage(command: CommandDef, parent: CommandDef | undefined): Promise<string> {
-  const text = await renderUsage(command, parent);
+async function usage(command: CommandDef): Promise<string> {
+  // The name of a command holds those above it but the first.
+  const text = await renderUsage(command, command === pixelmill ? undefined : pixelmill);
   return process.stdout.isTTY ? text : Bun.stripANSI(text);
 }
 

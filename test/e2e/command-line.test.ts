@@ -89,14 +89,18 @@ test("data that another version wrote is left alone", async () => {
   removeDirectory(cwd);
 });
 
-test.each(["--help", "--version", "serve --help", "token create --help"])(
-  "%s exits 0",
-  async (line) => {
-    const { code, output, errors } = await pixelmill(line.split(" "));
-    expect({ code, errors }).toEqual({ code: 0, errors: "" });
-    expect(output).not.toBe("");
-  },
-);
+test.each([
+  ["--version", /^\d+\.\d+\.\d+\n$/],
+  ["--help", /^USAGE pixelmill serve\|/m],
+  ["serve --help", /^USAGE pixelmill serve \[OPTIONS\]/m],
+  ["token --help", /^USAGE pixelmill token create/m],
+  ["token create --help", /^USAGE pixelmill token create \[OPTIONS\]/m],
+  ["workspace create --help", /^USAGE pixelmill workspace create \[OPTIONS\] <NAME>/m],
+])("%s exits 0 and tells what was asked", async (line, answer) => {
+  const { code, output, errors } = await pixelmill(line.split(" "));
+  expect({ code, errors }).toEqual({ code: 0, errors: "" });
+  expect(output).toMatch(answer);
+});
 
 describe("beside a running server", () => {
   let server: Server;
