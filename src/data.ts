@@ -18,6 +18,14 @@ export const deliveryDirectory = (config: Config) => inData(config, "delivery");
 /** What `file` destinations write. */
 export const filesDirectory = (config: Config) => inData(config, "files");
 
+/** Refuses a directory that is none of pixelmill: a mistyped path must not become one. */
+export function expectData(config: Config): void {
+  if (!existsSync(inData(config, "format"))) {
+    throw new StartError(`Expected a data directory of pixelmill, got ${resolve(config.data)}`);
+  }
+  prepareData(config);
+}
+
 /**
  * Makes the data directory, or checks that this pixelmill understands what is in it. `StartError`
  * when another version wrote it, or when it cannot be used.

@@ -1,11 +1,10 @@
 import { defineCommand } from "citty";
 import { type Permission, permissions } from "../catalog/model.ts";
 import { keptName } from "../catalog/name.ts";
-import { openCatalog } from "../catalog/open.ts";
 import { configFlags, loadConfig } from "../config.ts";
-import { catalogDirectory, prepareData } from "../data.ts";
+import { prepareData } from "../data.ts";
 import { StartError } from "../errors.ts";
-import { createLogger } from "../observe/log.ts";
+import { withCatalog } from "./catalog.ts";
 
 const create = defineCommand({
   meta: { name: "token create", description: "Create a service token and print it once" },
@@ -19,21 +18,17 @@ const create = defineCommand({
     const name = keptName((args.name as string) ?? "cli");
     const chosen = permissionsOf(args.permissions as string | undefined);
     const config = loadConfig(args);
-    const logger = createLogger(config["log.level"]);
     prepareData(config);
-    const catalog = await openCatalog({ directory: catalogDirectory(config), logger });
-    try {
-      const workspaceId = (args.workspace as string) ?? catalog.workspaces.list()[0]?.id;
-      if (workspaceId === undefined || !catalog.workspaces.get(workspaceId)) {
+    await withCatalog(config, async ({ workspaces, tokens }) => {
+      const workspaceId = (args.workspace as string) ?? workspaces.list()[0]?.id;
+      if (workspaceId === undefined || !workspaces.get(workspaceId)) {
         throw new StartError(
-          `Expected the id of a workspace of ${config.data}; create one with pixelmill workspace create NAME`,
+          `Expected the id of a workspace of ${config.data}; pixelmill workspace list tells them`,
         );
       }
-      const { secret } = await catalog.tokens.create(workspaceId, { name, permissions: chosen });
+      const { secret } = await tokens.create(workspaceId, { name, permissions: chosen });
       process.stdout.write(`token ${secret}\n`);
-    } finally {
-      await catalog.close();
-    }
+    });
   },
 });
 

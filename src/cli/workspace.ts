@@ -1,10 +1,9 @@
 import { defineCommand } from "citty";
 import { permissions } from "../catalog/model.ts";
 import { keptName } from "../catalog/name.ts";
-import { openCatalog } from "../catalog/open.ts";
 import { configFlags, loadConfig } from "../config.ts";
-import { catalogDirectory, prepareData } from "../data.ts";
-import { createLogger } from "../observe/log.ts";
+import { expectData, prepareData } from "../data.ts";
+import { withCatalog } from "./catalog.ts";
 
 const create = defineCommand({
   meta: { name: "workspace create", description: "Create a workspace and its admin token" },
@@ -15,19 +14,28 @@ const create = defineCommand({
   async run({ args }) {
     const name = keptName(args.name as string);
     const config = loadConfig(args);
-    const logger = createLogger(config["log.level"]);
     prepareData(config);
-    const catalog = await openCatalog({ directory: catalogDirectory(config), logger });
-    try {
-      const workspace = await catalog.workspaces.create(name);
-      const { secret } = await catalog.tokens.create(workspace.id, {
-        name: "admin",
-        permissions: [...permissions],
-      });
+    await withCatalog(config, async ({ workspaces, tokens }) => {
+      const workspace = await workspaces.create(name);
+      const admin = { name: "admin", permissions: [...permissions] };
+      const { secret } = await tokens.create(workspace.id, admin);
       process.stdout.write(`workspace ${workspace.id}\nadmin token ${secret}\n`);
-    } finally {
-      await catalog.close();
-    }
+    });
+  },
+});
+
+const list = defineCommand({
+  meta: { name: "workspace list", description: "List the workspaces, id and name, oldest first" },
+  args: configFlags,
+  async run({ args }) {
+    const config = loadConfig(args);
+    expectData(config);
+    await withCatalog(config, ({ workspaces }) => {
+      for (const { id, name } of workspaces.list()) {
+        // A name may hold a line break; a workspace has one line.
+        process.stdout.write(`${id} ${name.replace(/\p{Cc}/gu, " ")}\n`);
+      }
+    });
   },
 });
 
@@ -36,5 +44,5 @@ export const workspace = defineCommand({
     name: "workspace",
     description: "Workspaces of a data directory, also while it is served",
   },
-  subCommands: { create },
+  subCommands: { create, list },
 });

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { statSync } from "node:fs";
+import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { removeDirectory, type Server, startServer, temporaryDirectory } from "./server.ts";
 
@@ -89,12 +89,26 @@ test("data that another version wrote is left alone", async () => {
   removeDirectory(cwd);
 });
 
+test("a directory that is no data directory is refused, and stays as it is", async () => {
+  const cwd = temporaryDirectory();
+  for (const command of [["workspace", "list"]]) {
+    for (const data of [cwd, join(cwd, "mistyped")]) {
+      const { code, output, errors } = await pixelmill([...command, "--data", data]);
+      expect({ code, output }).toEqual({ code: 1, output: "" });
+      expect(errors).toBe(`pixelmill: Expected a data directory of pixelmill, got ${data}\n`);
+    }
+  }
+  expect(readdirSync(cwd)).toEqual([]);
+  removeDirectory(cwd);
+});
+
 test.each([
   ["--version", /^\d+\.\d+\.\d+\n$/],
   ["--help", /^USAGE pixelmill serve\|/m],
   ["serve --help", /^USAGE pixelmill serve \[OPTIONS\]/m],
   ["token --help", /^USAGE pixelmill token create/m],
   ["token create --help", /^USAGE pixelmill token create \[OPTIONS\]/m],
+  ["workspace list --help", /^USAGE pixelmill workspace list \[OPTIONS\]/m],
   ["workspace create --help", /^USAGE pixelmill workspace create \[OPTIONS\] <NAME>/m],
 ])("%s exits 0 and tells what was asked", async (line, answer) => {
   const { code, output, errors } = await pixelmill(line.split(" "));
@@ -142,6 +156,17 @@ describe("beside a running server", () => {
     await server.api("POST", "/v2/sources", { name: "First team's", type: "http" });
     const { sources } = (await (await get("/v2/sources", token!)).json()) as any;
     expect(sources).toEqual([]);
+  });
+
+  test("workspace list tells each workspace on a line, for token create", async () => {
+    await pixelmill(["workspace", "create", "Third\nteam", ...data()]);
+    const { output } = await pixelmill(["workspace", "list", ...data()]);
+    expect(output).toMatch(/^\w{27} Main\n(\w{27} .+\n)+$/);
+    const id = output.match(/^(\w+) Third team$/m)![1]!;
+    const made = await pixelmill(["token", "create", "--workspace", id, ...data()]);
+    const [, token] = made.output.match(/^token (pm_\w{32,})\n$/)!;
+    const { workspace } = (await (await get("/v2/workspace", token!)).json()) as any;
+    expect(workspace).toMatchObject({ id, name: "Third\nteam" });
   });
 
   test.each(["port", "admin-port"])(

@@ -1,0 +1,19 @@
+import type { Catalog } from "../catalog/catalog.ts";
+import { openCatalog } from "../catalog/open.ts";
+import type { Config } from "../config.ts";
+import { catalogDirectory } from "../data.ts";
+import { createLogger } from "../observe/log.ts";
+
+/** Opens the catalog for one command, also beside a server that has it open. */
+export async function withCatalog(
+  config: Config,
+  use: (catalog: Catalog) => Promise<void> | void,
+): Promise<void> {
+  const logger = createLogger(config["log.level"]);
+  const catalog = await openCatalog({ directory: catalogDirectory(config), logger });
+  try {
+    await use(catalog);
+  } finally {
+    await catalog.close();
+  }
+}
