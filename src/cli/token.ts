@@ -2,7 +2,7 @@ import { defineCommand } from "citty";
 import { type Permission, permissions } from "../catalog/model.ts";
 import { keptName } from "../catalog/name.ts";
 import { configFlags, loadConfig } from "../config.ts";
-import { prepareData } from "../data.ts";
+import { expectData } from "../data.ts";
 import { StartError } from "../errors.ts";
 import { withCatalog } from "./catalog.ts";
 
@@ -18,7 +18,7 @@ const create = defineCommand({
     const name = keptName((args.name as string) ?? "cli");
     const chosen = permissionsOf(args.permissions as string | undefined);
     const config = loadConfig(args);
-    prepareData(config);
+    expectData(config);
     await withCatalog(config, async ({ workspaces, tokens }) => {
       const workspaceId = (args.workspace as string) ?? workspaces.list()[0]?.id;
       if (workspaceId === undefined || !workspaces.get(workspaceId)) {

@@ -91,7 +91,10 @@ test("data that another version wrote is left alone", async () => {
 
 test("a directory that is no data directory is refused, and stays as it is", async () => {
   const cwd = temporaryDirectory();
-  for (const command of [["workspace", "list"]]) {
+  for (const command of [
+    ["workspace", "list"],
+    ["token", "create"],
+  ]) {
     for (const data of [cwd, join(cwd, "mistyped")]) {
       const { code, output, errors } = await pixelmill([...command, "--data", data]);
       expect({ code, output }).toEqual({ code: 1, output: "" });
