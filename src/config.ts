@@ -97,13 +97,18 @@ export const configFlags = Object.fromEntries([
   ["config", { type: "string", description: "configuration file [pixelmill.toml]" }],
   ...keys.map((key) => {
     const schema = schemas[key];
-    const boolean = schema.type === "boolean";
     const fallback =
       schema.default === undefined || schema.type === "array" ? "none" : schema.default;
     const description = `${schema.description} [${fallback}]`;
-    return [flagName(key), { type: boolean ? "boolean" : "string", description }];
+    const valueHint = schema.type === "boolean" ? { valueHint: "true|false" } : {};
+    return [flagName(key), { type: "string", description, ...valueHint }];
   }),
-]) as Record<string, { type: "string" | "boolean"; description: string }>;
+]) as Record<string, { type: "string"; description: string; valueHint?: string }>;
+
+/** Flags of settings that are true or false: alone they mean true. */
+export const switches: ReadonlySet<string> = new Set(
+  keys.filter((key) => schemas[key].type === "boolean").map(flagName),
+);
 
 interface Setting {
   key: string;

@@ -1,5 +1,6 @@
 import { parseArgs } from "node:util";
 import { type ArgsDef, type CommandDef, defineCommand, renderUsage, runCommand } from "citty";
+import { switches } from "../config.ts";
 import { ApiError, StartError } from "../errors.ts";
 import { version } from "../version.ts";
 import { serve } from "./serve.ts";
@@ -21,7 +22,7 @@ export async function run(argv: string[]): Promise<number> {
     print(version);
     return 0;
   }
-  const { command, rest } = resolve(argv);
+  const { command, rest } = resolve(argv.map(withValue));
   if (rest.includes("--help") || rest.includes("-h")) {
     print(await usage(command));
     return 0;
@@ -44,6 +45,13 @@ export async function run(argv: string[]): Promise<number> {
     complain(error.message);
     return 1;
   }
+}
+
+/** A switch with its value: alone it is `--flag=true`, and `--no-flag` is `--flag=false`. */
+function withValue(arg: string, at: number, argv: string[]): string {
+  const [, no, flag = ""] = /^--(no-)?(.+)$/.exec(arg) ?? [];
+  const valueFollows = !no && /^(true|false)$/.test(argv[at + 1] ?? "");
+  return switches.has(flag) && !valueFollows ? `--${flag}=${!no}` : arg;
 }
 
 /** Walks `token create …` down to the command that runs. */

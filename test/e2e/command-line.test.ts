@@ -1,7 +1,16 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { removeDirectory, type Server, startServer, temporaryDirectory } from "./server.ts";
+import {
+  pixel,
+  removeDirectory,
+  route,
+  type Server,
+  startServer,
+  startSink,
+  temporaryDirectory,
+  waitFor,
+} from "./server.ts";
 
 async function pixelmill(args: string[], environment: Record<string, string> = {}, cwd = "/") {
   const child = Bun.spawn([process.execPath, join(import.meta.dir, "../../src/main.ts"), ...args], {
@@ -25,6 +34,7 @@ describe("a wrong call", () => {
     [["serve", "--prot", "1"], {}, "Unknown option '--prot'"],
     [["serve", "now"], {}, "Unexpected argument now"],
     [["serve", "--port", "http"], {}, `Setting --port ${port}`],
+    [["serve", "--request-ip=no"], {}, "Setting --request-ip must be true or false"],
     [["serve"], { PIXELMILL_ADMIN_PORT: "-1" }, `Setting PIXELMILL_ADMIN_PORT ${port}`],
     [["serve"], { PIXELMILL_PROT: "1" }, "Unknown setting PIXELMILL_PROT"],
     [
@@ -118,6 +128,25 @@ test.each([
   expect({ code, errors }).toEqual({ code: 0, errors: "" });
   expect(output).toMatch(answer);
 });
+
+test.each(["--request-ip=false", "--request-ip false", "--no-request-ip"])(
+  "%s turns off what is on by default",
+  async (flag) => {
+    const sink = startSink();
+    // A flag that stands alone takes nothing of what follows it.
+    const server = await startServer({ flags: ["--sandbox-insecure", ...flag.split(" ")] });
+    const { writeKey } = await route(server, { url: sink.url });
+    await pixel(server, "page", { writeKey, anonymousId: "a" });
+    await waitFor(() => sink.events.length > 0);
+    expect(sink.events[0]).toMatchObject({ type: "page", anonymousId: "a" });
+    expect(sink.events[0]).not.toHaveProperty("request_ip");
+    expect(server.errors()).toContain("sandbox.insecure");
+    await server.stop();
+    sink.stop();
+    removeDirectory(server.directory);
+  },
+  30_000,
+);
 
 describe("beside a running server", () => {
   let server: Server;
