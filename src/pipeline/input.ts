@@ -25,25 +25,27 @@ export interface Input {
  */
 export class Events {
   readonly #build: (record: PixelRecord) => BuiltEvent;
-  /** Oldest first. */
-  readonly #kept = new Map<PixelRecord, BuiltEvent>();
-  #bytes = 0;
+  /** Two halves, so that the older one goes as a whole: a Map that is used as a queue is slow. */
+  #young = new Map<PixelRecord, BuiltEvent>();
+  #old = this.#young;
+  #youngBytes = 0;
 
   constructor(build: (record: PixelRecord) => BuiltEvent) {
     this.#build = build;
   }
 
   of(record: PixelRecord): BuiltEvent {
-    const known = this.#kept.get(record);
-    if (known !== undefined) return known;
+    return this.#young.get(record) ?? this.#old.get(record) ?? this.#made(record);
+  }
+
+  #made(record: PixelRecord): BuiltEvent {
     const event = this.#build(record);
-    this.#kept.set(record, event);
-    this.#bytes += event.json.length;
-    for (const [oldest, { json }] of this.#kept) {
-      if (this.#bytes <= FEED_KEPT_EVENTS_BYTES_MAX) break;
-      this.#kept.delete(oldest);
-      this.#bytes -= json.length;
-    }
+    this.#young.set(record, event);
+    this.#youngBytes += event.json.length;
+    if (this.#youngBytes < FEED_KEPT_EVENTS_BYTES_MAX / 2) return event;
+    this.#old = this.#young;
+    this.#young = new Map();
+    this.#youngBytes = 0;
     return event;
   }
 }
