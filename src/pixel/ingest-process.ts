@@ -1,5 +1,5 @@
 import type { Subprocess } from "bun";
-import { StartError } from "../errors.ts";
+import { messageOf, StartError } from "../errors.ts";
 import {
   INGEST_CLOSE_MS_MAX,
   INGEST_METRICS_MS_MAX,
@@ -92,16 +92,30 @@ export class IngestProcess {
 
   #spawn(): void {
     const startedAt = performance.now();
-    const child = Bun.spawn([...this.#parts.command], {
-      stdio: ["ignore", "ignore", "inherit"],
-      serialization: "json",
-      ipc: (message: FromIngest) => this.#receive(message),
-    });
+    const child = this.#launch();
+    if (child === undefined) {
+      this.#died(undefined, 0);
+      return;
+    }
     this.#child = child;
     this.#stuck = setTimeout(() => child.kill("SIGKILL"), INGEST_START_MS_MAX);
     this.#watch = setInterval(() => this.#check(child), INGEST_PULSE_MS);
     child.exited.then(() => this.#died(child, performance.now() - startedAt));
     this.#send({ type: "serve", ...this.#parts.settings, port: this.#port });
+  }
+
+  /** Undefined when the system makes no process: there are too many, or the executable is away. */
+  #launch(): Subprocess | undefined {
+    try {
+      return Bun.spawn([...this.#parts.command], {
+        stdio: ["ignore", "ignore", "inherit"],
+        serialization: "json",
+        ipc: (message: FromIngest) => this.#receive(message),
+      });
+    } catch (error) {
+      this.#failure = `Cannot start an ingest process: ${messageOf(error)}`;
+      return undefined;
+    }
   }
 
   /** Kills a process that listens no more to anybody. */
@@ -138,25 +152,25 @@ export class IngestProcess {
     }
   }
 
-  #died(child: Subprocess, livedMs: number): void {
+  #died(child: Subprocess | undefined, livedMs: number): void {
     clearTimeout(this.#stuck);
     clearInterval(this.#watch);
     this.#child = undefined;
     const listened = this.#listening;
     this.#listening = false;
     if (this.#closing) return;
-    const failure = this.#failure ?? "An ingest process ended before it listened";
+    const failure = this.#failure;
     this.#failure = undefined;
     // Only the first start has somebody to tell; later on it does not matter that it is settled.
-    this.#first.reject(new StartError(failure));
+    this.#first.reject(new StartError(failure ?? "An ingest process ended before it listened"));
     if (!this.#started) return;
     this.#youngDeaths = livedMs < INGEST_STEADY_MS_MIN ? this.#youngDeaths + 1 : 0;
     const delayMs = Math.min(
       INGEST_RESTART_MS_MAX,
       INGEST_RESTART_MS_MIN * 2 ** Math.max(0, this.#youngDeaths - 1),
     );
-    const { exitCode, signalCode, pid } = child;
-    const context = { pid, exitCode, signalCode, listened, delayMs };
+    const { exitCode, signalCode, pid } = child ?? {};
+    const context = { pid, exitCode, signalCode, failure, listened, delayMs };
     this.#logger.error(context, "An ingest process died and is started again");
     this.#parts.onDeath();
     this.#restart = setTimeout(() => this.#spawn(), delayMs);

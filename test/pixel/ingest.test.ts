@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Registry } from "prom-client";
 import { StartError } from "../../src/errors.ts";
@@ -12,6 +12,7 @@ import { startIngestProcesses } from "../../src/pixel/supervisor.ts";
 import { metricValue } from "../log/support.ts";
 import {
   dataWithSource,
+  ingestEntry,
   ingestOptions,
   isAlive,
   keptConnection,
@@ -76,6 +77,23 @@ test("a process that hangs is killed and started again", async () => {
   expect((await fetch(pixelUrl(ingest.url, writeKey, "after"))).status).toBe(200);
   expect(await usersOf(ingest)).toEqual(["before", "after"]);
 }, 60_000);
+
+test("a process that cannot be made for a while is started again", async () => {
+  const { data, writeKey } = await dataWithSource();
+  const metrics = new Registry();
+  const executable = join(data, "executable");
+  symlinkSync(process.execPath, executable);
+  const command = [executable, ...ingestEntry.slice(1)];
+  await using ingest = await startIngest(data, { command, metrics });
+  rmSync(executable);
+  process.kill(ingest.pids()[0]!, "SIGKILL");
+  const deaths = () => metricValue(metrics, "pixelmill_ingest_deaths_total");
+  await until(async () => (await deaths()) >= 3);
+  expect(ingest.healthy()).toBe(false);
+  symlinkSync(process.execPath, executable);
+  await until(() => ingest.healthy());
+  expect((await fetch(pixelUrl(ingest.url, writeKey, "after"))).status).toBe(200);
+}, 30_000);
 
 test("several processes share the port; killing one leaves the others serving", async () => {
   const { data, writeKey } = await dataWithSource();
@@ -185,6 +203,14 @@ test("a process that ends before it listens stops the start", async () => {
   const error = await startIngestProcesses(ingestOptions(data, { command })).catch((it) => it);
   expect(error).toBeInstanceOf(StartError);
   expect(error.message).toBe("An ingest process ended before it listened");
+});
+
+test("a process that cannot be made stops the start with a sentence", async () => {
+  const { data } = await dataWithSource();
+  const command = [join(data, "nothing-here")];
+  const error = await startIngestProcesses(ingestOptions(data, { command })).catch((it) => it);
+  expect(error).toBeInstanceOf(StartError);
+  expect(error.message).toStartWith("Cannot start an ingest process: ");
 });
 
 test("metrics come from each process under its name", async () => {
