@@ -101,14 +101,15 @@ export class Nursery {
     if (performance.now() < this.#retryAt) {
       throw new SandboxUnavailable(this.#status.reason ?? "Guests do not start");
     }
-    const guest = this.#spawn(language);
+    let guest: Guest | undefined;
     try {
+      guest = this.#spawn(language);
       const { ready, reason } = await guest.start(this.#options.insecure);
       if (!ready) throw new SandboxUnavailable(`User code cannot run: ${reason}`);
       this.#started(reason);
       return guest;
     } catch (error) {
-      guest.kill("retired");
+      guest?.kill("retired");
       throw this.#failed(error, guest);
     }
   }
@@ -143,7 +144,8 @@ export class Nursery {
         : { state: "ready", reason, insecure };
   }
 
-  #failed(error: unknown, guest: Guest): SandboxUnavailable {
+  /** Without a guest when the system did not even make its process. */
+  #failed(error: unknown, guest: Guest | undefined): SandboxUnavailable {
     const refused = error instanceof SandboxUnavailable;
     const delayMs = GUEST_RESTART_DELAY_MS_MIN * 2 ** this.#failures;
     this.#retryAt = performance.now() + Math.min(delayMs, GUEST_RESTART_DELAY_MS_MAX);
@@ -157,7 +159,7 @@ export class Nursery {
         insecure: this.#options.insecure,
       };
       this.#options.log.error(
-        { reason: unavailable.message, stderr: guest.stderr },
+        { reason: unavailable.message, stderr: guest?.stderr },
         "guest did not start",
       );
     }

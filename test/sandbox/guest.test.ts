@@ -87,6 +87,27 @@ test("guests that do not start make the sandbox unavailable, with the reason", a
   await sandbox.close();
 });
 
+test("guests whose process cannot be made are waited for, then it works again", async () => {
+  // Longer than the system takes, so that it makes no process.
+  const guestCommand = ["x".repeat(1 << 20)];
+  const sandbox = testSandbox({ guestCommand });
+  const identity = program("export const transformEvent = (event) => event");
+  const run = async () => shown(await sandbox.run(identity, batch({ n: 1 })));
+  const patience = Bun.sleep(PATIENCE_MS / 2).then(() => "still tries");
+  const first = run().catch((error) => error.message);
+  expect(await Promise.race([first, patience])).toStartWith("Guests do not start: Error: E2BIG");
+  expect(sandbox.status().state).toBe("unavailable");
+  guestCommand.splice(0, 1, process.execPath, guestEntry, "guest");
+  let outcome: unknown;
+  while (outcome === undefined) {
+    await Bun.sleep(20);
+    outcome = await run().catch(() => undefined);
+  }
+  expect(outcome).toEqual([[{ n: 1 }]]);
+  expect(sandbox.status().state).toBe("ready");
+  await sandbox.close();
+});
+
 test("a guest that cannot be confined serves only when told to", async () => {
   const reason = "this kernel has no Landlock";
   const command = ["/bin/sh", "-c", `${hear}; ${say({ kind: "unconfined", reason })}; sleep 60`];
