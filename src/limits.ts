@@ -319,6 +319,8 @@ export const FETCHES_AT_ONCE_MAX = 50;
 export const FETCH_REQUEST_CHARS_MAX = 1 << 20;
 /** Body of one answer. */
 export const FETCH_ANSWER_BYTES_MAX = 1 << 20;
+/** Bodies of answers that user code has not taken, in UTF-16 units: then no request starts. */
+export const FETCH_ANSWERS_CHARS_MAX = 8 << 20;
 
 // Process
 /** From SIGTERM to the end, whatever is still in flight. */

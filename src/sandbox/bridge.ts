@@ -2,13 +2,14 @@ import { isIP } from "node:net";
 import { messageOf } from "../errors.ts";
 import {
   FETCH_ANSWER_BYTES_MAX,
+  FETCH_ANSWERS_CHARS_MAX,
   FETCH_MS_MAX,
   FETCH_WAIT_MS_MAX,
   FETCHES_AT_ONCE_MAX,
   FETCHES_MAX,
 } from "../limits.ts";
 import { FrameError, type Texts } from "./frames.ts";
-import type { FetchRequest, Outside } from "./outside.ts";
+import type { FetchAnswer, FetchRequest, Outside } from "./outside.ts";
 import { printable } from "./printable.ts";
 
 /** Answers of one frame; more wait for the next. */
@@ -16,6 +17,8 @@ const ANSWERS_BYTES_MAX = 8 << 20;
 
 /** A question of user code: a request, or where an IP address is. */
 type Question = { id: number } & ({ request: FetchRequest } | { ip: string });
+
+type Answer = FetchAnswer | { location: object } | { error: string };
 
 /**
  * What one batch asks of the world outside. The guest hands over what its code asked for and
@@ -26,8 +29,10 @@ export class Bridge {
   readonly #workspaceId: string;
   #ending: AbortController | undefined;
   readonly #queue: Question[] = [];
-  /** Answers as JSON texts. */
-  readonly #answers: string[] = [];
+  /** Not JSON yet: escaped, a body may take six times its memory. */
+  readonly #answers: (Answer & { id: number })[] = [];
+  /** Of their bodies. */
+  #answersChars = 0;
   #underWay = 0;
   #count = 0;
   #deadline: Timer | undefined;
@@ -56,7 +61,10 @@ export class Bridge {
         this.#wake = resolve;
       });
     }
-    return this.#takeAnswers().map((answer) => Buffer.from(answer));
+    const texts = this.#takeAnswers();
+    // There is room for more answers now.
+    this.#startNext();
+    return texts;
   }
 
   /** Ends what is under way; nobody waits for it. */
@@ -65,17 +73,22 @@ export class Bridge {
     this.#ending?.abort();
   }
 
-  #takeAnswers(): string[] {
-    let chars = 0;
-    const end = this.#answers.findIndex((answer) => {
-      chars += answer.length;
-      return chars > ANSWERS_BYTES_MAX;
-    });
-    return this.#answers.splice(0, end < 0 ? this.#answers.length : Math.max(1, end));
+  #takeAnswers(): Texts {
+    const texts: Buffer[] = [];
+    let bytes = 0;
+    for (const answer of this.#answers) {
+      const text = Buffer.from(JSON.stringify(answer));
+      bytes += text.length;
+      if (texts.length > 0 && bytes > ANSWERS_BYTES_MAX) break;
+      texts.push(text);
+      this.#answersChars -= bodyChars(answer);
+    }
+    this.#answers.splice(0, texts.length);
+    return texts;
   }
 
   #startNext(): void {
-    while (this.#underWay < FETCHES_AT_ONCE_MAX) {
+    while (this.#underWay < FETCHES_AT_ONCE_MAX && this.#answersChars < FETCH_ANSWERS_CHARS_MAX) {
       const question = this.#queue.shift();
       if (!question) return;
       this.#perform(question);
@@ -96,7 +109,7 @@ export class Bridge {
     this.#startNext();
   }
 
-  async #request(request: FetchRequest): Promise<object> {
+  async #request(request: FetchRequest): Promise<FetchAnswer> {
     const { signal } = this.#begin();
     if (!this.#outside.fetch) throw new Error("fetch is not available");
     if (signal.aborted) throw new Error("The batch has no time left to fetch");
@@ -114,7 +127,7 @@ export class Bridge {
   }
 
   /** The words are RudderStack's. */
-  #locate(ip: string): object {
+  #locate(ip: string): { location: object } {
     if (isIP(ip) === 0) throw new Error("invalid ip address");
     try {
       if (!this.#outside.geolocation) throw new Error("Not configured");
@@ -124,10 +137,15 @@ export class Bridge {
     }
   }
 
-  #answer({ id }: Question, answer: object): void {
-    this.#answers.push(JSON.stringify({ id, ...answer }));
+  #answer({ id }: Question, answer: Answer): void {
+    this.#answers.push({ id, ...answer });
+    this.#answersChars += bodyChars(answer);
     this.#wake();
   }
+}
+
+function bodyChars(answer: Answer): number {
+  return "body" in answer ? answer.body.length : 0;
 }
 
 function parseQuestions(bytes: Buffer, workspaceId: string): Question[] {

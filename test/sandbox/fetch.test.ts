@@ -1,5 +1,6 @@
 import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
-import { FETCHES_AT_ONCE_MAX, FETCHES_MAX } from "../../src/limits.ts";
+import { FETCH_ANSWERS_CHARS_MAX, FETCHES_AT_ONCE_MAX, FETCHES_MAX } from "../../src/limits.ts";
+import { Bridge } from "../../src/sandbox/bridge.ts";
 import type { FetchAnswer, FetchRequest } from "../../src/sandbox/outside.ts";
 import { batch, PATIENCE_MS, program, shown, testSandbox } from "./support.ts";
 
@@ -147,6 +148,25 @@ test("a batch may not fetch more than its share", async () => {
   }`;
   expect(await run(code, {})).toEqual([[{ refused: 5 }]]);
   expect(count).toBe(FETCHES_MAX);
+});
+
+test("answers that are not taken hold up further requests", async () => {
+  const body = "\u0001".repeat(FETCH_ANSWERS_CHARS_MAX / 8);
+  let answered = 0;
+  const fetch = async ({ url }: FetchRequest) => {
+    answered += 1;
+    return ok(url, body);
+  };
+  const bridge = new Bridge({ fetch }, "w1");
+  const about = { method: "GET", headers: {}, body: "" };
+  const questions = Array.from({ length: 200 }, (_, id) => ({ id, url: `u${id}`, ...about }));
+  let taken = (await bridge.exchange(Buffer.from(JSON.stringify(questions)))).length;
+  await Bun.sleep(50);
+  // What waits, and what was under way when it became too much.
+  expect(answered - taken).toBeLessThan(8 + FETCHES_AT_ONCE_MAX);
+  while (taken < questions.length) taken += (await bridge.exchange(Buffer.from("[]"))).length;
+  expect(answered).toBe(questions.length);
+  bridge.end();
 });
 
 test("what is under way ends with its guest", async () => {
