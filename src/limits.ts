@@ -262,8 +262,10 @@ export const GUEST_LOG_CHARS_MAX = 4_096;
 export const GUEST_STDERR_BYTES_MAX = 8_192;
 /** Confined guests that wait for work, per language. */
 export const GUEST_WARM_SPARES = 1;
-/** Guests alive at once; an idle one makes room for another workspace. */
+/** Guests of live events alive at once; an idle one makes room for another workspace. */
 export const GUESTS_MAX = 64;
+/** Guests beside them that check code for publishing and test runs; workspaces take turns. */
+export const THROW_AWAY_GUESTS_MAX = 16;
 /** Events after which a guest is replaced. */
 export const GUEST_EVENTS_MAX = 1_000_000;
 /** Age at which a guest is replaced. */

@@ -19,7 +19,8 @@ export async function tryLibrary(sandbox: Sandbox, resolved: Resolved): Promise<
   if (unresolved) return { revision, imports, error: unresolved };
   const language = guestLanguage(revision.language);
   const needed = libraries.filter(({ id }) => id !== revision.id).map(libraryCode);
-  const error = await sandbox.checkLibrary(language, libraryCode(revision), needed);
+  const library = libraryCode(revision);
+  const error = await sandbox.checkLibrary(revision.workspaceId, language, library, needed);
   return { revision, imports, ...failed(error ?? resolved.error) };
 }
 

@@ -17,7 +17,8 @@ export interface Resolved extends Inspected {
 }
 
 export async function inspect(sandbox: Sandbox, revision: Revision): Promise<Inspected> {
-  const inspection = await sandbox.inspect(guestLanguage(revision.language), revision.code);
+  const { workspaceId, language, code } = revision;
+  const inspection = await sandbox.inspect(workspaceId, guestLanguage(language), code);
   // A module may be imported twice, once for its default and once for its names.
   return { revision, ...inspection, imports: [...new Set(inspection.imports)] };
 }

@@ -1,4 +1,10 @@
-import { GUEST_CPU_MS_MAX, GUEST_KILL_GRACE_MS, GUEST_WALL_MS_MAX, GUESTS_MAX } from "../limits.ts";
+import {
+  GUEST_CPU_MS_MAX,
+  GUEST_KILL_GRACE_MS,
+  GUEST_WALL_MS_MAX,
+  GUESTS_MAX,
+  THROW_AWAY_GUESTS_MAX,
+} from "../limits.ts";
 
 /** Bounds that a test may tighten, so that sixty endless loops end in seconds. */
 export interface SandboxLimits {
@@ -6,6 +12,7 @@ export interface SandboxLimits {
   graceMs: number;
   wallMs: number;
   guests: number;
+  throwAways: number;
 }
 
 export const defaultLimits: SandboxLimits = {
@@ -13,4 +20,5 @@ export const defaultLimits: SandboxLimits = {
   graceMs: GUEST_KILL_GRACE_MS,
   wallMs: GUEST_WALL_MS_MAX,
   guests: GUESTS_MAX,
+  throwAways: THROW_AWAY_GUESTS_MAX,
 };

@@ -1,6 +1,7 @@
 import { GUEST_AGE_MS_MAX, GUEST_EVENTS_MAX, GUEST_IDLE_MS_MAX } from "../limits.ts";
 import type { Guest } from "./guest.ts";
 import type { Nursery } from "./nursery.ts";
+import { Places } from "./places.ts";
 import { type GuestLanguage, SandboxUnavailable } from "./program.ts";
 
 const SOFT_TIMEOUTS_MAX = 3;
@@ -35,21 +36,23 @@ interface Tenant {
 /**
  * Guests by workspace and language: no guest ever serves two. Each tenant's work is done in
  * order, tenants side by side, so that one that burns its time leaves the others to the
- * operating system's scheduler. When all places are taken, tenants wait in line.
+ * operating system's scheduler. When all places are taken, tenants wait in line. Throw-away guests
+ * have places of their own: whoever tests code holds up no live event.
  */
 export class Pool {
   readonly #nursery: Nursery;
   readonly #guestsMax: number;
   readonly #tenants = new Map<string, Tenant>();
-  readonly #line: (() => void)[] = [];
+  readonly #places: Places;
+  readonly #throwAwayPlaces: Places;
   readonly #sweep: Timer;
-  /** Tenants and throw-away guests that work now. */
-  #working = 0;
   #closed = false;
 
-  constructor(nursery: Nursery, guestsMax: number) {
+  constructor(nursery: Nursery, guestsMax: number, throwAwaysMax: number) {
     this.#nursery = nursery;
     this.#guestsMax = guestsMax;
+    this.#places = new Places(guestsMax);
+    this.#throwAwayPlaces = new Places(throwAwaysMax);
     this.#sweep = setInterval(() => this.#retireIdle(), SWEEP_MS);
   }
 
@@ -70,8 +73,12 @@ export class Pool {
   }
 
   /** Does work in a guest that serves nothing else and ends after it. */
-  async throwAway<T>(language: GuestLanguage, work: (seat: Seat) => Promise<T>): Promise<T> {
-    await this.#place();
+  async throwAway<T>(
+    workspaceId: string,
+    language: GuestLanguage,
+    work: (seat: Seat) => Promise<T>,
+  ): Promise<T> {
+    await this.#throwAwayPlaces.take(workspaceId);
     const taken: Guest[] = [];
     try {
       return await work({
@@ -85,7 +92,7 @@ export class Pool {
       });
     } finally {
       for (const guest of taken) guest.kill("retired");
-      this.#leave();
+      this.#throwAwayPlaces.leave();
     }
   }
 
@@ -113,7 +120,7 @@ export class Pool {
   async #workOn(tenant: Tenant): Promise<void> {
     if (tenant.place === "none") {
       tenant.place = "awaited";
-      await this.#place();
+      await this.#places.take(tenant.key);
       tenant.place = "taken";
     }
     this.#start(tenant);
@@ -135,10 +142,10 @@ export class Pool {
     tenant.usedAt = performance.now();
     if (tenant.guest && isWornOut(tenant.guest)) this.#retire(tenant);
     // A tenant does no more than this when others wait for a place.
-    if (this.#line.length === 0) this.#start(tenant);
+    if (!this.#places.areAwaited) this.#start(tenant);
     if (tenant.underWay > 0) return;
     tenant.place = "none";
-    this.#leave();
+    this.#places.leave();
     if (tenant.waiting.length > 0) this.#workOn(tenant);
   }
 
@@ -155,19 +162,6 @@ export class Pool {
     this.#makeRoom();
     tenant.guest = await this.#nursery.take(tenant.language);
     return tenant.guest;
-  }
-
-  /** Waits until one more may work: as many as there may be guests. */
-  async #place(): Promise<void> {
-    if (this.#working < this.#guestsMax) this.#working += 1;
-    else await new Promise<void>((resolve) => this.#line.push(resolve));
-  }
-
-  /** Gives the place to the next in line, or back. */
-  #leave(): void {
-    const next = this.#line.shift();
-    if (next) next();
-    else this.#working -= 1;
   }
 
   /** Ends the guest of the tenant that has been idle longest when there are too many. */

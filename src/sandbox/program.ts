@@ -86,9 +86,10 @@ export interface Sandbox {
   /** Runs a program over test events in a guest that serves no live traffic and ends after it. */
   check(program: Program, batch: Batch): Promise<CheckReport>;
   /** Parses code and lists what it imports, in a throw-away guest. */
-  inspect(language: GuestLanguage, code: string): Promise<Inspection>;
+  inspect(workspaceId: string, language: GuestLanguage, code: string): Promise<Inspection>;
   /** Loads a library alone: undefined when it is valid. `libraries` are what it may import (Python). */
   checkLibrary(
+    workspaceId: string,
     language: GuestLanguage,
     library: LibraryCode,
     libraries: readonly LibraryCode[],

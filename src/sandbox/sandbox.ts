@@ -58,7 +58,7 @@ export function createSandbox(options: SandboxOptions): GuestSandbox {
   const { cpuMs, wallMs } = limits;
   const allowance = { cpuMs, wallMs, replyBytesMax: GUEST_FRAME_BYTES_MAX };
   const suspensions = new Suspensions(metrics);
-  const pool = new Pool(nursery, limits.guests);
+  const pool = new Pool(nursery, limits.guests, limits.throwAways);
 
   return {
     status: () => nursery.status(),
@@ -95,14 +95,21 @@ export function createSandbox(options: SandboxOptions): GuestSandbox {
   }
 
   async function check(program: Program, batch: Batch): Promise<CheckReport> {
-    const { error, outcomes, logs } = await pool.throwAway(program.language, (seat) =>
-      settle(seat, program, batch, { ...terms, logs: true }),
+    const { error, outcomes, logs } = await pool.throwAway(
+      program.workspaceId,
+      program.language,
+      (seat) => settle(seat, program, batch, { ...terms, logs: true }),
     );
     return error ? { error, outcomes: [], logs } : { outcomes, logs };
   }
 
-  function inspect(language: GuestLanguage, code: string): Promise<Inspection> {
+  function inspect(
+    workspaceId: string,
+    language: GuestLanguage,
+    code: string,
+  ): Promise<Inspection> {
     return askOnce(
+      workspaceId,
       language,
       (guest) => guest.ask({ kind: "inspect", code }, [], allowance, readInspected),
       (error) => ({ imports: [], error }),
@@ -110,12 +117,14 @@ export function createSandbox(options: SandboxOptions): GuestSandbox {
   }
 
   function checkLibrary(
+    workspaceId: string,
     language: GuestLanguage,
     { importName, code }: LibraryCode,
     libraries: readonly LibraryCode[],
   ): Promise<UserError | undefined> {
     const request = { importName, code, libraries, budgetMs: limits.cpuMs };
     return askOnce(
+      workspaceId,
       language,
       (guest) => guest.ask({ kind: "library", ...request }, [], allowance, readLoaded),
       (error) => error,
@@ -124,11 +133,12 @@ export function createSandbox(options: SandboxOptions): GuestSandbox {
 
   /** A question to a guest of its own; what kills the guest is an error of the code. */
   function askOnce<T>(
+    workspaceId: string,
     language: GuestLanguage,
     question: (guest: Guest) => Promise<T>,
     failed: (error: UserError) => T,
   ): Promise<T> {
-    return pool.throwAway(language, async (seat) => {
+    return pool.throwAway(workspaceId, language, async (seat) => {
       const guest = await seat.guest();
       try {
         return await question(guest);

@@ -23,7 +23,7 @@ export function markSandbox(): MarkSandbox {
     checked: [],
     inspected: [],
     meanwhile: async () => {},
-    async inspect(_language, code) {
+    async inspect(_workspaceId, _language, code) {
       sandbox.inspected.push(code);
       return { imports: [...code.matchAll(/from "([^"]*)"/g)].map((match) => match[1]!) };
     },
@@ -32,7 +32,7 @@ export function markSandbox(): MarkSandbox {
       await sandbox.meanwhile(program);
       return reportOf(program, batch.events);
     },
-    async checkLibrary(_language, library) {
+    async checkLibrary(_workspaceId, _language, library) {
       return brokenIn(library.code);
     },
     async run() {

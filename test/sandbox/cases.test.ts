@@ -141,7 +141,7 @@ function elements(outcome: Outcome): { error?: string; transformedEvent?: object
 }
 
 async function tested({ input }: Case): Promise<Expected> {
-  const error = await sandbox.checkLibrary("javascript", library("library", input.code), []);
+  const error = await sandbox.checkLibrary("w1", "javascript", library("library", input.code), []);
   return error ? { ok: false, error: error.message } : { ok: true };
 }
 

@@ -94,17 +94,18 @@ test("inspect lists imports in code order", async () => {
     import b, { c } from "beta"; import * as a from "alpha"; export { x } from "gamma";
     import "beta";
     for (;;);`;
-  expect(await sandbox.inspect("javascript", code)).toEqual({
+  expect(await sandbox.inspect("w1", "javascript", code)).toEqual({
     imports: ["beta", "alpha", "gamma"],
   });
-  expect(await sandbox.inspect("javascript", "import 'a'; const =")).toEqual({
+  expect(await sandbox.inspect("w1", "javascript", "import 'a'; const =")).toEqual({
     imports: [],
     error: expect.objectContaining({ line: 1 }),
   });
 });
 
 test("a library is valid, or its error is told", async () => {
-  const check = (code: string) => sandbox.checkLibrary("javascript", library("lib", code), []);
+  const check = (code: string) =>
+    sandbox.checkLibrary("w1", "javascript", library("lib", code), []);
   expect(await check("export const a = 1")).toBeUndefined();
   expect(await check("const a = 1")).toBeUndefined();
   expect(await check("\nthrow new Error('boom')")).toMatchObject({ message: "boom", line: 2 });

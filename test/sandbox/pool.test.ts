@@ -49,6 +49,35 @@ test("more workspaces than guests take turns, a busy one no more than one at a t
   expect(order.slice(last).length).toBeGreaterThan(30);
 });
 
+test("test runs of one workspace hold up no live events", async () => {
+  const sandbox = testSandbox({ limits: { guests: 2, throwAways: 2, cpuMs: 500 } });
+  let checked = 0;
+  const checks = Array.from({ length: 20 }, () =>
+    sandbox.check(program(looping, { workspaceId: "tests" }), batch({})).then(
+      () => (checked += 1),
+      () => {},
+    ),
+  );
+  const live = program(identity, { workspaceId: "live" });
+  expect(shown(await sandbox.run(live, batch({ n: 1 })))).toEqual([[{ n: 1 }]]);
+  expect(checked).toBeLessThan(4);
+  await sandbox.close();
+  await Promise.all(checks);
+});
+
+test("workspaces take turns at test runs", async () => {
+  const sandbox = testSandbox({ limits: { throwAways: 1 } });
+  const order: string[] = [];
+  const check = (workspaceId: string) =>
+    sandbox
+      .check(program(identity, { workspaceId }), batch({}))
+      .then(() => order.push(workspaceId));
+  const many = Array.from({ length: 5 }, () => check("many"));
+  await Promise.all([...many, check("one"), check("other")]);
+  expect(order).toEqual(["many", "many", "one", "other", "many", "many", "many"]);
+  await sandbox.close();
+});
+
 test("a program that is forgotten by its guest is loaded again", async () => {
   const programs = Array.from({ length: 300 }, (_, n) =>
     program(`export const transformEvent = () => ({ n: ${n} })`),

@@ -235,12 +235,12 @@ const inspections: [name: string, code: string, inspection: object][] = [
 ];
 
 test.each(inspections)("inspect lists %s", async (_, code, inspection) => {
-  expect(await sandbox.inspect("python", dedent(code))).toEqual(inspection as never);
+  expect(await sandbox.inspect("w1", "python", dedent(code))).toEqual(inspection as never);
 });
 
 test("a library is checked alone", async () => {
   const check = (importName: string, code: string) =>
-    sandbox.checkLibrary("python", library(importName, code), libraries);
+    sandbox.checkLibrary("w1", "python", library(importName, code), libraries);
   expect(await check("importing", "import myLib, json\nx = myLib.f(1)")).toBeUndefined();
   expect(await check("alone", "import nowhere")).toEqual({
     message: "ImportError: Import of 'nowhere' is not allowed. [library alone:1:8]",
