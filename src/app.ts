@@ -139,7 +139,10 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
     host: config["admin.host"],
     port: config["admin.port"],
   });
-  opening.defer(() => api.stop());
+  // First of all, nothing more is accepted, neither pixels nor requests.
+  opening.defer(async () => {
+    await Promise.all([ingest.stop(), api.stop()]);
+  });
 
   const parts = opening.move();
   return { dataPlaneUrl: ingest.url, controlPlaneUrl, close: () => parts.disposeAsync() };

@@ -186,8 +186,8 @@ export const TOPOLOGY_POLL_MS = 100;
 export const TRIM_INTERVAL_MS = 10_000;
 /** Records this young are not trimmed: a connection that is just being made may start there. */
 export const TRIM_AGE_MS_MIN = 60_000;
-/** At shutdown attempts under way get this long before they are cut. */
-export const DRAIN_MS_MAX = 5_000;
+/** At shutdown requests under way, and then attempts, get this long before they are cut. */
+export const DRAIN_MS_MAX = 4_000;
 /** Dead letters of one page of the API. */
 export const DEAD_LETTERS_PAGE_MAX = 1_000;
 /** Events of one page, beyond its first dead letter; what more there is comes with the next page. */

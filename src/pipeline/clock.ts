@@ -13,6 +13,13 @@ export class Bell {
     return new Promise((resolve) => this.once(resolve));
   }
 
+  /** What `work` comes to; undefined when the bell rings before. */
+  async orRing<T>(work: Promise<T>): Promise<T | undefined> {
+    const { promise: rung, resolve } = Promise.withResolvers<undefined>();
+    const forget = this.once(() => resolve(undefined));
+    return await Promise.race([work, rung]).finally(forget);
+  }
+
   ring(): void {
     const waiters = [...this.#waiters];
     this.#waiters.clear();

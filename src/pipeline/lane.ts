@@ -52,6 +52,7 @@ export class Lane implements Committer {
   readonly #work = new Bell();
   /** Settings changed, or the lane ends. */
   readonly #changed = new Bell();
+  readonly #ending = new Bell();
   #running = true;
   #removed = false;
   #waitsForSandbox = false;
@@ -119,9 +120,13 @@ export class Lane implements Committer {
     this.#work.ring();
   }
 
-  /** Starts nothing more; resolves when what is under way has ended and cursors are scheduled. */
+  /**
+   * Starts nothing more, and leaves batches that run to their guests: their events stay pending.
+   * Resolves when attempts under way have ended and cursors are scheduled.
+   */
   async stop(): Promise<void> {
     this.#running = false;
+    this.#ending.ring();
     this.#changed.ring();
     this.#work.ring();
     await this.#ended;
@@ -315,6 +320,7 @@ export class Lane implements Committer {
       running: () => this.#running,
       random: () => clock.random(),
       pause: (ms) => this.#pause(ms),
+      unlessEnding: (work) => this.#ending.orRing(work),
       waiting: (is) => {
         this.#waitsForSandbox = is;
       },

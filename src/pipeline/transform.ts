@@ -21,6 +21,8 @@ export interface TransformHost {
   random(): number;
   /** Waits, but not longer than until the lane's settings change. */
   pause(ms: number): Promise<void>;
+  /** What work comes to; undefined when the lane ends before, which nothing may hold up. */
+  unlessEnding<T>(work: Promise<T>): Promise<T | undefined>;
   /** Whether the lane waits for a guest. */
   waiting(is: boolean): void;
   /** How long one batch took in the sandbox. */
@@ -89,7 +91,10 @@ async function runLive(host: TransformHost, items: readonly Item[]) {
       const metadata = items.map(({ input }) =>
         metadataJson(input, host.live.sourceById(input.sourceId), destination, live),
       );
-      const outcomes = await host.sandbox.run(sharedProgramOf(live), { events, metadata });
+      const outcomes = await host.unlessEnding(
+        host.sandbox.run(sharedProgramOf(live), { events, metadata }),
+      );
+      if (outcomes === undefined) return undefined;
       if (outcomes.length !== items.length) throw new Error("Expected one outcome per event");
       host.took((performance.now() - started) / 1_000);
       host.waiting(false);

@@ -37,7 +37,9 @@ export interface Ingest {
   pids(): number[];
   /** Of each process, labelled with its name. */
   metrics(): Promise<ProcessMetrics[]>;
-  /** Ends the processes: answers what is under way, makes it durable. */
+  /** Ends the processes: answers what is under way, makes it durable. The logs stay readable. */
+  stop(): Promise<void>;
+  /** Ends the processes, unless `stop` has, and closes the logs. */
   close(): Promise<void>;
 }
 
@@ -55,8 +57,11 @@ export async function startIngestProcesses(options: IngestOptions): Promise<Inge
   if (options.count > 1) refuseTakenPort(options);
 
   const processes: IngestProcess[] = [];
-  const close = async () => {
+  const stop = async () => {
     await Promise.all(processes.map((process) => process.close()));
+  };
+  const close = async () => {
+    await stop();
     await Promise.all(logs.values().map(({ reader }) => reader.close()));
   };
   const start = (index: number, port: number) => {
@@ -85,7 +90,7 @@ export async function startIngestProcesses(options: IngestOptions): Promise<Inge
     const url = await start(0, options.port);
     const port = Number(new URL(url).port);
     await Promise.all(Array.from({ length: options.count - 1 }, (_, i) => start(i + 1, port)));
-    return ingestOf(url, logs, processes, listeners, close);
+    return { ...ingestOf(url, logs, processes, listeners), stop, close };
   } catch (error) {
     await close();
     throw error;
@@ -126,8 +131,7 @@ function ingestOf(
   logs: ReadonlyMap<string, Log>,
   processes: readonly IngestProcess[],
   listeners: Set<() => void>,
-  close: () => Promise<void>,
-): Ingest {
+): Omit<Ingest, "stop" | "close"> {
   return {
     url,
     readers: new Map([...logs].map(([name, { reader }]) => [name, reader])),
@@ -139,7 +143,6 @@ function ingestOf(
     healthy: () => processes.every((process) => process.healthy()),
     pids: () => processes.map((process) => process.pid()).filter((pid) => pid !== undefined),
     metrics: () => Promise.all(processes.map((process) => process.metrics())),
-    close,
   };
 }
 

@@ -72,6 +72,61 @@ test("Ctrl-C, which reaches every process of the group, costs no event and no gu
   removeDirectory(server.directory);
 }, 60_000);
 
+test("SIGTERM does not wait for user code that loops, and its events come again", async () => {
+  const sink = startSink();
+  const server = await startServer();
+  const loopsUntil = Date.now() + 8_000;
+  const code = `export function transformEvent(event) {
+    while (event.userId === "loops" && Date.now() < ${loopsUntil});
+    return event;
+  }`;
+  const { writeKey } = await route(server, { url: sink.url, code });
+  const sent = Array.from({ length: 30 }, (_, id) =>
+    pixel(server, "page", { writeKey, userId: "loops", "properties.id": `${id}` }),
+  );
+  await Promise.all(sent);
+  await Bun.sleep(500);
+  expect(await server.stop()).toBe(0);
+  expect(Date.now()).toBeLessThan(loopsUntil);
+
+  await Bun.sleep(loopsUntil - Date.now());
+  const again = await startServer({ directory: server.directory });
+  const ids = () => new Set(sink.events.map((event) => event.properties.id)).size;
+  await waitFor(() => ids() === sent.length, 20_000, "all events after restart");
+  expect((await again.api("GET", "/v2/dead-letters")).body.paging.total).toBe(0);
+  await again.stop();
+  sink.stop();
+  removeDirectory(server.directory);
+}, 60_000);
+
+test("SIGTERM stops accepting first; what hangs is cut in time for exit 0", async () => {
+  const sink = startSink(() => new Promise(() => {}));
+  const server = await startServer();
+  const { writeKey } = await route(server, { url: sink.url, config: { timeoutMs: 60_000 } });
+  const accepted = () =>
+    pixel(server, "page", { writeKey, userId: "u" }).then(
+      () => true,
+      () => false,
+    );
+  expect(await accepted()).toBe(true);
+  await Bun.sleep(200);
+  // A test run that loops: a request under way.
+  const code = "export function transformEvent() { for (;;); }";
+  server
+    .api("POST", "/transformations?publish=true", { name: "L", language: "javascript", code })
+    .catch(() => {});
+  await Bun.sleep(200);
+  let ended = false;
+  void server.stop().then(() => {
+    ended = true;
+  });
+  await waitFor(async () => !(await accepted()));
+  expect(ended).toBe(false);
+  expect(await server.exited()).toBe(0);
+  sink.stop();
+  removeDirectory(server.directory);
+}, 30_000);
+
 test("a second signal ends at once what a hanging receiver holds up", async () => {
   const sink = startSink(() => new Promise(() => {}));
   const server = await startServer();

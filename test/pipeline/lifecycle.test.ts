@@ -53,6 +53,22 @@ describe("restart", () => {
     const bad = sink.taken.filter((e) => e.anonymousId === "bad").map(({ n }) => n);
     expect(bad).toEqual(sorted(bad));
   });
+
+  test("user code that runs holds up no stop, and its events come again", async () => {
+    const sink = rig.webhook("one");
+    rig.sandbox.codes.set("code", (event) => event);
+    rig.live.publish("one", "code", "v1");
+    rig.sandbox.held.push(new Promise(() => {}));
+    rig.start();
+    rig.log.append(...numbersTo(10).map((n) => record(n, `user ${n}`)));
+    await until(() => rig.sandbox.batches.length > 0);
+    await rig.stop();
+    expect(sink.taken).toEqual([]);
+    rig.start();
+    await until(() => sink.taken.length >= 10);
+    expect(sorted(sink.numbers())).toEqual(numbersTo(10));
+    expect(reasons()).toEqual([]);
+  });
 });
 
 const ok = () => new Response("ok");

@@ -22,6 +22,7 @@ test("an output that waits does not hold the answer of the guest that it came in
     running: () => true,
     random: () => 0,
     pause: async () => {},
+    unlessEnding: async <T>(work: Promise<T>) => work,
     waiting: () => {},
     took: () => {},
   };
