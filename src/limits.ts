@@ -1,6 +1,6 @@
 /**
- * Every bound of the service, its unit in its name. The README's table of limits is checked
- * against this file by a test. Relations between bounds are asserted at the end.
+ * Every bound of the service, its unit in its name. Tests check the README's table of limits
+ * against this file, and how bounds relate to each other.
  */
 
 // Pixel API (specification §8, decisions §6)

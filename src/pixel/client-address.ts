@@ -1,3 +1,4 @@
+import { isIP } from "node:net";
 import ipaddr from "ipaddr.js";
 import type { Exchange } from "../http/connection.ts";
 import { PEERS_REMEMBERED_MAX } from "../limits.ts";
@@ -39,8 +40,8 @@ interface Peer {
 
 /**
  * An IPv4 address that came in IPv6 clothes is an IPv4 address. One with a zone is none: a zone
- * counts on one machine alone, and has any length.
+ * counts on one machine alone, and has any length. Nor is `010.1`, which ipaddr.js would read.
  */
 function parse(text: string): ipaddr.IPv4 | ipaddr.IPv6 | undefined {
-  return ipaddr.isValid(text) && !text.includes("%") ? ipaddr.process(text) : undefined;
+  return isIP(text) !== 0 && !text.includes("%") ? ipaddr.process(text) : undefined;
 }

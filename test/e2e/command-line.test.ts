@@ -12,7 +12,15 @@ import {
   waitFor,
 } from "./server.ts";
 
-async function pixelmill(args: string[], environment: Record<string, string> = {}, cwd = "/") {
+/** Where a command makes its data unless it is told where. */
+const elsewhere = temporaryDirectory();
+afterAll(() => removeDirectory(elsewhere));
+
+async function pixelmill(
+  args: string[],
+  environment: Record<string, string> = {},
+  cwd = elsewhere,
+) {
   const child = Bun.spawn([process.execPath, join(import.meta.dir, "../../src/main.ts"), ...args], {
     cwd,
     env: environment,

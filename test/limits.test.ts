@@ -1,0 +1,83 @@
+import { expect, test } from "bun:test";
+import * as limits from "../src/limits.ts";
+
+/** UTF-8 of one UTF-16 unit at most. */
+const BYTES_PER_CHAR = 3;
+/** JSON of one character at most: `\u0000`. */
+const ESCAPED_CHARS = 6;
+
+const relations: [why: string, smaller: number, larger: number][] = [
+  [
+    "a pixel's URL fits into the head of a request",
+    limits.PIXEL_TARGET_BYTES_MAX,
+    limits.HTTP_HEAD_BYTES_MAX,
+  ],
+  [
+    "one request that waits is not too much for all",
+    limits.HTTP_HEAD_BYTES_MAX,
+    limits.HTTP_WAITING_BYTES_MAX,
+  ],
+  [
+    "a block of the log holds many of the largest pixels",
+    10 * limits.PIXEL_TARGET_BYTES_MAX,
+    limits.LOG_BLOCK_BYTES_MAX,
+  ],
+  ["a segment holds many blocks", 10 * limits.LOG_BLOCK_BYTES_MAX, limits.LOG_SEGMENT_BYTES_MAX],
+  [
+    "ingest has closed before the whole server must have",
+    limits.INGEST_CLOSE_MS_MAX,
+    limits.SHUTDOWN_MS_MAX,
+  ],
+  [
+    "requests, then attempts are drained before that",
+    2 * limits.DRAIN_MS_MAX,
+    limits.SHUTDOWN_MS_MAX,
+  ],
+  ["code fits into a body, escaped as usual", 2 * limits.CODE_BYTES_MAX, limits.BODY_BYTES_MAX],
+  [
+    "a batch fits into a lane's window",
+    limits.TRANSFORM_BATCH_EVENTS_MAX,
+    limits.LANE_WINDOW_EVENTS_MAX,
+  ],
+  [
+    "a full window is not waiting for commits alone",
+    limits.LANE_WINDOW_EVENTS_MAX,
+    limits.LANE_UNCOMMITTED_EVENTS_MAX,
+  ],
+  [
+    "a new connection is seen before its start is trimmed",
+    10 * limits.TOPOLOGY_POLL_MS,
+    limits.TRIM_AGE_MS_MIN,
+  ],
+  [
+    "the output of one run fits into a frame",
+    BYTES_PER_CHAR * limits.GUEST_OUTPUT_CHARS_MAX,
+    limits.GUEST_FRAME_BYTES_MAX,
+  ],
+  [
+    "an event is a line of a file",
+    BYTES_PER_CHAR * limits.GUEST_OUTPUT_CHARS_MAX,
+    limits.FILE_LINE_BYTES_MAX,
+  ],
+  ["a batch fits into a frame", limits.GUEST_INPUT_BYTES_MAX, limits.GUEST_FRAME_BYTES_MAX],
+  [
+    "an answer fits into a frame",
+    ESCAPED_CHARS * limits.FETCH_ANSWER_BYTES_MAX,
+    limits.GUEST_FRAME_BYTES_MAX,
+  ],
+  ["the clock on the wall is the longer one", limits.GUEST_CPU_MS_MAX, limits.GUEST_WALL_MS_MAX],
+  [
+    "a guest is replaced before it is killed",
+    limits.GUEST_RECYCLE_MEMORY_BYTES,
+    limits.GUEST_MEMORY_BYTES_MAX,
+  ],
+  [
+    "a Python guest is replaced before it is killed",
+    limits.GUEST_PYTHON_RECYCLE_MEMORY_BYTES,
+    limits.GUEST_PYTHON_MEMORY_BYTES_MAX,
+  ],
+];
+
+test.each(relations)("%s", (_, smaller, larger) => {
+  expect(smaller).toBeLessThan(larger);
+});
