@@ -319,6 +319,8 @@ export const FETCHES_MAX = 1_000;
 export const FETCHES_AT_ONCE_MAX = 50;
 /** URL, headers and body of one request, in UTF-16 units. */
 export const FETCH_REQUEST_CHARS_MAX = 1 << 20;
+/** The same of requests of one batch without an answer: then its code waits until some have one. */
+export const FETCH_REQUESTS_CHARS_MAX = 8 << 20;
 /** Body of one answer. */
 export const FETCH_ANSWER_BYTES_MAX = 1 << 20;
 /** Bodies of answers that user code has not taken, in UTF-16 units: then no request starts. */

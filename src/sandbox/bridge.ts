@@ -4,6 +4,8 @@ import {
   FETCH_ANSWER_BYTES_MAX,
   FETCH_ANSWERS_CHARS_MAX,
   FETCH_MS_MAX,
+  FETCH_REQUEST_CHARS_MAX,
+  FETCH_REQUESTS_CHARS_MAX,
   FETCH_WAIT_MS_MAX,
   FETCHES_AT_ONCE_MAX,
   FETCHES_MAX,
@@ -14,9 +16,11 @@ import { printable } from "./printable.ts";
 
 /** Answers of one frame; more wait for the next. */
 const ANSWERS_BYTES_MAX = 8 << 20;
+/** Questions of one frame, as the harness bounds them, with a comma and brackets, in UTF-8. */
+const QUESTIONS_BYTES_MAX = 3 * (FETCH_REQUEST_CHARS_MAX + 3);
 
 /** A question of user code: a request, or where an IP address is. */
-type Question = { id: number } & ({ request: FetchRequest } | { ip: string });
+type Question = { id: number; chars: number } & ({ request: FetchRequest } | { ip: string });
 
 type Answer = FetchAnswer | { location: object } | { error: string };
 
@@ -29,6 +33,8 @@ export class Bridge {
   readonly #workspaceId: string;
   #ending: AbortController | undefined;
   readonly #queue: Question[] = [];
+  /** Of all questions without an answer. */
+  #questionsChars = 0;
   /** Not JSON yet: escaped, a body may take six times its memory. */
   readonly #answers: (Answer & { id: number })[] = [];
   /** Of their bodies. */
@@ -45,18 +51,20 @@ export class Bridge {
 
   /**
    * Takes new questions (a JSON array) and resolves with the answers that are there, at least
-   * one. Throws `FrameError` for what is no list of questions, or when nothing is asked for.
+   * one, and once not too much waits for an answer: the guest cannot ask more meanwhile. Throws
+   * `FrameError` for what is no list of questions, or when nothing is asked for.
    */
   async exchange(questions: Buffer): Promise<Texts> {
     for (const question of parseQuestions(questions, this.#workspaceId)) {
       this.#count += 1;
+      this.#questionsChars += question.chars;
       if (this.#count > FETCHES_MAX) {
         this.#answer(question, { error: `Expected at most ${FETCHES_MAX} fetches in a batch` });
       } else this.#queue.push(question);
     }
     this.#startNext();
     if (this.#answers.length === 0 && this.#underWay === 0) throw new FrameError("Waits in vain");
-    while (this.#answers.length === 0) {
+    while (this.#answers.length === 0 || this.#isLaden) {
       await new Promise<void>((resolve) => {
         this.#wake = resolve;
       });
@@ -71,6 +79,11 @@ export class Bridge {
   end(): void {
     clearTimeout(this.#deadline);
     this.#ending?.abort();
+  }
+
+  /** Nothing under way: the answers have to go first. */
+  get #isLaden(): boolean {
+    return this.#questionsChars > FETCH_REQUESTS_CHARS_MAX && this.#underWay > 0;
   }
 
   #takeAnswers(): Texts {
@@ -137,8 +150,9 @@ export class Bridge {
     }
   }
 
-  #answer({ id }: Question, answer: Answer): void {
+  #answer({ id, chars }: Question, answer: Answer): void {
     this.#answers.push({ id, ...answer });
+    this.#questionsChars -= chars;
     this.#answersChars += bodyChars(answer);
     this.#wake();
   }
@@ -149,6 +163,7 @@ function bodyChars(answer: Answer): number {
 }
 
 function parseQuestions(bytes: Buffer, workspaceId: string): Question[] {
+  if (bytes.length > QUESTIONS_BYTES_MAX) throw new FrameError("Expected fewer questions");
   try {
     const list: unknown = JSON.parse(bytes.toString());
     if (!Array.isArray(list)) throw new FrameError("Expected a list of questions");
@@ -161,12 +176,13 @@ function parseQuestions(bytes: Buffer, workspaceId: string): Question[] {
 function parseQuestion(item: Record<string, unknown>, workspaceId: string): Question {
   const { id, ip, url, method, headers, body, timeoutMs } = item;
   if (!Number.isSafeInteger(id)) throw new FrameError("Expected a number");
-  if (typeof ip === "string") return { id: id as number, ip };
+  if (typeof ip === "string") return { id: id as number, chars: ip.length, ip };
   const texts = [url, method, body, ...Object.values(headers as object)];
   if (texts.some((one) => typeof one !== "string")) throw new FrameError("Expected texts");
   const request = { url, method, headers, body, workspaceId } as FetchRequest;
   request.timeoutMs =
     Number(timeoutMs) > 0 ? Math.min(FETCH_MS_MAX, Number(timeoutMs)) : FETCH_MS_MAX;
   request.answerBytesMax = FETCH_ANSWER_BYTES_MAX;
-  return { id: id as number, request };
+  const chars = (texts as string[]).reduce((sum, one) => sum + one.length, 0);
+  return { id: id as number, chars, request };
 }
