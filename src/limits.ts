@@ -178,7 +178,7 @@ export const DELIVERY_BYTES_MAX = 4 << 20;
 export const FEED_READ_BYTES_MAX = 256 << 10;
 /** Decoded reads kept for the lanes that come after. */
 export const FEED_KEPT_READS_MAX = 8;
-/** Events built from them that are kept; older ones are built again when a lane asks. */
+/** Events built from records that are kept; older ones are built again when a lane asks. */
 export const FEED_KEPT_EVENTS_BYTES_MAX = 8 << 20;
 /** How late a lane sees a changed connection when nothing else wakes it. */
 export const TOPOLOGY_POLL_MS = 100;
@@ -222,7 +222,7 @@ export const EGRESS_RESOLVED_MS_MAX = 5_000;
 export const EGRESS_NAMES_MAX = 10_000;
 /** Events of one write to a file. */
 export const FILE_BATCH_EVENTS_MAX = 1_000;
-/** A last line that is longer was not written by us: an event is 48 MiB at most. */
+/** Of a file that is opened, a longer last line is not mended: an event is 48 MiB at most. */
 export const FILE_LINE_BYTES_MAX = 64 << 20;
 /** Length of a file destination's path. */
 export const FILE_PATH_CHARS_MAX = 1_024;
@@ -264,7 +264,7 @@ export const GUEST_STDERR_BYTES_MAX = 8_192;
 export const GUEST_WARM_SPARES = 1;
 /** Guests of live events alive at once; an idle one makes room for another workspace. */
 export const GUESTS_MAX = 64;
-/** Guests beside them that check code for publishing and test runs; workspaces take turns. */
+/** Guests for publishing and test runs, beside those of live events; workspaces take turns. */
 export const THROW_AWAY_GUESTS_MAX = 16;
 /** Events after which a guest is replaced. */
 export const GUEST_EVENTS_MAX = 1_000_000;
@@ -319,11 +319,11 @@ export const FETCHES_MAX = 1_000;
 export const FETCHES_AT_ONCE_MAX = 50;
 /** URL, headers and body of one request, in UTF-16 units. */
 export const FETCH_REQUEST_CHARS_MAX = 1 << 20;
-/** The same of requests of one batch without an answer: then its code waits until some have one. */
+/** Of all requests of a batch without an answer, in UTF-16 units; beyond it the batch waits. */
 export const FETCH_REQUESTS_CHARS_MAX = 8 << 20;
 /** Body of one answer. */
 export const FETCH_ANSWER_BYTES_MAX = 1 << 20;
-/** Bodies of answers that user code has not taken, in UTF-16 units: then no request starts. */
+/** Bodies of answers that a batch has not taken, in UTF-16 units; beyond it no request starts. */
 export const FETCH_ANSWERS_CHARS_MAX = 8 << 20;
 
 // Process
