@@ -56,10 +56,6 @@ export class Nursery {
     return this.#status;
   }
 
-  get alive(): number {
-    return this.#alive.size;
-  }
-
   /** A guest that has seen no code yet. Rejects with `SandboxUnavailable`. */
   async take(language: GuestLanguage): Promise<Guest> {
     for (;;) {

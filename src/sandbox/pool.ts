@@ -164,15 +164,17 @@ export class Pool {
     return tenant.guest;
   }
 
-  /** Ends the guest of the tenant that has been idle longest when there are too many. */
+  /** Ends the guest of the tenant that has been idle longest when all may have theirs. */
   #makeRoom(): void {
-    if (this.#nursery.alive < this.#guestsMax) return;
+    let guests = 0;
     let idlest: Tenant | undefined;
     for (const tenant of this.#tenants.values()) {
-      if (tenant.place !== "none" || !tenant.guest) continue;
+      if (!tenant.guest || tenant.guest.dying) continue;
+      guests += 1;
+      if (tenant.place !== "none") continue;
       if (!idlest || tenant.usedAt < idlest.usedAt) idlest = tenant;
     }
-    if (idlest) this.#retire(idlest);
+    if (idlest && guests >= this.#guestsMax) this.#retire(idlest);
   }
 
   #retireIdle(): void {

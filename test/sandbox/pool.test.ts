@@ -65,6 +65,23 @@ test("test runs of one workspace hold up no live events", async () => {
   await Promise.all(checks);
 });
 
+test("test runs take no guest from a workspace that is idle, one workspace too many does", async () => {
+  const sandbox = testSandbox({ limits: { guests: 2, throwAways: 2, cpuMs: 500 } });
+  const counting = "let n = 0; export const transformEvent = () => ({ n: ++n })";
+  const programs = ["a", "b", "c"].map((workspaceId) => program(counting, { workspaceId }));
+  const count = async (index: number) =>
+    (shown(await sandbox.run(programs[index]!, batch({}))) as [{ n: number }][])[0]![0].n;
+  expect(await count(0)).toBe(1);
+  const checks = [1, 2].map(() => sandbox.check(program(looping), batch({})));
+  expect(await count(1)).toBe(1);
+  expect(await count(0)).toBe(2);
+  expect(await count(2)).toBe(1);
+  expect(await count(0)).toBe(3);
+  expect(await count(1)).toBe(1);
+  await Promise.all(checks);
+  await sandbox.close();
+});
+
 test("workspaces take turns at test runs", async () => {
   const sandbox = testSandbox({ limits: { throwAways: 1 } });
   const order: string[] = [];
