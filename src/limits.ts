@@ -71,7 +71,7 @@ export const INGEST_RESTART_MS_MAX = 5_000;
 /** A process that lived this long is restarted without more delay than the first. */
 export const INGEST_STEADY_MS_MIN = 10_000;
 /** For answers under way and the last flush, when the server asks for the end. */
-export const INGEST_CLOSE_MS_MAX = 8_000;
+export const INGEST_CLOSE_MS_MAX = 5_000;
 /** The same when the server died (decisions §8: gone within 3 s). */
 export const INGEST_ORPHAN_MS_MAX = 2_000;
 /** Every ingest process says so often that it lives. */
@@ -178,7 +178,7 @@ export const DELIVERY_BYTES_MAX = 4 << 20;
 export const FEED_READ_BYTES_MAX = 256 << 10;
 /** Decoded reads kept for the lanes that come after. */
 export const FEED_KEPT_READS_MAX = 8;
-/** Events built from records that are kept; older ones are built again when a lane asks. */
+/** Built events that are kept, with their records; older ones are built again when a lane asks. */
 export const FEED_KEPT_EVENTS_BYTES_MAX = 8 << 20;
 /** How late a lane sees a changed connection when nothing else wakes it. */
 export const TOPOLOGY_POLL_MS = 100;

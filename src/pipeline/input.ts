@@ -21,7 +21,7 @@ export interface Input {
 
 /**
  * Builds events, and keeps the last ones: lanes that are at the same place share them. Bounded by
- * the events' own bytes, since a record can become hundreds of times its size.
+ * their bytes and those of the records: either can be hundreds of times the other.
  */
 export class Events {
   readonly #build: (record: PixelRecord) => BuiltEvent;
@@ -41,7 +41,7 @@ export class Events {
   #made(record: PixelRecord): BuiltEvent {
     const event = this.#build(record);
     this.#young.set(record, event);
-    this.#youngBytes += event.json.length;
+    this.#youngBytes += event.json.length + record.query.length;
     if (this.#youngBytes < FEED_KEPT_EVENTS_BYTES_MAX / 2) return event;
     this.#old = this.#young;
     this.#young = new Map();

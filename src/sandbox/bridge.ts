@@ -177,7 +177,7 @@ function parseQuestion(item: Record<string, unknown>, workspaceId: string): Ques
   const { id, ip, url, method, headers, body, timeoutMs } = item;
   if (!Number.isSafeInteger(id)) throw new FrameError("Expected a number");
   if (typeof ip === "string") return { id: id as number, chars: ip.length, ip };
-  const texts = [url, method, body, ...Object.values(headers as object)];
+  const texts = [url, method, body, ...Object.entries(headers as object).flat()];
   if (texts.some((one) => typeof one !== "string")) throw new FrameError("Expected texts");
   const request = { url, method, headers, body, workspaceId } as FetchRequest;
   request.timeoutMs =

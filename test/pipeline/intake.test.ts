@@ -7,6 +7,7 @@ import type { PixelRecord } from "../../src/event/record.ts";
 import { FEED_KEPT_READS_MAX } from "../../src/limits.ts";
 import { Feed } from "../../src/pipeline/feed.ts";
 import { Intake } from "../../src/pipeline/intake.ts";
+import type { Item } from "../../src/pipeline/item.ts";
 import { createLaneMetrics } from "../../src/pipeline/metrics.ts";
 import { routesOf } from "../../src/pipeline/router.ts";
 import { decode, eventOf, FakeLive, MemoryLog, record } from "./doubles.ts";
@@ -141,6 +142,21 @@ describe("reading for lanes", () => {
     expect(built).toBeGreaterThan(70);
     expect(first.event).not.toBe(before);
     expect(first.event).toEqual(before);
+  });
+
+  test("records that are larger than their events count as well", async () => {
+    let built = 0;
+    const small = (one: PixelRecord) => {
+      built += 1;
+      return { ...eventOf(one), json: Buffer.from("{}") };
+    };
+    const { log, intake } = rig(0, small);
+    log.append(...numbersTo(40).map((n) => ({ ...record(n), query: "x".repeat(1 << 20) })));
+    const items: Item[] = [];
+    for (const lane = intake(); items.length < 40; ) items.push(...(await lane.take(100, 1e9)));
+    expect(built).toBe(40);
+    expect(items[0]!.input.event.json.length).toBe(2);
+    expect(built).toBe(41);
   });
 
   test("a read that fails loses nothing", async () => {

@@ -4,9 +4,10 @@ import { Bridge } from "../../src/sandbox/bridge.ts";
 
 /** A large request that nobody answers yet, and a question that is answered at once. */
 function questions(n: number): Buffer {
-  const request = { url: "http://a", method: "POST", headers: {}, timeoutMs: 0 };
-  const body = "x".repeat(FETCH_REQUEST_CHARS_MAX / 2);
-  const large = { id: 2 * n, ...request, body };
+  const request = { url: "http://a", method: "POST", timeoutMs: 0 };
+  const text = "x".repeat(FETCH_REQUEST_CHARS_MAX / 2);
+  const content = n % 2 === 0 ? { headers: {}, body: text } : { headers: { [text]: "" }, body: "" };
+  const large = { id: 2 * n, ...request, ...content };
   return Buffer.from(JSON.stringify([large, { id: 2 * n + 1, ip: "192.0.2.1" }]));
 }
 
