@@ -33,7 +33,7 @@ const NewToken = Type.Object(
   },
   {
     $id: "NewToken",
-    description: "Either a service token with its permissions, or a member's, which has theirs",
+    description: "A service token has its permissions; one with memberId has the member's of now",
   },
 );
 
@@ -63,10 +63,6 @@ export const tokenRoutes = [
     async handle({ parts, workspaceId, body }) {
       if (!body.permissions && !body.memberId) {
         const message = "Expected permissions or a memberId, got neither";
-        throw invalid([{ path: "/permissions", message }]);
-      }
-      if (body.permissions?.length && body.memberId) {
-        const message = "Expected permissions or a memberId, got both";
         throw invalid([{ path: "/permissions", message }]);
       }
       const { token, secret } = await parts.catalog.tokens.create(workspaceId, {
