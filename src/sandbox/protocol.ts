@@ -114,11 +114,12 @@ export const OPEN = -2;
 
 /**
  * `timeout`: the budget was spent. `starved`: the clock ran out while the machine gave the guest
- * too little CPU. `apart`: those events have to run again without others, since together their
- * output reached `outputCharsMax`, or `transformBatch` failed. `culprit` is the event that was
- * running, when it is known and to blame.
+ * too little CPU. `full`: the output reached `outputCharsMax`. `failed`: `transformBatch` did, with
+ * `error`, and each event has to run alone. `culprit` is the event that was running, when it is
+ * known and to blame.
  */
 export interface Stop {
-  reason: "timeout" | "starved" | "apart";
+  reason: "timeout" | "starved" | "full" | "failed";
   culprit?: number;
+  error?: UserError;
 }

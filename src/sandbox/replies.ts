@@ -71,11 +71,12 @@ export function readRan(frame: Frame, count: number): Ran | { error: UserError }
 }
 
 function readStop(value: unknown, outcomes: readonly unknown[]): Stop {
-  const { reason, culprit } = fields(value);
-  if (reason !== "timeout" && reason !== "starved" && reason !== "apart") {
-    throw new FrameError("Expected a reason");
+  const { reason, culprit, error } = fields(value);
+  if (reason === "failed" || reason === "full") {
+    if (outcomes.length === 1) throw new FrameError("Expected an outcome");
+    return reason === "full" ? { reason } : { reason, error: userError(error) };
   }
-  if (reason === "apart" && outcomes.length === 1) throw new FrameError("Expected an outcome");
+  if (reason !== "timeout" && reason !== "starved") throw new FrameError("Expected a reason");
   if (culprit === undefined) return { reason };
   const index = whole(culprit, 0);
   if (index >= outcomes.length || outcomes[index]) throw new FrameError("Expected an open event");

@@ -78,6 +78,8 @@ class Settlement {
   #starved = 0;
   /** Guests lost since the last culprit was found. */
   #losses = 0;
+  /** What `transformBatch` failed with, and how long its events may run alone. */
+  #failure: { error: UserError; until: number } | undefined;
 
   constructor(program: Program, batch: Batch, terms: Terms) {
     this.#program = program;
@@ -93,6 +95,12 @@ class Settlement {
 
   /** Runs what can go together. Returns the error of a program that does not load. */
   async attempt(seat: Seat): Promise<UserError | undefined> {
+    if (this.#failure && performance.now() > this.#failure.until) {
+      const { error } = this.#failure;
+      for (const index of this.#open) this.#outcomes[index] = { error };
+      this.#open = [];
+      return undefined;
+    }
     const taken = this.#take();
     const answer = await this.#ask(seat, taken);
     if ("error" in answer) return answer.error;
@@ -100,10 +108,9 @@ class Settlement {
     for (const [place, outcome] of answer.outcomes.entries()) {
       this.#outcomes[taken[place]!] = outcome;
     }
-    const came = answer.outcomes.some((outcome) => outcome !== undefined);
     // What runs once more, each event alone, logs once more.
-    if (came || answer.stopped?.reason !== "apart") this.logs.push(...answer.logs);
-    if (answer.stopped) this.#stopped(taken, answer.stopped, came);
+    if (answer.stopped?.reason !== "failed") this.logs.push(...answer.logs);
+    if (answer.stopped) this.#stopped(taken, answer.stopped);
     else this.#starved = 0;
     this.#open = this.#open.filter((index) => this.#outcomes[index] === undefined);
     return undefined;
@@ -186,11 +193,17 @@ class Settlement {
     return taken.length === texts.length ? texts : taken.map((index) => texts[index]!);
   }
 
-  #stopped(taken: readonly number[], stop: Stop, came: boolean): void {
+  #stopped(taken: readonly number[], stop: Stop): void {
     const alone = taken.length === 1;
-    if (stop.reason === "apart") {
+    if (stop.error) {
+      // Not for ever: each event may wait for a receiver that is down.
+      this.#failure ??= { error: stop.error, until: performance.now() + this.#terms.limits.cpuMs };
+      this.#alone = true;
+      return;
+    }
+    if (stop.reason === "full") {
       // What is open goes in the next frame, unless nothing came of this one.
-      if (!came) this.#alone = true;
+      if (taken.every((index) => this.#outcomes[index] === undefined)) this.#alone = true;
       return;
     }
     if (stop.reason === "starved") {
@@ -208,9 +221,10 @@ class Settlement {
     // The host ended it for reasons of its own.
     if (end === "retired") return;
     this.#losses += 1;
-    // A crash may have come from outside (the system is out of memory): it takes two.
-    const sure =
-      (fresh && end !== "crash") || (this.#alone && (!shared || this.#losses > LOSSES_MAX));
+    // A crash may have come from outside (the system is out of memory): it takes two. Events are
+    // alone after the first, or because of an error.
+    const alone = this.#alone && (!this.#failure || end !== "crash" || this.#losses > 1);
+    const sure = (fresh && end !== "crash") || (alone && (!shared || this.#losses > LOSSES_MAX));
     if (taken.length === 1 && sure) this.#blame(taken[0]!, end);
     this.#alone = true;
     this.#open = this.#open.filter((index) => this.#outcomes[index] === undefined);

@@ -1,5 +1,13 @@
 import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
-import { batch, library, PATIENCE_MS, program, shown, testSandbox } from "./support.ts";
+import {
+  batch,
+  childProcesses,
+  library,
+  PATIENCE_MS,
+  program,
+  shown,
+  testSandbox,
+} from "./support.ts";
 
 setDefaultTimeout(PATIENCE_MS);
 
@@ -148,6 +156,34 @@ test("what transformBatch throws is an error of the events that it throws for al
   expect(await run(code.replace("n === 2", "n === n"), ...events)).toEqual(
     new Array(3).fill(error),
   );
+});
+
+test("events of a batch that fails run alone for as long as a batch may", async () => {
+  const code = `export function transformBatch() {
+    log("run");
+    for (const end = Date.now() + 100; Date.now() < end; );
+    throw new Error("no");
+  }`;
+  const events = Array.from({ length: 20 }, (_, n) => ({ n }));
+  const { outcomes, logs } = await sandbox.check(program(code), batch(...events));
+  expect(shown(outcomes)).toEqual(new Array(20).fill(expect.stringMatching(/^Error: no\n/)));
+  expect(logs.length).toBeGreaterThan(1);
+  expect(logs.length).toBeLessThan(10);
+});
+
+test("a guest that somebody kills costs no event of a batch that failed", async () => {
+  const patient = testSandbox({ limits: { cpuMs: 5_000 } });
+  const code = `export function transformBatch(events) {
+    if (events.length > 1) throw new Error("together");
+    for (const end = Date.now() + 60; Date.now() < end; );
+    return events;
+  }`;
+  const events = [{ n: 1 }, { n: 2 }, { n: 3 }, { n: 4 }];
+  const running = patient.run(program(code), batch(...events));
+  await Bun.sleep(120);
+  for (const pid of childProcesses()) process.kill(pid, "SIGKILL");
+  expect(shown(await running)).toEqual(events.map((event) => [event]));
+  await patient.close();
 });
 
 test("transformBatch fails by item for what is no object", async () => {

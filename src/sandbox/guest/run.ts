@@ -61,7 +61,12 @@ async function spend(program: LoadedProgram, request: RunRequest): Promise<Stop 
     const culprit = blamed(harness);
     return culprit === undefined ? { reason } : { reason, culprit };
   }
-  if (harness.apart()) return { reason: "apart" };
+  if (harness.full()) return { reason: "full" };
+  const failure = harness.failure();
+  if (failure !== "") {
+    const [message, stack] = JSON.parse(failure) as [string, string];
+    return { reason: "failed", error: eventError(message, stack, program.files) };
+  }
   harness.giveUp(NEVER_SETTLED);
   return undefined;
 }

@@ -38,7 +38,9 @@ export interface Harness {
   outgoing(): string;
   incoming(answers: string): void;
   /** Whether the run ended early because its output is large enough. */
-  apart(): boolean;
+  full(): boolean;
+  /** What failed a whole batch of several, as JSON `[message, stack]`; empty when nothing did. */
+  failure(): string;
   giveUp(message: string): void;
   counts(): string;
   faults(): string;

@@ -6,8 +6,9 @@
   let count = 0;
   let outputCharsMax = 0;
   let outputChars = 0;
-  /** Whether what is open has to run again without the others. */
-  let apart = false;
+  let full = false;
+  /** What failed the whole batch, as JSON `[message, stack]`. */
+  let failure = "";
   // Lists without a prototype: user code may have put setters on those of arrays and objects.
   /** Per event: how many outputs, `failed`, or `open`. */
   let counts = create(null);
@@ -76,14 +77,14 @@
       refuse(index, `Output of one event is larger than ${outputCharsMax} characters`);
     } else {
       counts[index] = open;
-      apart = true;
+      full = true;
     }
   }
 
   /** An error of the whole batch is an event's own only when that ran alone. */
   function failBatch(fault) {
     if (count === 1) setFault(0, fault);
-    else apart = true;
+    else failure = fault;
   }
 
   /**
@@ -119,7 +120,7 @@
     if (outputChars <= outputCharsMax) return;
     if (count === 1) overflow(0, 0);
     for (let i = 0; i < count; i += 1) if (counts[i] !== failed) counts[i] = open;
-    apart = count > 1;
+    full = count > 1;
   }
 
   return {
@@ -132,13 +133,15 @@
       count = eventCount;
       outputCharsMax = charsMax;
       outputChars = 0;
-      apart = false;
+      full = false;
+      failure = "";
       counts = create(null);
       lines = create(null);
       faults = create(null);
       for (let i = 0; i < count; i += 1) counts[i] = open;
     },
-    apart: () => apart,
+    full: () => full,
+    failure: () => failure,
     /** Fails what is still open. */
     giveUp(message) {
       for (let i = 0; i < count; i += 1) if (counts[i] === open) refuse(i, message);

@@ -4,7 +4,7 @@
  */
 (own, calls, network, outcomes, limits) => {
   const { parse, create, defineProperty, freeze, described, Fault } = own;
-  const { accept, acceptBatch, fail, failBatch, apart } = outcomes;
+  const { accept, acceptBatch, fail, failBatch, full, failure } = outcomes;
   const { metadata } = calls;
 
   let transform;
@@ -21,7 +21,7 @@
   let runNumber = 0;
 
   function runEvents() {
-    for (let i = 0; i < count && !apart(); i += 1) {
+    for (let i = 0; i < count && !full(); i += 1) {
       current = i;
       try {
         const returned = transform(events[i], metadata);
@@ -129,7 +129,8 @@
     outgoing: network.outgoing,
     incoming: network.incoming,
     logs: calls.logs,
-    apart,
+    full,
+    failure,
     giveUp: outcomes.giveUp,
     counts: outcomes.counts,
     faults: outcomes.faults,

@@ -82,6 +82,8 @@ def _ran_reply(batch):
         reply["stopped"] = {"reason": batch.stopped}
         if batch.culprit is not None:
             reply["stopped"]["culprit"] = batch.culprit
+        if batch.failure is not None:
+            reply["stopped"]["error"] = batch.failure
     return reply
 
 

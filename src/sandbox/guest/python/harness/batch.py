@@ -17,13 +17,15 @@ class Batch:
     """One run. `outcomes` has per event its outputs (bytes), its fault, or None: it is not done.
 
     `stopped` says why some are None: "timeout", where `culprit` is the event that was running if
-    that is known, or "apart": the open ones have to run again without the others.
+    that is known, "full": the output of all together is too large, or "failed": transformBatch
+    did, with `failure`.
     """
 
     def __init__(self, program, events, metadata_json, output_chars_max):
         self.outcomes = [None] * len(events)
         self.stopped = None
         self.culprit = None
+        self.failure = None
         self._program = program
         self._events = events
         # Before user code changes them.
@@ -88,7 +90,7 @@ class Batch:
                     f"Output of one event is larger than {self._output_chars_max} characters"
                 )
             elif self._output_chars + chars > self._output_chars_max:
-                self.stopped = "apart"
+                self.stopped = "full"
                 return False
             else:
                 self._output_chars += chars
@@ -113,7 +115,8 @@ class Batch:
         if isinstance(outcomes, dict):
             # An error of the whole batch is an event's own only when that ran alone.
             if count > 1:
-                self.stopped = "apart"
+                self.stopped = "failed"
+                self.failure = outcomes
                 return
             outcomes = [outcomes]
         for index, outcome in enumerate(outcomes):
