@@ -167,7 +167,7 @@ test("events of a batch that fails run alone for as long as a batch may", async 
   const events = Array.from({ length: 20 }, (_, n) => ({ n }));
   const { outcomes, logs } = await sandbox.check(program(code), batch(...events));
   expect(shown(outcomes)).toEqual(new Array(20).fill(expect.stringMatching(/^Error: no\n/)));
-  expect(logs.length).toBeGreaterThan(1);
+  expect(logs.length).toBeGreaterThan(0);
   expect(logs.length).toBeLessThan(10);
 });
 
