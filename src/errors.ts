@@ -39,6 +39,12 @@ export class StartError extends Error {
   override readonly name = "StartError";
 }
 
+/** Why a listener cannot be had: its port is taken, mostly. */
+export function cannotListen(address: { host: string; port: number }, cause: unknown): StartError {
+  const { host, port } = address;
+  return new StartError(`Cannot listen on ${host} port ${port}: ${messageOf(cause)}`);
+}
+
 /** What an error says, whatever was thrown. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);

@@ -1,7 +1,7 @@
 import http from "node:http";
 import { Elysia } from "elysia";
 import { Histogram } from "prom-client";
-import { messageOf, StartError } from "../errors.ts";
+import { cannotListen } from "../errors.ts";
 import { DRAIN_MS_MAX, HTTP_HEAD_BYTES_MAX, IDLE_CONNECTION_SECONDS_MAX } from "../limits.ts";
 import { createRateLimit } from "../rate-limit.ts";
 import { failure, refuse } from "./errors.ts";
@@ -18,7 +18,7 @@ export interface Api {
    * `StartError` when the address cannot be had.
    */
   start(address: { host: string; port: number }): Promise<string>;
-  /** Takes no new request, lets those under way end (5 s at most), ends live tails. */
+  /** Takes no new request, lets those under way end (`DRAIN_MS_MAX`), ends live tails. */
   stop(): Promise<void>;
 }
 
@@ -78,7 +78,7 @@ export function createApi(parts: ApiParts): Api {
         // Elysia's default would let two servers share the port unnoticed.
         app.listen({ hostname: host, port, reusePort: false });
       } catch (error) {
-        throw new StartError(`Cannot listen on ${host} port ${port}: ${messageOf(error)}`);
+        throw cannotListen({ host, port }, error);
       }
       const { server } = app;
       if (!server) throw new Error("The control plane does not listen");

@@ -1,5 +1,5 @@
 import type { Source } from "../catalog/model.ts";
-import { messageOf, StartError } from "../errors.ts";
+import { cannotListen } from "../errors.ts";
 import { inspectQuery } from "../event/inspect.ts";
 import type { PixelRecord } from "../event/record.ts";
 import type { Answer } from "../http/answer.ts";
@@ -158,7 +158,7 @@ export function createPixelListener(parts: PixelParts): PixelListener {
       try {
         server = serveHttp({ host, port, reusePort: reusePort ?? false, handle, refused });
       } catch (error) {
-        throw new StartError(`Cannot listen on ${host} port ${port}: ${messageOf(error)}`);
+        throw cannotListen({ host, port }, error);
       }
       const name = host.includes(":") ? `[${host}]` : host;
       return `http://${name}:${server.port}`;

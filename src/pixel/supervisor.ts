@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { Counter } from "prom-client";
 import type { Positions } from "../catalog/model.ts";
-import { messageOf, StartError } from "../errors.ts";
+import { cannotListen } from "../errors.ts";
 import type { LogReader } from "../log/event-log.ts";
 import { type DurableMark, openMark } from "../log/mark.ts";
 import { openLogReader } from "../log/reader.ts";
@@ -174,7 +174,7 @@ function refuseTakenPort({ host, port }: IngestOptions): void {
   try {
     Bun.listen({ hostname: host, port, socket: { data() {} } }).stop(true);
   } catch (error) {
-    throw new StartError(`Cannot listen on ${host} port ${port}: ${messageOf(error)}`);
+    throw cannotListen({ host, port }, error);
   }
 }
 
