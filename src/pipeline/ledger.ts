@@ -129,7 +129,8 @@ export class Ledger {
   /** Oldest first, up to `count` and up to what one page holds; one goes always. */
   letters(workspaceId: string, after: string, count: number): StoredLetter[] {
     const range = this.#letters.getRange(within(workspaceId, after, count));
-    return page(range.map((entry) => entry.value));
+    const letters = range.map((entry) => entry.value);
+    return upTo(DEAD_LETTERS_PAGE_CHARS_MAX, charsOf, letters);
   }
 
   /** As `letters`, of one destination. */
@@ -139,11 +140,12 @@ export class Ledger {
     after: string,
     count: number,
   ): StoredLetter[] {
-    const range = this.#byDestination
-      .getRange(within(destinationId, after, count))
+    const range = this.#byDestination.getRange(within(destinationId, after, count));
+    const letters = Iterator.from(range)
       .filter((entry) => entry.value === workspaceId)
-      .map((entry) => this.#letters.get([workspaceId, entry.key[1]]));
-    return page(range);
+      .map((entry) => this.#letters.get([workspaceId, entry.key[1]]))
+      .filter((letter) => letter !== undefined);
+    return upTo(DEAD_LETTERS_PAGE_CHARS_MAX, charsOf, letters);
   }
 
   /** Dead letters of each workspace that has or had some. */
@@ -166,15 +168,10 @@ export class Ledger {
     count: number,
     charsMax = Number.POSITIVE_INFINITY,
   ): Replay[] {
-    const found: Replay[] = [];
-    let chars = 0;
-    for (const { key, value } of this.#replays.getRange(within(destinationId))) {
-      if (busy.has(key[1])) continue;
-      found.push(value);
-      chars += charsOf(value.letter);
-      if (found.length === count || chars >= charsMax) break;
-    }
-    return found;
+    const range = this.#replays.getRange(within(destinationId));
+    const waiting = Iterator.from(range).filter(({ key }) => !busy.has(key[1]));
+    const replays = waiting.map(({ value }) => value).take(count);
+    return upTo(charsMax, ({ letter }) => charsOf(letter), replays);
   }
 
   /** Moves letters to their lanes' replays. Returns their destinations. */
@@ -308,15 +305,14 @@ export class Ledger {
   }
 }
 
-/** The first letters, until they have the characters of a page. */
-function page(letters: Iterable<StoredLetter | undefined>): StoredLetter[] {
-  const found: StoredLetter[] = [];
+/** The first items, until together they have so many characters; one goes always. */
+function upTo<T>(charsMax: number, sizeOf: (item: T) => number, items: Iterable<T>): T[] {
+  const found: T[] = [];
   let chars = 0;
-  for (const letter of letters) {
-    if (letter === undefined) continue;
-    found.push(letter);
-    chars += charsOf(letter);
-    if (chars >= DEAD_LETTERS_PAGE_CHARS_MAX) break;
+  for (const item of items) {
+    found.push(item);
+    chars += sizeOf(item);
+    if (chars >= charsMax) break;
   }
   return found;
 }
