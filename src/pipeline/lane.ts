@@ -52,6 +52,7 @@ export class Lane implements Committer {
   readonly #work = new Bell();
   /** Settings changed, or the lane ends. */
   readonly #changed = new Bell();
+  /** The lane ends: what changed settings do not cut is cut. */
   readonly #ending = new Bell();
   #running = true;
   #removed = false;

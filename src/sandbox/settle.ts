@@ -45,7 +45,8 @@ export interface Terms {
  * Runs a batch until every event has its outcome. Events that cost a guest its time or its life
  * fail; the others run again without them. A stop whose culprit is known costs the culprit
  * alone; after any other the open events run one at a time, in a guest that no other program
- * has touched since, and only what fails alone is to blame.
+ * has touched since, and only what fails alone is to blame. So do the events of a batch that
+ * `transformBatch` fails, but only for as long as a batch may: the rest fails as the batch did.
  */
 export async function settle(
   seat: Seat,
@@ -58,7 +59,7 @@ export async function settle(
     const error = await settlement.attempt(seat);
     if (error) return { error, ...settlement.end(error) };
   }
-  return settlement.end(undefined);
+  return settlement.end();
 }
 
 /** `shared`: another program was there, too. */
@@ -89,18 +90,13 @@ class Settlement {
     this.#open = batch.events.map((_, index) => index);
   }
 
+  /** Events are left to run, and there is time for them. */
   get open(): boolean {
-    return this.#open.length > 0;
+    return this.#open.length > 0 && performance.now() < (this.#failure?.until ?? Infinity);
   }
 
   /** Runs what can go together. Returns the error of a program that does not load. */
   async attempt(seat: Seat): Promise<UserError | undefined> {
-    if (this.#failure && performance.now() > this.#failure.until) {
-      const { error } = this.#failure;
-      for (const index of this.#open) this.#outcomes[index] = { error };
-      this.#open = [];
-      return undefined;
-    }
     const taken = this.#take();
     const answer = await this.#ask(seat, taken);
     if ("error" in answer) return answer.error;
@@ -116,8 +112,8 @@ class Settlement {
     return undefined;
   }
 
-  /** All outcomes; those that are missing fail with `error`. */
-  end(error: UserError | undefined): Omit<Settled, "error"> {
+  /** All outcomes; those that are missing fail with `error`, else with that of their batch. */
+  end(error = this.#failure?.error): Omit<Settled, "error"> {
     const outcomes = this.#outcomes.map((outcome) => outcome ?? { error: error! });
     return { outcomes, logs: this.logs, culprits: this.#culprits };
   }
