@@ -1,6 +1,14 @@
 import { expect, test } from "bun:test";
 import { join } from "node:path";
-import { pixel, removeDirectory, route, startServer, startSink, waitFor } from "./server.ts";
+import {
+  pixel,
+  removeDirectory,
+  route,
+  type Server,
+  startServer,
+  startSink,
+  waitFor,
+} from "./server.ts";
 
 test("SIGTERM under load: no request is cut, nothing acknowledged is lost, exit 0", async () => {
   const sink = startSink();
@@ -63,13 +71,9 @@ test("Ctrl-C, which reaches every process of the group, costs no event and no gu
   expect(await server.exited()).toBe(0);
   expect(server.errors()).not.toContain("crash");
 
-  const again = await startServer({ directory: server.directory });
   const users = () => new Set(sink.events.map((event) => event.userId)).size;
-  await waitFor(() => users() === sent.length, 20_000, "the rest after restart");
-  expect((await again.api("GET", "/v2/dead-letters")).body.paging.total).toBe(0);
-  await again.stop();
+  await restartUntil(server, () => users() === sent.length);
   sink.stop();
-  removeDirectory(server.directory);
 }, 60_000);
 
 test("SIGTERM does not wait for user code that loops, and its events come again", async () => {
@@ -90,13 +94,9 @@ test("SIGTERM does not wait for user code that loops, and its events come again"
   expect(Date.now()).toBeLessThan(loopsUntil);
 
   await Bun.sleep(loopsUntil - Date.now());
-  const again = await startServer({ directory: server.directory });
   const ids = () => new Set(sink.events.map((event) => event.properties.id)).size;
-  await waitFor(() => ids() === sent.length, 20_000, "all events after restart");
-  expect((await again.api("GET", "/v2/dead-letters")).body.paging.total).toBe(0);
-  await again.stop();
+  await restartUntil(server, () => ids() === sent.length);
   sink.stop();
-  removeDirectory(server.directory);
 }, 60_000);
 
 test("SIGTERM stops accepting first; what hangs is cut in time for exit 0", async () => {
@@ -167,3 +167,12 @@ test("secrets are in no log line, no metric and no file but the catalog", async 
   sink.stop();
   removeDirectory(server.directory);
 }, 30_000);
+
+/** Serves a server's data again until everything has arrived, nothing of it as a dead letter. */
+async function restartUntil({ directory }: Server, arrived: () => boolean): Promise<void> {
+  const again = await startServer({ directory });
+  await waitFor(arrived, 20_000, "all events after restart");
+  expect((await again.api("GET", "/v2/dead-letters")).body.paging.total).toBe(0);
+  await again.stop();
+  removeDirectory(directory);
+}

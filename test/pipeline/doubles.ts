@@ -1,8 +1,12 @@
+import { pino } from "pino";
 import type { Live, LiveProgram } from "../../src/catalog/catalog.ts";
 import type { Connection, Destination, Positions, Source } from "../../src/catalog/model.ts";
 import type { PixelRecord } from "../../src/event/record.ts";
 import type { LogReader } from "../../src/log/event-log.ts";
+import { createMetrics } from "../../src/observe/metrics.ts";
+import { Feed } from "../../src/pipeline/feed.ts";
 import type { BuiltEvent } from "../../src/pipeline/input.ts";
+import { createLaneMetrics, type LaneMetrics } from "../../src/pipeline/metrics.ts";
 import type { Batch, Outcome, Program, Sandbox } from "../../src/sandbox/program.ts";
 
 /** An event log in memory, its records durable as soon as they are appended. */
@@ -69,6 +73,22 @@ export function record(n: number, user = "ann", over: Partial<PixelRecord> = {})
     query: `u=${user}&n=${n}`,
     ...over,
   };
+}
+
+/** Metrics of lanes that nobody reads. */
+export function laneMetrics(): LaneMetrics {
+  return createLaneMetrics(
+    createMetrics(),
+    () => [],
+    () => [],
+  );
+}
+
+/** Reads this log for lanes. */
+export function feedOf(log: LogReader, build = eventOf): Feed {
+  const logger = pino({ level: "silent" });
+  const readers = new Map([["0", log]]);
+  return new Feed({ readers, decode, eventOf: build, logger, metrics: laneMetrics() });
 }
 
 export function eventOf({ query, type }: PixelRecord): BuiltEvent {

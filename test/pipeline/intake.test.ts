@@ -1,16 +1,12 @@
 import { describe, expect, test } from "bun:test";
-import { pino } from "pino";
-import { Registry } from "prom-client";
 import type { Connection } from "../../src/catalog/model.ts";
 import { turned } from "../../src/catalog/windows.ts";
 import type { PixelRecord } from "../../src/event/record.ts";
 import { FEED_KEPT_READS_MAX } from "../../src/limits.ts";
-import { Feed } from "../../src/pipeline/feed.ts";
 import { Intake } from "../../src/pipeline/intake.ts";
 import type { Item } from "../../src/pipeline/item.ts";
-import { createLaneMetrics } from "../../src/pipeline/metrics.ts";
 import { routesOf } from "../../src/pipeline/router.ts";
-import { decode, eventOf, FakeLive, MemoryLog, record } from "./doubles.ts";
+import { eventOf, FakeLive, feedOf, MemoryLog, record } from "./doubles.ts";
 import { numbersTo } from "./rig.ts";
 
 const live = new FakeLive();
@@ -27,19 +23,7 @@ function rig(count: number, build = eventOf) {
     return read.call(log, sequence, bytesMax);
   };
   log.append(...numbersTo(count).map((n) => record(n)));
-  const metrics = createLaneMetrics(
-    new Registry(),
-    () => [],
-    () => [],
-  );
-  const readers = new Map([["0", log]]);
-  const feed = new Feed({
-    readers,
-    decode,
-    eventOf: build,
-    metrics,
-    logger: pino({ level: "silent" }),
-  });
+  const feed = feedOf(log, build);
   const [lane] = live.lanes();
   const intake = () => new Intake(feed, routesOf(lane!.destination, lane!.connections), undefined);
   return { log, feed, intake, reads: () => reads };

@@ -3,14 +3,11 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
-import { createMetrics } from "../../src/observe/metrics.ts";
 import { systemClock } from "../../src/pipeline/clock.ts";
-import { Feed } from "../../src/pipeline/feed.ts";
 import { Lanes } from "../../src/pipeline/lanes.ts";
 import { Ledger } from "../../src/pipeline/ledger.ts";
-import { createLaneMetrics } from "../../src/pipeline/metrics.ts";
 import { LiveTap } from "../../src/pipeline/tap.ts";
-import { decode, eventOf, FakeLive, FakeSandbox, MemoryLog, record } from "./doubles.ts";
+import { FakeLive, FakeSandbox, feedOf, laneMetrics, MemoryLog, record } from "./doubles.ts";
 import { numbersTo } from "./rig.ts";
 
 /** Lanes over ten records that are owed to a destination of a type that nobody knows. */
@@ -22,12 +19,8 @@ async function rig(test: (live: FakeLive, lanes: Lanes) => Promise<void> | void)
   live.addSource();
   log.append(...numbersTo(10).map((n) => record(n)));
   const ledger = new Ledger(directory, logger);
-  const metrics = createLaneMetrics(
-    createMetrics(),
-    () => [],
-    () => [],
-  );
-  const feed = new Feed({ readers: new Map([["0", log]]), decode, eventOf, logger, metrics });
+  const metrics = laneMetrics();
+  const feed = feedOf(log);
   const lanes = new Lanes({
     ...{ live, feed, ledger, logger, metrics, tap: new LiveTap(feed, live), clock: systemClock },
     ...{ sandbox: new FakeSandbox(), kinds: new Map(), retryWindowMs: 1_000, refresh: () => {} },

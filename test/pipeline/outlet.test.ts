@@ -1,10 +1,9 @@
 import { expect, test } from "bun:test";
 import { pino } from "pino";
 import type { DestinationKind } from "../../src/destinations/destination.ts";
-import { createMetrics } from "../../src/observe/metrics.ts";
 import { systemClock } from "../../src/pipeline/clock.ts";
-import { createLaneMetrics } from "../../src/pipeline/metrics.ts";
 import { Outlet } from "../../src/pipeline/outlet.ts";
+import { laneMetrics } from "./doubles.ts";
 
 /** An outlet whose destinations close like this; `change` gives it another config. */
 function setUp(close: () => Promise<void>) {
@@ -19,11 +18,7 @@ function setUp(close: () => Promise<void>) {
   };
   const outlet = new Outlet(kind, destination, {
     clock: systemClock,
-    metrics: createLaneMetrics(
-      createMetrics(),
-      () => [],
-      () => [],
-    ),
+    metrics: laneMetrics(),
     logger: pino({}, { write: (line: string) => lines.push(line) }),
   });
   const change = (n: number) => outlet.update({ ...destination, config: { n } });

@@ -1,24 +1,13 @@
 import { expect, test } from "bun:test";
-import { pino } from "pino";
-import { createMetrics } from "../../src/observe/metrics.ts";
-import { Feed } from "../../src/pipeline/feed.ts";
-import { createLaneMetrics } from "../../src/pipeline/metrics.ts";
 import { LiveTap } from "../../src/pipeline/tap.ts";
-import { decode, eventOf, FakeLive, MemoryLog, record } from "./doubles.ts";
+import { FakeLive, feedOf, MemoryLog, record } from "./doubles.ts";
 import { numbersTo } from "./rig.ts";
 
 test("who comes while the log is read for one that left sees nothing older", async () => {
   const log = new MemoryLog();
   const live = new FakeLive();
   live.addSource();
-  const metrics = createLaneMetrics(
-    createMetrics(),
-    () => [],
-    () => [],
-  );
-  const logger = pino({ level: "silent" });
-  const feed = new Feed({ readers: new Map([["0", log]]), decode, eventOf, logger, metrics });
-  const tap = new LiveTap(feed, live);
+  const tap = new LiveTap(feedOf(log), live);
   const leave = tap.subscribe("workspace", () => {});
   // The first read, of 500 records, is under way when the log is a thousand long.
   log.append(...numbersTo(1_000).map((n) => record(n)));
