@@ -12,13 +12,13 @@ import {
   prepareData,
 } from "./data.ts";
 import { addDemo } from "./demo.ts";
-import { createEgress } from "./destinations/egress.ts";
 import { destinationKinds } from "./destinations/kinds.ts";
+import { createEgress } from "./egress/egress.ts";
+import { guestFetch } from "./egress/guest-fetch.ts";
 import { eventOf } from "./event/event.ts";
 import { decodeRecord } from "./event/record.ts";
 import { firstWorkspace } from "./first-start.ts";
 import { openGeolocation } from "./geolocation.ts";
-import { guestFetch } from "./guest-fetch.ts";
 import type { Logger } from "./observe/log.ts";
 import { createMetrics, type Metrics } from "./observe/metrics.ts";
 import { createPipeline } from "./pipeline/pipeline.ts";

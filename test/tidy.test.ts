@@ -15,11 +15,12 @@ const text = Object.fromEntries(
 const levels: string[][] = [
   ["main"],
   ["cli"],
-  ["app", "demo", "first-start", "geolocation", "guest-fetch"],
+  ["app", "demo", "first-start", "geolocation"],
   ["pixel", "api"],
   ["pipeline"],
   ["publishing"],
   ["log", "event", "http", "sandbox", "destinations", "catalog"],
+  ["egress"],
   ["data"],
   ["config", "observe", "rate-limit"],
   ["limits", "errors", "version"],
@@ -27,13 +28,7 @@ const levels: string[][] = [
 const level = new Map(levels.flatMap((parts, depth) => parts.map((part) => [part, depth])));
 
 /** Sideways arrows that the design draws: an event record is what the log of pixels holds. */
-const sideways = new Set([
-  "event → log",
-  "app → demo",
-  "app → first-start",
-  "app → geolocation",
-  "app → guest-fetch",
-]);
+const sideways = new Set(["event → log", "app → demo", "app → first-start", "app → geolocation"]);
 /** Narrower than the levels: parts that know only these. */
 const only: Record<string, string[]> = {
   pixel: ["catalog", "event", "http", "log", "observe", "config", "rate-limit", "limits", "errors"],

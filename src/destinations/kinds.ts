@@ -1,7 +1,7 @@
+import type { Egress } from "../egress/egress.ts";
 import type { DestinationKind } from "./destination.ts";
-import type { Egress } from "./egress.ts";
-import { fileKind } from "./file.ts";
-import { webhookKind } from "./webhook.ts";
+import { fileKind } from "./file/file.ts";
+import { webhookKind } from "./webhook/webhook.ts";
 
 export interface KindParts {
   /** File destinations write below it. */

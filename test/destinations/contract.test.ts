@@ -1,8 +1,8 @@
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createEgress } from "../../src/destinations/egress.ts";
 import { destinationKinds } from "../../src/destinations/kinds.ts";
+import { createEgress } from "../../src/egress/egress.ts";
 import { type Bench, describeDestination } from "./contract.ts";
 
 function kindsIn(directory: string) {

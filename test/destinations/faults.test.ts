@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import type { Socket } from "node:net";
 import type { Verdict } from "../../src/destinations/destination.ts";
-import { createEgress } from "../../src/destinations/egress.ts";
-import { webhookKind } from "../../src/destinations/webhook.ts";
-import { RawSink } from "./sink.ts";
+import { webhookKind } from "../../src/destinations/webhook/webhook.ts";
+import { createEgress } from "../../src/egress/egress.ts";
+import { RawSink } from "../egress/sink.ts";
 
 const event = Buffer.from('{"n":1}');
 const sinks: RawSink[] = [];

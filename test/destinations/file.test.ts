@@ -13,7 +13,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileKind } from "../../src/destinations/file.ts";
+import { fileKind } from "../../src/destinations/file/file.ts";
 import { FILE_LINE_BYTES_MAX } from "../../src/limits.ts";
 
 /** Of all workspaces. */

@@ -1,5 +1,9 @@
 import { describe, expect, test } from "bun:test";
-import { signature, signatureHeaders, signingKey } from "../../src/destinations/signature.ts";
+import {
+  signature,
+  signatureHeaders,
+  signingKey,
+} from "../../src/destinations/webhook/signature.ts";
 
 describe("Standard Webhooks", () => {
   const key = signingKey("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")!;

@@ -1,7 +1,7 @@
 import { dlopen, FFIType, ptr } from "bun:ffi";
 import { pino } from "pino";
-import { createEgress } from "../../src/destinations/egress.ts";
 import { destinationKinds } from "../../src/destinations/kinds.ts";
+import { createEgress } from "../../src/egress/egress.ts";
 import { createMetrics } from "../../src/observe/metrics.ts";
 import { createPipeline, type PipelineParts } from "../../src/pipeline/pipeline.ts";
 import { decode, eventOf, FakeLive, FakeSandbox, MemoryLog, record } from "./doubles.ts";

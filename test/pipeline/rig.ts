@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
-import { createEgress } from "../../src/destinations/egress.ts";
 import { destinationKinds } from "../../src/destinations/kinds.ts";
+import { createEgress } from "../../src/egress/egress.ts";
 import { createMetrics } from "../../src/observe/metrics.ts";
 import {
   createPipeline,

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { createServer } from "node:https";
 import { networkInterfaces } from "node:os";
-import { createAddressRules } from "../../src/destinations/address.ts";
-import { createEgress, type EgressOptions, EgressRefused } from "../../src/destinations/egress.ts";
-import { createNames } from "../../src/destinations/resolve.ts";
+import { createAddressRules } from "../../src/egress/address.ts";
+import { createEgress, type EgressOptions, EgressRefused } from "../../src/egress/egress.ts";
+import { createNames } from "../../src/egress/resolve.ts";
 import { EGRESS_IDLE_CONNECTIONS_MAX } from "../../src/limits.ts";
 import { forbiddenHosts, publicAddresses } from "./addresses.ts";
 import { RawSink } from "./sink.ts";

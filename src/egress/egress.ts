@@ -7,7 +7,7 @@ import {
   EGRESS_IDLE_MS_MAX,
 } from "../limits.ts";
 import { createAddressRules } from "./address.ts";
-import { boundIdle } from "./idle.ts";
+import { boundIdle } from "./idle-connections.ts";
 import { createNames, EgressRefused, type Resolve, systemResolve } from "./resolve.ts";
 
 export { EgressRefused } from "./resolve.ts";

@@ -1,12 +1,16 @@
-import { type Egress, EgressRefused, egressHeaders } from "./destinations/egress.ts";
-import type { GuestFetch } from "./sandbox/outside.ts";
+import { type Egress, EgressRefused, type EgressRequest, egressHeaders } from "./egress.ts";
+
+/** A request of user code: what its guest sent, text for a body. */
+export interface GuestRequest extends Omit<EgressRequest, "body" | "signal"> {
+  body: string;
+}
 
 /**
  * What user code's `fetch` gets: the guarded egress with an allow-list of its own. Redirects are
  * answers like any other; following one is the code's own request, checked like the first.
  */
-export function guestFetch(egress: Egress): GuestFetch {
-  return async (request, signal) => {
+export function guestFetch(egress: Egress) {
+  return async (request: GuestRequest, signal: AbortSignal) => {
     const { url, method, timeoutMs, answerBytesMax } = request;
     const answer = await egress
       .request({

@@ -1,14 +1,14 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
-import type { Detail } from "../errors.ts";
+import { checkedUrl, EgressRefused, egressHeaders } from "../../egress/egress.ts";
+import type { Detail } from "../../errors.ts";
 import {
   WEBHOOK_BATCH_EVENTS_MAX,
   WEBHOOK_HEADERS_MAX,
   WEBHOOK_SECRET_CHARS_MAX,
   WEBHOOK_TIMEOUT_MS_MAX,
   WEBHOOK_URL_CHARS_MAX,
-} from "../limits.ts";
-import { checkedUrl, EgressRefused, egressHeaders } from "./egress.ts";
+} from "../../limits.ts";
 import { signingKey } from "./signature.ts";
 
 const Header = Type.Object({

@@ -1,8 +1,8 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
-import type { Detail } from "../errors.ts";
-import { FILE_BATCH_EVENTS_MAX, FILE_PATH_CHARS_MAX } from "../limits.ts";
-import type { DestinationKind, OpenDestination, Verdict } from "./destination.ts";
+import type { Detail } from "../../errors.ts";
+import { FILE_BATCH_EVENTS_MAX, FILE_PATH_CHARS_MAX } from "../../limits.ts";
+import type { DestinationKind, OpenDestination, Verdict } from "../destination.ts";
 import { LineFile } from "./line-file.ts";
 
 const FileConfig = Type.Object({

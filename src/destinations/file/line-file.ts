@@ -1,5 +1,5 @@
 import { type FileHandle, lstat } from "node:fs/promises";
-import { FILE_LINE_BYTES_MAX } from "../limits.ts";
+import { FILE_LINE_BYTES_MAX } from "../../limits.ts";
 import { openBeneath } from "./beneath.ts";
 
 const newline = 10;

@@ -1,4 +1,4 @@
-import { createEgress } from "../../src/destinations/egress.ts";
+import { createEgress } from "../../src/egress/egress.ts";
 
 /** Sends one request from a process of its own and prints the status. */
 const egress = createEgress({ allow: ["127.0.0.0/8"] });

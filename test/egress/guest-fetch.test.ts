@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { createEgress, egressHeaders } from "../src/destinations/egress.ts";
-import { guestFetch } from "../src/guest-fetch.ts";
-import { RawSink } from "./destinations/sink.ts";
+import { createEgress, egressHeaders } from "../../src/egress/egress.ts";
+import { guestFetch } from "../../src/egress/guest-fetch.ts";
+import { RawSink } from "./sink.ts";
 
 const egress = createEgress({ allow: ["127.0.0.0/8"] });
 const sink = new RawSink((socket) => {

@@ -1,13 +1,13 @@
+import { type Egress, type EgressAnswer, EgressRefused } from "../../egress/egress.ts";
 import {
   LANE_PARTITIONS,
   WEBHOOK_ANSWER_BYTES_MAX,
   WEBHOOK_TIMEOUT_MS_DEFAULT,
-} from "../limits.ts";
-import type { DestinationKind, OpenDestination, Verdict } from "./destination.ts";
-import { type Egress, type EgressAnswer, EgressRefused } from "./egress.ts";
+} from "../../limits.ts";
+import type { DestinationKind, OpenDestination, Verdict } from "../destination.ts";
+import { WebhookConfig, webhookFaults } from "./config.ts";
 import { retryAfterMs } from "./retry-after.ts";
 import { signatureHeaders, signingKey } from "./signature.ts";
-import { WebhookConfig, webhookFaults } from "./webhook-config.ts";
 
 /** Sends events as JSON by HTTP: one object per request, or an array when `batchSize` is above 1. */
 export function webhookKind(egress: Egress): DestinationKind {
