@@ -119,22 +119,7 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
     metrics,
   });
 
-  const workspace = await firstWorkspace(catalog, {
-    name: options.demo ? "Demo" : "Main",
-    adminToken: config["admin.token"],
-    print,
-  });
-  if (options.demo) {
-    const demo = await addDemo({ catalog, publishing, tails: pipeline.tails }, workspace);
-    if (demo) {
-      const query = `writeKey=${demo.writeKey}&anonymousId=me&name=Home&properties.plan=pro`;
-      print(`demo: open ${reachable(ingest.url)}/pixel/v1/page?${query}`);
-      print(`demo: then look into ${join(filesDirectory(config), demo.file)}`);
-    } else {
-      print("demo: skipped, this data directory has sources of its own");
-    }
-  }
-
+  // Both ports are taken before anything is made that is shown but once.
   const controlPlaneUrl = await api.start({
     host: config["admin.host"],
     port: config["admin.port"],
@@ -143,6 +128,23 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
   opening.defer(async () => {
     await Promise.all([ingest.stop(), api.stop()]);
   });
+
+  const workspace = await firstWorkspace(catalog, {
+    name: options.demo ? "Demo" : "Main",
+    adminToken: config["admin.token"],
+    print,
+  });
+  if (options.demo) {
+    const demo = await addDemo({ catalog, publishing, tails: pipeline.tails }, workspace);
+    if (demo) {
+      if (!demo.withCode) print(`demo: ${sandbox.status().reason}. ${WITHOUT_CODE}`);
+      const query = `writeKey=${demo.writeKey}&anonymousId=me&name=Home&properties.plan=pro`;
+      print(`demo: open ${reachable(ingest.url)}/pixel/v1/page?${query}`);
+      print(`demo: then look into ${join(filesDirectory(config), demo.file)}`);
+    } else {
+      print("demo: skipped, this data directory has sources of its own");
+    }
+  }
 
   const parts = opening.move();
   return { dataPlaneUrl: ingest.url, controlPlaneUrl, close: () => parts.disposeAsync() };
@@ -159,6 +161,11 @@ function suspensionsOf(sandbox: GuestSandbox, workspaceId: string): Suspension[]
 }
 
 const INSECURE = "User code may run although it is not confined (sandbox.insecure)";
+
+const WITHOUT_CODE =
+  "Events arrive unchanged. User code needs Linux 5.13 or later with Landlock among the security " +
+  "modules (/sys/kernel/security/lsm) and seccomp; code that is trusted like this server itself " +
+  "runs without them under --sandbox-insecure";
 
 /** "Every address" is for listening; a client on this machine needs one to go to. */
 const reachable = (url: string) => url.replace(/\/\/(0\.0\.0\.0|\[::\])/, "//localhost");

@@ -201,7 +201,20 @@ function fromEnvironment(environment: Record<string, string | undefined>): Setti
   const known = new Map(keys.map((key) => [environmentName(key), key as string]));
   return Object.entries(environment)
     .filter(([name]) => name.startsWith("PIXELMILL_") && name !== "PIXELMILL_CONFIG")
+    .filter(([name, value]) => !isOfService(name, value))
     .map(([name, value]) => ({ key: known.get(name) ?? name, value, name }));
+}
+
+/**
+ * Kubernetes tells every container the Services of its namespace, so that one called `pixelmill`
+ * or `pixelmill-admin` gives `PIXELMILL_PORT=tcp://10.0.0.7:8080`, `PIXELMILL_SERVICE_HOST`,
+ * `PIXELMILL_PORT_8080_TCP_ADDR` and their like. None of them is meant as a setting.
+ */
+function isOfService(name: string, value = ""): boolean {
+  if (name.endsWith("_PORT") && /^(tcp|udp|sctp):\/\//.test(value)) return true;
+  return /_(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)$/.test(
+    name,
+  );
 }
 
 function fromFlags(flags: Record<string, unknown>): Setting[] {

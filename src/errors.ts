@@ -1,3 +1,5 @@
+import { getSystemErrorMap } from "node:util";
+
 /** Why a request is refused, in the service's own words; the listeners map each to one status. */
 export type Refusal =
   | "invalid" // 400
@@ -42,7 +44,14 @@ export class StartError extends Error {
 /** Why a listener cannot be had: its port is taken, mostly. */
 export function cannotListen(address: { host: string; port: number }, cause: unknown): StartError {
   const { host, port } = address;
-  return new StartError(`Cannot listen on ${host} port ${port}: ${messageOf(cause)}`);
+  return new StartError(`Cannot listen on ${host} port ${port}: ${systemReason(cause)}`);
+}
+
+/** The system's own words for an error with a code: Bun says only that it failed to listen. */
+function systemReason(cause: unknown): string {
+  const code = (cause as { code?: unknown } | null)?.code;
+  const known = [...getSystemErrorMap().values()].find(([name]) => name === code);
+  return known ? `${known[1]} (${known[0]})` : messageOf(cause);
 }
 
 /** What an error says, whatever was thrown. */

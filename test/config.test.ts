@@ -13,6 +13,31 @@ async function fromFile(content: string) {
   return () => loadConfig({ config }, {});
 }
 
+describe("what Kubernetes tells a container of a Service", () => {
+  test.each(["PIXELMILL", "PIXELMILL_ADMIN", "PIXELMILL_PIXELS_EU"])("%s is no setting", (name) => {
+    const environment = {
+      [`${name}_SERVICE_HOST`]: "10.0.0.7",
+      [`${name}_SERVICE_PORT`]: "8080",
+      [`${name}_SERVICE_PORT_HTTP`]: "8080",
+      [`${name}_PORT`]: "tcp://10.0.0.7:8080",
+      [`${name}_PORT_8080_TCP`]: "tcp://10.0.0.7:8080",
+      [`${name}_PORT_8080_TCP_PROTO`]: "tcp",
+      [`${name}_PORT_8080_TCP_PORT`]: "8080",
+      [`${name}_PORT_8080_TCP_ADDR`]: "10.0.0.7",
+      [`${name}_PORT_53_UDP_ADDR`]: "10.0.0.7",
+    };
+    expect(loadConfig({}, environment)).toEqual(loadConfig({}, {}));
+  });
+
+  test.each([
+    ["PIXELMILL_PORT", "http://10.0.0.7:8080", "Setting PIXELMILL_PORT must be a whole number"],
+    ["PIXELMILL_PROT", "tcp://10.0.0.7:8080", "Unknown setting PIXELMILL_PROT"],
+    ["PIXELMILL_SERVICE", "10.0.0.7", "Unknown setting PIXELMILL_SERVICE"],
+  ])("a typo is one all the same: %s=%s", (name, value, message) => {
+    expect(() => loadConfig({}, { [name]: value })).toThrow(message);
+  });
+});
+
 describe("a whole number", () => {
   test("is digits in flags and the environment, an integer in the file", async () => {
     expect(loadConfig({ port: "9000" }, { PIXELMILL_INGEST_RATE: "0" })).toMatchObject({

@@ -1,5 +1,4 @@
 import type { Catalog } from "../catalog/catalog.ts";
-import { openCatalog } from "../catalog/open.ts";
 import type { Config } from "../config.ts";
 import { catalogDirectory } from "../data.ts";
 import { createLogger } from "../observe/log.ts";
@@ -10,6 +9,8 @@ export async function withCatalog(
   use: (catalog: Catalog) => Promise<void> | void,
 ): Promise<void> {
   const logger = createLogger(config["log.level"]);
+  // Loaded when it runs: LMDB unpacks a library, which --help has to do without.
+  const { openCatalog } = await import("../catalog/open.ts");
   const catalog = await openCatalog({ directory: catalogDirectory(config), logger });
   try {
     await use(catalog);

@@ -1,8 +1,8 @@
 import { defineCommand } from "citty";
-import { openApp } from "../app.ts";
 import { configFlags, loadConfig } from "../config.ts";
+import { StartError } from "../errors.ts";
 import { SHUTDOWN_MS_MAX } from "../limits.ts";
-import { createLogger } from "../observe/log.ts";
+import { createLogger, type Logger } from "../observe/log.ts";
 
 export const serve = defineCommand({
   meta: { name: "serve", description: "Serve the data plane and the control plane" },
@@ -16,7 +16,11 @@ export const serve = defineCommand({
   async run({ args }) {
     const config = loadConfig(args);
     const logger = createLogger(config["log.level"]);
+    expectLinux();
+    outliveTerminal(logger);
     const stop = stopSignal();
+    // Loaded when it runs: its store unpacks a library, which --help has to do without.
+    const { openApp } = await import("../app.ts");
     const app = await openApp(config, { demo: args.demo === true, logger, print });
     print(`data plane listening on ${app.dataPlaneUrl}`);
     print(`control plane listening on ${app.controlPlaneUrl}`);
@@ -29,6 +33,21 @@ export const serve = defineCommand({
     return end === undefined ? 0 : 1;
   },
 });
+
+/** User code is confined by Linux alone, and the event log writes past its page cache. */
+function expectLinux() {
+  if (process.platform === "linux") return;
+  throw new StartError(
+    `pixelmill serves on Linux alone, this is ${process.platform}; run it in a Linux container or virtual machine`,
+  );
+}
+
+/** A closed terminal and a log rotation's signal end most programs by default, but no server. */
+function outliveTerminal(logger: Logger) {
+  for (const signal of ["SIGHUP", "SIGUSR1", "SIGUSR2"] as const) {
+    process.on(signal, () => logger.info({ signal }, "signal ignored"));
+  }
+}
 
 function print(line: string) {
   process.stdout.write(`${line}\n`);

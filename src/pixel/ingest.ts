@@ -1,5 +1,5 @@
 import { openCatalog } from "../catalog/open.ts";
-import { messageOf } from "../errors.ts";
+import { messageOf, StartError } from "../errors.ts";
 import { pixelRecordCodec } from "../event/record.ts";
 import {
   INGEST_CLOSE_MS_MAX,
@@ -21,7 +21,10 @@ import type { FromIngest, IngestSettings, ToIngest } from "./messages.ts";
  */
 export async function startIngest(): Promise<number> {
   // Ctrl-C and a service's stop reach every process of the group; the server tells when to end.
-  for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => {});
+  // A closed terminal (SIGHUP) ends nothing.
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2"] as const) {
+    process.on(signal, () => {});
+  }
   const server = connect();
   const settings = await Promise.race([server.serve, server.end]);
   if (typeof settings === "string") return 0;
@@ -37,7 +40,10 @@ export async function startIngest(): Promise<number> {
     const late = Bun.sleep(waitMs).then(() => "late" as const);
     return (await Promise.race([close(), late])) === "late" ? 1 : 0;
   } catch (error) {
-    logger.error({ err: error }, "An ingest process could not start");
+    // A start that is refused has a sentence, which the server prints; the rest is a fault of ours.
+    if (!(error instanceof StartError)) {
+      logger.error({ err: error }, "An ingest process could not start");
+    }
     server.send({ type: "failed", message: messageOf(error) });
     return 1;
   }

@@ -118,6 +118,9 @@ async function available<T>(work: () => Promise<T>): Promise<T> {
     return await work();
   } catch (error) {
     if (!(error instanceof SandboxUnavailable)) throw error;
-    throw new ApiError("unavailable", "The code cannot be tested now; send the request again");
+    throw new ApiError(
+      "unavailable",
+      "The code cannot be tested: user code does not run at the moment, /ready says why",
+    );
   }
 }
