@@ -3,7 +3,7 @@ import type { Connection as StoredConnection } from "../catalog/model.ts";
 import * as example from "./examples.ts";
 import { pagingOf } from "./paging.ts";
 import { route } from "./route.ts";
-import { enveloped, Id, paged, pageQuery, Time } from "./schemas.ts";
+import { ExternalId, enveloped, Id, paged, pageQuery, Time } from "./schemas.ts";
 import { isoTime } from "./shapes.ts";
 
 const Connection = Type.Object(
@@ -12,6 +12,7 @@ const Connection = Type.Object(
     sourceId: Type.String(),
     destinationId: Type.String(),
     enabled: Type.Boolean(),
+    externalId: Type.Optional(ExternalId),
     createdAt: Time,
     updatedAt: Time,
   },
@@ -19,7 +20,12 @@ const Connection = Type.Object(
 );
 
 const NewConnection = Type.Object(
-  { sourceId: Id, destinationId: Id, enabled: Type.Optional(Type.Boolean()) },
+  {
+    sourceId: Id,
+    destinationId: Id,
+    enabled: Type.Optional(Type.Boolean()),
+    externalId: Type.Optional(ExternalId),
+  },
   { $id: "NewConnection" },
 );
 const ConnectionChange = Type.Object(
@@ -33,6 +39,7 @@ const answer = { connection: example.connection };
 export const connectionRoutes = [
   route("GET /v2/connections", {
     summary: "List connections of sources to destinations",
+    aliases: ["/connections"],
     needs: ["workspace:admin"],
     query: pageQuery,
     answer: paged("connections", Connection),
@@ -98,15 +105,34 @@ export const connectionRoutes = [
       return undefined;
     },
   }),
+
+  route("PUT /v2/connections/{id}/external-id", {
+    summary: "Set the id by which an external tool knows a connection",
+    needs: ["workspace:admin"],
+    body: Type.Object({ externalId: ExternalId }),
+    answer: enveloped("connection", Connection),
+    example: {
+      params,
+      body: { externalId: "shop-to-hook" },
+      answer: { connection: { ...example.connection, externalId: "shop-to-hook" } },
+    },
+    async handle({ parts, workspaceId, params, body: { externalId } }) {
+      const { connections } = parts.catalog;
+      const tails = parts.pipeline.tails();
+      const connection = await connections.update(workspaceId, params.id, { externalId }, tails);
+      return { connection: connectionAnswer(connection) };
+    },
+  }),
 ] as const;
 
 function connectionAnswer(connection: StoredConnection): Static<typeof Connection> {
-  const { id, sourceId, destinationId, enabled, createdAt, updatedAt } = connection;
+  const { id, sourceId, destinationId, enabled, externalId, createdAt, updatedAt } = connection;
   return {
     id,
     sourceId,
     destinationId,
     enabled,
+    ...(externalId !== undefined && { externalId }),
     createdAt: isoTime(createdAt),
     updatedAt: isoTime(updatedAt),
   };

@@ -14,6 +14,7 @@ const Credential = Type.Object(
 export const credentialRoutes = [
   route("GET /v2/credentials", {
     summary: "List the names of the secrets that user code may read",
+    aliases: ["/credentials"],
     needs: ["workspace:admin"],
     query: pageQuery,
     answer: paged("credentials", Credential),

@@ -34,6 +34,7 @@ const Ids = Type.Object(
 export const deadLetterRoutes = [
   route("GET /v2/dead-letters", {
     summary: "List events that were not delivered, oldest first",
+    aliases: ["/dead-letters"],
     needs: ["events:read"],
     query: {
       destinationId: Type.Optional(Id),

@@ -6,7 +6,7 @@ import * as example from "./examples.ts";
 import { pagingOf } from "./paging.ts";
 import type { ApiParts } from "./parts.ts";
 import { route } from "./route.ts";
-import { enveloped, Name, paged, pageQuery, Time } from "./schemas.ts";
+import { ExternalId, enveloped, Name, nullable, paged, pageQuery, Time } from "./schemas.ts";
 import { isoTime } from "./shapes.ts";
 
 type Config = Record<string, unknown>;
@@ -20,9 +20,11 @@ const Destination = Type.Object(
   {
     id: Type.String(),
     name: Type.String(),
-    type: Type.String({ description: "webhook or file; fixed at creation" }),
+    type: Type.String({ description: "webhook or file, as it was written at creation" }),
     enabled: Type.Boolean(),
     config: Config,
+    externalId: Type.Optional(ExternalId),
+    transformation: Type.Optional(Type.Object({ id: Type.String() })),
     createdAt: Time,
     updatedAt: Time,
   },
@@ -32,9 +34,10 @@ const Destination = Type.Object(
 const NewDestination = Type.Object(
   {
     name: Name,
-    type: Type.String({ description: "webhook or file" }),
-    config: Type.Optional(Config),
+    type: Type.String({ description: "webhook or file, in any case" }),
+    config: Type.Optional(nullable(Config)),
     enabled: Type.Optional(Type.Boolean()),
+    externalId: Type.Optional(ExternalId),
   },
   { $id: "NewDestination" },
 );
@@ -42,7 +45,7 @@ const NewDestination = Type.Object(
 const DestinationChange = Type.Object(
   {
     name: Type.Optional(Name),
-    config: Type.Optional(Config),
+    config: Type.Optional(nullable(Config)),
     enabled: Type.Optional(Type.Boolean()),
   },
   {
@@ -57,6 +60,7 @@ const answer = { destination: example.destination };
 export const destinationRoutes = [
   route("GET /v2/destinations", {
     summary: "List destinations",
+    aliases: ["/destinations"],
     needs: ["workspace:admin"],
     query: pageQuery,
     answer: paged("destinations", Destination),
@@ -85,8 +89,10 @@ export const destinationRoutes = [
       const destination = await parts.catalog.destinations.create(workspaceId, {
         name: body.name.trim(),
         type: kind.kind,
+        ...(body.type !== kind.kind && { typeAs: body.type }),
         config: settled(kind, body.config ?? {}, {}),
         ...(body.enabled !== undefined && { enabled: body.enabled }),
+        ...(body.externalId !== undefined && { externalId: body.externalId }),
       });
       return { destination: destinationAnswer(parts, destination) };
     },
@@ -114,8 +120,8 @@ export const destinationRoutes = [
       const input = {
         ...(body.name !== undefined && { name: body.name.trim() }),
         ...(body.enabled !== undefined && { enabled: body.enabled }),
-        ...(body.config && {
-          config: settled(kindOf(parts, before.type), body.config, before.config),
+        ...(body.config !== undefined && {
+          config: settled(kindOf(parts, before.type), body.config ?? {}, before.config),
         }),
       };
       const tails = parts.pipeline.tails();
@@ -135,10 +141,28 @@ export const destinationRoutes = [
       return undefined;
     },
   }),
+
+  route("PUT /v2/destinations/{id}/external-id", {
+    summary: "Set the id by which an external tool knows a destination",
+    needs: ["workspace:admin"],
+    body: Type.Object({ externalId: ExternalId }),
+    answer: enveloped("destination", Destination),
+    example: {
+      params,
+      body: { externalId: "warehouse-hook" },
+      answer: { destination: { ...example.destination, externalId: "warehouse-hook" } },
+    },
+    async handle({ parts, workspaceId, params, body: { externalId } }) {
+      const { destinations } = parts.catalog;
+      const tails = parts.pipeline.tails();
+      const changed = await destinations.update(workspaceId, params.id, { externalId }, tails);
+      return { destination: destinationAnswer(parts, changed) };
+    },
+  }),
 ] as const;
 
 function kindOf({ kinds }: ApiParts, type: string): DestinationKind {
-  const kind = kinds.get(type);
+  const kind = kinds.get(type.toLowerCase());
   if (kind) return kind;
   const message = `Expected one of ${[...kinds.keys()].join(", ")}, got another type`;
   throw invalid([{ path: "/type", message }]);
@@ -159,19 +183,22 @@ function settled(kind: DestinationKind, sent: Config, before: Config): Config {
 }
 
 function destinationAnswer(
-  { kinds }: ApiParts,
+  { kinds, catalog }: ApiParts,
   destination: StoredDestination,
 ): Static<typeof Destination> {
-  const { id, name, type, enabled, createdAt, updatedAt } = destination;
+  const { id, name, type, typeAs = type, enabled, externalId } = destination;
+  const transformationId = catalog.code.linkOf(destination.workspaceId, id);
   const secrets = new Set(kinds.get(type)?.secretKeys);
   const config = Object.entries(destination.config).filter(([key]) => !secrets.has(key));
   return {
     id,
     name,
-    type,
+    type: typeAs,
     enabled,
     config: Object.fromEntries(config),
-    createdAt: isoTime(createdAt),
-    updatedAt: isoTime(updatedAt),
+    ...(externalId !== undefined && { externalId }),
+    ...(transformationId !== undefined && { transformation: { id: transformationId } }),
+    createdAt: isoTime(destination.createdAt),
+    updatedAt: isoTime(destination.updatedAt),
   };
 }

@@ -18,6 +18,10 @@ const formats: Record<string, { expected: string; fits: (text: string) => boolea
       /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)$/.test(text) &&
       Number.isFinite(Date.parse(text)),
   },
+  "source-type": {
+    expected: "the type http",
+    fits: (text) => text.toLowerCase() === "http",
+  },
   email: {
     expected: "an e-mail address",
     fits: (text) => /^[^\s@]+@[^\s@]+$/.test(text),

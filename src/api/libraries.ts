@@ -2,7 +2,7 @@ import { Type } from "@sinclair/typebox";
 import * as example from "./examples.ts";
 import { isPublish, PublishFlag } from "./forms.ts";
 import { route } from "./route.ts";
-import { Code, Description, Id, Language, Name, publishQuery, Success } from "./schemas.ts";
+import { Code, Description, ExternalId, Language, Name, publishQuery, Success } from "./schemas.ts";
 import { Library, LibraryVersion, libraryAnswer, libraryVersionAnswer } from "./shapes.ts";
 import { versionsQuery, versionsRange } from "./versions.ts";
 
@@ -12,7 +12,7 @@ const NewLibrary = Type.Object(
     code: Code,
     language: Language,
     description: Type.Optional(Description),
-    externalId: Type.Optional(Id),
+    externalId: Type.Optional(ExternalId),
     publish: PublishFlag,
   },
   { $id: "NewLibrary" },
@@ -47,7 +47,7 @@ export const libraryRoutes = [
         code: body.code,
         publish: isPublish({ query, body }),
         ...(body.description !== undefined && { description: body.description }),
-        ...(body.externalId !== undefined && { externalId: body.externalId }),
+        ...(body.externalId && { externalId: body.externalId }),
       });
       return libraryAnswer(parts.catalog, found);
     },
@@ -142,7 +142,7 @@ export const libraryRoutes = [
   route("PUT /libraries/{id}/external-id", {
     summary: "Set the id by which an external tool (rudder-cli) knows a library",
     needs: ["libraries:edit"],
-    body: Type.Object({ externalId: Id }),
+    body: Type.Object({ externalId: ExternalId }),
     answer: Library,
     example: {
       params: { id: example.ids.library },

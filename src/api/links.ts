@@ -1,13 +1,20 @@
-import { Type } from "@sinclair/typebox";
+import { type Static, Type } from "@sinclair/typebox";
+import type { Catalog } from "../catalog/catalog.ts";
 import { ApiError } from "../errors.ts";
 import * as example from "./examples.ts";
 import { route } from "./route.ts";
-import { Id } from "./schemas.ts";
+import { Id, Time } from "./schemas.ts";
+import { isoTime } from "./shapes.ts";
 
 /** A destination's transformation seen from the destination, as rudder-cli's client does. */
 
 const Link = Type.Object(
-  { destinationId: Type.String(), transformationId: Type.String() },
+  {
+    destinationId: Type.String(),
+    transformationId: Type.String(),
+    createdAt: Time,
+    updatedAt: Time,
+  },
   { $id: "Link" },
 );
 
@@ -15,6 +22,8 @@ const params = { id: example.ids.destination };
 const answer = {
   destinationId: example.ids.destination,
   transformationId: example.ids.transformation,
+  createdAt: example.destination.createdAt,
+  updatedAt: example.destination.updatedAt,
 };
 
 export const linkRoutes = [
@@ -23,15 +32,7 @@ export const linkRoutes = [
     needs: [],
     answer: Link,
     example: { params, answer },
-    handle({ parts, workspaceId, params }) {
-      const { destinations, code } = parts.catalog;
-      const { id } = destinations.get(workspaceId, params.id);
-      const transformationId = code.linkOf(workspaceId, id);
-      if (!transformationId) {
-        throw new ApiError("missing", "The destination has no transformation");
-      }
-      return { destinationId: id, transformationId };
-    },
+    handle: ({ parts, workspaceId, params }) => linkAnswer(parts.catalog, workspaceId, params.id),
   }),
 
   route("PUT /v2/destinations/{id}/transformation", {
@@ -41,9 +42,8 @@ export const linkRoutes = [
     answer: Link,
     example: { params, body: { transformationId: example.ids.transformation }, answer },
     async handle({ parts, workspaceId, params, body }) {
-      const { transformationId } = body;
-      await parts.catalog.code.link(workspaceId, transformationId, params.id);
-      return { destinationId: params.id, transformationId };
+      await parts.catalog.code.link(workspaceId, body.transformationId, params.id);
+      return linkAnswer(parts.catalog, workspaceId, params.id);
     },
   }),
 
@@ -62,3 +62,17 @@ export const linkRoutes = [
     },
   }),
 ] as const;
+
+function linkAnswer(
+  { code }: Catalog,
+  workspaceId: string,
+  destinationId: string,
+): Static<typeof Link> {
+  const transformationId = code.linkOf(workspaceId, destinationId);
+  const at = code.linkedAt(workspaceId, destinationId);
+  if (transformationId === undefined || at === undefined) {
+    throw new ApiError("missing", "The destination has no transformation");
+  }
+  // A link is made and taken away, never changed.
+  return { destinationId, transformationId, createdAt: isoTime(at), updatedAt: isoTime(at) };
+}

@@ -44,6 +44,7 @@ const answer = { member: example.member };
 export const memberRoutes = [
   route("GET /v2/members", {
     summary: "List members",
+    aliases: ["/members"],
     needs: ["workspace:admin"],
     query: pageQuery,
     answer: paged("members", Member),

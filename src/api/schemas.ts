@@ -24,6 +24,14 @@ export const Language = Type.Union(
   [Type.Literal("javascript"), Type.Literal("pythonfaas"), Type.Literal("python")],
   { description: "`python` is an alias of `pythonfaas`, answered as it was sent" },
 );
+/** Null stands for an empty object: Go's clients send it for what was never set. */
+export const nullable = <S extends TSchema>(schema: S) => Type.Union([schema, Type.Null()]);
+
+/** The id by which an external tool knows a thing; an empty one is none. */
+export const ExternalId = Type.String({
+  maxLength: ID_CHARS_MAX,
+  description: "The id by which an external tool knows it; an empty one is none",
+});
 /** Event objects and destination settings: any keys. */
 export const AnyObject = Type.Record(Type.String(), Type.Unknown());
 

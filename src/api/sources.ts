@@ -3,29 +3,51 @@ import type { Source as StoredSource } from "../catalog/model.ts";
 import * as example from "./examples.ts";
 import { pagingOf } from "./paging.ts";
 import { route } from "./route.ts";
-import { AnyObject, enveloped, Name, paged, pageQuery, Time } from "./schemas.ts";
+import {
+  AnyObject,
+  ExternalId,
+  enveloped,
+  Name,
+  nullable,
+  paged,
+  pageQuery,
+  Time,
+} from "./schemas.ts";
 import { isoTime } from "./shapes.ts";
+
+/** What RudderStack's clients set: it is kept and answered, and means nothing here. */
+const kept = {
+  geoEnrichmentEnabled: Type.Optional(Type.Boolean()),
+  transient: Type.Optional(Type.Boolean()),
+};
 
 const Source = Type.Object(
   {
     id: Type.String(),
     name: Type.String(),
-    type: Type.Literal("http"),
+    type: Type.String({ description: "`http`, as it was written at creation" }),
     writeKey: Type.String({ description: "Authenticates pixels: a credential" }),
     enabled: Type.Boolean(),
     config: AnyObject,
+    ...kept,
+    externalId: Type.Optional(ExternalId),
     createdAt: Time,
     updatedAt: Time,
   },
   { $id: "Source" },
 );
 
-const changeable = { enabled: Type.Optional(Type.Boolean()), config: Type.Optional(AnyObject) };
+const changeable = {
+  enabled: Type.Optional(Type.Boolean()),
+  config: Type.Optional(nullable(AnyObject)),
+  ...kept,
+};
 const NewSource = Type.Object(
   {
     name: Name,
-    type: Type.Optional(Type.Union([Type.Literal("http"), Type.Literal("HTTP")])),
+    type: Type.Optional(Type.String({ format: "source-type", description: "`http`, in any case" })),
     ...changeable,
+    externalId: Type.Optional(ExternalId),
   },
   { $id: "NewSource" },
 );
@@ -40,6 +62,7 @@ const answer = { source: example.source };
 export const sourceRoutes = [
   route("GET /v2/sources", {
     summary: "List sources",
+    aliases: ["/sources"],
     needs: ["workspace:admin"],
     query: pageQuery,
     answer: paged("sources", Source),
@@ -61,7 +84,13 @@ export const sourceRoutes = [
     status: 201,
     example: { body: { name: "Shop", type: "http" }, answer },
     async handle({ parts, workspaceId, body }) {
-      const input = { ...body, name: body.name.trim() };
+      const { name, type = "http", externalId } = body;
+      const input = {
+        ...changes(body),
+        name: name.trim(),
+        ...(type !== "http" && { typeAs: type }),
+        ...(externalId !== undefined && { externalId }),
+      };
       return { source: sourceAnswer(await parts.catalog.sources.create(workspaceId, input)) };
     },
   }),
@@ -83,7 +112,10 @@ export const sourceRoutes = [
     answer: enveloped("source", Source),
     example: { params, body: { enabled: true }, answer },
     async handle({ parts, workspaceId, params, body }) {
-      const input = { ...body, ...(body.name !== undefined && { name: body.name.trim() }) };
+      const input = {
+        ...changes(body),
+        ...(body.name !== undefined && { name: body.name.trim() }),
+      };
       const source = await parts.catalog.sources.update(workspaceId, params.id, input);
       return { source: sourceAnswer(source) };
     },
@@ -111,18 +143,45 @@ export const sourceRoutes = [
       return { source: sourceAnswer(source) };
     },
   }),
+
+  route("PUT /v2/sources/{id}/external-id", {
+    summary: "Set the id by which an external tool knows a source",
+    needs: ["workspace:admin"],
+    body: Type.Object({ externalId: ExternalId }),
+    answer: enveloped("source", Source),
+    example: {
+      params,
+      body: { externalId: "shop" },
+      answer: { source: { ...example.source, externalId: "shop" } },
+    },
+    async handle({ parts, workspaceId, params, body: { externalId } }) {
+      const source = await parts.catalog.sources.update(workspaceId, params.id, { externalId });
+      return { source: sourceAnswer(source) };
+    },
+  }),
 ] as const;
 
-function sourceAnswer(source: StoredSource): Static<typeof Source> {
-  const { id, name, type, writeKey, enabled, config, createdAt, updatedAt } = source;
+/** What both bodies may say; a config of null is an empty one. */
+function changes({
+  enabled,
+  config,
+  geoEnrichmentEnabled,
+  transient,
+}: Static<typeof SourceChange>) {
   return {
-    id,
-    name,
-    type,
-    writeKey,
-    enabled,
-    config,
-    createdAt: isoTime(createdAt),
-    updatedAt: isoTime(updatedAt),
+    ...(enabled !== undefined && { enabled }),
+    ...(config !== undefined && { config: config ?? {} }),
+    ...(geoEnrichmentEnabled !== undefined && { geoEnrichmentEnabled }),
+    ...(transient !== undefined && { transient }),
+  };
+}
+
+function sourceAnswer(source: StoredSource): Static<typeof Source> {
+  const { workspaceId: _, typeAs, ...shown } = source;
+  return {
+    ...shown,
+    type: typeAs ?? source.type,
+    createdAt: isoTime(source.createdAt),
+    updatedAt: isoTime(source.updatedAt),
   };
 }

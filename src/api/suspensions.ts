@@ -17,6 +17,7 @@ const Suspension = Type.Object(
 export const suspensionRoutes = [
   route("GET /v2/suspensions", {
     summary: "List transformations that are not run for a while, because they only fail",
+    aliases: ["/suspensions"],
     needs: ["events:read"],
     answer: paged("suspensions", Suspension),
     example: { answer: { suspensions: [example.suspension], paging: { total: 1 } } },

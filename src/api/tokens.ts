@@ -40,6 +40,7 @@ const NewToken = Type.Object(
 export const tokenRoutes = [
   route("GET /v2/tokens", {
     summary: "List tokens, without their secrets",
+    aliases: ["/tokens"],
     needs: ["workspace:admin"],
     query: pageQuery,
     answer: paged("tokens", Token),

@@ -11,7 +11,16 @@ import {
   PublishFlag,
 } from "./forms.ts";
 import { route } from "./route.ts";
-import { Code, Description, Id, Language, Name, publishQuery, Success } from "./schemas.ts";
+import {
+  Code,
+  Description,
+  ExternalId,
+  Id,
+  Language,
+  Name,
+  publishQuery,
+  Success,
+} from "./schemas.ts";
 import {
   Transformation,
   TransformationVersion,
@@ -34,7 +43,7 @@ const NewTransformation = Type.Object(
     description: Type.Optional(Description),
     code: Type.Optional(Code),
     events: Events,
-    externalId: Type.Optional(Id),
+    externalId: Type.Optional(ExternalId),
     publish: PublishFlag,
     ...destinationLists,
   },
@@ -86,7 +95,7 @@ export const transformationRoutes = [
         publish,
         destinationIds: destinationIdsOf(body),
         ...(body.description !== undefined && { description: body.description }),
-        ...(body.externalId !== undefined && { externalId: body.externalId }),
+        ...(body.externalId && { externalId: body.externalId }),
         ...(body.events && { events: eventList(body.events) }),
       });
       return transformationAnswer(parts.catalog, found, { destinations: publish });
@@ -226,7 +235,7 @@ export const transformationRoutes = [
   route("PUT /transformations/{id}/external-id", {
     summary: "Set the id by which an external tool (rudder-cli) knows a transformation",
     needs: ["transformations:edit"],
-    body: Type.Object({ externalId: Id }),
+    body: Type.Object({ externalId: ExternalId }),
     answer: Transformation,
     example: {
       params: { id: example.ids.transformation },

@@ -53,8 +53,19 @@ const catalogues = [
   "GET /v2/data-graphs",
 ] as const satisfies RouteKey[];
 
+/** RudderStack's clients list accounts (of warehouses and the like) in an envelope of its own. */
+const accountsRoute = route("GET /v2/accounts", {
+  summary: "Empty: rudder-cli and the Terraform provider ask for it",
+  aliases: ["/accounts"],
+  needs: [],
+  answer: Type.Object({ data: Type.Array(Type.Object({})), paging: Type.Object({}) }),
+  example: { answer: { data: [], paging: {} } },
+  handle: () => ({ data: [], paging: {} }),
+});
+
 export const workspaceRoutes = [
   workspaceRoute,
+  accountsRoute,
   ...catalogues.map((key) =>
     route(key, {
       summary: "Empty: rudder-cli asks for it",

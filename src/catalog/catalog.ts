@@ -100,8 +100,13 @@ export interface Sources {
 }
 export interface SourceInput {
   name: string;
+  typeAs?: string;
   enabled?: boolean;
   config?: Record<string, unknown>;
+  geoEnrichmentEnabled?: boolean;
+  transient?: boolean;
+  /** An empty one takes it away. */
+  externalId?: string;
 }
 
 export interface Destinations {
@@ -110,7 +115,7 @@ export interface Destinations {
   update(
     workspaceId: string,
     id: string,
-    input: Partial<Omit<DestinationInput, "type">>,
+    input: Partial<Omit<DestinationInput, "type" | "typeAs">>,
     tails: Positions,
   ): Promise<Destination>;
   /** Its connections and its link go with it. */
@@ -121,8 +126,11 @@ export interface Destinations {
 export interface DestinationInput {
   name: string;
   type: string;
+  typeAs?: string;
   enabled?: boolean;
   config: Record<string, unknown>;
+  /** An empty one takes it away. */
+  externalId?: string;
 }
 
 export interface Connections {
@@ -131,7 +139,7 @@ export interface Connections {
   update(
     workspaceId: string,
     id: string,
-    input: { enabled?: boolean },
+    input: { enabled?: boolean; externalId?: string },
     tails: Positions,
   ): Promise<Connection>;
   remove(workspaceId: string, id: string): Promise<void>;
@@ -142,6 +150,8 @@ export interface ConnectionInput {
   sourceId: string;
   destinationId: string;
   enabled?: boolean;
+  /** An empty one takes it away. */
+  externalId?: string;
 }
 
 /** Where a resource stands, with the revision that a caller wants to see. */
@@ -188,6 +198,8 @@ export interface CodeStore {
   /** Destinations linked to a transformation, in the order of linking. */
   linked(workspaceId: string, transformationId: string): Destination[];
   linkOf(workspaceId: string, destinationId: string): string | undefined;
+  /** When a destination was linked to the transformation that it has. */
+  linkedAt(workspaceId: string, destinationId: string): number | undefined;
 
   /** Unlinks, unpublishes, marks deleted. `conflict` for a library that a published transformation imports. */
   remove(workspaceId: string, kind: Kind, id: string): Promise<void>;

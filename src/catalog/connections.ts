@@ -1,5 +1,6 @@
 import { ApiError } from "../errors.ts";
 import type { Connections } from "./catalog.ts";
+import { marked } from "./external-id.ts";
 import { newId } from "./ids.ts";
 import type { Connection } from "./model.ts";
 import type { Store } from "./store.ts";
@@ -30,9 +31,10 @@ export function openConnections(
           createdAt: now,
           updatedAt: now,
         };
-        connections.put(connection);
+        const made = marked(connection, input);
+        connections.put(made);
         store.advance("topology");
-        return connection;
+        return made;
       });
     },
     update(workspaceId, id, input, tails) {
@@ -40,11 +42,12 @@ export function openConnections(
         const before = connections.get(workspaceId, id);
         const destination = destinations.get(workspaceId, before.destinationId);
         const enabled = input.enabled ?? before.enabled;
-        const after = {
+        const changed = {
           ...turned(before, enabled && destination.enabled, tails),
           enabled,
           updatedAt: Date.now(),
         };
+        const after = marked(changed, input);
         connections.put(after);
         store.advance("topology");
         return after;

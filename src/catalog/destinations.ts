@@ -1,5 +1,6 @@
 import type { Destinations } from "./catalog.ts";
 import type { CodeTables } from "./code/tables.ts";
+import { marked } from "./external-id.ts";
 import { newId } from "./ids.ts";
 import type { Destination } from "./model.ts";
 import type { Store } from "./store.ts";
@@ -19,27 +20,30 @@ export function openDestinations(
         workspaceId,
         name: input.name,
         type: input.type,
+        ...(input.typeAs !== undefined && { typeAs: input.typeAs }),
         enabled: input.enabled ?? true,
         config: input.config,
         createdAt: now,
         updatedAt: now,
       };
       return store.change(() => {
-        destinations.put(destination);
+        const made = marked(destination, input);
+        destinations.put(made);
         store.advance("topology");
-        return destination;
+        return made;
       });
     },
     update(workspaceId, id, input, tails) {
       return store.change(() => {
         const before = destinations.get(workspaceId, id);
-        const after: Destination = {
+        const changed: Destination = {
           ...before,
           name: input.name ?? before.name,
           enabled: input.enabled ?? before.enabled,
           config: input.config ?? before.config,
           updatedAt: Date.now(),
         };
+        const after = marked(changed, input);
         destinations.put(after);
         for (const connection of connections.ofDestination(after.id)) {
           connections.put(turned(connection, connection.enabled && after.enabled, tails));

@@ -23,6 +23,12 @@ export function isId(text: string): boolean {
   return shape.test(text);
 }
 
+/** When an id was made, in milliseconds; it may be later when the clock stepped back. */
+export function timeOf(id: string): number {
+  const value = [...id].reduce((sum, digit) => sum * 62n + BigInt(ALPHABET.indexOf(digit)), 0n);
+  return Number(value >> RANDOM_BITS);
+}
+
 function random(): bigint {
   const bytes = crypto.getRandomValues(new Uint8Array(Number(RANDOM_BITS) / 8));
   return bytes.reduce((value, byte) => (value << 8n) | BigInt(byte), 0n);

@@ -14,6 +14,7 @@ export const permissions = [
   "destinations:connect",
   "workspace:admin",
   "events:read",
+  "events:replay",
 ] as const;
 export type Permission = (typeof permissions)[number];
 
@@ -62,9 +63,15 @@ export interface Source {
   workspaceId: string;
   name: string;
   type: "http";
+  /** How its creator wrote the type, where that differs: `HTTP`. */
+  typeAs?: string;
   writeKey: string;
   enabled: boolean;
   config: Record<string, unknown>;
+  /** Settings that RudderStack's clients keep at a source; they mean nothing here. */
+  geoEnrichmentEnabled?: boolean;
+  transient?: boolean;
+  externalId?: string;
   createdAt: number;
   updatedAt: number;
 }
@@ -75,8 +82,11 @@ export interface Destination {
   name: string;
   /** A kind of `destinations/`: `webhook` or `file`. */
   type: string;
+  /** How its creator wrote the type, where that differs: `WEBHOOK`. */
+  typeAs?: string;
   enabled: boolean;
   config: Record<string, unknown>;
+  externalId?: string;
   createdAt: number;
   updatedAt: number;
 }
@@ -91,6 +101,7 @@ export interface Connection {
   sourceId: string;
   destinationId: string;
   enabled: boolean;
+  externalId?: string;
   /** Events from these positions on are routed; set when the connection starts to be live. */
   from: Positions;
   /** Events before these positions are still owed; set when it stops to be live, else absent. */

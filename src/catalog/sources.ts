@@ -1,4 +1,5 @@
-import type { Sources } from "./catalog.ts";
+import type { SourceInput, Sources } from "./catalog.ts";
+import { marked } from "./external-id.ts";
 import { newId } from "./ids.ts";
 import type { Source } from "./model.ts";
 import { newWriteKey } from "./secrets.ts";
@@ -20,24 +21,27 @@ export function openSources(store: Store, { sources, connections }: Tables): Sou
         workspaceId,
         name: input.name,
         type: "http",
+        ...(input.typeAs !== undefined && { typeAs: input.typeAs }),
         writeKey: newWriteKey(),
         enabled: input.enabled ?? true,
         config: input.config ?? {},
         createdAt: now,
         updatedAt: now,
       };
-      return store.change(() => put(source));
+      return store.change(() => put(marked({ ...source, ...settingsOf(input) }, input)));
     },
     update(workspaceId, id, input) {
       return store.change(() => {
         const before = sources.get(workspaceId, id);
-        return put({
+        const after = {
           ...before,
+          ...settingsOf(input),
           name: input.name ?? before.name,
           enabled: input.enabled ?? before.enabled,
           config: input.config ?? before.config,
           updatedAt: Date.now(),
-        });
+        };
+        return put(marked(after, input));
       });
     },
     rotateWriteKey(workspaceId, id) {
@@ -57,5 +61,12 @@ export function openSources(store: Store, { sources, connections }: Tables): Sou
     },
     get: sources.get,
     list: sources.list,
+  };
+}
+
+function settingsOf({ geoEnrichmentEnabled, transient }: Partial<SourceInput>) {
+  return {
+    ...(geoEnrichmentEnabled !== undefined && { geoEnrichmentEnabled }),
+    ...(transient !== undefined && { transient }),
   };
 }

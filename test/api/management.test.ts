@@ -165,15 +165,25 @@ test("a destination's transformation can be set from the destination's side", as
   const params = { id: destination.id };
   const path = `/v2/destinations/${destination.id}/transformation`;
   expect((await api.send("GET", path)).status).toBe(404);
-  const link = { destinationId: destination.id, transformationId };
+  const since = Date.now();
   const set = await api.client.call("PUT /v2/destinations/{id}/transformation", {
     params,
     body: { transformationId },
   });
-  expect(set).toEqual(link);
+  expect(set).toEqual({
+    destinationId: destination.id,
+    transformationId,
+    createdAt: expect.any(String),
+    updatedAt: set.createdAt,
+  });
+  expect(Date.parse(set.createdAt)).toBeGreaterThanOrEqual(since);
   expect(await api.client.call("GET /v2/destinations/{id}/transformation", { params })).toEqual(
-    link,
+    set,
   );
+  const listed = (await api.client.call("GET /v2/destinations")).destinations;
+  expect(listed.find((it) => it.id === destination.id)?.transformation).toEqual({
+    id: transformationId,
+  });
   expect((await api.send("DELETE", path)).status).toBe(204);
   expect((await api.send("DELETE", path)).status).toBe(204);
   expect((await api.send("GET", path)).status).toBe(404);

@@ -16,7 +16,7 @@ export function openLinks(
   store: Store,
   { destinations }: Tables,
   tables: CodeTables,
-): Pick<CodeStore, "link" | "unlink" | "linked" | "linkOf"> & { linking: Linking } {
+): Pick<CodeStore, "link" | "unlink" | "linked" | "linkOf" | "linkedAt"> & { linking: Linking } {
   const { links } = tables;
 
   function transformation(workspaceId: string, id: string): Resource {
@@ -53,6 +53,9 @@ export function openLinks(
         .map((id) => destinations.get(workspaceId, id)),
     linkOf(workspaceId, destinationId) {
       return links.of(destinations.get(workspaceId, destinationId).id);
+    },
+    linkedAt(workspaceId, destinationId) {
+      return links.madeAt(destinations.get(workspaceId, destinationId).id);
     },
   };
 }

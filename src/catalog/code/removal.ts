@@ -1,5 +1,6 @@
 import { ApiError } from "../../errors.ts";
 import type { CodeStore } from "../catalog.ts";
+import { marked } from "../external-id.ts";
 import { familyOf } from "../import-name.ts";
 import type { Resource, Revision } from "../model.ts";
 import { notFound } from "../refusals.ts";
@@ -31,7 +32,7 @@ export function remover(
       return store.change(() => {
         const before = tables.resourceOf(workspaceId, kind, id);
         if (before.deleted) throw notFound(kind);
-        tables.putResource({ ...before, externalId });
+        tables.putResource(marked(before, { externalId }));
       });
     },
   };

@@ -1,4 +1,4 @@
-import { isId } from "../ids.ts";
+import { isId, timeOf } from "../ids.ts";
 import { type Family, isImportName } from "../import-name.ts";
 import type { Kind, Publication, Resource, Revision } from "../model.ts";
 import { notFound } from "../refusals.ts";
@@ -115,7 +115,7 @@ function libraryNameTable(store: Store) {
 function linkTable(store: Store) {
   interface Link {
     transformationId: string;
-    /** An id made at linking: sorts the links of a transformation. */
+    /** An id made at linking: sorts the links of a transformation, and tells when. */
     order: string;
   }
   const links = store.table<Link, string>("links");
@@ -133,6 +133,10 @@ function linkTable(store: Store) {
   return {
     of: (destinationId: string): string | undefined =>
       isId(destinationId) ? links.get(destinationId)?.transformationId : undefined,
+    madeAt(destinationId: string): number | undefined {
+      const link = links.get(destinationId);
+      return link && timeOf(link.order);
+    },
     destinations(transformationId: string): string[] {
       const start: [string, string] = [transformationId, ""];
       return [...order.getRange({ start, end: [transformationId, LAST] })].map(

@@ -1,0 +1,172 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { startApi, type TestApi } from "../_setup.ts";
+
+/**
+ * What RudderStack's Terraform provider and its Go clients send, request by request: they marshal
+ * whole structs, so a config that was never set is null, and they compare what they read with what
+ * they sent.
+ */
+let api: TestApi;
+beforeAll(async () => {
+  api = await startApi();
+});
+afterAll(() => api.stop());
+
+/** As Go's client asks: its headers, its base address with or without `/v2`. */
+async function ask(method: string, path: string, body?: unknown): Promise<any> {
+  const answer = await api.send(method, path, {
+    ...(body !== undefined && { body }),
+    headers: { "Content-Type": "application/json", "User-Agent": "terraform-provider-rudderstack" },
+  });
+  expect([method, path, answer.status < 300, answer.text]).toEqual([
+    method,
+    path,
+    true,
+    answer.text,
+  ]);
+  return answer.body;
+}
+
+/** Drift is what a second read shows otherwise than what was applied. */
+function expectNoDrift(sent: Record<string, unknown>, read: Record<string, unknown>): void {
+  expect(Object.fromEntries(Object.keys(sent).map((key) => [key, read[key]]))).toEqual(sent);
+}
+
+test("the Terraform provider applies, plans, changes, drifts, imports and destroys", async () => {
+  const wanted = { name: "tf http", type: "HTTP", enabled: true };
+  const { source } = await ask("POST", "/v2/sources", { ...wanted, config: null });
+  expect(source.config).toEqual({});
+  const hook = {
+    name: "tf hook",
+    type: "WEBHOOK",
+    enabled: true,
+    config: { webhookUrl: "https://example.com/hook", webhookMethod: "POST" },
+  };
+  const { destination } = await ask("POST", "/v2/destinations", hook);
+  const pair = { sourceId: source.id, destinationId: destination.id, enabled: true };
+  const { connection } = await ask("POST", "/v2/connections", pair);
+
+  // The plan is empty.
+  expectNoDrift(wanted, (await ask("GET", `/v2/sources/${source.id}`)).source);
+  expectNoDrift(hook, (await ask("GET", `/v2/destinations/${destination.id}`)).destination);
+  expectNoDrift(pair, (await ask("GET", `/v2/connections/${connection.id}`)).connection);
+
+  const kept = { geoEnrichmentEnabled: true, transient: false };
+  const changed = { ...wanted, name: "tf renamed", config: null, ...kept };
+  await ask("PUT", `/v2/sources/${source.id}`, { ...changed, createdAt: source.createdAt });
+  const read = (await ask("GET", `/v2/sources/${source.id}`)).source;
+  expectNoDrift({ ...changed, config: {} }, read);
+  expect(read.writeKey).toBe(source.writeKey);
+
+  // Somebody changes it behind Terraform's back, and Terraform sets it right.
+  await ask("PUT", `/v2/destinations/${destination.id}`, { enabled: false });
+  await ask("PUT", `/v2/destinations/${destination.id}`, hook);
+  expectNoDrift(hook, (await ask("GET", `/v2/destinations/${destination.id}`)).destination);
+
+  const { id: transformationId } = await ask("POST", "/transformations?publish=true", {
+    name: "tf code",
+    language: "javascript",
+    code: "export const transformEvent = (event) => event;",
+  });
+  const link = `/v2/destinations/${destination.id}/transformation`;
+  const made = await ask("PUT", link, { transformationId });
+  for (const time of [made.createdAt, made.updatedAt]) expect(Date.parse(time)).toBeNumber();
+  const linked = (await ask("GET", `/v2/destinations/${destination.id}`)).destination;
+  expect(linked.transformation).toEqual({ id: transformationId });
+  await ask("DELETE", link);
+
+  for (const path of [
+    `/v2/connections/${connection.id}`,
+    `/v2/destinations/${destination.id}`,
+    `/v2/sources/${source.id}`,
+  ]) {
+    await ask("DELETE", path);
+    expect((await api.send("GET", path)).status).toBe(404);
+  }
+});
+
+test("a config that is given as null later empties it, an absent one keeps it", async () => {
+  const { source } = await ask("POST", "/v2/sources", {
+    name: "S",
+    type: "Http",
+    config: { note: 1 },
+  });
+  expect([source.type, source.config]).toEqual(["Http", { note: 1 }]);
+  const path = `/v2/sources/${source.id}`;
+  expect((await ask("PUT", path, { enabled: false })).source.config).toEqual({ note: 1 });
+  expect((await ask("PUT", path, { config: null })).source.config).toEqual({});
+});
+
+test("the newer Go client follows every page, whose address it asks for without /v2", async () => {
+  const other = await startApi();
+  for (let n = 0; n < 205; n++) {
+    await other.catalog.sources.create(other.workspaceId, { name: `Source ${n}` });
+  }
+  const names: string[] = [];
+  for (let next = "/v2/sources"; next; ) {
+    const { status, body } = await other.send("GET", next);
+    expect(status).toBe(200);
+    names.push(...body.sources.map((it: any) => it.name));
+    next = body.paging.next ?? "";
+    expect(next).not.toStartWith("/v2");
+  }
+  expect(new Set(names).size).toBe(205);
+  await other.stop();
+});
+
+test("what rudder-cli manages is told by its external id, and an empty one is none", async () => {
+  const { source } = await ask("POST", "/v2/sources", { name: "S", externalId: "" });
+  expect(source).not.toHaveProperty("externalId");
+  const { destination } = await ask("POST", "/v2/destinations", {
+    name: "D",
+    type: "file",
+    config: { path: "d.jsonl" },
+  });
+  const { connection } = await ask("POST", "/v2/connections", {
+    externalId: "from-cli",
+    sourceId: source.id,
+    destinationId: destination.id,
+    enabled: true,
+  });
+  expect(connection.externalId).toBe("from-cli");
+  for (const [kind, key, { id }] of [
+    ["sources", "source", source],
+    ["destinations", "destination", destination],
+    ["connections", "connection", connection],
+  ] as const) {
+    const path = `/v2/${kind}/${id}`;
+    await ask("PUT", `${path}/external-id`, { externalId: `${kind}-1` });
+    expect((await ask("GET", path))[key].externalId).toBe(`${kind}-1`);
+    // A change of something else leaves it alone.
+    await ask("PUT", path, { enabled: true });
+    const listed = (await ask("GET", `/${kind}`))[kind].find((it: any) => it.id === id);
+    expect(listed.externalId).toBe(`${kind}-1`);
+    const cleared = (await ask("PUT", `${path}/external-id`, { externalId: "" }))[key];
+    expect(cleared).not.toHaveProperty("externalId");
+    const unknown = await api.send("PUT", `/v2/${kind}/unknown/external-id`, {
+      body: { externalId: "x" },
+    });
+    expect(unknown.status).toBe(404);
+  }
+});
+
+test("accounts are asked for, and there are none", async () => {
+  expect(await ask("GET", "/v2/accounts")).toEqual({ data: [], paging: {} });
+  expect(await ask("GET", "/v2/accounts?hasExternalId=true")).toEqual({ data: [], paging: {} });
+});
+
+test.each([{ type: "webhooks" }, { type: "" }])(
+  "a type that is none is refused: %p",
+  async (it) => {
+    const config = { webhookUrl: "https://example.com" };
+    const { status } = await api.send("POST", "/v2/destinations", {
+      body: { name: "D", config, ...it },
+    });
+    expect(status).toBe(400);
+    const source = await api.send("POST", "/v2/sources", { body: { name: "S", ...it } });
+    expect([source.status, source.body.message]).toEqual([
+      400,
+      expect.stringContaining("Expected the type http at /type"),
+    ]);
+  },
+);
