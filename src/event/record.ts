@@ -12,29 +12,46 @@ export interface PixelRecord {
   messageId: Uint8Array;
   /** Raw query without `?`: ASCII, as the HTTP server hands it over. */
   query: string;
+  /**
+   * Where the other event logs ended when the pixel came, if there are any: a client that had an
+   * answer for what lies below may have sent this pixel because of it.
+   */
+  after?: readonly LogEnd[] | undefined;
+}
+
+/** Sequence number after the last durable record of an event log, which a number names. */
+export interface LogEnd {
+  log: number;
+  sequence: number;
 }
 
 /**
  * Layout, little-endian: version u8, type u8, lengths of sourceId u8, clientAddress u8 and query
- * u32; receivedAt f64; messageId, 16 bytes; then the three texts, a byte per character.
+ * u32; receivedAt f64; messageId, 16 bytes; then the three texts, a byte per character. Version 2
+ * goes on with the ends of other logs: how many u8, then for each its number u16 and sequence f64.
  */
 const VERSION = 1;
+const VERSION_WITH_ENDS = 2;
 const HEAD_BYTES = 32;
+const END_BYTES = 10;
+const ENDS_MAX = 255;
 const TEXT_CHARS_MAX = 255;
 const types = ["page", "track"] as const;
 
 export const pixelRecordCodec: RecordCodec<PixelRecord> = {
   bytesMax(record) {
-    return HEAD_BYTES + record.sourceId.length + record.clientAddress.length + record.query.length;
+    const { sourceId, clientAddress, query, after } = record;
+    const endsBytes = after === undefined ? 0 : 1 + END_BYTES * after.length;
+    return HEAD_BYTES + sourceId.length + clientAddress.length + query.length + endsBytes;
   },
   encode(record, into, offset) {
-    const { sourceId, clientAddress, messageId, query } = record;
+    const { sourceId, clientAddress, messageId, query, after } = record;
     if (sourceId.length > TEXT_CHARS_MAX || clientAddress.length > TEXT_CHARS_MAX) {
       throw new RangeError(
         `Expected a source id and an address of at most ${TEXT_CHARS_MAX} bytes`,
       );
     }
-    into[offset] = VERSION;
+    into[offset] = after === undefined ? VERSION : VERSION_WITH_ENDS;
     into[offset + 1] = record.type === "page" ? 0 : 1;
     into[offset + 2] = sourceId.length;
     into[offset + 3] = clientAddress.length;
@@ -44,9 +61,20 @@ export const pixelRecordCodec: RecordCodec<PixelRecord> = {
     let at = offset + HEAD_BYTES;
     at += into.write(sourceId, at, "latin1");
     at += into.write(clientAddress, at, "latin1");
-    return at + into.write(query, at, "latin1");
+    at += into.write(query, at, "latin1");
+    return after === undefined ? at : encodeEnds(after, into, at);
   },
 };
+
+function encodeEnds(ends: readonly LogEnd[], into: Buffer, offset: number): number {
+  if (ends.length > ENDS_MAX) throw new RangeError(`Expected at most ${ENDS_MAX} other logs`);
+  let at = into.writeUInt8(ends.length, offset);
+  for (const { log, sequence } of ends) {
+    at = into.writeUInt16LE(log, at);
+    at = into.writeDoubleLE(sequence, at);
+  }
+  return at;
+}
 
 /** Reads what `pixelRecordCodec` wrote; the result shares no memory with `bytes`. */
 export function decodeRecord(bytes: Uint8Array): PixelRecord {
@@ -54,14 +82,18 @@ export function decodeRecord(bytes: Uint8Array): PixelRecord {
   if (buffer.length < HEAD_BYTES) {
     throw new RangeError(`Expected a record of at least ${HEAD_BYTES} bytes, got ${buffer.length}`);
   }
-  if (buffer[0] !== VERSION) {
-    throw new RangeError(`Expected a record of version ${VERSION}, got ${buffer[0]}`);
+  const hasEnds = buffer[0] === VERSION_WITH_ENDS;
+  if (buffer[0] !== VERSION && !hasEnds) {
+    throw new RangeError(
+      `Expected a record of version ${VERSION} or ${VERSION_WITH_ENDS}, got ${buffer[0]}`,
+    );
   }
   const type = types[buffer[1]!];
   if (type === undefined) throw new RangeError(`Expected record type 0 or 1, got ${buffer[1]}`);
   const addressStart = HEAD_BYTES + buffer[2]!;
   const queryStart = addressStart + buffer[3]!;
-  const end = queryStart + buffer.readUInt32LE(4);
+  const queryEnd = queryStart + buffer.readUInt32LE(4);
+  const end = queryEnd + (hasEnds ? 1 + END_BYTES * (buffer[queryEnd] ?? 0) : 0);
   if (buffer.length !== end) {
     throw new RangeError(`Expected a record of ${end} bytes, got ${buffer.length}`);
   }
@@ -71,6 +103,15 @@ export function decodeRecord(bytes: Uint8Array): PixelRecord {
     sourceId: buffer.toString("latin1", HEAD_BYTES, addressStart),
     clientAddress: buffer.toString("latin1", addressStart, queryStart),
     messageId: new Uint8Array(buffer.subarray(16, HEAD_BYTES)),
-    query: buffer.toString("latin1", queryStart, end),
+    query: buffer.toString("latin1", queryStart, queryEnd),
+    ...(hasEnds && { after: decodeEnds(buffer, queryEnd) }),
   };
+}
+
+function decodeEnds(buffer: Buffer, start: number): LogEnd[] {
+  const ends: LogEnd[] = [];
+  for (let at = start + 1; at < buffer.length; at += END_BYTES) {
+    ends.push({ log: buffer.readUInt16LE(at), sequence: buffer.readDoubleLE(at + 2) });
+  }
+  return ends;
 }

@@ -1,4 +1,4 @@
-import type { PixelRecord } from "../event/record.ts";
+import type { LogEnd, PixelRecord } from "../event/record.ts";
 import { FEED_KEPT_EVENTS_BYTES_MAX } from "../limits.ts";
 
 /** An event as `event/` builds it from a record. */
@@ -17,6 +17,8 @@ export interface Input {
   readonly receivedAt: number;
   readonly type: string;
   readonly event: BuiltEvent;
+  /** Where other logs ended when the event came: their records below come first. */
+  readonly after?: readonly LogEnd[] | undefined;
 }
 
 /**
@@ -63,6 +65,10 @@ export class RecordInput implements Input {
     this.type = record.type;
     this.#record = record;
     this.#events = events;
+  }
+
+  get after(): readonly LogEnd[] | undefined {
+    return this.#record.after;
   }
 
   get messageId(): string {

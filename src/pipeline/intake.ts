@@ -1,4 +1,5 @@
 import type { Connection, Positions } from "../catalog/model.ts";
+import type { LogEnd } from "../event/record.ts";
 import { Cursor, type CursorRecord } from "./cursor.ts";
 import type { Chunk, Feed } from "./feed.ts";
 import type { Item } from "./item.ts";
@@ -49,15 +50,35 @@ export class Intake {
     }
   }
 
-  /** Up to `count` items in the order of one log; the logs take turns. Empty: at the end of all. */
+  /**
+   * Up to `count` items; the logs take turns. An event stands behind everything in other logs that
+   * had been answered when it came, so that a user's events keep their order whichever process
+   * took them. Empty: at the end of all logs.
+   */
   async take(count: number, bytesMax: number): Promise<Item[]> {
+    const items: Item[] = [];
     const logs = this.#feed.logs();
-    for (let tries = 0; tries < logs.length; tries++) {
+    let bytes = 0;
+    // Logs in a row that gave nothing and did not move.
+    for (let still = 0; still < 2 * logs.length && items.length < count; still++) {
+      // Only ends that are not true, those of a damaged log, can make all logs wait for others.
+      const inOrder = still < logs.length;
+      if (!inOrder && items.length > 0) break;
       const log = logs[this.#turn++ % logs.length]!;
-      const items = await this.#takeFrom(log, count, bytesMax);
-      if (items.length > 0) return items;
+      const from = this.#cursor(log).position;
+      try {
+        const taken = await this.#takeFrom(log, count - items.length, bytesMax - bytes, inOrder);
+        for (const item of taken.items) bytes += item.bytes;
+        items.push(...taken.items);
+        if (items.length > 0 && (!taken.isHeld || bytes >= bytesMax)) break;
+      } catch (error) {
+        // What is taken must not get lost in a failing read.
+        if (items.length === 0) throw error;
+        break;
+      }
+      if (this.#cursor(log).position !== from) still = -1;
     }
-    return [];
+    return items;
   }
 
   settle(log: string, sequence: number): void {
@@ -113,11 +134,18 @@ export class Intake {
     return cursor;
   }
 
-  async #takeFrom(log: string, count: number, bytesMax: number): Promise<Item[]> {
+  /** `isHeld`: what follows waits for another log. */
+  async #takeFrom(
+    log: string,
+    count: number,
+    bytesMax: number,
+    inOrder: boolean,
+  ): Promise<{ items: Item[]; isHeld: boolean }> {
     const items: Item[] = [];
     const cursor = this.#cursor(log);
+    let isHeld = false;
     // One chunk at most: what is taken must not get lost in a failing read of the next.
-    while (items.length === 0) {
+    while (items.length === 0 && !isHeld) {
       const at = cursor.position;
       const chunk = this.#held(log, at) ?? (await this.#feed.read(log, at));
       if (chunk === undefined || chunk.next <= at) break;
@@ -133,6 +161,8 @@ export class Intake {
         const { sequence, input } = chunk.inputs[index]!;
         const connection = this.#routes.bySource.get(input.sourceId);
         if (connection === undefined || !wanted(cursor, connection, log, sequence)) continue;
+        isHeld = inOrder && this.#waits(input.after);
+        if (isHeld) break;
         const size = this.#feed.sizeOf(log, sequence, input);
         if (size === undefined) continue;
         cursor.take(sequence);
@@ -151,7 +181,15 @@ export class Intake {
       else this.#chunks.set(log, chunk);
       cursor.moveTo(stopped?.sequence ?? chunk.next);
     }
-    return items;
+    return { items, isHeld };
+  }
+
+  /** Whether there is something in another log that comes before. */
+  #waits(after: readonly LogEnd[] = []): boolean {
+    return after.some(({ log, sequence }) => {
+      const end = Math.min(sequence, this.#feed.end(String(log)));
+      return end > 0 && this.#cursor(String(log)).position < end;
+    });
   }
 
   #held(log: string, sequence: number): Chunk | undefined {

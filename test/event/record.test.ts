@@ -5,14 +5,25 @@ import { decodeRecord, type PixelRecord, pixelRecordCodec } from "../../src/even
 const latin1 = fc.string({
   unit: fc.integer({ min: 0, max: 255 }).map((code) => String.fromCharCode(code)),
 });
-const record: fc.Arbitrary<PixelRecord> = fc.record({
+const ends = fc.array(
+  fc.record({
+    log: fc.integer({ min: 0, max: 65_535 }),
+    sequence: fc.nat({ max: Number.MAX_SAFE_INTEGER }),
+  }),
+  { maxLength: 255 },
+);
+const fields = {
   type: fc.constantFrom("page", "track"),
   receivedAt: fc.integer({ min: 0, max: 8_640_000_000_000_000 }),
   sourceId: latin1,
   clientAddress: fc.oneof(fc.ipV4(), fc.ipV6(), fc.constant("")),
   messageId: fc.uint8Array({ minLength: 16, maxLength: 16 }),
   query: latin1,
-});
+};
+const record: fc.Arbitrary<PixelRecord> = fc.oneof(
+  fc.record(fields),
+  fc.record({ ...fields, after: ends }),
+);
 
 function encoded(value: PixelRecord): Uint8Array {
   const into = Buffer.alloc(pixelRecordCodec.bytesMax(value) + 7);
@@ -40,7 +51,7 @@ describe("a pixel record", () => {
     }
     expect(() => decodeRecord(Buffer.concat([bytes, Buffer.of(0)]))).toThrow("bytes");
     expect(() => decodeRecord(Buffer.concat([Buffer.of(9), bytes.subarray(1)]))).toThrow(
-      "version 1",
+      "version 1 or 2",
     );
     expect(() =>
       decodeRecord(Buffer.concat([bytes.subarray(0, 1), Buffer.of(2), bytes.subarray(2)])),

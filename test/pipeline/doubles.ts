@@ -84,10 +84,10 @@ export function laneMetrics(): LaneMetrics {
   );
 }
 
-/** Reads this log for lanes. */
-export function feedOf(log: LogReader, build = eventOf): Feed {
+/** Reads this log, or several by their names, for lanes. */
+export function feedOf(log: LogReader | Map<string, LogReader>, build = eventOf): Feed {
   const logger = pino({ level: "silent" });
-  const readers = new Map([["0", log]]);
+  const readers = log instanceof Map ? log : new Map([["0", log]]);
   return new Feed({ readers, decode, eventOf: build, logger, metrics: laneMetrics() });
 }
 
