@@ -1,0 +1,214 @@
+import { join } from "node:path";
+import { childrenOf, pixel, type Server, startServer, waitFor } from "../e2e/server.ts";
+import { codeOf, testEvent } from "./fates.ts";
+
+/** How long the backlog of a soak may take to drain on a busy machine. */
+const DRAIN_MS_MAX = 1_200_000;
+const RESTART_MS_MAX = 120_000;
+
+/** A server with the soak's sources, code and destinations, and ways to upset it. */
+export class Site {
+  readonly writeKeys = { j: "", p: "" };
+  readonly data: string;
+  #file = "";
+  readonly #destinations = new Map<string, string>();
+  readonly #transformations = new Map<string, string>();
+  #up = true;
+
+  private constructor(
+    readonly directory: string,
+    readonly receiver: { url: string; kill(): void },
+    private server: Server,
+    private readonly flags: string[],
+  ) {
+    this.data = join(directory, "data");
+  }
+
+  static async open(directory: string, moodMs: number): Promise<Site> {
+    const receiver = await startReceiver(join(directory, "received"), moodMs);
+    const common = ["--retry-window", "600", "--log-level", "warn"];
+    const server = await startServer({ directory, flags: common });
+    const ports = [
+      ...["--port", new URL(server.dataPlane).port],
+      ...["--admin-port", new URL(server.controlPlane).port],
+    ];
+    const site = new Site(directory, receiver, server, [...common, ...ports]);
+    await site.#build();
+    return site;
+  }
+
+  get file(): string {
+    return this.#file;
+  }
+
+  /** The status; 0 when the connection breaks. */
+  async pixel(writeKey: string, userId: string, id: string): Promise<number> {
+    if (!this.#up) return 0;
+    const query = {
+      writeKey,
+      userId,
+      event: "Soak",
+      "properties.id": id,
+      "properties.plan": "pro",
+    };
+    try {
+      const answer = await pixel(this.server, "track", query);
+      await answer.arrayBuffer();
+      return answer.status;
+    } catch {
+      return 0;
+    }
+  }
+
+  /** Whether it was published: not while the server is down. */
+  async publish(language: string, body: object): Promise<boolean> {
+    const id = this.#transformations.get(language);
+    try {
+      const path = `/transformations/${id}?publish=true`;
+      const { status } = await this.server.api("POST", path, body);
+      return status === 200;
+    } catch {
+      return false;
+    }
+  }
+
+  readonly chaos: Record<string, () => Promise<void>> = {
+    "ingest killed": async () => this.#signal("ingest", "SIGKILL"),
+    "guests killed": async () => this.#signal("guest", "SIGKILL"),
+    "server stopped": () => this.#restart("SIGTERM"),
+    "ingest paused": async () => {
+      this.#signal("ingest", "SIGSTOP");
+      await Bun.sleep(1_500);
+      this.#signal("ingest", "SIGCONT");
+    },
+    "server killed": () => this.#restart("SIGKILL"),
+  };
+
+  processes(): { server: number; ingest: number | undefined; guests: number[] } {
+    const { pid } = this.server;
+    return {
+      server: pid,
+      ingest: childrenOf(pid, "ingest")[0],
+      guests: childrenOf(pid, "guest"),
+    };
+  }
+
+  /** Reads a metric's values by its name; none while the server is down. */
+  async metrics(): Promise<(name: string) => number[]> {
+    let text = "";
+    try {
+      text = await (await fetch(`${this.server.controlPlane}/metrics`)).text();
+    } catch {
+      // It is being started again.
+    }
+    return (name) =>
+      [...text.matchAll(new RegExp(`^${name}{[^}]*} (\\S+)$`, "gm"))].map(([, value]) =>
+        Number(value),
+      );
+  }
+
+  /** Until every lane has passed all there is. */
+  async drain(): Promise<void> {
+    await fetch(`${this.receiver.url}/steady`);
+    await waitFor(
+      async () => {
+        const lags = (await this.metrics())("pixelmill_lane_lag_events");
+        return lags.length >= this.#destinations.size && lags.every((lag) => lag === 0);
+      },
+      DRAIN_MS_MAX,
+      "every lane to have passed all events",
+    );
+  }
+
+  /** Stage by event id. */
+  async deadLetters(lane: string): Promise<Map<string, string>> {
+    const found = new Map<string, string>();
+    const path = `/v2/dead-letters?count=1000&destinationId=${this.#destinations.get(lane)}`;
+    for (let after = ""; ; ) {
+      const { body } = await this.server.api("GET", path + after);
+      for (const { event, stage } of body.deadLetters) found.set(event.properties.id, stage);
+      if (body.paging.next === undefined) return found;
+      after = `&after=${body.deadLetters.at(-1).id}`;
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.server.stop();
+    this.receiver.kill();
+  }
+
+  async #build(): Promise<void> {
+    const make = async (path: string, body: object) => {
+      const { status, body: answer } = await this.server.api("POST", path, body);
+      if (status > 201) throw new Error(`${path}: ${status} ${JSON.stringify(answer)}`);
+      return answer;
+    };
+    const source = async (name: string) =>
+      (await make("/v2/sources", { name, type: "http" })).source;
+    const destination = async (name: string, sourceId: string, type: string, config: object) => {
+      const { id } = (await make("/v2/destinations", { name, type, config })).destination;
+      this.#destinations.set(name, id);
+      await make("/v2/connections", { sourceId, destinationId: id });
+      return id as string;
+    };
+    const webhook = (name: string, sourceId: string, batchSize: number) =>
+      destination(name, sourceId, "webhook", {
+        webhookUrl: `${this.receiver.url}/${name}`,
+        batchSize,
+      });
+    const [site, app] = [await source("Site"), await source("App")];
+    this.writeKeys.j = site.writeKey;
+    this.writeKeys.p = app.writeKey;
+    const coded = {
+      javascript: await webhook("javascript", site.id, 100),
+      pythonfaas: await webhook("python", app.id, 20),
+    };
+    await webhook("flapping", site.id, 50);
+    await destination("file", site.id, "file", { path: "soak.jsonl" });
+    const { workspace } = (await this.server.api("GET", "/v2/workspace")).body;
+    this.#file = join(this.data, "files", workspace.id, "soak.jsonl");
+    for (const [language, destinationId] of Object.entries(coded)) {
+      const code = codeOf[language as keyof typeof codeOf](0);
+      const events = [testEvent];
+      const body = { name: language, language, code, events, destinationIds: [destinationId] };
+      const { id } = await make("/transformations?publish=true", body);
+      this.#transformations.set(language, id);
+    }
+  }
+
+  #signal(word: string, signal: NodeJS.Signals): void {
+    for (const pid of childrenOf(this.server.pid, word)) {
+      try {
+        process.kill(pid, signal);
+      } catch {
+        // It has just ended.
+      }
+    }
+  }
+
+  async #restart(signal: NodeJS.Signals): Promise<void> {
+    this.#up = false;
+    await this.server.stop(signal);
+    const { directory, flags } = this;
+    // The port of a server that was killed may be its ingest process's for a moment longer.
+    this.server = await waitFor(
+      () => startServer({ directory, flags }).catch(() => undefined),
+      RESTART_MS_MAX,
+      `the server to start after ${signal}`,
+    );
+    this.#up = true;
+  }
+}
+
+async function startReceiver(directory: string, moodMs: number) {
+  const child = Bun.spawn(
+    [process.execPath, join(import.meta.dir, "receiver.ts"), directory, String(moodMs)],
+    { stdout: "pipe", stderr: "inherit" },
+  );
+  let port = "";
+  for await (const chunk of child.stdout) {
+    port += new TextDecoder().decode(chunk);
+    if (port.endsWith("\n")) break;
+  }
+  return { url: `http://127.0.0.1:${port.trim()}`, kill: () => child.kill() };
+}
