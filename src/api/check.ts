@@ -33,6 +33,16 @@ export function expectShape<S extends TSchema>(
   throw invalid([...details.values()] as [Detail, ...Detail[]]);
 }
 
+/**
+ * A body as its schema knows it. Fields that nobody asked for are not checked, so no handler may
+ * meet them: one that hands its body on would store them.
+ */
+export function expectBody<S extends TSchema>(schema: S, value: unknown): Static<S> {
+  const body = expectShape(schema, value) as Record<string, unknown>;
+  const known = Object.keys(schema.properties ?? {}).filter((key) => Object.hasOwn(body, key));
+  return Object.fromEntries(known.map((key) => [key, body[key]])) as Static<S>;
+}
+
 /** An object or array that fits no alternative has the faults it has as the one of its kind. */
 function* faults(errors: Iterable<ValueError>): Generator<ValueError> {
   for (const error of errors) {

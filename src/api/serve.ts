@@ -4,7 +4,7 @@ import { ApiError } from "../errors.ts";
 import { ID_CHARS_MAX, IDLE_CONNECTION_SECONDS_MAX } from "../limits.ts";
 import { authenticate, nobody, permit, refuseForeignPages } from "./auth.ts";
 import { readJson } from "./body.ts";
-import { expectShape, readQuery } from "./check.ts";
+import { expectBody, readQuery } from "./check.ts";
 import { answerHeaders, json, TooMany } from "./errors.ts";
 import type { ApiParts } from "./parts.ts";
 import { EVENT_STREAM, type Route } from "./route.ts";
@@ -33,7 +33,7 @@ export async function serve(route: Route, listener: Listener, arrival: Arrival):
   const { parts, closing } = listener;
   const principal = admitted(route, listener, request.headers);
   const query = readQuery(route.query, request.url);
-  const body = route.body && expectShape(route.body, await readJson(request));
+  const body = route.body && expectBody(route.body, await readJson(request));
   const more = (route.alsoNeeds ?? []).filter((condition) => condition.holds({ query, body }));
   const needed = more.flatMap((condition) => condition.permissions);
   permit(principal, needed);

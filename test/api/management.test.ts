@@ -154,6 +154,25 @@ describe("/v2/connections", () => {
   });
 });
 
+test("a field that a change does not know is not stored with it", async () => {
+  const { source } = await api.client.call("POST /v2/sources", { body: { name: "S" } });
+  const { destination } = await api.client.call("POST /v2/destinations", {
+    body: { name: "D", type: "file", config: { path: "a.jsonl" } },
+  });
+  const { connection } = await api.client.call("POST /v2/connections", {
+    body: { sourceId: source.id, destinationId: destination.id },
+  });
+  const more = { externalId: { $: 1 }, id: "x", writeKey: "x", typeAs: 1, createdAt: 1 };
+  for (const [path, key, before] of [
+    [`/v2/sources/${source.id}`, "source", source],
+    [`/v2/destinations/${destination.id}`, "destination", destination],
+    [`/v2/connections/${connection.id}`, "connection", connection],
+  ] as const) {
+    const { status, body } = await api.send("PUT", path, { body: { ...more, enabled: true } });
+    expect([status, body[key]]).toEqual([200, { ...before, updatedAt: body[key].updatedAt }]);
+  }
+});
+
 test("a destination's transformation can be set from the destination's side", async () => {
   const { destination } = await api.client.call("POST /v2/destinations", {
     body: { name: "D", type: "file", config: { path: "a.jsonl" } },
