@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { AggregatorRegistry } from "prom-client";
 import { createApi } from "./api/api.ts";
 import type { Readiness, Suspension } from "./api/parts.ts";
+import type { Catalog } from "./catalog/catalog.ts";
 import { openCatalog } from "./catalog/open.ts";
 import type { Config } from "./config.ts";
 import {
@@ -21,7 +22,7 @@ import { firstWorkspace } from "./first-start.ts";
 import { openGeolocation } from "./geolocation.ts";
 import type { Logger } from "./observe/log.ts";
 import { createMetrics, type Metrics } from "./observe/metrics.ts";
-import { createPipeline } from "./pipeline/pipeline.ts";
+import { createPipeline, type Pipeline } from "./pipeline/pipeline.ts";
 import { type Ingest, startIngestProcesses } from "./pixel/supervisor.ts";
 import { createPublishing } from "./publishing/create.ts";
 import { transformationVersionOf } from "./publishing/program.ts";
@@ -110,7 +111,7 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
     pipeline,
     kinds,
     suspensions: (workspaceId) => suspensionsOf(sandbox, workspaceId),
-    ready: () => readiness(ingest, sandbox),
+    ready: () => readiness({ ingest, sandbox, catalog, pipeline }),
     metricsText: () => metricsOf(metrics, ingest),
     dataPlaneUrl: () => config["public.url"] ?? reachable(ingest.url),
     version,
@@ -170,13 +171,21 @@ const WITHOUT_CODE =
 /** "Every address" is for listening; a client on this machine needs one to go to. */
 const reachable = (url: string) => url.replace(/\/\/(0\.0\.0\.0|\[::\])/, "//localhost");
 
-function readiness(ingest: Ingest, sandbox: GuestSandbox): Readiness {
-  const { state, reason, insecure } = sandbox.status();
+function readiness(parts: {
+  ingest: Ingest;
+  sandbox: GuestSandbox;
+  catalog: Pick<Catalog, "trouble">;
+  pipeline: Pick<Pipeline, "trouble">;
+}): Readiness {
+  const { state, reason, insecure } = parts.sandbox.status();
+  const check = (trouble: string | undefined) =>
+    trouble === undefined ? { ok: true } : { ok: false, message: trouble };
+  const ingestTrouble = "A process that takes pixels is down or cannot write its log";
   const checks = {
-    ingest: ingest.healthy()
-      ? { ok: true }
-      : { ok: false, message: "A process that takes pixels is down or cannot write its log" },
-    sandbox: state === "ready" ? { ok: true } : { ok: false, message: reason ?? "Not started yet" },
+    ingest: check(parts.ingest.healthy() ? undefined : ingestTrouble),
+    sandbox: check(state === "ready" ? undefined : (reason ?? "Not started yet")),
+    catalog: check(parts.catalog.trouble()),
+    delivery: check(parts.pipeline.trouble()),
   };
   return {
     ready: Object.values(checks).every(({ ok }) => ok),

@@ -21,7 +21,7 @@ const levels: string[][] = [
   ["publishing"],
   ["log", "event", "http", "sandbox", "destinations", "catalog"],
   ["egress"],
-  ["data"],
+  ["data", "store"],
   ["config", "observe", "rate-limit"],
   ["limits", "errors", "version"],
 ];
@@ -33,7 +33,7 @@ const sideways = new Set(["event → log", "app → demo", "app → first-start"
 const only: Record<string, string[]> = {
   pixel: ["catalog", "event", "http", "log", "observe", "config", "rate-limit", "limits", "errors"],
   sandbox: ["observe", "limits", "errors"],
-  catalog: ["observe", "limits", "errors"],
+  catalog: ["store", "observe", "limits", "errors"],
   event: ["log", "limits", "errors"],
   http: ["limits"],
   log: ["observe", "limits", "errors"],

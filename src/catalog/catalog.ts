@@ -34,6 +34,8 @@ export interface Catalog {
   connections: Connections;
   code: CodeStore;
   live: Live;
+  /** Why changes are not stored at the moment, as a sentence; undefined while they are. */
+  trouble(): string | undefined;
   /** Flushes what is pending (token uses) and closes. */
   close(): Promise<void>;
 }

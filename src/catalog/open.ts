@@ -32,6 +32,7 @@ export async function openCatalog(options: {
     connections: openConnections(store, tables),
     code: openCode(store, tables, codeTables),
     live: openLive(store, tables, codeTables),
+    trouble: () => store.trouble(),
     async close() {
       await flush();
       await store.close();

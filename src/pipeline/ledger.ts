@@ -1,10 +1,9 @@
-import { mkdirSync } from "node:fs";
-import { type Database, open, type RootDatabase } from "lmdb";
-import { Packr } from "msgpackr";
 import type { Positions } from "../catalog/model.ts";
 import { ApiError } from "../errors.ts";
 import { DEAD_LETTERS_PAGE_CHARS_MAX } from "../limits.ts";
 import type { Logger } from "../observe/log.ts";
+import { openStore, type Store } from "../store/store.ts";
+import type { Table } from "../store/table.ts";
 import type { CursorRecord } from "./cursor.ts";
 import type { DeadLetter } from "./pipeline.ts";
 
@@ -51,6 +50,7 @@ export interface Committer {
   committed(change: LaneChange): void;
 }
 
+const TABLES_MAX = 8;
 const failureWaitMs = 1_000;
 type Pair = [string, string];
 
@@ -60,13 +60,13 @@ type Pair = [string, string];
  * one is on disk (natural group commit).
  */
 export class Ledger {
-  readonly #root: RootDatabase;
-  readonly #lanes: Database<LaneRecord, string>;
-  readonly #letters: Database<StoredLetter, Pair>;
+  readonly #store: Store;
+  readonly #lanes: Table<LaneRecord, string>;
+  readonly #letters: Table<StoredLetter, Pair>;
   /** [destination, letter] → workspace. */
-  readonly #byDestination: Database<string, Pair>;
+  readonly #byDestination: Table<string, Pair>;
   /** [destination, letter] → replay. */
-  readonly #replays: Database<Replay, Pair>;
+  readonly #replays: Table<Replay, Pair>;
   /** Workspace → destination → dead letters. */
   readonly #counts = new Map<string, Map<string, number>>();
   readonly #dirty = new Set<Committer>();
@@ -77,25 +77,12 @@ export class Ledger {
 
   constructor(directory: string, logger: Logger) {
     this.#logger = logger;
-    // Dead letters hold people's data: for the operator alone.
-    mkdirSync(directory, { recursive: true, mode: 0o700 });
-    // lmdb bundles another msgpackr. Without records no structures need to be kept beside the data.
-    const encoder = new Packr({ useRecords: false });
-    this.#root = open({
-      path: directory,
-      encoder,
-      maxDbs: 4,
-      // As in the catalog's store: otherwise a commit that a full disk fails rejects a promise of
-      // lmdb's own that nobody holds, which ends the process, and `close` waits for ever.
-      eventTurnBatching: false,
-      overlappingSync: false,
-    });
-    const table = (name: string) => ({ name, encoder });
-    this.#lanes = this.#root.openDB(table("lanes"));
-    this.#letters = this.#root.openDB(table("letters"));
-    this.#byDestination = this.#root.openDB(table("letters-by-destination"));
-    this.#replays = this.#root.openDB(table("replays"));
-    for (const { key, value } of this.#byDestination.getRange()) this.#count(value, key[0], 1);
+    this.#store = openStore({ path: directory, tablesMax: TABLES_MAX, name: "The ledger", logger });
+    this.#lanes = this.#store.table("lanes");
+    this.#letters = this.#store.table("letters");
+    this.#byDestination = this.#store.table("letters-by-destination");
+    this.#replays = this.#store.table("replays");
+    for (const { key, value } of this.#byDestination.getRange({})) this.#count(value, key[0], 1);
   }
 
   lane(destinationId: string): LaneRecord | undefined {
@@ -176,7 +163,7 @@ export class Ledger {
 
   /** Moves letters to their lanes' replays. Returns their destinations. */
   async replay(workspaceId: string, ids: readonly string[], now: number): Promise<string[]> {
-    const dropped = await this.#write(() => {
+    const dropped = await this.#store.change(() => {
       const letters = this.#drop(workspaceId, ids);
       for (const letter of letters) {
         this.#replays.put([letter.destinationId, letter.id], { letter, replayedAt: now });
@@ -188,14 +175,14 @@ export class Ledger {
   }
 
   async purge(workspaceId: string, ids: readonly string[]): Promise<number> {
-    const dropped = await this.#write(() => this.#drop(workspaceId, ids));
+    const dropped = await this.#store.change(() => this.#drop(workspaceId, ids));
     this.#uncount(dropped);
     return dropped.length;
   }
 
   /** Forgets a lane; `letters`: also what it left behind. Returns how many letters went. */
   async remove(destinationId: string, letters: boolean): Promise<number> {
-    const dropped = await this.#write(() => {
+    const dropped = await this.#store.change(() => {
       this.#lanes.remove(destinationId);
       if (!letters) return [];
       const replays = [...this.#replays.getKeys(within(destinationId))];
@@ -207,12 +194,17 @@ export class Ledger {
     return dropped.length;
   }
 
+  /** Why cursors and dead letters are not written at the moment; undefined while they are. */
+  trouble(): string | undefined {
+    return this.#store.trouble();
+  }
+
   /** Writes what is scheduled, if the disk takes it, then closes. */
   async close(): Promise<void> {
     this.#closing = true;
     while (this.#flushing !== undefined) await this.#flushing;
     this.#closed = true;
-    await this.#root.close();
+    await this.#store.close();
   }
 
   async #flush(): Promise<void> {
@@ -239,7 +231,7 @@ export class Ledger {
 
   async #commit(changes: readonly LaneChange[]): Promise<boolean> {
     try {
-      await this.#write(() => {
+      await this.#store.change(() => {
         for (const change of changes) this.#put(change);
       });
       for (const { letters } of changes) {
@@ -248,7 +240,8 @@ export class Ledger {
       return true;
     } catch (error) {
       // A full disk, most likely. The lanes' windows fill and they wait; nothing is lost.
-      this.#logger.error({ err: error }, "Cursors and dead letters cannot be written");
+      const isTold = error instanceof ApiError;
+      if (!isTold) this.#logger.error({ err: error }, "Cursors and dead letters cannot be kept");
       return false;
     }
   }
@@ -273,23 +266,6 @@ export class Ledger {
       dropped.push(letter);
     }
     return dropped;
-  }
-
-  /**
-   * A child transaction, because a throw inside a plain one does not roll back. It resolves when
-   * it is on disk. After close lmdb's writes never settle: refuse.
-   */
-  async #write<T>(change: () => T): Promise<T> {
-    if (this.#closed) throw new ApiError("unavailable", "The dead letters are closed");
-    try {
-      return await this.#root.childTransaction(change);
-    } catch (error) {
-      if (!(error instanceof Error) || !("commitError" in error)) throw error;
-      Promise.resolve(error.commitError).catch((reason: unknown) => {
-        this.#logger.error({ err: reason }, "The ledger cannot be written");
-      });
-      throw new ApiError("unavailable", "The change could not be stored");
-    }
   }
 
   #uncount(letters: readonly StoredLetter[]): void {
@@ -332,7 +308,7 @@ function within(first: string, after = "", limit = Number.MAX_SAFE_INTEGER) {
 }
 
 /** The first destination of an index, or the first one after `id`. */
-function firstOf(db: Database<unknown, Pair>, id?: string): string | undefined {
+function firstOf(db: Table<unknown, Pair>, id?: string): string | undefined {
   const start: Pair = id === undefined ? ["", ""] : [id, last];
   const [key] = [...db.getKeys({ start, limit: 1 })];
   return key?.[0];

@@ -21,6 +21,8 @@ export interface Pipeline {
   tails(): Positions;
   deadLetters: DeadLetters;
   tap: Tap;
+  /** Why cursors and dead letters are not written at the moment; undefined while they are. */
+  trouble(): string | undefined;
   /** Lets attempts under way end, commits cursors, closes. */
   close(): Promise<void>;
 }
@@ -124,6 +126,7 @@ export function createPipeline(parts: PipelineParts): Pipeline {
     tails: () => feed.ends(),
     deadLetters: createDeadLetters(ledger, (ids) => lanes.replay(ids), clock.now),
     tap,
+    trouble: () => ledger.trouble(),
     async close() {
       stopListening();
       clearInterval(poll);

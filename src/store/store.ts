@@ -1,0 +1,211 @@
+import { mkdirSync } from "node:fs";
+import { dirname } from "node:path";
+import type { Database, Key } from "lmdb";
+import { ApiError } from "../errors.ts";
+import type { Logger } from "../observe/log.ts";
+import { type Environment, isAlive, openEnvironment, PROBE } from "./environment.ts";
+import { type Table, tableOf } from "./table.ts";
+
+export interface StoreOptions {
+  /** Of the environment's file, when it ends with an extension, or else of its directory. */
+  path: string;
+  tablesMax: number;
+  /** What messages call it, as in "The catalog is closed". */
+  name: string;
+  logger: Logger;
+}
+
+/** An LMDB environment: named tables, and one way to change them. */
+export interface Store {
+  table<V, K extends Key>(name: string): Table<V, K>;
+  /**
+   * Runs `apply` as one transaction: all of its writes or, when it throws, none. Resolves once
+   * they are on disk. `apply` is synchronous, and reads its own writes. Rejects with what `apply`
+   * threw, or as `unavailable` when the disk did not take the writes; then they may still be there.
+   */
+  change<T>(apply: () => T): Promise<T>;
+  /** Why changes are not stored at the moment, as a sentence; undefined while they are. */
+  trouble(): string | undefined;
+  /** Waits for the changes under way; later ones are refused. */
+  close(): Promise<void>;
+}
+
+/** Between two writes that try whether a disk that failed takes changes again. */
+const PROBE_MS = 1_000;
+
+interface Waiting {
+  apply: () => unknown;
+  resolve(value: unknown): void;
+  reject(error: unknown): void;
+}
+
+/** Opens a store; its directory is made when it is missing. Several processes may have it open. */
+export function openStore(options: StoreOptions): Store {
+  return new LmdbStore(options);
+}
+
+/**
+ * Changes that come while others are being written go to the disk together, after them: never is
+ * a transaction begun before the last one is known to have worked, for one that begins in an
+ * environment that LMDB has given up never settles. Such an environment is closed and opened anew.
+ */
+class LmdbStore implements Store {
+  readonly #options: StoreOptions;
+  readonly #names = new Set<string>();
+  /** Undefined while it cannot be opened. */
+  #environment: Environment | undefined;
+  #waiting: Waiting[] = [];
+  #running: Promise<void> | undefined;
+  #changing = false;
+  #closed = false;
+  /** The last commit failed; until one works, a probe is written now and then. */
+  #failing = false;
+  #probe: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(options: StoreOptions) {
+    this.#options = options;
+    // What a store holds is for the operator alone: secrets, and people's data.
+    mkdirSync(/\.\w+$/.test(options.path) ? dirname(options.path) : options.path, {
+      recursive: true,
+      mode: 0o700,
+    });
+    this.#environment = this.#open();
+  }
+
+  table<V, K extends Key>(name: string): Table<V, K> {
+    this.#names.add(name);
+    this.#opened().table(name);
+    const expectChange = () => {
+      if (!this.#changing) throw new Error(`Expected a change of ${name} within a transaction`);
+    };
+    const opened = () => this.#opened().table(name) as Database<V, K>;
+    return tableOf(opened, expectChange);
+  }
+
+  change<T>(apply: () => T): Promise<T> {
+    // lmdb never settles a write to a closed environment.
+    if (this.#closed) return Promise.reject(this.#unavailable("is closed"));
+    return this.#put(apply);
+  }
+
+  trouble(): string | undefined {
+    return this.#failing ? `${this.#options.name} cannot be written` : undefined;
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    clearTimeout(this.#probe);
+    await this.#running;
+    await this.#environment?.root.close();
+    this.#environment = undefined;
+  }
+
+  #put<T>(apply: () => T): Promise<T> {
+    const { promise, resolve, reject } = Promise.withResolvers<T>();
+    this.#waiting.push({ apply, resolve: (value) => resolve(value as T), reject });
+    this.#running ??= this.#run();
+    return promise;
+  }
+
+  async #run(): Promise<void> {
+    while (this.#waiting.length > 0) {
+      const batch = this.#waiting;
+      this.#waiting = [];
+      await this.#commit(batch);
+    }
+    this.#running = undefined;
+  }
+
+  async #commit(batch: readonly Waiting[]): Promise<void> {
+    const environment = this.#reopened();
+    if (environment === undefined) {
+      for (const { reject } of batch) reject(this.#unavailable("cannot be opened"));
+      return;
+    }
+    const { root } = environment;
+    // A throw inside lmdb's plain `transaction` leaves the writes before it; a child's do not.
+    const commits = batch.map(({ apply }) => root.childTransaction(() => this.#apply(apply)));
+    const outcomes = await Promise.allSettled(commits);
+    const faults = outcomes.map((outcome) => faultOf(outcome));
+    const fault = faults.find((found) => found !== undefined);
+    if (fault === undefined) this.#setFailing(false);
+    else await this.#fail(environment, fault);
+    outcomes.forEach((outcome, i) => {
+      if (outcome.status === "fulfilled") batch[i]!.resolve(outcome.value);
+      else if (faults[i] === undefined) batch[i]!.reject(outcome.reason);
+      else batch[i]!.reject(new ApiError("unavailable", "The change could not be stored"));
+    });
+  }
+
+  #apply(apply: () => unknown): unknown {
+    this.#changing = true;
+    try {
+      return apply();
+    } finally {
+      this.#changing = false;
+    }
+  }
+
+  /** Tells why a commit failed, and makes sure that the store can be used again. */
+  async #fail(environment: Environment, fault: Promise<unknown>): Promise<void> {
+    const err = await fault;
+    if (!this.#failing) {
+      this.#options.logger.error({ err }, `${this.#options.name} cannot be written`);
+    }
+    this.#setFailing(true);
+    if (isAlive(environment)) return;
+    this.#environment = undefined;
+    await environment.root.close();
+    this.#reopened();
+  }
+
+  #setFailing(failing: boolean): void {
+    const { logger, name } = this.#options;
+    clearTimeout(this.#probe);
+    if (this.#failing && !failing) logger.info(`${name} can be written again`);
+    this.#failing = failing;
+    if (!failing || this.#closed) return;
+    this.#probe = setTimeout(() => {
+      this.#put(() => this.#environment?.root.put(PROBE, Date.now())).catch(() => {});
+    }, PROBE_MS);
+  }
+
+  #open(): Environment {
+    const { path, tablesMax } = this.#options;
+    return openEnvironment(path, tablesMax, this.#names);
+  }
+
+  /** The environment, opened again where it was given up; undefined when that is not possible. */
+  #reopened(): Environment | undefined {
+    if (this.#environment !== undefined) return this.#environment;
+    try {
+      this.#environment = this.#open();
+    } catch (err) {
+      this.#options.logger.error({ err }, `${this.#options.name} cannot be opened again`);
+      this.#setFailing(true);
+    }
+    return this.#environment;
+  }
+
+  #opened(): Environment {
+    if (this.#environment !== undefined) return this.#environment;
+    throw this.#unavailable(this.#closed ? "is closed" : "is being opened again");
+  }
+
+  #unavailable(state: string): ApiError {
+    return new ApiError("unavailable", `${this.#options.name} ${state}`);
+  }
+}
+
+/**
+ * What LMDB or the disk says against a transaction; undefined when it worked, or when its `apply`
+ * refused. A commit that fails names its reason in a promise of its own; a write within the
+ * transaction throws an error with LMDB's or the system's number. The promise never rejects.
+ */
+function faultOf(outcome: PromiseSettledResult<unknown>): Promise<unknown> | undefined {
+  if (outcome.status === "fulfilled" || !(outcome.reason instanceof Error)) return undefined;
+  const error: Error & { commitError?: unknown; code?: unknown } = outcome.reason;
+  if (error.commitError !== undefined) return Promise.resolve(error.commitError).catch((it) => it);
+  return typeof error.code === "number" ? Promise.resolve(error) : undefined;
+}
