@@ -1,149 +1,249 @@
 /**
- * Deliveries per second of the pipeline over its real parts (event log, catalog, sandbox, ledger,
- * webhook destination), to a receiver in a process of its own on this machine.
+ * What an event costs on its way from the pixel to where it is delivered: CPU time of all the
+ * product's processes, with a real receiver on this machine. Backlogs (pixels as fast as they are
+ * answered), even rates, and pixels that no destination wants while others are idle. Rounds take
+ * turns between the cases and between the executables, so that a busy machine hurts all alike.
  *
- *   bun bench/pipeline.ts [--events 20000] [--lanes 1,10,50,200] [--only NAME]
+ *   npm run build && bun bench/pipeline.ts [--command dist/pixelmill,OTHER] [--rounds 5]
+ *     [--events 10000] [--rates 5,50,500,2000] [--idle 0,100,1000] [--only CASE] [--seconds 4]
  */
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { openCatalog } from "../src/catalog/open.ts";
-import { destinationKinds } from "../src/destinations/kinds.ts";
-import { createEgress } from "../src/egress/egress.ts";
-import { eventOf } from "../src/event/event.ts";
-import { decodeRecord, pixelRecordCodec } from "../src/event/record.ts";
-import { openLogReader } from "../src/log/reader.ts";
-import { openLogWriter } from "../src/log/writer.ts";
-import { createLogger } from "../src/observe/log.ts";
-import { createMetrics } from "../src/observe/metrics.ts";
-import { createPipeline } from "../src/pipeline/pipeline.ts";
-import { createPublishing } from "../src/publishing/create.ts";
-import { createSandbox } from "../src/sandbox/sandbox.ts";
-import { report } from "./report.ts";
+import { removeDirectory, type Server, startServer, waitFor } from "../test/e2e/server.ts";
+import { type CpuByPart, cpuBetween, cpuByPart } from "./cpu.ts";
+import { median } from "./load.ts";
+import { type Case, cases, code, library, pixelOf } from "./pipeline-cases.ts";
+import { report, round2 } from "./report.ts";
 
 const { values } = parseArgs({
   options: {
-    events: { type: "string", default: "20000" },
-    lanes: { type: "string", default: "1,10,50,200" },
-    only: { type: "string" },
+    command: { type: "string", default: "dist/pixelmill" },
+    rounds: { type: "string", default: "5" },
+    events: { type: "string", default: "10000" },
+    rates: { type: "string", default: "5,50,500,2000" },
+    idle: { type: "string", default: "0,100,1000" },
+    only: { type: "string", default: "" },
+    seconds: { type: "string", default: "4" },
   },
 });
-const logger = createLogger("warn");
-const code = `export function transformEvent(event) {
-  event.context.page = { ...event.context.page, seen: true };
-  return event;
-}`;
-const query =
-  "name=Home&context.library.name=pixel&context.page.path=%2Fpricing&context.page.title=Pricing" +
-  "&context.screen.width=1920&properties.plan=pro&properties.revenue=29.99&anonymousId=user-";
+const rounds = Number(values.rounds);
+const numbers = (text: string) => text.split(",").filter(Boolean).map(Number);
+const USERS = 5_000;
+const CONNECTIONS = 64;
+const DRAIN_MS_MAX = 120_000;
 
-interface Case {
-  name: string;
-  lanes: number;
-  events: number;
-  type: "webhook" | "file";
-  batchSize: number;
-  transform: boolean;
+interface Sink {
+  url: string;
+  read(): Promise<{ events: number; requests: number; p50: number; p99: number }>;
+  stop(): void;
 }
 
-async function run(one: Case, sinkUrl: string) {
-  const directory = mkdtempSync(join(tmpdir(), "pixelmill-bench-"));
-  const metrics = createMetrics();
-  const catalog = await openCatalog({ directory: join(directory, "catalog"), logger });
-  const sandbox = createSandbox({
-    guestCommand: [process.execPath, join(import.meta.dir, "../src/main.ts"), "guest"],
-    insecure: false,
-    log: logger,
-  });
-  const workspace = await catalog.workspaces.create("Bench");
-  const source = await catalog.sources.create(workspace.id, { name: "Source" });
-  const destinationIds: string[] = [];
-  for (let n = 0; n < one.lanes; n++) {
-    const webhook = { webhookUrl: sinkUrl, batchSize: one.batchSize };
-    const config = one.type === "webhook" ? webhook : { path: `out-${n}.jsonl` };
-    const input = { name: `To ${n}`, type: one.type, config };
-    const destination = await catalog.destinations.create(workspace.id, input);
-    destinationIds.push(destination.id);
-    const connection = { sourceId: source.id, destinationId: destination.id };
-    await catalog.connections.create(workspace.id, connection, {});
-  }
-  if (one.transform) {
-    const publishing = createPublishing({ catalog, sandbox });
-    const input = { name: "Code", code, language: "javascript" as const, publish: true };
-    await publishing.create(workspace.id, "transformation", { ...input, destinationIds });
-  }
-  const log = join(directory, "log");
-  const writer = await openLogWriter({ directory: log, codec: pixelRecordCodec, logger });
-  await Promise.all(
-    Array.from({ length: one.events }, (_, n) =>
-      writer.append({
-        ...{ type: "page", receivedAt: Date.now(), sourceId: source.id, clientAddress: "" },
-        ...{ messageId: crypto.getRandomValues(new Uint8Array(16)), query: query + (n % 500) },
-      }),
-    ),
-  );
-  const reader = await openLogReader({ directory: log, logger });
-  reader.advance(writer.durable());
+interface Lane {
+  command: string;
+  server: Server;
+  sink: Sink;
+  one: Case;
+  pixel: string;
+  destinationId: string;
+}
 
-  const egress = createEgress({ allow: ["127.0.0.0/8"] });
-  const kinds = destinationKinds({ directory: join(directory, "files"), egress });
-  const cpu = process.cpuUsage();
-  const started = performance.now();
-  const pipeline = createPipeline({
-    ...{ live: catalog.live, sandbox, decode: decodeRecord, eventOf, kinds, logger, metrics },
-    readers: new Map([["0", reader]]),
-    directory: join(directory, "delivery"),
-    onDurable: () => () => {},
-    retryWindowMs: 3_600_000,
+async function startSink(): Promise<Sink> {
+  const child = Bun.spawn([process.execPath, `${import.meta.dir}/pipeline-sink.ts`], {
+    stdout: "pipe",
   });
-  const lag = metrics.getSingleMetric("pixelmill_lane_lag_events")!;
-  const lagNow = async () => (await lag.get()).values.reduce((sum, { value }) => sum + value, 0);
-  while ((await lagNow()) > 0) await Bun.sleep(20);
-  const seconds = (performance.now() - started) / 1_000;
-  const used = process.cpuUsage(cpu);
-  await pipeline.close();
-  egress.close();
-  await sandbox.close();
-  await reader.close();
-  await writer.close();
-  await catalog.close();
-  rmSync(directory, { recursive: true });
-  const deliveries = one.events * one.lanes;
+  const first = await child.stdout.getReader().read();
+  const url = `http://127.0.0.1:${new TextDecoder().decode(first.value).trim()}/`;
   return {
-    case: one.name,
-    lanes: one.lanes,
-    deliveries,
-    "deliveries/s": Math.round(deliveries / seconds),
-    "cpu µs/delivery": Number(((used.user + used.system) / deliveries).toFixed(1)),
-    "rss MB": Math.round(process.memoryUsage.rss() / (1 << 20)),
+    url,
+    read: async () => (await (await fetch(url)).json()) as any,
+    stop: () => child.kill(),
   };
 }
 
-const child = Bun.spawn([process.execPath, `${import.meta.dir}/pipeline-sink.ts`], {
-  stdout: "pipe",
-});
-const first = await child.stdout.getReader().read();
-const sinkUrl = `http://127.0.0.1:${new TextDecoder().decode(first.value).trim()}/`;
-
-const events = Number(values.events);
-const webhook = { type: "webhook", lanes: 1, events } as const;
-const cases: Case[] = [
-  { ...webhook, name: "as it is, 1 a request", batchSize: 1, transform: false },
-  { ...webhook, name: "as it is, 100 a request", batchSize: 100, transform: false },
-  { ...webhook, name: "JavaScript, 1 a request", batchSize: 1, transform: true },
-  { ...webhook, name: "JavaScript, 100 a request", batchSize: 100, transform: true },
-  { ...webhook, name: "as it is, to a file", type: "file", batchSize: 1_000, transform: false },
-  ...values.lanes.split(",").map((count): Case => {
-    const lanes = Number(count);
-    const each = Math.max(500, Math.round((4 * events) / lanes));
-    return { ...webhook, name: "lanes", lanes, events: each, batchSize: 100, transform: false };
-  }),
-];
-const rows: Awaited<ReturnType<typeof run>>[] = [];
-for (const one of cases) {
-  if (values.only !== undefined && !one.name.includes(values.only)) continue;
-  rows.push(await run(one, sinkUrl));
+async function make(server: Server, path: string, body: unknown): Promise<any> {
+  const answer = await server.api("POST", path, body);
+  if (answer.status > 201) throw new Error(`${answer.status} ${JSON.stringify(answer.body)}`);
+  return answer.body;
 }
-child.kill();
-await report("pipeline", rows);
+
+async function connect(server: Server, sourceId: string, type: string, config: unknown) {
+  const { destination } = await make(server, "/v2/destinations", { name: "To", type, config });
+  await make(server, "/v2/connections", { sourceId, destinationId: destination.id });
+  return destination.id as string;
+}
+
+async function addLane(command: string, server: Server, one: Case): Promise<Lane> {
+  const sink = await startSink();
+  const { source } = await make(server, "/v2/sources", { name: one.name, type: "http" });
+  const to = { webhookUrl: sink.url, batchSize: one.batchSize };
+  const config = one.type === "file" ? { path: `${source.id}.jsonl` } : to;
+  const destinationId = await connect(server, source.id, one.type, config);
+  if (one.transform) {
+    const ids = { destinationIds: [destinationId], language: "javascript" };
+    await make(server, "/transformations?publish=true", { name: one.name, code, ...ids });
+  }
+  const pixel = server.dataPlane + pixelOf(source.writeKey, one);
+  return { command, server, sink, one, pixel, destinationId };
+}
+
+async function send(pixel: string, count: number, rate: number): Promise<void> {
+  const script = `${import.meta.dir}/pixels.ts`;
+  const argv = [pixel, count, rate, CONNECTIONS, USERS].map(String);
+  const child = Bun.spawn([process.execPath, script, ...argv], { stdout: "pipe" });
+  const { answered } = JSON.parse(await new Response(child.stdout).text());
+  if (answered !== count) throw new Error(`Only ${answered} of ${count} pixels were taken`);
+}
+
+async function metricsOf(server: Server): Promise<string> {
+  return await (await fetch(`${server.controlPlane}/metrics`)).text();
+}
+
+async function delivered({ server, destinationId }: Lane): Promise<number> {
+  const lines = (await metricsOf(server)).split("\n");
+  const of = (line: string) =>
+    line.startsWith("pixelmill_lane_events_total{") && line.includes(destinationId);
+  return lines.filter(of).reduce((sum, line) => sum + Number(line.split(" ").at(-1)), 0);
+}
+
+interface Run {
+  cpu: CpuByPart;
+  p50: number;
+  p99: number;
+  perRequest: number;
+}
+
+/** CPU in µs an event. Looking for the end costs as well: seldom enough not to show. */
+async function run(lane: Lane, count: number, rate: number): Promise<Run> {
+  const before = await delivered(lane);
+  await lane.sink.read();
+  const start = cpuByPart(lane.server.pid);
+  await send(lane.pixel, count, rate);
+  await Bun.sleep(300);
+  const isThere = async () => (await delivered(lane)) - before >= count || undefined;
+  await waitFor(isThere, DRAIN_MS_MAX, `${lane.one.name}: ${count} events`);
+  const used = cpuBetween(start, cpuByPart(lane.server.pid));
+  const { events, requests, p50, p99 } = await lane.sink.read();
+  const cpu = { ...used };
+  for (const part of ["server", "ingest", "guests"] as const) cpu[part] /= count;
+  return { cpu, p50, p99, perRequest: events / requests };
+}
+
+function rowOf(name: string, command: string, runs: Run[]) {
+  const of = (value: (run: Run) => number) => round2(median(runs.map(value)));
+  const sum = of(({ cpu }) => cpu.server + cpu.ingest + cpu.guests);
+  return {
+    case: name,
+    command,
+    "events/CPU-s": Math.round(1e6 / sum),
+    "µs an event": sum,
+    server: of(({ cpu }) => cpu.server),
+    ingest: of(({ cpu }) => cpu.ingest),
+    guests: of(({ cpu }) => cpu.guests),
+    "a request": of(({ perRequest }) => perRequest) || 0,
+    "p50 ms": of(({ p50 }) => p50),
+    "p99 ms": of(({ p99 }) => p99),
+  };
+}
+
+/** Every lane in turn, `rounds` times. */
+async function measure(name: string, lanes: Lane[], count: number, rate: number) {
+  const runs = new Map<Lane, Run[]>(lanes.map((lane) => [lane, []]));
+  for (let round = 0; round < rounds; round++) {
+    for (const lane of lanes) {
+      const events = lane.one.bytes > 10_000 ? Math.ceil(count / 10) : count;
+      runs.get(lane)!.push(await run(lane, events, rate));
+    }
+  }
+  return [...runs].map(([lane, all]) => rowOf(`${lane.one.name}, ${name}`, lane.command, all));
+}
+
+async function start(command: string): Promise<Server> {
+  const server = await startServer({ command: [resolve(command)] });
+  const kit = { name: "Shop kit", importName: "shopKit", language: "javascript", code: library };
+  await make(server, "/libraries?publish=true", kit);
+  return server;
+}
+
+async function stop(server: Server): Promise<void> {
+  await server.stop();
+  removeDirectory(server.directory);
+}
+
+const commands = values.command.split(",");
+const chosen = cases.filter(({ name }) => name.includes(values.only));
+
+async function measureCases() {
+  const servers = await Promise.all(commands.map(start));
+  const lanes: Lane[] = [];
+  for (const one of chosen) {
+    for (const [n, server] of servers.entries()) {
+      lanes.push(await addLane(commands[n]!, server, one));
+    }
+  }
+  // Warm: code is compiled after a few thousand events.
+  for (const lane of lanes) await run(lane, lane.one.bytes > 10_000 ? 500 : 5_000, 0);
+  const rows = [];
+  const events = Number(values.events);
+  if (events > 0) rows.push(...(await measure("backlog", lanes, events, 0)));
+  const slow = lanes.filter(({ one }) => one.bytes < 10_000);
+  for (const rate of numbers(values.rates)) {
+    const count = Math.max(20, rate * Number(values.seconds));
+    rows.push(...(await measure(`${rate}/s`, slow, count, rate)));
+  }
+  for (const { sink } of lanes) sink.stop();
+  for (const server of servers) await stop(server);
+  return rows;
+}
+
+const IDLE_RATE = 300;
+
+/** Pixels of a source that no destination is connected to, beside destinations of another one. */
+async function measureIdle(counts: number[]) {
+  const rows = [];
+  const sink = await startSink();
+  const all = await Promise.all(
+    commands.map(async (command) => {
+      const server = await start(command);
+      const { source } = await make(server, "/v2/sources", { name: "Wanted", type: "http" });
+      const other = await make(server, "/v2/sources", { name: "Unwanted", type: "http" });
+      const pixel = server.dataPlane + pixelOf(other.source.writeKey, cases[0]!);
+      return { command, server, sourceId: source.id as string, pixel, destinations: 0 };
+    }),
+  );
+  for (const count of counts) {
+    for (const one of all) {
+      const config = { webhookUrl: sink.url, batchSize: 100 };
+      for (; one.destinations < count; one.destinations++) {
+        await connect(one.server, one.sourceId, "webhook", config);
+      }
+      await send(one.pixel, 1_000, IDLE_RATE);
+    }
+    const costs = new Map(
+      all.map((one) => [one, { pixel: [] as number[], scrape: [] as number[] }]),
+    );
+    for (let round = 0; round < rounds; round++) {
+      for (const one of all) {
+        const sent = IDLE_RATE * 3;
+        const server = async (work: () => Promise<unknown>) => {
+          const before = cpuByPart(one.server.pid).server;
+          await work();
+          return cpuByPart(one.server.pid).server - before;
+        };
+        const { pixel, scrape } = costs.get(one)!;
+        pixel.push((await server(() => send(one.pixel, sent, IDLE_RATE))) / sent);
+        scrape.push((await server(() => metricsOf(one.server))) / 1_000);
+      }
+    }
+    for (const [{ command }, { pixel, scrape }] of costs) {
+      const row = { idle: count, command, "server µs a pixel": round2(median(pixel)) };
+      rows.push({ ...row, "ms a scrape of /metrics": round2(median(scrape)) });
+    }
+  }
+  sink.stop();
+  for (const { server } of all) await stop(server);
+  return rows;
+}
+
+if (chosen.length > 0) await report("pipeline", await measureCases());
+const idle = numbers(values.idle);
+if (idle.length > 0) await report("pipeline-idle", await measureIdle(idle));
