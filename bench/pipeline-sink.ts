@@ -1,7 +1,7 @@
 /**
  * A receiver for bench/pipeline.ts: counts events and requests, and how long after its time (`t0`,
- * milliseconds since the epoch) each event came. POST takes, GET tells and starts anew. Prints its
- * port.
+ * milliseconds since the epoch) each event came. POST takes, GET tells, DELETE starts anew. Prints
+ * its port.
  */
 let events = 0;
 let requests = 0;
@@ -15,7 +15,8 @@ const server = Bun.serve({
   hostname: "127.0.0.1",
   async fetch(request) {
     if (request.method === "GET") return Response.json(told());
-    take(Buffer.from(await request.arrayBuffer()));
+    if (request.method === "DELETE") reset();
+    else take(Buffer.from(await request.arrayBuffer()));
     return new Response();
   },
 });
@@ -35,9 +36,11 @@ function take(body: Buffer): void {
 function told() {
   waits.sort((a, b) => a - b);
   const at = (share: number) => waits[Math.floor(waits.length * share)] ?? 0;
-  const answer = { events, requests, p50: at(0.5), p99: at(0.99) };
+  return { events, requests, p50: at(0.5), p99: at(0.99) };
+}
+
+function reset(): void {
   events = 0;
   requests = 0;
   waits = [];
-  return answer;
 }
