@@ -1,6 +1,7 @@
 import type { Verdict } from "../destinations/destination.ts";
 import { DELIVERY_BYTES_MAX, DOWN_MS_MIN, SPLIT_ATTEMPTS_MIN } from "../limits.ts";
 import type { Ending, Output, Tally } from "./item.ts";
+import { Queue } from "./queue.ts";
 import { isHopeless, retryDelayMs } from "./retry.ts";
 import type { Standing } from "./router.ts";
 
@@ -28,8 +29,7 @@ export interface PartitionHost {
 /** Outputs of one part of a lane's users: delivered in order, a failing one holds up the rest. */
 export class Partition {
   readonly #host: PartitionHost;
-  #queue: Output[] = [];
-  #head = 0;
+  readonly #queue = new Queue<Output>();
   #working: Promise<void> | undefined;
   /** Failed attempts since the last answer; a new event does not start from the shortest delay. */
   #failures = 0;
@@ -50,7 +50,7 @@ export class Partition {
   }
 
   async #work(): Promise<void> {
-    while (this.#head < this.#queue.length && this.#host.running()) {
+    while (this.#queue.length > 0 && this.#host.running()) {
       await this.#settleAll(this.#take());
     }
     this.#working = undefined;
@@ -61,15 +61,10 @@ export class Partition {
     const outputs: Output[] = [];
     let bytes = 0;
     const count = this.#host.batchSize();
-    for (; this.#head < this.#queue.length && outputs.length < count; this.#head++) {
-      const output = this.#queue[this.#head]!;
-      bytes += output.bytes.length;
+    while (this.#queue.length > 0 && outputs.length < count) {
+      bytes += this.#queue.first!.bytes.length;
       if (outputs.length > 0 && bytes > DELIVERY_BYTES_MAX) break;
-      outputs.push(output);
-    }
-    if (this.#head === this.#queue.length) {
-      this.#queue = [];
-      this.#head = 0;
+      outputs.push(this.#queue.shift()!);
     }
     return outputs;
   }
