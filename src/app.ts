@@ -58,7 +58,12 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
   opening.defer(() => catalog.close());
 
   const database = config["geolocation.database"];
-  const fetchEgress = createEgress({ allow: config["sandbox.fetch.allow"] });
+  const nameServers = config["egress.resolver"];
+  const fetchEgress = createEgress({
+    allow: config["sandbox.fetch.allow"],
+    allowSetting: "sandbox.fetch.allow",
+    nameServers,
+  });
   opening.defer(() => fetchEgress.close());
   const sandbox = createSandbox({
     guestCommand: [...self, "guest"],
@@ -87,7 +92,7 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
   });
   opening.defer(() => ingest.close());
 
-  const egress = createEgress({ allow: config["egress.allow"] });
+  const egress = createEgress({ allow: config["egress.allow"], nameServers });
   opening.defer(() => egress.close());
   const kinds = destinationKinds({ directory: filesDirectory(config), egress });
   const pipeline = createPipeline({

@@ -1,4 +1,5 @@
 import { existsSync, readFileSync } from "node:fs";
+import { isIP } from "node:net";
 import { type Static, type TProperties, type TSchema, Type } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
 import { isValidCIDR } from "ipaddr.js";
@@ -36,6 +37,14 @@ export const configSchema = Type.Object({
     }),
   ),
   "egress.allow": cidrs("private ranges that destinations may reach all the same"),
+  "egress.resolver": Type.Array(
+    // An IPv4 address or an IPv6 one in brackets, and perhaps a port.
+    Type.String({ pattern: "^([0-9.]{7,15}|\\[[0-9a-fA-F:.]{2,45}\\])(:[1-9][0-9]{0,4})?$" }),
+    {
+      default: [],
+      description: "name servers of destinations and `fetch` instead of the system's",
+    },
+  ),
   "trusted.proxies": cidrs("proxies whose `X-Forwarded-For` names the client"),
   "request.ip": Type.Boolean({
     default: true,
@@ -140,7 +149,7 @@ function parsed({ key, value, name }: Setting): unknown {
   const schema = schemas[key as Key];
   if (!schema) throw new StartError(`Unknown setting ${name}`);
   const meant = converted(schema, value);
-  if (!Value.Check(schema, meant) || (schema.type === "array" && !allCidrs(meant))) {
+  if (!Value.Check(schema, meant) || !itemsFit(schema, meant)) {
     throw new StartError(`Setting ${name} must be ${expectation(schema)}: ${schema.description}`);
   }
   return meant;
@@ -161,7 +170,8 @@ function expectation(schema: TSchema): string {
   if (schema.type === "integer")
     return `a whole number from ${schema.minimum} to ${schema.maximum}`;
   if (schema.type === "boolean") return "true or false";
-  if (schema.type === "array") return "a comma-separated list of CIDR ranges";
+  if (schema.type === "array")
+    return `a comma-separated list of ${isCidrs(schema) ? "CIDR ranges" : "ADDRESS or ADDRESS:PORT"}`;
   if (schema.anyOf) return "one of the levels";
   return schema.pattern ? "of its documented form" : "a text that is not empty";
 }
@@ -174,7 +184,20 @@ function list(value: unknown): unknown {
     .filter((item) => item !== "");
 }
 
-const allCidrs = (value: unknown) => (value as string[]).every((item) => isValidCIDR(item));
+const isCidrs = (schema: TSchema) => schema.items.pattern === undefined;
+
+/** What a pattern cannot tell of the items of a list. */
+function itemsFit(schema: TSchema, value: unknown): boolean {
+  if (schema.type !== "array") return true;
+  return (value as string[]).every((item) =>
+    isCidrs(schema) ? isValidCIDR(item) : isServer(item),
+  );
+}
+
+function isServer(text: string): boolean {
+  const [, address, port = "53"] = /^\[?(.*?)\]?(?::(\d+))?$/.exec(text) ?? [];
+  return isIP(address ?? "") !== 0 && Number(port) <= 65_535;
+}
 
 function fromFile(path: string | undefined): Setting[] {
   const chosen = path ?? "pixelmill.toml";

@@ -216,8 +216,14 @@ export const EGRESS_HEAD_BYTES_MAX = 16_384;
 export const EGRESS_IDLE_MS_MAX = 60_000;
 /** Idle connections of all receivers, and as many of user code; the longest idle goes first. */
 export const EGRESS_IDLE_CONNECTIONS_MAX = 256;
-/** How long checked addresses of a host name are used before it is looked up again. */
-export const EGRESS_RESOLVED_MS_MAX = 5_000;
+/** Checked addresses of a host name are used for as long as its records hold, but not longer. */
+export const EGRESS_RESOLVED_SECONDS_MAX = 30;
+/** And for so long although its records hold for less. */
+export const EGRESS_RESOLVED_SECONDS_MIN = 1;
+/** Time for the look-up of a host name; a query that is under way then is waited for. */
+export const EGRESS_LOOKUP_MS_MAX = 8_000;
+/** Look-ups under way; a workspace gets as many as are left for others, beyond it they wait. */
+export const EGRESS_LOOKUPS_MAX = 256;
 /** Host names whose checked addresses are remembered. */
 export const EGRESS_NAMES_MAX = 10_000;
 /** Events of one write to a file. */

@@ -69,3 +69,22 @@ describe("a whole number", () => {
     },
   );
 });
+
+describe("name servers", () => {
+  const load = (value: string) => () => loadConfig({ "egress-resolver": value }, {});
+
+  test("are addresses, perhaps with ports", () => {
+    expect(load("1.1.1.1, 127.0.0.1:5353,[::1],[fd00::1]:53")()["egress.resolver"]).toEqual([
+      ...["1.1.1.1", "127.0.0.1:5353", "[::1]", "[fd00::1]:53"],
+    ]);
+  });
+
+  test.each(["dns.test", "1.1.1", "256.1.1.1", "1.1.1.1:0", "1.1.1.1:65536", "::1", "[::g]"])(
+    "%s is none",
+    (value) => {
+      expect(load(value)).toThrow(
+        "Setting --egress-resolver must be a comma-separated list of ADDRESS or ADDRESS:PORT",
+      );
+    },
+  );
+});

@@ -8,11 +8,15 @@ import {
 } from "../limits.ts";
 import { createAddressRules } from "./address.ts";
 import { boundIdle } from "./idle-connections.ts";
-import { createNames, EgressRefused, type Resolve, systemResolve } from "./resolve.ts";
+import { createLookUp, type Resolve } from "./look-up.ts";
+import { createNames, EgressRefused } from "./names.ts";
 
-export { EgressRefused } from "./resolve.ts";
+export { LookUpFailed } from "./look-up.ts";
+export { EgressRefused } from "./names.ts";
 
 export interface EgressRequest {
+  /** Whose request it is: workspaces share look-ups and connections fairly. */
+  workspaceId: string;
   url: string;
   method: string;
   /** Without `egressHeaders`. */
@@ -42,6 +46,10 @@ export interface Egress {
 export interface EgressOptions {
   /** CIDRs that may be reached although private. */
   allow: readonly string[];
+  /** The setting that says so, for messages. */
+  allowSetting?: string;
+  /** Name servers; by default the system's. */
+  nameServers?: readonly string[];
   resolve?: Resolve;
   /** Further certificate authorities (PEM). */
   ca?: string;
@@ -83,7 +91,11 @@ const closed = new Set(["ECONNRESET", "EPIPE"]);
  * and TLS name: a kept connection leads to a checked address.
  */
 export function createEgress(options: EgressOptions): Egress {
-  const names = createNames(createAddressRules(options.allow), options.resolve ?? systemResolve);
+  const names = createNames({
+    rules: createAddressRules(options.allow),
+    resolve: options.resolve ?? createLookUp({ servers: options.nameServers }),
+    setting: options.allowSetting ?? "egress.allow",
+  });
   const kept = { keepAlive: true, maxFreeSockets: 16, scheduling: "lifo" as const };
   const http = new HttpAgent({ ...kept, timeout: EGRESS_IDLE_MS_MAX });
   const https = new HttpsAgent({ ...kept, timeout: EGRESS_IDLE_MS_MAX });
@@ -135,7 +147,7 @@ export function createEgress(options: EgressOptions): Egress {
   async function reach(target: URL, request: EgressRequest): Promise<EgressAnswer> {
     const host = hostOf(target);
     let failure: unknown;
-    for (const address of await names.addresses(host)) {
+    for (const address of await names.addresses(host, request.workspaceId, request.signal)) {
       try {
         return await send({ ...request, target, address });
       } catch (error) {

@@ -1,4 +1,10 @@
-import { type Egress, EgressRefused, type EgressRequest, egressHeaders } from "./egress.ts";
+import {
+  type Egress,
+  EgressRefused,
+  type EgressRequest,
+  egressHeaders,
+  LookUpFailed,
+} from "./egress.ts";
 
 /** A request of user code: what its guest sent, text for a body. */
 export interface GuestRequest extends Omit<EgressRequest, "body" | "signal"> {
@@ -11,18 +17,19 @@ export interface GuestRequest extends Omit<EgressRequest, "body" | "signal"> {
  */
 export function guestFetch(egress: Egress) {
   return async (request: GuestRequest, signal: AbortSignal) => {
-    const { url, method, timeoutMs, answerBytesMax } = request;
+    const { workspaceId, url, method, timeoutMs, answerBytesMax } = request;
     const answer = await egress
       .request({
-        ...{ url, method, timeoutMs, signal },
+        ...{ workspaceId, url, method, timeoutMs, signal },
         headers: withoutEgressHeaders(request.headers),
         body: Buffer.from(request.body),
         // One byte more tells a body that is too long from one that just fits.
         answerBytesMax: answerBytesMax + 1,
       })
       .catch((error: unknown) => {
-        // What the network says may hold addresses of the inside; what the policy says may not.
-        throw error instanceof EgressRefused ? error : new Error("The request failed");
+        // What the network says may hold addresses of the inside; policy and name servers' do not.
+        const isTold = error instanceof EgressRefused || error instanceof LookUpFailed;
+        throw isTold ? error : new Error("The request failed");
       });
     if (answer.body.byteLength > answerBytesMax) {
       throw new Error(`Expected an answer of at most ${answerBytesMax} bytes`);

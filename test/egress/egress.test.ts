@@ -3,32 +3,11 @@ import { createServer } from "node:https";
 import { networkInterfaces } from "node:os";
 import { createAddressRules } from "../../src/egress/address.ts";
 import { createEgress, type EgressOptions, EgressRefused } from "../../src/egress/egress.ts";
-import { createNames } from "../../src/egress/resolve.ts";
 import { EGRESS_IDLE_CONNECTIONS_MAX } from "../../src/limits.ts";
 import { forbiddenHosts, publicAddresses } from "./addresses.ts";
+import { ask, failureOf, finding, ok, requestTo } from "./asking.ts";
 import { RawSink } from "./sink.ts";
 import { ca, good } from "./tls.ts";
-
-const signal = new AbortController().signal;
-
-function ask(url: string, options: Partial<EgressOptions> = {}, headers = {}) {
-  const egress = createEgress({ allow: [], ...options });
-  const request = { url, method: "POST", headers, body: new Uint8Array(), signal };
-  const answer = egress.request({ ...request, timeoutMs: 3_000, answerBytesMax: 1_000 });
-  return answer.finally(() => egress.close());
-}
-
-/** The error of a request that must fail. */
-async function failureOf(promise: Promise<unknown>): Promise<unknown> {
-  try {
-    await promise;
-  } catch (error) {
-    return error;
-  }
-  throw new Error("Expected a failure");
-}
-
-const ok = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
 
 describe("addresses that must not be reached", () => {
   const canaries: RawSink[] = [];
@@ -124,108 +103,6 @@ describe("URLs", () => {
   });
 });
 
-describe("names", () => {
-  const resolving = (...answers: string[][]) => {
-    let asked = 0;
-    return {
-      asked: () => asked,
-      resolve: async () => answers[Math.min(asked++, answers.length - 1)]!,
-    };
-  };
-
-  test("a name that rebinds to a forbidden address is connected to the one that was checked", async () => {
-    const allowed = new RawSink((socket) => void socket.write(ok));
-    const port = await allowed.listen("127.0.0.2");
-    const forbidden = new RawSink((socket) => void socket.write(ok));
-    await forbidden.listen("127.0.0.1");
-    const names = resolving(["127.0.0.2"], ["127.0.0.1"]);
-    const options = { allow: ["127.0.0.2/32"], resolve: names.resolve };
-    expect((await ask(`http://rebind.test:${port}/`, options)).status).toBe(200);
-    expect(allowed.requests[0]).toMatch(new RegExp(`\r\nHost: rebind.test:${port}\r\n`, "i"));
-    expect(names.asked()).toBe(1);
-    expect(forbidden.connections).toBe(0);
-    allowed.close();
-    forbidden.close();
-  });
-
-  test("a name that has become forbidden is refused, kept connections or not", async () => {
-    const sink = new RawSink((socket) => void socket.write(ok));
-    const port = await sink.listen("127.0.0.2");
-    const names = resolving(["127.0.0.2"], ["127.0.0.1"]);
-    let now = 0;
-    const rules = createAddressRules(["127.0.0.2/32"], () => []);
-    const kept = createNames(rules, names.resolve, () => now);
-    expect(await kept.addresses("rebind.test")).toEqual(["127.0.0.2"]);
-    now += 4_000;
-    expect(await kept.addresses("rebind.test")).toEqual(["127.0.0.2"]);
-    now += 4_000;
-    expect(await failureOf(kept.addresses("rebind.test"))).toBeInstanceOf(EgressRefused);
-    expect(port).toBeGreaterThan(0);
-    sink.close();
-  });
-
-  test("of several addresses only those that may be reached are used", async () => {
-    const sink = new RawSink((socket) => void socket.write(ok));
-    const port = await sink.listen("127.0.0.2");
-    const canary = new RawSink();
-    await canary.listen("127.0.0.1");
-    const resolve = async () => ["127.0.0.1", "::1", "10.0.0.1", "127.0.0.2"];
-    const answer = await ask(`http://mixed.test:${port}/`, { allow: ["127.0.0.2/32"], resolve });
-    expect(answer.status).toBe(200);
-    expect(canary.connections).toBe(0);
-    canary.close();
-    sink.close();
-  });
-
-  test("an address that refuses is passed over for the next, and comes last afterwards", async () => {
-    const sink = new RawSink((socket) => void socket.write(ok));
-    const port = await sink.listen("127.0.0.3");
-    const rules = createAddressRules(["127.0.0.0/8"]);
-    const names = createNames(rules, async () => ["127.0.0.2", "127.0.0.3"]);
-    names.demote("two.test", "127.0.0.2");
-    expect(await names.addresses("two.test")).toEqual(["127.0.0.2", "127.0.0.3"]);
-    names.demote("two.test", "127.0.0.2");
-    expect(await names.addresses("two.test")).toEqual(["127.0.0.3", "127.0.0.2"]);
-    const resolve = async () => ["127.0.0.2", "127.0.0.3"];
-    const answer = await ask(`http://two.test:${port}/`, { allow: ["127.0.0.0/8"], resolve });
-    expect(answer.status).toBe(200);
-    sink.close();
-  });
-
-  test("a name without any address, and one with rubbish", async () => {
-    for (const found of [[], ["rubbish"]]) {
-      const error = await failureOf(ask("http://odd.test/", { resolve: async () => found }));
-      expect(error).toBeInstanceOf(EgressRefused);
-    }
-  });
-
-  test("requests that come together look a name up once, and a failed look-up is not kept", async () => {
-    let asked = 0;
-    const resolve = async () => {
-      asked += 1;
-      await Bun.sleep(5);
-      if (asked === 1) throw new Error("SERVFAIL");
-      return ["1.1.1.1"];
-    };
-    const names = createNames(
-      createAddressRules([], () => []),
-      resolve,
-    );
-    const ask = () => Promise.allSettled([1, 2, 3].map(() => names.addresses("once.test")));
-    expect((await ask()).every(({ status }) => status === "rejected")).toBe(true);
-    expect((await ask()).every(({ status }) => status === "fulfilled")).toBe(true);
-    expect(asked).toBe(2);
-  });
-
-  test("a look-up that never ends is cut at the timeout", async () => {
-    const egress = createEgress({ allow: [], resolve: () => new Promise(() => {}) });
-    const request = { url: "http://slow.test/", method: "POST", headers: {}, signal };
-    const rest = { body: new Uint8Array(), timeoutMs: 50, answerBytesMax: 1 };
-    expect(String(await failureOf(egress.request({ ...request, ...rest })))).toContain("50 ms");
-    egress.close();
-  });
-});
-
 describe("TLS", () => {
   let seen: string[] = [];
   const server = createServer({ ...good }, (request, response) => {
@@ -241,7 +118,7 @@ describe("TLS", () => {
   const at = (host: string, options: Partial<EgressOptions>) =>
     ask(`https://${host}:${port}/`, {
       allow: ["127.0.0.0/8"],
-      resolve: async () => ["127.0.0.1"],
+      resolve: finding("127.0.0.1"),
       ...options,
     });
 
@@ -278,8 +155,7 @@ test("idle connections are bounded over all receivers, and the longest idle is c
   const port = await sink.listen("0.0.0.0");
   const reach = async (n: number) => {
     const url = `http://127.0.${n >> 8}.${n & 255}:${port}/`;
-    const request = { url, method: "POST", headers: {}, body: new Uint8Array(), signal };
-    const { status } = await egress.request({ ...request, timeoutMs: 9_000, answerBytesMax: 1 });
+    const { status } = await egress.request({ ...requestTo(url), timeoutMs: 9_000 });
     expect(status).toBe(200);
   };
   const settled = async () => {

@@ -1,4 +1,9 @@
-import { type Egress, type EgressAnswer, EgressRefused } from "../../egress/egress.ts";
+import {
+  type Egress,
+  type EgressAnswer,
+  EgressRefused,
+  LookUpFailed,
+} from "../../egress/egress.ts";
 import {
   LANE_PARTITIONS,
   WEBHOOK_ANSWER_BYTES_MAX,
@@ -18,11 +23,11 @@ export function webhookKind(egress: Egress): DestinationKind {
     validate: webhookFaults,
     batchSize: (config) => (config as WebhookConfig).batchSize ?? 1,
     concurrency: () => LANE_PARTITIONS,
-    open: (config) => openWebhook(config as WebhookConfig, egress),
+    open: (config, workspaceId) => openWebhook(config as WebhookConfig, workspaceId, egress),
   };
 }
 
-function openWebhook(config: WebhookConfig, egress: Egress): OpenDestination {
+function openWebhook(config: WebhookConfig, workspaceId: string, egress: Egress): OpenDestination {
   const array = (config.batchSize ?? 1) > 1;
   const key = config.secret === undefined ? undefined : signingKey(config.secret);
   const headers: Record<string, string> = {
@@ -37,6 +42,7 @@ function openWebhook(config: WebhookConfig, egress: Egress): OpenDestination {
       const body = array ? jsonArray(events) : events[0]!;
       try {
         const answer = await egress.request({
+          workspaceId,
           url: config.webhookUrl,
           method: config.webhookMethod ?? "POST",
           headers: key ? { ...headers, ...signatureHeaders(key, body, Date.now()) } : headers,
@@ -74,7 +80,8 @@ function verdictOf({ status, headers }: EgressAnswer): Verdict {
 function networkReason(error: unknown): string {
   if (!(error instanceof Error)) return "The request failed";
   const code = "code" in error && typeof error.code === "string" ? ` (${error.code})` : "";
-  const message = code === "" ? error.message : "The request failed";
+  const isClear = code === "" || error instanceof LookUpFailed;
+  const message = isClear ? error.message : "The request failed";
   return `${message}${code}`;
 }
 

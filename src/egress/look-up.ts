@@ -1,0 +1,135 @@
+import { promises as dns } from "node:dns";
+import { isIP } from "node:net";
+import { EGRESS_LOOKUP_MS_MAX } from "../limits.ts";
+import { followFile, parseHosts, parseResolverSettings } from "./name-files.ts";
+
+/** Addresses of a name, in the order of preference, and for how long they hold. */
+export interface Found {
+  addresses: string[];
+  seconds: number;
+}
+
+/** All addresses of a host name. */
+export type Resolve = (host: string) => Promise<Found>;
+
+/** A name could not be looked up. The message holds no address of the inside. */
+export class LookUpFailed extends Error {
+  override readonly name = "LookUpFailed";
+  /** As node:dns has it: `ENOTFOUND`, `ETIMEOUT`, `ESERVFAIL`, … */
+  readonly code: string;
+
+  constructor(message: string, code: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+export interface LookUpOptions {
+  /** `ADDRESS` or `ADDRESS:PORT` of name servers; by default those of `/etc/resolv.conf`. */
+  servers?: readonly string[] | undefined;
+  resolverFile?: string;
+  hostsFile?: string;
+}
+
+interface Answer {
+  addresses: { address: string; ttl: number }[];
+  /** Why there is none, unless the name has none. */
+  failure?: string;
+}
+
+/** A name server that is silent for so long is asked once more, or the next one is. */
+const tryMs = 2_000;
+const tries = 2;
+/** How much longer IPv6 addresses are waited for than IPv4 ones (RFC 8305 §3). */
+const sixMs = 50;
+/** Answers of a name server that say that the name, or its address, does not exist. */
+const absent = new Set(["ENOTFOUND", "ENODATA"]);
+
+const reasons: Record<string, string> = {
+  ETIMEOUT: "The name server did not answer in time",
+  ECONNREFUSED: "The name server cannot be reached",
+  ESERVFAIL: "The name server failed",
+  EREFUSED: "The name server refused to answer",
+};
+
+/**
+ * Looks names up as getaddrinfo(3) does with `hosts: files dns`, but by c-ares: getaddrinfo waits
+ * in Bun's few work threads, which file I/O needs as well, so that 16 names whose server hangs
+ * held every file and every other name for a minute.
+ */
+export function createLookUp(options: LookUpOptions = {}): Resolve {
+  const settings = followFile(options.resolverFile ?? "/etc/resolv.conf", parseResolverSettings);
+  const hosts = followFile(options.hostsFile ?? "/etc/hosts", parseHosts);
+  /** How many of the servers are asked last, since they kept a look-up waiting. */
+  let passed = 0;
+
+  async function ask(name: string): Promise<Answer> {
+    const servers = options.servers?.length ? options.servers : settings().servers;
+    // A resolver each: a shared one keeps all answers for as long as their zones wish.
+    const resolver = new dns.Resolver({ timeout: tryMs, tries });
+    resolver.setServers(servers.length > 0 ? rotated(servers, passed) : ["127.0.0.1"]);
+    const started = performance.now();
+    const six = addressesOf(resolver.resolve6(name, { ttl: true }));
+    const four = await addressesOf(resolver.resolve4(name, { ttl: true }));
+    const late = Bun.sleep(sixMs).then((): Answer => ({ addresses: [] }));
+    const other = await (four.addresses.length > 0 ? Promise.race([six, late]) : six);
+    if (performance.now() - started >= tryMs) passed += 1;
+    resolver.cancel();
+    const failure = four.failure ?? other.failure;
+    return {
+      addresses: [...four.addresses, ...other.addresses],
+      ...(failure !== undefined && { failure }),
+    };
+  }
+
+  return async (host) => {
+    const name = host.toLowerCase().replace(/\.$/, "");
+    const listed = hosts().get(name) ?? (isLocal(name) ? ["127.0.0.1", "::1"] : undefined);
+    if (listed !== undefined) return { addresses: listed, seconds: 0 };
+    const end = performance.now() + EGRESS_LOOKUP_MS_MAX;
+    for (const candidate of host.endsWith(".") ? [host] : candidates(name, settings())) {
+      const { addresses, failure } = await ask(candidate);
+      if (addresses.length > 0) return found(addresses);
+      // Another name must not stand in for one of which nothing is known.
+      if (failure !== undefined || performance.now() > end) throw failed(failure ?? "ETIMEOUT");
+    }
+    throw failed("ENOTFOUND");
+  };
+}
+
+/** Names of this machine, whatever a name server says (RFC 6761 §6.3). */
+function isLocal(name: string): boolean {
+  return name === "localhost" || name.endsWith(".localhost");
+}
+
+function candidates(name: string, { search, dots }: { search: string[]; dots: number }): string[] {
+  const longer = search.map((domain) => `${name}.${domain}`);
+  return name.split(".").length > dots ? [name, ...longer] : [...longer, name];
+}
+
+async function addressesOf(asked: Promise<{ address: string; ttl: number }[]>): Promise<Answer> {
+  try {
+    const addresses = await asked;
+    return { addresses: addresses.filter(({ address }) => isIP(address) !== 0) };
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? String(error.code) : "EFAILED";
+    return absent.has(code) ? { addresses: [] } : { addresses: [], failure: code };
+  }
+}
+
+function found(addresses: readonly { address: string; ttl: number }[]): Found {
+  return {
+    addresses: addresses.map(({ address }) => address),
+    seconds: Math.min(...addresses.map(({ ttl }) => ttl)),
+  };
+}
+
+function failed(code: string): LookUpFailed {
+  const unknown = absent.has(code) ? "The name has no address" : "The name cannot be looked up";
+  return new LookUpFailed(reasons[code] ?? unknown, code);
+}
+
+function rotated<T>(list: readonly T[], by: number): T[] {
+  const first = by % list.length;
+  return [...list.slice(first), ...list.slice(0, first)];
+}

@@ -1,0 +1,107 @@
+import { isIP } from "node:net";
+import {
+  EGRESS_LOOKUPS_MAX,
+  EGRESS_NAMES_MAX,
+  EGRESS_RESOLVED_SECONDS_MAX,
+  EGRESS_RESOLVED_SECONDS_MIN,
+} from "../limits.ts";
+import type { AddressRules } from "./address.ts";
+import type { Found, Resolve } from "./look-up.ts";
+import { Turns } from "./turns.ts";
+
+/** A policy refuses the request; another attempt would be refused as well. */
+export class EgressRefused extends Error {
+  override readonly name = "EgressRefused";
+}
+
+/** The request that waited for its turn has ended; others that want the name may still wait. */
+class TurnGivenUp extends Error {}
+
+export interface Names {
+  /** Addresses of the host that may be reached; refuses when there is none. */
+  addresses(host: string, owner: string, signal: AbortSignal): Promise<string[]>;
+  /** The address did not answer: the host's others come first next time. */
+  demote(host: string, address: string): void;
+}
+
+export interface NamesParts {
+  rules: AddressRules;
+  resolve: Resolve;
+  /** The setting that would let a refused address be reached. */
+  setting: string;
+  /** Milliseconds. */
+  now?: () => number;
+}
+
+/**
+ * Host names to checked addresses, kept as long as they hold: at 1,000 requests a second a look-up
+ * each would be the most expensive part. What is kept are checked addresses, and callers
+ * connect to those, so a name that changes meanwhile (rebinding) gains nothing.
+ */
+export function createNames({ rules, resolve, setting, now = Date.now }: NamesParts): Names {
+  const known = new Map<string, { addresses: string[]; until: number }>();
+  /** Look-ups under way, by owner and name: nobody waits for a turn of somebody else. */
+  const looking = new Map<string, Promise<string[]>>();
+  const turns = new Turns(EGRESS_LOOKUPS_MAX);
+
+  async function look(host: string, owner: string, signal: AbortSignal): Promise<string[]> {
+    if (isIP(host) !== 0) return keep(host, { addresses: [host], seconds: 0 });
+    await turns.take(owner, signal).catch(() => {
+      throw new TurnGivenUp();
+    });
+    try {
+      return fresh(host) ?? keep(host, await resolve(host));
+    } finally {
+      turns.leave(owner);
+    }
+  }
+
+  function fresh(host: string): string[] | undefined {
+    const kept = known.get(host);
+    return kept !== undefined && kept.until > now() ? kept.addresses : undefined;
+  }
+
+  function keep(host: string, { addresses, seconds }: Found): string[] {
+    const allowed = permitted(addresses);
+    const least = Math.max(seconds, EGRESS_RESOLVED_SECONDS_MIN);
+    known.delete(host);
+    if (known.size >= EGRESS_NAMES_MAX) known.delete(known.keys().next().value!);
+    const until = now() + Math.min(least, EGRESS_RESOLVED_SECONDS_MAX) * 1_000;
+    known.set(host, { addresses: allowed, until });
+    return allowed;
+  }
+
+  function permitted(all: readonly string[]): string[] {
+    const reasons = all.map((address) => rules.refusal(address));
+    const allowed = all.filter((_, index) => reasons[index] === undefined);
+    if (allowed.length > 0) return allowed;
+    const reason = reasons[0] ?? "unknown";
+    throw new EgressRefused(
+      `Requests must not reach this address (${reason}) unless \`${setting}\` holds it`,
+    );
+  }
+
+  return {
+    async addresses(host, owner, signal) {
+      const key = `${owner} ${host}`;
+      while (true) {
+        const kept = fresh(host);
+        if (kept !== undefined) return kept;
+        const looked =
+          looking.get(key) ?? look(host, owner, signal).finally(() => looking.delete(key));
+        looking.set(key, looked);
+        try {
+          return await looked;
+        } catch (error) {
+          if (!(error instanceof TurnGivenUp)) throw error;
+          signal.throwIfAborted();
+        }
+      }
+    },
+    demote(host, address) {
+      const kept = known.get(host);
+      if (kept === undefined) return;
+      kept.addresses = [...kept.addresses.filter((other) => other !== address), address];
+    },
+  };
+}
