@@ -109,7 +109,7 @@ function operation(route: Route, path: string, schemas: Record<string, unknown>)
   const success = route.status === 204 ? {} : content(media, route.answer, example.answer, schemas);
   const refusals = refusalStatuses(route).map((status) => [
     status,
-    { description: conditions[status], ...refusalContent },
+    { description: conditions[status], ...refused(route, status, schemas) },
   ]);
   return {
     operationId: operationId(method, path),
@@ -153,6 +153,13 @@ const refusalContent = {
     },
   },
 };
+
+function refused({ refusal }: Route, status: number, schemas: Record<string, unknown>) {
+  if (refusal === undefined || status !== 400) return refusalContent;
+  const { schema, example } = refusalContent.content["application/json"];
+  const anyOf = [schema, referenced(refusal, schemas)];
+  return { content: { "application/json": { schema: { anyOf }, example } } };
+}
 
 function content(
   media: string,

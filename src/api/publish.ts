@@ -1,7 +1,8 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { PUBLISH_ITEMS_MAX } from "../limits.ts";
-import type { Selection, Suite, SuiteSelection } from "../publishing/publishing.ts";
+import type { PublishResult, Selection, Suite } from "../publishing/publishing.ts";
 import { invalid } from "./check.ts";
+import { json } from "./errors.ts";
 import * as example from "./examples.ts";
 import { TestInput, testInputList } from "./forms.ts";
 import { type Condition, route } from "./route.ts";
@@ -12,7 +13,7 @@ import { TestReport, ValidationOutput } from "./validation.ts";
 
 const TestSuite = Type.Object(
   {
-    id: Type.String(),
+    id: Type.Optional(Type.String({ description: "Its name, when absent" })),
     name: Type.String(),
     description: Type.Optional(Type.String()),
     input: TestEvents,
@@ -60,19 +61,38 @@ const exampleBody = {
   libraries: [{ versionId: example.ids.libraryVersion }],
 };
 
+/** What publishing answers; without `published: true`, which tests failed. */
+const Published = Type.Object({
+  published: Type.Boolean(),
+  message: Type.Optional(Type.String()),
+  validationOutput: Type.Optional(ValidationOutput),
+});
+
 export const publishRoutes = [
   route("POST /libraries/publish", {
     summary: "Publish revisions of transformations and libraries, all or nothing",
-    aliases: ["/transformations/publish", "/transformations/libraries/publish"],
+    aliases: ["/transformations/libraries/publish"],
     needs: [],
     alsoNeeds: editing,
     body: Revisions,
-    answer: Type.Object({
-      published: Type.Boolean(),
-      validationOutput: Type.Optional(ValidationOutput),
-    }),
+    answer: Published,
+    refusal: Published,
     example: { body: exampleBody, answer: { published: true } },
-    handle: ({ parts, workspaceId, body }) =>
+    async handle({ parts, workspaceId, body }) {
+      const result = await parts.publishing.publish(workspaceId, selection(body));
+      // RudderStack's GitHub Action takes any 2xx for success.
+      return result.published ? result : json(result, 400);
+    },
+  }),
+
+  route("POST /transformations/publish", {
+    summary: "The same with 200 whether tests pass or fail, as rudder-cli reads it",
+    needs: [],
+    alsoNeeds: editing,
+    body: Revisions,
+    answer: Published,
+    example: { body: exampleBody, answer: { published: true } },
+    handle: ({ parts, workspaceId, body }): Promise<PublishResult> =>
       parts.publishing.publish(workspaceId, selection(body)),
   }),
 
@@ -126,7 +146,7 @@ export const publishRoutes = [
       answer: { pass: true, validationOutput: { libraries: [], transformations: [] } },
     },
     handle: ({ parts, workspaceId, body }) =>
-      parts.publishing.runSuites(workspaceId, suiteSelection(body)),
+      parts.publishing.runSuites(workspaceId, selection(body)),
   }),
 ] as const;
 
@@ -151,28 +171,16 @@ function selection(body: Revisions): Selection {
   return {
     libraries,
     transformations: transformations.map(({ versionId, testInput, testSuite }, index) => {
-      if (testInput !== undefined) {
-        const path = `/transformations/${index}/testInput`;
-        return { versionId, testInput: testInputList(testInput, path) };
-      }
-      // rudder-cli publishes with its suites: their inputs are the test events.
-      return testSuite
-        ? { versionId, testInput: testSuite.flatMap((suite) => suite.input) }
-        : { versionId };
+      const path = `/transformations/${index}/testInput`;
+      return {
+        versionId,
+        ...(testInput !== undefined && { testInput: testInputList(testInput, path) }),
+        ...(testSuite && { testSuite: testSuite.map(named) }),
+      };
     }),
   };
 }
 
-function suiteSelection(body: Revisions): SuiteSelection {
-  const { transformations, libraries } = items(body);
-  return {
-    libraries,
-    transformations: transformations.map(({ versionId, testInput, testSuite }, index) => {
-      if (testSuite) return { versionId, testSuite };
-      if (testInput === undefined) return { versionId };
-      const input = testInputList(testInput, `/transformations/${index}/testInput`);
-      const suite: Suite = { id: "testInput", name: "testInput", input };
-      return { versionId, testSuite: [suite] };
-    }),
-  };
+function named({ id, ...suite }: Static<typeof TestSuite>): Suite {
+  return { ...suite, id: id ?? suite.name };
 }

@@ -54,6 +54,8 @@ interface RouteOptions<
   status?: 200 | 201 | 204;
   /** Media type of a success that is not JSON. */
   media?: string;
+  /** Shape of a 400 that says more than a message. */
+  refusal?: TSchema;
   example: { params?: Params<Key>; body?: Static<Body>; answer: Static<Answer> };
   /** Permissions that depend on what the request asks for. */
   alsoNeeds?: readonly Condition<{ query: Static<TObject<Query>>; body: Static<Body> }>[];

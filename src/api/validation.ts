@@ -65,24 +65,35 @@ export const ValidationOutput = Type.Object(
 // The answer is what publishing reports, as it is: this line fails to compile when they differ.
 export type Reported = Output extends Static<typeof ValidationOutput> ? true : never;
 
+const item = {
+  transformerVersionID: Type.Optional(Type.String({ description: "Of transformations only" })),
+  id: Type.String(),
+  name: Type.String(),
+};
+const output = {
+  output: Type.Object({
+    transformedEvents: Type.Array(Type.Unknown()),
+    logs: Type.Array(Type.String()),
+  }),
+};
+
 export const TestReport = Type.Object(
   {
     result: Type.Object({
-      successTestResults: Type.Array(
-        Type.Object({
-          transformerVersionID: Type.String(),
-          id: Type.String(),
-          name: Type.String(),
-          result: Type.Object({
-            output: Type.Object({
-              transformedEvents: Type.Array(Type.Unknown()),
-              logs: Type.Array(Type.String()),
-            }),
-          }),
-        }),
-      ),
+      successTestResults: Type.Array(Type.Object({ ...item, result: Type.Object(output) })),
       failedTestResults: Type.Array(
-        Type.Object({ id: Type.String(), name: Type.String(), result: Type.Unknown() }),
+        Type.Object(
+          {
+            ...item,
+            result: Type.Object({
+              error: Type.String(),
+              line: Type.Optional(Type.Integer()),
+              column: Type.Optional(Type.Integer()),
+              ...output,
+            }),
+          },
+          { description: "Code that does not load, or any of whose events fails" },
+        ),
       ),
     }),
   },

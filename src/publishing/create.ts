@@ -5,10 +5,10 @@ import { ApiError } from "../errors.ts";
 import { PUBLISH_ATTEMPTS_MAX } from "../limits.ts";
 import type { Sandbox } from "../sandbox/program.ts";
 import { suiteOf } from "./checks.ts";
-import { detailsOf, failuresOf, shortened } from "./failures.ts";
-import type { CreateInput, Publishing, TestResult, UpdateInput } from "./publishing.ts";
+import { detailsOf, failuresOf } from "./failures.ts";
+import type { CreateInput, Publishing, UpdateInput } from "./publishing.ts";
 import { checkPublishable, selected } from "./selection.ts";
-import { transformedEvents } from "./suites.ts";
+import { testResult } from "./test-result.ts";
 import { type Trial, type Trialed, tryOut } from "./trial.ts";
 import { createTurns } from "./turns.ts";
 import { validationOf } from "./validation.ts";
@@ -87,8 +87,8 @@ export function createPublishing(parts: { catalog: Catalog; sandbox: Sandbox }):
         const code = selected(catalog, workspaceId, selection);
         checkPublishable(catalog, workspaceId, code.libraries);
         const trialed = await trial(workspaceId, { ...code, withImporters: true });
-        const { pass, validationOutput } = validationOf(catalog, trialed);
-        if (!pass) return { published: false, validationOutput };
+        const { message, validationOutput } = validationOf(catalog, trialed);
+        if (message !== undefined) return { published: false, message, validationOutput };
         const nothing = { revisions: [], links: [] };
         await catalog.code.commit(workspaceId, { ...nothing, ...publication(trialed) });
         return { published: true };
@@ -139,26 +139,5 @@ function changesOf(input: UpdateInput): Partial<RevisionInput> {
     ...(description !== undefined && { description }),
     ...(code !== undefined && { code }),
     ...(language !== undefined && { language }),
-  };
-}
-
-function testResult({ transformations, libraries }: Trialed): TestResult {
-  return {
-    successTestResults: transformations.flatMap(({ revision, error, runs }) => {
-      if (error) return [];
-      const { versionId, id, name } = revision;
-      const reports = runs.map(({ report }) => report);
-      const output = {
-        transformedEvents: reports.flatMap(({ outcomes }) => transformedEvents(outcomes)),
-        logs: reports.flatMap(({ logs }) => logs),
-      };
-      return [{ transformerVersionID: versionId, id, name, result: { output } }];
-    }),
-    failedTestResults: [...libraries, ...transformations].flatMap(({ revision, error }) => {
-      if (!error) return [];
-      const { message, ...place } = error;
-      const { id, name } = revision;
-      return [{ id, name, result: { error: shortened(message), ...place } }];
-    }),
   };
 }

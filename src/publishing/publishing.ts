@@ -16,7 +16,7 @@ export interface Publishing {
   /** `POST /transformations/libraries/test`: runs without publishing. */
   test(workspaceId: string, selection: Selection): Promise<TestResult>;
   /** `POST /transformations/tests/run`: suites of input and expected output. */
-  runSuites(workspaceId: string, selection: SuiteSelection): Promise<ValidationResult>;
+  runSuites(workspaceId: string, selection: Selection): Promise<ValidationResult>;
 }
 
 export type TestEvent = Record<string, unknown>;
@@ -43,7 +43,8 @@ export interface UpdateInput {
 }
 
 export interface Selection {
-  transformations: { versionId: string; testInput?: TestEvent[] }[];
+  /** `testInput` are events alone; suites may also say what the events should become. */
+  transformations: { versionId: string; testInput?: TestEvent[]; testSuite?: Suite[] }[];
   libraries: { versionId: string }[];
 }
 export interface Suite {
@@ -52,10 +53,6 @@ export interface Suite {
   description?: string;
   input: TestEvent[];
   expectedOutput?: TestEvent[];
-}
-export interface SuiteSelection {
-  transformations: { versionId: string; testSuite?: Suite[] }[];
-  libraries: { versionId: string }[];
 }
 
 /** One failure of a publish test: which code, which event, and where. */
@@ -111,13 +108,23 @@ export interface SuiteResult {
 }
 export type PublishResult =
   | { published: true }
-  | { published: false; validationOutput: ValidationOutput };
+  | { published: false; message: string; validationOutput: ValidationOutput };
+/** Transformations and libraries that were tested; `error` is what failed first. */
 export interface TestResult {
-  successTestResults: {
-    transformerVersionID: string;
-    id: string;
-    name: string;
-    result: { output: { transformedEvents: unknown[]; logs: string[] } };
-  }[];
-  failedTestResults: { id: string; name: string; result: unknown }[];
+  successTestResults: (TestedItem & { result: TestOutput })[];
+  failedTestResults: (TestedItem & { result: TestOutput & UserErrorText })[];
+}
+interface TestedItem {
+  /** Of transformations only. */
+  transformerVersionID?: string;
+  id: string;
+  name: string;
+}
+interface TestOutput {
+  output: { transformedEvents: unknown[]; logs: string[] };
+}
+interface UserErrorText {
+  error: string;
+  line?: number;
+  column?: number;
 }

@@ -4,14 +4,14 @@ import type { Revision } from "../catalog/model.ts";
 import { nameTaken } from "../catalog/refusals.ts";
 import { ApiError } from "../errors.ts";
 import { suiteOf } from "./checks.ts";
-import type { Selection, Suite, SuiteSelection } from "./publishing.ts";
+import type { Selection, Suite } from "./publishing.ts";
 import type { Trial } from "./trial.ts";
 
 /** The code that a request names by versionId, ready to be tried; `missing` for an unknown one. */
 export function selected(
   catalog: Catalog,
   workspaceId: string,
-  selection: Selection | SuiteSelection,
+  selection: Selection,
 ): Omit<Trial, "withImporters"> {
   if (selection.transformations.length + selection.libraries.length === 0) {
     throw new ApiError("invalid", "Expected at least one transformation or library");
@@ -50,10 +50,9 @@ export function checkPublishable(
   }
 }
 
-function suitesOf(item: (Selection | SuiteSelection)["transformations"][number]): Suite[] {
-  const suites = "testSuite" in item ? (item.testSuite ?? []) : [];
-  if (suites.some(({ input }) => input.length > 0)) return suites;
-  return [suiteOf("testInput" in item ? item.testInput : undefined)];
+function suitesOf({ testInput, testSuite = [] }: Selection["transformations"][number]): Suite[] {
+  if (testSuite.some(({ input }) => input.length > 0)) return testSuite;
+  return [suiteOf(testInput)];
 }
 
 function checkOnce(path: string, revisions: readonly Revision[]): void {

@@ -49,6 +49,7 @@ const needs: Record<ClientKey | "GET /docs" | "GET /docs/json", Permission[] | "
   "PUT /libraries/{id}/external-id": libraries,
   // These name one transformation and, but for the last, one library.
   "POST /libraries/publish": [...edit, ...libraries],
+  "POST /transformations/publish": [...edit, ...libraries],
   "POST /transformations/libraries/test": [...edit, ...libraries],
   "POST /transformations/tests/run": edit,
   "GET /v2/sources": admin,

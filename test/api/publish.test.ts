@@ -89,24 +89,28 @@ test("without test events code runs over the default ones, however they are left
   ];
   for (const more of forms) {
     const body = { transformations: [{ versionId, ...more }] };
-    const published = await api.client.call("POST /libraries/publish", { body });
+    const published = await api.client.call("POST /transformations/publish", { body });
     expect([more, published.published]).toEqual([more, false]);
     const run = await api.client.call("POST /transformations/tests/run", { body });
     expect([more, run.pass]).toEqual([more, false]);
     const { result } = await api.client.call("POST /transformations/libraries/test", { body });
-    const outputs = result.successTestResults[0]!.result.output.transformedEvents;
+    const outputs = result.failedTestResults[0]!.result.output.transformedEvents;
     expect([more, outputs]).toEqual([more, [{ error: "always" }, { error: "always" }]]);
   }
 });
 
 describe("POST /libraries/publish", () => {
-  test("answers published: false with what failed, and publishes nothing", async () => {
+  test("answers 400 and published: false with what failed, and publishes nothing", async () => {
     const good = await draft("export const transformEvent = (event) => event;", "Good");
     const bad = await draft("export const transformEvent = () => 'text';", "Bad");
     const { status, body } = await api.send("POST", "/libraries/publish", {
       body: { transformations: [good.versionId, { versionId: bad.versionId, testInput: [{}] }] },
     });
-    expect([status, body.published]).toEqual([200, false]);
+    expect([status, body.published, body.message]).toEqual([
+      400,
+      false,
+      "Some of the code does not pass its tests",
+    ]);
     const [first, second] = body.validationOutput.transformations;
     expect([first.pass, second.pass, second.testResult.status]).toEqual([true, false, "error"]);
     expect(second.testResult.results[0].errors[0]).toMatchObject({
@@ -123,7 +127,7 @@ describe("POST /libraries/publish", () => {
     const publish = async (input: Record<string, unknown>) => {
       const testSuite = [{ id: "s", name: "S", input: [input] }];
       const body = { transformations: [{ versionId, testSuite }] };
-      return (await api.client.call("POST /libraries/publish", { body })).published;
+      return (await api.client.call("POST /transformations/publish", { body })).published;
     };
     expect([await publish({}), await publish({ mine: true })]).toEqual([false, true]);
   });
@@ -206,21 +210,27 @@ describe("test runs", () => {
         libraries: [{ versionId: lib.versionId }],
       },
     });
-    expect(result.successTestResults).toEqual([
+    expect(result.successTestResults).toEqual([]);
+    expect(result.failedTestResults).toEqual([
       {
         transformerVersionID: one.versionId,
         id: one.id,
         name: "T",
         result: {
+          ...result.failedTestResults[0]?.result,
+          error: expect.stringContaining("TypeError"),
           output: {
             transformedEvents: [{ a: "X" }, { error: expect.stringContaining("TypeError") }],
             logs: ["Log: saw x", "Log: saw 1"],
           },
         },
       },
-    ]);
-    expect(result.failedTestResults).toEqual([
-      { id: two.id, name: "Broken", result: expect.anything() },
+      {
+        transformerVersionID: two.versionId,
+        id: two.id,
+        name: "Broken",
+        result: expect.objectContaining({ output: { transformedEvents: [], logs: [] } }),
+      },
     ]);
     expect((await api.send("GET", `/transformations/${one.id}`)).status).toBe(404);
   });

@@ -46,6 +46,7 @@ describe("POST publish", () => {
     const result = await publishing.publish(workspaceId, { ...selection, transformations });
     expect(result).toEqual({
       published: false,
+      message: "Some of the code does not pass its tests",
       validationOutput: {
         libraries: [
           {
@@ -222,9 +223,14 @@ describe("test runs", () => {
 
   test("put an error in the place of its event, and run the default events", async () => {
     const { house, selection } = await draftPair("FAILS");
-    const { successTestResults } = await house.publishing.test(house.workspaceId, selection);
+    const { publishing, workspaceId } = house;
+    const { successTestResults, failedTestResults } = await publishing.test(workspaceId, selection);
     const error = { error: "Error: as marked" };
-    expect(successTestResults[0]?.result.output.transformedEvents).toEqual([error, error]);
+    expect(successTestResults).toEqual([]);
+    expect(failedTestResults[0]?.result).toMatchObject({
+      ...error,
+      output: { transformedEvents: [error, error] },
+    });
   });
 
   test("tell apart what does not load", async () => {
@@ -235,11 +241,14 @@ describe("test runs", () => {
       transformations: [{ versionId }],
       libraries: [],
     });
-    const failed = { error: "Error: import from lib failed. Module not found." };
+    const failed = {
+      error: "Error: import from lib failed. Module not found.",
+      output: { transformedEvents: [], logs: [] },
+    };
     const { id } = transformation.resource;
     expect(result).toEqual({
       successTestResults: [],
-      failedTestResults: [{ id, name: "User", result: failed }],
+      failedTestResults: [{ transformerVersionID: versionId, id, name: "User", result: failed }],
     });
   });
 });

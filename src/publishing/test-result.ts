@@ -1,0 +1,46 @@
+import type { UserError } from "../sandbox/program.ts";
+import { shortened } from "./failures.ts";
+import type { TestResult } from "./publishing.ts";
+import { transformedEvents } from "./suites.ts";
+import type { Trialed, TrialedTransformation } from "./trial.ts";
+
+/**
+ * A trial as `/transformations/libraries/test` shows it. Code fails there when it does not load
+ * and when any of its events fails: RudderStack's GitHub Action looks at nothing else. Pure.
+ */
+export function testResult({ transformations, libraries }: Trialed): TestResult {
+  const success: TestResult["successTestResults"] = [];
+  const failed: TestResult["failedTestResults"] = [];
+  for (const { revision, error } of libraries) {
+    const { id, name } = revision;
+    const output = { transformedEvents: [], logs: [] };
+    if (error) failed.push({ id, name, result: { ...told(error), output } });
+  }
+  for (const transformation of transformations) {
+    const { id, name, versionId } = transformation.revision;
+    const reports = transformation.runs.map(({ report }) => report);
+    const output = {
+      transformedEvents: reports.flatMap(({ outcomes }) => transformedEvents(outcomes)),
+      logs: reports.flatMap(({ logs }) => logs),
+    };
+    const item = { transformerVersionID: versionId, id, name };
+    const error = firstError(transformation);
+    if (error) failed.push({ ...item, result: { ...told(error), output } });
+    else success.push({ ...item, result: { output } });
+  }
+  return { successTestResults: success, failedTestResults: failed };
+}
+
+function firstError({ error, runs }: TrialedTransformation): UserError | undefined {
+  if (error) return error;
+  const outcomes = runs.flatMap(({ report }) => report.outcomes);
+  return outcomes.flatMap((outcome) => ("error" in outcome ? [outcome.error] : []))[0];
+}
+
+function told({ message, line, column }: UserError) {
+  return {
+    error: shortened(message),
+    ...(line !== undefined && { line }),
+    ...(column !== undefined && { column }),
+  };
+}
