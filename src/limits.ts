@@ -266,6 +266,14 @@ export const GUEST_LOGS_MAX = 1_000;
 export const GUEST_LOG_CHARS_MAX = 4_096;
 /** Of what a guest writes to standard error, the rest is dropped. */
 export const GUEST_STDERR_BYTES_MAX = 8_192;
+/** A guest that writes more than this to standard error is killed: its own runtime does not. */
+export const GUEST_STDERR_FLOOD_BYTES = 1 << 20;
+/** Threads of a guest (its runtime makes about ten); a guest that has more is killed. */
+export const GUEST_THREADS_MAX = 256;
+/** CPU time of a guest that is asked nothing, beyond a twentieth of the time; then it is killed. */
+export const GUEST_IDLE_CPU_MS_MAX = 2_000;
+/** Idle guests are looked at this often. */
+export const GUEST_IDLE_POLL_MS = 1_000;
 /** Confined guests that wait for work, per language. */
 export const GUEST_WARM_SPARES = 1;
 /** Guests of live events alive at once; an idle one makes room for another workspace. */
@@ -287,8 +295,10 @@ export const GUEST_RESTART_DELAY_MS_MAX = 30_000;
 /** From its start until a guest is confined. */
 export const GUEST_START_MS_MAX = 20_000;
 
-/** A guest whose batch has used this much CPU time runs at a lower priority from then on. */
+/** CPU time of late beyond half of an equal share; then a guest computes by turns. */
 export const GUEST_BURST_CPU_MS_MAX = 250;
+/** A turn of such a guest, when there are more of them than processors. */
+export const GUEST_TURN_MS = 100;
 /** Batches in a row without a good event after which a program is suspended. */
 export const SUSPENSION_COST = 20;
 /** For so many of them counts a batch that cost its guest its time or its life. */

@@ -7,6 +7,7 @@ import {
   FrameWriter,
   type Texts,
 } from "./frames.ts";
+import type { Usage } from "./proc.ts";
 import type { Answers, Numbered, Request } from "./protocol.ts";
 
 /** Why a guest is no more. */
@@ -15,6 +16,9 @@ export type GuestEnd =
   | "memory" // over its memory
   | "crash" // ended by itself
   | "violation" // answered oddly
+  | "threads" // made more threads than its runtime does
+  | "idle" // computed without having been asked
+  | "stderr" // flooded its standard error
   | "retired"; // ended by the host, for no fault of its code
 
 /** The guest died before it answered. */
@@ -34,11 +38,11 @@ export interface Allowance {
   bridge?: Bridge;
 }
 
-interface Exchange extends Allowance {
+export interface Exchange extends Allowance {
   number: number;
   startedAt: number;
-  /** CPU time of the guest when the watch first saw the exchange. */
-  cpuAtStartMs?: number;
+  /** What the guest had used when the watch first saw the exchange. */
+  atStart?: Usage;
   /** The guest sleeps until the network answers. */
   waitingSince?: number | undefined;
   resolve(frame: Frame): void;
@@ -69,6 +73,13 @@ export class Dialogue {
   /** What the guest works on. */
   get current(): Exchange | undefined {
     return this.#exchanges[0];
+  }
+
+  /** Time in which the guest was kept from its work; it does not count. */
+  delay(ms: number): void {
+    const exchange = this.current;
+    if (!exchange || exchange.waitingSince !== undefined) return;
+    exchange.startedAt = Math.min(performance.now(), exchange.startedAt + ms);
   }
 
   ask(header: Request, body: readonly Texts[], allowance: Allowance): Promise<Frame> {

@@ -1,17 +1,14 @@
-import { setPriority } from "node:os";
-import { GUEST_BURST_CPU_MS_MAX, GUEST_START_MS_MAX, GUEST_STDERR_BYTES_MAX } from "../limits.ts";
+import { GUEST_START_MS_MAX, GUEST_STDERR_BYTES_MAX, GUEST_STDERR_FLOOD_BYTES } from "../limits.ts";
 import { type Allowance, Dialogue, type GuestEnd, GuestGone } from "./dialogue.ts";
 import { type Frame, FrameError, type Texts } from "./frames.ts";
 import type { LanguageTerms } from "./languages.ts";
 import { type GuestProcess, launch, type Signal } from "./launch.ts";
+import { Oversight } from "./oversight.ts";
 import { printable } from "./printable.ts";
-import { usage } from "./proc.ts";
 import type { GuestLanguage, UserError } from "./program.ts";
 import type { Request } from "./protocol.ts";
 import { readStarted, type Started } from "./replies.ts";
 
-/** A third of the share that others get, so that honest long work on a busy machine still ends. */
-const BURST_NICE = 5;
 const REPLY_BYTES_SMALL = 4_096;
 
 /** The host's end of one guest process: its life, and an eye on what it uses. */
@@ -23,11 +20,6 @@ export class Guest {
   readonly loads = new Map<string, Promise<number | UserError>>();
   events = 0;
   softTimeouts = 0;
-  /** Runs at a lower priority, since a batch took long. */
-  burst = false;
-  /** Memory of the idle guest, and at the last look. */
-  idleBytes = 0;
-  residentBytes = 0;
   /** Set once; `stderr` is bounded and printable. */
   ended: { end: GuestEnd; code: number | null; signal: Signal } | undefined;
   stderr = "";
@@ -35,24 +27,37 @@ export class Guest {
 
   readonly #terms: LanguageTerms;
   readonly #process: GuestProcess;
+  readonly #oversight: Oversight;
   readonly #dialogue = new Dialogue(
     (bytes) => this.#send(bytes),
     (end) => this.kill(end),
   );
   #lastProgram = 0;
   #retiring = false;
+  #pausedAt: number | undefined;
   #killedFor: GuestEnd | undefined;
 
   constructor(command: readonly string[], language: GuestLanguage, terms: LanguageTerms) {
     this.#terms = terms;
     this.#process = launch(command, language, terms, (code, signal) => this.#exited(code, signal));
+    this.#oversight = new Oversight(this.pid, terms);
     this.#read();
     this.#readErrors();
   }
 
   /** Near the end of its memory, as far as was seen. */
   get bloated(): boolean {
-    return this.residentBytes > this.idleBytes + this.#terms.recycleBytes;
+    return this.#oversight.bloated;
+  }
+
+  /** It computes, or wants to. */
+  get awake(): boolean {
+    return !this.dying && !this.#oversight.sleeps;
+  }
+
+  /** It has computed more of late than what is anybody's due. */
+  get owes(): boolean {
+    return this.#oversight.owes;
   }
 
   get programsMax(): number {
@@ -86,7 +91,7 @@ export class Guest {
       replyBytesMax: REPLY_BYTES_SMALL,
     };
     const started = await this.ask({ kind: "start", insecure }, [], allowance, readStarted);
-    this.idleBytes = usage(this.pid)?.residentBytes ?? 0;
+    this.#oversight.begin();
     return started;
   }
 
@@ -125,30 +130,35 @@ export class Guest {
     else this.kill("retired");
   }
 
-  /** Kills the guest when the exchange under way went over memory or time. */
-  watch(graceMs: number): void {
+  /** Kills the guest when it went over memory, threads or time. `dueShare`: of a processor. */
+  watch(graceMs: number, dueShare: number): void {
     const exchange = this.#dialogue.current;
-    if (!exchange || this.dying) return;
-    const wallMs = (exchange.waitingSince ?? performance.now()) - exchange.startedAt;
-    const used = usage(this.pid);
-    if (used) this.residentBytes = used.residentBytes;
-    if (used) exchange.cpuAtStartMs ??= used.cpuMs;
-    // Without /proc the clock has to do.
-    const cpuMs = used ? used.cpuMs - exchange.cpuAtStartMs! : wallMs;
-    if (cpuMs > GUEST_BURST_CPU_MS_MAX) this.#yield();
-    if (this.residentBytes > this.idleBytes + this.#terms.memoryBytesMax) this.kill("memory");
-    else if (cpuMs > exchange.cpuMs + graceMs || wallMs > exchange.wallMs) this.kill("timeout");
+    if (this.dying || (!exchange && !this.#oversight.isDue(performance.now()))) return;
+    this.#countPause();
+    const share = this.#pausedAt === undefined ? dueShare : 0;
+    const end = this.#oversight.look(exchange, graceMs, share);
+    if (end) this.kill(end);
   }
 
-  /** Leaves the processor to other guests first; it is not taken back, so a new guest follows. */
-  #yield(): void {
-    if (this.burst) return;
-    this.burst = true;
-    try {
-      setPriority(this.pid, BURST_NICE);
-    } catch {
-      // Gone, or not allowed: the deadline holds all the same.
-    }
+  /** Stops the guest where it is; the time until `resume` is not its own. */
+  pause(): void {
+    if (this.#pausedAt !== undefined || this.dying) return;
+    this.#pausedAt = performance.now();
+    this.#process.kill("SIGSTOP");
+  }
+
+  resume(): void {
+    if (this.#pausedAt === undefined) return;
+    this.#countPause();
+    this.#pausedAt = undefined;
+    this.#process.kill("SIGCONT");
+  }
+
+  #countPause(): void {
+    if (this.#pausedAt === undefined) return;
+    const now = performance.now();
+    this.#dialogue.delay(now - this.#pausedAt);
+    this.#pausedAt = now;
   }
 
   async #read(): Promise<void> {
@@ -172,10 +182,14 @@ export class Guest {
 
   async #readErrors(): Promise<void> {
     const decoder = new TextDecoder();
+    let bytes = 0;
     try {
       for await (const chunk of this.#process.stderr) {
-        if (this.stderr.length >= GUEST_STDERR_BYTES_MAX) continue;
-        this.stderr = printable(this.stderr + decoder.decode(chunk, { stream: true }));
+        const room = Math.max(0, GUEST_STDERR_BYTES_MAX - bytes);
+        bytes += chunk.length;
+        if (bytes > GUEST_STDERR_FLOOD_BYTES) this.kill("stderr");
+        const kept = chunk.subarray(0, room);
+        this.stderr = printable(this.stderr + decoder.decode(kept, { stream: true }));
       }
     } catch {
       // It only explains an end that is known otherwise.

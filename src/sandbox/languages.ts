@@ -1,5 +1,6 @@
 import {
   GUEST_ADDRESS_KIB_MAX,
+  GUEST_IDLE_CPU_MS_MAX,
   GUEST_MEMORY_BYTES_MAX,
   GUEST_PROGRAMS_MAX,
   GUEST_PYTHON_ADDRESS_KIB_MAX,
@@ -7,9 +8,12 @@ import {
   GUEST_PYTHON_PROGRAMS_MAX,
   GUEST_PYTHON_RECYCLE_MEMORY_BYTES,
   GUEST_RECYCLE_MEMORY_BYTES,
+  GUEST_THREADS_MAX,
   GUEST_WARM_SPARES,
 } from "../limits.ts";
 import type { GuestLanguage } from "./program.ts";
+
+const everyGuest = { idleCpuMsMax: GUEST_IDLE_CPU_MS_MAX, threadsMax: GUEST_THREADS_MAX };
 
 /** How guests of one language are started and held. */
 export interface LanguageTerms {
@@ -21,6 +25,9 @@ export interface LanguageTerms {
   memoryBytesMax: number;
   /** The same, at which it is replaced between two batches. */
   recycleBytes: number;
+  /** Of all its threads, while it is asked nothing. */
+  idleCpuMsMax: number;
+  threadsMax: number;
   /** Programs that one guest holds. */
   programsMax: number;
   /** Guests that wait, started and confined, for their first program. */
@@ -31,6 +38,7 @@ export interface LanguageTerms {
 
 export const languages: Readonly<Record<GuestLanguage, LanguageTerms>> = {
   javascript: {
+    ...everyGuest,
     environment: {
       TZ: "UTC",
       // What the engine reserves at start shrinks from 6.4 to 1.3 GB, so that the address space
@@ -52,6 +60,7 @@ export const languages: Readonly<Record<GuestLanguage, LanguageTerms>> = {
     sparesFromStart: true,
   },
   python: {
+    ...everyGuest,
     environment: {
       TZ: "UTC",
       BUN_JSC_structureHeapSizeInKB: "65536",

@@ -5,6 +5,7 @@ import { Guest } from "./guest.ts";
 import { languages } from "./languages.ts";
 import type { SandboxMetrics } from "./metrics.ts";
 import { type GuestLanguage, SandboxUnavailable } from "./program.ts";
+import { Rota } from "./rota.ts";
 
 /** Guests in a row that may fail to start before the sandbox counts as unavailable. */
 const START_FAILURES_MAX = 3;
@@ -36,6 +37,7 @@ export class Nursery {
   readonly #spares = new Map<GuestLanguage, Promise<Guest>[]>();
   readonly #alive = new Set<Guest>();
   readonly #watch: Timer;
+  readonly #rota = new Rota<Guest>();
   #status: SandboxStatus;
   #failures = 0;
   #retryAt = 0;
@@ -45,7 +47,8 @@ export class Nursery {
     this.#options = options;
     this.#status = { state: "starting", insecure: options.insecure };
     this.#watch = setInterval(() => {
-      for (const guest of this.#alive) guest.watch(options.graceMs);
+      for (const guest of this.#alive) guest.watch(options.graceMs, this.#rota.dueShare);
+      this.#rota.look(this.#alive, performance.now());
     }, options.watchMs);
     for (const [language, terms] of Object.entries(languages)) {
       if (terms.sparesFromStart) this.#refill(language as GuestLanguage);

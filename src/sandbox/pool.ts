@@ -195,7 +195,6 @@ export class Pool {
 /** Near a limit, or suspect: replaced between two batches, before it fails one. */
 function isWornOut(guest: Guest): boolean {
   return (
-    guest.burst ||
     guest.softTimeouts >= SOFT_TIMEOUTS_MAX ||
     guest.events >= GUEST_EVENTS_MAX ||
     guest.bloated ||

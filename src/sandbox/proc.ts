@@ -1,10 +1,13 @@
 import { readFileSync } from "node:fs";
 
-/** What Linux tells of another process. Both files stay readable when it is not dumpable. */
+/** What Linux tells of another process. Its files stay readable when it is not dumpable. */
 export interface Usage {
   residentBytes: number;
-  /** CPU time of its main thread, where user code runs; helper threads collect garbage. */
+  threads: number;
+  /** CPU time of all its threads. */
   cpuMs: number;
+  /** CPU time of the main thread, where user code runs; the others collect garbage and compile. */
+  mainCpuMs: number;
 }
 
 /** Length of a clock tick in `/proc` (USER_HZ is 100 on every Linux). */
@@ -17,13 +20,19 @@ const STIME = 12;
 export function usage(pid: number): Usage | undefined {
   try {
     const status = readFileSync(`/proc/${pid}/status`, "latin1");
-    const stat = readFileSync(`/proc/${pid}/task/${pid}/stat`, "latin1");
-    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
     return {
       residentBytes: Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1] ?? 0) * 1024,
-      cpuMs: (Number(fields[UTIME]) + Number(fields[STIME])) * TICK_MS,
+      threads: Number(/^Threads:\s+(\d+)$/m.exec(status)?.[1] ?? 0),
+      cpuMs: cpuMsOf(`/proc/${pid}/stat`),
+      mainCpuMs: cpuMsOf(`/proc/${pid}/task/${pid}/stat`),
     };
   } catch {
     return undefined;
   }
+}
+
+function cpuMsOf(path: string): number {
+  const stat = readFileSync(path, "latin1");
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  return (Number(fields[UTIME]) + Number(fields[STIME])) * TICK_MS;
 }

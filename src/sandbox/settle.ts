@@ -106,8 +106,8 @@ class Settlement {
     }
     // What runs once more, each event alone, logs once more.
     if (answer.stopped?.reason !== "failed") this.logs.push(...answer.logs);
+    if (answer.outcomes.some((outcome) => outcome !== undefined)) this.#starved = 0;
     if (answer.stopped) this.#stopped(taken, answer.stopped);
-    else this.#starved = 0;
     this.#open = this.#open.filter((index) => this.#outcomes[index] === undefined);
     return undefined;
   }
@@ -236,11 +236,16 @@ class Settlement {
 
 const MEMORY_MIB_MAX = GUEST_MEMORY_BYTES_MAX / (1 << 20);
 
+const BROKE_OUT = "Script broke into its guest and was stopped";
+
 const endMessages: Readonly<Record<GuestEnd, string>> = {
   timeout: "Script execution timed out.",
   memory: `Script was stopped at its memory limit of ${MEMORY_MIB_MAX} MiB`,
   crash: "Script crashed its guest, most likely at its memory limit",
-  violation: "Script broke into its guest and was stopped",
+  violation: BROKE_OUT,
+  threads: BROKE_OUT,
+  idle: BROKE_OUT,
+  stderr: BROKE_OUT,
   retired: "Guest was stopped",
 };
 

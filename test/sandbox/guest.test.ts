@@ -1,8 +1,10 @@
 import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { pino } from "pino";
+import type { GuestEnd } from "../../src/sandbox/dialogue.ts";
 import { Guest } from "../../src/sandbox/guest.ts";
-import { languages } from "../../src/sandbox/languages.ts";
+import { type LanguageTerms, languages } from "../../src/sandbox/languages.ts";
+import { readInspected } from "../../src/sandbox/replies.ts";
 import {
   batch,
   childProcesses,
@@ -22,7 +24,11 @@ afterAll(() => {
 });
 
 function startGuest(...command: string[]): Guest {
-  const guest = new Guest(command, "javascript", languages.javascript!);
+  return startGuestWith({}, ...command);
+}
+
+function startGuestWith(terms: Partial<LanguageTerms>, ...command: string[]): Guest {
+  const guest = new Guest(command, "javascript", { ...languages.javascript, ...terms });
   guests.push(guest);
   return guest;
 }
@@ -77,6 +83,36 @@ test("a guest that answers before it is asked is killed", async () => {
   expect(guest.start(false)).rejects.toThrow("Guest is gone");
   await eventually(() => guest.ended !== undefined);
   expect(guest.ended?.end).toBe("violation");
+});
+
+const idleBounds: [what: string, end: GuestEnd, terms: Partial<LanguageTerms>, script: string][] = [
+  ["computes", "idle", { idleCpuMsMax: 200 }, "while :; do :; done"],
+  ["floods its standard error", "stderr", {}, "while :; do echo flood flood flood >&2; done"],
+  ["makes many threads", "threads", { threadsMax: 1 }, 'exec "$0" -e "setTimeout(() => {}, 1e6)"'],
+];
+
+test.each(idleBounds)("an idle guest that %s is killed", async (_, end, terms, script) => {
+  const all = `${hear}; ${say({ kind: "ready" })}; sleep 0.1; ${script}`;
+  const guest = startGuestWith(terms, "/bin/sh", "-c", all, process.execPath);
+  expect(await guest.start(false)).toEqual({ ready: true });
+  await eventually(() => {
+    guest.watch(0, 1);
+    return guest.ended !== undefined;
+  });
+  expect(guest.ended?.end).toBe(end);
+});
+
+test("the time in which a guest is paused is not its own", async () => {
+  const guest = startGuest(process.execPath, guestEntry, "guest");
+  await guest.start(false);
+  guest.pause();
+  const allowance = { cpuMs: 1e6, wallMs: 4_000, replyBytesMax: 1_000 };
+  const asked = guest.ask({ kind: "inspect", code: "" }, [], allowance, readInspected);
+  for (const end = performance.now() + 6_000; performance.now() < end; await Bun.sleep(100)) {
+    guest.watch(0, 1);
+  }
+  guest.resume();
+  expect(await asked).toEqual({ imports: [] });
 });
 
 test("guests that do not start make the sandbox unavailable, with the reason", async () => {

@@ -169,3 +169,15 @@ test("a batch behind one that kills its guest is run again, without blame", asyn
   expect(others.map(shown)).toEqual([[[{ n: 1 }]], [[{ n: 2 }], [{ n: 3 }]]]);
   await sandbox.close();
 });
+
+test("a batch that takes long costs its workspace no warm guest", async () => {
+  const sandbox = testSandbox({ limits: { cpuMs: 20_000 } });
+  const counting = program(`let n = 0; export const transformEvent = ({ ms }) => {
+    for (const end = Date.now() + ms; Date.now() < end; );
+    return { n: ++n };
+  }`);
+  for (const [index, ms] of [600, 0, 600, 0].entries()) {
+    expect(shown(await sandbox.run(counting, batch({ ms })))).toEqual([[{ n: index + 1 }]]);
+  }
+  await sandbox.close();
+});

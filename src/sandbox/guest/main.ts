@@ -22,6 +22,9 @@ export async function startGuest(language: string | undefined): Promise<void> {
 
 /** `startGuest` for a runtime of one's own. */
 export async function serve(open: () => Promise<GuestRuntime>): Promise<void> {
+  // Without it Bun prints every rejection that user code does not handle: standard error is
+  // for what the runtime itself has to say.
+  process.on("unhandledRejection", () => {});
   const runtime = await open();
   const first = receive()?.header as Request | undefined;
   if (first?.kind !== "start") return;

@@ -56,6 +56,25 @@ test("a guest holds what its programs keep, up to the limit", async () => {
   expect(kept).toBe(1);
 });
 
+test("a Python guest stays warm after its first batch, and after one that takes long", async () => {
+  const patient = pythonSandbox({ limits: { cpuMs: 20_000 } });
+  const program = python(`
+    import time
+    n = 0
+    def transformEvent(event, metadata):
+        global n
+        end = time.monotonic() + event["seconds"]
+        while time.monotonic() < end:
+            pass
+        n += 1
+        return {"n": n}
+  `);
+  for (const [index, seconds] of [0, 0, 0.6, 0].entries()) {
+    expect(shown(await patient.run(program, batch({ seconds })))).toEqual([[{ n: index + 1 }]]);
+  }
+  await patient.close();
+});
+
 test("a Python guest takes its memory once, and spares come with the first program", async () => {
   const other = pythonSandbox();
   try {

@@ -1,4 +1,4 @@
-# expect: ^Script execution timed out|^Script crashed
+# expect: ^Script execution timed out|^Script crashed|^Script broke into
 import typing
 
 load = typing.sys.modules["importlib"].import_module

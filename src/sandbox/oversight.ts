@@ -1,0 +1,112 @@
+import { GUEST_BURST_CPU_MS_MAX, GUEST_IDLE_POLL_MS } from "../limits.ts";
+import type { Exchange, GuestEnd } from "./dialogue.ts";
+import type { LanguageTerms } from "./languages.ts";
+import { type Usage, usage } from "./proc.ts";
+
+/** What a guest owes beyond this is forgiven. */
+const DEBT_MS_MAX = 4 * GUEST_BURST_CPU_MS_MAX;
+/** Of a processor, for what a runtime does by itself. */
+const IDLE_CPU_SHARE = 0.05;
+/** A guest that uses less of a processor sleeps. */
+const AWAKE_CPU_SHARE = 0.2;
+/** All threads together may use this multiple of the time that user code has. */
+const ALL_THREADS = 3;
+
+/** Looks at what a guest uses of the machine, and tells when it is more than it may. */
+export class Oversight {
+  /** Memory of the idle guest, and at the last look. */
+  idleBytes = 0;
+  residentBytes = 0;
+
+  readonly #pid: number;
+  readonly #terms: LanguageTerms;
+  #lookedAt = performance.now();
+  #last: Usage | undefined;
+  /** What it worked on at the last look. */
+  #exchange: Exchange | undefined;
+  /** CPU time of late beyond what is anybody's due, and what it has used while idle. */
+  #debtMs = 0;
+  #idleDebtMs = 0;
+  #sleeps = true;
+
+  constructor(pid: number, terms: LanguageTerms) {
+    this.#pid = pid;
+    this.#terms = terms;
+  }
+
+  /** Near the end of its memory, as far as was seen. */
+  get bloated(): boolean {
+    return this.residentBytes > this.idleBytes + this.#terms.recycleBytes;
+  }
+
+  get sleeps(): boolean {
+    return this.#sleeps;
+  }
+
+  get owes(): boolean {
+    return this.#debtMs > GUEST_BURST_CPU_MS_MAX;
+  }
+
+  /** The guest is started: what the start took was not its own. */
+  begin(): void {
+    this.#last = usage(this.#pid);
+    this.#lookedAt = performance.now();
+    this.idleBytes = this.#last?.residentBytes ?? 0;
+  }
+
+  /** Whether to look at an idle guest: one that owes something is looked at each time. */
+  isDue(now: number): boolean {
+    return this.#debtMs > 0 || now - this.#lookedAt >= GUEST_IDLE_POLL_MS;
+  }
+
+  /**
+   * Why the guest has to end; undefined when all is well. `dueShare` of a processor is what it may
+   * use and owe nothing, none while it is paused.
+   */
+  look(exchange: Exchange | undefined, graceMs: number, dueShare: number): GuestEnd | undefined {
+    const now = performance.now();
+    const wallMs = exchange && (exchange.waitingSince ?? now) - exchange.startedAt;
+    const used = usage(this.#pid);
+    if (used) {
+      this.residentBytes = used.residentBytes;
+      if (this.#last) this.#account(used, exchange, now - this.#lookedAt, dueShare);
+      this.#last = used;
+      this.#lookedAt = now;
+    }
+    this.#exchange = exchange;
+    if (this.residentBytes > this.idleBytes + this.#terms.memoryBytesMax) return "memory";
+    if (this.idleBytes > 0 && used && used.threads > this.#terms.threadsMax) return "threads";
+    if (this.#idleDebtMs > this.#terms.idleCpuMsMax) return "idle";
+    if (exchange && isOver(exchange, graceMs, wallMs!, used)) return "timeout";
+    return undefined;
+  }
+
+  #account(used: Usage, exchange: Exchange | undefined, elapsedMs: number, share: number): void {
+    const cpuMs = used.cpuMs - this.#last!.cpuMs;
+    this.#debtMs = bounded(this.#debtMs + cpuMs - share * elapsedMs);
+    const asleep = !exchange || exchange.waitingSince !== undefined;
+    if (!asleep) this.#sleeps = false;
+    else if (share > 0) this.#sleeps = cpuMs < AWAKE_CPU_SHARE * elapsedMs;
+    if (exchange || this.#exchange) return;
+    this.#idleDebtMs = Math.max(0, this.#idleDebtMs + cpuMs - IDLE_CPU_SHARE * elapsedMs);
+  }
+}
+
+function bounded(debtMs: number): number {
+  return Math.min(DEBT_MS_MAX, Math.max(0, debtMs));
+}
+
+function isOver(
+  exchange: Exchange,
+  graceMs: number,
+  wallMs: number,
+  used: Usage | undefined,
+): boolean {
+  if (wallMs > exchange.wallMs) return true;
+  // Without /proc the clock has to do.
+  if (!used) return wallMs > exchange.cpuMs + graceMs;
+  exchange.atStart ??= used;
+  const mainMs = used.mainCpuMs - exchange.atStart.mainCpuMs;
+  const allMs = used.cpuMs - exchange.atStart.cpuMs;
+  return mainMs > exchange.cpuMs + graceMs || allMs > ALL_THREADS * exchange.cpuMs + graceMs;
+}
