@@ -150,6 +150,14 @@ export const TOKEN_USE_FLUSH_MS = 2_000;
 export const PUBLISH_ATTEMPTS_MAX = 5;
 /** Throw-away guests that one request has at once. */
 export const PUBLISH_CHECKS_AT_ONCE = 4;
+/** CPU time of user code for all tests of one request; what did not run by then fails. */
+export const TEST_CPU_MS_MAX = 10_000;
+/** The same on the clock, for code that sleeps and machines that are busy, waiting included. */
+export const TEST_WALL_MS_MAX = 300_000;
+/** Requests of one workspace that test code, under way or waiting; more are 503. */
+export const TEST_REQUESTS_OF_WORKSPACE_MAX = 32;
+/** Such requests of all workspaces. */
+export const TEST_REQUESTS_MAX = 256;
 
 // Pipeline
 /** Events of one lane that are read but not yet settled. */
@@ -280,6 +288,8 @@ export const GUEST_WARM_SPARES = 1;
 export const GUESTS_MAX = 64;
 /** Guests for publishing and test runs, beside those of live events; workspaces take turns. */
 export const THROW_AWAY_GUESTS_MAX = 16;
+/** Such guests of one workspace at once; its further tests wait. */
+export const THROW_AWAY_GUESTS_OF_WORKSPACE_MAX = 4;
 /** Events after which a guest is replaced. */
 export const GUEST_EVENTS_MAX = 1_000_000;
 /** Age at which a guest is replaced. */

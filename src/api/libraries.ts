@@ -40,7 +40,7 @@ export const libraryRoutes = [
       body: { name: "Text tools", language: "javascript", code: example.library.code },
       answer: example.library,
     },
-    async handle({ parts, workspaceId, query, body }) {
+    async handle({ parts, workspaceId, query, body, request }) {
       const found = await parts.publishing.create(workspaceId, "library", {
         name: body.name,
         language: body.language,
@@ -48,6 +48,7 @@ export const libraryRoutes = [
         publish: isPublish({ query, body }),
         ...(body.description !== undefined && { description: body.description }),
         ...(body.externalId && { externalId: body.externalId }),
+        caller: request.signal,
       });
       return libraryAnswer(parts.catalog, found);
     },
@@ -85,13 +86,14 @@ export const libraryRoutes = [
       body: { language: "javascript", code: example.library.code },
       answer: example.library,
     },
-    async handle({ parts, workspaceId, params, query, body }) {
+    async handle({ parts, workspaceId, params, query, body, request }) {
       const found = await parts.publishing.update(workspaceId, "library", params.id, {
         language: body.language,
         code: body.code,
         publish: isPublish({ query, body }),
         ...(body.name !== undefined && { name: body.name }),
         ...(body.description !== undefined && { description: body.description }),
+        caller: request.signal,
       });
       return libraryAnswer(parts.catalog, found);
     },

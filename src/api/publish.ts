@@ -78,8 +78,8 @@ export const publishRoutes = [
     answer: Published,
     refusal: Published,
     example: { body: exampleBody, answer: { published: true } },
-    async handle({ parts, workspaceId, body }) {
-      const result = await parts.publishing.publish(workspaceId, selection(body));
+    async handle({ parts, workspaceId, body, request }) {
+      const result = await parts.publishing.publish(workspaceId, selection(body, request));
       // RudderStack's GitHub Action takes any 2xx for success.
       return result.published ? result : json(result, 400);
     },
@@ -92,8 +92,8 @@ export const publishRoutes = [
     body: Revisions,
     answer: Published,
     example: { body: exampleBody, answer: { published: true } },
-    handle: ({ parts, workspaceId, body }): Promise<PublishResult> =>
-      parts.publishing.publish(workspaceId, selection(body)),
+    handle: ({ parts, workspaceId, body, request }): Promise<PublishResult> =>
+      parts.publishing.publish(workspaceId, selection(body, request)),
   }),
 
   route("POST /transformations/libraries/test", {
@@ -119,8 +119,8 @@ export const publishRoutes = [
         },
       },
     },
-    handle: async ({ parts, workspaceId, body }) => ({
-      result: await parts.publishing.test(workspaceId, selection(body)),
+    handle: async ({ parts, workspaceId, body, request }) => ({
+      result: await parts.publishing.test(workspaceId, selection(body, request)),
     }),
   }),
 
@@ -145,8 +145,8 @@ export const publishRoutes = [
       },
       answer: { pass: true, validationOutput: { libraries: [], transformations: [] } },
     },
-    handle: ({ parts, workspaceId, body }) =>
-      parts.publishing.runSuites(workspaceId, selection(body)),
+    handle: ({ parts, workspaceId, body, request }) =>
+      parts.publishing.runSuites(workspaceId, selection(body, request)),
   }),
 ] as const;
 
@@ -166,9 +166,10 @@ function items({ transformations = [], libraries = [] }: Revisions) {
   };
 }
 
-function selection(body: Revisions): Selection {
+function selection(body: Revisions, { signal }: Request): Selection {
   const { transformations, libraries } = items(body);
   return {
+    caller: signal,
     libraries,
     transformations: transformations.map(({ versionId, testInput, testSuite }, index) => {
       const path = `/transformations/${index}/testInput`;

@@ -86,7 +86,7 @@ export const transformationRoutes = [
       },
       answer: example.transformationVersion,
     },
-    async handle({ parts, workspaceId, query, body }) {
+    async handle({ parts, workspaceId, query, body, request }) {
       const publish = isPublish({ query, body });
       const found = await parts.publishing.create(workspaceId, "transformation", {
         name: body.name,
@@ -97,6 +97,7 @@ export const transformationRoutes = [
         ...(body.description !== undefined && { description: body.description }),
         ...(body.externalId && { externalId: body.externalId }),
         ...(body.events && { events: eventList(body.events) }),
+        caller: request.signal,
       });
       return transformationAnswer(parts.catalog, found, { destinations: publish });
     },
@@ -137,7 +138,7 @@ export const transformationRoutes = [
       body: { code: example.transformation.code },
       answer: example.transformationVersion,
     },
-    async handle({ parts, workspaceId, params, query, body }) {
+    async handle({ parts, workspaceId, params, query, body, request }) {
       const publish = isPublish({ query, body });
       const found = await parts.publishing.update(workspaceId, "transformation", params.id, {
         publish,
@@ -147,6 +148,7 @@ export const transformationRoutes = [
         ...(body.code !== undefined && { code: body.code }),
         ...(body.description !== undefined && { description: body.description }),
         ...(body.events && { events: eventList(body.events) }),
+        caller: request.signal,
       });
       return transformationAnswer(parts.catalog, found, { destinations: publish });
     },

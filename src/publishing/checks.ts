@@ -1,11 +1,12 @@
 import type { Catalog } from "../catalog/catalog.ts";
 import type { Revision } from "../catalog/model.ts";
-import type { Batch, Outcome, Program, Sandbox, UserError } from "../sandbox/program.ts";
+import type { Batch, Outcome, Program, UserError } from "../sandbox/program.ts";
 import { defaultEvents } from "./default-events.ts";
 import type { Resolved } from "./imports.ts";
 import { testMetadata } from "./metadata.ts";
 import { guestLanguage, libraryCode } from "./program.ts";
 import type { Suite, TestEvent } from "./publishing.ts";
+import type { Testing } from "./testing.ts";
 import type { TrialedLibrary, TrialedTransformation } from "./trial.ts";
 
 /** The default events stand in for none: code that nothing runs would pass unread. */
@@ -14,28 +15,30 @@ export function suiteOf(events: readonly TestEvent[] = []): Suite {
   return { id: "events", name: "Test events", input };
 }
 
-export async function tryLibrary(sandbox: Sandbox, resolved: Resolved): Promise<TrialedLibrary> {
+export async function tryLibrary(testing: Testing, resolved: Resolved): Promise<TrialedLibrary> {
   const { revision, imports, libraries, unresolved } = resolved;
   if (unresolved) return { revision, imports, error: unresolved };
   const language = guestLanguage(revision.language);
   const needed = libraries.filter(({ id }) => id !== revision.id).map(libraryCode);
   const library = libraryCode(revision);
-  const error = await sandbox.checkLibrary(revision.workspaceId, language, library, needed);
+  const { workspaceId } = revision;
+  const { sandbox, budget } = testing;
+  const error = await sandbox.checkLibrary(workspaceId, language, library, needed, budget);
   return { revision, imports, ...failed(error ?? resolved.error) };
 }
 
 export async function tryTransformation(
-  catalog: Catalog,
-  sandbox: Sandbox,
+  testing: Testing,
   resolved: Resolved,
   suites: readonly Suite[],
 ): Promise<TrialedTransformation> {
   const { revision, imports, unresolved } = resolved;
   if (unresolved) return { revision, imports, error: unresolved, runs: [] };
+  const { catalog, sandbox, budget } = testing;
   const program = programOf(catalog, resolved);
   const runs: TrialedTransformation["runs"] = [];
   for (const suite of suites) {
-    const report = await sandbox.check(program, batchOf(revision, suite.input));
+    const report = await sandbox.check(program, batchOf(revision, suite.input), budget);
     if (report.error) return { revision, imports, error: report.error, runs: [] };
     runs.push({ suite, report });
   }
@@ -47,15 +50,14 @@ export async function tryTransformation(
  * by the new ones: code that was published with events of its own need not take the default ones.
  */
 export async function tryImporter(
-  catalog: Catalog,
-  sandbox: Sandbox,
+  testing: Testing,
   after: Resolved,
   before: Resolved,
 ): Promise<TrialedTransformation> {
-  const now = await tryTransformation(catalog, sandbox, after, [suiteOf()]);
+  const now = await tryTransformation(testing, after, [suiteOf()]);
   const outcomes = outcomesOf(now);
   if (now.error === undefined && !outcomes.some(isFailure)) return now;
-  const then = await tryTransformation(catalog, sandbox, before, [suiteOf()]);
+  const then = await tryTransformation(testing, before, [suiteOf()]);
   const { error: _, ...loaded } = now;
   if (then.error) return { ...loaded, runs: [] };
   const known = outcomesOf(then).map(isFailure);

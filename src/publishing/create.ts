@@ -6,17 +6,24 @@ import { PUBLISH_ATTEMPTS_MAX } from "../limits.ts";
 import type { Sandbox } from "../sandbox/program.ts";
 import { suiteOf } from "./checks.ts";
 import { detailsOf, failuresOf } from "./failures.ts";
-import type { CreateInput, Publishing, UpdateInput } from "./publishing.ts";
+import type {
+  CreateInput,
+  Publishing,
+  PublishResult,
+  Selection,
+  UpdateInput,
+} from "./publishing.ts";
 import { checkPublishable, selected } from "./selection.ts";
 import { testResult } from "./test-result.ts";
+import { createTests, type Testing } from "./testing.ts";
 import { type Trial, type Trialed, tryOut } from "./trial.ts";
 import { createTurns } from "./turns.ts";
 import { validationOf } from "./validation.ts";
 
 export function createPublishing(parts: { catalog: Catalog; sandbox: Sandbox }): Publishing {
-  const { catalog, sandbox } = parts;
+  const { catalog } = parts;
+  const tests = createTests(parts);
   const inTurn = createTurns();
-  const trial = (workspaceId: string, code: Trial) => tryOut(catalog, sandbox, workspaceId, code);
 
   async function store(
     revision: Revision,
@@ -35,7 +42,9 @@ export function createPublishing(parts: { catalog: Catalog; sandbox: Sandbox }):
         transformationId: id,
         destinationId,
       }));
-      await publishOne(revision, input.events, { ...change, links });
+      await tests(workspaceId, input.caller, (testing) =>
+        publishOne(testing, revision, input.events, { ...change, links }),
+      );
     } else {
       await catalog.code.commit(workspaceId, change);
     }
@@ -43,6 +52,7 @@ export function createPublishing(parts: { catalog: Catalog; sandbox: Sandbox }):
   }
 
   async function publishOne(
+    testing: Testing,
     revision: Revision,
     events: UpdateInput["events"],
     change: CodeChange,
@@ -58,7 +68,7 @@ export function createPublishing(parts: { catalog: Catalog; sandbox: Sandbox }):
           };
     await untilFresh(async () => {
       checkPublishable(catalog, workspaceId, code.libraries);
-      const trialed = await trial(workspaceId, code);
+      const trialed = await tryOut(testing, workspaceId, code);
       const failures = failuresOf(trialed);
       if (failures.length > 0) {
         const details = detailsOf(failures, versionId);
@@ -66,6 +76,28 @@ export function createPublishing(parts: { catalog: Catalog; sandbox: Sandbox }):
       }
       await catalog.code.commit(workspaceId, { ...change, ...publication(trialed) });
     });
+  }
+
+  async function publishSelected(
+    testing: Testing,
+    workspaceId: string,
+    selection: Selection,
+  ): Promise<PublishResult> {
+    const code = selected(catalog, workspaceId, selection);
+    checkPublishable(catalog, workspaceId, code.libraries);
+    const trialed = await tryOut(testing, workspaceId, { ...code, withImporters: true });
+    const { message, validationOutput } = validationOf(catalog, trialed);
+    if (message !== undefined) return { published: false, message, validationOutput };
+    const nothing = { revisions: [], links: [] };
+    await catalog.code.commit(workspaceId, { ...nothing, ...publication(trialed) });
+    return { published: true };
+  }
+
+  function tried(workspaceId: string, selection: Selection): Promise<Trialed> {
+    const code = selected(catalog, workspaceId, selection);
+    return tests(workspaceId, selection.caller, (testing) =>
+      tryOut(testing, workspaceId, { ...code, withImporters: false }),
+    );
   }
 
   return {
@@ -83,27 +115,17 @@ export function createPublishing(parts: { catalog: Catalog; sandbox: Sandbox }):
     },
 
     publish(workspaceId, selection) {
-      return untilFresh(async () => {
-        const code = selected(catalog, workspaceId, selection);
-        checkPublishable(catalog, workspaceId, code.libraries);
-        const trialed = await trial(workspaceId, { ...code, withImporters: true });
-        const { message, validationOutput } = validationOf(catalog, trialed);
-        if (message !== undefined) return { published: false, message, validationOutput };
-        const nothing = { revisions: [], links: [] };
-        await catalog.code.commit(workspaceId, { ...nothing, ...publication(trialed) });
-        return { published: true };
-      });
+      return tests(workspaceId, selection.caller, (testing) =>
+        untilFresh(() => publishSelected(testing, workspaceId, selection)),
+      );
     },
 
     async test(workspaceId, selection) {
-      const code = selected(catalog, workspaceId, selection);
-      return testResult(await trial(workspaceId, { ...code, withImporters: false }));
+      return testResult(await tried(workspaceId, selection));
     },
 
     async runSuites(workspaceId, selection) {
-      const code = selected(catalog, workspaceId, selection);
-      const trialed = await trial(workspaceId, { ...code, withImporters: false });
-      return validationOf(catalog, trialed);
+      return validationOf(catalog, await tried(workspaceId, selection));
     },
   };
 }

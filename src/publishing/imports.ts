@@ -2,8 +2,9 @@ import type { Catalog } from "../catalog/catalog.ts";
 import { type Imported, librariesFor } from "../catalog/code/closure.ts";
 import { familyOf } from "../catalog/import-name.ts";
 import type { Revision } from "../catalog/model.ts";
-import type { Inspection, Sandbox, UserError } from "../sandbox/program.ts";
+import type { Inspection, UserError } from "../sandbox/program.ts";
 import { guestLanguage } from "./program.ts";
+import type { Testing } from "./testing.ts";
 
 /** Code as a guest read it: `error` when it does not parse. */
 export interface Inspected extends Inspection {
@@ -16,9 +17,11 @@ export interface Resolved extends Inspected {
   unresolved?: UserError;
 }
 
-export async function inspect(sandbox: Sandbox, revision: Revision): Promise<Inspected> {
-  const { workspaceId, language, code } = revision;
-  const inspection = await sandbox.inspect(workspaceId, guestLanguage(language), code);
+export async function inspect(testing: Testing, revision: Revision): Promise<Inspected> {
+  const { sandbox, budget } = testing;
+  const { workspaceId, code } = revision;
+  const language = guestLanguage(revision.language);
+  const inspection = await sandbox.inspect(workspaceId, language, code, budget);
   // A module may be imported twice, once for its default and once for its names.
   return { revision, ...inspection, imports: [...new Set(inspection.imports)] };
 }

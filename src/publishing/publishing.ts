@@ -4,7 +4,8 @@ import type { UserError } from "../sandbox/program.ts";
 
 /**
  * Publishing: a revision becomes a program (imports resolved), is checked in a throw-away
- * guest, and is committed. Also test runs that publish nothing. Refuses with `ApiError`.
+ * guest, and is committed. Also test runs that publish nothing. Refuses with `ApiError`. Tests
+ * end with their caller, and nothing is published then.
  */
 export interface Publishing {
   /** Creates a resource; with `publish`, all or nothing (`invalid` with `details` when a test fails). */
@@ -21,7 +22,13 @@ export interface Publishing {
 
 export type TestEvent = Record<string, unknown>;
 
-export interface CreateInput {
+/** Who asks. */
+interface Asked {
+  /** Aborts when the caller hangs up. */
+  caller?: AbortSignal;
+}
+
+export interface CreateInput extends Asked {
   name: string;
   description?: string;
   code: string;
@@ -32,7 +39,7 @@ export interface CreateInput {
   events?: TestEvent[];
   destinationIds?: string[];
 }
-export interface UpdateInput {
+export interface UpdateInput extends Asked {
   name?: string;
   description?: string;
   code?: string;
@@ -42,7 +49,7 @@ export interface UpdateInput {
   destinationIds?: string[];
 }
 
-export interface Selection {
+export interface Selection extends Asked {
   /** `testInput` are events alone; suites may also say what the events should become. */
   transformations: { versionId: string; testInput?: TestEvent[]; testSuite?: Suite[] }[];
   libraries: { versionId: string }[];

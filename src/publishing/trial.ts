@@ -2,15 +2,11 @@ import type { Catalog, CodeChange, Found } from "../catalog/catalog.ts";
 import type { Kind, Revision } from "../catalog/model.ts";
 import { ApiError } from "../errors.ts";
 import { PUBLISH_CHECKS_AT_ONCE } from "../limits.ts";
-import {
-  type CheckReport,
-  type Sandbox,
-  SandboxUnavailable,
-  type UserError,
-} from "../sandbox/program.ts";
+import { type CheckReport, SandboxUnavailable, type UserError } from "../sandbox/program.ts";
 import { tryImporter, tryLibrary, tryTransformation } from "./checks.ts";
 import { type Inspected, inspect, type Resolved, resolve } from "./imports.ts";
 import type { Suite } from "./publishing.ts";
+import type { Testing } from "./testing.ts";
 import { mapAtOnce } from "./turns.ts";
 
 /** Code that is tried together: the transformations run with these libraries. */
@@ -43,16 +39,16 @@ export interface TrialedTransformation {
   runs: { suite: Suite; report: CheckReport }[];
 }
 
-/** Reads, resolves and runs code in throw-away guests. Nothing is stored. */
+/** Reads, resolves and runs code in throw-away guests. Nothing is stored; refuses once the caller left. */
 export async function tryOut(
-  catalog: Catalog,
-  sandbox: Sandbox,
+  testing: Testing,
   workspaceId: string,
   trial: Trial,
 ): Promise<Trialed> {
+  const { catalog } = testing;
   const at = <T, R>(items: readonly T[], work: (item: T) => Promise<R>) =>
     mapAtOnce(items, PUBLISH_CHECKS_AT_ONCE, (item) => available(() => work(item)));
-  const read = ({ revision }: { revision: Revision }) => inspect(sandbox, revision);
+  const read = ({ revision }: { revision: Revision }) => inspect(testing, revision);
 
   const own = await at(
     trial.libraries.map((revision) => ({ revision })),
@@ -70,17 +66,19 @@ export async function tryOut(
   });
   const used = [...libraries, ...transformations, ...others.map(({ after }) => after)];
   const suites = new Map(trial.transformations.map((it) => [it.revision.versionId, it.suites]));
-  return {
-    libraries: await at(libraries, (code) => tryLibrary(sandbox, code)),
+  const trialed = {
+    libraries: await at(libraries, (code) => tryLibrary(testing, code)),
     transformations: [
       ...(await at(transformations, (code) =>
-        tryTransformation(catalog, sandbox, code, suites.get(code.revision.versionId) ?? []),
+        tryTransformation(testing, code, suites.get(code.revision.versionId) ?? []),
       )),
-      ...(await at(others, ({ after, before }) => tryImporter(catalog, sandbox, after, before))),
+      ...(await at(others, ({ after, before }) => tryImporter(testing, after, before))),
     ],
     seen: seenBy(used, trial),
     tested: importers.map(({ revision }) => ({ versionId: revision.versionId })),
   };
+  if (testing.budget.callerLeft) throw new ApiError("unavailable", "The caller hung up");
+  return trialed;
 }
 
 /** Published code that imports the libraries, through libraries too, and is not named itself. */

@@ -4,6 +4,7 @@ import {
   GUEST_WALL_MS_MAX,
   GUESTS_MAX,
   THROW_AWAY_GUESTS_MAX,
+  THROW_AWAY_GUESTS_OF_WORKSPACE_MAX,
 } from "../limits.ts";
 
 /** Bounds that a test may tighten, so that sixty endless loops end in seconds. */
@@ -13,6 +14,7 @@ export interface SandboxLimits {
   wallMs: number;
   guests: number;
   throwAways: number;
+  throwAwaysOfWorkspace: number;
 }
 
 export const defaultLimits: SandboxLimits = {
@@ -21,4 +23,5 @@ export const defaultLimits: SandboxLimits = {
   wallMs: GUEST_WALL_MS_MAX,
   guests: GUESTS_MAX,
   throwAways: THROW_AWAY_GUESTS_MAX,
+  throwAwaysOfWorkspace: THROW_AWAY_GUESTS_OF_WORKSPACE_MAX,
 };

@@ -1,8 +1,12 @@
+import { messageOf } from "../errors.ts";
 import { GUEST_AGE_MS_MAX, GUEST_EVENTS_MAX, GUEST_IDLE_MS_MAX } from "../limits.ts";
 import type { Guest } from "./guest.ts";
+import type { SandboxLimits } from "./limits.ts";
 import type { Nursery } from "./nursery.ts";
 import { Places } from "./places.ts";
 import { type GuestLanguage, SandboxUnavailable } from "./program.ts";
+import type { TestBudget } from "./test-budget.ts";
+import { ThrowAwaySeat } from "./throw-away.ts";
 
 const SOFT_TIMEOUTS_MAX = 3;
 const SWEEP_MS = 5_000;
@@ -48,11 +52,12 @@ export class Pool {
   readonly #sweep: Timer;
   #closed = false;
 
-  constructor(nursery: Nursery, guestsMax: number, throwAwaysMax: number) {
+  constructor(nursery: Nursery, limits: SandboxLimits) {
+    const { guests, throwAways, throwAwaysOfWorkspace } = limits;
     this.#nursery = nursery;
-    this.#guestsMax = guestsMax;
-    this.#places = new Places(guestsMax);
-    this.#throwAwayPlaces = new Places(throwAwaysMax);
+    this.#guestsMax = guests;
+    this.#places = new Places(guests);
+    this.#throwAwayPlaces = new Places(throwAways, throwAwaysOfWorkspace);
     this.#sweep = setInterval(() => this.#retireIdle(), SWEEP_MS);
   }
 
@@ -72,27 +77,27 @@ export class Pool {
     });
   }
 
-  /** Does work in a guest that serves nothing else and ends after it. */
+  /**
+   * Does work in a guest that serves nothing else and ends after it, or with the budget. Rejects
+   * with `SandboxUnavailable`.
+   */
   async throwAway<T>(
     workspaceId: string,
     language: GuestLanguage,
+    budget: TestBudget,
     work: (seat: Seat) => Promise<T>,
   ): Promise<T> {
-    await this.#throwAwayPlaces.take(workspaceId);
-    const taken: Guest[] = [];
     try {
-      return await work({
-        guest: async () => {
-          const last = taken.at(-1);
-          if (last && !last.dying) return last;
-          const guest = await this.#nursery.take(language);
-          taken.push(guest);
-          return guest;
-        },
-      });
+      await this.#throwAwayPlaces.take(workspaceId, budget.signal);
+    } catch (error) {
+      throw new SandboxUnavailable(messageOf(error));
+    }
+    const seat = new ThrowAwaySeat(this.#nursery, language, budget);
+    try {
+      return await work(seat);
     } finally {
-      for (const guest of taken) guest.kill("retired");
-      this.#throwAwayPlaces.leave();
+      seat.leave();
+      this.#throwAwayPlaces.leave(workspaceId);
     }
   }
 
@@ -145,7 +150,7 @@ export class Pool {
     if (!this.#places.areAwaited) this.#start(tenant);
     if (tenant.underWay > 0) return;
     tenant.place = "none";
-    this.#places.leave();
+    this.#places.leave(tenant.key);
     if (tenant.waiting.length > 0) this.#workOn(tenant);
   }
 

@@ -1,3 +1,5 @@
+import type { TestBudget } from "./test-budget.ts";
+
 /** The sandbox's own vocabulary: what runs, over what, and what comes out. */
 
 export type GuestLanguage = "javascript" | "python";
@@ -83,16 +85,25 @@ export interface Sandbox {
    * (nothing is known of the events then: try again later).
    */
   run(program: Program, batch: Batch): Promise<Outcome[]>;
-  /** Runs a program over test events in a guest that serves no live traffic and ends after it. */
-  check(program: Program, batch: Batch): Promise<CheckReport>;
+  /**
+   * Runs a program over test events in a guest that serves no live traffic and ends after it.
+   * This and the two below end with their budget, which those of one request share.
+   */
+  check(program: Program, batch: Batch, budget?: TestBudget): Promise<CheckReport>;
   /** Parses code and lists what it imports, in a throw-away guest. */
-  inspect(workspaceId: string, language: GuestLanguage, code: string): Promise<Inspection>;
+  inspect(
+    workspaceId: string,
+    language: GuestLanguage,
+    code: string,
+    budget?: TestBudget,
+  ): Promise<Inspection>;
   /** Loads a library alone: undefined when it is valid. `libraries` are what it may import (Python). */
   checkLibrary(
     workspaceId: string,
     language: GuestLanguage,
     library: LibraryCode,
     libraries: readonly LibraryCode[],
+    budget?: TestBudget,
   ): Promise<UserError | undefined>;
   close(): Promise<void>;
 }

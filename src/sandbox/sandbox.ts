@@ -1,27 +1,29 @@
 import type { Logger } from "pino";
 import type { Registry } from "prom-client";
-import { GUEST_FRAME_BYTES_MAX, GUEST_MEMORY_POLL_MS } from "../limits.ts";
+import { GUEST_CULPRITS_MAX, GUEST_FRAME_BYTES_MAX, GUEST_MEMORY_POLL_MS } from "../limits.ts";
 import { GuestGone } from "./dialogue.ts";
 import type { Guest } from "./guest.ts";
 import { defaultLimits, type SandboxLimits } from "./limits.ts";
 import { createSandboxMetrics } from "./metrics.ts";
 import { Nursery, type SandboxStatus } from "./nursery.ts";
 import type { Outside } from "./outside.ts";
-import { Pool } from "./pool.ts";
-import type {
-  Batch,
-  CheckReport,
-  GuestLanguage,
-  Inspection,
-  LibraryCode,
-  Outcome,
-  Program,
-  Sandbox,
-  UserError,
+import { Pool, type Seat } from "./pool.ts";
+import {
+  type Batch,
+  type CheckReport,
+  type GuestLanguage,
+  type Inspection,
+  type LibraryCode,
+  type Outcome,
+  type Program,
+  type Sandbox,
+  SandboxUnavailable,
+  type UserError,
 } from "./program.ts";
 import { readInspected, readLoaded } from "./replies.ts";
 import { endError, settle } from "./settle.ts";
 import { type Suspension, Suspensions } from "./suspension.ts";
+import { TestBudget } from "./test-budget.ts";
 
 export interface SandboxOptions extends Outside {
   /** Starts a guest; the language is appended: `[process.execPath, "guest"]`. */
@@ -54,11 +56,11 @@ export function createSandbox(options: SandboxOptions): GuestSandbox {
     graceMs: limits.graceMs,
     watchMs: GUEST_MEMORY_POLL_MS,
   });
-  const terms = { limits, metrics, outside: options };
+  const terms = { limits, outside: options };
   const { cpuMs, wallMs } = limits;
   const allowance = { cpuMs, wallMs, replyBytesMax: GUEST_FRAME_BYTES_MAX };
   const suspensions = new Suspensions(metrics);
-  const pool = new Pool(nursery, limits.guests, limits.throwAways);
+  const pool = new Pool(nursery, limits);
 
   return {
     status: () => nursery.status(),
@@ -78,10 +80,11 @@ export function createSandbox(options: SandboxOptions): GuestSandbox {
     if (suspended) return noted(batch.events.map(() => ({ error: suspended })));
     const endTimer = metrics.runSeconds.startTimer();
     const { outcomes, culprits } = await pool.use(program.workspaceId, program.language, (seat) =>
-      settle(seat, program, batch, { ...terms, logs: false }),
+      settle(seat, program, batch, { ...terms, logs: false, culpritsMax: GUEST_CULPRITS_MAX }),
     );
     endTimer();
-    suspensions.note(program, outcomes, culprits);
+    for (const cause of culprits) metrics.culprits.inc({ cause });
+    suspensions.note(program, outcomes, culprits.length);
     return noted(outcomes);
   }
 
@@ -94,23 +97,38 @@ export function createSandbox(options: SandboxOptions): GuestSandbox {
     return outcomes;
   }
 
-  async function check(program: Program, batch: Batch): Promise<CheckReport> {
-    const { error, outcomes, logs } = await pool.throwAway(
-      program.workspaceId,
-      program.language,
-      (seat) => settle(seat, program, batch, { ...terms, logs: true }),
-    );
-    return error ? { error, outcomes: [], logs } : { outcomes, logs };
+  async function check(
+    program: Program,
+    batch: Batch,
+    budget = new TestBudget(),
+  ): Promise<CheckReport> {
+    const { workspaceId, language } = program;
+    // One event that burns its time is enough to refuse the code.
+    const testing = { ...terms, logs: true, culpritsMax: 1, budget };
+    const tested = async () => {
+      const { error, outcomes, logs } = await pool.throwAway(
+        workspaceId,
+        language,
+        budget,
+        (seat) => settle(seat, program, batch, testing),
+      );
+      return error ? { error, outcomes: [], logs } : { outcomes, logs };
+    };
+    return unlessSpent(budget, tested, (error) => {
+      return { outcomes: batch.events.map(() => ({ error })), logs: [] };
+    });
   }
 
   function inspect(
     workspaceId: string,
     language: GuestLanguage,
     code: string,
+    budget = new TestBudget(),
   ): Promise<Inspection> {
     return askOnce(
       workspaceId,
       language,
+      budget,
       (guest) => guest.ask({ kind: "inspect", code }, [], allowance, readInspected),
       (error) => ({ imports: [], error }),
     );
@@ -121,11 +139,13 @@ export function createSandbox(options: SandboxOptions): GuestSandbox {
     language: GuestLanguage,
     { importName, code }: LibraryCode,
     libraries: readonly LibraryCode[],
+    budget = new TestBudget(),
   ): Promise<UserError | undefined> {
     const request = { importName, code, libraries, budgetMs: limits.cpuMs };
     return askOnce(
       workspaceId,
       language,
+      budget,
       (guest) => guest.ask({ kind: "library", ...request }, [], allowance, readLoaded),
       (error) => error,
     );
@@ -135,18 +155,35 @@ export function createSandbox(options: SandboxOptions): GuestSandbox {
   function askOnce<T>(
     workspaceId: string,
     language: GuestLanguage,
+    budget: TestBudget,
     question: (guest: Guest) => Promise<T>,
     failed: (error: UserError) => T,
   ): Promise<T> {
-    return pool.throwAway(workspaceId, language, async (seat) => {
+    const ask = async (seat: Seat) => {
       const guest = await seat.guest();
       try {
         return await question(guest);
       } catch (error) {
         if (!(error instanceof GuestGone)) throw error;
-        return failed(endError(error.end));
+        return failed(budget.error ?? endError(error.end));
       }
-    });
+    };
+    const asked = () => pool.throwAway(workspaceId, language, budget, ask);
+    return unlessSpent(budget, asked, failed);
+  }
+}
+
+/** Work that came too late, for the CPU time of its request is spent, fails like what ran then. */
+async function unlessSpent<T>(
+  budget: TestBudget,
+  work: () => Promise<T>,
+  failed: (error: UserError) => T,
+): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof SandboxUnavailable) || !budget.spent) throw error;
+    return failed(budget.error!);
   }
 }
 

@@ -1,5 +1,4 @@
 import {
-  GUEST_CULPRITS_MAX,
   GUEST_FRAME_BYTES_MAX,
   GUEST_INPUT_BYTES_MAX,
   GUEST_MEMORY_BYTES_MAX,
@@ -12,12 +11,12 @@ import { arrayBytes, type Texts } from "./frames.ts";
 import type { Guest } from "./guest.ts";
 import type { SandboxLimits } from "./limits.ts";
 import { isAlive, load } from "./load.ts";
-import type { SandboxMetrics } from "./metrics.ts";
 import type { Outside } from "./outside.ts";
 import type { Seat } from "./pool.ts";
 import type { Batch, Outcome, Program, UserError } from "./program.ts";
 import type { Stop } from "./protocol.ts";
 import { type Ran, readRan } from "./replies.ts";
+import type { TestBudget } from "./test-budget.ts";
 
 /** Guests that an event may lose in company before it is to blame all the same. */
 const LOSSES_MAX = 3;
@@ -29,15 +28,18 @@ export interface Settled {
   error?: UserError;
   outcomes: Outcome[];
   logs: string[];
-  /** Events, or loads, that cost a guest its time or its life. */
-  culprits: number;
+  /** What ended each guest, or its time, for an event or a load. */
+  culprits: readonly GuestEnd[];
 }
 
 export interface Terms {
   limits: SandboxLimits;
-  metrics: SandboxMetrics;
   /** Keep the lines of `log(...)`. */
   logs: boolean;
+  /** Events of the batch that may each use up the whole CPU time. */
+  culpritsMax: number;
+  /** Of a test run: what is still open when it is over fails with its error. */
+  budget?: TestBudget;
   outside: Outside;
 }
 
@@ -75,7 +77,7 @@ class Settlement {
   /** Indexes of the events without an outcome, in order. */
   #open: number[];
   #alone = false;
-  #culprits = 0;
+  readonly #culprits: GuestEnd[] = [];
   #starved = 0;
   /** Guests lost since the last culprit was found. */
   #losses = 0;
@@ -92,6 +94,7 @@ class Settlement {
 
   /** Events are left to run, and there is time for them. */
   get open(): boolean {
+    if (this.#terms.budget?.error) return false;
     return this.#open.length > 0 && performance.now() < (this.#failure?.until ?? Infinity);
   }
 
@@ -112,8 +115,8 @@ class Settlement {
     return undefined;
   }
 
-  /** All outcomes; those that are missing fail with `error`, else with that of their batch. */
-  end(error = this.#failure?.error): Omit<Settled, "error"> {
+  /** All outcomes; those that are missing fail with `error`. */
+  end(error = this.#terms.budget?.error ?? this.#failure?.error): Omit<Settled, "error"> {
     const outcomes = this.#outcomes.map((outcome) => outcome ?? { error: error! });
     return { outcomes, logs: this.logs, culprits: this.#culprits };
   }
@@ -151,7 +154,7 @@ class Settlement {
       if (!(error instanceof GuestGone)) throw error;
       const certain = error.end !== "crash" || this.#losses > 0;
       if (number === undefined && fresh && certain && error.end !== "retired") {
-        this.#culprits += 1;
+        this.#culprits.push(error.end);
         return { error: endError(error.end) };
       }
       return { end: error.end, fresh, shared: guest.programs.size > 1 };
@@ -164,7 +167,7 @@ class Settlement {
     const events = this.#texts(taken, this.#batch.events);
     const { limits, logs } = this.#terms;
     const cpuMs =
-      this.#culprits < GUEST_CULPRITS_MAX
+      this.#culprits.length < this.#terms.culpritsMax
         ? limits.cpuMs
         : Math.min(limits.cpuMs, GUEST_SHORT_CPU_MS_MAX);
     const budgetMs = cpuMs * 2 ** this.#starved;
@@ -228,9 +231,8 @@ class Settlement {
 
   #blame(index: number, cause: GuestEnd): void {
     this.#outcomes[index] = { error: endError(cause) };
-    this.#culprits += 1;
+    this.#culprits.push(cause);
     this.#losses = 0;
-    this.#terms.metrics.culprits.inc({ cause });
   }
 }
 

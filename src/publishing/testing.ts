@@ -1,0 +1,45 @@
+import type { Catalog } from "../catalog/catalog.ts";
+import { ApiError } from "../errors.ts";
+import { TEST_REQUESTS_MAX, TEST_REQUESTS_OF_WORKSPACE_MAX } from "../limits.ts";
+import type { Sandbox } from "../sandbox/program.ts";
+import { TestBudget } from "../sandbox/test-budget.ts";
+
+/** What the tests of one request work with. */
+export interface Testing {
+  catalog: Catalog;
+  sandbox: Sandbox;
+  budget: TestBudget;
+}
+
+/**
+ * Admits requests that test code, each with a budget of its own that ends when its caller hangs
+ * up. A request keeps its body while it waits for guests: so many may wait, and no more.
+ */
+export function createTests(parts: { catalog: Catalog; sandbox: Sandbox }) {
+  const byWorkspace = new Map<string, number>();
+  let all = 0;
+
+  return async function tests<T>(
+    workspaceId: string,
+    caller: AbortSignal | undefined,
+    work: (testing: Testing) => Promise<T>,
+  ): Promise<T> {
+    const own = byWorkspace.get(workspaceId) ?? 0;
+    if (own >= TEST_REQUESTS_OF_WORKSPACE_MAX || all >= TEST_REQUESTS_MAX) {
+      const whose = own >= TEST_REQUESTS_OF_WORKSPACE_MAX ? "of this workspace " : "";
+      const message = `Too many requests ${whose}test code now; send the request again`;
+      throw new ApiError("unavailable", message);
+    }
+    byWorkspace.set(workspaceId, own + 1);
+    all += 1;
+    using budget = new TestBudget(caller);
+    try {
+      return await work({ ...parts, budget });
+    } finally {
+      all -= 1;
+      const left = byWorkspace.get(workspaceId)! - 1;
+      if (left > 0) byWorkspace.set(workspaceId, left);
+      else byWorkspace.delete(workspaceId);
+    }
+  };
+}

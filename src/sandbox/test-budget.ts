@@ -1,0 +1,84 @@
+import { TEST_CPU_MS_MAX, TEST_WALL_MS_MAX } from "../limits.ts";
+import type { GuestEnd } from "./dialogue.ts";
+import type { UserError } from "./program.ts";
+
+export interface TestLimits {
+  /** CPU time of the guests, from when they are handed over. */
+  cpuMs: number;
+  /** On the clock, waiting included. */
+  wallMs: number;
+}
+
+const defaults: TestLimits = { cpuMs: TEST_CPU_MS_MAX, wallMs: TEST_WALL_MS_MAX };
+
+/**
+ * What the tests of one request may use together, until the caller hangs up. CPU time is the
+ * rule, since a busy machine is no fault of the code; the clock is the end for code that sleeps.
+ */
+export class TestBudget implements Disposable {
+  readonly #limits: TestLimits;
+  readonly #caller: AbortSignal | undefined;
+  readonly #end = new AbortController();
+  readonly #clock: Timer;
+  #cpuMs = 0;
+  #over: "cpu" | "wall" | "left" | undefined;
+
+  constructor(caller?: AbortSignal, limits = defaults) {
+    this.#limits = limits;
+    this.#caller = caller;
+    this.#clock = setTimeout(() => this.#stop("wall"), limits.wallMs);
+    caller?.addEventListener("abort", this.#hangUp);
+    if (caller?.aborted) this.#hangUp();
+  }
+
+  /** Aborts when the budget is over. */
+  get signal(): AbortSignal {
+    return this.#end.signal;
+  }
+
+  /** What tests fail with that the budget did not allow; undefined while there is some left. */
+  get error(): UserError | undefined {
+    return this.#over && { message: this.#sentence(this.#over) };
+  }
+
+  /** Whether the tests have used all their CPU time: their own fault, unlike the other ends. */
+  get spent(): boolean {
+    return this.#over === "cpu";
+  }
+
+  /** Whether nobody waits for what the tests find. */
+  get callerLeft(): boolean {
+    return this.#caller?.aborted ?? false;
+  }
+
+  /** How guests end that still work then. */
+  get guestEnd(): GuestEnd {
+    return this.spent ? "timeout" : "retired";
+  }
+
+  /** Takes note of CPU time that a guest of the request has used. */
+  charge(cpuMs: number): void {
+    this.#cpuMs += cpuMs;
+    if (this.#cpuMs >= this.#limits.cpuMs) this.#stop("cpu");
+  }
+
+  [Symbol.dispose](): void {
+    clearTimeout(this.#clock);
+    this.#caller?.removeEventListener("abort", this.#hangUp);
+  }
+
+  readonly #hangUp = () => this.#stop("left");
+
+  #stop(over: "cpu" | "wall" | "left"): void {
+    if (this.#over) return;
+    this.#over = over;
+    this.#end.abort(new Error(this.#sentence(over)));
+  }
+
+  #sentence(over: "cpu" | "wall" | "left"): string {
+    const { cpuMs, wallMs } = this.#limits;
+    if (over === "left") return "Stopped: the caller hung up";
+    const time = over === "cpu" ? `${cpuMs / 1_000} s of CPU time` : `${wallMs / 1_000} s`;
+    return `Stopped: the tests of one request may take ${time} together`;
+  }
+}

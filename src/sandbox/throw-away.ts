@@ -1,0 +1,72 @@
+import { GUEST_MEMORY_POLL_MS } from "../limits.ts";
+import type { Guest } from "./guest.ts";
+import type { Nursery } from "./nursery.ts";
+import { usage } from "./proc.ts";
+import { type GuestLanguage, SandboxUnavailable } from "./program.ts";
+import type { TestBudget } from "./test-budget.ts";
+
+/** The guest of one test, and the next when the test has killed it; they draw on the budget. */
+export class ThrowAwaySeat {
+  readonly #nursery: Nursery;
+  readonly #language: GuestLanguage;
+  readonly #budget: TestBudget;
+  readonly #meter: Timer;
+  #guest: Guest | undefined;
+  /** CPU time of the guest that is known to the budget, its start included. */
+  #chargedMs = 0;
+
+  constructor(nursery: Nursery, language: GuestLanguage, budget: TestBudget) {
+    this.#nursery = nursery;
+    this.#language = language;
+    this.#budget = budget;
+    this.#meter = setInterval(() => this.#charge(), GUEST_MEMORY_POLL_MS);
+    budget.signal.addEventListener("abort", this.#stop);
+  }
+
+  async guest(): Promise<Guest> {
+    if (this.#guest && !this.#guest.dying) return this.#guest;
+    const guest = await unlessOver(this.#nursery.take(this.#language), this.#budget);
+    this.#guest = guest;
+    // Its start is no fault of the code.
+    this.#chargedMs = usage(guest.pid)?.cpuMs ?? 0;
+    return guest;
+  }
+
+  /** Ends the guest. */
+  leave(): void {
+    clearInterval(this.#meter);
+    this.#budget.signal.removeEventListener("abort", this.#stop);
+    this.#charge();
+    this.#guest?.kill("retired");
+  }
+
+  #charge(): void {
+    const used = this.#guest && usage(this.#guest.pid);
+    if (!used) return;
+    const cpuMs = used.cpuMs - this.#chargedMs;
+    this.#chargedMs = used.cpuMs;
+    this.#budget.charge(cpuMs);
+  }
+
+  readonly #stop = () => this.#guest?.kill(this.#budget.guestEnd);
+}
+
+/** The guest, unless the budget ends before it is there: then nobody waits for it. */
+async function unlessOver(taken: Promise<Guest>, budget: TestBudget): Promise<Guest> {
+  const { signal } = budget;
+  const over = Promise.withResolvers<never>();
+  const stop = () => over.reject(new SandboxUnavailable(budget.error!.message));
+  if (signal.aborted) stop();
+  signal.addEventListener("abort", stop);
+  try {
+    return await Promise.race([taken, over.promise]);
+  } catch (error) {
+    taken.then(
+      (guest) => guest.kill("retired"),
+      () => {},
+    );
+    throw error;
+  } finally {
+    signal.removeEventListener("abort", stop);
+  }
+}

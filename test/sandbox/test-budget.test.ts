@@ -1,0 +1,113 @@
+import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
+import { Registry } from "prom-client";
+import { SandboxUnavailable } from "../../src/sandbox/program.ts";
+import { TestBudget } from "../../src/sandbox/test-budget.ts";
+import {
+  batch,
+  childProcesses,
+  eventually,
+  PATIENCE_MS,
+  program,
+  shown,
+  testSandbox,
+} from "./support.ts";
+
+setDefaultTimeout(PATIENCE_MS);
+
+const looping = "export const transformEvent = () => { for (;;); }";
+const identity = "export const transformEvent = (event) => event";
+const many = batch(...Array.from({ length: 500 }, (_, n) => ({ n })));
+
+const sandbox = testSandbox();
+afterAll(() => sandbox.close());
+
+test("one event that loops gives the others of a test little time", async () => {
+  const code =
+    "export const transformEvent = ({ n }) => { while (n > 2); return n === 1 ? [] : { n } }";
+  const using = new TestBudget(undefined, { cpuMs: 2_000, wallMs: 50_000 });
+  const { outcomes } = await sandbox.check(
+    program(code),
+    batch({ n: 1 }, { n: 3 }, { n: 2 }),
+    using,
+  );
+  expect(shown(outcomes)).toEqual([[], "Script execution timed out.", [{ n: 2 }]]);
+});
+
+test("the tests of one request end with its CPU time, and say so", async () => {
+  const budget = new TestBudget(undefined, { cpuMs: 1_000, wallMs: 50_000 });
+  const over = "Stopped: the tests of one request may take 1 s of CPU time together";
+  const reports = await Promise.all(
+    [0, 1, 2].map(() => sandbox.check(program(looping), many, budget)),
+  );
+  for (const { outcomes } of reports) {
+    const texts = shown(outcomes);
+    expect(texts).toHaveLength(500);
+    expect(new Set(texts)).toContain(over);
+    expect(texts.every((text) => text === over || text === "Script execution timed out.")).toBe(
+      true,
+    );
+  }
+  const later = await sandbox.check(program(identity), batch({}), budget);
+  expect(shown(later.outcomes)).toEqual([over]);
+  const inspected = await sandbox.inspect("w1", "javascript", "", budget);
+  expect(inspected).toEqual({ imports: [], error: { message: over } });
+});
+
+test("tests that sleep end by the clock", async () => {
+  const sleeping = testSandbox({ fetch: () => new Promise(() => {}) });
+  const code = "export const transformEvent = async () => fetch('https://example.com')";
+  const budget = new TestBudget(undefined, { cpuMs: 10_000, wallMs: 500 });
+  const { outcomes } = await sleeping.check(program(code), batch({}), budget);
+  expect(shown(outcomes)).toEqual(["Stopped: the tests of one request may take 0.5 s together"]);
+  await sleeping.close();
+});
+
+test("guests end and waiting tests give up when the caller hangs up", async () => {
+  const crowded = testSandbox({ limits: { cpuMs: 50_000, throwAwaysOfWorkspace: 1 } });
+  const before = new Set(childProcesses());
+  const own = () => childProcesses().filter((pid) => !before.has(pid)).length;
+  await crowded.check(program(identity), batch({}));
+  // The spare.
+  await eventually(() => own() === 1);
+  const caller = new AbortController();
+  using budget = new TestBudget(caller.signal);
+  const under = [0, 1].map(() => crowded.check(program(looping), many, budget));
+  await eventually(() => own() === 2);
+  await Bun.sleep(100);
+  caller.abort();
+  const [first, second] = await Promise.allSettled(under);
+  expect(shown(Reflect.get(first!, "value").outcomes)[0]).toBe("Stopped: the caller hung up");
+  expect(Reflect.get(second!, "reason")).toBeInstanceOf(SandboxUnavailable);
+  await eventually(() => own() === 1);
+  // The place is free again.
+  expect(shown((await crowded.check(program(identity), batch({}))).outcomes)).toEqual([[{}]]);
+  await crowded.close();
+});
+
+test("tests of one workspace leave places to those of another", async () => {
+  const crowded = testSandbox({
+    limits: { throwAways: 3, throwAwaysOfWorkspace: 2, cpuMs: 50_000 },
+  });
+  const caller = new AbortController();
+  using budget = new TestBudget(caller.signal);
+  const greedy = Array.from({ length: 10 }, () => crowded.check(program(looping), many, budget));
+  const other = await crowded.check(program(identity, { workspaceId: "other" }), batch({ n: 1 }));
+  expect(shown(other.outcomes)).toEqual([[{ n: 1 }]]);
+  caller.abort();
+  await Promise.allSettled(greedy);
+  await crowded.close();
+});
+
+test("tests are no culprits of live code, and suspend nothing", async () => {
+  const metrics = new Registry();
+  const hasty = testSandbox({ metrics, limits: { cpuMs: 50 } });
+  const culprits = async () =>
+    /^pixelmill_program_culprits_total\{.*$/m.exec(await metrics.metrics());
+  const bad = program(looping);
+  for (let n = 0; n < 6; n += 1) await hasty.check(bad, batch({}));
+  expect(await culprits()).toBeNull();
+  expect(hasty.suspended()).toEqual([]);
+  await hasty.run(bad, batch({}));
+  expect((await culprits())?.[0]).toEndWith(" 1");
+  await hasty.close();
+});
