@@ -22,6 +22,8 @@ import { firstWorkspace } from "./first-start.ts";
 import { openGeolocation } from "./geolocation.ts";
 import type { Logger } from "./observe/log.ts";
 import { createMetrics, type Metrics } from "./observe/metrics.ts";
+import { knownPositions } from "./pipeline/known.ts";
+import { Ledger } from "./pipeline/ledger.ts";
 import { createPipeline, type Pipeline } from "./pipeline/pipeline.ts";
 import { type Ingest, startIngestProcesses } from "./pixel/supervisor.ts";
 import { createPublishing } from "./publishing/create.ts";
@@ -76,10 +78,13 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
   opening.defer(() => sandbox.close());
   const publishing = createPublishing({ catalog, sandbox });
 
+  const ledger = new Ledger(deliveryDirectory(config), logger);
+  opening.defer(() => ledger.close());
   const ingest = await startIngestProcesses({
     command: [...self, "ingest"],
     count: config["ingest.processes"],
     directory: eventsDirectory(config),
+    known: knownPositions(catalog.live, ledger),
     catalogDirectory: catalogDirectory(config),
     host: config.host,
     port: config.port,
@@ -103,7 +108,7 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
     decode: decodeRecord,
     eventOf,
     kinds,
-    directory: deliveryDirectory(config),
+    ledger,
     retryWindowMs: config["retry.window"] * 1_000,
     logger,
     metrics,
@@ -195,7 +200,7 @@ function readiness(parts: {
   return {
     ready: Object.values(checks).every(({ ok }) => ok),
     checks,
-    warnings: insecure ? [INSECURE] : [],
+    warnings: [...(insecure ? [INSECURE] : []), ...parts.ingest.warnings()],
   };
 }
 

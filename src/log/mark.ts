@@ -1,4 +1,4 @@
-import { closeSync, fstatSync, openSync, writeSync } from "node:fs";
+import { closeSync, fstatSync, mkdirSync, openSync, writeSync } from "node:fs";
 import { join } from "node:path";
 
 /**
@@ -15,6 +15,7 @@ const MARK_BYTES = 8;
 
 /** Opens the mark of a log directory. What it says counts only once a writer has set it. */
 export function openMark(directory: string): DurableMark {
+  mkdirSync(directory, { recursive: true });
   const path = join(directory, "durable");
   const fd = openSync(path, "a+", 0o640);
   try {
@@ -31,4 +32,10 @@ export function openMark(directory: string): DurableMark {
       number[0] = sequence;
     },
   };
+}
+
+/** What the last writer left in the mark; 0 when that can be no sequence number. */
+export function storedMark(mark: DurableMark): number {
+  const sequence = mark.get();
+  return Number.isSafeInteger(sequence) && sequence > 0 ? sequence : 0;
 }

@@ -5,16 +5,20 @@ import type { Metrics } from "../observe/metrics.ts";
 import { BlockCache, type CachedBlock } from "./block-cache.ts";
 import { deleteSegment } from "./delete-segment.ts";
 import type { LogReader, LogRecord } from "./event-log.ts";
-import { type ReaderMetrics, readerMetrics } from "./metrics.ts";
+import { Losses } from "./losses.ts";
+import { refusedWithin } from "./refused.ts";
 import { type Place, SegmentIndex } from "./segment-index.ts";
 import { listSegments, type Segment } from "./segments.ts";
 import { readStretch, type Stretch } from "./stretch.ts";
+import { readOrPassOver } from "./unreadable.ts";
 
 export interface LogReaderOptions {
   /** Created when it does not exist. Its writer may be another process. */
   directory: string;
   logger: Logger;
   metrics?: Metrics;
+  /** Told of what is missing; one for all readers of a server. */
+  losses?: Losses;
   /** Where the log ends now, if there is a quicker way to know than `advance`. */
   durable?(): number;
 }
@@ -29,6 +33,8 @@ interface KnownSegment extends Segment {
   index: SegmentIndex;
   /** Offsets of damage that has been told. */
   damage: Set<number>;
+  /** The disk could not give back a part of it. */
+  unreadable: boolean;
 }
 
 /** A block to hand out, or the position to go on from without one. */
@@ -36,18 +42,16 @@ type Found = CachedBlock | number;
 
 class SegmentLogReader implements LogReader {
   readonly #options: LogReaderOptions;
-  readonly #metrics: ReaderMetrics | undefined;
+  readonly #losses: Losses;
   readonly #cache = new BlockCache();
   /** Looks under way, by position: lanes that wake together share one. */
   readonly #looks = new Map<number, Promise<Found>>();
-  /** Ends of gaps in the sequence that have been told. */
-  readonly #gaps = new Set<number>();
   #segments: KnownSegment[] = [];
   #end: number;
 
   constructor(options: LogReaderOptions) {
     this.#options = options;
-    this.#metrics = options.metrics && readerMetrics(options.metrics);
+    this.#losses = options.losses ?? new Losses(options);
     this.#list();
     this.#end = this.first();
   }
@@ -92,7 +96,7 @@ class SegmentLogReader implements LogReader {
       this.#segments.shift();
       await deleteSegment(oldest, () => Promise.allSettled(this.#looks.values()));
     }
-    for (const end of this.#gaps) if (end < this.first()) this.#gaps.delete(end);
+    this.#losses.forget(this.#options.directory, this.first());
   }
 
   async close(): Promise<void> {
@@ -157,13 +161,29 @@ class SegmentLogReader implements LogReader {
       return undefined;
     }
     try {
-      const { sequence, offset } = place;
-      const stretch = await readStretch(fd, offset, sequence, LOG_READ_WINDOW_BYTES);
+      const { sequence: sequenceMin, offset } = place;
+      const range = { offset, sequenceMin, bytesMax: LOG_READ_WINDOW_BYTES };
+      const stretch = await this.#readPast(segment, (pastErrors) =>
+        readStretch(fd, { ...range, pastErrors }),
+      );
       if (stretch.damaged > 0) this.#tellDamage(segment, offset, stretch.damaged);
       return stretch;
     } finally {
       closeSync(fd);
     }
+  }
+
+  /** Passes over what the disk cannot give back; at once where it could not before. */
+  #readPast(
+    segment: KnownSegment,
+    read: (pastErrors: boolean) => Promise<Stretch>,
+  ): Promise<Stretch> {
+    const pastErrors = () => {
+      segment.unreadable = true;
+      return read(true);
+    };
+    if (segment.unreadable) return pastErrors();
+    return readOrPassOver(this.#options.directory, () => read(false), pastErrors);
   }
 
   #segmentOf(position: number): KnownSegment | undefined {
@@ -186,6 +206,7 @@ class SegmentLogReader implements LogReader {
           ...segment,
           index: new SegmentIndex(segment.first),
           damage: new Set(),
+          unreadable: false,
         },
     );
   }
@@ -193,20 +214,15 @@ class SegmentLogReader implements LogReader {
   #tellDamage(segment: KnownSegment, offset: number, bytes: number): void {
     if (segment.damage.has(offset)) return;
     segment.damage.add(offset);
-    this.#metrics?.damagedBytes.inc(bytes);
-    const context = { path: segment.path, offset, damagedBytes: bytes };
-    this.#options.logger.error(context, "Skipped a damaged part of the event log");
+    this.#losses.damaged(this.#options.directory, segment.path, offset, bytes);
   }
 
-  /** Goes on from `to`, and tells once when numbers before it have no record. */
+  /** Goes on from `to`, and tells when numbers before it should have a record and have none. */
   #passOver(from: number, to: number): number {
     if (to <= from) return from;
-    if (!this.#gaps.has(to)) {
-      this.#gaps.add(to);
-      this.#metrics?.missingRecords.inc(to - from);
-      const context = { directory: this.#options.directory, from, to };
-      this.#options.logger.warn(context, "Passed over sequence numbers without a record");
-    }
+    const { directory } = this.#options;
+    const missing = to - from - refusedWithin(directory, { from, to });
+    if (missing > 0) this.#losses.missing(directory, { from, to }, missing);
     return to;
   }
 }

@@ -1,9 +1,12 @@
 import { closeSync, fsyncSync, ftruncateSync, openSync } from "node:fs";
 import { LOG_BLOCK_BYTES_MAX } from "../limits.ts";
 import type { Logger } from "../observe/log.ts";
+import { RECORD_HEADER_BYTES } from "./block.ts";
 import { lockDirectory } from "./lock.ts";
+import { noteRefused } from "./refused.ts";
 import { listSegments, type Segment, syncDirectory } from "./segments.ts";
 import { readStretch } from "./stretch.ts";
+import { readOrPassOver } from "./unreadable.ts";
 
 /** Fewer, larger reads than a lane's: a full segment is scanned in a fraction of a second. */
 const WINDOW_BYTES = 4 * LOG_BLOCK_BYTES_MAX;
@@ -28,7 +31,11 @@ export async function recover(directory: string, logger: Logger): Promise<number
   if (newest === undefined) return 0;
   const fd = openSync(newest.path, "r+");
   try {
-    const next = await cutTail(fd, newest, logger);
+    const next = await readOrPassOver(
+      directory,
+      () => cutTail(fd, newest, logger),
+      () => endOfUnreadable(fd, directory, newest, logger),
+    );
     // Blocks of a killed process may be in the page cache only; a reader will take them for kept.
     fsyncSync(fd);
     syncDirectory(directory);
@@ -46,7 +53,7 @@ async function cutTail(fd: number, segment: Segment, logger: Logger): Promise<nu
   let next = segment.first;
   let offset = 0;
   for (;;) {
-    const stretch = await readStretch(fd, offset, next, WINDOW_BYTES);
+    const stretch = await readStretch(fd, { offset, sequenceMin: next, bytesMax: WINDOW_BYTES });
     const last = stretch.blocks.at(-1);
     if (last === undefined) {
       if (stretch.damaged > 0) {
@@ -59,6 +66,35 @@ async function cutTail(fd: number, segment: Segment, logger: Logger): Promise<nu
     if (stretch.damaged > 0) {
       const damage = { path: segment.path, offset, damagedBytes: stretch.damaged };
       logger.error(damage, "Found damage inside the event log; whole blocks follow it");
+    }
+    offset = stretch.end;
+    next = last.end;
+  }
+}
+
+/**
+ * As `cutTail`, for a segment that the disk cannot give back whole. What follows the last whole
+ * block may be records that were acknowledged: it stays, and so many numbers as could be theirs
+ * are given to no other record.
+ */
+async function endOfUnreadable(
+  fd: number,
+  directory: string,
+  segment: Segment,
+  logger: Logger,
+): Promise<number> {
+  let next = segment.first;
+  let offset = 0;
+  for (;;) {
+    const range = { offset, sequenceMin: next, bytesMax: WINDOW_BYTES, pastErrors: true };
+    const stretch = await readStretch(fd, range);
+    const last = stretch.blocks.at(-1);
+    if (last === undefined) {
+      const left = { path: segment.path, offset, unreadableBytes: stretch.damaged };
+      logger.error(left, "The disk cannot give back a part of the event log");
+      const to = next + Math.ceil(stretch.damaged / RECORD_HEADER_BYTES);
+      if (to > next) noteRefused(directory, { from: next, to });
+      return to;
     }
     offset = stretch.end;
     next = last.end;

@@ -1,11 +1,9 @@
 /** Reading a segment file: a stretch of whole blocks, past damage when there is some. */
 
-import { fstatSync, read } from "node:fs";
-import { promisify } from "node:util";
+import { fstatSync } from "node:fs";
 import { LOG_BLOCK_BYTES_MAX } from "../limits.ts";
 import { type Block, blockAt, findMagic } from "./block.ts";
-
-const readAt = promisify(read);
+import { type ReadAt, readAt, readPastErrors } from "./read-at.ts";
 
 export interface Stretch {
   /** Whole blocks that follow each other; none when no whole block follows `offset`. */
@@ -18,21 +16,26 @@ export interface Stretch {
   damaged: number;
 }
 
+export interface StretchRange {
+  offset: number;
+  sequenceMin: number;
+  bytesMax: number;
+  /** Reads what the disk cannot give back as zeros, which are no block; else that is an error. */
+  pastErrors?: boolean;
+}
+
 /**
  * Reads about `bytesMax` of whole blocks from `offset` on. Where no whole block starts at
  * `offset`, the file is searched for the next one that proves itself by its checksum.
  */
-export async function readStretch(
-  fd: number,
-  offset: number,
-  sequenceMin: number,
-  bytesMax: number,
-): Promise<Stretch> {
+export async function readStretch(fd: number, range: StretchRange): Promise<Stretch> {
+  const { offset, sequenceMin, bytesMax } = range;
+  const readWindow = range.pastErrors ? readPastErrors : readAt;
   const size = fstatSync(fd).size;
   const near = await readWindow(fd, offset, Math.min(size - offset, bytesMax));
   const found = follow(near, 0, offset, sequenceMin);
   if (found.blocks.length > 0 || size <= offset) return found;
-  return search(fd, offset, size, sequenceMin);
+  return search(fd, offset, size, sequenceMin, readWindow);
 }
 
 /** The first whole block at `offset` or after it; any block fits into the window used here. */
@@ -41,6 +44,7 @@ async function search(
   offset: number,
   size: number,
   sequenceMin: number,
+  readWindow: ReadAt,
 ): Promise<Stretch> {
   let at = offset;
   while (at < size) {
@@ -70,11 +74,4 @@ function follow(window: Buffer, index: number, base: number, sequenceMin: number
     expected = block.end;
   }
   return { blocks, start: base + index, end: base + at, damaged: 0 };
-}
-
-async function readWindow(fd: number, offset: number, bytes: number): Promise<Buffer> {
-  if (bytes <= 0) return Buffer.alloc(0);
-  const window = Buffer.allocUnsafeSlow(bytes);
-  const { bytesRead } = await readAt(fd, window, 0, bytes, offset);
-  return window.subarray(0, bytesRead);
 }

@@ -10,8 +10,10 @@ import type { Metrics } from "../observe/metrics.ts";
 import { type Batch, Batcher } from "./batch.ts";
 import { LogUnavailable, type LogWriter, type RecordCodec } from "./event-log.ts";
 import { lockDirectory } from "./lock.ts";
+import type { Gap } from "./losses.ts";
 import { type WriterMetrics, writerMetrics } from "./metrics.ts";
 import { recover } from "./recovery.ts";
+import { noteRefused } from "./refused.ts";
 import {
   abandonSegment,
   closeSegment,
@@ -30,6 +32,10 @@ export interface LogWriterOptions<T> {
   logger: Logger;
   metrics?: Metrics;
   segmentBytesMax?: number;
+  /** Numbers below are given already, as whoever has read the log knows. */
+  first?: number;
+  /** Called when the log ends below them: what the numbers between were given to is not there. */
+  onMissing?(gap: Gap): void;
   /** Called after `durable` or `healthy` moved, before any record's promise settles. */
   onChange?(): void;
 }
@@ -42,7 +48,9 @@ export async function openLogWriter<T>(options: LogWriterOptions<T>): Promise<Lo
   mkdirSync(options.directory, { recursive: true });
   const unlock = await lockDirectory(options.directory);
   try {
-    const next = await recover(options.directory, options.logger);
+    const end = await recover(options.directory, options.logger);
+    const next = Math.max(end, options.first ?? 0);
+    if (next > end) options.onMissing?.({ from: end, to: next });
     const segment = await createSegment(options.directory, next);
     return new SegmentLogWriter(options, segment, unlock);
   } catch (error) {
@@ -210,6 +218,9 @@ class SegmentLogWriter<T> implements LogWriter<T> {
     this.#empty = segment;
     try {
       await probeSegment(segment);
+      // What a reader finds no record for there, nobody misses.
+      const refused = { from: this.#durable, to: first };
+      if (first > this.#durable) noteRefused(this.#options.directory, refused);
     } catch (error) {
       await abandonSegment(segment);
       throw error;

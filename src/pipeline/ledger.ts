@@ -89,6 +89,11 @@ export class Ledger {
     return this.#lanes.get(destinationId);
   }
 
+  /** Of all destinations. */
+  lanes(): LaneRecord[] {
+    return [...this.#lanes.getRange({})].map(({ value }) => value);
+  }
+
   /** Destinations that the ledger holds anything for. */
   destinations(): Set<string> {
     const ids = new Set<string>(this.#lanes.getKeys());

@@ -9,7 +9,7 @@ import type { Sandbox } from "../sandbox/program.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { Feed, type FeedParts } from "./feed.ts";
 import { Lanes } from "./lanes.ts";
-import { Ledger } from "./ledger.ts";
+import type { Ledger } from "./ledger.ts";
 import { createDeadLetters } from "./letters.ts";
 import { createLaneMetrics } from "./metrics.ts";
 import { LiveTap } from "./tap.ts";
@@ -88,8 +88,8 @@ export interface PipelineParts {
   decode: FeedParts["decode"];
   eventOf: FeedParts["eventOf"];
   kinds: ReadonlyMap<string, DestinationKind>;
-  /** Directory of the pipeline's own LMDB environment (`DATA/delivery`). */
-  directory: string;
+  /** Closed with the pipeline. */
+  ledger: Ledger;
   /** Calls the listener whenever a log has more durable records; returns the end of it. */
   onDurable(listener: () => void): () => void;
   /** Age at which an event that cannot be delivered becomes a dead letter. */
@@ -99,10 +99,9 @@ export interface PipelineParts {
   clock?: Clock;
 }
 
-/** Opens the ledger and starts a lane for every destination that has a connection. */
+/** Starts a lane for every destination that has a connection. */
 export function createPipeline(parts: PipelineParts): Pipeline {
-  const { live, logger, clock = systemClock } = parts;
-  const ledger = new Ledger(parts.directory, logger);
+  const { live, ledger, logger, clock = systemClock } = parts;
   const metrics = createLaneMetrics(
     parts.metrics,
     () => lanes.gauges(),
@@ -110,7 +109,7 @@ export function createPipeline(parts: PipelineParts): Pipeline {
   );
   const feed = new Feed({ ...parts, metrics });
   const tap = new LiveTap(feed, live);
-  const shared = { ...parts, feed, tap, ledger, clock, metrics };
+  const shared = { ...parts, feed, tap, clock, metrics };
   const lanes: Lanes = new Lanes({ ...shared, refresh: () => lanes.refresh() });
   const trimmer = createTrimmer({ readers: parts.readers, lanes, clock, logger });
 

@@ -10,16 +10,20 @@ import {
   INGEST_START_MS_MAX,
   INGEST_STEADY_MS_MIN,
 } from "../limits.ts";
+import type { Gap } from "../log/losses.ts";
 import type { Logger } from "../observe/log.ts";
 import type { FromIngest, IngestSettings, ProcessMetrics, ToIngest } from "./messages.ts";
 
 export interface IngestProcessParts {
   /** argv that starts this executable as an ingest process. */
   command: readonly string[];
-  settings: IngestSettings;
+  settings: Omit<IngestSettings, "firstSequence">;
+  /** Numbers below are given already, as far as is known when a process starts. */
+  firstSequence(): number;
   logger: Logger;
   onListening(durable: number): void;
   onDurable(sequence: number): void;
+  onMissing(gap: Gap): void;
   onDeath(): void;
 }
 
@@ -101,7 +105,8 @@ export class IngestProcess {
     this.#stuck = setTimeout(() => child.kill("SIGKILL"), INGEST_START_MS_MAX);
     this.#watch = setInterval(() => this.#check(child), INGEST_PULSE_MS);
     child.exited.then(() => this.#died(child, performance.now() - startedAt));
-    this.#send({ type: "serve", ...this.#parts.settings, port: this.#port });
+    const firstSequence = this.#parts.firstSequence();
+    this.#send({ type: "serve", ...this.#parts.settings, port: this.#port, firstSequence });
   }
 
   /** Undefined when the system makes no process: there are too many, or the executable is away. */
@@ -143,6 +148,9 @@ export class IngestProcess {
         break;
       case "durable":
         this.#parts.onDurable(message.sequence);
+        break;
+      case "missing":
+        this.#parts.onMissing(message);
         break;
       case "health":
         this.#healthy = message.healthy;

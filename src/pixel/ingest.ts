@@ -8,7 +8,7 @@ import {
   INGEST_PULSE_MS,
 } from "../limits.ts";
 import type { LogWriter } from "../log/event-log.ts";
-import { openMark } from "../log/mark.ts";
+import { openMark, storedMark } from "../log/mark.ts";
 import { openLogWriter } from "../log/writer.ts";
 import { createLogger, type Logger } from "../observe/log.ts";
 import { createMetrics, type Metrics } from "../observe/metrics.ts";
@@ -65,15 +65,18 @@ async function open(
     mark.set(log.durable());
     tell();
   };
+  const mark = openMark(directory);
   const log = await openLogWriter({
     directory,
     codec: pixelRecordCodec,
     logger,
     metrics,
+    // What the mark says was durable: a log that ends before has lost it.
+    first: Math.max(settings.firstSequence, storedMark(mark)),
+    onMissing: (gap) => send({ type: "missing", ...gap }),
     onChange,
   });
   opening.defer(() => log.close());
-  const mark = openMark(directory);
   mark.set(log.durable());
   const tell = createTell(log, send);
 

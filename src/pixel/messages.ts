@@ -9,6 +9,8 @@ export interface IngestSettings {
   index: number;
   /** Of this process's own event log. */
   directory: string;
+  /** Numbers of its records below this are given already. */
+  firstSequence: number;
   catalogDirectory: string;
   host: string;
   port: number;
@@ -32,6 +34,8 @@ export type FromIngest =
   /** It could not start; it exits. */
   | { type: "failed"; message: string }
   | { type: "durable"; sequence: number }
+  /** Its log should hold these records, and ends before them. */
+  | { type: "missing"; from: number; to: number }
   | { type: "health"; healthy: boolean }
   /** It lives. */
   | { type: "pulse" }

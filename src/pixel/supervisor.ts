@@ -4,6 +4,7 @@ import { Counter } from "prom-client";
 import type { Positions } from "../catalog/model.ts";
 import { cannotListen } from "../errors.ts";
 import type { LogReader } from "../log/event-log.ts";
+import { Losses } from "../log/losses.ts";
 import { type DurableMark, openMark } from "../log/mark.ts";
 import { openLogReader } from "../log/reader.ts";
 import { settleLog } from "../log/recovery.ts";
@@ -12,12 +13,16 @@ import type { Metrics } from "../observe/metrics.ts";
 import { IngestProcess } from "./ingest-process.ts";
 import type { IngestSettings, ProcessMetrics } from "./messages.ts";
 
-export interface IngestOptions extends Omit<IngestSettings, "index" | "directory" | "reusePort"> {
+type PerProcess = "index" | "directory" | "firstSequence" | "reusePort";
+
+export interface IngestOptions extends Omit<IngestSettings, PerProcess> {
   /** argv that starts this executable as an ingest process. */
   command: readonly string[];
   count: number;
   /** Holds one event log directory per process, named by its number. */
   directory: string;
+  /** By event log directory name: numbers below were read, or named, whatever the log holds. */
+  known?: Positions;
   logger: Logger;
   metrics?: Metrics;
 }
@@ -33,6 +38,8 @@ export interface Ingest {
   onDurable(listener: () => void): () => void;
   /** Whether every process listens and can write its log. */
   healthy(): boolean;
+  /** What the event logs lost, a sentence each. */
+  warnings(): string[];
   /** Process ids, for the operator's eyes and tests. */
   pids(): number[];
   /** Of each process, labelled with its name. */
@@ -53,7 +60,8 @@ export async function startIngestProcesses(options: IngestOptions): Promise<Inge
     for (const listener of listeners) listener();
   };
   const deaths = options.metrics && deathCounter(options.metrics);
-  const logs = await openLogs(options);
+  const losses = new Losses(options);
+  const logs = await openLogs(options, losses);
   if (options.count > 1) refuseTakenPort(options);
 
   const processes: IngestProcess[] = [];
@@ -70,6 +78,8 @@ export async function startIngestProcesses(options: IngestOptions): Promise<Inge
       command: options.command,
       settings: settingsOf(options, index, log.directory, port),
       logger: options.logger,
+      firstSequence: () => Math.max(options.known?.[index] ?? 0, log.reader.end()),
+      onMissing: (gap) => losses.missing(log.directory, gap, gap.to - gap.from),
       onListening(durable) {
         log.mark ??= openMark(log.directory);
         log.reader.advance(durable);
@@ -90,7 +100,8 @@ export async function startIngestProcesses(options: IngestOptions): Promise<Inge
     const url = await start(0, options.port);
     const port = Number(new URL(url).port);
     await Promise.all(Array.from({ length: options.count - 1 }, (_, i) => start(i + 1, port)));
-    return { ...ingestOf(url, logs, processes, listeners), stop, close };
+    const warnings = () => losses.warnings();
+    return { ...ingestOf(url, logs, processes, listeners), warnings, stop, close };
   } catch (error) {
     await close();
     throw error;
@@ -102,7 +113,7 @@ function settingsOf(
   index: number,
   directory: string,
   port: number,
-): IngestSettings {
+): Omit<IngestSettings, "firstSequence"> {
   const { catalogDirectory, host, trustedProxies, recordClientAddress, logLevel, count } = options;
   return {
     index,
@@ -131,7 +142,7 @@ function ingestOf(
   logs: ReadonlyMap<string, Log>,
   processes: readonly IngestProcess[],
   listeners: Set<() => void>,
-): Omit<Ingest, "stop" | "close"> {
+): Omit<Ingest, "warnings" | "stop" | "close"> {
   return {
     url,
     readers: new Map([...logs].map(([name, { reader }]) => [name, reader])),
@@ -147,22 +158,26 @@ function ingestOf(
 }
 
 /** The logs of the processes to start, and those that earlier ones left behind. */
-async function openLogs(options: IngestOptions): Promise<Map<string, Log>> {
+async function openLogs(options: IngestOptions, losses: Losses): Promise<Map<string, Log>> {
   mkdirSync(options.directory, { recursive: true });
   const left = readdirSync(options.directory).filter((name) => /^\d+$/.test(name));
   const used = Array.from({ length: options.count }, (_, i) => String(i));
   const logs = new Map<string, Log>();
   for (const name of new Set([...used, ...left])) {
     const directory = join(options.directory, name);
-    const { logger, metrics } = options;
+    const { logger } = options;
     const log: Log = { directory, mark: undefined, reader: undefined as never };
     log.reader = await openLogReader({
       directory,
-      logger,
-      ...(metrics && { metrics }),
+      ...{ logger, losses },
       durable: () => log.mark?.get() ?? 0,
     });
-    if (!used.includes(name)) log.reader.advance(await settleLog({ directory, logger }));
+    if (!used.includes(name)) {
+      const end = await settleLog({ directory, logger });
+      const known = options.known?.[name] ?? 0;
+      if (known > end) losses.missing(directory, { from: end, to: known }, known - end);
+      log.reader.advance(Math.max(end, known));
+    }
     logs.set(name, log);
   }
   return logs;

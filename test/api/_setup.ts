@@ -17,6 +17,7 @@ import { openLogReader } from "../../src/log/reader.ts";
 import { openLogWriter } from "../../src/log/writer.ts";
 import type { Logger } from "../../src/observe/log.ts";
 import { createMetrics } from "../../src/observe/metrics.ts";
+import { Ledger } from "../../src/pipeline/ledger.ts";
 import { createPipeline, type TapMessage } from "../../src/pipeline/pipeline.ts";
 import { createPublishing } from "../../src/publishing/create.ts";
 import { createSandbox } from "../../src/sandbox/sandbox.ts";
@@ -208,7 +209,7 @@ async function openParts(directory: string, logger: Logger) {
     decode: decodeRecord,
     eventOf,
     kinds,
-    directory: join(directory, "delivery"),
+    ledger: new Ledger(join(directory, "delivery"), logger),
     retryWindowMs: 60_000,
     logger,
     metrics,

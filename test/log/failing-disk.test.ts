@@ -83,6 +83,10 @@ async function fillAndRecover(mounted: string): Promise<void> {
     kept.splice(0, kept.length, ...(await readAll(reader)).map(([, text]) => text));
   }
 
+  // Refused records are none that could be missed.
+  const again = await openLogReader({ directory, logger });
+  again.advance(writer.durable());
+  expect((await readAll(again)).map(([, text]) => text)).toEqual(kept);
   const told = lines.filter(({ level }) => level >= 50).map(({ msg }) => msg);
   expect(told).toEqual(Array(3).fill("The event log cannot be written"));
   const rejected = await metricValue(metrics, "pixelmill_log_rejected_records_total");
@@ -90,9 +94,9 @@ async function fillAndRecover(mounted: string): Promise<void> {
 
   const durable = writer.durable();
   await writer.close();
-  const again = await openTextWriter(directory);
-  expect(again.durable()).toBe(durable);
-  await again.close();
+  const reopened = await openTextWriter(directory);
+  expect(reopened.durable()).toBe(durable);
+  await reopened.close();
 }
 
 test("numbers of refused records are given to no other record", async () => {

@@ -7,6 +7,7 @@ import { pino } from "pino";
 import type { DestinationKind } from "../../src/destinations/destination.ts";
 import type { LogReader, LogRecord } from "../../src/log/event-log.ts";
 import { createMetrics } from "../../src/observe/metrics.ts";
+import { Ledger } from "../../src/pipeline/ledger.ts";
 import { createPipeline } from "../../src/pipeline/pipeline.ts";
 import { FakeLive, FakeSandbox, record } from "./doubles.ts";
 import { until } from "./rig.ts";
@@ -66,16 +67,17 @@ test(
     const taken = { count: 0 };
     const heap: number[] = [];
     let made = 0;
+    const logger = pino({ level: "silent" });
     const pipeline = createPipeline({
       ...{ live, sandbox: new FakeSandbox(), metrics: createMetrics() },
       decode: () => record(made++, `user ${made % 97}`),
       eventOf: ({ query }) => ({ json: Buffer.alloc(EVENT_BYTES, "x"), user: query }),
       readers: new Map([["0", new EndlessLog(EVENTS)]]),
       kinds: new Map([["fake", watchingKind(taken, heap)]]),
-      directory: join(directory, "delivery"),
+      ledger: new Ledger(join(directory, "delivery"), logger),
       onDurable: () => () => {},
       retryWindowMs: 3_600_000,
-      logger: pino({ level: "silent" }),
+      logger,
     });
     await until(() => taken.count >= EVENTS, "the backlog", 60_000 + EVENTS);
     await pipeline.close();

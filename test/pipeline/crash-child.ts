@@ -2,6 +2,7 @@ import { pino } from "pino";
 import { destinationKinds } from "../../src/destinations/kinds.ts";
 import { createEgress } from "../../src/egress/egress.ts";
 import { createMetrics } from "../../src/observe/metrics.ts";
+import { Ledger } from "../../src/pipeline/ledger.ts";
 import { createPipeline } from "../../src/pipeline/pipeline.ts";
 import { decode, eventOf, FakeLive, FakeSandbox, MemoryLog, record } from "./doubles.ts";
 import { hurried } from "./hurried.ts";
@@ -31,14 +32,15 @@ sandbox.codes.set("code", (event) => {
 });
 live.publish("one", "code", "v1");
 
+const logger = pino({ level: "error" });
 const pipeline = createPipeline({
   ...{ live, sandbox, decode, eventOf, metrics },
   readers: new Map([["0", log]]),
   kinds: destinationKinds({ directory, egress: createEgress({ allow: ["127.0.0.0/8"] }) }),
-  directory: `${directory}/delivery`,
+  ledger: new Ledger(`${directory}/delivery`, logger),
   onDurable: log.onDurable,
   retryWindowMs: 3_600_000,
-  logger: pino({ level: "error" }),
+  logger,
   clock: hurried(100, Date.now() % 1_000),
 });
 for (let n = 0; n < Number(count); n++) log.append(record(n, `user ${n % 20}`));

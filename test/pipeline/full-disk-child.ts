@@ -3,6 +3,7 @@ import { pino } from "pino";
 import { destinationKinds } from "../../src/destinations/kinds.ts";
 import { createEgress } from "../../src/egress/egress.ts";
 import { createMetrics } from "../../src/observe/metrics.ts";
+import { Ledger } from "../../src/pipeline/ledger.ts";
 import { createPipeline, type PipelineParts } from "../../src/pipeline/pipeline.ts";
 import { decode, eventOf, FakeLive, FakeSandbox, MemoryLog, record } from "./doubles.ts";
 import { lettersOf, Sink, until } from "./rig.ts";
@@ -25,6 +26,8 @@ const stream = {
     if (line.includes("cannot be written")) failures += 1;
   },
 };
+const logger = pino({ level: "error" }, stream);
+const openLedger = () => new Ledger(`${directory}/delivery`, logger);
 const parts: PipelineParts = {
   ...{ live, sandbox: new FakeSandbox(), decode, metrics },
   // 20 KB each: some hundred letters fill the disk.
@@ -35,10 +38,10 @@ const parts: PipelineParts = {
   },
   readers: new Map([["0", log]]),
   kinds: destinationKinds({ directory, egress: createEgress({ allow: ["127.0.0.0/8"] }) }),
-  directory: `${directory}/delivery`,
+  ledger: openLedger(),
   onDurable: log.onDurable,
   retryWindowMs: 3_600_000,
-  logger: pino({ level: "error" }, stream),
+  logger,
 };
 let pipeline = createPipeline(parts);
 for (let n = 0; n < Number(count); n++) log.append(record(n, `user ${n % 20}`));
@@ -46,7 +49,9 @@ await until(() => failures > 0, "a full disk");
 const stored = pipeline.deadLetters.count("workspace");
 if (restart === "true") await pipeline.close();
 liftLimit();
-if (restart === "true") pipeline = createPipeline({ ...parts, metrics: createMetrics() });
+if (restart === "true") {
+  pipeline = createPipeline({ ...parts, ledger: openLedger(), metrics: createMetrics() });
+}
 await until(() => pipeline.deadLetters.count("workspace") === Number(count), "all letters", 60_000);
 const numbers = new Set(lettersOf(pipeline).map(({ event }) => (event as { n: number }).n));
 await pipeline.close();

@@ -14,6 +14,7 @@ import type { LogReader, LogWriter } from "../../src/log/event-log.ts";
 import { openLogReader } from "../../src/log/reader.ts";
 import { openLogWriter } from "../../src/log/writer.ts";
 import { createMetrics } from "../../src/observe/metrics.ts";
+import { Ledger } from "../../src/pipeline/ledger.ts";
 import { createPipeline, type Pipeline } from "../../src/pipeline/pipeline.ts";
 import { createPublishing } from "../../src/publishing/create.ts";
 import type { Publishing } from "../../src/publishing/publishing.ts";
@@ -67,7 +68,7 @@ function start(): Pipeline {
       directory: join(directory, "files"),
       egress: createEgress({ allow: ["127.0.0.0/8"] }),
     }),
-    directory: join(directory, "delivery"),
+    ledger: new Ledger(join(directory, "delivery"), logger),
     onDurable(listener) {
       heard = listener;
       return () => {};

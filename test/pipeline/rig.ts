@@ -5,6 +5,7 @@ import { pino } from "pino";
 import { destinationKinds } from "../../src/destinations/kinds.ts";
 import { createEgress } from "../../src/egress/egress.ts";
 import { createMetrics } from "../../src/observe/metrics.ts";
+import { Ledger } from "../../src/pipeline/ledger.ts";
 import {
   createPipeline,
   type DeadLetter,
@@ -35,6 +36,7 @@ export class Rig {
   }
 
   start(over: Partial<PipelineParts> = {}): Pipeline {
+    const logger = pino({ level: process.env.RIG_LOG ?? "silent" });
     this.#pipeline = createPipeline({
       live: this.live,
       sandbox: this.sandbox,
@@ -42,10 +44,10 @@ export class Rig {
       decode,
       eventOf,
       kinds: this.kinds,
-      directory: join(this.directory, "delivery"),
+      ledger: new Ledger(join(this.directory, "delivery"), logger),
       onDurable: this.log.onDurable,
       retryWindowMs: 3_600_000,
-      logger: pino({ level: process.env.RIG_LOG ?? "silent" }),
+      logger,
       metrics: createMetrics(),
       ...over,
     });

@@ -9,11 +9,14 @@ import { turned } from "../../src/catalog/windows.ts";
 import type { DestinationKind, Verdict } from "../../src/destinations/destination.ts";
 import { TOPOLOGY_POLL_MS } from "../../src/limits.ts";
 import { createMetrics } from "../../src/observe/metrics.ts";
+import { Ledger } from "../../src/pipeline/ledger.ts";
 import { createPipeline, type Pipeline } from "../../src/pipeline/pipeline.ts";
 import { SandboxUnavailable } from "../../src/sandbox/program.ts";
 import { decode, eventOf, FakeLive, FakeSandbox, MemoryLog, record } from "./doubles.ts";
 import { hurried } from "./hurried.ts";
 import { lettersOf } from "./rig.ts";
+
+const quiet = pino({ level: "silent" });
 
 /**
  * Random lives of a pipeline: faults of destinations and the sandbox, connections and
@@ -75,10 +78,10 @@ class World {
     this.metrics = createMetrics();
     return createPipeline({
       ...{ live: this.live, sandbox: this.sandbox, decode, eventOf },
-      ...{ metrics: this.metrics, clock: this.clock, logger: pino({ level: "silent" }) },
+      ...{ metrics: this.metrics, clock: this.clock, logger: quiet },
       readers: new Map([["0", this.log]]),
       kinds: new Map([["fake", this.kind()]]),
-      directory: join(this.directory, "delivery"),
+      ledger: new Ledger(join(this.directory, "delivery"), quiet),
       onDurable: this.log.onDurable,
       retryWindowMs: 3_600_000,
     });

@@ -1,0 +1,77 @@
+import type { Logger } from "../observe/log.ts";
+import type { Metrics } from "../observe/metrics.ts";
+import { type ReaderMetrics, readerMetrics } from "./metrics.ts";
+
+/** Numbers from `from` up to, not including, `to`. */
+export interface Gap {
+  from: number;
+  to: number;
+}
+
+interface Lost {
+  records: number;
+  bytes: number;
+  /** Ends of the gaps that were told, with where they were seen to begin. */
+  gaps: Map<number, number>;
+}
+
+/**
+ * What event logs should hold and do not: each loss is counted, told in the log once, and stands
+ * among the warnings until the server starts again.
+ */
+export class Losses {
+  readonly #logger: Logger;
+  readonly #metrics: ReaderMetrics | undefined;
+  readonly #lost = new Map<string, Lost>();
+
+  constructor({ logger, metrics }: { logger: Logger; metrics?: Metrics | undefined }) {
+    this.#logger = logger;
+    this.#metrics = metrics && readerMetrics(metrics);
+  }
+
+  /** `records` of the gap's numbers were given to records that are not there. */
+  missing(directory: string, { from, to }: Gap, records: number): void {
+    const lost = this.#of(directory);
+    const known = lost.gaps.get(to);
+    if (known !== undefined && known <= from) return;
+    lost.gaps.set(to, from);
+    const news = known === undefined ? records : Math.min(records, known - from);
+    if (news <= 0) return;
+    lost.records += news;
+    this.#metrics?.missingRecords.inc(news);
+    const context = { directory, from, to, missingRecords: news };
+    this.#logger.error(context, "Records are missing from the event log");
+  }
+
+  /** Part of a segment is no whole block, or cannot be read. */
+  damaged(directory: string, path: string, offset: number, bytes: number): void {
+    this.#of(directory).bytes += bytes;
+    this.#metrics?.damagedBytes.inc(bytes);
+    const context = { path, offset, damagedBytes: bytes };
+    this.#logger.error(context, "Skipped a damaged part of the event log");
+  }
+
+  /** A sentence for each log that lost something. */
+  warnings(): string[] {
+    return [...this.#lost].flatMap(([directory, { records, bytes }]) => {
+      const found = [
+        ...(records > 0 ? [`${records} records are missing`] : []),
+        ...(bytes > 0 ? [`${bytes} bytes are damaged`] : []),
+      ];
+      const name = directory.split("/").at(-1);
+      return found.length === 0 ? [] : [`Event log ${name}: ${found.join(", ")}`];
+    });
+  }
+
+  /** Gaps that end below `sequence` are of no interest any more. */
+  forget(directory: string, sequence: number): void {
+    const gaps = this.#lost.get(directory)?.gaps ?? new Map<number, number>();
+    for (const end of gaps.keys()) if (end < sequence) gaps.delete(end);
+  }
+
+  #of(directory: string): Lost {
+    const lost = this.#lost.get(directory) ?? { records: 0, bytes: 0, gaps: new Map() };
+    this.#lost.set(directory, lost);
+    return lost;
+  }
+}

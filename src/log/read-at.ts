@@ -1,0 +1,41 @@
+import fs from "node:fs";
+import { promisify } from "node:util";
+import { PAGE_BYTES } from "./page.ts";
+
+/** Reads a part of a file; shorter only at its end. */
+export type ReadAt = (fd: number, offset: number, bytes: number) => Promise<Buffer>;
+
+/** What a disk answers that cannot give back what it took, or gives back something else. */
+const UNREADABLE = new Set(["EIO", "EBADMSG", "EUCLEAN"]);
+
+export function isUnreadable(error: unknown): boolean {
+  return error instanceof Error && UNREADABLE.has((error as NodeJS.ErrnoException).code ?? "");
+}
+
+export const readAt: ReadAt = async (fd, offset, bytes) => {
+  if (bytes <= 0) return Buffer.alloc(0);
+  const window = Buffer.allocUnsafeSlow(bytes);
+  // Looked up for each call, so that a test can let the disk fail.
+  const { bytesRead } = await promisify(fs.read)(fd, window, 0, bytes, offset);
+  return window.subarray(0, bytesRead);
+};
+
+/** As `readAt`, with zeros for the pages that the disk cannot give back. */
+export const readPastErrors: ReadAt = async (fd, offset, bytes) => {
+  try {
+    return await readAt(fd, offset, bytes);
+  } catch (error) {
+    if (!isUnreadable(error)) throw error;
+  }
+  const window = Buffer.alloc(bytes);
+  for (let at = 0; at < bytes; ) {
+    const step = Math.min(bytes - at, PAGE_BYTES - ((offset + at) % PAGE_BYTES));
+    try {
+      window.set(await readAt(fd, offset + at, step), at);
+    } catch (error) {
+      if (!isUnreadable(error)) throw error;
+    }
+    at += step;
+  }
+  return window;
+};

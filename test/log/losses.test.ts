@@ -1,0 +1,153 @@
+import { afterEach, expect, test } from "bun:test";
+import fs, { readlinkSync } from "node:fs";
+import { promisify } from "node:util";
+import { Registry } from "prom-client";
+import type { Gap } from "../../src/log/losses.ts";
+import { Losses } from "../../src/log/losses.ts";
+import { openLogReader } from "../../src/log/reader.ts";
+import { noteRefused } from "../../src/log/refused.ts";
+import { listSegments } from "../../src/log/segments.ts";
+import { openLogWriter } from "../../src/log/writer.ts";
+import {
+  appendEach,
+  listeningLogger,
+  metricValue,
+  openTextWriter,
+  quiet,
+  readAll,
+  temporaryDirectory,
+  textCodec,
+  texts,
+} from "./support.ts";
+
+const readOfDisk = fs.read;
+afterEach(() => {
+  fs.read = readOfDisk;
+});
+
+/** Lets reads of these bytes of a file fail, as a bad sector does. */
+function failReads(path: string, from: number, to: number): void {
+  const read = promisify(readOfDisk) as unknown as (...its: unknown[]) => Promise<unknown>;
+  const failing = {
+    async [promisify.custom](
+      fd: number,
+      into: Buffer,
+      at: number,
+      length: number,
+      position: number,
+    ) {
+      const isBad = position < to && position + length > from;
+      if (isBad && readlinkSync(`/proc/self/fd/${fd}`) === path) {
+        throw Object.assign(new Error("EIO: i/o error, read"), { code: "EIO" });
+      }
+      return read(fd, into, at, length, position);
+    },
+  };
+  fs.read = Object.assign(() => {}, failing) as unknown as typeof fs.read;
+}
+
+test("numbers go on where a reader is, and the loss is told once", async () => {
+  const directory = temporaryDirectory();
+  const before = await openTextWriter(directory);
+  await appendEach(before, texts(5));
+  await before.close();
+  const gaps: Gap[] = [];
+  const writer = await openLogWriter({
+    ...{ directory, codec: textCodec, logger: quiet, first: 12 },
+    onMissing: (gap) => void gaps.push(gap),
+  });
+  expect(gaps).toEqual([{ from: 5, to: 12 }]);
+  expect(writer.durable()).toBe(12);
+  await writer.append("after");
+
+  const { logger, lines } = listeningLogger();
+  const metrics = new Registry();
+  const losses = new Losses({ logger, metrics });
+  losses.missing(directory, gaps[0]!, 7);
+  const reader = await openLogReader({ directory, logger, losses });
+  reader.advance(writer.durable());
+  for (const from of [0, 8]) {
+    const read = (await readAll(reader, from)).map(([sequence]) => sequence);
+    expect(read).toEqual([0, 1, 2, 3, 4, 12].filter((sequence) => sequence >= from));
+  }
+  await writer.close();
+  expect(lines.map(({ msg }) => msg)).toEqual(["Records are missing from the event log"]);
+  expect(await metricValue(metrics, "pixelmill_log_missing_records_total")).toBe(7);
+  expect(losses.warnings()).toEqual([
+    `Event log ${directory.split("/").at(-1)}: 7 records are missing`,
+  ]);
+});
+
+test("numbers that were refused are not missed, those around them are", async () => {
+  const directory = temporaryDirectory();
+  const before = await openTextWriter(directory);
+  await appendEach(before, texts(2));
+  await before.close();
+  noteRefused(directory, { from: 2, to: 4 });
+  noteRefused(directory, { from: 6, to: 7 });
+  const writer = await openLogWriter({ directory, codec: textCodec, logger: quiet, first: 10 });
+  await writer.append("first");
+  const { logger, lines } = listeningLogger();
+  const reader = await openLogReader({ directory, logger });
+  reader.advance(writer.durable());
+  expect((await reader.read(2, 1)).records.map(({ sequence }) => sequence)).toEqual([10]);
+  expect(lines).toMatchObject([{ from: 2, to: 10, missingRecords: 5 }]);
+  await writer.close();
+});
+
+test("a bad sector is passed over, counted and told, and what lies around it is read", async () => {
+  const directory = temporaryDirectory();
+  const writer = await openTextWriter(directory);
+  await appendEach(writer, texts(40, "x".repeat(1_000)));
+  await writer.close();
+  const [segment] = listSegments(directory);
+  const { logger } = listeningLogger();
+  const metrics = new Registry();
+  const losses = new Losses({ logger, metrics });
+  const reader = await openLogReader({ directory, logger, losses });
+  reader.advance(40);
+  failReads(segment!.path, 8_192, 12_288);
+  const read = (await readAll(reader)).map(([sequence]) => sequence);
+  expect(read.length).toBeGreaterThanOrEqual(34);
+  expect(read.length).toBeLessThan(40);
+  expect([read[0], read.at(-1)]).toEqual([0, 39]);
+  expect(await metricValue(metrics, "pixelmill_log_missing_records_total")).toBe(40 - read.length);
+  expect(losses.warnings()[0]).toMatch(/records are missing, \d+ bytes are damaged$/);
+});
+
+test("a disk that gives nothing back and takes nothing either is waited for", async () => {
+  const directory = temporaryDirectory();
+  const writer = await openTextWriter(directory);
+  await appendEach(writer, texts(3));
+  await writer.close();
+  const reader = await openLogReader({ directory, logger: quiet });
+  reader.advance(3);
+  const [segment] = listSegments(directory);
+  failReads(segment!.path, 0, 1);
+  // A directory of this name is in the way of the page that is written to try the disk.
+  fs.mkdirSync(`${directory}/probe`);
+  await expect(reader.read(0, 1)).rejects.toThrow();
+  fs.read = readOfDisk;
+  expect((await readAll(reader)).length).toBe(3);
+});
+
+test("a tail that cannot be read stays, and its numbers are given to nobody", async () => {
+  const directory = temporaryDirectory();
+  const before = await openTextWriter(directory);
+  await appendEach(before, texts(20, "x".repeat(1_000)));
+  await before.close();
+  const [segment] = listSegments(directory);
+  const { size } = fs.statSync(segment!.path);
+  failReads(segment!.path, 12_288, size);
+  const writer = await openTextWriter(directory);
+  expect(writer.durable()).toBeGreaterThanOrEqual(20);
+  await writer.append("after");
+  expect(fs.statSync(segment!.path).size).toBe(size);
+
+  const { logger, lines } = listeningLogger();
+  const reader = await openLogReader({ directory, logger });
+  reader.advance(writer.durable());
+  expect((await readAll(reader)).at(-1)![1]).toBe("after");
+  await writer.close();
+  expect(lines.map(({ msg }) => msg)).toContain("Skipped a damaged part of the event log");
+});
