@@ -203,7 +203,8 @@ export class Site {
 async function startReceiver(directory: string, moodMs: number) {
   const child = Bun.spawn(
     [process.execPath, join(import.meta.dir, "receiver.ts"), directory, String(moodMs)],
-    { stdout: "pipe", stderr: "inherit" },
+    // Bun prints each answer that is broken off on purpose.
+    { stdout: "pipe", stderr: "ignore" },
   );
   let port = "";
   for await (const chunk of child.stdout) {

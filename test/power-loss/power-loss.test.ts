@@ -1,0 +1,24 @@
+import { expect, test } from "bun:test";
+import { lacks } from "./disk.ts";
+import { powerLoss } from "./power-loss.ts";
+
+const reason = lacks("ext4");
+if (reason !== undefined) process.stderr.write(`skipped, power loss: ${reason}\n`);
+
+/** A short form of `npm run power-loss`. */
+test.skipIf(reason !== undefined)(
+  "what was answered is there after the power went, whatever the disk had not flushed",
+  async () => {
+    const report = await powerLoss({
+      ...{ fileSystem: "ext4", states: 8, seconds: 6, seed: Date.now() % 2 ** 31, onState() {} },
+    });
+    expect({ seed: report.seed, faults: report.faults }).toEqual({ seed: report.seed, faults: [] });
+
+    // There was something to lose.
+    expect(report.states).toBeGreaterThanOrEqual(5);
+    expect(report.owedPixels).toBeGreaterThan(0);
+    expect(report.owedChanges).toBeGreaterThan(0);
+    expect(report.pendingWrites).toBeGreaterThan(0);
+  },
+  900_000,
+);
