@@ -71,7 +71,7 @@ async function timed(
   if (name === "list versions") {
     const options = { count: 5, order: "asc" as const };
     return each(READS_A_ROUND, (step) => {
-      code.revisions(workspaceId, "transformation", pick(step), options);
+      [...code.revisions(workspaceId, "transformation", pick(step), options)];
     });
   }
   const started = Bun.nanoseconds();

@@ -125,6 +125,7 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
     metricsText: () => metricsOf(metrics, ingest),
     dataPlaneUrl: () => config["public.url"] ?? reachable(ingest.url),
     version,
+    python: config["api.python"],
     requestsPerSecondMax: config["admin.rate"],
     logger,
     metrics,

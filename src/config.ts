@@ -68,6 +68,10 @@ export const configSchema = Type.Object({
     maximum: 1_000_000,
     description: "API requests per second and token beyond which 429 is answered; 0 is no limit",
   }),
+  "api.python": Type.Union([Type.Literal("pythonfaas"), Type.Literal("python")], {
+    default: "pythonfaas",
+    description: "what API answers call Python code; rudder-cli's `import` needs `python`",
+  }),
   "retry.window": Type.Integer({
     default: 3_600,
     minimum: 1,
@@ -172,7 +176,7 @@ function expectation(schema: TSchema): string {
   if (schema.type === "boolean") return "true or false";
   if (schema.type === "array")
     return `a comma-separated list of ${isCidrs(schema) ? "CIDR ranges" : "ADDRESS or ADDRESS:PORT"}`;
-  if (schema.anyOf) return "one of the levels";
+  if (schema.anyOf) return `one of ${schema.anyOf.map((it: TSchema) => it.const).join(", ")}`;
   return schema.pattern ? "of its documented form" : "a text that is not empty";
 }
 

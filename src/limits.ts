@@ -100,6 +100,12 @@ export const VERSIONS_COUNT_DEFAULT = 5;
 export const VERSIONS_COUNT_MAX = 1_000;
 /** Items on a page of `/v2` lists. */
 export const PAGE_ITEMS_MAX = 100;
+/** Long lists without pages that a workspace may be sent at once; beyond it 429. */
+export const LISTS_OF_WORKSPACE_MAX = 4;
+/** How long such a list is written before other requests get their turn. */
+export const LIST_TURN_MS = 5;
+/** What is written of such a list before its client has to take it, in UTF-16 units. */
+export const LIST_CHUNK_CHARS = 256 << 10;
 /** Transformations, and libraries, of one publish or test request. */
 export const PUBLISH_ITEMS_MAX = 500;
 

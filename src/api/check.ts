@@ -4,6 +4,7 @@ import type { ValueError } from "@sinclair/typebox/errors";
 import { ApiError, type Detail } from "../errors.ts";
 import { DETAILS_MAX } from "../limits.ts";
 import { expectedFormat } from "./formats.ts";
+import { misspelt } from "./misspelt.ts";
 
 const checks = new WeakMap<TSchema, TypeCheck<TSchema>>();
 
@@ -80,7 +81,18 @@ export function readQuery<S extends TObject>(schema: S, url: string): Static<S> 
     }
     if (values[0] !== undefined) query[key] = converted(property, values[0]);
   }
+  expectKnown(Object.keys(schema.properties), sent.keys());
   return expectShape(schema, query, "?");
+}
+
+/** A misspelt name is told, since `?publsh=true` would store a draft; other names are ignored. */
+function expectKnown(known: readonly string[], sent: Iterable<string>): void {
+  for (const name of sent) {
+    const meant = known.includes(name) ? undefined : misspelt(name, known);
+    if (meant === undefined) continue;
+    const message = `Expected the parameter ${meant}, got a name that is almost the same`;
+    throw new ApiError("invalid", message, [{ path: `?${meant}`, message }]);
+  }
 }
 
 function converted(schema: TSchema, text: string): unknown {

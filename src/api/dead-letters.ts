@@ -79,7 +79,7 @@ export const deadLetterRoutes = [
 
   route("POST /v2/dead-letters/replay", {
     summary: "Send dead letters once more, through the code that is live now",
-    needs: ["events:read"],
+    needs: ["events:replay"],
     body: Ids,
     answer: Type.Object({ replayed: Type.Integer() }),
     example: { body: { ids: [example.ids.deadLetter] }, answer: { replayed: 1 } },
@@ -89,7 +89,7 @@ export const deadLetterRoutes = [
 
   route("POST /v2/dead-letters/purge", {
     summary: "Delete dead letters for good",
-    needs: ["events:read"],
+    needs: ["events:replay"],
     body: Ids,
     answer: Type.Object({ purged: Type.Integer() }),
     example: { body: { ids: [example.ids.deadLetter] }, answer: { purged: 1 } },

@@ -42,8 +42,11 @@ export function refuse(
 
 /** A request that has to wait, and for how long. */
 export class TooMany extends ApiError {
-  constructor(readonly retryAfterSeconds: number) {
-    super("too-many", "Expected fewer requests of this token, got more than its rate allows");
+  constructor(
+    readonly retryAfterSeconds: number,
+    message = "Expected fewer requests of this token, got more than its rate allows",
+  ) {
+    super("too-many", message);
   }
 }
 

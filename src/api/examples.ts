@@ -35,15 +35,19 @@ export const transformationVersion = {
   name: "Shout titles",
   description: "Writes page titles in capitals",
   code: transformationCode,
-  codeVersion: "1",
-  language: "javascript",
+  codeVersion: "1" as const,
+  language: "javascript" as const,
   ...times,
   workspaceId: ids.workspace,
-} as const;
+  imports: ["textTools"],
+  isPublished: false,
+  createdBy: ids.token,
+  createdWith: ids.token,
+};
 
 export const transformation = {
   ...transformationVersion,
-  imports: ["textTools"],
+  isPublished: true,
   destinations: [{ id: ids.destination, name: "Warehouse hook", enabled: true }],
 };
 
@@ -53,16 +57,18 @@ export const libraryVersion = {
   name: "Text tools",
   description: "",
   code: libraryCode,
-  language: "javascript",
+  language: "javascript" as const,
   ...times,
   workspaceId: ids.workspace,
+  imports: [],
   importName: "textTools",
   isPublished: true,
-} as const;
+  createdBy: ids.token,
+  createdWith: ids.token,
+};
 
-const { isPublished: _, ...libraryFields } = libraryVersion;
 export const library = {
-  ...libraryFields,
+  ...libraryVersion,
   workspace: { id: ids.workspace, name: "Default" },
 };
 

@@ -1,6 +1,8 @@
 import { Type } from "@sinclair/typebox";
+import { draftQuery, foundOf, listQuery, oneOf } from "./drafts.ts";
 import * as example from "./examples.ts";
 import { isPublish, PublishFlag } from "./forms.ts";
+import { listed } from "./listing.ts";
 import { route } from "./route.ts";
 import { Code, Description, ExternalId, Language, Name, publishQuery, Success } from "./schemas.ts";
 import { Library, LibraryVersion, libraryAnswer, libraryVersionAnswer } from "./shapes.ts";
@@ -40,8 +42,9 @@ export const libraryRoutes = [
       body: { name: "Text tools", language: "javascript", code: example.library.code },
       answer: example.library,
     },
-    async handle({ parts, workspaceId, query, body, request }) {
+    async handle({ parts, principal, workspaceId, query, body, request }) {
       const found = await parts.publishing.create(workspaceId, "library", {
+        createdBy: principal,
         name: body.name,
         language: body.language,
         code: body.code,
@@ -50,29 +53,34 @@ export const libraryRoutes = [
         ...(body.externalId && { externalId: body.externalId }),
         caller: request.signal,
       });
-      return libraryAnswer(parts.catalog, found);
+      return libraryAnswer(parts, found);
     },
   }),
 
   route("GET /libraries", {
-    summary: "List the published libraries, oldest first",
+    summary: "List the published libraries, oldest first, or the drafts",
     needs: [],
+    query: listQuery,
     answer: Type.Object({ libraries: Type.Array(Library) }),
     example: { answer: { libraries: [example.library] } },
-    handle: ({ parts, workspaceId }) => ({
-      libraries: parts.catalog.code
-        .listPublished(workspaceId, "library")
-        .map((found) => libraryAnswer(parts.catalog, found)),
-    }),
+    handle(call) {
+      const { parts, workspaceId, query } = call;
+      const found = foundOf(parts.catalog.code, workspaceId, "library", query);
+      const answers = found.map((it) => libraryAnswer(parts, it));
+      return listed(call, "libraries", answers);
+    },
   }),
 
   route("GET /libraries/{id}", {
-    summary: "Retrieve a published library",
+    summary: "Retrieve a published library, or the newest version of a draft",
     needs: [],
+    query: draftQuery,
     answer: Library,
     example: { params: { id: example.ids.library }, answer: example.library },
-    handle: ({ parts, workspaceId, params }) =>
-      libraryAnswer(parts.catalog, parts.catalog.code.published(workspaceId, "library", params.id)),
+    handle({ parts, workspaceId, params, query }) {
+      const found = oneOf(parts.catalog.code, workspaceId, "library", params.id, query);
+      return libraryAnswer(parts, found);
+    },
   }),
 
   route("POST /libraries/{id}", {
@@ -86,8 +94,9 @@ export const libraryRoutes = [
       body: { language: "javascript", code: example.library.code },
       answer: example.library,
     },
-    async handle({ parts, workspaceId, params, query, body, request }) {
+    async handle({ parts, principal, workspaceId, params, query, body, request }) {
       const found = await parts.publishing.update(workspaceId, "library", params.id, {
+        createdBy: principal,
         language: body.language,
         code: body.code,
         publish: isPublish({ query, body }),
@@ -95,7 +104,7 @@ export const libraryRoutes = [
         ...(body.description !== undefined && { description: body.description }),
         caller: request.signal,
       });
-      return libraryAnswer(parts.catalog, found);
+      return libraryAnswer(parts, found);
     },
   }),
 
@@ -119,11 +128,13 @@ export const libraryRoutes = [
       params: { id: example.ids.library },
       answer: { libraryVersions: [example.libraryVersion] },
     },
-    handle: ({ parts, workspaceId, params, query }) => ({
-      libraryVersions: parts.catalog.code
-        .revisions(workspaceId, "library", params.id, versionsRange(query))
-        .map((revision) => libraryVersionAnswer(parts.catalog, revision)),
-    }),
+    handle(call) {
+      const { parts, workspaceId, params, query } = call;
+      const { code } = parts.catalog;
+      const versions = code.revisions(workspaceId, "library", params.id, versionsRange(query));
+      const answers = versions.map((it) => libraryVersionAnswer(parts, it));
+      return listed(call, "libraryVersions", answers);
+    },
   }),
 
   route("GET /libraries/{id}/versions/{versionId}", {
@@ -137,7 +148,7 @@ export const libraryRoutes = [
     handle({ parts, workspaceId, params }) {
       const { id, versionId } = params;
       const revision = parts.catalog.code.revision(workspaceId, "library", id, versionId);
-      return libraryVersionAnswer(parts.catalog, revision);
+      return libraryVersionAnswer(parts, revision);
     },
   }),
 
@@ -154,7 +165,7 @@ export const libraryRoutes = [
     async handle({ parts, workspaceId, params, body }) {
       const { code } = parts.catalog;
       await code.setExternalId(workspaceId, "library", params.id, body.externalId);
-      return libraryAnswer(parts.catalog, code.newest(workspaceId, "library", params.id));
+      return libraryAnswer(parts, code.newest(workspaceId, "library", params.id));
     },
   }),
 ] as const;

@@ -31,6 +31,8 @@ export interface ApiParts {
   metricsText(): Promise<string>;
   dataPlaneUrl(): string;
   version: string;
+  /** What answers call Python that came as `pythonfaas`; rudder-cli knows `python` alone. */
+  python: "pythonfaas" | "python";
   /** Over the long run, of each token; a burst may take what two seconds allow. 0 is no limit. */
   requestsPerSecondMax: number;
   logger: Logger;

@@ -1,7 +1,12 @@
 import { type Static, Type } from "@sinclair/typebox";
 import type { Catalog, Found } from "../catalog/catalog.ts";
+import { importsOf } from "../catalog/code/imports.ts";
 import type { Revision } from "../catalog/model.ts";
+import type { ApiParts } from "./parts.ts";
 import { Id, Language, Time } from "./schemas.ts";
+
+/** What answers are made with. */
+type Shown = Pick<ApiParts, "catalog" | "python">;
 
 /** Answers of the Transformations API: their schemas, and how they come from the catalog. */
 
@@ -19,6 +24,12 @@ const revisionFields = {
   createdAt: Time,
   updatedAt: Time,
   workspaceId: Type.String(),
+  imports: Type.Array(Type.String(), { description: "What the code imports, in code order" }),
+  isPublished: Type.Boolean({ description: "Whether this revision is the live one" }),
+  createdBy: Type.Optional(
+    Type.String({ description: "Id of the member, or of the service token, that made it" }),
+  ),
+  createdWith: Type.Optional(Type.String({ description: "Id of the token that made it" })),
   externalId: Type.Optional(Type.String({ description: "Set by PUT …/external-id" })),
 };
 
@@ -35,16 +46,13 @@ export const TransformationVersion = Type.Object(
 export const Transformation = Type.Object(
   {
     ...TransformationVersion.properties,
-    imports: Type.Optional(
-      Type.Array(Type.String(), { description: "What published code imports, in code order" }),
-    ),
     destinations: Type.Optional(Type.Array(LinkedDestination)),
   },
   { $id: "Transformation" },
 );
 
 export const LibraryVersion = Type.Object(
-  { ...revisionFields, importName: Type.String(), isPublished: Type.Boolean() },
+  { ...revisionFields, importName: Type.String() },
   { $id: "LibraryVersion" },
 );
 
@@ -59,17 +67,15 @@ export const Library = Type.Object(
 
 /** As it stands: `createdAt` is the resource's, `updatedAt` that of its newest revision. */
 export function transformationAnswer(
-  catalog: Catalog,
+  parts: Shown,
   found: Found,
   options: { destinations: boolean },
 ): Static<typeof Transformation> {
   const { resource, revision } = found;
-  const live = resource.published === revision.versionId;
-  const imports = live ? catalog.code.publication(resource)?.imports : undefined;
+  const { catalog } = parts;
   return {
-    ...transformationVersionAnswer(catalog, revision),
+    ...transformationVersionAnswer(parts, revision),
     ...resourceTimes(catalog, found),
-    ...(imports && { imports }),
     ...(options.destinations && {
       destinations: catalog.code
         .linked(resource.workspaceId, resource.id)
@@ -79,17 +85,18 @@ export function transformationAnswer(
 }
 
 export function transformationVersionAnswer(
-  catalog: Catalog,
+  parts: Shown,
   revision: Revision,
 ): Static<typeof TransformationVersion> {
-  return { ...revisionAnswer(catalog, revision), codeVersion: "1" };
+  return { ...revisionAnswer(parts, revision), codeVersion: "1" };
 }
 
-export function libraryAnswer(catalog: Catalog, found: Found): Static<typeof Library> {
+export function libraryAnswer(parts: Shown, found: Found): Static<typeof Library> {
   const { resource, revision } = found;
+  const { catalog } = parts;
   const workspace = catalog.workspaces.get(resource.workspaceId);
   return {
-    ...revisionAnswer(catalog, revision),
+    ...revisionAnswer(parts, revision),
     ...resourceTimes(catalog, found),
     importName: revision.importName ?? "",
     workspace: { id: resource.workspaceId, name: workspace?.name ?? "" },
@@ -97,20 +104,18 @@ export function libraryAnswer(catalog: Catalog, found: Found): Static<typeof Lib
 }
 
 export function libraryVersionAnswer(
-  catalog: Catalog,
+  parts: Shown,
   revision: Revision,
 ): Static<typeof LibraryVersion> {
-  const resource = catalog.code.resource(revision.workspaceId, "library", revision.id);
-  return {
-    ...revisionAnswer(catalog, revision),
-    importName: revision.importName ?? "",
-    isPublished: resource.published === revision.versionId,
-  };
+  return { ...revisionAnswer(parts, revision), importName: revision.importName ?? "" };
 }
 
-function revisionAnswer(catalog: Catalog, revision: Revision) {
+function revisionAnswer({ catalog, python }: Shown, revision: Revision) {
   const { id, versionId, name, description, code, language, workspaceId, kind } = revision;
-  const { externalId } = catalog.code.resource(workspaceId, kind, id);
+  const resource = catalog.code.resource(workspaceId, kind, id);
+  const { externalId } = resource;
+  const isPublished = resource.published === versionId;
+  const published = isPublished ? catalog.code.publication(resource)?.imports : undefined;
   const createdAt = isoTime(revision.createdAt);
   return {
     id,
@@ -118,12 +123,21 @@ function revisionAnswer(catalog: Catalog, revision: Revision) {
     name,
     description,
     code,
-    language,
+    language: language === "pythonfaas" ? python : language,
     createdAt,
     updatedAt: createdAt,
     workspaceId,
+    imports: published ?? revision.imports ?? importsOf(language, code),
+    isPublished,
+    ...madeBy(revision),
     ...(externalId !== undefined && { externalId }),
   };
+}
+
+function madeBy({ createdBy }: Revision) {
+  if (createdBy === undefined) return {};
+  const { tokenId, memberId } = createdBy;
+  return { createdBy: memberId ?? tokenId, createdWith: tokenId };
 }
 
 function resourceTimes(catalog: Catalog, { resource, revision }: Found) {

@@ -1,5 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import type { Permission } from "../catalog/model.ts";
+import { draftQuery, foundOf, listQuery, oneOf } from "./drafts.ts";
 import * as example from "./examples.ts";
 import {
   destinationIdsOf,
@@ -10,6 +11,7 @@ import {
   type Publishable,
   PublishFlag,
 } from "./forms.ts";
+import { listed } from "./listing.ts";
 import { route } from "./route.ts";
 import {
   Code,
@@ -86,9 +88,10 @@ export const transformationRoutes = [
       },
       answer: example.transformationVersion,
     },
-    async handle({ parts, workspaceId, query, body, request }) {
+    async handle({ parts, principal, workspaceId, query, body, request }) {
       const publish = isPublish({ query, body });
       const found = await parts.publishing.create(workspaceId, "transformation", {
+        createdBy: principal,
         name: body.name,
         language: body.language,
         code: body.code ?? "",
@@ -99,30 +102,34 @@ export const transformationRoutes = [
         ...(body.events && { events: eventList(body.events) }),
         caller: request.signal,
       });
-      return transformationAnswer(parts.catalog, found, { destinations: publish });
+      return transformationAnswer(parts, found, { destinations: publish });
     },
   }),
 
   route("GET /transformations", {
-    summary: "List the published transformations, oldest first",
+    summary: "List the published transformations, oldest first, or the drafts",
     needs: [],
+    query: listQuery,
     answer: Type.Object({ transformations: Type.Array(Transformation) }),
     example: { answer: { transformations: [example.transformation] } },
-    handle: ({ parts, workspaceId }) => ({
-      transformations: parts.catalog.code
-        .listPublished(workspaceId, "transformation")
-        .map((found) => transformationAnswer(parts.catalog, found, { destinations: true })),
-    }),
+    handle(call) {
+      const { parts, workspaceId, query } = call;
+      const found = foundOf(parts.catalog.code, workspaceId, "transformation", query);
+      const answers = found.map((it) => transformationAnswer(parts, it, { destinations: true }));
+      return listed(call, "transformations", answers);
+    },
   }),
 
   route("GET /transformations/{id}", {
-    summary: "Retrieve a published transformation",
+    summary: "Retrieve a published transformation, or the newest revision of a draft",
     needs: [],
+    query: draftQuery,
     answer: Transformation,
     example: { params: { id: example.ids.transformation }, answer: example.transformation },
-    handle({ parts, workspaceId, params }) {
-      const found = parts.catalog.code.published(workspaceId, "transformation", params.id);
-      return transformationAnswer(parts.catalog, found, { destinations: true });
+    handle({ parts, workspaceId, params, query }) {
+      const { code } = parts.catalog;
+      const found = oneOf(code, workspaceId, "transformation", params.id, query);
+      return transformationAnswer(parts, found, { destinations: true });
     },
   }),
 
@@ -138,9 +145,10 @@ export const transformationRoutes = [
       body: { code: example.transformation.code },
       answer: example.transformationVersion,
     },
-    async handle({ parts, workspaceId, params, query, body, request }) {
+    async handle({ parts, principal, workspaceId, params, query, body, request }) {
       const publish = isPublish({ query, body });
       const found = await parts.publishing.update(workspaceId, "transformation", params.id, {
+        createdBy: principal,
         publish,
         destinationIds: destinationIdsOf(body),
         ...(body.name !== undefined && { name: body.name }),
@@ -150,7 +158,7 @@ export const transformationRoutes = [
         ...(body.events && { events: eventList(body.events) }),
         caller: request.signal,
       });
-      return transformationAnswer(parts.catalog, found, { destinations: publish });
+      return transformationAnswer(parts, found, { destinations: publish });
     },
   }),
 
@@ -174,11 +182,14 @@ export const transformationRoutes = [
       params: { id: example.ids.transformation },
       answer: { TransformationVersions: [example.transformationVersion] },
     },
-    handle: ({ parts, workspaceId, params, query }) => ({
-      TransformationVersions: parts.catalog.code
-        .revisions(workspaceId, "transformation", params.id, versionsRange(query))
-        .map((revision) => transformationVersionAnswer(parts.catalog, revision)),
-    }),
+    handle(call) {
+      const { parts, workspaceId, params, query } = call;
+      const { code } = parts.catalog;
+      const range = versionsRange(query);
+      const versions = code.revisions(workspaceId, "transformation", params.id, range);
+      const answers = versions.map((it) => transformationVersionAnswer(parts, it));
+      return listed(call, "TransformationVersions", answers);
+    },
   }),
 
   route("GET /transformations/{id}/versions/{versionId}", {
@@ -192,7 +203,7 @@ export const transformationRoutes = [
     handle({ parts, workspaceId, params }) {
       const { id, versionId } = params;
       const revision = parts.catalog.code.revision(workspaceId, "transformation", id, versionId);
-      return transformationVersionAnswer(parts.catalog, revision);
+      return transformationVersionAnswer(parts, revision);
     },
   }),
 
@@ -209,7 +220,7 @@ export const transformationRoutes = [
     async handle({ parts, workspaceId, params, body }) {
       await parts.catalog.code.link(workspaceId, params.id, body.destinationId);
       const found = parts.catalog.code.published(workspaceId, "transformation", params.id);
-      return transformationAnswer(parts.catalog, found, { destinations: true });
+      return transformationAnswer(parts, found, { destinations: true });
     },
   }),
 
@@ -230,7 +241,7 @@ export const transformationRoutes = [
       const shown = found.resource.published
         ? code.published(workspaceId, "transformation", params.id)
         : found;
-      return transformationAnswer(parts.catalog, shown, { destinations: true });
+      return transformationAnswer(parts, shown, { destinations: true });
     },
   }),
 
@@ -248,7 +259,7 @@ export const transformationRoutes = [
       const { code } = parts.catalog;
       await code.setExternalId(workspaceId, "transformation", params.id, body.externalId);
       const found = code.newest(workspaceId, "transformation", params.id);
-      return transformationAnswer(parts.catalog, found, { destinations: false });
+      return transformationAnswer(parts, found, { destinations: false });
     },
   }),
 ] as const;

@@ -4,6 +4,7 @@ import type {
   Destination,
   Kind,
   Language,
+  Maker,
   Member,
   Permission,
   Positions,
@@ -168,18 +169,20 @@ export interface CodeStore {
   newest(workspaceId: string, kind: Kind, id: string): Found;
   /** The published revision; `missing` for a draft or a deleted resource. */
   published(workspaceId: string, kind: Kind, id: string): Found;
-  /** Every published resource, ordered by creation. */
-  listPublished(workspaceId: string, kind: Kind): Found[];
+  /** Every published resource, ordered by creation; read one by one as the caller goes on. */
+  listPublished(workspaceId: string, kind: Kind): Generator<Found>;
+  /** Every resource that is neither published nor deleted, in the same way, with its newest revision. */
+  listDrafts(workspaceId: string, kind: Kind): Generator<Found>;
   revision(workspaceId: string, kind: Kind, id: string, versionId: string): Revision;
   /** By versionId alone, deleted resources included; `missing` when it is not of this kind. */
   revisionByVersion(workspaceId: string, kind: Kind, versionId: string): Revision;
-  /** Drafts and deleted resources included. */
+  /** Drafts and deleted resources included; read one by one as the caller goes on. */
   revisions(
     workspaceId: string,
     kind: Kind,
     id: string,
     options: { count: number; order: "asc" | "desc" },
-  ): Revision[];
+  ): Generator<Revision>;
   resource(workspaceId: string, kind: Kind, id: string): Resource;
   publication(resource: Resource): Publication | undefined;
 
@@ -221,7 +224,7 @@ export interface RevisionInput {
   description?: string;
   code: string;
   language: Language;
-  externalId?: string;
+  createdBy?: Maker;
 }
 export interface CodeChange {
   revisions: Revision[];

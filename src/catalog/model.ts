@@ -55,8 +55,13 @@ export interface Token {
 export interface Principal {
   workspaceId: string;
   tokenId: string;
+  /** Of a personal token. */
+  memberId?: string;
   permissions: ReadonlySet<Permission>;
 }
+
+/** Who made a revision: a token, and the member behind it when it is a personal one. */
+export type Maker = Pick<Principal, "tokenId" | "memberId">;
 
 export interface Source {
   id: string;
@@ -136,6 +141,10 @@ export interface Revision {
   language: Language;
   /** Libraries only: lodash `camelCase(name)`. */
   importName?: string;
+  /** What the code imports as far as it shows without a guest; older revisions have none. */
+  imports?: string[];
+  /** Absent in older revisions, and in those that the server made itself. */
+  createdBy?: Maker;
   createdAt: number;
 }
 

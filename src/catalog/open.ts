@@ -11,6 +11,7 @@ import { openSources } from "./sources.ts";
 import { openStore } from "./store.ts";
 import { openTables } from "./tables.ts";
 import { openTokens } from "./tokens.ts";
+import { upgrade } from "./upgrade.ts";
 import { openWorkspaces } from "./workspaces.ts";
 
 /** Opens the catalog in a directory (made when it is missing), in as many processes as need it. */
@@ -21,6 +22,12 @@ export async function openCatalog(options: {
   const store = openStore(options.directory, options.logger);
   const tables = openTables(store);
   const codeTables = openCodeTables(store);
+  try {
+    await upgrade(store, tables, codeTables);
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
   const { flush, ...tokens } = openTokens(store, tables, options.logger);
   return {
     workspaces: openWorkspaces(store, tables),

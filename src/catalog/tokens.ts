@@ -96,7 +96,13 @@ export function openTokens(
       const permissions = permissionsNow(token);
       if (permissions === undefined) return undefined;
       noteUse(token.id);
-      return { workspaceId: token.workspaceId, tokenId: token.id, permissions };
+      const { id: tokenId, workspaceId, memberId } = token;
+      return {
+        workspaceId,
+        tokenId,
+        ...(memberId !== undefined && { memberId }),
+        permissions,
+      };
     },
     flush,
   };

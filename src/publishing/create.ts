@@ -155,11 +155,12 @@ function publication(trialed: Trialed): Pick<CodeChange, "publish" | "seen" | "t
 }
 
 function changesOf(input: UpdateInput): Partial<RevisionInput> {
-  const { name, description, code, language } = input;
+  const { name, description, code, language, createdBy } = input;
   return {
     ...(name !== undefined && { name }),
     ...(description !== undefined && { description }),
     ...(code !== undefined && { code }),
     ...(language !== undefined && { language }),
+    ...(createdBy && { createdBy }),
   };
 }

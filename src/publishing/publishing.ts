@@ -1,5 +1,5 @@
 import type { Found } from "../catalog/catalog.ts";
-import type { Kind, Language, Revision } from "../catalog/model.ts";
+import type { Kind, Language, Maker, Revision } from "../catalog/model.ts";
 import type { UserError } from "../sandbox/program.ts";
 
 /**
@@ -34,6 +34,7 @@ export interface CreateInput extends Asked {
   code: string;
   language: Language;
   externalId?: string;
+  createdBy?: Maker;
   publish: boolean;
   /** Test events; the two default events run when there are none. */
   events?: TestEvent[];
@@ -44,6 +45,7 @@ export interface UpdateInput extends Asked {
   description?: string;
   code?: string;
   language?: Language;
+  createdBy?: Maker;
   publish: boolean;
   events?: TestEvent[];
   destinationIds?: string[];

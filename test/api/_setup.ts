@@ -96,6 +96,7 @@ export async function startApi(more: Partial<ApiParts> = {}): Promise<TestApi> {
     metricsText: () => metrics.metrics(),
     dataPlaneUrl: () => "http://127.0.0.1:8080",
     version: "0.0.0",
+    python: "pythonfaas",
     logger,
     metrics,
     ...more,

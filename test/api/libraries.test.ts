@@ -27,6 +27,10 @@ describe("libraries", () => {
       workspaceId: api.workspaceId,
       workspace: { id: api.workspaceId, name: "Acme" },
       externalId: "words",
+      imports: [],
+      isPublished: true,
+      createdBy: expect.any(String),
+      createdWith: expect.any(String),
     });
     const params = { id: body.id };
     expect(await api.client.call("GET /libraries/{id}", { params })).toEqual(body);

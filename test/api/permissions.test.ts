@@ -20,6 +20,7 @@ import { startApi, type TestApi } from "./_setup.ts";
 const connect: Permission[] = ["transformations:connect", "destinations:connect"];
 const admin: Permission[] = ["workspace:admin"];
 const events: Permission[] = ["events:read"];
+const replay: Permission[] = ["events:replay"];
 const edit: Permission[] = ["transformations:edit"];
 const libraries: Permission[] = ["libraries:edit"];
 
@@ -88,8 +89,8 @@ const needs: Record<ClientKey | "GET /docs" | "GET /docs/json", Permission[] | "
   "GET /v2/dead-letters": events,
   "GET /v2/suspensions": events,
   "GET /v2/dead-letters/{id}": events,
-  "POST /v2/dead-letters/replay": events,
-  "POST /v2/dead-letters/purge": events,
+  "POST /v2/dead-letters/replay": replay,
+  "POST /v2/dead-letters/purge": replay,
   "GET /v2/events": events,
   "GET /v2/workspace": [],
   "GET /v2/accounts": [],

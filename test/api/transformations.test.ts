@@ -35,6 +35,10 @@ describe("POST /transformations", () => {
       createdAt: expect.stringMatching(time),
       updatedAt: body.createdAt,
       workspaceId: api.workspaceId,
+      imports: [],
+      isPublished: false,
+      createdBy: expect.any(String),
+      createdWith: expect.any(String),
     });
     expect((await api.send("GET", `/transformations/${body.id}`)).status).toBe(404);
   });
@@ -286,6 +290,10 @@ describe("versions", () => {
       createdAt: expect.stringMatching(time),
       updatedAt: one.body.createdAt,
       workspaceId: api.workspaceId,
+      imports: [],
+      isPublished: false,
+      createdBy: expect.any(String),
+      createdWith: expect.any(String),
     });
     expect((await api.send("GET", `${path}/unknown`)).status).toBe(404);
     for (const bad of ["count=0", "count=1001", "count=x", "count=1.5", "count=-1", "orderBy=up"]) {

@@ -14,7 +14,7 @@ describe("revisions", () => {
     expect(catalog.code.revision(workspaceId, "transformation", id, versionId)).toEqual(revision);
     const published = () => catalog.code.published(workspaceId, "transformation", id);
     expect((await refusalOf(published)).message).toBe("Transformation not found");
-    expect(catalog.code.listPublished(workspaceId, "transformation")).toEqual([]);
+    expect([...catalog.code.listPublished(workspaceId, "transformation")]).toEqual([]);
     expect((await refusalOf(() => catalog.code.resource(workspaceId, "library", id))).refusal).toBe(
       "missing",
     );
@@ -55,8 +55,9 @@ describe("revisions", () => {
       made.push(next);
     }
     await catalog.code.remove(workspaceId, "transformation", made[0]!.id);
-    const list = (count: number, order: "asc" | "desc") =>
-      catalog.code.revisions(workspaceId, "transformation", made[0]!.id, { count, order });
+    const list = (count: number, order: "asc" | "desc") => [
+      ...catalog.code.revisions(workspaceId, "transformation", made[0]!.id, { count, order }),
+    ];
     expect(list(3, "asc")).toEqual(made.slice(0, 3));
     expect(list(2, "desc")).toEqual(made.toReversed().slice(0, 2));
     expect(list(1_000, "asc")).toEqual(made);
@@ -113,10 +114,12 @@ describe("revisions", () => {
       return next.versionId;
     });
     expect(new Set(await Promise.all(updates)).size).toBe(64);
-    const versions = catalog.code.revisions(workspaceId, "transformation", id, {
-      count: 99,
-      order: "asc",
-    });
+    const versions = [
+      ...catalog.code.revisions(workspaceId, "transformation", id, {
+        count: 99,
+        order: "asc",
+      }),
+    ];
     expect(versions).toHaveLength(65);
     expect(new Set(versions.map(({ code }) => code)).size).toBe(65);
   });
@@ -144,7 +147,7 @@ describe("publishing", () => {
     expect((await refusalOf(() => catalog.code.commit(workspaceId, change))).message).toBe(
       "Destination not found",
     );
-    expect(catalog.code.listPublished(workspaceId, "transformation")).toEqual([]);
+    expect([...catalog.code.listPublished(workspaceId, "transformation")]).toEqual([]);
     const gone = () => catalog.code.resource(workspaceId, "transformation", two.id);
     expect((await refusalOf(gone)).refusal).toBe("missing");
   });

@@ -185,14 +185,16 @@ function compare(model: Model, { catalog, workspaceId }: Real): void {
       versions.at(-1)!.versionId,
     ]);
     const options = { count: 1_000, order: "asc" as const };
-    expect(code.revisions(workspaceId, kind, id, options)).toEqual(versions);
+    expect([...code.revisions(workspaceId, kind, id, options)]).toEqual(versions);
     if (kind === "library" || deleted) continue;
     const linked = [...model.links].filter(([, other]) => other === thing).map(([to]) => to);
     expect(code.linked(workspaceId, id).map((to) => to.id)).toEqual(linked);
   }
   for (const kind of ["transformation", "library"] as const) {
     const expected = model.things.filter((it) => it.kind === kind && it.published !== undefined);
-    const actual = code.listPublished(workspaceId, kind).map(({ revision }) => revision.versionId);
+    const actual = [...code.listPublished(workspaceId, kind)].map(
+      ({ revision }) => revision.versionId,
+    );
     expect(actual).toEqual(expected.map((it) => it.published!));
   }
   for (const importName of importNames) {

@@ -39,7 +39,7 @@ function expectTogether(catalog: Catalog, workspaceId: string, user: string, lib
   expect(published("transformation", user)).toBe(published("library", library));
   const options = { count: 100_000, order: "asc" as const };
   const versions = (kind: "transformation" | "library", id: string) =>
-    catalog.code.revisions(workspaceId, kind, id, options).map(({ code }) => code);
+    [...catalog.code.revisions(workspaceId, kind, id, options)].map(({ code }) => code);
   const texts = versions("transformation", user);
   expect(versions("library", library)).toEqual(texts);
   expect(catalog.code.linked(workspaceId, user).length).toBeGreaterThan(0);

@@ -31,7 +31,7 @@ export const code = (input: Partial<CreateInput> = {}): CreateInput => ({
 export function view({ catalog, workspaceId }: House): unknown {
   const kinds = ["transformation", "library"] as const;
   return kinds.map((kind) =>
-    catalog.code.listPublished(workspaceId, kind).map(({ resource, revision }) => ({
+    [...catalog.code.listPublished(workspaceId, kind)].map(({ resource, revision }) => ({
       resource,
       revision,
       publication: catalog.code.publication(resource),

@@ -103,7 +103,7 @@ test.each(broken)(
     const refused = await refusalOf(() => publish("transformation", { name: "User", code: text }));
     expect(refused.refusal).toBe("invalid");
     expect(refused.details?.[0]).toMatchObject(detail);
-    expect(catalog.code.listPublished(workspaceId, "transformation")).toEqual([]);
+    expect([...catalog.code.listPublished(workspaceId, "transformation")]).toEqual([]);
   },
   60_000,
 );

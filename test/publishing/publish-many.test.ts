@@ -25,7 +25,7 @@ describe("POST publish", () => {
     const { house, library, transformation, selection } = await draftPair();
     const { catalog, workspaceId, publishing } = house;
     expect(await publishing.publish(workspaceId, selection)).toEqual({ published: true });
-    expect(catalog.code.listPublished(workspaceId, "library")[0]?.revision).toEqual(
+    expect([...catalog.code.listPublished(workspaceId, "library")][0]?.revision).toEqual(
       library.revision,
     );
     const { resource } = catalog.code.published(

@@ -76,7 +76,7 @@ describe("a transformation", () => {
     expect(view(house)).toEqual(before);
     const options = { count: 9, order: "asc" as const };
     const { id } = fine.resource;
-    expect(catalog.code.revisions(workspaceId, "transformation", id, options)).toHaveLength(1);
+    expect([...catalog.code.revisions(workspaceId, "transformation", id, options)]).toHaveLength(1);
   });
 
   test("imports published libraries of its workspace and language only", async () => {
@@ -140,7 +140,7 @@ describe("updates", () => {
     const versionIds = (await Promise.all(updates)).map(({ revision }) => revision.versionId);
     expect(new Set(versionIds).size).toBe(64);
     const options = { count: 65, order: "asc" as const };
-    const stored = catalog.code.revisions(workspaceId, "transformation", id, options);
+    const stored = [...catalog.code.revisions(workspaceId, "transformation", id, options)];
     expect(stored.slice(1).map((revision) => revision.code)).toEqual(texts);
     expect(catalog.code.resource(workspaceId, "transformation", id)).toMatchObject({
       newest: versionIds[63],
@@ -286,7 +286,7 @@ describe("what changes during a test", () => {
     const tested = sandbox.checked.map(({ program }) => program.libraries[0]?.code);
     expect(tested).toEqual(["1", "2"]);
     expect(resource.published).toBeDefined();
-    expect(catalog.code.listPublished(workspaceId, "transformation")).toHaveLength(1);
+    expect([...catalog.code.listPublished(workspaceId, "transformation")]).toHaveLength(1);
   });
 
   test("an importer that came is tested too", async () => {

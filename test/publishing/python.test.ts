@@ -75,7 +75,7 @@ test.each(broken)(
     const { catalog, workspaceId, publish } = await house();
     const refused = await refusalOf(() => publish("transformation", { code: text }));
     expect(refused.details?.[0]).toMatchObject(detail);
-    expect(catalog.code.listPublished(workspaceId, "transformation")).toEqual([]);
+    expect([...catalog.code.listPublished(workspaceId, "transformation")]).toEqual([]);
   },
   60_000,
 );

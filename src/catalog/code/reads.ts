@@ -2,13 +2,14 @@ import type { CodeStore, Found } from "../catalog.ts";
 import { familyOf } from "../import-name.ts";
 import type { Kind, Revision } from "../model.ts";
 import { notFound, versionNotFound } from "../refusals.ts";
-import type { CodeTables } from "./tables.ts";
+import { type CodeTables, isDraft } from "./tables.ts";
 
 type Reads = Pick<
   CodeStore,
   | "newest"
   | "published"
   | "listPublished"
+  | "listDrafts"
   | "revision"
   | "revisionByVersion"
   | "revisions"
@@ -54,7 +55,15 @@ export function codeReads(tables: CodeTables): Reads {
       if (found.published === undefined) throw notFound(kind);
       return { resource: found, revision: stored(found.published) };
     },
-    listPublished: (workspaceId, kind) => publications.ids(workspaceId, kind).flatMap(live),
+    *listPublished(workspaceId, kind) {
+      for (const id of publications.ids(workspaceId, kind)) yield* live(id);
+    },
+    *listDrafts(workspaceId, kind) {
+      for (const id of tables.drafts(workspaceId, kind)) {
+        const found = tables.resource(id);
+        if (found && isDraft(found)) yield { resource: found, revision: stored(found.newest) };
+      }
+    },
     revision(workspaceId, kind, id, versionId) {
       const revision = byVersion(workspaceId, kind, versionId);
       if (revision.id !== id) throw versionNotFound(kind);

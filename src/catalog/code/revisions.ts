@@ -3,8 +3,9 @@ import { CODE_BYTES_MAX, DESCRIPTION_CHARS_MAX } from "../../limits.ts";
 import type { CodeStore, RevisionInput } from "../catalog.ts";
 import { newId } from "../ids.ts";
 import { familyOf, importNameOf } from "../import-name.ts";
-import type { Kind, Revision } from "../model.ts";
+import type { Kind, Maker, Revision } from "../model.ts";
 import { keptName } from "../name.ts";
+import { importsOf } from "./imports.ts";
 
 /** Revisions made in memory, from what a caller sends and what the resource has. */
 export function revisionMaker(newest: CodeStore["newest"]): Pick<CodeStore, "draft" | "amend"> {
@@ -21,6 +22,7 @@ export function revisionMaker(newest: CodeStore["newest"]): Pick<CodeStore, "dra
         description: input.description ?? before.description,
         code: input.code ?? before.code,
         language: resource.language,
+        ...(input.createdBy && { createdBy: input.createdBy }),
       };
       // Later than what it follows, whatever the clock does: versions are ordered by it.
       const now = Math.max(Date.now(), before.createdAt + 1);
@@ -47,8 +49,14 @@ function revision(
     code,
     language: input.language,
     ...(of.kind === "library" && { importName: importNameFor(name) }),
+    imports: importsOf(input.language, code),
+    ...(input.createdBy && { createdBy: makerOf(input.createdBy) }),
     createdAt: now,
   };
+}
+
+function makerOf({ tokenId, memberId }: Maker): Maker {
+  return { tokenId, ...(memberId !== undefined && { memberId }) };
 }
 
 function importNameFor(name: string): string {

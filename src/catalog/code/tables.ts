@@ -1,3 +1,4 @@
+import type { Table } from "../../store/table.ts";
 import { isId, timeOf } from "../ids.ts";
 import { type Family, isImportName } from "../import-name.ts";
 import type { Kind, Publication, Resource, Revision } from "../model.ts";
@@ -9,21 +10,59 @@ export type CodeTables = ReturnType<typeof openCodeTables>;
 
 export function openCodeTables(store: Store) {
   const resources = store.table<Resource, string>("resources");
+  const drafts = store.table<true, ResourceKey>("drafts-by-workspace");
   const resource = (id: string) => (isId(id) ? resources.get(id) : undefined);
   return {
     resource,
+    /** Of every workspace. */
+    allResources: () => [...resources.getRange({})].map(({ value }) => value),
+    /** Ids of drafts, oldest first. */
+    drafts: (workspaceId: string, kind: Kind) => idsOf(drafts, workspaceId, kind),
     /** Refuses with `missing` when it is of another workspace or kind. */
     resourceOf(workspaceId: string, kind: Kind, id: string): Resource {
       const found = resource(id);
       if (found?.workspaceId !== workspaceId || found.kind !== kind) throw notFound(kind);
       return found;
     },
-    putResource: (resource: Resource) => void resources.put(resource.id, resource),
+    putResource(resource: Resource): void {
+      const { workspaceId, kind, id } = resource;
+      resources.put(id, resource);
+      if (isDraft(resource)) drafts.put([workspaceId, kind, id], true);
+      else drafts.remove([workspaceId, kind, id]);
+    },
     revisions: revisionTable(store),
     publications: publicationTable(store),
     libraryNames: libraryNameTable(store),
     links: linkTable(store),
   };
+}
+
+type ResourceKey = [workspaceId: string, kind: Kind, id: string];
+
+/** Neither published nor deleted. */
+export function isDraft({ published, deleted }: Resource): boolean {
+  return published === undefined && !deleted;
+}
+
+/** Keys that are read at once; no cursor stays open while the caller does something else. */
+const KEYS_AT_ONCE = 1_000;
+
+/** Ids of a workspace's resources of one kind, in their order, as long as the caller goes on. */
+function* idsOf(
+  order: Table<true, ResourceKey>,
+  workspaceId: string,
+  kind: Kind,
+): Generator<string> {
+  const end: ResourceKey = [workspaceId, kind, LAST];
+  let after = "";
+  for (;;) {
+    const start: ResourceKey = [workspaceId, kind, after];
+    const range = { start, end, exclusiveStart: after !== "", limit: KEYS_AT_ONCE };
+    const ids = [...order.getKeys(range)].map(([, , id]) => id);
+    yield* ids;
+    if (ids.length < KEYS_AT_ONCE) return;
+    after = ids.at(-1) ?? LAST;
+  }
 }
 
 function revisionTable(store: Store) {
@@ -38,7 +77,7 @@ function revisionTable(store: Store) {
       revisions.put(revision.versionId, revision);
       order.put([revision.id, revision.versionId], true);
     },
-    of(id: string, options: { count: number; order: "asc" | "desc" }): Revision[] {
+    *of(id: string, options: { count: number; order: "asc" | "desc" }): Generator<Revision> {
       const range =
         options.order === "asc"
           ? { start: [id, ""] as [string, string], end: [id, LAST] as [string, string] }
@@ -48,18 +87,17 @@ function revisionTable(store: Store) {
         reverse: options.order === "desc",
         limit: options.count,
       });
-      return [...keys]
-        .map(([, versionId]) => revisions.get(versionId))
-        .filter((revision) => revision !== undefined);
+      for (const [, versionId] of [...keys]) {
+        const revision = revisions.get(versionId);
+        if (revision !== undefined) yield revision;
+      }
     },
   };
 }
 
 function publicationTable(store: Store) {
   const publications = store.table<Publication, string>("publications");
-  const order = store.table<true, [workspaceId: string, kind: Kind, id: string]>(
-    "published-by-workspace",
-  );
+  const order = store.table<true, ResourceKey>("published-by-workspace");
   return {
     get: (id: string): Publication | undefined => publications.get(id),
     put(resource: Resource, publication: Publication): void {
@@ -70,11 +108,7 @@ function publicationTable(store: Store) {
       publications.remove(resource.id);
       order.remove([resource.workspaceId, resource.kind, resource.id]);
     },
-    ids(workspaceId: string, kind: Kind): string[] {
-      const start: [string, Kind, string] = [workspaceId, kind, ""];
-      const end: [string, Kind, string] = [workspaceId, kind, LAST];
-      return [...order.getKeys({ start, end })].map(([, , id]) => id);
-    },
+    ids: (workspaceId: string, kind: Kind) => idsOf(order, workspaceId, kind),
   };
 }
 

@@ -24,5 +24,7 @@ async function commit(): Promise<void> {
 
 while (refused < REFUSALS) await Promise.all([commit(), commit(), commit()]);
 // Reads go on.
-process.stdout.write(`${catalog.code.listPublished(workspaceId, "transformation").length} listed`);
+process.stdout.write(
+  `${[...catalog.code.listPublished(workspaceId, "transformation")].length} listed`,
+);
 await catalog.close();

@@ -1,0 +1,50 @@
+import { parse } from "es-module-lexer/minimal/js";
+import { familyOf } from "../import-name.ts";
+import type { Language } from "../model.ts";
+
+/** Names of one revision that are kept: code of 1 MiB could have 95,000. */
+const IMPORTS_MAX = 1_000;
+const IMPORT_CHARS_MAX = 255;
+
+/** A static import, as the lexer counts kinds. */
+const STATIC = 1;
+
+/**
+ * What code imports, in code order and each once, without running or compiling it: drafts may be
+ * broken. Publishing asks a guest instead, which knows the language whole. Pure.
+ */
+export function importsOf(language: Language, code: string): string[] {
+  const names = familyOf(language) === "python" ? pythonImports(code) : javascriptImports(code);
+  const kept = new Set<string>();
+  for (const name of names) {
+    if (kept.size === IMPORTS_MAX) break;
+    if (name.length <= IMPORT_CHARS_MAX) kept.add(name);
+  }
+  return [...kept];
+}
+
+function javascriptImports(code: string): string[] {
+  try {
+    const [imports] = parse(code);
+    return imports.flatMap(({ t, n }) => (t === STATIC && n !== undefined ? [n] : []));
+  } catch {
+    // A draft that does not parse.
+    return [];
+  }
+}
+
+/** Texts and comments of Python, which may hold words that look like imports. */
+const texts = /("""|''')[\s\S]*?\1|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|#[^\n]*/g;
+const statement = /^[ \t]*(?:import[ \t]+([^\n;]+)|from[ \t]+([^\s;]+)[ \t]+import\b)/;
+const moduleName = /^[\p{L}_][\p{L}\p{N}_.]*$/u;
+
+function* pythonImports(code: string): Generator<string> {
+  for (const line of code.replace(texts, "").split(/[\n;]/)) {
+    const [, names, from] = statement.exec(line) ?? [];
+    const named = from === undefined ? (names?.split(",") ?? []) : [from];
+    for (const name of named) {
+      const [module = ""] = name.trim().split(/\s/, 1);
+      if (moduleName.test(module)) yield module;
+    }
+  }
+}

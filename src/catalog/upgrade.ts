@@ -1,0 +1,46 @@
+import type { CodeTables } from "./code/tables.ts";
+import type { Permission } from "./model.ts";
+import type { Store } from "./store.ts";
+import type { Tables } from "./tables.ts";
+
+/** A change to what an older version stored; each is made once, whole, before anything is read. */
+interface Step {
+  name: string;
+  apply(tables: Tables, code: CodeTables): void;
+}
+
+const steps: readonly Step[] = [
+  {
+    // Who could replay and purge by `events:read` alone may do so still.
+    name: "events:replay is a permission of its own",
+    apply({ tokens, members }) {
+      for (const token of tokens.all()) tokens.put(withReplay(token));
+      for (const member of members.all()) members.put(withReplay(member));
+    },
+  },
+  {
+    name: "drafts are listed by workspace",
+    apply(_, code) {
+      for (const resource of code.allResources()) code.putResource(resource);
+    },
+  },
+];
+
+/** Brings a catalog that an older version wrote up to date; several processes may try at once. */
+export async function upgrade(store: Store, tables: Tables, code: CodeTables): Promise<void> {
+  const done = store.table<true, string>("upgrades");
+  for (const { name, apply } of steps) {
+    if (done.get(name)) continue;
+    await store.change(() => {
+      if (done.get(name)) return;
+      apply(tables, code);
+      done.put(name, true);
+    });
+  }
+}
+
+function withReplay<T extends { permissions: Permission[] }>(holder: T): T {
+  const { permissions } = holder;
+  if (!permissions.includes("events:read") || permissions.includes("events:replay")) return holder;
+  return { ...holder, permissions: [...permissions, "events:replay"] };
+}

@@ -1,0 +1,154 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { startApi, type TestApi } from "../_setup.ts";
+
+/**
+ * RudderStack's rudder-cli, as it works: `apply` makes drafts, reads them back by their version,
+ * publishes them in one request with their test suites, and deletes what is gone; `import` reads
+ * the workspace. It marshals whole structs and decodes what it reads into plain ones.
+ */
+let api: TestApi;
+beforeAll(async () => {
+  api = await startApi();
+});
+afterAll(() => api.stop());
+
+async function ask(method: string, path: string, body?: unknown): Promise<any> {
+  const answer = await api.send(method, path, {
+    ...(body !== undefined && { body }),
+    headers: { "Content-Type": "application/json", "User-Agent": "rudder-cli/0.24.0" },
+  });
+  expect([method, path, answer.status < 300, answer.text]).toEqual([
+    method,
+    path,
+    true,
+    answer.text,
+  ]);
+  return answer.body;
+}
+
+/** What its structs hold of a transformation: a field of another type would not decode. */
+function expectDecodes(transformation: Record<string, unknown>): void {
+  for (const key of ["id", "versionId", "name", "description", "code", "language", "workspaceId"]) {
+    expect([key, typeof transformation[key]]).toEqual([key, "string"]);
+  }
+  expect(transformation.imports).toBeArray();
+  for (const key of ["externalId", "createdBy", "createdAt"]) {
+    expect(["string", "undefined"]).toContain(typeof transformation[key]);
+  }
+}
+
+const library = {
+  name: "Math Tools",
+  description: "",
+  code: "export const double = (n) => 2 * n;",
+  language: "javascript",
+  externalId: "math-tools",
+};
+const transformation = {
+  name: "Doubler",
+  description: "Doubles n",
+  code: "import { double } from 'mathTools';\nexport const transformEvent = (e) => ({ n: double(e.n) });",
+  language: "javascript",
+  externalId: "doubler",
+};
+/** Its newest structs give a suite a name and no id. */
+const suite = (expected: number) => [
+  {
+    name: "doubles",
+    description: "two becomes four",
+    input: [{ type: "track", n: 2 }],
+    expectedOutput: [{ n: expected }],
+  },
+];
+
+describe("apply", () => {
+  test("makes drafts, tests and publishes them together, updates and deletes", async () => {
+    for (const path of ["/v2/workspace", "/v2/accounts?hasExternalId=true", "/libraries"]) {
+      await ask("GET", path);
+    }
+    const lib = await ask("POST", "/libraries?publish=false", library);
+    const code = await ask("POST", "/transformations?publish=false", transformation);
+    const read = await ask("GET", `/transformations/${code.id}/versions/${code.versionId}`);
+    for (const answer of [code, read]) {
+      expectDecodes(answer);
+      expect([answer.imports, answer.externalId]).toEqual([["mathTools"], "doubler"]);
+    }
+    expect(read.isPublished).toBe(false);
+
+    const request = (expected: number) => ({
+      transformations: [{ versionId: code.versionId, testSuite: suite(expected) }],
+      libraries: [{ versionId: lib.versionId }],
+    });
+    // A suite whose output differs stops the publish, with 200 and everything about it.
+    const refused = await ask("POST", "/transformations/publish", request(5));
+    expect(refused.published).toBe(false);
+    const [validation] = refused.validationOutput.transformations;
+    expect(validation.testResult).toMatchObject({
+      status: "fail",
+      results: [
+        {
+          name: "doubles",
+          description: "two becomes four",
+          status: "fail",
+          actualOutput: [{ n: 4 }],
+        },
+      ],
+    });
+    expect((await ask("GET", "/transformations")).transformations).toEqual([]);
+
+    expect(await ask("POST", "/transformations/tests/run", request(4))).toMatchObject({
+      pass: true,
+      validationOutput: { transformations: [{ testResult: { results: [{ name: "doubles" }] } }] },
+    });
+    expect(await ask("POST", "/transformations/publish", request(4))).toEqual({ published: true });
+    const { transformations } = await ask("GET", "/transformations");
+    expect(transformations).toMatchObject([{ ...transformation, imports: ["mathTools"] }]);
+    expectDecodes(transformations[0]);
+    const live = await ask("GET", `/transformations/${code.id}/versions/${code.versionId}`);
+    expect(live.isPublished).toBe(true);
+
+    const { externalId: _, ...change } = { ...transformation, description: "Twice n" };
+    const next = await ask("POST", `/transformations/${code.id}?publish=false`, change);
+    expect([next.imports, next.externalId]).toEqual([["mathTools"], "doubler"]);
+    await ask("PUT", `/transformations/${code.id}/external-id`, { externalId: "twice" });
+    expect((await ask("GET", `/transformations/${code.id}`)).externalId).toBe("twice");
+    for (const path of [`/transformations/${code.id}`, `/libraries/${lib.id}`]) {
+      await ask("DELETE", path);
+    }
+  });
+
+  test("sends an empty external id for what it does not manage", async () => {
+    for (const [path, body] of [
+      ["/transformations?publish=false", { ...transformation, externalId: "" }],
+      ["/libraries?publish=false", { ...library, externalId: "" }],
+    ] as const) {
+      expect(await ask("POST", path, body)).not.toHaveProperty("externalId");
+    }
+  });
+});
+
+describe("import", () => {
+  const code = "def transformEvent(event, metadata):\n    import json\n    return event\n";
+  const drafts = (language: string) => ({ name: `In ${language}`, language, code });
+
+  test("answers Python as it was sent, the specification's own word by default", async () => {
+    for (const language of ["pythonfaas", "python"]) {
+      const made = await ask("POST", "/transformations", drafts(language));
+      expect([made.language, made.imports]).toEqual([language, ["json"]]);
+    }
+  });
+
+  test("knows python alone: with api.python every answer says so", async () => {
+    const other = await startApi({ python: "python" });
+    const { body } = await other.send("POST", "/transformations", { body: drafts("pythonfaas") });
+    expect(body.language).toBe("python");
+    const listed = await other.send("GET", "/transformations?published=false");
+    expect(listed.body.transformations.map((it: any) => it.language)).toEqual(["python"]);
+    // What it then sends back is no other language.
+    const { status } = await other.send("POST", `/transformations/${body.id}`, {
+      body: { language: "python", code },
+    });
+    expect(status).toBe(200);
+    await other.stop();
+  });
+});

@@ -1,0 +1,55 @@
+import { expect, test } from "bun:test";
+import { openCatalog } from "../../src/catalog/open.ts";
+import { openStore } from "../../src/catalog/store.ts";
+import { freshDirectory, logger } from "./_setup.ts";
+
+test("a catalog of an older version keeps what its tokens could do, and lists its drafts", async () => {
+  const directory = await freshDirectory();
+  const before = await openCatalog({ directory, logger });
+  const { id: workspaceId } = await before.workspaces.create("Acme");
+  const { secret } = await before.tokens.create(workspaceId, {
+    name: "operator",
+    permissions: ["events:read"],
+  });
+  const member = await before.members.create(workspaceId, {
+    name: "Ada",
+    email: "ada@example.com",
+    permissions: ["events:read"],
+  });
+  const draft = before.code.draft(workspaceId, "transformation", {
+    name: "T",
+    code: "",
+    language: "javascript",
+  });
+  const change = { revisions: [draft], publish: [], links: [], seen: [] };
+  await before.code.commit(workspaceId, change);
+  expect(before.tokens.authenticate(secret)?.permissions).toEqual(new Set(["events:read"]));
+  await before.close();
+
+  // As the older version left it: no step was made, and no list of drafts is there.
+  const store = openStore(directory, logger);
+  await store.change(() => {
+    const upgrades = store.table<true, string>("upgrades");
+    for (const { key } of [...upgrades.getRange({})]) upgrades.remove(key);
+    const drafts = store.table<true, string[]>("drafts-by-workspace");
+    for (const { key } of [...drafts.getRange({})]) drafts.remove(key);
+  });
+  await store.close();
+
+  const after = await openCatalog({ directory, logger });
+  const both = new Set(["events:read", "events:replay"]);
+  expect(after.tokens.authenticate(secret)?.permissions as Set<string>).toEqual(both);
+  expect(new Set<string>(after.members.get(workspaceId, member.id).permissions)).toEqual(both);
+  const drafts = [...after.code.listDrafts(workspaceId, "transformation")];
+  expect(drafts.map(({ revision }) => revision.versionId)).toEqual([draft.versionId]);
+  // Made once: what is granted from then on is what was asked for.
+  const { token } = await after.tokens.create(workspaceId, {
+    name: "reader",
+    permissions: ["events:read"],
+  });
+  await after.close();
+  const again = await openCatalog({ directory, logger });
+  const { items } = again.tokens.list(workspaceId, 1);
+  expect(items.find(({ id }) => id === token.id)?.permissions).toEqual(["events:read"]);
+  await again.close();
+});
