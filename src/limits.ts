@@ -308,7 +308,7 @@ export const GUEST_PROGRAMS_MAX = 256;
 export const GUEST_RESTART_DELAY_MS_MIN = 100;
 /** Longest such delay. */
 export const GUEST_RESTART_DELAY_MS_MAX = 30_000;
-/** From its start until a guest is confined. */
+/** CPU time of a guest's start, and how long it may use none before it counts as hung. */
 export const GUEST_START_MS_MAX = 20_000;
 
 /** CPU time of late beyond half of an equal share; then a guest computes by turns. */

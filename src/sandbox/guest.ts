@@ -24,10 +24,13 @@ export class Guest {
   ended: { end: GuestEnd; code: number | null; signal: Signal } | undefined;
   stderr = "";
   onEnd: () => void = () => {};
+  /** Resolves when the process is gone and what it said is read. */
+  readonly gone: Promise<unknown>;
 
   readonly #terms: LanguageTerms;
   readonly #process: GuestProcess;
   readonly #oversight: Oversight;
+  readonly #exit = Promise.withResolvers<void>();
   readonly #dialogue = new Dialogue(
     (bytes) => this.#send(bytes),
     (end) => this.kill(end),
@@ -42,7 +45,7 @@ export class Guest {
     this.#process = launch(command, language, terms, (code, signal) => this.#exited(code, signal));
     this.#oversight = new Oversight(this.pid, terms);
     this.#read();
-    this.#readErrors();
+    this.gone = Promise.all([this.#exit.promise, this.#readErrors()]);
   }
 
   /** Near the end of its memory, as far as was seen. */
@@ -88,6 +91,7 @@ export class Guest {
     const allowance = {
       cpuMs: GUEST_START_MS_MAX,
       wallMs: GUEST_START_MS_MAX,
+      patient: true,
       replyBytesMax: REPLY_BYTES_SMALL,
     };
     const started = await this.ask({ kind: "start", insecure }, [], allowance, readStarted);
@@ -199,6 +203,7 @@ export class Guest {
   #exited(code: number | null, signal: Signal): void {
     this.ended = { end: this.#killedFor ?? "crash", code, signal };
     this.#dialogue.end(this.ended.end);
+    this.#exit.resolve();
     this.onEnd();
   }
 }

@@ -1,14 +1,15 @@
 import type { Logger } from "pino";
-import { GUEST_RESTART_DELAY_MS_MAX, GUEST_RESTART_DELAY_MS_MIN } from "../limits.ts";
 import { GuestGone } from "./dialogue.ts";
 import { Guest } from "./guest.ts";
 import { languages } from "./languages.ts";
 import type { SandboxMetrics } from "./metrics.ts";
 import { type GuestLanguage, SandboxUnavailable } from "./program.ts";
 import { Rota } from "./rota.ts";
+import { startFailure } from "./start-failure.ts";
+import { Starts } from "./starts.ts";
 
-/** Guests in a row that may fail to start before the sandbox counts as unavailable. */
-const START_FAILURES_MAX = 3;
+/** For the last words of a guest that did not start. */
+const LAST_WORDS_MS_MAX = 2_000;
 
 export interface SandboxStatus {
   state: "starting" | "ready" | "unavailable";
@@ -38,14 +39,15 @@ export class Nursery {
   readonly #alive = new Set<Guest>();
   readonly #watch: Timer;
   readonly #rota = new Rota<Guest>();
-  #status: SandboxStatus;
-  #failures = 0;
-  #retryAt = 0;
+  readonly #starts: Readonly<Record<GuestLanguage, Starts>> = {
+    javascript: new Starts(),
+    python: new Starts(),
+  };
+  readonly #retries = new Map<GuestLanguage, Timer>();
   #closed = false;
 
   constructor(options: NurseryOptions) {
     this.#options = options;
-    this.#status = { state: "starting", insecure: options.insecure };
     this.#watch = setInterval(() => {
       for (const guest of this.#alive) guest.watch(options.graceMs, this.#rota.dueShare);
       this.#rota.look(this.#alive, performance.now());
@@ -56,11 +58,22 @@ export class Nursery {
   }
 
   status(): SandboxStatus {
-    return this.#status;
+    const { insecure } = this.#options;
+    const all = Object.values(this.#starts);
+    const down = all.find(({ unavailable }) => unavailable);
+    if (down) return { state: "unavailable", reason: down.reason!, insecure };
+    const up = all.find(({ ready }) => ready);
+    const reason = up ? up.lacks : all.find(({ failing }) => failing)?.reason;
+    return {
+      state: up ? "ready" : "starting",
+      ...(reason !== undefined && { reason }),
+      insecure: insecure && !(up && reason === undefined),
+    };
   }
 
   /** A guest that has seen no code yet. Rejects with `SandboxUnavailable`. */
   async take(language: GuestLanguage): Promise<Guest> {
+    const starts = this.#starts[language];
     for (;;) {
       try {
         const guest = await (this.#spares.get(language)?.shift() ?? this.#start(language));
@@ -69,8 +82,8 @@ export class Nursery {
         if (!guest.dying) return guest;
       } catch (error) {
         // One that does not start may be an accident.
-        if (this.#closed || this.#failures >= START_FAILURES_MAX) throw error;
-        await Bun.sleep(Math.max(0, this.#retryAt - performance.now()));
+        if (this.#closed || starts.unavailable) throw error;
+        await Bun.sleep(starts.delayMs);
       }
     }
   }
@@ -78,6 +91,7 @@ export class Nursery {
   async close(): Promise<void> {
     this.#closed = true;
     clearInterval(this.#watch);
+    for (const timer of this.#retries.values()) clearTimeout(timer);
     for (const guest of this.#alive) guest.kill("retired");
     await Promise.allSettled([...this.#spares.values()].flat());
   }
@@ -85,7 +99,8 @@ export class Nursery {
   #refill(language: GuestLanguage): void {
     const spares = this.#spares.get(language) ?? [];
     this.#spares.set(language, spares);
-    while (!this.#closed && this.#failures === 0 && spares.length < languages[language].spares) {
+    const { delayMs } = this.#starts[language];
+    while (!this.#closed && delayMs === 0 && spares.length < languages[language].spares) {
       const spare = this.#start(language);
       spare.catch(() => {
         const index = spares.indexOf(spare);
@@ -97,19 +112,20 @@ export class Nursery {
 
   async #start(language: GuestLanguage): Promise<Guest> {
     if (this.#closed) throw new SandboxUnavailable("Sandbox is closed");
-    if (performance.now() < this.#retryAt) {
-      throw new SandboxUnavailable(this.#status.reason ?? "Guests do not start");
-    }
+    const starts = this.#starts[language];
+    if (starts.delayMs > 0) throw new SandboxUnavailable(starts.reason!);
     let guest: Guest | undefined;
     try {
       guest = this.#spawn(language);
       const { ready, reason } = await guest.start(this.#options.insecure);
       if (!ready) throw new SandboxUnavailable(`User code cannot run: ${reason}`);
-      this.#started(reason);
+      this.#started(language, reason);
       return guest;
     } catch (error) {
       guest?.kill("retired");
-      throw this.#failed(error, guest);
+      if (error instanceof GuestGone)
+        await Promise.race([guest!.gone, Bun.sleep(LAST_WORDS_MS_MAX)]);
+      throw this.#failed(language, error, guest);
     }
   }
 
@@ -131,37 +147,38 @@ export class Nursery {
     return guest;
   }
 
-  #started(reason: string | undefined): void {
-    this.#failures = 0;
-    const { insecure } = this.#options;
-    if (reason !== undefined && this.#status.reason !== reason) {
-      this.#options.log.warn({ reason }, "user code runs without confinement");
+  #started(language: GuestLanguage, lacks: string | undefined): void {
+    const starts = this.#starts[language];
+    if (lacks !== undefined && starts.lacks !== lacks) {
+      this.#options.log.warn({ reason: lacks }, "user code runs without confinement");
     }
-    this.#status =
-      reason === undefined
-        ? { state: "ready", insecure: false }
-        : { state: "ready", reason, insecure };
+    starts.succeeded(lacks);
   }
 
   /** Without a guest when the system did not even make its process. */
-  #failed(error: unknown, guest: Guest | undefined): SandboxUnavailable {
+  #failed(language: GuestLanguage, error: unknown, guest: Guest | undefined): SandboxUnavailable {
+    const starts = this.#starts[language];
     const refused = error instanceof SandboxUnavailable;
-    const delayMs = GUEST_RESTART_DELAY_MS_MIN * 2 ** this.#failures;
-    this.#retryAt = performance.now() + Math.min(delayMs, GUEST_RESTART_DELAY_MS_MAX);
-    this.#failures = refused ? START_FAILURES_MAX : this.#failures + 1;
-    const cause = error instanceof GuestGone ? error.end : error;
-    const unavailable = refused ? error : new SandboxUnavailable(`Guests do not start: ${cause}`);
-    if (!this.#closed && this.#failures >= START_FAILURES_MAX) {
-      this.#status = {
-        state: "unavailable",
-        reason: unavailable.message,
-        insecure: this.#options.insecure,
-      };
-      this.#options.log.error(
-        { reason: unavailable.message, stderr: guest?.stderr },
-        "guest did not start",
-      );
+    const guests = language === "python" ? "Python guests" : "Guests";
+    const reason = refused
+      ? error.message
+      : `${guests} do not start: ${startFailure(error, guest)}`;
+    if (!this.#closed) {
+      if (starts.reason !== reason) this.#options.log.error({ reason }, "guest did not start");
+      starts.failed(reason, refused);
+      this.#retry(language);
     }
-    return unavailable;
+    return refused ? error : new SandboxUnavailable(reason);
+  }
+
+  /** What keeps guests from starting may pass although nobody asks for one. */
+  #retry(language: GuestLanguage): void {
+    clearTimeout(this.#retries.get(language));
+    // Timers may fire a little early.
+    const delayMs = this.#starts[language].delayMs + 1;
+    this.#retries.set(
+      language,
+      setTimeout(() => this.#refill(language), delayMs),
+    );
   }
 }

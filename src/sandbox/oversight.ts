@@ -83,6 +83,7 @@ export class Oversight {
 
   #account(used: Usage, exchange: Exchange | undefined, elapsedMs: number, share: number): void {
     const cpuMs = used.cpuMs - this.#last!.cpuMs;
+    if (exchange?.patient && cpuMs > 0) exchange.startedAt = performance.now();
     this.#debtMs = bounded(this.#debtMs + cpuMs - share * elapsedMs);
     const asleep = !exchange || exchange.waitingSince !== undefined;
     if (!asleep) this.#sleeps = false;

@@ -1,0 +1,50 @@
+import { messageOf } from "../errors.ts";
+import { GUEST_START_MS_MAX } from "../limits.ts";
+import { GuestGone } from "./dialogue.ts";
+import { SHELL, type Signal } from "./launch.ts";
+
+/** What is known of a guest that did not start. */
+export interface Dead {
+  ended: { code: number | null; signal: Signal } | undefined;
+  /** Printable. */
+  stderr: string;
+}
+
+/** What a shell says of a program that is not there, or not one. */
+const SHELL_CANNOT_RUN = [126, 127];
+const STDERR_CHARS_MAX = 300;
+
+/** Why a guest did not start, completing "Guests do not start: …". Pure. */
+export function startFailure(error: unknown, guest: Dead | undefined): string {
+  if (!guest) return spawnFailure(error);
+  if (!(error instanceof GuestGone)) return messageOf(error);
+  const seconds = GUEST_START_MS_MAX / 1_000;
+  if (error.end === "timeout") return `they take over ${seconds} s of CPU time, or hang`;
+  if (error.end === "violation") return "what answers is no guest of this version";
+  if (error.end === "memory") return "they are over their memory at once";
+  return `they ${endOf(guest)}${said(guest.stderr)}`;
+}
+
+function spawnFailure(error: unknown): string {
+  const { code, path } = error as { code?: string; path?: string };
+  if (code === "ENOENT" && path === SHELL) return `${SHELL}, which starts them, is not there`;
+  if (code === "EACCES" && path === SHELL) return `${SHELL}, which starts them, may not be run`;
+  if (code === "ENOMEM") return "the system has no memory for another process";
+  if (code === "EAGAIN") return "the system makes no more processes for this user";
+  if (code === "EMFILE" || code === "ENFILE") return "no file descriptors are left";
+  return `the system makes no process: ${messageOf(error)}`;
+}
+
+function endOf({ ended }: Dead): string {
+  const { code = null, signal = null } = ended ?? {};
+  if (code !== null && SHELL_CANNOT_RUN.includes(code)) return `cannot be run (code ${code})`;
+  if (signal === "SIGKILL") return "are killed by the system, most likely for want of memory";
+  if (signal !== null) return `end with ${signal}, most likely for want of memory`;
+  return code === null ? "end at once" : `end with code ${code}`;
+}
+
+/** Its first line; the shell puts the name of what it runs before it. */
+function said(stderr: string): string {
+  const line = stderr.trim().replaceAll(/\s+/g, " ").slice(0, STDERR_CHARS_MAX);
+  return line === "" ? "" : `: ${line}`;
+}

@@ -1,0 +1,45 @@
+import { GUEST_RESTART_DELAY_MS_MAX, GUEST_RESTART_DELAY_MS_MIN } from "../limits.ts";
+
+/** Guests in a row that may fail to start before their language counts as unavailable. */
+const FAILURES_MAX = 3;
+
+/** How the starts of one language's guests go; they are tried later and later when they fail. */
+export class Starts {
+  #failures = 0;
+  #retryAt = 0;
+  /** Why the last start failed; undefined when it did not. */
+  reason: string | undefined;
+  /** A guest has started since. */
+  ready = false;
+  /** What the confinement of the last guest lacks. */
+  lacks: string | undefined;
+
+  /** Guests do not start, and not by accident. */
+  get unavailable(): boolean {
+    return this.#failures >= FAILURES_MAX;
+  }
+
+  get failing(): boolean {
+    return this.#failures > 0;
+  }
+
+  /** Until the next start may be tried. */
+  get delayMs(): number {
+    return Math.max(0, this.#retryAt - performance.now());
+  }
+
+  succeeded(lacks: string | undefined): void {
+    this.#failures = 0;
+    this.reason = undefined;
+    this.ready = true;
+    this.lacks = lacks;
+  }
+
+  /** `final`: the guest itself says that it cannot serve. */
+  failed(reason: string, final: boolean): void {
+    const delayMs = GUEST_RESTART_DELAY_MS_MIN * 2 ** this.#failures;
+    this.#retryAt = performance.now() + Math.min(delayMs, GUEST_RESTART_DELAY_MS_MAX);
+    this.#failures = Math.max(this.#failures + 1, final ? FAILURES_MAX : 0);
+    this.reason = reason;
+  }
+}
