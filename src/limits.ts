@@ -228,6 +228,11 @@ export const RETRY_AFTER_MS_MAX = 3_600_000;
 export const EGRESS_HEAD_BYTES_MAX = 16_384;
 /** How long an idle connection to a receiver is kept. */
 export const EGRESS_IDLE_MS_MAX = 60_000;
+/**
+ * Requests to receivers under way, and as many of user code; each has a connection. A workspace
+ * gets as many as are left for others, beyond it they wait for their turn.
+ */
+export const EGRESS_REQUESTS_MAX = 2_048;
 /** Idle connections of all receivers, and as many of user code; the longest idle goes first. */
 export const EGRESS_IDLE_CONNECTIONS_MAX = 256;
 /** Checked addresses of a host name are used for as long as its records hold, but not longer. */

@@ -7,9 +7,12 @@ import {
 } from "./egress.ts";
 
 /** A request of user code: what its guest sent, text for a body. */
-export interface GuestRequest extends Omit<EgressRequest, "body" | "signal"> {
+export interface GuestRequest extends Omit<EgressRequest, "body" | "isRepeatable" | "signal"> {
   body: string;
 }
+
+/** Asking twice is asking once (RFC 9110 §9.2.2). */
+const idempotent = new Set(["GET", "HEAD", "OPTIONS", "PUT", "DELETE"]);
 
 /**
  * What user code's `fetch` gets: the guarded egress with an allow-list of its own. Redirects are
@@ -25,6 +28,7 @@ export function guestFetch(egress: Egress) {
         body: Buffer.from(request.body),
         // One byte more tells a body that is too long from one that just fits.
         answerBytesMax: answerBytesMax + 1,
+        isRepeatable: idempotent.has(method.toUpperCase()),
       })
       .catch((error: unknown) => {
         // What the network says may hold addresses of the inside; policy and name servers' do not.
@@ -37,11 +41,7 @@ export function guestFetch(egress: Egress) {
     return {
       url,
       status: answer.status,
-      headers: Object.fromEntries(
-        Object.entries(answer.headers).flatMap(([name, value]) =>
-          value === undefined ? [] : [[name, String(value)]],
-        ),
-      ),
+      headers: { ...answer.headers },
       body: Buffer.from(answer.body).toString(),
     };
   };

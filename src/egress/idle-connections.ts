@@ -1,42 +1,67 @@
-import type { Agent } from "node:http";
-import type { Duplex } from "node:stream";
+import { EGRESS_IDLE_CONNECTIONS_MAX, EGRESS_IDLE_MS_MAX } from "../limits.ts";
+import type { Connection } from "./connection.ts";
+
+interface Kept {
+  connection: Connection;
+  key: string;
+  /** Milliseconds of `performance.now()` until which it may be used. */
+  until: number;
+}
+
+const sweepMs = 1_000;
 
 /**
- * Bounds the connections that agents keep for later, all of them together: beyond `max` the one
- * that is idle for longest is closed. By itself an agent bounds them per address and port, and
- * user code can have any number of ports; `maxTotalSockets` would count busy ones as well, so that
- * dead receivers hold up all others.
+ * Connections that wait for another request to the same endpoint. Beyond their number the one that
+ * is idle for longest is closed, whosever it is: user code can have any number of endpoints.
  */
-export function boundIdle(agents: readonly Agent[], max: number): void {
-  const idle = new Set<Duplex>();
+export class IdleConnections {
+  /** In the order in which they became idle. */
+  readonly #all = new Set<Kept>();
+  readonly #byKey = new Map<string, Kept[]>();
+  #timer: Timer | undefined;
 
-  function keep(socket: Duplex): void {
-    idle.add(socket);
-    socket.on("close", closed);
-    if (idle.size <= max) return;
-    const oldest = idle.values().next().value!;
-    forget(oldest);
-    oldest.destroy();
+  /** The one to the endpoint that was used last. */
+  take(key: string): Connection | undefined {
+    const kept = this.#byKey.get(key)?.at(-1);
+    if (kept === undefined) return undefined;
+    this.#forget(kept);
+    return kept.connection;
   }
 
-  function forget(socket: Duplex): void {
-    idle.delete(socket);
-    socket.off("close", closed);
+  /** Keeps an open connection for so many milliseconds at most. */
+  keep(key: string, connection: Connection, ms = EGRESS_IDLE_MS_MAX): void {
+    const until = performance.now() + Math.min(ms, EGRESS_IDLE_MS_MAX);
+    const kept: Kept = { connection, key, until };
+    const line = this.#byKey.get(key);
+    if (line === undefined) this.#byKey.set(key, [kept]);
+    else line.push(kept);
+    this.#all.add(kept);
+    connection.onEnd = () => this.#forget(kept);
+    if (this.#all.size > EGRESS_IDLE_CONNECTIONS_MAX) {
+      this.#all.values().next().value!.connection.destroy();
+    }
+    this.#timer ??= setInterval(() => this.#sweep(), sweepMs).unref();
   }
 
-  function closed(this: Duplex): void {
-    forget(this);
+  close(): void {
+    for (const { connection } of this.#all) connection.destroy();
+    clearInterval(this.#timer);
+    this.#timer = undefined;
   }
 
-  for (const agent of agents) {
-    const { keepSocketAlive, reuseSocket } = agent;
-    agent.keepSocketAlive = (socket) => {
-      keep(socket);
-      return keepSocketAlive.call(agent, socket);
-    };
-    agent.reuseSocket = (socket, request) => {
-      forget(socket);
-      reuseSocket.call(agent, socket, request);
-    };
+  #forget(kept: Kept): void {
+    kept.connection.onEnd = () => {};
+    this.#all.delete(kept);
+    const line = this.#byKey.get(kept.key)!;
+    line.splice(line.lastIndexOf(kept), 1);
+    if (line.length === 0) this.#byKey.delete(kept.key);
+  }
+
+  #sweep(): void {
+    const now = performance.now();
+    for (const { connection, until } of this.#all) if (until <= now) connection.destroy();
+    if (this.#all.size > 0) return;
+    clearInterval(this.#timer);
+    this.#timer = undefined;
   }
 }

@@ -18,6 +18,8 @@ export class EgressRefused extends Error {
 class TurnGivenUp extends Error {}
 
 export interface Names {
+  /** What `addresses` would find, when nothing has to be looked up. */
+  known(host: string): string[] | undefined;
   /** Addresses of the host that may be reached; refuses when there is none. */
   addresses(host: string, owner: string, signal: AbortSignal): Promise<string[]>;
   /** The address did not answer: the host's others come first next time. */
@@ -82,6 +84,7 @@ export function createNames({ rules, resolve, setting, now = Date.now }: NamesPa
   }
 
   return {
+    known: fresh,
     async addresses(host, owner, signal) {
       const key = `${owner} ${host}`;
       while (true) {

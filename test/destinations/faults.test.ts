@@ -149,7 +149,9 @@ describe("broken receivers", () => {
       socket.write(start);
       forever(socket, `X-A: ${"y".repeat(4_000)}\r\n`);
     };
-    expect((await verdictOf(head)).verdict).toEqual(retry(/HPE_HEADER_OVERFLOW/) as never);
+    expect((await verdictOf(head)).verdict).toEqual(
+      retry(/Expected a head of at most 16384 bytes/) as never,
+    );
     const upgrade = plain("101 Switching Protocols", "Upgrade: x", "Connection: upgrade");
     expect((await verdictOf(upgrade)).verdict.kind).not.toBe("delivered");
   });
@@ -209,5 +211,5 @@ describe("broken receivers", () => {
       await Bun.sleep(Math.random() * 3);
     }
     egress.close();
-  });
+  }, 60_000);
 });

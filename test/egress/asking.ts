@@ -6,7 +6,12 @@ export const ok = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
 /** A request without a body. */
 export const requestTo = (url: string, headers: Record<string, string> = {}) => ({
   ...{ workspaceId: "w", url, method: "POST", headers, body: new Uint8Array() },
-  ...{ timeoutMs: 3_000, answerBytesMax: 1_000, signal: new AbortController().signal },
+  ...{
+    timeoutMs: 3_000,
+    answerBytesMax: 1_000,
+    isRepeatable: true,
+    signal: new AbortController().signal,
+  },
 });
 
 /** Sends one request by an egress of its own. */

@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { createServer } from "node:https";
+import type { Socket } from "node:net";
 import { networkInterfaces } from "node:os";
 import { createAddressRules } from "../../src/egress/address.ts";
 import { createEgress, type EgressOptions, EgressRefused } from "../../src/egress/egress.ts";
-import { EGRESS_IDLE_CONNECTIONS_MAX } from "../../src/limits.ts";
+import { EGRESS_IDLE_CONNECTIONS_MAX, EGRESS_REQUESTS_MAX } from "../../src/limits.ts";
 import { forbiddenHosts, publicAddresses } from "./addresses.ts";
 import { ask, failureOf, finding, ok, requestTo } from "./asking.ts";
 import { RawSink } from "./sink.ts";
@@ -177,6 +178,134 @@ test("idle connections are bounded over all receivers, and the longest idle is c
   sink.close();
 });
 
+describe("a kept connection", () => {
+  /** A receiver that answers each request, and ends its connection on the second. */
+  async function twice(method: string, isRepeatable: boolean) {
+    const perSocket = new Map<Socket, number>();
+    const sink = new RawSink((socket) => {
+      const count = (perSocket.get(socket) ?? 0) + 1;
+      perSocket.set(socket, count);
+      if (count === 1) socket.write(ok);
+      else socket.destroy();
+    });
+    const url = `http://127.0.0.1:${await sink.listen()}/`;
+    const egress = createEgress({ allow: ["127.0.0.0/8"] });
+    const request = { ...requestTo(url), method, isRepeatable };
+    await egress.request(request);
+    const second = await egress.request(request).catch((error: Error) => error.message);
+    egress.close();
+    sink.close();
+    return { second, requests: sink.requests.length, connections: sink.connections };
+  }
+
+  test("that ends with a request costs that request nothing when it may be repeated", async () => {
+    const { second, requests, connections } = await twice("POST", true);
+    expect(second).toMatchObject({ status: 200 });
+    expect({ requests, connections }).toEqual({ requests: 3, connections: 2 });
+  });
+
+  test("that ends with another request is not tried again", async () => {
+    const { second, requests } = await twice("POST", false);
+    expect(second).toBe("The answer ended early");
+    expect(requests).toBe(2);
+  });
+
+  test("is let go of before the receiver ends it", async () => {
+    const sink = new RawSink((socket) => {
+      socket.write("HTTP/1.1 200 OK\r\nKeep-Alive: timeout=1\r\nContent-Length: 0\r\n\r\n");
+    });
+    const url = `http://127.0.0.1:${await sink.listen()}/`;
+    const egress = createEgress({ allow: ["127.0.0.0/8"] });
+    await egress.request(requestTo(url));
+    while (sink.open > 0) await Bun.sleep(5);
+    egress.close();
+    sink.close();
+  });
+
+  test("is not used when its request was answered before it was sent whole", async () => {
+    const answered = new Set<Socket>();
+    const sink = new RawSink((socket) => {
+      if (answered.has(socket)) return;
+      answered.add(socket);
+      socket.pause();
+      socket.write("HTTP/1.1 413 No\r\nContent-Length: 0\r\n\r\n");
+    });
+    const url = `http://127.0.0.1:${await sink.listen()}/`;
+    const egress = createEgress({ allow: ["127.0.0.0/8"] });
+    const request = { ...requestTo(url), body: new Uint8Array(32 << 20) };
+    for (let n = 0; n < 3; n++) expect((await egress.request(request)).status).toBe(413);
+    expect(sink.connections).toBe(3);
+    egress.close();
+    sink.close();
+  });
+});
+
+test("requests of a workspace whose receivers hang leave room for others", async () => {
+  const silent = new RawSink();
+  const hanging = `http://127.0.0.1:${await silent.listen()}/`;
+  const sink = new RawSink((socket) => void socket.write(ok));
+  const url = `http://127.0.0.1:${await sink.listen()}/`;
+  const egress = createEgress({ allow: ["127.0.0.0/8"] });
+  const ended = new AbortController();
+  const hang = { ...requestTo(hanging), timeoutMs: 60_000, signal: ended.signal };
+  const asked = Array.from({ length: EGRESS_REQUESTS_MAX }, () => egress.request(hang));
+  while (silent.open < EGRESS_REQUESTS_MAX / 2) await Bun.sleep(5);
+  for (let n = 0; n < 20; n++) {
+    const request = { ...requestTo(url), workspaceId: "other", timeoutMs: 60_000 };
+    expect((await egress.request(request)).status).toBe(200);
+  }
+  expect(silent.connections).toBe(EGRESS_REQUESTS_MAX / 2);
+  ended.abort(new Error("The test is over"));
+  for (const one of await Promise.allSettled(asked)) expect(one.status).toBe("rejected");
+  egress.close();
+  silent.close();
+  sink.close();
+}, 60_000);
+
+test("a request that was given up before is not sent", async () => {
+  const sink = new RawSink();
+  const url = `http://127.0.0.1:${await sink.listen()}/`;
+  const egress = createEgress({ allow: ["127.0.0.0/8"] });
+  const gone = AbortSignal.abort(new Error("Given up"));
+  for (let n = 0; n < 2; n++) {
+    const error = await failureOf(egress.request({ ...requestTo(url), signal: gone }));
+    expect(error).toEqual(new Error("Given up"));
+  }
+  expect(sink.connections).toBe(0);
+  egress.close();
+  sink.close();
+});
+
+describe("what would plant another request", () => {
+  test.each([
+    ["a method", { method: "GET / HTTP/1.1\r\nX:" }],
+    ["a method for proxies", { method: "CONNECT" }],
+    ["no method", { method: "" }],
+    ["a header's name", { headers: { "A: b\r\nC": "d" } }],
+    ["a header's value", { headers: { A: "b\r\nC: d" } }],
+    ["a bare line end", { headers: { A: "b\nC: d" } }],
+    ["a character that loses a byte", { headers: { A: "b\u010d\u010aC: d" } }],
+    ["a second length", { headers: { "content-LENGTH": "1" } }],
+  ])("%s is refused", async (_, part) => {
+    const sink = new RawSink((socket) => void socket.write(ok));
+    const url = `http://127.0.0.1:${await sink.listen()}/`;
+    const egress = createEgress({ allow: ["127.0.0.0/8"] });
+    const asked = egress.request({ ...requestTo(url), ...part });
+    expect(await failureOf(asked)).toBeInstanceOf(EgressRefused);
+    expect(sink.connections).toBe(0);
+    egress.close();
+    sink.close();
+  });
+
+  test("a URL is sent in one line", async () => {
+    const sink = new RawSink((socket) => void socket.write(ok));
+    const port = await sink.listen();
+    await ask(`http://127.0.0.1:${port}/a\r\n b?c= d\u010a\n&é#f`, { allow: ["127.0.0.0/8"] });
+    expect(sink.requests[0]!.split("\r\n")[0]).toBe("POST /a%20b?c=%20d%C4%8A&%C3%A9 HTTP/1.1");
+    sink.close();
+  });
+});
+
 describe("the environment", () => {
   test("proxies of the environment are not used", async () => {
     const sink = new RawSink((socket) => void socket.write(ok));
@@ -194,5 +323,23 @@ describe("the environment", () => {
     expect([sink.connections, proxy.connections]).toEqual([1, 0]);
     sink.close();
     proxy.close();
+  });
+
+  test("certificates are checked whatever it says", async () => {
+    const seen: string[] = [];
+    const server = createServer({ ...good }, (request, response) => {
+      seen.push(request.url!);
+      response.end("ok");
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const { port } = server.address() as { port: number };
+    const child = Bun.spawn(
+      [process.execPath, `${import.meta.dir}/ask-child.ts`, `https://127.0.0.1:${port}/`],
+      { env: { NODE_TLS_REJECT_UNAUTHORIZED: "0" }, stdout: "pipe", stderr: "pipe" },
+    );
+    expect(await new Response(child.stdout).text()).toBe("");
+    expect(await new Response(child.stderr).text()).toMatch(/certificate/i);
+    expect(seen).toEqual([]);
+    server.close();
   });
 });

@@ -49,6 +49,8 @@ function openWebhook(config: WebhookConfig, workspaceId: string, egress: Egress)
           body,
           timeoutMs: config.timeoutMs ?? WEBHOOK_TIMEOUT_MS_DEFAULT,
           answerBytesMax: WEBHOOK_ANSWER_BYTES_MAX,
+          // Deliveries are: at least once, with the same `messageId` each time.
+          isRepeatable: true,
           signal,
         });
         return verdictOf(answer);
@@ -72,7 +74,7 @@ function verdictOf({ status, headers }: EgressAnswer): Verdict {
   if (status >= 200 && status < 300) return { kind: "delivered" };
   const reason = `The receiver answered ${status}`;
   if (status < 500 && !later.has(status)) return { kind: "rejected", reason };
-  const afterMs = retryAfterMs(headers["retry-after"]?.toString(), Date.now());
+  const afterMs = retryAfterMs(headers["retry-after"], Date.now());
   return { kind: "retry", reason, ...(afterMs !== undefined && { afterMs }) };
 }
 

@@ -1,0 +1,130 @@
+import { connect as connectTcp, type Socket } from "node:net";
+import { connect as connectTls, type TLSSocket } from "node:tls";
+import type { AnswerReader } from "./answer-reader.ts";
+
+/** Where a connection leads: requests to the same endpoint may share connections. */
+export interface Endpoint {
+  /** A literal address, so that connecting looks nothing up. */
+  address: string;
+  port: number;
+  /** The host that its certificate must be for, or undefined without TLS. */
+  tlsHost?: string | undefined;
+}
+
+/** The receiver ended the connection. */
+export class ConnectionClosed extends Error {
+  override readonly name = "ConnectionClosed";
+}
+
+interface Exchange {
+  reader: AnswerReader;
+  resolve: () => void;
+  reject: (error: unknown) => void;
+}
+
+/**
+ * A connection to a receiver: one request after the other. Over node:net and not `Bun.connect`,
+ * whose connecting cannot be given up: a receiver that swallows packets would hold its socket for
+ * two minutes.
+ */
+export class Connection {
+  /** Whether it has carried a request. */
+  isUsed = false;
+  /** Told once when it ends. */
+  onEnd: () => void = () => {};
+  readonly #socket: Socket;
+  #isReady = false;
+  #isOpen = true;
+  /** What is to be written once it is ready. */
+  #unsent: readonly Uint8Array[] = [];
+  #exchange: Exchange | undefined;
+
+  constructor({ address, port, tlsHost }: Endpoint, ca: string | undefined) {
+    const at = { host: address, port, noDelay: true };
+    if (tlsHost === undefined) {
+      this.#socket = connectTcp(at);
+      this.#socket.on("connect", () => this.#begin());
+    } else {
+      const servername = tlsHost === address ? "" : tlsHost;
+      // By default the environment could switch the check off.
+      const checks = { servername, rejectUnauthorized: true, ...(ca !== undefined && { ca }) };
+      const socket = connectTls({ ...at, ...checks, ALPNProtocols: ["http/1.1"] });
+      this.#socket = socket;
+      socket.on("secureConnect", () => this.#beginSecurely(socket));
+    }
+    this.#socket.on("data", (piece: Buffer) => this.#receive(piece));
+    this.#socket.on("end", () => this.#end());
+    this.#socket.on("error", (error) => this.destroy(error));
+    this.#socket.on("close", () => this.#end());
+  }
+
+  /** Whether it can carry a request; `onEnd` tells when it no longer can. */
+  get isOpen(): boolean {
+    return this.#isOpen;
+  }
+
+  /** Sends a request and reads its answer. One at a time. */
+  ask(request: readonly Uint8Array[], reader: AnswerReader): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (!this.#isOpen) return reject(new ConnectionClosed("The connection is closed"));
+      this.#exchange = { reader, resolve, reject };
+      this.#unsent = request;
+      if (this.#isReady) this.#send();
+    });
+  }
+
+  /** Ends it at once; a request under way fails with the error. */
+  destroy(error?: unknown): void {
+    this.#isOpen = false;
+    const exchange = this.#exchange;
+    this.#exchange = undefined;
+    this.#socket.destroy();
+    exchange?.reject(error);
+    const { onEnd } = this;
+    this.onEnd = () => {};
+    onEnd();
+  }
+
+  #beginSecurely(socket: TLSSocket): void {
+    if (socket.authorized) this.#begin();
+    else this.destroy(new Error("The certificate of the receiver is not valid"));
+  }
+
+  #begin(): void {
+    this.#isReady = true;
+    this.#send();
+  }
+
+  #send(): void {
+    const [first, second] = this.#unsent;
+    this.#unsent = [];
+    if (first !== undefined) this.#socket.write(first);
+    if (second !== undefined) this.#socket.write(second);
+  }
+
+  #receive(piece: Buffer): void {
+    const exchange = this.#exchange;
+    try {
+      // Without an exchange, nobody asked.
+      if (exchange === undefined) this.destroy();
+      else if (exchange.reader.push(piece)) this.#answered(exchange);
+    } catch (error) {
+      this.destroy(error);
+    }
+  }
+
+  #answered({ reader, resolve }: Exchange): void {
+    this.#exchange = undefined;
+    this.isUsed = true;
+    // A request of which a part was never sent would swallow the next.
+    if (!reader.isReusable || this.#socket.writableLength > 0) this.destroy();
+    resolve();
+  }
+
+  /** The receiver sends no more. */
+  #end(): void {
+    const exchange = this.#exchange;
+    if (exchange?.reader.end()) this.#answered(exchange);
+    this.destroy(new ConnectionClosed("The answer ended early"));
+  }
+}
