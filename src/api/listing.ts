@@ -21,6 +21,15 @@ export function listed(
   if (first.done) return new Response(first.text, { headers });
 
   const leave = enter(workspaceId);
+  const partOrLeave = () => {
+    try {
+      return parts();
+    } catch (error) {
+      // The answer breaks off; its client sees that it is not whole.
+      leave();
+      throw error;
+    }
+  };
   let text: string | undefined = first.text;
   let done = false;
   const stream = new ReadableStream<Uint8Array>(
@@ -28,7 +37,7 @@ export function listed(
       async pull(controller) {
         if (text === undefined) {
           await nextTurn();
-          ({ text, done } = parts());
+          ({ text, done } = partOrLeave());
         }
         controller.enqueue(Buffer.from(text));
         text = undefined;
