@@ -39,6 +39,9 @@ export interface PixelEvent {
   json: Uint8Array;
   /** Whose event it is: userId, else anonymousId. Events of one user keep their order. */
   user: string;
+  /** Empty when it has none. */
+  userId: string;
+  anonymousId: string;
   /** `event` of a track event, empty for a page. */
   name: string;
 }
@@ -46,9 +49,13 @@ export interface PixelEvent {
 /** Builds the event of a record (decisions §6). The write key is never part of it. */
 export function eventOf(record: PixelRecord): PixelEvent {
   const end = writeEvent(record);
+  const userId = nodeText(USER_ID);
+  const anonymousId = nodeText(ANONYMOUS_ID);
   return {
     json: new Uint8Array(bytes.subarray(JSON_START, end)),
-    user: nodeText(isBlank(USER_ID) ? ANONYMOUS_ID : USER_ID),
+    user: isBlank(USER_ID) ? anonymousId : userId,
+    userId,
+    anonymousId,
     name: nodeText(EVENT_NAME),
   };
 }

@@ -6,6 +6,9 @@ export interface BuiltEvent {
   json: Uint8Array;
   /** Events with the same key keep their order. */
   user: string;
+  /** Empty when it has none. */
+  userId: string;
+  anonymousId: string;
   /** Event name of a track event, page name of a page. */
   name?: string | undefined;
 }

@@ -43,15 +43,25 @@ export function letterOf(
 /** The event of a letter as it once came, to go through the code once more. */
 export function itemOfReplay({ letter, replayedAt }: Replay): Item {
   const { messageId, sourceId, receivedAt, type, user, name } = letter;
-  const json = Buffer.from(letter.original ?? letter.text);
+  const text = letter.original ?? letter.text;
+  const json = Buffer.from(text);
   return {
-    input: { messageId, sourceId, receivedAt, type, event: { json, user, name } },
+    input: { messageId, sourceId, receivedAt, type, event: { json, user, name, ...idsOf(text) } },
     origin: { replayOf: letter },
     bornAt: replayedAt,
     bytes: json.length,
     open: 0,
     letters: [],
   };
+}
+
+function idsOf(text: string): { userId: string; anonymousId: string } {
+  const value = jsonOf(text);
+  const id = (name: string) => {
+    const found = typeof value === "object" && value !== null ? Reflect.get(value, name) : "";
+    return typeof found === "string" ? found : "";
+  };
+  return { userId: id("userId"), anonymousId: id("anonymousId") };
 }
 
 /** The dead letters as `api/` sees them: sealed by workspace, events as values. */

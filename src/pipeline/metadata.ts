@@ -3,35 +3,47 @@ import type { Destination, Source } from "../catalog/model.ts";
 import { rudderId } from "../publishing/rudder-id.ts";
 import type { Input } from "./input.ts";
 
-/** What `metadata(event)` answers in user code (decisions §7), as JSON text. */
-export function metadataJson(
-  input: Input,
-  source: Source | undefined,
+/**
+ * What `metadata(event)` answers in user code (decisions §7), as JSON text. All events of a batch
+ * have most of it in common, which is written once.
+ */
+export function createMetadata(
   destination: Destination,
   live: LiveProgram,
-): Uint8Array {
-  const { event } = input;
-  const { userId, anonymousId } = JSON.parse(Buffer.from(event.json).toString());
-  const metadata = {
-    sourceId: input.sourceId,
-    sourceName: source?.name,
-    sourceType: source?.type,
-    workspaceId: destination.workspaceId,
-    destinationId: destination.id,
-    destinationName: destination.name,
-    destinationType: destination.type,
-    messageId: input.messageId,
-    rudderId: rudderId(text(userId), text(anonymousId)),
-    receivedAt: new Date(input.receivedAt).toISOString(),
-    // A page has none.
-    eventName: event.name || undefined,
-    eventType: input.type,
-    transformationId: live.transformation.id,
-    transformationVersionId: live.transformation.versionId,
+  sourceById: (id: string) => Source | undefined,
+): (input: Input) => Uint8Array {
+  const heads = new Map<string, string>();
+  const { id: transformationId, versionId: transformationVersionId } = live.transformation;
+  const tail = members({ transformationId, transformationVersionId });
+  const headOf = (sourceId: string) => {
+    const source = sourceById(sourceId);
+    const head = members({
+      sourceId,
+      sourceName: source?.name,
+      sourceType: source?.type,
+      workspaceId: destination.workspaceId,
+      destinationId: destination.id,
+      destinationName: destination.name,
+      destinationType: destination.type,
+    });
+    heads.set(sourceId, head);
+    return head;
   };
-  return Buffer.from(JSON.stringify(metadata));
+  return (input) => {
+    const { event, sourceId, messageId, type } = input;
+    const head = heads.get(sourceId) ?? headOf(sourceId);
+    const rudder = rudderId(event.userId, event.anonymousId);
+    const receivedAt = new Date(input.receivedAt).toISOString();
+    // A page has none.
+    const name = event.name ? `"eventName":${JSON.stringify(event.name)},` : "";
+    return Buffer.from(
+      `{${head},"messageId":"${messageId}","rudderId":"${rudder}","receivedAt":"${receivedAt}",` +
+        `${name}"eventType":"${type}",${tail}}`,
+    );
+  };
 }
 
-function text(value: unknown): string {
-  return typeof value === "string" ? value : "";
+/** The members of an object as JSON text, without its braces. */
+function members(values: Record<string, unknown>): string {
+  return JSON.stringify(values).slice(1, -1);
 }

@@ -9,7 +9,7 @@ import {
   SandboxUnavailable,
 } from "../sandbox/program.ts";
 import { type Ending, type Item, type Output, outputOf } from "./item.ts";
-import { metadataJson } from "./metadata.ts";
+import { createMetadata } from "./metadata.ts";
 import { retryDelayMs } from "./retry.ts";
 
 export interface TransformHost {
@@ -88,9 +88,8 @@ async function runLive(host: TransformHost, items: readonly Item[]) {
       const live = host.live.program(destination.id);
       if (live === undefined) return undefined;
       const events = items.map(({ input }) => input.event.json);
-      const metadata = items.map(({ input }) =>
-        metadataJson(input, host.live.sourceById(input.sourceId), destination, live),
-      );
+      const metadataOf = createMetadata(destination, live, host.live.sourceById);
+      const metadata = items.map(({ input }) => metadataOf(input));
       const outcomes = await host.unlessEnding(
         host.sandbox.run(sharedProgramOf(live), { events, metadata }),
       );

@@ -1,9 +1,7 @@
-import { createHash } from "node:crypto";
-
 /** As rudder-server makes it: MD5 of `userId:anonymousId`, marked as a version 4 UUID. */
 export function rudderId(userId: string, anonymousId: string): string {
-  const digest = createHash("md5").update(`${userId}:${anonymousId}`).digest();
-  digest[6] = ((digest[6] ?? 0) & 0x0f) | 0x40;
-  digest[8] = ((digest[8] ?? 0) & 0x3f) | 0x80;
-  return digest.toString("hex").replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
+  const hex = Bun.CryptoHasher.hash("md5", `${userId}:${anonymousId}`, "hex");
+  const version = `4${hex.slice(13, 16)}`;
+  const variant = "89ab"[Number.parseInt(hex[16]!, 16) & 3] + hex.slice(17, 20);
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${version}-${variant}-${hex.slice(20)}`;
 }

@@ -9,7 +9,7 @@ import type { LogReader, LogRecord } from "../../src/log/event-log.ts";
 import { createMetrics } from "../../src/observe/metrics.ts";
 import { Ledger } from "../../src/pipeline/ledger.ts";
 import { createPipeline } from "../../src/pipeline/pipeline.ts";
-import { FakeLive, FakeSandbox, record } from "./doubles.ts";
+import { eventOf, FakeLive, FakeSandbox, record } from "./doubles.ts";
 import { until } from "./rig.ts";
 
 /** `BACKLOG_EVENTS=1000000 bun test test/pipeline/backlog.test.ts` is the long form. */
@@ -71,7 +71,7 @@ test(
     const pipeline = createPipeline({
       ...{ live, sandbox: new FakeSandbox(), metrics: createMetrics() },
       decode: () => record(made++, `user ${made % 97}`),
-      eventOf: ({ query }) => ({ json: Buffer.alloc(EVENT_BYTES, "x"), user: query }),
+      eventOf: (one) => ({ ...eventOf(one), json: Buffer.alloc(EVENT_BYTES, "x") }),
       readers: new Map([["0", new EndlessLog(EVENTS)]]),
       kinds: new Map([["fake", watchingKind(taken, heap)]]),
       ledger: new Ledger(join(directory, "delivery"), logger),

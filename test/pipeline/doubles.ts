@@ -81,6 +81,7 @@ export function laneMetrics(): LaneMetrics {
     createMetrics(),
     () => [],
     () => [],
+    () => 0,
   );
 }
 
@@ -95,7 +96,8 @@ export function eventOf({ query, type }: PixelRecord): BuiltEvent {
   const values = new URLSearchParams(query);
   const user = values.get("u") ?? "";
   const event = { type, event: "seen", anonymousId: user, n: Number(values.get("n")) };
-  return { json: Buffer.from(JSON.stringify(event)), user, name: "seen" };
+  const json = Buffer.from(JSON.stringify(event));
+  return { json, user, userId: "", anonymousId: user, name: "seen" };
 }
 
 /** User code as a function over one parsed event. */

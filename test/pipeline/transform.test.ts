@@ -10,7 +10,7 @@ test("an output that waits does not hold the answer of the guest that it came in
   const answer = Buffer.alloc(1 << 20, '{"n":1}');
   const input = {
     ...{ messageId: "m", sourceId: "source", receivedAt: 0, type: "track" },
-    event: { json: Buffer.from("{}"), user: "u" },
+    event: { json: Buffer.from("{}"), user: "u", userId: "u", anonymousId: "" },
   };
   const origin = { log: "0", sequence: 0, connectionId: "c" };
   const item = { input, origin, bornAt: 0, bytes: 2, open: 0, letters: [] };

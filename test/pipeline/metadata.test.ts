@@ -1,0 +1,39 @@
+import { expect, test } from "bun:test";
+import fc from "fast-check";
+import type { LiveProgram } from "../../src/catalog/catalog.ts";
+import type { Destination, Source } from "../../src/catalog/model.ts";
+import { createMetadata } from "../../src/pipeline/metadata.ts";
+import { rudderId } from "../../src/publishing/rudder-id.ts";
+
+test("the metadata of an event is one JSON object, whatever its names and ids are", () => {
+  const text = fc.string({ unit: "binary" });
+  const named = { name: text, destination: text, user: text, anonymous: text };
+  fc.assert(
+    fc.property(fc.record({ ...named, source: fc.option(text) }), (one) => {
+      const destination = { id: "d", workspaceId: "w", name: one.destination, type: "webhook" };
+      const live = { transformation: { id: "t", versionId: "v" } } as LiveProgram;
+      const source = one.source === null ? undefined : { name: one.source, type: "http" };
+      const metadataOf = createMetadata(
+        destination as Destination,
+        live,
+        () => source as Source | undefined,
+      );
+      const ids = { userId: one.user, anonymousId: one.anonymous };
+      const event = { json: new Uint8Array(), user: "u", name: one.name, ...ids };
+      const input = { messageId: "m", sourceId: "s", receivedAt: 0, type: "track", event };
+      expect(JSON.parse(Buffer.from(metadataOf(input)).toString())).toEqual(
+        JSON.parse(
+          JSON.stringify({
+            ...{ sourceId: "s", sourceName: source?.name, sourceType: source?.type },
+            ...{ workspaceId: "w", destinationId: "d", destinationName: one.destination },
+            ...{ destinationType: "webhook", messageId: "m" },
+            rudderId: rudderId(one.user, one.anonymous),
+            receivedAt: "1970-01-01T00:00:00.000Z",
+            ...{ eventName: one.name || undefined, eventType: "track" },
+            ...{ transformationId: "t", transformationVersionId: "v" },
+          }),
+        ),
+      );
+    }),
+  );
+});
