@@ -167,15 +167,25 @@ export const TEST_REQUESTS_MAX = 256;
 
 // Pipeline
 /** Events of one lane that are read but not yet settled. */
-export const LANE_WINDOW_EVENTS_MAX = 1_024;
+export const LANE_WINDOW_EVENTS_MAX = 4_096;
 /** Events of one lane that are read and whose settling is not on disk: what a crash may repeat. */
-export const LANE_UNCOMMITTED_EVENTS_MAX = 4_096;
-/** Bytes of one lane that are read but not yet settled. */
+export const LANE_UNCOMMITTED_EVENTS_MAX = 8_192;
+/** Bytes of one lane that are read, or made of that by code, but not yet settled. */
 export const LANE_WINDOW_BYTES_MAX = 16 << 20;
+/** A lane that holds less may go on until its workspace, and all, hold twice what they may. */
+export const LANE_HELD_BYTES_MIN = 256 << 10;
+/** As `LANE_WINDOW_BYTES_MAX`, of all lanes of a workspace. */
+export const WORKSPACE_HELD_BYTES_MAX = 64 << 20;
+/** What the lanes of a workspace may hold, whatever the others hold. */
+export const WORKSPACE_HELD_BYTES_MIN = 2 << 20;
+/** As `LANE_WINDOW_BYTES_MAX`, of all lanes. */
+export const LANES_HELD_BYTES_MAX = 128 << 20;
 /** Deliveries of one lane under way at once; a user's events always take the same one. */
 export const LANE_PARTITIONS = 8;
 /** Events that user code gets at once. */
 export const TRANSFORM_BATCH_EVENTS_MAX = 100;
+/** Replays of one lane that are on their way at once, beside its live events. */
+export const LANE_REPLAYS_EVENTS_MAX = 256;
 /** Longest wait after the first failed attempt; it doubles with each further one. */
 export const RETRY_DELAY_MS_MIN = 500;
 /** Longest wait between two attempts, unless the receiver asks for more. */

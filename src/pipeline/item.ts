@@ -1,6 +1,7 @@
 import type { LiveProgram } from "../catalog/catalog.ts";
 import type { Input } from "./input.ts";
 import type { StoredLetter } from "./ledger.ts";
+import type { Routes } from "./router.ts";
 
 /** Where an event of a lane comes from, and what is told when it has settled. */
 export type Origin =
@@ -18,6 +19,10 @@ export interface Item {
   bytes: number;
   /** Outputs that have not settled. */
   open: number;
+  /** By which it may be sent, as far as that was looked up. */
+  routes?: Routes;
+  /** It became something that a lane which holds nothing else cannot be sure to hold. */
+  isLarge?: boolean;
   /** Written with the cursor when the item settles, so that a crash cannot double them. */
   letters: StoredLetter[];
 }

@@ -5,15 +5,16 @@ import { RETRY_DELAY_MS_MIN, TRANSFORM_BATCH_EVENTS_MAX } from "../limits.ts";
 import type { Logger } from "../observe/log.ts";
 import type { Sandbox } from "../sandbox/program.ts";
 import { Bell, type Clock } from "./clock.ts";
+import { Delivery } from "./delivery.ts";
 import type { Feed } from "./feed.ts";
+import type { Holdings } from "./holdings.ts";
 import { Intake } from "./intake.ts";
 import { type Ending, type Item, type Output, outputOf } from "./item.ts";
-import type { Committer, LaneChange, LaneRecord, Ledger } from "./ledger.ts";
-import { itemOfReplay, letterOf } from "./letters.ts";
+import type { Ledger } from "./ledger.ts";
 import type { LaneLabels, LaneMetrics } from "./metrics.ts";
-import { Outlet } from "./outlet.ts";
-import { Partition, type PartitionHost } from "./partition.ts";
 import { type Routes, replayStanding, routesOf, type Standing, standing } from "./router.ts";
+import { Settling } from "./settling.ts";
+import { Supply } from "./supply.ts";
 import type { LiveTap } from "./tap.ts";
 import { type Made, type TransformHost, transform } from "./transform.ts";
 import { Window } from "./window.ts";
@@ -28,26 +29,24 @@ export interface LaneParts {
   clock: Clock;
   logger: Logger;
   metrics: LaneMetrics;
+  holdings: Holdings;
   retryWindowMs: number;
   /** Takes up what changed in the catalog; cheap when nothing did. */
   refresh(): void;
 }
 
+const handedOn = Promise.resolve(true);
+
 /** Everything on its way to one destination: read, transformed, delivered, settled, committed. */
-export class Lane implements Committer {
+export class Lane {
   readonly #parts: LaneParts;
   readonly #labels: LaneLabels;
-  readonly #outlet: Outlet;
   readonly #intake: Intake;
-  readonly #partitions: Partition[];
+  readonly #delivery: Delivery;
   #routes: Routes;
-  readonly #window = new Window();
-  /** Settled since the last commit began. */
-  #settled: Item[] = [];
-  readonly #committing = new Map<LaneChange, { items: Item[]; lows: Map<string, number> }>();
-  /** Letters that are in the window again, by id. */
-  readonly #replaying = new Set<string>();
-  #replaysWait = true;
+  readonly #window: Window;
+  readonly #settling: Settling;
+  readonly #supply: Supply;
   /** There may be something to take, or room for it. */
   readonly #work = new Bell();
   /** Settings changed, or the lane ends. */
@@ -68,11 +67,27 @@ export class Lane implements Committer {
     this.#parts = parts;
     this.#labels = { destination: destination.id, kind: kind.kind };
     this.#routes = routesOf(destination, connections);
-    this.#outlet = new Outlet(kind, destination, parts);
     this.#intake = new Intake(parts.feed, this.#routes, parts.ledger.lane(destination.id));
-    const host = this.#partitionHost();
-    const count = kind.concurrency(destination.config);
-    this.#partitions = Array.from({ length: count }, () => new Partition(host));
+    this.#window = new Window(parts.holdings.share(destination.workspaceId));
+    this.#settling = new Settling({
+      ...parts,
+      ...{ labels: this.#labels, intake: this.#intake, window: this.#window, room: this.#work },
+      destination: () => this.destination,
+    });
+    this.#supply = new Supply({
+      ...{ destinationId: destination.id, intake: this.#intake, window: this.#window },
+      ...{ ledger: parts.ledger, replaying: this.#settling.replaying, work: this.#work },
+    });
+    const delivery = {
+      ...parts,
+      labels: this.#labels,
+      running: () => this.#running,
+      routes: () => this.#routes,
+      standing: ({ item }: Output) => this.#standing(item),
+      settle: (outputs: readonly Output[], ending: Ending) =>
+        this.#settling.settle(outputs, ending),
+    };
+    this.#delivery = new Delivery(delivery, kind, destination);
     this.#ended = this.#run(this.#transformHost());
   }
 
@@ -96,13 +111,13 @@ export class Lane implements Committer {
 
   /** There may be something to read, or to replay. */
   wake(replays = false): void {
-    this.#replaysWait ||= replays;
+    if (replays) this.#supply.replay();
     this.#work.ring();
   }
 
   /** Has the cursor written although nothing settled, so that the log can be trimmed. */
   checkpoint(): void {
-    this.#parts.ledger.schedule(this);
+    this.#settling.schedule();
   }
 
   /** Takes up what changed. Nothing, mostly: then attempts that wait are left to wait. */
@@ -115,10 +130,9 @@ export class Lane implements Committer {
       this.#parts.logger.info(about, "A connection ended; what it is still owed is discarded");
     }
     this.#routes = routes;
-    this.#outlet.update(destination);
+    this.#delivery.update(destination);
     this.#intake.reroute(this.#routes);
-    this.#changed.ring();
-    this.#work.ring();
+    this.#hurry();
   }
 
   /**
@@ -128,17 +142,19 @@ export class Lane implements Committer {
   async stop(): Promise<void> {
     this.#running = false;
     this.#ending.ring();
-    this.#changed.ring();
-    this.#work.ring();
+    this.#hurry();
     await this.#ended;
-    await Promise.all(this.#partitions.map((partition) => partition.ended()));
-    await this.#outlet.close();
+    await this.#delivery.close();
     this.checkpoint();
+    this.#window.close();
   }
 
   /** As `stop`, for a destination that is gone: what was owed is discarded. Returns how many. */
   async remove(): Promise<number> {
     this.#removed = true;
+    // Other routes by their identity: what was looked up by them is looked up again.
+    this.#routes = { ...this.#routes };
+    this.#settling.discard();
     this.abort();
     await this.stop();
     this.#parts.metrics.forget(this.#labels);
@@ -147,22 +163,34 @@ export class Lane implements Committer {
 
   /** Cuts the attempts under way. */
   abort(): void {
-    this.#outlet.abort();
+    this.#delivery.abort();
+  }
+
+  #hurry(): void {
+    this.#changed.ring();
+    this.#delivery.hurry();
+    this.#work.ring();
   }
 
   /** Two batches are on their way at most: a guest reads the next one while it runs the first. */
   async #run(host: TransformHost): Promise<void> {
-    let last: Promise<void> = Promise.resolve();
+    let last = handedOn;
     while (this.#running) {
-      // A full window gets room bit by bit, and small batches cost more than they gain.
-      if (this.#window.room.events < TRANSFORM_BATCH_EVENTS_MAX) await last;
+      // A full window gets room bit by bit, and small batches cost more than they gain. And what
+      // runs again comes before what was not taken yet.
+      if (this.#window.room.events < TRANSFORM_BATCH_EVENTS_MAX || this.#supply.runsAgain) {
+        await last;
+        last = handedOn;
+      }
       const rung = this.#work.wait();
-      const items = await this.#safely(() => this.#take());
+      const items = await this.#safely(() => this.#supply.take());
       if (items === undefined) continue;
       if (items.length === 0) {
+        this.#delivery.flush();
         if (this.#running) await rung;
         continue;
       }
+      if (!this.#waitsForSandbox) this.#delivery.fill();
       const before = last;
       last = this.#carry(host, items, before);
       await before;
@@ -170,8 +198,15 @@ export class Lane implements Committer {
     await last;
   }
 
-  /** Runs the live code over items, and hands them on behind those `before`. */
-  async #carry(host: TransformHost, items: readonly Item[], before: Promise<void>): Promise<void> {
+  /**
+   * Runs the live code over items, and hands them on behind those `before`. False when what became
+   * of them found no room: it is forgotten, and they run again.
+   */
+  async #carry(
+    host: TransformHost,
+    items: readonly Item[],
+    before: Promise<boolean>,
+  ): Promise<boolean> {
     let made: Map<Item, Made> | undefined;
     let standings = new Map<Item, Standing>();
     // Kept until they are handed on: an error on the way there must not lose them.
@@ -182,9 +217,15 @@ export class Lane implements Committer {
         return transform(host, due);
       });
     }
-    await before;
-    if (made === undefined || !this.#running) return;
-    await this.#safely(() => this.#handOn(standings, made));
+    const isNext = await before;
+    if (made === undefined || !this.#running) return true;
+    if (!isNext) {
+      this.#supply.putBehind(items);
+      return false;
+    }
+    const left = (await this.#safely(() => this.#handOn(items, standings, made))) ?? [];
+    this.#supply.putBack(left);
+    return left.length === 0;
   }
 
   /** Undefined after an error, which is told; then some time has passed. */
@@ -198,110 +239,66 @@ export class Lane implements Committer {
     }
   }
 
-  async #take(): Promise<Item[]> {
-    const room = this.#window.room;
-    const count = Math.min(room.events, TRANSFORM_BATCH_EVENTS_MAX);
-    if (count <= 0) return [];
-    const replays = this.#replaysWait ? this.#takeReplays(count, room.bytes) : [];
-    const items = replays.length > 0 ? replays : await this.#intake.take(count, room.bytes);
-    for (const item of items) this.#window.take(item);
-    return items;
-  }
-
-  #takeReplays(count: number, bytes: number): Item[] {
-    const { ledger } = this.#parts;
-    const replays = ledger.replays(this.destination.id, this.#replaying, count, bytes);
-    this.#replaysWait = replays.length > 0;
-    for (const { letter } of replays) this.#replaying.add(letter.id);
-    return replays.map(itemOfReplay);
-  }
-
   #standings(items: readonly Item[]): Map<Item, Standing> {
     this.#parts.refresh();
     return new Map(items.map((item) => [item, this.#standing(item)]));
   }
 
-  /** To the partitions, in order, or to an end: what must not be sent has not met any code. */
-  #handOn(standings: ReadonlyMap<Item, Standing>, made: ReadonlyMap<Item, Made>): void {
-    for (const [item, at] of standings) {
+  /**
+   * To the partitions, in order, or to an end: what must not be sent has not met any code. Returns
+   * those that there is no room for.
+   */
+  #handOn(
+    items: readonly Item[],
+    standings: ReadonlyMap<Item, Standing>,
+    made: ReadonlyMap<Item, Made>,
+  ): readonly Item[] {
+    let bytes = 0;
+    for (const [index, item] of items.entries()) {
+      const at = standings.get(item)!;
       const result = made.get(item);
       if (at.kind === "discard") this.#settleWhole(item, { kind: "discarded" });
       else if (at.kind === "refused") {
         this.#settleWhole(item, { kind: "dead-letter", stage: "deliver", reason: at.reason });
-      } else if (result !== undefined && "outputs" in result) this.#emit(item, result.outputs);
-      else if (result !== undefined) this.#settleWhole(item, result.ending, result.live);
+      } else if (result !== undefined && "outputs" in result) {
+        const size = sizeOf(result.outputs);
+        if (!this.#emit(item, result.outputs, size)) {
+          this.#supply.noteMade((bytes + size) / (index + 1));
+          return items.slice(index);
+        }
+        bytes += size;
+      } else if (result !== undefined) this.#settleWhole(item, result.ending, result.live);
     }
+    this.#supply.noteMade(bytes / items.length);
+    return [];
   }
 
-  #standing({ origin, input }: Item): Standing {
+  #standing(item: Item): Standing {
     if (this.#removed) return { kind: "discard" };
-    if ("replayOf" in origin) return replayStanding(this.#routes);
-    return standing(this.#routes, input.sourceId, origin);
+    const { origin, input } = item;
+    const at =
+      "replayOf" in origin
+        ? replayStanding(this.#routes)
+        : standing(this.#routes, input.sourceId, origin);
+    if (at.kind === "send") item.routes = this.#routes;
+    return at;
   }
 
-  #emit(item: Item, outputs: readonly Output[]): void {
+  #emit(item: Item, outputs: readonly Output[], bytes: number): boolean {
+    if (!this.#window.emit(item, bytes)) {
+      item.isLarge = true;
+      return false;
+    }
     item.open = outputs.length;
-    this.#window.grow(
-      item,
-      outputs.reduce((sum, { bytes }) => sum + bytes.length, 0),
-    );
-    const hash = Bun.hash.crc32(item.input.event.user);
-    const partition = this.#partitions[hash % this.#partitions.length]!;
-    for (const output of outputs) partition.push(output);
+    this.#delivery.push(item.input.event.user, outputs);
+    return true;
   }
 
   /** Ends an item that made no output. */
   #settleWhole(item: Item, ending: Ending, live?: LiveProgram): void {
+    this.#window.begin();
     item.open = 1;
-    this.#settle(outputOf(item, item.input.event.json, live), ending);
-  }
-
-  #settle(output: Output, ending: Ending): void {
-    const { item } = output;
-    const { clock, metrics, ledger, tap } = this.#parts;
-    metrics.events.inc({ ...this.#labels, outcome: ending.kind });
-    if (ending.kind === "dead-letter") {
-      item.letters.push(letterOf(output, ending, this.destination, clock.now()));
-    }
-    tap.settled(output, ending, this.destination, clock.now());
-    item.open -= 1;
-    if (item.open > 0) return;
-    const wasFull = this.#window.isFull;
-    this.#window.settle();
-    if (wasFull) this.#work.ring();
-    this.#settled.push(item);
-    ledger.schedule(this);
-  }
-
-  collect(): LaneChange | undefined {
-    if (this.#removed) return undefined;
-    const items = this.#settled;
-    this.#settled = [];
-    const replayed: string[] = [];
-    for (const { origin } of items) {
-      if ("replayOf" in origin) replayed.push(origin.replayOf.id);
-      else this.#intake.settle(origin.log, origin.sequence);
-    }
-    const record = this.#intake.record();
-    if (items.length === 0 && this.#isKept(record)) return undefined;
-    const letters = items.flatMap((item) => item.letters);
-    const change = { destinationId: this.destination.id, record, letters, replayed };
-    this.#committing.set(change, { items, lows: this.#intake.lows() });
-    return change;
-  }
-
-  committed(change: LaneChange): void {
-    const { items, lows } = this.#committing.get(change)!;
-    this.#committing.delete(change);
-    this.#intake.kept(lows);
-    const wasFull = this.#window.isFull;
-    this.#window.commit(items);
-    for (const id of change.replayed) this.#replaying.delete(id);
-    if (wasFull) this.#work.ring();
-  }
-
-  #isKept({ logs }: LaneRecord): boolean {
-    return Bun.deepEquals(this.#parts.ledger.lane(this.destination.id)?.logs ?? {}, logs);
+    this.#settling.settle([outputOf(item, item.input.event.json, live)], ending);
   }
 
   #lagSeconds(): number {
@@ -324,26 +321,13 @@ export class Lane implements Committer {
       unlessEnding: (work) => this.#ending.orRing(work),
       waiting: (is) => {
         this.#waitsForSandbox = is;
+        if (is) this.#delivery.flush();
       },
       took: (seconds) => metrics.transformSeconds.observe(this.#labels, seconds),
     };
   }
+}
 
-  #partitionHost(): PartitionHost {
-    const { clock, retryWindowMs } = this.#parts;
-    return {
-      retryWindowMs,
-      now: () => clock.now(),
-      random: () => clock.random(),
-      batchSize: () => this.#outlet.batchSize,
-      running: () => this.#running,
-      refresh: () => this.#parts.refresh(),
-      standing: (output) => this.#standing(output.item),
-      deliver: (outputs) => this.#outlet.deliver(outputs.map(({ bytes }) => bytes)),
-      settle: (output, ending) => this.#settle(output, ending),
-      pause: (ms) => this.#pause(ms),
-      tally: () => this.#outlet.tally,
-      failure: () => this.#outlet.failure,
-    };
-  }
+function sizeOf(outputs: readonly Output[]): number {
+  return outputs.reduce((sum, { bytes }) => sum + bytes.length, 0);
 }

@@ -25,6 +25,7 @@ export function createLaneMetrics(
   registry: Metrics,
   lanes: () => Iterable<LaneGauges>,
   deadLetters: () => Iterable<[workspaceId: string, count: number]>,
+  heldBytes: () => number,
 ) {
   const registers = [registry];
   const gauge = (name: string, help: string, read: (lane: LaneGauges) => number) =>
@@ -47,6 +48,14 @@ export function createLaneMetrics(
   gauge("pixelmill_lane_sandbox_waiting", "1 while a lane waits for a guest", (l) =>
     l.waiting() ? 1 : 0,
   );
+  new Gauge({
+    name: "pixelmill_lanes_held_bytes",
+    help: "Events that lanes hold in memory, and what code made of them",
+    registers,
+    collect() {
+      this.set(heldBytes());
+    },
+  });
   new Gauge({
     name: "pixelmill_dead_letters",
     help: "Dead letters kept, per workspace",

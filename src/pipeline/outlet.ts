@@ -11,6 +11,8 @@ interface Opened {
   retired: boolean;
 }
 
+const DARK_MS_MIN = 2_000;
+
 export interface OutletParts {
   clock: Clock;
   metrics: LaneMetrics;
@@ -31,6 +33,8 @@ export class Outlet {
   tally: Tally = { delivered: 0, failed: 0 };
   /** Since the receiver last answered: the first failed attempt, and the last one with why. */
   failure: { since: number; at: number; reason: string } | undefined;
+  /** How often the receiver answered after a while in which nothing got through. */
+  recoveries = 0;
 
   constructor(kind: DestinationKind, destination: Destination, parts: OutletParts) {
     this.#parts = parts;
@@ -58,6 +62,7 @@ export class Outlet {
     metrics.deliverySeconds.observe(this.#labels, (performance.now() - started) / 1_000);
     metrics.attempts.inc({ ...this.#labels, verdict: verdict.kind });
     const { delivered, failed } = this.tally;
+    if (verdict.kind !== "retry" && this.#wasDark()) this.recoveries += 1;
     if (verdict.kind === "delivered") this.tally = { delivered: delivered + 1, failed };
     if (verdict.kind === "retry") {
       this.tally = { delivered, failed: failed + 1 };
@@ -65,6 +70,13 @@ export class Outlet {
       this.failure = { since: this.failure?.since ?? at, at, reason: verdict.reason };
     } else this.failure = undefined;
     return verdict;
+  }
+
+  /** One event that is wrong fails between others that get through: that is no dark time. */
+  #wasDark(): boolean {
+    return (
+      this.failure !== undefined && this.#parts.clock.now() - this.failure.since >= DARK_MS_MIN
+    );
   }
 
   abort(): void {

@@ -1,9 +1,10 @@
 import type { Verdict } from "../destinations/destination.ts";
 import { DELIVERY_BYTES_MAX, DOWN_MS_MIN, SPLIT_ATTEMPTS_MIN } from "../limits.ts";
+import { Bell } from "./clock.ts";
 import type { Ending, Output, Tally } from "./item.ts";
 import { Queue } from "./queue.ts";
 import { isHopeless, retryDelayMs } from "./retry.ts";
-import type { Standing } from "./router.ts";
+import type { Routes, Standing } from "./router.ts";
 
 /** What a partition asks of its lane. */
 export interface PartitionHost {
@@ -13,24 +14,36 @@ export interface PartitionHost {
   random(): number;
   /** False once the lane stops: what has not settled stays pending. */
   running(): boolean;
+  /** More outputs come soon: a request that is not full may wait for them. */
+  filling(): boolean;
   /** Takes up what changed in the catalog: called before each attempt. */
   refresh(): void;
+  routes(): Routes;
   standing(output: Output): Standing;
   deliver(outputs: readonly Output[]): Promise<Verdict>;
-  settle(output: Output, ending: Ending): void;
-  /** Waits, but not longer than until the lane's settings change. */
-  pause(ms: number): Promise<void>;
+  settle(outputs: readonly Output[], ending: Ending): void;
+  sleep(ms: number, until: Bell): Promise<void>;
   /** Of the whole lane. */
   tally(): Tally;
   /** All attempts of the lane have failed since: the first of them, and the last with why. */
   failure(): { since: number; at: number; reason: string } | undefined;
 }
 
+/** Longest wait of outputs for others that fill their request. */
+const FILL_MS_MAX = 100;
+
 /** Outputs of one part of a lane's users: delivered in order, a failing one holds up the rest. */
 export class Partition {
   readonly #host: PartitionHost;
   readonly #queue = new Queue<Output>();
+  #queuedBytes = 0;
   #working: Promise<void> | undefined;
+  /** Ends what the partition waits for. */
+  readonly #bell = new Bell();
+  /** Waits for its next attempt … */
+  #isPaused = false;
+  /** … and the receiver has not said for how long. */
+  #isPatient = false;
   /** Failed attempts since the last answer; a new event does not start from the shortest delay. */
   #failures = 0;
 
@@ -40,8 +53,27 @@ export class Partition {
 
   push(output: Output): void {
     this.#queue.push(output);
+    this.#queuedBytes += output.bytes.length;
     // Later in this turn, so that what is pushed together is delivered together.
     this.#working ??= Promise.resolve().then(() => this.#work());
+    if (!this.#isPaused && this.#isFull()) this.#bell.ring();
+  }
+
+  /** Waits no longer: settings changed, or the lane ends. */
+  hurry(): void {
+    this.#bell.ring();
+  }
+
+  /** Nothing more comes for now: what is here goes. Attempts that failed wait on. */
+  flush(): void {
+    if (!this.#isPaused) this.#bell.ring();
+  }
+
+  /** The destination takes events again. Whether the partition was waiting for that. */
+  resume(): boolean {
+    const waited = this.#isPatient;
+    if (waited) this.#bell.ring();
+    return waited;
   }
 
   /** Resolves when nothing is under way: at once when idle, soon after the lane stopped. */
@@ -51,9 +83,15 @@ export class Partition {
 
   async #work(): Promise<void> {
     while (this.#queue.length > 0 && this.#host.running()) {
+      if (this.#host.filling() && !this.#isFull()) await this.#host.sleep(FILL_MS_MAX, this.#bell);
       await this.#settleAll(this.#take());
     }
     this.#working = undefined;
+  }
+
+  /** Whether what waits makes a whole delivery. */
+  #isFull(): boolean {
+    return this.#queue.length >= this.#host.batchSize() || this.#queuedBytes >= DELIVERY_BYTES_MAX;
   }
 
   /** The next outputs that make one delivery. */
@@ -62,54 +100,76 @@ export class Partition {
     let bytes = 0;
     const count = this.#host.batchSize();
     while (this.#queue.length > 0 && outputs.length < count) {
-      bytes += this.#queue.first!.bytes.length;
-      if (outputs.length > 0 && bytes > DELIVERY_BYTES_MAX) break;
+      const { length } = this.#queue.first!.bytes;
+      if (outputs.length > 0 && bytes + length > DELIVERY_BYTES_MAX) break;
+      bytes += length;
       outputs.push(this.#queue.shift()!);
     }
+    this.#queuedBytes -= bytes;
     return outputs;
   }
 
   /** Tries until every output has settled, or the lane stops. */
   async #settleAll(outputs: Output[]): Promise<void> {
     let rest = outputs;
-    // Falls to one when the receiver refuses several: only alone they show which one it is.
     let size = outputs.length;
+    // One of them is refused for good: only alone they show which one it is.
+    let isAlone = false;
     while (this.#host.running()) {
       this.#host.refresh();
-      rest = rest.filter((output) => !this.#settledUntried(output));
+      rest = this.#due(rest);
       const tried = rest.slice(0, Math.min(size, this.#host.batchSize()));
       if (tried.length === 0) return;
       const verdict = await this.#host.deliver(tried);
       for (const output of tried) output.attempts += 1;
       this.#failures = verdict.kind === "retry" ? this.#failures + 1 : 0;
       if (verdict.kind === "delivered") {
-        for (const output of tried) this.#host.settle(output, { kind: "delivered" });
+        this.#host.settle(tried, { kind: "delivered" });
         rest = rest.slice(tried.length);
+        // What was split because the receiver was down goes together again, bit by bit.
+        if (!isAlone) size *= 2;
       } else if (verdict.kind === "rejected") {
-        if (tried.length === 1) this.#giveUp(tried[0]!, verdict.reason);
+        if (tried.length === 1) this.#giveUp(tried, verdict.reason);
         rest = tried.length === 1 ? rest.slice(1) : rest;
+        isAlone = true;
         size = 1;
       } else {
         rest = rest.filter((output) => !this.#isGivenUp(output, verdict.reason));
         if (tried[0]!.attempts >= SPLIT_ATTEMPTS_MIN) size = 1;
         if (rest[0] !== tried[0]) continue;
-        const { afterMs } = verdict;
-        await this.#host.pause(retryDelayMs(this.#failures, this.#host.random(), afterMs));
+        await this.#pause(verdict.afterMs);
       }
     }
   }
 
-  /** Ends what must not be sent, and what is too old for a destination that is known to be down. */
+  async #pause(afterMs: number | undefined): Promise<void> {
+    this.#isPaused = true;
+    this.#isPatient = afterMs === undefined;
+    const ms = retryDelayMs(this.#failures, this.#host.random(), afterMs);
+    await this.#host.sleep(ms, this.#bell);
+    this.#isPaused = false;
+    this.#isPatient = false;
+  }
+
+  /** Those to try. Ends what must not be sent, and what is too old for a destination that is down. */
+  #due(outputs: Output[]): Output[] {
+    const routes = this.#host.routes();
+    const reason = this.#downReason();
+    return outputs.filter((output) => {
+      // Mostly nothing has changed since its code ran.
+      if (output.item.routes !== routes && this.#settledUntried(output)) return false;
+      if (reason === undefined || this.#ageMs(output) <= this.#host.retryWindowMs) return true;
+      // An attempt for each would take longer than they come in, and the log grow meanwhile.
+      this.#giveUp([output], reason);
+      return false;
+    });
+  }
+
   #settledUntried(output: Output): boolean {
     const standing = this.#host.standing(output);
-    if (standing.kind === "discard") this.#host.settle(output, { kind: "discarded" });
-    if (standing.kind === "refused") this.#giveUp(output, standing.reason);
-    if (standing.kind !== "send") return true;
-    const reason = this.#downReason();
-    if (reason === undefined || this.#ageMs(output) <= this.#host.retryWindowMs) return false;
-    // An attempt for each would take longer than they come in, and the log grow meanwhile.
-    this.#giveUp(output, reason);
-    return true;
+    if (standing.kind === "discard") this.#host.settle([output], { kind: "discarded" });
+    if (standing.kind === "refused") this.#giveUp([output], standing.reason);
+    return standing.kind !== "send";
   }
 
   /** Why the destination is down: for a while nothing got through, and it was tried just now. */
@@ -137,11 +197,11 @@ export class Partition {
       othersFailed: tally.failed - output.firstFailure.failed - (attempts - 1),
     };
     const hopeless = isHopeless(failing, this.#host.retryWindowMs);
-    if (hopeless) this.#giveUp(output, reason);
+    if (hopeless) this.#giveUp([output], reason);
     return hopeless;
   }
 
-  #giveUp(output: Output, reason: string): void {
-    this.#host.settle(output, { kind: "dead-letter", stage: "deliver", reason });
+  #giveUp(outputs: readonly Output[], reason: string): void {
+    this.#host.settle(outputs, { kind: "dead-letter", stage: "deliver", reason });
   }
 }

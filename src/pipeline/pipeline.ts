@@ -8,6 +8,7 @@ import type { Metrics } from "../observe/metrics.ts";
 import type { Sandbox } from "../sandbox/program.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { Feed, type FeedParts } from "./feed.ts";
+import { Holdings } from "./holdings.ts";
 import { Lanes } from "./lanes.ts";
 import type { Ledger } from "./ledger.ts";
 import { createDeadLetters } from "./letters.ts";
@@ -102,14 +103,16 @@ export interface PipelineParts {
 /** Starts a lane for every destination that has a connection. */
 export function createPipeline(parts: PipelineParts): Pipeline {
   const { live, ledger, logger, clock = systemClock } = parts;
+  const holdings = new Holdings();
   const metrics = createLaneMetrics(
     parts.metrics,
     () => lanes.gauges(),
     () => ledger.counts(),
+    () => holdings.bytes,
   );
   const feed = new Feed({ ...parts, metrics });
   const tap = new LiveTap(feed, live);
-  const shared = { ...parts, feed, tap, clock, metrics };
+  const shared = { ...parts, feed, tap, clock, metrics, holdings };
   const lanes: Lanes = new Lanes({ ...shared, refresh: () => lanes.refresh() });
   const trimmer = createTrimmer({ readers: parts.readers, lanes, clock, logger });
 

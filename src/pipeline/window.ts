@@ -1,8 +1,6 @@
-import {
-  LANE_UNCOMMITTED_EVENTS_MAX,
-  LANE_WINDOW_BYTES_MAX,
-  LANE_WINDOW_EVENTS_MAX,
-} from "../limits.ts";
+import { LANE_UNCOMMITTED_EVENTS_MAX, LANE_WINDOW_EVENTS_MAX } from "../limits.ts";
+import type { Bell } from "./clock.ts";
+import type { Share } from "./holdings.ts";
 import type { Item } from "./item.ts";
 
 /**
@@ -10,10 +8,14 @@ import type { Item } from "./item.ts";
  * still holds little memory, and one whose commits are slow or fail repeats little after a crash.
  */
 export class Window {
+  readonly #share: Share;
   /** In the order of taking. */
   readonly #items = new Set<Item>();
   #open = 0;
-  #bytes = 0;
+
+  constructor(share: Share) {
+    this.#share = share;
+  }
 
   /** Items that are not on disk as settled. */
   get size(): number {
@@ -22,7 +24,8 @@ export class Window {
 
   /** Events and bytes that may still be taken; no events when any bound is reached. */
   get room(): { events: number; bytes: number } {
-    const bytes = LANE_WINDOW_BYTES_MAX - this.#bytes;
+    // A lane that holds nothing takes one event, whatever the others hold.
+    const bytes = Math.max(this.#share.room, this.#items.size === 0 ? 1 : 0);
     const open = LANE_WINDOW_EVENTS_MAX - this.#open;
     const uncommitted = LANE_UNCOMMITTED_EVENTS_MAX - this.#items.size;
     return { events: bytes > 0 ? Math.min(open, uncommitted) : 0, bytes };
@@ -40,23 +43,46 @@ export class Window {
   take(item: Item): void {
     this.#items.add(item);
     this.#open += 1;
-    this.#bytes += item.bytes;
+    this.#share.add(item.bytes);
   }
 
-  /** The item became something larger. */
-  grow(item: Item, bytes: number): void {
-    if (bytes <= item.bytes) return;
-    this.#bytes += bytes - item.bytes;
-    item.bytes = bytes;
+  /** The item became something of so many bytes. False when there is no room for that. */
+  emit(item: Item, bytes: number): boolean {
+    const added = Math.max(0, bytes - item.bytes);
+    if (!this.#share.emit(bytes, added)) return false;
+    item.bytes += added;
+    return true;
   }
 
-  /** All that the item became has ended. */
-  settle(): void {
-    this.#open -= 1;
+  /** The item ends without an output. */
+  begin(): void {
+    this.#share.begin();
+  }
+
+  /** All that so many items became has ended. */
+  settle(items: number): void {
+    this.#open -= items;
+    this.#share.end(items);
   }
 
   /** The settling of these items is on disk. */
   commit(items: readonly Item[]): void {
-    for (const item of items) if (this.#items.delete(item)) this.#bytes -= item.bytes;
+    let bytes = 0;
+    for (const item of items) if (this.#items.delete(item)) bytes += item.bytes;
+    this.#share.add(-bytes);
+  }
+
+  /** Whether what the item became may be handed on, as far as that is known. */
+  mayEmit(item: Item): boolean {
+    return item.isLarge ? this.#share.isOpen : this.#share.isOpenForOne;
+  }
+
+  /** Rings once, when there may be room again. */
+  wait(bell: Bell): void {
+    this.#share.wait(bell);
+  }
+
+  close(): void {
+    this.#share.close();
   }
 }

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
 import { systemClock } from "../../src/pipeline/clock.ts";
+import { Holdings } from "../../src/pipeline/holdings.ts";
 import { Lanes } from "../../src/pipeline/lanes.ts";
 import { Ledger } from "../../src/pipeline/ledger.ts";
 import { LiveTap } from "../../src/pipeline/tap.ts";
@@ -23,6 +24,7 @@ async function rig(test: (live: FakeLive, lanes: Lanes) => Promise<void> | void)
   const feed = feedOf(log);
   const lanes = new Lanes({
     ...{ live, feed, ledger, logger, metrics, tap: new LiveTap(feed, live), clock: systemClock },
+    holdings: new Holdings(),
     ...{ sandbox: new FakeSandbox(), kinds: new Map(), retryWindowMs: 1_000, refresh: () => {} },
   });
   await test(live, lanes);

@@ -51,6 +51,7 @@ test("what lanes did is counted, and forgotten with the lane", async () => {
     `pixelmill_lane_events_total{${lane},outcome="dropped"} 1`,
     `pixelmill_lane_lag_events{${lane}} 0`,
     `pixelmill_lane_sandbox_waiting{${lane}} 0`,
+    "pixelmill_lanes_held_bytes 0",
     'pixelmill_log_unreadable_records_total{log="0"} 1',
     `pixelmill_transform_seconds_count{${lane}} ${batches}`,
   ]);
@@ -58,6 +59,7 @@ test("what lanes did is counted, and forgotten with the lane", async () => {
   await until(() => rig.pipeline.deadLetters.count("workspace") === 0);
   expect(await shown(metrics)).toEqual([
     'pixelmill_dead_letters{workspace="workspace"} 0',
+    "pixelmill_lanes_held_bytes 0",
     'pixelmill_log_unreadable_records_total{log="0"} 1',
   ]);
 });

@@ -1,0 +1,149 @@
+import {
+  LANE_HELD_BYTES_MIN,
+  LANE_WINDOW_BYTES_MAX,
+  LANES_HELD_BYTES_MAX,
+  WORKSPACE_HELD_BYTES_MAX,
+  WORKSPACE_HELD_BYTES_MIN,
+} from "../limits.ts";
+import type { Bell } from "./clock.ts";
+
+/** What the lanes of one workspace hold. */
+interface Account {
+  bytes: number;
+  /** Events that were handed on to be delivered and have not settled. */
+  out: number;
+  shares: number;
+}
+
+/**
+ * Bytes that lanes hold in memory: events that they took, and what code made of them. Bounded for
+ * a lane, for a workspace and in all, since what waits for a receiver that never answers waits
+ * long. Nobody stops another: what a workspace may have at least does not depend on the others, a
+ * lane that holds little goes on twice as far as one that holds much, and an event of ordinary
+ * size always finds room in a lane that has nothing out.
+ */
+export class Holdings {
+  #bytes = 0;
+  readonly #accounts = new Map<string, Account>();
+  readonly #waiting = new Map<Share, Bell>();
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** A lane's part. */
+  share(workspaceId: string): Share {
+    const account = this.#accounts.get(workspaceId) ?? { bytes: 0, out: 0, shares: 0 };
+    this.#accounts.set(workspaceId, account);
+    account.shares += 1;
+    const share: Share = new Share(account, {
+      bytes: () => this.#bytes,
+      changed: (by) => {
+        this.#bytes += by;
+        if (by <= 0) this.#tell();
+      },
+      wait: (bell) => this.#waiting.set(share, bell),
+      closed: () => {
+        this.#waiting.delete(share);
+        account.shares -= 1;
+        if (account.shares === 0) this.#accounts.delete(workspaceId);
+      },
+    });
+    return share;
+  }
+
+  /** Something was given back: those who can go on do. */
+  #tell(): void {
+    for (const [share, bell] of this.#waiting) {
+      if (!share.isOpen) continue;
+      this.#waiting.delete(share);
+      bell.ring();
+    }
+  }
+}
+
+interface ShareHost {
+  /** Of all lanes. */
+  bytes(): number;
+  changed(by: number): void;
+  wait(bell: Bell): void;
+  closed(): void;
+}
+
+export class Share {
+  readonly #account: Account;
+  readonly #host: ShareHost;
+  #bytes = 0;
+  #out = 0;
+  #isClosed = false;
+
+  constructor(account: Account, host: ShareHost) {
+    this.#account = account;
+    this.#host = host;
+  }
+
+  /** Bytes that may still be added; zero or less when there is no room. */
+  get room(): number {
+    const { bytes } = this.#account;
+    const scale = this.#bytes < LANE_HELD_BYTES_MIN ? 2 : 1;
+    const ofWorkspace = scale * WORKSPACE_HELD_BYTES_MAX - bytes;
+    const ofAll = scale * LANES_HELD_BYTES_MAX - this.#host.bytes();
+    const ofMinimum = WORKSPACE_HELD_BYTES_MIN - bytes;
+    const shared = Math.min(ofWorkspace, Math.max(ofAll, ofMinimum));
+    return Math.min(LANE_WINDOW_BYTES_MAX - this.#bytes, shared);
+  }
+
+  /** Whether events of any size can be handed on. */
+  get isOpen(): boolean {
+    // Nothing of the workspace is out: nothing would ever be given back.
+    return this.room > 0 || this.#account.out === 0;
+  }
+
+  /** Whether an event of ordinary size can be handed on. */
+  get isOpenForOne(): boolean {
+    return this.isOpen || this.#out === 0;
+  }
+
+  add(bytes: number): void {
+    if (this.#isClosed) return;
+    this.#bytes += bytes;
+    this.#account.bytes += bytes;
+    this.#host.changed(bytes);
+  }
+
+  /** Takes on what an event of so many bytes became; false when there is no room. */
+  emit(bytes: number, added: number): boolean {
+    if (!this.isOpen && !(this.#out === 0 && bytes <= LANE_HELD_BYTES_MIN)) return false;
+    this.begin();
+    this.add(added);
+    return true;
+  }
+
+  /** An event is out. */
+  begin(): void {
+    if (this.#isClosed) return;
+    this.#out += 1;
+    this.#account.out += 1;
+  }
+
+  /** So many events are not out any more. */
+  end(events: number): void {
+    if (this.#isClosed) return;
+    this.#out -= events;
+    this.#account.out -= events;
+    if (this.#account.out === 0) this.#host.changed(0);
+  }
+
+  /** Rings once, when there may be room again. */
+  wait(bell: Bell): void {
+    this.#host.wait(bell);
+  }
+
+  /** The lane is gone with all that it held; what it still settles does not count. */
+  close(): void {
+    this.end(this.#out);
+    this.add(-this.#bytes);
+    this.#isClosed = true;
+    this.#host.closed();
+  }
+}

@@ -1,0 +1,110 @@
+import { afterEach, beforeEach, expect, test } from "bun:test";
+import { LANE_PARTITIONS, LANE_REPLAYS_EVENTS_MAX } from "../../src/limits.ts";
+import { type Bell, type Clock, systemClock } from "../../src/pipeline/clock.ts";
+import { record } from "./doubles.ts";
+import { hurried } from "./hurried.ts";
+import { lettersOf, numbersTo, Rig, until } from "./rig.ts";
+
+let rig: Rig;
+beforeEach(() => {
+  rig = new Rig();
+});
+afterEach(() => rig.end());
+
+test("a backlog goes out in full requests, each user's events in order", async () => {
+  const sink = rig.webhook("one", undefined, { batchSize: 100 });
+  rig.log.append(...numbersTo(6_000).map((n) => record(n, `user ${n % 501}`)));
+  // Waits last long: not the clock but the backlog's end sends what is not full.
+  rig.start({ clock: hurried(0.01) });
+  await until(() => sink.taken.length >= 6_000);
+  expect(sink.taken.length / sink.requests).toBeGreaterThan(80);
+  const last = new Map<string, number>();
+  for (const { anonymousId, n } of sink.taken) {
+    expect(last.get(anonymousId) ?? -1).toBeLessThan(n);
+    last.set(anonymousId, n);
+  }
+});
+
+/** Pauses last until they are rung out of, or the test ends one. */
+function pausedClock() {
+  const pauses = new Set<() => void>();
+  let ahead = 0;
+  const clock: Clock = {
+    now: () => systemClock.now() + ahead,
+    random: () => 1,
+    sleep: (_, until: Bell) =>
+      new Promise<void>((resolve) => {
+        const end = () => {
+          forget();
+          pauses.delete(end);
+          resolve();
+        };
+        const forget = until.once(end);
+        pauses.add(end);
+      }),
+  };
+  const advance = (ms: number) => {
+    ahead += ms;
+  };
+  return { clock, pauses, advance };
+}
+
+test("a success after a dark time wakes all that waits for its next attempt", async () => {
+  let isDown = true;
+  const sink = rig.webhook("one", () => new Response("", { status: isDown ? 503 : 200 }));
+  const { clock, pauses, advance } = pausedClock();
+  rig.log.append(...numbersTo(200).map((n) => record(n, `user ${n}`)));
+  rig.start({ clock });
+  await until(() => pauses.size === LANE_PARTITIONS, "all partitions to wait");
+  expect(sink.taken.length).toBe(0);
+  advance(10_000);
+  isDown = false;
+  [...pauses][0]!();
+  await until(() => sink.taken.length >= 200, "the siblings");
+});
+
+test("what a receiver asks all to wait is kept, although a sibling got through", async () => {
+  let isDown = true;
+  const later = { status: 503, headers: { "retry-after": "60" } };
+  const sink = rig.webhook("one", () => (isDown ? new Response("", later) : new Response("")));
+  const { clock, pauses, advance } = pausedClock();
+  rig.log.append(...numbersTo(64).map((n) => record(n, `user ${n}`)));
+  rig.start({ clock });
+  await until(() => pauses.size === LANE_PARTITIONS, "all partitions to wait");
+  advance(10_000);
+  isDown = false;
+  [...pauses][0]!();
+  await until(() => sink.taken.length > 0);
+  await Bun.sleep(50);
+  expect(pauses.size).toBe(LANE_PARTITIONS - 1);
+});
+
+test("live events go before replays, which go on beside them", async () => {
+  let isRefused = true;
+  const sink = rig.webhook("one", async () => {
+    if (isRefused) return new Response("", { status: 400 });
+    await Bun.sleep(1);
+    return new Response("");
+  });
+  const many = 3_000;
+  rig.start();
+  rig.log.append(...numbersTo(many).map((n) => record(n, `old ${n % 101}`)));
+  await until(() => rig.pipeline.deadLetters.count("workspace") === many, "the letters", 60_000);
+  const ids = lettersOf(rig.pipeline).map(({ id }) => id);
+  isRefused = false;
+  await rig.pipeline.deadLetters.replay("workspace", ids);
+  await until(() => sink.taken.length > 0, "the first replays");
+  const before = sink.taken.length;
+  rig.log.append(...numbersTo(50).map((n) => record(n, "live")));
+  await until(() => sink.taken.filter(({ anonymousId }) => anonymousId === "live").length >= 50);
+  // What was on its way already, and the share beside live events.
+  expect(sink.taken.length - before).toBeLessThan(2 * LANE_REPLAYS_EVENTS_MAX + 500);
+  await until(() => sink.taken.length >= many + 50, "the rest", 60_000);
+  const old = sink.taken.filter(({ anonymousId }) => anonymousId !== "live");
+  expect(old.length).toBe(many);
+  const last = new Map<string, number>();
+  for (const { anonymousId, n } of old) {
+    expect(last.get(anonymousId) ?? -1).toBeLessThan(n);
+    last.set(anonymousId, n);
+  }
+}, 120_000);

@@ -1,0 +1,139 @@
+import { afterEach, beforeEach, expect, test } from "bun:test";
+import { Type } from "@sinclair/typebox";
+import fc from "fast-check";
+import type { DestinationKind } from "../../src/destinations/destination.ts";
+import {
+  LANE_HELD_BYTES_MIN,
+  LANE_WINDOW_BYTES_MAX,
+  LANES_HELD_BYTES_MAX,
+  WORKSPACE_HELD_BYTES_MAX,
+} from "../../src/limits.ts";
+import { createMetrics } from "../../src/observe/metrics.ts";
+import { Bell } from "../../src/pipeline/clock.ts";
+import { Holdings, type Share } from "../../src/pipeline/holdings.ts";
+import { record } from "./doubles.ts";
+import { numbersTo, Rig, until } from "./rig.ts";
+
+const MIB = 1 << 20;
+let rig: Rig;
+beforeEach(() => {
+  rig = new Rig();
+});
+afterEach(() => rig.end());
+
+/** Destinations whose receivers do not answer until `answers` resolves, but for those of `quick`. */
+function patientKind(answers: Promise<void>, quick: string, taken: string[]): DestinationKind {
+  return {
+    ...{ kind: "fake", configSchema: Type.Object({}), secretKeys: [], validate: () => [] },
+    batchSize: () => 1,
+    concurrency: () => 8,
+    open: ({ id }) => ({
+      async deliver(events) {
+        if (id !== quick) await answers;
+        for (const event of events) {
+          const [, n] = Buffer.from(event)
+            .toString("latin1", 0, 200)
+            .match(/"n":(\d+)/)!;
+          taken.push(`${id} ${n}`);
+        }
+        return { kind: "delivered" };
+      },
+      close: async () => {},
+    }),
+  };
+}
+
+test("what code makes for receivers that never answer is bounded, and all of it comes in the end", async () => {
+  const { promise: answers, resolve: answer } = Promise.withResolvers<void>();
+  const taken: string[] = [];
+  const metrics = createMetrics();
+  const text = "x".repeat(MIB);
+  rig.sandbox.codes.set("swell", ({ n }) => ({ n, text }));
+  const dead = ["one", "two", "three", "four", "five", "six"];
+  const put = (id: string, workspaceId: string) => {
+    rig.live.putDestination(id, { type: "fake", workspaceId, config: { id } });
+    rig.live.connect(id);
+  };
+  for (const id of dead) {
+    put(id, "hostile");
+    rig.live.publish(id, "swell", "v1");
+  }
+  put("good", "honest");
+  rig.log.append(...numbersTo(60).map((n) => record(n, `user ${n % 17}`)));
+  rig.start({ kinds: new Map([["fake", patientKind(answers, "good", taken)]]), metrics });
+
+  const held = metrics.getSingleMetric("pixelmill_lanes_held_bytes")!;
+  const heldNow = async () => (await held.get()).values[0]!.value;
+  await until(() => taken.length >= 60, "the other workspace's events");
+  let [most, steady] = [0, 0];
+  // Until nothing more is taken up.
+  while (steady < 40) {
+    const bytes = await heldNow();
+    steady = bytes > most ? 0 : steady + 1;
+    most = Math.max(most, bytes);
+    await Bun.sleep(5);
+  }
+  expect(most).toBeGreaterThan(WORKSPACE_HELD_BYTES_MAX / 2);
+  // A lane goes over its bound by one event.
+  expect(most).toBeLessThan(WORKSPACE_HELD_BYTES_MAX + dead.length * 2 * MIB);
+  answer();
+  await until(() => taken.length >= 60 * (dead.length + 1), "all events", 60_000);
+  expect(new Set(taken).size).toBe(taken.length);
+  expect(rig.pipeline.deadLetters.count("hostile")).toBe(0);
+}, 90_000);
+
+interface Model {
+  share: Share;
+  held: number[];
+}
+
+test("a share never goes over its bounds, and somebody can always go on", () => {
+  const bytes = fc.oneof(fc.nat(4_096), fc.nat(LANE_HELD_BYTES_MIN), fc.nat(16 * MIB));
+  const step = fc.record({ lane: fc.nat(11), emits: fc.boolean(), bytes });
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 300 }), (steps) => {
+      const holdings = new Holdings();
+      const lanes: Model[] = numbersTo(12).map((n) => {
+        return { share: holdings.share(`workspace ${n % 3}`), held: [] };
+      });
+      for (const one of steps) {
+        const { share, held } = lanes[one.lane]!;
+        if (one.emits) {
+          if (share.emit(one.bytes, one.bytes)) held.push(one.bytes);
+        } else if (held.length > 0) {
+          share.add(-held.pop()!);
+          share.end(1);
+        }
+        const most = Math.max(...held, 0);
+        const sum = held.reduce((a, b) => a + b, 0);
+        expect(sum).toBeLessThanOrEqual(LANE_WINDOW_BYTES_MAX + most);
+        // One event more than twice what all may hold, for each lane.
+        expect(holdings.bytes).toBeLessThanOrEqual(2 * LANES_HELD_BYTES_MAX + 12 * 16 * MIB);
+        // In each workspace either something is out, which will settle, or anything may go.
+        for (const workspace of [0, 1, 2]) {
+          const own = lanes.filter((_, n) => n % 3 === workspace);
+          const isOut = own.some((lane) => lane.held.length > 0);
+          expect(isOut || own.every((lane) => lane.share.isOpen)).toBe(true);
+        }
+      }
+    }),
+  );
+});
+
+test("a lane that finds no room is woken when another one gives some back", () => {
+  const holdings = new Holdings();
+  const full = numbersTo(4).map(() => holdings.share("one"));
+  for (const share of full) share.emit(LANE_WINDOW_BYTES_MAX, LANE_WINDOW_BYTES_MAX);
+  const waiting = holdings.share("one");
+  waiting.emit(LANE_HELD_BYTES_MIN, LANE_HELD_BYTES_MIN);
+  let rung = 0;
+  const bell = new Bell();
+  bell.once(() => (rung += 1));
+  expect(waiting.isOpen).toBe(false);
+  waiting.wait(bell);
+  // Another workspace may go on meanwhile.
+  expect(holdings.share("two").isOpen).toBe(true);
+  full[0]!.add(-LANE_WINDOW_BYTES_MAX);
+  full[0]!.end(1);
+  expect(rung).toBe(1);
+});
