@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { AggregatorRegistry } from "prom-client";
 import { createApi } from "./api/api.ts";
@@ -10,6 +11,7 @@ import {
   deliveryDirectory,
   eventsDirectory,
   filesDirectory,
+  holdFile,
   prepareData,
 } from "./data.ts";
 import { addDemo } from "./demo.ts";
@@ -56,6 +58,7 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
   if (config["sandbox.insecure"]) logger.warn(INSECURE);
 
   prepareData(config);
+  if (existsSync(holdFile(config))) logger.warn(HELD);
   const catalog = await openCatalog({ directory: catalogDirectory(config), logger });
   opening.defer(() => catalog.close());
 
@@ -109,6 +112,7 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
     eventOf,
     kinds,
     ledger,
+    held: () => existsSync(holdFile(config)),
     retryWindowMs: config["retry.window"] * 1_000,
     logger,
     metrics,
@@ -121,7 +125,7 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
     pipeline,
     kinds,
     suspensions: (workspaceId) => suspensionsOf(sandbox, workspaceId),
-    ready: () => readiness({ ingest, sandbox, catalog, pipeline }),
+    ready: () => readiness({ config, ingest, sandbox, catalog, pipeline }),
     metricsText: () => metricsOf(metrics, ingest),
     dataPlaneUrl: () => config["public.url"] ?? reachable(ingest.url),
     version,
@@ -172,6 +176,7 @@ function suspensionsOf(sandbox: GuestSandbox, workspaceId: string): Suspension[]
     }));
 }
 
+const HELD = "Deliveries are held until `pixelmill release` is called for this data directory";
 const INSECURE = "User code may run although it is not confined (sandbox.insecure)";
 
 const WITHOUT_CODE =
@@ -183,6 +188,7 @@ const WITHOUT_CODE =
 const reachable = (url: string) => url.replace(/\/\/(0\.0\.0\.0|\[::\])/, "//localhost");
 
 function readiness(parts: {
+  config: Config;
   ingest: Ingest;
   sandbox: GuestSandbox;
   catalog: Pick<Catalog, "trouble">;
@@ -201,7 +207,11 @@ function readiness(parts: {
   return {
     ready: Object.values(checks).every(({ ok }) => ok),
     checks,
-    warnings: [...(insecure ? [INSECURE] : []), ...parts.ingest.warnings()],
+    warnings: [
+      ...(insecure ? [INSECURE] : []),
+      ...(existsSync(holdFile(parts.config)) ? [HELD] : []),
+      ...parts.ingest.warnings(),
+    ],
   };
 }
 

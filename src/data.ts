@@ -18,9 +18,14 @@ export const deliveryDirectory = (config: Config) => inData(config, "delivery");
 /** What `file` destinations write. */
 export const filesDirectory = (config: Config) => inData(config, "files");
 
+/** Says which version's data lie here. */
+export const formatFile = (config: Config) => inData(config, "format");
+/** While it is there, the server delivers nothing: the data are a copy of another server's. */
+export const holdFile = (config: Config) => inData(config, "held");
+
 /** Refuses a directory that is none of pixelmill: a mistyped path must not become one. */
 export function expectData(config: Config): void {
-  if (!existsSync(inData(config, "format"))) {
+  if (!existsSync(formatFile(config))) {
     throw new StartError(`Expected a data directory of pixelmill, got ${resolve(config.data)}`);
   }
   prepareData(config);
@@ -32,7 +37,7 @@ export function expectData(config: Config): void {
  */
 export function prepareData(config: Config): void {
   const directory = resolve(config.data);
-  const path = inData(config, "format");
+  const path = formatFile(config);
   let format = "";
   try {
     // It holds people's data and hashes of secrets: for the operator alone.

@@ -15,7 +15,7 @@ const text = Object.fromEntries(
 const levels: string[][] = [
   ["main"],
   ["cli"],
-  ["app", "demo", "first-start", "geolocation"],
+  ["app", "backup", "demo", "first-start", "geolocation"],
   ["pixel", "api"],
   ["pipeline"],
   ["publishing"],

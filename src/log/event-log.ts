@@ -44,7 +44,10 @@ export interface LogReader {
    * `next` is where to go on: past a gap (a damaged block) it is larger than the last record + 1.
    */
   read(sequence: number, bytesMax: number): Promise<{ records: LogRecord[]; next: number }>;
-  /** Deletes what holds nothing at or above `sequence`, without haste; stops early when told. */
+  /**
+   * Deletes what holds nothing at or above `sequence`, without haste; stops early when told, and
+   * while the log is copied.
+   */
   trim(sequence: number, stop?: AbortSignal): Promise<void>;
   close(): Promise<void>;
 }

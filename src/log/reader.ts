@@ -5,6 +5,7 @@ import type { Metrics } from "../observe/metrics.ts";
 import { BlockCache, type CachedBlock } from "./block-cache.ts";
 import { deleteSegment } from "./delete-segment.ts";
 import type { LogReader, LogRecord } from "./event-log.ts";
+import { tryTrimming } from "./lock.ts";
 import { Losses } from "./losses.ts";
 import { refusedWithin } from "./refused.ts";
 import { type Place, SegmentIndex } from "./segment-index.ts";
@@ -93,8 +94,14 @@ class SegmentLogReader implements LogReader {
       const [oldest, next] = this.#segments;
       // The newest segment stays: its name tells the writer's next start where numbers go on.
       if (oldest === undefined || next === undefined || next.first > sequence) break;
+      const unlock = tryTrimming(this.#options.directory);
+      if (unlock === undefined) break;
       this.#segments.shift();
-      await deleteSegment(oldest, () => Promise.allSettled(this.#looks.values()));
+      try {
+        await deleteSegment(oldest, () => Promise.allSettled(this.#looks.values()));
+      } finally {
+        unlock();
+      }
     }
     this.#losses.forget(this.#options.directory, this.first());
   }

@@ -4,6 +4,8 @@ import { Lane, type LaneParts } from "./lane.ts";
 
 export interface LanesParts extends LaneParts {
   kinds: ReadonlyMap<string, DestinationKind>;
+  /** Nothing is to be delivered, and all is kept, until this says otherwise for the first time. */
+  held?(): boolean;
 }
 
 /** The lanes as the catalog wants them: one for every destination that something is owed to. */
@@ -19,6 +21,7 @@ export class Lanes {
   /** What the lanes are by; undefined while the catalog cannot be read. */
   #topology: number | undefined;
   #stopped = false;
+  #held = true;
 
   constructor(parts: LanesParts) {
     this.#parts = parts;
@@ -29,7 +32,7 @@ export class Lanes {
 
   /** Takes up what changed in the catalog; cheap when nothing did. */
   refresh(): void {
-    if (this.#stopped) return;
+    if (this.#stopped || this.#isHeld()) return;
     try {
       const topology = this.#parts.live.topology();
       if (topology === this.#topology) return;
@@ -53,7 +56,7 @@ export class Lanes {
       this.#replaying.add(id);
       this.#lanes.get(id)?.wake(true);
     }
-    if (destinationIds.some((id) => !this.#lanes.has(id))) this.#rebuild();
+    if (!this.#held && destinationIds.some((id) => !this.#lanes.has(id))) this.#rebuild();
   }
 
   /** The oldest record that any lane would need after a restart; undefined without lanes. */
@@ -80,6 +83,12 @@ export class Lanes {
     this.#stopped = true;
     await Promise.all([...this.#lanes.values()].map((lane) => lane.stop()));
     await Promise.all(this.#ending.values());
+  }
+
+  #isHeld(): boolean {
+    if (!this.#held) return false;
+    this.#held = this.#parts.held?.() ?? false;
+    return this.#held;
   }
 
   #rebuild(): void {

@@ -93,6 +93,8 @@ export interface PipelineParts {
   ledger: Ledger;
   /** Calls the listener whenever a log has more durable records; returns the end of it. */
   onDurable(listener: () => void): () => void;
+  /** Nothing is delivered, and all is kept, until this is false once. */
+  held?(): boolean;
   /** Age at which an event that cannot be delivered becomes a dead letter. */
   retryWindowMs: number;
   logger: Logger;

@@ -2,6 +2,7 @@ import { expect, test } from "bun:test";
 import { readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Registry } from "prom-client";
+import { withoutTrimming } from "../../src/log/lock.ts";
 import { openLogReader } from "../../src/log/reader.ts";
 import { listSegments } from "../../src/log/segments.ts";
 import {
@@ -38,6 +39,22 @@ test("starts a segment when the last one is full, and whenever it opens", async 
   await again.append("more");
   expect(firsts(directory)).toEqual([0, 10, 20, 25]);
   await again.close();
+});
+
+test("what is copied is not trimmed meanwhile", async () => {
+  const { directory, writer } = await logOf(25);
+  const reader = await openLogReader({ directory, logger: quiet });
+  reader.advance(25);
+  const copies = [await withoutTrimming(directory, 0), await withoutTrimming(directory, 0)];
+  await reader.trim(25);
+  expect(firsts(directory)).toEqual([0, 10, 20]);
+  copies[0]!();
+  await reader.trim(25);
+  expect(firsts(directory)).toEqual([0, 10, 20]);
+  copies[1]!();
+  await reader.trim(25);
+  expect(firsts(directory)).toEqual([20]);
+  await writer.close();
 });
 
 test("flushes end with a page where that costs few zeros", async () => {

@@ -1,0 +1,109 @@
+import {
+  closeSync,
+  createReadStream,
+  createWriteStream,
+  existsSync,
+  fsyncSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+} from "node:fs";
+import { join } from "node:path";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { constants, createZstdCompress, createZstdDecompress } from "node:zlib";
+import { packTar, type TarSource, unpackTar } from "modern-tar/fs";
+import { StartError } from "../errors.ts";
+
+/**
+ * A backup is a tar archive, compressed with Zstandard: `format`, `catalog/catalog.mdb`,
+ * `delivery/data.mdb`, of each log `events/<n>/` its segments and the list of refused numbers, and
+ * last `manifest`, which names them all, so that a file that was cut short is told.
+ */
+const ENTRY =
+  /^(format|manifest|catalog\/catalog\.mdb|delivery\/data\.mdb|events\/\d+\/(\d{16}\.segment|refused))$/;
+const MANIFEST = "manifest";
+const LOG_FILE = /^(\d{16}\.segment|refused)$/;
+
+type Entry = Extract<TarSource, { type: "stream" }>;
+
+/** What a log directory gives to a backup: each file up to the length that it has now. */
+export function logEntries(directory: string, name: string): Entry[] {
+  return readdirSync(directory)
+    .filter((file) => LOG_FILE.test(file))
+    .sort()
+    .map((file) => fileEntry(join(directory, file), `events/${name}/${file}`));
+}
+
+/** The file as long as it is now: the newest segment grows while it is read. */
+export function fileEntry(source: string, target: string): Entry {
+  const { size } = statSync(source);
+  // Opened when its turn comes, for there may be more segments than a process may have files.
+  const bytes = async function* () {
+    if (size > 0) yield* createReadStream(source, { end: size - 1 });
+  };
+  return { type: "stream", target, size, mode: 0o600, content: Readable.from(bytes()) };
+}
+
+/** Writes an archive; it is on disk when this resolves. */
+export async function pack(path: string, entries: readonly Entry[]): Promise<void> {
+  const file = createWriteStream(path, { mode: 0o600, flags: "wx" });
+  const content = JSON.stringify(entries.map(({ target, size }) => ({ target, size })));
+  const tar = packTar([...entries, { type: "content", target: MANIFEST, content, mode: 0o600 }]);
+  const params = { [constants.ZSTD_c_checksumFlag]: 1 };
+  await pipeline(tar, createZstdCompress({ params }), file);
+  syncPath(path);
+}
+
+/** Unpacks an archive below a directory. `StartError` for what is no backup of pixelmill. */
+export async function unpack(path: string, directory: string): Promise<void> {
+  const strangers: string[] = [];
+  const target = unpackTar(directory, {
+    fmode: 0o600,
+    dmode: 0o700,
+    filter({ name, type }) {
+      const isOurs = type === "file" && ENTRY.test(name);
+      if (!isOurs && type !== "directory") strangers.push(name);
+      return isOurs;
+    },
+  });
+  try {
+    await pipeline(createReadStream(path), createZstdDecompress(), target);
+  } catch (error) {
+    throw new StartError(`Cannot read ${path} as a backup: ${(error as Error).message}`);
+  }
+  if (strangers.length > 0) {
+    throw new StartError(`Expected a backup of pixelmill, got an archive with ${strangers[0]}`);
+  }
+  const missing = missingIn(directory);
+  if (missing !== undefined) throw new StartError(`The backup ${path} is not whole: ${missing}`);
+  for (const name of readdirSync(directory, { recursive: true }) as string[]) {
+    syncPath(join(directory, name));
+  }
+  syncPath(directory);
+}
+
+/** What the manifest names and the directory lacks; the manifest goes when all is there. */
+function missingIn(directory: string): string | undefined {
+  const manifest = join(directory, MANIFEST);
+  if (!existsSync(manifest)) return "it ends too early";
+  const entries: { target: string; size: number }[] = JSON.parse(readFileSync(manifest, "utf8"));
+  const missing = entries.find(({ target, size }) => {
+    const path = join(directory, target);
+    return !existsSync(path) || statSync(path).size !== size;
+  });
+  rmSync(manifest);
+  return missing && `${missing.target} is not there as it was`;
+}
+
+/** Makes a file's bytes, or a directory's names, durable. */
+export function syncPath(path: string): void {
+  const fd = openSync(path, "r");
+  try {
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+}

@@ -1,0 +1,74 @@
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
+import { basename, dirname, join, resolve } from "node:path";
+import type { Config } from "../config.ts";
+import { catalogDirectory, deliveryDirectory, eventsDirectory, formatFile } from "../data.ts";
+import { messageOf, StartError } from "../errors.ts";
+import { withoutTrimming } from "../log/lock.ts";
+import { openEnvironment } from "../store/environment.ts";
+import { fileEntry, logEntries, pack, syncPath } from "./archive.ts";
+import { type Contents, verify } from "./verify.ts";
+
+/** How long a backup waits for a segment that is being trimmed. */
+const TRIMMING_MS_MAX = 60_000;
+const TABLES_MAX = 48;
+
+/**
+ * Copies a data directory into one file, also while it is served: first how far each destination
+ * is, then the catalog, last the event log, so that nothing that the former two know is missing
+ * from the log; meanwhile no log is trimmed. Then the copy is unpacked and read whole.
+ */
+export async function backup(config: Config, path: string): Promise<Contents & { bytes: number }> {
+  const target = resolve(path);
+  if (existsSync(target)) throw new StartError(`Expected a new file, but ${target} exists`);
+  const staging = join(dirname(target), `.${basename(target)}.${process.pid}`);
+  const partial = join(staging, "archive");
+  try {
+    mkdirSync(staging, { mode: 0o700 });
+    await copy(config, staging, partial);
+    const contents = await verify(partial, join(staging, "verified"));
+    renameSync(partial, target);
+    syncPath(dirname(target));
+    return { ...contents, bytes: statSync(target).size };
+  } catch (error) {
+    if (error instanceof StartError) throw error;
+    throw new StartError(`Cannot make the backup ${target}: ${messageOf(error)}`);
+  } finally {
+    rmSync(staging, { recursive: true, force: true });
+  }
+}
+
+async function copy(config: Config, staging: string, archive: string): Promise<void> {
+  const logs = logsOf(eventsDirectory(config));
+  await using held = new AsyncDisposableStack();
+  for (const { directory } of logs) {
+    held.defer(await withoutTrimming(directory, TRIMMING_MS_MAX));
+  }
+  const delivery = join(staging, "delivery");
+  mkdirSync(delivery);
+  await snapshot(deliveryDirectory(config), delivery);
+  const catalog = join(staging, "catalog.mdb");
+  await snapshot(join(catalogDirectory(config), "catalog.mdb"), catalog);
+  await pack(archive, [
+    fileEntry(formatFile(config), "format"),
+    fileEntry(catalog, "catalog/catalog.mdb"),
+    fileEntry(join(delivery, "data.mdb"), "delivery/data.mdb"),
+    ...logs.flatMap(({ name, directory }) => logEntries(directory, name)),
+  ]);
+}
+
+/** One consistent state of an LMDB environment, without its free pages. */
+async function snapshot(path: string, target: string): Promise<void> {
+  const { root } = openEnvironment(path, TABLES_MAX, []);
+  try {
+    await root.backup(target, true);
+  } finally {
+    await root.close();
+  }
+}
+
+function logsOf(directory: string): { name: string; directory: string }[] {
+  if (!existsSync(directory)) return [];
+  return readdirSync(directory)
+    .filter((name) => /^\d+$/.test(name))
+    .map((name) => ({ name, directory: join(directory, name) }));
+}

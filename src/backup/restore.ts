@@ -1,0 +1,44 @@
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { basename, dirname, join, resolve } from "node:path";
+import type { Config } from "../config.ts";
+import { expectData, holdFile } from "../data.ts";
+import { messageOf, StartError } from "../errors.ts";
+import { syncPath } from "./archive.ts";
+import { type Contents, verify } from "./verify.ts";
+
+/**
+ * Makes a data directory of a backup, whole or not at all. With `hold` a server takes pixels and
+ * requests there, but delivers nothing until it is released: what the original had delivered
+ * after the backup was made would be delivered a second time.
+ */
+export async function restore(config: Config, path: string, hold: boolean): Promise<Contents> {
+  const target = resolve(config.data);
+  if (existsSync(target) && readdirSync(target).length > 0) {
+    throw new StartError(`Expected ${target} to be empty or absent, but it holds something`);
+  }
+  const staging = join(dirname(target), `.${basename(target)}.${process.pid}`);
+  try {
+    mkdirSync(staging, { recursive: true, mode: 0o700 });
+    const contents = await verify(resolve(path), staging);
+    const held = { ...config, data: staging };
+    if (hold) writeFileSync(holdFile(held), "", { flush: true });
+    expectData(held);
+    syncPath(staging);
+    renameSync(staging, target);
+    syncPath(dirname(target));
+    return contents;
+  } catch (error) {
+    if (error instanceof StartError) throw error;
+    throw new StartError(`Cannot restore ${resolve(path)}: ${messageOf(error)}`);
+  } finally {
+    rmSync(staging, { recursive: true, force: true });
+  }
+}
+
+/** Lets the server of a data directory deliver. False when nothing was held. */
+export function release(config: Config): boolean {
+  const path = holdFile(config);
+  const held = existsSync(path);
+  rmSync(path, { force: true });
+  return held;
+}

@@ -1,0 +1,58 @@
+import { existsSync, mkdirSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { pino } from "pino";
+import { openCatalog } from "../catalog/open.ts";
+import { Losses } from "../log/losses.ts";
+import { openLogReader } from "../log/reader.ts";
+import { settleLog } from "../log/recovery.ts";
+import { Ledger } from "../pipeline/ledger.ts";
+import { unpack } from "./archive.ts";
+
+/** What a backup holds, as it was read from it. */
+export interface Contents {
+  workspaces: number;
+  deadLetters: number;
+  /** Records of the event logs, delivered ones that are not trimmed yet included. */
+  records: number;
+  /** Sentences on what the event logs should hold and do not. */
+  warnings: string[];
+}
+
+const READ_BYTES_MAX = 4 << 20;
+
+/** Unpacks a backup into a directory of its own and reads all of it. Throws when it cannot. */
+export async function verify(archive: string, directory: string): Promise<Contents> {
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  await unpack(archive, directory);
+  const logger = pino({ level: "silent" });
+  const catalog = await openCatalog({ directory: join(directory, "catalog"), logger });
+  const workspaces = catalog.workspaces.list().map(({ id }) => id);
+  await catalog.close();
+  const ledger = new Ledger(join(directory, "delivery"), logger);
+  const deadLetters = sum(workspaces.map((id) => ledger.countOf(id)));
+  await ledger.close();
+
+  const events = join(directory, "events");
+  const losses = new Losses({ logger });
+  const logs = existsSync(events) ? readdirSync(events) : [];
+  let records = 0;
+  for (const name of logs) records += await readLog(join(events, name), losses);
+  return { workspaces: workspaces.length, deadLetters, records, warnings: losses.warnings() };
+}
+
+async function readLog(directory: string, losses: Losses): Promise<number> {
+  const logger = pino({ level: "silent" });
+  const reader = await openLogReader({ directory, logger, losses });
+  reader.advance(await settleLog({ directory, logger }));
+  let count = 0;
+  for (let next = reader.first(); next < reader.end(); ) {
+    const read = await reader.read(next, READ_BYTES_MAX);
+    if (read.next === next) break;
+    count += read.records.length;
+    next = read.next;
+  }
+  await reader.close();
+  return count;
+}
+
+const sum = (numbers: number[]) => numbers.reduce((total, number) => total + number, 0);

@@ -1,0 +1,139 @@
+import { expect, test } from "bun:test";
+import { existsSync, readdirSync, statSync } from "node:fs";
+import { join } from "node:path";
+import {
+  pixel,
+  removeDirectory,
+  route,
+  type Server,
+  startServer,
+  startSink,
+  temporaryDirectory,
+  waitFor,
+} from "../e2e/server.ts";
+
+const main = join(import.meta.dir, "../../src/main.ts");
+const code = "export const transformEvent = (event) => ({ ...event, through: 'code' });";
+
+async function pixelmill(...args: string[]) {
+  const command = [process.execPath, main, ...args];
+  const child = Bun.spawn(command, { env: {}, stdout: "pipe", stderr: "pipe" });
+  const [output, errors] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+  ]);
+  return { code: await child.exited, output, errors };
+}
+
+const send = async (server: Server, writeKey: string, id: string) => {
+  const query = { writeKey, userId: "u", event: "Kept", "properties.id": id };
+  expect((await pixel(server, "track", query)).status).toBe(200);
+};
+const idsOf = (events: any[]) => events.map(({ properties }) => properties.id);
+
+test("a backup of a served directory, restored on hold, delivers what was not delivered before it", async () => {
+  // Down for as long as the backup is made: what comes then is owed, and nothing else is.
+  let down = false;
+  const sink = startSink(() => (down ? 503 : 200));
+  const server = await startServer();
+  const { writeKey, transformationId } = await route(server, { url: sink.url, code });
+  await send(server, writeKey, "before");
+  await waitFor(() => sink.events.length === 1);
+  down = true;
+  for (const id of ["owed 1", "owed 2"]) await send(server, writeKey, id);
+
+  let loading = true;
+  const load = (async () => {
+    for (let n = 0; loading; n++) await send(server, writeKey, `meanwhile ${n}`);
+  })();
+  const file = join(server.directory, "backup.tar.zst");
+  const made = await pixelmill("backup", file, "--data", join(server.directory, "data"));
+  loading = false;
+  await load;
+  expect(made.errors).toBe("");
+  expect(made.output).toMatch(
+    /^backup .+: [\d,]+ bytes, workspaces: 1, events in the log: \d+, dead/,
+  );
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+  expect(readdirSync(server.directory).sort()).toEqual(["backup.tar.zst", "data"]);
+  await server.stop("SIGKILL");
+  down = false;
+  sink.events.length = 0;
+
+  const directory = temporaryDirectory();
+  const data = ["--data", join(directory, "data")];
+  const restored = await pixelmill("restore", file, "--hold", ...data);
+  expect({ ...restored, output: "" }).toEqual({ code: 0, output: "", errors: "" });
+  const copy = await startServer({ directory });
+  const ready = await copy.api("GET", "/ready");
+  expect(ready.body.warnings.join()).toContain("Deliveries are held");
+  // The copy takes pixels and requests, with the keys and tokens of the original.
+  await send(copy, writeKey, "after");
+  expect((await copy.api("GET", `/transformations/${transformationId}`)).body.code).toBe(code);
+  await Bun.sleep(500);
+  expect(sink.events).toEqual([]);
+
+  expect((await pixelmill("release", ...data)).output).toContain("are released");
+  await waitFor(() => idsOf(sink.events).includes("after"));
+  const ids = idsOf(sink.events);
+  expect(ids.slice(0, 2)).toEqual(["owed 1", "owed 2"]);
+  expect(ids).not.toContain("before");
+  expect(ids.at(-1)).toBe("after");
+  expect(sink.events.every(({ through }) => through === "code")).toBe(true);
+  expect((await copy.api("GET", "/ready")).body.warnings).toEqual([]);
+  expect((await pixelmill("release", ...data)).output).toBe("nothing was held\n");
+  expect(await copy.stop()).toBe(0);
+  sink.stop();
+  for (const it of [server.directory, directory]) removeDirectory(it);
+}, 120_000);
+
+test("what cannot be backed up or restored is refused in a sentence, and leaves nothing", async () => {
+  const directory = temporaryDirectory();
+  const at = (name: string) => join(directory, name);
+  const data = ["--data", at("data")];
+  expect((await pixelmill("backup", at("b"), ...data)).errors).toStartWith(
+    "pixelmill: Expected a data directory of pixelmill, got ",
+  );
+  await pixelmill("workspace", "create", "One", ...data);
+  expect((await pixelmill("backup", at("b"), ...data)).code).toBe(0);
+  expect((await pixelmill("backup", at("b"), ...data)).errors).toBe(
+    `pixelmill: Expected a new file, but ${at("b")} exists\n`,
+  );
+  expect((await pixelmill("backup", at("no/where"), ...data)).errors).toStartWith(
+    `pixelmill: Cannot make the backup ${at("no/where")}: ENOENT`,
+  );
+  expect((await pixelmill("restore", at("b"), ...data)).errors).toBe(
+    `pixelmill: Expected ${at("data")} to be empty or absent, but it holds something\n`,
+  );
+
+  const whole = await Bun.file(at("b")).bytes();
+  await Bun.write(at("short"), whole.slice(0, whole.length / 2));
+  whole[whole.length - 50]! ^= 0xff;
+  await Bun.write(at("flipped"), whole);
+  await Bun.write(at("text"), "this is no archive");
+  await Bun.$`tar -C ${directory} --zstd -cf ${at("strange")} text`.quiet();
+  for (const [file, reason] of [
+    ["absent", "Cannot read"],
+    ["short", ""],
+    ["flipped", "Cannot read"],
+    ["text", "Cannot read"],
+    ["strange", "Expected a backup of pixelmill, got an archive with text"],
+  ] as const) {
+    const { code, errors } = await pixelmill("restore", at(file), "--data", at("new"));
+    expect({ file, code, reason: errors.slice(11, 11 + reason.length) }).toEqual({
+      file,
+      code: 1,
+      reason,
+    });
+    expect(existsSync(at("new"))).toBe(false);
+  }
+  expect(readdirSync(directory).sort()).toEqual([
+    "b",
+    "data",
+    "flipped",
+    "short",
+    "strange",
+    "text",
+  ]);
+  removeDirectory(directory);
+}, 120_000);
