@@ -31,6 +31,7 @@ import { type Ingest, startIngestProcesses } from "./pixel/supervisor.ts";
 import { createPublishing } from "./publishing/create.ts";
 import { transformationVersionOf } from "./publishing/program.ts";
 import { createSandbox, type GuestSandbox } from "./sandbox/sandbox.ts";
+import { self } from "./self.ts";
 import { version } from "./version.ts";
 
 export interface App {
@@ -46,9 +47,6 @@ export interface AppOptions {
   /** Prints one line for the operator: tokens that are shown once, the demo's URL. */
   print(line: string): void;
 }
-
-/** argv that starts this executable again; in a checkout, Bun with the entry file. */
-const self = Bun.main.startsWith("/$bunfs/") ? [process.execPath] : [process.execPath, Bun.main];
 
 /** Opens the parts in order; what is open already is closed again when a later one fails. */
 export async function openApp(config: Config, options: AppOptions): Promise<App> {

@@ -27,6 +27,7 @@ export const configSchema = Type.Object({
   "admin.token": Type.Optional(
     Type.String({
       pattern: "^pm_[A-Za-z0-9]{32,128}$",
+      writeOnly: true,
       description: "admin token of the first workspace (`pm_` and 32 to 128 letters or digits)",
     }),
   ),
@@ -147,6 +148,15 @@ export function loadConfig(
   const config = Value.Default(configSchema, {}) as Record<string, unknown>;
   for (const setting of settings) config[setting.key] = parsed(setting);
   return Object.freeze(config) as Config;
+}
+
+/** The settings that are not at their defaults; secrets without their values. */
+export function differing(config: Config): Record<string, unknown> {
+  const defaults = Value.Default(configSchema, {}) as Record<string, unknown>;
+  const changed = keys.filter((key) => !Bun.deepEquals(config[key], defaults[key]));
+  return Object.fromEntries(
+    changed.map((key) => [key, schemas[key].writeOnly ? "(set)" : config[key]]),
+  );
 }
 
 function parsed({ key, value, name }: Setting): unknown {

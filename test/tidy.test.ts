@@ -15,7 +15,7 @@ const text = Object.fromEntries(
 const levels: string[][] = [
   ["main"],
   ["cli"],
-  ["app", "backup", "demo", "first-start", "geolocation"],
+  ["app", "backup", "check", "demo", "first-start", "geolocation"],
   ["pixel", "api"],
   ["pipeline"],
   ["publishing"],
@@ -23,7 +23,7 @@ const levels: string[][] = [
   ["egress"],
   ["data", "store"],
   ["config", "observe", "rate-limit"],
-  ["limits", "errors", "version"],
+  ["limits", "errors", "self", "version"],
 ];
 const level = new Map(levels.flatMap((parts, depth) => parts.map((part) => [part, depth])));
 

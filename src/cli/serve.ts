@@ -1,8 +1,9 @@
 import { defineCommand } from "citty";
-import { configFlags, loadConfig } from "../config.ts";
+import { configFlags, differing, loadConfig } from "../config.ts";
 import { StartError } from "../errors.ts";
 import { SHUTDOWN_MS_MAX } from "../limits.ts";
 import { createLogger, type Logger } from "../observe/log.ts";
+import { version } from "../version.ts";
 
 export const serve = defineCommand({
   meta: { name: "serve", description: "Serve the data plane and the control plane" },
@@ -17,6 +18,7 @@ export const serve = defineCommand({
     const config = loadConfig(args);
     const logger = createLogger(config["log.level"]);
     expectLinux();
+    logger.info({ version, bun: Bun.version, settings: differing(config) }, "starting");
     outliveTerminal(logger);
     const stop = stopSignal();
     // Loaded when it runs: its store unpacks a library, which --help has to do without.

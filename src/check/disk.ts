@@ -1,0 +1,121 @@
+import {
+  accessSync,
+  closeSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  rmdirSync,
+  rmSync,
+  statfsSync,
+  writeSync,
+} from "node:fs";
+import { join, resolve } from "node:path";
+import type { Config } from "../config.ts";
+import { expectData, formatFile } from "../data.ts";
+import { messageOf } from "../errors.ts";
+import type { Finding } from "./check.ts";
+
+const FREE_BYTES_MIN = 2 ** 31;
+const GIB = 2 ** 30;
+/** Writes that are timed, each as large as a small flush of the event log. */
+const WRITES = 200;
+const WRITE_BYTES = 4_096;
+/** Pixels wait for the disk: with a slower one their answers take as long as a page's images. */
+const SLOW_MS = 10;
+
+export async function* diskFindings(config: Config): AsyncGenerator<Finding> {
+  const data = resolve(config.data);
+  const made = existsSync(data) ? undefined : data;
+  try {
+    if (made !== undefined) mkdirSync(made, { mode: 0o700 });
+    accessSync(data, constants.R_OK | constants.W_OK | constants.X_OK);
+  } catch (error) {
+    const found = `Cannot use ${data}: ${messageOf(error)}`;
+    yield { state: "fails", what: "data", found };
+    return;
+  }
+  try {
+    yield dataFinding(config, data, made !== undefined);
+    yield spaceFinding(data);
+    yield speedFinding(data);
+    yield await storeFinding();
+  } finally {
+    if (made !== undefined) rmdirSync(made);
+  }
+}
+
+function dataFinding(config: Config, data: string, isNew: boolean): Finding {
+  if (isNew) return { state: "ok", what: "data", found: `${data} would be made` };
+  if (!existsSync(formatFile(config))) {
+    return { state: "ok", what: "data", found: `${data} holds nothing of pixelmill yet` };
+  }
+  try {
+    expectData(config);
+    return { state: "ok", what: "data", found: `${data} is a data directory of this version` };
+  } catch (error) {
+    return { state: "fails", what: "data", found: messageOf(error) };
+  }
+}
+
+function spaceFinding(data: string): Finding {
+  const { bavail, bsize } = statfsSync(data);
+  const free = bavail * bsize;
+  const found = `${(free / GIB).toFixed(1)} GiB free, ${fileSystemOf(data)}`;
+  return free >= FREE_BYTES_MIN
+    ? { state: "ok", what: "disk space", found }
+    : {
+        state: "warns",
+        what: "disk space",
+        found: `${found}; a full disk refuses pixels with 503`,
+      };
+}
+
+/** The type of the file system that the longest mount point above a path has. */
+function fileSystemOf(path: string): string {
+  const mounts = readFileSync("/proc/self/mounts", "utf8").trim().split("\n");
+  const above = mounts
+    .map((line) => line.split(" "))
+    .filter(([, point = ""]) => `${path}/`.startsWith(point === "/" ? "/" : `${point}/`))
+    .sort(([, a = ""], [, b = ""]) => b.length - a.length);
+  return above[0]?.[2] ?? "an unknown file system";
+}
+
+/** Durable writes, one after another, as the event log makes them. */
+function speedFinding(data: string): Finding {
+  const path = join(data, `.check-${process.pid}`);
+  const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_DSYNC;
+  const times: number[] = [];
+  try {
+    const file = openSync(path, flags, 0o600);
+    const bytes = Buffer.alloc(WRITE_BYTES, 1);
+    for (let i = 0; i < WRITES; i++) {
+      const startedAt = performance.now();
+      writeSync(file, bytes);
+      times.push(performance.now() - startedAt);
+    }
+    closeSync(file);
+  } catch (error) {
+    return { state: "fails", what: "disk speed", found: `Cannot write: ${messageOf(error)}` };
+  } finally {
+    rmSync(path, { force: true });
+  }
+  times.sort((a, b) => a - b);
+  const [half, most] = [times[WRITES / 2]!, times[Math.floor(WRITES * 0.99)]!];
+  const found = `a durable write takes ${half.toFixed(2)} ms, 1 % take ${most.toFixed(1)} ms or more`;
+  return half <= SLOW_MS
+    ? { state: "ok", what: "disk speed", found }
+    : { state: "warns", what: "disk speed", found: `${found}; each pixel waits for such a write` };
+}
+
+/** LMDB is a library that the executable unpacks into the temporary directory. */
+async function storeFinding(): Promise<Finding> {
+  try {
+    await import("../store/environment.ts");
+    return { state: "ok", what: "store", found: "LMDB can be loaded" };
+  } catch (error) {
+    const found = `${messageOf(error)}; TMPDIR has to be writable and to allow executing`;
+    return { state: "fails", what: "store", found };
+  }
+}

@@ -1,0 +1,17 @@
+import { defineCommand } from "citty";
+import { configFlags, loadConfig } from "../config.ts";
+
+export const check = defineCommand({
+  meta: { name: "check", description: "Look whether a server with these settings would work here" },
+  args: configFlags,
+  async run({ args }) {
+    const config = loadConfig(args);
+    const { check } = await import("../check/check.ts");
+    let fails = false;
+    for await (const { state, what, found } of check(config)) {
+      process.stdout.write(`${state.padEnd(6)}${what}: ${found}\n`);
+      fails ||= state === "fails";
+    }
+    return fails ? 1 : 0;
+  },
+});
