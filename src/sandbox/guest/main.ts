@@ -2,6 +2,7 @@ import type { Request } from "../protocol.ts";
 import { receive, send } from "./channel.ts";
 import { confine } from "./confine.ts";
 import type { GuestRuntime } from "./runtime.ts";
+import { sealRealm } from "./seal.ts";
 
 /** How each language starts. A guest loads no other language's code. */
 const runtimes: Readonly<Record<string, () => Promise<GuestRuntime>>> = {
@@ -17,18 +18,19 @@ export async function startGuest(language: string | undefined): Promise<void> {
   const open = runtimes[language ?? ""];
   if (!open)
     throw new RangeError(`Expected a guest language: ${Object.keys(runtimes).join(" or ")}`);
-  await serve(open);
+  await serve(open, sealRealm);
 }
 
-/** `startGuest` for a runtime of one's own. */
-export async function serve(open: () => Promise<GuestRuntime>): Promise<void> {
-  // Without it Bun prints every rejection that user code does not handle: standard error is
-  // for what the runtime itself has to say.
+/** `startGuest` for a runtime of one's own. `seal` is called once the process is confined. */
+export async function serve(open: () => Promise<GuestRuntime>, seal: () => void): Promise<void> {
+  // Without it Bun prints every rejection that user code does not handle, and asks user code how
+  // to show its value: standard error is for what the runtime itself has to say.
   process.on("unhandledRejection", () => {});
   const runtime = await open();
   const first = receive()?.header as Request | undefined;
   if (first?.kind !== "start") return;
   const reason = await confine();
+  seal();
   if (reason === undefined) send({ kind: "ready" });
   else send({ kind: first.insecure ? "ready" : "unconfined", reason });
   if (reason !== undefined && !first.insecure) return;

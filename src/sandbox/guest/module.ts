@@ -137,28 +137,29 @@ async function evaluate(
   files: Files,
 ): Promise<void> {
   const budget = new Budget(budgetMs);
-  let settled = false;
-  let thrown: { error: unknown } | undefined;
-  const note = (error: unknown) => {
-    thrown = { error };
-  };
+  let evaluation: Promise<unknown>;
   try {
-    const evaluation = budget.spend((timeout) => module.evaluate({ timeout }));
-    evaluation.catch(note).then(() => {
-      settled = true;
-    });
-    await goOn(realm, budget, () => settled);
-  } catch (error) {
-    note(error);
-    settled = true;
+    evaluation = budget.spend((timeout) => module.evaluate({ timeout }));
+  } catch (thrown) {
+    throw new LoadFailure(describe(realm, budget, thrown, files));
   }
-  if (!settled) throw new LoadFailure({ message: NEVER_SETTLED });
-  if (thrown) throw new LoadFailure(describe(realm, budget, thrown.error, files));
+  // Looked at from outside: `then` and `catch` of the promise may be functions of user code's.
+  const status = () => Bun.peek.status(evaluation);
+  try {
+    await goOn(realm, budget, () => status() !== "pending");
+  } catch (error) {
+    const message = error instanceof TimedOut ? TIMED_OUT : (error as Error).message;
+    throw new LoadFailure({ message });
+  }
+  if (status() === "pending") throw new LoadFailure({ message: NEVER_SETTLED });
+  if (status() === "rejected") {
+    throw new LoadFailure(describe(realm, budget, Bun.peek(evaluation), files));
+  }
 }
 
 /** The thrown value belongs to user code: only the harness, under the time limit, looks at it. */
 function describe(realm: Realm, budget: Budget, thrown: unknown, files: Files): UserError {
-  if (thrown instanceof TimedOut || isTimeout(thrown)) return { message: TIMED_OUT };
+  if (isTimeout(thrown)) return { message: TIMED_OUT };
   realm.harness.hold(thrown);
   try {
     budget.step(realm, "describe");

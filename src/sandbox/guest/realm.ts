@@ -1,3 +1,4 @@
+import { isNativeError, isProxy } from "node:util/types";
 import vm from "node:vm";
 import { type Harness, harnessSource, type Step } from "./harness/harness.ts";
 
@@ -6,7 +7,7 @@ export interface Realm {
   harness: Harness;
   /** Throws the error of a syntax error; line and column are in the text as given. */
   module(code: string, file: string): vm.SourceTextModule;
-  /** Runs one step of the harness and all promises that are ready; throws `TimedOut`. */
+  /** Runs one step of the harness and all promises that are ready; `TimedOut`, or `Broken`. */
   step(name: Step, budgetMs: number): void;
 }
 
@@ -14,6 +15,16 @@ export class TimedOut extends Error {
   override readonly name = "TimedOut";
 }
 
+/** What user code threw through the harness, by built-ins that it has replaced, is not kept. */
+export class Broken extends Error {
+  override readonly name = "Broken";
+
+  constructor() {
+    super("Script broke the built-ins that it runs on");
+  }
+}
+
+const TIMEOUT_CODE = "ERR_SCRIPT_EXECUTION_TIMEOUT";
 const NOT_SUPPORTED = "Not supported";
 
 export function createRealm(): Realm {
@@ -45,25 +56,25 @@ export function createRealm(): Realm {
       }),
     step(name, budgetMs) {
       harness.arm(name);
-      untilTimeout(() => takeStep.runInContext(context, { timeout: budgetMs }));
+      try {
+        takeStep.runInContext(context, { timeout: budgetMs });
+      } catch (thrown) {
+        throw isTimeout(thrown) ? new TimedOut() : new Broken();
+      }
     },
   };
 }
 
-/** Turns the engine's own timeout into `TimedOut`. What else is thrown is not looked at. */
-export function untilTimeout<T>(run: () => T): T {
-  try {
-    return run();
-  } catch (error) {
-    throw isTimeout(error) ? new TimedOut() : error;
-  }
-}
-
-export function isTimeout(error: unknown): boolean {
-  return (
-    error instanceof Error &&
-    (error as NodeJS.ErrnoException).code === "ERR_SCRIPT_EXECUTION_TIMEOUT"
-  );
+/**
+ * Whether the engine ended a script for its time limit. Looks at the thrown value, which may be
+ * user code's, without running any code of it.
+ */
+export function isTimeout(thrown: unknown): boolean {
+  if (!isNativeError(thrown)) return false;
+  const kind: object = Object.getPrototypeOf(thrown);
+  if (kind === null || isProxy(kind) || Object.getPrototypeOf(kind) !== Error.prototype)
+    return false;
+  return Reflect.getOwnPropertyDescriptor(kind, "code")?.value === TIMEOUT_CODE;
 }
 
 function refuseImport(): never {

@@ -7,7 +7,8 @@ import { TimedOut } from "./realm.ts";
 import type { Ran } from "./runtime.ts";
 import { goOn } from "./turns.ts";
 
-const BROKEN = "Script broke the built-ins that it runs on";
+// Before the realm is sealed.
+const { cpuUsage } = process;
 /** Of its CPU budget that a batch must have used, to call a timeout the code's own. */
 const BUSY_SHARE_MIN = 0.75;
 
@@ -43,7 +44,7 @@ async function spend(program: LoadedProgram, request: RunRequest): Promise<Stop 
   const realm = program.realm!;
   const { harness } = realm;
   const budget = new Budget(budgetMs);
-  const cpu = process.cpuUsage();
+  const cpu = cpuUsage();
   try {
     budget.step(realm, "run");
     await goOn(realm, budget, () => harness.pending() === 0);
@@ -52,10 +53,10 @@ async function spend(program: LoadedProgram, request: RunRequest): Promise<Stop 
     program.realm = undefined;
     if (!(error instanceof TimedOut)) {
       // Thrown through the harness: by built-ins that the program has replaced.
-      harness.giveUp(BROKEN);
+      harness.giveUp((error as Error).message);
       return undefined;
     }
-    const { user, system } = process.cpuUsage(cpu);
+    const { user, system } = cpuUsage(cpu);
     const starved = (user + system) / 1_000 < BUSY_SHARE_MIN * cpuMs;
     const reason = starved ? "starved" : "timeout";
     const culprit = blamed(harness);

@@ -21,13 +21,15 @@ setDefaultTimeout(PATIENCE_MS);
 /**
  * Programs that try to get out, to stay for ever or to take everything, one file each. Programs
  * named `escaped-…` are out of their realm already: a guest of the test hands them its own
- * `globalThis` and raw system calls, so that only the operating system holds them.
+ * `globalThis` and raw system calls, so that only the operating system holds them. Those named
+ * `handed-…` are given objects of the guest's own realm, which is sealed.
  *
  * Each file says what it must end in (`expect`, matched with the error or the outputs), which it
  * can only when it really ran.
  */
 const directory = join(import.meta.dir, "javascript");
 const files = readdirSync(directory).filter((name) => name.endsWith(".js"));
+const handedEntry = join(import.meta.dir, "handed-guest-entry.ts");
 const escapedEntry = join(import.meta.dir, "escaped-guest-entry.ts");
 
 /** Idle guests have 60 MB; between two looks of the watch one can take 60 MB more. */
@@ -35,6 +37,7 @@ const PEAK_BYTES_MAX = GUEST_MEMORY_BYTES_MAX + (160 << 20);
 
 let canaries: Canaries;
 let realm: GuestSandbox;
+let handed: GuestSandbox;
 let escaped: GuestSandbox;
 let greedy: GuestSandbox;
 const logged: string[] = [];
@@ -49,12 +52,13 @@ beforeAll(() => {
   };
   const guest = (entry: string) => [process.execPath, entry, "guest"];
   realm = testSandbox({ log, fetch, limits, guestCommand: guest(guestEntry) });
+  handed = testSandbox({ log, limits, guestCommand: guest(handedEntry) });
   escaped = testSandbox({ log, fetch, limits, guestCommand: guest(escapedEntry) });
   // Memory is to end these, not time.
   greedy = testSandbox({ log, limits: { cpuMs: 4_000 }, guestCommand: guest(guestEntry) });
 });
 afterAll(async () => {
-  await Promise.all([realm.close(), escaped.close(), greedy.close()]);
+  await Promise.all([realm.close(), handed.close(), escaped.close(), greedy.close()]);
   canaries.close();
 });
 
@@ -93,6 +97,7 @@ for (const file of files) {
 }
 
 function sandboxFor(file: string): GuestSandbox {
+  if (file.startsWith("handed-")) return handed;
   if (file.startsWith("escaped-")) return escaped;
   return file.startsWith("memory-") ? greedy : realm;
 }

@@ -3,18 +3,17 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { pino } from "pino";
 import { GUEST_PYTHON_MEMORY_BYTES_MAX } from "../../../src/limits.ts";
-import type { GuestSandbox } from "../../../src/sandbox/sandbox.ts";
 import { type Canaries, otherWorkspacesSecret, setCanaries } from "../hostile/canaries.ts";
-import { batch, PATIENCE_MS, program, shown, watchMemory } from "../support.ts";
+import { batch, guestEntry, PATIENCE_MS, program, shown, watchMemory } from "../support.ts";
 import { python, pythonSandbox } from "./support.ts";
 
 setDefaultTimeout(2 * PATIENCE_MS);
 
 /**
  * Python programs that try to get out, to stay for ever or to take everything, one file each.
- * They need no guest of the test's own to be out of their realm: Python has no realm to be in,
- * and from Pyodide there is always a way to JavaScript and its host objects. Only the operating
- * system holds them.
+ * Python has no realm to be in: from Pyodide there is always a way to objects of JavaScript's,
+ * in the guest's own realm, which is sealed. What is marked `in: unsealed` has that realm open:
+ * only the operating system holds it.
  *
  * They harm nothing but the canaries where the confinement fails: signals are number 0.
  *
@@ -29,21 +28,30 @@ const files = readdirSync(directory).filter((name) => name.endsWith(".py"));
 const PEAK_BYTES_MAX = GUEST_PYTHON_MEMORY_BYTES_MAX + (400 << 20);
 
 let canaries: Canaries;
-let hasty: GuestSandbox;
-let greedy: GuestSandbox;
+let sealed: ReturnType<typeof sandboxes>;
+let unsealed: ReturnType<typeof sandboxes>;
 const logged: string[] = [];
 
 beforeAll(() => {
   canaries = setCanaries();
-  const log = pino({ level: "trace" }, { write: (line: string) => void logged.push(line) });
-  hasty = pythonSandbox({ log, limits: { cpuMs: 350, graceMs: 200, wallMs: 20_000 } });
-  // Memory is to end these, not time.
-  greedy = pythonSandbox({ log, limits: { cpuMs: 10_000 } });
+  sealed = sandboxes(guestEntry);
+  unsealed = sandboxes(join(import.meta.dir, "unsealed-guest-entry.ts"));
 });
 afterAll(async () => {
-  await Promise.all([hasty.close(), greedy.close()]);
+  const all = [sealed.hasty, sealed.patient, unsealed.hasty, unsealed.patient];
+  await Promise.all(all.map((one) => one.close()));
   canaries.close();
 });
+
+function sandboxes(entry: string) {
+  const log = pino({ level: "trace" }, { write: (line: string) => void logged.push(line) });
+  const options = { log, guestCommand: [process.execPath, entry, "guest"] };
+  return {
+    hasty: pythonSandbox({ ...options, limits: { cpuMs: 350, graceMs: 200, wallMs: 20_000 } }),
+    // Not time is to end these.
+    patient: pythonSandbox({ ...options, limits: { cpuMs: 10_000 } }),
+  };
+}
 
 test("there are at least forty programs", () => {
   expect(files.length).toBeGreaterThanOrEqual(40);
@@ -54,7 +62,9 @@ for (const file of files) {
     const code = readFileSync(join(directory, file), "utf8");
     const expected = /^# expect: (.+)$/m.exec(code)?.[1];
     if (!expected) throw new Error("Expected a line `# expect: <pattern>`");
-    const sandbox = file.startsWith("memory-") ? greedy : hasty;
+    const open = /^# in: unsealed$/m.test(code);
+    const guests = open ? unsealed : sealed;
+    const sandbox = /^(memory|realm)-/.test(file) ? guests.patient : guests.hasty;
     const spoils = /^# spoils: /m.test(code);
     const hostile = program(code, {
       language: "python",

@@ -1,4 +1,5 @@
 # expect: "reached":"function
+# in: unsealed
 # JavaScript is always reachable from Pyodide: what counts is that nothing can be done with it.
 import typing
 

@@ -1,4 +1,5 @@
 # expect: "started":\d|^Script crashed its guest
+# in: unsealed
 import typing
 
 load = typing.sys.modules["importlib"].import_module

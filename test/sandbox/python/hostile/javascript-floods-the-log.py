@@ -1,4 +1,5 @@
 # expect: ^Script execution timed out|^Script crashed|^Script broke into
+# in: unsealed
 import typing
 
 load = typing.sys.modules["importlib"].import_module

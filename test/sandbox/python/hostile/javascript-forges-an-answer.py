@@ -1,4 +1,5 @@
 # expect: ^Script broke into its guest|^\[\{"forged":1\}\]$
+# in: unsealed
 import typing
 
 load = typing.sys.modules["importlib"].import_module

@@ -1,4 +1,5 @@
 # expect: ^Script execution timed out\.$
+# in: unsealed
 import typing
 
 load = typing.sys.modules["importlib"].import_module

@@ -1,4 +1,5 @@
 # expect: "errors":
+# in: unsealed
 import typing
 
 load = typing.sys.modules["importlib"].import_module

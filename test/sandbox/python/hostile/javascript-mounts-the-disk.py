@@ -1,4 +1,5 @@
 # expect: "refused":true
+# in: unsealed
 import typing
 
 load = typing.sys.modules["importlib"].import_module

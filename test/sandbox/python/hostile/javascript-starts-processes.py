@@ -1,4 +1,5 @@
 # expect: "refused":[4-9]
+# in: unsealed
 import typing
 
 load = typing.sys.modules["importlib"].import_module

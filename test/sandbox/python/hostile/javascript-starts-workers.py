@@ -1,4 +1,5 @@
 # expect: "workers":\d|^Script
+# in: unsealed
 import typing
 
 load = typing.sys.modules["importlib"].import_module

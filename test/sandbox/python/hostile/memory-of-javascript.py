@@ -1,4 +1,5 @@
 # expect: ^Script (was stopped|crashed its guest, most likely) at its memory limit
+# in: unsealed
 import typing
 
 load = typing.sys.modules["importlib"].import_module

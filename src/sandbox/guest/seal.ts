@@ -1,0 +1,122 @@
+import { writeSync } from "node:fs";
+import { isNativeError } from "node:util/types";
+
+/**
+ * Around the realm of user code lies the guest's own: `node:vm` runs in it, and Python's
+ * WebAssembly does. The engine lets objects of it through (an error at the end of the stack), and
+ * so may a mistake of ours. Sealed, such an object is worth nothing: no function leads to a
+ * maker of code, no prototype can be changed, and the global object has no way to the system.
+ */
+
+/** Built-ins with a prototype that is frozen. `Function` is not among them: it makes code. */
+const language = `
+  Object Array Iterator String Boolean Number BigInt Symbol RegExp Date Promise
+  Error EvalError RangeError ReferenceError SyntaxError TypeError URIError AggregateError
+  SuppressedError DisposableStack AsyncDisposableStack
+  Map Set WeakMap WeakSet WeakRef FinalizationRegistry ArrayBuffer DataView
+  Int8Array Uint8Array Uint8ClampedArray Int16Array Uint16Array Int32Array Uint32Array
+  Float16Array Float32Array Float64Array BigInt64Array BigUint64Array Buffer
+`;
+
+const collections = "JSON Math Reflect";
+
+/** What stays on the global object beside them: it computes, and Pyodide and Bun look it up. */
+const computing = `
+  globalThis undefined Infinity NaN Function process Proxy Intl Temporal
+  isNaN isFinite parseInt parseFloat WebAssembly TextDecoder TextEncoder crypto
+  performance setTimeout clearTimeout setImmediate queueMicrotask
+`;
+
+/** `Bun` itself cannot be deleted; of what it holds, system calls, programs, files, sockets. */
+const powersOfBun = `
+  FFI spawn spawnSync Terminal file write mmap build unsafe listen connect serve udpSocket
+  generateHeapSnapshot inspect
+`;
+
+const STDERR = 2;
+
+const prototypeOf = Object.getPrototypeOf as (value: object) => object;
+
+/** For good, and before user code is read. Modules take what they need of the rest before. */
+export function sealRealm(): void {
+  printNothingOfUsers();
+  removeMakersOfCode();
+  freezeLanguage();
+  define("process", processWithoutPower());
+  for (const name of names(powersOfBun)) Reflect.defineProperty(Bun, name, { value: refuse });
+  const kept = new Set<PropertyKey>(names(language + collections + computing));
+  for (const name of Reflect.ownKeys(globalThis)) {
+    if (!kept.has(name)) Reflect.deleteProperty(globalThis, name);
+  }
+}
+
+/** Bun would ask user code how to show what it has thrown. */
+function printNothingOfUsers(): void {
+  const { exit } = process;
+  process.on("uncaughtException", (thrown: unknown) => {
+    writeSync(STDERR, `${shown(thrown)}\n`);
+    exit(1);
+  });
+}
+
+/** Runs no code of the value: a property with a getter is not shown. */
+function shown(thrown: unknown): string {
+  if (!isNativeError(thrown)) return "A value was thrown that is no error";
+  return `${Reflect.getOwnPropertyDescriptor(thrown, "stack")?.value}`;
+}
+
+/** The constructors of the four kinds of functions, which every function inherits. */
+function removeMakersOfCode(): void {
+  NoFunction.prototype = Function.prototype;
+  define("Function", Object.freeze(NoFunction));
+  const kinds = [() => {}, async () => {}, function* () {}, async function* () {}];
+  for (const kind of kinds) {
+    const prototype = prototypeOf(kind) as { constructor?: unknown; prototype?: object };
+    delete prototype.constructor;
+    Object.freeze(prototype);
+    // What generators inherit, and what all iterators do.
+    if (prototype.prototype) {
+      Object.freeze(prototype.prototype);
+      Object.freeze(prototypeOf(prototype.prototype));
+    }
+  }
+}
+
+/** What `Function` is from here on: good for `instanceof` and for its prototype's functions. */
+function NoFunction(): never {
+  throw new EvalError("Code generation from strings is not allowed");
+}
+
+function freezeLanguage(): void {
+  // It would be handed the functions on the stack.
+  Object.defineProperty(Error, "prepareStackTrace", { value: undefined });
+  const iterators = [[].values(), "".matchAll(/a/g), new Map().keys(), new Set().keys()];
+  for (const iterator of iterators) Object.freeze(prototypeOf(iterator));
+  Object.freeze(prototypeOf(Uint8Array));
+  Object.freeze(prototypeOf(Uint8Array.prototype));
+  for (const name of names(language)) {
+    const kind = Reflect.get(globalThis, name);
+    Object.freeze(kind);
+    Object.freeze(kind.prototype);
+  }
+  for (const name of names(collections)) Object.freeze(Reflect.get(globalThis, name));
+}
+
+/** What Bun's own modules look up where something fails, or they would fail for want of it. */
+function processWithoutPower(): object {
+  const { arch, platform, version, nextTick } = process;
+  return { arch, platform, version, nextTick, env: {}, argv: [], cwd: () => "/" };
+}
+
+/** As the system would refuse it: Bun's modules make an answer of that. */
+function refuse(): never {
+  throw Object.assign(new Error("Operation not permitted"), { code: "EPERM" });
+}
+
+function define(name: string, value: unknown): void {
+  Object.defineProperty(globalThis, name, { value, writable: false, configurable: false });
+}
+
+function names(list: string): string[] {
+  return list.trim().split(/\s+/);
+}
