@@ -160,6 +160,8 @@ export const PUBLISH_CHECKS_AT_ONCE = 4;
 export const TEST_CPU_MS_MAX = 10_000;
 /** The same on the clock, for code that sleeps and machines that are busy, waiting included. */
 export const TEST_WALL_MS_MAX = 300_000;
+/** Outputs of the tests of one request; the events that would make more fail. */
+export const TEST_OUTPUT_BYTES_MAX = 8 << 20;
 /** Requests of one workspace that test code, under way or waiting; more are 503. */
 export const TEST_REQUESTS_OF_WORKSPACE_MAX = 32;
 /** Such requests of all workspaces. */
@@ -257,7 +259,7 @@ export const EGRESS_LOOKUPS_MAX = 256;
 export const EGRESS_NAMES_MAX = 10_000;
 /** Events of one write to a file. */
 export const FILE_BATCH_EVENTS_MAX = 1_000;
-/** Of a file that is opened, a longer last line is not mended: an event is 48 MiB at most. */
+/** Of a file that is opened, a longer last line is not mended: an event is 3 MiB at most. */
 export const FILE_LINE_BYTES_MAX = 64 << 20;
 /** Length of a file destination's path. */
 export const FILE_PATH_CHARS_MAX = 1_024;
@@ -281,18 +283,38 @@ export const GUEST_ADDRESS_KIB_MAX = 700_000;
 export const GUEST_RECYCLE_MEMORY_BYTES = 150 << 20;
 /** Memory and CPU of busy guests are read this often (2.3 GB/s is the fastest growth measured). */
 export const GUEST_MEMORY_POLL_MS = 25;
-/** One message between host and guest; a guest that sends more is killed. */
+/** One message from host to guest. */
 export const GUEST_FRAME_BYTES_MAX = 64 << 20;
+/** One message from guest to host; a guest that sends more is killed. */
+export const GUEST_ANSWER_BYTES_MAX = 5 << 20;
+/** Of that, all but the outputs: counts, errors, lines of `log(...)`. */
+export const GUEST_HEADER_BYTES_MAX = 1 << 20;
 /** Events that go to a guest at once; a larger batch goes in parts. */
+export const GUEST_INPUT_EVENTS_MAX = 500;
+/** The same in bytes, metadata included. */
 export const GUEST_INPUT_BYTES_MAX = 4 << 20;
-/** Output of one frame's events, in UTF-16 units: at most three bytes each. */
-export const GUEST_OUTPUT_CHARS_MAX = 16 << 20;
+/** Outputs of one event. */
+export const GUEST_OUTPUTS_MAX = 1_000;
+/** Outputs of one event, and of those that go back at once, in UTF-16 units of JSON. */
+export const GUEST_OUTPUT_CHARS_MAX = 1 << 20;
+/** Outputs that go back at once. */
+export const GUEST_ANSWER_OUTPUTS_MAX = 10_000;
+/** Nesting of an output. */
+export const GUEST_OUTPUT_LEVELS_MAX = 1_000;
+/** Outputs of a batch of live events; the rest of a batch that makes more runs after they went. */
+export const GUEST_BATCH_OUTPUT_BYTES_MAX = 2 << 20;
 /** Message of one error of user code. */
 export const GUEST_ERROR_CHARS_MAX = 4_096;
+/** Errors that go back at once, in UTF-16 units of JSON; more of them are cut to their start. */
+export const GUEST_ERRORS_CHARS_MAX = 65_536;
 /** Lines of `log(...)` kept of a test run. */
 export const GUEST_LOGS_MAX = 1_000;
 /** Length of such a line. */
 export const GUEST_LOG_CHARS_MAX = 4_096;
+/** All of these lines, in UTF-16 units of JSON. */
+export const GUEST_LOGS_CHARS_MAX = 131_072;
+/** Modules that code may name in imports. */
+export const GUEST_IMPORTS_MAX = 1_000;
 /** Of what a guest writes to standard error, the rest is dropped. */
 export const GUEST_STDERR_BYTES_MAX = 8_192;
 /** A guest that writes more than this to standard error is killed: its own runtime does not. */

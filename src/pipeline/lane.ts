@@ -225,6 +225,8 @@ export class Lane {
     }
     const left = (await this.#safely(() => this.#handOn(items, standings, made))) ?? [];
     this.#supply.putBack(left);
+    // The lane may have found nothing to take meanwhile.
+    if (left.length > 0) this.#work.ring();
     return left.length === 0;
   }
 
@@ -246,7 +248,7 @@ export class Lane {
 
   /**
    * To the partitions, in order, or to an end: what must not be sent has not met any code. Returns
-   * those that there is no room for.
+   * those that there is no room for, or that code has not met yet: it made too much of the others.
    */
   #handOn(
     items: readonly Item[],
@@ -257,6 +259,10 @@ export class Lane {
     for (const [index, item] of items.entries()) {
       const at = standings.get(item)!;
       const result = made.get(item);
+      if (at.kind === "send" && result === undefined) {
+        this.#supply.noteMade(bytes / Math.max(1, index));
+        return items.slice(index);
+      }
       if (at.kind === "discard") this.#settleWhole(item, { kind: "discarded" });
       else if (at.kind === "refused") {
         this.#settleWhole(item, { kind: "dead-letter", stage: "deliver", reason: at.reason });

@@ -32,7 +32,10 @@ export interface TransformHost {
 /** What an item became: outputs to deliver, or an end at once. */
 export type Made = { outputs: Output[] } | { ending: Ending; live?: LiveProgram | undefined };
 
-/** What the live code makes of items; undefined when the lane stopped before it was known. */
+/**
+ * What the live code makes of items, or of the first ones when it makes too much of them; undefined
+ * when the lane stopped before it was known.
+ */
 export async function transform(
   host: TransformHost,
   items: readonly Item[],
@@ -56,7 +59,8 @@ export async function transform(
   if (!host.running()) return undefined;
   for (const [index, item] of raw.entries()) {
     const outcome = ran?.outcomes[index];
-    made.set(item, outcome === undefined ? asItCame(item) : madeOf(item, outcome, ran!.live));
+    if (ran === undefined) made.set(item, asItCame(item));
+    else if (outcome !== undefined) made.set(item, madeOf(item, outcome, ran.live));
   }
   return made;
 }
@@ -94,7 +98,7 @@ async function runLive(host: TransformHost, items: readonly Item[]) {
         host.sandbox.run(sharedProgramOf(live), { events, metadata }),
       );
       if (outcomes === undefined) return undefined;
-      if (outcomes.length !== items.length) throw new Error("Expected one outcome per event");
+      if (outcomes.length === 0) throw new Error("Expected an outcome");
       host.took((performance.now() - started) / 1_000);
       host.waiting(false);
       return { live, outcomes };

@@ -1,6 +1,6 @@
 import type { Bridge } from "./bridge.ts";
 import {
-  decodeFrame,
+  decodeAnswer,
   type Frame,
   FrameError,
   FrameReader,
@@ -120,7 +120,7 @@ export class Dialogue {
       const exchange = this.#exchanges[0]!;
       const bytes = this.#reader.next(exchange.replyBytesMax);
       if (!bytes) return;
-      const frame = decodeFrame(bytes);
+      const frame = decodeAnswer(bytes);
       if (field(frame, "exchange") !== exchange.number) {
         throw new FrameError("Answer to another question");
       }

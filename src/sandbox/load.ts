@@ -1,4 +1,4 @@
-import { GUEST_FRAME_BYTES_MAX } from "../limits.ts";
+import { GUEST_ANSWER_BYTES_MAX } from "../limits.ts";
 import type { Bridge } from "./bridge.ts";
 import { GuestGone } from "./dialogue.ts";
 import type { Guest } from "./guest.ts";
@@ -35,7 +35,7 @@ export async function load(
 /** Whether a guest answers a question that costs nothing. */
 export async function isAlive(guest: Guest, limits: SandboxLimits): Promise<boolean> {
   const { cpuMs, wallMs } = limits;
-  const allowance = { cpuMs, wallMs, replyBytesMax: GUEST_FRAME_BYTES_MAX };
+  const allowance = { cpuMs, wallMs, replyBytesMax: GUEST_ANSWER_BYTES_MAX };
   try {
     await guest.ask({ kind: "inspect", code: "" }, [], allowance, readInspected);
     return true;
@@ -64,7 +64,7 @@ async function loadNew(
       budgetMs: limits.cpuMs,
     },
     [],
-    { cpuMs: limits.cpuMs, wallMs: limits.wallMs, replyBytesMax: GUEST_FRAME_BYTES_MAX, bridge },
+    { cpuMs: limits.cpuMs, wallMs: limits.wallMs, replyBytesMax: GUEST_ANSWER_BYTES_MAX, bridge },
     readLoaded,
   );
   if (error) return error;

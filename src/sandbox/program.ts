@@ -80,8 +80,9 @@ export interface Inspection {
 /** Runs user code over events in locked-down child processes. */
 export interface Sandbox {
   /**
-   * Runs a live program. Resolves with exactly one outcome per event, in input order, whatever
-   * the code does; rejects with `SandboxUnavailable` only when no guest can be had at all
+   * Runs a live program. Resolves with one outcome per event, in input order, whatever the code
+   * does: for all events, or for the first ones (at least one) when more outputs than may be held
+   * would come of all; the others are to be run again. Rejects with `SandboxUnavailable` only when no guest can be had at all
    * (nothing is known of the events then: try again later).
    */
   run(program: Program, batch: Batch): Promise<Outcome[]>;

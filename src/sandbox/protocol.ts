@@ -56,9 +56,9 @@ export interface RunRequest {
   budgetMs: number;
   /** CPU time that makes a stop the code's own fault; `budgetMs` unless the machine is busy. */
   cpuMs: number;
-  /** UTF-16 units of output after which the guest stops; one event may not exceed it alone. */
-  outputCharsMax: number;
-  logs: boolean;
+  /** Lines of `log(...)` that are still wanted, and their UTF-16 units of JSON. */
+  logsMax: number;
+  logsCharsMax: number;
 }
 
 /** Answered by `inspected`. */
@@ -114,7 +114,7 @@ export const OPEN = -2;
 
 /**
  * `timeout`: the budget was spent. `starved`: the clock ran out while the machine gave the guest
- * too little CPU. `full`: the output reached `outputCharsMax`. `failed`: `transformBatch` did, with
+ * too little CPU. `full`: there are as many outputs as one answer may hold. `failed`: `transformBatch` did, with
  * `error`, and each event has to run alone. `culprit` is the event that was running, when it is
  * known and to blame.
  */

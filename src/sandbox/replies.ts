@@ -1,5 +1,14 @@
-import { GUEST_ERROR_CHARS_MAX, GUEST_LOG_CHARS_MAX, GUEST_LOGS_MAX } from "../limits.ts";
+import { isUtf8 } from "node:buffer";
+import {
+  GUEST_ANSWER_OUTPUTS_MAX,
+  GUEST_ERROR_CHARS_MAX,
+  GUEST_IMPORTS_MAX,
+  GUEST_LOG_CHARS_MAX,
+  GUEST_OUTPUT_LEVELS_MAX,
+  GUEST_OUTPUTS_MAX,
+} from "../limits.ts";
 import { type Frame, FrameError, NEWLINE } from "./frames.ts";
+import { jsonEnd, TOO_DEEP } from "./json.ts";
 import { printable } from "./printable.ts";
 import type { Outcome, UserError } from "./program.ts";
 import { FAILED, OPEN, type Stop } from "./protocol.ts";
@@ -10,7 +19,7 @@ import { FAILED, OPEN, type Stop } from "./protocol.ts";
 type Fields = Record<string, unknown>;
 
 const OPENING_BRACE = 123;
-const CLOSING_BRACE = 125;
+const tooDeep = { message: `Output is nested more than ${GUEST_OUTPUT_LEVELS_MAX} levels deep` };
 
 export interface Ran {
   /** Undefined for an event that did not come to its end. */
@@ -42,29 +51,34 @@ export function readLoaded(frame: Frame): UserError | undefined {
 export function readInspected(frame: Frame): { imports: string[]; error?: UserError } {
   const { kind, imports, error } = fields(frame.header);
   if (kind !== "inspected") throw new FrameError("Expected inspected");
+  if (array(imports).length > GUEST_IMPORTS_MAX) throw new FrameError("Expected fewer imports");
   const names = array(imports).map((name) => text(name, GUEST_ERROR_CHARS_MAX));
   return error === undefined ? { imports: names } : { imports: names, error: userError(error) };
 }
 
-/** `loaded` instead of `ran` tells that the program had to be loaded again and failed. */
-export function readRan(frame: Frame, count: number): Ran | { error: UserError } {
+/**
+ * Takes the answer for so many events, with at most so many lines of `log(...)`. `loaded` instead
+ * of `ran` tells that the program had to be loaded again and failed.
+ */
+export function readRan(frame: Frame, count: number, logsMax: number): Ran | { error: UserError } {
   const header = fields(frame.header);
   if (header.kind === "loaded") return { error: userError(header.error) };
   if (header.kind !== "ran") throw new FrameError("Expected ran");
   const counts = array(header.counts);
   if (counts.length !== count) throw new FrameError("Expected one count per event");
+  if (array(header.errors).length > count) throw new FrameError("Expected fewer errors");
   const errors = array(header.errors).map(userError);
   const outputs = new Outputs(frame.body);
   const outcomes = counts.map((outputCount): Outcome | undefined => {
     if (outputCount === OPEN) return undefined;
-    if (outputCount !== FAILED) return { events: outputs.take(whole(outputCount, 0)) };
+    if (outputCount !== FAILED) return outputs.take(whole(outputCount, 0));
     const error = errors.shift();
     if (!error) throw new FrameError("Expected an error per failed event");
     return { error };
   });
   if (errors.length > 0 || !outputs.done) throw new FrameError("Expected no more than announced");
   const logs = array(header.logs);
-  if (logs.length > GUEST_LOGS_MAX) throw new FrameError("Expected fewer logs");
+  if (logs.length > logsMax) throw new FrameError("Expected fewer logs");
   const ran = { outcomes, logs: logs.map((line) => text(line, GUEST_LOG_CHARS_MAX)) };
   const stopped = outcomes.includes(undefined) ? readStop(header.stopped, outcomes) : undefined;
   return stopped ? { ...ran, stopped } : ran;
@@ -83,12 +97,14 @@ function readStop(value: unknown, outcomes: readonly unknown[]): Stop {
   return { reason, culprit: index };
 }
 
-/** Lines of a body, each of which looks like a JSON object. */
+/** Lines of a body, each a JSON object: they go to files and receivers as they are. */
 class Outputs {
   readonly #body: Buffer;
   #offset = 0;
+  #count = 0;
 
   constructor(body: Buffer) {
+    if (!isUtf8(body)) throw new FrameError("Expected UTF-8");
     this.#body = body;
   }
 
@@ -96,18 +112,33 @@ class Outputs {
     return this.#offset >= this.#body.length;
   }
 
-  take(count: number): Uint8Array[] {
+  take(count: number): Outcome {
+    this.#count += count;
+    if (count > GUEST_OUTPUTS_MAX || this.#count > GUEST_ANSWER_OUTPUTS_MAX) {
+      throw new FrameError("Expected fewer outputs");
+    }
     const events: Uint8Array[] = [];
-    while (events.length < count) {
-      const newline = this.#body.indexOf(NEWLINE, this.#offset);
-      const end = newline < 0 ? this.#body.length : newline;
-      if (this.#body[this.#offset] !== OPENING_BRACE || this.#body[end - 1] !== CLOSING_BRACE) {
-        throw new FrameError("Expected an object per output");
+    let error: UserError | undefined;
+    for (let taken = 0; taken < count; taken += 1) {
+      if (this.#body[this.#offset] !== OPENING_BRACE) throw new FrameError("Expected an object");
+      const end = jsonEnd(this.#body, this.#offset, GUEST_OUTPUT_LEVELS_MAX);
+      if (end === TOO_DEEP) {
+        error = tooDeep;
+        this.#offset = this.#lineEnd() + 1;
+        continue;
+      }
+      if (end !== this.#body.length && this.#body[end] !== NEWLINE) {
+        throw new FrameError("Expected a line of JSON per output");
       }
       events.push(this.#body.subarray(this.#offset, end));
       this.#offset = end + 1;
     }
-    return events;
+    return error ? { error } : { events };
+  }
+
+  #lineEnd(): number {
+    const newline = this.#body.indexOf(NEWLINE, this.#offset);
+    return newline < 0 ? this.#body.length : newline;
   }
 }
 

@@ -1,6 +1,12 @@
 import type { Logger } from "pino";
 import type { Registry } from "prom-client";
-import { GUEST_CULPRITS_MAX, GUEST_FRAME_BYTES_MAX, GUEST_MEMORY_POLL_MS } from "../limits.ts";
+import {
+  GUEST_ANSWER_BYTES_MAX,
+  GUEST_BATCH_OUTPUT_BYTES_MAX,
+  GUEST_CULPRITS_MAX,
+  GUEST_MEMORY_POLL_MS,
+  TEST_OUTPUT_BYTES_MAX,
+} from "../limits.ts";
 import { GuestGone } from "./dialogue.ts";
 import type { Guest } from "./guest.ts";
 import { defaultLimits, type SandboxLimits } from "./limits.ts";
@@ -57,8 +63,12 @@ export function createSandbox(options: SandboxOptions): GuestSandbox {
     watchMs: GUEST_MEMORY_POLL_MS,
   });
   const terms = { limits, outside: options };
+  const live = {
+    ...terms,
+    ...{ logs: false, bytesMax: GUEST_BATCH_OUTPUT_BYTES_MAX, culpritsMax: GUEST_CULPRITS_MAX },
+  };
   const { cpuMs, wallMs } = limits;
-  const allowance = { cpuMs, wallMs, replyBytesMax: GUEST_FRAME_BYTES_MAX };
+  const allowance = { cpuMs, wallMs, replyBytesMax: GUEST_ANSWER_BYTES_MAX };
   const suspensions = new Suspensions(metrics);
   const pool = new Pool(nursery, limits);
 
@@ -80,7 +90,7 @@ export function createSandbox(options: SandboxOptions): GuestSandbox {
     if (suspended) return noted(batch.events.map(() => ({ error: suspended })));
     const endTimer = metrics.runSeconds.startTimer();
     const { outcomes, culprits } = await pool.use(program.workspaceId, program.language, (seat) =>
-      settle(seat, program, batch, { ...terms, logs: false, culpritsMax: GUEST_CULPRITS_MAX }),
+      settle(seat, program, batch, live),
     );
     endTimer();
     for (const cause of culprits) metrics.culprits.inc({ cause });
@@ -104,15 +114,21 @@ export function createSandbox(options: SandboxOptions): GuestSandbox {
   ): Promise<CheckReport> {
     const { workspaceId, language } = program;
     // One event that burns its time is enough to refuse the code.
-    const testing = { ...terms, logs: true, culpritsMax: 1, budget };
+    const bytesMax = budget.outputBytesLeft;
+    const testing = { ...terms, logs: true, bytesMax, culpritsMax: 1, budget };
+    const refused = (from: number) =>
+      batch.events.slice(from).map(() => ({ error: tooMuchOutput }));
+    if (bytesMax === 0) return { outcomes: refused(0), logs: [] };
     const tested = async () => {
-      const { error, outcomes, logs } = await pool.throwAway(
+      const { error, outcomes, logs, bytes } = await pool.throwAway(
         workspaceId,
         language,
         budget,
         (seat) => settle(seat, program, batch, testing),
       );
-      return error ? { error, outcomes: [], logs } : { outcomes, logs };
+      if (error) return { error, outcomes: [], logs };
+      budget.hold(bytes);
+      return { outcomes: [...outcomes, ...refused(outcomes.length)], logs };
     };
     return unlessSpent(budget, tested, (error) => {
       return { outcomes: batch.events.map(() => ({ error })), logs: [] };
@@ -186,6 +202,10 @@ async function unlessSpent<T>(
     return failed(budget.error!);
   }
 }
+
+const tooMuchOutput = {
+  message: `Outputs of the tests of one request may be ${TEST_OUTPUT_BYTES_MAX} bytes together`,
+};
 
 function nameOf(outcome: Outcome): "failed" | "dropped" | "transformed" {
   if ("error" in outcome) return "failed";

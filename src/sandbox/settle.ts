@@ -1,8 +1,10 @@
 import {
-  GUEST_FRAME_BYTES_MAX,
+  GUEST_ANSWER_BYTES_MAX,
   GUEST_INPUT_BYTES_MAX,
+  GUEST_INPUT_EVENTS_MAX,
+  GUEST_LOGS_CHARS_MAX,
+  GUEST_LOGS_MAX,
   GUEST_MEMORY_BYTES_MAX,
-  GUEST_OUTPUT_CHARS_MAX,
   GUEST_SHORT_CPU_MS_MAX,
 } from "../limits.ts";
 import { Bridge } from "./bridge.ts";
@@ -26,8 +28,11 @@ const STARVED_ATTEMPTS_MAX = 3;
 export interface Settled {
   /** Set when the program did not load: no event ran. */
   error?: UserError;
+  /** Of the first events, at least one; of all unless their outputs are more than `bytesMax`. */
   outcomes: Outcome[];
   logs: string[];
+  /** Memory of the outcomes. */
+  bytes: number;
   /** What ended each guest, or its time, for an event or a load. */
   culprits: readonly GuestEnd[];
 }
@@ -40,6 +45,8 @@ export interface Terms {
   culpritsMax: number;
   /** Of a test run: what is still open when it is over fails with its error. */
   budget?: TestBudget;
+  /** Outputs that are held at once. */
+  bytesMax: number;
   outside: Outside;
 }
 
@@ -60,6 +67,7 @@ export async function settle(
   while (settlement.open) {
     const error = await settlement.attempt(seat);
     if (error) return { error, ...settlement.end(error) };
+    if (settlement.full) return settlement.beginning();
   }
   return settlement.end();
 }
@@ -78,6 +86,8 @@ class Settlement {
   #open: number[];
   #alone = false;
   readonly #culprits: GuestEnd[] = [];
+  #bytes = 0;
+  #logsChars = 0;
   #starved = 0;
   /** Guests lost since the last culprit was found. */
   #losses = 0;
@@ -98,6 +108,11 @@ class Settlement {
     return this.#open.length > 0 && performance.now() < (this.#failure?.until ?? Infinity);
   }
 
+  /** More outputs than may be held, and the first event has its outcome. */
+  get full(): boolean {
+    return this.#bytes > this.#terms.bytesMax && this.#outcomes[0] !== undefined;
+  }
+
   /** Runs what can go together. Returns the error of a program that does not load. */
   async attempt(seat: Seat): Promise<UserError | undefined> {
     const taken = this.#take();
@@ -106,26 +121,42 @@ class Settlement {
     if ("end" in answer) return this.#lost(taken, answer);
     for (const [place, outcome] of answer.outcomes.entries()) {
       this.#outcomes[taken[place]!] = outcome;
+      if (outcome) this.#bytes += heldBytes(outcome);
     }
     // What runs once more, each event alone, logs once more.
-    if (answer.stopped?.reason !== "failed") this.logs.push(...answer.logs);
+    if (answer.stopped?.reason !== "failed") this.#keepLogs(answer.logs);
     if (answer.outcomes.some((outcome) => outcome !== undefined)) this.#starved = 0;
     if (answer.stopped) this.#stopped(taken, answer.stopped);
     this.#open = this.#open.filter((index) => this.#outcomes[index] === undefined);
     return undefined;
   }
 
+  /** Outcomes up to the first event that has none. */
+  beginning(): Settled {
+    const end = this.#outcomes.indexOf(undefined);
+    const outcomes = (end < 0 ? this.#outcomes : this.#outcomes.slice(0, end)) as Outcome[];
+    return { outcomes, logs: this.logs, bytes: this.#bytes, culprits: this.#culprits };
+  }
+
   /** All outcomes; those that are missing fail with `error`. */
   end(error = this.#terms.budget?.error ?? this.#failure?.error): Omit<Settled, "error"> {
     const outcomes = this.#outcomes.map((outcome) => outcome ?? { error: error! });
-    return { outcomes, logs: this.logs, culprits: this.#culprits };
+    return { outcomes, logs: this.logs, bytes: this.#bytes, culprits: this.#culprits };
+  }
+
+  #keepLogs(lines: readonly string[]): void {
+    for (const line of lines) {
+      this.#logsChars += line.length;
+      if (this.#logsChars <= GUEST_LOGS_CHARS_MAX) this.logs.push(line);
+    }
   }
 
   /** One event, or as many as a frame may hold. */
   #take(): number[] {
     if (this.#alone) return this.#open.slice(0, 1);
     let bytes = 0;
-    const end = this.#open.findIndex((index) => {
+    const end = this.#open.findIndex((index, place) => {
+      if (place === GUEST_INPUT_EVENTS_MAX) return true;
       bytes += this.#batch.events[index]!.length + this.#batch.metadata[index]!.length;
       return bytes > GUEST_INPUT_BYTES_MAX;
     });
@@ -171,6 +202,7 @@ class Settlement {
         ? limits.cpuMs
         : Math.min(limits.cpuMs, GUEST_SHORT_CPU_MS_MAX);
     const budgetMs = cpuMs * 2 ** this.#starved;
+    const logsMax = logs ? GUEST_LOGS_MAX - this.logs.length : 0;
     return guest.ask(
       {
         kind: "run",
@@ -179,12 +211,12 @@ class Settlement {
         eventsBytes: arrayBytes(events),
         budgetMs,
         cpuMs,
-        outputCharsMax: GUEST_OUTPUT_CHARS_MAX,
-        logs,
+        logsMax,
+        logsCharsMax: Math.max(0, GUEST_LOGS_CHARS_MAX - this.#logsChars),
       },
       [events, this.#texts(taken, this.#batch.metadata)],
-      { cpuMs, wallMs: limits.wallMs, replyBytesMax: GUEST_FRAME_BYTES_MAX, bridge },
-      (frame) => readRan(frame, taken.length),
+      { cpuMs, wallMs: limits.wallMs, replyBytesMax: GUEST_ANSWER_BYTES_MAX, bridge },
+      (frame) => readRan(frame, taken.length, logsMax),
     );
   }
 
@@ -234,6 +266,14 @@ class Settlement {
     this.#culprits.push(cause);
     this.#losses = 0;
   }
+}
+
+/** What an object of bytes takes beside them, and an error. */
+const OUTPUT_BYTES = 200;
+
+function heldBytes(outcome: Outcome): number {
+  if ("error" in outcome) return OUTPUT_BYTES + 2 * outcome.error.message.length;
+  return outcome.events.reduce((sum, { length }) => sum + length + OUTPUT_BYTES, 0);
 }
 
 const MEMORY_MIB_MAX = GUEST_MEMORY_BYTES_MAX / (1 << 20);

@@ -1,4 +1,4 @@
-import { TEST_CPU_MS_MAX, TEST_WALL_MS_MAX } from "../limits.ts";
+import { TEST_CPU_MS_MAX, TEST_OUTPUT_BYTES_MAX, TEST_WALL_MS_MAX } from "../limits.ts";
 import type { GuestEnd } from "./dialogue.ts";
 import type { UserError } from "./program.ts";
 
@@ -21,6 +21,7 @@ export class TestBudget implements Disposable {
   readonly #end = new AbortController();
   readonly #clock: Timer;
   #cpuMs = 0;
+  #outputBytes = 0;
   #over: "cpu" | "wall" | "left" | undefined;
 
   constructor(caller?: AbortSignal, limits = defaults) {
@@ -60,6 +61,16 @@ export class TestBudget implements Disposable {
   charge(cpuMs: number): void {
     this.#cpuMs += cpuMs;
     if (this.#cpuMs >= this.#limits.cpuMs) this.#stop("cpu");
+  }
+
+  /** Of outputs that tests may still hold; all are answered to the caller at once. */
+  get outputBytesLeft(): number {
+    return Math.max(0, TEST_OUTPUT_BYTES_MAX - this.#outputBytes);
+  }
+
+  /** Takes note of outputs that are held. */
+  hold(bytes: number): void {
+    this.#outputBytes += bytes;
   }
 
   [Symbol.dispose](): void {

@@ -30,6 +30,21 @@ describe("delivery", () => {
     expect(sinks[1]!.requests).toBeLessThan(1_000);
   });
 
+  test("a batch of which code makes too much is run in parts, and nothing is lost", async () => {
+    const sink = rig.webhook("one", undefined, { batchSize: 100 });
+    rig.sandbox.codes.set("twice", (event) => [event, event]);
+    rig.live.publish("one", "twice", "version");
+    rig.sandbox.outcomesMax = 7;
+    rig.log.append(...numbersTo(300).map((n) => record(n, users[n % users.length])));
+    rig.start();
+    await until(() => sink.taken.length >= 600);
+    expect(sorted(sink.numbers())).toEqual(numbersTo(300).flatMap((n) => [n, n]));
+    for (const user of users) {
+      const own = sink.taken.filter((e) => e.anonymousId === user).map(({ n }) => n);
+      expect(own).toEqual(sorted(own));
+    }
+  });
+
   test("a slow destination delays no other", async () => {
     let release = () => {};
     const blocked = new Promise<void>((resolve) => {

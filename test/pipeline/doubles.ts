@@ -110,6 +110,8 @@ export class FakeSandbox implements Sandbox {
   readonly batches: { programId: string; events: number }[] = [];
   /** Set: every run rejects with it. */
   failure: Error | undefined;
+  /** Events of a batch that have an outcome; the others are to be run again. */
+  outcomesMax = Number.POSITIVE_INFINITY;
   /** What the next runs wait for, each for one. */
   readonly held: Promise<void>[] = [];
 
@@ -120,7 +122,7 @@ export class FakeSandbox implements Sandbox {
     await this.held.shift();
     const code = this.codes.get(program.code);
     if (code === undefined) throw new Error("Unknown code");
-    return events.map((event, index) => {
+    return events.slice(0, this.outcomesMax).map((event, index) => {
       try {
         const made = code(parse(event), parse(metadata[index]!) as unknown as Metadata);
         const all = made === null ? [] : Array.isArray(made) ? made : [made];

@@ -1,4 +1,4 @@
-import { GUEST_ERROR_CHARS_MAX } from "../../limits.ts";
+import { GUEST_ERROR_CHARS_MAX, GUEST_ERRORS_CHARS_MAX } from "../../limits.ts";
 import type { UserError } from "../program.ts";
 import { columnInWords, inWords } from "./words.ts";
 
@@ -95,6 +95,20 @@ function located(message: string, place: Place | undefined): UserError {
 
 function cut(message: string): string {
   return message.slice(0, GUEST_ERROR_CHARS_MAX);
+}
+
+/** Of an error, when those before it have used up the room of an answer. */
+const SHORT_CHARS = 100;
+
+/** Errors of one answer: when there are many long ones, the later ones are cut to their start. */
+export function shortened(errors: readonly UserError[]): UserError[] {
+  let chars = 0;
+  return errors.map(({ library, ...error }) => {
+    const whole = library === undefined ? error : { ...error, library };
+    chars += JSON.stringify(whole).length;
+    if (chars <= GUEST_ERRORS_CHARS_MAX) return whole;
+    return { ...error, message: error.message.slice(0, SHORT_CHARS) };
+  });
 }
 
 function shown({ file, line, column }: Place): string {

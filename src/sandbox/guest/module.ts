@@ -1,4 +1,5 @@
 import type vm from "node:vm";
+import { GUEST_IMPORTS_MAX } from "../../limits.ts";
 import type { UserError } from "../program.ts";
 import type { LibraryRequest, LoadRequest } from "../protocol.ts";
 import { Budget } from "./budget.ts";
@@ -85,7 +86,11 @@ async function loadAlone(request: LibraryRequest): Promise<void> {
 
 /** Module names that code imports, in code order. Throws `LoadFailure` when it does not parse. */
 export function dependenciesOf(code: string): string[] {
-  return [...parse(createRealm(), MAIN_FILE, { label: "code", code }).dependencySpecifiers];
+  const module = parse(createRealm(), MAIN_FILE, { label: "code", code });
+  const names = [...new Set(module.dependencySpecifiers)];
+  if (names.length <= GUEST_IMPORTS_MAX) return names;
+  const message = `Expected at most ${GUEST_IMPORTS_MAX} imports, got ${names.length}`;
+  throw new LoadFailure({ message });
 }
 
 function parse(realm: Realm, name: string, file: SourceFile): vm.SourceTextModule {

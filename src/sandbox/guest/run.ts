@@ -1,6 +1,6 @@
 import { OPEN, type RanReply, type RunRequest, type Stop } from "../protocol.ts";
 import { Budget } from "./budget.ts";
-import { eventError } from "./errors.ts";
+import { eventError, shortened } from "./errors.ts";
 import type { Harness } from "./harness/harness.ts";
 import { type LoadedProgram, NEVER_SETTLED } from "./module.ts";
 import { TimedOut } from "./realm.ts";
@@ -23,17 +23,19 @@ export async function runEvents(
     body.toString("utf8", 0, request.eventsBytes),
     body.toString("utf8", request.eventsBytes),
     request.count,
-    request.logs,
-    request.outputCharsMax,
+    request.logsMax,
+    request.logsCharsMax,
   );
   const stopped = await spend(program, request);
   const reply: RanReply = {
     kind: "ran",
     counts: JSON.parse(harness.counts()),
-    errors: JSON.parse(harness.faults()).map(([message, stack]: [string, string]) =>
-      eventError(message, stack, program.files),
+    errors: shortened(
+      JSON.parse(harness.faults()).map(([message, stack]: [string, string]) =>
+        eventError(message, stack, program.files),
+      ),
     ),
-    logs: request.logs ? JSON.parse(harness.logs()) : [],
+    logs: request.logsMax > 0 ? JSON.parse(harness.logs()) : [],
   };
   if (stopped) reply.stopped = stopped;
   return { reply, body: harness.outputs() };

@@ -32,14 +32,10 @@ async function load(program: number, code: string): Promise<void> {
 function run(program: number, ...events: object[]): Promise<unknown> {
   const texts = events.map((event) => Buffer.from(JSON.stringify(event)));
   const metadata = events.map(() => Buffer.from("{}"));
-  const sizes = {
-    count: events.length,
-    eventsBytes: arrayBytes(texts),
-    outputCharsMax: 1 << 20,
-  };
+  const sizes = { count: events.length, eventsBytes: arrayBytes(texts) };
   const times = { budgetMs: 500, cpuMs: 500 };
   return guest.ask(
-    { kind: "run", program, ...sizes, ...times, logs: false },
+    { kind: "run", program, ...sizes, ...times, logsMax: 0, logsCharsMax: 0 },
     [texts, metadata],
     allowance,
     headerOf,

@@ -1,10 +1,11 @@
 /** What user code may call that needs nobody else: `log`, `getCredential`, `metadata`. */
 (own, limits) => {
   const { parse, stringify, ownKeys, create, provide, cut, shown, TypeFault } = own;
-  const { logsMax, logCharsMax, metadataKeys } = limits;
+  const { logCharsMax, metadataKeys } = limits;
 
   let credentials = create(null);
-  let keepLogs = false;
+  let logsMax = 0;
+  let logsCharsMax = 0;
   let logs = "";
   let logCount = 0;
   let metadataText = "[]";
@@ -13,10 +14,16 @@
   let count = 0;
 
   provide("log", function log(...values) {
-    if (!keepLogs || logCount >= logsMax) return;
+    if (logCount >= logsMax) return;
     let line = "Log:";
     for (let i = 0; i < values.length; i += 1) line += ` ${shown(values[i])}`;
-    logs += `${logCount === 0 ? "" : ","}${stringify(cut(line, logCharsMax))}`;
+    const json = stringify(cut(line, logCharsMax));
+    if (logs.length + json.length > logsCharsMax) {
+      // The lines that are kept are the first ones.
+      logsMax = 0;
+      return;
+    }
+    logs += logCount === 0 ? json : `,${json}`;
     logCount += 1;
   });
 
@@ -50,10 +57,11 @@
       credentials = create(null);
       for (let i = 0; i < names.length; i += 1) credentials[names[i]] = given[names[i]];
     },
-    begin(metadataOfAll, withLogs) {
+    begin(metadataOfAll, lines, chars) {
       metadataText = metadataOfAll;
       metadataOf = undefined;
-      keepLogs = withLogs;
+      logsMax = lines;
+      logsCharsMax = chars;
       logs = "";
       logCount = 0;
     },

@@ -1,9 +1,11 @@
 import {
   FETCH_REQUEST_CHARS_MAX,
   FETCHES_MAX,
+  GUEST_ANSWER_OUTPUTS_MAX,
   GUEST_ERROR_CHARS_MAX,
   GUEST_LOG_CHARS_MAX,
-  GUEST_LOGS_MAX,
+  GUEST_OUTPUT_CHARS_MAX,
+  GUEST_OUTPUTS_MAX,
 } from "../../../limits.ts";
 import { metadataKeys } from "../../program.ts";
 import { FAILED, OPEN } from "../../protocol.ts";
@@ -23,7 +25,7 @@ export interface Harness {
   /** Takes the entry points of a module namespace and returns the names found. */
   install(namespace: object): string;
   /** The next run: JSON arrays of events and of their metadata. */
-  take(events: string, metadata: string, count: number, logs: boolean, charsMax: number): void;
+  take(events: string, metadata: string, count: number, logs: number, logChars: number): void;
   arm(step: Step): void;
   /** A thrown value for `describe`, which makes it JSON `[message, stack]`. */
   hold(thrown: unknown): void;
@@ -52,7 +54,9 @@ export interface Harness {
 const RAW_ERROR_CHARS_MAX = 4 * GUEST_ERROR_CHARS_MAX;
 
 const limits = {
-  logsMax: GUEST_LOGS_MAX,
+  outputCharsMax: GUEST_OUTPUT_CHARS_MAX,
+  outputsMax: GUEST_OUTPUTS_MAX,
+  answerOutputsMax: GUEST_ANSWER_OUTPUTS_MAX,
   logCharsMax: GUEST_LOG_CHARS_MAX,
   errorCharsMax: RAW_ERROR_CHARS_MAX,
   questionsMax: FETCHES_MAX,

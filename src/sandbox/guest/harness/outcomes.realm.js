@@ -2,10 +2,11 @@
 (own, limits) => {
   const { stringify, create, isArray, described, objectText } = own;
   const { errorCharsMax, failed, open } = limits;
+  const { outputCharsMax, outputsMax, answerOutputsMax } = limits;
 
   let count = 0;
-  let outputCharsMax = 0;
   let outputChars = 0;
+  let outputCount = 0;
   let full = false;
   /** What failed the whole batch, as JSON `[message, stack]`. */
   let failure = "";
@@ -18,6 +19,7 @@
 
   function keep(index, json) {
     outputChars += json.length + 1;
+    outputCount += 1;
     lines[index] = counts[index] > 0 ? `${lines[index]}\n${json}` : json;
     counts[index] = counts[index] > 0 ? counts[index] + 1 : 1;
   }
@@ -32,6 +34,10 @@
     setFault(index, `[${stringify(message)},""]`);
   }
 
+  function refuseMany(index, length) {
+    refuse(index, `Expected at most ${outputsMax} outputs of one event, got ${length}`);
+  }
+
   function fail(index, thrown) {
     setFault(index, described(thrown, errorCharsMax));
   }
@@ -39,6 +45,7 @@
   /** Takes what `transformEvent` returned. */
   function accept(index, returned) {
     const before = outputChars;
+    const countBefore = outputCount;
     try {
       if (returned === null || returned === undefined) counts[index] = 0;
       else if (isArray(returned)) acceptList(index, returned);
@@ -51,13 +58,25 @@
     } catch (thrown) {
       fail(index, thrown);
     }
-    if (counts[index] === failed) outputChars = before;
-    else if (outputChars > outputCharsMax) overflow(index, before);
+    if (counts[index] === failed) forget(before, countBefore);
+    else if (outputChars > outputCharsMax || outputCount > answerOutputsMax) {
+      forget(before, countBefore);
+      overflow(index);
+    }
+  }
+
+  function forget(charsBefore, countBefore) {
+    outputChars = charsBefore;
+    outputCount = countBefore;
   }
 
   function acceptList(index, returned) {
     const items = create(null);
     const { length } = returned;
+    if (length > outputsMax) {
+      refuseMany(index, length);
+      return;
+    }
     for (let i = 0; i < length; i += 1) {
       const json = objectText(returned[i]);
       if (json === undefined) {
@@ -71,9 +90,8 @@
   }
 
   /** Alone it is too much; with others it is left open, to be run again without them. */
-  function overflow(index, before) {
-    outputChars = before;
-    if (before === 0) {
+  function overflow(index) {
+    if (outputChars === 0) {
       refuse(index, `Output of one event is larger than ${outputCharsMax} characters`);
     } else {
       counts[index] = open;
@@ -98,6 +116,11 @@
       return;
     }
     const { length } = returned;
+    if (length > outputsMax * count) {
+      if (count === 1) refuseMany(0, length);
+      else failure = `[${stringify(`Expected at most ${outputsMax} outputs an event`)},""]`;
+      return;
+    }
     const items = create(null);
     for (let i = 0; i < length; i += 1) items[i] = objectText(returned[i]);
     const places = create(null);
@@ -115,10 +138,12 @@
       } else {
         owner = places[returned[i].messageId] ?? owner;
         if (counts[owner] !== failed) keep(owner, items[i]);
+        if (counts[owner] > outputsMax) refuseMany(owner, counts[owner]);
       }
     }
-    if (outputChars <= outputCharsMax) return;
-    if (count === 1) overflow(0, 0);
+    if (outputChars <= outputCharsMax && outputCount <= answerOutputsMax) return;
+    forget(0, 0);
+    if (count === 1) overflow(0);
     for (let i = 0; i < count; i += 1) if (counts[i] !== failed) counts[i] = open;
     full = count > 1;
   }
@@ -129,10 +154,9 @@
     acceptBatch,
     failBatch: (thrown) => failBatch(described(thrown, errorCharsMax)),
     fail,
-    begin(eventCount, charsMax) {
+    begin(eventCount) {
       count = eventCount;
-      outputCharsMax = charsMax;
-      outputChars = 0;
+      forget(0, 0);
       full = false;
       failure = "";
       counts = create(null);

@@ -105,16 +105,16 @@
       if (byEvent && byBatch) return "transformEvent,transformBatch";
       return byEvent ? "transformEvent" : byBatch ? "transformBatch" : "";
     },
-    take(eventsText, metadataText, eventCount, withLogs, outputCharsMax) {
+    take(eventsText, metadataText, eventCount, logsMax, logsCharsMax) {
       events = eventsText;
       count = eventCount;
       ids = create(null);
       current = -1;
       pending = 0;
       runNumber += 1;
-      calls.begin(metadataText, withLogs);
+      calls.begin(metadataText, logsMax, logsCharsMax);
       network.begin();
-      outcomes.begin(count, outputCharsMax);
+      outcomes.begin(count);
     },
     arm(step) {
       armed = steps[step];

@@ -7,7 +7,15 @@
 import { mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { version as pyodideVersion } from "pyodide";
-import { GUEST_ERROR_CHARS_MAX, GUEST_LOG_CHARS_MAX, GUEST_LOGS_MAX } from "../../../limits.ts";
+import {
+  GUEST_ANSWER_OUTPUTS_MAX,
+  GUEST_ERROR_CHARS_MAX,
+  GUEST_ERRORS_CHARS_MAX,
+  GUEST_IMPORTS_MAX,
+  GUEST_LOG_CHARS_MAX,
+  GUEST_OUTPUT_CHARS_MAX,
+  GUEST_OUTPUTS_MAX,
+} from "../../../limits.ts";
 
 const HARNESS = join(import.meta.dir, "harness");
 const DIRECTORY = join(import.meta.dir, "../../../../dist/python");
@@ -19,9 +27,13 @@ const ZSTD_LEVEL = 9;
 function harnessFiles(): [name: string, text: string][] {
   const names = readdirSync(HARNESS).filter((name) => name.endsWith(".py"));
   const bounds = [
-    `LOGS_MAX = ${GUEST_LOGS_MAX}`,
-    `LOG_CHARS_MAX = ${GUEST_LOG_CHARS_MAX}`,
+    `ANSWER_OUTPUTS_MAX = ${GUEST_ANSWER_OUTPUTS_MAX}`,
     `ERROR_CHARS_MAX = ${GUEST_ERROR_CHARS_MAX}`,
+    `ERRORS_CHARS_MAX = ${GUEST_ERRORS_CHARS_MAX}`,
+    `IMPORTS_MAX = ${GUEST_IMPORTS_MAX}`,
+    `LOG_CHARS_MAX = ${GUEST_LOG_CHARS_MAX}`,
+    `OUTPUT_CHARS_MAX = ${GUEST_OUTPUT_CHARS_MAX}`,
+    `OUTPUTS_MAX = ${GUEST_OUTPUTS_MAX}`,
   ].join("\n");
   return [
     ["limits.py", bounds],

@@ -7,10 +7,10 @@ import sys
 from . import deadline
 from .allowed import ALLOWED
 from .batch import Batch
-from .faults import MAIN_FILE, Sources, plain_fault, syntax_fault
+from .faults import MAIN_FILE, Sources, plain_fault, shortened, syntax_fault
 from .imports import imports_of
 from .jsontext import cut, decoded, encoded, utf8
-from .limits import ERROR_CHARS_MAX
+from .limits import ERROR_CHARS_MAX, IMPORTS_MAX
 from .program import LoadFailure, Program
 from .provided import Log
 
@@ -62,8 +62,8 @@ def _run(request, body):
     events = decoded(body[:size].decode())
     if len(events) != request["count"]:
         raise ValueError("Expected as many events as announced")
-    batch = Batch(program, events, body[size:], request["outputCharsMax"])
-    _log.kept = request["logs"]
+    batch = Batch(program, events, body[size:])
+    _log.begin(request["logsMax"], request["logsCharsMax"])
     batch.run()
     if batch.stopped == "timeout":
         # What it was doing is half done: it starts afresh.
@@ -75,7 +75,7 @@ def _ran_reply(batch):
     reply = {
         "kind": "ran",
         "counts": [_count(outcome) for outcome in batch.outcomes],
-        "errors": [outcome for outcome in batch.outcomes if isinstance(outcome, dict)],
+        "errors": shortened([it for it in batch.outcomes if isinstance(it, dict)]),
         "logs": _log.take(),
     }
     if batch.stopped is not None:
@@ -107,10 +107,13 @@ def _inspect(request, _):
     except Exception as error:
         fault = syntax_fault(error, MAIN_FILE, Sources("code", request["code"], {}))
         return {"kind": "inspected", "imports": [], "error": fault}, ()
-    names = [
+    names = dict.fromkeys(
         cut(item.name, ERROR_CHARS_MAX) for item in imports_of(tree) if not item.relative
-    ]
-    return {"kind": "inspected", "imports": list(dict.fromkeys(names))}, ()
+    )
+    if len(names) > IMPORTS_MAX:
+        fault = plain_fault(f"Expected at most {IMPORTS_MAX} imports, got {len(names)}")
+        return {"kind": "inspected", "imports": [], "error": fault}, ()
+    return {"kind": "inspected", "imports": list(names)}, ()
 
 
 def _loaded(number, request):

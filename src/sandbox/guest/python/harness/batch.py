@@ -5,6 +5,7 @@ import types
 from . import deadline
 from .faults import event_fault, plain_fault
 from .jsontext import decoded, encoded, utf8
+from .limits import ANSWER_OUTPUTS_MAX, OUTPUT_CHARS_MAX, OUTPUTS_MAX
 from .program import LoadFailure
 
 NEVER_SETTLED = "Timed out"
@@ -21,7 +22,7 @@ class Batch:
     did, with `failure`.
     """
 
-    def __init__(self, program, events, metadata_json, output_chars_max):
+    def __init__(self, program, events, metadata_json):
         self.outcomes = [None] * len(events)
         self.stopped = None
         self.culprit = None
@@ -33,7 +34,7 @@ class Batch:
         self._metadata_json = metadata_json
         self._metadata = None
         self._output_chars = 0
-        self._output_chars_max = output_chars_max
+        self._outputs = 0
         self._current = None
 
     def run(self):
@@ -84,16 +85,23 @@ class Batch:
     def _keep(self, index, outcome):
         """False when it has to be run again without the others."""
         if isinstance(outcome, list):
-            chars = sum(map(len, outcome)) + len(outcome)
-            if chars > self._output_chars_max:
+            count = len(outcome)
+            chars = sum(map(len, outcome)) + count
+            if count > OUTPUTS_MAX:
+                outcome = _too_many(count)
+            elif chars > OUTPUT_CHARS_MAX:
                 outcome = plain_fault(
-                    f"Output of one event is larger than {self._output_chars_max} characters"
+                    f"Output of one event is larger than {OUTPUT_CHARS_MAX} characters"
                 )
-            elif self._output_chars + chars > self._output_chars_max:
+            elif (
+                self._output_chars + chars > OUTPUT_CHARS_MAX
+                or self._outputs + count > ANSWER_OUTPUTS_MAX
+            ):
                 self.stopped = "full"
                 return False
             else:
                 self._output_chars += chars
+                self._outputs += count
                 # Each by itself: one emoji would make all of them four bytes a character.
                 outcome = list(map(utf8, outcome))
         self.outcomes[index] = outcome
@@ -132,6 +140,8 @@ class Batch:
         count = len(self._events)
         if not isinstance(returned, list):
             return plain_fault(_NOT_A_LIST)
+        if len(returned) > OUTPUTS_MAX * count:
+            return _too_many(len(returned))
         outcomes = [[] for _ in range(count)]
         # Of equal ids the first has the place.
         places = {
@@ -164,9 +174,15 @@ def _outputs(returned):
         return []
     if not isinstance(returned, list):
         return plain_fault(_NOT_AN_OBJECT)
+    if len(returned) > OUTPUTS_MAX:
+        return _too_many(len(returned))
     if not all(isinstance(item, dict) for item in returned):
         return plain_fault(_ITEM_NOT_AN_OBJECT.format("transformEvent(event)"))
     return [encoded(item) for item in returned]
+
+
+def _too_many(count):
+    return plain_fault(f"Expected at most {OUTPUTS_MAX} outputs of one event, got {count}")
 
 
 def _id_of(event):

@@ -1,13 +1,15 @@
 """Errors of user code in the user's own coordinates: the fields of the host's `UserError`."""
 
-from .jsontext import cut
-from .limits import ERROR_CHARS_MAX
+from .jsontext import cut, encoded
+from .limits import ERROR_CHARS_MAX, ERRORS_CHARS_MAX
 
 MAIN_FILE = "<transformation>"
 LIBRARY_PREFIX = "<library "
 
 _ENTRY_POINTS = ("transformEvent", "transformBatch")
 _FRAMES_MAX = 10
+# Of an error, when those before it have used up the room of an answer.
+_SHORT_CHARS = 100
 
 
 def library_file(import_name):
@@ -71,6 +73,19 @@ def syntax_fault(error, file, sources):
     line = max(error.lineno or 1, 1)
     column = max(error.offset or 1, 1)
     return placed_fault(type(error).__name__, error.msg, file, line, column, sources)
+
+
+def shortened(faults):
+    """Faults of one answer: when there are many long ones, the later ones are cut."""
+    chars = 0
+    whole = []
+    for fault in faults:
+        chars += len(encoded(fault))
+        if chars > ERRORS_CHARS_MAX:
+            fault = {**fault, "message": cut(fault["message"], _SHORT_CHARS)}
+            fault.pop("library", None)
+        whole.append(fault)
+    return whole
 
 
 def plain_fault(message):

@@ -1,24 +1,35 @@
 """Functions that a program finds as names of its own: log and getCredential."""
 
 from .jsontext import cut, encoded
-from .limits import LOG_CHARS_MAX, LOGS_MAX
+from .limits import LOG_CHARS_MAX
 
 
 class Log:
-    """Lines of `log(...)`, kept while `kept` is on."""
+    """The first lines of `log(...)`, as many as are wanted, and as much of them."""
 
     def __init__(self):
-        self.kept = False
-        self.lines = []
+        self._lines_max = 0
+        self._chars_left = 0
+        self._lines = []
+
+    def begin(self, lines_max, chars_max):
+        self._lines_max = lines_max
+        self._chars_left = chars_max
+        self._lines = []
 
     def log(self, *values):
         """Texts as they are, dicts and lists as JSON, the rest as Python shows it."""
-        if self.kept and len(self.lines) < LOGS_MAX:
-            line = " ".join(["Log:", *map(_shown, values)])
-            self.lines.append(cut(line, LOG_CHARS_MAX))
+        if len(self._lines) >= self._lines_max:
+            return
+        line = cut(" ".join(["Log:", *map(_shown, values)]), LOG_CHARS_MAX)
+        self._chars_left -= len(encoded(line))
+        if self._chars_left < 0:
+            self._lines_max = 0
+        else:
+            self._lines.append(line)
 
     def take(self):
-        lines, self.lines = self.lines, []
+        lines, self._lines = self._lines, []
         return lines
 
 

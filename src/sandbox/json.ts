@@ -1,0 +1,124 @@
+// Bytes from 128 on are part of a string or not JSON; whether they are UTF-8 is checked elsewhere.
+
+const code = (letter: string) => letter.charCodeAt(0);
+const QUOTE = code('"');
+const BACKSLASH = code("\\");
+const COMMA = code(",");
+const COLON = code(":");
+const OPENING_BRACE = code("{");
+const CLOSING_BRACE = code("}");
+const OPENING_BRACKET = code("[");
+const CLOSING_BRACKET = code("]");
+const MINUS = code("-");
+const PLUS = code("+");
+const POINT = code(".");
+const ZERO = code("0");
+const NINE = code("9");
+const LETTER_U = code("u");
+const SPACE = code(" ");
+const UPPER_TO_LOWER = 32;
+
+const tableOf = (letters: string) => {
+  const table = new Uint8Array(256);
+  for (const letter of letters) table[code(letter)] = 1;
+  return table;
+};
+const isEscape = tableOf('"\\/bfnrt');
+const isHex = tableOf("0123456789abcdefABCDEF");
+const endsPlain = tableOf('"\\').map((ends, byte) => (byte < SPACE ? 1 : ends));
+const words = ["true", "false", "null"].map((word) => Buffer.from(word));
+
+export const NOT_JSON = -1;
+/** Nested more deeply than `levelsMax`. */
+export const TOO_DEEP = -2;
+
+/** Of the containers under way, whether each is an object. Reused: nothing here waits. */
+let isObject = new Uint8Array(64);
+
+/**
+ * End of the JSON value at `start`, written without spaces between its parts, as `JSON.stringify`
+ * and the guests do; `NOT_JSON` when there is none. Half the time of `JSON.parse`, and no garbage.
+ */
+export function jsonEnd(bytes: Uint8Array, start: number, levelsMax: number): number {
+  if (isObject.length < levelsMax) isObject = new Uint8Array(levelsMax);
+  let at = start;
+  let depth = 0;
+  for (;;) {
+    const byte = bytes[at]!;
+    if (byte === OPENING_BRACE || byte === OPENING_BRACKET) {
+      if (depth === levelsMax) return TOO_DEEP;
+      const object = byte === OPENING_BRACE;
+      isObject[depth] = object ? 1 : 0;
+      depth += 1;
+      at += 1;
+      if (bytes[at] !== (object ? CLOSING_BRACE : CLOSING_BRACKET)) {
+        if (object) at = keyEnd(bytes, at);
+        if (at < 0) return NOT_JSON;
+        continue;
+      }
+    } else {
+      at = byte === QUOTE ? stringEnd(bytes, at) : wordEnd(bytes, at);
+      if (at < 0) return NOT_JSON;
+    }
+    while (depth > 0 && bytes[at] === (isObject[depth - 1] ? CLOSING_BRACE : CLOSING_BRACKET)) {
+      depth -= 1;
+      at += 1;
+    }
+    if (depth === 0) return at;
+    if (bytes[at] !== COMMA) return NOT_JSON;
+    at += 1;
+    if (isObject[depth - 1]) at = keyEnd(bytes, at);
+    if (at < 0) return NOT_JSON;
+  }
+}
+
+/** After the key and its colon. */
+function keyEnd(bytes: Uint8Array, start: number): number {
+  if (bytes[start] !== QUOTE) return NOT_JSON;
+  const end = stringEnd(bytes, start);
+  return end > 0 && bytes[end] === COLON ? end + 1 : NOT_JSON;
+}
+
+function stringEnd(bytes: Uint8Array, start: number): number {
+  const { length } = bytes;
+  let at = start + 1;
+  while (at < length) {
+    const byte = bytes[at]!;
+    at += 1;
+    if (endsPlain[byte] === 0) continue;
+    if (byte === QUOTE) return at;
+    if (byte !== BACKSLASH) return NOT_JSON;
+    const escaped = bytes[at]!;
+    at += 1;
+    if (isEscape[escaped] === 1) continue;
+    if (escaped !== LETTER_U) return NOT_JSON;
+    for (const end = at + 4; at < end; at += 1) if (isHex[bytes[at]!] !== 1) return NOT_JSON;
+  }
+  return NOT_JSON;
+}
+
+/** A number, true, false or null. */
+function wordEnd(bytes: Uint8Array, start: number): number {
+  const word = words.find((one) => one[0] === bytes[start]);
+  if (!word) return numberEnd(bytes, start);
+  for (let i = 1; i < word.length; i += 1) if (bytes[start + i] !== word[i]) return NOT_JSON;
+  return start + word.length;
+}
+
+function numberEnd(bytes: Uint8Array, start: number): number {
+  const first = bytes[start] === MINUS ? start + 1 : start;
+  let at = bytes[first] === ZERO ? first + 1 : digitsEnd(bytes, first);
+  if (at > 0 && bytes[at] === POINT) at = digitsEnd(bytes, at + 1);
+  if (at > 0 && (bytes[at]! | UPPER_TO_LOWER) === code("e")) {
+    const sign = bytes[at + 1];
+    at = digitsEnd(bytes, sign === MINUS || sign === PLUS ? at + 2 : at + 1);
+  }
+  return at;
+}
+
+/** After one digit at least. */
+function digitsEnd(bytes: Uint8Array, start: number): number {
+  let at = start;
+  while (bytes[at]! >= ZERO && bytes[at]! <= NINE) at += 1;
+  return at > start ? at : NOT_JSON;
+}
