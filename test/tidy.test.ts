@@ -23,7 +23,7 @@ const levels: string[][] = [
   ["egress"],
   ["data", "store"],
   ["config", "observe", "rate-limit"],
-  ["limits", "errors", "self", "version"],
+  ["limits", "errors", "self", "version", "libc"],
 ];
 const level = new Map(levels.flatMap((parts, depth) => parts.map((part) => [part, depth])));
 
@@ -32,11 +32,11 @@ const sideways = new Set(["event → log", "app → demo", "app → first-start"
 /** Narrower than the levels: parts that know only these. */
 const only: Record<string, string[]> = {
   pixel: ["catalog", "event", "http", "log", "observe", "config", "rate-limit", "limits", "errors"],
-  sandbox: ["observe", "limits", "errors"],
+  sandbox: ["observe", "limits", "errors", "libc"],
   catalog: ["store", "observe", "limits", "errors"],
   event: ["log", "limits", "errors"],
-  http: ["limits"],
-  log: ["observe", "limits", "errors"],
+  http: ["limits", "libc"],
+  log: ["observe", "limits", "errors", "libc"],
 };
 
 const partOf = (path: string) => (path.split("/")[1] ?? "").replace(/\.ts$/, "");

@@ -1,7 +1,8 @@
-import { dlopen, FFIType } from "bun:ffi";
+import { FFIType } from "bun:ffi";
 import { closeSync, openSync } from "node:fs";
 import { join } from "node:path";
 import { StartError } from "../errors.ts";
+import { openLibc } from "../libc.ts";
 import { LOG_LOCK_MS_MAX } from "../limits.ts";
 
 const LOCK_SHARED = 1;
@@ -48,22 +49,14 @@ async function waitForLock(path: string, mode: number, waitMs: number) {
 }
 
 function tryLock(path: string, mode: number): (() => void) | undefined {
-  libc ??= openLibc();
+  libc ??= openLibc(functions);
   const fd = openSync(path, "a");
   if (libc.symbols.flock(fd, mode | LOCK_NOT_BLOCKING) === 0) return () => closeSync(fd);
   closeSync(fd);
   return undefined;
 }
 
-let libc: ReturnType<typeof openLibc> | undefined;
-
-/** glibc's name first, then musl's. */
-function openLibc() {
-  const symbols = { flock: { args: [FFIType.i32, FFIType.i32], returns: FFIType.i32 } } as const;
-  const musl = `libc.musl-${process.arch === "arm64" ? "aarch64" : "x86_64"}.so.1`;
-  try {
-    return dlopen("libc.so.6", symbols);
-  } catch {
-    return dlopen(musl, symbols);
-  }
-}
+const functions = {
+  flock: { args: [FFIType.i32, FFIType.i32], returns: FFIType.i32 },
+} as const;
+let libc: ReturnType<typeof openLibc<typeof functions>> | undefined;

@@ -1,4 +1,5 @@
-import { dlopen, FFIType, ptr, read } from "bun:ffi";
+import { FFIType, ptr, read } from "bun:ffi";
+import { openLibc } from "../../libc.ts";
 
 /** `syscall(2)` with the errno of a failure. Pointers are passed as views on live memory. */
 export interface Kernel {
@@ -12,7 +13,7 @@ const ARGUMENTS = 6;
 
 /** Binds the C library's `syscall`. Throws where it cannot be loaded. */
 export function openKernel(): Kernel {
-  const { symbols } = openLibc();
+  const { symbols } = openLibc(functions);
   return {
     address,
     call(number, ...args) {
@@ -30,21 +31,13 @@ function word(value: number | bigint | ArrayBufferView): bigint {
   return typeof value === "object" ? address(value) : BigInt(value);
 }
 
-function openLibc() {
-  const symbols = {
-    syscall: {
-      args: Array.from({ length: ARGUMENTS + 1 }, () => FFIType.i64),
-      returns: FFIType.i64,
-    },
-    __errno_location: { args: [], returns: FFIType.ptr },
-  } as const;
-  const musl = `libc.musl-${process.arch === "arm64" ? "aarch64" : "x86_64"}.so.1`;
-  try {
-    return dlopen("libc.so.6", symbols);
-  } catch {
-    return dlopen(musl, symbols);
-  }
-}
+const functions = {
+  syscall: {
+    args: Array.from({ length: ARGUMENTS + 1 }, () => FFIType.i64),
+    returns: FFIType.i64,
+  },
+  __errno_location: { args: [], returns: FFIType.ptr },
+} as const;
 
 function address(view: ArrayBufferView): bigint {
   return BigInt(ptr(view as Uint8Array));
