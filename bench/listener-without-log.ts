@@ -1,5 +1,6 @@
 /** The pixel listener as it is, over a log that forgets every record at once. */
 
+import { openListeningSocket } from "../src/http/listening-socket.ts";
 import { createLogger } from "../src/observe/log.ts";
 import { createMetrics } from "../src/observe/metrics.ts";
 import { createPixelListener } from "../src/pixel/listener.ts";
@@ -22,5 +23,6 @@ const listener = createPixelListener({
   logger: createLogger("warn"),
   metrics: createMetrics(),
 });
-const url = listener.start({ host: "127.0.0.1", port: 0 });
-process.stdout.write(`${new URL(url).port}\n`);
+const socket = openListeningSocket({ host: "127.0.0.1", port: 0 });
+listener.start(socket);
+process.stdout.write(`${socket.port}\n`);

@@ -92,6 +92,7 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
     trustedProxies: config["trusted.proxies"],
     recordClientAddress: config["request.ip"],
     pixelsPerSecondMax: config["ingest.rate"],
+    connectionsPerNetworkMax: config["ingest.connections"],
     logLevel: config["log.level"],
     logger,
     metrics,

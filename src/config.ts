@@ -57,6 +57,13 @@ export const configSchema = Type.Object({
     maximum: 64,
     description: "processes that take pixels",
   }),
+  "ingest.connections": Type.Integer({
+    default: 1_024,
+    minimum: 0,
+    maximum: 1_000_000,
+    description:
+      "connections of one client address to a process, trusted proxies excepted; 0 is no limit",
+  }),
   "ingest.rate": Type.Integer({
     default: 0,
     minimum: 0,

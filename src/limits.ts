@@ -24,7 +24,9 @@ export const PIXEL_ARRAY_ELEMENTS_MAX = 100_000;
 export const PIXEL_NUMBER_DIGITS_MAX = 15;
 /** Peers whose address is remembered, with whether they are trusted; then all are forgotten. */
 export const PEERS_REMEMBERED_MAX = 4_096;
-/** Connections of an ingest process; beyond it the oldest that waits for its client is closed. */
+/** Trusted proxies in a row that are passed in `X-Forwarded-For`; what they tell counts, no more. */
+export const FORWARDED_HOPS_MAX = 32;
+/** Connections of an ingest process, which descriptors may bound lower; then one makes room. */
 export const HTTP_CONNECTIONS_MAX = 10_000;
 /** Requests that wait, of all connections of a process; beyond it 503, or a connection's end. */
 export const HTTP_WAITING_BYTES_MAX = 64 << 20;
@@ -76,8 +78,12 @@ export const INGEST_CLOSE_MS_MAX = 5_000;
 export const INGEST_ORPHAN_MS_MAX = 2_000;
 /** Every ingest process says so often that it lives. */
 export const INGEST_PULSE_MS = 1_000;
-/** A process that is not heard for so many pulses hangs; it is killed and started again. */
+/** A process that is not heard for so many pulses is not ready, as `/ready` says. */
+export const INGEST_PULSES_LATE_MAX = 3;
+/** One that is not heard for so many pulses and does not compute hangs; it is killed. */
 export const INGEST_PULSES_MISSED_MAX = 15;
+/** One that computes, or waits for CPU or disk, is slow and has so many pulses. */
+export const INGEST_PULSES_SLOW_MAX = 120;
 /** A process that does not tell its metrics within this time is left out. */
 export const INGEST_METRICS_MS_MAX = 1_000;
 

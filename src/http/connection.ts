@@ -2,6 +2,7 @@ import type { Socket } from "bun";
 import { HTTP_HEAD_BYTES_MAX, HTTP_WAITING_BYTES_MAX } from "../limits.ts";
 import type { Answer } from "./answer.ts";
 import { canBeginHead, head, readHead } from "./head.ts";
+import type { Placed } from "./places.ts";
 
 /** A request whose answer is owed. What it tells counts until its handler returns. */
 export interface Exchange {
@@ -24,6 +25,8 @@ export interface Exchange {
 export interface Shared {
   /** Must answer each exchange once; must not throw. */
   handle(exchange: Exchange): void;
+  /** A connection made its first request. */
+  asked(connection: Connection): void;
   /** What a client is told whose head is not taken: 400, 431, 503 or 505. */
   refused(status: number): Answer;
   /** Seconds since the server started. */
@@ -51,12 +54,14 @@ const METHOD_GET = 0x20544547; // "GET " in little endian
 type State = "reading" | "handling" | "sending" | "closing" | "closed";
 
 /** One client's connection: its requests one after the other, as they came. */
-export class Connection implements Exchange {
+export class Connection implements Exchange, Placed {
   readonly peer: string;
   method = "";
   path = "";
   query = "";
   targetBytes = 0;
+  /** How many came whole. */
+  requests = 0;
   readonly #socket: Socket<Connection>;
   readonly #shared: Shared;
   #state: State = "reading";
@@ -138,9 +143,14 @@ export class Connection implements Exchange {
   /** Ends the connection if it has waited for its client for longer; tells whether. */
   expire(seconds: number): boolean {
     if (this.#state === "handling" || this.#shared.seconds - this.#since <= seconds) return false;
+    this.end();
+    return true;
+  }
+
+  /** Ends the connection, at once where its client does not read. */
+  end(): void {
     if (this.#state === "reading") this.#socket.end();
     else this.#socket.terminate();
-    return true;
   }
 
   /** Ends the connection unless an answer is owed, which then ends it. */
@@ -168,6 +178,7 @@ export class Connection implements Exchange {
       end - this.#at > HTTP_HEAD_BYTES_MAX ? 431 : readHead(this.#input, this.#at, end);
     this.#at = end;
     this.#state = "handling";
+    if (this.requests++ === 0) this.#shared.asked(this);
     if (status !== 0) {
       this.#refuse(status);
       return;

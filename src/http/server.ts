@@ -1,18 +1,27 @@
-import type { Socket, TCPSocketListenOptions } from "bun";
+import { closeSync } from "node:fs";
+import type { Socket, TCPSocketListener } from "bun";
 import { HTTP_CONNECTIONS_MAX, IDLE_CONNECTION_SECONDS_MAX } from "../limits.ts";
 import { Connection, type Shared } from "./connection.ts";
+import { duplicate, type ListeningSocket } from "./listening-socket.ts";
+import { Places, type PlacesOptions } from "./places.ts";
 
 const SWEEP_MS = 1_000;
 const STOP_POLL_MS = 5;
+const FULL_MS = 10;
+/** More connections that come at once are taken in later turns, after what else there is to do. */
+const ACCEPTS_PER_TURN_MAX = 16;
 
-export interface HttpServerOptions extends Pick<Shared, "handle" | "refused"> {
-  host: string;
-  /** 0 takes a free one. */
-  port: number;
-  /** Whether other processes may listen on the same port. */
-  reusePort: boolean;
+export interface HttpServerOptions
+  extends Pick<Shared, "handle" | "refused">,
+    Pick<PlacesOptions, "onEnded"> {
+  /** To accept from; the server closes it when it stops. */
+  socket: ListeningSocket;
+  /** The network that an address's connections count for; undefined: a proxy's count for none. */
+  networkOf?(address: string): string | undefined;
   /** When so many are open, a new one takes the place of one that waits for its client. */
   connectionsMax?: number;
+  /** The same of one network; 0 is no limit. */
+  connectionsPerNetworkMax?: number;
 }
 
 export interface HttpServer {
@@ -24,64 +33,123 @@ export interface HttpServer {
 }
 
 /**
- * Serves HTTP/1.1 (and 1.0) without TLS over Bun's TCP sockets: requests of a head alone, since a
- * body is never read. A connection on which the client lets the server wait for a whole request,
- * or for its answer to be read, is closed after `IDLE_CONNECTION_SECONDS_MAX`. Throws what the
- * system says when it cannot listen.
+ * Serves HTTP/1.1 (and 1.0) without TLS over Bun's TCP sockets. A connection on which the client
+ * lets the server wait for a whole request, or for its answer to be read, is closed after
+ * `IDLE_CONNECTION_SECONDS_MAX`.
  */
 export function serveHttp(options: HttpServerOptions): HttpServer {
-  const { host, port, reusePort, connectionsMax = HTTP_CONNECTIONS_MAX, ...handlers } = options;
-  const connections = new Set<Connection>();
+  const { socket, networkOf = (address) => address, handle, refused } = options;
+  const places = new Places<Connection>({
+    max: options.connectionsMax ?? HTTP_CONNECTIONS_MAX,
+    perNetworkMax: options.connectionsPerNetworkMax ?? 0,
+    ...(options.onEnded && { onEnded: options.onEnded }),
+  });
   const shared: Shared = {
-    ...handlers,
+    ...{ handle, refused, asked: (connection) => places.asked(connection) },
     ...{ seconds: 0, date: now(), stopping: false, waitingBytes: 0 },
   };
-
-  const listening: TCPSocketListenOptions<Connection> & { reusePort: boolean } = {
-    ...{ hostname: host, port, reusePort },
-    // A client may close its side behind its last request.
-    allowHalfOpen: true,
-    socket: {
-      open(socket: Socket<Connection>) {
-        socket.setNoDelay(true);
-        const connection = new Connection(socket, shared);
-        socket.data = connection;
-        const isFull = connections.size >= connectionsMax;
-        if (isFull && !connections.values().some((other) => other.expire(0))) socket.terminate();
-        else connections.add(connection);
-      },
-      data: (socket, chunk) => socket.data.receive(chunk),
-      drain: (socket) => socket.data.drained(),
-      end: (socket) => socket.data.ended(),
-      close(socket) {
-        socket.data.closed();
-        connections.delete(socket.data);
-      },
-      // A reset is a close too, which follows.
-      error() {},
+  const door = createDoor(socket.fd, {
+    open(socket: Socket<Connection>) {
+      socket.setNoDelay(true);
+      const connection = new Connection(socket, shared);
+      socket.data = connection;
+      if (!places.take(connection, networkOf(connection.peer))) socket.terminate();
+      return places.hasRoom();
     },
-  };
-  const listener = Bun.listen(listening);
+    close: (connection) => places.leave(connection),
+    hasRoom: () => places.hasRoom(),
+  });
 
   const startedAt = performance.now();
   const sweep = setInterval(() => {
     shared.date = now();
     shared.seconds = Math.floor((performance.now() - startedAt) / 1_000);
-    for (const connection of connections) connection.expire(IDLE_CONNECTION_SECONDS_MAX);
+    for (const connection of places.connections()) connection.expire(IDLE_CONNECTION_SECONDS_MAX);
   }, SWEEP_MS);
 
   return {
-    port: listener.port,
-    connections: () => connections.size,
+    port: socket.port,
+    connections: () => places.size,
     async stop() {
       shared.stopping = true;
-      listener.stop();
-      for (const connection of connections) connection.stop();
-      while (connections.values().some((connection) => connection.isBusy())) {
-        await Bun.sleep(STOP_POLL_MS);
-      }
-      listener.stop(true);
+      door.close();
+      for (const connection of places.connections()) connection.stop();
+      const isBusy = () => Iterator.from(places.connections()).some((it) => it.isBusy());
+      while (isBusy()) await Bun.sleep(STOP_POLL_MS);
+      for (const connection of places.connections()) connection.end();
       clearInterval(sweep);
+    },
+  };
+}
+
+interface Visitors {
+  /** A connection came; tells whether there is room for one more. */
+  open(socket: Socket<Connection>): boolean;
+  close(connection: Connection): void;
+  hasRoom(): boolean;
+}
+
+/**
+ * Accepts connections, but not for longer than a part of a turn of the event loop, and none while
+ * there is no room: Bun alone accepts as long as connections come, and a crowd that comes back as
+ * soon as it is refused then lets nothing else happen. Meanwhile they wait in the kernel's queue.
+ * Bun stops accepting only by closing its descriptor; the queue is that of the socket behind it.
+ */
+function createDoor(fd: number, visitors: Visitors): { close(): void } {
+  let listener: TCPSocketListener<Connection> | undefined;
+  let accepted = 0;
+  let later: Timer | undefined;
+  let isClosed = false;
+
+  function open(): void {
+    listener = Bun.listen<Connection>({
+      fd: duplicate(fd),
+      // A client may close its side behind its last request.
+      allowHalfOpen: true,
+      socket: handlers,
+    } as never);
+  }
+
+  function pause(): void {
+    listener?.stop();
+    listener = undefined;
+  }
+
+  function nextTurn(): void {
+    accepted = 0;
+    if (listener !== undefined || isClosed) return;
+    try {
+      if (visitors.hasRoom()) open();
+    } catch {
+      // There is no descriptor to be had.
+    }
+    if (listener === undefined) later = setTimeout(nextTurn, FULL_MS);
+  }
+
+  const handlers = {
+    open(socket: Socket<Connection>) {
+      if (accepted++ === 0) setImmediate(nextTurn);
+      const hasRoom = visitors.open(socket);
+      if (!hasRoom || accepted >= ACCEPTS_PER_TURN_MAX) pause();
+    },
+    data: (socket: Socket<Connection>, chunk: Buffer) => socket.data.receive(chunk),
+    drain: (socket: Socket<Connection>) => socket.data.drained(),
+    end: (socket: Socket<Connection>) => socket.data.ended(),
+    close(socket: Socket<Connection>) {
+      socket.data.closed();
+      visitors.close(socket.data);
+    },
+    // A reset is a close too, which follows.
+    error() {},
+  };
+
+  open();
+  return {
+    close() {
+      isClosed = true;
+      clearTimeout(later);
+      pause();
+      closeSync(fd);
     },
   };
 }

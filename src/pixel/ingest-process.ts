@@ -4,7 +4,9 @@ import {
   INGEST_CLOSE_MS_MAX,
   INGEST_METRICS_MS_MAX,
   INGEST_PULSE_MS,
+  INGEST_PULSES_LATE_MAX,
   INGEST_PULSES_MISSED_MAX,
+  INGEST_PULSES_SLOW_MAX,
   INGEST_RESTART_MS_MAX,
   INGEST_RESTART_MS_MIN,
   INGEST_START_MS_MAX,
@@ -12,6 +14,7 @@ import {
 } from "../limits.ts";
 import type { Gap } from "../log/losses.ts";
 import type { Logger } from "../observe/log.ts";
+import { isSlow, type MainThread, mainThreadOf } from "./main-thread.ts";
 import type { FromIngest, IngestSettings, ProcessMetrics, ToIngest } from "./messages.ts";
 
 export interface IngestProcessParts {
@@ -20,8 +23,11 @@ export interface IngestProcessParts {
   settings: Omit<IngestSettings, "firstSequence">;
   /** Numbers below are given already, as far as is known when a process starts. */
   firstSequence(): number;
+  /** Descriptor of the socket that the process accepts from; it stays open when it dies. */
+  socketFd: number;
   logger: Logger;
-  onListening(durable: number): void;
+  /** The log is opened, for the first time or again. */
+  onOpened(durable: number): void;
   onDurable(sequence: number): void;
   onMissing(gap: Gap): void;
   onDeath(): void;
@@ -31,10 +37,12 @@ export interface IngestProcessParts {
 export class IngestProcess {
   readonly #parts: IngestProcessParts;
   readonly #logger: Logger;
-  readonly #first = Promise.withResolvers<string>();
+  readonly #opened = Promise.withResolvers<void>();
+  readonly #first = Promise.withResolvers<void>();
   readonly #asked = new Map<number, (metrics: ProcessMetrics) => void>();
   #child: Subprocess | undefined;
-  #port: number;
+  /** All logs are open: a process that is started again need not wait for others. */
+  #mayListen = false;
   /** It listened at least once: from then on it is kept alive. */
   #started = false;
   #listening = false;
@@ -45,6 +53,8 @@ export class IngestProcess {
   #failure: string | undefined;
   /** Pulses since it was heard last: counted, so that a pause of the server itself is one. */
   #missed = 0;
+  /** Where it was when it was not heard for the first time. */
+  #lastSeen: MainThread | undefined;
   #watch: ReturnType<typeof setInterval> | undefined;
   #restart: ReturnType<typeof setTimeout> | undefined;
   #stuck: ReturnType<typeof setTimeout> | undefined;
@@ -53,17 +63,26 @@ export class IngestProcess {
   constructor(parts: IngestProcessParts) {
     this.#parts = parts;
     this.#logger = parts.logger.child({ ingest: parts.settings.index });
-    this.#port = parts.settings.port;
+    // A start that failed is told by whichever is waited for.
+    this.#opened.promise.catch(() => {});
+    this.#first.promise.catch(() => {});
   }
 
-  /** Resolves with its URL when it listens for the first time; `StartError` when it cannot. */
-  start(): Promise<string> {
+  /** Resolves when its log is open; `StartError` when it cannot be. */
+  start(): Promise<void> {
     this.#spawn();
+    return this.#opened.promise;
+  }
+
+  /** Lets it take pixels; resolves when it does for the first time. */
+  listen(): Promise<void> {
+    this.#mayListen = true;
+    this.#send({ type: "listen" });
     return this.#first.promise;
   }
 
   healthy(): boolean {
-    return this.#listening && this.#healthy;
+    return this.#listening && this.#healthy && this.#missed <= INGEST_PULSES_LATE_MAX;
   }
 
   pid(): number | undefined {
@@ -102,18 +121,20 @@ export class IngestProcess {
       return;
     }
     this.#child = child;
+    this.#missed = 0;
     this.#stuck = setTimeout(() => child.kill("SIGKILL"), INGEST_START_MS_MAX);
     this.#watch = setInterval(() => this.#check(child), INGEST_PULSE_MS);
     child.exited.then(() => this.#died(child, performance.now() - startedAt));
     const firstSequence = this.#parts.firstSequence();
-    this.#send({ type: "serve", ...this.#parts.settings, port: this.#port, firstSequence });
+    this.#send({ type: "serve", ...this.#parts.settings, firstSequence });
   }
 
   /** Undefined when the system makes no process: there are too many, or the executable is away. */
   #launch(): Subprocess | undefined {
     try {
       return Bun.spawn([...this.#parts.command], {
-        stdio: ["ignore", "ignore", "inherit"],
+        // The socket becomes `INGEST_SOCKET_FD` of the process.
+        stdio: ["ignore", "ignore", "inherit", this.#parts.socketFd],
         serialization: "json",
         ipc: (message: FromIngest) => this.#receive(message),
       });
@@ -123,9 +144,14 @@ export class IngestProcess {
     }
   }
 
-  /** Kills a process that listens no more to anybody. */
+  /** Kills a process that hangs; one that gets on, slowly, is only not ready. */
   #check(child: Subprocess): void {
-    if (!this.#listening || ++this.#missed <= INGEST_PULSES_MISSED_MAX) return;
+    if (!this.#listening) return;
+    this.#missed++;
+    const now = mainThreadOf(child.pid);
+    if (this.#missed === 1) this.#lastSeen = now;
+    if (this.#missed <= INGEST_PULSES_MISSED_MAX) return;
+    if (this.#missed <= INGEST_PULSES_SLOW_MAX && isSlow(this.#lastSeen, now)) return;
     this.#logger.error({ pid: child.pid }, "An ingest process hangs and is killed");
     child.kill("SIGKILL");
   }
@@ -133,15 +159,17 @@ export class IngestProcess {
   #receive(message: FromIngest): void {
     this.#missed = 0;
     switch (message.type) {
+      case "opened":
+        this.#parts.onOpened(message.durable);
+        this.#opened.resolve();
+        if (this.#mayListen) this.#send({ type: "listen" });
+        break;
       case "listening":
         clearTimeout(this.#stuck);
         this.#started = true;
         this.#listening = true;
         this.#healthy = true;
-        // A restarted process must be found under the same URL, also when port 0 chose it.
-        this.#port = Number(new URL(message.url).port);
-        this.#parts.onListening(message.durable);
-        this.#first.resolve(message.url);
+        this.#first.resolve();
         break;
       case "failed":
         this.#failure = message.message;
@@ -170,7 +198,9 @@ export class IngestProcess {
     const failure = this.#failure;
     this.#failure = undefined;
     // Only the first start has somebody to tell; later on it does not matter that it is settled.
-    this.#first.reject(new StartError(failure ?? "An ingest process ended before it listened"));
+    const error = new StartError(failure ?? "An ingest process ended before it listened");
+    this.#opened.reject(error);
+    this.#first.reject(error);
     if (!this.#started) return;
     this.#youngDeaths = livedMs < INGEST_STEADY_MS_MIN ? this.#youngDeaths + 1 : 0;
     const delayMs = Math.min(

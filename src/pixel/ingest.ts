@@ -1,7 +1,9 @@
 import { openCatalog } from "../catalog/open.ts";
 import { messageOf, StartError } from "../errors.ts";
 import { pixelRecordCodec } from "../event/record.ts";
+import { readDescriptors } from "../http/descriptors.ts";
 import {
+  HTTP_CONNECTIONS_MAX,
   INGEST_CLOSE_MS_MAX,
   INGEST_DURABLE_MS,
   INGEST_ORPHAN_MS_MAX,
@@ -13,7 +15,13 @@ import { openLogWriter } from "../log/writer.ts";
 import { createLogger, type Logger } from "../observe/log.ts";
 import { createMetrics, type Metrics } from "../observe/metrics.ts";
 import { createPixelListener } from "./listener.ts";
-import type { FromIngest, IngestSettings, ToIngest } from "./messages.ts";
+import {
+  type FromIngest,
+  INGEST_SOCKET_FD,
+  type IngestSettings,
+  type ToIngest,
+} from "./messages.ts";
+import { watchOtherLogs } from "./other-logs.ts";
 
 /**
  * What the hidden command `ingest` runs: takes pixels into its own event log until the server
@@ -33,7 +41,7 @@ export async function startIngest(): Promise<number> {
   server.answerMetrics(metrics);
   const logger = createLogger(settings.logLevel).child({ ingest: settings.index });
   try {
-    const opened = open(settings, server.send, logger, metrics);
+    const opened = open(settings, server, logger, metrics);
     const close = await Promise.race([opened, server.end]);
     if (typeof close === "string") return 0;
     const waitMs = (await server.end) === "close" ? INGEST_CLOSE_MS_MAX : INGEST_ORPHAN_MS_MAX;
@@ -52,7 +60,7 @@ export async function startIngest(): Promise<number> {
 /** Opens catalog, log and listener, and returns how to close them in reverse order. */
 async function open(
   settings: IngestSettings,
-  send: (message: FromIngest) => void,
+  { send, listen }: Pick<ReturnType<typeof connect>, "send" | "listen">,
   logger: Logger,
   metrics: Metrics,
 ): Promise<() => Promise<void>> {
@@ -83,21 +91,36 @@ async function open(
   const listener = createPixelListener({
     source: (writeKey) => catalog.live.source(writeKey),
     log,
+    otherLogs: watchOtherLogs(settings.otherLogs),
     trustedProxies,
     recordClientAddress,
     pixelsPerSecondMax: settings.pixelsPerSecondMax,
+    connectionsMax: connectionsMax(logger),
+    connectionsPerNetworkMax: settings.connectionsPerNetworkMax,
     logger,
     metrics,
   });
-  const { host, port, reusePort } = settings;
-  const url = listener.start({ host, port, reusePort });
+  send({ type: "opened", durable: log.durable() });
+  await listen;
+  listener.start({ fd: INGEST_SOCKET_FD, port: settings.port });
   opening.defer(() => listener.stop());
 
-  send({ type: "listening", url, durable: log.durable() });
+  send({ type: "listening" });
   const pulse = setInterval(() => send({ type: "pulse" }), INGEST_PULSE_MS);
   opening.defer(() => clearInterval(pulse));
   const parts = opening.move();
   return () => parts.disposeAsync();
+}
+
+/** What the limit is, or less where the process may have fewer descriptors. */
+function connectionsMax(logger: Logger): number {
+  const { max, connectionsMax } = readDescriptors();
+  if (connectionsMax >= HTTP_CONNECTIONS_MAX) return HTTP_CONNECTIONS_MAX;
+  logger.warn(
+    { descriptors: max, connections: connectionsMax },
+    `The limit of open files leaves room for fewer than ${HTTP_CONNECTIONS_MAX} connections`,
+  );
+  return connectionsMax;
 }
 
 /** Tells the server what moved: at once after a pause, else at most once per interval. */
@@ -124,6 +147,7 @@ function createTell(log: LogWriter<unknown>, send: (message: FromIngest) => void
 /** The server's end of the channel: what it asks for, and its end. */
 function connect() {
   const serve = Promise.withResolvers<IngestSettings>();
+  const listen = Promise.withResolvers<void>();
   const end = Promise.withResolvers<"close" | "gone">();
   let metrics: Metrics | undefined;
   const send = (message: FromIngest) => {
@@ -131,6 +155,7 @@ function connect() {
   };
   process.on("message", async (message: ToIngest) => {
     if (message.type === "serve") serve.resolve(message);
+    else if (message.type === "listen") listen.resolve();
     else if (message.type === "close") end.resolve("close");
     else if (metrics !== undefined) {
       send({ type: "metrics", id: message.id, metrics: await metrics.getMetricsAsJSON() });
@@ -140,6 +165,7 @@ function connect() {
   if (!process.connected) end.resolve("gone");
   return {
     serve: serve.promise,
+    listen: listen.promise,
     end: end.promise,
     send,
     answerMetrics(registry: Metrics) {

@@ -1,10 +1,10 @@
 import type { Source } from "../catalog/model.ts";
-import { cannotListen } from "../errors.ts";
 import { inspectQuery } from "../event/inspect.ts";
-import type { PixelRecord } from "../event/record.ts";
+import type { LogEnd, PixelRecord } from "../event/record.ts";
 import type { Answer } from "../http/answer.ts";
 import type { Exchange } from "../http/connection.ts";
-import { type HttpServer, serveHttp } from "../http/server.ts";
+import type { ListeningSocket } from "../http/listening-socket.ts";
+import { type HttpServer, type HttpServerOptions, serveHttp } from "../http/server.ts";
 import { HTTP_HEAD_BYTES_MAX, HTTP_HEADERS_MAX, PIXEL_TARGET_BYTES_MAX } from "../limits.ts";
 import { LogUnavailable, type LogWriter } from "../log/event-log.ts";
 import type { Logger } from "../observe/log.ts";
@@ -18,14 +18,17 @@ import {
   preflightAnswer,
   robotsAnswer,
 } from "./answers.ts";
-import { createClientAddress } from "./client-address.ts";
+import { createClientAddresses } from "./client-address.ts";
 import { createMessageId } from "./message-id.ts";
-import { createCount, showConnections } from "./metrics.ts";
+import { countEnded, createCount, showConnections } from "./metrics.ts";
 
-export interface PixelParts {
+export interface PixelParts
+  extends Pick<HttpServerOptions, "connectionsMax" | "connectionsPerNetworkMax"> {
   /** The source of a write key, enabled or not. */
   source(writeKey: string): Source | undefined;
   log: LogWriter<PixelRecord>;
+  /** Where the event logs of other processes end now, if there are any. */
+  otherLogs?: (() => readonly LogEnd[]) | undefined;
   /** CIDRs of proxies whose `X-Forwarded-For` is believed. */
   trustedProxies: readonly string[];
   /** Whether events carry `request_ip`. */
@@ -37,8 +40,8 @@ export interface PixelParts {
 }
 
 export interface PixelListener {
-  /** Listens and returns the address as a URL; port 0 takes a free one. */
-  start(options: { host: string; port: number; reusePort?: boolean }): string;
+  /** Accepts from this socket, which it closes when it stops. */
+  start(socket: ListeningSocket): void;
   /** Takes no more connections and waits for the answers under way. */
   stop(): Promise<void>;
 }
@@ -51,7 +54,7 @@ interface Flush {
 
 /** The data plane's listener: admit, append, answer (decisions §6). */
 export function createPixelListener(parts: PixelParts): PixelListener {
-  const clientAddress = createClientAddress(parts.trustedProxies);
+  const clients = createClientAddresses(parts.trustedProxies);
   const count = createCount(parts.metrics);
   const takePixel = createRateLimit(parts.pixelsPerSecondMax ?? 0);
   let flush: Flush | undefined;
@@ -109,9 +112,10 @@ export function createPixelListener(parts: PixelParts): PixelListener {
       type,
       receivedAt: Date.now(),
       sourceId: source.id,
-      clientAddress: parts.recordClientAddress ? clientAddress(exchange) : "",
+      clientAddress: parts.recordClientAddress ? clients.of(exchange) : "",
       messageId: createMessageId(),
       query,
+      after: parts.otherLogs?.(),
     });
     answerWhen(stored, exchange);
     return undefined;
@@ -154,14 +158,14 @@ export function createPixelListener(parts: PixelParts): PixelListener {
   }
 
   return {
-    start({ host, port, reusePort }) {
-      try {
-        server = serveHttp({ host, port, reusePort: reusePort ?? false, handle, refused });
-      } catch (error) {
-        throw cannotListen({ host, port }, error);
-      }
-      const name = host.includes(":") ? `[${host}]` : host;
-      return `http://${name}:${server.port}`;
+    start(socket) {
+      const { connectionsMax, connectionsPerNetworkMax, metrics, logger } = parts;
+      server = serveHttp({
+        ...{ socket, handle, refused, networkOf: clients.networkOf },
+        ...(connectionsMax !== undefined && { connectionsMax }),
+        ...(connectionsPerNetworkMax !== undefined && { connectionsPerNetworkMax }),
+        onEnded: countEnded(metrics, logger),
+      });
     },
     async stop() {
       await server?.stop();

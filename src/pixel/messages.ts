@@ -11,26 +11,40 @@ export interface IngestSettings {
   directory: string;
   /** Numbers of its records below this are given already. */
   firstSequence: number;
+  /** The event logs of other processes: what they hold may come before what this one takes. */
+  otherLogs: readonly OtherLog[];
   catalogDirectory: string;
-  host: string;
+  /** Of the data plane; its socket is the descriptor `INGEST_SOCKET_FD`, of all processes. */
   port: number;
-  /** Whether other ingest processes listen on the same port. */
-  reusePort: boolean;
   trustedProxies: readonly string[];
   recordClientAddress: boolean;
   /** This process's share of the rate per write key; 0 is no limit. */
   pixelsPerSecondMax: number;
+  /** Open connections of one client address; 0 is no limit. */
+  connectionsPerNetworkMax: number;
   logLevel: string;
+}
+
+/** Where an ingest process finds the socket that it inherits. */
+export const INGEST_SOCKET_FD = 3;
+
+export interface OtherLog {
+  log: number;
+  directory: string;
 }
 
 export type ToIngest =
   | ({ type: "serve" } & IngestSettings)
   | { type: "metrics"; id: number }
+  /** Every log tells how far it is durable: pixels may come. */
+  | { type: "listen" }
   /** Stop accepting, answer what is under way, flush, exit. */
   | { type: "close" };
 
 export type FromIngest =
-  | { type: "listening"; url: string; durable: number }
+  /** Its log can be written, and tells how far it is durable. */
+  | { type: "opened"; durable: number }
+  | { type: "listening" }
   /** It could not start; it exits. */
   | { type: "failed"; message: string }
   | { type: "durable"; sequence: number }

@@ -1,4 +1,5 @@
 import { Counter, Gauge } from "prom-client";
+import type { Logger } from "../observe/log.ts";
 import type { Metrics } from "../observe/metrics.ts";
 
 /**
@@ -23,6 +24,42 @@ export function createCount(metrics: Metrics | undefined): (status: number) => v
     const counted = counts.get(status);
     if (counted === undefined) counts.set(status, { status, answers: 1 });
     else counted.answers++;
+  };
+}
+
+/** A line for each closed connection would help whoever floods the process. */
+const ENDED_LINE_MS = 60_000;
+
+const crowds = {
+  network: "One address has more connections than ingest.connections allows",
+  all: "There are more connections than this process takes",
+};
+
+/** Counts connections that were closed, or not taken, for want of a place. */
+export function countEnded(
+  metrics: Metrics | undefined,
+  logger: Logger,
+): (reason: keyof typeof crowds) => void {
+  const counter =
+    metrics &&
+    new Counter({
+      name: "pixelmill_pixel_connections_ended_total",
+      help: "Connections that were closed to make room, for their network or for all",
+      labelNames: ["reason"],
+      registers: [metrics],
+    });
+  const counts = { network: 0, all: 0 };
+  const toldAt = { network: Number.NEGATIVE_INFINITY, all: Number.NEGATIVE_INFINITY };
+  return (reason) => {
+    counter?.inc({ reason });
+    counts[reason]++;
+    if (performance.now() - toldAt[reason] < ENDED_LINE_MS) return;
+    toldAt[reason] = performance.now();
+    logger.warn(
+      { closed: counts[reason] },
+      `${crowds[reason]}: those that wait longest are closed`,
+    );
+    counts[reason] = 0;
   };
 }
 

@@ -1,9 +1,11 @@
-import { mkdirSync, readdirSync } from "node:fs";
+import { closeSync, mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { Counter } from "prom-client";
 import type { Positions } from "../catalog/model.ts";
 import { cannotListen } from "../errors.ts";
+import { type ListeningSocket, openListeningSocket } from "../http/listening-socket.ts";
 import type { LogReader } from "../log/event-log.ts";
+import { lockDirectory } from "../log/lock.ts";
 import { Losses } from "../log/losses.ts";
 import { type DurableMark, openMark } from "../log/mark.ts";
 import { openLogReader } from "../log/reader.ts";
@@ -13,9 +15,10 @@ import type { Metrics } from "../observe/metrics.ts";
 import { IngestProcess } from "./ingest-process.ts";
 import type { IngestSettings, ProcessMetrics } from "./messages.ts";
 
-type PerProcess = "index" | "directory" | "firstSequence" | "reusePort";
+type PerProcess = "index" | "directory" | "firstSequence" | "otherLogs";
 
 export interface IngestOptions extends Omit<IngestSettings, PerProcess> {
+  host: string;
   /** argv that starts this executable as an ingest process. */
   command: readonly string[];
   count: number;
@@ -52,7 +55,9 @@ export interface Ingest {
 
 /**
  * Starts the processes that take pixels, keeps them alive, and opens the logs they write.
- * Throws `StartError` when one cannot start.
+ * The data plane's socket is the server's own and all processes accept from it: connections that
+ * come while one dies wait for another, or for its successor. Throws `StartError` when one cannot
+ * start, or when the port is taken.
  */
 export async function startIngestProcesses(options: IngestOptions): Promise<Ingest> {
   const listeners = new Set<() => void>();
@@ -62,25 +67,27 @@ export async function startIngestProcesses(options: IngestOptions): Promise<Inge
   const deaths = options.metrics && deathCounter(options.metrics);
   const losses = new Losses(options);
   const logs = await openLogs(options, losses);
-  if (options.count > 1) refuseTakenPort(options);
+  const socket = listenOn(options);
 
   const processes: IngestProcess[] = [];
-  const stop = async () => {
+  const stop = once(async () => {
+    closeSync(socket.fd);
     await Promise.all(processes.map((process) => process.close()));
-  };
+  });
   const close = async () => {
     await stop();
     await Promise.all(logs.values().map(({ reader }) => reader.close()));
   };
-  const start = (index: number, port: number) => {
+  const start = (index: number) => {
     const log = logs.get(String(index))!;
     const process = new IngestProcess({
       command: options.command,
-      settings: settingsOf(options, index, log.directory, port),
+      settings: settingsOf(options, logs, index, socket.port),
+      socketFd: socket.fd,
       logger: options.logger,
       firstSequence: () => Math.max(options.known?.[index] ?? 0, log.reader.end()),
       onMissing: (gap) => losses.missing(log.directory, gap, gap.to - gap.from),
-      onListening(durable) {
+      onOpened(durable) {
         log.mark ??= openMark(log.directory);
         log.reader.advance(durable);
         notify();
@@ -96,10 +103,10 @@ export async function startIngestProcesses(options: IngestOptions): Promise<Inge
   };
 
   try {
-    // The first one chooses the port when it is 0.
-    const url = await start(0, options.port);
-    const port = Number(new URL(url).port);
-    await Promise.all(Array.from({ length: options.count - 1 }, (_, i) => start(i + 1, port)));
+    await Promise.all(Array.from({ length: options.count }, (_, index) => start(index)));
+    // Only after all: what a process takes tells where the logs of the others end.
+    await Promise.all(processes.map((process) => process.listen()));
+    const url = urlOf(options.host, socket);
     const warnings = () => losses.warnings();
     return { ...ingestOf(url, logs, processes, listeners), warnings, stop, close };
   } catch (error) {
@@ -108,24 +115,46 @@ export async function startIngestProcesses(options: IngestOptions): Promise<Inge
   }
 }
 
+function listenOn({ host, port }: IngestOptions): ListeningSocket {
+  try {
+    return openListeningSocket({ host, port });
+  } catch (error) {
+    throw cannotListen({ host, port }, error);
+  }
+}
+
+function urlOf(host: string, { port }: ListeningSocket): string {
+  return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
+}
+
+/** Does it at the first call; all calls wait for its end. */
+function once(work: () => Promise<void>): () => Promise<void> {
+  let done: Promise<void> | undefined;
+  return () => {
+    done ??= work();
+    return done;
+  };
+}
+
 function settingsOf(
   options: IngestOptions,
+  logs: ReadonlyMap<string, Log>,
   index: number,
-  directory: string,
   port: number,
 ): Omit<IngestSettings, "firstSequence"> {
-  const { catalogDirectory, host, trustedProxies, recordClientAddress, logLevel, count } = options;
+  const { catalogDirectory, trustedProxies, recordClientAddress, logLevel, count } = options;
+  const others = [...logs].filter(([name, { isEmpty }]) => name !== String(index) && !isEmpty);
   return {
     index,
-    directory,
+    directory: logs.get(String(index))!.directory,
+    otherLogs: others.map(([name, { directory }]) => ({ log: Number(name), directory })),
     catalogDirectory,
-    host,
     port,
-    reusePort: count > 1,
     trustedProxies,
     recordClientAddress,
     // Connections spread over the processes, which do not tell each other what they took.
     pixelsPerSecondMax: options.pixelsPerSecondMax / count,
+    connectionsPerNetworkMax: options.connectionsPerNetworkMax,
     logLevel,
   };
 }
@@ -135,6 +164,8 @@ interface Log {
   reader: LogReader;
   /** Set once a process of this server writes the log. */
   mark: DurableMark | undefined;
+  /** Nothing is in it and no process of this server writes it. */
+  isEmpty: boolean;
 }
 
 function ingestOf(
@@ -157,7 +188,10 @@ function ingestOf(
   };
 }
 
-/** The logs of the processes to start, and those that earlier ones left behind. */
+/**
+ * The logs of the processes to start, and those that earlier ones left behind. Waits for processes
+ * of an earlier server that still write one, since they also hold the port.
+ */
 async function openLogs(options: IngestOptions, losses: Losses): Promise<Map<string, Log>> {
   mkdirSync(options.directory, { recursive: true });
   const left = readdirSync(options.directory).filter((name) => /^\d+$/.test(name));
@@ -166,31 +200,33 @@ async function openLogs(options: IngestOptions, losses: Losses): Promise<Map<str
   for (const name of new Set([...used, ...left])) {
     const directory = join(options.directory, name);
     const { logger } = options;
-    const log: Log = { directory, mark: undefined, reader: undefined as never };
+    const log: Log = { directory, mark: undefined, reader: undefined as never, isEmpty: false };
     log.reader = await openLogReader({
       directory,
       ...{ logger, losses },
       durable: () => log.mark?.get() ?? 0,
     });
-    if (!used.includes(name)) {
-      const end = await settleLog({ directory, logger });
-      const known = options.known?.[name] ?? 0;
-      if (known > end) losses.missing(directory, { from: end, to: known }, known - end);
-      log.reader.advance(Math.max(end, known));
-    }
+    if (used.includes(name)) await awaitWriter(directory);
+    else await settleLeft(log, options.known?.[name] ?? 0, logger, losses);
     logs.set(name, log);
   }
   return logs;
 }
 
-/** Sockets that share a port would let two servers share it unnoticed. */
-function refuseTakenPort({ host, port }: IngestOptions): void {
-  if (port === 0) return;
-  try {
-    Bun.listen({ hostname: host, port, socket: { data() {} } }).stop(true);
-  } catch (error) {
-    throw cannotListen({ host, port }, error);
-  }
+async function awaitWriter(directory: string): Promise<void> {
+  mkdirSync(directory, { recursive: true });
+  const unlock = await lockDirectory(directory);
+  unlock();
+}
+
+async function settleLeft(log: Log, known: number, logger: Logger, losses: Losses): Promise<void> {
+  const { directory, reader } = log;
+  const end = await settleLog({ directory, logger });
+  if (known > end) losses.missing(directory, { from: end, to: known }, known - end);
+  reader.advance(Math.max(end, known));
+  // A power loss may have taken what its writer told last.
+  openMark(directory).set(reader.end());
+  log.isEmpty = reader.end() <= reader.first();
 }
 
 function deathCounter(metrics: Metrics): Counter {

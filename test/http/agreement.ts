@@ -2,6 +2,7 @@ import { expect } from "bun:test";
 import { connect } from "node:net";
 import fc from "fast-check";
 import { Answer } from "../../src/http/answer.ts";
+import { openListeningSocket } from "../../src/http/listening-socket.ts";
 import { serveHttp } from "../../src/http/server.ts";
 
 /**
@@ -121,7 +122,7 @@ const SILENCE_MS = [40, 2_000];
 /** Two servers on free ports that tell in a header what they took for the request. */
 function openServers() {
   const ours = serveHttp({
-    ...{ host: "127.0.0.1", port: 0, reusePort: false },
+    socket: openListeningSocket({ host: "127.0.0.1", port: 0 }),
     handle(exchange) {
       const query = exchange.query && `?${exchange.query}`;
       exchange.answer(new Answer(200, { [SEEN]: seen(exchange.method, exchange.path + query) }));

@@ -14,6 +14,7 @@ function setUp({ handle, reads = true }: { handle?: Shared["handle"]; reads?: bo
   const shared: Shared = {
     handle: handle ?? ((exchange) => exchange.answer(ok)),
     refused: (status) => new Answer(status, {}),
+    asked() {},
     ...{ seconds: 0, date: "", stopping: false, waitingBytes: 0 },
   };
   const open = () => {

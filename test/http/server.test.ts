@@ -2,7 +2,8 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { connect, type Socket } from "node:net";
 import { Answer } from "../../src/http/answer.ts";
 import type { Exchange } from "../../src/http/connection.ts";
-import { type HttpServer, serveHttp } from "../../src/http/server.ts";
+import { openListeningSocket } from "../../src/http/listening-socket.ts";
+import { type HttpServer, type HttpServerOptions, serveHttp } from "../../src/http/server.ts";
 import {
   HTTP_HEAD_BYTES_MAX,
   HTTP_WAITING_BYTES_MAX,
@@ -23,9 +24,11 @@ function handle(exchange: Exchange): void {
   else exchange.answer(answer);
 }
 
-const open = (options: { connectionsMax?: number } = {}) =>
+const open = (
+  options: Pick<HttpServerOptions, "connectionsMax" | "connectionsPerNetworkMax"> = {},
+) =>
   serveHttp({
-    ...{ host: "127.0.0.1", port: 0, reusePort: false, handle, ...options },
+    ...{ socket: openListeningSocket({ host: "127.0.0.1", port: 0 }), handle, ...options },
     refused: (status) => new Answer(status, {}),
   });
 
@@ -233,37 +236,103 @@ test("heads in part hold a bounded memory, and whole ones are served meanwhile",
   for (const socket of sockets) socket.destroy();
 });
 
-test("a full server closes the oldest connection that waits for its client", async () => {
-  const full = open({ connectionsMax: 3 });
-  const ask = async (socket: Socket, target: string) => {
-    const answer = new Promise((resolve) => socket.once("data", resolve));
-    socket.write(get(target));
-    await answer;
-  };
-  const [busy, idle, active] = Array.from({ length: 3 }, () => dial({ port: full.port }));
+/** Connections to a server of few places, by what they have done. */
+async function fill(options: Parameters<typeof open>[0]) {
+  const full = open(options);
   const closed: string[] = [];
-  for (const [name, socket] of Object.entries({ busy, idle, active })) {
-    socket!.on("close", () => closed.push(name));
-    await ask(socket!, "/?n0");
-  }
-  const count = owed.length;
-  busy!.write(get("/never"));
-  while (owed.length === count) await Bun.sleep(1);
-  await Bun.sleep(2_100);
-  await ask(active!, "/?n1");
-  const one = dial({ port: full.port });
-  await ask(one, "/?n2");
-  expect(closed).toEqual(["idle"]);
-  // Nobody is left who could be closed.
-  const other = dial({ port: full.port });
-  const refused = new Promise((resolve) => other.once("error", resolve));
-  other.write(get("/?n3"));
-  await refused;
-  expect(closed).toEqual(["idle"]);
-  owed.at(-1)!.answer(new Answer(200, {}));
+  const join = (name: string) => {
+    const socket = dial({ port: full.port });
+    socket.on("error", () => {});
+    socket.on("close", () => closed.push(name));
+    socket.resume();
+    const ask = async (target: string) => {
+      const answer = new Promise<string>((resolve) =>
+        socket.once("data", (it) => resolve(`${it}`)),
+      );
+      socket.write(get(target));
+      return bodies(await answer)[0];
+    };
+    return { socket, ask };
+  };
+  /** A connection whose answer is owed until the returned function is called. */
+  const occupy = async (name: string) => {
+    const count = owed.length;
+    const { socket } = join(name);
+    socket.write(get("/never"));
+    while (owed.length === count) await Bun.sleep(1);
+    const exchange = owed.at(-1)!;
+    return { socket, free: () => exchange.answer(new Answer(200, {})) };
+  };
+  return { full, closed, join, occupy };
+}
+
+test("a full server closes who never asked, or who waits longest, and none that is owed", async () => {
+  const { full, closed, join, occupy } = await fill({ connectionsMax: 5 });
+  const busy = await occupy("busy");
+  const silent = ["one", "two", "three", "four"].map((name) => join(name));
+  while (full.connections() < 5) await Bun.sleep(1);
+  const idle = join("idle");
+  expect(await idle.ask("/?n0")).toBe("n0");
+  const active = join("active");
+  expect(await active.ask("/?n1")).toBe("n1");
+  expect(closed).toEqual(["one", "two"]);
+  const next = join("next");
+  expect(await next.ask("/?n2")).toBe("n2");
+  // Those who asked are the most: a client has the time to begin.
+  expect(closed).toEqual(["one", "two", "idle"]);
+  for (const { socket } of [busy, ...silent, active, next]) socket.destroy();
+  busy.free();
   await full.stop();
-  for (const socket of [busy, active, one]) socket!.destroy();
 });
+
+test("connections wait where an answer is owed on all, and come in when there is room", async () => {
+  const { full, closed, join, occupy } = await fill({ connectionsMax: 2 });
+  const owing = [await occupy("one"), await occupy("two")];
+  const late = join("late");
+  const answer = late.ask("/?n0");
+  await Bun.sleep(100);
+  expect(full.connections()).toBe(2);
+  for (const { free } of owing) free();
+  expect(await answer).toBe("n0");
+  while (closed.length === 0) await Bun.sleep(1);
+  expect(closed).toEqual(["one"]);
+  for (const { socket } of [...owing, late]) socket.destroy();
+  await full.stop();
+});
+
+test("a network that has all its connections makes room of its own", async () => {
+  const { full, closed, join, occupy } = await fill({ connectionsPerNetworkMax: 2 });
+  const idle = join("idle");
+  await idle.ask("/?n0");
+  const busy = await occupy("busy");
+  const next = await occupy("next");
+  expect(closed).toEqual(["idle"]);
+  // An answer is owed on both: a third connection is not taken.
+  const third = join("third");
+  while (!closed.includes("third")) await Bun.sleep(1);
+  for (const { socket, free } of [busy, next]) {
+    free();
+    socket.destroy();
+  }
+  third.socket.destroy();
+  await full.stop();
+});
+
+test("a crowd that comes back as soon as it is refused keeps nobody from an answer", async () => {
+  const crowded = open({ connectionsMax: 100, connectionsPerNetworkMax: 50 });
+  const crowd = Bun.spawn([process.execPath, `${import.meta.dir}/crowd.ts`, `${crowded.port}`], {
+    stdout: "pipe",
+  });
+  await crowd.stdout.getReader().read();
+  for (let n = 0; n < 20; n++) {
+    const answer = await fetch(`http://127.0.0.1:${crowded.port}/?n${n}`, { keepalive: false });
+    expect(await answer.text()).toBe(`n${n}`);
+  }
+  expect(crowded.connections()).toBeLessThanOrEqual(50);
+  crowd.kill();
+  await crowd.exited;
+  await crowded.stop();
+}, 60_000);
 
 test("a full server makes room of connections that it has closed on its side too", async () => {
   const full = open({ connectionsMax: 3 });

@@ -1,9 +1,9 @@
 import { expect, test } from "bun:test";
-import { createClientAddress } from "../../src/pixel/client-address.ts";
+import { createClientAddresses } from "../../src/pixel/client-address.ts";
 import { get, openListener, send, WRITE_KEY } from "./harness.ts";
 
 test("only a trusted proxy is believed", () => {
-  const address = createClientAddress(["10.0.0.0/8", "fd00::/8"]);
+  const clients = createClientAddresses(["10.0.0.0/8", "fd00::/8"]);
   for (const [peer, forwarded, expected] of [
     ["10.1.2.3", "203.0.113.9", "203.0.113.9"],
     ["10.1.2.3", " 203.0.113.9 , 10.0.0.1", "203.0.113.9"],
@@ -11,23 +11,46 @@ test("only a trusted proxy is believed", () => {
     ["::ffff:10.1.2.3", "203.0.113.9", "203.0.113.9"],
     ["fd00::1", "::ffff:203.0.113.9", "203.0.113.9"],
     ["10.1.2.3", "", "10.1.2.3"],
-    ["10.1.2.3", "unknown, 203.0.113.9", "10.1.2.3"],
+    ["10.1.2.3", "203.0.113.9, unknown", "10.1.2.3"],
+    ["10.1.2.3", "unknown, 203.0.113.9", "203.0.113.9"],
+    ["10.1.2.3", "unknown, 10.9.9.9", "10.9.9.9"],
+    // A client's own entries stand before what proxies add.
+    ["10.1.2.3", "6.6.6.6, 203.0.113.9", "203.0.113.9"],
+    ["10.1.2.3", "6.6.6.6, 203.0.113.9, 10.7.7.7, fd00::7", "203.0.113.9"],
+    ["10.1.2.3", "10.0.0.1, 10.0.0.2", "10.0.0.1"],
+    ["10.1.2.3", "203.0.113.9:4711", "203.0.113.9"],
+    ["10.1.2.3", "[2001:db8::1]:4711", "2001:db8::1"],
+    ["10.1.2.3", "[2001:db8::1]", "2001:db8::1"],
+    ["10.1.2.3", "6.6.6.6, 203.0.113.9:1, [fd00::7]:2, 10.0.0.1:3", "203.0.113.9"],
+    ["10.1.2.3", "[203.0.113.9", "10.1.2.3"],
+    ["10.1.2.3", "203.0.113.9:", "10.1.2.3"],
+    ["10.1.2.3", ",", "10.1.2.3"],
+    ["10.1.2.3", `203.0.113.9${", 10.0.0.1".repeat(20_000)}`, "10.0.0.1"],
     ["10.1.2.3", '"><script>', "10.1.2.3"],
     ["10.1.2.3", "fe80::1%eth0", "10.1.2.3"],
-    ["10.1.2.3", `fe80::1%${"a".repeat(300)}, 203.0.113.9`, "10.1.2.3"],
+    ["10.1.2.3", `203.0.113.9, fe80::1%${"a".repeat(300)}`, "10.1.2.3"],
     ["10.1.2.3", "1", "10.1.2.3"],
     ["10.1.2.3", "010.1.1.1", "10.1.2.3"],
     ["192.0.2.1", "203.0.113.9", "192.0.2.1"],
     ["::ffff:192.0.2.1", "203.0.113.9", "192.0.2.1"],
     ["", "", ""],
   ] as const) {
-    expect(address({ peer, forwardedFor: () => forwarded })).toBe(expected);
+    expect(clients.of({ peer, forwardedFor: () => forwarded })).toBe(expected);
   }
 });
 
 test("nobody is believed without trusted proxies", () => {
   const request = { peer: "127.0.0.1", forwardedFor: () => "203.0.113.9" };
-  expect(createClientAddress([])(request)).toBe("127.0.0.1");
+  expect(createClientAddresses([]).of(request)).toBe("127.0.0.1");
+});
+
+test("connections count for an address, or for half of an IPv6 one, but not for a proxy", () => {
+  const { networkOf } = createClientAddresses(["10.0.0.0/8"]);
+  expect(networkOf("192.0.2.1")).toBe("192.0.2.1");
+  expect(networkOf("::ffff:192.0.2.1")).toBe("192.0.2.1");
+  expect(networkOf("2001:db8:0:1::1")).toBe(networkOf("2001:db8:0:1:ffff::2"));
+  expect(networkOf("2001:db8:0:1::1")).not.toBe(networkOf("2001:db8:0:2::1"));
+  expect(networkOf("10.1.2.3")).toBeUndefined();
 });
 
 const TARGET = `/pixel/v1/page?writeKey=${WRITE_KEY}&anonymousId=a`;

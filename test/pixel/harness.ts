@@ -2,6 +2,7 @@ import { connect, type Socket } from "node:net";
 import type { Source } from "../../src/catalog/model.ts";
 import { eventOf } from "../../src/event/event.ts";
 import type { PixelRecord } from "../../src/event/record.ts";
+import { openListeningSocket } from "../../src/http/listening-socket.ts";
 import type { LogWriter } from "../../src/log/event-log.ts";
 import { createLogger } from "../../src/observe/log.ts";
 import { createPixelListener, type PixelParts } from "../../src/pixel/listener.ts";
@@ -23,7 +24,7 @@ export function sourceOf(writeKey: string, enabled: boolean): Source {
 }
 
 /** A listener on a free port whose log is an array. */
-export function openListener(parts: Partial<PixelParts> = {}, listenPort = 0) {
+export function openListener(parts: Partial<PixelParts> = {}) {
   const records: PixelRecord[] = [];
   const log: LogWriter<PixelRecord> = {
     append: async (record) => void records.push(record),
@@ -40,10 +41,11 @@ export function openListener(parts: Partial<PixelParts> = {}, listenPort = 0) {
     logger: createLogger("silent"),
     ...parts,
   });
-  const url = listener.start({ host: "127.0.0.1", port: listenPort });
-  const port = Number(new URL(url).port);
+  const socket = openListeningSocket({ host: "127.0.0.1", port: 0 });
+  const { port } = socket;
+  listener.start(socket);
   return {
-    url,
+    url: `http://127.0.0.1:${port}`,
     port,
     records,
     events: () => records.map((record) => JSON.parse(Buffer.from(eventOf(record).json).toString())),

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
 import { openCatalog } from "../../src/catalog/open.ts";
-import { decodeRecord } from "../../src/event/record.ts";
+import { decodeRecord, type PixelRecord } from "../../src/event/record.ts";
 import type { LogReader } from "../../src/log/event-log.ts";
 import {
   type Ingest,
@@ -27,6 +27,7 @@ export function ingestOptions(data: string, options: Partial<IngestOptions> = {}
     trustedProxies: [],
     recordClientAddress: true,
     pixelsPerSecondMax: 0,
+    connectionsPerNetworkMax: 0,
     logLevel: "fatal",
     logger: quiet,
     ...options,
@@ -62,15 +63,18 @@ export async function usersOf(ingest: Pick<Ingest, "readers">): Promise<string[]
 }
 
 export async function usersIn(reader: LogReader, from = reader.first()): Promise<string[]> {
-  const users: string[] = [];
+  const records = await recordsIn(reader, from);
+  return records.map(({ query }) => new URLSearchParams(query).get("anonymousId")!);
+}
+
+export async function recordsIn(reader: LogReader, from = reader.first()): Promise<PixelRecord[]> {
+  const all: PixelRecord[] = [];
   for (let position = from; position < reader.end(); ) {
     const { records, next } = await reader.read(position, 1 << 20);
-    for (const { bytes } of records) {
-      users.push(new URLSearchParams(decodeRecord(bytes).query).get("anonymousId")!);
-    }
+    all.push(...records.map(({ bytes }) => decodeRecord(bytes)));
     position = next;
   }
-  return users;
+  return all;
 }
 
 /** Whether a process exists and is not a zombie. */
@@ -81,23 +85,32 @@ export async function isAlive(pid: number): Promise<boolean> {
   return !/^State:\s+[ZX]/m.test(text);
 }
 
-/** Clients that send one pixel after the other until they are stopped; keeps what was answered 200. */
+/**
+ * Clients that send one pixel after the other, each over a connection that it keeps, until they
+ * are stopped; keeps what was answered 200. Unlike `fetch` they never send a pixel twice.
+ */
 export function load(url: string, writeKey: string, clients: number) {
   const acknowledged = new Set<string>();
   const sent = new Set<string>();
   let failures = 0;
   let stopped = false;
   const runs = Array.from({ length: clients }, async (_, client) => {
+    let connection: Asking | undefined;
     for (let n = 0; !stopped; n++) {
       const user = `${client}.${n}`;
-      sent.add(user);
-      const answer = await fetch(pixelUrl(url, writeKey, user)).catch(() => undefined);
-      if (answer?.status === 200) acknowledged.add(user);
-      else {
+      try {
+        connection ??= await openAsking(url);
+        sent.add(user);
+        if ((await connection.ask(pixelUrl("", writeKey, user))) !== 200)
+          throw new Error("Refused");
+        acknowledged.add(user);
+      } catch {
         failures++;
+        connection = undefined;
         await Bun.sleep(5);
       }
     }
+    connection?.close();
   });
   return {
     acknowledged,
@@ -107,6 +120,35 @@ export function load(url: string, writeKey: string, clients: number) {
       stopped = true;
       await Promise.all(runs);
     },
+  };
+}
+
+/** A connection that asks for one thing after the other; rejects when it has ended. */
+export interface Asking {
+  ask(target: string): Promise<number>;
+  close(): void;
+}
+
+export async function openAsking(url: string): Promise<Asking> {
+  const { hostname, port } = new URL(url);
+  let answer = Promise.withResolvers<number>();
+  answer.promise.catch(() => {});
+  const gone = () => answer.reject(new Error("The connection has ended"));
+  const connection = await Bun.connect({
+    ...{ hostname, port: Number(port) },
+    socket: {
+      // Answers are shorter than a packet.
+      data: (_, chunk) => answer.resolve(Number(chunk.toString("latin1", 9, 12))),
+      ...{ close: gone, error: gone, end: gone },
+    },
+  });
+  return {
+    ask(target) {
+      answer = Promise.withResolvers();
+      if (connection.write(`GET ${target} HTTP/1.1\r\nHost: localhost\r\n\r\n`) <= 0) gone();
+      return answer.promise;
+    },
+    close: () => connection.end(),
   };
 }
 

@@ -3,6 +3,7 @@ import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Registry } from "prom-client";
 import { StartError } from "../../src/errors.ts";
+import type { PixelRecord } from "../../src/event/record.ts";
 import {
   INGEST_CLOSE_MS_MAX,
   INGEST_PULSE_MS,
@@ -19,7 +20,9 @@ import {
   load,
   mayMount,
   mountTmpfs,
+  openAsking,
   pixelUrl,
+  recordsIn,
   startIngest,
   until,
   usersOf,
@@ -64,8 +67,11 @@ test("killing an ingest process loses nothing acknowledged, and it is started ag
   expect(await metricValue(metrics, "pixelmill_ingest_deaths_total")).toBe(4);
 }, 60_000);
 
-test("a process that hangs is killed and started again", async () => {
-  const { data, writeKey } = await dataWithSource();
+// Tests that run at once cannot make their directories.
+const [hanging, slow] = [await dataWithSource(), await dataWithSource()];
+
+test.concurrent("a process that hangs is not ready, then killed and started again", async () => {
+  const { data, writeKey } = hanging;
   await using ingest = await startIngest(data);
   const [pid] = ingest.pids();
   expect((await fetch(pixelUrl(ingest.url, writeKey, "before"))).status).toBe(200);
@@ -73,10 +79,22 @@ test("a process that hangs is killed and started again", async () => {
   await Bun.sleep(INGEST_PULSE_MS * (INGEST_PULSES_MISSED_MAX + 3));
   expect(ingest.pids()).toEqual([pid!]);
   process.kill(pid!, "SIGSTOP");
+  await until(() => !ingest.healthy());
+  expect(ingest.pids()).toEqual([pid!]);
   await until(() => ingest.healthy() && ingest.pids()[0] !== pid);
   expect((await fetch(pixelUrl(ingest.url, writeKey, "after"))).status).toBe(200);
   expect(await usersOf(ingest)).toEqual(["before", "after"]);
-}, 60_000);
+}, 120_000);
+
+test.concurrent("a process that computes for long is not ready meanwhile, and not killed", async () => {
+  const { data } = slow;
+  const command = [process.execPath, join(import.meta.dir, "slow-entry.ts")];
+  await using ingest = await startIngest(data, { command });
+  const [pid] = ingest.pids();
+  await until(() => !ingest.healthy());
+  await until(() => ingest.healthy());
+  expect(ingest.pids()).toEqual([pid!]);
+}, 120_000);
 
 test("a process that cannot be made for a while is started again", async () => {
   const { data, writeKey } = await dataWithSource();
@@ -95,25 +113,71 @@ test("a process that cannot be made for a while is started again", async () => {
   expect((await fetch(pixelUrl(ingest.url, writeKey, "after"))).status).toBe(200);
 }, 30_000);
 
-test("several processes share the port; killing one leaves the others serving", async () => {
+test("while a process is killed and started again, another or its successor answers", async () => {
+  const { data, writeKey } = await dataWithSource();
+  for (const count of [1, 3]) {
+    await using ingest = await startIngest(data, { count });
+    let failures = 0;
+    let answers = 0;
+    let stopped = false;
+    // Connections of one pixel each: only those that a process has taken can die with it.
+    const clients = Array.from({ length: 8 }, async (_, client) => {
+      for (let n = 0; !stopped; n++) {
+        const connection = await openAsking(ingest.url);
+        const status = await connection
+          .ask(pixelUrl("", writeKey, `${client}.${n}`))
+          .catch(() => 0);
+        connection.close();
+        if (status === 200) answers++;
+        else failures++;
+      }
+    });
+    for (let index = 0; index < count; index++) {
+      const before = answers;
+      await until(() => answers > before + 100);
+      const pid = ingest.pids()[index]!;
+      process.kill(pid, "SIGKILL");
+      await until(() => ingest.healthy() && ingest.pids()[index] !== pid);
+    }
+    const before = answers;
+    await until(() => answers > before + 100);
+    stopped = true;
+    await Promise.all(clients);
+    expect(failures).toBeLessThanOrEqual(clients.length * count);
+    if (count === 1) continue;
+    expect(Object.values(ingest.tails()).filter((tail) => tail > 0).length).toBeGreaterThan(1);
+  }
+}, 60_000);
+
+test("pixels that are sent one after the other tell their order across processes", async () => {
   const { data, writeKey } = await dataWithSource();
   await using ingest = await startIngest(data, { count: 3 });
-  expect(new Set(ingest.pids()).size).toBe(3);
-  const pixels = load(ingest.url, writeKey, 24);
-  // Which process takes a connection is the kernel's choice; new ones come with every kill.
-  for (let index = 0; index < 3; index++) {
-    const acknowledged = pixels.acknowledged.size;
-    await until(() => pixels.acknowledged.size > acknowledged + 200);
-    const pid = ingest.pids()[index]!;
-    process.kill(pid, "SIGKILL");
-    await until(() => ingest.healthy() && ingest.pids()[index] !== pid);
+  const COUNT = 200;
+  for (let n = 0; n < COUNT; n++) {
+    const connection = await openAsking(ingest.url);
+    expect(await connection.ask(pixelUrl("", writeKey, `${n}`))).toBe(200);
+    connection.close();
   }
-  await pixels.stop();
-  const written = Object.values(ingest.tails()).filter((tail) => tail > 0);
-  expect(written.length).toBeGreaterThan(1);
-  const users = new Set(await usersOf(ingest));
-  expect([...pixels.acknowledged].filter((user) => !users.has(user))).toEqual([]);
-}, 60_000);
+  const taken = new Map<string, PixelRecord[]>();
+  for (const [log, reader] of ingest.readers) taken.set(log, await recordsIn(reader));
+  const number = (record: PixelRecord) => {
+    return Number(new URLSearchParams(record.query).get("anonymousId"));
+  };
+  for (const [log, records] of taken) {
+    for (const record of records) {
+      // Each knows all that were answered before it, and none that came later.
+      const before = (record.after ?? []).map(({ log, sequence }) => {
+        return taken.get(String(log))!.slice(0, sequence).length;
+      });
+      const own = records.indexOf(record);
+      expect({ log, known: before.reduce((sum, it) => sum + it, own) }).toEqual({
+        log,
+        known: number(record),
+      });
+    }
+  }
+  expect([...taken.values()].filter((records) => records.length > 0).length).toBeGreaterThan(1);
+}, 30_000);
 
 test("logs of processes that are no longer started stay readable", async () => {
   const { data, writeKey } = await dataWithSource();

@@ -1,0 +1,209 @@
+/** A connection as its place sees it. */
+export interface Placed {
+  /** Requests that it has made so far. */
+  readonly requests: number;
+  /** Whether an answer is owed. */
+  isBusy(): boolean;
+  /** Ends the connection, which then leaves its place. */
+  end(): void;
+}
+
+export interface PlacesOptions {
+  /** Of all connections. */
+  max: number;
+  /** Of those that come from one network; 0 is no limit. */
+  perNetworkMax: number;
+  /** Called when a connection is ended, or not taken, for want of a place. */
+  onEnded?(reason: "network" | "all"): void;
+}
+
+/** Beyond the bound: connections that came for a place whose owner asked again just before. */
+const PLACES_BEYOND_MAX = 16;
+
+/**
+ * Who may stay connected. A new connection takes the place of one that waits for its client: of
+ * its own network where that has all it may have, of any where there are too many, of proxies
+ * last. Those that never made a request go while they are the most, since a crowd is silent; else
+ * those go that made one and have waited longest, and who has just come may begin. All of it costs
+ * the same however many there are: a place is looked at again only after its connection made a
+ * request.
+ */
+export class Places<T extends Placed> {
+  readonly #options: PlacesOptions;
+  readonly #strangers = new Waiting<T>();
+  readonly #proxies = new Waiting<T>();
+  readonly #networks = new Map<string, Waiting<T>>();
+  readonly #places = new Map<T, Place<T>>();
+
+  constructor(options: PlacesOptions) {
+    this.#options = options;
+  }
+
+  get size(): number {
+    return this.#places.size;
+  }
+
+  connections(): Iterable<T> {
+    return this.#places.keys();
+  }
+
+  /** Whether a further connection may come; makes room for it where there is none at all. */
+  hasRoom(): boolean {
+    const { max } = this.#options;
+    if (this.size < max) return true;
+    const most = max + PLACES_BEYOND_MAX;
+    while (this.size >= most && this.#free(this.#longest(), "all"));
+    return this.size < most && this.#longest() !== undefined;
+  }
+
+  /**
+   * Gives a connection its place; false when an answer is owed on all that its network may have.
+   * Without a network it is a proxy's, which speaks for many.
+   */
+  take(connection: T, network: string | undefined): boolean {
+    const own = network === undefined ? undefined : this.#networkOf(network);
+    const isFull = own !== undefined && this.#isFull(own);
+    if (isFull && !this.#free(own.longest(), "network")) return false;
+    while (this.size >= this.#options.max && this.#free(this.#longest(), "all"));
+    this.#places.set(connection, {
+      network,
+      all: (own === undefined ? this.#proxies : this.#strangers).add(connection),
+      own: own?.add(connection),
+    });
+    // Its last place may just have been freed, and the network forgotten.
+    if (own !== undefined) this.#networks.set(network!, own);
+    return true;
+  }
+
+  /** The connection made its first request. */
+  asked(connection: T): void {
+    const place = this.#places.get(connection);
+    if (place === undefined) return;
+    place.all.asked();
+    place.own?.asked();
+  }
+
+  /** The connection has ended. */
+  leave(connection: T): void {
+    const place = this.#places.get(connection);
+    if (place === undefined) return;
+    this.#places.delete(connection);
+    place.all.leave();
+    place.own?.leave();
+    const { network } = place;
+    if (network !== undefined && this.#networks.get(network)?.size === 0) {
+      this.#networks.delete(network);
+    }
+  }
+
+  #networkOf(network: string): Waiting<T> {
+    return this.#networks.get(network) ?? new Waiting<T>();
+  }
+
+  #isFull({ size }: Waiting<T>): boolean {
+    return this.#options.perNetworkMax > 0 && size >= this.#options.perNetworkMax;
+  }
+
+  #longest(): T | undefined {
+    return this.#strangers.longest() ?? this.#proxies.longest();
+  }
+
+  #free(connection: T | undefined, reason: "network" | "all"): boolean {
+    if (connection !== undefined || reason === "network") this.#options.onEnded?.(reason);
+    if (connection === undefined) return false;
+    this.leave(connection);
+    connection.end();
+    return true;
+  }
+}
+
+/** Where a connection stands, among all and among those of its network. */
+interface Place<T extends Placed> {
+  network: string | undefined;
+  all: Stand<T>;
+  own: Stand<T> | undefined;
+}
+
+/** Connections in the order in which their places are given away. */
+class Waiting<T extends Placed> {
+  readonly #silent = new Line<T>();
+  readonly #kept = new Line<T>();
+
+  get size(): number {
+    return this.#silent.size + this.#kept.size;
+  }
+
+  add(connection: T): Stand<T> {
+    const stand = new Stand(connection, this.#kept);
+    this.#silent.push(stand);
+    return stand;
+  }
+
+  /** The one that goes first; undefined while none should. */
+  longest(): T | undefined {
+    const line = this.#silent.size > this.#kept.size ? this.#silent : this.#kept;
+    for (let looks = line.size; looks > 0; looks--) {
+      const stand = line.first!;
+      const { connection } = stand;
+      if (stand.requests === connection.requests && !connection.isBusy()) return connection;
+      stand.requests = connection.requests;
+      line.push(stand);
+    }
+    return undefined;
+  }
+}
+
+/** A connection in a line. */
+class Stand<T extends Placed> {
+  readonly connection: T;
+  readonly #kept: Line<T>;
+  /** How many it had made when it came to the end of the line. */
+  requests: number;
+  line: Line<T> | undefined;
+  before: Stand<T> | undefined;
+  behind: Stand<T> | undefined;
+
+  constructor(connection: T, kept: Line<T>) {
+    this.connection = connection;
+    this.#kept = kept;
+    this.requests = connection.requests;
+  }
+
+  asked(): void {
+    this.requests = this.connection.requests;
+    this.#kept.push(this);
+  }
+
+  leave(): void {
+    this.line?.remove(this);
+  }
+}
+
+/** A doubly linked list: a Set would step over all it has forgotten to find its first. */
+class Line<T extends Placed> {
+  size = 0;
+  first: Stand<T> | undefined;
+  #last: Stand<T> | undefined;
+
+  /** Puts a stand, from wherever it was, at the end. */
+  push(stand: Stand<T>): void {
+    stand.leave();
+    stand.line = this;
+    stand.before = this.#last;
+    if (this.#last === undefined) this.first = stand;
+    else this.#last.behind = stand;
+    this.#last = stand;
+    this.size++;
+  }
+
+  remove(stand: Stand<T>): void {
+    if (stand.before === undefined) this.first = stand.behind;
+    else stand.before.behind = stand.behind;
+    if (stand.behind === undefined) this.#last = stand.before;
+    else stand.behind.before = stand.before;
+    stand.line = undefined;
+    stand.before = undefined;
+    stand.behind = undefined;
+    this.size--;
+  }
+}

@@ -1,0 +1,24 @@
+import type { LogEnd } from "../event/record.ts";
+import { openMark } from "../log/mark.ts";
+import type { OtherLog } from "./messages.ts";
+
+/**
+ * Tells where the event logs of other processes end: as their marks say, which their writers set
+ * before they answer. Whoever had an answer of another process and then asks this one is seen to
+ * come later. The list is the same object until an end has moved; undefined without other logs.
+ */
+export function watchOtherLogs(others: readonly OtherLog[]): (() => readonly LogEnd[]) | undefined {
+  if (others.length === 0) return undefined;
+  const marks = others.map(({ directory }) => openMark(directory));
+  const read = () => others.map(({ log }, index) => ({ log, sequence: marks[index]!.get() }));
+  let ends = read();
+  return () => {
+    for (let index = 0; index < marks.length; index++) {
+      if (marks[index]!.get() !== ends[index]!.sequence) {
+        ends = read();
+        break;
+      }
+    }
+    return ends;
+  };
+}
