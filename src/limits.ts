@@ -238,6 +238,10 @@ export const WEBHOOK_ANSWER_BYTES_MAX = 65_536;
 export const WEBHOOK_HEADERS_MAX = 50;
 /** Length of a webhook's URL. */
 export const WEBHOOK_URL_CHARS_MAX = 2_048;
+/** Length of a URL that has an event in its query; a longer one makes a dead letter. */
+export const WEBHOOK_QUERY_URL_CHARS_MAX = 65_536;
+/** Levels of properties that go into the query of a URL; more make a dead letter. */
+export const WEBHOOK_QUERY_LEVELS_MAX = 64;
 /** Length of a webhook's signing secret. */
 export const WEBHOOK_SECRET_CHARS_MAX = 256;
 /** `Retry-After` beyond this is cut: a receiver cannot park events for days. */

@@ -2,6 +2,7 @@ import { type Static, Type } from "@sinclair/typebox";
 import type { Destination as StoredDestination } from "../catalog/model.ts";
 import type { DestinationKind } from "../destinations/destination.ts";
 import { invalid } from "./check.ts";
+import { settledConfig, shownConfig } from "./destination-config.ts";
 import * as example from "./examples.ts";
 import { pagingOf } from "./paging.ts";
 import type { ApiParts } from "./parts.ts";
@@ -9,11 +10,10 @@ import { route } from "./route.ts";
 import { ExternalId, enveloped, Name, nullable, paged, pageQuery, Time } from "./schemas.ts";
 import { isoTime } from "./shapes.ts";
 
-type Config = Record<string, unknown>;
-
 const Config = Type.Record(Type.String(), Type.Unknown(), {
   $id: "DestinationConfig",
-  description: "Settings of the type; secrets are write-only, null removes a setting",
+  description:
+    "Settings of the type; secrets are write-only (`to` of a header is answered empty, and kept when it is sent so), null removes a setting",
 });
 
 const Destination = Type.Object(
@@ -90,7 +90,7 @@ export const destinationRoutes = [
         name: body.name.trim(),
         type: kind.kind,
         ...(body.type !== kind.kind && { typeAs: body.type }),
-        config: settled(kind, body.config ?? {}, {}),
+        config: settledConfig(kind, body.config ?? {}, {}),
         ...(body.enabled !== undefined && { enabled: body.enabled }),
         ...(body.externalId !== undefined && { externalId: body.externalId }),
       });
@@ -121,7 +121,7 @@ export const destinationRoutes = [
         ...(body.name !== undefined && { name: body.name.trim() }),
         ...(body.enabled !== undefined && { enabled: body.enabled }),
         ...(body.config !== undefined && {
-          config: settled(kindOf(parts, before.type), body.config ?? {}, before.config),
+          config: settledConfig(kindOf(parts, before.type), body.config ?? {}, before.config),
         }),
       };
       const tails = parts.pipeline.tails();
@@ -168,34 +168,19 @@ function kindOf({ kinds }: ApiParts, type: string): DestinationKind {
   throw invalid([{ path: "/type", message }]);
 }
 
-/** A config to store: without nulls, with the old secrets that it leaves out, and valid. */
-function settled(kind: DestinationKind, sent: Config, before: Config): Config {
-  const kept = kind.secretKeys.filter((key) => before[key] !== undefined && !(key in sent));
-  const config = Object.fromEntries([
-    ...kept.map((key) => [key, before[key]] as const),
-    ...Object.entries(sent).filter(([, value]) => value !== null),
-  ]);
-  const [fault, ...more] = kind
-    .validate(config)
-    .map((detail) => ({ ...detail, path: `/config${detail.path}` }));
-  if (fault) throw invalid([fault, ...more]);
-  return config;
-}
-
 function destinationAnswer(
   { kinds, catalog }: ApiParts,
   destination: StoredDestination,
 ): Static<typeof Destination> {
   const { id, name, type, typeAs = type, enabled, externalId } = destination;
   const transformationId = catalog.code.linkOf(destination.workspaceId, id);
-  const secrets = new Set(kinds.get(type)?.secretKeys);
-  const config = Object.entries(destination.config).filter(([key]) => !secrets.has(key));
+  const kind = kinds.get(type);
   return {
     id,
     name,
     type: typeAs,
     enabled,
-    config: Object.fromEntries(config),
+    config: kind === undefined ? {} : shownConfig(kind, destination.config),
     ...(externalId !== undefined && { externalId }),
     ...(transformationId !== undefined && { transformation: { id: transformationId } }),
     createdAt: isoTime(destination.createdAt),

@@ -22,11 +22,14 @@ export interface OpenDestination {
 /** One kind of destination: `webhook`, `file`. A factory of plain objects. */
 export interface DestinationKind {
   kind: string;
-  /** The shape of `config`, for the API's documentation. */
+  /** The shape of `config`: a key that it does not have is refused. */
   configSchema: TSchema;
   /** Everything that is wrong with a config, schema included; paths are pointers inside it. */
   validate(config: Record<string, unknown>): Detail[];
-  /** Keys of `config` that are write-only: never answered, kept when an update omits them. */
+  /**
+   * Keys of `config` that are write-only: never answered, kept when an update omits them.
+   * `headers.to` is the key `to` of each item of `headers`: answered empty, kept when it is empty.
+   */
   secretKeys: readonly string[];
   /** Most events of one delivery, from 1. */
   batchSize(config: Record<string, unknown>): number;

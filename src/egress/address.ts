@@ -19,6 +19,9 @@ const forbidden: { reason: string; ranges: Range[] }[] = [
   entry("documentation", "192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24", "2001:db8::/32"),
   entry("documentation", "3fff::/20"),
   entry("benchmarking", "198.18.0.0/15"),
+  // Public by their form: Azure's wire server, and the inside of IBM Cloud. Those of other clouds
+  // are in the ranges above: 169.254.169.254, fd00:ec2::254, 100.100.100.200, 192.0.0.192.
+  entry("the inside of a cloud", "168.63.129.16/32", "161.26.0.0/16", "166.8.0.0/14"),
   entry("reserved", "192.0.0.0/24", "192.88.99.0/24", "240.0.0.0/4", "100::/64", "5f00::/16"),
   // An IPv4 address hides in each of these; a gateway would carry us to it.
   entry("an embedded IPv4 address", "::/96", "64:ff9b::/96", "64:ff9b:1::/48"),

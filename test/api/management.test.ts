@@ -96,6 +96,87 @@ describe("/v2/destinations", () => {
     expect((await api.send("DELETE", `/v2/destinations/${id}`)).status).toBe(204);
   });
 
+  test("answer no values of headers, and keep those that come back as they were answered", async () => {
+    const headers = [
+      { from: "Authorization", to: "Bearer hidden-1" },
+      { from: "X-Team", to: "hidden-2" },
+      { from: "X-Team", to: "hidden-3" },
+      { from: "X-Empty", to: "" },
+    ];
+    const { body } = await api.send("POST", "/v2/destinations", {
+      body: { name: "Hook", type: "webhook", config: { ...webhook, headers } },
+    });
+    const { id, config } = body.destination;
+    const shown = headers.map(({ from }) => ({ from, to: "" }));
+    expect(config).toEqual({ ...webhook, headers: shown });
+    for (const path of [`/v2/destinations/${id}`, "/v2/destinations"]) {
+      expect((await api.send("GET", path)).text).not.toContain("hidden");
+    }
+    // As a client does that reads, changes one thing and writes.
+    const changed = await put(id, { config: { ...config, batchSize: 7 } });
+    expect(changed.body.destination.config).toEqual({ ...config, batchSize: 7 });
+    expect(stored(id)).toEqual({ ...webhook, headers, batchSize: 7 });
+    // In another order, without values, and with one that is new.
+    await put(id, {
+      config: {
+        ...webhook,
+        headers: [{ from: "X-Team" }, { from: "New", to: "hidden-4" }, { from: "Authorization" }],
+      },
+    });
+    expect(stored(id).headers).toEqual([
+      ...[headers[1]!, { from: "New", to: "hidden-4" }, headers[0]!],
+    ]);
+    await put(id, { config: { ...webhook, headers: [{ from: "New", to: "hidden-5" }] } });
+    expect(stored(id).headers).toEqual([{ from: "New", to: "hidden-5" }]);
+    await put(id, { config: webhook });
+    expect(stored(id)).toEqual(webhook);
+    const missing = await put(id, { config: { ...webhook, headers: [{ from: "New" }] } });
+    expect(missing.status).toBe(400);
+  });
+
+  test.each([
+    [{ Secret: "s3cret-value" }, "/config/secret", "Expected secret, got a key that is like it"],
+    [{ signingSecret: "s3cret-value" }, "/config/secret", "Expected secret, got"],
+    [{ webhook_url: "s3cret-value" }, "/config/webhookUrl", "Expected webhookUrl, got"],
+    [{ header: [] }, "/config/headers", "Expected headers, got a key that is like it"],
+    [{ zzz: 1 }, "/config", "Expected one of connectionMode, "],
+    [
+      {
+        headers: [
+          { from: "A", to: "b" },
+          { form: "A", to: "b" },
+        ],
+      },
+      "/config/headers/1/from",
+      "Expected from",
+    ],
+    [
+      { headers: [{ from: "A", value: "s3cret-value" }] },
+      "/config/headers/0",
+      "Expected one of from, to",
+    ],
+  ])("refuse the unknown key of %p and name the nearest", async (extra, path, message) => {
+    const body = { name: "Hook", type: "webhook", config: { ...webhook, ...extra } };
+    const answer = await api.send("POST", "/v2/destinations", { body });
+    expect([answer.status, answer.body.details?.[0].path]).toEqual([400, path]);
+    expect(answer.body.details[0].message).toStartWith(message);
+    expect(answer.text).not.toContain("s3cret-value");
+  });
+
+  test("keep what RudderStack's clients send that has no meaning here", async () => {
+    const config = {
+      ...webhook,
+      connectionMode: { web: "cloud" },
+      consentManagement: { web: [{ provider: "oneTrust", consents: [{ consent: "C1" }] }] },
+      oneTrustCookieCategories: { web: [{ oneTrustCookieCategory: "C1" }] },
+      ketchConsentPurposes: { web: [{ purpose: "P1" }] },
+    };
+    const { status, body } = await api.send("POST", "/v2/destinations", {
+      body: { name: "Hook", type: "WEBHOOK", config },
+    });
+    expect([status, body.destination.config]).toEqual([201, config]);
+  });
+
   test.each([
     [{ name: "A", type: "nope", config: {} }, "/type"],
     [{ name: "A", type: "webhook", config: {} }, "/config/webhookUrl"],
@@ -115,7 +196,8 @@ describe("/v2/destinations", () => {
       body: { name: "File", type: "file", config: { path: "a.jsonl" } },
     });
     const answer = await put(destination.id, { type: "webhook", config: webhook });
-    expect([answer.status, answer.body.details[0].path]).toEqual([400, "/config/path"]);
+    expect(answer.status).toBe(400);
+    expect(answer.body.details.map((it: any) => it.path)).toEqual(["/config", "/config/path"]);
     expect(stored(destination.id)).toEqual({ path: "a.jsonl" });
   });
 });

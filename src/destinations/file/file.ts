@@ -3,9 +3,11 @@ import { Value } from "@sinclair/typebox/value";
 import type { Detail } from "../../errors.ts";
 import { FILE_BATCH_EVENTS_MAX, FILE_PATH_CHARS_MAX } from "../../limits.ts";
 import type { DestinationKind, OpenDestination, Verdict } from "../destination.ts";
+import { rudderstackKeys } from "../rudderstack-keys.ts";
 import { LineFile } from "./line-file.ts";
 
 const FileConfig = Type.Object({
+  ...rudderstackKeys,
   path: Type.String({
     minLength: 1,
     maxLength: FILE_PATH_CHARS_MAX,

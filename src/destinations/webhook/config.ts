@@ -9,18 +9,26 @@ import {
   WEBHOOK_TIMEOUT_MS_MAX,
   WEBHOOK_URL_CHARS_MAX,
 } from "../../limits.ts";
+import { rudderstackKeys } from "../rudderstack-keys.ts";
 import { signingKey } from "./signature.ts";
+
+const methods = ["POST", "PUT", "PATCH", "GET", "DELETE"] as const;
 
 const Header = Type.Object({
   from: Type.String({ minLength: 1, maxLength: 128, description: "Header name" }),
   to: Type.String({ maxLength: 4_096, description: "Header value" }),
 });
 
-/** Further keys are taken and kept: clients of RudderStack send settings of their own. */
 export const WebhookConfig = Type.Object({
+  ...rudderstackKeys,
   webhookUrl: Type.String({ minLength: 1, maxLength: WEBHOOK_URL_CHARS_MAX }),
   webhookMethod: Type.Optional(
-    Type.Union([Type.Literal("POST"), Type.Literal("PUT"), Type.Literal("PATCH")]),
+    Type.Union(
+      methods.map((method) => Type.Literal(method)),
+      {
+        description: "GET and DELETE send the event's properties in the query, as RudderStack does",
+      },
+    ),
   ),
   headers: Type.Optional(Type.Array(Header, { maxItems: WEBHOOK_HEADERS_MAX })),
   batchSize: Type.Optional(Type.Integer({ minimum: 1, maximum: WEBHOOK_BATCH_EVENTS_MAX })),
@@ -33,7 +41,7 @@ const ours = new Set([...egressHeaders, "webhook-id", "webhook-timestamp", "webh
 
 const expectations: Record<string, string> = {
   "/webhookUrl": `Expected an absolute http or https URL of at most ${WEBHOOK_URL_CHARS_MAX} characters`,
-  "/webhookMethod": "Expected one of POST, PUT, PATCH",
+  "/webhookMethod": `Expected one of ${methods.join(", ")}`,
   "/headers": `Expected an array of at most ${WEBHOOK_HEADERS_MAX} objects with from and to`,
   "/batchSize": `Expected an integer from 1 to ${WEBHOOK_BATCH_EVENTS_MAX}`,
   "/timeoutMs": `Expected an integer from 1 to ${WEBHOOK_TIMEOUT_MS_MAX}`,
@@ -53,6 +61,23 @@ export function webhookFaults(config: Record<string, unknown>): Detail[] {
     ...urlFaults(config.webhookUrl),
     ...(config.headers ?? []).flatMap(headerFaults),
     ...(secret ? [] : [{ path: "/secret", message: expectedKey }]),
+    ...(sendsQuery(config) ? queryFaults(config) : []),
+  ];
+}
+
+/** Whether events go out in the query of the URL. */
+export function sendsQuery({ webhookMethod }: WebhookConfig): boolean {
+  return webhookMethod === "GET" || webhookMethod === "DELETE";
+}
+
+/** What only a body can have. */
+function queryFaults({ batchSize = 1, secret, webhookMethod }: WebhookConfig): Detail[] {
+  const without = (path: string, what: string) => [
+    { path, message: `Expected ${what} with ${webhookMethod}, which has no body` },
+  ];
+  return [
+    ...(batchSize === 1 ? [] : without("/batchSize", "1")),
+    ...(secret === undefined ? [] : without("/secret", "no signature")),
   ];
 }
 

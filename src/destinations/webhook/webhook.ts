@@ -10,7 +10,8 @@ import {
   WEBHOOK_TIMEOUT_MS_DEFAULT,
 } from "../../limits.ts";
 import type { DestinationKind, OpenDestination, Verdict } from "../destination.ts";
-import { WebhookConfig, webhookFaults } from "./config.ts";
+import { sendsQuery, WebhookConfig, webhookFaults } from "./config.ts";
+import { NotInQuery, queryUrl } from "./query-url.ts";
 import { retryAfterMs } from "./retry-after.ts";
 import { signatureHeaders, signingKey } from "./signature.ts";
 
@@ -19,7 +20,7 @@ export function webhookKind(egress: Egress): DestinationKind {
   return {
     kind: "webhook",
     configSchema: WebhookConfig,
-    secretKeys: ["secret"],
+    secretKeys: ["secret", "headers.to"],
     validate: webhookFaults,
     batchSize: (config) => (config as WebhookConfig).batchSize ?? 1,
     concurrency: () => LANE_PARTITIONS,
@@ -30,8 +31,9 @@ export function webhookKind(egress: Egress): DestinationKind {
 function openWebhook(config: WebhookConfig, workspaceId: string, egress: Egress): OpenDestination {
   const array = (config.batchSize ?? 1) > 1;
   const key = config.secret === undefined ? undefined : signingKey(config.secret);
+  const inQuery = sendsQuery(config);
   const headers: Record<string, string> = {
-    "content-type": "application/json",
+    ...(!inQuery && { "content-type": "application/json" }),
     "user-agent": "pixelmill",
   };
   for (const { from, to } of config.headers ?? []) headers[from.toLowerCase()] = to;
@@ -39,11 +41,11 @@ function openWebhook(config: WebhookConfig, workspaceId: string, egress: Egress)
   return {
     async deliver(events, signal) {
       if (!array && events.length !== 1) throw new RangeError("Expected one event a delivery");
-      const body = array ? jsonArray(events) : events[0]!;
+      const body = inQuery ? nothing : array ? jsonArray(events) : events[0]!;
       try {
         const answer = await egress.request({
           workspaceId,
-          url: config.webhookUrl,
+          url: inQuery ? queryUrl(config.webhookUrl, events[0]!) : config.webhookUrl,
           method: config.webhookMethod ?? "POST",
           headers: key ? { ...headers, ...signatureHeaders(key, body, Date.now()) } : headers,
           body,
@@ -55,7 +57,8 @@ function openWebhook(config: WebhookConfig, workspaceId: string, egress: Egress)
         });
         return verdictOf(answer);
       } catch (error) {
-        if (error instanceof EgressRefused) return { kind: "rejected", reason: error.message };
+        const isFinal = error instanceof EgressRefused || error instanceof NotInQuery;
+        if (isFinal) return { kind: "rejected", reason: error.message };
         return { kind: "retry", reason: networkReason(error) };
       }
     },
@@ -86,6 +89,8 @@ function networkReason(error: unknown): string {
   const message = isClear ? error.message : "The request failed";
   return `${message}${code}`;
 }
+
+const nothing = new Uint8Array();
 
 const open = Buffer.from("[");
 const comma = Buffer.from(",");

@@ -1,0 +1,107 @@
+import type { TSchema } from "@sinclair/typebox";
+import type { DestinationKind } from "../destinations/destination.ts";
+import type { Detail } from "../errors.ts";
+import { DETAILS_MAX } from "../limits.ts";
+import { invalid } from "./check.ts";
+import { misspelt } from "./misspelt.ts";
+
+type Config = Record<string, unknown>;
+
+/** A config to store: without nulls, with the old secrets that it leaves out, and valid. */
+export function settledConfig(kind: DestinationKind, sent: Config, before: Config): Config {
+  const given = Object.fromEntries(Object.entries(sent).filter(([, value]) => value !== null));
+  const config = { ...given };
+  for (const { key, inner } of secretsOf(kind)) {
+    if (inner !== undefined) config[key] = withOldItems(given[key], before[key], inner);
+    else if (!(key in sent)) config[key] = before[key];
+    if (config[key] === undefined) delete config[key];
+  }
+  const [fault, ...more] = faultsOf(kind, config).map((detail) => ({
+    ...detail,
+    path: `/config${detail.path}`,
+  }));
+  if (fault) throw invalid([fault, ...more]);
+  return config;
+}
+
+/** What is answered of a config: known keys without secrets; those inside lists are empty texts. */
+export function shownConfig(kind: DestinationKind, config: Config): Config {
+  const shown: Config = {};
+  for (const key in kind.configSchema.properties) {
+    if (config[key] !== undefined) shown[key] = config[key];
+  }
+  for (const { key, inner } of secretsOf(kind)) {
+    if (inner === undefined) delete shown[key];
+    else if (Array.isArray(shown[key])) {
+      shown[key] = shown[key].map((item: Config) => ({ ...item, [inner]: "" }));
+    }
+  }
+  return shown;
+}
+
+/** `secret` is a key of its own, `headers.to` one of each item of a list. */
+function secretsOf({ secretKeys }: DestinationKind) {
+  return secretKeys.map((path) => {
+    const [key = "", inner] = path.split(".", 2);
+    return { key, inner };
+  });
+}
+
+/**
+ * Items whose secret is left out, or empty as it is answered, get that of the old item which is the
+ * same but for it; of several such items each gets its own.
+ */
+function withOldItems(items: unknown, before: unknown, inner: string): unknown {
+  if (!Array.isArray(items) || !Array.isArray(before)) return items;
+  const left: Config[] = [...before];
+  return items.map((item: unknown) => {
+    if (!isObject(item)) return item;
+    const found = left.findIndex((old) => isSameBut(inner, item, old));
+    const [old] = found < 0 ? [] : left.splice(found, 1);
+    const isLeftOut = item[inner] === undefined || item[inner] === "";
+    return isLeftOut && old ? { ...item, [inner]: old[inner] } : item;
+  });
+}
+
+function isSameBut(inner: string, one: Config, other: Config): boolean {
+  const rest = (item: Config) => JSON.stringify({ ...item, [inner]: undefined });
+  return rest(one) === rest(other);
+}
+
+function faultsOf(kind: DestinationKind, config: Config): Detail[] {
+  const unknown = unknownKeys(kind.configSchema, config, "").take(DETAILS_MAX);
+  return [...unknown, ...kind.validate(config)].slice(0, DETAILS_MAX);
+}
+
+/**
+ * Keys that the schema does not have, such as a misspelt `secret`, without which a webhook would
+ * not be signed. What was sent is not told: it may be a secret.
+ */
+function* unknownKeys(schema: TSchema, value: unknown, path: string): Generator<Detail> {
+  if (Array.isArray(value) && schema.type === "array") {
+    for (const [index, item] of value.entries()) {
+      yield* unknownKeys(schema.items, item, `${path}/${index}`);
+    }
+  }
+  if (!isObject(value) || schema.type !== "object" || schema.properties === undefined) return;
+  const known = Object.keys(schema.properties);
+  for (const key in value) {
+    if (known.includes(key)) {
+      yield* unknownKeys(schema.properties[key], value[key], `${path}/${key}`);
+      continue;
+    }
+    const meant = misspelt(key, known) ?? known.find((name) => isPartOf(name, key));
+    yield meant === undefined
+      ? { path, message: `Expected one of ${known.join(", ")}, got another key` }
+      : { path: `${path}/${meant}`, message: `Expected ${meant}, got a key that is like it` };
+  }
+}
+
+function isPartOf(name: string, key: string): boolean {
+  const [one, other] = [name.toLowerCase(), key.toLowerCase()];
+  return other.length > 2 && (one.includes(other) || other.includes(one));
+}
+
+function isObject(value: unknown): value is Config {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

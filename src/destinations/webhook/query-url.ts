@@ -1,0 +1,54 @@
+import { WEBHOOK_QUERY_LEVELS_MAX, WEBHOOK_QUERY_URL_CHARS_MAX } from "../../limits.ts";
+
+/** An event does not fit into a URL. */
+export class NotInQuery extends Error {
+  override readonly name = "NotInQuery";
+}
+
+/**
+ * The URL with the event in its query, as RudderStack sends it: the properties of the event, or the
+ * traits of an identify call, by their paths (`items[0].price`). Null is `<nil>` there, and what is
+ * empty `{}` or `[]`.
+ */
+export function queryUrl(webhookUrl: string, event: Uint8Array): string {
+  const url = new URL(webhookUrl);
+  let chars = 0;
+  for (const [name, value] of leaves(parametersOf(event), "", 0)) {
+    chars += name.length + value.length;
+    expectFits(chars);
+    url.searchParams.append(name, value);
+  }
+  // Escapes have made it longer.
+  expectFits(url.href.length);
+  return url.href;
+}
+
+function expectFits(chars: number): void {
+  if (chars <= WEBHOOK_QUERY_URL_CHARS_MAX) return;
+  throw new NotInQuery(
+    `Expected an event that makes a URL of at most ${WEBHOOK_QUERY_URL_CHARS_MAX} characters`,
+  );
+}
+
+function parametersOf(event: Uint8Array): unknown {
+  const { type, properties, traits, context } = JSON.parse(Buffer.from(event).toString()) ?? {};
+  return type === "identify" ? (traits ?? context?.traits) : properties;
+}
+
+/** Every value that holds no others, with its path. */
+function* leaves(value: unknown, path: string, level: number): Generator<[string, string]> {
+  if (level > WEBHOOK_QUERY_LEVELS_MAX) {
+    throw new NotInQuery(`Expected properties of at most ${WEBHOOK_QUERY_LEVELS_MAX} levels`);
+  }
+  const entries = typeof value === "object" && value !== null ? Object.entries(value) : [];
+  if (entries.length === 0 && path !== "") yield [path, textOf(value)];
+  for (const [key, item] of entries) {
+    const below = path === "" ? key : `${path}.${key}`;
+    yield* leaves(item, Array.isArray(value) ? `${path}[${key}]` : below, level + 1);
+  }
+}
+
+function textOf(value: unknown): string {
+  if (value === null) return "<nil>";
+  return typeof value === "object" ? JSON.stringify(value) : String(value);
+}
