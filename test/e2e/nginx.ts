@@ -14,7 +14,8 @@ export async function startNginx(http: (port: number) => string): Promise<{
   const port = await freePort();
   await Bun.write(
     join(directory, "nginx.conf"),
-    `worker_processes 1; daemon off; pid nginx.pid; error_log error.log;
+    // Its workers keep long bodies in files of the directory, which is its starter's alone.
+    `${process.getuid?.() === 0 ? "user root;" : ""} worker_processes 1; daemon off; pid nginx.pid; error_log error.log;
      events { worker_connections 4096; }
      http {
        client_body_temp_path body; proxy_temp_path proxy; fastcgi_temp_path fastcgi;
