@@ -22,6 +22,7 @@ const levels: string[][] = [
   ["log", "event", "http", "sandbox", "destinations", "catalog"],
   ["egress"],
   ["data", "store"],
+  ["disk"],
   ["config", "observe", "rate-limit"],
   ["limits", "errors", "self", "version", "libc"],
 ];
@@ -36,7 +37,7 @@ const only: Record<string, string[]> = {
   catalog: ["store", "observe", "limits", "errors"],
   event: ["log", "limits", "errors"],
   http: ["limits", "libc"],
-  log: ["observe", "limits", "errors", "libc"],
+  log: ["disk", "observe", "limits", "errors"],
 };
 
 const partOf = (path: string) => (path.split("/")[1] ?? "").replace(/\.ts$/, "");

@@ -1,5 +1,7 @@
-import { closeSync, fstatSync, mkdirSync, openSync, writeSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, statSync, unlinkSync } from "node:fs";
 import { join } from "node:path";
+import { makeMappable } from "../disk/mapped.ts";
+import { PAGE_BYTES } from "./page.ts";
 
 /**
  * Where a log ends, in memory that its writer shares with other processes: a file `durable` of
@@ -11,19 +13,12 @@ export interface DurableMark {
   set(sequence: number): void;
 }
 
-const MARK_BYTES = 8;
-
 /** Opens the mark of a log directory. What it says counts only once a writer has set it. */
 export function openMark(directory: string): DurableMark {
   mkdirSync(directory, { recursive: true });
   const path = join(directory, "durable");
-  const fd = openSync(path, "a+", 0o640);
-  try {
-    // Written, not extended: storing to a hole of a full disk would be a bus error.
-    if (fstatSync(fd).size < MARK_BYTES) writeSync(fd, Buffer.alloc(MARK_BYTES));
-  } finally {
-    closeSync(fd);
-  }
+  if (existsSync(path) && statSync(path).size < PAGE_BYTES) renew(path);
+  makeMappable(path, new Uint8Array(PAGE_BYTES));
   const mapped = Bun.mmap(path, { shared: true });
   const number = new Float64Array(mapped.buffer, mapped.byteOffset, 1);
   return {
@@ -38,4 +33,12 @@ export function openMark(directory: string): DurableMark {
 export function storedMark(mark: DurableMark): number {
   const sequence = mark.get();
   return Number.isSafeInteger(sequence) && sequence > 0 ? sequence : 0;
+}
+
+/** Marks of earlier versions were eight bytes long, for which a full disk may have no place. */
+function renew(path: string): void {
+  const content = new Uint8Array(PAGE_BYTES);
+  content.set(readFileSync(path).subarray(0, PAGE_BYTES));
+  unlinkSync(path);
+  makeMappable(path, content);
 }

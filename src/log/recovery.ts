@@ -1,10 +1,11 @@
 import { closeSync, fsyncSync, ftruncateSync, openSync } from "node:fs";
+import { syncDirectory } from "../disk/sync.ts";
 import { LOG_BLOCK_BYTES_MAX } from "../limits.ts";
 import type { Logger } from "../observe/log.ts";
 import { RECORD_HEADER_BYTES } from "./block.ts";
 import { lockDirectory } from "./lock.ts";
 import { noteRefused } from "./refused.ts";
-import { listSegments, type Segment, syncDirectory } from "./segments.ts";
+import { listSegments, type Segment } from "./segments.ts";
 import { readStretch } from "./stretch.ts";
 import { readOrPassOver } from "./unreadable.ts";
 

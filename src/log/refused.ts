@@ -5,8 +5,8 @@
 
 import { closeSync, fdatasyncSync, openSync, readFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
+import { syncDirectory } from "../disk/sync.ts";
 import type { Gap } from "./losses.ts";
-import { syncDirectory } from "./segments.ts";
 
 /** Lines that are kept: a disk that fails more often than this has more to tell. */
 const LINES_MAX = 10_000;

@@ -10,13 +10,14 @@ import {
   writevSync,
 } from "node:fs";
 import { promisify } from "node:util";
+import { syncDirectory } from "../disk/sync.ts";
 import {
   LOG_BLOCK_BYTES_MAX,
   LOG_BLOCKING_WRITE_BYTES_MAX,
   LOG_BLOCKING_WRITE_MS_MAX,
 } from "../limits.ts";
 import { PAGE_BYTES, pageAligned } from "./page.ts";
-import { type Segment, segmentAt, syncDirectory } from "./segments.ts";
+import { type Segment, segmentAt } from "./segments.ts";
 
 const openFile = promisify(open);
 const closeFile = promisify(close);

@@ -1,6 +1,6 @@
 /** Segment files: `<first sequence number>.segment`, so that a directory listing is the index. */
 
-import { closeSync, fsyncSync, openSync, readdirSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { join } from "node:path";
 
 /** As many digits as the largest safe integer has: names sort as numbers do. */
@@ -24,14 +24,4 @@ export function listSegments(directory: string): Segment[] {
     .filter((digits) => digits !== undefined)
     .sort()
     .map((digits) => segmentAt(directory, Number(digits)));
-}
-
-/** Makes created and removed names durable; the data of a file alone does not keep its name. */
-export function syncDirectory(directory: string): void {
-  const fd = openSync(directory, "r");
-  try {
-    fsyncSync(fd);
-  } finally {
-    closeSync(fd);
-  }
 }

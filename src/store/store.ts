@@ -1,9 +1,9 @@
 import { mkdirSync } from "node:fs";
-import { dirname } from "node:path";
 import type { Database, Key } from "lmdb";
 import { ApiError } from "../errors.ts";
 import type { Logger } from "../observe/log.ts";
 import { type Environment, isAlive, openEnvironment, PROBE } from "./environment.ts";
+import { directoryOf, shareStore } from "./place.ts";
 import { type Table, tableOf } from "./table.ts";
 
 export interface StoreOptions {
@@ -51,6 +51,7 @@ export function openStore(options: StoreOptions): Store {
  */
 class LmdbStore implements Store {
   readonly #options: StoreOptions;
+  readonly #letGo: () => void;
   readonly #names = new Set<string>();
   /** Undefined while it cannot be opened. */
   #environment: Environment | undefined;
@@ -65,10 +66,8 @@ class LmdbStore implements Store {
   constructor(options: StoreOptions) {
     this.#options = options;
     // What a store holds is for the operator alone: secrets, and people's data.
-    mkdirSync(/\.\w+$/.test(options.path) ? dirname(options.path) : options.path, {
-      recursive: true,
-      mode: 0o700,
-    });
+    mkdirSync(directoryOf(options.path), { recursive: true, mode: 0o700 });
+    this.#letGo = shareStore(options.path);
     this.#environment = this.#open();
   }
 
@@ -99,6 +98,7 @@ class LmdbStore implements Store {
     await this.#running;
     await this.#environment?.root.close();
     this.#environment = undefined;
+    this.#letGo();
   }
 
   #put<T>(apply: () => T): Promise<T> {

@@ -1,0 +1,34 @@
+import { FFIType } from "bun:ffi";
+import { closeSync, openSync } from "node:fs";
+import { openLibc } from "../libc.ts";
+
+const operations = { shared: 1, exclusive: 2 };
+const NOT_BLOCKING = 4;
+const RETRY_MS = 50;
+
+/**
+ * Takes a file, made when it is missing: alone, or together with all who share it. Returns how to
+ * let go of it, or undefined when others have it. The kernel lets go when the process dies.
+ */
+export function lockFile(path: string, how: keyof typeof operations): (() => void) | undefined {
+  libc ??= openLibc(functions);
+  const fd = openSync(path, "a", 0o640);
+  if (libc.symbols.flock(fd, operations[how] | NOT_BLOCKING) === 0) return () => closeSync(fd);
+  closeSync(fd);
+  return undefined;
+}
+
+/** As `lockFile`, but waits a while for others to let go. */
+export async function waitForFile(path: string, how: keyof typeof operations, waitMs: number) {
+  const deadline = performance.now() + waitMs;
+  for (;;) {
+    const unlock = lockFile(path, how);
+    if (unlock !== undefined || performance.now() >= deadline) return unlock;
+    await Bun.sleep(RETRY_MS);
+  }
+}
+
+const functions = {
+  flock: { args: [FFIType.i32, FFIType.i32], returns: FFIType.i32 },
+} as const;
+let libc: ReturnType<typeof openLibc<typeof functions>> | undefined;
