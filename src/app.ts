@@ -113,6 +113,10 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
     ledger,
     held: () => existsSync(holdFile(config)),
     retryWindowMs: config["retry.window"] * 1_000,
+    letterBounds: {
+      countMax: config["dead.letters.count"],
+      ageMsMax: config["dead.letters.age"] * 1_000,
+    },
     logger,
     metrics,
   });

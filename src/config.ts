@@ -86,6 +86,18 @@ export const configSchema = Type.Object({
     maximum: 604_800,
     description: "seconds after its arrival for which the delivery of an event is retried",
   }),
+  "dead.letters.count": Type.Integer({
+    default: 0,
+    minimum: 0,
+    maximum: 1_000_000_000,
+    description: "dead letters of a destination beyond which the oldest are dropped; 0 is no limit",
+  }),
+  "dead.letters.age": Type.Integer({
+    default: 0,
+    minimum: 0,
+    maximum: 1_000_000_000,
+    description: "seconds after which a dead letter is dropped; 0 is no limit",
+  }),
   "sandbox.insecure": Type.Boolean({
     default: false,
     description: "run user code although the kernel cannot confine it",

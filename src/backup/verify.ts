@@ -29,7 +29,8 @@ export async function verify(archive: string, directory: string): Promise<Conten
   const workspaces = catalog.workspaces.list().map(({ id }) => id);
   await catalog.close();
   const ledger = new Ledger(join(directory, "delivery"), logger);
-  const deadLetters = sum(workspaces.map((id) => ledger.countOf(id)));
+  await ledger.counted;
+  const deadLetters = sum(workspaces.map((id) => ledger.letters.countOf(id)));
   await ledger.close();
 
   const events = join(directory, "events");

@@ -5,6 +5,7 @@ import { ApiError, StartError } from "../errors.ts";
 import { version } from "../version.ts";
 import { backup, release, restore } from "./backup.ts";
 import { check } from "./check.ts";
+import { compact } from "./compact.ts";
 import { serve } from "./serve.ts";
 import { token } from "./token.ts";
 import { workspace } from "./workspace.ts";
@@ -15,7 +16,7 @@ const pixelmill = defineCommand({
     version,
     description: "Pixel events in, user code over them, deliveries out",
   },
-  subCommands: { serve, workspace, token, check, backup, restore, release },
+  subCommands: { serve, workspace, token, check, compact, backup, restore, release },
 });
 
 /** Runs one command line and answers its exit code: 0 done, 1 failed, 2 wrongly called. */

@@ -1,6 +1,6 @@
 import type { LiveProgram } from "../catalog/catalog.ts";
 import type { Input } from "./input.ts";
-import type { StoredLetter } from "./ledger.ts";
+import type { StoredLetter } from "./letter-tables.ts";
 import type { Routes } from "./router.ts";
 
 /** Where an event of a lane comes from, and what is told when it has settled. */

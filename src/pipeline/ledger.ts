@@ -1,30 +1,26 @@
 import type { Positions } from "../catalog/model.ts";
 import { ApiError } from "../errors.ts";
-import { DEAD_LETTERS_PAGE_CHARS_MAX } from "../limits.ts";
 import type { Logger } from "../observe/log.ts";
 import { openStore, type Store } from "../store/store.ts";
 import type { Table } from "../store/table.ts";
 import type { CursorRecord } from "./cursor.ts";
-import type { DeadLetter } from "./pipeline.ts";
+import {
+  charsOf,
+  firstsOf,
+  LetterTables,
+  type Oldest,
+  type Owner,
+  type Pair,
+  type StoredLetter,
+  upTo,
+  within,
+} from "./letter-tables.ts";
 
 /** A lane's durable state. */
 export interface LaneRecord {
   logs: Record<string, CursorRecord>;
   /** Connections whose records are taken up to `next`: id → where their live window starts. */
   known: Record<string, Positions>;
-}
-
-/** A dead letter with what a replay needs. Events are JSON texts, as they were. */
-export interface StoredLetter extends Omit<DeadLetter, "event"> {
-  /** The event as it entered the stage that failed. */
-  text: string;
-  /** The event as it came, when that is another text. */
-  original?: string;
-  /** Program that made `text` out of `original`. */
-  programId?: string;
-  user: string;
-  type: string;
-  name?: string;
 }
 
 /** A letter on its way again. */
@@ -50,9 +46,18 @@ export interface Committer {
   committed(change: LaneChange): void;
 }
 
+/** Ids of replays that are under way. */
+export interface Busy {
+  readonly size: number;
+  has(id: string): boolean;
+}
+
+type LetterReads = "get" | "list" | "listOf" | "counts" | "byWorkspace" | "countOf";
+
 const TABLES_MAX = 8;
 const failureWaitMs = 1_000;
-type Pair = [string, string];
+/** Replays that one transaction takes out. */
+const LOT_REPLAYS_MAX = 1_000;
 
 /**
  * Cursors and dead letters in an LMDB environment of their own. Lanes that have something to
@@ -60,15 +65,16 @@ type Pair = [string, string];
  * one is on disk (natural group commit).
  */
 export class Ledger {
+  readonly letters: Pick<LetterTables, LetterReads>;
+  /** Resolves once letters that an earlier version left uncounted are counted. */
+  readonly counted: Promise<void>;
   readonly #store: Store;
+  readonly #tables: LetterTables;
   readonly #lanes: Table<LaneRecord, string>;
-  readonly #letters: Table<StoredLetter, Pair>;
-  /** [destination, letter] → workspace. */
-  readonly #byDestination: Table<string, Pair>;
   /** [destination, letter] → replay. */
   readonly #replays: Table<Replay, Pair>;
-  /** Workspace → destination → dead letters. */
-  readonly #counts = new Map<string, Map<string, number>>();
+  /** By destination: all replays up to the id `last` are `busy`, and need not be looked at again. */
+  readonly #given = new Map<string, { busy: Busy; last: string }>();
   readonly #dirty = new Set<Committer>();
   readonly #logger: Logger;
   #flushing: Promise<void> | undefined;
@@ -79,10 +85,12 @@ export class Ledger {
     this.#logger = logger;
     this.#store = openStore({ path: directory, tablesMax: TABLES_MAX, name: "The ledger", logger });
     this.#lanes = this.#store.table("lanes");
-    this.#letters = this.#store.table("letters");
-    this.#byDestination = this.#store.table("letters-by-destination");
     this.#replays = this.#store.table("replays");
-    for (const { key, value } of this.#byDestination.getRange({})) this.#count(value, key[0], 1);
+    this.#tables = new LetterTables(this.#store);
+    this.letters = this.#tables;
+    // Should this one fail, which the store tells, then the next change counts first.
+    const counting = this.#tables.isCounted ? Promise.resolve() : this.#change(() => {});
+    this.counted = counting.catch(() => {});
   }
 
   lane(destinationId: string): LaneRecord | undefined {
@@ -96,11 +104,8 @@ export class Ledger {
 
   /** Destinations that the ledger holds anything for. */
   destinations(): Set<string> {
-    const ids = new Set<string>(this.#lanes.getKeys());
-    for (const db of [this.#byDestination, this.#replays]) {
-      for (let id = firstOf(db); id !== undefined; id = firstOf(db, id)) ids.add(id);
-    }
-    return ids;
+    const lanes = new Set<string>(this.#lanes.getKeys());
+    return lanes.union(this.#tables.destinations()).union(firstsOf(this.#replays));
   }
 
   /** Says that a lane has something to write. */
@@ -114,89 +119,73 @@ export class Ledger {
     });
   }
 
-  letter(workspaceId: string, id: string): StoredLetter | undefined {
-    return this.#letters.get([workspaceId, id]);
-  }
-
-  /** Oldest first, up to `count` and up to what one page holds; one goes always. */
-  letters(workspaceId: string, after: string, count: number): StoredLetter[] {
-    const range = this.#letters.getRange(within(workspaceId, after, count));
-    const letters = range.map((entry) => entry.value);
-    return upTo(DEAD_LETTERS_PAGE_CHARS_MAX, charsOf, letters);
-  }
-
-  /** As `letters`, of one destination. */
-  lettersOf(
-    workspaceId: string,
-    destinationId: string,
-    after: string,
-    count: number,
-  ): StoredLetter[] {
-    const range = this.#byDestination.getRange(within(destinationId, after, count));
-    const letters = Iterator.from(range)
-      .filter((entry) => entry.value === workspaceId)
-      .map((entry) => this.#letters.get([workspaceId, entry.key[1]]))
-      .filter((letter) => letter !== undefined);
-    return upTo(DEAD_LETTERS_PAGE_CHARS_MAX, charsOf, letters);
-  }
-
-  /** Dead letters of each workspace that has or had some. */
-  counts(): [workspaceId: string, count: number][] {
-    return [...this.#counts.keys()].map((id) => [id, this.countOf(id)]);
-  }
-
-  /** Dead letters of a workspace, or of its destination alone. */
-  countOf(workspaceId: string, destinationId?: string): number {
-    const counts = this.#counts.get(workspaceId);
-    if (counts === undefined) return 0;
-    if (destinationId !== undefined) return counts.get(destinationId) ?? 0;
-    return counts.values().reduce((sum, count) => sum + count, 0);
-  }
-
-  /** The oldest replays of a destination that are not in `busy`. */
+  /** The oldest replays of a destination that are not in `busy`, where the caller puts them. */
   replays(
     destinationId: string,
-    busy: { has(id: string): boolean },
+    busy: Busy,
     count: number,
     charsMax = Number.POSITIVE_INFINITY,
   ): Replay[] {
-    const range = this.#replays.getRange(within(destinationId));
-    const waiting = Iterator.from(range).filter(({ key }) => !busy.has(key[1]));
-    const replays = waiting.map(({ value }) => value).take(count);
-    return upTo(charsMax, ({ letter }) => charsOf(letter), replays);
+    const given = this.#given.get(destinationId);
+    const after = given?.busy === busy ? given.last : "";
+    const waiting = Iterator.from(this.#replays.getKeys(within(destinationId, after)))
+      .filter(([, id]) => !busy.has(id))
+      .map((key) => this.#replays.get(key))
+      .filter((replay) => replay !== undefined)
+      .take(count);
+    const replays = upTo(charsMax, ({ letter }) => charsOf(letter), waiting);
+    const last = replays.at(-1)?.letter.id;
+    if (last !== undefined && busy.size > 0) this.#given.set(destinationId, { busy, last });
+    return replays;
   }
 
-  /** Moves letters to their lanes' replays. Returns their destinations. */
-  async replay(workspaceId: string, ids: readonly string[], now: number): Promise<string[]> {
-    const dropped = await this.#store.change(() => {
-      const letters = this.#drop(workspaceId, ids);
-      for (const letter of letters) {
+  /**
+   * Moves letters to their lanes' replays: a first part of `ids`, `done` of them, as many as one
+   * transaction should. Returns the destinations of those there were.
+   */
+  async replay(workspaceId: string, ids: readonly string[], now: number) {
+    const { taken, done } = await this.#change(() => {
+      const moved = this.#tables.take(workspaceId, ids);
+      for (const letter of moved.taken) {
         this.#replays.put([letter.destinationId, letter.id], { letter, replayedAt: now });
       }
-      return letters;
+      return moved;
     });
-    this.#uncount(dropped);
-    return dropped.map((letter) => letter.destinationId);
+    for (const { destinationId, id } of taken) {
+      const given = this.#given.get(destinationId);
+      if (given !== undefined && id <= given.last) this.#given.delete(destinationId);
+    }
+    return { destinationIds: taken.map((letter) => letter.destinationId), done };
   }
 
-  async purge(workspaceId: string, ids: readonly string[]): Promise<number> {
-    const dropped = await this.#store.change(() => this.#drop(workspaceId, ids));
-    this.#uncount(dropped);
-    return dropped.length;
+  /** As `replay`, but they are gone for good. */
+  async purge(workspaceId: string, ids: readonly string[]) {
+    const { taken, done } = await this.#change(() => this.#tables.take(workspaceId, ids));
+    return { purged: taken.length, done };
+  }
+
+  /** Drops the oldest letters of a destination, a part of what is asked for. Returns how many went. */
+  dropOldest(of: Owner, oldest: Oldest): Promise<number> {
+    return this.#change(() => this.#tables.dropOldest(of, oldest));
   }
 
   /** Forgets a lane; `letters`: also what it left behind. Returns how many letters went. */
   async remove(destinationId: string, letters: boolean): Promise<number> {
-    const dropped = await this.#store.change(() => {
-      this.#lanes.remove(destinationId);
-      if (!letters) return [];
-      const replays = [...this.#replays.getKeys(within(destinationId))];
-      for (const key of replays) this.#replays.remove(key);
-      const owned = [...this.#byDestination.getRange(within(destinationId))];
-      return owned.flatMap(({ key, value }) => this.#drop(value, [key[1]]));
-    });
-    this.#uncount(dropped);
-    return dropped.length;
+    await this.#change(() => this.#lanes.remove(destinationId));
+    this.#given.delete(destinationId);
+    if (!letters) return 0;
+    while ((await this.#change(() => this.#dropReplays(destinationId))) > 0);
+    let dropped = 0;
+    const counts = [...this.#tables.counts()].filter((it) => it.destinationId === destinationId);
+    for (const of of counts) {
+      let rest: number;
+      do {
+        const { dropped: lot, left } = await this.#change(() => this.#tables.dropAll(of));
+        dropped += lot;
+        rest = left;
+      } while (rest > 0);
+    }
+    return dropped;
   }
 
   /** Why cursors and dead letters are not written at the moment; undefined while they are. */
@@ -236,12 +225,9 @@ export class Ledger {
 
   async #commit(changes: readonly LaneChange[]): Promise<boolean> {
     try {
-      await this.#store.change(() => {
+      await this.#change(() => {
         for (const change of changes) this.#put(change);
       });
-      for (const { letters } of changes) {
-        for (const letter of letters) this.#count(letter.workspaceId, letter.destinationId, 1);
-      }
       return true;
     } catch (error) {
       // A full disk, most likely. The lanes' windows fill and they wait; nothing is lost.
@@ -254,67 +240,19 @@ export class Ledger {
   #put({ destinationId, record, letters, replayed }: LaneChange): void {
     this.#lanes.put(destinationId, record);
     for (const id of replayed) this.#replays.remove([destinationId, id]);
-    for (const letter of letters) {
-      this.#letters.put([letter.workspaceId, letter.id], letter);
-      this.#byDestination.put([destinationId, letter.id], letter.workspaceId);
-    }
+    for (const letter of letters) this.#tables.put(letter);
   }
 
-  /** Takes letters out; unknown ids and those of other workspaces are skipped. */
-  #drop(workspaceId: string, ids: readonly string[]): StoredLetter[] {
-    const dropped: StoredLetter[] = [];
-    for (const id of new Set(ids)) {
-      const letter = this.#letters.get([workspaceId, id]);
-      if (letter === undefined) continue;
-      this.#letters.remove([workspaceId, id]);
-      this.#byDestination.remove([letter.destinationId, id]);
-      dropped.push(letter);
-    }
-    return dropped;
+  #dropReplays(destinationId: string): number {
+    const keys = [...this.#replays.getKeys(within(destinationId, "", LOT_REPLAYS_MAX))];
+    for (const key of keys) this.#replays.remove(key);
+    return keys.length;
   }
 
-  #uncount(letters: readonly StoredLetter[]): void {
-    for (const letter of letters) this.#count(letter.workspaceId, letter.destinationId, -1);
+  #change<T>(apply: () => T): Promise<T> {
+    return this.#store.change(() => {
+      this.#tables.recount();
+      return apply();
+    });
   }
-
-  #count(workspaceId: string, destinationId: string, by: number): void {
-    const counts = this.#counts.get(workspaceId) ?? new Map<string, number>();
-    this.#counts.set(workspaceId, counts);
-    const count = (counts.get(destinationId) ?? 0) + by;
-    if (count > 0) counts.set(destinationId, count);
-    else counts.delete(destinationId);
-  }
-}
-
-/** The first items, until together they have so many characters; one goes always. */
-function upTo<T>(charsMax: number, sizeOf: (item: T) => number, items: Iterable<T>): T[] {
-  const found: T[] = [];
-  let chars = 0;
-  for (const item of items) {
-    found.push(item);
-    chars += sizeOf(item);
-    if (chars >= charsMax) break;
-  }
-  return found;
-}
-
-function charsOf({ text, original = "" }: StoredLetter): number {
-  return text.length + original.length;
-}
-
-/** Sorts after every id: ids are ASCII. */
-const last = "\uffff";
-
-/** The keys that start with `first`, after `after`. A new object each time: lmdb writes into it. */
-function within(first: string, after = "", limit = Number.MAX_SAFE_INTEGER) {
-  const start: Pair = [first, after];
-  const end: Pair = [first, last];
-  return { start, end, exclusiveStart: true, limit };
-}
-
-/** The first destination of an index, or the first one after `id`. */
-function firstOf(db: Table<unknown, Pair>, id?: string): string | undefined {
-  const start: Pair = id === undefined ? ["", ""] : [id, last];
-  const [key] = [...db.getKeys({ start, limit: 1 })];
-  return key?.[0];
 }

@@ -1,6 +1,7 @@
 import { jsonOf } from "./input.ts";
 import type { Ending, Item, Output } from "./item.ts";
-import type { Ledger, Replay, StoredLetter } from "./ledger.ts";
+import type { Ledger, Replay } from "./ledger.ts";
+import type { StoredLetter } from "./letter-tables.ts";
 import type { DeadLetter, DeadLetters } from "./pipeline.ts";
 
 /** A dead letter for an output; ids are UUIDs of version 7, whose order is that of time. */
@@ -75,24 +76,44 @@ export function createDeadLetters(
     list(workspaceId, { destinationId, after = "", count }) {
       const letters =
         destinationId === undefined
-          ? ledger.letters(workspaceId, after, count)
-          : ledger.lettersOf(workspaceId, destinationId, after, count);
+          ? ledger.letters.list(workspaceId, after, count)
+          : ledger.letters.listOf(workspaceId, destinationId, after, count);
       return letters.map(shown);
     },
     get(workspaceId, id) {
-      const letter = ledger.letter(workspaceId, id);
+      const letter = ledger.letters.get(workspaceId, id);
       return letter && shown(letter);
     },
-    count: (workspaceId, destinationId) => ledger.countOf(workspaceId, destinationId),
+    count: (workspaceId, destinationId) => ledger.letters.countOf(workspaceId, destinationId),
     async replay(workspaceId, ids) {
-      const destinations = await ledger.replay(workspaceId, ids, now());
-      wake(destinations);
-      return { replayed: destinations.length };
+      let replayed = 0;
+      await inLots(ids, async (rest) => {
+        const { destinationIds, done } = await ledger.replay(workspaceId, rest, now());
+        wake(destinationIds);
+        replayed += destinationIds.length;
+        return done;
+      });
+      return { replayed };
     },
     async purge(workspaceId, ids) {
-      return { purged: await ledger.purge(workspaceId, ids) };
+      let sum = 0;
+      await inLots(ids, async (rest) => {
+        const { purged, done } = await ledger.purge(workspaceId, rest);
+        sum += purged;
+        return done;
+      });
+      return { purged: sum };
     },
   };
+}
+
+/** Hands out ids until all were looked at; `step` says how many of them were. */
+async function inLots(
+  ids: readonly string[],
+  step: (rest: readonly string[]) => Promise<number>,
+): Promise<void> {
+  let rest = [...new Set(ids)];
+  while (rest.length > 0) rest = rest.slice(await step(rest));
 }
 
 function shown(letter: StoredLetter): DeadLetter {

@@ -11,6 +11,7 @@ import { Feed, type FeedParts } from "./feed.ts";
 import { Holdings } from "./holdings.ts";
 import { Lanes } from "./lanes.ts";
 import type { Ledger } from "./ledger.ts";
+import { createLetterSweep, type LetterBounds } from "./letter-bounds.ts";
 import { createDeadLetters } from "./letters.ts";
 import { createLaneMetrics } from "./metrics.ts";
 import { LiveTap } from "./tap.ts";
@@ -97,6 +98,8 @@ export interface PipelineParts {
   held?(): boolean;
   /** Age at which an event that cannot be delivered becomes a dead letter. */
   retryWindowMs: number;
+  /** Dead letters beyond are dropped; none without. */
+  letterBounds?: LetterBounds;
   logger: Logger;
   metrics: Metrics;
   clock?: Clock;
@@ -109,7 +112,7 @@ export function createPipeline(parts: PipelineParts): Pipeline {
   const metrics = createLaneMetrics(
     parts.metrics,
     () => lanes.gauges(),
-    () => ledger.counts(),
+    () => ledger.letters.byWorkspace(),
     () => holdings.bytes,
   );
   const feed = new Feed({ ...parts, metrics });
@@ -117,6 +120,8 @@ export function createPipeline(parts: PipelineParts): Pipeline {
   const shared = { ...parts, feed, tap, clock, metrics, holdings };
   const lanes: Lanes = new Lanes({ ...shared, refresh: () => lanes.refresh() });
   const trimmer = createTrimmer({ readers: parts.readers, lanes, clock, logger });
+  const bounds = parts.letterBounds ?? { countMax: 0, ageMsMax: 0 };
+  const sweep = createLetterSweep({ bounds, ledger, clock, logger, metrics: parts.metrics });
 
   lanes.refresh();
   const stopListening = parts.onDurable(() => {
@@ -124,7 +129,10 @@ export function createPipeline(parts: PipelineParts): Pipeline {
     tap.advance().catch((error) => logger.error({ err: error }, "The live tail cannot read on"));
   });
   const poll = setInterval(() => lanes.refresh(), TOPOLOGY_POLL_MS);
-  const trim = setInterval(() => void trimmer.run(), TRIM_INTERVAL_MS);
+  const trim = setInterval(() => {
+    void trimmer.run();
+    void sweep.run();
+  }, TRIM_INTERVAL_MS);
 
   return {
     tails: () => feed.ends(),
@@ -138,7 +146,7 @@ export function createPipeline(parts: PipelineParts): Pipeline {
       const cut = setTimeout(() => lanes.abort(), DRAIN_MS_MAX);
       await lanes.stop();
       clearTimeout(cut);
-      await trimmer.stop();
+      await Promise.all([trimmer.stop(), sweep.stop()]);
       await ledger.close();
     },
   };

@@ -232,3 +232,21 @@ describe("beside a running server", () => {
     expect(errors.split("\n").find((line) => line.startsWith("pixelmill:"))).toContain("data");
   }, 30_000);
 });
+
+test("a served data directory is not compacted, a stopped one is, and serves on", async () => {
+  const server = await startServer();
+  const data = join(server.directory, "data");
+  const refused = await pixelmill(["compact", "--data", data]);
+  expect(refused).toMatchObject({ code: 1, output: "" });
+  expect(refused.errors).toContain(
+    "catalog to be free, but a server or another command has it open",
+  );
+  await server.stop();
+  const { code, output, errors } = await pixelmill(["compact", "--data", data]);
+  expect({ code, errors }).toEqual({ code: 0, errors: "" });
+  expect(output).toMatch(/^catalog: [\d.]+ MiB, now [\d.]+ MiB\ndelivery: .+ MiB\n$/);
+  const again = await startServer({ directory: server.directory });
+  expect((await again.api("POST", "/v2/sources", { name: "New", type: "http" })).status).toBe(201);
+  await again.stop();
+  removeDirectory(server.directory);
+});

@@ -4,7 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
 import { DEAD_LETTERS_PAGE_CHARS_MAX } from "../../src/limits.ts";
-import { Ledger, type StoredLetter } from "../../src/pipeline/ledger.ts";
+import { Ledger } from "../../src/pipeline/ledger.ts";
+import type { StoredLetter } from "../../src/pipeline/letter-tables.ts";
 import { createDeadLetters } from "../../src/pipeline/letters.ts";
 import { numbersTo } from "./rig.ts";
 
