@@ -14,6 +14,7 @@ import type { Ledger } from "./ledger.ts";
 import type { LaneLabels, LaneMetrics } from "./metrics.ts";
 import { type Routes, replayStanding, routesOf, type Standing, standing } from "./router.ts";
 import { Settling } from "./settling.ts";
+import { Story } from "./story.ts";
 import { Supply } from "./supply.ts";
 import type { LiveTap } from "./tap.ts";
 import { type Made, type TransformHost, transform } from "./transform.ts";
@@ -47,6 +48,7 @@ export class Lane {
   readonly #window: Window;
   readonly #settling: Settling;
   readonly #supply: Supply;
+  readonly #story: Story;
   /** There may be something to take, or room for it. */
   readonly #work = new Bell();
   /** Settings changed, or the lane ends. */
@@ -69,8 +71,11 @@ export class Lane {
     this.#routes = routesOf(destination, connections);
     this.#intake = new Intake(parts.feed, this.#routes, parts.ledger.lane(destination.id));
     this.#window = new Window(parts.holdings.share(destination.workspaceId));
+    const story = new Story({ ...parts, destination: () => this.destination });
+    this.#story = story;
     this.#settling = new Settling({
       ...parts,
+      story,
       ...{ labels: this.#labels, intake: this.#intake, window: this.#window, room: this.#work },
       destination: () => this.destination,
     });
@@ -80,6 +85,7 @@ export class Lane {
     });
     const delivery = {
       ...parts,
+      story,
       labels: this.#labels,
       running: () => this.#running,
       routes: () => this.#routes,
@@ -146,6 +152,7 @@ export class Lane {
     await this.#ended;
     await this.#delivery.close();
     this.checkpoint();
+    this.#story.end();
     this.#window.close();
   }
 

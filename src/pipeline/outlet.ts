@@ -4,6 +4,7 @@ import type { Logger } from "../observe/log.ts";
 import type { Clock } from "./clock.ts";
 import type { Tally } from "./item.ts";
 import type { LaneLabels, LaneMetrics } from "./metrics.ts";
+import type { Story } from "./story.ts";
 
 interface Opened {
   destination: OpenDestination;
@@ -17,6 +18,7 @@ export interface OutletParts {
   clock: Clock;
   metrics: LaneMetrics;
   logger: Logger;
+  story: Story;
 }
 
 /** A lane's open destination: opened for the first delivery, reopened when its config changes. */
@@ -56,11 +58,13 @@ export class Outlet {
   }
 
   async deliver(events: readonly Uint8Array[]): Promise<Verdict> {
-    const { clock, metrics } = this.#parts;
+    const { clock, metrics, story } = this.#parts;
     const started = performance.now();
     const verdict = await this.#attempt(events);
     metrics.deliverySeconds.observe(this.#labels, (performance.now() - started) / 1_000);
     metrics.attempts.inc({ ...this.#labels, verdict: verdict.kind });
+    // Attempts that a stop cuts say nothing about the receiver.
+    if (!this.#cut.signal.aborted) story.attempted(verdict);
     const { delivered, failed } = this.tally;
     if (verdict.kind !== "retry" && this.#wasDark()) this.recoveries += 1;
     if (verdict.kind === "delivered") this.tally = { delivered: delivered + 1, failed };

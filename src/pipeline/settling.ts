@@ -5,6 +5,7 @@ import type { Ending, Item, Output } from "./item.ts";
 import type { Committer, LaneChange, LaneRecord, Ledger } from "./ledger.ts";
 import { letterOf } from "./letters.ts";
 import type { LaneLabels, LaneMetrics } from "./metrics.ts";
+import type { Story } from "./story.ts";
 import type { LiveTap } from "./tap.ts";
 import type { Window } from "./window.ts";
 
@@ -17,6 +18,7 @@ export interface SettlingParts {
   tap: LiveTap;
   clock: Clock;
   labels: LaneLabels;
+  story: Story;
   intake: Intake;
   window: Window;
   destination(): Destination;
@@ -42,10 +44,11 @@ export class Settling implements Committer {
   /** Ends outputs, all in the same way. */
   settle(outputs: readonly Output[], ending: Ending): void {
     if (outputs.length === 0) return;
-    const { clock, metrics, tap, window, room, labels } = this.#parts;
+    const { clock, metrics, tap, window, room, labels, story } = this.#parts;
     const destination = this.#parts.destination();
     const now = clock.now();
     metrics.events.inc({ ...labels, outcome: ending.kind }, outputs.length);
+    story.ended(outputs.length, ending);
     const wasFull = window.isFull;
     const settledBefore = this.#settled.length;
     for (const output of outputs) {

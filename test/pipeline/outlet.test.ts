@@ -3,6 +3,7 @@ import { pino } from "pino";
 import type { DestinationKind } from "../../src/destinations/destination.ts";
 import { systemClock } from "../../src/pipeline/clock.ts";
 import { Outlet } from "../../src/pipeline/outlet.ts";
+import { Story } from "../../src/pipeline/story.ts";
 import { laneMetrics } from "./doubles.ts";
 
 /** An outlet whose destinations close like this; `change` gives it another config. */
@@ -16,10 +17,12 @@ function setUp(close: () => Promise<void>) {
     ...{ id: "one", workspaceId: "workspace", name: "One", type: "test", enabled: true },
     ...{ config: {}, createdAt: 0, updatedAt: 0 },
   };
+  const logger = pino({}, { write: (line: string) => lines.push(line) });
   const outlet = new Outlet(kind, destination, {
     clock: systemClock,
     metrics: laneMetrics(),
-    logger: pino({}, { write: (line: string) => lines.push(line) }),
+    logger,
+    story: new Story({ clock: systemClock, logger, destination: () => destination }),
   });
   const change = (n: number) => outlet.update({ ...destination, config: { n } });
   return { outlet, change, lines };
