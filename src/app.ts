@@ -68,9 +68,11 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
     nameServers,
   });
   opening.defer(() => fetchEgress.close());
+  const memory = config["sandbox.memory"];
   const sandbox = createSandbox({
     guestCommand: [...self, "guest"],
     insecure: config["sandbox.insecure"],
+    ...(memory > 0 && { limits: { memoryBytes: memory * 2 ** 20 } }),
     fetch: guestFetch(fetchEgress),
     ...(database !== undefined && { geolocation: openGeolocation(database) }),
     log: logger,

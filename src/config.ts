@@ -102,6 +102,12 @@ export const configSchema = Type.Object({
     default: false,
     description: "run user code although the kernel cannot confine it",
   }),
+  "sandbox.memory": Type.Integer({
+    default: 0,
+    minimum: 0,
+    maximum: 16_777_216,
+    description: "MiB that all guests may take together; 0 is half of the memory there is",
+  }),
   "sandbox.fetch.allow": cidrs("private ranges that user code's `fetch` may reach all the same"),
   "geolocation.database": Type.Optional(
     Type.String({

@@ -337,8 +337,12 @@ export const GUEST_IDLE_CPU_MS_MAX = 2_000;
 export const GUEST_IDLE_POLL_MS = 1_000;
 /** Confined guests that wait for work, per language. */
 export const GUEST_WARM_SPARES = 1;
-/** Guests of live events alive at once; an idle one makes room for another workspace. */
-export const GUESTS_MAX = 64;
+/** Guests of live events alive at once, as far as memory goes; then workspaces take turns. */
+export const GUESTS_MAX = 512;
+/** Of the machine's or container's memory, for all guests; beyond it idle ones end, then the largest. */
+export const GUESTS_MEMORY_SHARE_MAX = 0.5;
+/** When workspaces take turns, a guest makes room for another at most so often. */
+export const GUEST_TURNOVER_MS = 100;
 /** Guests for publishing and test runs, beside those of live events; workspaces take turns. */
 export const THROW_AWAY_GUESTS_MAX = 16;
 /** Such guests of one workspace at once; its further tests wait. */

@@ -53,6 +53,11 @@ export class Guest {
     return this.#oversight.bloated;
   }
 
+  /** Memory that its end would give back, at the last look. */
+  get bytes(): number {
+    return this.#oversight.ownBytes;
+  }
+
   /** It computes, or wants to. */
   get awake(): boolean {
     return !this.dying && !this.#oversight.sleeps;

@@ -1,8 +1,10 @@
+import { totalmem } from "node:os";
 import {
   GUEST_CPU_MS_MAX,
   GUEST_KILL_GRACE_MS,
   GUEST_WALL_MS_MAX,
   GUESTS_MAX,
+  GUESTS_MEMORY_SHARE_MAX,
   THROW_AWAY_GUESTS_MAX,
   THROW_AWAY_GUESTS_OF_WORKSPACE_MAX,
 } from "../limits.ts";
@@ -13,6 +15,8 @@ export interface SandboxLimits {
   graceMs: number;
   wallMs: number;
   guests: number;
+  /** Memory of all guests together. */
+  memoryBytes: number;
   throwAways: number;
   throwAwaysOfWorkspace: number;
 }
@@ -22,6 +26,13 @@ export const defaultLimits: SandboxLimits = {
   graceMs: GUEST_KILL_GRACE_MS,
   wallMs: GUEST_WALL_MS_MAX,
   guests: GUESTS_MAX,
+  memoryBytes: GUESTS_MEMORY_SHARE_MAX * memoryOfMachine(),
   throwAways: THROW_AWAY_GUESTS_MAX,
   throwAwaysOfWorkspace: THROW_AWAY_GUESTS_OF_WORKSPACE_MAX,
 };
+
+/** In bytes: of the container, where there is one with less than its machine. */
+function memoryOfMachine(): number {
+  const constrained = process.constrainedMemory();
+  return constrained > 0 ? Math.min(constrained, totalmem()) : totalmem();
+}

@@ -34,6 +34,8 @@ export interface NurseryOptions {
  * what every guest uses, and waits longer and longer when guests do not even start.
  */
 export class Nursery {
+  /** Called whenever all guests have been looked at. */
+  onLook: () => void = () => {};
   readonly #options: NurseryOptions;
   readonly #spares = new Map<GuestLanguage, Promise<Guest>[]>();
   readonly #alive = new Set<Guest>();
@@ -50,6 +52,7 @@ export class Nursery {
     this.#options = options;
     this.#watch = setInterval(() => {
       for (const guest of this.#alive) guest.watch(options.graceMs, this.#rota.dueShare);
+      this.onLook();
       this.#rota.look(this.#alive, performance.now());
     }, options.watchMs);
     for (const [language, terms] of Object.entries(languages)) {
@@ -69,6 +72,11 @@ export class Nursery {
       ...(reason !== undefined && { reason }),
       insecure: insecure && !(up && reason === undefined),
     };
+  }
+
+  /** Memory of all guests at the last look. */
+  get bytes(): number {
+    return [...this.#alive].reduce((sum, { bytes }) => sum + bytes, 0);
   }
 
   /** A guest that has seen no code yet. Rejects with `SandboxUnavailable`. */

@@ -17,6 +17,8 @@ export class Oversight {
   /** Memory of the idle guest, and at the last look. */
   idleBytes = 0;
   residentBytes = 0;
+  /** What its end would give back. */
+  ownBytes = 0;
 
   readonly #pid: number;
   readonly #terms: LanguageTerms;
@@ -52,6 +54,7 @@ export class Oversight {
     this.#last = usage(this.#pid);
     this.#lookedAt = performance.now();
     this.idleBytes = this.#last?.residentBytes ?? 0;
+    this.ownBytes = this.#last?.ownBytes ?? 0;
   }
 
   /** Whether to look at an idle guest: one that owes something is looked at each time. */
@@ -69,6 +72,7 @@ export class Oversight {
     const used = usage(this.#pid);
     if (used) {
       this.residentBytes = used.residentBytes;
+      this.ownBytes = used.ownBytes;
       if (this.#last) this.#account(used, exchange, now - this.#lookedAt, dueShare);
       this.#last = used;
       this.#lookedAt = now;

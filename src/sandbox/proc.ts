@@ -3,6 +3,8 @@ import { readFileSync } from "node:fs";
 /** What Linux tells of another process. Its files stay readable when it is not dumpable. */
 export interface Usage {
   residentBytes: number;
+  /** Resident memory that it shares with no file: what its end gives back. */
+  ownBytes: number;
   threads: number;
   /** CPU time of all its threads. */
   cpuMs: number;
@@ -22,6 +24,7 @@ export function usage(pid: number): Usage | undefined {
     const status = readFileSync(`/proc/${pid}/status`, "latin1");
     return {
       residentBytes: Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1] ?? 0) * 1024,
+      ownBytes: Number(/^RssAnon:\s+(\d+) kB$/m.exec(status)?.[1] ?? 0) * 1024,
       threads: Number(/^Threads:\s+(\d+)$/m.exec(status)?.[1] ?? 0),
       cpuMs: cpuMsOf(`/proc/${pid}/stat`),
       mainCpuMs: cpuMsOf(`/proc/${pid}/task/${pid}/stat`),

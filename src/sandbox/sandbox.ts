@@ -13,7 +13,7 @@ import { defaultLimits, type SandboxLimits } from "./limits.ts";
 import { createSandboxMetrics } from "./metrics.ts";
 import { Nursery, type SandboxStatus } from "./nursery.ts";
 import type { Outside } from "./outside.ts";
-import { Pool, type Seat } from "./pool.ts";
+import { Pool } from "./pool.ts";
 import {
   type Batch,
   type CheckReport,
@@ -29,6 +29,7 @@ import {
 import { readInspected, readLoaded } from "./replies.ts";
 import { endError, settle } from "./settle.ts";
 import { type Suspension, Suspensions } from "./suspension.ts";
+import type { Seat } from "./tenant.ts";
 import { TestBudget } from "./test-budget.ts";
 
 export interface SandboxOptions extends Outside {

@@ -14,10 +14,10 @@ import type { Guest } from "./guest.ts";
 import type { SandboxLimits } from "./limits.ts";
 import { isAlive, load } from "./load.ts";
 import type { Outside } from "./outside.ts";
-import type { Seat } from "./pool.ts";
 import type { Batch, Outcome, Program, UserError } from "./program.ts";
 import type { Stop } from "./protocol.ts";
 import { type Ran, readRan } from "./replies.ts";
+import type { Seat } from "./tenant.ts";
 import type { TestBudget } from "./test-budget.ts";
 
 /** Guests that an event may lose in company before it is to blame all the same. */

@@ -1,0 +1,130 @@
+import { GUEST_TURNOVER_MS } from "../limits.ts";
+
+/** Who has a guest, or waits for one. */
+export interface Resident {
+  /** Since when there is nothing to do; undefined while there is. */
+  readonly idleSince: number | undefined;
+  /** Memory of the guest. */
+  readonly bytes: number;
+  /** There is a place for it: it may have a guest until it calls `leave`. */
+  entered(): void;
+  /**
+   * Begins no more work, and calls `leave` once the guest is gone: when the work under way is done,
+   * or `atOnce`.
+   */
+  yield(atOnce: boolean): void;
+}
+
+export interface Bounds {
+  residentsMax: number;
+  /** Whether there is memory for one more guest, and whether the guests take too much already. */
+  hasRoom(): boolean;
+  isOver(): boolean;
+}
+
+/**
+ * Who may have a guest, when not all can: at most so many, and no more than memory holds. Who
+ * comes to a full house waits in line. One guest at a time makes room, the longest idle first, else
+ * the longest there, and not more often than `GUEST_TURNOVER_MS`: a start costs as much as a
+ * thousand events, so that guests that came and went with each event would leave no time for
+ * events. What is to do for those who wait gathers meanwhile.
+ */
+export class Residence<T extends Resident> {
+  readonly #bounds: Bounds;
+  /** Those who came first are first. */
+  readonly #residents = new Set<T>();
+  readonly #yielding = new Set<T>();
+  readonly #line = new Set<T>();
+  /** Leaves since memory is short. */
+  #shed: T | undefined;
+  #turnedAt = Number.NEGATIVE_INFINITY;
+  #timer: Timer | undefined;
+
+  constructor(bounds: Bounds) {
+    this.#bounds = bounds;
+  }
+
+  /** Stands in line, perhaps for no time at all. */
+  enter(resident: T): void {
+    this.#line.add(resident);
+    this.#admit();
+  }
+
+  leave(resident: T): void {
+    this.#residents.delete(resident);
+    this.#yielding.delete(resident);
+    if (this.#shed === resident) this.#shed = undefined;
+    this.#admit();
+  }
+
+  /** Ends guests until they take no more memory than they may; called again and again. */
+  shed(): void {
+    if (!this.#bounds.isOver() || this.#shed) return;
+    this.#shed = this.#idlest() ?? this.#largest();
+    this.#send(this.#shed, true);
+  }
+
+  close(): void {
+    clearTimeout(this.#timer);
+    this.#line.clear();
+  }
+
+  #mayEnter(): boolean {
+    const count = this.#residents.size;
+    return count < this.#bounds.residentsMax && (count === 0 || this.#bounds.hasRoom());
+  }
+
+  #admit(): void {
+    for (const resident of this.#line) {
+      if (!this.#mayEnter()) break;
+      this.#line.delete(resident);
+      this.#residents.add(resident);
+      resident.entered();
+    }
+    this.#turnOver();
+  }
+
+  /** Makes room for one who waits, now or when it is time. */
+  #turnOver(): void {
+    clearTimeout(this.#timer);
+    if (this.#line.size === 0) return;
+    const now = performance.now();
+    if (now - this.#turnedAt >= GUEST_TURNOVER_MS && this.#line.size > this.#yielding.size) {
+      this.#turnedAt = now;
+      const full = this.#residents.size >= this.#bounds.residentsMax;
+      const idle = this.#idlest();
+      // Where memory is short, the longest there need not be what takes it.
+      this.#send(idle ?? (full ? this.#longest() : this.#largest()), !full);
+    }
+    // Memory may also be given back by guests that stay.
+    this.#timer = setTimeout(() => this.#admit(), GUEST_TURNOVER_MS);
+  }
+
+  #idlest(): T | undefined {
+    let found: T | undefined;
+    for (const resident of this.#staying()) {
+      if (resident.idleSince === undefined) continue;
+      if (!found || resident.idleSince < found.idleSince!) found = resident;
+    }
+    return found;
+  }
+
+  #longest(): T | undefined {
+    return this.#staying()[0];
+  }
+
+  /** All are at work: the one that takes most is in the others' way. */
+  #largest(): T | undefined {
+    return this.#staying().toSorted((a, b) => b.bytes - a.bytes)[0];
+  }
+
+  #staying(): T[] {
+    return [...this.#residents].filter((resident) => !this.#yielding.has(resident));
+  }
+
+  #send(resident: T | undefined, atOnce: boolean): void {
+    if (!resident) return;
+    this.#yielding.add(resident);
+    resident.yield(atOnce);
+  }
+}

@@ -1,0 +1,151 @@
+import { GUEST_AGE_MS_MAX, GUEST_EVENTS_MAX } from "../limits.ts";
+import type { Guest } from "./guest.ts";
+import type { Nursery } from "./nursery.ts";
+import type { GuestLanguage, SandboxUnavailable } from "./program.ts";
+import type { Residence, Resident } from "./residence.ts";
+
+const SOFT_TIMEOUTS_MAX = 3;
+/** One that the guest works on, and one that is on its way to it. */
+const WORK_AT_ONCE_MAX = 2;
+
+/** Where work finds its guest: the same one until it dies, then a new one. */
+export interface Seat {
+  guest(): Promise<Guest> | Guest;
+}
+
+export interface Work {
+  perform(seat: Seat): Promise<void>;
+  refuse(error: SandboxUnavailable): void;
+}
+
+/** One workspace and language: at most one guest, its work in order. */
+export class Tenant implements Resident {
+  readonly #nursery: Nursery;
+  readonly #residence: Residence<Tenant>;
+  readonly #language: GuestLanguage;
+  #guest: Guest | undefined;
+  /** The guest that is being had. */
+  #taking: Promise<Guest> | undefined;
+  /** Guests that are ending: the next one begins after them. */
+  #ending: Promise<unknown> = Promise.resolve();
+  readonly #waiting: Work[] = [];
+  #underWay = 0;
+  #place: "none" | "awaited" | "taken" | "leaving" = "none";
+  #usedAt = performance.now();
+
+  constructor(nursery: Nursery, residence: Residence<Tenant>, language: GuestLanguage) {
+    this.#nursery = nursery;
+    this.#residence = residence;
+    this.#language = language;
+  }
+
+  get idleSince(): number | undefined {
+    return this.#underWay + this.#waiting.length > 0 ? undefined : this.#usedAt;
+  }
+
+  get bytes(): number {
+    return this.#guest?.bytes ?? 0;
+  }
+
+  /** Whether nothing would be lost without it. */
+  get isGone(): boolean {
+    return this.#place === "none" && this.idleSince !== undefined;
+  }
+
+  do(work: Work): void {
+    this.#waiting.push(work);
+    this.#goOn();
+  }
+
+  /** Gives up on what waits. */
+  refuse(error: SandboxUnavailable): void {
+    for (const work of this.#waiting.splice(0)) work.refuse(error);
+  }
+
+  yield(atOnce: boolean): void {
+    if (this.#place !== "taken") return;
+    this.#place = "leaving";
+    if (atOnce) this.#guest?.kill("retired");
+    if (this.#underWay === 0) this.#leave();
+  }
+
+  entered(): void {
+    this.#place = "taken";
+    this.#goOn();
+    this.#leaveWithoutGuest();
+  }
+
+  #goOn(): void {
+    if (this.#place === "none" && this.#waiting.length > 0) {
+      this.#place = "awaited";
+      this.#residence.enter(this);
+    }
+    while (this.#place === "taken" && this.#underWay < WORK_AT_ONCE_MAX) {
+      const work = this.#waiting.shift();
+      if (!work) return;
+      this.#perform(work);
+    }
+  }
+
+  async #perform(work: Work): Promise<void> {
+    this.#underWay += 1;
+    await work.perform({ guest: () => this.#guestOf() });
+    this.#underWay -= 1;
+    this.#usedAt = performance.now();
+    if (this.#guest && isWornOut(this.#guest)) this.#retire();
+    this.#goOn();
+    if (this.#underWay > 0) return;
+    if (this.#place === "leaving") this.#leave();
+    else this.#leaveWithoutGuest();
+  }
+
+  #guestOf(): Promise<Guest> | Guest {
+    if (this.#guest && !this.#guest.dying) return this.#guest;
+    this.#taking ??= this.#take().finally(() => {
+      this.#taking = undefined;
+    });
+    return this.#taking;
+  }
+
+  async #take(): Promise<Guest> {
+    await this.#ending;
+    const guest = await this.#nursery.take(this.#language);
+    this.#guest = guest;
+    this.#ending = guest.gone;
+    guest.gone.then(() => {
+      if (this.#guest === guest) this.#guest = undefined;
+      this.#leaveWithoutGuest();
+    });
+    return guest;
+  }
+
+  #retire(): void {
+    this.#guest?.retire();
+    this.#guest = undefined;
+  }
+
+  /** A place is for a guest. */
+  #leaveWithoutGuest(): void {
+    if (this.#place !== "taken" || this.#guest || this.idleSince === undefined) return;
+    this.#place = "leaving";
+    this.#leave();
+  }
+
+  async #leave(): Promise<void> {
+    this.#retire();
+    await this.#ending;
+    this.#place = "none";
+    this.#residence.leave(this);
+    this.#goOn();
+  }
+}
+
+/** Near a limit, or suspect: replaced between two batches, before it fails one. */
+function isWornOut(guest: Guest): boolean {
+  return (
+    guest.softTimeouts >= SOFT_TIMEOUTS_MAX ||
+    guest.events >= GUEST_EVENTS_MAX ||
+    guest.bloated ||
+    performance.now() - guest.startedAt > GUEST_AGE_MS_MAX
+  );
+}
