@@ -133,6 +133,7 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
     ready: () => readiness({ config, ingest, sandbox, catalog, pipeline }),
     metricsText: () => metricsOf(metrics, ingest),
     dataPlaneUrl: () => config["public.url"] ?? reachable(ingest.url),
+    hosts: [config["admin.host"], ...config["admin.hosts"]].map((it) => it.toLowerCase()),
     version,
     python: config["api.python"],
     requestsPerSecondMax: config["admin.rate"],

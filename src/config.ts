@@ -24,6 +24,13 @@ export const configSchema = Type.Object({
     description: "address of the control plane (API, metrics)",
   }),
   "admin.port": port(8081, "port of the control plane; 0 takes a free one"),
+  "admin.hosts": Type.Array(
+    Type.String({ pattern: "^[A-Za-z0-9_-]+(\\.[A-Za-z0-9_-]+)*$", title: "host names" }),
+    {
+      default: [],
+      description: "names of the control plane for browsers and scrapers, beside localhost",
+    },
+  ),
   "admin.token": Type.Optional(
     Type.String({
       pattern: "^pm_[A-Za-z0-9]{32,128}$",
@@ -40,7 +47,10 @@ export const configSchema = Type.Object({
   "egress.allow": cidrs("private ranges that destinations may reach all the same"),
   "egress.resolver": Type.Array(
     // An IPv4 address or an IPv6 one in brackets, and perhaps a port.
-    Type.String({ pattern: "^([0-9.]{7,15}|\\[[0-9a-fA-F:.]{2,45}\\])(:[1-9][0-9]{0,4})?$" }),
+    Type.String({
+      pattern: "^([0-9.]{7,15}|\\[[0-9a-fA-F:.]{2,45}\\])(:[1-9][0-9]{0,4})?$",
+      title: "ADDRESS or ADDRESS:PORT",
+    }),
     {
       default: [],
       description: "name servers of destinations and `fetch` instead of the system's",
@@ -209,8 +219,7 @@ function expectation(schema: TSchema): string {
   if (schema.type === "integer")
     return `a whole number from ${schema.minimum} to ${schema.maximum}`;
   if (schema.type === "boolean") return "true or false";
-  if (schema.type === "array")
-    return `a comma-separated list of ${isCidrs(schema) ? "CIDR ranges" : "ADDRESS or ADDRESS:PORT"}`;
+  if (schema.type === "array") return `a comma-separated list of ${schema.items.title}`;
   if (schema.anyOf) return `one of ${schema.anyOf.map((it: TSchema) => it.const).join(", ")}`;
   return schema.pattern ? "of its documented form" : "a text that is not empty";
 }
@@ -223,14 +232,15 @@ function list(value: unknown): unknown {
     .filter((item) => item !== "");
 }
 
-const isCidrs = (schema: TSchema) => schema.items.pattern === undefined;
+/** What a pattern cannot tell of the items of a list, by what they are. */
+const itemFits: Record<string, (item: string) => boolean> = {
+  "CIDR ranges": isValidCIDR,
+  "ADDRESS or ADDRESS:PORT": isServer,
+};
 
-/** What a pattern cannot tell of the items of a list. */
 function itemsFit(schema: TSchema, value: unknown): boolean {
-  if (schema.type !== "array") return true;
-  return (value as string[]).every((item) =>
-    isCidrs(schema) ? isValidCIDR(item) : isServer(item),
-  );
+  const fits = schema.type === "array" ? itemFits[schema.items.title] : undefined;
+  return fits === undefined || (value as string[]).every(fits);
 }
 
 function isServer(text: string): boolean {
@@ -290,5 +300,5 @@ function port(fallback: number, description: string) {
 }
 
 function cidrs(description: string) {
-  return Type.Array(Type.String(), { default: [], description });
+  return Type.Array(Type.String({ title: "CIDR ranges" }), { default: [], description });
 }

@@ -90,6 +90,8 @@ export const INGEST_METRICS_MS_MAX = 1_000;
 // Transformations API (decisions §4)
 /** Body of an API request; larger is 413. */
 export const BODY_BYTES_MAX = 4 << 20;
+/** A larger body is read and forgotten up to this, so that its sender sees the 413. */
+export const BODY_DISCARDED_BYTES_MAX = 64 << 20;
 /** Code of a revision, in UTF-8. */
 export const CODE_BYTES_MAX = 1 << 20;
 /** Any name, after trimming. */

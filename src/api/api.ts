@@ -56,7 +56,12 @@ export function createApi(parts: ApiParts): Api {
   app.onError(({ error, request }) => {
     const pathname = pathOf(request.url);
     const code = error !== null && typeof error === "object" && "code" in error && error.code;
-    return code === "NOT_FOUND" ? noRoute(pathname) : failure(error, pathname, parts.logger);
+    if (code !== "NOT_FOUND") return failure(error, pathname, parts.logger);
+    const refused = noRoute(pathname);
+    // Bun hears nothing more on a connection that asked for a tunnel; one behind a proxy would
+    // keep the next client waiting.
+    if (request.method === "CONNECT") refused.headers.set("Connection", "close");
+    return refused;
   });
   for (const route of routes) {
     for (const path of [route.path, ...route.aliases]) {

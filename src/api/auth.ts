@@ -37,14 +37,3 @@ function secretOf(header: string): string | undefined {
   const colon = credentials.indexOf(":");
   return colon < 0 ? undefined : credentials.slice(colon + 1);
 }
-
-/**
- * A browser repeats Basic credentials on its own, so a foreign page could use them; it cannot
- * hide where the request comes from. Reading is harmless: that page does not see the answer.
- */
-export function refuseForeignPages(headers: Headers): void {
-  const site = headers.get("sec-fetch-site");
-  if (site === "cross-site" || site === "same-site") {
-    throw new ApiError("forbidden", "Expected a request of this origin, got one of another site");
-  }
-}

@@ -1,5 +1,10 @@
 import { ApiError } from "../errors.ts";
-import { BODY_BYTES_MAX, BODY_SECONDS_MAX, JSON_LEVELS_MAX } from "../limits.ts";
+import {
+  BODY_BYTES_MAX,
+  BODY_DISCARDED_BYTES_MAX,
+  BODY_SECONDS_MAX,
+  JSON_LEVELS_MAX,
+} from "../limits.ts";
 
 /** The body's JSON value; no body counts as `{}`. */
 export async function readJson(request: Request, secondsMax = BODY_SECONDS_MAX): Promise<unknown> {
@@ -14,11 +19,11 @@ function expectJsonHeaders(headers: Headers): void {
   if (type !== undefined && type !== "application/json" && !/^application\/.+\+json$/.test(type)) {
     throw new ApiError("invalid", "Expected Content-Type application/json, got another type");
   }
+  if (Number(headers.get("content-length") ?? 0) > BODY_DISCARDED_BYTES_MAX) throw tooLarge();
   const encoding = headers.get("content-encoding") ?? "identity";
   if (encoding.toLowerCase() !== "identity") {
     throw new ApiError("invalid", "Expected a body without Content-Encoding, got an encoded one");
   }
-  if (Number(headers.get("content-length") ?? 0) > BODY_BYTES_MAX) throw tooLarge();
 }
 
 async function readBytes(body: ReadableStream<Uint8Array>, secondsMax: number): Promise<Buffer> {
@@ -35,8 +40,11 @@ async function readBytes(body: ReadableStream<Uint8Array>, secondsMax: number): 
       const { done, value } = await reader.read();
       if (done) break;
       size += value.length;
-      if (size > BODY_BYTES_MAX) throw tooLarge();
-      chunks.push(value);
+      if (size > BODY_DISCARDED_BYTES_MAX) throw tooLarge();
+      // The rest is read and forgotten: most clients read no answer while they can still send,
+      // and one whose connection is closed meanwhile sees a reset instead of the 413.
+      if (size > BODY_BYTES_MAX) chunks.length = 0;
+      else chunks.push(value);
     }
   } catch (error) {
     if (error instanceof ApiError) throw error;
@@ -44,6 +52,7 @@ async function readBytes(body: ReadableStream<Uint8Array>, secondsMax: number): 
   } finally {
     clearTimeout(timer);
   }
+  if (size > BODY_BYTES_MAX) throw tooLarge();
   if (late) throw new ApiError("invalid", `Expected the whole body within ${secondsMax} s`);
   return Buffer.concat(chunks, size);
 }
@@ -61,7 +70,7 @@ function parseJson(bytes: Buffer): unknown {
   } catch {
     throw new ApiError("invalid", "Expected a body in UTF-8, got other bytes");
   }
-  if (jsonLevels(text) > JSON_LEVELS_MAX) {
+  if (isTooDeep(text)) {
     throw new ApiError("invalid", `Expected JSON of at most ${JSON_LEVELS_MAX} levels, got more`);
   }
   try {
@@ -69,6 +78,11 @@ function parseJson(bytes: Buffer): unknown {
   } catch {
     throw new ApiError("invalid", "Expected a body in JSON, got text that does not parse");
   }
+}
+
+/** Whether a JSON text nests deeper than any text here may, a text inside a body too. */
+export function isTooDeep(text: string): boolean {
+  return jsonLevels(text) > JSON_LEVELS_MAX;
 }
 
 /**

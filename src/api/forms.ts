@@ -1,6 +1,7 @@
 import { type Static, type TObject, Type } from "@sinclair/typebox";
-import { DESTINATION_REFERENCES_MAX, TEST_EVENTS_MAX } from "../limits.ts";
+import { DESTINATION_REFERENCES_MAX, JSON_LEVELS_MAX, TEST_EVENTS_MAX } from "../limits.ts";
 import type { TestEvent } from "../publishing/publishing.ts";
+import { isTooDeep } from "./body.ts";
 import { invalid } from "./check.ts";
 import { AnyObject, Id, type publishQuery, TestEvents } from "./schemas.ts";
 
@@ -45,7 +46,9 @@ export function testInputList(input: TestEvent[] | string, path: string): TestEv
   const events = parsed(input);
   const fits = Array.isArray(events) && events.length <= TEST_EVENTS_MAX && events.every(isObject);
   if (fits) return events;
-  const message = `Expected at most ${TEST_EVENTS_MAX} event objects in a JSON array, got other text`;
+  const message =
+    `Expected at most ${TEST_EVENTS_MAX} event objects in a JSON array of at most ` +
+    `${JSON_LEVELS_MAX} levels, got other text`;
   throw invalid([{ path, message }]);
 }
 
@@ -67,6 +70,7 @@ export function destinationIdsOf(body: Static<TObject<typeof destinationLists>>)
 }
 
 function parsed(text: string): unknown {
+  if (isTooDeep(text)) return undefined;
   try {
     return JSON.parse(text);
   } catch {

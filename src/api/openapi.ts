@@ -89,10 +89,12 @@ const conditions: Record<number, string> = {
   503: "Not possible at the moment",
 };
 
+const openRefusals: Record<string, number[]> = { "/ready": [503], "/metrics": [403] };
+
 /** Statuses other than success that a route may answer. */
 export function refusalStatuses(route: Route): number[] {
   const { needs, body, method } = route;
-  if (needs === "open") return route.path === "/ready" ? [503] : [];
+  if (needs === "open") return openRefusals[route.path] ?? [];
   return [
     ...(body || Object.keys(route.query.properties).length > 0 ? [400] : []),
     ...[401, 403],

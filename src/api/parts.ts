@@ -30,6 +30,8 @@ export interface ApiParts {
   ready(): Readiness;
   metricsText(): Promise<string>;
   dataPlaneUrl(): string;
+  /** Names under which browsers and scrapers reach the control plane, in lower case. */
+  hosts: readonly string[];
   version: string;
   /** What answers call Python that came as `pythonfaas`; rudder-cli knows `python` alone. */
   python: "pythonfaas" | "python";

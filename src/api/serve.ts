@@ -2,8 +2,9 @@ import type { Server } from "bun";
 import type { Principal } from "../catalog/model.ts";
 import { ApiError } from "../errors.ts";
 import { ID_CHARS_MAX, IDLE_CONNECTION_SECONDS_MAX } from "../limits.ts";
-import { authenticate, nobody, permit, refuseForeignPages } from "./auth.ts";
+import { authenticate, nobody, permit } from "./auth.ts";
 import { readJson } from "./body.ts";
+import { refuseForeignPages } from "./browsers.ts";
 import { expectBody, readQuery } from "./check.ts";
 import { answerHeaders, json, TooMany } from "./errors.ts";
 import type { ApiParts } from "./parts.ts";
@@ -76,8 +77,8 @@ async function unhurried<T>(
 }
 
 function admitted(route: Route, { parts, take }: Listener, headers: Headers): Principal {
+  refuseForeignPages(route, headers, parts.hosts);
   if (route.needs === "open") return nobody;
-  if (route.method !== "GET") refuseForeignPages(headers);
   const principal = authenticate(parts.catalog.tokens, headers);
   const waitSeconds = take(principal.tokenId);
   if (waitSeconds > 0) throw new TooMany(waitSeconds);

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { connect, type Socket } from "node:net";
-import { IDLE_CONNECTION_SECONDS_MAX } from "../../src/limits.ts";
+import { BODY_BYTES_MAX, IDLE_CONNECTION_SECONDS_MAX } from "../../src/limits.ts";
 import { startApi, type TestApi } from "./_setup.ts";
 
 /** What becomes of a connection: neither an idle nor a refused one is kept. */
@@ -31,6 +31,40 @@ function open(...lines: string[]): Opened {
 const authorization = () => `Authorization: Bearer ${api.token}`;
 
 describe("a connection", () => {
+  test("that asks for a tunnel is refused and closed, so that no next client waits on it", async () => {
+    for (const target of ["a.test:443", "/health", "/"]) {
+      const { received, closed } = open(`CONNECT ${target} HTTP/1.1`, "Host: a.test");
+      await closed;
+      expect([target, received()]).toEqual([
+        target,
+        expect.stringMatching(/^HTTP\/1\.1 40[45] .*\r\nConnection: close\r\n/s),
+      ]);
+    }
+  });
+
+  test("whose body is too large can send all of it, and then reads 413", async () => {
+    const body = Buffer.alloc(3 * BODY_BYTES_MAX, " ");
+    const json = "Content-Type: application/json";
+    for (const length of [`Content-Length: ${body.length}`, "Transfer-Encoding: chunked"]) {
+      const head = ["POST /transformations HTTP/1.1", "Host: x", authorization(), json, length];
+      const { socket, received, closed } = open(...head);
+      const errors: Error[] = [];
+      socket.on("error", (error) => errors.push(error));
+      const sent = Promise.withResolvers<void>();
+      const chunked = length.startsWith("Transfer");
+      if (chunked) socket.write(`${body.length.toString(16)}\r\n`);
+      socket.write(body, () => sent.resolve());
+      if (chunked) socket.write("\r\n0\r\n\r\n");
+      await sent.promise;
+      await closed;
+      expect([length, errors, received()]).toEqual([
+        length,
+        [],
+        expect.stringMatching(/^HTTP\/1\.1 413 .*"Expected a body of at most 4194304 bytes/s),
+      ]);
+    }
+  }, 30_000);
+
   test(
     "that idles after its request, or stops within its body, is closed",
     async () => {

@@ -97,7 +97,29 @@ test("without test events code runs over the default ones, however they are left
     const outputs = result.failedTestResults[0]!.result.output.transformedEvents;
     expect([more, outputs]).toEqual([more, [{ error: "always" }, { error: "always" }]]);
   }
-});
+}, 60_000);
+
+test("test events as a text nest no deeper than any other JSON", async () => {
+  const { versionId } = await draft("export const transformEvent = (event) => event;");
+  const nested = (levels: number) => `[{"a": ${"[".repeat(levels - 2)}${"]".repeat(levels - 2)}}]`;
+  for (const path of [
+    "/libraries/publish",
+    "/transformations/publish",
+    "/transformations/libraries/test",
+    "/transformations/tests/run",
+  ]) {
+    for (const [levels, expected] of [
+      [64, 200],
+      [65, 400],
+      [100_000, 400],
+      [1_000_000, 400],
+    ] as const) {
+      const body = { transformations: [{ versionId, testInput: nested(levels) }] };
+      const { status } = await api.send("POST", path, { body });
+      expect([path, levels, status]).toEqual([path, levels, expected]);
+    }
+  }
+}, 60_000);
 
 describe("POST /libraries/publish", () => {
   test("answers 400 and published: false with what failed, and publishes nothing", async () => {

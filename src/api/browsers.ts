@@ -1,0 +1,58 @@
+import { isIP } from "node:net";
+import { ApiError } from "../errors.ts";
+import type { Route } from "./route.ts";
+
+/**
+ * What keeps foreign pages in a browser from acting as its user. A browser repeats Basic
+ * credentials and cookies on its own, whichever page asks; Bearer tokens it knows nothing of.
+ */
+export function refuseForeignPages(
+  { method, key, needs }: Pick<Route, "method" | "key" | "needs">,
+  headers: Headers,
+  hosts: readonly string[],
+): void {
+  const repeated = isRepeated(headers);
+  if (repeated || key === "GET /metrics") expectHost(headers, hosts);
+  // Reading is harmless: a foreign page does not see the answer.
+  if (method === "GET" || needs === "open") return;
+  const site = headers.get("sec-fetch-site");
+  if (site === "cross-site" || site === "same-site") throw foreign();
+  // Plain HTTP under a name is no secure context: browsers send no Sec-Fetch-Site there.
+  const origin = headers.get("origin");
+  if (repeated && origin !== null && !isOwn(origin, headers, hosts)) throw foreign();
+}
+
+function isRepeated(headers: Headers): boolean {
+  return /^basic /i.test(headers.get("authorization") ?? "") || headers.has("cookie");
+}
+
+/** A name that is rebound to this address would make a foreign page one of this origin. */
+function expectHost(headers: Headers, hosts: readonly string[]): void {
+  const host = headers.get("host");
+  if (!host || isOwnName(nameOf(host), hosts)) return;
+  throw new ApiError(
+    "forbidden",
+    "Expected an address, localhost or a name of the setting admin.hosts as Host, got another",
+  );
+}
+
+function isOwnName(name: string, hosts: readonly string[]): boolean {
+  if (isIP(name.replace(/^\[|\]$/g, "")) !== 0) return true;
+  return name === "localhost" || name.endsWith(".localhost") || hosts.includes(name);
+}
+
+/** The origin is what the request came to, or a proxy's name for it. */
+function isOwn(origin: string, headers: Headers, hosts: readonly string[]): boolean {
+  const [, host] = /^https?:\/\/([^/]+)$/i.exec(origin) ?? [];
+  if (host === undefined) return false;
+  return host.toLowerCase() === headers.get("host")?.toLowerCase() || hosts.includes(nameOf(host));
+}
+
+/** Without the port. */
+function nameOf(host: string): string {
+  return host.replace(/:\d*$/, "").toLowerCase();
+}
+
+function foreign(): ApiError {
+  return new ApiError("forbidden", "Expected a request of this origin, got one of another site");
+}
