@@ -22,6 +22,7 @@ import { eventOf } from "./event/event.ts";
 import { decodeRecord } from "./event/record.ts";
 import { firstWorkspace } from "./first-start.ts";
 import { openGeolocation } from "./geolocation.ts";
+import { showDisk } from "./observe/disk.ts";
 import type { Logger } from "./observe/log.ts";
 import { createMetrics, type Metrics } from "./observe/metrics.ts";
 import { knownPositions } from "./pipeline/known.ts";
@@ -57,6 +58,12 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
 
   prepareData(config);
   if (existsSync(holdFile(config))) logger.warn(HELD);
+  showDisk(metrics, config.data, {
+    events: eventsDirectory(config),
+    delivery: deliveryDirectory(config),
+    catalog: catalogDirectory(config),
+    files: filesDirectory(config),
+  });
   const catalog = await openCatalog({ directory: catalogDirectory(config), logger });
   opening.defer(() => catalog.close());
 

@@ -1,0 +1,48 @@
+import { existsSync, readdirSync, statfsSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { Gauge } from "prom-client";
+import type { Metrics } from "./metrics.ts";
+
+/** A log of a long outage has thousands of segments; they are not looked at more often. */
+const LOOK_MS_MIN = 5_000;
+/** What a block of `stat` stands for, whatever the file system's own blocks are. */
+const STAT_BLOCK_BYTES = 512;
+
+/** Shows what directories hold on disk, by name, and what their disk has left. */
+export function showDisk(metrics: Metrics, data: string, parts: Record<string, string>): void {
+  const registers = [metrics];
+  let lookedAt = Number.NEGATIVE_INFINITY;
+  new Gauge({
+    name: "pixelmill_disk_used_bytes",
+    help: "Space that a part of the data directory takes: events, delivery, catalog, files",
+    labelNames: ["part"] as const,
+    registers,
+    collect() {
+      if (performance.now() - lookedAt < LOOK_MS_MIN) return;
+      lookedAt = performance.now();
+      for (const [part, directory] of Object.entries(parts)) {
+        this.set({ part }, usedBytes(directory));
+      }
+    },
+  });
+  new Gauge({
+    name: "pixelmill_disk_free_bytes",
+    help: "Space that the disk of the data directory has left for this user",
+    registers,
+    collect() {
+      const { bavail, bsize } = statfsSync(data);
+      this.set(bavail * bsize);
+    },
+  });
+}
+
+/** Blocks that the files below a directory hold; 0 when there is no such directory yet. */
+function usedBytes(directory: string): number {
+  if (!existsSync(directory)) return 0;
+  let blocks = 0;
+  for (const name of readdirSync(directory, { recursive: true }) as string[]) {
+    // Undefined for a segment that was trimmed meanwhile.
+    blocks += statSync(join(directory, name), { throwIfNoEntry: false })?.blocks ?? 0;
+  }
+  return blocks * STAT_BLOCK_BYTES;
+}
