@@ -7,6 +7,7 @@ const names = [
   "latency",
   "hostile",
   "sandbox",
+  "egress",
   "pipeline",
   "publish",
   "catalog",

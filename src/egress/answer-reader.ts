@@ -1,6 +1,7 @@
 import { EGRESS_HEAD_BYTES_MAX } from "../limits.ts";
 import { Chunks } from "./chunks.ts";
 
+const nothing = Buffer.alloc(0);
 const headStart = Buffer.from("HTTP/1.");
 const headEnd = Buffer.from("\r\n\r\n");
 const statusLine = /HTTP\/1\.([01]) ([1-9]\d\d)(?: [\t\x20-\x7e\x80-\xff]*)?\r\n/y;
@@ -35,7 +36,7 @@ export class AnswerReader {
   /** Bytes of the body that are still to come, in state `length`. */
   #left = 0;
   #chunks: Chunks | undefined;
-  #body: Buffer = Buffer.alloc(0);
+  #body: Buffer = nothing;
   #bodyBytes = 0;
 
   /** `method` that was asked with; of the body at most `bytesMax` are kept. */
@@ -138,22 +139,21 @@ export class AnswerReader {
     }
   }
 
-  /** Reads what is part of the body; returns what follows it. */
-  #readBody(piece: Buffer): Buffer {
+  /** Reads what is part of the body; returns what follows it, if anything does. */
+  #readBody(piece: Buffer): Buffer | undefined {
     if (this.#chunks !== undefined) {
       const end = this.#chunks.read(piece, (part) => this.#keep(part));
       if (end !== undefined) this.#state = "done";
-      return piece.subarray(end ?? piece.length);
+      return end === undefined ? undefined : piece.subarray(end);
     }
-    if (this.#state === "close") {
-      this.#keep(piece);
-      return piece.subarray(piece.length);
+    const isMore = this.#state === "length" && piece.length > this.#left;
+    const part = isMore ? piece.subarray(0, this.#left) : piece;
+    if (this.#state === "length") {
+      this.#left -= part.length;
+      if (this.#left === 0) this.#state = "done";
     }
-    const part = piece.subarray(0, this.#left);
-    this.#left -= part.length;
-    if (this.#left === 0) this.#state = "done";
     this.#keep(part);
-    return piece.subarray(part.length);
+    return isMore ? piece.subarray(part.length) : undefined;
   }
 
   /** Keeps a part of the body; false when the answer ends here, since no more of it is kept. */
@@ -163,7 +163,7 @@ export class AnswerReader {
       this.#state = "done";
       this.isReusable = false;
     }
-    const kept = part.subarray(0, room);
+    const kept = part.length > room ? part.subarray(0, room) : part;
     if (this.#bodyBytes === 0) {
       this.#body = kept;
     } else {

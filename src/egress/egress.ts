@@ -123,7 +123,8 @@ export function checkedUrl(text: string): URL {
 
 /** Host name without the brackets of an IPv6 address. */
 function hostOf(url: URL): string {
-  return url.hostname.replace(/^\[|\]$/g, "");
+  const { hostname } = url;
+  return hostname.startsWith("[") ? hostname.slice(1, -1) : hostname;
 }
 
 /** Certificates do not have the dot of a full name. */
