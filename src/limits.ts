@@ -136,6 +136,10 @@ export const PAGE_MAX = 1_000_000;
 export const RATE_BURST_SECONDS = 2;
 /** Tokens, or sources, whose use is remembered for a rate limit. */
 export const RATE_KEYS_MAX = 10_000;
+/** Live tails of one token; one more is 429. */
+export const TAILS_OF_TOKEN_MAX = 10;
+/** Live tails in all; one more is 429. */
+export const TAILS_MAX = 100;
 /** How often a live tail shows that it lives, and looks whether its token still does. */
 export const TAIL_HEARTBEAT_MS = 1_000;
 /** Beats in a row at which a live tail's reader has taken nothing; then the tail ends. */

@@ -1,9 +1,9 @@
 import { LIST_CHUNK_CHARS, LIST_TURN_MS, LISTS_OF_WORKSPACE_MAX } from "../limits.ts";
 import { answerHeaders, TooMany } from "./errors.ts";
+import { createPlaces } from "./places.ts";
 import type { Call } from "./route.ts";
 
-/** Lists under way, by workspace. */
-const underWay = new Map<string, number>();
+const places = createPlaces({ each: LISTS_OF_WORKSPACE_MAX });
 
 /**
  * A list without pages, `{[key]: [item…]}`. Items are read and written as the client takes them,
@@ -20,7 +20,10 @@ export function listed(
   const headers = { "Content-Type": "application/json", ...answerHeaders };
   if (first.done) return new Response(first.text, { headers });
 
-  const leave = enter(workspaceId);
+  const leave = places.enter(workspaceId);
+  if (leave === undefined) {
+    throw new TooMany(1, `Expected at most ${LISTS_OF_WORKSPACE_MAX} long lists at once, got more`);
+  }
   const partOrLeave = () => {
     try {
       return parts();
@@ -65,23 +68,6 @@ function writer(key: string, items: Iterator<unknown>) {
       before = ",";
     } while (text.length < LIST_CHUNK_CHARS && performance.now() < until);
     return { text, done: false };
-  };
-}
-
-/** Takes one of the workspace's places, and returns what gives it back, once. */
-function enter(workspaceId: string): () => void {
-  const lists = underWay.get(workspaceId) ?? 0;
-  if (lists >= LISTS_OF_WORKSPACE_MAX) {
-    throw new TooMany(1, `Expected at most ${LISTS_OF_WORKSPACE_MAX} long lists at once, got more`);
-  }
-  underWay.set(workspaceId, lists + 1);
-  let left = false;
-  return () => {
-    if (left) return;
-    left = true;
-    const others = (underWay.get(workspaceId) ?? 1) - 1;
-    if (others > 0) underWay.set(workspaceId, others);
-    else underWay.delete(workspaceId);
   };
 }
 

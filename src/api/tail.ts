@@ -1,9 +1,16 @@
 import { Type } from "@sinclair/typebox";
-import { TAIL_HEARTBEAT_MS, TAIL_PENDING_BYTES_MAX, TAIL_STALLED_BEATS_MAX } from "../limits.ts";
+import {
+  TAIL_HEARTBEAT_MS,
+  TAIL_PENDING_BYTES_MAX,
+  TAIL_STALLED_BEATS_MAX,
+  TAILS_MAX,
+  TAILS_OF_TOKEN_MAX,
+} from "../limits.ts";
 import type { TapMessage } from "../pipeline/pipeline.ts";
 import { authenticate, permit } from "./auth.ts";
-import { answerHeaders } from "./errors.ts";
+import { answerHeaders, TooMany } from "./errors.ts";
 import * as example from "./examples.ts";
+import { createPlaces } from "./places.ts";
 import { type Call, EVENT_STREAM, route } from "./route.ts";
 import { Id } from "./schemas.ts";
 import { isoTime } from "./shapes.ts";
@@ -20,6 +27,10 @@ const exampleMessage: TapMessage = {
   event: example.event,
 };
 
+const places = createPlaces({ each: TAILS_OF_TOKEN_MAX, all: TAILS_MAX });
+const TAIL_RETRY_SECONDS = 10;
+const tooManyTails = `Expected at most ${TAILS_OF_TOKEN_MAX} live tails of a token and ${TAILS_MAX} in all, got more`;
+
 export const tailRoutes = [
   route("GET /v2/events", {
     summary: "Follow events on their way, as server-sent events",
@@ -32,11 +43,14 @@ export const tailRoutes = [
     }),
     media: EVENT_STREAM,
     example: { answer: framed(exampleMessage) },
-    handle: (call) =>
-      new Response(tailStream(call, call.query), {
+    handle(call) {
+      const leave = places.enter(call.principal.tokenId);
+      if (leave === undefined) throw new TooMany(TAIL_RETRY_SECONDS, tooManyTails);
+      return new Response(tailStream(call, call.query, leave), {
         // Its connection has no idle timeout: it is not used again.
         headers: { ...answerHeaders, "Content-Type": EVENT_STREAM, Connection: "close" },
-      }),
+      });
+    },
   }),
 ] as const;
 
@@ -44,7 +58,11 @@ export const tailRoutes = [
  * A stream of what the tap tells. A reader that does not keep up misses messages and is told
  * how many; a token that stops working ends it.
  */
-function tailStream(call: Call<string, unknown, unknown>, filter: Filter): ReadableStream {
+function tailStream(
+  call: Call<string, unknown, unknown>,
+  filter: Filter,
+  leave: () => void,
+): ReadableStream {
   const { parts, workspaceId, closing } = call;
   const headers = new Headers(call.request.headers);
   let end = () => {};
@@ -72,6 +90,7 @@ function tailStream(call: Call<string, unknown, unknown>, filter: Filter): Reada
           else if (room) send(": still here\n\n");
         }, TAIL_HEARTBEAT_MS);
         end = () => {
+          leave();
           clearInterval(heartbeat);
           unsubscribe();
           closing.removeEventListener("abort", stop);

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { connect } from "node:net";
+import { TAILS_MAX, TAILS_OF_TOKEN_MAX } from "../../src/limits.ts";
 import type { TapMessage } from "../../src/pipeline/pipeline.ts";
 import { startApi, type TestApi } from "./_setup.ts";
 
@@ -94,6 +95,37 @@ describe("GET /v2/events", () => {
     await until(() => other.followers() === 1);
     await other.stop();
     expect((await end).done).toBe(true);
+  }, 30_000);
+
+  test("is one of a few of its token, and of some in all; its place comes back", async () => {
+    const open = async (token: string) => {
+      const stop = new AbortController();
+      const { signal } = stop;
+      const headers = { Authorization: `Bearer ${token}` };
+      const { status } = await fetch(`${api.url}/v2/events`, { headers, signal });
+      return { status, stop };
+    };
+    const token = await api.tokenWith(["events:read"]);
+    const tails = await Promise.all(Array.from({ length: TAILS_OF_TOKEN_MAX }, () => open(token)));
+    expect(new Set(tails.map(({ status }) => status))).toEqual(new Set([200]));
+    const refused = await api.send("GET", "/v2/events", { token });
+    expect([refused.status, refused.headers.get("retry-after")]).toEqual([429, "10"]);
+    expect(refused.body.message).toStartWith("Expected at most 10 live tails of a token");
+
+    for (let others = TAILS_MAX - tails.length; others > 0; others -= TAILS_OF_TOKEN_MAX) {
+      const other = await api.tokenWith(["events:read"]);
+      for (let n = 0; n < Math.min(others, TAILS_OF_TOKEN_MAX); n++) tails.push(await open(other));
+    }
+    expect(new Set(tails.map(({ status }) => status))).toEqual(new Set([200]));
+    const last = await api.tokenWith(["events:read"]);
+    expect((await api.send("GET", "/v2/events", { token: last })).status).toBe(429);
+
+    for (const { stop } of tails) stop.abort();
+    await until(() => api.followers() === 0);
+    const again = await open(token);
+    expect(again.status).toBe(200);
+    again.stop.abort();
+    await until(() => api.followers() === 0);
   }, 30_000);
 
   test("needs events:read", async () => {

@@ -1,0 +1,28 @@
+/** Places for what goes on for long, counted by whose they are. */
+export interface Places {
+  /** Takes a place, and returns what gives it back; undefined when none is left. */
+  enter(key: string): (() => void) | undefined;
+}
+
+export function createPlaces({ each, all = Infinity }: { each: number; all?: number }): Places {
+  const taken = new Map<string, number>();
+  let total = 0;
+
+  return {
+    enter(key) {
+      const own = taken.get(key) ?? 0;
+      if (own >= each || total >= all) return undefined;
+      taken.set(key, own + 1);
+      total++;
+      let left = false;
+      return () => {
+        if (left) return;
+        left = true;
+        total--;
+        const others = (taken.get(key) ?? 1) - 1;
+        if (others > 0) taken.set(key, others);
+        else taken.delete(key);
+      };
+    },
+  };
+}
