@@ -31,14 +31,54 @@ export class Bell {
 export interface Clock {
   /** Whole milliseconds since the epoch. */
   now(): number;
+  /** Milliseconds that only go on, whatever is done to the wall clock. */
+  elapsed(): number;
+  /**
+   * How long ago the wall clock, here or in another process, showed this time: at least 0, and
+   * nothing more for steps of the clock that this process has lived through.
+   */
+  age(at: number): number;
   /** From 0 inclusive to 1 exclusive. */
   random(): number;
   /** Resolves after `ms`, or at the next ring. */
   sleep(ms: number, until: Bell): Promise<void>;
 }
 
+/** The wall clock is looked at so often for a step of it. */
+const LOOK_MS = 1_000;
+/** Less is the clock being corrected bit by bit. */
+const STEP_MS_MIN = 2_000;
+/** Steps that are remembered. */
+const STEPS_MAX = 16;
+
+/**
+ * Ages by the wall clock as it ran and as it runs. A step shows as another distance between the
+ * wall clock and the one that only goes on. A time may have been shown before the step or after:
+ * the youngest age is taken, so that a clock that was set makes no fresh event an old one.
+ */
+export function createAges(wall: () => number, elapsed: () => number): (at: number) => number {
+  let distances = [wall() - elapsed()];
+
+  function look(): void {
+    const distance = wall() - elapsed();
+    const isStep = Math.abs(distance - distances.at(-1)!) >= STEP_MS_MIN;
+    distances = [...(isStep ? distances : distances.slice(0, -1)), distance].slice(-STEPS_MAX);
+  }
+
+  setInterval(look, LOOK_MS).unref();
+  return (at) => {
+    look();
+    const ages = distances.map((distance) => elapsed() + distance - at).filter((age) => age >= 0);
+    return ages.length === 0 ? 0 : Math.min(...ages);
+  };
+}
+
+const elapsed = () => performance.now();
+
 export const systemClock: Clock = {
   now: Date.now,
+  elapsed,
+  age: createAges(Date.now, elapsed),
   random: Math.random,
   sleep(ms, until) {
     return new Promise((resolve) => {

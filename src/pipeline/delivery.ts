@@ -93,7 +93,8 @@ export class Delivery {
     const { clock, retryWindowMs, running, refresh, routes, standing, settle } = this.#parts;
     return {
       ...{ retryWindowMs, running, refresh, routes, standing, settle },
-      now: () => clock.now(),
+      elapsed: () => clock.elapsed(),
+      age: (at) => clock.age(at),
       random: () => clock.random(),
       batchSize: () => this.#outlet.batchSize,
       filling: () => this.#filling,

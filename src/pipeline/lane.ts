@@ -316,7 +316,7 @@ export class Lane {
 
   #lagSeconds(): number {
     const { oldest } = this.#window;
-    return oldest === undefined ? 0 : (this.#parts.clock.now() - oldest.bornAt) / 1_000;
+    return oldest === undefined ? 0 : this.#parts.clock.age(oldest.bornAt) / 1_000;
   }
 
   #pause(ms: number): Promise<void> {

@@ -33,7 +33,10 @@ export class Outlet {
   #opened: Opened | undefined;
   /** Attempts so far that went through, and that may work later. */
   tally: Tally = { delivered: 0, failed: 0 };
-  /** Since the receiver last answered: the first failed attempt, and the last one with why. */
+  /**
+   * Since the receiver last answered: the first failed attempt, and the last one with why. Times
+   * are those of `clock.elapsed`.
+   */
   failure: { since: number; at: number; reason: string } | undefined;
   /** How often the receiver answered after a while in which nothing got through. */
   recoveries = 0;
@@ -70,7 +73,7 @@ export class Outlet {
     if (verdict.kind === "delivered") this.tally = { delivered: delivered + 1, failed };
     if (verdict.kind === "retry") {
       this.tally = { delivered, failed: failed + 1 };
-      const at = clock.now();
+      const at = clock.elapsed();
       this.failure = { since: this.failure?.since ?? at, at, reason: verdict.reason };
     } else this.failure = undefined;
     return verdict;
@@ -79,7 +82,7 @@ export class Outlet {
   /** One event that is wrong fails between others that get through: that is no dark time. */
   #wasDark(): boolean {
     return (
-      this.failure !== undefined && this.#parts.clock.now() - this.failure.since >= DARK_MS_MIN
+      this.failure !== undefined && this.#parts.clock.elapsed() - this.failure.since >= DARK_MS_MIN
     );
   }
 

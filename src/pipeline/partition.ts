@@ -10,7 +10,8 @@ import type { Routes, Standing } from "./router.ts";
 export interface PartitionHost {
   batchSize(): number;
   retryWindowMs: number;
-  now(): number;
+  elapsed(): number;
+  age(at: number): number;
   random(): number;
   /** False once the lane stops: what has not settled stays pending. */
   running(): boolean;
@@ -176,13 +177,13 @@ export class Partition {
   #downReason(): string | undefined {
     const failure = this.#host.failure();
     if (failure === undefined) return undefined;
-    const now = this.#host.now();
+    const now = this.#host.elapsed();
     const isDown = now - failure.since >= DOWN_MS_MIN && now - failure.at <= DOWN_MS_MIN;
     return isDown ? failure.reason : undefined;
   }
 
   #ageMs(output: Output): number {
-    return this.#host.now() - output.item.bornAt;
+    return this.#host.age(output.item.bornAt);
   }
 
   #isGivenUp(output: Output, reason: string): boolean {

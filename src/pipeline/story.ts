@@ -11,7 +11,7 @@ const TELL_MS_MIN = 60_000;
 const DEAD_LETTERS_MS = 60_000;
 
 export interface StoryParts {
-  clock: Pick<Clock, "now">;
+  clock: Pick<Clock, "elapsed">;
   logger: Logger;
   destination(): Destination;
 }
@@ -55,7 +55,7 @@ export class Story {
   }
 
   #failed(reason: string): void {
-    const now = this.#parts.clock.now();
+    const now = this.#parts.clock.elapsed();
     if (this.#trouble === undefined) {
       if (now - this.#toldAt < TELL_MS_MIN) return;
       this.#toldAt = now;
@@ -77,7 +77,7 @@ export class Story {
 
   #recovered({ since, attempts }: { since: number; attempts: number }): void {
     this.#trouble = undefined;
-    const seconds = Math.round((this.#parts.clock.now() - since) / 1_000);
+    const seconds = Math.round((this.#parts.clock.elapsed() - since) / 1_000);
     this.#parts.logger.info({ ...this.#about(), attempts, seconds }, "A destination recovered");
   }
 

@@ -6,7 +6,7 @@ import type { Clock } from "./clock.ts";
 interface TrimParts {
   readers: ReadonlyMap<string, LogReader>;
   lanes: { durableLow(log: string): number | undefined; checkpoint(): void };
-  clock: Pick<Clock, "now">;
+  clock: Pick<Clock, "elapsed">;
   logger: Logger;
 }
 
@@ -22,7 +22,7 @@ export function createTrimmer({ readers, lanes, clock, logger }: TrimParts) {
   const stop = new AbortController();
 
   function agedEnd(log: string, end: number): number {
-    const now = clock.now();
+    const now = clock.elapsed();
     const marks = [...(seen.get(log) ?? []), { at: now, end }];
     const old = marks.filter((mark) => now - mark.at >= TRIM_AGE_MS_MIN);
     seen.set(log, marks.slice(Math.max(0, old.length - 1)));

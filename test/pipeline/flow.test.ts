@@ -31,6 +31,8 @@ function pausedClock() {
   let ahead = 0;
   const clock: Clock = {
     now: () => systemClock.now() + ahead,
+    elapsed: () => systemClock.elapsed() + ahead,
+    age: (at) => Math.max(0, clock.now() - at),
     random: () => 1,
     sleep: (_, until: Bell) =>
       new Promise<void>((resolve) => {

@@ -14,7 +14,11 @@ function begin() {
     ...{ id: "d1", workspaceId: "w1", name: "Warehouse", type: "webhook", enabled: true },
     ...{ config: {}, createdAt: 0, updatedAt: 0 },
   };
-  const story = new Story({ clock: { now: () => now }, logger, destination: () => destination });
+  const story = new Story({
+    clock: { elapsed: () => now },
+    logger,
+    destination: () => destination,
+  });
   const told = () =>
     lines.splice(0).map(({ level, msg, ...more }) => ({ told: `${level}: ${msg}`, ...more }));
   return {

@@ -16,7 +16,7 @@ function rig(low: () => number | undefined) {
       ["1", other],
     ]),
     lanes: { durableLow: low, checkpoint: () => ++checkpoints },
-    clock: { now: () => now },
+    clock: { elapsed: () => now },
     logger: pino({ level: "silent" }),
   });
   return {

@@ -1,0 +1,76 @@
+import { describe, expect, test } from "bun:test";
+import { createAges } from "../../src/pipeline/clock.ts";
+
+const HOUR = 3_600_000;
+const STARTED = 1_700_000_000_000;
+
+/** A machine whose wall clock can be set. */
+function machine() {
+  let elapsed = 0;
+  let wall = STARTED;
+  const age = createAges(
+    () => wall,
+    () => elapsed,
+  );
+  return {
+    age,
+    wall: () => wall,
+    pass(ms: number) {
+      elapsed += ms;
+      wall += ms;
+    },
+    set(ms: number) {
+      wall += ms;
+    },
+  };
+}
+
+describe("the age of an event", () => {
+  test("is the time that passed, and never negative", () => {
+    const { age, wall, pass } = machine();
+    const at = wall();
+    pass(5_000);
+    expect([age(at), age(at - 1_000), age(at + 5_000), age(at + 9_000)]).toEqual([
+      ...[5_000, 6_000, 0, 0],
+    ]);
+  });
+
+  test.each([2 * HOUR, -2 * HOUR])("does not follow a clock that is set by %d ms", (step) => {
+    const { age, wall, pass, set } = machine();
+    const before = wall();
+    pass(60_000);
+    // Between two looks a clock steps; nothing was asked meanwhile.
+    set(step);
+    pass(10);
+    const after = wall();
+    pass(5_000);
+    expect(age(before)).toBe(65_010);
+    expect(age(after)).toBe(5_000);
+    pass(HOUR / 2);
+    expect(age(before)).toBe(HOUR / 2 + 65_010);
+    expect(age(after)).toBe(HOUR / 2 + 5_000);
+  });
+
+  test("stays right when a clock is set forth and back, and corrected bit by bit", () => {
+    const { age, wall, pass, set } = machine();
+    for (const step of [2 * HOUR, -4 * HOUR, 2 * HOUR]) {
+      const at = wall();
+      set(step);
+      pass(20_000);
+      expect(age(at)).toBe(20_000);
+    }
+    const at = wall();
+    for (let second = 0; second < 100; second++) {
+      pass(1_000);
+      set(-100);
+      age(at);
+    }
+    // What a correction takes off the wall clock is nothing that passed too much.
+    expect(age(at)).toBe(90_000);
+  });
+
+  test("goes back beyond the start of this process, for events that waited for it", () => {
+    const { age } = machine();
+    expect(age(STARTED - 3 * HOUR)).toBe(3 * HOUR);
+  });
+});
