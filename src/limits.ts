@@ -10,6 +10,8 @@ export const PIXEL_TARGET_BYTES_MAX = 32_768;
 export const HTTP_HEAD_BYTES_MAX = 262_144;
 /** Headers of a request to the data plane; more is 431. */
 export const HTTP_HEADERS_MAX = 200;
+/** Body of a request to the data plane, which is read and ignored; more is 413. */
+export const HTTP_BODY_BYTES_MAX = 65_536;
 /** Letters of the method of a request to the data plane; more is 400. */
 export const HTTP_METHOD_CHARS_MAX = 32;
 /** Parameters of a pixel, all pairs counted; more is 400. */

@@ -1,7 +1,8 @@
 import type { Socket } from "bun";
 import { HTTP_HEAD_BYTES_MAX, HTTP_WAITING_BYTES_MAX } from "../limits.ts";
 import type { Answer } from "./answer.ts";
-import { canBeginHead, head, readHead } from "./head.ts";
+import { Body, ENCODED_BODY_BYTES_MAX } from "./body.ts";
+import { canBeginHead, hasBareFeed, head, readHead } from "./head.ts";
 import type { Placed } from "./places.ts";
 
 /** A request whose answer is owed. What it tells counts until its handler returns. */
@@ -15,7 +16,7 @@ export interface Exchange {
   readonly targetBytes: number;
   /** Address of the other end. */
   readonly peer: string;
-  /** The first `X-Forwarded-For`. */
+  /** All lines of `X-Forwarded-For` as one list. */
   forwardedFor(): string;
   /** Answers, at once or later. Does nothing when the client has gone. */
   answer(answer: Answer): void;
@@ -27,7 +28,7 @@ export interface Shared {
   handle(exchange: Exchange): void;
   /** A connection made its first request. */
   asked(connection: Connection): void;
-  /** What a client is told whose head is not taken: 400, 431, 503 or 505. */
+  /** What a client is told whose request is not taken: 400, 413, 431, 503 or 505. */
   refused(status: number): Answer;
   /** Seconds since the server started. */
   seconds: number;
@@ -41,11 +42,16 @@ export interface Shared {
 
 /** As bytes, which are found five times as fast as a string. */
 const HEAD_END = Buffer.from("\r\n\r\n");
+const CONTINUE = Buffer.from("HTTP/1.1 100 Continue\r\n\r\n");
+const CR = 0x0d;
+const LF = 0x0a;
+/** What a request may have in all; more that waits belongs to the next one. */
+const REQUEST_BYTES_MAX = HTTP_HEAD_BYTES_MAX + ENCODED_BODY_BYTES_MAX;
 const NOTHING: Buffer = Buffer.alloc(0);
 const METHOD_GET = 0x20544547; // "GET " in little endian
 
 /**
- * - reading: waits for a whole head
+ * - reading: waits for a whole request
  * - handling: an answer is owed
  * - sending: an answer waits for the client to read
  * - closing: our side is closed; what still comes is read and dropped, so that the client can read
@@ -72,6 +78,8 @@ export class Connection implements Exchange, Placed {
   #at = 0;
   #end = 0;
   #searched = 0;
+  /** Of the request at `#at`, whose head is whole. */
+  #body: Body | undefined;
   /** How many of `waitingBytes` are here. */
   #waiting = 0;
   #paused = false;
@@ -89,7 +97,11 @@ export class Connection implements Exchange, Placed {
   }
 
   forwardedFor(): string {
-    return this.#input.toString("latin1", head.forwardedStart, head.forwardedEnd);
+    const { forwarded, forwardedLines } = head;
+    const lines = Array.from({ length: forwardedLines }, (_, line) =>
+      this.#input.toString("latin1", forwarded[2 * line], forwarded[2 * line + 1]),
+    );
+    return lines.join(",");
   }
 
   answer(answer: Answer): void {
@@ -161,56 +173,88 @@ export class Connection implements Exchange, Placed {
   /** Handles the requests that came whole, until one has to wait. */
   #run(): void {
     this.#running = true;
-    while (this.#state === "reading" && this.#at < this.#end) {
-      const found = this.#input.indexOf(HEAD_END, Math.max(this.#at, this.#searched));
-      if (found < 0 || found + HEAD_END.length > this.#end) {
-        this.#wait();
-        break;
-      }
-      this.#take(found + HEAD_END.length);
-    }
+    while (this.#state === "reading" && this.#at < this.#end && this.#next());
     this.#running = false;
   }
 
-  /** Handles the request whose head ends here. */
-  #take(end: number): void {
-    const status =
-      end - this.#at > HTTP_HEAD_BYTES_MAX ? 431 : readHead(this.#input, this.#at, end);
+  /** Handles the request at `#at`, or refuses it; false when not all of it has come. */
+  #next(): boolean {
+    if (this.#body !== undefined) return this.#readBody(this.#body);
+    this.#skipEmptyLines();
+    const found = this.#input.indexOf(HEAD_END, Math.max(this.#at, this.#searched));
+    const end = found + HEAD_END.length;
+    if (found < 0 || end > this.#end) return this.#wait();
+    if (end - this.#at > HTTP_HEAD_BYTES_MAX) return this.#refuse(431);
+    const status = readHead(this.#input, this.#at, end);
+    if (status !== 0) return this.#refuse(status);
+    if (head.bodyBytes === 0 && !head.isChunked) return this.#take(end);
+    const length = head.bodyBytes;
+    this.#body = new Body(end - this.#at, { isChunked: head.isChunked, length });
+    if (head.expectsContinue && end === this.#end && this.#body.status === 0) {
+      this.#socket.write(CONTINUE);
+    }
+    return this.#readBody(this.#body);
+  }
+
+  /** A request's body stays, unread, until it is whole, so that all that waits is counted. */
+  #readBody(body: Body): boolean {
+    const length = body.find(this.#input, this.#at, this.#end);
+    if (body.status !== 0) return this.#refuse(body.status);
+    if (length === 0) return false;
+    this.#body = undefined;
+    // Other connections have read heads since.
+    readHead(this.#input, this.#at, this.#at + body.headBytes);
+    return this.#take(this.#at + length);
+  }
+
+  /** Some clients end a body with a line too much (RFC 9112 §2.2). */
+  #skipEmptyLines(): void {
+    const input = this.#input;
+    while (input[this.#at] === CR && this.#at + 1 < this.#end && input[this.#at + 1] === LF) {
+      this.#at += 2;
+    }
+  }
+
+  /** Handles the request whose head was read, and which ends here. */
+  #take(end: number): true {
+    const input = this.#input;
     this.#at = end;
     this.#state = "handling";
     if (this.requests++ === 0) this.#shared.asked(this);
-    if (status !== 0) {
-      this.#refuse(status);
-      return;
-    }
-    const input = this.#input;
     this.#isLast = head.isLast;
     this.method =
       input.readUInt32LE(head.methodStart) === METHOD_GET
         ? "GET"
         : input.toString("latin1", head.methodStart, head.methodEnd);
-    this.path = input.toString("latin1", head.pathStart, head.pathEnd);
+    this.path = input.toString("latin1", head.pathStart, head.pathEnd) || "/";
     this.query = input.toString("latin1", head.queryStart, head.targetEnd);
     this.targetBytes = head.targetEnd - head.pathStart;
     this.#shared.handle(this);
     // A connection that waits holds nothing of its last request.
     this.path = "";
     this.query = "";
+    return true;
   }
 
-  /** A part of a head stays until more comes. */
-  #wait(): void {
+  /** A part of a head stays until more comes, unless no head can become of it. */
+  #wait(): boolean {
     const bytes = this.#end - this.#at;
-    if (bytes > HTTP_HEAD_BYTES_MAX) this.#refuse(431);
-    else if (!canBeginHead(this.#input[this.#at]!)) this.#refuse(400);
-    else this.#searched = Math.max(this.#at, this.#end - HEAD_END.length + 1);
+    if (bytes === 0) return false;
+    if (bytes > HTTP_HEAD_BYTES_MAX) return this.#refuse(431);
+    const first = this.#input[this.#at]!;
+    if (!canBeginHead(first) && !(first === CR && bytes === 1)) return this.#refuse(400);
+    const from = Math.max(this.#at, this.#searched);
+    if (hasBareFeed(this.#input, from, this.#end)) return this.#refuse(400);
+    this.#searched = Math.max(this.#at, this.#end - HEAD_END.length + 1);
+    return false;
   }
 
-  #refuse(status: number): void {
+  #refuse(status: number): true {
     this.#state = "handling";
     this.method = "";
     this.#isLast = true;
     this.answer(this.#shared.refused(status));
+    return true;
   }
 
   /** Counts the buffer that stays here. Requests far ahead of their answers wait in the network. */
@@ -225,7 +269,7 @@ export class Connection implements Exchange, Placed {
       this.#shed();
       return;
     }
-    const isPaused = rest > HTTP_HEAD_BYTES_MAX;
+    const isPaused = rest > REQUEST_BYTES_MAX;
     if (isPaused === this.#paused) return;
     this.#paused = isPaused;
     if (isPaused) this.#socket.pause();

@@ -17,11 +17,17 @@ export const head = {
   /** Where its query begins, behind the `?`; the target's end if there is none. */
   queryStart: 0,
   targetEnd: 0,
-  /** No further request follows on the connection: the client says so, or a body comes. */
+  /** No further request follows on the connection, as the client says. */
   isLast: false,
-  /** Value of the first `X-Forwarded-For`; empty if there is none. */
-  forwardedStart: 0,
-  forwardedEnd: 0,
+  /** Length of the body that follows. */
+  bodyBytes: 0,
+  /** The body comes in chunks, as many as there are. */
+  isChunked: false,
+  /** The client waits to be asked for its body. */
+  expectsContinue: false,
+  /** Lines of `X-Forwarded-For`: start and end of the value of each. */
+  forwardedLines: 0,
+  forwarded: new Int32Array(2 * HTTP_HEADERS_MAX),
 };
 
 const CR = 0x0d;
@@ -35,6 +41,7 @@ const ZERO = 0x30;
 const ONE = 0x31;
 const NINE = 0x39;
 const LOWER = 0x20;
+const LETTER_MIN = 0x61;
 const LENGTH_DIGITS_MAX = 15;
 
 /** What a byte may be part of. */
@@ -66,12 +73,29 @@ const CONNECTION = ascii("connection");
 const CONTENT_LENGTH = ascii("content-length");
 const TRANSFER_ENCODING = ascii("transfer-encoding");
 const FORWARDED_FOR = ascii("x-forwarded-for");
+const EXPECT = ascii("expect");
+const CONTINUE = ascii("100-continue");
 const CLOSE = ascii("close");
 const CHUNKED = ascii("chunked");
 
 /** Whether a head can begin with this byte, of which more has not come yet. */
 export function canBeginHead(byte: number): boolean {
   return (classes[byte]! & METHOD) !== 0;
+}
+
+/** Whether a line of the part of a head in `bytes[from, end)` does not end with CRLF. */
+export function hasBareFeed(bytes: Buffer, from: number, end: number): boolean {
+  let at = bytes.indexOf(LF, from);
+  while (at >= 0 && at < end) {
+    if (bytes[at - 1] !== CR) return true;
+    at = bytes.indexOf(LF, at + 1);
+  }
+  return false;
+}
+
+/** Whether this byte may be part of a header's value. */
+export function isValueByte(byte: number): boolean {
+  return (classes[byte]! & VALUE) !== 0;
 }
 
 /**
@@ -102,11 +126,15 @@ export function readHead(bytes: Uint8Array, from: number, end: number): number {
 function readTarget(bytes: Uint8Array, from: number): number {
   let at = from;
   if (bytes[at] !== SLASH) {
-    const scheme = startsWith(bytes, at, HTTP) ? HTTP : HTTPS;
-    if (scheme === HTTPS && !startsWith(bytes, at, HTTPS)) return -1;
+    const scheme = isScheme(bytes, at, HTTP) ? HTTP : HTTPS;
+    if (scheme === HTTPS && !isScheme(bytes, at, HTTPS)) return -1;
     at += scheme.length;
+    const host = at;
     while (classes[bytes[at]!]! & HOST) at++;
-    if (bytes[at] !== SLASH) return -1;
+    // A URL without a path means `/` (RFC 9112 §3.2.1).
+    if (at === host || (bytes[at] !== SLASH && bytes[at] !== QUESTION && bytes[at] !== SPACE)) {
+      return -1;
+    }
   }
   head.pathStart = at;
   while (bytes[at] !== QUESTION && classes[bytes[at]!]! & TARGET) at++;
@@ -123,8 +151,10 @@ function readHeaders(bytes: Uint8Array, from: number, end: number, isNew: boolea
   let lengths = 0;
   let codings = 0;
   let lines = 0;
-  head.forwardedStart = 0;
-  head.forwardedEnd = 0;
+  head.bodyBytes = 0;
+  head.isChunked = false;
+  head.expectsContinue = false;
+  head.forwardedLines = 0;
   for (let at = from; at < end; ) {
     if (++lines > HTTP_HEADERS_MAX) return 431;
     const name = at;
@@ -139,7 +169,7 @@ function readHeaders(bytes: Uint8Array, from: number, end: number, isNew: boolea
     while (start < stop && isBlank(bytes[stop - 1]!)) stop--;
     at += 2;
 
-    // The five names that matter have lengths of their own.
+    // The six names that matter have lengths of their own.
     switch (nameEnd - name) {
       case HOST_NAME.length:
         if (!isWord(bytes, name, HOST_NAME)) break;
@@ -151,24 +181,41 @@ function readHeaders(bytes: Uint8Array, from: number, end: number, isNew: boolea
       case CONTENT_LENGTH.length:
         if (!isWord(bytes, name, CONTENT_LENGTH)) break;
         if (++lengths > 1 || !isLength(bytes, start, stop)) return 400;
-        if (stop - start > 1 || bytes[start] !== ZERO) head.isLast = true;
+        head.bodyBytes = numberIn(bytes, start, stop);
         break;
       case TRANSFER_ENCODING.length:
         if (!isWord(bytes, name, TRANSFER_ENCODING)) break;
         if (++codings > 1 || !isNew || !isWhole(bytes, start, stop, CHUNKED)) return 400;
-        head.isLast = true;
+        head.isChunked = true;
         break;
       case FORWARDED_FOR.length:
-        if (head.forwardedEnd > 0 || !isWord(bytes, name, FORWARDED_FOR)) break;
-        head.forwardedStart = start;
-        head.forwardedEnd = stop;
+        if (!isWord(bytes, name, FORWARDED_FOR)) break;
+        head.forwarded[2 * head.forwardedLines] = start;
+        head.forwarded[2 * head.forwardedLines + 1] = stop;
+        head.forwardedLines++;
+        break;
+      case EXPECT.length:
+        if (!isNew || !isWord(bytes, name, EXPECT)) break;
+        head.expectsContinue = isWhole(bytes, start, stop, CONTINUE);
     }
   }
-  return hosts === 1 && lengths + codings <= 1 ? 0 : 400;
+  // HTTP/1.0 knows no Host; health checks of proxies speak it.
+  if (hosts === 0 && isNew) return 400;
+  return lengths + codings <= 1 ? 0 : 400;
 }
 
 function startsWith(bytes: Uint8Array, at: number, text: Uint8Array): boolean {
   for (let i = 0; i < text.length; i++) if (bytes[at + i] !== text[i]) return false;
+  return true;
+}
+
+/** Whether this scheme, its letters in any case, begins at `at`. */
+function isScheme(bytes: Uint8Array, at: number, scheme: Uint8Array): boolean {
+  for (let i = 0; i < scheme.length; i++) {
+    const wanted = scheme[i]!;
+    const byte = bytes[at + i]!;
+    if (byte !== wanted && (wanted < LETTER_MIN || (byte | LOWER) !== wanted)) return false;
+  }
   return true;
 }
 
@@ -199,6 +246,12 @@ function isLength(bytes: Uint8Array, start: number, stop: number): boolean {
     if (bytes[at]! < ZERO || bytes[at]! > NINE) return false;
   }
   return stop > start && stop - start <= LENGTH_DIGITS_MAX;
+}
+
+function numberIn(bytes: Uint8Array, start: number, stop: number): number {
+  let number = 0;
+  for (let at = start; at < stop; at++) number = 10 * number + bytes[at]! - ZERO;
+  return number;
 }
 
 /** Whether a list of connection options has `close`. */

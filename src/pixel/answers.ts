@@ -11,6 +11,9 @@ const SHARED = {
   "Cache-Control": NO_STORE,
   Expires: "0",
   "Access-Control-Allow-Origin": "*",
+  // Pages that embed only what agrees to it (COEP) may embed a pixel, and any may time it.
+  "Cross-Origin-Resource-Policy": "cross-origin",
+  "Timing-Allow-Origin": "*",
 };
 
 /** 200: the event is on disk. */
@@ -29,11 +32,19 @@ export function errorAnswer(
   );
 }
 
-const METHODS = "GET, OPTIONS";
+const METHODS = "GET, POST, OPTIONS";
 
-export const methodAnswer = errorAnswer(405, "Expected the method GET", { Allow: METHODS });
+export const methodAnswer = errorAnswer(405, "Expected the method GET or POST", {
+  Allow: METHODS,
+});
 
-/** 204 to a browser that asks before it sends a GET with headers of its own. */
+const READING_METHODS = "GET, HEAD, OPTIONS";
+
+export const readOnlyAnswer = errorAnswer(405, "Expected the method GET or HEAD", {
+  Allow: READING_METHODS,
+});
+
+/** 204 to a browser that asks before it sends a request with headers of its own. */
 export const preflightAnswer = new Answer(204, {
   Allow: METHODS,
   "Access-Control-Allow-Origin": "*",

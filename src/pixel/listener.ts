@@ -5,7 +5,12 @@ import type { Answer } from "../http/answer.ts";
 import type { Exchange } from "../http/connection.ts";
 import type { ListeningSocket } from "../http/listening-socket.ts";
 import { type HttpServer, type HttpServerOptions, serveHttp } from "../http/server.ts";
-import { HTTP_HEAD_BYTES_MAX, HTTP_HEADERS_MAX, PIXEL_TARGET_BYTES_MAX } from "../limits.ts";
+import {
+  HTTP_BODY_BYTES_MAX,
+  HTTP_HEAD_BYTES_MAX,
+  HTTP_HEADERS_MAX,
+  PIXEL_TARGET_BYTES_MAX,
+} from "../limits.ts";
 import { LogUnavailable, type LogWriter } from "../log/event-log.ts";
 import type { Logger } from "../observe/log.ts";
 import type { Metrics } from "../observe/metrics.ts";
@@ -16,6 +21,7 @@ import {
   methodAnswer,
   pixelAnswer,
   preflightAnswer,
+  readOnlyAnswer,
   robotsAnswer,
 } from "./answers.ts";
 import { createClientAddresses } from "./client-address.ts";
@@ -78,14 +84,14 @@ export function createPixelListener(parts: PixelParts): PixelListener {
     switch (exchange.path) {
       case "/pixel/v1/page":
       case "/pixel/v1/page/":
-        return exchange.method === "GET" ? admit("page", exchange) : otherMethod(exchange);
+        return isPixel(exchange) ? admit("page", exchange) : otherMethod(exchange);
       case "/pixel/v1/track":
       case "/pixel/v1/track/":
-        return exchange.method === "GET" ? admit("track", exchange) : otherMethod(exchange);
+        return isPixel(exchange) ? admit("track", exchange) : otherMethod(exchange);
       case "/health":
-        return isRead(exchange) ? healthAnswer : otherMethod(exchange);
+        return isRead(exchange) ? healthAnswer : otherMethod(exchange, readOnlyAnswer);
       case "/robots.txt":
-        return isRead(exchange) ? robotsAnswer : otherMethod(exchange);
+        return isRead(exchange) ? robotsAnswer : otherMethod(exchange, readOnlyAnswer);
       default:
         return errorAnswer(404, "Not found");
     }
@@ -173,10 +179,13 @@ export function createPixelListener(parts: PixelParts): PixelListener {
   };
 }
 
+/** `navigator.sendBeacon` sends a POST; its body is not looked at. */
+const isPixel = ({ method }: Exchange) => method === "GET" || method === "POST";
+
 const isRead = ({ method }: Exchange) => method === "GET" || method === "HEAD";
 
-const otherMethod = ({ method }: Exchange) =>
-  method === "OPTIONS" ? preflightAnswer : methodAnswer;
+const otherMethod = ({ method }: Exchange, refusal = methodAnswer) =>
+  method === "OPTIONS" ? preflightAnswer : refusal;
 
 function refused(status: number): Answer {
   switch (status) {
@@ -185,11 +194,16 @@ function refused(status: number): Answer {
         431,
         `Expected a head of at most ${HTTP_HEAD_BYTES_MAX} bytes and ${HTTP_HEADERS_MAX} headers`,
       );
+    case 413:
+      return errorAnswer(413, `Expected a body of at most ${HTTP_BODY_BYTES_MAX} bytes`);
     case 503:
       return errorAnswer(503, "Too many requests have come in part", { "Retry-After": "1" });
     case 505:
       return errorAnswer(505, "Expected a request line that ends with HTTP/1.1");
     default:
-      return errorAnswer(400, "Expected an HTTP/1.1 request with exactly one valid Host header");
+      return errorAnswer(
+        400,
+        "Expected an HTTP/1.1 request with exactly one valid Host header and lines that end with CRLF",
+      );
   }
 }

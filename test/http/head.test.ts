@@ -15,7 +15,12 @@ function read(text: string, around = "\0") {
     path: part(head.pathStart, head.pathEnd),
     query: part(head.queryStart, head.targetEnd),
     isLast: head.isLast,
-    forwardedFor: part(head.forwardedStart, head.forwardedEnd),
+    bodyBytes: head.bodyBytes,
+    isChunked: head.isChunked,
+    expectsContinue: head.expectsContinue,
+    forwardedFor: Array.from({ length: head.forwardedLines }, (_, line) =>
+      part(head.forwarded[2 * line]!, head.forwarded[2 * line + 1]!),
+    ),
   };
 }
 
@@ -48,18 +53,39 @@ describe("a head", () => {
     [
       "without a body",
       request("GET / HTTP/1.1", "Host: a", "Content-Length: 0"),
-      { isLast: false },
+      { isLast: false, bodyBytes: 0, isChunked: false },
     ],
-    ["with a body", request("GET / HTTP/1.1", "Host: a", "Content-Length: 00"), { isLast: true }],
+    [
+      "with a body",
+      request("GET / HTTP/1.1", "Host: a", "Content-Length: 0120"),
+      { bodyBytes: 120 },
+    ],
     [
       "with chunks",
       request("GET / HTTP/1.1", "Host: a", "Transfer-Encoding: Chunked"),
-      { isLast: true },
+      { isLast: false, isChunked: true, bodyBytes: 0 },
     ],
+    [
+      "whose client waits to be asked for its body",
+      request("POST / HTTP/1.1", "Host: a", "Expect: 100-Continue", "Content-Length: 1"),
+      { expectsContinue: true },
+    ],
+    [
+      "of HTTP/1.0 without Host",
+      request("GET /health HTTP/1.0"),
+      { path: "/health", isLast: true },
+    ],
+    ["of a URL in capitals", request("GET HTTP://A/p HTTP/1.1", "Host: a"), { path: "/p" }],
+    [
+      "of a URL without a path",
+      request("GET http://a HTTP/1.1", "Host: a"),
+      { path: "", query: "" },
+    ],
+    ["of a URL with a query alone", request("GET http://a?q HTTP/1.1", "Host: a"), { query: "q" }],
     [
       "that was forwarded",
       request("GET / HTTP/1.1", "Host: a", "X-Forwarded-For:  1.2.3.4, ::1 ", "x-forwarded-for: 9"),
-      { forwardedFor: "1.2.3.4, ::1" },
+      { forwardedFor: ["1.2.3.4, ::1", "9"] },
     ],
   ] as const) {
     test(`${form} is understood`, () => {
@@ -72,7 +98,10 @@ describe("a head", () => {
     ["after an empty line", `\r\n${request("GET / HTTP/1.1", "Host: a")}`, 400],
     ["without a method", request(" / HTTP/1.1", "Host: a"), 400],
     ["of a long method", request(`${"A".repeat(HTTP_METHOD_CHARS_MAX + 1)} / HTTP/1.1`), 400],
-    ["of a URL without a path", request("GET http://a HTTP/1.1", "Host: a"), 400],
+    ["of a URL without a host", request("GET http:///p HTTP/1.1", "Host: a"), 400],
+    ["of a URL like one", request("GET http\x1a\x0f\x0fa/ HTTP/1.1", "Host: a"), 400],
+    ["of a URL with a fragment alone", request("GET http://a#b HTTP/1.1", "Host: a"), 400],
+    ["of HTTP/1.0 with two Hosts", request("GET / HTTP/1.0", "Host: a", "Host: a"), 400],
     ["of a URL with a user", request("GET http://u@a/ HTTP/1.1", "Host: a"), 400],
     ["of another scheme", request("GET ftp://a/ HTTP/1.1", "Host: a"), 400],
     ["with two spaces", request("GET  / HTTP/1.1", "Host: a"), 400],

@@ -5,6 +5,7 @@ import type { Exchange } from "../../src/http/connection.ts";
 import { openListeningSocket } from "../../src/http/listening-socket.ts";
 import { type HttpServer, type HttpServerOptions, serveHttp } from "../../src/http/server.ts";
 import {
+  HTTP_BODY_BYTES_MAX,
   HTTP_HEAD_BYTES_MAX,
   HTTP_WAITING_BYTES_MAX,
   IDLE_CONNECTION_SECONDS_MAX,
@@ -171,17 +172,94 @@ test("a client that does not read its answer is let go", async () => {
   expect(seconds).toBeLessThan(15 + 5);
 }, 30_000);
 
-test("a body is dropped, and the answer is read all the same", async () => {
-  for (const headers of ["Content-Length: 3000000\r\n", "Transfer-Encoding: chunked\r\n"]) {
+const post = (target: string, headers: string, body = "") =>
+  get(target, headers).replace("GET", "POST") + body;
+const CHUNKED = "Transfer-Encoding: chunked\r\n";
+
+test("a body is read and ignored, and the next request begins behind it", async () => {
+  // What a body holds looks like requests.
+  const inner = get("/?n9");
+  const chunk = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`;
+  const texts = [
+    post("/?n0", `Content-Length: ${inner.length}\r\n`, inner),
+    post("/?n1", CHUNKED, `${chunk(inner)}${chunk("a")}0\r\n\r\n`),
+    post("/later?n2", CHUNKED, `0A;ext="x"\r\n0123456789\r\n000\r\nTrailer: x\r\nY: z\r\n\r\n`),
+    post("/?n3", `Content-Length: ${HTTP_BODY_BYTES_MAX}\r\n`, "\n".repeat(HTTP_BODY_BYTES_MAX)),
+    `\r\n\r\n${get("/?n4", "Content-Length: 2\r\n")}ab\r\n`,
+    get("/?n5", CLOSE),
+  ];
+  const whole = texts.join("");
+  const cuts = Array.from({ length: 900 }, (_, cut) => cut + 1);
+  for (const cut of [0, ...cuts, whole.length - 90, whole.length - 1]) {
     const socket = dial();
     const answers = readAll(socket);
-    socket.write(get("/?n0", headers));
-    socket.write(get("/?n1").repeat(3_000_000 / get("/?n1").length));
-    const text = await answers;
-    expect(bodies(text)).toEqual(["n0"]);
-    expect(text).toContain("\r\nConnection: close\r\n");
+    socket.write(whole.slice(0, cut));
+    if (cut > 0) await new Promise(setImmediate);
+    socket.write(whole.slice(cut));
+    expect({ cut, answered: bodies(await answers) }).toEqual({ cut, answered: numbers(6) });
+  }
+}, 60_000);
+
+test("a body that is too long, or no body, is refused, and the answer can be read", async () => {
+  const long = "x".repeat(3_000_000);
+  for (const [text, status] of [
+    [post("/?n0", "Content-Length: 65537\r\n", long), 413],
+    [post("/?n0", CHUNKED, `10001\r\n${long}`), 413],
+    [post("/?n0", CHUNKED, `8000\r\n${"x".repeat(0x8000)}\r\n8001\r\n${long}`), 413],
+    [post("/?n0", CHUNKED, "1\r\nx\r\n".repeat(60_000)), 413],
+    [post("/?n0", CHUNKED, "5\r\nhello0\r\n\r\n"), 400],
+    [post("/?n0", CHUNKED, "5\nhello\r\n0\r\n\r\n"), 400],
+    [post("/?n0", CHUNKED, "5 \r\nhello\r\n0\r\n\r\n"), 400],
+    [post("/?n0", CHUNKED, "+5\r\nhello\r\n0\r\n\r\n"), 400],
+    [post("/?n0", CHUNKED, "0x5\r\nhello\r\n0\r\n\r\n"), 400],
+    [post("/?n0", CHUNKED, "000000005\r\nhello\r\n0\r\n\r\n"), 400],
+    [post("/?n0", CHUNKED, `5;${"x".repeat(2_000)}`), 400],
+    [post("/?n0", CHUNKED, "5;a\rb\r\nhello\r\n0\r\n\r\n"), 400],
+    [post("/?n0", CHUNKED, "\r\n"), 400],
+    [post("/?n0", CHUNKED, "0\r\nX: \0\r\n\r\n"), 400],
+    [post("/?n0", CHUNKED, "0\r\n\n"), 400],
+  ] as const) {
+    const socket = dial();
+    const answers = readAll(socket);
+    socket.write(text);
+    const answer = await answers;
+    expect({ text: text.slice(0, 150), answer }).toMatchObject({
+      answer: expect.stringContaining(`HTTP/1.1 ${status} `),
+    });
+    expect(answer).toContain("\r\nConnection: close\r\n");
+    expect(answer.match(/HTTP\/1\.1 /g)?.length).toBe(1);
     socket.destroy();
   }
+});
+
+test("a client that waits to be asked for its body is asked", async () => {
+  const socket = dial();
+  const asked = new Promise((resolve) => socket.once("data", (bytes) => resolve(`${bytes}`)));
+  socket.write(post("/?n0", "Expect: 100-continue\r\nContent-Length: 2\r\n"));
+  expect(await asked).toBe("HTTP/1.1 100 Continue\r\n\r\n");
+  const answers = readAll(socket);
+  socket.write(`ab${get("/?n1", CLOSE)}`);
+  expect(bodies(await answers)).toEqual(numbers(2));
+});
+
+test("a line that ends with a bare LF is refused at once, wherever it is cut", async () => {
+  for (const text of ["GET / HTTP/1.1\nHost: a\n\n", "GET / HTTP/1.1\r\nHost: a\n", "\nGET"]) {
+    for (let cut = 0; cut < text.length; cut++) {
+      const socket = dial();
+      const answers = readAll(socket);
+      socket.write(text.slice(0, cut));
+      if (cut > 0) await Bun.sleep(1);
+      socket.write(text.slice(cut));
+      expect(await answers).toStartWith("HTTP/1.1 400 ");
+    }
+  }
+});
+
+test("a URL without a path asks for the root", async () => {
+  const socket = dial();
+  const answers = readAll(socket);
+  socket.write(get("HTTP://a?n0") + get("http://a/?n1", CLOSE));
+  expect(bodies(await answers)).toEqual(numbers(2));
 });
 
 test("HTTP/1.0 has one answer", async () => {

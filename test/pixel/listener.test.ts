@@ -111,13 +111,13 @@ describe("a request is refused", () => {
     });
   }
 
-  for (const method of ["HEAD", "POST", "PUT", "PATCH", "DELETE", "TRACE", "PROPFIND"]) {
+  for (const method of ["HEAD", "PUT", "PATCH", "DELETE", "TRACE", "PROPFIND"]) {
     test(`with ${method}`, async () => {
       const count = server.records.length;
       const answer = await send(server.port, get(TRACK).replace("GET", method));
       expect(answer.status).toBe(405);
-      expect(answer.head).toContain("Allow: GET, OPTIONS");
-      const body = method === "HEAD" ? "" : '{"message":"Expected the method GET"}';
+      expect(answer.head).toContain("Allow: GET, POST, OPTIONS");
+      const body = method === "HEAD" ? "" : '{"message":"Expected the method GET or POST"}';
       expect(answer.body).toBe(body);
       expect(server.records.length).toBe(count);
     });
@@ -144,11 +144,61 @@ describe("a request is refused", () => {
   });
 });
 
+test("a POST is taken like a GET, whatever its body, and the connection lives on", async () => {
+  const count = server.records.length;
+  const pixel = (n: number, headers: string, body: string) =>
+    `POST ${TRACK}&n=${n} HTTP/1.1\r\nHost: a\r\n${headers}\r\n${body}`;
+  const answer = await send(
+    server.port,
+    pixel(0, "Content-Length: 0\r\n", "") +
+      pixel(1, "Content-Type: text/plain\r\nContent-Length: 5\r\n", "hello") +
+      pixel(2, "Transfer-Encoding: chunked\r\n", "5\r\nhello\r\n0\r\n\r\n") +
+      get(`${TRACK}&n=3`),
+  );
+  expect(answer.text.match(/HTTP\/1\.1 200 OK/g)?.length).toBe(4);
+  const events = server.events().slice(count);
+  expect(events.map(({ n }) => n)).toEqual(["0", "1", "2", "3"]);
+  const { n: _, messageId: __, ...like } = events[1]!;
+  expect(events[3]).toMatchObject({ ...like, ...times(events[3]!) });
+});
+
+const times = ({ originalTimestamp, sentAt, receivedAt }: Record<string, unknown>) => ({
+  ...{ originalTimestamp, sentAt, receivedAt },
+});
+
+test("a POST with a body that is too long is no event, and is told so", async () => {
+  const count = server.records.length;
+  const post = get(TRACK, "Content-Length: 65537\r\n").replace("GET", "POST");
+  const answer = await send(server.port, `${post}${"x".repeat(65_537)}`);
+  expect(answer.status).toBe(413);
+  expect(JSON.parse(answer.body)).toEqual({ message: "Expected a body of at most 65536 bytes" });
+  expect(server.records.length).toBe(count);
+});
+
+test("a pixel may be embedded and timed by any page", async () => {
+  for (const target of [TRACK, "/pixel/v1/page"]) {
+    const { head } = await send(server.port, get(target));
+    expect(head).toContain("Cross-Origin-Resource-Policy: cross-origin");
+    expect(head).toContain("Timing-Allow-Origin: *");
+    expect(head).toContain("Access-Control-Allow-Origin: *");
+  }
+});
+
+test("what is only read says so", async () => {
+  const answer = await send(server.port, get("/health").replace("GET", "POST"));
+  expect(answer.status).toBe(405);
+  expect(answer.head).toContain("Allow: GET, HEAD, OPTIONS");
+});
+
+test("a health check in HTTP/1.0 without Host is answered", async () => {
+  expect((await send(server.port, "GET /health HTTP/1.0\r\n\r\n")).status).toBe(200);
+});
+
 test("a preflight request is answered with 204", async () => {
   const answer = await fetch(`${server.url}/pixel/v1/track`, { method: "OPTIONS" });
   expect(answer.status).toBe(204);
   expect(answer.headers.get("access-control-allow-origin")).toBe("*");
-  expect(answer.headers.get("access-control-allow-methods")).toBe("GET, OPTIONS");
+  expect(answer.headers.get("access-control-allow-methods")).toBe("GET, POST, OPTIONS");
 });
 
 test("/health and /robots.txt answer", async () => {

@@ -1,0 +1,111 @@
+import { HTTP_BODY_BYTES_MAX } from "../limits.ts";
+import { isValueByte } from "./head.ts";
+
+const CR = 0x0d;
+const LF = 0x0a;
+const SEMICOLON = 0x3b;
+const SIZE_DIGITS_MAX = 8;
+const LINE_BYTES_MAX = 1_024;
+
+/** Chunks of a byte each would make a body six times as long. */
+export const ENCODED_BODY_BYTES_MAX = 2 * HTTP_BODY_BYTES_MAX;
+
+/**
+ * Finds where the body of a request ends (RFC 9112 §6, §7): what it says is nobody's concern, but
+ * the next request begins behind it. As strict as the reading of heads: sizes are hexadecimal
+ * digits alone, lines end with CRLF, and chunks do where they say.
+ */
+export class Body {
+  /** Why it is refused: 400 or 413; else 0. */
+  status = 0;
+  readonly headBytes: number;
+  readonly #isChunked: boolean;
+  /** Where to go on, from the start of the request. */
+  #at: number;
+  #bytes = 0;
+  #isTrailer = false;
+
+  /** Behind a head of `headBytes`: chunks, or that many bytes. */
+  constructor(headBytes: number, framing: { isChunked: boolean; length: number }) {
+    this.headBytes = headBytes;
+    this.#isChunked = framing.isChunked;
+    this.#at = headBytes;
+    if (framing.isChunked) return;
+    this.#at += framing.length;
+    if (framing.length > HTTP_BODY_BYTES_MAX) this.status = 413;
+  }
+
+  /**
+   * Looks at the request in `bytes[start, end)`; returns its length with head and body, or 0 while
+   * not all of it has come or when it is refused.
+   */
+  find(bytes: Buffer, start: number, end: number): number {
+    if (this.status !== 0) return 0;
+    if (!this.#isChunked) return start + this.#at <= end ? this.#at : 0;
+    const length = this.#findChunks(bytes, start, end);
+    if (length === 0 && end - start - this.headBytes > ENCODED_BODY_BYTES_MAX) this.status ||= 413;
+    return this.status === 0 ? length : 0;
+  }
+
+  #findChunks(bytes: Buffer, start: number, end: number): number {
+    for (;;) {
+      const from = start + this.#at;
+      const feed = bytes.indexOf(LF, from);
+      if (feed < 0 || feed >= end) {
+        if (end - from > LINE_BYTES_MAX) this.status = 400;
+        return 0;
+      }
+      const stop = feed - 1;
+      if (stop < from || bytes[stop] !== CR) return this.#refuse(400);
+      if (this.#isTrailer) {
+        if (stop === from) return feed + 1 - start;
+        if (!isText(bytes, from, stop)) return this.#refuse(400);
+        this.#at = feed + 1 - start;
+        continue;
+      }
+      const size = readSize(bytes, from, stop);
+      if (size < 0) return this.#refuse(400);
+      if (this.#bytes + size > HTTP_BODY_BYTES_MAX) return this.#refuse(413);
+      const behind = feed + 1 + size;
+      if (size > 0) {
+        if (behind + 2 > end) return 0;
+        if (bytes[behind] !== CR || bytes[behind + 1] !== LF) return this.#refuse(400);
+        this.#bytes += size;
+        this.#at = behind + 2 - start;
+      } else {
+        this.#isTrailer = true;
+        this.#at = behind - start;
+      }
+    }
+  }
+
+  #refuse(status: number): 0 {
+    this.status = status;
+    return 0;
+  }
+}
+
+/** The size in a chunk's first line, or -1. What follows a semicolon is for others. */
+function readSize(bytes: Buffer, from: number, stop: number): number {
+  let size = 0;
+  let at = from;
+  for (; at < stop && at - from < SIZE_DIGITS_MAX; at++) {
+    const digit = digitOf(bytes[at]!);
+    if (digit < 0) break;
+    size = size * 16 + digit;
+  }
+  if (at === from) return -1;
+  if (at === stop) return size;
+  return bytes[at] === SEMICOLON && isText(bytes, at, stop) ? size : -1;
+}
+
+function digitOf(byte: number): number {
+  if (byte >= 0x30 && byte <= 0x39) return byte - 0x30;
+  const letter = byte | 0x20;
+  return letter >= 0x61 && letter <= 0x66 ? letter - 0x57 : -1;
+}
+
+function isText(bytes: Buffer, from: number, stop: number): boolean {
+  for (let at = from; at < stop; at++) if (!isValueByte(bytes[at]!)) return false;
+  return true;
+}
