@@ -52,6 +52,16 @@ export interface LogReader {
   close(): Promise<void>;
 }
 
+/** What is durable since the last news of a log. */
+export interface DurableNews {
+  /** Name of the log. */
+  log: string;
+  /** Sequence number after the last durable record. */
+  end: number;
+  /** Sources whose records came: of no other one there is any between the last news and `end`. */
+  sources: readonly string[];
+}
+
 /** The disk did not take a record. */
 export class LogUnavailable extends Error {
   override readonly name = "LogUnavailable";

@@ -32,11 +32,21 @@ export class Feed {
   readonly #parts: FeedParts;
   readonly #events: Events;
   readonly #kept = new Map<string, Chunk[]>();
+  readonly #passed = new Map<string, number>();
   readonly #reading = new Map<string, Promise<Chunk>>();
 
   constructor(parts: FeedParts) {
     this.#parts = parts;
     this.#events = new Events(parts.eventOf);
+  }
+
+  /** News of this log were told up to here: idle lanes that were not woken have passed it. */
+  pass(log: string, sequence: number): void {
+    this.#passed.set(log, sequence);
+  }
+
+  passed(log: string): number {
+    return this.#passed.get(log) ?? 0;
   }
 
   logs(): string[] {

@@ -19,6 +19,8 @@ export class Intake {
   readonly #chunks = new Map<string, Chunk>();
   #routes: Routes;
   #turn = 0;
+  /** At the end of all logs, and not woken since: what came meanwhile is of other sources. */
+  #isIdle = false;
 
   constructor(feed: Feed, routes: Routes, record: LaneRecord | undefined) {
     this.#feed = feed;
@@ -30,6 +32,7 @@ export class Intake {
 
   /** Takes up changed connections: a new one may start below what was read already. */
   reroute(routes: Routes): void {
+    this.wake();
     this.#routes = routes;
     for (const log of this.#feed.logs()) this.#cursor(log);
     const current = new Map([...routes.bySource.values()].map((c) => [c.id, c]));
@@ -50,12 +53,19 @@ export class Intake {
     }
   }
 
+  /** There may be something to take. */
+  wake(): void {
+    this.#pass();
+    this.#isIdle = false;
+  }
+
   /**
    * Up to `count` items; the logs take turns. An event stands behind everything in other logs that
    * had been answered when it came, so that a user's events keep their order whichever process
    * took them. Empty: at the end of all logs.
    */
   async take(count: number, bytesMax: number): Promise<Item[]> {
+    this.wake();
     const items: Item[] = [];
     const logs = this.#feed.logs();
     let bytes = 0;
@@ -78,6 +88,8 @@ export class Intake {
       }
       if (this.#cursor(log).position !== from) still = -1;
     }
+    const isAtEnd = (log: string) => this.#cursor(log).position >= this.#feed.end(log);
+    this.#isIdle = items.length === 0 && logs.every(isAtEnd);
     return items;
   }
 
@@ -86,6 +98,7 @@ export class Intake {
   }
 
   record(): LaneRecord {
+    this.#pass();
     const logs: Record<string, CursorRecord> = { ...this.#stored };
     for (const [log, cursor] of this.#cursors) logs[log] = cursor.record();
     const known: Record<string, Positions> = {};
@@ -112,11 +125,21 @@ export class Intake {
 
   /** Records between the lowest that is not settled and the end of the logs. */
   lagEvents(): number {
+    this.#pass();
     const lags = this.#feed.logs().map((log) => {
       const low = this.#cursors.get(log)?.low ?? 0;
       return Math.max(0, this.#feed.end(log) - low);
     });
     return lags.reduce((sum, lag) => sum + lag, 0);
+  }
+
+  /** Takes up what came while it was idle. */
+  #pass(): void {
+    if (!this.#isIdle) return;
+    for (const [log, cursor] of this.#cursors) {
+      const passed = this.#feed.passed(log);
+      if (passed > cursor.position) cursor.moveTo(passed);
+    }
   }
 
   #isLate(connectionId: string): boolean {

@@ -117,6 +117,7 @@ export class Lane {
 
   /** There may be something to read, or to replay. */
   wake(replays = false): void {
+    this.#intake.wake();
     if (replays) this.#supply.replay();
     this.#work.ring();
   }
@@ -336,7 +337,7 @@ export class Lane {
         this.#waitsForSandbox = is;
         if (is) this.#delivery.flush();
       },
-      took: (seconds) => metrics.transformSeconds.observe(this.#labels, seconds),
+      took: (seconds) => metrics.transformSeconds.observe({ kind: this.#labels.kind }, seconds),
     };
   }
 }

@@ -1,5 +1,6 @@
 import type { Connection, Destination } from "../catalog/model.ts";
 import type { DestinationKind } from "../destinations/destination.ts";
+import type { DurableNews } from "../log/event-log.ts";
 import { Lane, type LaneParts } from "./lane.ts";
 
 export interface LanesParts extends LaneParts {
@@ -12,6 +13,8 @@ export interface LanesParts extends LaneParts {
 export class Lanes {
   readonly #parts: LanesParts;
   readonly #lanes = new Map<string, Lane>();
+  /** Destinations that a source is connected to: a pixel wakes their lanes alone. */
+  #bySource = new Map<string, string[]>();
   /** Destinations without a connection whose replays are still to be sent. */
   readonly #replaying = new Set<string>();
   /** Lanes that are being forgotten, by destination. */
@@ -46,9 +49,17 @@ export class Lanes {
   }
 
   /** There is more to read; by the routes as they are now, or much would have to be read again. */
-  wake(): void {
+  wake(news?: DurableNews): void {
     this.refresh();
-    for (const lane of this.#lanes.values()) lane.wake();
+    if (news === undefined) {
+      for (const lane of this.#lanes.values()) lane.wake();
+      return;
+    }
+    for (const source of news.sources) {
+      for (const id of this.#bySource.get(source) ?? []) this.#lanes.get(id)?.wake();
+    }
+    // After that: those that are woken have to look at it.
+    this.#parts.feed.pass(news.log, news.end);
   }
 
   replay(destinationIds: readonly string[]): void {
@@ -95,7 +106,13 @@ export class Lanes {
     const wanted = this.#wanted();
     for (const [id, lane] of this.#lanes) if (!wanted.has(id)) this.#end(id, lane);
     for (const id of this.#unknown) if (!wanted.has(id)) this.#unknown.delete(id);
+    this.#bySource = new Map();
     for (const [id, { destination, connections }] of wanted) {
+      for (const { sourceId } of connections) {
+        const ids = this.#bySource.get(sourceId) ?? [];
+        this.#bySource.set(sourceId, ids);
+        ids.push(id);
+      }
       const lane = this.#lanes.get(id);
       if (lane !== undefined) lane.update(destination, connections);
       else this.#start(destination, connections);

@@ -64,7 +64,10 @@ export class Outlet {
     const { clock, metrics, story } = this.#parts;
     const started = performance.now();
     const verdict = await this.#attempt(events);
-    metrics.deliverySeconds.observe(this.#labels, (performance.now() - started) / 1_000);
+    metrics.deliverySeconds.observe(
+      { kind: this.#kind.kind },
+      (performance.now() - started) / 1_000,
+    );
     metrics.attempts.inc({ ...this.#labels, verdict: verdict.kind });
     // Attempts that a stop cuts say nothing about the receiver.
     if (!this.#cut.signal.aborted) story.attempted(verdict);

@@ -2,7 +2,7 @@ import type { Live } from "../catalog/catalog.ts";
 import type { Positions } from "../catalog/model.ts";
 import type { DestinationKind } from "../destinations/destination.ts";
 import { DRAIN_MS_MAX, TOPOLOGY_POLL_MS, TRIM_INTERVAL_MS } from "../limits.ts";
-import type { LogReader } from "../log/event-log.ts";
+import type { DurableNews, LogReader } from "../log/event-log.ts";
 import type { Logger } from "../observe/log.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import type { Sandbox } from "../sandbox/program.ts";
@@ -92,8 +92,11 @@ export interface PipelineParts {
   kinds: ReadonlyMap<string, DestinationKind>;
   /** Closed with the pipeline. */
   ledger: Ledger;
-  /** Calls the listener whenever a log has more durable records; returns the end of it. */
-  onDurable(listener: () => void): () => void;
+  /**
+   * Calls the listener whenever a log has more durable records; returns the end of it. Without
+   * news there may be records of any source.
+   */
+  onDurable(listener: (news?: DurableNews) => void): () => void;
   /** Nothing is delivered, and all is kept, until this is false once. */
   held?(): boolean;
   /** Age at which an event that cannot be delivered becomes a dead letter. */
@@ -124,8 +127,8 @@ export function createPipeline(parts: PipelineParts): Pipeline {
   const sweep = createLetterSweep({ bounds, ledger, clock, logger, metrics: parts.metrics });
 
   lanes.refresh();
-  const stopListening = parts.onDurable(() => {
-    lanes.wake();
+  const stopListening = parts.onDurable((news) => {
+    lanes.wake(news);
     tap.advance().catch((error) => logger.error({ err: error }, "The live tail cannot read on"));
   });
   const poll = setInterval(() => lanes.refresh(), TOPOLOGY_POLL_MS);

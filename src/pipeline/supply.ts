@@ -80,7 +80,7 @@ export class Supply {
   async #takeNew(count: number, bytes: number): Promise<Item[]> {
     const { intake, window } = this.#parts;
     const kept = this.#replaysWait ? Math.ceil(count * REPLAYS_SHARE) : 0;
-    const items = count > kept ? await intake.take(count - kept, bytes) : [];
+    const items = await intake.take(Math.max(1, count - kept), bytes);
     for (const item of items) window.take(item);
     if (!this.#replaysWait) return items;
     const left = window.room;

@@ -28,7 +28,7 @@ export interface IngestProcessParts {
   logger: Logger;
   /** The log is opened, for the first time or again. */
   onOpened(durable: number): void;
-  onDurable(sequence: number): void;
+  onDurable(sequence: number, sources: readonly string[] | undefined): void;
   onMissing(gap: Gap): void;
   onDeath(): void;
 }
@@ -175,7 +175,7 @@ export class IngestProcess {
         this.#failure = message.message;
         break;
       case "durable":
-        this.#parts.onDurable(message.sequence);
+        this.#parts.onDurable(message.sequence, message.sources);
         break;
       case "missing":
         this.#parts.onMissing(message);

@@ -22,6 +22,7 @@ import {
   type ToIngest,
 } from "./messages.ts";
 import { watchOtherLogs } from "./other-logs.ts";
+import { WrittenSources } from "./sources.ts";
 
 /**
  * What the hidden command `ingest` runs: takes pixels into its own event log until the server
@@ -86,11 +87,12 @@ async function open(
   });
   opening.defer(() => log.close());
   mark.set(log.durable());
-  const tell = createTell(log, send);
+  const written = new WrittenSources();
+  const tell = createTell(log, written, send);
 
   const listener = createPixelListener({
     source: (writeKey) => catalog.live.source(writeKey),
-    log,
+    log: written.noting(log),
     otherLogs: watchOtherLogs(settings.otherLogs),
     trustedProxies,
     recordClientAddress,
@@ -122,9 +124,15 @@ function connectionsMax(logger: Logger): number {
   );
   return connectionsMax;
 }
+/** Sources of one message; of more the server looks itself. */
+const SOURCES_TOLD_MAX = 100;
 
 /** Tells the server what moved: at once after a pause, else at most once per interval. */
-function createTell(log: LogWriter<unknown>, send: (message: FromIngest) => void): () => void {
+function createTell(
+  log: LogWriter<unknown>,
+  written: WrittenSources,
+  send: (message: FromIngest) => void,
+): () => void {
   let healthy = true;
   let sequence = log.durable();
   let pause: ReturnType<typeof setTimeout> | undefined;
@@ -132,7 +140,9 @@ function createTell(log: LogWriter<unknown>, send: (message: FromIngest) => void
     pause = undefined;
     if (log.durable() === sequence) return;
     sequence = log.durable();
-    send({ type: "durable", sequence });
+    const sources = written.take();
+    const named = sources.size <= SOURCES_TOLD_MAX && { sources: [...sources] };
+    send({ type: "durable", sequence, ...named });
     pause = setTimeout(tellDurable, INGEST_DURABLE_MS);
   };
   return () => {

@@ -47,7 +47,8 @@ export type FromIngest =
   | { type: "listening" }
   /** It could not start; it exits. */
   | { type: "failed"; message: string }
-  | { type: "durable"; sequence: number }
+  /** `sources`: whose records came, at least; absent when they are too many to name. */
+  | { type: "durable"; sequence: number; sources?: string[] }
   /** Its log should hold these records, and ends before them. */
   | { type: "missing"; from: number; to: number }
   | { type: "health"; healthy: boolean }

@@ -4,7 +4,7 @@ import { Counter } from "prom-client";
 import type { Positions } from "../catalog/model.ts";
 import { cannotListen } from "../errors.ts";
 import { type ListeningSocket, openListeningSocket } from "../http/listening-socket.ts";
-import type { LogReader } from "../log/event-log.ts";
+import type { DurableNews, LogReader } from "../log/event-log.ts";
 import { lockDirectory } from "../log/lock.ts";
 import { Losses } from "../log/losses.ts";
 import { type DurableMark, openMark } from "../log/mark.ts";
@@ -38,7 +38,7 @@ export interface Ingest {
   /** Where the event logs end now: beyond every record that was acknowledged before the call. */
   tails(): Positions;
   /** Calls back when there is more to read; returns the end of it. */
-  onDurable(listener: () => void): () => void;
+  onDurable(listener: (news?: DurableNews) => void): () => void;
   /** Whether every process listens and can write its log. */
   healthy(): boolean;
   /** What the event logs lost, a sentence each. */
@@ -60,9 +60,9 @@ export interface Ingest {
  * start, or when the port is taken.
  */
 export async function startIngestProcesses(options: IngestOptions): Promise<Ingest> {
-  const listeners = new Set<() => void>();
-  const notify = () => {
-    for (const listener of listeners) listener();
+  const listeners = new Set<(news?: DurableNews) => void>();
+  const notify = (news?: DurableNews) => {
+    for (const listener of listeners) listener(news);
   };
   const deaths = options.metrics && deathCounter(options.metrics);
   const losses = new Losses(options);
@@ -92,9 +92,9 @@ export async function startIngestProcesses(options: IngestOptions): Promise<Inge
         log.reader.advance(durable);
         notify();
       },
-      onDurable(sequence) {
+      onDurable(sequence, sources) {
         log.reader.advance(sequence);
-        notify();
+        notify(sources && { log: String(index), end: sequence, sources });
       },
       onDeath: () => deaths?.inc(),
     });
@@ -172,7 +172,7 @@ function ingestOf(
   url: string,
   logs: ReadonlyMap<string, Log>,
   processes: readonly IngestProcess[],
-  listeners: Set<() => void>,
+  listeners: Set<(news?: DurableNews) => void>,
 ): Omit<Ingest, "warnings" | "stop" | "close"> {
   return {
     url,

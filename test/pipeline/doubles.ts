@@ -2,7 +2,7 @@ import { pino } from "pino";
 import type { Live, LiveProgram } from "../../src/catalog/catalog.ts";
 import type { Connection, Destination, Positions, Source } from "../../src/catalog/model.ts";
 import type { PixelRecord } from "../../src/event/record.ts";
-import type { LogReader } from "../../src/log/event-log.ts";
+import type { DurableNews, LogReader } from "../../src/log/event-log.ts";
 import { createMetrics } from "../../src/observe/metrics.ts";
 import { Feed } from "../../src/pipeline/feed.ts";
 import type { BuiltEvent } from "../../src/pipeline/input.ts";
@@ -12,26 +12,39 @@ import type { Batch, Outcome, Program, Sandbox } from "../../src/sandbox/program
 /** An event log in memory, its records durable as soon as they are appended. */
 export class MemoryLog implements LogReader {
   readonly #records = new Map<number, Uint8Array>();
-  readonly #listeners = new Set<() => void>();
+  readonly #listeners = new Set<(news?: DurableNews) => void>();
   #first = 0;
+  /** Calls of `end`: lanes that look ask for it. */
+  looks = 0;
   #end = 0;
 
+  constructor(readonly name = "0") {}
+
   append(...records: PixelRecord[]): void {
-    this.appendBytes(...records.map(encodeRecord));
+    for (const record of records) this.#records.set(this.#end++, encodeRecord(record));
+    const sources = [...new Set(records.map(({ sourceId }) => sourceId))];
+    this.#tell({ log: this.name, end: this.#end, sources });
   }
 
   appendBytes(...records: Uint8Array[]): void {
     for (const bytes of records) this.#records.set(this.#end++, bytes);
-    for (const listener of this.#listeners) listener();
+    this.#tell();
   }
 
-  readonly onDurable = (listener: () => void) => {
+  #tell(news?: DurableNews): void {
+    for (const listener of this.#listeners) listener(news);
+  }
+
+  readonly onDurable = (listener: (news?: DurableNews) => void) => {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   };
 
   first = () => this.#first;
-  end = () => this.#end;
+  end = () => {
+    this.looks += 1;
+    return this.#end;
+  };
   advance(): void {}
 
   async read(sequence: number, bytesMax: number) {

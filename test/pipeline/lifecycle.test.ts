@@ -189,7 +189,7 @@ describe("changes", () => {
     rig.log.append(record(0));
     await until(() => sink.taken.length === 1);
     const { MemoryLog } = await import("./doubles.ts");
-    const second = new MemoryLog();
+    const second = new MemoryLog("1");
     second.append(record(1), record(2));
     readers.set("1", second);
     rig.log.append(record(3));

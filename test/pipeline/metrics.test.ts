@@ -45,7 +45,7 @@ test("what lanes did is counted, and forgotten with the lane", async () => {
     'pixelmill_dead_letters{workspace="workspace"} 2',
     `pixelmill_delivery_attempts_total{${lane},verdict="delivered"} 4`,
     `pixelmill_delivery_attempts_total{${lane},verdict="rejected"} 1`,
-    `pixelmill_delivery_seconds_count{${lane}} 5`,
+    `pixelmill_delivery_seconds_count{kind="webhook"} 5`,
     `pixelmill_lane_events_total{${lane},outcome="dead-letter"} 2`,
     `pixelmill_lane_events_total{${lane},outcome="delivered"} 4`,
     `pixelmill_lane_events_total{${lane},outcome="dropped"} 1`,
@@ -53,12 +53,14 @@ test("what lanes did is counted, and forgotten with the lane", async () => {
     `pixelmill_lane_sandbox_waiting{${lane}} 0`,
     "pixelmill_lanes_held_bytes 0",
     'pixelmill_log_unreadable_records_total{log="0"} 1',
-    `pixelmill_transform_seconds_count{${lane}} ${batches}`,
+    `pixelmill_transform_seconds_count{kind="webhook"} ${batches}`,
   ]);
   rig.live.remove("one");
   await until(() => rig.pipeline.deadLetters.count("workspace") === 0);
   expect(await shown(metrics)).toEqual([
+    'pixelmill_delivery_seconds_count{kind="webhook"} 5',
     "pixelmill_lanes_held_bytes 0",
     'pixelmill_log_unreadable_records_total{log="0"} 1',
+    `pixelmill_transform_seconds_count{kind="webhook"} ${batches}`,
   ]);
 });

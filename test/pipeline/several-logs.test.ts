@@ -15,7 +15,7 @@ live.putDestination("one");
 live.connect("one", {}, { id: "connection" });
 
 function rig(logCount: number) {
-  const logs = numbersTo(logCount).map(() => new MemoryLog());
+  const logs = numbersTo(logCount).map((n) => new MemoryLog(String(n)));
   const feed = feedOf(new Map(logs.map((log, index) => [String(index), log])));
   const [lane] = live.lanes();
   const intake = () => new Intake(feed, routesOf(lane!.destination, lane!.connections), undefined);

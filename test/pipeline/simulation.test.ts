@@ -30,6 +30,7 @@ type DestinationId = (typeof destinationIds)[number];
 const to = fc.constantFrom(...destinationIds);
 const step = fc.oneof(
   { weight: 6, arbitrary: fc.record({ do: fc.constant("append" as const), count: fc.nat(60) }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant("others" as const), count: fc.nat(60) }) },
   { weight: 3, arbitrary: fc.record({ do: fc.constant("wait" as const), ms: fc.nat(8) }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant("restart" as const) }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant("connection" as const), to }) },
@@ -137,6 +138,12 @@ class World {
         for (const id of destinationIds) if (this.isLive(id)) this.owed.add(`${id} ${n}`);
         this.log.append(record(n, `user ${n % 7}`, { receivedAt: this.clock.now() }));
       }
+    } else if (action.do === "others") {
+      // Of a source that nothing is connected to: no lane is woken, and all pass it.
+      const others = Array.from({ length: action.count }, () => {
+        return record(0, "other", { receivedAt: this.clock.now(), sourceId: "other" });
+      });
+      this.log.append(...others);
     } else if (action.do === "wait") await Bun.sleep(action.ms);
     else if (action.do === "restart") {
       await this.pipeline.close();

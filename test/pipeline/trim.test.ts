@@ -7,7 +7,7 @@ import { numbersTo } from "./rig.ts";
 
 function rig(low: () => number | undefined) {
   const log = new MemoryLog();
-  const other = new MemoryLog();
+  const other = new MemoryLog("1");
   let now = 1_000_000;
   let checkpoints = 0;
   const trimmer = createTrimmer({

@@ -1,0 +1,76 @@
+import { afterEach, beforeEach, expect, test } from "bun:test";
+import { createMetrics } from "../../src/observe/metrics.ts";
+import { record } from "./doubles.ts";
+import { numbersTo, Rig, Sink, until } from "./rig.ts";
+
+let rig: Rig;
+beforeEach(() => {
+  rig = new Rig();
+  rig.live.addSource("other");
+});
+afterEach(() => rig.end());
+
+const other = { sourceId: "other" };
+
+test("pixels of another source cost nothing, however many destinations wait", async () => {
+  const sink = new Sink();
+  rig.sinks.push(sink);
+  for (const n of numbersTo(200)) {
+    rig.live.putDestination(`one ${n}`, { config: { webhookUrl: sink.url } });
+    rig.live.connect(`one ${n}`);
+  }
+  rig.start();
+  rig.log.append(record(0));
+  await until(() => sink.taken.length === 200);
+  await Bun.sleep(50);
+  const before = rig.log.looks;
+  for (const n of numbersTo(100)) {
+    rig.log.append(record(n, "ann", other));
+    await Bun.sleep(0);
+  }
+  // Were lanes woken, each of the 200 would have looked a hundred times.
+  expect(rig.log.looks - before).toBeLessThan(200);
+  rig.log.append(record(1));
+  await until(() => sink.taken.length === 400);
+});
+
+test("a lane that was not woken has passed what came, durably", async () => {
+  const sink = rig.webhook("one");
+  const metrics = createMetrics();
+  rig.start({ metrics });
+  rig.log.append(record(0));
+  await until(() => sink.taken.length === 1);
+  const lag = metrics.getSingleMetric("pixelmill_lane_lag_events")!;
+  const lagNow = async () => (await lag.get()).values[0]!.value;
+  while ((await lagNow()) > 0) await Bun.sleep(5);
+  rig.log.append(...numbersTo(50).map((n) => record(n, "ann", other)));
+  expect(await lagNow()).toBe(0);
+  await rig.stop();
+  rig.log.append(record(1));
+  const looks = rig.log.looks;
+  rig.start();
+  await until(() => sink.taken.length === 2);
+  expect(sink.numbers()).toEqual([0, 1]);
+  expect(rig.log.looks - looks).toBeLessThan(50);
+});
+
+test("a connection that is made while its lane is idle gets what came since", async () => {
+  const sink = rig.webhook("one");
+  rig.start();
+  rig.log.append(record(0));
+  await until(() => sink.taken.length === 1);
+  await Bun.sleep(20);
+  rig.log.append(...numbersTo(3).map((n) => record(10 + n, "ann", other)));
+  const from = { 0: rig.log.end() };
+  // The lane hears of the connection only with its next look at the catalog.
+  rig.live.connections.set("late", {
+    ...rig.live.connections.values().next().value!,
+    ...{ id: "late", sourceId: "other", from },
+  });
+  rig.log.append(...numbersTo(3).map((n) => record(20 + n, "ann", other)));
+  rig.live.addSource("third");
+  rig.log.append(record(1));
+  await until(() => sink.taken.length === 5);
+  await Bun.sleep(30);
+  expect(sink.numbers().toSorted((a, b) => a - b)).toEqual([0, 1, 20, 21, 22]);
+});
