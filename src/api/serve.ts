@@ -9,6 +9,7 @@ import { expectBody, readQuery } from "./check.ts";
 import { answerHeaders, json, TooMany } from "./errors.ts";
 import type { ApiParts } from "./parts.ts";
 import { EVENT_STREAM, type Route } from "./route.ts";
+import { tellDone, tellRefused } from "./told.ts";
 
 /** A request as the router hands it over: a parameter that does not decode is null. */
 export interface Arrival {
@@ -30,9 +31,28 @@ export interface Listener {
  * before the token is known and may do what the route does.
  */
 export async function serve(route: Route, listener: Listener, arrival: Arrival): Promise<Response> {
+  const { parts } = listener;
+  const principal = admitted(route, listener, arrival.request.headers);
+  const asked = { route, params: arrival.params, ...principal };
+  try {
+    const { answer, ...request } = await answered(route, listener, arrival, principal);
+    tellDone(parts.logger, asked, { ...request, answer });
+    if (answer instanceof Response) return answer;
+    if (route.status === 204) return new Response(null, { status: 204, headers: answerHeaders });
+    return json(answer, route.status);
+  } catch (error) {
+    tellRefused(parts.logger, asked, error);
+    throw error;
+  }
+}
+
+async function answered(
+  route: Route,
+  { parts, closing }: Listener,
+  arrival: Arrival,
+  principal: Principal,
+) {
   const { request, params } = arrival;
-  const { parts, closing } = listener;
-  const principal = admitted(route, listener, request.headers);
   const query = readQuery(route.query, request.url);
   const body = route.body && expectBody(route.body, await readJson(request));
   const more = (route.alsoNeeds ?? []).filter((condition) => condition.holds({ query, body }));
@@ -50,13 +70,7 @@ export async function serve(route: Route, listener: Listener, arrival: Arrival):
       closing,
     }),
   );
-  if (route.method !== "GET") {
-    const { workspaceId, tokenId } = principal;
-    parts.logger.info({ route: route.key, workspaceId, tokenId, ...params }, "request done");
-  }
-  if (answer instanceof Response) return answer;
-  if (route.status === 204) return new Response(null, { status: 204, headers: answerHeaders });
-  return json(answer, route.status);
+  return { query, body, answer };
 }
 
 /**

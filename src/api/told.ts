@@ -1,0 +1,58 @@
+import { ApiError } from "../errors.ts";
+import type { Logger } from "../observe/log.ts";
+import type { Route } from "./route.ts";
+
+/** Revisions of one publish request that its line names. */
+const VERSION_IDS_TOLD = 20;
+
+interface Asked {
+  route: Route;
+  workspaceId: string;
+  tokenId: string;
+  params: Record<string, string | null> | undefined;
+}
+
+/**
+ * What the log says of requests that change something: one line each, done ones apart from
+ * refused ones, with ids and no text of anybody's. Requests that are not admitted have no line, or
+ * whoever has no token could fill the disk.
+ */
+export function tellDone(
+  logger: Logger,
+  asked: Asked,
+  { query, body, answer }: { query: unknown; body: unknown; answer: unknown },
+): void {
+  if (asked.route.method === "GET") return;
+  const about = { ...aboutOf(asked), ...idsOf(query, body, answer) };
+  const isRefused = answer instanceof Response && answer.status >= 400;
+  logger.info(about, isRefused ? "request refused" : "request done");
+}
+
+export function tellRefused(logger: Logger, asked: Asked, error: unknown): void {
+  if (asked.route.method === "GET" || !(error instanceof ApiError)) return;
+  const { refusal, message } = error;
+  logger.info({ ...aboutOf(asked), refusal, reason: message }, "request refused");
+}
+
+function aboutOf({ route, workspaceId, tokenId, params }: Asked) {
+  return { route: route.key, workspaceId, tokenId, ...params };
+}
+
+/** What a request made, and what it published. */
+function idsOf(query: unknown, body: unknown, answer: unknown): Record<string, unknown> {
+  const { publish } = { ...(query as { publish?: boolean }) };
+  const { transformations, libraries } = { ...(body as Record<string, unknown>) };
+  const { id, versionId, published, ...made } = { ...(answer as Record<string, unknown>) };
+  const wrapped = Object.values(made) as ({ id?: unknown } | null | undefined)[];
+  const madeId = id ?? wrapped.find((it) => typeof it?.id === "string")?.id;
+  const versionIds = [transformations, libraries]
+    .flatMap((items) => (Array.isArray(items) ? items : []))
+    .map((item) => (typeof item === "string" ? item : item?.versionId))
+    .slice(0, VERSION_IDS_TOLD);
+  return {
+    ...(typeof madeId === "string" && { id: madeId }),
+    ...(typeof versionId === "string" && { versionId, published: publish === true }),
+    ...(versionIds.length > 0 && { versionIds }),
+    ...(typeof published === "boolean" && { published }),
+  };
+}
