@@ -214,13 +214,10 @@ test("the log tells which token asked for what, of everything that is no reading
     .split("\n")
     .filter((line) => line.includes(source.id))
     .map((line) => JSON.parse(line));
+  const about = { workspaceId: api.workspaceId, tokenId: expect.any(String), id: source.id };
   expect(lines).toEqual([
-    expect.objectContaining({
-      route: "PUT /v2/sources/{id}",
-      workspaceId: api.workspaceId,
-      tokenId: expect.any(String),
-      id: source.id,
-    }),
+    expect.objectContaining({ route: "POST /v2/sources", ...about }),
+    expect.objectContaining({ route: "PUT /v2/sources/{id}", ...about }),
   ]);
 });
 
