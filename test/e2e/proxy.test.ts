@@ -1,47 +1,69 @@
 import { expect, test } from "bun:test";
+import { startHaproxy } from "./haproxy.ts";
 import { startNginx } from "./nginx.ts";
 import { removeDirectory, route, startServer, startSink, waitFor } from "./server.ts";
 
-/** Answers `STATUS` of a GET that curl sends from an address of the loopback network. */
-async function get(url: string, from: string): Promise<number> {
+/** The proxies that the README shows, as they are; `.ci/run` installs them where it can. */
+const readme = await Bun.file("README.md").text();
+const block = (name: string) => readme.match(new RegExp(`\`\`\`${name}\\n(.*?)\`\`\``, "s"))![1]!;
+
+const proxies = {
+  nginx: (dataPlane: string) =>
+    startNginx((port) =>
+      `access_log off; ${block("nginx")}`
+        .replace("127.0.0.1:8080", dataPlane)
+        .replace("listen 443 ssl;", `listen 127.0.0.1:${port};`)
+        .replace(/ssl_certificate\w*.*;/g, ""),
+    ),
+  haproxy: (dataPlane: string) =>
+    startHaproxy((port) =>
+      block("haproxy")
+        .replace("127.0.0.1:8080", dataPlane)
+        .replace(/bind :443 .*/, `bind 127.0.0.1:${port}`),
+    ),
+};
+
+/** The status that curl, from an address of the loopback network, gets for a URL. */
+async function ask(url: string, from: string, ...options: string[]): Promise<number> {
   const child = Bun.spawn(
-    ["curl", "-s", "-o", "/dev/null", "-w", "%{http_code}", "--interface", from, url],
+    ["curl", "-s", "-o", "/dev/null", "-w", "%{http_code}", "--interface", from, ...options, url],
     { stdout: "pipe" },
   );
   return Number(await child.stdout.text());
 }
 
-/** `.ci/run` installs nginx where it can. */
-test.skipIf(Bun.which("nginx") === null)(
-  "the README's nginx names the client and lets the longest URL through",
-  async () => {
-    const readme = await Bun.file("README.md").text();
-    const config = readme.match(/```nginx\n(.*?)```/s)![1]!;
-    const sink = startSink();
-    const server = await startServer({ flags: ["--trusted-proxies", "127.0.0.1/32"] });
-    const nginx = await startNginx((port) =>
-      `access_log off; ${config}`
-        .replace("127.0.0.1:8080", new URL(server.dataPlane).host)
-        .replace("listen 443 ssl;", `listen 127.0.0.1:${port};`)
-        .replace(/ssl_certificate\w*.*;/g, ""),
-    );
-    try {
-      const { writeKey } = await route(server, { url: sink.url });
-      const target = `/pixel/v1/track?writeKey=${writeKey}&anonymousId=a&event=e`;
-      const longest = nginx.url + `${target}&x=`.padEnd(32_768, "x");
-      expect(await get(nginx.url + target, "127.0.0.2")).toBe(200);
-      expect(await get(longest, "127.0.0.3")).toBe(200);
-      expect(await get(`${longest}x`, "127.0.0.4")).toBe(414);
-      await waitFor(() => sink.events.length === 2);
-      expect(sink.events.map((event) => event.request_ip).sort()).toEqual([
-        "127.0.0.2",
-        "127.0.0.3",
-      ]);
-    } finally {
-      await nginx.stop();
-      await server.stop();
-      sink.stop();
-      removeDirectory(server.directory);
-    }
-  },
-);
+for (const [name, startProxy] of Object.entries(proxies)) {
+  test.skipIf(Bun.which(name) === null)(
+    `the README's ${name} names the client, whatever that says of itself, and lets the longest URL through`,
+    async () => {
+      const sink = startSink();
+      const server = await startServer({ flags: ["--trusted-proxies", "127.0.0.1/32"] });
+      const proxy = await startProxy(new URL(server.dataPlane).host);
+      try {
+        const { writeKey } = await route(server, { url: sink.url });
+        const target = `/pixel/v1/track?writeKey=${writeKey}&anonymousId=a&event=e`;
+        const longest = proxy.url + `${target}&x=`.padEnd(32_768, "x");
+        expect(await ask(proxy.url + target, "127.0.0.2")).toBe(200);
+        expect(await ask(longest, "127.0.0.3")).toBe(200);
+        expect(await ask(`${longest}x`, "127.0.0.4")).toBe(414);
+        const forged = ["-H", "X-Forwarded-For: 6.6.6.6, 127.0.0.1"];
+        expect(await ask(proxy.url + target, "127.0.0.5", ...forged)).toBe(200);
+        const chunked = ["-H", "Transfer-Encoding: chunked", "-H", "Content-Type: text/plain"];
+        expect(await ask(proxy.url + target, "127.0.0.6", "-d", "a beacon", ...chunked)).toBe(200);
+        await waitFor(() => sink.events.length === 4);
+        expect(sink.events.map((event) => event.request_ip).sort()).toEqual([
+          ...["127.0.0.2", "127.0.0.3", "127.0.0.5", "127.0.0.6"],
+        ]);
+        // Longer than a few health checks, which must not take the server away.
+        await Bun.sleep(7_000);
+        expect(await ask(`${proxy.url}/health`, "127.0.0.7")).toBe(200);
+      } finally {
+        await proxy.stop();
+        await server.stop();
+        sink.stop();
+        removeDirectory(server.directory);
+      }
+    },
+    60_000,
+  );
+}
