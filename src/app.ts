@@ -22,6 +22,7 @@ import { eventOf } from "./event/event.ts";
 import { decodeRecord } from "./event/record.ts";
 import { firstWorkspace } from "./first-start.ts";
 import { openGeolocation } from "./geolocation.ts";
+import { readDescriptors } from "./http/descriptors.ts";
 import { showDisk } from "./observe/disk.ts";
 import type { Logger } from "./observe/log.ts";
 import { createMetrics, type Metrics } from "./observe/metrics.ts";
@@ -69,10 +70,12 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
 
   const database = config["geolocation.database"];
   const nameServers = config["egress.resolver"];
+  const { max: descriptorsMax } = readDescriptors();
   const fetchEgress = createEgress({
     allow: config["sandbox.fetch.allow"],
     allowSetting: "sandbox.fetch.allow",
     nameServers,
+    descriptorsMax,
   });
   opening.defer(() => fetchEgress.close());
   const memory = config["sandbox.memory"];
@@ -108,7 +111,7 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
   });
   opening.defer(() => ingest.close());
 
-  const egress = createEgress({ allow: config["egress.allow"], nameServers });
+  const egress = createEgress({ allow: config["egress.allow"], nameServers, descriptorsMax });
   opening.defer(() => egress.close());
   const kinds = destinationKinds({ directory: filesDirectory(config), egress });
   const pipeline = createPipeline({

@@ -259,8 +259,9 @@ export const EGRESS_HEAD_BYTES_MAX = 16_384;
 /** How long an idle connection to a receiver is kept. */
 export const EGRESS_IDLE_MS_MAX = 60_000;
 /**
- * Requests to receivers under way, and as many of user code; each has a connection. A workspace
- * gets as many as are left for others, beyond it they wait for their turn.
+ * Requests to receivers under way, and as many of user code, but at most an eighth of the process's
+ * descriptors; each has a connection. A workspace gets as many as are left for others, beyond it
+ * they wait for their turn.
  */
 export const EGRESS_REQUESTS_MAX = 2_048;
 /** Idle connections of all receivers, and as many of user code; the longest idle goes first. */

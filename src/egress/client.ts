@@ -39,6 +39,13 @@ export interface Client {
   close(): void;
 }
 
+export interface ClientOptions {
+  /** Further certificate authorities (PEM). */
+  ca: string | undefined;
+  /** Idle connections, if fewer than the limit. */
+  idleMax: number;
+}
+
 /** Errors of a connection that was closed by the other side. */
 const closed = new Set(["ECONNRESET", "EPIPE"]);
 
@@ -51,8 +58,8 @@ const copiedBytesMax = 64 << 10;
  * others; nor node:http, which costs three times as much. Connections are kept by address and TLS
  * name: a kept connection leads to a checked address.
  */
-export function createClient(ca: string | undefined): Client {
-  const idle = new IdleConnections();
+export function createClient({ ca, idleMax }: ClientOptions): Client {
+  const idle = new IdleConnections(idleMax);
   const busy = new Set<Connection>();
 
   /**

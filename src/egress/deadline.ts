@@ -31,6 +31,13 @@ export class Deadline {
     else this.#end = end;
   }
 
+  /** Aborted when the time is over. */
+  signal(): AbortSignal {
+    const cut = new AbortController();
+    this.onEnd((reason) => cut.abort(reason));
+    return cut.signal;
+  }
+
   /** What `work` gives, or the reason when the time is over, whether or not `work` heeds it. */
   async bound<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const cut = new AbortController();

@@ -49,6 +49,8 @@ export interface EgressOptions {
   resolve?: Resolve;
   /** Further certificate authorities (PEM). */
   ca?: string;
+  /** Descriptors of the process: an eighth of them is the most that requests under way take. */
+  descriptorsMax?: number;
 }
 
 /** Errors of a connection that never came to be: another address of the host may do. */
@@ -60,8 +62,9 @@ export function createEgress(options: EgressOptions): Egress {
     resolve: options.resolve ?? createLookUp({ servers: options.nameServers }),
     setting: options.allowSetting ?? "egress.allow",
   });
-  const client = createClient(options.ca);
-  const turns = new Turns(EGRESS_REQUESTS_MAX);
+  const share = Math.ceil((options.descriptorsMax ?? Number.POSITIVE_INFINITY) / 8);
+  const client = createClient({ ca: options.ca, idleMax: share });
+  const turns = new Turns(Math.min(EGRESS_REQUESTS_MAX, share));
 
   /** Tries the host's addresses in turn as long as the connection itself does not come to be. */
   async function reach(workspaceId: string, attempt: Attempt): Promise<EgressAnswer> {
@@ -92,10 +95,9 @@ export function createEgress(options: EgressOptions): Egress {
       const deadline = new Deadline(request.timeoutMs, request.signal);
       const { workspaceId } = request;
       try {
-        if (!turns.tryTake(workspaceId)) {
-          await deadline.bound((signal) => turns.take(workspaceId, signal));
-        }
+        if (!turns.tryTake(workspaceId)) await turns.take(workspaceId, deadline.signal());
         try {
+          deadline.throwIfOver();
           return await reach(workspaceId, { ...request, target, deadline });
         } finally {
           turns.leave(workspaceId);

@@ -18,7 +18,12 @@ export class IdleConnections {
   /** In the order in which they became idle. */
   readonly #all = new Set<Kept>();
   readonly #byKey = new Map<string, Kept[]>();
+  readonly #max: number;
   #timer: Timer | undefined;
+
+  constructor(max: number) {
+    this.#max = Math.min(max, EGRESS_IDLE_CONNECTIONS_MAX);
+  }
 
   /** The one to the endpoint that was used last. */
   take(key: string): Connection | undefined {
@@ -37,7 +42,7 @@ export class IdleConnections {
     else line.push(kept);
     this.#all.add(kept);
     connection.onEnd = () => this.#forget(kept);
-    if (this.#all.size > EGRESS_IDLE_CONNECTIONS_MAX) {
+    if (this.#all.size > this.#max) {
       this.#all.values().next().value!.connection.destroy();
     }
     this.#timer ??= setInterval(() => this.#sweep(), sweepMs).unref();

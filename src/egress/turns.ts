@@ -22,7 +22,10 @@ export class Turns {
     return true;
   }
 
-  /** Resolves once the owner has one more place; rejects with the signal's reason. */
+  /**
+   * Resolves once the owner has one more place; rejects with the signal's reason before. A place
+   * that was given has to be left, also when the signal is aborted just then.
+   */
   async take(owner: string, signal: AbortSignal): Promise<void> {
     if (this.tryTake(owner)) return;
     await new Promise<void>((resolve, reject) => {

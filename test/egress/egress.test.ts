@@ -141,6 +141,34 @@ describe("TLS", () => {
     expect(seen).toEqual([]);
   });
 
+  test("a connection is kept, and what was checked once is not trusted for another name", async () => {
+    const options = { allow: ["127.0.0.0/8"], resolve: finding("127.0.0.1"), ca };
+    const egress = createEgress(options);
+    let opened = 0;
+    const count = () => opened++;
+    server.on("secureConnection", count);
+    for (let n = 0; n < 3; n++) {
+      const { status } = await egress.request(requestTo(`https://good.test:${port}/`));
+      expect(status).toBe(200);
+    }
+    expect(opened).toBe(1);
+    const error = await failureOf(egress.request(requestTo(`https://evil.test:${port}/`)));
+    expect(String(error)).toMatch(/altnames|certificate/i);
+    server.off("secureConnection", count);
+    egress.close();
+  });
+
+  test("a receiver that never shakes hands is given up at the timeout", async () => {
+    const silent = new RawSink();
+    const url = `https://127.0.0.1:${await silent.listen()}/`;
+    const egress = createEgress({ allow: ["127.0.0.0/8"] });
+    const error = await failureOf(egress.request({ ...requestTo(url), timeoutMs: 100 }));
+    expect(String(error)).toContain("100 ms");
+    while (silent.open > 0) await Bun.sleep(1);
+    egress.close();
+    silent.close();
+  });
+
   test("plain HTTP where TLS is expected", async () => {
     const sink = new RawSink((socket) => void socket.write(ok));
     const plain = await sink.listen();
@@ -240,27 +268,37 @@ describe("a kept connection", () => {
   });
 });
 
-test("requests of a workspace whose receivers hang leave room for others", async () => {
-  const silent = new RawSink();
-  const hanging = `http://127.0.0.1:${await silent.listen()}/`;
-  const sink = new RawSink((socket) => void socket.write(ok));
-  const url = `http://127.0.0.1:${await sink.listen()}/`;
-  const egress = createEgress({ allow: ["127.0.0.0/8"] });
-  const ended = new AbortController();
-  const hang = { ...requestTo(hanging), timeoutMs: 60_000, signal: ended.signal };
-  const asked = Array.from({ length: EGRESS_REQUESTS_MAX }, () => egress.request(hang));
-  while (silent.open < EGRESS_REQUESTS_MAX / 2) await Bun.sleep(5);
-  for (let n = 0; n < 20; n++) {
-    const request = { ...requestTo(url), workspaceId: "other", timeoutMs: 60_000 };
-    expect((await egress.request(request)).status).toBe(200);
-  }
-  expect(silent.connections).toBe(EGRESS_REQUESTS_MAX / 2);
-  ended.abort(new Error("The test is over"));
-  for (const one of await Promise.allSettled(asked)) expect(one.status).toBe("rejected");
-  egress.close();
-  silent.close();
-  sink.close();
-}, 60_000);
+describe("requests under way", () => {
+  const limits: [string, { descriptorsMax?: number }, number][] = [
+    ["the limit", {}, EGRESS_REQUESTS_MAX],
+    ["a part of few descriptors", { descriptorsMax: 160 }, 20],
+  ];
+  test.each(limits)(
+    "are bounded by %s, and those that hang leave room for other workspaces",
+    async (_, options, requestsMax) => {
+      const silent = new RawSink();
+      const hanging = `http://127.0.0.1:${await silent.listen()}/`;
+      const sink = new RawSink((socket) => void socket.write(ok));
+      const url = `http://127.0.0.1:${await sink.listen()}/`;
+      const egress = createEgress({ allow: ["127.0.0.0/8"], ...options });
+      const ended = new AbortController();
+      const hang = { ...requestTo(hanging), timeoutMs: 60_000, signal: ended.signal };
+      const asked = Array.from({ length: requestsMax }, () => egress.request(hang));
+      while (silent.open < requestsMax / 2) await Bun.sleep(5);
+      for (let n = 0; n < 20; n++) {
+        const request = { ...requestTo(url), workspaceId: "other", timeoutMs: 60_000 };
+        expect((await egress.request(request)).status).toBe(200);
+      }
+      expect(silent.connections).toBe(requestsMax / 2);
+      ended.abort(new Error("The test is over"));
+      for (const one of await Promise.allSettled(asked)) expect(one.status).toBe("rejected");
+      egress.close();
+      silent.close();
+      sink.close();
+    },
+    60_000,
+  );
+});
 
 test("a request that was given up before is not sent", async () => {
   const sink = new RawSink();

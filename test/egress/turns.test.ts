@@ -46,6 +46,19 @@ test("who gives up does not get a place, and nobody behind is held up", async ()
   expect(taken(turns, "d")).toBe(1);
 });
 
+test("who gives up just when it got a place has it", async () => {
+  const turns = new Turns(1);
+  turns.tryTake("a");
+  const late = new AbortController();
+  const taking = turns.take("b", late.signal);
+  turns.leave("a");
+  late.abort(new Error("late"));
+  await taking;
+  expect(taken(turns, "c")).toBe(0);
+  turns.leave("b");
+  expect(taken(turns, "c")).toBe(1);
+});
+
 test("who has given up before does not wait", async () => {
   const turns = new Turns(1);
   turns.tryTake("a");
