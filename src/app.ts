@@ -12,7 +12,9 @@ import {
   eventsDirectory,
   filesDirectory,
   holdFile,
+  lockData,
   prepareData,
+  tokenUnseen,
 } from "./data.ts";
 import { addDemo } from "./demo.ts";
 import { destinationKinds } from "./destinations/kinds.ts";
@@ -58,6 +60,7 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
   if (config["sandbox.insecure"]) logger.warn(INSECURE);
 
   prepareData(config);
+  opening.defer(await lockData(config));
   if (existsSync(holdFile(config))) logger.warn(HELD);
   showDisk(metrics, config.data, {
     events: eventsDirectory(config),
@@ -164,6 +167,7 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
   const workspace = await firstWorkspace(catalog, {
     name: options.demo ? "Demo" : "Main",
     adminToken: config["admin.token"],
+    unseen: tokenUnseen(config),
     print,
   });
   if (options.demo) {

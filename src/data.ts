@@ -1,7 +1,10 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { Config } from "./config.ts";
+import { waitForFile } from "./disk/lock.ts";
+import { makeDirectory, syncDirectory } from "./disk/sync.ts";
 import { messageOf, StartError } from "./errors.ts";
+import { LOG_LOCK_MS_MAX } from "./limits.ts";
 
 /** Raised with every change after which an older pixelmill would misread what lies here. */
 const FORMAT = 1;
@@ -23,6 +26,32 @@ export const formatFile = (config: Config) => inData(config, "format");
 /** While it is there, the server delivers nothing: the data are a copy of another server's. */
 export const holdFile = (config: Config) => inData(config, "held");
 
+/**
+ * Takes the data directory for one server, and returns how to let go of it. One that is ending is
+ * waited for; `StartError` when another one stays: each alone would deliver what is owed.
+ */
+export async function lockData(config: Config): Promise<() => void> {
+  const unlock = await waitForFile(inData(config, "lock"), "exclusive", LOG_LOCK_MS_MAX);
+  if (unlock !== undefined) return unlock;
+  throw new StartError(
+    `Expected to be the only server of ${resolve(config.data)}, but another one held its lock for ${LOG_LOCK_MS_MAX / 1_000} s`,
+  );
+}
+
+/** Whether an admin token was made here that nobody may have seen: its start did not print it. */
+export function tokenUnseen(config: Config) {
+  const path = inData(config, "unseen-token");
+  return {
+    get: () => existsSync(path),
+    /** On disk when it returns. */
+    set(is: boolean): void {
+      if (is) writeFileSync(path, "", { flush: true });
+      else rmSync(path, { force: true });
+      syncDirectory(resolve(config.data));
+    },
+  };
+}
+
 /** Refuses a directory that is none of pixelmill: a mistyped path must not become one. */
 export function expectData(config: Config): void {
   if (!existsSync(formatFile(config))) {
@@ -41,12 +70,13 @@ export function prepareData(config: Config): void {
   let format = "";
   try {
     // It holds people's data and hashes of secrets: for the operator alone.
-    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    makeDirectory(directory, 0o700);
     if (existsSync(path)) format = readFileSync(path, "utf8").trim();
     // Empty: the first start was cut off before it had written anything.
     if (format === "") {
       format = String(FORMAT);
       writeFileSync(path, `${format}\n`, { flush: true });
+      syncDirectory(directory);
     }
   } catch (error) {
     throw new StartError(`Cannot use the data directory ${directory}: ${messageOf(error)}`);

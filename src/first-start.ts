@@ -3,25 +3,33 @@ import { permissions, type Token, type Workspace } from "./catalog/model.ts";
 
 const SETTING_TOKEN = "admin.token setting";
 
+interface FirstStart {
+  name: string;
+  /** Of the setting `admin.token`. */
+  adminToken: string | undefined;
+  /** Whether a token was made that nobody may have seen; kept on disk. */
+  unseen: { get(): boolean; set(is: boolean): void };
+  print(line: string): void;
+}
+
 /**
  * The workspace of a fresh data directory with its admin token: generated and printed once, or
- * the one of the setting `admin.token`. A changed setting replaces the token it set before.
+ * the one of the setting `admin.token`. A changed setting replaces the token it set before. A start
+ * that was cut off before it had printed its token is followed by one that prints another.
  */
-export async function firstWorkspace(
-  catalog: Catalog,
-  options: { name: string; adminToken: string | undefined; print(line: string): void },
-): Promise<Workspace> {
+export async function firstWorkspace(catalog: Catalog, options: FirstStart): Promise<Workspace> {
+  const { name, adminToken, unseen, print } = options;
   const existing = catalog.workspaces.list()[0];
-  const workspace = existing ?? (await catalog.workspaces.create(options.name));
-  if (options.adminToken !== undefined) {
-    await setToken(catalog, workspace.id, options.adminToken);
-  } else if (!existing) {
-    const { secret } = await catalog.tokens.create(workspace.id, {
-      name: "admin",
-      permissions: [...permissions],
-    });
-    options.print(`admin token ${secret} (shown this once)`);
+  if (!existing && adminToken === undefined) unseen.set(true);
+  const workspace = existing ?? (await catalog.workspaces.create(name));
+  if (adminToken !== undefined) {
+    await setToken(catalog, workspace.id, adminToken);
+  } else if (unseen.get()) {
+    const admin = { name: "admin", permissions: [...permissions] };
+    const { secret } = await catalog.tokens.create(workspace.id, admin);
+    print(`admin token ${secret} (shown this once)`);
   }
+  if (unseen.get()) unseen.set(false);
   return workspace;
 }
 

@@ -52,7 +52,7 @@ export const LOG_GATHER_MS = 1;
 export const LOG_BLOCKING_WRITE_MS_MAX = 1;
 /** Larger batches always take that detour. */
 export const LOG_BLOCKING_WRITE_BYTES_MAX = 256 << 10;
-/** How long an opening writer waits for an old process to let go of the directory. */
+/** How long a starting server, or log writer, waits for an old one to let go of its directory. */
 export const LOG_LOCK_MS_MAX = 10_000;
 /** Between two attempts to write to a disk that failed. */
 export const LOG_PROBE_MS = 250;

@@ -32,7 +32,18 @@ const level = new Map(levels.flatMap((parts, depth) => parts.map((part) => [part
 const sideways = new Set(["event → log", "app → demo", "app → first-start", "app → geolocation"]);
 /** Narrower than the levels: parts that know only these. */
 const only: Record<string, string[]> = {
-  pixel: ["catalog", "event", "http", "log", "observe", "config", "rate-limit", "limits", "errors"],
+  pixel: [
+    "catalog",
+    "disk",
+    "event",
+    "http",
+    "log",
+    "observe",
+    "config",
+    "rate-limit",
+    "limits",
+    "errors",
+  ],
   sandbox: ["observe", "limits", "errors", "libc"],
   catalog: ["store", "observe", "limits", "errors"],
   event: ["log", "limits", "errors"],

@@ -1,4 +1,5 @@
-import { closeSync, fsyncSync, openSync } from "node:fs";
+import { closeSync, fsyncSync, mkdirSync, openSync } from "node:fs";
+import { dirname } from "node:path";
 
 /** Makes created and removed names durable; the data of a file alone does not keep its name. */
 export function syncDirectory(directory: string): void {
@@ -7,5 +8,15 @@ export function syncDirectory(directory: string): void {
     fsyncSync(fd);
   } finally {
     closeSync(fd);
+  }
+}
+
+/** Makes a directory and those above that are missing; their names are durable when it returns. */
+export function makeDirectory(directory: string, mode?: number): void {
+  const first = mkdirSync(directory, { recursive: true, ...(mode !== undefined && { mode }) });
+  if (first === undefined) return;
+  for (let made = directory; ; made = dirname(made)) {
+    syncDirectory(dirname(made));
+    if (made === first || made === dirname(made)) return;
   }
 }

@@ -1,6 +1,7 @@
-import { existsSync, mkdirSync, readFileSync, statSync, unlinkSync } from "node:fs";
+import { existsSync, readFileSync, statSync, unlinkSync } from "node:fs";
 import { join } from "node:path";
 import { makeMappable } from "../disk/mapped.ts";
+import { makeDirectory } from "../disk/sync.ts";
 import { PAGE_BYTES } from "./page.ts";
 
 /**
@@ -15,7 +16,7 @@ export interface DurableMark {
 
 /** Opens the mark of a log directory. What it says counts only once a writer has set it. */
 export function openMark(directory: string): DurableMark {
-  mkdirSync(directory, { recursive: true });
+  makeDirectory(directory);
   const path = join(directory, "durable");
   if (existsSync(path) && statSync(path).size < PAGE_BYTES) renew(path);
   makeMappable(path, new Uint8Array(PAGE_BYTES));

@@ -1,4 +1,5 @@
-import { closeSync, mkdirSync, openSync } from "node:fs";
+import { closeSync, openSync } from "node:fs";
+import { makeDirectory } from "../disk/sync.ts";
 import { LOG_READ_WINDOW_BYTES } from "../limits.ts";
 import type { Logger } from "../observe/log.ts";
 import type { Metrics } from "../observe/metrics.ts";
@@ -26,7 +27,7 @@ export interface LogReaderOptions {
 
 /** Opens a log for reading. It reads nothing before `advance` has told what is durable. */
 export async function openLogReader(options: LogReaderOptions): Promise<LogReader> {
-  mkdirSync(options.directory, { recursive: true });
+  makeDirectory(options.directory);
   return new SegmentLogReader(options);
 }
 

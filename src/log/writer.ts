@@ -1,4 +1,4 @@
-import { mkdirSync } from "node:fs";
+import { makeDirectory } from "../disk/sync.ts";
 import {
   LOG_GATHER_MS,
   LOG_PENDING_BYTES_MAX,
@@ -45,7 +45,7 @@ export interface LogWriterOptions<T> {
  * `StartError` when another process keeps the lock, and what the file system throws.
  */
 export async function openLogWriter<T>(options: LogWriterOptions<T>): Promise<LogWriter<T>> {
-  mkdirSync(options.directory, { recursive: true });
+  makeDirectory(options.directory);
   const unlock = await lockDirectory(options.directory);
   try {
     const end = await recover(options.directory, options.logger);

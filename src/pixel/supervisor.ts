@@ -1,7 +1,8 @@
-import { closeSync, mkdirSync, readdirSync } from "node:fs";
+import { closeSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { Counter } from "prom-client";
 import type { Positions } from "../catalog/model.ts";
+import { makeDirectory } from "../disk/sync.ts";
 import { cannotListen } from "../errors.ts";
 import { type ListeningSocket, openListeningSocket } from "../http/listening-socket.ts";
 import type { DurableNews, LogReader } from "../log/event-log.ts";
@@ -193,7 +194,7 @@ function ingestOf(
  * of an earlier server that still write one, since they also hold the port.
  */
 async function openLogs(options: IngestOptions, losses: Losses): Promise<Map<string, Log>> {
-  mkdirSync(options.directory, { recursive: true });
+  makeDirectory(options.directory);
   const left = readdirSync(options.directory).filter((name) => /^\d+$/.test(name));
   const used = Array.from({ length: options.count }, (_, i) => String(i));
   const logs = new Map<string, Log>();
@@ -214,7 +215,7 @@ async function openLogs(options: IngestOptions, losses: Losses): Promise<Map<str
 }
 
 async function awaitWriter(directory: string): Promise<void> {
-  mkdirSync(directory, { recursive: true });
+  makeDirectory(directory);
   const unlock = await lockDirectory(directory);
   unlock();
 }

@@ -1,5 +1,5 @@
-import { mkdirSync } from "node:fs";
 import type { Database, Key } from "lmdb";
+import { makeDirectory, syncDirectory } from "../disk/sync.ts";
 import { ApiError } from "../errors.ts";
 import type { Logger } from "../observe/log.ts";
 import { type Environment, isAlive, openEnvironment, PROBE } from "./environment.ts";
@@ -66,9 +66,10 @@ class LmdbStore implements Store {
   constructor(options: StoreOptions) {
     this.#options = options;
     // What a store holds is for the operator alone: secrets, and people's data.
-    mkdirSync(directoryOf(options.path), { recursive: true, mode: 0o700 });
+    makeDirectory(directoryOf(options.path), 0o700);
     this.#letGo = shareStore(options.path);
     this.#environment = this.#open();
+    syncDirectory(directoryOf(options.path));
   }
 
   table<V, K extends Key>(name: string): Table<V, K> {

@@ -77,6 +77,26 @@ describe("a file's last line", () => {
       before: `{"x":"${long}`,
       after: '{"n":1}\n',
     },
+    {
+      name: "of zeros that a loss of power left",
+      before: `{"n":0}\n${"\0".repeat(700)}`,
+      after: '{"n":0}\n{"n":1}\n',
+    },
+    {
+      name: "of half an event and zeros",
+      before: `{"n":0}\n{"n":${"\0".repeat(10)}`,
+      after: '{"n":0}\n{"n":1}\n',
+    },
+    {
+      name: "whole, behind a sector of zeros in the same append",
+      before: `{"n":0}\n${"\0".repeat(504)}"x"}\n{"n":7}\n`,
+      after: '{"n":0}\n{"n":1}\n',
+    },
+    {
+      name: "somebody's text with a zero in it",
+      before: '{"n":0}\na\0b\n',
+      after: '{"n":0}\na\0b\n{"n":1}\n',
+    },
     { name: "of 3 MB, somebody's text", before: long, after: `${long}\n{"n":1}\n` },
   ];
   test.each(cases)("$name does not spoil the next", async ({ before, after }) => {

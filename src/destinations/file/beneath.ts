@@ -1,5 +1,6 @@
 import { constants, type FileHandle, mkdir, open } from "node:fs/promises";
 import { platform } from "node:process";
+import { makeDirectory } from "../../disk/sync.ts";
 
 /**
  * Opens a file beneath a directory without following any symbolic link below it, also one that
@@ -9,19 +10,23 @@ import { platform } from "node:process";
 export async function openBeneath(root: string, path: string): Promise<FileHandle> {
   const names = path.split("/");
   const last = names.pop() ?? "";
-  await mkdir(root, { recursive: true });
+  makeDirectory(root);
   let directory = await open(root, constants.O_RDONLY | constants.O_DIRECTORY);
   let here = root;
   try {
     for (const name of names) {
       const next = join(directory, here, name);
       await mkdir(next).catch(ignoreExisting);
+      await directory.sync();
       const inner = await open(next, directoryFlags);
       await directory.close();
       directory = inner;
       here = next;
     }
-    return await open(join(directory, here, last), fileFlags, 0o640);
+    const file = await open(join(directory, here, last), fileFlags, 0o640);
+    // It may have been made just now: what is flushed to a file is lost with its name.
+    await directory.sync();
+    return file;
   } finally {
     await directory.close();
   }

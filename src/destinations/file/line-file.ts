@@ -1,9 +1,12 @@
 import { type FileHandle, lstat } from "node:fs/promises";
-import { FILE_LINE_BYTES_MAX } from "../../limits.ts";
+import { DELIVERY_BYTES_MAX, FILE_LINE_BYTES_MAX } from "../../limits.ts";
 import { openBeneath } from "./beneath.ts";
 
 const newline = 10;
 const brace = 0x7b;
+const sectorBytes = 512;
+/** The last append is looked through for what was not written: a batch with its last event. */
+const unwrittenBytesMax = 2 * DELIVERY_BYTES_MAX;
 /** What is read at once of a last line. */
 const stepBytes = 64 << 10;
 
@@ -81,7 +84,7 @@ export class LineFile {
  * else is somebody's text and is kept as a line of its own.
  */
 async function mendTail(handle: FileHandle): Promise<number> {
-  const { size } = await handle.stat();
+  const size = await cutUnwritten(handle, (await handle.stat()).size);
   const line = await lastLine(handle, size);
   if (line?.length === 0) return size;
   if (line?.[0] === brace && !isJson(line)) {
@@ -91,6 +94,25 @@ async function mendTail(handle: FileHandle): Promise<number> {
   }
   await handle.write(Buffer.from("\n"));
   return size + 1;
+}
+
+/**
+ * Cuts what a loss of power left of the last append: its length reached the disk before its
+ * sectors did, and those that are missing are zeros, up to the end of a sector or of the file. It
+ * was never acknowledged and comes again; a zero of other origin is no whole sector's rest.
+ */
+async function cutUnwritten(handle: FileHandle, size: number): Promise<number> {
+  const from = Math.max(0, size - unwrittenBytesMax);
+  const tail = Buffer.alloc(size - from);
+  await handle.read(tail, 0, tail.length, from);
+  const zero = tail.indexOf(0);
+  if (zero < 0) return size;
+  let end = zero;
+  while (end < tail.length && tail[end] === 0) end += 1;
+  if (end < tail.length && (from + end) % sectorBytes !== 0) return size;
+  const whole = from + tail.lastIndexOf(newline, zero) + 1;
+  await handle.truncate(whole);
+  return whole;
 }
 
 /** What stands behind the last newline; nothing when it is too long to be an event. */
