@@ -102,6 +102,8 @@ export const NAME_CHARS_MAX = 255;
 export const DESCRIPTION_CHARS_MAX = 4_096;
 /** Test events of one request or item. */
 export const TEST_EVENTS_MAX = 500;
+/** Test events that are kept with a revision, to test it again when it is published again. */
+export const TEST_EVENTS_KEPT_BYTES_MAX = 65_536;
 /** Nesting of a JSON body. */
 export const JSON_LEVELS_MAX = 64;
 /** Versions listed without `count`. */

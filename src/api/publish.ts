@@ -7,6 +7,7 @@ import * as example from "./examples.ts";
 import { TestInput, testInputList } from "./forms.ts";
 import { type Condition, route } from "./route.ts";
 import { Id, TestEvents } from "./schemas.ts";
+import { Warnings } from "./shapes.ts";
 import { TestReport, ValidationOutput } from "./validation.ts";
 
 /** Publishing several revisions at once, and running their tests without publishing. */
@@ -66,6 +67,7 @@ const Published = Type.Object({
   published: Type.Boolean(),
   message: Type.Optional(Type.String()),
   validationOutput: Type.Optional(ValidationOutput),
+  warnings: Warnings,
 });
 
 export const publishRoutes = [

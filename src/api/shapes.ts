@@ -2,6 +2,7 @@ import { type Static, Type } from "@sinclair/typebox";
 import type { Catalog, Found } from "../catalog/catalog.ts";
 import { importsOf } from "../catalog/code/imports.ts";
 import type { Revision } from "../catalog/model.ts";
+import type { Stored } from "../publishing/publishing.ts";
 import type { ApiParts } from "./parts.ts";
 import { Id, Language, Time } from "./schemas.ts";
 
@@ -13,6 +14,11 @@ type Shown = Pick<ApiParts, "catalog" | "python">;
 export function isoTime(ms: number): string {
   return new Date(ms).toISOString();
 }
+
+/** Of a publish that succeeded. */
+export const Warnings = Type.Optional(
+  Type.Array(Type.String(), { description: "What a publish was done in spite of" }),
+);
 
 const revisionFields = {
   id: Id,
@@ -47,6 +53,7 @@ export const Transformation = Type.Object(
   {
     ...TransformationVersion.properties,
     destinations: Type.Optional(Type.Array(LinkedDestination)),
+    warnings: Warnings,
   },
   { $id: "Transformation" },
 );
@@ -61,14 +68,22 @@ export const Library = Type.Object(
     ...revisionFields,
     importName: Type.String({ description: "lodash camelCase of the name" }),
     workspace: Type.Object({ id: Type.String(), name: Type.String() }),
+    warnings: Warnings,
   },
   { $id: "Library" },
 );
 
+/** A found thing that was just published may have warnings. */
+type Warned = Partial<Pick<Stored, "warnings">>;
+
+function warned({ warnings = [] }: Warned): Warned {
+  return warnings.length > 0 ? { warnings } : {};
+}
+
 /** As it stands: `createdAt` is the resource's, `updatedAt` that of its newest revision. */
 export function transformationAnswer(
   parts: Shown,
-  found: Found,
+  found: Found & Warned,
   options: { destinations: boolean },
 ): Static<typeof Transformation> {
   const { resource, revision } = found;
@@ -81,6 +96,7 @@ export function transformationAnswer(
         .linked(resource.workspaceId, resource.id)
         .map(({ id, name, enabled }) => ({ id, name, enabled })),
     }),
+    ...warned(found),
   };
 }
 
@@ -91,7 +107,7 @@ export function transformationVersionAnswer(
   return { ...revisionAnswer(parts, revision), codeVersion: "1" };
 }
 
-export function libraryAnswer(parts: Shown, found: Found): Static<typeof Library> {
+export function libraryAnswer(parts: Shown, found: Found & Warned): Static<typeof Library> {
   const { resource, revision } = found;
   const { catalog } = parts;
   const workspace = catalog.workspaces.get(resource.workspaceId);
@@ -100,6 +116,7 @@ export function libraryAnswer(parts: Shown, found: Found): Static<typeof Library
     ...resourceTimes(catalog, found),
     importName: revision.importName ?? "",
     workspace: { id: resource.workspaceId, name: workspace?.name ?? "" },
+    ...warned(found),
   };
 }
 

@@ -6,6 +6,7 @@ import type {
   Language,
   Maker,
   Member,
+  Past,
   Permission,
   Positions,
   Principal,
@@ -185,6 +186,7 @@ export interface CodeStore {
   ): Generator<Revision>;
   resource(workspaceId: string, kind: Kind, id: string): Resource;
   publication(resource: Resource): Publication | undefined;
+  past(revision: Revision): Past;
 
   /** Revisions made in memory; nothing is stored before `commit`. */
   draft(workspaceId: string, kind: Kind, input: RevisionInput): Revision;
@@ -234,6 +236,8 @@ export interface CodeChange {
   seen: { importName: string; language: Language; versionId: string }[];
   /** Published importers of the libraries in `publish` that were tested with them. */
   tested?: { versionId: string }[];
+  /** Test events of revisions, of which the first ones are kept. */
+  events?: { versionId: string; events: Record<string, unknown>[] }[];
   externalIds?: { kind: Kind; id: string; externalId: string }[];
 }
 

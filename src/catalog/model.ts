@@ -163,6 +163,14 @@ export interface Resource {
   externalId?: string;
 }
 
+/** What is known of a revision beside its code. */
+export interface Past {
+  /** What its code imports, as it was published; absent when it never was. */
+  imports?: string[];
+  /** Events that came with it, to test it with; as many as are kept. */
+  events?: Record<string, unknown>[];
+}
+
 /** What makes a published revision live: written by publishing, read by lanes. */
 export interface Publication {
   versionId: string;

@@ -46,7 +46,7 @@ export async function tryTransformation(
 }
 
 /**
- * Published code with new libraries. What fails with the libraries of now as well is not broken
+ * Published code with new libraries, and the events it was published with. What fails with the libraries of now as well is not broken
  * by the new ones: code that was published with events of its own need not take the default ones.
  */
 export async function tryImporter(
@@ -54,10 +54,11 @@ export async function tryImporter(
   after: Resolved,
   before: Resolved,
 ): Promise<TrialedTransformation> {
-  const now = await tryTransformation(testing, after, [suiteOf()]);
+  const suites = [suiteOf(testing.catalog.code.past(after.revision).events)];
+  const now = await tryTransformation(testing, after, suites);
   const outcomes = outcomesOf(now);
   if (now.error === undefined && !outcomes.some(isFailure)) return now;
-  const then = await tryTransformation(testing, before, [suiteOf()]);
+  const then = await tryTransformation(testing, before, suites);
   const { error: _, ...loaded } = now;
   if (then.error) return { ...loaded, runs: [] };
   const known = outcomesOf(then).map(isFailure);

@@ -1,4 +1,4 @@
-import type { Catalog, CodeChange, Found, RevisionInput } from "../catalog/catalog.ts";
+import type { Catalog, CodeChange, RevisionInput } from "../catalog/catalog.ts";
 import type { Revision } from "../catalog/model.ts";
 import { Stale } from "../catalog/refusals.ts";
 import { ApiError } from "../errors.ts";
@@ -11,14 +11,16 @@ import type {
   Publishing,
   PublishResult,
   Selection,
+  Stored,
   UpdateInput,
 } from "./publishing.ts";
-import { checkPublishable, selected } from "./selection.ts";
+import { checkPublishable, eventsIn, selected } from "./selection.ts";
 import { testResult } from "./test-result.ts";
 import { createTests, type Testing } from "./testing.ts";
 import { type Trial, type Trialed, tryOut } from "./trial.ts";
 import { createTurns } from "./turns.ts";
 import { validationOf } from "./validation.ts";
+import { excuses, warningsOf } from "./warnings.ts";
 
 export function createPublishing(parts: { catalog: Catalog; sandbox: Sandbox }): Publishing {
   const { catalog } = parts;
@@ -29,9 +31,11 @@ export function createPublishing(parts: { catalog: Catalog; sandbox: Sandbox }):
     revision: Revision,
     input: CreateInput | UpdateInput,
     externalIds: CodeChange["externalIds"] = [],
-  ): Promise<Found> {
-    const { workspaceId, kind, id } = revision;
-    const change = { revisions: [revision], publish: [], links: [], seen: [], externalIds };
+  ): Promise<Stored> {
+    const { workspaceId, kind, id, versionId } = revision;
+    const events = input.events?.length ? [{ versionId, events: input.events }] : [];
+    const change = { revisions: [revision], publish: [], links: [], seen: [], externalIds, events };
+    let warnings: string[] = [];
     if (input.publish) {
       const destinationIds = kind === "transformation" ? (input.destinationIds ?? []) : [];
       // Unknown ones are refused before any code runs.
@@ -42,13 +46,13 @@ export function createPublishing(parts: { catalog: Catalog; sandbox: Sandbox }):
         transformationId: id,
         destinationId,
       }));
-      await tests(workspaceId, input.caller, (testing) =>
+      warnings = await tests(workspaceId, input.caller, (testing) =>
         publishOne(testing, revision, input.events, { ...change, links }),
       );
     } else {
       await catalog.code.commit(workspaceId, change);
     }
-    return { resource: catalog.code.resource(workspaceId, kind, id), revision };
+    return { resource: catalog.code.resource(workspaceId, kind, id), revision, warnings };
   }
 
   async function publishOne(
@@ -56,7 +60,7 @@ export function createPublishing(parts: { catalog: Catalog; sandbox: Sandbox }):
     revision: Revision,
     events: UpdateInput["events"],
     change: CodeChange,
-  ): Promise<void> {
+  ): Promise<string[]> {
     const { workspaceId, versionId } = revision;
     const code: Trial =
       revision.kind === "library"
@@ -66,7 +70,7 @@ export function createPublishing(parts: { catalog: Catalog; sandbox: Sandbox }):
             libraries: [],
             withImporters: false,
           };
-    await untilFresh(async () => {
+    return untilFresh(async () => {
       checkPublishable(catalog, workspaceId, code.libraries);
       const trialed = await tryOut(testing, workspaceId, code);
       const failures = failuresOf(trialed);
@@ -75,6 +79,7 @@ export function createPublishing(parts: { catalog: Catalog; sandbox: Sandbox }):
         throw new ApiError("invalid", "The code does not pass its tests", details);
       }
       await catalog.code.commit(workspaceId, { ...change, ...publication(trialed) });
+      return warningsOf(trialed);
     });
   }
 
@@ -83,14 +88,24 @@ export function createPublishing(parts: { catalog: Catalog; sandbox: Sandbox }):
     workspaceId: string,
     selection: Selection,
   ): Promise<PublishResult> {
-    const code = selected(catalog, workspaceId, selection);
+    const eventsOf = (revision: Revision) => catalog.code.past(revision).events;
+    const code = selected(catalog, workspaceId, selection, eventsOf);
     checkPublishable(catalog, workspaceId, code.libraries);
     const trialed = await tryOut(testing, workspaceId, { ...code, withImporters: true });
     const { message, validationOutput } = validationOf(catalog, trialed);
-    if (message !== undefined) return { published: false, message, validationOutput };
-    const nothing = { revisions: [], links: [] };
-    await catalog.code.commit(workspaceId, { ...nothing, ...publication(trialed) });
-    return { published: true };
+    const { libraries, transformations } = validationOutput;
+    const failed = [...libraries, ...transformations].filter(({ pass }) => !pass);
+    const excused = excuses(catalog, trialed);
+    if (message !== undefined && !failed.every(({ versionId }) => excused(versionId))) {
+      return { published: false, message, validationOutput };
+    }
+    const events = selection.transformations
+      .map((item) => ({ versionId: item.versionId, events: eventsIn(item) }))
+      .filter((item) => item.events.length > 0);
+    const change = { revisions: [], links: [], events };
+    await catalog.code.commit(workspaceId, { ...change, ...publication(trialed) });
+    const warnings = warningsOf(trialed);
+    return { published: true, ...(warnings.length > 0 && { warnings }) };
   }
 
   function tried(workspaceId: string, selection: Selection): Promise<Trialed> {

@@ -9,10 +9,13 @@ import type { UserError } from "../sandbox/program.ts";
  */
 export interface Publishing {
   /** Creates a resource; with `publish`, all or nothing (`invalid` with `details` when a test fails). */
-  create(workspaceId: string, kind: Kind, input: CreateInput): Promise<Found>;
+  create(workspaceId: string, kind: Kind, input: CreateInput): Promise<Stored>;
   /** Makes a new revision; with `publish`, all or nothing. Absent fields keep their value. */
-  update(workspaceId: string, kind: Kind, id: string, input: UpdateInput): Promise<Found>;
-  /** Publishes versions, all or nothing, after testing them and every published importer. */
+  update(workspaceId: string, kind: Kind, id: string, input: UpdateInput): Promise<Stored>;
+  /**
+   * Publishes versions, all or nothing, after testing them and every published importer. Tests of
+   * a version that was published before only warn: going back must not fail.
+   */
   publish(workspaceId: string, selection: Selection): Promise<PublishResult>;
   /** `POST /transformations/libraries/test`: runs without publishing. */
   test(workspaceId: string, selection: Selection): Promise<TestResult>;
@@ -21,6 +24,11 @@ export interface Publishing {
 }
 
 export type TestEvent = Record<string, unknown>;
+
+/** What was stored; warnings are for who published it. */
+export interface Stored extends Found {
+  warnings: string[];
+}
 
 /** Who asks. */
 interface Asked {
@@ -36,7 +44,7 @@ export interface CreateInput extends Asked {
   externalId?: string;
   createdBy?: Maker;
   publish: boolean;
-  /** Test events; the two default events run when there are none. */
+  /** Test events, kept with the revision; the two default events run when there are none. */
   events?: TestEvent[];
   destinationIds?: string[];
 }
@@ -116,7 +124,7 @@ export interface SuiteResult {
   logs: string[];
 }
 export type PublishResult =
-  | { published: true }
+  | { published: true; warnings?: string[] }
   | { published: false; message: string; validationOutput: ValidationOutput };
 /** Transformations and libraries that were tested; `error` is what failed first. */
 export interface TestResult {

@@ -4,14 +4,18 @@ import type { Revision } from "../catalog/model.ts";
 import { nameTaken } from "../catalog/refusals.ts";
 import { ApiError } from "../errors.ts";
 import { suiteOf } from "./checks.ts";
-import type { Selection, Suite } from "./publishing.ts";
+import type { Selection, Suite, TestEvent } from "./publishing.ts";
 import type { Trial } from "./trial.ts";
+
+type Item = Selection["transformations"][number];
 
 /** The code that a request names by versionId, ready to be tried; `missing` for an unknown one. */
 export function selected(
   catalog: Catalog,
   workspaceId: string,
   selection: Selection,
+  /** Events that a revision is tested with when the request has none. */
+  eventsOf: (revision: Revision) => TestEvent[] | undefined = () => undefined,
 ): Omit<Trial, "withImporters"> {
   if (selection.transformations.length + selection.libraries.length === 0) {
     throw new ApiError("invalid", "Expected at least one transformation or library");
@@ -19,7 +23,7 @@ export function selected(
   const transformations = selection.transformations.map((item) => {
     const { versionId } = item;
     const revision = catalog.code.revisionByVersion(workspaceId, "transformation", versionId);
-    return { revision, suites: suitesOf(item) };
+    return { revision, suites: suitesOf(item, eventsOf(revision)) };
   });
   const libraries = selection.libraries.map(({ versionId }) =>
     catalog.code.revisionByVersion(workspaceId, "library", versionId),
@@ -50,9 +54,17 @@ export function checkPublishable(
   }
 }
 
-function suitesOf({ testInput, testSuite = [] }: Selection["transformations"][number]): Suite[] {
+/** Those of the request: all events that it has, if any. */
+export function eventsIn({ testInput = [], testSuite = [] }: Item): TestEvent[] {
+  const suites = testSuite.flatMap(({ input }) => input);
+  return suites.length > 0 ? suites : testInput;
+}
+
+function suitesOf(item: Item, otherwise: TestEvent[] | undefined): Suite[] {
+  const { testSuite = [] } = item;
   if (testSuite.some(({ input }) => input.length > 0)) return testSuite;
-  return [suiteOf(testInput)];
+  const events = eventsIn(item);
+  return [suiteOf(events.length > 0 ? events : otherwise)];
 }
 
 function checkOnce(path: string, revisions: readonly Revision[]): void {

@@ -1,5 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { PATIENCE_MS } from "../sandbox/support.ts";
 import { startApi, type TestApi } from "./_setup.ts";
+
+setDefaultTimeout(PATIENCE_MS);
 
 /** Publish tests and test runs as a client sees them, with user code in real guests. */
 let api: TestApi;
@@ -27,6 +30,20 @@ async function library(name: string, code: string, publish: boolean) {
 }
 
 describe("?publish=true", () => {
+  test("with code that drops every test event warns", async () => {
+    const { status, body } = await create("export function transformEvent(event) {}");
+    expect(status).toBe(200);
+    const warnings = ["T: the code drops every test event; does it return it?"];
+    expect(body.warnings).toEqual(warnings);
+    const transformations = [{ versionId: body.versionId, testInput: [{ type: "page" }] }];
+    for (const path of ["/libraries/publish", "/transformations/publish"]) {
+      const again = await api.send("POST", path, { body: { transformations } });
+      expect([again.status, again.body]).toEqual([200, { published: true, warnings }]);
+    }
+    const shown = await api.client.call("GET /transformations/{id}", { params: { id: body.id } });
+    expect(shown).not.toHaveProperty("warnings");
+  });
+
   test("with code that throws is 400, says where, and stores nothing", async () => {
     const before = await api.client.call("GET /transformations");
     const { status, body } = await create(

@@ -6,6 +6,7 @@ import { begun, published, revised } from "../states.ts";
 import type { Store } from "../store.ts";
 import { librariesFor, publishedLibraries } from "./closure.ts";
 import type { Linking } from "./links.ts";
+import { keptEvents } from "./pasts.ts";
 import type { CodeTables } from "./tables.ts";
 
 /** Stores revisions, publishes and links in one transaction, with the rules that it must keep. */
@@ -20,6 +21,9 @@ export function committer(
         checkSeen(tables, workspaceId, change);
         for (const revision of change.revisions) addRevision(tables, workspaceId, revision);
         for (const item of change.publish) publish(tables, workspaceId, item);
+        for (const { versionId, events } of change.events ?? []) {
+          tables.pasts.keep(versionId, { events: keptEvents(events) });
+        }
         checkUsed(tables, workspaceId, change);
         checkTested(tables, workspaceId, change);
         for (const link of change.links) {
@@ -93,8 +97,10 @@ function publish(
     if (owner !== undefined && owner !== id) throw nameTaken();
     tables.libraryNames.putLibrary(id, workspaceId, family, revision.importName);
   }
-  const earlier = tables.publications.get(id)?.imports ?? [];
-  tables.libraryNames.removeImports(id, workspaceId, family, earlier);
+  const earlier = tables.publications.get(id);
+  if (earlier) tables.pasts.keep(earlier.versionId, { imports: earlier.imports });
+  tables.pasts.keep(versionId, { imports });
+  tables.libraryNames.removeImports(id, workspaceId, family, earlier?.imports ?? []);
   tables.libraryNames.putImports(id, workspaceId, family, imports);
   tables.publications.put(after, { versionId, imports });
   tables.putResource(after);

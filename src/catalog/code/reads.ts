@@ -15,6 +15,7 @@ type Reads = Pick<
   | "revisions"
   | "resource"
   | "publication"
+  | "past"
   | "libraryByImportName"
   | "importers"
 >;
@@ -74,6 +75,14 @@ export function codeReads(tables: CodeTables): Reads {
       return revisions.of(resourceOf(workspaceId, kind, id).id, options);
     },
     publication: (found) => publications.get(found.id),
+    past({ id, versionId }) {
+      // What was published before pasts were kept has none yet.
+      const live = publications.get(id);
+      return {
+        ...(live?.versionId === versionId && { imports: live.imports }),
+        ...tables.pasts.get(versionId),
+      };
+    },
     libraryByImportName(workspaceId, language, importName) {
       const id = libraryNames.library(workspaceId, familyOf(language), importName);
       return id === undefined ? undefined : live(id)[0]?.revision;

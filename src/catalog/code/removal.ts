@@ -50,6 +50,7 @@ function unpublish(tables: CodeTables, resource: Resource): void {
   }
   tables.libraryNames.removeImports(id, workspaceId, family, publication.imports);
   tables.publications.remove(resource);
+  tables.pasts.keep(publication.versionId, { imports: publication.imports });
 }
 
 function checkUnused(tables: CodeTables, workspaceId: string, library: Revision): void {

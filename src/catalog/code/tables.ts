@@ -4,6 +4,7 @@ import { type Family, isImportName } from "../import-name.ts";
 import type { Kind, Publication, Resource, Revision } from "../model.ts";
 import { notFound } from "../refusals.ts";
 import { LAST, type Store } from "../store.ts";
+import { pastTable } from "./pasts.ts";
 
 /** What the catalog stores of transformations and libraries, and how it is found. */
 export type CodeTables = ReturnType<typeof openCodeTables>;
@@ -32,6 +33,7 @@ export function openCodeTables(store: Store) {
     },
     revisions: revisionTable(store),
     publications: publicationTable(store),
+    pasts: pastTable(store),
     libraryNames: libraryNameTable(store),
     links: linkTable(store),
   };

@@ -1,0 +1,27 @@
+import { TEST_EVENTS_KEPT_BYTES_MAX } from "../../limits.ts";
+import { isId } from "../ids.ts";
+import type { Past } from "../model.ts";
+import type { Store } from "../store.ts";
+
+/** What is known of revisions beside their code, by versionId. */
+export function pastTable(store: Store) {
+  const pasts = store.table<Past, string>("pasts");
+  const get = (versionId: string): Past => (isId(versionId) ? (pasts.get(versionId) ?? {}) : {});
+  return {
+    get,
+    /** Adds to what is known. */
+    keep(versionId: string, more: Past): void {
+      pasts.put(versionId, { ...get(versionId), ...more });
+    },
+  };
+}
+
+/** The first events, as many as are kept. Pure. */
+export function keptEvents(events: NonNullable<Past["events"]>): NonNullable<Past["events"]> {
+  let bytes = 0;
+  const end = events.findIndex((event) => {
+    bytes += Buffer.byteLength(JSON.stringify(event));
+    return bytes > TEST_EVENTS_KEPT_BYTES_MAX;
+  });
+  return end < 0 ? [...events] : events.slice(0, end);
+}

@@ -1,0 +1,55 @@
+import type { Catalog } from "../catalog/catalog.ts";
+import type { Revision } from "../catalog/model.ts";
+import { DETAILS_MAX } from "../limits.ts";
+import { failuresOf, shortened } from "./failures.ts";
+import { suiteResult } from "./suites.ts";
+import type { Trialed, TrialedTransformation } from "./trial.ts";
+
+/**
+ * What a publish answers beside its success: tests that fail all the same, of code that was
+ * published before, and code that drops all that it gets. Pure.
+ */
+export function warningsOf(trialed: Trialed): string[] {
+  const failures = failuresOf(trialed).map(({ revision, event, error }) => {
+    const place = event === undefined ? "" : `test event ${event + 1}: `;
+    const line = error.line === undefined ? "" : ` (line ${error.line})`;
+    return `${revision.name}: ${place}${error.message.split("\n")[0]}${line}`;
+  });
+  const others = trialed.transformations.flatMap(({ revision, runs }) =>
+    runs
+      .filter(({ suite, report }) => suiteResult(suite, report).status === "fail")
+      .map(({ suite }) => `${revision.name}: "${suite.name}" does not make the expected output`),
+  );
+  const unnamed = new Set(trialed.tested.map(({ versionId }) => versionId));
+  const dropping = trialed.transformations
+    .filter((it) => !unnamed.has(it.revision.versionId) && dropsAll(it))
+    .map(({ revision }) => `${revision.name}: the code drops every test event; does it return it?`);
+  return [...failures, ...others, ...dropping].slice(0, DETAILS_MAX).map(shortened);
+}
+
+/**
+ * Whether failing tests of some code do not keep it from being published: because it was published
+ * before, or because it imports only libraries that were.
+ */
+export function excuses(catalog: Catalog, trialed: Trialed): (versionId: string) => boolean {
+  const unnamed = new Set(trialed.tested.map(({ versionId }) => versionId));
+  const wasPublished = ({ revision }: { revision: Revision }) =>
+    catalog.code.past(revision).imports !== undefined;
+  const named = trialed.libraries.filter(({ revision }) => !unnamed.has(revision.versionId));
+  const excused = new Set(
+    [...trialed.libraries, ...trialed.transformations]
+      .filter((it) =>
+        unnamed.has(it.revision.versionId) ? named.every(wasPublished) : wasPublished(it),
+      )
+      .map(({ revision }) => revision.versionId),
+  );
+  return (versionId) => excused.has(versionId);
+}
+
+/** Unless the tests expect it. */
+function dropsAll({ runs }: TrialedTransformation): boolean {
+  const outcomes = runs.flatMap(({ report }) => report.outcomes);
+  const expected = runs.some(({ suite }) => suite.expectedOutput !== undefined);
+  const dropped = outcomes.every((it) => "events" in it && it.events.length === 0);
+  return outcomes.length > 0 && dropped && !expected;
+}
