@@ -180,6 +180,8 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
     } else {
       print("demo: skipped, this data directory has sources of its own");
     }
+    const docs = `${reachable(controlPlaneUrl)}/docs`;
+    print(`demo: the API's reference is ${docs}; any name, and the admin token as password`);
   }
 
   const parts = opening.move();

@@ -19,7 +19,7 @@ export function docsRoutes(documentOf: (parts: ApiParts) => OpenApiDocument) {
       answer: Type.String(),
       media: "text/html",
       example: { answer: "<!doctype html>" },
-      handle: () => new Response(viewer, { headers: pageHeaders }),
+      handle: ({ parts }) => new Response(viewer, { headers: pageHeaders(parts.dataPlaneUrl()) }),
     }),
 
     route("GET /docs/json", {
@@ -35,20 +35,25 @@ export function docsRoutes(documentOf: (parts: ApiParts) => OpenApiDocument) {
   ] as const;
 }
 
-/** The page loads nothing but the document, from here: its own script and style go by hash. */
-const pageHeaders = {
-  ...answerHeaders,
-  "Content-Type": "text/html; charset=utf-8",
-  "Content-Security-Policy": [
-    "default-src 'none'",
-    "connect-src 'self'",
-    `script-src ${hashOf("script")}`,
-    `style-src ${hashOf("style")}`,
-    "base-uri 'none'",
-    "form-action 'none'",
-    "frame-ancestors 'none'",
-  ].join("; "),
-};
+/**
+ * The page loads nothing but the document, from here, and sends to the two planes alone: its own
+ * script and style go by hash.
+ */
+function pageHeaders(dataPlaneUrl: string) {
+  return {
+    ...answerHeaders,
+    "Content-Type": "text/html; charset=utf-8",
+    "Content-Security-Policy": [
+      "default-src 'none'",
+      `connect-src 'self' ${new URL(dataPlaneUrl).origin}`,
+      `script-src ${hashOf("script")}`,
+      `style-src ${hashOf("style")}`,
+      "base-uri 'none'",
+      "form-action 'none'",
+      "frame-ancestors 'none'",
+    ].join("; "),
+  };
+}
 
 function hashOf(element: "script" | "style"): string {
   const inside = new RegExp(`<${element}>([^]*?)</${element}>`).exec(viewer)?.[1] ?? "";

@@ -1,11 +1,12 @@
 import { type TSchema, Type } from "@sinclair/typebox";
 import type { ApiParts } from "./parts.ts";
+import { pixelPaths } from "./pixel-document.ts";
 import type { Route } from "./route.ts";
 
 /** The OpenAPI 3.1 document, from the schemas that validate. */
 export function openApiDocument(
   routes: readonly Route[],
-  { version, kinds }: Pick<ApiParts, "version" | "kinds">,
+  { version, kinds, dataPlaneUrl }: Pick<ApiParts, "version" | "kinds" | "dataPlaneUrl">,
 ) {
   const schemas: Record<string, unknown> = {};
   const paths: Record<string, Record<string, unknown>> = {};
@@ -17,21 +18,23 @@ export function openApiDocument(
       };
     }
   }
+  Object.assign(paths, pixelPaths(dataPlaneUrl()));
   referenced(Refusal, schemas);
   schemas.DestinationConfig = destinationConfig(kinds, schemas);
   return {
     openapi: "3.1.0",
     info: {
-      title: "pixelmill control plane",
+      title: "pixelmill",
       version,
       description:
         "Transformations and libraries with RudderStack's API, and the management of sources, " +
-        "destinations and connections under /v2. Errors are `{message}`, under /v2 also `error`.",
+        "destinations and connections under /v2, on the control plane; the Pixel API on the data " +
+        "plane. Errors are `{message}`, under /v2 also `error`.",
       license: { name: "MIT", identifier: "MIT" },
     },
     servers: [{ url: "/" }],
     security: [{ bearer: [] }, { basic: [] }],
-    tags: [...new Set(routes.map(tagOf))].map((name) => ({ name })),
+    tags: [...new Set(["pixel", ...routes.map(tagOf)])].map((name) => ({ name })),
     paths,
     components: {
       schemas,
