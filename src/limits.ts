@@ -298,8 +298,8 @@ export const GUEST_CULPRITS_MAX = 4;
 export const GUEST_SHORT_CPU_MS_MAX = 100;
 /** Above what an idle guest has. */
 export const GUEST_MEMORY_BYTES_MAX = 256 << 20;
-/** Pages of memory that a guest may map, its runtime included (`ulimit -v`). */
-export const GUEST_ADDRESS_KIB_MAX = 700_000;
+/** What a guest may map (`ulimit -v`): what honest code comes to (760 MB), and some to grow. */
+export const GUEST_ADDRESS_KIB_MAX = 900_000;
 /** Above what an idle guest has, after a batch: it is replaced before it reaches its limit. */
 export const GUEST_RECYCLE_MEMORY_BYTES = 150 << 20;
 /** Memory and CPU of busy guests are read this often (2.3 GB/s is the fastest growth measured). */

@@ -1,4 +1,5 @@
 import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
+import { pino } from "pino";
 import {
   GUEST_BATCH_OUTPUT_BYTES_MAX,
   GUEST_LOGS_CHARS_MAX,
@@ -7,7 +8,7 @@ import {
 import type { Batch, Outcome } from "../../src/sandbox/program.ts";
 import { TestBudget } from "../../src/sandbox/test-budget.ts";
 import { dedent, pythonSandbox } from "./python/support.ts";
-import { batch, PATIENCE_MS, program, shown } from "./support.ts";
+import { batch, PATIENCE_MS, program, shown, testSandbox } from "./support.ts";
 
 setDefaultTimeout(PATIENCE_MS);
 
@@ -167,4 +168,32 @@ test.each(
   const outcomes = shown(await sandbox.run(code, events(700))) as string[];
   expect(outcomes).toHaveLength(700);
   for (const message of outcomes) expect(message).toMatch(/Error: 中{50}/);
+});
+
+test("large events, two batches on their way at once, cost no guest and no event", async () => {
+  const ended: string[] = [];
+  const log = pino({ level: "warn" }, { write: (line: string) => ended.push(line) });
+  const busy = testSandbox({ log, limits: { cpuMs: 10_000 } });
+  const code = program(`export const transformEvent = (event) => {
+    event.properties.paths = event.properties.items.map(({ path }) => path.split("/").join(" "));
+    return event;
+  }`);
+  const items = Array.from({ length: 100 }, (_, n) => ({ n, path: `a/b/${"c".repeat(200)}` }));
+  const many = batch(
+    ...Array.from({ length: 100 }, (_, n) => ({ messageId: `m${n}`, properties: { items } })),
+  );
+  const work = async () => {
+    for (let round = 0; round < 15; round += 1) {
+      let rest = many;
+      while (rest.events.length > 0) {
+        const outcomes = await busy.run(code, rest);
+        expect(outcomes.filter((outcome) => "error" in outcome)).toEqual([]);
+        const { events, metadata } = rest;
+        rest = { events: events.slice(outcomes.length), metadata: metadata.slice(outcomes.length) };
+      }
+    }
+  };
+  await Promise.all([work(), work()]);
+  expect(ended).toEqual([]);
+  await busy.close();
 });

@@ -14,12 +14,14 @@ const STDIN = 0;
 const STDOUT = 1;
 
 /**
- * Frames of common size reuse these: fresh memory of 200 KB costs its page faults each time, a
- * tenth of what a batch of a hundred events takes.
+ * Frames reuse these, which grow to the largest one: fresh memory of 200 KB costs its page faults
+ * each time, a tenth of what a batch of a hundred events takes, and is collected late.
  */
 const BUFFER_BYTES = 1 << 20;
-const usualInput = Buffer.allocUnsafeSlow(BUFFER_BYTES);
-const output = Buffer.allocUnsafeSlow(BUFFER_BYTES);
+let usualInput = Buffer.allocUnsafeSlow(BUFFER_BYTES);
+let output = Buffer.allocUnsafeSlow(BUFFER_BYTES);
+/** A larger frame (a program with its libraries) does not keep its memory. */
+const KEPT_BYTES_MAX = 8 << 20;
 
 /** What is read and not yet used lies between `start` and `end`. */
 let input = usualInput;
@@ -69,7 +71,7 @@ function nextFrame(): Frame | undefined {
 /** Reads until so many bytes are there; false at the end of the input. */
 function readUntil(wanted: number): boolean {
   if (start + wanted > input.length) {
-    const room = wanted > input.length ? Buffer.allocUnsafeSlow(wanted) : input;
+    const room = wanted > input.length ? inputOf(wanted) : input;
     input.copy(room, 0, start, end);
     input = room;
     end -= start;
@@ -83,19 +85,25 @@ function readUntil(wanted: number): boolean {
   return true;
 }
 
+function inputOf(bytes: number): Buffer<ArrayBuffer> {
+  const room = Buffer.allocUnsafeSlow(bytes);
+  if (bytes <= KEPT_BYTES_MAX) usualInput = room;
+  return room;
+}
+
 export function send(header: object, body: string | Uint8Array = ""): void {
   const line = JSON.stringify({ ...header, exchange });
   const bytesMax = LENGTH_BYTES + BYTES_PER_CHAR_MAX * (line.length + body.length) + 1;
-  const frame = bytesMax > output.length ? Buffer.allocUnsafeSlow(bytesMax) : output;
-  let size = LENGTH_BYTES + frame.write(line, LENGTH_BYTES);
-  frame[size++] = NEWLINE;
-  if (typeof body === "string") size += frame.write(body, size);
+  if (bytesMax > output.length) output = Buffer.allocUnsafeSlow(bytesMax);
+  let size = LENGTH_BYTES + output.write(line, LENGTH_BYTES);
+  output[size++] = NEWLINE;
+  if (typeof body === "string") size += output.write(body, size);
   else {
-    frame.set(body, size);
+    output.set(body, size);
     size += body.length;
   }
-  frame.writeUInt32LE(size - LENGTH_BYTES, 0);
+  output.writeUInt32LE(size - LENGTH_BYTES, 0);
   for (let written = 0; written < size; ) {
-    written += writeSync(STDOUT, frame, written, size - written);
+    written += writeSync(STDOUT, output, written, size - written);
   }
 }

@@ -24,6 +24,11 @@ export class Broken extends Error {
   }
 }
 
+/** Memory may lack for what others have left behind: this guest ends, and the host tries again. */
+export class OutOfMemory extends Error {
+  override readonly name = "OutOfMemory";
+}
+
 const TIMEOUT_CODE = "ERR_SCRIPT_EXECUTION_TIMEOUT";
 const NOT_SUPPORTED = "Not supported";
 
@@ -59,6 +64,7 @@ export function createRealm(): Realm {
       try {
         takeStep.runInContext(context, { timeout: budgetMs });
       } catch (thrown) {
+        if (isOutOfMemory(thrown)) throw new OutOfMemory();
         throw isTimeout(thrown) ? new TimedOut() : new Broken();
       }
     },
@@ -75,6 +81,12 @@ export function isTimeout(thrown: unknown): boolean {
   if (kind === null || isProxy(kind) || Object.getPrototypeOf(kind) !== Error.prototype)
     return false;
   return Reflect.getOwnPropertyDescriptor(kind, "code")?.value === TIMEOUT_CODE;
+}
+
+/** Of the engine's own error, thrown through the harness; looks at it as `isTimeout` does. */
+function isOutOfMemory(thrown: unknown): boolean {
+  if (!isNativeError(thrown)) return false;
+  return Reflect.getOwnPropertyDescriptor(thrown, "message")?.value === "Out of memory";
 }
 
 function refuseImport(): never {

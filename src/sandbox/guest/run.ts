@@ -3,7 +3,7 @@ import { Budget } from "./budget.ts";
 import { eventError, shortened } from "./errors.ts";
 import type { Harness } from "./harness/harness.ts";
 import { type LoadedProgram, NEVER_SETTLED } from "./module.ts";
-import { TimedOut } from "./realm.ts";
+import { OutOfMemory, TimedOut } from "./realm.ts";
 import type { Ran } from "./runtime.ts";
 import { goOn } from "./turns.ts";
 
@@ -53,6 +53,7 @@ async function spend(program: LoadedProgram, request: RunRequest): Promise<Stop 
   } catch (error) {
     // The program's promises may still be about to run: its context is not used again.
     program.realm = undefined;
+    if (error instanceof OutOfMemory) throw error;
     if (!(error instanceof TimedOut)) {
       // Thrown through the harness: by built-ins that the program has replaced.
       harness.giveUp((error as Error).message);

@@ -110,6 +110,11 @@ function limitMemory(memory: WebAssembly.Memory, onLimit: () => void): void {
       onLimit();
       throw new RangeError("Memory of Python is at its limit");
     }
-    return grow(pages);
+    try {
+      return grow(pages);
+    } catch (error) {
+      onLimit();
+      throw error;
+    }
   };
 }

@@ -1,0 +1,35 @@
+import { expect, test } from "bun:test";
+import { Broken, createRealm, OutOfMemory } from "../../src/sandbox/guest/realm.ts";
+
+/** What comes of a step through which code throws the value of an expression. */
+async function thrownBy(expression: string): Promise<unknown> {
+  const realm = createRealm();
+  const code = `
+    Object.defineProperty(Object.prototype, "messageId", { get: () => { throw ${expression}; } });
+    export const transformEvent = (event) => event;
+  `;
+  const module = realm.module(code, "pixelmill:transformation");
+  await module.link(() => module);
+  await module.evaluate();
+  realm.harness.install(module.namespace);
+  realm.harness.take("[{}]", "[{}]", 1, 0, 0);
+  try {
+    realm.step("run", 5_000);
+  } catch (error) {
+    return error;
+  }
+  return undefined;
+}
+
+test("a guest without memory ends: its user is not told to have broken anything", async () => {
+  expect(await thrownBy('new RangeError("Out of memory")')).toBeInstanceOf(OutOfMemory);
+});
+
+test.each([
+  ['new RangeError("Something else")'],
+  ['new Proxy(new RangeError("Out of memory"), {})'],
+  ["({ get message() { for (;;); } })"],
+  ["null"],
+])("%s, thrown through the harness, is the program's doing", async (expression) => {
+  expect(await thrownBy(expression)).toBeInstanceOf(Broken);
+});
