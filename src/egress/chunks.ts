@@ -7,13 +7,14 @@ export class Chunks {
   /** Bytes of the chunk that are still to come. */
   #left = 0;
   #digits = 0;
-  /** Of the extensions of a size, or of all trailers. */
-  #skipped = 0;
-  readonly #trailersMax: number;
+  /** Extensions of a size, or a trailer, as far as they came. */
+  #text = "";
+  /** Bytes that all trailers may still have. */
+  #trailersLeft: number;
 
   /** `trailersMax`: bytes of all trailers. */
   constructor(trailersMax: number) {
-    this.#trailersMax = trailersMax;
+    this.#trailersLeft = trailersMax;
   }
 
   /**
@@ -41,14 +42,13 @@ export class Chunks {
     switch (this.#state) {
       case "size":
         if (byte === CR && this.#digits > 0) return "sizeLf";
-        if (byte === SEMICOLON && this.#digits > 0) return "extension";
+        if (byte === SEMICOLON && this.#digits > 0) return this.#extend(byte);
         return this.#digit(byte);
       case "extension":
-        return byte === CR ? "sizeLf" : this.#skip(byte, EXTENSION_BYTES_MAX);
+        return byte === CR ? this.#end(extensions, "sizeLf") : this.#extend(byte);
       case "sizeLf":
         expectByte(byte, LF);
         this.#digits = 0;
-        this.#skipped = 0;
         return this.#left === 0 ? "trailers" : "data";
       case "dataCr":
         expectByte(byte, CR);
@@ -58,10 +58,9 @@ export class Chunks {
         return "size";
       case "trailers":
         if (byte === CR) return "lastLf";
-        this.#skip(byte, this.#trailersMax);
-        return "trailer";
+        return this.#trail(byte);
       case "trailer":
-        return byte === CR ? "trailerLf" : this.#skip(byte, this.#trailersMax);
+        return byte === CR ? this.#end(trailer, "trailerLf") : this.#trail(byte);
       case "trailerLf":
         expectByte(byte, LF);
         return "trailers";
@@ -80,13 +79,29 @@ export class Chunks {
     return "size";
   }
 
-  /** Passes over a byte of a text that is of no use here. */
-  #skip(byte: number, bytesMax: number): State {
-    const isText = byte === TAB || (byte >= SPACE && byte !== DELETE);
-    if (!isText || ++this.#skipped > bytesMax) throw notChunked();
-    return this.#state;
+  #extend(byte: number): State {
+    this.#text += String.fromCharCode(byte);
+    if (this.#text.length > EXTENSIONS_BYTES_MAX) throw notChunked();
+    return "extension";
+  }
+
+  #trail(byte: number): State {
+    this.#text += String.fromCharCode(byte);
+    if (--this.#trailersLeft < 0) throw notChunked();
+    return "trailer";
+  }
+
+  #end(form: RegExp, next: State): State {
+    if (!form.test(this.#text)) throw notChunked();
+    this.#text = "";
+    return next;
   }
 }
+
+const trailer = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+:[\t\x20-\x7e\x80-\xff]*$/;
+/** A name each, and perhaps a value, which may stand in quotes (RFC 9112 §7.1.1). */
+const extensions =
+  /^(;[!#$%&'*+.^_`|~0-9A-Za-z-]+(=([!#$%&'*+.^_`|~0-9A-Za-z-]+|"([\t !#-[\]-~\x80-\xff]|\\[\t -~\x80-\xff])*"))?)+$/;
 
 type State =
   | "size"
@@ -101,14 +116,11 @@ type State =
   | "lastLf"
   | "done";
 
-const TAB = 0x09;
 const LF = 0x0a;
 const CR = 0x0d;
-const SPACE = 0x20;
 const SEMICOLON = 0x3b;
-const DELETE = 0x7f;
 const SIZE_DIGITS_MAX = 12;
-const EXTENSION_BYTES_MAX = 256;
+const EXTENSIONS_BYTES_MAX = 256;
 
 const notChunked = () => new Error("Expected a body in chunks");
 
