@@ -61,3 +61,8 @@ export type Ending =
       line?: number | undefined;
       column?: number | undefined;
     };
+
+/** Bytes of outputs together. */
+export function sizeOf(outputs: readonly Output[]): number {
+  return outputs.reduce((sum, { bytes }) => sum + bytes.length, 0);
+}

@@ -9,7 +9,7 @@ import { Delivery } from "./delivery.ts";
 import type { Feed } from "./feed.ts";
 import type { Holdings } from "./holdings.ts";
 import { Intake } from "./intake.ts";
-import { type Ending, type Item, type Output, outputOf } from "./item.ts";
+import { type Ending, type Item, type Output, outputOf, sizeOf } from "./item.ts";
 import type { Ledger } from "./ledger.ts";
 import type { LaneLabels, LaneMetrics } from "./metrics.ts";
 import { type Routes, replayStanding, routesOf, type Standing, standing } from "./router.ts";
@@ -67,7 +67,7 @@ export class Lane {
     connections: readonly Connection[],
   ) {
     this.#parts = parts;
-    this.#labels = { destination: destination.id, kind: kind.kind };
+    this.#labels = { destination: destination.id, name: destination.name, kind: kind.kind };
     this.#routes = routesOf(destination, connections);
     this.#intake = new Intake(parts.feed, this.#routes, parts.ledger.lane(destination.id));
     this.#window = new Window(parts.holdings.share(destination.workspaceId));
@@ -103,7 +103,8 @@ export class Lane {
 
   get gauges() {
     return {
-      ...this.#labels,
+      labels: this.#labels,
+      workspace: this.destination.workspaceId,
       // The window also holds what has settled and is not on disk yet.
       lagEvents: () => Math.max(this.#intake.lagEvents(), this.#window.size),
       lagSeconds: () => this.#lagSeconds(),
@@ -137,6 +138,7 @@ export class Lane {
       this.#parts.logger.info(about, "A connection ended; what it is still owed is discarded");
     }
     this.#routes = routes;
+    this.#parts.metrics.rename(this.#labels, destination.name);
     this.#delivery.update(destination);
     this.#intake.reroute(this.#routes);
     this.#hurry();
@@ -337,11 +339,7 @@ export class Lane {
         this.#waitsForSandbox = is;
         if (is) this.#delivery.flush();
       },
-      took: (seconds) => metrics.transformSeconds.observe({ kind: this.#labels.kind }, seconds),
+      ran: (...batch) => metrics.ran(this.#labels, ...batch),
     };
   }
-}
-
-function sizeOf(outputs: readonly Output[]): number {
-  return outputs.reduce((sum, { bytes }) => sum + bytes.length, 0);
 }

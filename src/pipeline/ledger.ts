@@ -52,7 +52,7 @@ export interface Busy {
   has(id: string): boolean;
 }
 
-type LetterReads = "get" | "list" | "listOf" | "counts" | "byWorkspace" | "countOf";
+type LetterReads = "get" | "list" | "listOf" | "counts" | "countOf";
 
 const TABLES_MAX = 8;
 const failureWaitMs = 1_000;

@@ -150,15 +150,6 @@ export class LetterTables {
     }
   }
 
-  /** Of each workspace that has or had some. */
-  byWorkspace(): Map<string, number> {
-    const sums = new Map<string, number>();
-    for (const { workspaceId, count } of this.counts()) {
-      sums.set(workspaceId, (sums.get(workspaceId) ?? 0) + count);
-    }
-    return sums;
-  }
-
   /** Of a workspace, or of its destination alone. */
   countOf(workspaceId: string, destinationId?: string): number {
     if (destinationId !== undefined) return this.#counts.get([workspaceId, destinationId]) ?? 0;

@@ -1,20 +1,28 @@
 import { Counter, Gauge, Histogram } from "prom-client";
+import type { LiveProgram } from "../catalog/catalog.ts";
 import type { Verdict } from "../destinations/destination.ts";
 import type { Metrics } from "../observe/metrics.ts";
+import type { Outcome } from "../sandbox/program.ts";
+import { createCodeMetrics } from "./code-metrics.ts";
 import type { Ending } from "./item.ts";
 
+/** Shared by the parts of a lane: a destination that is renamed has other labels at once. */
 export interface LaneLabels {
   destination: string;
+  /** The destination's name, as people know it. */
+  name: string;
   kind: string;
 }
 
-export interface LaneGauges extends LaneLabels {
+export interface LaneGauges {
+  labels: LaneLabels;
+  workspace: string;
   lagEvents(): number;
   lagSeconds(): number;
   waiting(): boolean;
 }
 
-const labels = ["destination", "kind"] as const;
+const labels = ["destination", "name", "kind"] as const;
 const outcomes: Ending["kind"][] = ["delivered", "dropped", "discarded", "dead-letter"];
 const verdicts: Verdict["kind"][] = ["delivered", "rejected", "retry"];
 // From a local sink to the longest timeout. Not per destination: a thousand of them are enough
@@ -25,7 +33,7 @@ const buckets = [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10, 60];
 export function createLaneMetrics(
   registry: Metrics,
   lanes: () => Iterable<LaneGauges>,
-  deadLetters: () => Iterable<[workspaceId: string, count: number]>,
+  deadLetters: () => Iterable<{ workspaceId: string; destinationId: string; count: number }>,
   heldBytes: () => number,
 ) {
   const registers = [registry];
@@ -37,15 +45,21 @@ export function createLaneMetrics(
       registers,
       collect() {
         this.reset();
-        for (const lane of lanes()) {
-          this.set({ destination: lane.destination, kind: lane.kind }, read(lane));
-        }
+        for (const lane of lanes()) this.set({ ...lane.labels }, read(lane));
       },
     });
   gauge("pixelmill_lane_lag_events", "Records that a lane has not settled", (l) => l.lagEvents());
   gauge("pixelmill_lane_lag_seconds", "Age of the oldest event that a lane has not settled", (l) =>
     l.lagSeconds(),
   );
+  new Gauge({
+    name: "pixelmill_oldest_undelivered_seconds",
+    help: "Age of the oldest event that any lane has not settled",
+    registers,
+    collect() {
+      this.set(Math.max(0, ...Iterator.from(lanes()).map((lane) => lane.lagSeconds())));
+    },
+  });
   gauge("pixelmill_lane_sandbox_waiting", "1 while a lane waits for a guest", (l) =>
     l.waiting() ? 1 : 0,
   );
@@ -59,12 +73,17 @@ export function createLaneMetrics(
   });
   new Gauge({
     name: "pixelmill_dead_letters",
-    help: "Dead letters kept, per workspace",
-    labelNames: ["workspace"] as const,
+    help: "Dead letters kept, per destination",
+    labelNames: ["workspace", "destination"] as const,
     registers,
     collect() {
       this.reset();
-      for (const [workspace, count] of deadLetters()) this.set({ workspace }, count);
+      for (const { workspace, labels } of lanes()) {
+        this.set({ workspace, destination: labels.destination }, 0);
+      }
+      for (const { workspaceId, destinationId, count } of deadLetters()) {
+        if (count > 0) this.set({ workspace: workspaceId, destination: destinationId }, count);
+      }
     },
   });
   const metrics = {
@@ -101,13 +120,27 @@ export function createLaneMetrics(
       registers,
     }),
   };
+  const code = createCodeMetrics(registry);
+
+  /** Ends the series of a lane that is gone. */
+  function forget(lane: LaneLabels): void {
+    for (const outcome of outcomes) metrics.events.remove({ ...lane, outcome });
+    for (const verdict of verdicts) metrics.attempts.remove({ ...lane, verdict });
+  }
+
   return {
     ...metrics,
-    /** Ends the series of a lane that is gone. */
-    forget(lane: LaneLabels): void {
-      for (const outcome of outcomes) metrics.events.remove({ ...lane, outcome });
-      for (const verdict of verdicts) metrics.attempts.remove({ ...lane, verdict });
+    /** One batch of a live revision on a lane. */
+    ran(lane: LaneLabels, live: LiveProgram, made: readonly Outcome[], seconds: number): void {
+      metrics.transformSeconds.observe({ kind: lane.kind }, seconds);
+      code.ran(live, made, seconds);
     },
+    rename(lane: LaneLabels, name: string): void {
+      if (name === lane.name) return;
+      forget(lane);
+      lane.name = name;
+    },
+    forget,
   };
 }
 export type LaneMetrics = ReturnType<typeof createLaneMetrics>;

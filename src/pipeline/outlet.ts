@@ -19,6 +19,7 @@ export interface OutletParts {
   metrics: LaneMetrics;
   logger: Logger;
   story: Story;
+  labels: LaneLabels;
 }
 
 /** A lane's open destination: opened for the first delivery, reopened when its config changes. */
@@ -44,7 +45,7 @@ export class Outlet {
   constructor(kind: DestinationKind, destination: Destination, parts: OutletParts) {
     this.#parts = parts;
     this.#kind = kind;
-    this.#labels = { destination: destination.id, kind: kind.kind };
+    this.#labels = parts.labels;
     this.#workspaceId = destination.workspaceId;
     this.#config = destination.config;
   }

@@ -115,7 +115,7 @@ export function createPipeline(parts: PipelineParts): Pipeline {
   const metrics = createLaneMetrics(
     parts.metrics,
     () => lanes.gauges(),
-    () => ledger.letters.byWorkspace(),
+    () => ledger.letters.counts(),
     () => holdings.bytes,
   );
   const feed = new Feed({ ...parts, metrics });

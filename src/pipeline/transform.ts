@@ -25,8 +25,8 @@ export interface TransformHost {
   unlessEnding<T>(work: Promise<T>): Promise<T | undefined>;
   /** Whether the lane waits for a guest. */
   waiting(is: boolean): void;
-  /** How long one batch took in the sandbox. */
-  took(seconds: number): void;
+  /** What one batch became in the sandbox, and how long that took. */
+  ran(live: LiveProgram, outcomes: readonly Outcome[], seconds: number): void;
 }
 
 /** What an item became: outputs to deliver, or an end at once. */
@@ -99,7 +99,7 @@ async function runLive(host: TransformHost, items: readonly Item[]) {
       );
       if (outcomes === undefined) return undefined;
       if (outcomes.length === 0) throw new Error("Expected an outcome");
-      host.took((performance.now() - started) / 1_000);
+      host.ran(live, outcomes, (performance.now() - started) / 1_000);
       host.waiting(false);
       return { live, outcomes };
     } catch (error) {

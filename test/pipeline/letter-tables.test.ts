@@ -49,7 +49,7 @@ test("letters are counted with each change, and not when a ledger is opened", as
   await ledger.purge("w", [letters[0]!.id, "unknown"]);
   await ledger.replay("w", [letters[4]!.id, letters[1]!.id, letters[1]!.id], 0);
   const look = () => ({
-    byWorkspace: [...ledger.letters.byWorkspace()],
+    counts: [...ledger.letters.counts()].filter(({ count }) => count > 0),
     d: ledger.letters.countOf("w", "d"),
     w: ledger.letters.countOf("w"),
     unknown: ledger.letters.countOf("x", "y"),
@@ -57,9 +57,10 @@ test("letters are counted with each change, and not when a ledger is opened", as
   });
   const expected = {
     ...{
-      byWorkspace: [
-        ["v", 4],
-        ["w", 2],
+      counts: [
+        { workspaceId: "v", destinationId: "f", count: 4 },
+        { workspaceId: "w", destinationId: "d", count: 1 },
+        { workspaceId: "w", destinationId: "e", count: 1 },
       ],
       d: 1,
       w: 2,

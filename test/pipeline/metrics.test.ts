@@ -16,7 +16,11 @@ afterEach(() => rig.end());
 async function shown(metrics: Registry): Promise<string[]> {
   const lines = (await metrics.metrics()).split("\n");
   const ours = /^pixelmill_(lane|delivery|transform|dead|log)/;
-  return lines.filter((line) => ours.test(line) && !/_bucket|_sum|lag_seconds/.test(line)).sort();
+  return lines
+    .filter(
+      (line) => ours.test(line) && !/_bucket|_sum|lag_seconds|transformation_seconds/.test(line),
+    )
+    .sort();
 }
 
 test("what lanes did is counted, and forgotten with the lane", async () => {
@@ -36,13 +40,14 @@ test("what lanes did is counted, and forgotten with the lane", async () => {
   rig.log.appendBytes(Buffer.from("not a record"));
   rig.log.append(record(6));
   await until(() => sink.taken.length === 4 && rig.pipeline.deadLetters.count("workspace") === 2);
-  const lane = 'destination="one",kind="webhook"';
+  const lane = 'destination="one",name="To one",kind="webhook"';
+  const version = 'workspace="workspace",transformation="transformation",version="v1"';
   const settled = async () =>
     (await shown(metrics)).includes(`pixelmill_lane_lag_events{${lane}} 0`);
   while (!(await settled())) await Bun.sleep(5);
   const batches = rig.sandbox.batches.length;
   expect(await shown(metrics)).toEqual([
-    'pixelmill_dead_letters{workspace="workspace"} 2',
+    'pixelmill_dead_letters{workspace="workspace",destination="one"} 2',
     `pixelmill_delivery_attempts_total{${lane},verdict="delivered"} 4`,
     `pixelmill_delivery_attempts_total{${lane},verdict="rejected"} 1`,
     `pixelmill_delivery_seconds_count{kind="webhook"} 5`,
@@ -54,6 +59,9 @@ test("what lanes did is counted, and forgotten with the lane", async () => {
     "pixelmill_lanes_held_bytes 0",
     'pixelmill_log_unreadable_records_total{log="0"} 1',
     `pixelmill_transform_seconds_count{kind="webhook"} ${batches}`,
+    `pixelmill_transformation_events_total{${version},outcome="dropped"} 1`,
+    `pixelmill_transformation_events_total{${version},outcome="failed"} 1`,
+    `pixelmill_transformation_events_total{${version},outcome="passed"} 5`,
   ]);
   rig.live.remove("one");
   await until(() => rig.pipeline.deadLetters.count("workspace") === 0);
@@ -62,5 +70,41 @@ test("what lanes did is counted, and forgotten with the lane", async () => {
     "pixelmill_lanes_held_bytes 0",
     'pixelmill_log_unreadable_records_total{log="0"} 1',
     `pixelmill_transform_seconds_count{kind="webhook"} ${batches}`,
+    `pixelmill_transformation_events_total{${version},outcome="dropped"} 1`,
+    `pixelmill_transformation_events_total{${version},outcome="failed"} 1`,
+    `pixelmill_transformation_events_total{${version},outcome="passed"} 5`,
   ]);
+});
+
+test("a renamed destination and a new revision are shown alone; no dead letters are 0", async () => {
+  const metrics = new Registry();
+  const sink = rig.webhook("one");
+  rig.live.publish("one", "same", "v1");
+  rig.sandbox.codes.set("same", (event) => event);
+  rig.start({ metrics });
+  rig.log.append(record(0));
+  const delivered = async (name: string) => {
+    const labels = `destination="one",name="${name}",kind="webhook"`;
+    const line = `pixelmill_lane_events_total{${labels},outcome="delivered"} 1`;
+    while (!(await shown(metrics)).includes(line)) await Bun.sleep(5);
+  };
+  await delivered("To one");
+  rig.live.publish("one", "same", "v2");
+  rig.live.putDestination("one", { name: "New" });
+  rig.log.append(record(1));
+  await delivered("New");
+  expect(sink.taken).toHaveLength(2);
+  const lines = (await metrics.metrics()).split("\n").filter((line) => /^pixelmill/.test(line));
+  const of = (name: string) => lines.filter((line) => line.startsWith(`${name}{`));
+  expect(of("pixelmill_dead_letters")).toEqual([
+    'pixelmill_dead_letters{workspace="workspace",destination="one"} 0',
+  ]);
+  expect(of("pixelmill_delivery_attempts_total")).toEqual([
+    'pixelmill_delivery_attempts_total{destination="one",name="New",kind="webhook",verdict="delivered"} 1',
+  ]);
+  const version = 'workspace="workspace",transformation="transformation",version="v2"';
+  expect(of("pixelmill_transformation_events_total")).toEqual([
+    `pixelmill_transformation_events_total{${version},outcome="passed"} 1`,
+  ]);
+  expect(of("pixelmill_transformation_seconds_total")).toHaveLength(1);
 });

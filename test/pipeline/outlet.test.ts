@@ -22,6 +22,7 @@ function setUp(close: () => Promise<void>) {
     clock: systemClock,
     metrics: laneMetrics(),
     logger,
+    labels: { destination: "one", name: "One", kind: "test" },
     story: new Story({ clock: systemClock, logger, destination: () => destination }),
   });
   const change = (n: number) => outlet.update({ ...destination, config: { n } });

@@ -24,7 +24,7 @@ test("an output that waits does not hold the answer of the guest that it came in
     pause: async () => {},
     unlessEnding: async <T>(work: Promise<T>) => work,
     waiting: () => {},
-    took: () => {},
+    ran: () => {},
   };
   const made = (await transform(host, [item]))!.get(item)!;
   const outputs = "outputs" in made ? made.outputs : [];
