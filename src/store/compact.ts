@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { syncDirectory } from "../disk/sync.ts";
 import { messageOf, StartError } from "../errors.ts";
 import { openEnvironment } from "./environment.ts";
-import { dataFileOf, directoryOf, takeStore } from "./place.ts";
+import { dataFileOf, directoryOf, noteWhole, takeStore } from "./place.ts";
 
 /** Bytes of a store's file. */
 export interface Compacted {
@@ -32,6 +32,7 @@ export async function compactStore(path: string): Promise<Compacted> {
     const before = statSync(dataFileOf(path)).size;
     const copied = await copyLive(path, copies);
     renameSync(copied, dataFileOf(path));
+    noteWhole(path);
     syncDirectory(directory);
     return { before, after: statSync(dataFileOf(path)).size };
   } catch (error) {

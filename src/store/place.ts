@@ -1,7 +1,9 @@
+import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { dirname, extname, join } from "node:path";
 import { lockFile } from "../disk/lock.ts";
 import { makeMappable } from "../disk/mapped.ts";
 import { StartError } from "../errors.ts";
+import { faultOfFile } from "./whole.ts";
 
 /** Of LMDB's lock file: 254 readers, each process that has the store open being one or two. */
 const LOCK_BYTES = 16_384;
@@ -13,18 +15,60 @@ export const dataFileOf = (path: string) => (isFile(path) ? path : join(path, "d
 const lockFileOf = (path: string) => (isFile(path) ? `${path}-lock` : join(path, "lock.mdb"));
 const inUse = (path: string) => join(directoryOf(path), "in-use");
 
+/** How long a process that looks whether a store is whole, or compacts it, is waited for. */
+const WAIT_MS_MAX = 10_000;
+const RETRY_MS = 20;
+
 /**
  * Notes that this process has a store open, beside others, until the returned function is called.
- * LMDB maps its lock file and stores to it.
+ * A file that is not known here, such as a copy, must prove that it is whole before LMDB maps it:
+ * `StartError` when it is not.
  */
 export function shareStore(path: string): () => void {
+  expectWhole(path);
+  // LMDB maps its lock file and stores to it.
   makeMappable(lockFileOf(path), new Uint8Array(LOCK_BYTES));
-  const letGo = lockFile(inUse(path), "shared");
-  if (letGo !== undefined) return letGo;
-  throw new StartError(`Expected ${directoryOf(path)} to be free, but it is being compacted`);
+  for (let waited = 0; waited <= WAIT_MS_MAX; waited += RETRY_MS) {
+    const letGo = lockFile(inUse(path), "shared");
+    if (letGo !== undefined) return letGo;
+    Bun.sleepSync(RETRY_MS);
+  }
+  throw new StartError(`Expected ${directoryOf(path)} to be free, but another command has it`);
 }
 
 /** Takes a store that nobody has open. Returns how to let go of it, or undefined. */
 export function takeStore(path: string): (() => void) | undefined {
   return lockFile(inUse(path), "exclusive");
+}
+
+/** Notes that a store's file is whole: its process has opened it, or has just made it. */
+export function noteWhole(path: string): void {
+  if (isKnown(path)) return;
+  writeFileSync(inUse(path), nameOfFile(path));
+}
+
+/** What others have open already is known to them, and changes while it would be read. */
+function expectWhole(path: string): void {
+  if (!existsSync(dataFileOf(path)) || isKnown(path)) return;
+  const letGo = takeStore(path);
+  if (letGo === undefined) return;
+  try {
+    const fault = faultOfFile(dataFileOf(path));
+    if (fault === undefined) return;
+    throw new StartError(
+      `Expected ${dataFileOf(path)} to be whole, but ${fault}; a directory that is served is copied by pixelmill backup, not file by file`,
+    );
+  } finally {
+    letGo();
+  }
+}
+
+function isKnown(path: string): boolean {
+  return existsSync(inUse(path)) && readFileSync(inUse(path), "utf8") === nameOfFile(path);
+}
+
+/** No other file has it, no copy either: a file keeps its number and the time it was made. */
+function nameOfFile(path: string): string {
+  const { ino, birthtimeNs } = statSync(dataFileOf(path), { bigint: true });
+  return `${ino} ${birthtimeNs}`;
 }

@@ -3,7 +3,7 @@ import { makeDirectory, syncDirectory } from "../disk/sync.ts";
 import { ApiError } from "../errors.ts";
 import type { Logger } from "../observe/log.ts";
 import { type Environment, isAlive, openEnvironment, PROBE } from "./environment.ts";
-import { directoryOf, shareStore } from "./place.ts";
+import { directoryOf, noteWhole, shareStore } from "./place.ts";
 import { type Table, tableOf } from "./table.ts";
 
 export interface StoreOptions {
@@ -69,6 +69,7 @@ class LmdbStore implements Store {
     makeDirectory(directoryOf(options.path), 0o700);
     this.#letGo = shareStore(options.path);
     this.#environment = this.#open();
+    noteWhole(options.path);
     syncDirectory(directoryOf(options.path));
   }
 
