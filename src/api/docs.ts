@@ -9,9 +9,9 @@ import page from "./viewer.html" with { type: "text" };
 // A text, inside the executable too; bun-types has a bundle for every .html, whatever its type.
 const viewer = page as unknown as string;
 
-/** The document of all routes, these two included, is made when it is first asked for. */
+/** The document of all routes, these two included, is made when a server is first asked for it. */
 export function docsRoutes(documentOf: (parts: ApiParts) => OpenApiDocument) {
-  let document: OpenApiDocument | undefined;
+  const documents = new WeakMap<ApiParts, OpenApiDocument>();
   return [
     route("GET /docs", {
       summary: "Read this document in a browser, which asks for a token as password",
@@ -28,7 +28,8 @@ export function docsRoutes(documentOf: (parts: ApiParts) => OpenApiDocument) {
       answer: Type.Object({ openapi: Type.String() }),
       example: { answer: { openapi: "3.1.0" } },
       handle({ parts }) {
-        document ??= documentOf(parts);
+        const document = documents.get(parts) ?? documentOf(parts);
+        documents.set(parts, document);
         return document;
       },
     }),
