@@ -1,6 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { refuseForeignPages } from "../../src/api/browsers.ts";
+import { executablePath, launch, sayWithout } from "./_chromium.ts";
 import { startApi, type TestApi } from "./_setup.ts";
+
+sayWithout("what a foreign page can do");
 
 /** A page in the operator's browser: what it can make the browser send, and what comes of it. */
 let api: TestApi;
@@ -101,4 +104,53 @@ test("a foreign name reads no metrics, and is told the setting", async () => {
       200,
     );
   }
+});
+
+describe.skipIf(!executablePath)("in Chromium, whose user is logged in by Basic,", () => {
+  /** `admin.test` is a plain http name: no Sec-Fetch-Site comes from there. */
+  test.each(["admin.test", "127.0.0.1", "localhost"])(
+    "a foreign page's form to %s changes nothing, and the own page's request does",
+    async (host) => {
+      const own = await startApi({ hosts: ["admin.test"] });
+      const { port } = new URL(own.url);
+      const { source } = await own.client.call("POST /v2/sources", { body: { name: "S" } });
+      const path = `/v2/sources/${source.id}/rotate-write-key`;
+      const key = async () => own.catalog.sources.get(own.workspaceId, source.id).writeKey;
+      const target = `http://${host}:${port}`;
+      const evil = Bun.serve({
+        hostname: "127.0.0.1",
+        port: 0,
+        fetch: () =>
+          new Response(
+            `<form method="post" action="${target}${path}"></form><script>document.forms[0].submit()</script>`,
+            { headers: { "Content-Type": "text/html" } },
+          ),
+      });
+      const browser = await launch("--host-resolver-rules=MAP *.test 127.0.0.1");
+      const context = await browser.newContext({
+        httpCredentials: { username: "me", password: own.token },
+      });
+      const page = await context.newPage();
+      page.setDefaultTimeout(60_000);
+      await page.goto(`${target}/docs`);
+      await page.waitForSelector("details.operation", { state: "attached" });
+
+      const answered = page.waitForResponse((it) => it.url().endsWith(path) && it.status() !== 401);
+      await page.goto(`http://evil.test:${evil.port}/`);
+      expect((await answered).status()).toBe(403);
+      expect(await key()).toBe(source.writeKey);
+
+      await page.goto(`${target}/docs`);
+      const rotated = await page.evaluate(
+        async (to) => (await fetch(to, { method: "POST" })).status,
+        `${target}${path}`,
+      );
+      expect(rotated).toBe(200);
+      expect(await key()).not.toBe(source.writeKey);
+      await browser.close();
+      await evil.stop(true);
+      await own.stop();
+    },
+    180_000,
+  );
 });

@@ -1,14 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { type Browser, chromium, type Page } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
+import { executablePath, launch, sayWithout } from "./_chromium.ts";
 import { startApi, type TestApi } from "./_setup.ts";
 
 /** `/docs` as its reader meets it, in a real Chromium where the machine has one. */
-const executablePath = ["chromium", "chromium-browser", "google-chrome"]
-  .map((name) => Bun.which(name))
-  .find((path) => path !== null);
-if (!executablePath) {
-  process.stderr.write("Chromium is not installed: its tests of /docs are skipped\n");
-}
+sayWithout("how /docs behaves");
 
 /** Stands for the data plane: what the page sends there is looked at. */
 const pixels: { url: URL; authorization: string | null }[] = [];
@@ -27,8 +23,7 @@ let api: TestApi;
 let browser: Browser | undefined;
 beforeAll(async () => {
   api = await startApi({ dataPlaneUrl: () => dataPlane.url.origin });
-  if (!executablePath) return;
-  browser = await chromium.launch({ executablePath, args: ["--no-sandbox"], timeout: 120_000 });
+  if (executablePath) browser = await launch();
 }, 120_000);
 afterAll(async () => {
   await browser?.close();
