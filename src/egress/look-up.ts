@@ -27,6 +27,8 @@ export class LookUpFailed extends Error {
 export interface LookUpOptions {
   /** `ADDRESS` or `ADDRESS:PORT` of name servers; by default those of `/etc/resolv.conf`. */
   servers?: readonly string[] | undefined;
+  /** Milliseconds after which a silent name server is asked once more, or the next one is. */
+  tryMs?: number;
   resolverFile?: string;
   hostsFile?: string;
 }
@@ -37,8 +39,6 @@ interface Answer {
   failure?: string;
 }
 
-/** A name server that is silent for so long is asked once more, or the next one is. */
-const tryMs = 2_000;
 const tries = 2;
 /** How much longer IPv6 addresses are waited for than IPv4 ones (RFC 8305 §3). */
 const sixMs = 50;
@@ -58,6 +58,7 @@ const reasons: Record<string, string> = {
  * held every file and every other name for a minute.
  */
 export function createLookUp(options: LookUpOptions = {}): Resolve {
+  const { tryMs = 2_000 } = options;
   const settings = followFile(options.resolverFile ?? "/etc/resolv.conf", parseResolverSettings);
   const hosts = followFile(options.hostsFile ?? "/etc/hosts", parseHosts);
   /** How many of the servers are asked last, since they kept a look-up waiting. */

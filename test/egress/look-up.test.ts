@@ -32,7 +32,8 @@ const resolverFile = join(directory, "resolv.conf");
 const hostsFile = join(directory, "hosts");
 const server = new NameServer(zones);
 let servers: string[];
-const lookUp = (host: string) => createLookUp({ servers, resolverFile, hostsFile })(host);
+const lookUp = (host: string) =>
+  createLookUp({ servers, resolverFile, hostsFile, tryMs: 200 })(host);
 
 beforeAll(async () => {
   await Bun.write(resolverFile, "nameserver 192.0.2.1\nsearch corp.test other.test\n");
@@ -129,6 +130,20 @@ test("names whose server hangs hold up neither other names nor files", async () 
     true,
   );
 }, 30_000);
+
+test("a name server that is silent is asked last from then on", async () => {
+  const names = Array.from({ length: 4 }, (_, n) => `name-${n}.test`);
+  const silent = new NameServer(Object.fromEntries(names.map((name) => [name, { silent: true }])));
+  const answers = new NameServer(
+    Object.fromEntries(names.map((name) => [name, { four: ["1.1.1.1"] }])),
+  );
+  const both = [await silent.listen(), await answers.listen()];
+  const look = createLookUp({ servers: both, resolverFile, hostsFile, tryMs: 200 });
+  for (const name of names) expect((await look(name)).addresses).toEqual(["1.1.1.1"]);
+  expect(silent.asked).toEqual(["name-0.test six", "name-0.test four"]);
+  silent.close();
+  answers.close();
+});
 
 test("an egress asks the name servers that it is given", async () => {
   const sink = new RawSink((socket) => void socket.write(ok));
