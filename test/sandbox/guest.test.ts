@@ -1,5 +1,5 @@
 import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
-import { existsSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { pino } from "pino";
 import type { GuestEnd } from "../../src/sandbox/dialogue.ts";
 import { Guest } from "../../src/sandbox/guest.ts";
@@ -203,4 +203,47 @@ test("programs that are loaded side by side keep their numbers apart", async () 
   });
   expect(await Promise.all(runs)).toEqual(Array.from({ length: 40 }, (_, n) => [{ n }]));
   await sandbox.close();
+});
+
+/** Lines of `/proc/PID/task/TID/status` of every thread. */
+function statuses(pid: number): string[] {
+  return readdirSync(`/proc/${pid}/task`).map((thread) =>
+    readFileSync(`/proc/${pid}/task/${thread}/status`, "utf8"),
+  );
+}
+
+test.if(process.getuid?.() === 0)("guests of a root server are users without rights", async () => {
+  for (const language of ["javascript", "python"] as const) {
+    const users = new Set<string>();
+    for (let n = 0; n < 2; n += 1) {
+      const command = [process.execPath, guestEntry, "guest"];
+      const guest = new Guest(command, language, languages[language]);
+      guests.push(guest);
+      expect(await guest.start(false)).toEqual({ ready: true });
+      const threads = statuses(guest.pid);
+      expect(threads.length).toBeGreaterThan(1);
+      for (const status of threads) {
+        const user = /^Uid:\t(\d+)\t\1\t\1\t\1$/m.exec(status)?.[1];
+        expect(Number(user)).toBeGreaterThan(0);
+        users.add(user!);
+        expect(status).toMatch(new RegExp(`^Gid:\\t${user}\\t${user}\\t${user}\\t${user}$`, "m"));
+        expect(status).toMatch(/^Groups:\s*$/m);
+        for (const set of ["Prm", "Eff", "Inh", "Amb"]) {
+          expect(status).toMatch(new RegExp(`^Cap${set}:\\t0+$`, "m"));
+        }
+        expect(status).toMatch(/^NoNewPrivs:\t1$/m);
+      }
+      guest.kill("retired");
+    }
+    expect(users.size).toBe(2);
+  }
+});
+
+test("guests of a server without rights are confined all the same", async () => {
+  const unprivileged = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"];
+  const root = process.getuid?.() === 0 && Bun.which("setpriv") !== null;
+  const guest = startGuest(...(root ? unprivileged : []), process.execPath, guestEntry, "guest");
+  expect(await guest.start(false)).toEqual({ ready: true });
+  for (const status of statuses(guest.pid)) expect(status).toMatch(/^CapEff:\t0+$/m);
+  guest.kill("retired");
 });

@@ -1,5 +1,6 @@
 import { closeInherited } from "./descriptors.ts";
 import { type Kernel, openKernel } from "./kernel.ts";
+import { dropPrivileges } from "./privileges.ts";
 import { seccompFilter } from "./seccomp.ts";
 import { type SyscallTable, syscallTable } from "./syscalls.ts";
 import { Unconfined } from "./unconfined.ts";
@@ -20,6 +21,16 @@ const LANDLOCK_SCOPE_SOCKET_SIGNAL = 3n;
 /** Number of file system rights that each version of Landlock knows, from version 1 on. */
 const LANDLOCK_FS_RIGHTS = [13n, 14n, 15n, 15n, 16n];
 
+/** In this order: a change of users undoes the parent-death signal, Landlock closes `/proc`. */
+const steps = [
+  closeInherited,
+  dropPrivileges,
+  setProcess,
+  restrictFiles,
+  filterSystemCalls,
+  verify,
+];
+
 /**
  * Takes from this process, for good, everything but computing and its open pipes, then tries
  * what must be impossible now. Does as much of it as the system allows, and returns what does
@@ -30,7 +41,7 @@ export async function confine(): Promise<string | undefined> {
   if (!table) return `no confinement is written for ${process.platform} on ${process.arch}`;
   const kernel = openKernel();
   const reasons: string[] = [];
-  for (const step of [closeInherited, setProcess, restrictFiles, filterSystemCalls, verify]) {
+  for (const step of steps) {
     try {
       await step(kernel, table);
     } catch (error) {
@@ -49,7 +60,7 @@ function setProcess(kernel: Kernel, table: SyscallTable): void {
     [PR_SET_PDEATHSIG, SIGKILL],
   ];
   for (const [option, value] of settings) {
-    const { value: result, errno } = kernel.call(table.prctl, option, value);
+    const { value: result, errno } = kernel.call(table.allowed.prctl!, option, value);
     if (result !== 0) throw new Unconfined(`prctl ${option} failed with error ${errno}`);
   }
 }

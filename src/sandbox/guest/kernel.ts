@@ -3,31 +3,37 @@ import { openLibc } from "../../libc.ts";
 
 /** `syscall(2)` with the errno of a failure. Pointers are passed as views on live memory. */
 export interface Kernel {
-  call(number: number, ...args: (number | bigint | ArrayBufferView)[]): CallResult;
+  call(number: number, ...args: Word[]): CallResult;
+  /** Makes a user and its group those of all threads, without other groups; false if it cannot. */
+  become(user: number): boolean;
   /** Of memory that stays put while the view lives. */
   address(view: ArrayBufferView): bigint;
 }
+export type Word = number | bigint | ArrayBufferView;
 export type CallResult = { value: number; errno: number };
 
 const ARGUMENTS = 6;
 
-/** Binds the C library's `syscall`. Throws where it cannot be loaded. */
+/** Binds the C library's functions. Throws where it cannot be loaded. */
 export function openKernel(): Kernel {
   const { symbols } = openLibc(functions);
   return {
     address,
-    call(number, ...args) {
-      const words = Array.from({ length: ARGUMENTS }, (_, index) => word(args[index] ?? 0));
-      const value = Number(symbols.syscall(BigInt(number), ...(words as Six)));
+    // By the C library, which changes all threads: the system call changes the one that calls.
+    become(user) {
+      symbols.setgroups(0n, null);
+      return symbols.setresgid(user, user, user) === 0 && symbols.setresuid(user, user, user) === 0;
+    },
+    call(number, a = 0, b = 0, c = 0, d = 0, e = 0, f = 0) {
+      const words = [word(a), word(b), word(c), word(d), word(e), word(f)] as const;
+      const value = Number(symbols.syscall(BigInt(number), ...words));
       const errno = value === -1 ? read.i32(symbols.__errno_location()!, 0) : 0;
       return { value, errno };
     },
   };
 }
 
-type Six = [bigint, bigint, bigint, bigint, bigint, bigint];
-
-function word(value: number | bigint | ArrayBufferView): bigint {
+function word(value: Word): bigint {
   return typeof value === "object" ? address(value) : BigInt(value);
 }
 
@@ -36,6 +42,9 @@ const functions = {
     args: Array.from({ length: ARGUMENTS + 1 }, () => FFIType.i64),
     returns: FFIType.i64,
   },
+  setgroups: { args: [FFIType.u64, FFIType.ptr], returns: FFIType.i32 },
+  setresgid: { args: [FFIType.u32, FFIType.u32, FFIType.u32], returns: FFIType.i32 },
+  setresuid: { args: [FFIType.u32, FFIType.u32, FFIType.u32], returns: FFIType.i32 },
   __errno_location: { args: [], returns: FFIType.ptr },
 } as const;
 

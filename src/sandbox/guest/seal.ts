@@ -20,11 +20,10 @@ const language = `
 
 const collections = "JSON Math Reflect";
 
-/** What stays on the global object beside them: it computes, and Pyodide and Bun look it up. */
-const computing = `
-  globalThis undefined Infinity NaN Function process Proxy Intl Temporal
-  isNaN isFinite parseInt parseFloat WebAssembly TextDecoder TextEncoder crypto
-  performance setTimeout clearTimeout setImmediate queueMicrotask
+/** Of the global object: what makes code, threads and connections, prints, or waits for input. */
+const powers = `
+  eval Worker ShadowRealm fetch WebSocket EventSource BroadcastChannel MessageChannel
+  HTMLRewriter console reportError alert confirm prompt require
 `;
 
 /** `Bun` itself cannot be deleted; of what it holds, system calls, programs, files, sockets. */
@@ -44,10 +43,7 @@ export function sealRealm(): void {
   freezeLanguage();
   define("process", processWithoutPower());
   for (const name of names(powersOfBun)) Reflect.defineProperty(Bun, name, { value: refuse });
-  const kept = new Set<PropertyKey>(names(language + collections + computing));
-  for (const name of Reflect.ownKeys(globalThis)) {
-    if (!kept.has(name)) Reflect.deleteProperty(globalThis, name);
-  }
+  for (const name of names(powers)) define(name, undefined);
 }
 
 /** Bun would ask user code how to show what it has thrown. */

@@ -1,15 +1,17 @@
+import { type Condition, type Rule, rulesOf } from "./rules.ts";
 import type { SyscallTable } from "./syscalls.ts";
 
 // Classic BPF (`linux/bpf_common.h`) over `struct seccomp_data` (`linux/seccomp.h`).
 const LOAD_WORD = 0x20; // BPF_LD | BPF_W | BPF_ABS
+const AND = 0x54; // BPF_ALU | BPF_AND | BPF_K
 const JUMP_EQUAL = 0x15; // BPF_JMP | BPF_JEQ | BPF_K
-const JUMP_SET = 0x45; // BPF_JMP | BPF_JSET | BPF_K
+const JUMP_FROM = 0x35; // BPF_JMP | BPF_JGE | BPF_K
 const RETURN = 0x06; // BPF_RET | BPF_K
 
 const DATA_SYSCALL = 0;
 const DATA_ARCH = 4;
-/** Low half of the first argument; both architectures are little-endian. */
-const DATA_ARGUMENT = 16;
+const DATA_ARGUMENTS = 16;
+const ARGUMENT_BYTES = 8;
 
 const ALLOW = 0x7fff0000;
 const KILL_PROCESS = 0x80000000;
@@ -17,11 +19,10 @@ const REFUSE = 0x00050000; // SECCOMP_RET_ERRNO
 const EPERM = 1;
 const ENOSYS = 38;
 
-const CLONE_THREAD = 0x00010000;
-/** What glibc (0x3d0f00) and musl (0x7d0f00) pass to start a thread; nothing else may be set. */
-const CLONE_THREAD_FLAGS = 0x007d0f00;
-const PR_SET_NAME = 15;
-const PR_SET_VMA = 0x53564d41;
+type Instruction = [code: number, jumpTrue: number, jumpFalse: number, operand: number];
+
+/** A jump to what comes after the instructions of an alternative. */
+const NEXT = -1;
 
 /**
  * The allow-list as `struct sock_filter[]`. What is not listed fails with EPERM, which a healthy
@@ -29,40 +30,58 @@ const PR_SET_VMA = 0x53564d41;
  * instead would kill honest code.
  */
 export function seccompFilter(table: SyscallTable, pid: number): Uint8Array {
-  const program: [code: number, jumpTrue: number, jumpFalse: number, operand: number][] = [
+  const program: Instruction[] = [
     [LOAD_WORD, 0, 0, DATA_ARCH],
     [JUMP_EQUAL, 1, 0, table.auditArch],
     [RETURN, 0, 0, KILL_PROCESS],
     [LOAD_WORD, 0, 0, DATA_SYSCALL],
-  ];
-  for (const number of Object.values(table.allowed)) {
-    program.push([JUMP_EQUAL, 0, 1, number], [RETURN, 0, 0, ALLOW]);
-  }
-  program.push(
     // glibc falls back to clone, whose flags a filter can see (clone3 has them behind a pointer).
     [JUMP_EQUAL, 0, 1, table.clone3],
     [RETURN, 0, 0, REFUSE | ENOSYS],
-    // Threads, no processes.
-    [JUMP_EQUAL, 0, 5, table.clone],
-    [LOAD_WORD, 0, 0, DATA_ARGUMENT],
-    [JUMP_SET, 0, 2, CLONE_THREAD],
-    [JUMP_SET, 1, 0, ~CLONE_THREAD_FLAGS >>> 0],
-    [RETURN, 0, 0, ALLOW],
-    [RETURN, 0, 0, REFUSE | EPERM],
-    // Signals to its own threads: the garbage collector suspends them.
-    [JUMP_EQUAL, 0, 4, table.tgkill],
-    [LOAD_WORD, 0, 0, DATA_ARGUMENT],
-    [JUMP_EQUAL, 0, 1, pid],
-    [RETURN, 0, 0, ALLOW],
-    [RETURN, 0, 0, REFUSE | EPERM],
-    // Names of threads and of memory.
-    [JUMP_EQUAL, 0, 4, table.prctl],
-    [LOAD_WORD, 0, 0, DATA_ARGUMENT],
-    [JUMP_EQUAL, 1, 0, PR_SET_NAME],
-    [JUMP_EQUAL, 0, 1, PR_SET_VMA],
-    [RETURN, 0, 0, ALLOW],
-    [RETURN, 0, 0, REFUSE | EPERM],
-  );
+  ];
+  const rules = rulesOf(pid);
+  for (const [name, number] of Object.entries(table.allowed)) {
+    const rule = rules[name];
+    const body: Instruction[] = rule ? ruled(rule) : [[RETURN, 0, 0, ALLOW]];
+    program.push([JUMP_EQUAL, 0, body.length, number], ...body);
+  }
+  program.push([RETURN, 0, 0, REFUSE | EPERM]);
+  return encoded(program);
+}
+
+function ruled(rule: Rule): Instruction[] {
+  const alternatives = rule.alternatives.flatMap((conditions) => {
+    const body = [...conditions.flatMap(checked), [RETURN, 0, 0, ALLOW] as Instruction];
+    return body.map(([code, whenTrue, whenFalse, operand], at): Instruction => {
+      return [code, whenTrue, whenFalse === NEXT ? body.length - at - 1 : whenFalse, operand];
+    });
+  });
+  return [...alternatives, [RETURN, 0, 0, REFUSE | rule.refusal]];
+}
+
+/** Goes on behind these instructions when the condition holds. Both processors: low word first. */
+function checked(condition: Condition): Instruction[] {
+  const low = DATA_ARGUMENTS + ARGUMENT_BYTES * condition.argument;
+  if ("from" in condition) {
+    return [
+      [LOAD_WORD, 0, 0, low + ARGUMENT_BYTES / 2],
+      [JUMP_EQUAL, 0, 2, 0],
+      [LOAD_WORD, 0, 0, low],
+      [JUMP_FROM, 0, NEXT, condition.from],
+    ];
+  }
+  const { bits, oneOf } = condition;
+  return [
+    [LOAD_WORD, 0, 0, low],
+    ...(bits === undefined ? [] : [[AND, 0, 0, bits >>> 0] as Instruction]),
+    ...oneOf.map((value, index): Instruction => {
+      const left = oneOf.length - index - 1;
+      return [JUMP_EQUAL, left, left === 0 ? NEXT : 0, value];
+    }),
+  ];
+}
+
+function encoded(program: readonly Instruction[]): Uint8Array {
   const bytes = new DataView(new ArrayBuffer(program.length * 8));
   for (const [index, [code, jumpTrue, jumpFalse, operand]] of program.entries()) {
     bytes.setUint16(index * 8, code, true);

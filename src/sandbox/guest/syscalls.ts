@@ -5,21 +5,22 @@
 export interface SyscallTable {
   /** AUDIT_ARCH_* of `linux/audit.h`, as the kernel reports it to a filter. */
   auditArch: number;
-  /** Allowed whatever their arguments. */
+  /** Allowed: those that `rules.ts` names with some arguments, the others with any. */
   allowed: Readonly<Record<string, number>>;
-  /** Allowed with some arguments, or used by the lockdown itself and its verification. */
-  clone: number;
+  /** Used by the lockdown itself and its verification. */
+  capget: number;
+  capset: number;
   clone3: number;
   execve: number;
   kill: number;
   landlockCreateRuleset: number;
   landlockRestrictSelf: number;
   openat: number;
-  prctl: number;
+  prlimit: number;
   ptrace: number;
   seccomp: number;
+  setresuid: number;
   socket: number;
-  tgkill: number;
 }
 
 const x64: SyscallTable = {
@@ -29,6 +30,7 @@ const x64: SyscallTable = {
     clock_getres: 229,
     clock_gettime: 228,
     clock_nanosleep: 230,
+    clone: 56,
     close: 3,
     epoll_ctl: 233,
     epoll_pwait: 281,
@@ -53,6 +55,7 @@ const x64: SyscallTable = {
     nanosleep: 35,
     poll: 7,
     ppoll: 271,
+    prctl: 157,
     read: 0,
     readv: 19,
     restart_syscall: 219,
@@ -65,23 +68,24 @@ const x64: SyscallTable = {
     set_robust_list: 273,
     set_tid_address: 218,
     sigaltstack: 131,
-    sysinfo: 99,
+    tgkill: 234,
     timerfd_settime: 286,
     write: 1,
     writev: 20,
   },
-  clone: 56,
+  capget: 125,
+  capset: 126,
   clone3: 435,
   execve: 59,
   kill: 62,
   landlockCreateRuleset: 444,
   landlockRestrictSelf: 446,
   openat: 257,
-  prctl: 157,
+  prlimit: 302,
   ptrace: 101,
   seccomp: 317,
+  setresuid: 117,
   socket: 41,
-  tgkill: 234,
 };
 
 const arm64: SyscallTable = {
@@ -91,6 +95,7 @@ const arm64: SyscallTable = {
     clock_getres: 114,
     clock_gettime: 113,
     clock_nanosleep: 115,
+    clone: 220,
     close: 57,
     epoll_ctl: 21,
     epoll_pwait: 22,
@@ -113,6 +118,7 @@ const arm64: SyscallTable = {
     munmap: 215,
     nanosleep: 101,
     ppoll: 73,
+    prctl: 167,
     read: 63,
     readv: 65,
     restart_syscall: 128,
@@ -125,23 +131,24 @@ const arm64: SyscallTable = {
     set_robust_list: 99,
     set_tid_address: 96,
     sigaltstack: 132,
-    sysinfo: 179,
+    tgkill: 131,
     timerfd_settime: 86,
     write: 64,
     writev: 66,
   },
-  clone: 220,
+  capget: 90,
+  capset: 91,
   clone3: 435,
   execve: 221,
   kill: 129,
   landlockCreateRuleset: 444,
   landlockRestrictSelf: 446,
   openat: 56,
-  prctl: 167,
+  prlimit: 261,
   ptrace: 117,
   seccomp: 277,
+  setresuid: 147,
   socket: 198,
-  tgkill: 131,
 };
 
 /** The table of a `process.arch`, or undefined where no filter is written for it. */

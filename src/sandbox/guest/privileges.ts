@@ -1,0 +1,52 @@
+import { GUEST_THREADS_MAX } from "../../limits.ts";
+import type { Kernel } from "./kernel.ts";
+import type { SyscallTable } from "./syscalls.ts";
+import { Unconfined } from "./unconfined.ts";
+
+/** `linux/capability.h`: version 3 has two words of each of the three sets. */
+const CAPABILITY_VERSION_3 = 0x20080522;
+const CAP_KILL = 5;
+const CAP_SETGID = 6;
+const CAP_SETUID = 7;
+const CAP_SYS_NICE = 23;
+const CAPABILITIES = 64;
+
+const PR_CAPBSET_DROP = 24;
+const PR_CAP_AMBIENT = 47;
+const PR_CAP_AMBIENT_CLEAR_ALL = 4;
+
+const RLIMIT_NPROC = 6;
+
+/** Numbers that no system gives out: above those of containers, up to the largest process id. */
+const USERS_START = 0x7000_0000;
+/** Where a user namespace does not have those. */
+const NOBODY = 65_534;
+
+/**
+ * Gives up what root has: a user of the guest's own where there is the right to change users, and
+ * no capabilities. All threads change users, and lose their capabilities by it; without that
+ * right there are few to lose.
+ */
+export function dropPrivileges(kernel: Kernel, table: SyscallTable): void {
+  const header = new Uint32Array([CAPABILITY_VERSION_3, 0]);
+  const sets = new Uint32Array(6);
+  kernel.call(table.capget, header, sets);
+  const has = (capability: number) => ((sets[0]! >> capability) & 1) === 1;
+  for (let capability = 0; capability < CAPABILITIES; capability += 1) {
+    if (kernel.call(table.allowed.prctl!, PR_CAPBSET_DROP, capability).value !== 0) break;
+  }
+  kernel.call(table.allowed.prctl!, PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+  // The server must be able to end a guest, and to lower its priority, when both have the same
+  // user no longer.
+  if ([CAP_SETUID, CAP_SETGID, CAP_KILL, CAP_SYS_NICE].every(has)) changeUser(kernel, table);
+  kernel.call(table.capset, header, new Uint32Array(6));
+  kernel.call(table.capget, header, sets);
+  if (sets.some((word) => word !== 0)) throw new Unconfined("a guest keeps capabilities");
+}
+
+function changeUser(kernel: Kernel, table: SyscallTable): void {
+  if (kernel.become(USERS_START + process.pid)) {
+    const limit = new BigUint64Array([BigInt(GUEST_THREADS_MAX), BigInt(GUEST_THREADS_MAX)]);
+    kernel.call(table.prlimit, 0, RLIMIT_NPROC, limit, 0);
+  } else if (!kernel.become(NOBODY)) throw new Unconfined("a guest cannot leave the server's user");
+}
