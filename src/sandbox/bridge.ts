@@ -16,6 +16,8 @@ import { printable } from "./printable.ts";
 
 /** Answers of one frame; more wait for the next. */
 const ANSWERS_BYTES_MAX = 8 << 20;
+/** A program may ask as much again while it is loaded; guests that ask more are not honest. */
+const QUESTIONS_MAX = 2 * FETCHES_MAX;
 /** Questions of one frame, as the harness bounds them, with a comma and brackets, in UTF-8. */
 const QUESTIONS_BYTES_MAX = 3 * (FETCH_REQUEST_CHARS_MAX + 3);
 
@@ -52,12 +54,13 @@ export class Bridge {
   /**
    * Takes new questions (a JSON array) and resolves with the answers that are there, at least
    * one, and once not too much waits for an answer: the guest cannot ask more meanwhile. Throws
-   * `FrameError` for what is no list of questions, or when nothing is asked for.
+   * `FrameError` for what is no list of questions, for too many, or when nothing is asked for.
    */
   async exchange(questions: Buffer): Promise<Texts> {
     for (const question of parseQuestions(questions, this.#workspaceId)) {
       this.#count += 1;
       this.#questionsChars += question.chars;
+      if (this.#count > QUESTIONS_MAX) throw new FrameError("Expected fewer questions");
       if (this.#count > FETCHES_MAX) {
         this.#answer(question, { error: `Expected at most ${FETCHES_MAX} fetches in a batch` });
       } else this.#queue.push(question);

@@ -1,5 +1,9 @@
 import { expect, test } from "bun:test";
-import { FETCH_REQUEST_CHARS_MAX, FETCH_REQUESTS_CHARS_MAX } from "../../src/limits.ts";
+import {
+  FETCH_REQUEST_CHARS_MAX,
+  FETCH_REQUESTS_CHARS_MAX,
+  FETCHES_MAX,
+} from "../../src/limits.ts";
 import { Bridge } from "../../src/sandbox/bridge.ts";
 
 /** A large request that nobody answers yet, and a question that is answered at once. */
@@ -36,4 +40,17 @@ test("a frame of more questions than the harness hands over comes from nobody bu
   const frame = Buffer.alloc(4 * FETCH_REQUEST_CHARS_MAX, " ");
   frame.write('[{"id":1,"ip":"192.0.2.1"}]');
   await expect(bridge.exchange(frame)).rejects.toThrow("Expected fewer questions");
+});
+
+test("a guest is not answered for ever, whatever it asks", async () => {
+  const bridge = new Bridge({ geolocation: () => ({}) }, "w");
+  let answered = 0;
+  const asking = async () => {
+    for (let id = 0; id < 10 * FETCHES_MAX; id += 1) {
+      const question = Buffer.from(JSON.stringify([{ id, ip: "192.0.2.1" }]));
+      answered += (await bridge.exchange(question)).length;
+    }
+  };
+  await expect(asking()).rejects.toThrow("Expected fewer questions");
+  expect(answered).toBeLessThanOrEqual(2 * FETCHES_MAX);
 });

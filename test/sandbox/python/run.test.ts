@@ -311,3 +311,24 @@ test("a large batch goes through in parts, in order", async () => {
   const outcomes = await run(code, ...events);
   expect(outcomes.map((one) => (one as { n: number }[])[0]!.n)).toEqual(events.map(({ n }) => n));
 });
+
+test("a batch asks no more than it may, and code can catch that it may not", async () => {
+  const locating = pythonSandbox({ geolocation: () => null, limits: { cpuMs: 20_000 } });
+  const code = `
+    def transformEvent(event, metadata):
+        known = 0
+        message = ""
+        for _ in range(3000):
+            try:
+                geolocation("192.0.2.1")
+                known += 1
+            except ValueError as error:
+                message = str(error)
+        return {"known": known, "message": message}
+  `;
+  const message = "Expected at most 1000 fetches in a batch";
+  for (let round = 0; round < 2; round += 1) {
+    expect(await runner(locating)(code, {})).toEqual([[{ known: 1_000, message }]]);
+  }
+  await locating.close();
+});

@@ -8,6 +8,7 @@ import { mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 
 import { join } from "node:path";
 import { version as pyodideVersion } from "pyodide";
 import {
+  FETCHES_MAX,
   GUEST_ANSWER_OUTPUTS_MAX,
   GUEST_ERROR_CHARS_MAX,
   GUEST_ERRORS_CHARS_MAX,
@@ -34,6 +35,7 @@ function harnessFiles(): [name: string, text: string][] {
     `LOG_CHARS_MAX = ${GUEST_LOG_CHARS_MAX}`,
     `OUTPUT_CHARS_MAX = ${GUEST_OUTPUT_CHARS_MAX}`,
     `OUTPUTS_MAX = ${GUEST_OUTPUTS_MAX}`,
+    `QUESTIONS_MAX = ${FETCHES_MAX}`,
   ].join("\n");
   return [
     ["limits.py", bounds],

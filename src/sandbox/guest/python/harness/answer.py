@@ -4,7 +4,7 @@ import ast
 import gc
 import sys
 
-from . import deadline
+from . import deadline, outside
 from .allowed import ALLOWED
 from .batch import Batch
 from .faults import MAIN_FILE, Sources, plain_fault, shortened, syntax_fault
@@ -58,6 +58,7 @@ def _run(request, body):
             return _load_reply(fault), ()
     program = _programs[number]
     program.enter()
+    outside.begin()
     size = request["eventsBytes"]
     events = decoded(body[:size].decode())
     if len(events) != request["count"]:
@@ -118,6 +119,7 @@ def _inspect(request, _):
 
 def _loaded(number, request):
     """Loads a program under its number; returns the fault when it does not load."""
+    outside.begin()
     program = Program(
         request["name"], request["code"], _codes(request), request["credentials"], _log.log
     )
