@@ -198,7 +198,7 @@ export const WORKSPACE_HELD_BYTES_MAX = 64 << 20;
 export const WORKSPACE_HELD_BYTES_MIN = 2 << 20;
 /** As `LANE_WINDOW_BYTES_MAX`, of all lanes. */
 export const LANES_HELD_BYTES_MAX = 128 << 20;
-/** Deliveries of one lane under way at once; a user's events always take the same one. */
+/** Deliveries of one lane under way at once; never two of one user's events. */
 export const LANE_PARTITIONS = 8;
 /** Events that user code gets at once. */
 export const TRANSFORM_BATCH_EVENTS_MAX = 100;

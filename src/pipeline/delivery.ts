@@ -1,7 +1,7 @@
 import type { Destination } from "../catalog/model.ts";
 import type { DestinationKind } from "../destinations/destination.ts";
 import type { Clock } from "./clock.ts";
-import type { Ending, Output } from "./item.ts";
+import type { Ending, Output, Seat } from "./item.ts";
 import { Outlet, type OutletParts } from "./outlet.ts";
 import { Partition, type PartitionHost } from "./partition.ts";
 import type { Routes, Standing } from "./router.ts";
@@ -22,6 +22,10 @@ export class Delivery {
   readonly #parts: DeliveryParts;
   readonly #outlet: Outlet;
   readonly #partitions: Partition[];
+  /** The partition whose request is being filled. */
+  #filled: Partition;
+  /** Users with open outputs. */
+  readonly #seats = new Map<string, Seat>();
   /** More is on its way here: requests may wait until they are full. */
   #filling = false;
   /** Recoveries of the outlet that partitions were told of. */
@@ -35,12 +39,21 @@ export class Delivery {
     const host = this.#host();
     const count = kind.concurrency(destination.config);
     this.#partitions = Array.from({ length: count }, () => new Partition(host));
+    this.#filled = this.#partitions[0]!;
   }
 
-  /** A user's outputs go through the same partition, in their order. */
+  /**
+   * A user's outputs go through the same partition while some of them are open, which keeps their
+   * order; else through the one that makes the best request of them.
+   */
   push(user: string, outputs: readonly Output[]): void {
-    const partition = this.#partitions[Bun.hash.crc32(user) % this.#partitions.length]!;
-    for (const output of outputs) partition.push(output);
+    const seat = this.#seats.get(user) ?? { user, partition: this.#choose(), open: 0 };
+    this.#seats.set(user, seat);
+    seat.open += outputs.length;
+    for (const output of outputs) {
+      output.seat = seat;
+      seat.partition.push(output);
+    }
   }
 
   /** More comes soon. */
@@ -52,6 +65,20 @@ export class Delivery {
   flush(): void {
     this.#filling = false;
     for (const partition of this.#partitions) partition.flush();
+  }
+
+  /**
+   * Requests are filled one after the other: a user's own partition, by a hash, would send a few
+   * events at a time through each. What waits for its next attempt is avoided.
+   */
+  #choose(): Partition {
+    let best = this.#filled;
+    if (best.hasRoom && !best.isTrying) return best;
+    for (const partition of this.#partitions) if (partition.load < best.load) best = partition;
+    // None is idle: the next request is filled before another one is begun.
+    if (best.load > 0 && this.#filled.hasRoom) return this.#filled;
+    this.#filled = best;
+    return best;
   }
 
   /** Ends all waiting: settings changed, or the lane ends. */
@@ -89,10 +116,22 @@ export class Delivery {
     }
   }
 
+  #leave(outputs: readonly Output[]): void {
+    for (const { seat } of outputs) {
+      if (seat === undefined) continue;
+      seat.open -= 1;
+      if (seat.open === 0) this.#seats.delete(seat.user);
+    }
+  }
+
   #host(): PartitionHost {
     const { clock, retryWindowMs, running, refresh, routes, standing, settle } = this.#parts;
     return {
-      ...{ retryWindowMs, running, refresh, routes, standing, settle },
+      ...{ retryWindowMs, running, refresh, routes, standing },
+      settle: (outputs, ending) => {
+        this.#leave(outputs);
+        settle(outputs, ending);
+      },
       elapsed: () => clock.elapsed(),
       age: (at) => clock.age(at),
       random: () => clock.random(),

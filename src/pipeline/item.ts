@@ -27,6 +27,14 @@ export interface Item {
   letters: StoredLetter[];
 }
 
+/** Where a user's outputs wait for their delivery: all of them while one is open. */
+export interface Seat {
+  user: string;
+  partition: { push(output: Output): void };
+  /** Outputs that have not settled. */
+  open: number;
+}
+
 /** Attempts of a lane that went through, and that failed but may work later. */
 export interface Tally {
   readonly delivered: number;
@@ -40,6 +48,8 @@ export interface Output {
   /** The code that made it; undefined when the event goes as it came. */
   live: LiveProgram | undefined;
   attempts: number;
+  /** Set once it is on its way to its delivery. */
+  seat?: Seat;
   /** The lane's tally when this output had failed for the first time. */
   firstFailure: Tally | undefined;
 }

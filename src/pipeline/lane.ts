@@ -82,6 +82,7 @@ export class Lane {
     this.#supply = new Supply({
       ...{ destinationId: destination.id, intake: this.#intake, window: this.#window },
       ...{ ledger: parts.ledger, replaying: this.#settling.replaying, work: this.#work },
+      ...{ clock: parts.clock, changed: this.#changed },
     });
     const delivery = {
       ...parts,

@@ -1,5 +1,10 @@
 import type { Verdict } from "../destinations/destination.ts";
-import { DELIVERY_BYTES_MAX, DOWN_MS_MIN, SPLIT_ATTEMPTS_MIN } from "../limits.ts";
+import {
+  DELIVERY_BYTES_MAX,
+  DOWN_MS_MIN,
+  LANE_WINDOW_EVENTS_MAX,
+  SPLIT_ATTEMPTS_MIN,
+} from "../limits.ts";
 import { Bell } from "./clock.ts";
 import type { Ending, Output, Tally } from "./item.ts";
 import { Queue } from "./queue.ts";
@@ -33,11 +38,13 @@ export interface PartitionHost {
 /** Longest wait of outputs for others that fill their request. */
 const FILL_MS_MAX = 100;
 
-/** Outputs of one part of a lane's users: delivered in order, a failing one holds up the rest. */
+/** Outputs that are delivered in order: a failing one holds up the rest. */
 export class Partition {
   readonly #host: PartitionHost;
   readonly #queue = new Queue<Output>();
   #queuedBytes = 0;
+  /** Outputs that were taken to be delivered and have not settled. */
+  #trying = 0;
   #working: Promise<void> | undefined;
   /** Ends what the partition waits for. */
   readonly #bell = new Bell();
@@ -58,6 +65,21 @@ export class Partition {
     // Later in this turn, so that what is pushed together is delivered together.
     this.#working ??= Promise.resolve().then(() => this.#work());
     if (!this.#isPaused && this.#isFull()) this.#bell.ring();
+  }
+
+  /** Outputs before the next one; where attempts fail, more than anywhere else. */
+  get load(): number {
+    const waiting = this.#queue.length + this.#trying;
+    return this.#failures > 0 ? waiting + LANE_WINDOW_EVENTS_MAX : waiting;
+  }
+
+  get isTrying(): boolean {
+    return this.#trying > 0;
+  }
+
+  /** Whether another output would go with those that wait, in one request. */
+  get hasRoom(): boolean {
+    return this.#queue.length > 0 && !this.#isFull() && this.#failures === 0;
   }
 
   /** Waits no longer: settings changed, or the lane ends. */
@@ -85,7 +107,10 @@ export class Partition {
   async #work(): Promise<void> {
     while (this.#queue.length > 0 && this.#host.running()) {
       if (this.#host.filling() && !this.#isFull()) await this.#host.sleep(FILL_MS_MAX, this.#bell);
-      await this.#settleAll(this.#take());
+      const outputs = this.#take();
+      this.#trying = outputs.length;
+      await this.#settleAll(outputs);
+      this.#trying = 0;
     }
     this.#working = undefined;
   }

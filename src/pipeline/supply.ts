@@ -1,10 +1,13 @@
 import { LANE_REPLAYS_EVENTS_MAX, TRANSFORM_BATCH_EVENTS_MAX } from "../limits.ts";
-import type { Bell } from "./clock.ts";
+import type { Bell, Clock } from "./clock.ts";
 import type { Intake } from "./intake.ts";
 import type { Item } from "./item.ts";
 import type { Ledger } from "./ledger.ts";
 import { itemOfReplay } from "./letters.ts";
 import type { Window } from "./window.ts";
+
+/** Shortest time between rounds of a lane that is at the end of the log. */
+const GATHER_MS = 10;
 
 /** Of a batch, while more live events wait than fit into it. */
 const REPLAYS_SHARE = 0.1;
@@ -18,6 +21,9 @@ export interface SupplyParts {
   replaying: Set<string>;
   /** Rings when there may be something to take, or room for it. */
   work: Bell;
+  clock: Clock;
+  /** Ends waiting: settings changed, or the lane ends. */
+  changed: Bell;
 }
 
 /** What a lane works on next: live events first, replays beside them, and what runs again. */
@@ -28,6 +34,10 @@ export class Supply {
   #unrun: Item[] = [];
   /** Bytes that code makes of an event, about. */
   #madeBytes = 0;
+  /** There was nothing to take the last time. */
+  #isFresh = false;
+  /** When the last round began that came after such a time. */
+  #roundAt = 0;
 
   constructor(parts: SupplyParts) {
     this.#parts = parts;
@@ -61,6 +71,25 @@ export class Supply {
 
   /** The next batch; empty when there is nothing to run, or no room for it: then `work` rings. */
   async take(): Promise<Item[]> {
+    if (this.#isFresh) await this.#gather();
+    const items = await this.#take();
+    this.#isFresh = items.length === 0;
+    return items;
+  }
+
+  /**
+   * Events that come one by one, and not long after the last ones, wait for each other: a round
+   * costs the server half a millisecond, whatever it takes.
+   */
+  async #gather(): Promise<void> {
+    const { clock, changed } = this.#parts;
+    const waitMs = this.#roundAt + GATHER_MS - clock.now();
+    // The clock may have been set back.
+    if (waitMs > 0 && waitMs <= GATHER_MS) await clock.sleep(waitMs, changed);
+    this.#roundAt = clock.now();
+  }
+
+  async #take(): Promise<Item[]> {
     const { window, work } = this.#parts;
     const { room } = window;
     // As many as will find room when they are run, by what code made of the last ones.

@@ -25,6 +25,28 @@ test("a backlog goes out in full requests, each user's events in order", async (
   }
 });
 
+test("what came together goes out in one request, whoever it is of", async () => {
+  const sink = rig.webhook("one", undefined, { batchSize: 100 });
+  rig.log.append(...numbersTo(40).map((n) => record(n, `user ${n}`)));
+  rig.start();
+  await until(() => sink.taken.length >= 40);
+  expect(sink.requests).toBe(1);
+  expect(sink.numbers()).toEqual(numbersTo(40));
+});
+
+test("an event that is tried again holds up its own user, and hardly another", async () => {
+  const sink = rig.webhook("one", ([event]) => {
+    return new Response("", { status: event!.anonymousId === "bad" ? 503 : 200 });
+  });
+  rig.start({ clock: hurried(0.1) });
+  rig.log.append(record(0, "bad"), record(1, "bad"));
+  await until(() => sink.requests > 0);
+  await Bun.sleep(20);
+  rig.log.append(...numbersTo(100).map((n) => record(10 + n, `user ${n}`)));
+  await until(() => sink.taken.length >= 100);
+  expect(sink.taken.some(({ anonymousId }) => anonymousId === "bad")).toBe(false);
+});
+
 /** Pauses last until they are rung out of, or the test ends one. */
 function pausedClock() {
   const pauses = new Set<() => void>();
