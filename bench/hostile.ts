@@ -1,10 +1,12 @@
 /**
- * Ordinary pixels at a fixed rate: alone, while pixels with URLs of 32,768 bytes arrive, and while
- * slow clients hold connections. Rounds alternate; the p99 of the ordinary ones is to hold.
+ * Ordinary pixels at a fixed rate: alone, while pixels with URLs of 32,768 bytes arrive, while slow
+ * clients hold connections, and while a crowd of one address opens more connections than it may
+ * have, again and again. Rounds alternate; the p99 of the ordinary ones is to hold.
  *
  *   bun bench/hostile.ts [--seconds 4] [--rounds 3] [--rate 2000] [--command dist/pixelmill]
  */
 import { connect } from "node:net";
+import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { median, type Paced, pace } from "./load.ts";
 import { report, round2 } from "./report.ts";
@@ -23,6 +25,7 @@ const CONNECTIONS = 32;
 const LONG_RATE = 200;
 const SLOW_CLIENTS = 1_000;
 const DRIP_MS = 1_000;
+const CROWD = 5_000;
 
 const target = await pixelmill({ command: values.command });
 const { port } = new URL(target.url);
@@ -49,6 +52,16 @@ const settings: Record<string, () => Promise<Paced>> = {
     const clients = Array.from({ length: SLOW_CLIENTS }, slowClient);
     const load = await ordinary();
     for (const { stop } of clients) stop();
+    return load;
+  },
+  async "with 5,000 connections of one address"() {
+    const script = join(import.meta.dir, "../test/http/crowd.ts");
+    const command = [process.execPath, script, port, String(CROWD)];
+    const crowd = Bun.spawn(command, { stdout: "pipe" });
+    await crowd.stdout.getReader().read();
+    const load = await ordinary();
+    crowd.kill();
+    await crowd.exited;
     return load;
   },
 };

@@ -1,8 +1,11 @@
 /**
- * Pixel ingest, durable (200 means on disk), beside servers that answer the same GIF and keep
- * less. Rounds alternate, so that a busy machine hurts all alike; compare the ratios.
+ * Pixel ingest, durable (200 means on disk), with nothing connected and with a file destination,
+ * beside servers that answer the same GIF and keep less. CPU is that of all the product's
+ * processes, until the last pixel is delivered. Rounds alternate, so that a busy machine hurts all
+ * alike; compare the ratios.
  *
- *   bun bench/ingest.ts [--seconds 5] [--rounds 3] [--connections 64,256] [--command dist/pixelmill]
+ *   bun bench/ingest.ts [--seconds 5] [--rounds 3] [--connections 64,256]
+ *     [--command dist/pixelmill,OTHER]
  */
 import { parseArgs } from "node:util";
 import { type Load, measure, median, type Target } from "./load.ts";
@@ -18,9 +21,17 @@ const { values } = parseArgs({
   },
 });
 
-const ours = await pixelmill({ command: values.command });
-const peers = [await bareBun(), await withoutLog(), await nginx()];
-const targets = [ours, ...peers.filter((target) => target !== undefined)];
+const targets: Target[] = [];
+for (const command of values.command.split(",")) {
+  for (const toFile of [false, true]) {
+    const target = await pixelmill({ command, toFile });
+    targets.push({ ...target, name: `${target.name} (${command})` });
+  }
+}
+const ours = targets[0]!;
+for (const peer of [await bareBun(), await withoutLog(), await nginx()]) {
+  if (peer !== undefined) targets.push(peer);
+}
 const rows: Record<string, string | number>[] = [];
 
 for (const connections of values.connections.split(",").map(Number)) {
@@ -36,6 +47,7 @@ for (const connections of values.connections.split(",").map(Number)) {
     rows.push({
       connections,
       target: target.name,
+      connected: target.connected ?? "–",
       "answers per CPU-second": Math.round(of(target, "perCpuSecond")),
       "ours to it": round2(of(ours, "perCpuSecond") / of(target, "perCpuSecond")),
       "answers per second": Math.round(of(target, "rps")),

@@ -7,6 +7,10 @@ export interface Target {
   url: string;
   /** Processes whose CPU time is the target's cost. */
   pids: number[];
+  /** What gets the pixels; nothing unless it is told. */
+  connected?: string;
+  /** Resolves when what was taken is delivered, which is part of the cost. */
+  settle?(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -41,6 +45,7 @@ export async function measure(
   );
   const result = JSON.parse(await new Response(child.stdout).text());
   await child.exited;
+  await target.settle?.();
   const cpu = cpuSeconds(target.pids) - before;
   const usage = child.resourceUsage();
   const answers = result["2xx"] as number;

@@ -1,7 +1,7 @@
 import { existsSync, mkdtempSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { startNginx } from "../test/e2e/nginx.ts";
-import { childrenOf, removeDirectory, startServer } from "../test/e2e/server.ts";
+import { childrenOf, removeDirectory, type Server, startServer } from "../test/e2e/server.ts";
 import type { Target } from "./load.ts";
 
 /** A page view of about 300 bytes of query. */
@@ -20,6 +20,8 @@ export interface TargetOptions {
   long?: boolean;
   /** Data in memory (tmpfs): what is left without the disk. */
   inMemory?: boolean;
+  /** A file destination gets the pixels. */
+  toFile?: boolean;
 }
 
 const MEMORY = "/dev/shm";
@@ -31,21 +33,46 @@ const targetOf = (writeKey: string, long = false) => {
 };
 
 export async function pixelmill(options: TargetOptions = {}): Promise<Target> {
-  const { command, long, inMemory = false } = options;
+  const { command, long, inMemory = false, toFile = false } = options;
   const server = await startServer({
     ...(command && { command: [resolve(command)] }),
     ...(inMemory && { directory: mkdtempSync(join(MEMORY, "pixelmill-bench-")) }),
   });
   const { body } = await server.api("POST", "/v2/sources", { name: "Bench", type: "http" });
+  if (toFile) await connectFile(server, body.source.id);
   return {
     name: inMemory ? "pixelmill, on tmpfs" : "pixelmill, on disk",
+    connected: toFile ? "a file" : "nothing",
     url: server.dataPlane + targetOf(body.source.writeKey, long),
-    pids: childrenOf(server.pid, "ingest"),
+    pids: [server.pid, ...childrenOf(server.pid, "ingest")],
+    ...(toFile && { settle: () => delivered(server) }),
     async stop() {
       await server.stop();
       removeDirectory(server.directory);
     },
   };
+}
+
+async function connectFile(server: Server, sourceId: string): Promise<void> {
+  const { body } = await server.api("POST", "/v2/destinations", {
+    ...{ name: "File", type: "file", config: { path: "pixels.jsonl" } },
+  });
+  const destinationId = body.destination.id;
+  await server.api("POST", "/v2/connections", { sourceId, destinationId });
+}
+
+/** Asked for seldom: a scrape costs CPU itself. */
+const LAG_POLL_MS = 250;
+
+async function delivered(server: Server): Promise<void> {
+  while ((await lagEvents(server)) > 0) await Bun.sleep(LAG_POLL_MS);
+}
+
+/** Of all lanes. */
+async function lagEvents(server: Server): Promise<number> {
+  const text = await (await fetch(`${server.controlPlane}/metrics`)).text();
+  const lags = text.matchAll(/^pixelmill_lane_lag_events\{.*\} (\d+)$/gm);
+  return [...lags].reduce((sum, [, lag]) => sum + Number(lag), 0);
 }
 
 /** A Bun server of this folder, which prints its port. */

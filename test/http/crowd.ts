@@ -1,9 +1,9 @@
-/** Opens connections to a port and a new one for each that ends; says so when it has begun. */
+/** Opens connections to a port, `crowd.ts PORT [COUNT]`, and a new one for each that ends. */
 
 import { connect } from "node:net";
 
 const port = Number(process.argv[2]);
-const CONNECTIONS = 200;
+const count = Number(process.argv[3] ?? 200);
 
 function open(): void {
   const socket = connect(port, "127.0.0.1");
@@ -12,5 +12,6 @@ function open(): void {
   socket.resume();
 }
 
-for (let index = 0; index < CONNECTIONS; index++) open();
+for (let index = 0; index < count; index++) open();
+// Whoever started it waits for this line.
 setTimeout(() => process.stdout.write("\n"), 500);
