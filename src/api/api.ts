@@ -110,15 +110,23 @@ function noRoute(path: string): Response {
   const methods = new Set(
     paths.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method),
   );
-  if (methods.size === 0) return refuse(path, 404, "There is nothing at this path");
+  if (methods.size === 0) return refuse(path, 404, nothingAt(path));
   const Allow = [...methods].join(", ");
   const message = `Expected one of the methods ${Allow}, got another`;
   return refuse(path, 405, message, { headers: { Allow } });
 }
 
+/** What people leave out or add: RudderStack has some of its resources under /v2 alone. */
+function nothingAt(path: string): string {
+  const other = path.startsWith("/v2/") ? path.slice(3) : `/v2${path}`;
+  const meant = paths.find(({ pattern }) => pattern.test(other));
+  return `There is nothing at this path${meant ? `, but at ${meant.path}` : ""}`;
+}
+
 const paths = routes.flatMap((route) =>
   [route.path, ...route.aliases].map((path) => ({
     method: route.method,
+    path,
     pattern: new RegExp(`^${path.replace(/\{\w+\}/g, "[^/]+")}/?$`),
   })),
 );

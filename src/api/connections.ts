@@ -3,7 +3,15 @@ import type { Connection as StoredConnection } from "../catalog/model.ts";
 import * as example from "./examples.ts";
 import { pagingOf } from "./paging.ts";
 import { route } from "./route.ts";
-import { ExternalId, enveloped, Id, paged, pageQuery, Time } from "./schemas.ts";
+import {
+  ExternalId,
+  enveloped,
+  hasExternalIdQuery,
+  Id,
+  paged,
+  pageQuery,
+  Time,
+} from "./schemas.ts";
 import { isoTime } from "./shapes.ts";
 
 const Connection = Type.Object(
@@ -41,14 +49,14 @@ export const connectionRoutes = [
     summary: "List connections of sources to destinations",
     aliases: ["/connections"],
     needs: ["workspace:admin"],
-    query: pageQuery,
+    query: { ...pageQuery, ...hasExternalIdQuery },
     answer: paged("connections", Connection),
     example: { answer: { connections: [example.connection], paging: { total: 1 } } },
-    handle({ parts, workspaceId, query: { page = 1 } }) {
-      const found = parts.catalog.connections.list(workspaceId, page);
+    handle({ parts, workspaceId, query: { page = 1, hasExternalId } }) {
+      const found = parts.catalog.connections.list(workspaceId, page, hasExternalId);
       return {
         connections: found.items.map(connectionAnswer),
-        paging: pagingOf("/connections", page, found),
+        paging: pagingOf("/connections", page, found, { hasExternalId }),
       };
     },
   }),

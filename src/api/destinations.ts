@@ -7,7 +7,16 @@ import * as example from "./examples.ts";
 import { pagingOf } from "./paging.ts";
 import type { ApiParts } from "./parts.ts";
 import { route } from "./route.ts";
-import { ExternalId, enveloped, Name, nullable, paged, pageQuery, Time } from "./schemas.ts";
+import {
+  ExternalId,
+  enveloped,
+  hasExternalIdQuery,
+  Name,
+  nullable,
+  paged,
+  pageQuery,
+  Time,
+} from "./schemas.ts";
 import { isoTime } from "./shapes.ts";
 
 const Config = Type.Record(Type.String(), Type.Unknown(), {
@@ -62,14 +71,14 @@ export const destinationRoutes = [
     summary: "List destinations",
     aliases: ["/destinations"],
     needs: ["workspace:admin"],
-    query: pageQuery,
+    query: { ...pageQuery, ...hasExternalIdQuery },
     answer: paged("destinations", Destination),
     example: { answer: { destinations: [example.destination], paging: { total: 1 } } },
-    handle({ parts, workspaceId, query: { page = 1 } }) {
-      const found = parts.catalog.destinations.list(workspaceId, page);
+    handle({ parts, workspaceId, query: { page = 1, hasExternalId } }) {
+      const found = parts.catalog.destinations.list(workspaceId, page, hasExternalId);
       return {
         destinations: found.items.map((item) => destinationAnswer(parts, item)),
-        paging: pagingOf("/destinations", page, found),
+        paging: pagingOf("/destinations", page, found, { hasExternalId }),
       };
     },
   }),

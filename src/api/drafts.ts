@@ -1,6 +1,7 @@
 import { type Static, type TObject, Type } from "@sinclair/typebox";
 import type { CodeStore, Found } from "../catalog/catalog.ts";
 import type { Kind } from "../catalog/model.ts";
+import { hasExternalIdQuery } from "./schemas.ts";
 
 /** How code that is not published is found again: by its id, and in lists. */
 
@@ -16,6 +17,7 @@ export const listQuery = {
   published: Type.Optional(
     Type.Boolean({ default: true, description: "False lists what is not published" }),
   ),
+  ...hasExternalIdQuery,
 };
 
 export function oneOf(
@@ -32,7 +34,11 @@ export function foundOf(
   code: CodeStore,
   workspaceId: string,
   kind: Kind,
-  { published = true }: Static<TObject<typeof listQuery>>,
-): Generator<Found> {
-  return published ? code.listPublished(workspaceId, kind) : code.listDrafts(workspaceId, kind);
+  { published = true, hasExternalId }: Static<TObject<typeof listQuery>>,
+): IteratorObject<Found> {
+  const all = published
+    ? code.listPublished(workspaceId, kind)
+    : code.listDrafts(workspaceId, kind);
+  if (hasExternalId === undefined) return all;
+  return all.filter(({ resource }) => (resource.externalId !== undefined) === hasExternalId);
 }

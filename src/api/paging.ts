@@ -1,8 +1,20 @@
 import type { Page } from "../catalog/catalog.ts";
 import { PAGE_ITEMS_MAX } from "../limits.ts";
 
-/** `path` is the list's, without `/v2`: RudderStack's clients put their base address before it. */
-export function pagingOf(path: string, page: number, { total }: Page<unknown>) {
-  const more = page * PAGE_ITEMS_MAX < total;
-  return { total, ...(more && { next: `${path}?page=${page + 1}` }) };
+/**
+ * `path` is the list's, without `/v2`: RudderStack's clients put their base address before it.
+ * `filter` is what else was asked for; the next page is of the same list.
+ */
+export function pagingOf(
+  path: string,
+  page: number,
+  { total }: Page<unknown>,
+  filter: Record<string, boolean | undefined> = {},
+) {
+  if (page * PAGE_ITEMS_MAX >= total) return { total };
+  const query = new URLSearchParams({ page: String(page + 1) });
+  for (const [key, value] of Object.entries(filter)) {
+    if (value !== undefined) query.set(key, String(value));
+  }
+  return { total, next: `${path}?${query}` };
 }

@@ -46,6 +46,11 @@ export const publishQuery = {
 export const pageQuery = {
   page: Type.Optional(Type.Integer({ minimum: 1, maximum: PAGE_MAX, default: 1 })),
 };
+export const hasExternalIdQuery = {
+  hasExternalId: Type.Optional(
+    Type.Boolean({ description: "Lists what has an external id alone, or what has none" }),
+  ),
+};
 export const Paging = Type.Object(
   {
     total: Type.Integer(),

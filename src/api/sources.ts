@@ -7,6 +7,7 @@ import {
   AnyObject,
   ExternalId,
   enveloped,
+  hasExternalIdQuery,
   Name,
   nullable,
   paged,
@@ -64,14 +65,14 @@ export const sourceRoutes = [
     summary: "List sources",
     aliases: ["/sources"],
     needs: ["workspace:admin"],
-    query: pageQuery,
+    query: { ...pageQuery, ...hasExternalIdQuery },
     answer: paged("sources", Source),
     example: { answer: { sources: [example.source], paging: { total: 1 } } },
-    handle({ parts, workspaceId, query: { page = 1 } }) {
-      const found = parts.catalog.sources.list(workspaceId, page);
+    handle({ parts, workspaceId, query: { page = 1, hasExternalId } }) {
+      const found = parts.catalog.sources.list(workspaceId, page, hasExternalId);
       return {
         sources: found.items.map(sourceAnswer),
-        paging: pagingOf("/sources", page, found),
+        paging: pagingOf("/sources", page, found, { hasExternalId }),
       };
     },
   }),

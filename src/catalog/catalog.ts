@@ -100,7 +100,8 @@ export interface Sources {
   /** Its connections go with it. */
   remove(workspaceId: string, id: string): Promise<void>;
   get(workspaceId: string, id: string): Source;
-  list(workspaceId: string, page: number): Page<Source>;
+  /** `marked`: those with an external id, or those without. */
+  list(workspaceId: string, page: number, marked?: boolean): Page<Source>;
 }
 export interface SourceInput {
   name: string;
@@ -125,7 +126,8 @@ export interface Destinations {
   /** Its connections and its link go with it. */
   remove(workspaceId: string, id: string): Promise<void>;
   get(workspaceId: string, id: string): Destination;
-  list(workspaceId: string, page: number): Page<Destination>;
+  /** `marked`: those with an external id, or those without. */
+  list(workspaceId: string, page: number, marked?: boolean): Page<Destination>;
 }
 export interface DestinationInput {
   name: string;
@@ -148,7 +150,8 @@ export interface Connections {
   ): Promise<Connection>;
   remove(workspaceId: string, id: string): Promise<void>;
   get(workspaceId: string, id: string): Connection;
-  list(workspaceId: string, page: number): Page<Connection>;
+  /** `marked`: those with an external id, or those without. */
+  list(workspaceId: string, page: number, marked?: boolean): Page<Connection>;
 }
 export interface ConnectionInput {
   sourceId: string;

@@ -2,6 +2,7 @@ import { ApiError } from "../errors.ts";
 import { PAGE_ITEMS_MAX } from "../limits.ts";
 import type { Page } from "./catalog.ts";
 import { isId } from "./ids.ts";
+import { markIndex } from "./marks.ts";
 import { LAST, type Store } from "./store.ts";
 
 type Key = [workspaceId: string, id: string];
@@ -18,6 +19,37 @@ export interface Owned<T> {
   /** Inside a change only, like `remove`. */
   put(item: T): void;
   remove(item: T): void;
+}
+
+/** Things that external tools may know by an id of their own. */
+export interface Managed<T> extends Owned<T> {
+  /** `marked` lists those that have such an id, or those that have none. */
+  list(workspaceId: string, page: number, marked?: boolean): Page<T>;
+}
+
+export function managedTable<T extends { id: string; workspaceId: string; externalId?: string }>(
+  store: Store,
+  name: string,
+  noun: string,
+): Managed<T> {
+  const items = ownedTable<T>(store, name, noun);
+  const marks = markIndex(store, name);
+  return {
+    ...items,
+    list(workspaceId, page, marked) {
+      if (marked === undefined) return items.list(workspaceId, page);
+      const { ids, total } = marks.page(workspaceId, marked, page);
+      return { items: ids.map(items.find).filter((item) => item !== undefined), total };
+    },
+    put(item) {
+      items.put(item);
+      marks.put(item);
+    },
+    remove(item) {
+      items.remove(item);
+      marks.remove(item);
+    },
+  };
 }
 
 /** `name` names the table; `noun` stands in the message for an unknown id: `Source not found`. */

@@ -14,6 +14,12 @@ export function notFound(kind: Kind): ApiError {
   return new ApiError("missing", `${nouns[kind]} not found`);
 }
 
+/** It is there, and not live. */
+export function notPublished(kind: Kind): ApiError {
+  const hint = "draft=true in the query asks for its newest revision";
+  return new ApiError("missing", `${nouns[kind]} is not published: ${hint}`);
+}
+
 export function versionNotFound(kind: Kind): ApiError {
   return new ApiError("missing", `${nouns[kind]} version not found`);
 }

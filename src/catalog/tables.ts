@@ -7,7 +7,7 @@ import type {
   Token,
   Workspace,
 } from "./model.ts";
-import { type Owned, ownedTable } from "./owned.ts";
+import { managedTable, type Owned, ownedTable } from "./owned.ts";
 import { sameHash } from "./secrets.ts";
 import { LAST, type Store } from "./store.ts";
 
@@ -21,7 +21,7 @@ export function openTables(store: Store) {
     tokens: tokenTable(store),
     credentials: credentialTable(store),
     sources: sourceTable(store),
-    destinations: ownedTable<Destination>(store, "destinations", "Destination"),
+    destinations: managedTable<Destination>(store, "destinations", "Destination"),
     connections: connectionTable(store),
   };
 }
@@ -95,7 +95,7 @@ function credentialTable(store: Store) {
 }
 
 function sourceTable(store: Store) {
-  const sources = ownedTable<Source>(store, "sources", "Source");
+  const sources = managedTable<Source>(store, "sources", "Source");
   const byWriteKey = store.table<string, string>("sources-by-write-key");
   return {
     ...sources,
@@ -116,7 +116,7 @@ function sourceTable(store: Store) {
 }
 
 function connectionTable(store: Store) {
-  const connections = ownedTable<Connection>(store, "connections", "Connection");
+  const connections = managedTable<Connection>(store, "connections", "Connection");
   const pairs = store.table<string, [sourceId: string, destinationId: string]>("connection-pairs");
   const byDestination = store.table<true, [destinationId: string, id: string]>(
     "connections-by-destination",

@@ -24,6 +24,14 @@ const steps: readonly Step[] = [
       for (const resource of code.allResources()) code.putResource(resource);
     },
   },
+  {
+    name: "sources, destinations and connections are listed by their external ids",
+    apply({ sources, destinations, connections }) {
+      for (const source of sources.all()) sources.put(source);
+      for (const destination of destinations.all()) destinations.put(destination);
+      for (const connection of connections.all()) connections.put(connection);
+    },
+  },
 ];
 
 /** Brings a catalog that an older version wrote up to date; several processes may try at once. */

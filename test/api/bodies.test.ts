@@ -26,6 +26,16 @@ describe("an unknown path", () => {
     },
   );
 
+  test.each([
+    ["/v2/transformations", "/transformations"],
+    ["/v2/libraries/x/versions", "/libraries/{id}/versions"],
+    ["/tokens/x", "/v2/tokens/{id}"],
+    ["/workspace", "/v2/workspace"],
+  ])("%s is 404 and names %s", async (path, meant) => {
+    const { status, body } = await api.send("GET", path);
+    expect([status, body.message]).toEqual([404, `There is nothing at this path, but at ${meant}`]);
+  });
+
   test("under /v2/ it has error as well", async () => {
     const { body } = await api.send("GET", "/v2/nope");
     expect(body).toEqual({ message: body.message, error: body.message });

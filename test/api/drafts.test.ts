@@ -23,7 +23,11 @@ describe.each([
   test("a draft is found again by its id and in a list, until it is published or deleted", async () => {
     const { body: draft } = await create("Draft", false);
     const { body: live } = await create("Live", true);
-    expect((await api.send("GET", `${path}/${draft.id}`)).status).toBe(404);
+    const hidden = await api.send("GET", `${path}/${draft.id}`);
+    expect([hidden.status, hidden.body.message]).toEqual([
+      404,
+      expect.stringMatching(/ is not published: draft=true /),
+    ]);
     const found = await api.send("GET", `${path}/${draft.id}?draft=true`);
     expect([found.status, found.body.versionId, found.body.isPublished]).toEqual([
       200,

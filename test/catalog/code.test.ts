@@ -13,7 +13,7 @@ describe("revisions", () => {
     expect(catalog.code.newest(workspaceId, "transformation", id).revision).toEqual(revision);
     expect(catalog.code.revision(workspaceId, "transformation", id, versionId)).toEqual(revision);
     const published = () => catalog.code.published(workspaceId, "transformation", id);
-    expect((await refusalOf(published)).message).toBe("Transformation not found");
+    expect((await refusalOf(published)).message).toStartWith("Transformation is not published:");
     expect([...catalog.code.listPublished(workspaceId, "transformation")]).toEqual([]);
     expect((await refusalOf(() => catalog.code.resource(workspaceId, "library", id))).refusal).toBe(
       "missing",

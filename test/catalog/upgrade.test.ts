@@ -21,6 +21,7 @@ test("a catalog of an older version keeps what its tokens could do, and lists it
     code: "",
     language: "javascript",
   });
+  const source = await before.sources.create(workspaceId, { name: "S", externalId: "s" });
   const change = { revisions: [draft], publish: [], links: [], seen: [] };
   await before.code.commit(workspaceId, change);
   expect(before.tokens.authenticate(secret)?.permissions).toEqual(new Set(["events:read"]));
@@ -32,6 +33,8 @@ test("a catalog of an older version keeps what its tokens could do, and lists it
     const upgrades = store.table<true, string>("upgrades");
     for (const { key } of [...upgrades.getRange({})]) upgrades.remove(key);
     const drafts = store.table<true, string[]>("drafts-by-workspace");
+    const marks = store.table<true, string[]>("sources-by-mark");
+    for (const { key } of [...marks.getRange({})]) marks.remove(key);
     for (const { key } of [...drafts.getRange({})]) drafts.remove(key);
   });
   await store.close();
@@ -42,6 +45,7 @@ test("a catalog of an older version keeps what its tokens could do, and lists it
   expect(new Set<string>(after.members.get(workspaceId, member.id).permissions)).toEqual(both);
   const drafts = [...after.code.listDrafts(workspaceId, "transformation")];
   expect(drafts.map(({ revision }) => revision.versionId)).toEqual([draft.versionId]);
+  expect(after.sources.list(workspaceId, 1, true).items).toEqual([source]);
   // Made once: what is granted from then on is what was asked for.
   const { token } = await after.tokens.create(workspaceId, {
     name: "reader",

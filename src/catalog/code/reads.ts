@@ -1,7 +1,7 @@
 import type { CodeStore, Found } from "../catalog.ts";
 import { familyOf } from "../import-name.ts";
 import type { Kind, Revision } from "../model.ts";
-import { notFound, versionNotFound } from "../refusals.ts";
+import { notFound, notPublished, versionNotFound } from "../refusals.ts";
 import { type CodeTables, isDraft } from "./tables.ts";
 
 type Reads = Pick<
@@ -53,7 +53,8 @@ export function codeReads(tables: CodeTables): Reads {
     },
     published(workspaceId, kind, id) {
       const found = resourceOf(workspaceId, kind, id);
-      if (found.published === undefined) throw notFound(kind);
+      if (found.deleted) throw notFound(kind);
+      if (found.published === undefined) throw notPublished(kind);
       return { resource: found, revision: stored(found.published) };
     },
     *listPublished(workspaceId, kind) {

@@ -150,6 +150,55 @@ test("what rudder-cli manages is told by its external id, and an empty one is no
   }
 });
 
+test("what is managed is listed apart from what is not, page by page", async () => {
+  const other = await startApi();
+  const list = async (path: string) => (await other.send("GET", path)).body;
+  for (let n = 0; n < 103; n++) {
+    await other.catalog.sources.create(other.workspaceId, {
+      name: `Source ${n}`,
+      ...(n < 101 && { externalId: `source-${n}` }),
+    });
+  }
+  const first = await list("/v2/sources?hasExternalId=true");
+  expect([first.sources.length, first.paging]).toEqual([
+    100,
+    { total: 101, next: "/sources?page=2&hasExternalId=true" },
+  ]);
+  const second = await list(first.paging.next);
+  expect(second.sources.map((it: any) => it.name)).toEqual(["Source 100"]);
+  const [managed] = second.sources;
+  await other.send("PUT", `/v2/sources/${managed.id}/external-id`, { body: { externalId: "" } });
+  await other.send("DELETE", `/v2/sources/${first.sources[0].id}`);
+  expect((await list("/v2/sources?hasExternalId=true")).paging).toEqual({ total: 99 });
+  const rest = await list("/v2/sources?hasExternalId=false");
+  expect(rest.sources.map((it: any) => it.name)).toEqual([
+    "Source 100",
+    "Source 101",
+    "Source 102",
+  ]);
+  expect((await list("/v2/sources")).paging.total).toBe(102);
+
+  const code = "export const transformEvent = (event) => event;";
+  for (const externalId of ["one", ""]) {
+    const body = { name: externalId || "none", language: "javascript", code, externalId };
+    await other.send("POST", "/transformations?publish=true", { body });
+    await other.send("POST", "/libraries", { body });
+  }
+  for (const [path, key] of [
+    ["/transformations?", "transformations"],
+    ["/libraries?published=false&", "libraries"],
+  ] as const) {
+    for (const [has, name] of [
+      [true, "one"],
+      [false, "none"],
+    ] as const) {
+      const listed = (await list(`${path}hasExternalId=${has}`))[key];
+      expect(listed.map((it: any) => it.name)).toEqual([name]);
+    }
+  }
+  await other.stop();
+});
+
 test("accounts are asked for, and there are none", async () => {
   expect(await ask("GET", "/v2/accounts")).toEqual({ data: [], paging: {} });
   expect(await ask("GET", "/v2/accounts?hasExternalId=true")).toEqual({ data: [], paging: {} });

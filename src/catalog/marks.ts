@@ -1,0 +1,38 @@
+import { PAGE_ITEMS_MAX } from "../limits.ts";
+import { LAST, type Store } from "./store.ts";
+
+type Mark = "marked" | "unmarked";
+type Key = [workspaceId: string, mark: Mark, id: string];
+
+interface Markable {
+  id: string;
+  workspaceId: string;
+  externalId?: string;
+}
+
+/** What has an external id, and what has none: external tools ask for one or the other. */
+export function markIndex(store: Store, name: string) {
+  const order = store.table<true, Key>(`${name}-by-mark`);
+  const key = ({ workspaceId, id }: Markable, mark: Mark): Key => [workspaceId, mark, id];
+  return {
+    /** Inside a change only, like `remove`. */
+    put(item: Markable): void {
+      const [mark, other]: [Mark, Mark] =
+        item.externalId === undefined ? ["unmarked", "marked"] : ["marked", "unmarked"];
+      order.put(key(item, mark), true);
+      order.remove(key(item, other));
+    },
+    remove(item: Markable): void {
+      order.remove(key(item, "marked"));
+      order.remove(key(item, "unmarked"));
+    },
+    page(workspaceId: string, marked: boolean, page: number): { ids: string[]; total: number } {
+      const mark = marked ? "marked" : "unmarked";
+      const start: Key = [workspaceId, mark, ""];
+      const range = { start, end: [workspaceId, mark, LAST] as Key };
+      const offset = (page - 1) * PAGE_ITEMS_MAX;
+      const keys = order.getKeys({ ...range, offset, limit: PAGE_ITEMS_MAX });
+      return { ids: [...keys].map(([, , id]) => id), total: order.getKeysCount(range) };
+    },
+  };
+}
