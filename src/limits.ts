@@ -373,7 +373,7 @@ export const GUEST_RESTART_DELAY_MS_MAX = 30_000;
 /** CPU time of a guest's start, and how long it may use none before it counts as hung. */
 export const GUEST_START_MS_MAX = 20_000;
 
-/** CPU time of late beyond half of an equal share; then a guest computes by turns. */
+/** CPU time of late beyond half of an equal share, when few compute; then a guest computes by turns. */
 export const GUEST_BURST_CPU_MS_MAX = 250;
 /** A turn of such a guest, when there are more of them than processors. */
 export const GUEST_TURN_MS = 100;
@@ -381,6 +381,8 @@ export const GUEST_TURN_MS = 100;
 export const SUSPENSION_COST = 20;
 /** For so many of them counts a batch that cost its guest its time or its life. */
 export const SUSPENSION_COST_OF_CULPRITS = 4;
+/** CPU time of batches without a good event after which it is suspended, whatever they cost else. */
+export const SUSPENSION_CPU_MS = 5_000;
 /** First suspension of a program; each further one is twice as long. */
 export const SUSPENDED_MS_MIN = 1_000;
 /** Longest suspension of a program. */

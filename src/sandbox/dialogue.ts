@@ -34,6 +34,8 @@ export interface Allowance {
   cpuMs: number;
   wallMs: number;
   replyBytesMax: number;
+  /** Counts the CPU time that the guest uses meanwhile. */
+  meter?: { cpuMs: number };
   /** The wall time counts anew whenever the guest computes. */
   patient?: boolean;
   /** What the code may reach of the network meanwhile; nothing when absent. */

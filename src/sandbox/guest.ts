@@ -63,9 +63,14 @@ export class Guest {
     return !this.dying && !this.#oversight.sleeps;
   }
 
-  /** It has computed more of late than what is anybody's due. */
-  get owes(): boolean {
-    return this.#oversight.owes;
+  /** CPU time that it has used of late beyond what is anybody's due. */
+  get debtMs(): number {
+    return this.#oversight.debtMs;
+  }
+
+  /** Takes over what another guest of its workspace owed. */
+  owe(debtMs: number): void {
+    this.#oversight.owe(debtMs);
   }
 
   get programsMax(): number {

@@ -1,10 +1,12 @@
 import { GUEST_ANSWER_BYTES_MAX } from "../limits.ts";
-import type { Bridge } from "./bridge.ts";
-import { GuestGone } from "./dialogue.ts";
+import { type Allowance, GuestGone } from "./dialogue.ts";
 import type { Guest } from "./guest.ts";
 import type { SandboxLimits } from "./limits.ts";
 import type { Program, UserError } from "./program.ts";
 import { readInspected, readLoaded } from "./replies.ts";
+
+/** What the code may use meanwhile, and what counts it. */
+export type During = Pick<Allowance, "bridge" | "meter">;
 
 /**
  * Makes a program ready in a guest and returns its number there, or the error that keeps it from
@@ -14,7 +16,7 @@ export async function load(
   guest: Guest,
   program: Program,
   limits: SandboxLimits,
-  bridge: Bridge,
+  during: During,
 ): Promise<number | UserError> {
   const known = guest.programs.get(program.id);
   if (known !== undefined) {
@@ -23,7 +25,7 @@ export async function load(
     guest.programs.set(program.id, known);
     return known;
   }
-  const underWay = guest.loads.get(program.id) ?? loadNew(guest, program, limits, bridge);
+  const underWay = guest.loads.get(program.id) ?? loadNew(guest, program, limits, during);
   guest.loads.set(program.id, underWay);
   try {
     return await underWay;
@@ -49,7 +51,7 @@ async function loadNew(
   guest: Guest,
   program: Program,
   limits: SandboxLimits,
-  bridge: Bridge,
+  during: During,
 ): Promise<number | UserError> {
   const number = guest.nextProgram();
   const error = await guest.ask(
@@ -64,7 +66,12 @@ async function loadNew(
       budgetMs: limits.cpuMs,
     },
     [],
-    { cpuMs: limits.cpuMs, wallMs: limits.wallMs, replyBytesMax: GUEST_ANSWER_BYTES_MAX, bridge },
+    {
+      cpuMs: limits.cpuMs,
+      wallMs: limits.wallMs,
+      replyBytesMax: GUEST_ANSWER_BYTES_MAX,
+      ...during,
+    },
     readLoaded,
   );
   if (error) return error;

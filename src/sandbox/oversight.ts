@@ -45,8 +45,13 @@ export class Oversight {
     return this.#sleeps;
   }
 
-  get owes(): boolean {
-    return this.#debtMs > GUEST_BURST_CPU_MS_MAX;
+  get debtMs(): number {
+    return this.#debtMs;
+  }
+
+  /** Takes over what another guest of its workspace owed. */
+  owe(debtMs: number): void {
+    this.#debtMs = bounded(debtMs);
   }
 
   /** The guest is started: what the start took was not its own. */
@@ -88,6 +93,7 @@ export class Oversight {
   #account(used: Usage, exchange: Exchange | undefined, elapsedMs: number, share: number): void {
     const cpuMs = used.cpuMs - this.#last!.cpuMs;
     if (exchange?.patient && cpuMs > 0) exchange.startedAt = performance.now();
+    if (exchange?.meter) exchange.meter.cpuMs += cpuMs;
     this.#debtMs = bounded(this.#debtMs + cpuMs - share * elapsedMs);
     const asleep = !exchange || exchange.waitingSince !== undefined;
     if (!asleep) this.#sleeps = false;

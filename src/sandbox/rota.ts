@@ -1,12 +1,12 @@
 import { availableParallelism } from "node:os";
-import { GUEST_TURN_MS } from "../limits.ts";
+import { GUEST_BURST_CPU_MS_MAX, GUEST_TURN_MS } from "../limits.ts";
 
 /** What computes, and can be stopped and let go on; both are called again and again. */
 export interface Computing {
   /** It computes, or wants to. */
   readonly awake: boolean;
-  /** It has computed more of late than what is anybody's due. */
-  readonly owes: boolean;
+  /** CPU time that it has used of late beyond what is anybody's due. */
+  readonly debtMs: number;
   pause(): void;
   resume(): void;
 }
@@ -16,8 +16,10 @@ const DUE = 0.5;
 
 /**
  * Lets guests that compute a lot take turns on the processors, so that any number of them leaves
- * the others room: those that compute little are never stopped. As long as there is a processor
- * for each, nobody is. Unlike a priority, which an ordinary user cannot raise again and which the
+ * the others room: those that compute little are never stopped, and who owes least is first. The
+ * more want to compute, the less each may owe before it is stopped, or fifty that begin at once
+ * would take all processors for ten seconds. As long as there is a processor for each, nobody is
+ * stopped. Unlike a priority, which an ordinary user cannot raise again and which the
  * kernel's grouping by session ignores, a turn leaves no trace on the guest.
  */
 export class Rota<T extends Computing> {
@@ -37,11 +39,12 @@ export class Rota<T extends Computing> {
   }
 
   look(all: Iterable<T>, now: number): void {
+    const everybody = [...all];
+    this.#awake = everybody.filter(({ awake }) => awake).length;
+    const burstMs = GUEST_BURST_CPU_MS_MAX * Math.min(1, this.#places / Math.max(1, this.#awake));
     const owing = new Set<T>();
-    this.#awake = 0;
-    for (const one of all) {
-      if (one.awake) this.#awake += 1;
-      if (one.awake && one.owes) owing.add(one);
+    for (const one of everybody) {
+      if (one.awake && one.debtMs > burstMs) owing.add(one);
       else one.resume();
     }
     this.#line = this.#line.filter((one) => owing.delete(one));
@@ -49,10 +52,16 @@ export class Rota<T extends Computing> {
     if (now - this.#turnedAt >= GUEST_TURN_MS) {
       this.#turnedAt = now;
       this.#line.push(...this.#line.splice(0, this.#places));
+      this.#line.sort((a, b) => turnsOwed(a) - turnsOwed(b));
     }
     for (const [index, one] of this.#line.entries()) {
       if (index < this.#places) one.resume();
       else one.pause();
     }
   }
+}
+
+/** In turns, so that those who owe about as much go round. */
+function turnsOwed({ debtMs }: Computing): number {
+  return Math.floor(debtMs / GUEST_TURN_MS);
 }

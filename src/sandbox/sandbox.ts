@@ -90,12 +90,15 @@ export function createSandbox(options: SandboxOptions): GuestSandbox {
     const suspended = suspensions.error(program);
     if (suspended) return noted(batch.events.map(() => ({ error: suspended })));
     const endTimer = metrics.runSeconds.startTimer();
-    const { outcomes, culprits } = await pool.use(program.workspaceId, program.language, (seat) =>
-      settle(seat, program, batch, live),
+    const fruitlessCpuMs = suspensions.cpuMsLeft(program);
+    const { outcomes, culprits, cpuMs } = await pool.use(
+      program.workspaceId,
+      program.language,
+      (seat) => settle(seat, program, batch, { ...live, fruitlessCpuMs }),
     );
     endTimer();
     for (const cause of culprits) metrics.culprits.inc({ cause });
-    suspensions.note(program, outcomes, culprits.length);
+    suspensions.note(program, outcomes, { culprits: culprits.length, cpuMs });
     return noted(outcomes);
   }
 
@@ -116,7 +119,14 @@ export function createSandbox(options: SandboxOptions): GuestSandbox {
     const { workspaceId, language } = program;
     // One event that burns its time is enough to refuse the code.
     const bytesMax = budget.outputBytesLeft;
-    const testing = { ...terms, logs: true, bytesMax, culpritsMax: 1, budget };
+    const testing = {
+      ...terms,
+      logs: true,
+      bytesMax,
+      culpritsMax: 1,
+      fruitlessCpuMs: Infinity,
+      budget,
+    };
     const refused = (from: number) =>
       batch.events.slice(from).map(() => ({ error: tooMuchOutput }));
     if (bytesMax === 0) return { outcomes: refused(0), logs: [] };

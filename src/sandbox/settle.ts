@@ -12,7 +12,7 @@ import { type GuestEnd, GuestGone } from "./dialogue.ts";
 import { arrayBytes, type Texts } from "./frames.ts";
 import type { Guest } from "./guest.ts";
 import type { SandboxLimits } from "./limits.ts";
-import { isAlive, load } from "./load.ts";
+import { type During, isAlive, load } from "./load.ts";
 import type { Outside } from "./outside.ts";
 import type { Batch, Outcome, Program, UserError } from "./program.ts";
 import type { Stop } from "./protocol.ts";
@@ -35,6 +35,8 @@ export interface Settled {
   bytes: number;
   /** What ended each guest, or its time, for an event or a load. */
   culprits: readonly GuestEnd[];
+  /** CPU time that it took, as far as was seen. */
+  cpuMs: number;
 }
 
 export interface Terms {
@@ -43,6 +45,8 @@ export interface Terms {
   logs: boolean;
   /** Events of the batch that may each use up the whole CPU time. */
   culpritsMax: number;
+  /** CPU time without one good event after which the rest of the batch fails. */
+  fruitlessCpuMs: number;
   /** Of a test run: what is still open when it is over fails with its error. */
   budget?: TestBudget;
   /** Outputs that are held at once. */
@@ -86,6 +90,10 @@ class Settlement {
   #open: number[];
   #alone = false;
   readonly #culprits: GuestEnd[] = [];
+  /** Of all guests of the batch, as far as was looked at. */
+  readonly #meter = { cpuMs: 0 };
+  /** An event has come through. */
+  #good = false;
   #bytes = 0;
   #logsChars = 0;
   #starved = 0;
@@ -104,8 +112,12 @@ class Settlement {
 
   /** Events are left to run, and there is time for them. */
   get open(): boolean {
-    if (this.#terms.budget?.error) return false;
+    if (this.#terms.budget?.error || this.#isFruitless) return false;
     return this.#open.length > 0 && performance.now() < (this.#failure?.until ?? Infinity);
+  }
+
+  get #isFruitless(): boolean {
+    return !this.#good && this.#meter.cpuMs >= this.#terms.fruitlessCpuMs;
   }
 
   /** More outputs than may be held, and the first event has its outcome. */
@@ -122,6 +134,7 @@ class Settlement {
     for (const [place, outcome] of answer.outcomes.entries()) {
       this.#outcomes[taken[place]!] = outcome;
       if (outcome) this.#bytes += heldBytes(outcome);
+      if (outcome && "events" in outcome) this.#good = true;
     }
     // What runs once more, each event alone, logs once more.
     if (answer.stopped?.reason !== "failed") this.#keepLogs(answer.logs);
@@ -135,13 +148,17 @@ class Settlement {
   beginning(): Settled {
     const end = this.#outcomes.indexOf(undefined);
     const outcomes = (end < 0 ? this.#outcomes : this.#outcomes.slice(0, end)) as Outcome[];
-    return { outcomes, logs: this.logs, bytes: this.#bytes, culprits: this.#culprits };
+    const { cpuMs } = this.#meter;
+    return { outcomes, logs: this.logs, bytes: this.#bytes, culprits: this.#culprits, cpuMs };
   }
 
   /** All outcomes; those that are missing fail with `error`. */
-  end(error = this.#terms.budget?.error ?? this.#failure?.error): Omit<Settled, "error"> {
-    const outcomes = this.#outcomes.map((outcome) => outcome ?? { error: error! });
-    return { outcomes, logs: this.logs, bytes: this.#bytes, culprits: this.#culprits };
+  end(
+    error = this.#terms.budget?.error ?? this.#failure?.error ?? FRUITLESS,
+  ): Omit<Settled, "error"> {
+    const outcomes = this.#outcomes.map((outcome) => outcome ?? { error });
+    const { cpuMs } = this.#meter;
+    return { outcomes, logs: this.logs, bytes: this.#bytes, culprits: this.#culprits, cpuMs };
   }
 
   #keepLogs(lines: readonly string[]): void {
@@ -175,10 +192,11 @@ class Settlement {
     const bridge = new Bridge(this.#terms.outside, this.#program.workspaceId);
     let number: number | UserError | undefined;
     try {
-      number = await load(guest, this.#program, this.#terms.limits, bridge);
+      const during = { bridge, meter: this.#meter };
+      number = await load(guest, this.#program, this.#terms.limits, during);
       if (typeof number === "object") return { error: number };
       guest.events += taken.length;
-      const answer = await this.#run(guest, number, taken, bridge);
+      const answer = await this.#run(guest, number, taken, during);
       if ("stopped" in answer && answer.stopped?.reason === "timeout") guest.softTimeouts += 1;
       return answer;
     } catch (error) {
@@ -194,7 +212,7 @@ class Settlement {
     }
   }
 
-  #run(guest: Guest, number: number, taken: readonly number[], bridge: Bridge): Promise<Answer> {
+  #run(guest: Guest, number: number, taken: readonly number[], during: During): Promise<Answer> {
     const events = this.#texts(taken, this.#batch.events);
     const { limits, logs } = this.#terms;
     const cpuMs =
@@ -215,7 +233,7 @@ class Settlement {
         logsCharsMax: Math.max(0, GUEST_LOGS_CHARS_MAX - this.#logsChars),
       },
       [events, this.#texts(taken, this.#batch.metadata)],
-      { cpuMs, wallMs: limits.wallMs, replyBytesMax: GUEST_ANSWER_BYTES_MAX, bridge },
+      { cpuMs, wallMs: limits.wallMs, replyBytesMax: GUEST_ANSWER_BYTES_MAX, ...during },
       (frame) => readRan(frame, taken.length, logsMax),
     );
   }
@@ -275,6 +293,10 @@ function heldBytes(outcome: Outcome): number {
   if ("error" in outcome) return OUTPUT_BYTES + 2 * outcome.error.message.length;
   return outcome.events.reduce((sum, { length }) => sum + length + OUTPUT_BYTES, 0);
 }
+
+const FRUITLESS: UserError = {
+  message: "Not run: the code has used all its CPU time on events that failed",
+};
 
 const MEMORY_MIB_MAX = GUEST_MEMORY_BYTES_MAX / (1 << 20);
 

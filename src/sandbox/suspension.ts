@@ -4,6 +4,7 @@ import {
   SUSPENDED_PROGRAMS_MAX,
   SUSPENSION_COST,
   SUSPENSION_COST_OF_CULPRITS,
+  SUSPENSION_CPU_MS,
 } from "../limits.ts";
 import type { SandboxMetrics } from "./metrics.ts";
 import type { Outcome, Program, UserError } from "./program.ts";
@@ -19,10 +20,19 @@ export interface Suspension {
   reason: string;
 }
 
+/** What a batch cost. */
+export interface Spent {
+  /** Events that cost a guest its time or its life. */
+  culprits: number;
+  cpuMs: number;
+}
+
 interface Record {
   program: Program;
   /** Of the failed batches since the last good event or suspension. */
   cost: number;
+  /** CPU time that they took. */
+  cpuMs: number;
   batches: number;
   /** Of the last suspension; 0 before the first. */
   periodMs: number;
@@ -34,7 +44,7 @@ interface Record {
  * Keeps programs that only fail from using up their workspace's guest. After enough batches
  * without one good event a program is suspended; then one batch is tried, and if it fails too,
  * the program is suspended for twice as long. A batch that cost a guest its time or its life
- * counts for several. New code is a new program.
+ * counts for several, and CPU time alone suffices. New code is a new program.
  */
 export class Suspensions {
   readonly #records = new Map<string, Record>();
@@ -56,13 +66,18 @@ export class Suspensions {
     return { message };
   }
 
+  /** CPU time that a program may still use without one good event. */
+  cpuMsLeft(program: Program): number {
+    return SUSPENSION_CPU_MS - (this.#records.get(program.id)?.cpuMs ?? 0);
+  }
+
   /** Takes note of how a batch went. */
-  note(program: Program, outcomes: readonly Outcome[], culprits: number): void {
+  note(program: Program, outcomes: readonly Outcome[], spent: Spent): void {
     const last = outcomes.at(-1);
     if (!last) return;
     if (!("error" in last) || outcomes.some((outcome) => !("error" in outcome))) {
       this.#records.delete(program.id);
-    } else this.#failed(program, last.error.message, culprits);
+    } else this.#failed(program, last.error.message, spent);
   }
 
   list(): Suspension[] {
@@ -75,12 +90,15 @@ export class Suspensions {
       });
   }
 
-  #failed(program: Program, reason: string, culprits: number): void {
+  #failed(program: Program, reason: string, { culprits, cpuMs }: Spent): void {
     const record = this.#records.get(program.id) ?? this.#open(program);
     record.reason = reason.split("\n")[0]!;
     record.batches += 1;
     record.cost += culprits > 0 ? SUSPENSION_COST_OF_CULPRITS : 1;
-    if (record.cost < SUSPENSION_COST && record.periodMs === 0) return;
+    record.cpuMs += cpuMs;
+    const enough = record.cost >= SUSPENSION_COST || record.cpuMs >= SUSPENSION_CPU_MS;
+    if (!enough && record.periodMs === 0) return;
+    record.cpuMs = 0;
     record.periodMs = Math.min(SUSPENDED_MS_MAX, record.periodMs * 2 || SUSPENDED_MS_MIN);
     record.until = this.#now() + record.periodMs;
     this.#metrics.suspensions.inc();
@@ -91,7 +109,7 @@ export class Suspensions {
       const [oldest] = this.#records.keys();
       this.#records.delete(oldest!);
     }
-    const record = { program, cost: 0, batches: 0, periodMs: 0, until: 0, reason: "" };
+    const record = { program, cost: 0, cpuMs: 0, batches: 0, periodMs: 0, until: 0, reason: "" };
     this.#records.set(program.id, record);
     return record;
   }

@@ -32,6 +32,8 @@ export class Tenant implements Resident {
   #underWay = 0;
   #place: "none" | "awaited" | "taken" | "leaving" = "none";
   #usedAt = performance.now();
+  /** What the last guest owed when it ended, and when that was. */
+  #debt = { ms: 0, at: 0 };
 
   constructor(nursery: Nursery, residence: Residence<Tenant>, language: GuestLanguage) {
     this.#nursery = nursery;
@@ -110,9 +112,12 @@ export class Tenant implements Resident {
   async #take(): Promise<Guest> {
     await this.#ending;
     const guest = await this.#nursery.take(this.#language);
+    // A new guest is no way to get out of debt.
+    guest.owe(this.#debt.ms - (performance.now() - this.#debt.at));
     this.#guest = guest;
     this.#ending = guest.gone;
     guest.gone.then(() => {
+      this.#debt = { ms: guest.debtMs, at: performance.now() };
       if (this.#guest === guest) this.#guest = undefined;
       this.#leaveWithoutGuest();
     });

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { GUEST_TURN_MS } from "../../src/limits.ts";
+import { GUEST_BURST_CPU_MS_MAX, GUEST_TURN_MS } from "../../src/limits.ts";
 import { type Computing, Rota } from "../../src/sandbox/rota.ts";
 
 class Worker implements Computing {
@@ -9,6 +9,10 @@ class Worker implements Computing {
     public awake: boolean,
     public owes: boolean,
   ) {}
+
+  get debtMs() {
+    return this.owes ? GUEST_BURST_CPU_MS_MAX + 1 : 0;
+  }
 
   pause() {
     this.runs = false;
@@ -70,4 +74,45 @@ test("what is anybody's due is half of an equal share", () => {
   expect(rota.dueShare).toBe(0.1);
   rota.look([], 0);
   expect(rota.dueShare).toBe(1);
+});
+
+/** One that computes whenever it may, and what it has used. */
+class Spinner implements Computing {
+  readonly awake = true;
+  usedMs = 0;
+  runs = true;
+
+  constructor(public debtMs = 0) {}
+
+  compute(ms: number) {
+    if (!this.runs) return;
+    this.usedMs += ms;
+    this.debtMs = Math.min(1_000, this.debtMs + ms);
+  }
+  pause() {
+    this.runs = false;
+  }
+  resume() {
+    this.runs = true;
+  }
+}
+
+test("many that begin at once are stopped before they have used much", () => {
+  const all = Array.from({ length: 50 }, () => new Spinner());
+  const rota = new Rota<Spinner>(2);
+  for (let now = 0; now < 1_000; now += 25) {
+    rota.look(all, now);
+    for (const one of all) one.compute(25);
+  }
+  const used = all.reduce((sum, { usedMs }) => sum + usedMs, 0);
+  // Two processors for a second, and a look's time for each.
+  expect(used).toBeLessThanOrEqual(2_000 + 50 * 25);
+});
+
+test("who owes least is next", () => {
+  const heavy = Array.from({ length: 20 }, () => new Spinner(1_000));
+  const honest = new Spinner(200);
+  const rota = new Rota<Spinner>(1);
+  for (let now = 0; now <= 2 * GUEST_TURN_MS; now += 25) rota.look([...heavy, honest], now);
+  expect(honest.runs).toBe(true);
 });

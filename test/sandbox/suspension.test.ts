@@ -5,6 +5,7 @@ import {
   SUSPENDED_MS_MIN,
   SUSPENSION_COST,
   SUSPENSION_COST_OF_CULPRITS,
+  SUSPENSION_CPU_MS,
 } from "../../src/limits.ts";
 import { createSandboxMetrics } from "../../src/sandbox/metrics.ts";
 import type { Outcome } from "../../src/sandbox/program.ts";
@@ -22,12 +23,14 @@ function clock() {
   return { time, suspensions };
 }
 
+const spent = (culprits: number, cpuMs = 0) => ({ culprits, cpuMs });
+
 test("a program is suspended after enough batches without a good event", () => {
   const { suspensions } = clock();
   const one = program("");
-  for (let i = 1; i < SUSPENSION_COST; i += 1) suspensions.note(one, [failed, failed], 0);
+  for (let i = 1; i < SUSPENSION_COST; i += 1) suspensions.note(one, [failed, failed], spent(0));
   expect(suspensions.error(one)).toBeUndefined();
-  suspensions.note(one, [failed], 0);
+  suspensions.note(one, [failed], spent(0));
   expect(suspensions.error(one)?.message).toBe(
     `Transformation is suspended for 1 s: ${SUSPENSION_COST} batches in a row failed, the last with: Error: no`,
   );
@@ -40,9 +43,9 @@ test("a program is suspended after enough batches without a good event", () => {
 test("one good event forgives all", () => {
   const { suspensions } = clock();
   const one = program("");
-  for (let i = 1; i < SUSPENSION_COST; i += 1) suspensions.note(one, [failed], 0);
-  suspensions.note(one, [failed, good, failed], 0);
-  for (let i = 1; i < SUSPENSION_COST; i += 1) suspensions.note(one, [failed], 0);
+  for (let i = 1; i < SUSPENSION_COST; i += 1) suspensions.note(one, [failed], spent(0));
+  suspensions.note(one, [failed, good, failed], spent(0));
+  for (let i = 1; i < SUSPENSION_COST; i += 1) suspensions.note(one, [failed], spent(0));
   expect(suspensions.error(one)).toBeUndefined();
 });
 
@@ -50,21 +53,36 @@ test("batches that cost a guest count for several", () => {
   const { suspensions } = clock();
   const one = program("");
   const batches = SUSPENSION_COST / SUSPENSION_COST_OF_CULPRITS;
-  for (let i = 0; i < batches; i += 1) suspensions.note(one, [failed], 1);
+  for (let i = 0; i < batches; i += 1) suspensions.note(one, [failed], spent(1));
   expect(suspensions.error(one)).toBeDefined();
+});
+
+test("CPU time without a good event suffices", () => {
+  const { suspensions, time } = clock();
+  const one = program("");
+  suspensions.note(one, [failed], spent(0, SUSPENSION_CPU_MS - 1));
+  expect(suspensions.cpuMsLeft(one)).toBe(1);
+  expect(suspensions.error(one)).toBeUndefined();
+  suspensions.note(one, [good], spent(0, SUSPENSION_CPU_MS));
+  expect(suspensions.cpuMsLeft(one)).toBe(SUSPENSION_CPU_MS);
+  suspensions.note(one, [failed], spent(0, SUSPENSION_CPU_MS - 1));
+  suspensions.note(one, [failed], spent(0, 1));
+  expect(suspensions.error(one)).toBeDefined();
+  time.now = suspensions.list()[0]!.until;
+  expect(suspensions.cpuMsLeft(one)).toBe(SUSPENSION_CPU_MS);
 });
 
 test("periods grow up to their limit, with one batch tried between them", () => {
   const { suspensions, time } = clock();
   const one = program("");
-  for (let i = 0; i < SUSPENSION_COST; i += 1) suspensions.note(one, [failed], 0);
+  for (let i = 0; i < SUSPENSION_COST; i += 1) suspensions.note(one, [failed], spent(0));
   const periods: number[] = [];
   for (let i = 0; i < 12; i += 1) {
     const start = time.now;
     time.now = suspensions.list()[0]!.until;
     periods.push(time.now - start);
     expect(suspensions.error(one)).toBeUndefined();
-    suspensions.note(one, [failed], 0);
+    suspensions.note(one, [failed], spent(0));
   }
   expect(periods.slice(0, 3)).toEqual([
     SUSPENDED_MS_MIN,
@@ -73,7 +91,7 @@ test("periods grow up to their limit, with one batch tried between them", () => 
   ]);
   expect(periods.at(-1)).toBe(SUSPENDED_MS_MAX);
   time.now = suspensions.list()[0]!.until;
-  suspensions.note(one, [good], 0);
+  suspensions.note(one, [good], spent(0));
   expect(suspensions.list()).toEqual([]);
 });
 
@@ -96,4 +114,14 @@ test("events of a suspended program get the reason, and it shows in the metrics"
   expect(text).toMatch(/^pixelmill_programs_suspended 1$/m);
   expect(text).toMatch(/^pixelmill_program_suspensions_total 1$/m);
   expect(text).toMatch(/^pixelmill_program_culprits_total\{cause="timeout"\} 5$/m);
+});
+
+test("one batch of events that loop is enough, and costs little more than the time that suffices", async () => {
+  const patient = testSandbox({ limits: { cpuMs: 2_000 } });
+  const looping = program("export const transformEvent = () => { for (;;); }");
+  const outcomes = shown(await patient.run(looping, batch(...Array(50).fill({}))));
+  expect(outcomes[0]).toBe("Script execution timed out.");
+  expect(outcomes.at(-1)).toBe("Not run: the code has used all its CPU time on events that failed");
+  expect(patient.suspended()).toHaveLength(1);
+  await patient.close();
 });
