@@ -4,6 +4,8 @@
  * the rest of a request's own work.
  */
 export class Deadline {
+  /** What is missing when the time is over, for the reason. */
+  awaited = "complete answer";
   readonly #outer: AbortSignal;
   readonly #timer: Timer;
   #isOver = false;
@@ -12,7 +14,7 @@ export class Deadline {
 
   constructor(ms: number, outer: AbortSignal) {
     this.#outer = outer;
-    this.#timer = setTimeout(() => this.#stop(new Error(`No complete answer within ${ms} ms`)), ms);
+    this.#timer = setTimeout(() => this.#stop(new Error(`No ${this.awaited} within ${ms} ms`)), ms);
     outer.addEventListener("abort", this.#onAbort);
     if (outer.aborted) this.#onAbort();
   }

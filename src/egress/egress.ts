@@ -66,13 +66,26 @@ export function createEgress(options: EgressOptions): Egress {
   const client = createClient({ ca: options.ca, idleMax: share });
   const turns = new Turns(Math.min(EGRESS_REQUESTS_MAX, share));
 
+  async function takeTurn(workspaceId: string, deadline: Deadline): Promise<void> {
+    deadline.awaited = "turn among the workspace's requests";
+    await turns.take(workspaceId, deadline.signal());
+    deadline.awaited = "complete answer";
+  }
+
+  async function addressesOf(host: string, workspaceId: string, deadline: Deadline) {
+    const known = names.known(host);
+    if (known !== undefined) return known;
+    deadline.awaited = "address of the name";
+    const found = await deadline.bound((signal) => names.addresses(host, workspaceId, signal));
+    deadline.awaited = "complete answer";
+    return found;
+  }
+
   /** Tries the host's addresses in turn as long as the connection itself does not come to be. */
   async function reach(workspaceId: string, attempt: Attempt): Promise<EgressAnswer> {
     const { target, deadline } = attempt;
     const host = hostOf(target);
-    const addresses =
-      names.known(host) ??
-      (await deadline.bound((signal) => names.addresses(host, workspaceId, signal)));
+    const addresses = await addressesOf(host, workspaceId, deadline);
     const isSecure = target.protocol === "https:";
     const port = target.port === "" ? (isSecure ? 443 : 80) : Number(target.port);
     let failure: unknown;
@@ -95,7 +108,7 @@ export function createEgress(options: EgressOptions): Egress {
       const deadline = new Deadline(request.timeoutMs, request.signal);
       const { workspaceId } = request;
       try {
-        if (!turns.tryTake(workspaceId)) await turns.take(workspaceId, deadline.signal());
+        if (!turns.tryTake(workspaceId)) await takeTurn(workspaceId, deadline);
         try {
           deadline.throwIfOver();
           return await reach(workspaceId, { ...request, target, deadline });

@@ -290,6 +290,10 @@ describe("requests under way", () => {
         expect((await egress.request(request)).status).toBe(200);
       }
       expect(silent.connections).toBe(requestsMax / 2);
+      const late = egress.request({ ...requestTo(url), timeoutMs: 20 });
+      expect(await failureOf(late)).toEqual(
+        new Error("No turn among the workspace's requests within 20 ms"),
+      );
       ended.abort(new Error("The test is over"));
       for (const one of await Promise.allSettled(asked)) expect(one.status).toBe("rejected");
       egress.close();
