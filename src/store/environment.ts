@@ -14,8 +14,9 @@ export function openEnvironment(
   names: Iterable<string>,
 ): Environment {
   // lmdb bundles an msgpackr of its own; with ours passed in, only one is ever used. Plain maps,
-  // since several processes write and a shared record structure would couple them.
-  const encoder = new Packr({ useRecords: false });
+  // since several processes write and a shared record structure would couple them. What callers
+  // send is stored too, and a key `toJSON` of theirs is no function to call.
+  const encoder = new Packr({ useRecords: false, useToJSON: false });
   const root = open({
     path,
     maxDbs: tablesMax,

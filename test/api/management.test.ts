@@ -236,6 +236,20 @@ describe("/v2/connections", () => {
   });
 });
 
+test("a config may have any keys, those that mean something to JavaScript too", async () => {
+  const config = {
+    toJSON: "text",
+    toString: { valueOf: 1 },
+    constructor: { name: "Date" },
+    length: 2,
+    "": [{ toJSON: { a: 1 } }],
+  };
+  const { status, body } = await api.send("POST", "/v2/sources", { body: { name: "S", config } });
+  expect([status, body.source?.config]).toEqual([201, config]);
+  const read = await api.send("GET", `/v2/sources/${body.source.id}`);
+  expect(read.body.source.config).toEqual(config);
+});
+
 test("a field that a change does not know is not stored with it", async () => {
   const { source } = await api.client.call("POST /v2/sources", { body: { name: "S" } });
   const { destination } = await api.client.call("POST /v2/destinations", {
