@@ -207,10 +207,13 @@ export class Ledger {
     const committers = [...this.#dirty];
     this.#dirty.clear();
     const changes = committers.flatMap((committer) => {
-      const change = committer.collect();
+      const change = this.#collect(committer);
       return change === undefined ? [] : [{ committer, change }];
     });
-    if (changes.length === 0) return;
+    if (changes.length === 0) {
+      if (this.#dirty.size > 0) await this.#pause();
+      return;
+    }
     while (!(await this.#commit(changes.map(({ change }) => change)))) {
       if (this.#closing) {
         // Nothing may be written after this: a later cursor would pass over these letters.
@@ -218,9 +221,24 @@ export class Ledger {
         this.#dirty.clear();
         return;
       }
-      await new Promise((resolve) => setTimeout(resolve, failureWaitMs));
+      await this.#pause();
     }
     for (const { committer, change } of changes) committer.committed(change);
+  }
+
+  /** A lane compares with what is written, which cannot be read while the store is opened again. */
+  #collect(committer: Committer): LaneChange | undefined {
+    try {
+      return committer.collect();
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      if (!this.#closing) this.#dirty.add(committer);
+      return undefined;
+    }
+  }
+
+  #pause(): Promise<void> {
+    return new Promise((resolve) => setTimeout(resolve, failureWaitMs));
   }
 
   async #commit(changes: readonly LaneChange[]): Promise<boolean> {

@@ -58,6 +58,8 @@ class LmdbStore implements Store {
   #waiting: Waiting[] = [];
   #running: Promise<void> | undefined;
   #changing = false;
+  /** Something was written since the last commit: only then does a commit ask the disk. */
+  #wrote = false;
   #closed = false;
   /** The last commit failed; until one works, a probe is written now and then. */
   #failing = false;
@@ -78,6 +80,7 @@ class LmdbStore implements Store {
     this.#opened().table(name);
     const expectChange = () => {
       if (!this.#changing) throw new Error(`Expected a change of ${name} within a transaction`);
+      this.#wrote = true;
     };
     const opened = () => this.#opened().table(name) as Database<V, K>;
     return tableOf(opened, expectChange);
@@ -131,8 +134,11 @@ class LmdbStore implements Store {
     const outcomes = await Promise.allSettled(commits);
     const faults = outcomes.map((outcome) => faultOf(outcome));
     const fault = faults.find((found) => found !== undefined);
-    if (fault === undefined) this.#setFailing(false);
-    else await this.#fail(environment, fault);
+    if (fault !== undefined) await this.#fail(environment, fault);
+    else if (this.#wrote && outcomes.some(({ status }) => status === "fulfilled")) {
+      this.#setFailing(false);
+    }
+    this.#wrote = false;
     outcomes.forEach((outcome, i) => {
       if (outcome.status === "fulfilled") batch[i]!.resolve(outcome.value);
       else if (faults[i] === undefined) batch[i]!.reject(outcome.reason);
@@ -169,8 +175,13 @@ class LmdbStore implements Store {
     this.#failing = failing;
     if (!failing || this.#closed) return;
     this.#probe = setTimeout(() => {
-      this.#put(() => this.#environment?.root.put(PROBE, Date.now())).catch(() => {});
+      this.#put(() => this.#writeProbe()).catch(() => {});
     }, PROBE_MS);
+  }
+
+  #writeProbe(): void {
+    this.#wrote = true;
+    void this.#environment?.root.put(PROBE, Date.now());
   }
 
   #open(): Environment {

@@ -74,6 +74,13 @@ describe("a store", () => {
       expect(store.trouble()).toBeUndefined();
       await expect(store.change(() => numbers.put("x", 1))).rejects.toThrow("could not be stored");
       expect(store.trouble()).toBe("The store cannot be written");
+      // What writes nothing says nothing about the disk.
+      await store.change(() => {});
+      const refused = store.change(() => {
+        throw new ApiError("conflict", "Taken");
+      });
+      await expect(refused).rejects.toThrow("Taken");
+      expect(store.trouble()).toBe("The store cannot be written");
       await until(() => store.trouble() === undefined, "a probe");
       await store.close();
     },
