@@ -23,7 +23,7 @@ const levels: string[][] = [
   ["egress"],
   ["data", "store"],
   ["disk"],
-  ["config", "observe", "rate-limit"],
+  ["config", "observe", "rate-limit", "fair-places"],
   ["limits", "errors", "self", "version", "libc"],
 ];
 const level = new Map(levels.flatMap((parts, depth) => parts.map((part) => [part, depth])));
@@ -44,7 +44,7 @@ const only: Record<string, string[]> = {
     "limits",
     "errors",
   ],
-  sandbox: ["observe", "limits", "errors", "libc"],
+  sandbox: ["fair-places", "observe", "limits", "errors", "libc"],
   catalog: ["store", "observe", "limits", "errors"],
   event: ["log", "limits", "errors"],
   http: ["limits", "libc"],

@@ -1,11 +1,11 @@
 import { isIP } from "node:net";
+import { FairPlaces, leavingSome } from "../fair-places.ts";
 import { EGRESS_REQUESTS_MAX } from "../limits.ts";
 import { createAddressRules } from "./address.ts";
 import { type Attempt, codeOf, createClient, type EgressAnswer } from "./client.ts";
 import { Deadline } from "./deadline.ts";
 import { createLookUp, type Resolve } from "./look-up.ts";
 import { createNames, EgressRefused } from "./names.ts";
-import { Turns } from "./turns.ts";
 
 export type { EgressAnswer } from "./client.ts";
 export { LookUpFailed } from "./look-up.ts";
@@ -64,11 +64,11 @@ export function createEgress(options: EgressOptions): Egress {
   });
   const share = Math.ceil((options.descriptorsMax ?? Number.POSITIVE_INFINITY) / 8);
   const client = createClient({ ca: options.ca, idleMax: share });
-  const turns = new Turns(Math.min(EGRESS_REQUESTS_MAX, share));
+  const places = new FairPlaces(Math.min(EGRESS_REQUESTS_MAX, share), leavingSome);
 
-  async function takeTurn(workspaceId: string, deadline: Deadline): Promise<void> {
-    deadline.awaited = "turn among the workspace's requests";
-    await turns.take(workspaceId, deadline.signal());
+  async function takePlace(workspaceId: string, deadline: Deadline): Promise<void> {
+    deadline.awaited = "place for one more request of the workspace";
+    await places.take(workspaceId, deadline.signal());
     deadline.awaited = "complete answer";
   }
 
@@ -108,12 +108,12 @@ export function createEgress(options: EgressOptions): Egress {
       const deadline = new Deadline(request.timeoutMs, request.signal);
       const { workspaceId } = request;
       try {
-        if (!turns.tryTake(workspaceId)) await takeTurn(workspaceId, deadline);
+        if (!places.tryTake(workspaceId)) await takePlace(workspaceId, deadline);
         try {
           deadline.throwIfOver();
           return await reach(workspaceId, { ...request, target, deadline });
         } finally {
-          turns.leave(workspaceId);
+          places.leave(workspaceId);
         }
       } finally {
         deadline.clear();

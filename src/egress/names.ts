@@ -1,4 +1,5 @@
 import { isIP } from "node:net";
+import { FairPlaces, leavingSome } from "../fair-places.ts";
 import {
   EGRESS_LOOKUPS_MAX,
   EGRESS_NAMES_MAX,
@@ -7,15 +8,14 @@ import {
 } from "../limits.ts";
 import type { AddressRules } from "./address.ts";
 import type { Found, Resolve } from "./look-up.ts";
-import { Turns } from "./turns.ts";
 
 /** A policy refuses the request; another attempt would be refused as well. */
 export class EgressRefused extends Error {
   override readonly name = "EgressRefused";
 }
 
-/** The request that waited for its turn has ended; others that want the name may still wait. */
-class TurnGivenUp extends Error {}
+/** The request that waited for a place has ended; others that want the name may still wait. */
+class PlaceGivenUp extends Error {}
 
 export interface Names {
   /** What `addresses` would find, when nothing has to be looked up. */
@@ -42,19 +42,19 @@ export interface NamesParts {
  */
 export function createNames({ rules, resolve, setting, now = Date.now }: NamesParts): Names {
   const known = new Map<string, { addresses: string[]; until: number }>();
-  /** Look-ups under way, by owner and name: nobody waits for a turn of somebody else. */
+  /** Look-ups under way, by owner and name: nobody waits for a place of somebody else. */
   const looking = new Map<string, Promise<string[]>>();
-  const turns = new Turns(EGRESS_LOOKUPS_MAX);
+  const places = new FairPlaces(EGRESS_LOOKUPS_MAX, leavingSome);
 
   async function look(host: string, owner: string, signal: AbortSignal): Promise<string[]> {
     if (isIP(host) !== 0) return keep(host, { addresses: [host], seconds: 0 });
-    await turns.take(owner, signal).catch(() => {
-      throw new TurnGivenUp();
+    await places.take(owner, signal).catch(() => {
+      throw new PlaceGivenUp();
     });
     try {
       return fresh(host) ?? keep(host, await resolve(host));
     } finally {
-      turns.leave(owner);
+      places.leave(owner);
     }
   }
 
@@ -96,7 +96,7 @@ export function createNames({ rules, resolve, setting, now = Date.now }: NamesPa
         try {
           return await looked;
         } catch (error) {
-          if (!(error instanceof TurnGivenUp)) throw error;
+          if (!(error instanceof PlaceGivenUp)) throw error;
           signal.throwIfAborted();
         }
       }

@@ -1,8 +1,8 @@
 import { messageOf } from "../errors.ts";
+import { FairPlaces, upTo } from "../fair-places.ts";
 import { GUEST_IDLE_MS_MAX } from "../limits.ts";
 import type { SandboxLimits } from "./limits.ts";
 import type { Nursery } from "./nursery.ts";
-import { Places } from "./places.ts";
 import { type GuestLanguage, SandboxUnavailable } from "./program.ts";
 import { Residence } from "./residence.ts";
 import { type Seat, Tenant } from "./tenant.ts";
@@ -22,7 +22,7 @@ export class Pool {
   readonly #nursery: Nursery;
   readonly #tenants = new Map<string, Tenant>();
   readonly #residence: Residence<Tenant>;
-  readonly #throwAwayPlaces: Places;
+  readonly #throwAwayPlaces: FairPlaces;
   readonly #sweep: Timer;
 
   constructor(nursery: Nursery, limits: SandboxLimits) {
@@ -34,7 +34,7 @@ export class Pool {
       isOver: () => nursery.bytes > memoryBytes,
     });
     nursery.onLook = () => this.#residence.shed();
-    this.#throwAwayPlaces = new Places(throwAways, throwAwaysOfWorkspace);
+    this.#throwAwayPlaces = new FairPlaces(throwAways, upTo(throwAwaysOfWorkspace));
     this.#sweep = setInterval(() => this.#retireIdle(), SWEEP_MS);
   }
 

@@ -292,7 +292,7 @@ describe("requests under way", () => {
       expect(silent.connections).toBe(requestsMax / 2);
       const late = egress.request({ ...requestTo(url), timeoutMs: 20 });
       expect(await failureOf(late)).toEqual(
-        new Error("No turn among the workspace's requests within 20 ms"),
+        new Error("No place for one more request of the workspace within 20 ms"),
       );
       ended.abort(new Error("The test is over"));
       for (const one of await Promise.allSettled(asked)) expect(one.status).toBe("rejected");
