@@ -70,7 +70,7 @@ export function createSandbox(options: SandboxOptions): GuestSandbox {
   };
   const { cpuMs, wallMs } = limits;
   const allowance = { cpuMs, wallMs, replyBytesMax: GUEST_ANSWER_BYTES_MAX };
-  const suspensions = new Suspensions(metrics);
+  const suspensions = new Suspensions(metrics, options.log);
   const pool = new Pool(nursery, limits);
 
   return {

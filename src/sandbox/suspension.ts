@@ -1,3 +1,4 @@
+import type { Logger } from "pino";
 import {
   SUSPENDED_MS_MAX,
   SUSPENDED_MS_MIN,
@@ -49,10 +50,12 @@ interface Record {
 export class Suspensions {
   readonly #records = new Map<string, Record>();
   readonly #metrics: SandboxMetrics;
+  readonly #log: Logger;
   readonly #now: () => number;
 
-  constructor(metrics: SandboxMetrics, now: () => number = Date.now) {
+  constructor(metrics: SandboxMetrics, log: Logger, now: () => number = Date.now) {
     this.#metrics = metrics;
+    this.#log = log;
     this.#now = now;
     metrics.countSuspended(() => this.list().length);
   }
@@ -76,7 +79,11 @@ export class Suspensions {
     const last = outcomes.at(-1);
     if (!last) return;
     if (!("error" in last) || outcomes.some((outcome) => !("error" in outcome))) {
+      const record = this.#records.get(program.id);
       this.#records.delete(program.id);
+      if (record !== undefined && record.periodMs > 0) {
+        this.#log.info(aboutOf(record), "A suspended transformation works again");
+      }
     } else this.#failed(program, last.error.message, spent);
   }
 
@@ -102,6 +109,9 @@ export class Suspensions {
     record.periodMs = Math.min(SUSPENDED_MS_MAX, record.periodMs * 2 || SUSPENDED_MS_MIN);
     record.until = this.#now() + record.periodMs;
     this.#metrics.suspensions.inc();
+    // The first one: those that follow, each twice as long, say nothing new.
+    if (record.periodMs > SUSPENDED_MS_MIN) return;
+    this.#log.warn(aboutOf(record), "A transformation only fails, and is suspended");
   }
 
   #open(program: Program): Record {
@@ -113,4 +123,9 @@ export class Suspensions {
     this.#records.set(program.id, record);
     return record;
   }
+}
+
+/** Without the error: it is user code's own text, and may hold what people sent. */
+function aboutOf({ program: { workspaceId, id, name }, batches }: Record) {
+  return { workspaceId, programId: id, transformation: name, failedBatches: batches };
 }

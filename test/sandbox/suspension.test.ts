@@ -1,4 +1,5 @@
 import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
+import { pino } from "pino";
 import { Registry } from "prom-client";
 import {
   SUSPENDED_MS_MAX,
@@ -19,8 +20,12 @@ const good: Outcome = { events: [] };
 
 function clock() {
   const time = { now: 1_000_000 };
-  const suspensions = new Suspensions(createSandboxMetrics(new Registry()), () => time.now);
-  return { time, suspensions };
+  const lines: any[] = [];
+  const log = pino({}, { write: (line: string) => lines.push(JSON.parse(line)) });
+  const metrics = createSandboxMetrics(new Registry());
+  const suspensions = new Suspensions(metrics, log, () => time.now);
+  const told = () => lines.splice(0).map(({ msg }) => msg);
+  return { time, suspensions, told };
 }
 
 const spent = (culprits: number, cpuMs = 0) => ({ culprits, cpuMs });
@@ -38,6 +43,20 @@ test("a program is suspended after enough batches without a good event", () => {
   expect(suspensions.list()).toEqual([
     expect.objectContaining({ programId: one.id, workspaceId: "w1", reason: "Error: no" }),
   ]);
+});
+
+test("the log is told of the first suspension and of its end, not of what the code said", () => {
+  const { suspensions, told, time } = clock();
+  const one = program("");
+  const fail = () => suspensions.note(one, [failed], spent(0));
+  for (let i = 0; i < SUSPENSION_COST; i += 1) fail();
+  expect(told()).toEqual(["A transformation only fails, and is suspended"]);
+  time.now += SUSPENDED_MS_MAX;
+  fail();
+  expect(told()).toEqual([]);
+  suspensions.note(one, [good], spent(0));
+  suspensions.note(one, [good], spent(0));
+  expect(told()).toEqual(["A suspended transformation works again"]);
 });
 
 test("one good event forgives all", () => {
