@@ -232,7 +232,7 @@ export const TRIM_AGE_MS_MIN = 60_000;
 export const DRAIN_MS_MAX = 4_000;
 /** Dead letters of one page of the API. */
 export const DEAD_LETTERS_PAGE_MAX = 1_000;
-/** Events of one page, beyond its first dead letter; what more there is comes with the next page. */
+/** Events of dead letters that are read at once, beyond the first; a page goes on after them. */
 export const DEAD_LETTERS_PAGE_CHARS_MAX = 8 << 20;
 
 // Destinations

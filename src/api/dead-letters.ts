@@ -3,6 +3,7 @@ import { ApiError } from "../errors.ts";
 import { DEAD_LETTERS_PAGE_MAX, PAGE_ITEMS_MAX } from "../limits.ts";
 import type { DeadLetter as StoredDeadLetter } from "../pipeline/pipeline.ts";
 import * as example from "./examples.ts";
+import { listed } from "./listing.ts";
 import { route } from "./route.ts";
 import { enveloped, Id, paged, Time } from "./schemas.ts";
 import { isoTime } from "./shapes.ts";
@@ -26,6 +27,9 @@ const DeadLetter = Type.Object(
   { $id: "DeadLetter" },
 );
 
+/** Read in one go; between two of these other requests get their turn. */
+const LETTERS_AT_ONCE = 10;
+
 const Ids = Type.Object(
   { ids: Type.Array(Id, { minItems: 1, maxItems: DEAD_LETTERS_PAGE_MAX }) },
   { $id: "DeadLetterIds" },
@@ -45,20 +49,29 @@ export const deadLetterRoutes = [
     },
     answer: paged("deadLetters", DeadLetter),
     example: { answer: { deadLetters: [example.deadLetter], paging: { total: 1 } } },
-    handle({ parts, workspaceId, query }) {
+    handle(call) {
+      const { parts, workspaceId, query } = call;
       const { deadLetters } = parts.pipeline;
-      const { count = PAGE_ITEMS_MAX, ...filter } = query;
-      const found = deadLetters.list(workspaceId, { ...filter, count });
-      const after = found.at(-1)?.id;
-      const more = after ? deadLetters.list(workspaceId, { ...filter, after, count: 1 }) : [];
-      const next = after && more.length > 0 && nextPage({ ...query, after });
-      return {
-        deadLetters: found.map(deadLetterAnswer),
-        paging: {
-          total: deadLetters.count(workspaceId, query.destinationId),
-          ...(next && { next }),
-        },
-      };
+      const { count = PAGE_ITEMS_MAX, ...asked } = query;
+      let { after } = query;
+      function* letters() {
+        for (let left = count; left > 0; ) {
+          const filter = { ...asked, ...(after !== undefined && { after }) };
+          const lot = Math.min(left, LETTERS_AT_ONCE);
+          const found = deadLetters.list(workspaceId, { ...filter, count: lot });
+          if (found.length === 0) return;
+          after = found.at(-1)?.id;
+          left -= found.length;
+          yield* found.map(deadLetterAnswer);
+        }
+      }
+      function rest() {
+        const total = deadLetters.count(workspaceId, query.destinationId);
+        if (after === undefined) return { paging: { total } };
+        const more = deadLetters.list(workspaceId, { ...asked, after, count: 1 }).length > 0;
+        return { paging: { total, ...(more && { next: nextPage({ ...query, after }) }) } };
+      }
+      return listed(call, "deadLetters", letters(), rest);
     },
   }),
 

@@ -6,7 +6,7 @@ import type { Call } from "./route.ts";
 const places = createPlaces({ each: LISTS_OF_WORKSPACE_MAX });
 
 /**
- * A list without pages, `{[key]: [item…]}`. Items are read and written as the client takes them,
+ * A list that may be long, `{[key]: [item…], …rest}`. Items are read and written as the client takes them,
  * a few milliseconds at a time, so that a list of any length delays no other request. One that is
  * ready within its first turn is an ordinary answer.
  */
@@ -14,8 +14,10 @@ export function listed(
   { workspaceId }: Pick<Call<string, unknown, unknown>, "workspaceId">,
   key: string,
   items: Iterable<unknown>,
+  /** What stands behind the items, known when they are written. */
+  rest: () => Record<string, unknown> = () => ({}),
 ): Response {
-  const parts = writer(key, items[Symbol.iterator]());
+  const parts = writer(key, items[Symbol.iterator](), rest);
   const first = parts();
   const headers = { "Content-Type": "application/json", ...answerHeaders };
   if (first.done) return new Response(first.text, { headers });
@@ -56,19 +58,24 @@ export function listed(
 }
 
 /** Writes a list in turns of `LIST_TURN_MS`, or of a chunk when that comes first. */
-function writer(key: string, items: Iterator<unknown>) {
+function writer(key: string, items: Iterator<unknown>, rest: () => Record<string, unknown>) {
   let before = `{${JSON.stringify(key)}:[`;
   return (): { text: string; done: boolean } => {
     const until = performance.now() + LIST_TURN_MS;
     let text = "";
     do {
       const { done, value } = items.next();
-      if (done) return { text: `${text}${before === "," ? "" : before}]}`, done: true };
+      if (done) return { text: `${text}${before === "," ? "" : before}]${ending(rest())}`, done };
       text += before + JSON.stringify(value);
       before = ",";
     } while (text.length < LIST_CHUNK_CHARS && performance.now() < until);
     return { text, done: false };
   };
+}
+
+/** `{"paging":…}` as it follows a list: `,"paging":…}`. */
+function ending(rest: Record<string, unknown>): string {
+  return Object.keys(rest).length === 0 ? "}" : `,${JSON.stringify(rest).slice(1)}`;
 }
 
 const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve));

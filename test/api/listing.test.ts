@@ -17,6 +17,11 @@ describe("a list without pages", () => {
     for (const some of [[], items.slice(0, 1), items.slice(0, 3)]) {
       const response = listed({ workspaceId: "short" }, "things", some);
       expect(await response.json()).toEqual({ things: some });
+      const rest = () => ({ paging: { total: some.length } });
+      expect(await listed({ workspaceId: "short" }, "things", some, rest).json()).toEqual({
+        things: some,
+        paging: { total: some.length },
+      });
     }
   });
 
