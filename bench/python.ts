@@ -1,10 +1,11 @@
 /**
  * User code in Python: one guest beside the same function in CPython, called in a loop with json
- * (when `python3` is there), in interleaved rounds; cold starts from source to the first result;
- * memory. Uses `dist/pixelmill` when it is built, else the checkout.
+ * (when `python3` is there), in interleaved rounds; guests that ended meanwhile; cold starts from
+ * source to the first result; memory. Uses `dist/pixelmill` when it is built, else the checkout.
  */
 import { existsSync, readFileSync } from "node:fs";
 import { pino } from "pino";
+import { Registry } from "prom-client";
 import type { Batch, Program } from "../src/sandbox/program.ts";
 import { createSandbox } from "../src/sandbox/sandbox.ts";
 import { median } from "./load.ts";
@@ -51,7 +52,8 @@ const program: Program = {
 
 const texts = Array.from({ length: EVENTS }, (_, n) => JSON.stringify(event(n)));
 
-const sandbox = openSandbox();
+const metrics = new Registry();
+const sandbox = openSandbox(metrics);
 const cpython = Bun.which("python3");
 const rounds = new Map<string, Round[]>();
 let version = "";
@@ -59,6 +61,8 @@ for (let round = 0; round < ROUNDS; round += 1) {
   if (cpython) keep("CPython", await roundOfCpython(cpython));
   for (const size of [1, 10, 100]) keep(`guest, batches of ${size}`, await roundOfGuest(size));
 }
+// Each is a cold start that some batch waited for.
+const died = await endedGuests();
 const loaded = Math.max(...guests().map(({ mebibytes }) => mebibytes));
 await sandbox.close();
 
@@ -83,6 +87,7 @@ rows.push({
   value: `${Math.round(median(starts))} ms`,
 });
 rows.push({ measure: "… at most", value: `${Math.round(Math.max(...starts))} ms` });
+rows.push({ measure: "guests that ended under load", value: `${died}` });
 rows.push({ measure: "memory after the first result", value: `${idle} MiB` });
 rows.push({ measure: "memory under load", value: `${loaded} MiB` });
 await report("python", rows);
@@ -93,9 +98,9 @@ interface Round {
   cpuRate: number;
 }
 
-function openSandbox() {
+function openSandbox(metrics = new Registry()) {
   const log = pino({ level: "silent" });
-  return createSandbox({ guestCommand, insecure: false, log });
+  return createSandbox({ guestCommand, insecure: false, log, metrics });
 }
 
 async function roundOfGuest(size: number): Promise<Round> {
@@ -132,6 +137,13 @@ async function coldStart(): Promise<number> {
   idle = Math.max(...guests().map(({ mebibytes }) => mebibytes));
   await cold.close();
   return took;
+}
+
+async function endedGuests(): Promise<number> {
+  const { values } = (await metrics.getMetricsAsJSON()).find(
+    ({ name }) => name === "pixelmill_guest_ends_total",
+  )!;
+  return (values as { value: number }[]).reduce((sum, { value }) => sum + value, 0);
 }
 
 function batchOf(events: string[]): Batch {

@@ -10,6 +10,7 @@ const names = [
   "egress",
   "pipeline",
   "publish",
+  "tenants",
   "catalog",
 ];
 const chosen = Bun.argv.length > 2 ? Bun.argv.slice(2) : names;

@@ -106,8 +106,9 @@ export class FrameReader {
   /** What came and is no part of a frame yet: the first `#buffered` of it. */
   #bytes: Buffer = NOTHING;
   #buffered = 0;
-  /** Whether there is room for the whole frame. */
+  /** Whether there is room for the whole frame, and its header is known to end in time. */
   #hasRoom = false;
+  #hasHeader = false;
 
   /** Bytes that are not part of a frame yet. */
   get buffered(): number {
@@ -137,6 +138,7 @@ export class FrameReader {
     if (this.#buffered < end) {
       if (!this.#hasRoom) this.#grow(end);
       this.#hasRoom = true;
+      this.#expectHeader();
       return undefined;
     }
     const bytes = this.#bytes.subarray(LENGTH_BYTES, end);
@@ -144,10 +146,19 @@ export class FrameReader {
     return bytes;
   }
 
+  /** A header without an end is not waited for. */
+  #expectHeader(): void {
+    const end = LENGTH_BYTES + GUEST_HEADER_BYTES_MAX;
+    if (this.#hasHeader || this.#buffered <= end) return;
+    this.#hasHeader = this.#bytes.subarray(LENGTH_BYTES, end + 1).includes(NEWLINE);
+    if (!this.#hasHeader) throw new FrameError("Frame without a header within its limit");
+  }
+
   #set(bytes: Buffer): void {
     this.#bytes = bytes;
     this.#buffered = bytes.length;
     this.#hasRoom = false;
+    this.#hasHeader = false;
   }
 
   #grow(length: number): void {

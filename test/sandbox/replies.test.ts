@@ -65,6 +65,21 @@ test("frames come whole out of chunks of any size", () => {
   }
 });
 
+test("a header that has no end is not waited for", () => {
+  const reader = new FrameReader();
+  const length = Buffer.alloc(4);
+  length.writeUInt32LE(4 << 20);
+  reader.push(length);
+  const chunk = new Uint8Array(64 << 10).fill(91);
+  const pushed = () => {
+    for (let bytes = 0; bytes < 2 << 20; bytes += chunk.length) {
+      reader.push(chunk);
+      reader.next(4 << 20);
+    }
+  };
+  expect(pushed).toThrow("Frame without a header within its limit");
+});
+
 test("a frame that comes byte by byte takes no more memory than its size", () => {
   const reader = new FrameReader();
   const length = Buffer.alloc(4);
@@ -72,7 +87,7 @@ test("a frame that comes byte by byte takes no more memory than its size", () =>
   reader.push(length);
   const before = process.memoryUsage.rss();
   for (let byte = 0; byte < 2 << 20; byte += 1) {
-    reader.push(new Uint8Array(1));
+    reader.push(new Uint8Array(1).fill(10));
     reader.next(4 << 20);
   }
   expect(process.memoryUsage.rss() - before).toBeLessThan(200 << 20);
