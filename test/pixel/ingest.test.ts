@@ -192,7 +192,34 @@ test("logs of processes that are no longer started stay readable", async () => {
   await using ingest = await startIngest(data);
   expect(ingest.tails()).toEqual(tails);
   expect((await usersOf(ingest)).length).toBe(50);
+  // What is taken from now on stands behind what they hold.
+  expect((await fetch(pixelUrl(ingest.url, writeKey, "later"))).status).toBe(200);
+  const record = (await recordsIn(ingest.readers.get("0")!)).at(-1)!;
+  expect(record.after).toEqual([{ log: 1, sequence: tails["1"]! }]);
 });
+
+test("one process alone writes of no other log", async () => {
+  const { data, writeKey } = await dataWithSource();
+  await using ingest = await startIngest(data);
+  expect((await fetch(pixelUrl(ingest.url, writeKey, "a"))).status).toBe(200);
+  expect("after" in (await recordsIn(ingest.readers.get("0")!))[0]!).toBe(false);
+});
+
+test("few descriptors hold as many connections as leave room for pixels", async () => {
+  const { data, writeKey } = await dataWithSource();
+  const command = ["sh", "-c", 'ulimit -n 256; exec "$@"', "sh", ...ingestEntry];
+  await using ingest = await startIngest(data, { command });
+  const { hostname, port } = new URL(ingest.url);
+  const socket = { data() {}, error() {}, close() {} };
+  const silent = await Promise.all(
+    Array.from({ length: 400 }, () => Bun.connect({ hostname, port: Number(port), socket })),
+  );
+  for (let n = 0; n < 5; n++) {
+    const answer = await fetch(pixelUrl(ingest.url, writeKey, `${n}`), { keepalive: false });
+    expect(answer.status).toBe(200);
+  }
+  for (const connection of silent) connection.terminate();
+}, 30_000);
 
 test("a terminal's Ctrl-C and a group's SIGTERM do not reach through to requests", async () => {
   const { data, writeKey } = await dataWithSource();
