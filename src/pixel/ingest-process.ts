@@ -17,6 +17,9 @@ import type { Logger } from "../observe/log.ts";
 import { isSlow, type MainThread, mainThreadOf } from "./main-thread.ts";
 import type { FromIngest, IngestSettings, ProcessMetrics, ToIngest } from "./messages.ts";
 
+/** Times that a process which makes progress is given as long again to start. */
+const INGEST_START_AGAIN_MAX = 5;
+
 export interface IngestProcessParts {
   /** argv that starts this executable as an ingest process. */
   command: readonly string[];
@@ -122,7 +125,7 @@ export class IngestProcess {
     }
     this.#child = child;
     this.#missed = 0;
-    this.#stuck = setTimeout(() => child.kill("SIGKILL"), INGEST_START_MS_MAX);
+    this.#awaitStart(child);
     this.#watch = setInterval(() => this.#check(child), INGEST_PULSE_MS);
     child.exited.then(() => this.#died(child, performance.now() - startedAt));
     const firstSequence = this.#parts.firstSequence();
@@ -142,6 +145,15 @@ export class IngestProcess {
       this.#failure = `Cannot start an ingest process: ${messageOf(error)}`;
       return undefined;
     }
+  }
+
+  /** Kills a process that does not come to listen; one that gets on, slowly, has its time again. */
+  #awaitStart(child: Subprocess, again = INGEST_START_AGAIN_MAX): void {
+    const before = mainThreadOf(child.pid);
+    this.#stuck = setTimeout(() => {
+      if (again > 0 && isSlow(before, mainThreadOf(child.pid))) this.#awaitStart(child, again - 1);
+      else child.kill("SIGKILL");
+    }, INGEST_START_MS_MAX);
   }
 
   /** Kills a process that hangs; one that gets on, slowly, is only not ready. */

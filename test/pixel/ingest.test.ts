@@ -68,7 +68,9 @@ test("killing an ingest process loses nothing acknowledged, and it is started ag
 }, 60_000);
 
 // Tests that run at once cannot make their directories.
-const [hanging, slow] = [await dataWithSource(), await dataWithSource()];
+const hanging = await dataWithSource();
+const slow = await dataWithSource();
+const slowAtFirst = await dataWithSource();
 
 test.concurrent("a process that hangs is not ready, then killed and started again", async () => {
   const { data, writeKey } = hanging;
@@ -94,6 +96,13 @@ test.concurrent("a process that computes for long is not ready meanwhile, and no
   await until(() => !ingest.healthy());
   await until(() => ingest.healthy());
   expect(ingest.pids()).toEqual([pid!]);
+}, 120_000);
+
+test.concurrent("a process that takes long to start, since it computes, is waited for", async () => {
+  const { data } = slowAtFirst;
+  const command = [process.execPath, join(import.meta.dir, "slow-entry.ts"), "start"];
+  await using ingest = await startIngest(data, { command });
+  expect(ingest.healthy()).toBe(true);
 }, 120_000);
 
 test("a process that cannot be made for a while is started again", async () => {
