@@ -5,6 +5,9 @@ import { usage } from "./proc.ts";
 import { type GuestLanguage, SandboxUnavailable } from "./program.ts";
 import type { TestBudget } from "./test-budget.ts";
 
+/** What a guest needs to load code that does nothing: many small tests may share one request. */
+const FREE_CPU_MS = 20;
+
 /** The guest of one test, and the next when the test has killed it; they draw on the budget. */
 export class ThrowAwaySeat {
   readonly #nursery: Nursery;
@@ -27,8 +30,9 @@ export class ThrowAwaySeat {
     if (this.#guest && !this.#guest.dying) return this.#guest;
     const guest = await unlessOver(this.#nursery.take(this.#language), this.#budget);
     this.#guest = guest;
+    this.#budget.begin();
     // Its start is no fault of the code.
-    this.#chargedMs = usage(guest.pid)?.cpuMs ?? 0;
+    this.#chargedMs = (usage(guest.pid)?.cpuMs ?? 0) + FREE_CPU_MS;
     return guest;
   }
 
@@ -44,6 +48,7 @@ export class ThrowAwaySeat {
     const used = this.#guest && usage(this.#guest.pid);
     if (!used) return;
     const cpuMs = used.cpuMs - this.#chargedMs;
+    if (cpuMs <= 0) return;
     this.#chargedMs = used.cpuMs;
     this.#budget.charge(cpuMs);
   }

@@ -58,8 +58,19 @@ test("tests that sleep end by the clock", async () => {
   const code = "export const transformEvent = async () => fetch('https://example.com')";
   const budget = new TestBudget(undefined, { cpuMs: 10_000, wallMs: 500 });
   const { outcomes } = await sleeping.check(program(code), batch({}), budget);
-  expect(shown(outcomes)).toEqual(["Stopped: the tests of one request may take 0.5 s together"]);
+  expect(shown(outcomes)).toEqual(["Stopped: the tests came no further for 0.5 s"]);
   await sleeping.close();
+});
+
+test("the clock begins anew with each guest", async () => {
+  const using = new TestBudget(undefined, { cpuMs: 10_000, wallMs: 3_000 });
+  const code = `export const transformEvent = () => {
+    for (const end = Date.now() + 100; Date.now() < end; );
+  }`;
+  const start = performance.now();
+  while (performance.now() - start < 4_000) {
+    expect(shown((await sandbox.check(program(code), batch({}), using)).outcomes)).toEqual([[]]);
+  }
 });
 
 test("guests end and waiting tests give up when the caller hangs up", async () => {
