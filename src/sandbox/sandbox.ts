@@ -5,6 +5,7 @@ import {
   GUEST_BATCH_OUTPUT_BYTES_MAX,
   GUEST_CULPRITS_MAX,
   GUEST_MEMORY_POLL_MS,
+  SUSPENSION_CPU_MS,
   TEST_OUTPUT_BYTES_MAX,
 } from "../limits.ts";
 import { GuestGone } from "./dialogue.ts";
@@ -117,14 +118,14 @@ export function createSandbox(options: SandboxOptions): GuestSandbox {
     budget = new TestBudget(),
   ): Promise<CheckReport> {
     const { workspaceId, language } = program;
-    // One event that burns its time is enough to refuse the code.
     const bytesMax = budget.outputBytesLeft;
+    // One event that burns its time is enough to refuse the code.
     const testing = {
       ...terms,
       logs: true,
       bytesMax,
       culpritsMax: 1,
-      fruitlessCpuMs: Infinity,
+      fruitlessCpuMs: SUSPENSION_CPU_MS,
       budget,
     };
     const refused = (from: number) =>

@@ -122,3 +122,13 @@ test("tests are no culprits of live code, and suspend nothing", async () => {
   expect((await culprits())?.[0]).toEndWith(" 1");
   await hasty.close();
 });
+
+test("a test whose every event loops ends before all of them have had their time", async () => {
+  const whole = testSandbox({ limits: { cpuMs: 4_000, wallMs: 60_000 } });
+  const budget = new TestBudget(undefined, { cpuMs: 60_000, wallMs: 100_000 });
+  const { outcomes } = await whole.check(program(looping), many, budget);
+  const texts = shown(outcomes);
+  expect(texts[0]).toBe("Script execution timed out.");
+  expect(texts.at(-1)).toBe("Not run: the code has used all its CPU time on events that failed");
+  await whole.close();
+});
