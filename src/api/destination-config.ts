@@ -7,6 +7,9 @@ import { misspelt } from "./misspelt.ts";
 
 type Config = Record<string, unknown>;
 
+/** A longer key is like none. */
+const LIKE_KEY_CHARS_MAX = 100;
+
 /** A config to store: without nulls, with the old secrets that it leaves out, and valid. */
 export function settledConfig(kind: DestinationKind, sent: Config, before: Config): Config {
   const given = Object.fromEntries(Object.entries(sent).filter(([, value]) => value !== null));
@@ -53,19 +56,18 @@ function secretsOf({ secretKeys }: DestinationKind) {
  */
 function withOldItems(items: unknown, before: unknown, inner: string): unknown {
   if (!Array.isArray(items) || !Array.isArray(before)) return items;
-  const left: Config[] = [...before];
+  const left = Map.groupBy(before.filter(isObject), (item) => identity(item, inner));
   return items.map((item: unknown) => {
     if (!isObject(item)) return item;
-    const found = left.findIndex((old) => isSameBut(inner, item, old));
-    const [old] = found < 0 ? [] : left.splice(found, 1);
+    const old = left.get(identity(item, inner))?.shift();
     const isLeftOut = item[inner] === undefined || item[inner] === "";
     return isLeftOut && old ? { ...item, [inner]: old[inner] } : item;
   });
 }
 
-function isSameBut(inner: string, one: Config, other: Config): boolean {
-  const rest = (item: Config) => JSON.stringify({ ...item, [inner]: undefined });
-  return rest(one) === rest(other);
+/** All of an item but its secret. */
+function identity(item: Config, inner: string): string {
+  return JSON.stringify({ ...item, [inner]: undefined });
 }
 
 function faultsOf(kind: DestinationKind, config: Config): Detail[] {
@@ -90,11 +92,16 @@ function* unknownKeys(schema: TSchema, value: unknown, path: string): Generator<
       yield* unknownKeys(schema.properties[key], value[key], `${path}/${key}`);
       continue;
     }
-    const meant = misspelt(key, known) ?? known.find((name) => isPartOf(name, key));
+    const meant = meantBy(key, known);
     yield meant === undefined
       ? { path, message: `Expected one of ${known.join(", ")}, got another key` }
       : { path: `${path}/${meant}`, message: `Expected ${meant}, got a key that is like it` };
   }
+}
+
+function meantBy(key: string, known: readonly string[]): string | undefined {
+  if (key.length > LIKE_KEY_CHARS_MAX) return undefined;
+  return misspelt(key, known) ?? known.find((name) => isPartOf(name, key));
 }
 
 function isPartOf(name: string, key: string): boolean {

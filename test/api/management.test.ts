@@ -130,6 +130,11 @@ describe("/v2/destinations", () => {
     expect(stored(id).headers).toEqual([{ from: "New", to: "hidden-5" }]);
     await put(id, { config: webhook });
     expect(stored(id)).toEqual(webhook);
+    await put(id, { config: { ...webhook, headers } });
+    // As many as a body holds; each compared with each of the old ones would take minutes.
+    const crowd = { ...webhook, headers: Array.from({ length: 300_000 }, () => ({ from: "X" })) };
+    expect((await put(id, { config: crowd })).status).toBe(400);
+    await put(id, { config: webhook });
     const missing = await put(id, { config: { ...webhook, headers: [{ from: "New" }] } });
     expect(missing.status).toBe(400);
   });
