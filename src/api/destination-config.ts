@@ -15,7 +15,8 @@ export function settledConfig(kind: DestinationKind, sent: Config, before: Confi
   const given = Object.fromEntries(Object.entries(sent).filter(([, value]) => value !== null));
   const config = { ...given };
   for (const { key, inner } of secretsOf(kind)) {
-    if (inner !== undefined) config[key] = withOldItems(given[key], before[key], inner);
+    const { maxItems } = kind.configSchema.properties[key];
+    if (inner !== undefined) config[key] = withOldItems(given[key], before[key], inner, maxItems);
     else if (!(key in sent)) config[key] = before[key];
     if (config[key] === undefined) delete config[key];
   }
@@ -52,10 +53,10 @@ function secretsOf({ secretKeys }: DestinationKind) {
 
 /**
  * Items whose secret is left out, or empty as it is answered, get that of the old item which is the
- * same but for it; of several such items each gets its own.
+ * same but for it; of several such items each gets its own. More items than may be stay as they are.
  */
-function withOldItems(items: unknown, before: unknown, inner: string): unknown {
-  if (!Array.isArray(items) || !Array.isArray(before)) return items;
+function withOldItems(items: unknown, before: unknown, inner: string, max: number): unknown {
+  if (!Array.isArray(items) || !Array.isArray(before) || items.length > max) return items;
   const left = Map.groupBy(before.filter(isObject), (item) => identity(item, inner));
   return items.map((item: unknown) => {
     if (!isObject(item)) return item;

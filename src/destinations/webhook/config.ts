@@ -48,10 +48,13 @@ const expectations: Record<string, string> = {
   "/secret": `Expected a string of 1 to ${WEBHOOK_SECRET_CHARS_MAX} characters`,
 };
 
+/** Errors of the shape that are looked at: each of many wrong headers would be one. */
+const ERRORS_MAX = 100;
+
 /** What is wrong with a webhook's config; paths are JSON pointers inside it. */
 export function webhookFaults(config: Record<string, unknown>): Detail[] {
   const shape = new Map<string, Detail>();
-  for (const { path } of Value.Errors(WebhookConfig, config)) {
+  for (const { path } of Iterator.from(Value.Errors(WebhookConfig, config)).take(ERRORS_MAX)) {
     const top = path.split("/", 2).join("/");
     shape.set(top, { path: top, message: expectations[top] ?? "Expected another value" });
   }
