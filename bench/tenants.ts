@@ -16,6 +16,7 @@ import { permissions } from "../src/catalog/model.ts";
 import { withCatalog } from "../src/cli/catalog.ts";
 import { loadConfig } from "../src/config.ts";
 import { prepareData } from "../src/data.ts";
+import { mapAtOnce } from "../src/publishing/turns.ts";
 import {
   childrenOf,
   removeDirectory,
@@ -24,7 +25,7 @@ import {
   temporaryDirectory,
 } from "../test/e2e/server.ts";
 import { report } from "./report.ts";
-import { ATTACK, type Hostile, hostile, type Receiver } from "./tenants/hostile.ts";
+import { ATTACK, hostile } from "./tenants/hostile.ts";
 
 const { values } = parseArgs({
   options: {
@@ -44,6 +45,7 @@ const GOOD_CODE = `export function transformEvent(event) {
 /** Nobody answers there. */
 const DEAD_NAME_SERVER = "127.0.0.1:9";
 const SETTLE_MS = 3_000;
+const SETUPS_AT_ONCE = 8;
 const POLL_MS = 250;
 
 const kinds = Object.entries(hostile).filter(([name]) => new RegExp(values.only).test(name));
@@ -59,31 +61,29 @@ const server = await startServer({
 });
 
 const good = await addTenant(tokens[0]!, GOOD_CODE, `${receivers.answers.url}good`);
-const bad: string[] = [];
-for (const [index, token] of tokens.slice(1).entries()) {
-  const { code, receiver } = kinds[index % kinds.length]![1] as Hostile;
-  const isDead = index < Number(values["dead-names"]);
-  const url = isDead ? `http://dead-${index}.example/` : urlOf(receiver);
-  bad.push(await addTenant(token, code, url));
-}
+const bad: string[] = await mapAtOnce(tokens.slice(1), SETUPS_AT_ONCE, addHostile);
 
-const alone = await phase("alone", async () => {});
+const alone = await phase("alone", seconds / 2, async () => {});
 const sockets = flood(Number(values.flood));
-const beside = await phase(`beside ${bad.length} hostile ones`, attack);
+const beside = await phase(`beside ${bad.length} hostile ones`, seconds, attack);
 for (const socket of sockets) socket.destroy();
-const after = await phase("afterwards", async () => {});
+const after = await phase("afterwards", seconds / 4, async () => {});
 await report("tenants", [alone, beside, after]);
 await report("tenants-guests", await guestEnds(server));
 await server.stop();
 removeDirectory(directory);
 process.exit(0);
 
-function urlOf(receiver: Receiver): string {
-  return `${receivers[receiver].url}bad`;
+function addHostile(token: string): Promise<string> {
+  const index = tokens.indexOf(token) - 1;
+  const [, { code, receiver }] = kinds[index % kinds.length]!;
+  const isDead = index < Number(values["dead-names"]);
+  const url = isDead ? `http://dead-${index}.example/` : `${receivers[receiver].url}bad`;
+  return addTenant(token, code, url);
 }
 
 /** One row of the table: what the good workspace saw. */
-async function phase(name: string, work: () => Promise<void>) {
+async function phase(name: string, phaseSeconds: number, work: () => Promise<void>) {
   arrived.length = 0;
   sentAt.clear();
   const pixels: number[] = [];
@@ -96,7 +96,7 @@ async function phase(name: string, work: () => Promise<void>) {
     health.push(await timed(() => fetch(`${server.controlPlane}/health`)));
   }, POLL_MS);
   const hostileWork = work();
-  const end = performance.now() + seconds * 1_000;
+  const end = performance.now() + phaseSeconds * 1_000;
   const pending: Promise<unknown>[] = [];
   let sent = 0;
   for (let next = performance.now(); next < end; next += 1_000 / Number(values.rate)) {
