@@ -28,7 +28,7 @@ import {
   type UserError,
 } from "./program.ts";
 import { readInspected, readLoaded } from "./replies.ts";
-import { endError, settle } from "./settle.ts";
+import { endError, isBreach, settle } from "./settle.ts";
 import { type Suspension, Suspensions } from "./suspension.ts";
 import type { Seat } from "./tenant.ts";
 import { TestBudget } from "./test-budget.ts";
@@ -99,7 +99,8 @@ export function createSandbox(options: SandboxOptions): GuestSandbox {
     );
     endTimer();
     for (const cause of culprits) metrics.culprits.inc({ cause });
-    suspensions.note(program, outcomes, { culprits: culprits.length, cpuMs });
+    const broken = culprits.some(isBreach);
+    suspensions.note(program, outcomes, { culprits: culprits.length, cpuMs, broken });
     return noted(outcomes);
   }
 

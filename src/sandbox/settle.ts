@@ -313,6 +313,11 @@ const endMessages: Readonly<Record<GuestEnd, string>> = {
   retired: "Guest was stopped",
 };
 
+/** Whether only code that has broken into its guest ends it so. */
+export function isBreach(end: GuestEnd): boolean {
+  return endMessages[end] === BROKE_OUT;
+}
+
 export function endError(end: GuestEnd): UserError {
   return { message: endMessages[end] };
 }

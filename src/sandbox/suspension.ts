@@ -26,6 +26,8 @@ export interface Spent {
   /** Events that cost a guest its time or its life. */
   culprits: number;
   cpuMs: number;
+  /** A guest did what only one does that its code has broken into. */
+  broken: boolean;
 }
 
 interface Record {
@@ -45,7 +47,8 @@ interface Record {
  * Keeps programs that only fail from using up their workspace's guest. After enough batches
  * without one good event a program is suspended; then one batch is tried, and if it fails too,
  * the program is suspended for twice as long. A batch that cost a guest its time or its life
- * counts for several, and CPU time alone suffices. New code is a new program.
+ * counts for several, and CPU time alone suffices, or one batch that breaks into its guest. New code
+ * is a new program.
  */
 export class Suspensions {
   readonly #records = new Map<string, Record>();
@@ -97,11 +100,13 @@ export class Suspensions {
       });
   }
 
-  #failed(program: Program, reason: string, { culprits, cpuMs }: Spent): void {
+  #failed(program: Program, reason: string, { culprits, cpuMs, broken }: Spent): void {
     const record = this.#records.get(program.id) ?? this.#open(program);
     record.reason = reason.split("\n")[0]!;
     record.batches += 1;
-    record.cost += culprits > 0 ? SUSPENSION_COST_OF_CULPRITS : 1;
+    // Each such batch costs a start of a guest, and nothing speaks for the program.
+    if (broken) record.cost += SUSPENSION_COST;
+    else record.cost += culprits > 0 ? SUSPENSION_COST_OF_CULPRITS : 1;
     record.cpuMs += cpuMs;
     const enough = record.cost >= SUSPENSION_COST || record.cpuMs >= SUSPENSION_CPU_MS;
     if (!enough && record.periodMs === 0) return;

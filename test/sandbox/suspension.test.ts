@@ -28,7 +28,7 @@ function clock() {
   return { time, suspensions, told };
 }
 
-const spent = (culprits: number, cpuMs = 0) => ({ culprits, cpuMs });
+const spent = (culprits: number, cpuMs = 0) => ({ culprits, cpuMs, broken: false });
 
 test("a program is suspended after enough batches without a good event", () => {
   const { suspensions } = clock();
@@ -43,6 +43,18 @@ test("a program is suspended after enough batches without a good event", () => {
   expect(suspensions.list()).toEqual([
     expect.objectContaining({ programId: one.id, workspaceId: "w1", reason: "Error: no" }),
   ]);
+});
+
+test("a program that breaks into its guest is suspended at once, each time for twice as long", () => {
+  const { suspensions, time } = clock();
+  const one = program("");
+  for (let period = SUSPENDED_MS_MIN; period < SUSPENDED_MS_MAX; period *= 2) {
+    suspensions.note(one, [failed], { ...spent(1), broken: true });
+    time.now += period - 1;
+    expect(suspensions.error(one)).toBeDefined();
+    time.now += 1;
+    expect(suspensions.error(one)).toBeUndefined();
+  }
 });
 
 test("the log is told of the first suspension and of its end, not of what the code said", () => {
