@@ -6,21 +6,26 @@ import type { Call } from "./route.ts";
 const places = createPlaces({ each: LISTS_OF_WORKSPACE_MAX });
 
 /**
- * A list that may be long, `{[key]: [item…], …rest}`. Items are read and written as the client takes them,
- * a few milliseconds at a time, so that a list of any length delays no other request. One that is
- * ready within its first turn is an ordinary answer.
+ * A list that may be long, `{[key]: [item…], …rest}`. Items are read and written as the client
+ * takes them, a few milliseconds at a time, so that a list of any length delays no other request.
+ * One that fits in a chunk is an ordinary answer, however long a busy machine takes for it.
  */
-export function listed(
+export async function listed(
   { workspaceId }: Pick<Call<string, unknown, unknown>, "workspaceId">,
   key: string,
   items: Iterable<unknown>,
   /** What stands behind the items, known when they are written. */
   rest: () => Record<string, unknown> = () => ({}),
-): Response {
+): Promise<Response> {
   const parts = writer(key, items[Symbol.iterator](), rest);
-  const first = parts();
   const headers = { "Content-Type": "application/json", ...answerHeaders };
-  if (first.done) return new Response(first.text, { headers });
+  let start = "";
+  while (start.length < LIST_CHUNK_CHARS) {
+    const { text, done } = parts();
+    start += text;
+    if (done) return new Response(start, { headers });
+    await nextTurn();
+  }
 
   const leave = places.enter(workspaceId);
   if (leave === undefined) {
@@ -35,7 +40,7 @@ export function listed(
       throw error;
     }
   };
-  let text: string | undefined = first.text;
+  let text: string | undefined = start;
   let done = false;
   const stream = new ReadableStream<Uint8Array>(
     {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { listed } from "../../src/api/listing.ts";
-import { LIST_CHUNK_CHARS, LISTS_OF_WORKSPACE_MAX } from "../../src/limits.ts";
+import { LIST_CHUNK_CHARS, LIST_TURN_MS, LISTS_OF_WORKSPACE_MAX } from "../../src/limits.ts";
 import { startApi, type TestApi } from "./_setup.ts";
 
 let api: TestApi;
@@ -15,10 +15,10 @@ const items = Array.from({ length: 2_000 }, (_, n) => ({ n, text }));
 describe("a list without pages", () => {
   test("that is short is an ordinary answer", async () => {
     for (const some of [[], items.slice(0, 1), items.slice(0, 3)]) {
-      const response = listed({ workspaceId: "short" }, "things", some);
+      const response = await listed({ workspaceId: "short" }, "things", some);
       expect(await response.json()).toEqual({ things: some });
       const rest = () => ({ paging: { total: some.length } });
-      expect(await listed({ workspaceId: "short" }, "things", some, rest).json()).toEqual({
+      expect(await (await listed({ workspaceId: "short" }, "things", some, rest)).json()).toEqual({
         things: some,
         paging: { total: some.length },
       });
@@ -33,7 +33,8 @@ describe("a list without pages", () => {
         yield item;
       }
     }
-    const reader = listed({ workspaceId: "long" }, "things", counted()).body!.getReader();
+    const response = await listed({ workspaceId: "long" }, "things", counted());
+    const reader = response.body!.getReader();
     const chunks: Uint8Array[] = [];
     for (let chunk = await reader.read(); !chunk.done; chunk = await reader.read()) {
       chunks.push(chunk.value);
@@ -52,7 +53,7 @@ describe("a list without pages", () => {
         turns++;
       }
     })();
-    const response = listed({ workspaceId: "turns" }, "things", items);
+    const response = await listed({ workspaceId: "turns" }, "things", items);
     const length = (await response.text()).length;
     goesOn = false;
     await other;
@@ -60,22 +61,44 @@ describe("a list without pages", () => {
   });
 
   test("may be asked for a few times at once by each workspace; a place comes back", async () => {
-    const ask = (workspaceId: string) => listed({ workspaceId }, "things", items);
-    const open = Array.from({ length: LISTS_OF_WORKSPACE_MAX }, () => ask("busy"));
-    expect(() => ask("busy")).toThrow(`Expected at most ${LISTS_OF_WORKSPACE_MAX} long lists`);
+    const ask = (workspaceId: string, things: Iterable<unknown> = items) =>
+      listed({ workspaceId }, "things", things);
+    const open = await Promise.all(
+      Array.from({ length: LISTS_OF_WORKSPACE_MAX }, () => ask("busy")),
+    );
+    const tooMany = `Expected at most ${LISTS_OF_WORKSPACE_MAX} long lists`;
+    await expect(ask("busy")).rejects.toThrow(tooMany);
     // Short ones, and those of others, are answered all the same.
-    expect(await listed({ workspaceId: "busy" }, "things", [1]).json()).toEqual({ things: [1] });
-    await ask("other").text();
+    expect(await (await ask("busy", [1])).json()).toEqual({ things: [1] });
+    await (await ask("other")).text();
     await open[0]!.text();
     await open[1]!.body!.cancel();
-    await Promise.all([ask("busy").text(), ask("busy").text()]);
+    for (const response of await Promise.all([ask("busy"), ask("busy")])) await response.text();
     for (const response of open.slice(2)) await response.body!.cancel();
     function* breaking() {
       yield* items;
       throw new Error("as marked");
     }
     for (let n = 0; n < 2 * LISTS_OF_WORKSPACE_MAX; n++) {
-      await expect(listed({ workspaceId: "busy" }, "things", breaking()).text()).rejects.toThrow();
+      const response = await ask("busy", breaking());
+      await expect(response.text()).rejects.toThrow();
+    }
+  });
+
+  test("that a busy machine is slow to read takes no place of the long ones", async () => {
+    function* slow() {
+      for (const item of items.slice(0, 20)) {
+        Bun.sleepSync(LIST_TURN_MS);
+        yield item;
+      }
+    }
+    const answers = await Promise.all(
+      Array.from({ length: 2 * LISTS_OF_WORKSPACE_MAX }, () =>
+        listed({ workspaceId: "slow" }, "things", slow()),
+      ),
+    );
+    for (const answer of answers) {
+      expect(await answer.json()).toEqual({ things: items.slice(0, 20) });
     }
   });
 });
