@@ -15,10 +15,15 @@ export function isUnreadable(error: unknown): boolean {
 export const readAt: ReadAt = async (fd, offset, bytes) => {
   if (bytes <= 0) return Buffer.alloc(0);
   const window = Buffer.allocUnsafeSlow(bytes);
-  // Looked up for each call, so that a test can let the disk fail.
-  const { bytesRead } = await promisify(fs.read)(fd, window, 0, bytes, offset);
-  return window.subarray(0, bytesRead);
+  return window.subarray(0, await readInto(fd, window, offset));
 };
+
+/** Fills a buffer from a place of a file; returns how far. */
+export async function readInto(fd: number, into: Buffer, offset: number): Promise<number> {
+  // Looked up for each call, so that a test can let the disk fail.
+  const { bytesRead } = await promisify(fs.read)(fd, into, 0, into.length, offset);
+  return bytesRead;
+}
 
 /** As `readAt`, with zeros for the pages that the disk cannot give back. */
 export const readPastErrors: ReadAt = async (fd, offset, bytes) => {

@@ -11,8 +11,8 @@ import { Losses } from "./losses.ts";
 import { refusedWithin } from "./refused.ts";
 import { type Place, SegmentIndex } from "./segment-index.ts";
 import { listSegments, type Segment } from "./segments.ts";
-import { readStretch, type Stretch } from "./stretch.ts";
-import { readOrPassOver } from "./unreadable.ts";
+import { readStretch, type Stretch, type StretchRange } from "./stretch.ts";
+import { expectReadable, readOrPassOver } from "./unreadable.ts";
 
 export interface LogReaderOptions {
   /** Created when it does not exist. Its writer may be another process. */
@@ -35,8 +35,6 @@ interface KnownSegment extends Segment {
   index: SegmentIndex;
   /** Offsets of damage that has been told. */
   damage: Set<number>;
-  /** The disk could not give back a part of it. */
-  unreadable: boolean;
 }
 
 /** A block to hand out, or the position to go on from without one. */
@@ -171,8 +169,10 @@ class SegmentLogReader implements LogReader {
     try {
       const { sequence: sequenceMin, offset } = place;
       const range = { offset, sequenceMin, bytesMax: LOG_READ_WINDOW_BYTES };
-      const stretch = await this.#readPast(segment, (pastErrors) =>
-        readStretch(fd, { ...range, pastErrors }),
+      const stretch = await readOrPassOver(
+        this.#options.directory,
+        () => readStretch(fd, range),
+        () => this.#readPast(segment, fd, range),
       );
       if (stretch.damaged > 0) this.#tellDamage(segment, offset, stretch.damaged);
       return stretch;
@@ -181,17 +181,14 @@ class SegmentLogReader implements LogReader {
     }
   }
 
-  /** Passes over what the disk cannot give back; at once where it could not before. */
-  #readPast(
-    segment: KnownSegment,
-    read: (pastErrors: boolean) => Promise<Stretch>,
-  ): Promise<Stretch> {
-    const pastErrors = () => {
-      segment.unreadable = true;
-      return read(true);
-    };
-    if (segment.unreadable) return pastErrors();
-    return readOrPassOver(this.#options.directory, () => read(false), pastErrors);
+  /** Passes over what the disk cannot give back, when it gives back what lies behind. */
+  async #readPast(segment: KnownSegment, fd: number, range: StretchRange): Promise<Stretch> {
+    const stretch = await readStretch(fd, { ...range, pastErrors: true });
+    const isFollowed = stretch.blocks.length > 0;
+    const behind = isFollowed ? segment : this.#after(segment);
+    if (behind === undefined) throw new Error(`The end of ${segment.path} cannot be read`);
+    await expectReadable(behind.path, isFollowed ? stretch.start : 0);
+    return stretch;
   }
 
   #segmentOf(position: number): KnownSegment | undefined {
@@ -214,7 +211,6 @@ class SegmentLogReader implements LogReader {
           ...segment,
           index: new SegmentIndex(segment.first),
           damage: new Set(),
-          unreadable: false,
         },
     );
   }

@@ -1,7 +1,7 @@
 import { closeSync, constants, openSync, unlinkSync, writeSync } from "node:fs";
 import { join } from "node:path";
-import { PAGE_BYTES } from "./page.ts";
-import { isUnreadable } from "./read-at.ts";
+import { PAGE_BYTES, pageAligned } from "./page.ts";
+import { isUnreadable, readInto } from "./read-at.ts";
 
 /** Reads of a place that fail before it is passed over, and the time between them. */
 const ATTEMPTS = 3;
@@ -10,7 +10,8 @@ const RETRY_MS = 1_000;
 /**
  * What `read` gives, or `pastErrors` when the disk cannot give back a place although it is tried
  * again and the disk is otherwise well. A disk that is gone for a while must not look like one with
- * a bad sector: everything that is owed would be passed over. Throws when it does not take a page.
+ * a bad sector: everything that is owed would be passed over. So it must take a page, and whoever
+ * passes over a place makes sure that the disk gives back what lies behind it. Throws otherwise.
  */
 export async function readOrPassOver<T>(
   directory: string,
@@ -39,5 +40,31 @@ function expectDisk(directory: string): void {
   } finally {
     closeSync(fd);
     unlinkSync(path);
+  }
+}
+
+/**
+ * Throws unless the disk gives back the page of a file that holds this place: past the page cache,
+ * which knows a page also when the disk does not, where the file system lets us.
+ */
+export async function expectReadable(path: string, offset: number): Promise<void> {
+  const page = pageAligned(PAGE_BYTES);
+  const from = offset - (offset % PAGE_BYTES);
+  let bytes: number;
+  try {
+    bytes = await readPage(path, page, from, constants.O_DIRECT);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EINVAL") throw error;
+    bytes = await readPage(path, page, from, 0);
+  }
+  if (bytes === 0) throw new Error(`Nothing can be read of ${path} at ${from} yet`);
+}
+
+async function readPage(path: string, into: Buffer, offset: number, flags: number) {
+  const fd = openSync(path, constants.O_RDONLY | flags);
+  try {
+    return await readInto(fd, into, offset);
+  } finally {
+    closeSync(fd);
   }
 }

@@ -25,8 +25,8 @@ afterEach(() => {
   fs.read = readOfDisk;
 });
 
-/** Lets reads of these bytes of a file fail, as a bad sector does. */
-function failReads(path: string, from: number, to: number): void {
+/** Lets reads of these bytes of some files fail, as bad sectors do. */
+function failReads(paths: string[], from: number, to: number): void {
   const read = promisify(readOfDisk) as unknown as (...its: unknown[]) => Promise<unknown>;
   const failing = {
     async [promisify.custom](
@@ -37,7 +37,7 @@ function failReads(path: string, from: number, to: number): void {
       position: number,
     ) {
       const isBad = position < to && position + length > from;
-      if (isBad && readlinkSync(`/proc/self/fd/${fd}`) === path) {
+      if (isBad && paths.includes(readlinkSync(`/proc/self/fd/${fd}`))) {
         throw Object.assign(new Error("EIO: i/o error, read"), { code: "EIO" });
       }
       return read(fd, into, at, length, position);
@@ -106,14 +106,14 @@ test("a bad sector is passed over, counted and told, and what lies around it is 
   const losses = new Losses({ logger, metrics });
   const reader = await openLogReader({ directory, logger, losses });
   reader.advance(40);
-  failReads(segment!.path, 8_192, 12_288);
+  failReads([segment!.path], 8_192, 12_288);
   const read = (await readAll(reader)).map(([sequence]) => sequence);
   expect(read.length).toBeGreaterThanOrEqual(34);
   expect(read.length).toBeLessThan(40);
   expect([read[0], read.at(-1)]).toEqual([0, 39]);
   expect(await metricValue(metrics, "pixelmill_log_missing_records_total")).toBe(40 - read.length);
   expect(losses.warnings()[0]).toMatch(/records are missing, \d+ bytes are damaged$/);
-});
+}, 60_000);
 
 test("a disk that gives nothing back and takes nothing either is waited for", async () => {
   const directory = temporaryDirectory();
@@ -123,13 +123,31 @@ test("a disk that gives nothing back and takes nothing either is waited for", as
   const reader = await openLogReader({ directory, logger: quiet });
   reader.advance(3);
   const [segment] = listSegments(directory);
-  failReads(segment!.path, 0, 1);
+  failReads([segment!.path], 0, 1);
   // A directory of this name is in the way of the page that is written to try the disk.
   fs.mkdirSync(`${directory}/probe`);
   await expect(reader.read(0, 1)).rejects.toThrow();
   fs.read = readOfDisk;
   expect((await readAll(reader)).length).toBe(3);
-});
+}, 60_000);
+
+test("reads that all fail for a while pass over nothing, though the disk takes what is written", async () => {
+  const directory = temporaryDirectory();
+  const writer = await openTextWriter(directory, { segmentBytesMax: 10_000 });
+  await appendEach(writer, texts(20, "x".repeat(1_000)));
+  const reader = await openLogReader({ directory, logger: quiet });
+  reader.advance(20);
+  const paths = listSegments(directory).map(({ path }) => path);
+  expect(paths.length).toBe(3);
+  failReads(paths, 0, Number.POSITIVE_INFINITY);
+  await expect(reader.read(0, 1)).rejects.toThrow("EIO");
+  // The newest segment alone: nothing behind it shows that the disk is well.
+  failReads(paths.slice(2), 0, Number.POSITIVE_INFINITY);
+  await expect(reader.read(19, 1)).rejects.toThrow();
+  fs.read = readOfDisk;
+  expect((await readAll(reader)).length).toBe(20);
+  await writer.close();
+}, 60_000);
 
 test("a tail that cannot be read stays, and its numbers are given to nobody", async () => {
   const directory = temporaryDirectory();
@@ -138,7 +156,7 @@ test("a tail that cannot be read stays, and its numbers are given to nobody", as
   await before.close();
   const [segment] = listSegments(directory);
   const { size } = fs.statSync(segment!.path);
-  failReads(segment!.path, 12_288, size);
+  failReads([segment!.path], 12_288, size);
   const writer = await openTextWriter(directory);
   expect(writer.durable()).toBeGreaterThanOrEqual(20);
   await writer.append("after");
@@ -150,4 +168,4 @@ test("a tail that cannot be read stays, and its numbers are given to nobody", as
   expect((await readAll(reader)).at(-1)![1]).toBe("after");
   await writer.close();
   expect(lines.map(({ msg }) => msg)).toContain("Skipped a damaged part of the event log");
-});
+}, 60_000);
