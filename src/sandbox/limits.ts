@@ -5,6 +5,7 @@ import {
   GUEST_WALL_MS_MAX,
   GUESTS_MAX,
   GUESTS_MEMORY_SHARE_MAX,
+  SUSPENSION_CPU_MS,
   THROW_AWAY_GUESTS_MAX,
   THROW_AWAY_GUESTS_OF_WORKSPACE_MAX,
 } from "../limits.ts";
@@ -14,6 +15,8 @@ export interface SandboxLimits {
   cpuMs: number;
   graceMs: number;
   wallMs: number;
+  /** CPU time of a test without one good event after which its other events do not run. */
+  fruitlessTestCpuMs: number;
   guests: number;
   /** Memory of all guests together. */
   memoryBytes: number;
@@ -25,6 +28,7 @@ export const defaultLimits: SandboxLimits = {
   cpuMs: GUEST_CPU_MS_MAX,
   graceMs: GUEST_KILL_GRACE_MS,
   wallMs: GUEST_WALL_MS_MAX,
+  fruitlessTestCpuMs: SUSPENSION_CPU_MS,
   guests: GUESTS_MAX,
   memoryBytes: GUESTS_MEMORY_SHARE_MAX * memoryOfMachine(),
   throwAways: THROW_AWAY_GUESTS_MAX,

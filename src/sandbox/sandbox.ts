@@ -5,7 +5,6 @@ import {
   GUEST_BATCH_OUTPUT_BYTES_MAX,
   GUEST_CULPRITS_MAX,
   GUEST_MEMORY_POLL_MS,
-  SUSPENSION_CPU_MS,
   TEST_OUTPUT_BYTES_MAX,
 } from "../limits.ts";
 import { GuestGone } from "./dialogue.ts";
@@ -126,7 +125,7 @@ export function createSandbox(options: SandboxOptions): GuestSandbox {
       logs: true,
       bytesMax,
       culpritsMax: 1,
-      fruitlessCpuMs: SUSPENSION_CPU_MS,
+      fruitlessCpuMs: limits.fruitlessTestCpuMs,
       budget,
     };
     const refused = (from: number) =>
