@@ -165,17 +165,16 @@ export class Nursery {
 
   /** Without a guest when the system did not even make its process. */
   #failed(language: GuestLanguage, error: unknown, guest: Guest | undefined): SandboxUnavailable {
+    if (this.#closed) return new SandboxUnavailable("Sandbox is closed");
     const starts = this.#starts[language];
     const refused = error instanceof SandboxUnavailable;
     const guests = language === "python" ? "Python guests" : "Guests";
     const reason = refused
       ? error.message
       : `${guests} do not start: ${startFailure(error, guest)}`;
-    if (!this.#closed) {
-      if (starts.reason !== reason) this.#options.log.error({ reason }, "guest did not start");
-      starts.failed(reason, refused);
-      this.#retry(language);
-    }
+    if (starts.reason !== reason) this.#options.log.error({ reason }, "guest did not start");
+    starts.failed(reason, refused);
+    this.#retry(language);
     return refused ? error : new SandboxUnavailable(reason);
   }
 
