@@ -45,6 +45,17 @@ export function createSandboxMetrics(registry = new Registry()) {
       labelNames: ["cause"],
       registers,
     }),
+    /** Defines the gauge of those who wait for a guest, which is counted when it is read. */
+    countAwaited(count: () => number) {
+      new Gauge({
+        name: "pixelmill_guests_awaited",
+        help: "Workspaces that wait for a guest since as many are alive as may be or memory holds",
+        registers,
+        collect() {
+          this.set(count());
+        },
+      });
+    },
     /** Defines the gauge of suspended programs, which is counted when it is read. */
     countSuspended(count: () => number) {
       new Gauge({

@@ -76,6 +76,11 @@ export class Pool {
     }
   }
 
+  /** Workspaces and languages that wait for a guest. */
+  get awaited(): number {
+    return this.#residence.awaited;
+  }
+
   close(): void {
     clearInterval(this.#sweep);
     this.#residence.close();

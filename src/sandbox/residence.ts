@@ -44,6 +44,11 @@ export class Residence<T extends Resident> {
     this.#bounds = bounds;
   }
 
+  /** How many stand in line. */
+  get awaited(): number {
+    return this.#line.size;
+  }
+
   /** Stands in line, perhaps for no time at all. */
   enter(resident: T): void {
     this.#line.add(resident);

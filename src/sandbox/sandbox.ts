@@ -72,6 +72,7 @@ export function createSandbox(options: SandboxOptions): GuestSandbox {
   const allowance = { cpuMs, wallMs, replyBytesMax: GUEST_ANSWER_BYTES_MAX };
   const suspensions = new Suspensions(metrics, options.log);
   const pool = new Pool(nursery, limits);
+  metrics.countAwaited(() => pool.awaited);
 
   return {
     status: () => nursery.status(),

@@ -1,4 +1,5 @@
 import { expect, setDefaultTimeout, test } from "bun:test";
+import { Registry } from "prom-client";
 import { batch, childProcesses, PATIENCE_MS, program, shown, testSandbox } from "./support.ts";
 
 setDefaultTimeout(PATIENCE_MS);
@@ -7,7 +8,10 @@ const identity = "export const transformEvent = (event) => event";
 
 test("more workspaces than guests never have more guests alive than may be", async () => {
   const before = new Set(childProcesses());
-  const sandbox = testSandbox({ limits: { guests: 3 } });
+  const metrics = new Registry();
+  const awaited = async () =>
+    /^pixelmill_guests_awaited (\d+)$/m.exec(await metrics.metrics())?.[1];
+  const sandbox = testSandbox({ metrics, limits: { guests: 3 } });
   let most = 0;
   const look = setInterval(() => {
     const own = childProcesses().filter((pid) => !before.has(pid));
@@ -17,7 +21,9 @@ test("more workspaces than guests never have more guests alive than may be", asy
   const runs = names.map((workspaceId) =>
     sandbox.run(program(identity, { workspaceId }), batch({ workspaceId })),
   );
+  expect(await awaited()).toBe("9");
   const outcomes = await Promise.all(runs);
+  expect(await awaited()).toBe("0");
   clearInterval(look);
   expect(outcomes.map(shown)).toEqual(names.map((workspaceId) => [[{ workspaceId }]]));
   // Three, and a spare.
