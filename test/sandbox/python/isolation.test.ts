@@ -99,6 +99,47 @@ test("what a program breaks is broken for itself alone", async () => {
   }
 });
 
+test("what a program sets in the interpreter sees and stops no other program", async () => {
+  const prying = python(`
+    import typing
+    sys = typing.sys
+    seen = []
+
+    def look(frame, *_):
+        seen.append(str(frame.f_locals))
+
+    def transformEvent(event, metadata):
+        if "tell" in event:
+            return {"pried": bool(seen), "seen": [text for text in seen if "another" in text]}
+        sys.setprofile(look)
+        sys.settrace(look)
+        sys.monitoring.use_tool_id(3, "prying")
+        sys.monitoring.register_callback(3, sys.monitoring.events.PY_START,
+                                         lambda code, _: look(sys._getframe(1)))
+        sys.monitoring.set_events(3, sys.monitoring.events.PY_START)
+        sys.set_int_max_str_digits(640)
+        sys.setrecursionlimit(60)
+        return {}
+  `);
+  const honest = python(`
+    def deep(n):
+        return 0 if n == 0 else 1 + deep(n - 1)
+
+    def transformEvent(event, metadata):
+        return {"digits": len(str(10 ** 700)), "depth": deep(100)}
+  `);
+  const run = async (one: typeof honest, event: object) =>
+    shown(await sandbox.run(one, batch(event)));
+  let told: unknown;
+  // On a busy machine a guest is replaced between two batches, and its state is gone.
+  for (let round = 0; round < 10 && !JSON.stringify(told)?.includes("true"); round += 1) {
+    await run(prying, {});
+    expect(await run(honest, { secret: "of another" })).toEqual([[{ digits: 701, depth: 100 }]]);
+    told = await run(prying, { tell: true });
+  }
+  expect(told).toEqual([[{ pried: true, seen: [] }]]);
+});
+
 test("a program keeps its state between batches, and starts afresh after a timeout", async () => {
   const program = python(`
     seen = []

@@ -19,6 +19,8 @@ OPEN = -2
 TIMED_OUT = "Script execution timed out."
 
 _recursion_limit = sys.getrecursionlimit()
+_int_digits_max = sys.get_int_max_str_digits()
+_TOOLS = range(6)
 _log = Log()
 # By the host's number: the request that a program came in, and the program, or None after it
 # was stopped in the middle of its work.
@@ -30,10 +32,21 @@ def answer(message):
     """Takes and returns the bytes of a frame. Raises for what the host never asks."""
     header, _, body = message.partition(b"\n")
     request = decoded(header.decode())
-    # A program may have changed it for all.
-    sys.setrecursionlimit(_recursion_limit)
+    _settle()
     reply, lines = _answers[request["kind"]](request, body)
     return b"\n".join([utf8(encoded(reply)), *lines])
+
+
+def _settle():
+    """Undoes what a program may have set in the interpreter for all others of its guest."""
+    sys.setrecursionlimit(_recursion_limit)
+    sys.set_int_max_str_digits(_int_digits_max)
+    # They would be shown the frames, and with them the events, of other programs.
+    sys.settrace(None)
+    sys.setprofile(None)
+    for tool in _TOOLS:
+        if sys.monitoring.get_tool(tool) is not None:
+            sys.monitoring.free_tool_id(tool)
 
 
 def _load(request, _):
