@@ -91,7 +91,9 @@ test("no admin token is made while a port of the server is taken", async () => {
     });
   const refused = serve();
   expect(await new Response(refused.stdout).text()).toBe("");
-  expect(await new Response(refused.stderr).text()).toBe(
+  const [starting, ...errors] = (await new Response(refused.stderr).text()).split("\n");
+  expect(JSON.parse(starting!)).toMatchObject({ msg: "starting", level: "info" });
+  expect(errors.join("\n")).toBe(
     `pixelmill: Cannot listen on 127.0.0.1 port ${taken.port}: address already in use (EADDRINUSE)\n`,
   );
   expect(await refused.exited).toBe(1);
