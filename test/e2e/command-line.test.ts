@@ -103,7 +103,9 @@ test("data that another version wrote is left alone", async () => {
 
   const { code, errors } = await pixelmill(["serve", "--data", join(data, "format")]);
   expect(code).toBe(1);
-  expect(errors).toStartWith(`pixelmill: Cannot use the data directory ${data}/format: `);
+  expect(errors.split("\n").at(-2)).toStartWith(
+    `pixelmill: Cannot use the data directory ${data}/format: `,
+  );
   removeDirectory(cwd);
 });
 
