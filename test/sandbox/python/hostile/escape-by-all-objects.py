@@ -1,4 +1,4 @@
-# expect: "looked":\d{4}
+# expect: "looked":\d{3,}
 import typing
 
 
