@@ -66,6 +66,25 @@ export class Intake {
    */
   async take(count: number, bytesMax: number): Promise<Item[]> {
     this.wake();
+    const logs = this.#feed.logs();
+    let triedAt: number | undefined;
+    for (;;) {
+      const items = await this.#takeInTurn(count, bytesMax);
+      // What comes from here on is told by news, which pass an idle lane or wake it. Of what was
+      // told while it looked nothing more is heard: it looks again, unless that finds nothing.
+      this.#isIdle = items.length === 0 && logs.every((log) => this.#isAhead(log));
+      const at = logs.reduce((sum, log) => sum + this.#cursor(log).position, 0);
+      if (items.length > 0 || this.#isIdle || at === triedAt) return items;
+      triedAt = at;
+    }
+  }
+
+  /** Whether the cursor stands where news have come to, or further. */
+  #isAhead(log: string): boolean {
+    return this.#feed.passed(log) <= this.#cursor(log).position;
+  }
+
+  async #takeInTurn(count: number, bytesMax: number): Promise<Item[]> {
     const items: Item[] = [];
     const logs = this.#feed.logs();
     let bytes = 0;
@@ -88,8 +107,6 @@ export class Intake {
       }
       if (this.#cursor(log).position !== from) still = -1;
     }
-    const isAtEnd = (log: string) => this.#cursor(log).position >= this.#feed.end(log);
-    this.#isIdle = items.length === 0 && logs.every(isAtEnd);
     return items;
   }
 

@@ -74,3 +74,25 @@ test("a connection that is made while its lane is idle gets what came since", as
   await Bun.sleep(30);
   expect(sink.numbers().toSorted((a, b) => a - b)).toEqual([0, 1, 20, 21, 22]);
 });
+
+test("what comes of other sources while a lane looks is passed too", async () => {
+  const sink = rig.webhook("one");
+  const metrics = createMetrics();
+  rig.start({ metrics });
+  const lag = metrics.getSingleMetric("pixelmill_lane_lag_events")!;
+  const lagNow = async () => (await lag.get()).values[0]!.value;
+  const { end } = rig.log;
+  // At each of the moments in which a lane that has taken an event asks for the log's end.
+  for (const moment of numbersTo(12)) {
+    let calls = 0;
+    rig.log.end = () => {
+      if (calls++ === moment) queueMicrotask(() => rig.log.append(record(0, "ann", other)));
+      return end();
+    };
+    rig.log.append(record(moment));
+    await until(() => sink.taken.length > moment);
+    await Bun.sleep(20);
+    rig.log.end = end;
+    while ((await lagNow()) > 0) await Bun.sleep(5);
+  }
+}, 20_000);
