@@ -21,12 +21,14 @@ interface Ids {
   versionId: string;
 }
 
-/** Publishing that never answers, and tells when its caller has left. */
-function waiting(left: Set<string>): Publishing {
+/** Publishing that never answers, and tells who asked and whose caller has left. */
+function waiting(asked: Set<string>, left: Set<string>): Publishing {
   const verb = (name: string) => {
     return async (...given: unknown[]) => {
       const { caller } = given.at(-1) as { caller: AbortSignal };
-      await new Promise((resolve) => caller.addEventListener("abort", resolve));
+      const leaving = new Promise((resolve) => caller.addEventListener("abort", resolve));
+      asked.add(name);
+      await leaving;
       left.add(name);
       throw new Error("Nobody reads this");
     };
@@ -35,8 +37,9 @@ function waiting(left: Set<string>): Publishing {
 }
 
 test("whoever tests code is told when the client hangs up", async () => {
+  const asked = new Set<string>();
   const left = new Set<string>();
-  const api = await startApi({ publishing: waiting(left) });
+  const api = await startApi({ publishing: waiting(asked, left) });
   for (const name of verbs) {
     const [path, body] = requests[name];
     const hanging = new AbortController();
@@ -46,7 +49,7 @@ test("whoever tests code is told when the client hangs up", async () => {
       body: JSON.stringify(body({ id: "x", versionId: "x" })),
       signal: hanging.signal,
     });
-    await Bun.sleep(50);
+    await eventually(() => asked.has(name));
     hanging.abort();
     await expect(request).rejects.toThrow();
     await eventually(() => left.has(name));
@@ -57,6 +60,8 @@ test("whoever tests code is told when the client hangs up", async () => {
 test("guests of a test run end when its client hangs up", async () => {
   const api = await startApi();
   const draft = await api.client.call("POST /transformations", { body: looping });
+  // The spare that waits for work is there before and after.
+  await eventually(() => childProcesses().length > 0);
   const idle = childProcesses().length;
   const hanging = new AbortController();
   const request = fetch(`${api.url}/transformations/libraries/test`, {
