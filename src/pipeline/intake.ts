@@ -2,7 +2,7 @@ import type { Connection, Positions } from "../catalog/model.ts";
 import type { LogEnd } from "../event/record.ts";
 import { Cursor, type CursorRecord } from "./cursor.ts";
 import type { Chunk, Feed } from "./feed.ts";
-import type { Item } from "./item.ts";
+import { ITEM_BYTES, type Item } from "./item.ts";
 import type { LaneRecord } from "./ledger.ts";
 import { covers, type Routes, startOf } from "./router.ts";
 
@@ -211,7 +211,7 @@ export class Intake {
           input,
           origin: { log, sequence, connectionId: connection.id },
           bornAt: input.receivedAt,
-          bytes: size,
+          bytes: size + ITEM_BYTES,
           open: 0,
           letters: [],
         });

@@ -9,6 +9,10 @@ export type Origin =
   /** A dead letter that is sent once more. */
   | { replayOf: StoredLetter };
 
+/** What an item and an output take beside their texts, about: many of them may be `{}`. */
+export const ITEM_BYTES = 512;
+const OUTPUT_BYTES = 256;
+
 /** One event on its way through a lane, until all that it became has settled. */
 export interface Item {
   input: Input;
@@ -74,5 +78,5 @@ export type Ending =
 
 /** Bytes of outputs together. */
 export function sizeOf(outputs: readonly Output[]): number {
-  return outputs.reduce((sum, { bytes }) => sum + bytes.length, 0);
+  return outputs.reduce((sum, { bytes }) => sum + bytes.length + OUTPUT_BYTES, 0);
 }

@@ -1,5 +1,5 @@
 import { jsonOf } from "./input.ts";
-import type { Ending, Item, Output } from "./item.ts";
+import { type Ending, ITEM_BYTES, type Item, type Output } from "./item.ts";
 import type { Ledger, Replay } from "./ledger.ts";
 import type { StoredLetter } from "./letter-tables.ts";
 import type { DeadLetter, DeadLetters } from "./pipeline.ts";
@@ -50,7 +50,7 @@ export function itemOfReplay({ letter, replayedAt }: Replay): Item {
     input: { messageId, sourceId, receivedAt, type, event: { json, user, name, ...idsOf(text) } },
     origin: { replayOf: letter },
     bornAt: replayedAt,
-    bytes: json.length,
+    bytes: json.length + ITEM_BYTES,
     open: 0,
     letters: [],
   };
