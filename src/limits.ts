@@ -42,7 +42,7 @@ export const LOG_BLOCK_BYTES_MAX = 1 << 20;
 export const LOG_SEGMENT_BYTES_MAX = 64 << 20;
 /** Space of a trimmed segment is given back in steps of this size. */
 export const LOG_FREE_STEP_BYTES = 4 << 20;
-/** Between two of these steps, so that other writes get their turn. */
+/** Between two steps of giving space back, so that other writes get their turn. */
 export const LOG_FREE_STEP_MS = 20;
 /** Records that wait for the disk; beyond it the pixel answers 503. */
 export const LOG_PENDING_BYTES_MAX = 64 << 20;
@@ -50,7 +50,7 @@ export const LOG_PENDING_BYTES_MAX = 64 << 20;
 export const LOG_GATHER_MS = 1;
 /** A disk whose last write took less is written without the detour through a thread. */
 export const LOG_BLOCKING_WRITE_MS_MAX = 1;
-/** Larger batches always take that detour. */
+/** Batches larger than this are always written through a thread. */
 export const LOG_BLOCKING_WRITE_BYTES_MAX = 256 << 10;
 /** How long a starting server, or log writer, waits for an old one to let go of its directory. */
 export const LOG_LOCK_MS_MAX = 10_000;
@@ -68,23 +68,23 @@ export const LOG_INDEX_STRIDE_BYTES = 64 << 10;
 export const INGEST_DURABLE_MS = 5;
 /** From its start until a process listens; it may wait for its log's lock meanwhile. */
 export const INGEST_START_MS_MAX = 20_000;
-/** Delay of the restart of a process that died, doubled each time it dies young. */
+/** Delay of the restart of an ingest process that died, doubled each time it dies young. */
 export const INGEST_RESTART_MS_MIN = 50;
-/** The longest such delay. */
+/** The longest delay of the restart of an ingest process that died. */
 export const INGEST_RESTART_MS_MAX = 5_000;
-/** A process that lived this long is restarted without more delay than the first. */
+/** An ingest process that lived this long is restarted without more delay than the first. */
 export const INGEST_STEADY_MS_MIN = 10_000;
-/** For answers under way and the last flush, when the server asks for the end. */
+/** What an ingest process has for answers and its last flush when the server asks it to end. */
 export const INGEST_CLOSE_MS_MAX = 5_000;
-/** The same when the server died (decisions §8: gone within 3 s). */
+/** What an ingest process has for answers and its last flush when the server died. */
 export const INGEST_ORPHAN_MS_MAX = 2_000;
 /** Every ingest process says so often that it lives. */
 export const INGEST_PULSE_MS = 1_000;
-/** A process that is not heard for so many pulses is not ready, as `/ready` says. */
+/** An ingest process not heard for so many pulses is not ready, as `/ready` says. */
 export const INGEST_PULSES_LATE_MAX = 3;
-/** One that is not heard for so many pulses and does not compute hangs; it is killed. */
+/** An ingest process not heard for so many pulses that does not compute hangs and is killed. */
 export const INGEST_PULSES_MISSED_MAX = 15;
-/** One that computes, or waits for CPU or disk, is slow and has so many pulses. */
+/** An ingest process that computes, or waits for CPU or disk, has so many pulses instead. */
 export const INGEST_PULSES_SLOW_MAX = 120;
 /** A process that does not tell its metrics within this time is left out. */
 export const INGEST_METRICS_MS_MAX = 1_000;
@@ -92,7 +92,7 @@ export const INGEST_METRICS_MS_MAX = 1_000;
 // Transformations API (decisions §4)
 /** Body of an API request; larger is 413. */
 export const BODY_BYTES_MAX = 4 << 20;
-/** A larger body is read and forgotten up to this, so that its sender sees the 413. */
+/** A body that is too large is read and forgotten up to this, so that its sender sees the 413. */
 export const BODY_DISCARDED_BYTES_MAX = 64 << 20;
 /** Code of a revision, in UTF-8. */
 export const CODE_BYTES_MAX = 1 << 20;
@@ -114,9 +114,9 @@ export const VERSIONS_COUNT_MAX = 1_000;
 export const PAGE_ITEMS_MAX = 100;
 /** Long lists without pages that a workspace may be sent at once; beyond it 429. */
 export const LISTS_OF_WORKSPACE_MAX = 4;
-/** How long such a list is written before other requests get their turn. */
+/** How long a list without pages is written before other requests get their turn. */
 export const LIST_TURN_MS = 5;
-/** What is written of such a list before its client has to take it, in UTF-16 units. */
+/** What is written of a list without pages before its client must take it, in UTF-16 units. */
 export const LIST_CHUNK_CHARS = 256 << 10;
 /** Transformations, and libraries, of one publish or test request. */
 export const PUBLISH_ITEMS_MAX = 500;
@@ -164,7 +164,7 @@ export const LIVE_PROGRAMS_MAX = 4_096;
 // Authentication
 /** Randomness of a generated token. */
 export const TOKEN_RANDOM_BITS = 192;
-/** `lastUsedAt` is written at most this late (decisions §5: 3 s). */
+/** `lastUsedAt` of a token is written at most this late. */
 export const TOKEN_USE_FLUSH_MS = 2_000;
 
 // Publishing
@@ -180,7 +180,7 @@ export const TEST_WALL_MS_MAX = 120_000;
 export const TEST_OUTPUT_BYTES_MAX = 8 << 20;
 /** Requests of one workspace that test code, under way or waiting; more are 503. */
 export const TEST_REQUESTS_OF_WORKSPACE_MAX = 32;
-/** Such requests of all workspaces. */
+/** Requests of all workspaces that test code, under way or waiting; more are 503. */
 export const TEST_REQUESTS_MAX = 256;
 
 // Pipeline
@@ -218,7 +218,7 @@ export const DOWN_MS_MIN = 10_000;
 export const DELIVERY_BYTES_MAX = 4 << 20;
 /** One read of the event log, shared by all lanes that are there. */
 export const FEED_READ_BYTES_MAX = 256 << 10;
-/** Decoded reads kept for the lanes that come after. */
+/** Decoded reads of the event log that are kept for the lanes that come after. */
 export const FEED_KEPT_READS_MAX = 8;
 /** Built events that are kept, with their records; older ones are built again when a lane asks. */
 export const FEED_KEPT_EVENTS_BYTES_MAX = 8 << 20;
@@ -270,7 +270,7 @@ export const EGRESS_REQUESTS_MAX = 2_048;
 export const EGRESS_IDLE_CONNECTIONS_MAX = 256;
 /** Checked addresses of a host name are used for as long as its records hold, but not longer. */
 export const EGRESS_RESOLVED_SECONDS_MAX = 30;
-/** And for so long although its records hold for less. */
+/** Checked addresses of a host name are used for so long although its records hold for less. */
 export const EGRESS_RESOLVED_SECONDS_MIN = 1;
 /** Time for the look-up of a host name; a query that is under way then is waited for. */
 export const EGRESS_LOOKUP_MS_MAX = 8_000;
@@ -292,9 +292,9 @@ export const GUEST_CPU_MS_MAX = 4_000;
 export const GUEST_KILL_GRACE_MS = 500;
 /** A guest that neither computes nor answers (the machine is busy, or it sleeps) has this long. */
 export const GUEST_WALL_MS_MAX = 20_000;
-/** Events of one batch that may each use up the whole budget; the rest get the short one. */
+/** Events of one batch that may each use up the whole CPU budget; the rest get a short one. */
 export const GUEST_CULPRITS_MAX = 4;
-/** That short budget. */
+/** CPU time of an event after `GUEST_CULPRITS_MAX` others used up the whole budget. */
 export const GUEST_SHORT_CPU_MS_MAX = 100;
 /** Above what an idle guest has. */
 export const GUEST_MEMORY_BYTES_MAX = 256 << 20;
@@ -308,11 +308,11 @@ export const GUEST_MEMORY_POLL_MS = 25;
 export const GUEST_FRAME_BYTES_MAX = 64 << 20;
 /** One message from guest to host; a guest that sends more is killed. */
 export const GUEST_ANSWER_BYTES_MAX = 5 << 20;
-/** Of that, all but the outputs: counts, errors, lines of `log(...)`. */
+/** Of a guest's message all but the outputs: counts, errors, lines of `log(...)`. */
 export const GUEST_HEADER_BYTES_MAX = 1 << 20;
 /** Events that go to a guest at once; a larger batch goes in parts. */
 export const GUEST_INPUT_EVENTS_MAX = 500;
-/** The same in bytes, metadata included. */
+/** Bytes of events that go to a guest at once, metadata included. */
 export const GUEST_INPUT_BYTES_MAX = 4 << 20;
 /** Outputs of one event. */
 export const GUEST_OUTPUTS_MAX = 1_000;
@@ -330,9 +330,9 @@ export const GUEST_ERROR_CHARS_MAX = 4_096;
 export const GUEST_ERRORS_CHARS_MAX = 65_536;
 /** Lines of `log(...)` kept of a test run. */
 export const GUEST_LOGS_MAX = 1_000;
-/** Length of such a line. */
+/** Length of one line of `log(...)`. */
 export const GUEST_LOG_CHARS_MAX = 4_096;
-/** All of these lines, in UTF-16 units of JSON. */
+/** All lines of `log(...)` of a test run, in UTF-16 units of JSON. */
 export const GUEST_LOGS_CHARS_MAX = 131_072;
 /** Modules that code may name in imports. */
 export const GUEST_IMPORTS_MAX = 1_000;
@@ -350,13 +350,13 @@ export const GUEST_IDLE_POLL_MS = 1_000;
 export const GUEST_WARM_SPARES = 1;
 /** Guests of live events alive at once, as far as memory goes; then workspaces take turns. */
 export const GUESTS_MAX = 512;
-/** Of the machine's or container's memory, for all guests; beyond it idle ones end, then the largest. */
+/** Share of the machine's or container's memory for all guests; beyond it idle ones end first. */
 export const GUESTS_MEMORY_SHARE_MAX = 0.5;
 /** When workspaces take turns, a guest makes room for another at most so often. */
 export const GUEST_TURNOVER_MS = 100;
 /** Guests for publishing and test runs, beside those of live events; workspaces take turns. */
 export const THROW_AWAY_GUESTS_MAX = 16;
-/** Such guests of one workspace at once; its further tests wait. */
+/** Guests of one workspace for publishing and tests at once; its further tests wait. */
 export const THROW_AWAY_GUESTS_OF_WORKSPACE_MAX = 4;
 /** Events after which a guest is replaced. */
 export const GUEST_EVENTS_MAX = 1_000_000;
@@ -368,20 +368,20 @@ export const GUEST_IDLE_MS_MAX = 60_000;
 export const GUEST_PROGRAMS_MAX = 256;
 /** A guest that does not even start is tried again after this long, doubled each time. */
 export const GUEST_RESTART_DELAY_MS_MIN = 100;
-/** Longest such delay. */
+/** Longest delay until a guest that does not even start is tried again. */
 export const GUEST_RESTART_DELAY_MS_MAX = 30_000;
 /** CPU time of a guest's start, and how long it may use none before it counts as hung. */
 export const GUEST_START_MS_MAX = 20_000;
 
 /** CPU time of late beyond half of an equal share, when few compute; then a guest computes by turns. */
 export const GUEST_BURST_CPU_MS_MAX = 250;
-/** A turn of such a guest, when there are more of them than processors. */
+/** Turn of a guest that computes by turns, when there are more of them than processors. */
 export const GUEST_TURN_MS = 100;
 /** Batches in a row without a good event after which a program is suspended. */
 export const SUSPENSION_COST = 20;
-/** For so many of them counts a batch that cost its guest its time or its life. */
+/** A failed batch that cost its guest its time or its life counts for so many. */
 export const SUSPENSION_COST_OF_CULPRITS = 4;
-/** CPU time of batches without a good event after which it is suspended, whatever they cost else. */
+/** CPU time of batches without a good event after which their program is suspended. */
 export const SUSPENSION_CPU_MS = 5_000;
 /** First suspension of a program; each further one is twice as long. */
 export const SUSPENDED_MS_MIN = 1_000;
@@ -407,17 +407,17 @@ export const GUEST_PYTHON_PROGRAMS_MAX = 32;
 // `fetch` of user code
 /** From the look-up to the last byte of the answer; also what code gets that asks for more. */
 export const FETCH_MS_MAX = 10_000;
-/** All waiting of one batch. */
+/** All waiting of one batch for answers to its `fetch`. */
 export const FETCH_WAIT_MS_MAX = 60_000;
-/** Requests of one batch. */
+/** Requests that user code may make with `fetch` for one batch. */
 export const FETCHES_MAX = 1_000;
-/** Requests of one batch under way at once; the others wait for their turn. */
+/** Requests with `fetch` of one batch under way at once; the others wait for their turn. */
 export const FETCHES_AT_ONCE_MAX = 50;
 /** URL, headers and body of one request, in UTF-16 units. */
 export const FETCH_REQUEST_CHARS_MAX = 1 << 20;
 /** Of all requests of a batch without an answer, in UTF-16 units; beyond it the batch waits. */
 export const FETCH_REQUESTS_CHARS_MAX = 8 << 20;
-/** Body of one answer. */
+/** Body of one answer to user code's `fetch`. */
 export const FETCH_ANSWER_BYTES_MAX = 1 << 20;
 /** Bodies of answers that a batch has not taken, in UTF-16 units; beyond it no request starts. */
 export const FETCH_ANSWERS_CHARS_MAX = 8 << 20;

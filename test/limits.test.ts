@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
 import * as limits from "../src/limits.ts";
+import { tables } from "./e2e/reference.ts";
 
 /** UTF-8 of one UTF-16 unit at most. */
 const BYTES_PER_CHAR = 3;
@@ -75,4 +76,11 @@ const relations: [why: string, smaller: number, larger: number][] = [
 
 test.each(relations)("%s", (_, smaller, larger) => {
   expect(smaller).toBeLessThan(larger);
+});
+
+test("each limit's meaning is understood without the limits beside it", async () => {
+  const rows = (await tables()).limits!.split("\n").map((row) => row.split(" | ")[2] ?? "");
+  const leaning = /^(\*|And |That |Of that|The same|All of these|Such |(The )?longest such)|§/i;
+  expect(rows.length).toBeGreaterThan(100);
+  expect(rows.filter((meaning) => leaning.test(meaning))).toEqual([]);
 });

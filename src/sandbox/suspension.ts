@@ -68,7 +68,7 @@ export class Suspensions {
     const record = this.#records.get(program.id);
     if (!record || record.until <= this.#now()) return undefined;
     const seconds = Math.ceil(record.periodMs / 1_000);
-    const message = `Transformation is suspended for ${seconds} s: ${record.batches} batches in a row failed, the last with: ${record.reason}`;
+    const message = `Transformation is suspended for ${seconds} s: failed batches in a row: ${record.batches}, the last with: ${record.reason}`;
     return { message };
   }
 

@@ -33,7 +33,10 @@ async function limitsTable(): Promise<string> {
   const source = await Bun.file(`${import.meta.dir}/../../src/limits.ts`).text();
   const documented = source.matchAll(/^\/\*\*\s((?:(?!\*\/).)*?)\s*\*\/\nexport const (\w+)/gms);
   const meanings = new Map(
-    [...documented].map(([, text, name]) => [name!, text!.replace(/\s*\n \*\s*/g, " ").trim()]),
+    [...documented].map(([, text, name]) => [
+      name!,
+      text!.replace(/(^\s*|\s*\n )\*\s*/g, " ").trim(),
+    ]),
   );
   const rows = Object.entries(limits).map(([name, value]) => {
     const meaning = meanings.get(name);

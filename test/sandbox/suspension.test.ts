@@ -37,7 +37,7 @@ test("a program is suspended after enough batches without a good event", () => {
   expect(suspensions.error(one)).toBeUndefined();
   suspensions.note(one, [failed], spent(0));
   expect(suspensions.error(one)?.message).toBe(
-    `Transformation is suspended for 1 s: ${SUSPENSION_COST} batches in a row failed, the last with: Error: no`,
+    `Transformation is suspended for 1 s: failed batches in a row: ${SUSPENSION_COST}, the last with: Error: no`,
   );
   expect(suspensions.error(program(""))).toBeUndefined();
   expect(suspensions.list()).toEqual([
