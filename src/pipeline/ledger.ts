@@ -218,7 +218,6 @@ export class Ledger {
       if (this.#closing) {
         // Nothing may be written after this: a later cursor would pass over these letters.
         this.#closed = true;
-        this.#dirty.clear();
         return;
       }
       await this.#pause();

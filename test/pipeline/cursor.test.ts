@@ -72,6 +72,16 @@ describe("a cursor", () => {
     expect(cursor.durableLow).toBe(4);
   });
 
+  test("what is to be taken late is not given up for trimming, although all was passed before", () => {
+    const cursor = new Cursor({ next: 0, pending: [] });
+    readOn(cursor, 10);
+    for (let sequence = 0; sequence < 10; sequence++) cursor.settle(sequence);
+    cursor.kept(cursor.low);
+    expect(cursor.durableLow).toBe(10);
+    cursor.takeLate("b", 4);
+    expect(cursor.durableLow).toBe(4);
+  });
+
   test("a connection that starts where nothing was read yet is not late", () => {
     const cursor = new Cursor({ next: 5, pending: [] });
     cursor.takeLate("b", 5);

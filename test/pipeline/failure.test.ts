@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { record } from "./doubles.ts";
 import { hurried } from "./hurried.ts";
-import { numbersTo, Rig, sorted, until } from "./rig.ts";
+import { lettersOf, numbersTo, Rig, sorted, until } from "./rig.ts";
 
 // Waits end by conditions; a busy machine gets its time.
 setDefaultTimeout(30_000);
@@ -72,6 +72,24 @@ describe("failures", () => {
     const [letter] = deadLetters.list("workspace", { count: 1 });
     expect(letter).toMatchObject({ event: { n: 0 }, reason: "The receiver answered 500" });
     expect(letter!.attempts).toBeGreaterThanOrEqual(8);
+  });
+
+  test("an event that a receiver fails on takes no other of its requests along", async () => {
+    const sink = rig.webhook(
+      "one",
+      (events) => new Response("", { status: events.some(({ n }) => n === 7) ? 500 : 200 }),
+      { batchSize: 20 },
+    );
+    const { deadLetters } = rig.start({ clock: hurried(1_000), retryWindowMs: 1e12 });
+    rig.log.append(...numbersTo(20).map((n) => record(n)));
+    let n = 20;
+    await until(() => {
+      rig.log.append(record(n++, `user ${n}`));
+      return deadLetters.count("workspace") > 0;
+    });
+    await until(() => sink.taken.length + deadLetters.count("workspace") === n);
+    expect(lettersOf(rig.pipeline).map(({ event }) => event)).toMatchObject([{ n: 7 }]);
+    expect(sorted(sink.numbers())).toEqual(numbersTo(n).filter((it) => it !== 7));
   });
 
   test("a dead destination gives up what is older than the window, and takes later events", async () => {

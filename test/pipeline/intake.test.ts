@@ -48,7 +48,7 @@ async function drain(intake: Intake): Promise<number[]> {
 describe("a connection that is enabled again, below what its lane has read", () => {
   /** Ten events it got, ten of a pause, ten of it again; the lane read all before it knew. */
   async function late() {
-    const { feed } = rig(30);
+    const { log, feed } = rig(30);
     const { destination, connections } = live.lanes()[0]!;
     const first: Connection = { ...connections[0]!, from: { "0": 0 } };
     const paused = turned(first, false, { "0": 10 });
@@ -57,7 +57,7 @@ describe("a connection that is enabled again, below what its lane has read", () 
     const intake = new Intake(feed, routes(first), undefined);
     intake.reroute(routes(paused));
     await drain(intake);
-    return { feed, intake, again, routes };
+    return { log, feed, intake, again, routes };
   }
 
   test("gets what it is owed once, and a restart meanwhile goes back no further", async () => {
@@ -79,6 +79,29 @@ describe("a connection that is enabled again, below what its lane has read", () 
     expect(await drain(new Intake(feed, routes(once), stored))).toEqual(owed);
     expect(await drain(new Intake(feed, routes(once), intake.record()))).toEqual(owed);
     expect(await drain(intake)).toEqual(owed);
+  });
+
+  test("gets what it is owed when it comes while its lane reads on", async () => {
+    const { log, intake, again, routes } = await late();
+    const reading = Promise.withResolvers<void>();
+    const mayRead = Promise.withResolvers<void>();
+    const { read } = log;
+    log.read = async (sequence, bytesMax) => {
+      reading.resolve();
+      await mayRead.promise;
+      return read.call(log, sequence, bytesMax);
+    };
+    log.append(
+      ...numbersTo(35)
+        .slice(30)
+        .map((n) => record(n)),
+    );
+    const taking = intake.take(100, 1e9);
+    await reading.promise;
+    intake.reroute(routes(again));
+    mayRead.resolve();
+    const taken = numbers(await taking);
+    expect([...taken, ...(await drain(intake))]).toEqual(numbersTo(35).slice(20));
   });
 });
 

@@ -3,15 +3,20 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
+import type { DestinationKind } from "../../src/destinations/destination.ts";
 import { systemClock } from "../../src/pipeline/clock.ts";
 import { Holdings } from "../../src/pipeline/holdings.ts";
 import { Lanes } from "../../src/pipeline/lanes.ts";
 import { Ledger } from "../../src/pipeline/ledger.ts";
 import { LiveTap } from "../../src/pipeline/tap.ts";
 import { FakeLive, FakeSandbox, feedOf, laneMetrics, MemoryLog, record } from "./doubles.ts";
-import { numbersTo } from "./rig.ts";
+import { numbersTo, until } from "./rig.ts";
 
-/** Lanes over ten records that are owed to a destination of a type that nobody knows. */
+/** A type of destinations to which nothing is sent here. */
+const known = { kind: "known", batchSize: () => 1, concurrency: () => 1 };
+const kinds = new Map([["known", known as unknown as DestinationKind]]);
+
+/** Lanes over ten records of one source. */
 async function rig(test: (live: FakeLive, lanes: Lanes) => Promise<void> | void) {
   const directory = mkdtempSync(join(tmpdir(), "pipeline-"));
   const logger = pino({ level: "silent" });
@@ -25,7 +30,7 @@ async function rig(test: (live: FakeLive, lanes: Lanes) => Promise<void> | void)
   const lanes = new Lanes({
     ...{ live, feed, ledger, logger, metrics, tap: new LiveTap(feed, live), clock: systemClock },
     holdings: new Holdings(),
-    ...{ sandbox: new FakeSandbox(), kinds: new Map(), retryWindowMs: 1_000, refresh: () => {} },
+    ...{ sandbox: new FakeSandbox(), kinds, retryWindowMs: 1_000, refresh: () => {} },
   });
   await test(live, lanes);
   await lanes.stop();
@@ -42,6 +47,18 @@ test("what a destination of an unknown type is owed is not trimmed", () =>
     live.disconnect(connection);
     lanes.refresh();
     expect(lanes.durableLow("0")).toBeUndefined();
+  }));
+
+test("what a destination has no part in is trimmed, although nothing of its own has settled", () =>
+  rig(async (live, lanes) => {
+    live.putDestination("one", { type: "known" });
+    live.connect("one", {}, { sourceId: "another" });
+    lanes.refresh();
+    expect(lanes.durableLow("0")).toBe(0);
+    await until(() => {
+      lanes.checkpoint();
+      return lanes.durableLow("0") === 10;
+    });
   }));
 
 test("nothing is trimmed while the catalog cannot be read", () =>

@@ -4,10 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
 import { DEAD_LETTERS_PAGE_CHARS_MAX } from "../../src/limits.ts";
-import { Ledger } from "../../src/pipeline/ledger.ts";
+import { type LaneChange, Ledger } from "../../src/pipeline/ledger.ts";
 import type { StoredLetter } from "../../src/pipeline/letter-tables.ts";
 import { createDeadLetters } from "../../src/pipeline/letters.ts";
-import { numbersTo } from "./rig.ts";
+import { numbersTo, until } from "./rig.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "ledger-"));
 const ledger = new Ledger(directory, pino({ level: "silent" }));
@@ -55,4 +55,28 @@ test("large letters come in shorter pages, and their replays in smaller lots", a
   const lot = ledger.replays("d", new Set(), 100, DEAD_LETTERS_PAGE_CHARS_MAX / 2);
   expect(lot.map(({ letter }) => letter.id)).toEqual(ids.slice(0, 2));
   expect(ledger.replays("d", new Set(ids.slice(0, 2)), 100).length).toBe(7);
+});
+
+test("after letters that could not be written, the end writes no later cursor over them", async () => {
+  const path = join(directory, "refusing");
+  const logger = pino({ level: "silent" });
+  const refusing = new Ledger(path, logger);
+  let refused = 0;
+  const common = { destinationId: "d", replayed: [] };
+  const first: LaneChange = {
+    ...{ ...common, record: { logs: { "0": { next: 5, pending: [] } }, known: {} } },
+    get letters(): never {
+      refused += 1;
+      throw new Error("No space left on device");
+    },
+  };
+  const later = { ...common, record: { logs: { "0": { next: 9, pending: [] } }, known: {} } };
+  refusing.schedule({ collect: () => first, committed: () => {} });
+  await until(() => refused > 0);
+  refusing.schedule({ collect: () => ({ ...later, letters: [] }), committed: () => {} });
+  await refusing.close();
+
+  const again = new Ledger(path, logger);
+  expect(again.lane("d")).toBeUndefined();
+  await again.close();
 });

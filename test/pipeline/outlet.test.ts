@@ -1,17 +1,17 @@
 import { expect, test } from "bun:test";
 import { pino } from "pino";
-import type { DestinationKind } from "../../src/destinations/destination.ts";
+import type { DestinationKind, Verdict } from "../../src/destinations/destination.ts";
 import { systemClock } from "../../src/pipeline/clock.ts";
 import { Outlet } from "../../src/pipeline/outlet.ts";
 import { Story } from "../../src/pipeline/story.ts";
 import { laneMetrics } from "./doubles.ts";
 
-/** An outlet whose destinations close like this; `change` gives it another config. */
-function setUp(close: () => Promise<void>) {
+/** An outlet whose destinations deliver and close like this; `change` gives it another config. */
+function setUp(close: () => Promise<void>, verdict: Verdict = { kind: "delivered" }) {
   const lines: string[] = [];
   const kind = {
     kind: "test",
-    open: () => ({ deliver: async () => ({ kind: "delivered" }), close }),
+    open: () => ({ deliver: async () => verdict, close }),
   } as unknown as DestinationKind;
   const destination = {
     ...{ id: "one", workspaceId: "workspace", name: "One", type: "test", enabled: true },
@@ -54,4 +54,13 @@ test("the end waits for a close that an earlier config has brought", async () =>
   expect(isEnded).toBe(false);
   closed.resolve();
   await end;
+});
+
+test("a new config speaks for itself: failures of the one before are forgotten", async () => {
+  const { outlet, change } = setUp(async () => {}, { kind: "retry", reason: "Nobody there" });
+  await outlet.deliver([]);
+  expect(outlet.failure).toMatchObject({ reason: "Nobody there" });
+  change(1);
+  expect(outlet.failure).toBeUndefined();
+  await outlet.close();
 });
