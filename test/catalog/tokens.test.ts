@@ -1,9 +1,12 @@
-import { expect, test } from "bun:test";
+import { expect, onTestFinished, test } from "bun:test";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Catalog } from "../../src/catalog/catalog.ts";
 import { isSecret } from "../../src/catalog/secrets.ts";
-import { freshCatalog, freshDirectory, freshWorkspace, refusalOf } from "./_setup.ts";
+import { openStore, type Store } from "../../src/catalog/store.ts";
+import { openTables } from "../../src/catalog/tables.ts";
+import { openTokens } from "../../src/catalog/tokens.ts";
+import { freshCatalog, freshDirectory, freshWorkspace, logger, refusalOf } from "./_setup.ts";
 import { contradictions } from "./consistency.ts";
 
 const legacyFive = [
@@ -137,6 +140,43 @@ test("lastUsedAt is stored in the background", async () => {
   while (storedUse() === undefined) await Bun.sleep(20);
   expect(storedUse()).toBe(used);
 }, 20_000);
+
+test("a use of a token while an earlier one is being stored is not forgotten", async () => {
+  const store = openStore(await freshDirectory(), logger);
+  onTestFinished(() => store.close());
+  const stored = Promise.withResolvers<void>();
+  const mayGoOn = Promise.withResolvers<void>();
+  let isSlow = false;
+  const slow: Store = {
+    ...store,
+    async change(apply) {
+      const result = await store.change(apply);
+      if (isSlow) {
+        stored.resolve();
+        await mayGoOn.promise;
+      }
+      return result;
+    },
+  };
+  const tokens = openTokens(slow, openTables(store), logger);
+  const { secret } = await tokens.create("workspace", { name: "CI", permissions: [] });
+  isSlow = true;
+  const lastUse = () => tokens.list("workspace", 1).items[0]!.lastUsedAt!;
+  tokens.authenticate(secret);
+  const first = lastUse();
+  const flushing = tokens.flush();
+  await stored.promise;
+  while (lastUse() === first) {
+    await Bun.sleep(1);
+    tokens.authenticate(secret);
+  }
+  const second = lastUse();
+  mayGoOn.resolve();
+  await flushing;
+  expect(lastUse()).toBe(second);
+  await tokens.flush();
+  expect(lastUse()).toBe(second);
+});
 
 test("tokens that go leave nothing behind: uses that are stored, and those noted late", async () => {
   const directory = await freshDirectory();

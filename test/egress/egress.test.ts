@@ -207,14 +207,15 @@ test("idle connections are bounded over all receivers, and the longest idle is c
 });
 
 describe("a kept connection", () => {
-  /** A receiver that answers each request, and ends its connection on the second. */
-  async function twice(method: string, isRepeatable: boolean) {
+  /** A receiver that answers a request, and ends its connection on the second, after this text. */
+  async function twice(method: string, isRepeatable: boolean, last = "") {
     const perSocket = new Map<Socket, number>();
     const sink = new RawSink((socket) => {
       const count = (perSocket.get(socket) ?? 0) + 1;
       perSocket.set(socket, count);
       if (count === 1) socket.write(ok);
-      else socket.destroy();
+      else if (last === "") socket.destroy();
+      else socket.end(last);
     });
     const url = `http://127.0.0.1:${await sink.listen()}/`;
     const egress = createEgress({ allow: ["127.0.0.0/8"] });
@@ -234,6 +235,12 @@ describe("a kept connection", () => {
 
   test("that ends with another request is not tried again", async () => {
     const { second, requests } = await twice("POST", false);
+    expect(second).toBe("The answer ended early");
+    expect(requests).toBe(2);
+  });
+
+  test("that ends within an answer is not tried again: the receiver has the request", async () => {
+    const { second, requests } = await twice("POST", true, "HTTP/1.1 200 OK\r\n");
     expect(second).toBe("The answer ended early");
     expect(requests).toBe(2);
   });
@@ -302,6 +309,16 @@ describe("requests under way", () => {
     },
     60_000,
   );
+});
+
+test("a receiver that ends the connection has the request: no other address gets it too", async () => {
+  const sink = new RawSink((socket) => void socket.destroy());
+  const port = await sink.listen("0.0.0.0");
+  const resolve = finding("127.0.0.1", "127.0.0.2");
+  const asked = ask(`http://two.test:${port}/`, { allow: ["127.0.0.0/8"], resolve });
+  expect(await failureOf(asked)).toBeInstanceOf(Error);
+  expect(sink.requests.length).toBe(1);
+  sink.close();
 });
 
 test("a request that was given up before is not sent", async () => {

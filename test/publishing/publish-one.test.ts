@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { PUBLISH_ATTEMPTS_MAX } from "../../src/limits.ts";
 import { SandboxUnavailable } from "../../src/sandbox/program.ts";
 import { code, destination, freshPublishing, publish, refusalOf, view } from "./_setup.ts";
 
@@ -326,8 +327,10 @@ describe("what changes during a test", () => {
       const change = { description: `${sandbox.checked.length}`, publish: true };
       await publishing.update(workspaceId, "library", library.resource.id, change);
     };
-    const user = code({ code: 'from "lib"', publish: true });
+    const user = code({ name: "User", code: 'from "lib"', publish: true });
     const refused = await refusalOf(() => publishing.create(workspaceId, "transformation", user));
     expect(refused).toMatchObject({ refusal: "conflict", stale: true });
+    const tests = sandbox.checked.filter(({ program }) => program.name === "User");
+    expect(tests.length).toBe(PUBLISH_ATTEMPTS_MAX);
   });
 });
