@@ -9,16 +9,30 @@ export interface Outcome {
   durable: number;
 }
 
+/** Enough at once that the disk takes them beside the event loop: meanwhile others are appended. */
+const AT_ONCE = 100;
+
 const writer = await openTextWriter(process.argv[2]!);
 const outcome: Outcome = { acknowledged: [], refused: [], healthy: false, durable: 0 };
-for (let i = 0; outcome.refused.length < 50 || !writer.healthy(); i++) {
-  const texts = Array.from({ length: 10 }, (_, j) => `${i}.${j} `.padEnd(3000, "x"));
+
+async function append(round: number): Promise<void> {
+  const texts = Array.from({ length: AT_ONCE }, (_, j) => `${round}.${j} `.padEnd(3000, "x"));
   const settled = await Promise.allSettled(texts.map((text) => writer.append(text)));
   for (const [j, { status }] of settled.entries()) {
     outcome[status === "fulfilled" ? "acknowledged" : "refused"].push(texts[j]!);
   }
+}
+
+/** Two rounds are under way, so that one waits while the other is written. */
+const underWay: Promise<void>[] = [];
+for (let i = 0; outcome.refused.length < 10 * AT_ONCE || !writer.healthy(); i++) {
+  underWay.push(append(i));
+  // Several turns of the event loop: by then it is being written.
+  for (let turn = 0; turn < 4; turn++) await new Promise(setImmediate);
+  if (underWay.length > 1) await underWay.shift();
   if (!writer.healthy()) await Bun.sleep(5);
 }
+await Promise.all(underWay);
 outcome.healthy = writer.healthy();
 outcome.durable = writer.durable();
 await writer.close();

@@ -1,0 +1,18 @@
+import { expect, test } from "bun:test";
+import { LOG_BLOCK_BYTES_MAX, LOG_CACHE_BYTES_MAX } from "../../src/limits.ts";
+import type { Block } from "../../src/log/block.ts";
+import { BlockCache } from "../../src/log/block-cache.ts";
+
+/** A block of the largest size, with one empty record. */
+function blockOf(first: number): Block {
+  return { first, end: first + 1, bytes: Buffer.alloc(LOG_BLOCK_BYTES_MAX) };
+}
+
+test("blocks are kept up to so many bytes, and the oldest reads go first", () => {
+  const cache = new BlockCache();
+  const kept = LOG_CACHE_BYTES_MAX / LOG_BLOCK_BYTES_MAX;
+  const count = 3 * kept;
+  for (let n = 0; n < count; n++) cache.add(blockOf(n));
+  const held = Array.from({ length: count }, (_, n) => n).filter((n) => cache.get(n) !== undefined);
+  expect(held).toEqual(Array.from({ length: kept }, (_, n) => count - kept + n));
+});
