@@ -278,6 +278,18 @@ test("state of a module lasts over batches, and a timeout ends it", async () => 
   expect(shown(await sandbox.run(counting, batch({})))).toEqual([[{ n: 1 }]]);
 });
 
+test("a guest that code was stopped in several times is replaced", async () => {
+  const own = { workspaceId: "stopped" };
+  const counting = program("let n = 0; export const transformEvent = () => ({ n: ++n })", own);
+  const looping = program("export function transformEvent() { for (;;); }", own);
+  const count = async () => shown(await sandbox.run(counting, batch({})));
+  expect(await count()).toEqual([[{ n: 1 }]]);
+  for (let n = 0; n < 3; n++) {
+    expect(shown(await sandbox.run(looping, batch({})))).toEqual(["Script execution timed out."]);
+  }
+  expect(await count()).toEqual([[{ n: 1 }]]);
+});
+
 test("programs of one workspace do not see each other's realm", async () => {
   const dirty = program(`Array.prototype.push = () => {}; JSON.stringify = () => "{}";
     globalThis.leak = 1; Object.prototype.x = 1;
