@@ -59,15 +59,15 @@ test("a guest that breaks the protocol is killed", async () => {
   }
 });
 
-/** Shell code that reads a question and its number. */
-// biome-ignore lint/suspicious/noTemplateCurlyInString: it is the shell that fills them
-const hear = 'read line; number="${line##*:}"; number="${number%?}"';
+/** Shell code that reads a question and its number, and fills that up to ten places. */
+const hear = `read line; number="\${line##*:}"; number="\${number%?}"; filler=
+  while [ \${#number}\${#filler} != \${#number}$((10 - \${#number})) ]; do filler="x$filler"; done`;
 
-/** Shell code that answers it; the number fills ten places, so that the frame's size is known. */
+/** Shell code that answers it, with number and filler, so that the frame's size is known. */
 function say(answer: object): string {
-  const header = JSON.stringify(answer).replace(/}$/, ',"exchange":%-10s}');
-  const octal = (header.length + "0123456789".length - "%-10s".length + 1).toString(8);
-  return `printf '\\${octal}\\0\\0\\0${header}\\n' "$number"`;
+  const header = JSON.stringify(answer).replace(/}$/, ',"exchange":%s,"filler":"%s"}');
+  const octal = (header.length + "0123456789".length - "%s%s".length + 1).toString(8);
+  return `printf '\\${octal}\\0\\0\\0${header}\\n' "$number" "$filler"`;
 }
 
 test("a guest that speaks unasked is killed", async () => {
@@ -79,7 +79,11 @@ test("a guest that speaks unasked is killed", async () => {
 });
 
 test("a guest that answers before it is asked is killed", async () => {
-  const guest = startGuest("/bin/sh", "-c", `number=1; ${say({ kind: "ready" })}; sleep 60`);
+  const guest = startGuest(
+    "/bin/sh",
+    "-c",
+    `number=1; filler=; ${say({ kind: "ready" })}; sleep 60`,
+  );
   expect(guest.start(false)).rejects.toThrow("Guest is gone");
   await eventually(() => guest.ended !== undefined);
   expect(guest.ended?.end).toBe("violation");

@@ -311,11 +311,11 @@ test("output that is too large alone fails its event, together it is sent in par
   const code = `export function transformEvent(event) {
     return { n: event.n, text: "x".repeat(event.size) };
   }`;
-  const sizes = [9 << 20, 17 << 20, 9 << 20];
+  const sizes = [600_000, 2 << 20, 600_000];
   const outcomes = await run(code, ...sizes.map((size, n) => ({ n, size })));
   expect(outcomes.map((one) => (Array.isArray(one) ? one[0].n : one))).toEqual([
     0,
-    "Output of one event is larger than 16777216 characters",
+    "Output of one event is larger than 1048576 characters",
     2,
   ]);
 });
