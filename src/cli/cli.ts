@@ -1,6 +1,6 @@
 import { parseArgs } from "node:util";
 import { type ArgsDef, type CommandDef, defineCommand, renderUsage, runCommand } from "citty";
-import { switches } from "../config.ts";
+import { configFlags, switches } from "../config.ts";
 import { ApiError, StartError } from "../errors.ts";
 import { version } from "../version.ts";
 import { backup, release, restore } from "./backup.ts";
@@ -72,9 +72,19 @@ function resolve(argv: string[]) {
 
 /** citty colours its text always; only a terminal wants that. */
 async function usage(command: CommandDef): Promise<string> {
+  const args = Object.entries((command.args ?? {}) as ArgsDef).filter(([name]) =>
+    matters(command, name),
+  );
+  const shown = { ...command, args: Object.fromEntries(args) };
   // The name of a command holds those above it but the first.
-  const text = await renderUsage(command, command === pixelmill ? undefined : pixelmill);
+  const text = await renderUsage(shown, command === pixelmill ? undefined : pixelmill);
   return process.stdout.isTTY ? text : Bun.stripANSI(text);
+}
+
+/** Every command takes all settings, since it may share a file with the server; most need few. */
+function matters(command: CommandDef, flag: string): boolean {
+  const all = ([serve, check] as unknown[]).includes(command);
+  return all || !Object.hasOwn(configFlags, flag) || ["config", "data", "log-level"].includes(flag);
 }
 
 const nameOf = (command: CommandDef) => (command.meta as { name?: string }).name ?? "";

@@ -139,6 +139,18 @@ test.each([
   expect(output).toMatch(answer);
 });
 
+test.each([
+  ["serve", true],
+  ["check", true],
+  ["token create", false],
+  ["compact", false],
+])("%s --help lists the settings that matter to the command", async (command, isServer) => {
+  const { output } = await pixelmill([...command.split(" "), "--help"]);
+  expect(output).toContain("--data=");
+  expect(output).toContain("--log-level=");
+  expect(output.includes("--admin-port=")).toBe(isServer);
+});
+
 test.each(["--request-ip=false", "--request-ip false", "--no-request-ip"])(
   "%s turns off what is on by default",
   async (flag) => {
