@@ -82,7 +82,7 @@ test("a guest that answers before it is asked is killed", async () => {
   const guest = startGuest(
     "/bin/sh",
     "-c",
-    `number=1; filler=; ${say({ kind: "ready" })}; sleep 60`,
+    `number=1; filler=xxxxxxxxx; ${say({ kind: "ready" })}; sleep 60`,
   );
   expect(guest.start(false)).rejects.toThrow("Guest is gone");
   await eventually(() => guest.ended !== undefined);
