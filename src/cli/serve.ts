@@ -26,12 +26,14 @@ export const serve = defineCommand({
     const app = await openApp(config, { demo: args.demo === true, logger, print });
     print(`data plane listening on ${app.dataPlaneUrl}`);
     print(`control plane listening on ${app.controlPlaneUrl}`);
+    const { dataPlaneUrl, controlPlaneUrl } = app;
+    logger.info({ dataPlaneUrl, controlPlaneUrl }, "serving");
 
     logger.info({ signal: await stop.first }, "stopping");
     const late = Bun.sleep(SHUTDOWN_MS_MAX).then(() => "late" as const);
     const end = await Promise.race([app.close(), stop.second, late]);
-    if (end !== undefined)
-      logger.error({ reason: end }, "stopped before everything in flight ended");
+    if (end === undefined) logger.info("stopped");
+    else logger.error({ reason: end }, "stopped before everything in flight ended");
     return end === undefined ? 0 : 1;
   },
 });

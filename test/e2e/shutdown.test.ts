@@ -176,3 +176,17 @@ async function restartUntil({ directory }: Server, arrived: () => boolean): Prom
   await again.stop();
   removeDirectory(directory);
 }
+
+test("the log tells the start and the end of a server, and nothing of single events", async () => {
+  const sink = startSink();
+  const server = await startServer();
+  const { writeKey } = await route(server, { url: sink.url });
+  for (let n = 0; n < 20; n++) await pixel(server, "page", { writeKey, anonymousId: `a${n}` });
+  await waitFor(() => sink.events.length === 20);
+  expect(await server.stop("SIGTERM")).toBe(0);
+  const lines = server.errors().trim().split("\n");
+  const told = lines.map((line) => JSON.parse(line).msg).filter((msg) => msg !== "request done");
+  expect(told).toEqual(["starting", "serving", "stopping", "stopped"]);
+  sink.stop();
+  removeDirectory(server.directory);
+}, 60_000);
