@@ -1,12 +1,13 @@
 import { FFIType, ptr } from "bun:ffi";
+import { randomUUID } from "node:crypto";
 import {
   closeSync,
   existsSync,
   fsyncSync,
   linkSync,
   openSync,
-  unlinkSync,
-  writeSync,
+  rmSync,
+  writeFileSync,
 } from "node:fs";
 import { openLibc } from "../libc.ts";
 
@@ -23,22 +24,28 @@ const FS_NOCOW_FL = 0x00800000;
  */
 export function makeMappable(path: string, content: Uint8Array): void {
   if (existsSync(path)) return;
-  const made = `${path}.${process.pid}`;
-  const fd = openSync(made, "wx", 0o640);
+  // In a container the number of a process is that of the one that crashed before it.
+  const made = `${path}.${randomUUID()}`;
   try {
-    writeInPlace(fd);
-    writeSync(fd, content);
-    fsyncSync(fd);
-  } finally {
-    closeSync(fd);
-  }
-  try {
+    writeWhole(made, content);
     // Under its name all at once: another process that made it first may be using it.
     linkSync(made, path);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
   } finally {
-    unlinkSync(made);
+    rmSync(made, { force: true });
+  }
+}
+
+/** Makes a file, with all of its content on disk when this returns. */
+function writeWhole(path: string, content: Uint8Array): void {
+  const fd = openSync(path, "wx", 0o640);
+  try {
+    writeInPlace(fd);
+    writeFileSync(fd, content);
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
   }
 }
 

@@ -1,7 +1,16 @@
 import { afterAll, expect, test } from "bun:test";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { makeMappable } from "../../src/disk/mapped.ts";
 import { openMark } from "../../src/log/mark.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "mapped-"));
@@ -35,6 +44,20 @@ test("a mark of an earlier version keeps its number, and gets a page", () => {
   expect(openMark(log).get()).toBe(1_235);
   expect(statSync(join(log, "durable")).size).toBe(4_096);
   expect(readFileSync(join(log, "durable")).readDoubleLE(0)).toBe(1_235);
+});
+
+test("what a crash left of making a file does not keep the next process of its number from it", () => {
+  const path = join(directory, "again");
+  writeFileSync(`${path}.${process.pid}`, "half");
+  makeMappable(path, new Uint8Array(4_096));
+  expect(statSync(path).size).toBe(4_096);
+});
+
+test("a file that cannot be made leaves nothing behind", () => {
+  const child = [process.execPath, join(import.meta.dir, "no-space-child.ts"), directory];
+  const limited = ["/bin/sh", "-c", 'ulimit -f 2; exec "$0" "$@"', ...child];
+  expect(Bun.spawnSync(limited, { stderr: "inherit" }).stdout.toString()).toBe("refused\n");
+  expect(readdirSync(directory).filter((name) => name.startsWith("full"))).toEqual([]);
 });
 
 test.skipIf(btrfs === undefined)(
