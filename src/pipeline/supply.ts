@@ -113,9 +113,15 @@ export class Supply {
     for (const item of items) window.take(item);
     if (!this.#replaysWait) return items;
     const left = window.room;
-    const replays = this.#takeReplays(Math.min(count - items.length, left.events), left.bytes);
-    for (const item of replays) window.take(item);
-    return [...items, ...replays];
+    try {
+      const replays = this.#takeReplays(Math.min(count - items.length, left.events), left.bytes);
+      for (const item of replays) window.take(item);
+      return [...items, ...replays];
+    } catch (error) {
+      // What is taken must not get lost while the ledger cannot be read.
+      if (items.length === 0) throw error;
+      return items;
+    }
   }
 
   #takeReplays(count: number, bytes: number): Item[] {

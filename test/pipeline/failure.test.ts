@@ -1,4 +1,7 @@
 import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { join } from "node:path";
+import { pino } from "pino";
+import { Ledger } from "../../src/pipeline/ledger.ts";
 import { record } from "./doubles.ts";
 import { hurried } from "./hurried.ts";
 import { lettersOf, numbersTo, Rig, sorted, until } from "./rig.ts";
@@ -157,6 +160,34 @@ describe("dead letters", () => {
     await until(() => sink.taken.length === 3);
     expect(sink.numbers()).toEqual([100, 101, 102]);
     expect(deadLetters.count("workspace")).toBe(0);
+  });
+
+  test("live events go on, and none is lost, while the ledger cannot be read for replays", async () => {
+    let status = 400;
+    const sink = rig.webhook("one", () => new Response("", { status }));
+    const ledger = new Ledger(join(rig.directory, "delivery"), pino({ level: "silent" }));
+    const { deadLetters } = rig.start({ ledger });
+    rig.log.append(record(0));
+    await until(() => deadLetters.count("workspace") === 1);
+    status = 200;
+    let isBroken = true;
+    let refused = 0;
+    const { replays } = ledger;
+    ledger.replays = (...asked) => {
+      if (!isBroken) return replays.apply(ledger, asked);
+      refused += 1;
+      throw new Error("The ledger is being opened again");
+    };
+    await deadLetters.replay(
+      "workspace",
+      lettersOf(rig.pipeline).map(({ id }) => id),
+    );
+    await until(() => refused > 0);
+    rig.log.append(...[1, 2, 3].map((n) => record(n)));
+    await until(() => sink.taken.length === 3);
+    isBroken = false;
+    await until(() => sink.taken.length === 4);
+    expect(sink.numbers()).toEqual([1, 2, 3, 0]);
   });
 
   test("a replay runs the new code over the event as it came", async () => {
