@@ -302,10 +302,7 @@ export class Lane {
   }
 
   #emit(item: Item, outputs: readonly Output[], bytes: number): boolean {
-    if (!this.#window.emit(item, bytes)) {
-      item.isLarge = true;
-      return false;
-    }
+    if (!this.#window.emit(item, bytes)) return false;
     item.open = outputs.length;
     this.#delivery.push(item.input.event.user, outputs);
     return true;

@@ -1,4 +1,8 @@
-import { LANE_UNCOMMITTED_EVENTS_MAX, LANE_WINDOW_EVENTS_MAX } from "../limits.ts";
+import {
+  LANE_HELD_BYTES_MIN,
+  LANE_UNCOMMITTED_EVENTS_MAX,
+  LANE_WINDOW_EVENTS_MAX,
+} from "../limits.ts";
 import type { Bell } from "./clock.ts";
 import type { Share } from "./holdings.ts";
 import type { Item } from "./item.ts";
@@ -48,6 +52,7 @@ export class Window {
 
   /** The item became something of so many bytes. False when there is no room for that. */
   emit(item: Item, bytes: number): boolean {
+    item.isLarge = bytes > LANE_HELD_BYTES_MIN;
     const added = Math.max(0, bytes - item.bytes);
     if (!this.#share.emit(bytes, added)) return false;
     item.bytes += added;

@@ -1,6 +1,8 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
+import { join } from "node:path";
 import { Type } from "@sinclair/typebox";
 import fc from "fast-check";
+import { pino } from "pino";
 import type { DestinationKind } from "../../src/destinations/destination.ts";
 import {
   LANE_HELD_BYTES_MIN,
@@ -9,10 +11,13 @@ import {
   WORKSPACE_HELD_BYTES_MAX,
 } from "../../src/limits.ts";
 import { createMetrics } from "../../src/observe/metrics.ts";
-import { Bell } from "../../src/pipeline/clock.ts";
+import { Bell, systemClock } from "../../src/pipeline/clock.ts";
 import { Holdings, type Share } from "../../src/pipeline/holdings.ts";
 import { type Item, outputOf, sizeOf } from "../../src/pipeline/item.ts";
-import { record } from "./doubles.ts";
+import { Lanes } from "../../src/pipeline/lanes.ts";
+import { Ledger } from "../../src/pipeline/ledger.ts";
+import { LiveTap } from "../../src/pipeline/tap.ts";
+import { feedOf, laneMetrics, record } from "./doubles.ts";
 import { numbersTo, Rig, until } from "./rig.ts";
 
 const MIB = 1 << 20;
@@ -80,6 +85,36 @@ test("what code makes for receivers that never answer is bounded, and all of it 
   expect(new Set(taken).size).toBe(taken.length);
   expect(rig.pipeline.deadLetters.count("hostile")).toBe(0);
 }, 90_000);
+
+test("an ordinary event that found no room behind others of its lane finds it once they are delivered", async () => {
+  const taken: string[] = [];
+  const holdings = new Holdings();
+  const logger = pino({ level: "silent" });
+  const ledger = new Ledger(join(rig.directory, "delivery"), logger);
+  const { live, log, sandbox } = rig;
+  const feed = feedOf(log);
+  sandbox.codes.set("same", (event) => event);
+  const { promise: running, resolve: run } = Promise.withResolvers<void>();
+  sandbox.held.push(running);
+  live.putDestination("good", { type: "fake", config: { id: "good" } });
+  live.connect("good");
+  live.publish("good", "same", "v1");
+  log.append(...numbersTo(10).map((n) => record(n)));
+  const lanes = new Lanes({
+    ...{ live, feed, ledger, logger, holdings, sandbox, clock: systemClock, refresh: () => {} },
+    ...{ tap: new LiveTap(feed, live), metrics: laneMetrics(), retryWindowMs: 60_000 },
+    kinds: new Map([["fake", patientKind(Promise.resolve(), "good", taken)]]),
+  });
+  lanes.refresh();
+  await until(() => sandbox.batches.length > 0);
+  // Meanwhile other lanes of the workspace fill all of its room, for receivers that never answer.
+  holdings.share("workspace").emit(2 * WORKSPACE_HELD_BYTES_MAX, 2 * WORKSPACE_HELD_BYTES_MAX);
+  run();
+  await until(() => taken.length === 10, "all events");
+  expect(taken).toEqual(numbersTo(10).map((n) => `good ${n}`));
+  await lanes.stop();
+  await ledger.close();
+}, 60_000);
 
 interface Model {
   share: Share;
