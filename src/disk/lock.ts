@@ -1,5 +1,6 @@
 import { FFIType } from "bun:ffi";
-import { closeSync, openSync } from "node:fs";
+import { closeSync, fchownSync, fstatSync, openSync, statSync } from "node:fs";
+import { dirname } from "node:path";
 import { openLibc } from "../libc.ts";
 
 const operations = { shared: 1, exclusive: 2 };
@@ -13,9 +14,22 @@ const RETRY_MS = 50;
 export function lockFile(path: string, how: keyof typeof operations): (() => void) | undefined {
   libc ??= openLibc(functions);
   const fd = openSync(path, "a", 0o640);
+  giveToOwner(fd, dirname(path));
   if (libc.symbols.flock(fd, operations[how] | NOT_BLOCKING) === 0) return () => closeSync(fd);
   closeSync(fd);
   return undefined;
+}
+
+/** What root's command makes in a directory of another user, that user's server must open too. */
+function giveToOwner(fd: number, directory: string): void {
+  if (process.getuid?.() !== 0) return;
+  const { uid, gid } = statSync(directory);
+  if (fstatSync(fd).uid === uid) return;
+  try {
+    fchownSync(fd, uid, gid);
+  } catch {
+    // Root without that right, or on a file system that knows none.
+  }
 }
 
 /** As `lockFile`, but waits a while for others to let go. */
