@@ -230,7 +230,7 @@ export class Ledger {
     try {
       return committer.collect();
     } catch (error) {
-      if (!(error instanceof ApiError)) throw error;
+      if (!(error instanceof ApiError) && !isOfLmdb(error)) throw error;
       if (!this.#closing) this.#dirty.add(committer);
       return undefined;
     }
@@ -272,4 +272,9 @@ export class Ledger {
       return apply();
     });
   }
+}
+
+/** Whether LMDB says it, with its number: an environment that it has given up answers no more. */
+function isOfLmdb(error: unknown): boolean {
+  return error instanceof Error && "code" in error && typeof error.code === "number";
 }

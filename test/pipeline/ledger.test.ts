@@ -80,3 +80,17 @@ test("after letters that could not be written, the end writes no later cursor ov
   expect(again.lane("d")).toBeUndefined();
   await again.close();
 });
+
+test("a lane that cannot read the ledger, which LMDB has just given up, is asked again", async () => {
+  const change = { destinationId: "x", record: { logs: {}, known: {} }, letters: [], replayed: [] };
+  const { promise, resolve } = Promise.withResolvers<void>();
+  let asked = 0;
+  const collect = () => {
+    asked += 1;
+    if (asked === 1) throw Object.assign(new Error("MDB_PANIC"), { code: -30_795 });
+    return change;
+  };
+  ledger.schedule({ collect, committed: () => resolve() });
+  await promise;
+  expect(asked).toBe(2);
+});
