@@ -8,7 +8,6 @@ const CAPABILITY_VERSION_3 = 0x20080522;
 const CAP_KILL = 5;
 const CAP_SETGID = 6;
 const CAP_SETUID = 7;
-const CAP_SYS_NICE = 23;
 const CAPABILITIES = 64;
 
 const PR_CAPBSET_DROP = 24;
@@ -36,9 +35,8 @@ export function dropPrivileges(kernel: Kernel, table: SyscallTable): void {
     if (kernel.call(table.allowed.prctl!, PR_CAPBSET_DROP, capability).value !== 0) break;
   }
   kernel.call(table.allowed.prctl!, PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
-  // The server must be able to end a guest, and to lower its priority, when both have the same
-  // user no longer.
-  if ([CAP_SETUID, CAP_SETGID, CAP_KILL, CAP_SYS_NICE].every(has)) changeUser(kernel, table);
+  // The server must be able to pause and to end a guest that has another user than the server.
+  if ([CAP_SETUID, CAP_SETGID, CAP_KILL].every(has)) changeUser(kernel, table);
   kernel.call(table.capset, header, new Uint32Array(6));
   kernel.call(table.capget, header, sets);
   if (sets.some((word) => word !== 0)) throw new Unconfined("a guest keeps capabilities");
