@@ -58,6 +58,22 @@ function imports(path: string): string[] {
   return [...found].map((match) => normalize(join(dirname(path), match[1]!)));
 }
 
+/** Files that can be reached from themselves, each with the import that leads back. */
+function circles(): string[] {
+  const done = new Set<string>();
+  const found: string[] = [];
+  const walk = (path: string, way: string[]) => {
+    if (way.includes(path)) found.push([...way.slice(way.indexOf(path)), path].join(" → "));
+    if (done.has(path)) return;
+    done.add(path);
+    for (const target of imports(path)) {
+      if (text[target] !== undefined) walk(target, [...way, path]);
+    }
+  };
+  for (const path of sources) walk(path, []);
+  return found;
+}
+
 describe("the house", () => {
   test("has files to look at", () => expect(sources.length).toBeGreaterThan(30));
 
@@ -82,6 +98,10 @@ describe("the house", () => {
         .map((to) => `${path} → ${to}`);
     });
     expect(wrong).toEqual([]);
+  });
+
+  test("no file imports itself by way of others, not even for a type", () => {
+    expect(circles()).toEqual([]);
   });
 
   test("Elysia lives in api/ alone", () => {

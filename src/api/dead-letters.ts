@@ -1,7 +1,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { ApiError } from "../errors.ts";
 import { DEAD_LETTERS_PAGE_MAX, PAGE_ITEMS_MAX } from "../limits.ts";
-import type { DeadLetter as StoredDeadLetter } from "../pipeline/pipeline.ts";
+import type { DeadLetter as StoredDeadLetter } from "../pipeline/dead-letter.ts";
 import * as example from "./examples.ts";
 import { listed } from "./listing.ts";
 import { route } from "./route.ts";

@@ -6,7 +6,7 @@ import {
   TAILS_MAX,
   TAILS_OF_TOKEN_MAX,
 } from "../limits.ts";
-import type { TapMessage } from "../pipeline/pipeline.ts";
+import type { TapMessage } from "../pipeline/tap.ts";
 import { authenticate, permit } from "./auth.ts";
 import { answerHeaders, TooMany } from "./errors.ts";
 import * as example from "./examples.ts";

@@ -1,17 +1,9 @@
 import type { Config } from "../config.ts";
 import { differing } from "../config.ts";
 import { diskFindings } from "./disk.ts";
+import type { Finding } from "./finding.ts";
 import { listenFinding, systemFindings } from "./system.ts";
 import { userCodeFinding } from "./user-code.ts";
-
-/** One thing that a server needs, as it was found on this machine. */
-export interface Finding {
-  /** `fails`: the server would not start, or not work; `warns`: an operator should know. */
-  state: "ok" | "warns" | "fails";
-  what: string;
-  /** A sentence with what was found and, unless it is ok, what would help. */
-  found: string;
-}
 
 /** Looks at everything that a server with these settings needs; changes nothing that stays. */
 export async function* check(config: Config): AsyncGenerator<Finding> {

@@ -15,7 +15,7 @@ import { join, resolve } from "node:path";
 import type { Config } from "../config.ts";
 import { expectData, formatFile } from "../data.ts";
 import { messageOf } from "../errors.ts";
-import type { Finding } from "./check.ts";
+import type { Finding } from "./finding.ts";
 
 const FREE_BYTES_MIN = 2 ** 31;
 const GIB = 2 ** 30;

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { availableParallelism, release, totalmem } from "node:os";
 import { cannotListen } from "../errors.ts";
 import { HTTP_CONNECTIONS_MAX } from "../limits.ts";
-import type { Finding } from "./check.ts";
+import type { Finding } from "./finding.ts";
 
 /** Beside connections: segments, stores, guests' pipes, sockets to receivers. */
 const OTHER_DESCRIPTORS = 6_000;

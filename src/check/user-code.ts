@@ -3,7 +3,7 @@ import { messageOf } from "../errors.ts";
 import type { GuestLanguage } from "../sandbox/program.ts";
 import { createSandbox } from "../sandbox/sandbox.ts";
 import { self } from "../self.ts";
-import type { Finding } from "./check.ts";
+import type { Finding } from "./finding.ts";
 
 /** Starts a guest, which confines itself and tries what must be impossible. */
 export async function userCodeFinding(language: GuestLanguage): Promise<Finding> {

@@ -1,7 +1,7 @@
 import { DEAD_LETTERS_PAGE_CHARS_MAX } from "../limits.ts";
 import type { Store } from "../store/store.ts";
 import type { Table } from "../store/table.ts";
-import type { DeadLetter } from "./pipeline.ts";
+import type { DeadLetter } from "./dead-letter.ts";
 
 /** A dead letter with what a replay needs. Events are JSON texts, as they were. */
 export interface StoredLetter extends Omit<DeadLetter, "event"> {

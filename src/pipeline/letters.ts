@@ -1,8 +1,8 @@
+import type { DeadLetter, DeadLetters } from "./dead-letter.ts";
 import { jsonOf } from "./input.ts";
 import { type Ending, ITEM_BYTES, type Item, type Output } from "./item.ts";
 import type { Ledger, Replay } from "./ledger.ts";
 import type { StoredLetter } from "./letter-tables.ts";
-import type { DeadLetter, DeadLetters } from "./pipeline.ts";
 
 /** A dead letter for an output; ids are UUIDs of version 7, whose order is that of time. */
 export function letterOf(

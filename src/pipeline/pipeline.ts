@@ -7,6 +7,7 @@ import type { Logger } from "../observe/log.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import type { Sandbox } from "../sandbox/program.ts";
 import { type Clock, systemClock } from "./clock.ts";
+import type { DeadLetters } from "./dead-letter.ts";
 import { Feed, type FeedParts } from "./feed.ts";
 import { Holdings } from "./holdings.ts";
 import { Lanes } from "./lanes.ts";
@@ -14,7 +15,7 @@ import type { Ledger } from "./ledger.ts";
 import { createLetterSweep, type LetterBounds } from "./letter-bounds.ts";
 import { createDeadLetters } from "./letters.ts";
 import { createLaneMetrics } from "./metrics.ts";
-import { LiveTap } from "./tap.ts";
+import { LiveTap, type Tap } from "./tap.ts";
 import { createTrimmer } from "./trim.ts";
 
 /** Routes, transforms and delivers what the event logs hold: a lane per destination. */
@@ -27,58 +28,6 @@ export interface Pipeline {
   trouble(): string | undefined;
   /** Lets attempts under way end, commits cursors, closes. */
   close(): Promise<void>;
-}
-
-/** An event that was not delivered, kept until somebody replays or purges it. */
-export interface DeadLetter {
-  id: string;
-  workspaceId: string;
-  sourceId: string;
-  destinationId: string;
-  transformationVersionId?: string;
-  messageId: string;
-  /** `transform` (user code failed) or `deliver` (the destination did not take it). */
-  stage: "transform" | "deliver";
-  reason: string;
-  line?: number;
-  column?: number;
-  attempts: number;
-  /** The event as it entered the stage that failed. */
-  event: unknown;
-  receivedAt: number;
-  createdAt: number;
-}
-
-export interface DeadLetters {
-  /**
-   * Oldest first; `after` is the id of the last one seen. Fewer than `count` do not mean the end:
-   * large events make a page shorter.
-   */
-  list(
-    workspaceId: string,
-    options: { destinationId?: string; after?: string; count: number },
-  ): DeadLetter[];
-  get(workspaceId: string, id: string): DeadLetter | undefined;
-  count(workspaceId: string, destinationId?: string): number;
-  /** Sends them once more, through the code that is live now; each settles again. */
-  replay(workspaceId: string, ids: readonly string[]): Promise<{ replayed: number }>;
-  purge(workspaceId: string, ids: readonly string[]): Promise<{ purged: number }>;
-}
-
-/** One event on its way, as the live tail shows it. */
-export interface TapMessage {
-  stage: "received" | "delivered" | "dropped" | "dead-letter";
-  sourceId: string;
-  destinationId?: string;
-  at: number;
-  messageId: string;
-  event?: unknown;
-  reason?: string;
-}
-
-export interface Tap {
-  /** Returns the end of the subscription. A slow subscriber misses messages; none is kept. */
-  subscribe(workspaceId: string, receive: (message: TapMessage) => void): () => void;
 }
 
 export interface PipelineParts {

@@ -3,7 +3,22 @@ import type { Destination } from "../catalog/model.ts";
 import type { Feed } from "./feed.ts";
 import { jsonOf } from "./input.ts";
 import type { Ending, Output } from "./item.ts";
-import type { Tap, TapMessage } from "./pipeline.ts";
+
+/** One event on its way, as the live tail shows it. */
+export interface TapMessage {
+  stage: "received" | "delivered" | "dropped" | "dead-letter";
+  sourceId: string;
+  destinationId?: string;
+  at: number;
+  messageId: string;
+  event?: unknown;
+  reason?: string;
+}
+
+export interface Tap {
+  /** Returns the end of the subscription. A slow subscriber misses messages; none is kept. */
+  subscribe(workspaceId: string, receive: (message: TapMessage) => void): () => void;
+}
 
 type Receive = (message: TapMessage) => void;
 

@@ -7,7 +7,7 @@ import { testMetadata } from "./metadata.ts";
 import { guestLanguage, libraryCode } from "./program.ts";
 import type { Suite, TestEvent } from "./publishing.ts";
 import type { Testing } from "./testing.ts";
-import type { TrialedLibrary, TrialedTransformation } from "./trial.ts";
+import type { TrialedLibrary, TrialedTransformation } from "./trialed.ts";
 
 /** The default events stand in for none: code that nothing runs would pass unread. */
 export function suiteOf(events: readonly TestEvent[] = []): Suite {

@@ -17,7 +17,8 @@ import type {
 import { checkPublishable, eventsIn, selected } from "./selection.ts";
 import { testResult } from "./test-result.ts";
 import { createTests, type Testing } from "./testing.ts";
-import { type Trial, type Trialed, tryOut } from "./trial.ts";
+import { tryOut } from "./trial.ts";
+import type { Trial, Trialed } from "./trialed.ts";
 import { createTurns } from "./turns.ts";
 import { validationOf } from "./validation.ts";
 import { excuses, warningsOf } from "./warnings.ts";

@@ -1,7 +1,7 @@
 import type { Detail } from "../errors.ts";
 import { GUEST_ERROR_CHARS_MAX } from "../limits.ts";
 import type { Failure } from "./publishing.ts";
-import type { Trialed } from "./trial.ts";
+import type { Trialed } from "./trialed.ts";
 
 /** What went wrong in a trial, each with its code, event and place. Pure. */
 export function failuresOf(trialed: Trialed): Failure[] {

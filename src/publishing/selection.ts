@@ -5,7 +5,7 @@ import { nameTaken } from "../catalog/refusals.ts";
 import { ApiError } from "../errors.ts";
 import { suiteOf } from "./checks.ts";
 import type { Selection, Suite, TestEvent } from "./publishing.ts";
-import type { Trial } from "./trial.ts";
+import type { Trial } from "./trialed.ts";
 
 type Item = Selection["transformations"][number];
 

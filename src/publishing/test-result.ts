@@ -2,7 +2,7 @@ import type { UserError } from "../sandbox/program.ts";
 import { shortened } from "./failures.ts";
 import type { TestResult } from "./publishing.ts";
 import { transformedEvents } from "./suites.ts";
-import type { Trialed, TrialedTransformation } from "./trial.ts";
+import type { Trialed, TrialedTransformation } from "./trialed.ts";
 
 /**
  * A trial as `/transformations/libraries/test` shows it. Code fails there when it does not load

@@ -2,42 +2,12 @@ import type { Catalog, CodeChange, Found } from "../catalog/catalog.ts";
 import type { Kind, Revision } from "../catalog/model.ts";
 import { ApiError } from "../errors.ts";
 import { PUBLISH_CHECKS_AT_ONCE } from "../limits.ts";
-import { type CheckReport, SandboxUnavailable, type UserError } from "../sandbox/program.ts";
+import { SandboxUnavailable } from "../sandbox/program.ts";
 import { tryImporter, tryLibrary, tryTransformation } from "./checks.ts";
 import { type Inspected, inspect, type Resolved, resolve } from "./imports.ts";
-import type { Suite } from "./publishing.ts";
 import type { Testing } from "./testing.ts";
+import type { Trial, Trialed } from "./trialed.ts";
 import { mapAtOnce } from "./turns.ts";
-
-/** Code that is tried together: the transformations run with these libraries. */
-export interface Trial {
-  transformations: { revision: Revision; suites: Suite[] }[];
-  libraries: Revision[];
-  /** Whether published code that imports the libraries is tried too, with the default events. */
-  withImporters: boolean;
-}
-
-/** What a trial found. */
-export interface Trialed {
-  transformations: TrialedTransformation[];
-  libraries: TrialedLibrary[];
-  /** Published libraries that were used, for the commit. */
-  seen: CodeChange["seen"];
-  /** Published importers that were tried though nobody named them. */
-  tested: { versionId: string }[];
-}
-export interface TrialedLibrary {
-  revision: Revision;
-  imports: string[];
-  error?: UserError;
-}
-export interface TrialedTransformation {
-  revision: Revision;
-  imports: string[];
-  /** It did not load; no event ran. */
-  error?: UserError;
-  runs: { suite: Suite; report: CheckReport }[];
-}
 
 /** Reads, resolves and runs code in throw-away guests. Nothing is stored; refuses once the caller left. */
 export async function tryOut(

@@ -7,7 +7,7 @@ import type {
   ValidationResult,
 } from "./publishing.ts";
 import { suiteResult } from "./suites.ts";
-import type { Trialed, TrialedLibrary, TrialedTransformation } from "./trial.ts";
+import type { Trialed, TrialedLibrary, TrialedTransformation } from "./trialed.ts";
 
 /** A trial as `validationOutput` shows it; importers that nobody named are there when they fail. */
 export function validationOf(catalog: Catalog, trialed: Trialed): ValidationResult {

@@ -3,7 +3,7 @@ import type { Revision } from "../catalog/model.ts";
 import { DETAILS_MAX } from "../limits.ts";
 import { failuresOf, shortened } from "./failures.ts";
 import { suiteResult } from "./suites.ts";
-import type { Trialed, TrialedTransformation } from "./trial.ts";
+import type { Trialed, TrialedTransformation } from "./trialed.ts";
 
 /**
  * What a publish answers beside its success: tests that fail all the same, of code that was

@@ -7,28 +7,9 @@ import {
   FrameWriter,
   type Texts,
 } from "./frames.ts";
+import { type GuestEnd, GuestGone } from "./guest-end.ts";
 import type { Usage } from "./proc.ts";
 import type { Answers, Numbered, Request } from "./protocol.ts";
-
-/** Why a guest is no more. */
-export type GuestEnd =
-  | "timeout" // over its CPU or wall time
-  | "memory" // over its memory
-  | "crash" // ended by itself
-  | "violation" // answered oddly
-  | "threads" // made more threads than its runtime does
-  | "idle" // computed without having been asked
-  | "stderr" // flooded its standard error
-  | "retired"; // ended by the host, for no fault of its code
-
-/** The guest died before it answered. */
-export class GuestGone extends Error {
-  override readonly name = "GuestGone";
-
-  constructor(readonly end: GuestEnd) {
-    super(`Guest is gone: ${end}`);
-  }
-}
 
 export interface Allowance {
   cpuMs: number;

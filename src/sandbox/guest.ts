@@ -1,6 +1,7 @@
 import { GUEST_START_MS_MAX, GUEST_STDERR_BYTES_MAX, GUEST_STDERR_FLOOD_BYTES } from "../limits.ts";
-import { type Allowance, Dialogue, type GuestEnd, GuestGone } from "./dialogue.ts";
+import { type Allowance, Dialogue } from "./dialogue.ts";
 import { type Frame, FrameError, type Texts } from "./frames.ts";
+import { type GuestEnd, GuestGone } from "./guest-end.ts";
 import type { LanguageTerms } from "./languages.ts";
 import { type GuestProcess, launch, type Signal } from "./launch.ts";
 import { Oversight } from "./oversight.ts";

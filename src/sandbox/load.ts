@@ -1,6 +1,7 @@
 import { GUEST_ANSWER_BYTES_MAX } from "../limits.ts";
-import { type Allowance, GuestGone } from "./dialogue.ts";
+import type { Allowance } from "./dialogue.ts";
 import type { Guest } from "./guest.ts";
+import { GuestGone } from "./guest-end.ts";
 import type { SandboxLimits } from "./limits.ts";
 import type { Program, UserError } from "./program.ts";
 import { readInspected, readLoaded } from "./replies.ts";

@@ -1,6 +1,6 @@
 import type { Logger } from "pino";
-import { GuestGone } from "./dialogue.ts";
 import { Guest } from "./guest.ts";
+import { GuestGone } from "./guest-end.ts";
 import { languages } from "./languages.ts";
 import type { SandboxMetrics } from "./metrics.ts";
 import { type GuestLanguage, SandboxUnavailable } from "./program.ts";

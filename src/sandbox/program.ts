@@ -1,4 +1,7 @@
 import type { TestBudget } from "./test-budget.ts";
+import type { UserError } from "./user-error.ts";
+
+export type { UserError };
 
 /** The sandbox's own vocabulary: what runs, over what, and what comes out. */
 
@@ -48,16 +51,6 @@ export const metadataKeys = [
   "transformationId",
   "transformationVersionId",
 ] as const;
-
-/** An error of user code, in the user's own coordinates (1-based line and column). */
-export interface UserError {
-  /** `TypeError: x is not a function\n    at transformEvent (name:2:8)`; never a host path. */
-  message: string;
-  line?: number;
-  column?: number;
-  /** importName of the library the error is in; absent for the transformation itself. */
-  library?: string;
-}
 
 /** What became of one input event: its outputs (none: dropped by code), or an error. */
 export type Outcome = { events: readonly Uint8Array[] } | { error: UserError };

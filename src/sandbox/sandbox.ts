@@ -7,8 +7,8 @@ import {
   GUEST_MEMORY_POLL_MS,
   TEST_OUTPUT_BYTES_MAX,
 } from "../limits.ts";
-import { GuestGone } from "./dialogue.ts";
 import type { Guest } from "./guest.ts";
+import { GuestGone } from "./guest-end.ts";
 import { defaultLimits, type SandboxLimits } from "./limits.ts";
 import { createSandboxMetrics } from "./metrics.ts";
 import { Nursery, type SandboxStatus } from "./nursery.ts";

@@ -8,9 +8,9 @@ import {
   GUEST_SHORT_CPU_MS_MAX,
 } from "../limits.ts";
 import { Bridge } from "./bridge.ts";
-import { type GuestEnd, GuestGone } from "./dialogue.ts";
 import { arrayBytes, type Texts } from "./frames.ts";
 import type { Guest } from "./guest.ts";
+import { type GuestEnd, GuestGone } from "./guest-end.ts";
 import type { SandboxLimits } from "./limits.ts";
 import { type During, isAlive, load } from "./load.ts";
 import type { Outside } from "./outside.ts";

@@ -1,6 +1,6 @@
 import { TEST_CPU_MS_MAX, TEST_OUTPUT_BYTES_MAX, TEST_WALL_MS_MAX } from "../limits.ts";
-import type { GuestEnd } from "./dialogue.ts";
-import type { UserError } from "./program.ts";
+import type { GuestEnd } from "./guest-end.ts";
+import type { UserError } from "./user-error.ts";
 
 export interface TestLimits {
   /** CPU time of the guests, but for their starts. */

@@ -1,8 +1,8 @@
 import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { pino } from "pino";
-import type { GuestEnd } from "../../src/sandbox/dialogue.ts";
 import { Guest } from "../../src/sandbox/guest.ts";
+import type { GuestEnd } from "../../src/sandbox/guest-end.ts";
 import { type LanguageTerms, languages } from "../../src/sandbox/languages.ts";
 import { readInspected } from "../../src/sandbox/replies.ts";
 import {

@@ -1,6 +1,6 @@
 import { expect, setDefaultTimeout, test } from "bun:test";
-import { GuestGone } from "../../src/sandbox/dialogue.ts";
 import { Guest } from "../../src/sandbox/guest.ts";
+import { GuestGone } from "../../src/sandbox/guest-end.ts";
 import { languages } from "../../src/sandbox/languages.ts";
 import type { Signal } from "../../src/sandbox/launch.ts";
 import { readInspected } from "../../src/sandbox/replies.ts";

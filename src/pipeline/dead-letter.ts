@@ -1,0 +1,35 @@
+/** An event that was not delivered, kept until somebody replays or purges it. */
+export interface DeadLetter {
+  id: string;
+  workspaceId: string;
+  sourceId: string;
+  destinationId: string;
+  transformationVersionId?: string;
+  messageId: string;
+  /** `transform` (user code failed) or `deliver` (the destination did not take it). */
+  stage: "transform" | "deliver";
+  reason: string;
+  line?: number;
+  column?: number;
+  attempts: number;
+  /** The event as it entered the stage that failed. */
+  event: unknown;
+  receivedAt: number;
+  createdAt: number;
+}
+
+export interface DeadLetters {
+  /**
+   * Oldest first; `after` is the id of the last one seen. Fewer than `count` do not mean the end:
+   * large events make a page shorter.
+   */
+  list(
+    workspaceId: string,
+    options: { destinationId?: string; after?: string; count: number },
+  ): DeadLetter[];
+  get(workspaceId: string, id: string): DeadLetter | undefined;
+  count(workspaceId: string, destinationId?: string): number;
+  /** Sends them once more, through the code that is live now; each settles again. */
+  replay(workspaceId: string, ids: readonly string[]): Promise<{ replayed: number }>;
+  purge(workspaceId: string, ids: readonly string[]): Promise<{ purged: number }>;
+}
