@@ -1,5 +1,6 @@
 import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync } from "node:fs";
+import { GUEST_LOGS_CHARS_MAX, GUEST_LOGS_MAX } from "../../../src/limits.ts";
 import {
   batch,
   childProcesses,
@@ -91,15 +92,20 @@ test("a Python guest takes its memory once, and spares come with the first progr
   }
 });
 
-test("logs are bounded in number and length, whatever their characters", async () => {
-  const program = python(`
+test("logs are bounded in number, length and all together, whatever their characters", async () => {
+  const logging = (line: string) =>
+    python(`
     def transformEvent(event, metadata):
         for n in range(1_500):
-            log("😀" * 3_000)
+            log(${line})
         raise ValueError("😀" * 10_000)
   `);
-  const report = await sandbox.check(program, batch({}));
-  expect(report.logs.length).toBe(1_000);
+  const short = await sandbox.check(logging('"😀"'), batch({}));
+  expect(short.logs.length).toBe(GUEST_LOGS_MAX);
+  const report = await sandbox.check(logging('"😀" * 3_000'), batch({}));
+  const chars = report.logs.reduce((sum, line) => sum + line.length, 0);
+  expect(chars).toBeGreaterThan(GUEST_LOGS_CHARS_MAX / 2);
+  expect(chars).toBeLessThanOrEqual(GUEST_LOGS_CHARS_MAX);
   expect(report.logs[0]).toStartWith("Log: 😀");
   expect(report.logs[0]!.length).toBe(4_096);
   const [outcome] = report.outcomes as [{ error: { message: string; line: number } }];
