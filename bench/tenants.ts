@@ -63,7 +63,7 @@ const server = await startServer({
   command: values.command
     ? [resolve(values.command)]
     : [process.execPath, join(import.meta.dir, "tenants/main.ts")],
-  flags: Number(values["dead-names"]) > 0 ? ["--egress-name-servers", DEAD_NAME_SERVER] : [],
+  flags: Number(values["dead-names"]) > 0 ? ["--egress-resolver", DEAD_NAME_SERVER] : [],
 });
 
 const good = await addTenant(tokens[0]!, GOOD_CODE, `${receivers.answers.url}good`);
