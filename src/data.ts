@@ -2,7 +2,7 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { Config } from "./config.ts";
 import { waitForFile } from "./disk/lock.ts";
-import { makeDirectory, syncDirectory } from "./disk/sync.ts";
+import { makeDirectory, syncPath } from "./disk/sync.ts";
 import { messageOf, StartError } from "./errors.ts";
 import { LOG_LOCK_MS_MAX } from "./limits.ts";
 
@@ -47,7 +47,7 @@ export function tokenUnseen(config: Config) {
     set(is: boolean): void {
       if (is) writeFileSync(path, "", { flush: true });
       else rmSync(path, { force: true });
-      syncDirectory(resolve(config.data));
+      syncPath(resolve(config.data));
     },
   };
 }
@@ -76,7 +76,7 @@ export function prepareData(config: Config): void {
     if (format === "") {
       format = String(FORMAT);
       writeFileSync(path, `${format}\n`, { flush: true });
-      syncDirectory(directory);
+      syncPath(directory);
     }
   } catch (error) {
     throw new StartError(`Cannot use the data directory ${directory}: ${messageOf(error)}`);

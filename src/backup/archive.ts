@@ -1,10 +1,7 @@
 import {
-  closeSync,
   createReadStream,
   createWriteStream,
   existsSync,
-  fsyncSync,
-  openSync,
   readdirSync,
   readFileSync,
   rmSync,
@@ -15,6 +12,7 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { constants, createZstdCompress, createZstdDecompress } from "node:zlib";
 import { packTar, type TarSource, unpackTar } from "modern-tar/fs";
+import { syncPath } from "../disk/sync.ts";
 import { StartError } from "../errors.ts";
 
 /**
@@ -96,14 +94,4 @@ function missingIn(directory: string): string | undefined {
   });
   rmSync(manifest);
   return missing && `${missing.target} is not there as it was`;
-}
-
-/** Makes a file's bytes, or a directory's names, durable. */
-export function syncPath(path: string): void {
-  const fd = openSync(path, "r");
-  try {
-    fsyncSync(fd);
-  } finally {
-    closeSync(fd);
-  }
 }

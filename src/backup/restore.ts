@@ -2,8 +2,8 @@ import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync }
 import { basename, dirname, join, resolve } from "node:path";
 import type { Config } from "../config.ts";
 import { expectData, holdFile } from "../data.ts";
+import { syncPath } from "../disk/sync.ts";
 import { messageOf, StartError } from "../errors.ts";
-import { syncPath } from "./archive.ts";
 import { type Contents, verify } from "./verify.ts";
 
 /**

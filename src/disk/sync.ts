@@ -1,9 +1,12 @@
 import { closeSync, fsyncSync, mkdirSync, openSync } from "node:fs";
 import { dirname } from "node:path";
 
-/** Makes created and removed names durable; the data of a file alone does not keep its name. */
-export function syncDirectory(directory: string): void {
-  const fd = openSync(directory, "r");
+/**
+ * Makes a file's bytes durable, or the names that a directory holds: the data of a file alone does
+ * not keep its name.
+ */
+export function syncPath(path: string): void {
+  const fd = openSync(path, "r");
   try {
     fsyncSync(fd);
   } finally {
@@ -16,7 +19,7 @@ export function makeDirectory(directory: string, mode?: number): void {
   const first = mkdirSync(directory, { recursive: true, ...(mode !== undefined && { mode }) });
   if (first === undefined) return;
   for (let made = directory; ; made = dirname(made)) {
-    syncDirectory(dirname(made));
+    syncPath(dirname(made));
     if (made === first || made === dirname(made)) return;
   }
 }

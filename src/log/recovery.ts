@@ -1,5 +1,5 @@
 import { closeSync, fsyncSync, ftruncateSync, openSync } from "node:fs";
-import { syncDirectory } from "../disk/sync.ts";
+import { syncPath } from "../disk/sync.ts";
 import { LOG_BLOCK_BYTES_MAX } from "../limits.ts";
 import type { Logger } from "../observe/log.ts";
 import { RECORD_HEADER_BYTES } from "./block.ts";
@@ -39,7 +39,7 @@ export async function recover(directory: string, logger: Logger): Promise<number
     );
     // Blocks of a killed process may be in the page cache only; a reader will take them for kept.
     fsyncSync(fd);
-    syncDirectory(directory);
+    syncPath(directory);
     return next;
   } finally {
     closeSync(fd);

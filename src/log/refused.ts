@@ -5,7 +5,7 @@
 
 import { closeSync, fdatasyncSync, openSync, readFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
-import { syncDirectory } from "../disk/sync.ts";
+import { syncPath } from "../disk/sync.ts";
 import type { Gap } from "./losses.ts";
 
 /** Lines that are kept: a disk that fails more often than this has more to tell. */
@@ -22,7 +22,7 @@ export function noteRefused(directory: string, { from, to }: Gap): void {
   } finally {
     closeSync(fd);
   }
-  syncDirectory(directory);
+  syncPath(directory);
 }
 
 /** How many numbers of a gap were refused. */

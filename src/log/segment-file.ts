@@ -10,7 +10,7 @@ import {
   writevSync,
 } from "node:fs";
 import { promisify } from "node:util";
-import { syncDirectory } from "../disk/sync.ts";
+import { syncPath } from "../disk/sync.ts";
 import {
   LOG_BLOCK_BYTES_MAX,
   LOG_BLOCKING_WRITE_BYTES_MAX,
@@ -47,7 +47,7 @@ export async function createSegment(directory: string, first: number): Promise<S
   const segment = segmentAt(directory, first);
   const fd = await openFile(segment.path, FLAGS | constants.O_CREAT, 0o640);
   try {
-    syncDirectory(directory);
+    syncPath(directory);
   } catch (error) {
     await closeFile(fd);
     throw error;

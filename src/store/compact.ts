@@ -1,6 +1,6 @@
-import { closeSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync, statSync } from "node:fs";
+import { mkdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { syncDirectory } from "../disk/sync.ts";
+import { syncPath } from "../disk/sync.ts";
 import { messageOf, StartError } from "../errors.ts";
 import { openEnvironment } from "./environment.ts";
 import { dataFileOf, directoryOf, noteWhole, takeStore } from "./place.ts";
@@ -33,7 +33,7 @@ export async function compactStore(path: string): Promise<Compacted> {
     const copied = await copyLive(path, copies);
     renameSync(copied, dataFileOf(path));
     noteWhole(path);
-    syncDirectory(directory);
+    syncPath(directory);
     return { before, after: statSync(dataFileOf(path)).size };
   } catch (error) {
     throw new StartError(`Cannot compact ${directory}: ${messageOf(error)}`);
@@ -53,11 +53,6 @@ async function copyLive(path: string, copies: string): Promise<string> {
   } finally {
     await root.close();
   }
-  const fd = openSync(copied, "r+");
-  try {
-    fsyncSync(fd);
-  } finally {
-    closeSync(fd);
-  }
+  syncPath(copied);
   return copied;
 }

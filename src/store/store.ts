@@ -1,5 +1,5 @@
 import type { Database, Key } from "lmdb";
-import { makeDirectory, syncDirectory } from "../disk/sync.ts";
+import { makeDirectory, syncPath } from "../disk/sync.ts";
 import { ApiError } from "../errors.ts";
 import type { Logger } from "../observe/log.ts";
 import { type Environment, isAlive, openEnvironment, PROBE } from "./environment.ts";
@@ -72,7 +72,7 @@ class LmdbStore implements Store {
     this.#letGo = shareStore(options.path);
     this.#environment = this.#open();
     noteWhole(options.path);
-    syncDirectory(directoryOf(options.path));
+    syncPath(directoryOf(options.path));
   }
 
   table<V, K extends Key>(name: string): Table<V, K> {
