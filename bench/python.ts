@@ -6,8 +6,8 @@
 import { existsSync, readFileSync } from "node:fs";
 import { pino } from "pino";
 import { Registry } from "prom-client";
+import { createSandbox } from "../src/sandbox/guest-sandbox.ts";
 import type { Batch, Program } from "../src/sandbox/program.ts";
-import { createSandbox } from "../src/sandbox/sandbox.ts";
 import { median } from "./load.ts";
 import { report } from "./report.ts";
 

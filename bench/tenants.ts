@@ -16,8 +16,8 @@ import { parseArgs } from "node:util";
 import { permissions } from "../src/catalog/model.ts";
 import { withCatalog } from "../src/cli/catalog.ts";
 import { loadConfig } from "../src/config.ts";
-import { prepareData } from "../src/data.ts";
 import { mapAtOnce } from "../src/publishing/turns.ts";
+import { prepareData } from "../src/start/data-directory.ts";
 import {
   childrenOf,
   removeDirectory,

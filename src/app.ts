@@ -6,6 +6,24 @@ import type { Readiness, Suspension } from "./api/parts.ts";
 import type { Catalog } from "./catalog/catalog.ts";
 import { openCatalog } from "./catalog/open.ts";
 import type { Config } from "./config.ts";
+import { destinationKinds } from "./destinations/kinds.ts";
+import { createEgress } from "./egress/egress.ts";
+import { guestFetch } from "./egress/guest-fetch.ts";
+import { eventOf } from "./event/event.ts";
+import { decodeRecord } from "./event/record.ts";
+import { readDescriptors } from "./http/descriptors.ts";
+import { showDisk } from "./observe/disk.ts";
+import type { Logger } from "./observe/log.ts";
+import { createMetrics, type Metrics } from "./observe/metrics.ts";
+import { createPipeline, type Pipeline } from "./pipeline/pipeline.ts";
+import { knownPositions } from "./pipeline/reading/known-positions.ts";
+import { Ledger } from "./pipeline/settling/ledger.ts";
+import { type Ingest, startIngestProcesses } from "./pixel/supervisor.ts";
+import { createPublishing } from "./publishing/create.ts";
+import { transformationVersionOf } from "./publishing/program.ts";
+import { openGeolocation } from "./sandbox/geolocation.ts";
+import { createSandbox, type GuestSandbox } from "./sandbox/guest-sandbox.ts";
+import { self } from "./self.ts";
 import {
   catalogDirectory,
   deliveryDirectory,
@@ -15,27 +33,9 @@ import {
   lockData,
   prepareData,
   tokenUnseen,
-} from "./data.ts";
-import { addDemo } from "./demo.ts";
-import { destinationKinds } from "./destinations/kinds.ts";
-import { createEgress } from "./egress/egress.ts";
-import { guestFetch } from "./egress/guest-fetch.ts";
-import { eventOf } from "./event/event.ts";
-import { decodeRecord } from "./event/record.ts";
-import { firstWorkspace } from "./first-start.ts";
-import { openGeolocation } from "./geolocation.ts";
-import { readDescriptors } from "./http/descriptors.ts";
-import { showDisk } from "./observe/disk.ts";
-import type { Logger } from "./observe/log.ts";
-import { createMetrics, type Metrics } from "./observe/metrics.ts";
-import { knownPositions } from "./pipeline/known.ts";
-import { Ledger } from "./pipeline/ledger.ts";
-import { createPipeline, type Pipeline } from "./pipeline/pipeline.ts";
-import { type Ingest, startIngestProcesses } from "./pixel/supervisor.ts";
-import { createPublishing } from "./publishing/create.ts";
-import { transformationVersionOf } from "./publishing/program.ts";
-import { createSandbox, type GuestSandbox } from "./sandbox/sandbox.ts";
-import { self } from "./self.ts";
+} from "./start/data-directory.ts";
+import { addDemo } from "./start/demo.ts";
+import { firstWorkspace } from "./start/first-workspace.ts";
 import { version } from "./version.ts";
 
 export interface App {

@@ -15,35 +15,25 @@ const text = Object.fromEntries(
 const levels: string[][] = [
   ["main"],
   ["cli"],
-  ["app", "backup", "check", "demo", "first-start", "geolocation"],
+  ["app", "backup", "check"],
+  ["start"],
   ["pixel", "api"],
   ["pipeline"],
   ["publishing"],
   ["log", "event", "http", "sandbox", "destinations", "catalog"],
   ["egress"],
-  ["data", "store"],
+  ["store"],
   ["disk"],
-  ["config", "observe", "rate-limit", "fair-places"],
+  ["config", "observe", "fair-places"],
   ["limits", "errors", "self", "version", "libc"],
 ];
 const level = new Map(levels.flatMap((parts, depth) => parts.map((part) => [part, depth])));
 
 /** Sideways arrows that the design draws: an event record is what the log of pixels holds. */
-const sideways = new Set(["event → log", "app → demo", "app → first-start", "app → geolocation"]);
+const sideways = new Set(["event → log"]);
 /** Narrower than the levels: parts that know only these. */
 const only: Record<string, string[]> = {
-  pixel: [
-    "catalog",
-    "disk",
-    "event",
-    "http",
-    "log",
-    "observe",
-    "config",
-    "rate-limit",
-    "limits",
-    "errors",
-  ],
+  pixel: ["catalog", "disk", "event", "http", "log", "observe", "config", "limits", "errors"],
   sandbox: ["fair-places", "observe", "limits", "errors", "libc"],
   catalog: ["store", "observe", "limits", "errors"],
   event: ["log", "limits", "errors"],

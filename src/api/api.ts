@@ -2,13 +2,13 @@ import http from "node:http";
 import { Elysia } from "elysia";
 import { Histogram } from "prom-client";
 import { cannotListen } from "../errors.ts";
+import { createRateLimit } from "../http/rate-limit.ts";
 import { DRAIN_MS_MAX, HTTP_HEAD_BYTES_MAX, IDLE_CONNECTION_SECONDS_MAX } from "../limits.ts";
-import { createRateLimit } from "../rate-limit.ts";
 import { failure, refuse } from "./errors.ts";
+import { type Arrival, serve } from "./handle.ts";
 import type { ApiParts } from "./parts.ts";
 import type { Route } from "./route.ts";
-import { routes } from "./routes.ts";
-import { type Arrival, serve } from "./serve.ts";
+import { routes } from "./routes/table.ts";
 
 export interface Api {
   /** The app alone, for `app.handle(request)`. */

@@ -1,7 +1,7 @@
 import type { Static, TObject } from "@sinclair/typebox";
 import type { Detail } from "../errors.ts";
 import type { Params, Route } from "./route.ts";
-import type { Table } from "./routes.ts";
+import type { Table } from "./routes/table.ts";
 
 /**
  * A client of the control plane, typed by the route table itself:

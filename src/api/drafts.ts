@@ -1,7 +1,7 @@
 import { type Static, type TObject, Type } from "@sinclair/typebox";
 import type { CodeStore, Found } from "../catalog/catalog.ts";
 import type { Kind } from "../catalog/model.ts";
-import { hasExternalIdQuery } from "./schemas.ts";
+import { hasExternalIdQuery } from "./schema/pieces.ts";
 
 /** How code that is not published is found again: by its id, and in lists. */
 

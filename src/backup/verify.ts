@@ -5,7 +5,7 @@ import { openCatalog } from "../catalog/open.ts";
 import { Losses } from "../log/losses.ts";
 import { openLogReader } from "../log/reader.ts";
 import { settleLog } from "../log/recovery.ts";
-import { Ledger } from "../pipeline/ledger.ts";
+import { Ledger } from "../pipeline/settling/ledger.ts";
 import { unpack } from "./archive.ts";
 
 /** What a backup holds, as it was read from it. */

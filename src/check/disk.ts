@@ -13,8 +13,8 @@ import {
 } from "node:fs";
 import { join, resolve } from "node:path";
 import type { Config } from "../config.ts";
-import { expectData, formatFile } from "../data.ts";
 import { messageOf } from "../errors.ts";
+import { expectData, formatFile } from "../start/data-directory.ts";
 import type { Finding } from "./finding.ts";
 
 const FREE_BYTES_MIN = 2 ** 31;

@@ -1,7 +1,7 @@
 import { pino } from "pino";
 import { messageOf } from "../errors.ts";
+import { createSandbox } from "../sandbox/guest-sandbox.ts";
 import type { GuestLanguage } from "../sandbox/program.ts";
-import { createSandbox } from "../sandbox/sandbox.ts";
 import { self } from "../self.ts";
 import type { Finding } from "./finding.ts";
 

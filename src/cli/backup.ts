@@ -1,7 +1,7 @@
 import { defineCommand } from "citty";
 import type { Contents } from "../backup/verify.ts";
 import { configFlags, loadConfig } from "../config.ts";
-import { expectData } from "../data.ts";
+import { expectData } from "../start/data-directory.ts";
 
 export const backup = defineCommand({
   meta: {

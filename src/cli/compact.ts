@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { defineCommand } from "citty";
 import { configFlags, loadConfig } from "../config.ts";
-import { catalogDirectory, deliveryDirectory, expectData } from "../data.ts";
+import { catalogDirectory, deliveryDirectory, expectData } from "../start/data-directory.ts";
 
 export const compact = defineCommand({
   meta: {

@@ -2,8 +2,8 @@ import { defineCommand } from "citty";
 import { type Permission, permissions } from "../catalog/model.ts";
 import { keptName } from "../catalog/name.ts";
 import { configFlags, loadConfig } from "../config.ts";
-import { expectData } from "../data.ts";
 import { StartError } from "../errors.ts";
+import { expectData } from "../start/data-directory.ts";
 import { withCatalog } from "./catalog.ts";
 
 const create = defineCommand({

@@ -2,7 +2,7 @@ import { defineCommand } from "citty";
 import { permissions } from "../catalog/model.ts";
 import { keptName } from "../catalog/name.ts";
 import { configFlags, loadConfig } from "../config.ts";
-import { expectData, prepareData } from "../data.ts";
+import { expectData, prepareData } from "../start/data-directory.ts";
 import { withCatalog } from "./catalog.ts";
 
 const create = defineCommand({

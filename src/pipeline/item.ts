@@ -1,7 +1,7 @@
 import type { LiveProgram } from "../catalog/catalog.ts";
-import type { Input } from "./input.ts";
-import type { StoredLetter } from "./letter-tables.ts";
-import type { Routes } from "./router.ts";
+import type { StoredLetter } from "./dead-letters/tables.ts";
+import type { Input } from "./reading/input.ts";
+import type { Routes } from "./reading/routes.ts";
 
 /** Where an event of a lane comes from, and what is told when it has settled. */
 export type Origin =

@@ -5,20 +5,26 @@ import { RETRY_DELAY_MS_MIN, TRANSFORM_BATCH_EVENTS_MAX } from "../limits.ts";
 import type { Logger } from "../observe/log.ts";
 import type { Sandbox } from "../sandbox/program.ts";
 import { Bell, type Clock } from "./clock.ts";
-import { Delivery } from "./delivery.ts";
-import type { Feed } from "./feed.ts";
+import { Delivery } from "./delivering/delivery.ts";
 import type { Holdings } from "./holdings.ts";
-import { Intake } from "./intake.ts";
+import { Window } from "./in-flight.ts";
 import { type Ending, type Item, type Output, outputOf, sizeOf } from "./item.ts";
-import type { Ledger } from "./ledger.ts";
+import type { LiveTap } from "./live-tail.ts";
 import type { LaneLabels, LaneMetrics } from "./metrics.ts";
-import { type Routes, replayStanding, routesOf, type Standing, standing } from "./router.ts";
-import { Settling } from "./settling.ts";
-import { Story } from "./story.ts";
-import { Supply } from "./supply.ts";
-import type { LiveTap } from "./tap.ts";
-import { type Made, type TransformHost, transform } from "./transform.ts";
-import { Window } from "./window.ts";
+import { Intake } from "./reading/lane-reader.ts";
+import { Supply } from "./reading/next-batch.ts";
+import {
+  type Routes,
+  replayStanding,
+  routesOf,
+  type Standing,
+  standing,
+} from "./reading/routes.ts";
+import type { Feed } from "./reading/shared-reader.ts";
+import { Story } from "./settling/announcements.ts";
+import type { Ledger } from "./settling/ledger.ts";
+import { Settling } from "./settling/settling.ts";
+import { type Made, type TransformHost, transform } from "./transforming/transform.ts";
 
 /** What all lanes share. */
 export interface LaneParts {

@@ -3,8 +3,8 @@ import type { LiveProgram } from "../catalog/catalog.ts";
 import type { Verdict } from "../destinations/destination.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import type { Outcome } from "../sandbox/program.ts";
-import { createCodeMetrics } from "./code-metrics.ts";
 import type { Ending } from "./item.ts";
+import { createCodeMetrics } from "./transforming/code-metrics.ts";
 
 /** Shared by the parts of a lane: a destination that is renamed has other labels at once. */
 export interface LaneLabels {

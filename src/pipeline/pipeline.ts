@@ -7,16 +7,16 @@ import type { Logger } from "../observe/log.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import type { Sandbox } from "../sandbox/program.ts";
 import { type Clock, systemClock } from "./clock.ts";
-import type { DeadLetters } from "./dead-letter.ts";
-import { Feed, type FeedParts } from "./feed.ts";
+import type { DeadLetters } from "./dead-letters/dead-letter.ts";
+import { createDeadLetters } from "./dead-letters/dead-letters.ts";
+import { createLetterSweep, type LetterBounds } from "./dead-letters/retention.ts";
 import { Holdings } from "./holdings.ts";
 import { Lanes } from "./lanes.ts";
-import type { Ledger } from "./ledger.ts";
-import { createLetterSweep, type LetterBounds } from "./letter-bounds.ts";
-import { createDeadLetters } from "./letters.ts";
+import { LiveTap, type Tap } from "./live-tail.ts";
 import { createLaneMetrics } from "./metrics.ts";
-import { LiveTap, type Tap } from "./tap.ts";
-import { createTrimmer } from "./trim.ts";
+import { Feed, type FeedParts } from "./reading/shared-reader.ts";
+import { createTrimmer } from "./reading/trim.ts";
+import type { Ledger } from "./settling/ledger.ts";
 
 /** Routes, transforms and delivers what the event logs hold: a lane per destination. */
 export interface Pipeline {

@@ -4,6 +4,7 @@ import type { LogEnd, PixelRecord } from "../event/record.ts";
 import type { Answer } from "../http/answer.ts";
 import type { Exchange } from "../http/connection.ts";
 import type { ListeningSocket } from "../http/listening-socket.ts";
+import { createRateLimit } from "../http/rate-limit.ts";
 import { type HttpServer, type HttpServerOptions, serveHttp } from "../http/server.ts";
 import {
   HTTP_BODY_BYTES_MAX,
@@ -14,7 +15,6 @@ import {
 import { LogUnavailable, type LogWriter } from "../log/event-log.ts";
 import type { Logger } from "../observe/log.ts";
 import type { Metrics } from "../observe/metrics.ts";
-import { createRateLimit } from "../rate-limit.ts";
 import {
   errorAnswer,
   healthAnswer,

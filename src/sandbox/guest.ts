@@ -1,6 +1,6 @@
 import { GUEST_START_MS_MAX, GUEST_STDERR_BYTES_MAX, GUEST_STDERR_FLOOD_BYTES } from "../limits.ts";
-import { type Allowance, Dialogue } from "./dialogue.ts";
 import { type Frame, FrameError, type Texts } from "./frames.ts";
+import { type Allowance, Dialogue } from "./guest-channel.ts";
 import { type GuestEnd, GuestGone } from "./guest-end.ts";
 import type { LanguageTerms } from "./languages.ts";
 import { type GuestProcess, launch, type Signal } from "./launch.ts";

@@ -1,6 +1,6 @@
 import { GUEST_ANSWER_BYTES_MAX } from "../limits.ts";
-import type { Allowance } from "./dialogue.ts";
 import type { Guest } from "./guest.ts";
+import type { Allowance } from "./guest-channel.ts";
 import { GuestGone } from "./guest-end.ts";
 import type { SandboxLimits } from "./limits.ts";
 import type { Program, UserError } from "./program.ts";

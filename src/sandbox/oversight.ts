@@ -1,5 +1,5 @@
 import { GUEST_BURST_CPU_MS_MAX, GUEST_IDLE_POLL_MS } from "../limits.ts";
-import type { Exchange } from "./dialogue.ts";
+import type { Exchange } from "./guest-channel.ts";
 import type { GuestEnd } from "./guest-end.ts";
 import type { LanguageTerms } from "./languages.ts";
 import { type Usage, usage } from "./proc.ts";

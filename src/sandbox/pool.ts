@@ -1,8 +1,8 @@
 import { messageOf } from "../errors.ts";
 import { FairPlaces, upTo } from "../fair-places.ts";
 import { GUEST_IDLE_MS_MAX } from "../limits.ts";
+import type { Nursery } from "./guest-starter.ts";
 import type { SandboxLimits } from "./limits.ts";
-import type { Nursery } from "./nursery.ts";
 import { type GuestLanguage, SandboxUnavailable } from "./program.ts";
 import { Residence } from "./residence.ts";
 import { type Seat, Tenant } from "./tenant.ts";

@@ -1,6 +1,6 @@
 import { GUEST_AGE_MS_MAX, GUEST_EVENTS_MAX } from "../limits.ts";
 import type { Guest } from "./guest.ts";
-import type { Nursery } from "./nursery.ts";
+import type { Nursery } from "./guest-starter.ts";
 import type { GuestLanguage, SandboxUnavailable } from "./program.ts";
 import type { Residence, Resident } from "./residence.ts";
 

@@ -1,6 +1,6 @@
 import { GUEST_MEMORY_POLL_MS } from "../limits.ts";
 import type { Guest } from "./guest.ts";
-import type { Nursery } from "./nursery.ts";
+import type { Nursery } from "./guest-starter.ts";
 import { usage } from "./proc.ts";
 import { type GuestLanguage, SandboxUnavailable } from "./program.ts";
 import type { TestBudget } from "./test-budget.ts";

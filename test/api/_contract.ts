@@ -1,8 +1,8 @@
 import { type TSchema, Type } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
-import { Refusal, refusalStatuses } from "../../src/api/openapi.ts";
+import { Refusal, refusalStatuses } from "../../src/api/document/openapi.ts";
 import type { Route } from "../../src/api/route.ts";
-import { routes } from "../../src/api/routes.ts";
+import { routes } from "../../src/api/routes/table.ts";
 
 /** What every answer owes its route's documentation: the tests hold each one against it. */
 

@@ -17,11 +17,11 @@ import { openLogReader } from "../../src/log/reader.ts";
 import { openLogWriter } from "../../src/log/writer.ts";
 import type { Logger } from "../../src/observe/log.ts";
 import { createMetrics } from "../../src/observe/metrics.ts";
-import { Ledger } from "../../src/pipeline/ledger.ts";
+import type { TapMessage } from "../../src/pipeline/live-tail.ts";
 import { createPipeline } from "../../src/pipeline/pipeline.ts";
-import type { TapMessage } from "../../src/pipeline/tap.ts";
+import { Ledger } from "../../src/pipeline/settling/ledger.ts";
 import { createPublishing } from "../../src/publishing/create.ts";
-import { createSandbox } from "../../src/sandbox/sandbox.ts";
+import { createSandbox } from "../../src/sandbox/guest-sandbox.ts";
 import { faultsOf } from "./_contract.ts";
 
 /** A control plane on a socket, over a real catalog, with an admin of a workspace of its own. */

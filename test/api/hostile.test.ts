@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import type { Route } from "../../src/api/route.ts";
-import { routes } from "../../src/api/routes.ts";
+import { routes } from "../../src/api/routes/table.ts";
 import { exampleOf, makeThings, type Request, sendExample, type Things } from "./_examples.ts";
 import { type Received, type Sent, startApi, type TestApi } from "./_setup.ts";
 

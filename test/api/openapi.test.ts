@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { routes } from "../../src/api/routes.ts";
+import { routes } from "../../src/api/routes/table.ts";
 import { misfits } from "./_contract.ts";
 import { exampleOf, inOrder, makeThings, sendExample } from "./_examples.ts";
 import { startApi, type TestApi } from "./_setup.ts";

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { ClientKey } from "../../src/api/client.ts";
 import type { Route } from "../../src/api/route.ts";
-import { routes } from "../../src/api/routes.ts";
+import { routes } from "../../src/api/routes/table.ts";
 import { type Permission, permissions } from "../../src/catalog/model.ts";
 import {
   exampleOf,

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { connect } from "node:net";
 import { TAILS_MAX, TAILS_OF_TOKEN_MAX } from "../../src/limits.ts";
-import type { TapMessage } from "../../src/pipeline/tap.ts";
+import type { TapMessage } from "../../src/pipeline/live-tail.ts";
 import { startApi, type TestApi } from "./_setup.ts";
 
 let api: TestApi;

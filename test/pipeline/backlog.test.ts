@@ -7,8 +7,8 @@ import { pino } from "pino";
 import type { DestinationKind } from "../../src/destinations/destination.ts";
 import type { LogReader, LogRecord } from "../../src/log/event-log.ts";
 import { createMetrics } from "../../src/observe/metrics.ts";
-import { Ledger } from "../../src/pipeline/ledger.ts";
 import { createPipeline } from "../../src/pipeline/pipeline.ts";
+import { Ledger } from "../../src/pipeline/settling/ledger.ts";
 import { eventOf, FakeLive, FakeSandbox, record } from "./doubles.ts";
 import { until } from "./rig.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { Cursor } from "../../src/pipeline/cursor.ts";
+import { Cursor } from "../../src/pipeline/reading/cursor.ts";
 
 /** Reads `count` records on for one connection; returns those that were taken. */
 function readOn(cursor: Cursor, count: number, connectionId = "a"): number[] {

@@ -4,9 +4,9 @@ import type { Connection, Destination, Positions, Source } from "../../src/catal
 import type { PixelRecord } from "../../src/event/record.ts";
 import type { DurableNews, LogReader } from "../../src/log/event-log.ts";
 import { createMetrics } from "../../src/observe/metrics.ts";
-import { Feed } from "../../src/pipeline/feed.ts";
-import type { BuiltEvent } from "../../src/pipeline/input.ts";
 import { createLaneMetrics, type LaneMetrics } from "../../src/pipeline/metrics.ts";
+import type { BuiltEvent } from "../../src/pipeline/reading/input.ts";
+import { Feed } from "../../src/pipeline/reading/shared-reader.ts";
 import type { Batch, Outcome, Program, Sandbox } from "../../src/sandbox/program.ts";
 
 /** An event log in memory, its records durable as soon as they are appended. */

@@ -15,8 +15,8 @@ import { Bell, systemClock } from "../../src/pipeline/clock.ts";
 import { Holdings, type Share } from "../../src/pipeline/holdings.ts";
 import { type Item, outputOf, sizeOf } from "../../src/pipeline/item.ts";
 import { Lanes } from "../../src/pipeline/lanes.ts";
-import { Ledger } from "../../src/pipeline/ledger.ts";
-import { LiveTap } from "../../src/pipeline/tap.ts";
+import { LiveTap } from "../../src/pipeline/live-tail.ts";
+import { Ledger } from "../../src/pipeline/settling/ledger.ts";
 import { feedOf, laneMetrics, record } from "./doubles.ts";
 import { numbersTo, Rig, until } from "./rig.ts";
 

@@ -4,9 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
 import { DEAD_LETTERS_PAGE_CHARS_MAX } from "../../src/limits.ts";
-import { type LaneChange, Ledger } from "../../src/pipeline/ledger.ts";
-import type { StoredLetter } from "../../src/pipeline/letter-tables.ts";
-import { createDeadLetters } from "../../src/pipeline/letters.ts";
+import { createDeadLetters } from "../../src/pipeline/dead-letters/dead-letters.ts";
+import type { StoredLetter } from "../../src/pipeline/dead-letters/tables.ts";
+import { type LaneChange, Ledger } from "../../src/pipeline/settling/ledger.ts";
 import { numbersTo, until } from "./rig.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "ledger-"));

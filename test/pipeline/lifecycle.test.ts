@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { TapMessage } from "../../src/pipeline/tap.ts";
+import type { TapMessage } from "../../src/pipeline/live-tail.ts";
 import { record } from "./doubles.ts";
 import { hurried } from "./hurried.ts";
 import { numbersTo, Rig, Sink, sorted, until } from "./rig.ts";

@@ -14,11 +14,11 @@ import type { LogReader, LogWriter } from "../../src/log/event-log.ts";
 import { openLogReader } from "../../src/log/reader.ts";
 import { openLogWriter } from "../../src/log/writer.ts";
 import { createMetrics } from "../../src/observe/metrics.ts";
-import { Ledger } from "../../src/pipeline/ledger.ts";
 import { createPipeline, type Pipeline } from "../../src/pipeline/pipeline.ts";
+import { Ledger } from "../../src/pipeline/settling/ledger.ts";
 import { createPublishing } from "../../src/publishing/create.ts";
 import type { Publishing } from "../../src/publishing/publishing.ts";
-import { createSandbox, type GuestSandbox } from "../../src/sandbox/sandbox.ts";
+import { createSandbox, type GuestSandbox } from "../../src/sandbox/guest-sandbox.ts";
 import { numbersTo, Sink, until } from "./rig.ts";
 
 /** The pipeline over the real catalog, event log, event builder and sandbox. */

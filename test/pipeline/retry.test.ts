@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { POISON_ATTEMPTS_MAX, RETRY_DELAY_MS_MAX, RETRY_DELAY_MS_MIN } from "../../src/limits.ts";
-import { type Failing, isHopeless, retryDelayMs } from "../../src/pipeline/retry.ts";
+import { type Failing, isHopeless, retryDelayMs } from "../../src/pipeline/delivering/retry.ts";
 
 describe("the delay before the next attempt", () => {
   test.each([

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import type { LogEnd } from "../../src/event/record.ts";
-import { Intake } from "../../src/pipeline/intake.ts";
 import type { Item } from "../../src/pipeline/item.ts";
-import { routesOf } from "../../src/pipeline/router.ts";
+import { Intake } from "../../src/pipeline/reading/lane-reader.ts";
+import { routesOf } from "../../src/pipeline/reading/routes.ts";
 import { FakeLive, feedOf, MemoryLog, record } from "./doubles.ts";
 import { numbersTo } from "./rig.ts";
 

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { pino } from "pino";
-import { transform } from "../../src/pipeline/transform.ts";
+import { transform } from "../../src/pipeline/transforming/transform.ts";
 import { FakeLive, FakeSandbox } from "./doubles.ts";
 
 test("an output that waits does not hold the answer of the guest that it came in", async () => {

@@ -1,6 +1,6 @@
 import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
 import { FETCH_ANSWERS_CHARS_MAX, FETCHES_AT_ONCE_MAX, FETCHES_MAX } from "../../src/limits.ts";
-import { Bridge } from "../../src/sandbox/bridge.ts";
+import { Bridge } from "../../src/sandbox/host-calls.ts";
 import type { FetchAnswer, FetchRequest } from "../../src/sandbox/outside.ts";
 import { batch, PATIENCE_MS, program, shown, testSandbox } from "./support.ts";
 

@@ -2,8 +2,8 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { pino } from "pino";
 import { Registry } from "prom-client";
+import { createSandbox, type SandboxOptions } from "../../src/sandbox/guest-sandbox.ts";
 import type { Batch, Outcome, Program } from "../../src/sandbox/program.ts";
-import { createSandbox, type SandboxOptions } from "../../src/sandbox/sandbox.ts";
 
 /** For files with endless loops: a busy machine hands out CPU time slowly. */
 export const PATIENCE_MS = 60_000;

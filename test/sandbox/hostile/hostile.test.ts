@@ -3,8 +3,8 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { pino } from "pino";
 import { GUEST_MEMORY_BYTES_MAX } from "../../../src/limits.ts";
+import type { GuestSandbox } from "../../../src/sandbox/guest-sandbox.ts";
 import type { FetchRequest } from "../../../src/sandbox/outside.ts";
-import type { GuestSandbox } from "../../../src/sandbox/sandbox.ts";
 import {
   batch,
   guestEntry,

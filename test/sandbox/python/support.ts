@@ -1,6 +1,6 @@
 import { ensureSnapshot } from "../../../src/sandbox/guest/python/snapshot.ts";
+import type { SandboxOptions } from "../../../src/sandbox/guest-sandbox.ts";
 import type { Program } from "../../../src/sandbox/program.ts";
-import type { SandboxOptions } from "../../../src/sandbox/sandbox.ts";
 import { batch, program, shown, testSandbox } from "../support.ts";
 
 // Making it takes 3 s of CPU: not within the time that a guest has to start.

@@ -1,0 +1,62 @@
+import { createHash } from "node:crypto";
+import { Type } from "@sinclair/typebox";
+import { answerHeaders } from "../errors.ts";
+import type { ApiParts } from "../parts.ts";
+import { route } from "../route.ts";
+import type { OpenApiDocument } from "./openapi.ts";
+import page from "./viewer.html" with { type: "text" };
+
+// A text, inside the executable too; bun-types has a bundle for every .html, whatever its type.
+const viewer = page as unknown as string;
+
+/** The document of all routes, these two included, is made when a server is first asked for it. */
+export function docsRoutes(documentOf: (parts: ApiParts) => OpenApiDocument) {
+  const documents = new WeakMap<ApiParts, OpenApiDocument>();
+  return [
+    route("GET /docs", {
+      summary: "Read this document in a browser, which asks for a token as password",
+      needs: [],
+      answer: Type.String(),
+      media: "text/html",
+      example: { answer: "<!doctype html>" },
+      handle: ({ parts }) => new Response(viewer, { headers: pageHeaders(parts.dataPlaneUrl()) }),
+    }),
+
+    route("GET /docs/json", {
+      summary: "This OpenAPI 3.1 document",
+      needs: [],
+      answer: Type.Object({ openapi: Type.String() }),
+      example: { answer: { openapi: "3.1.0" } },
+      handle({ parts }) {
+        const document = documents.get(parts) ?? documentOf(parts);
+        documents.set(parts, document);
+        return document;
+      },
+    }),
+  ] as const;
+}
+
+/**
+ * The page loads nothing but the document, from here, and sends to the two planes alone: its own
+ * script and style go by hash.
+ */
+function pageHeaders(dataPlaneUrl: string) {
+  return {
+    ...answerHeaders,
+    "Content-Type": "text/html; charset=utf-8",
+    "Content-Security-Policy": [
+      "default-src 'none'",
+      `connect-src 'self' ${new URL(dataPlaneUrl).origin}`,
+      `script-src ${hashOf("script")}`,
+      `style-src ${hashOf("style")}`,
+      "base-uri 'none'",
+      "form-action 'none'",
+      "frame-ancestors 'none'",
+    ].join("; "),
+  };
+}
+
+function hashOf(element: "script" | "style"): string {
+  const inside = new RegExp(`<${element}>([^]*?)</${element}>`).exec(viewer)?.[1] ?? "";
+  return `'sha256-${createHash("sha256").update(inside).digest("base64")}'`;
+}

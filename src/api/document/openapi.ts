@@ -1,0 +1,224 @@
+import { type TSchema, Type } from "@sinclair/typebox";
+import type { ApiParts } from "../parts.ts";
+import type { Route } from "../route.ts";
+import { pixelPaths } from "./pixel.ts";
+
+/** The OpenAPI 3.1 document, from the schemas that validate. */
+export function openApiDocument(
+  routes: readonly Route[],
+  { version, kinds, dataPlaneUrl }: Pick<ApiParts, "version" | "kinds" | "dataPlaneUrl">,
+) {
+  const schemas: Record<string, unknown> = {};
+  const paths: Record<string, Record<string, unknown>> = {};
+  for (const route of routes) {
+    for (const path of [route.path, ...route.aliases]) {
+      paths[path] = {
+        ...paths[path],
+        [route.method.toLowerCase()]: operation(route, path, schemas),
+      };
+    }
+  }
+  Object.assign(paths, pixelPaths(dataPlaneUrl()));
+  referenced(Refusal, schemas);
+  schemas.DestinationConfig = destinationConfig(kinds, schemas);
+  return {
+    openapi: "3.1.0",
+    info: {
+      title: "pixelmill",
+      version,
+      description:
+        "Transformations and libraries with RudderStack's API, and the management of sources, " +
+        "destinations and connections under /v2, on the control plane; the Pixel API on the data " +
+        "plane. Errors are `{message}`, under /v2 also `error`.",
+      license: { name: "MIT", identifier: "MIT" },
+    },
+    servers: [{ url: "/" }],
+    security: [{ bearer: [] }, { basic: [] }],
+    tags: [...new Set(["pixel", ...routes.map(tagOf)])].map((name) => ({ name })),
+    paths,
+    components: {
+      schemas,
+      securitySchemes: {
+        bearer: { type: "http", scheme: "bearer", description: "A token: `pm_…`" },
+        basic: { type: "http", scheme: "basic", description: "Any name, a token as password" },
+      },
+    },
+  };
+}
+
+export type OpenApiDocument = ReturnType<typeof openApiDocument>;
+
+/** The settings of every kind of destination, secrets marked as write-only. */
+function destinationConfig(kinds: ApiParts["kinds"], schemas: Record<string, unknown>) {
+  const anyOf = [...kinds.values()].map(({ kind, configSchema, secretKeys }) => {
+    const { properties, ...rest } = configSchema;
+    const marked = Object.entries(properties ?? {}).map(([key, schema]) => [
+      key,
+      secretKeys.includes(key) ? { ...(schema as object), writeOnly: true } : schema,
+    ]);
+    return { ...rest, title: kind, properties: referenced(Object.fromEntries(marked), schemas) };
+  });
+  const { description } = schemas.DestinationConfig as { description: string };
+  return { description, anyOf };
+}
+
+/** The body of every answer that is not a success. */
+export const Refusal = Type.Object(
+  {
+    message: Type.String({ description: "One sentence; never the input" }),
+    error: Type.Optional(Type.String({ description: "The same, under /v2 only" })),
+    details: Type.Optional(
+      Type.Array(
+        Type.Object({
+          path: Type.String({ description: "JSON pointer into the body, or `?name` of the query" }),
+          message: Type.String(),
+          line: Type.Optional(Type.Integer()),
+          column: Type.Optional(Type.Integer()),
+        }),
+      ),
+    ),
+  },
+  { $id: "Refusal" },
+);
+
+const conditions: Record<number, string> = {
+  400: "The request is malformed, breaks a rule, or its code fails the publish tests",
+  401: "The token is missing, unknown, expired or revoked",
+  403: "The token lacks a permission, which the message names",
+  404: "There is no such thing in the token's workspace",
+  409: "The published state does not allow it",
+  413: "The body is too large",
+  429: "Too many requests of this token; Retry-After tells when to go on",
+  503: "Not possible at the moment",
+};
+
+const openRefusals: Record<string, number[]> = { "/ready": [503], "/metrics": [403] };
+
+/** Statuses other than success that a route may answer. */
+export function refusalStatuses(route: Route): number[] {
+  const { needs, body, method } = route;
+  if (needs === "open") return openRefusals[route.path] ?? [];
+  return [
+    ...(body || Object.keys(route.query.properties).length > 0 ? [400] : []),
+    ...[401, 403],
+    ...(body || route.path.includes("{") || route.path === "/v2/workspace" ? [404] : []),
+    ...(method === "GET" ? [] : [409]),
+    ...(body ? [413] : []),
+    ...[429],
+    ...(method === "GET" ? [] : [503]),
+  ];
+}
+
+function operation(route: Route, path: string, schemas: Record<string, unknown>) {
+  const { method, body, example, media = "application/json", needs } = route;
+  const success = route.status === 204 ? {} : content(media, route.answer, example.answer, schemas);
+  const refusals = refusalStatuses(route).map((status) => [
+    status,
+    { description: conditions[status], ...refused(route, status, schemas) },
+  ]);
+  return {
+    operationId: operationId(method, path),
+    summary: route.summary,
+    tags: [tagOf(route)],
+    description: [
+      ...(path === route.path ? [] : [`The same as \`${route.key}\`.`]),
+      ...needed(route),
+    ].join(" "),
+    ...(needs === "open" && { security: [] }),
+    parameters: [...pathParameters(route, path), ...queryParameters(route, schemas)],
+    ...(body && {
+      requestBody: {
+        required: !fitsNothing(body),
+        ...content("application/json", body, example.body, schemas),
+      },
+    }),
+    responses: {
+      [route.status]: { description: "Success", ...success },
+      ...Object.fromEntries(refusals),
+    },
+  };
+}
+
+/** Who may, in sentences. */
+function needed({ needs, alsoNeeds = [] }: Route): string[] {
+  const named = (permissions: readonly string[]) =>
+    permissions.map((permission) => `\`${permission}\``).join(" and ");
+  if (needs === "open") return ["Needs no token."];
+  return [
+    `Needs ${needs.length === 0 ? "any token of the workspace" : named(needs)}.`,
+    ...alsoNeeds.map(({ when, permissions }) => `Needs ${named(permissions)} when ${when}.`),
+  ];
+}
+
+const refusalContent = {
+  content: {
+    "application/json": {
+      schema: { $ref: "#/components/schemas/Refusal" },
+      example: { message: "Transformation is not published" },
+    },
+  },
+};
+
+function refused({ refusal }: Route, status: number, schemas: Record<string, unknown>) {
+  if (refusal === undefined || status !== 400) return refusalContent;
+  const { schema, example } = refusalContent.content["application/json"];
+  const anyOf = [schema, referenced(refusal, schemas)];
+  return { content: { "application/json": { schema: { anyOf }, example } } };
+}
+
+function content(
+  media: string,
+  schema: TSchema,
+  example: unknown,
+  schemas: Record<string, unknown>,
+) {
+  return { content: { [media]: { schema: referenced(schema, schemas), example } } };
+}
+
+function pathParameters(route: Route, path: string) {
+  const examples: Record<string, string> = route.example.params ?? {};
+  return [...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => ({
+    name,
+    in: "path",
+    required: true,
+    schema: { type: "string" },
+    example: examples[name],
+  }));
+}
+
+function queryParameters(route: Route, schemas: Record<string, unknown>) {
+  return Object.entries(route.query.properties).map(([name, schema]) => ({
+    name,
+    in: "query",
+    required: route.query.required?.includes(name) ?? false,
+    ...(schema.description && { description: schema.description }),
+    schema: referenced(schema, schemas),
+  }));
+}
+
+/** Named schemas become components, once each; what is inside them too. */
+function referenced(value: unknown, schemas: Record<string, unknown>): unknown {
+  if (Array.isArray(value)) return value.map((item) => referenced(item, schemas));
+  if (typeof value !== "object" || value === null) return value;
+  const { $id, ...rest } = value as { $id?: string };
+  const entries = Object.entries(rest).map(([key, item]) => [key, referenced(item, schemas)]);
+  if ($id === undefined) return Object.fromEntries(entries);
+  schemas[$id] = Object.fromEntries(entries);
+  return { $ref: `#/components/schemas/${$id}` };
+}
+
+function fitsNothing(schema: TSchema): boolean {
+  return !schema.required?.length;
+}
+
+function operationId(method: string, path: string): string {
+  const words = path.split(/[^A-Za-z0-9]+/).filter(Boolean);
+  return [method.toLowerCase(), ...words].join("_");
+}
+
+/** The resource that a path is about: `/v2/sources/{id}` is of `sources`. */
+function tagOf({ path }: Route): string {
+  const [first = "", second = ""] = path.split("/").filter(Boolean);
+  if (["health", "ready", "metrics", "docs"].includes(first)) return "server";
+  return first === "v2" ? second : first;
+}

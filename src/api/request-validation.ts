@@ -1,0 +1,154 @@
+import type { Static, TObject, TSchema } from "@sinclair/typebox";
+import { type TypeCheck, TypeCompiler } from "@sinclair/typebox/compiler";
+import type { ValueError } from "@sinclair/typebox/errors";
+import { ApiError, type Detail } from "../errors.ts";
+import { DETAILS_MAX } from "../limits.ts";
+import { misspelt } from "./misspelt.ts";
+import { expectedFormat } from "./schema/formats.ts";
+
+const checks = new WeakMap<TSchema, TypeCheck<TSchema>>();
+
+function compiled(schema: TSchema): TypeCheck<TSchema> {
+  let check = checks.get(schema);
+  if (!check) {
+    check = TypeCompiler.Compile(schema);
+    checks.set(schema, check);
+  }
+  return check;
+}
+
+/** The value, typed, or `invalid` with every place that does not fit. `?` tells a query. */
+export function expectShape<S extends TSchema>(
+  schema: S,
+  value: unknown,
+  at: "" | "?" = "",
+): Static<S> {
+  const check = compiled(schema);
+  if (check.Check(value)) return value as Static<S>;
+  const details = new Map<string, Detail>();
+  for (const error of faults(check.Errors(value))) {
+    const detail = toDetail(error, at);
+    if (!details.has(detail.path)) details.set(detail.path, detail);
+    if (details.size === DETAILS_MAX) break;
+  }
+  throw invalid([...details.values()] as [Detail, ...Detail[]]);
+}
+
+/**
+ * A body as its schema knows it. Fields that nobody asked for are not checked, so no handler may
+ * meet them: one that hands its body on would store them.
+ */
+export function expectBody<S extends TSchema>(schema: S, value: unknown): Static<S> {
+  const body = expectShape(schema, value) as Record<string, unknown>;
+  const known = Object.keys(schema.properties ?? {}).filter((key) => Object.hasOwn(body, key));
+  return Object.fromEntries(known.map((key) => [key, body[key]])) as Static<S>;
+}
+
+/** An object or array that fits no alternative has the faults it has as the one of its kind. */
+function* faults(errors: Iterable<ValueError>): Generator<ValueError> {
+  for (const error of errors) {
+    const alternatives: TSchema[] = error.schema.anyOf ?? [];
+    const alike = error.errors[alternatives.findIndex(({ type }) => type === kindOf(error.value))];
+    if (alike) yield* faults(alike);
+    else yield error;
+  }
+}
+
+function kindOf(value: unknown): "array" | "object" | undefined {
+  if (Array.isArray(value)) return "array";
+  return typeof value === "object" && value !== null ? "object" : undefined;
+}
+
+/** The first detail makes the sentence: `Expected a name … at /name, got nothing`. */
+export function invalid(details: [Detail, ...Detail[]]): ApiError {
+  const [{ path, message }] = details;
+  const sentence = path === "" ? message : message.replace(/, got |$/, ` at ${path}$&`);
+  return new ApiError("invalid", sentence, details);
+}
+
+/**
+ * The query's values as a schema types them: `true` a boolean, digits a number, a word of a
+ * list in any case. What does not convert stays a string, which the schema then refuses.
+ */
+export function readQuery<S extends TObject>(schema: S, url: string): Static<S> {
+  const start = url.indexOf("?");
+  const sent = new URLSearchParams(start < 0 ? "" : url.slice(start + 1));
+  const query: Record<string, unknown> = {};
+  for (const [key, property] of Object.entries(schema.properties)) {
+    const values = sent.getAll(key);
+    if (values.length > 1) {
+      throw invalid([{ path: `?${key}`, message: "Expected one value, got several" }]);
+    }
+    if (values[0] !== undefined) query[key] = converted(property, values[0]);
+  }
+  expectKnown(Object.keys(schema.properties), sent.keys());
+  return expectShape(schema, query, "?");
+}
+
+/** A misspelt name is told, since `?publsh=true` would store a draft; other names are ignored. */
+function expectKnown(known: readonly string[], sent: Iterable<string>): void {
+  for (const name of sent) {
+    const meant = known.includes(name) ? undefined : misspelt(name, known);
+    if (meant === undefined) continue;
+    const message = `Expected the parameter ${meant}, got a name that is almost the same`;
+    throw new ApiError("invalid", message, [{ path: `?${meant}`, message }]);
+  }
+}
+
+function converted(schema: TSchema, text: string): unknown {
+  if (schema.type === "boolean" && /^(true|false)$/.test(text)) return text === "true";
+  if (schema.type === "integer" && /^\d+$/.test(text)) return Number(text);
+  return schema.anyOf ? text.toLowerCase() : text;
+}
+
+/** No schema here names the keys of a caller's own object, so a path holds none of them. */
+function toDetail(error: ValueError, at: string): Detail {
+  const path = at === "?" ? error.path.replace("/", "?") : error.path;
+  return { path, message: `Expected ${expected(error.schema)}, got ${came(error.value)}` };
+}
+
+function expected(schema: TSchema): string {
+  if (schema.anyOf) return alternatives(schema.anyOf as TSchema[]);
+  switch (schema.type) {
+    case "string":
+      return expectedString(schema);
+    case "boolean":
+      return "true or false";
+    case "integer":
+      return `an integer${bounds(schema.minimum, schema.maximum)}`;
+    case "array":
+      return `an array${bounds(schema.minItems, schema.maxItems, " items")}`;
+    default:
+      return "an object";
+  }
+}
+
+function alternatives(schemas: TSchema[]): string {
+  const constants = schemas.every((schema) => schema.const !== undefined);
+  if (constants) return `one of ${schemas.map((schema) => schema.const).join(", ")}`;
+  return [...new Set(schemas.map(expected))].join(" or ");
+}
+
+function expectedString(schema: TSchema): string {
+  const format = schema.format && expectedFormat(schema.format);
+  return format || `a string${bounds(schema.minLength, schema.maxLength, " characters")}`;
+}
+
+function bounds(min?: number, max?: number, unit = ""): string {
+  if (min !== undefined && max !== undefined) return ` of ${min} to ${max}${unit}`;
+  if (min !== undefined) return ` of at least ${min}${unit}`;
+  return max === undefined ? "" : ` of at most ${max}${unit}`;
+}
+
+/** What came, by its kind and size alone: never its text. */
+function came(value: unknown): string {
+  if (value === undefined) return "nothing";
+  if (value === null) return "null";
+  if (Array.isArray(value)) return `an array of ${counted(value.length, "item")}`;
+  if (typeof value === "string") return `a string of ${counted(value.length, "character")}`;
+  return typeof value === "object" ? "an object" : `a ${typeof value}`;
+}
+
+function counted(count: number, unit: string): string {
+  return `${count} ${unit}${count === 1 ? "" : "s"}`;
+}

@@ -1,0 +1,198 @@
+import { type Static, Type } from "@sinclair/typebox";
+import type { Destination as StoredDestination } from "../../catalog/model.ts";
+import type { DestinationKind } from "../../destinations/destination.ts";
+import { settledConfig, shownConfig } from "../destination-config.ts";
+import * as example from "../document/examples.ts";
+import { pagingOf } from "../paging.ts";
+import type { ApiParts } from "../parts.ts";
+import { invalid } from "../request-validation.ts";
+import { route } from "../route.ts";
+import {
+  ExternalId,
+  enveloped,
+  hasExternalIdQuery,
+  Name,
+  nullable,
+  paged,
+  pageQuery,
+  Time,
+} from "../schema/pieces.ts";
+import { isoTime } from "../transformation-answers.ts";
+
+const Config = Type.Record(Type.String(), Type.Unknown(), {
+  $id: "DestinationConfig",
+  description:
+    "Settings of the type; secrets are write-only (`to` of a header is answered empty, and kept when it is sent so), null removes a setting",
+});
+
+const Destination = Type.Object(
+  {
+    id: Type.String(),
+    name: Type.String(),
+    type: Type.String({ description: "webhook or file, as it was written at creation" }),
+    enabled: Type.Boolean(),
+    config: Config,
+    externalId: Type.Optional(ExternalId),
+    transformation: Type.Optional(Type.Object({ id: Type.String() })),
+    createdAt: Time,
+    updatedAt: Time,
+  },
+  { $id: "Destination" },
+);
+
+const NewDestination = Type.Object(
+  {
+    name: Name,
+    type: Type.String({ description: "webhook or file, in any case" }),
+    config: Type.Optional(nullable(Config)),
+    enabled: Type.Optional(Type.Boolean()),
+    externalId: Type.Optional(ExternalId),
+  },
+  { $id: "NewDestination" },
+);
+
+const DestinationChange = Type.Object(
+  {
+    name: Type.Optional(Name),
+    config: Type.Optional(nullable(Config)),
+    enabled: Type.Optional(Type.Boolean()),
+  },
+  {
+    $id: "DestinationChange",
+    description: "What is absent keeps its value; a new config keeps the secrets it leaves out",
+  },
+);
+
+const params = { id: example.ids.destination };
+const answer = { destination: example.destination };
+
+export const destinationRoutes = [
+  route("GET /v2/destinations", {
+    summary: "List destinations",
+    aliases: ["/destinations"],
+    needs: ["workspace:admin"],
+    query: { ...pageQuery, ...hasExternalIdQuery },
+    answer: paged("destinations", Destination),
+    example: { answer: { destinations: [example.destination], paging: { total: 1 } } },
+    handle({ parts, workspaceId, query: { page = 1, hasExternalId } }) {
+      const found = parts.catalog.destinations.list(workspaceId, page, hasExternalId);
+      return {
+        destinations: found.items.map((item) => destinationAnswer(parts, item)),
+        paging: pagingOf("/destinations", page, found, { hasExternalId }),
+      };
+    },
+  }),
+
+  route("POST /v2/destinations", {
+    summary: "Create a destination",
+    needs: ["workspace:admin"],
+    body: NewDestination,
+    answer: enveloped("destination", Destination),
+    status: 201,
+    example: {
+      body: { name: "Warehouse hook", type: "webhook", config: example.destination.config },
+      answer,
+    },
+    async handle({ parts, workspaceId, body }) {
+      const kind = kindOf(parts, body.type);
+      const destination = await parts.catalog.destinations.create(workspaceId, {
+        name: body.name.trim(),
+        type: kind.kind,
+        ...(body.type !== kind.kind && { typeAs: body.type }),
+        config: settledConfig(kind, body.config ?? {}, {}),
+        ...(body.enabled !== undefined && { enabled: body.enabled }),
+        ...(body.externalId !== undefined && { externalId: body.externalId }),
+      });
+      return { destination: destinationAnswer(parts, destination) };
+    },
+  }),
+
+  route("GET /v2/destinations/{id}", {
+    summary: "Retrieve a destination",
+    needs: ["workspace:admin"],
+    answer: enveloped("destination", Destination),
+    example: { params, answer },
+    handle: ({ parts, workspaceId, params }) => ({
+      destination: destinationAnswer(parts, parts.catalog.destinations.get(workspaceId, params.id)),
+    }),
+  }),
+
+  route("PUT /v2/destinations/{id}", {
+    summary: "Change a destination",
+    needs: ["workspace:admin"],
+    body: DestinationChange,
+    answer: enveloped("destination", Destination),
+    example: { params, body: { enabled: true }, answer },
+    async handle({ parts, workspaceId, params, body }) {
+      const { destinations } = parts.catalog;
+      const before = destinations.get(workspaceId, params.id);
+      const input = {
+        ...(body.name !== undefined && { name: body.name.trim() }),
+        ...(body.enabled !== undefined && { enabled: body.enabled }),
+        ...(body.config !== undefined && {
+          config: settledConfig(kindOf(parts, before.type), body.config ?? {}, before.config),
+        }),
+      };
+      const tails = parts.pipeline.tails();
+      const destination = await destinations.update(workspaceId, params.id, input, tails);
+      return { destination: destinationAnswer(parts, destination) };
+    },
+  }),
+
+  route("DELETE /v2/destinations/{id}", {
+    summary: "Delete a destination with its connections; its transformation stays",
+    needs: ["workspace:admin"],
+    answer: Type.Undefined(),
+    status: 204,
+    example: { params, answer: undefined },
+    async handle({ parts, workspaceId, params }) {
+      await parts.catalog.destinations.remove(workspaceId, params.id);
+      return undefined;
+    },
+  }),
+
+  route("PUT /v2/destinations/{id}/external-id", {
+    summary: "Set the id by which an external tool knows a destination",
+    needs: ["workspace:admin"],
+    body: Type.Object({ externalId: ExternalId }),
+    answer: enveloped("destination", Destination),
+    example: {
+      params,
+      body: { externalId: "warehouse-hook" },
+      answer: { destination: { ...example.destination, externalId: "warehouse-hook" } },
+    },
+    async handle({ parts, workspaceId, params, body: { externalId } }) {
+      const { destinations } = parts.catalog;
+      const tails = parts.pipeline.tails();
+      const changed = await destinations.update(workspaceId, params.id, { externalId }, tails);
+      return { destination: destinationAnswer(parts, changed) };
+    },
+  }),
+] as const;
+
+function kindOf({ kinds }: ApiParts, type: string): DestinationKind {
+  const kind = kinds.get(type.toLowerCase());
+  if (kind) return kind;
+  const message = `Expected one of ${[...kinds.keys()].join(", ")}, got another type`;
+  throw invalid([{ path: "/type", message }]);
+}
+
+function destinationAnswer(
+  { kinds, catalog }: ApiParts,
+  destination: StoredDestination,
+): Static<typeof Destination> {
+  const { id, name, type, typeAs = type, enabled, externalId } = destination;
+  const transformationId = catalog.code.linkOf(destination.workspaceId, id);
+  const kind = kinds.get(type);
+  return {
+    id,
+    name,
+    type: typeAs,
+    enabled,
+    config: kind === undefined ? {} : shownConfig(kind, destination.config),
+    ...(externalId !== undefined && { externalId }),
+    ...(transformationId !== undefined && { transformation: { id: transformationId } }),
+    createdAt: isoTime(destination.createdAt),
+    updatedAt: isoTime(destination.updatedAt),
+  };
+}

@@ -1,0 +1,78 @@
+import { type Static, Type } from "@sinclair/typebox";
+import type { Catalog } from "../../catalog/catalog.ts";
+import { ApiError } from "../../errors.ts";
+import * as example from "../document/examples.ts";
+import { route } from "../route.ts";
+import { Id, Time } from "../schema/pieces.ts";
+import { isoTime } from "../transformation-answers.ts";
+
+/** A destination's transformation seen from the destination, as rudder-cli's client does. */
+
+const Link = Type.Object(
+  {
+    destinationId: Type.String(),
+    transformationId: Type.String(),
+    createdAt: Time,
+    updatedAt: Time,
+  },
+  { $id: "Link" },
+);
+
+const params = { id: example.ids.destination };
+const answer = {
+  destinationId: example.ids.destination,
+  transformationId: example.ids.transformation,
+  createdAt: example.destination.createdAt,
+  updatedAt: example.destination.updatedAt,
+};
+
+export const linkRoutes = [
+  route("GET /v2/destinations/{id}/transformation", {
+    summary: "Retrieve which transformation a destination is connected to",
+    needs: [],
+    answer: Link,
+    example: { params, answer },
+    handle: ({ parts, workspaceId, params }) => linkAnswer(parts.catalog, workspaceId, params.id),
+  }),
+
+  route("PUT /v2/destinations/{id}/transformation", {
+    summary: "Connect a destination to a published transformation, in place of any other",
+    needs: ["transformations:connect", "destinations:connect"],
+    body: Type.Object({ transformationId: Id }),
+    answer: Link,
+    example: { params, body: { transformationId: example.ids.transformation }, answer },
+    async handle({ parts, workspaceId, params, body }) {
+      await parts.catalog.code.link(workspaceId, body.transformationId, params.id);
+      return linkAnswer(parts.catalog, workspaceId, params.id);
+    },
+  }),
+
+  route("DELETE /v2/destinations/{id}/transformation", {
+    summary: "Disconnect a destination from its transformation",
+    needs: ["transformations:connect", "destinations:connect"],
+    answer: Type.Undefined(),
+    status: 204,
+    example: { params, answer: undefined },
+    async handle({ parts, workspaceId, params }) {
+      const { destinations, code } = parts.catalog;
+      const { id } = destinations.get(workspaceId, params.id);
+      const transformationId = code.linkOf(workspaceId, id);
+      if (transformationId) await code.unlink(workspaceId, transformationId, id);
+      return undefined;
+    },
+  }),
+] as const;
+
+function linkAnswer(
+  { code }: Catalog,
+  workspaceId: string,
+  destinationId: string,
+): Static<typeof Link> {
+  const transformationId = code.linkOf(workspaceId, destinationId);
+  const at = code.linkedAt(workspaceId, destinationId);
+  if (transformationId === undefined || at === undefined) {
+    throw new ApiError("missing", "The destination has no transformation");
+  }
+  // A link is made and taken away, never changed.
+  return { destinationId, transformationId, createdAt: isoTime(at), updatedAt: isoTime(at) };
+}

@@ -1,0 +1,128 @@
+import { Type } from "@sinclair/typebox";
+import {
+  TAIL_HEARTBEAT_MS,
+  TAIL_PENDING_BYTES_MAX,
+  TAIL_STALLED_BEATS_MAX,
+  TAILS_MAX,
+  TAILS_OF_TOKEN_MAX,
+} from "../../limits.ts";
+import type { TapMessage } from "../../pipeline/live-tail.ts";
+import { authenticate, permit } from "../auth.ts";
+import * as example from "../document/examples.ts";
+import { answerHeaders, TooMany } from "../errors.ts";
+import { createPlaces } from "../places.ts";
+import { type Call, EVENT_STREAM, route } from "../route.ts";
+import { Id } from "../schema/pieces.ts";
+import { isoTime } from "../transformation-answers.ts";
+
+const Filter = { sourceId: Type.Optional(Id), destinationId: Type.Optional(Id) };
+type Filter = { sourceId?: string; destinationId?: string };
+
+const exampleMessage: TapMessage = {
+  stage: "delivered",
+  sourceId: example.ids.source,
+  destinationId: example.ids.destination,
+  at: Date.parse("2026-02-16T01:11:11.586Z"),
+  messageId: example.event.messageId,
+  event: example.event,
+};
+
+const places = createPlaces({ each: TAILS_OF_TOKEN_MAX, all: TAILS_MAX });
+const TAIL_RETRY_SECONDS = 10;
+const tooManyTails = `Expected at most ${TAILS_OF_TOKEN_MAX} live tails of a token and ${TAILS_MAX} in all, got more`;
+
+export const tailRoutes = [
+  route("GET /v2/events", {
+    summary: "Follow events on their way, as server-sent events",
+    needs: ["events:read"],
+    query: Filter,
+    answer: Type.String({
+      description:
+        "One event per message, named by its stage: received, delivered, dropped, dead-letter; " +
+        "`missed` tells how many a slow reader did not get",
+    }),
+    media: EVENT_STREAM,
+    example: { answer: framed(exampleMessage) },
+    handle(call) {
+      const leave = places.enter(call.principal.tokenId);
+      if (leave === undefined) throw new TooMany(TAIL_RETRY_SECONDS, tooManyTails);
+      return new Response(tailStream(call, call.query, leave), {
+        // Its connection has no idle timeout: it is not used again.
+        headers: { ...answerHeaders, "Content-Type": EVENT_STREAM, Connection: "close" },
+      });
+    },
+  }),
+] as const;
+
+/**
+ * A stream of what the tap tells. A reader that does not keep up misses messages and is told
+ * how many; a token that stops working ends it.
+ */
+function tailStream(
+  call: Call<string, unknown, unknown>,
+  filter: Filter,
+  leave: () => void,
+): ReadableStream {
+  const { parts, workspaceId, closing } = call;
+  const headers = new Headers(call.request.headers);
+  let end = () => {};
+
+  return new ReadableStream<Uint8Array>(
+    {
+      start(controller) {
+        let missed = 0;
+        const send = (text: string) => controller.enqueue(Buffer.from(text));
+        const unsubscribe = parts.pipeline.tap.subscribe(workspaceId, (message) => {
+          if (!passes(message, filter)) return;
+          if ((controller.desiredSize ?? 0) <= 0) {
+            missed++;
+            return;
+          }
+          if (missed > 0) send(`event: missed\ndata: {"count":${missed}}\n\n`);
+          missed = 0;
+          send(framed(message));
+        });
+        let stalled = 0;
+        const heartbeat = setInterval(() => {
+          const room = (controller.desiredSize ?? 0) > 0;
+          stalled = room ? 0 : stalled + 1;
+          if (stalled > TAIL_STALLED_BEATS_MAX || !isWelcome(call, headers)) stop();
+          else if (room) send(": still here\n\n");
+        }, TAIL_HEARTBEAT_MS);
+        end = () => {
+          leave();
+          clearInterval(heartbeat);
+          unsubscribe();
+          closing.removeEventListener("abort", stop);
+        };
+        const stop = () => {
+          end();
+          controller.close();
+        };
+        closing.addEventListener("abort", stop);
+        send(": connected\n\n");
+      },
+      cancel: () => end(),
+    },
+    new ByteLengthQueuingStrategy({ highWaterMark: TAIL_PENDING_BYTES_MAX }),
+  );
+}
+
+function isWelcome({ parts }: Call<string, unknown, unknown>, headers: Headers): boolean {
+  try {
+    permit(authenticate(parts.catalog.tokens, headers), ["events:read"]);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function passes(message: TapMessage, { sourceId, destinationId }: Filter): boolean {
+  if (sourceId !== undefined && message.sourceId !== sourceId) return false;
+  return destinationId === undefined || message.destinationId === destinationId;
+}
+
+function framed(message: TapMessage): string {
+  const data = JSON.stringify({ ...message, at: isoTime(message.at) });
+  return `event: ${message.stage}\ndata: ${data}\n\n`;
+}

@@ -1,0 +1,35 @@
+import { FormatRegistry } from "@sinclair/typebox";
+import { isName, nameExpected } from "../../catalog/name.ts";
+import { CODE_BYTES_MAX } from "../../limits.ts";
+
+/**
+ * String formats beyond JSON Schema's own: bounds that JSON Schema cannot say (bytes, trimmed
+ * length). `expected` completes the sentence "Expected …".
+ */
+const formats: Record<string, { expected: string; fits: (text: string) => boolean }> = {
+  name: { expected: nameExpected, fits: isName },
+  code: {
+    expected: `a string of at most ${CODE_BYTES_MAX} bytes in UTF-8`,
+    fits: (text) => Buffer.byteLength(text, "utf8") <= CODE_BYTES_MAX,
+  },
+  "date-time": {
+    expected: "a time in ISO 8601",
+    fits: (text) =>
+      /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)$/.test(text) &&
+      Number.isFinite(Date.parse(text)),
+  },
+  "source-type": {
+    expected: "the type http",
+    fits: (text) => text.toLowerCase() === "http",
+  },
+  email: {
+    expected: "an e-mail address",
+    fits: (text) => /^[^\s@]+@[^\s@]+$/.test(text),
+  },
+};
+
+for (const [name, { fits }] of Object.entries(formats)) FormatRegistry.Set(name, fits);
+
+export function expectedFormat(format: string): string | undefined {
+  return formats[format]?.expected;
+}

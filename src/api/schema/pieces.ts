@@ -1,0 +1,79 @@
+import { type TSchema, Type } from "@sinclair/typebox";
+import { permissions } from "../../catalog/model.ts";
+import "./formats.ts";
+import {
+  DESCRIPTION_CHARS_MAX,
+  ID_CHARS_MAX,
+  NAME_CHARS_MAX,
+  PAGE_MAX,
+  PERMISSIONS_MAX,
+  TEST_EVENTS_MAX,
+} from "../../limits.ts";
+
+/** Pieces that the requests and answers of several resources are made of. */
+
+export const Id = Type.String({ minLength: 1, maxLength: ID_CHARS_MAX });
+export const Name = Type.String({
+  format: "name",
+  description: `1 to ${NAME_CHARS_MAX} characters after trimming`,
+});
+export const Description = Type.String({ maxLength: DESCRIPTION_CHARS_MAX });
+export const Code = Type.String({ format: "code" });
+export const Time = Type.String({ format: "date-time", description: "ISO 8601 in UTC" });
+export const Language = Type.Union(
+  [Type.Literal("javascript"), Type.Literal("pythonfaas"), Type.Literal("python")],
+  { description: "`python` is an alias of `pythonfaas`, answered as it was sent" },
+);
+/** Null stands for an empty object: Go's clients send it for what was never set. */
+export const nullable = <S extends TSchema>(schema: S) => Type.Union([schema, Type.Null()]);
+
+/** The id by which an external tool knows a thing; an empty one is none. */
+export const ExternalId = Type.String({
+  maxLength: ID_CHARS_MAX,
+  description: "The id by which an external tool knows it; an empty one is none",
+});
+/** Event objects and destination settings: any keys. */
+export const AnyObject = Type.Record(Type.String(), Type.Unknown());
+
+export const TestEvents = Type.Array(AnyObject, { maxItems: TEST_EVENTS_MAX });
+
+export const publishQuery = {
+  publish: Type.Optional(
+    Type.Boolean({ description: "Publish at once; wins over `publish` in the body" }),
+  ),
+};
+
+export const pageQuery = {
+  page: Type.Optional(Type.Integer({ minimum: 1, maximum: PAGE_MAX, default: 1 })),
+};
+export const hasExternalIdQuery = {
+  hasExternalId: Type.Optional(
+    Type.Boolean({ description: "Lists what has an external id alone, or what has none" }),
+  ),
+};
+export const Paging = Type.Object(
+  {
+    total: Type.Integer(),
+    next: Type.Optional(Type.String({ description: "Absent on the last page" })),
+  },
+  { $id: "Paging" },
+);
+
+export const Success = Type.Object({ success: Type.Literal(true) }, { $id: "Success" });
+
+/** `{[key]: item}`, the envelope of one object under `/v2`. */
+export function enveloped<Key extends string, S extends TSchema>(key: Key, schema: S) {
+  return Type.Object({ [key]: schema } as { [K in Key]: S });
+}
+
+/** `{[key]: [item…], paging}`, the envelope of a list under `/v2`. */
+export function paged<Key extends string, S extends TSchema>(key: Key, schema: S) {
+  return Type.Object({ [key]: Type.Array(schema), paging: Paging } as {
+    [K in Key]: ReturnType<typeof Type.Array<S>>;
+  } & { paging: typeof Paging });
+}
+
+export const Permissions = Type.Array(
+  Type.Union(permissions.map((permission) => Type.Literal(permission))),
+  { maxItems: PERMISSIONS_MAX },
+);

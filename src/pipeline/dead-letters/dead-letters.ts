@@ -1,0 +1,122 @@
+import { type Ending, ITEM_BYTES, type Item, type Output } from "../item.ts";
+import { jsonOf } from "../reading/input.ts";
+import type { Ledger, Replay } from "../settling/ledger.ts";
+import type { DeadLetter, DeadLetters } from "./dead-letter.ts";
+import type { StoredLetter } from "./tables.ts";
+
+/** A dead letter for an output; ids are UUIDs of version 7, whose order is that of time. */
+export function letterOf(
+  output: Output,
+  ending: Ending & { kind: "dead-letter" },
+  destination: { id: string; workspaceId: string },
+  now: number,
+): StoredLetter {
+  const { item, live, bytes } = output;
+  const { input } = item;
+  const { event } = input;
+  const text = Buffer.from(bytes).toString();
+  const original = live === undefined ? text : Buffer.from(event.json).toString();
+  return {
+    id: Bun.randomUUIDv7("hex", now),
+    workspaceId: destination.workspaceId,
+    sourceId: input.sourceId,
+    destinationId: destination.id,
+    messageId: input.messageId,
+    stage: ending.stage,
+    reason: ending.reason,
+    attempts: output.attempts,
+    text,
+    user: event.user,
+    type: input.type,
+    receivedAt: input.receivedAt,
+    createdAt: now,
+    ...(live !== undefined && {
+      transformationVersionId: live.transformation.versionId,
+      programId: live.id,
+    }),
+    ...(original !== text && { original }),
+    ...(event.name !== undefined && { name: event.name }),
+    ...(ending.line !== undefined && { line: ending.line }),
+    ...(ending.column !== undefined && { column: ending.column }),
+  };
+}
+
+/** The event of a letter as it once came, to go through the code once more. */
+export function itemOfReplay({ letter, replayedAt }: Replay): Item {
+  const { messageId, sourceId, receivedAt, type, user, name } = letter;
+  const text = letter.original ?? letter.text;
+  const json = Buffer.from(text);
+  return {
+    input: { messageId, sourceId, receivedAt, type, event: { json, user, name, ...idsOf(text) } },
+    origin: { replayOf: letter },
+    bornAt: replayedAt,
+    bytes: json.length + ITEM_BYTES,
+    open: 0,
+    letters: [],
+  };
+}
+
+function idsOf(text: string): { userId: string; anonymousId: string } {
+  const value = jsonOf(text);
+  const id = (name: string) => {
+    const found = typeof value === "object" && value !== null ? Reflect.get(value, name) : "";
+    return typeof found === "string" ? found : "";
+  };
+  return { userId: id("userId"), anonymousId: id("anonymousId") };
+}
+
+/** The dead letters as `api/` sees them: sealed by workspace, events as values. */
+export function createDeadLetters(
+  ledger: Ledger,
+  /** Tells the lanes of these destinations that there is something to replay. */
+  wake: (destinationIds: readonly string[]) => void,
+  now: () => number,
+): DeadLetters {
+  return {
+    list(workspaceId, { destinationId, after = "", count }) {
+      const letters =
+        destinationId === undefined
+          ? ledger.letters.list(workspaceId, after, count)
+          : ledger.letters.listOf(workspaceId, destinationId, after, count);
+      return letters.map(shown);
+    },
+    get(workspaceId, id) {
+      const letter = ledger.letters.get(workspaceId, id);
+      return letter && shown(letter);
+    },
+    count: (workspaceId, destinationId) => ledger.letters.countOf(workspaceId, destinationId),
+    async replay(workspaceId, ids) {
+      let replayed = 0;
+      await inLots(ids, async (rest) => {
+        const { destinationIds, done } = await ledger.replay(workspaceId, rest, now());
+        wake(destinationIds);
+        replayed += destinationIds.length;
+        return done;
+      });
+      return { replayed };
+    },
+    async purge(workspaceId, ids) {
+      let sum = 0;
+      await inLots(ids, async (rest) => {
+        const { purged, done } = await ledger.purge(workspaceId, rest);
+        sum += purged;
+        return done;
+      });
+      return { purged: sum };
+    },
+  };
+}
+
+/** Hands out ids until all were looked at; `step` says how many of them were. */
+async function inLots(
+  ids: readonly string[],
+  step: (rest: readonly string[]) => Promise<number>,
+): Promise<void> {
+  let rest = [...new Set(ids)];
+  while (rest.length > 0) rest = rest.slice(await step(rest));
+}
+
+function shown(letter: StoredLetter): DeadLetter {
+  const { text, original, programId, user, type, name, ...rest } = letter;
+  return { ...rest, event: jsonOf(text) };
+}

@@ -1,0 +1,77 @@
+import { Counter } from "prom-client";
+import type { Logger } from "../../observe/log.ts";
+import type { Metrics } from "../../observe/metrics.ts";
+import type { Clock } from "../clock.ts";
+import type { Ledger } from "../settling/ledger.ts";
+import type { LetterCount } from "./tables.ts";
+
+/** What the operator allows a destination's dead letters; 0 is no bound. */
+export interface LetterBounds {
+  countMax: number;
+  ageMsMax: number;
+}
+
+interface Parts {
+  bounds: LetterBounds;
+  ledger: Ledger;
+  clock: Pick<Clock, "now">;
+  logger: Logger;
+  metrics: Metrics;
+}
+
+/** Drops dead letters beyond the operator's bounds, the oldest first; none by default. */
+export function createLetterSweep({ bounds, ledger, clock, logger, metrics }: Parts) {
+  const drops = new Counter({
+    name: "pixelmill_dead_letters_dropped_total",
+    help: "Dead letters that were dropped because of their number or their age, per workspace",
+    labelNames: ["workspace", "bound"] as const,
+    registers: [metrics],
+  });
+  let running: Promise<void> | undefined;
+  let stopped = false;
+
+  /** One transaction after the other, each of a part. */
+  async function drop(of: LetterCount, bound: string, count: number, before?: string) {
+    let dropped = 0;
+    while (dropped < count && !stopped) {
+      const lot = await ledger.dropOldest(of, { count: count - dropped, before });
+      if (lot === 0) break;
+      dropped += lot;
+    }
+    if (dropped === 0) return;
+    drops.inc({ workspace: of.workspaceId, bound }, dropped);
+    const about = { destinationId: of.destinationId, dropped, bound };
+    logger.warn(about, "Dead letters were dropped");
+  }
+
+  async function sweep(): Promise<void> {
+    const { countMax, ageMsMax } = bounds;
+    for (const of of [...ledger.letters.counts()]) {
+      if (ageMsMax > 0) await drop(of, "age", of.count, idAt(clock.now() - ageMsMax));
+      const count = ledger.letters.countOf(of.workspaceId, of.destinationId);
+      if (countMax > 0) await drop(of, "count", count - countMax);
+    }
+  }
+
+  return {
+    /** A sweep that is still under way is not begun twice. */
+    run(): Promise<void> {
+      running ??= sweep()
+        .catch((error) => logger.error({ err: error }, "Dead letters cannot be dropped"))
+        .finally(() => {
+          running = undefined;
+        });
+      return running;
+    },
+    async stop(): Promise<void> {
+      stopped = true;
+      await running;
+    },
+  };
+}
+
+/** Sorts before every letter of this time or later: ids are UUIDs of version 7. */
+function idAt(time: number): string {
+  const hex = Math.max(0, time).toString(16).padStart(12, "0");
+  return `${hex.slice(0, 8)}-${hex.slice(8)}`;
+}

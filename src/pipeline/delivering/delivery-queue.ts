@@ -1,0 +1,233 @@
+import type { Verdict } from "../../destinations/destination.ts";
+import {
+  DELIVERY_BYTES_MAX,
+  DOWN_MS_MIN,
+  LANE_WINDOW_EVENTS_MAX,
+  SPLIT_ATTEMPTS_MIN,
+} from "../../limits.ts";
+import { Bell } from "../clock.ts";
+import type { Ending, Output, Tally } from "../item.ts";
+import type { Routes, Standing } from "../reading/routes.ts";
+import { Queue } from "./fifo.ts";
+import { isHopeless, retryDelayMs } from "./retry.ts";
+
+/** What a partition asks of its lane. */
+export interface PartitionHost {
+  batchSize(): number;
+  retryWindowMs: number;
+  elapsed(): number;
+  age(at: number): number;
+  random(): number;
+  /** False once the lane stops: what has not settled stays pending. */
+  running(): boolean;
+  /** More outputs come soon: a request that is not full may wait for them. */
+  filling(): boolean;
+  /** Takes up what changed in the catalog: called before each attempt. */
+  refresh(): void;
+  routes(): Routes;
+  standing(output: Output): Standing;
+  deliver(outputs: readonly Output[]): Promise<Verdict>;
+  settle(outputs: readonly Output[], ending: Ending): void;
+  sleep(ms: number, until: Bell): Promise<void>;
+  /** Of the whole lane. */
+  tally(): Tally;
+  /** All attempts of the lane have failed since: the first of them, and the last with why. */
+  failure(): { since: number; at: number; reason: string } | undefined;
+}
+
+/** Longest wait of outputs for others that fill their request. */
+const FILL_MS_MAX = 100;
+
+/** Outputs that are delivered in order: a failing one holds up the rest. */
+export class Partition {
+  readonly #host: PartitionHost;
+  readonly #queue = new Queue<Output>();
+  #queuedBytes = 0;
+  /** Outputs that were taken to be delivered and have not settled. */
+  #trying = 0;
+  #working: Promise<void> | undefined;
+  /** Ends what the partition waits for. */
+  readonly #bell = new Bell();
+  /** Waits for its next attempt … */
+  #isPaused = false;
+  /** … and the receiver has not said for how long. */
+  #isPatient = false;
+  /** Failed attempts since the last answer; a new event does not start from the shortest delay. */
+  #failures = 0;
+
+  constructor(host: PartitionHost) {
+    this.#host = host;
+  }
+
+  push(output: Output): void {
+    this.#queue.push(output);
+    this.#queuedBytes += output.bytes.length;
+    // Later in this turn, so that what is pushed together is delivered together.
+    this.#working ??= Promise.resolve().then(() => this.#work());
+    if (!this.#isPaused && this.#isFull()) this.#bell.ring();
+  }
+
+  /** Outputs before the next one; where attempts fail, more than anywhere else. */
+  get load(): number {
+    const waiting = this.#queue.length + this.#trying;
+    return this.#failures > 0 ? waiting + LANE_WINDOW_EVENTS_MAX : waiting;
+  }
+
+  get isTrying(): boolean {
+    return this.#trying > 0;
+  }
+
+  /** Whether another output would go with those that wait, in one request. */
+  get hasRoom(): boolean {
+    return this.#queue.length > 0 && !this.#isFull() && this.#failures === 0;
+  }
+
+  /** Waits no longer: settings changed, or the lane ends. */
+  hurry(): void {
+    this.#bell.ring();
+  }
+
+  /** Nothing more comes for now: what is here goes. Attempts that failed wait on. */
+  flush(): void {
+    if (!this.#isPaused) this.#bell.ring();
+  }
+
+  /** The destination takes events again. Whether the partition was waiting for that. */
+  resume(): boolean {
+    const waited = this.#isPatient;
+    if (waited) this.#bell.ring();
+    return waited;
+  }
+
+  /** Resolves when nothing is under way: at once when idle, soon after the lane stopped. */
+  async ended(): Promise<void> {
+    await this.#working;
+  }
+
+  async #work(): Promise<void> {
+    while (this.#queue.length > 0 && this.#host.running()) {
+      if (this.#host.filling() && !this.#isFull()) await this.#host.sleep(FILL_MS_MAX, this.#bell);
+      const outputs = this.#take();
+      this.#trying = outputs.length;
+      await this.#settleAll(outputs);
+      this.#trying = 0;
+    }
+    this.#working = undefined;
+  }
+
+  /** Whether what waits makes a whole delivery. */
+  #isFull(): boolean {
+    return this.#queue.length >= this.#host.batchSize() || this.#queuedBytes >= DELIVERY_BYTES_MAX;
+  }
+
+  /** The next outputs that make one delivery. */
+  #take(): Output[] {
+    const outputs: Output[] = [];
+    let bytes = 0;
+    const count = this.#host.batchSize();
+    while (this.#queue.length > 0 && outputs.length < count) {
+      const { length } = this.#queue.first!.bytes;
+      if (outputs.length > 0 && bytes + length > DELIVERY_BYTES_MAX) break;
+      bytes += length;
+      outputs.push(this.#queue.shift()!);
+    }
+    this.#queuedBytes -= bytes;
+    return outputs;
+  }
+
+  /** Tries until every output has settled, or the lane stops. */
+  async #settleAll(outputs: Output[]): Promise<void> {
+    let rest = outputs;
+    let size = outputs.length;
+    // One of them is refused for good: only alone they show which one it is.
+    let isAlone = false;
+    while (this.#host.running()) {
+      this.#host.refresh();
+      rest = this.#due(rest);
+      const tried = rest.slice(0, Math.min(size, this.#host.batchSize()));
+      if (tried.length === 0) return;
+      const verdict = await this.#host.deliver(tried);
+      for (const output of tried) output.attempts += 1;
+      this.#failures = verdict.kind === "retry" ? this.#failures + 1 : 0;
+      if (verdict.kind === "delivered") {
+        this.#host.settle(tried, { kind: "delivered" });
+        rest = rest.slice(tried.length);
+        // What was split because the receiver was down goes together again, bit by bit.
+        if (!isAlone) size *= 2;
+      } else if (verdict.kind === "rejected") {
+        if (tried.length === 1) this.#giveUp(tried, verdict.reason);
+        rest = tried.length === 1 ? rest.slice(1) : rest;
+        isAlone = true;
+        size = 1;
+      } else {
+        rest = rest.filter((output) => !this.#isGivenUp(output, verdict.reason));
+        if (tried[0]!.attempts >= SPLIT_ATTEMPTS_MIN) size = 1;
+        if (rest[0] !== tried[0]) continue;
+        await this.#pause(verdict.afterMs);
+      }
+    }
+  }
+
+  async #pause(afterMs: number | undefined): Promise<void> {
+    this.#isPaused = true;
+    this.#isPatient = afterMs === undefined;
+    const ms = retryDelayMs(this.#failures, this.#host.random(), afterMs);
+    await this.#host.sleep(ms, this.#bell);
+    this.#isPaused = false;
+    this.#isPatient = false;
+  }
+
+  /** Those to try. Ends what must not be sent, and what is too old for a destination that is down. */
+  #due(outputs: Output[]): Output[] {
+    const routes = this.#host.routes();
+    const reason = this.#downReason();
+    return outputs.filter((output) => {
+      // Mostly nothing has changed since its code ran.
+      if (output.item.routes !== routes && this.#settledUntried(output)) return false;
+      if (reason === undefined || this.#ageMs(output) <= this.#host.retryWindowMs) return true;
+      // An attempt for each would take longer than they come in, and the log grow meanwhile.
+      this.#giveUp([output], reason);
+      return false;
+    });
+  }
+
+  #settledUntried(output: Output): boolean {
+    const standing = this.#host.standing(output);
+    if (standing.kind === "discard") this.#host.settle([output], { kind: "discarded" });
+    if (standing.kind === "refused") this.#giveUp([output], standing.reason);
+    return standing.kind !== "send";
+  }
+
+  /** Why the destination is down: for a while nothing got through, and it was tried just now. */
+  #downReason(): string | undefined {
+    const failure = this.#host.failure();
+    if (failure === undefined) return undefined;
+    const now = this.#host.elapsed();
+    const isDown = now - failure.since >= DOWN_MS_MIN && now - failure.at <= DOWN_MS_MIN;
+    return isDown ? failure.reason : undefined;
+  }
+
+  #ageMs(output: Output): number {
+    return this.#host.age(output.item.bornAt);
+  }
+
+  #isGivenUp(output: Output, reason: string): boolean {
+    const { attempts } = output;
+    if (attempts === 0) return false;
+    const tally = this.#host.tally();
+    output.firstFailure ??= tally;
+    const failing = {
+      attempts,
+      ageMs: this.#ageMs(output),
+      othersDelivered: tally.delivered - output.firstFailure.delivered,
+      othersFailed: tally.failed - output.firstFailure.failed - (attempts - 1),
+    };
+    const hopeless = isHopeless(failing, this.#host.retryWindowMs);
+    if (hopeless) this.#giveUp([output], reason);
+    return hopeless;
+  }
+
+  #giveUp(outputs: readonly Output[], reason: string): void {
+    this.#host.settle(outputs, { kind: "dead-letter", stage: "deliver", reason });
+  }
+}

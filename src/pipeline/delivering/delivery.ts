@@ -1,0 +1,150 @@
+import type { Destination } from "../../catalog/model.ts";
+import type { DestinationKind } from "../../destinations/destination.ts";
+import type { Clock } from "../clock.ts";
+import type { Ending, Output, Seat } from "../item.ts";
+import type { Routes, Standing } from "../reading/routes.ts";
+import { Partition, type PartitionHost } from "./delivery-queue.ts";
+import { Outlet, type OutletParts } from "./receiver.ts";
+
+export interface DeliveryParts extends OutletParts {
+  clock: Clock;
+  retryWindowMs: number;
+  /** Takes up what changed in the catalog. */
+  refresh(): void;
+  running(): boolean;
+  routes(): Routes;
+  standing(output: Output): Standing;
+  settle(outputs: readonly Output[], ending: Ending): void;
+}
+
+/** A lane's open destination, and the partitions that share it. */
+export class Delivery {
+  readonly #parts: DeliveryParts;
+  readonly #outlet: Outlet;
+  readonly #partitions: Partition[];
+  /** The partition whose request is being filled. */
+  #filled: Partition;
+  /** Users with open outputs. */
+  readonly #seats = new Map<string, Seat>();
+  /** More is on its way here: requests may wait until they are full. */
+  #filling = false;
+  /** Recoveries of the outlet that partitions were told of. */
+  #recoveries = 0;
+  /** Partitions that may wait although the destination takes events again. */
+  #resuming: Partition[] = [];
+
+  constructor(parts: DeliveryParts, kind: DestinationKind, destination: Destination) {
+    this.#parts = parts;
+    this.#outlet = new Outlet(kind, destination, parts);
+    const host = this.#host();
+    const count = kind.concurrency(destination.config);
+    this.#partitions = Array.from({ length: count }, () => new Partition(host));
+    this.#filled = this.#partitions[0]!;
+  }
+
+  /**
+   * A user's outputs go through the same partition while some of them are open, which keeps their
+   * order; else through the one that makes the best request of them.
+   */
+  push(user: string, outputs: readonly Output[]): void {
+    const seat = this.#seats.get(user) ?? { user, partition: this.#choose(), open: 0 };
+    this.#seats.set(user, seat);
+    seat.open += outputs.length;
+    for (const output of outputs) {
+      output.seat = seat;
+      seat.partition.push(output);
+    }
+  }
+
+  /** More comes soon. */
+  fill(): void {
+    this.#filling = true;
+  }
+
+  /** Nothing more comes for now: what is here goes. */
+  flush(): void {
+    this.#filling = false;
+    for (const partition of this.#partitions) partition.flush();
+  }
+
+  /**
+   * Requests are filled one after the other: a user's own partition, by a hash, would send a few
+   * events at a time through each. What waits for its next attempt is avoided.
+   */
+  #choose(): Partition {
+    let best = this.#filled;
+    if (best.hasRoom && !best.isTrying) return best;
+    for (const partition of this.#partitions) if (partition.load < best.load) best = partition;
+    // None is idle: the next request is filled before another one is begun.
+    if (best.load > 0 && this.#filled.hasRoom) return this.#filled;
+    this.#filled = best;
+    return best;
+  }
+
+  /** Ends all waiting: settings changed, or the lane ends. */
+  hurry(): void {
+    for (const partition of this.#partitions) partition.hurry();
+  }
+
+  update(destination: Destination): void {
+    this.#outlet.update(destination);
+  }
+
+  /** Cuts the attempts under way. */
+  abort(): void {
+    this.#outlet.abort();
+  }
+
+  /** Resolves when attempts under way have ended; the lane runs no more. */
+  async close(): Promise<void> {
+    this.hurry();
+    await Promise.all(this.#partitions.map((partition) => partition.ended()));
+    await this.#outlet.close();
+  }
+
+  /**
+   * After a time in which nothing got through each answer wakes one of the partitions that wait,
+   * so that they come back quickly, and not all at once.
+   */
+  #resume(): void {
+    if (this.#recoveries !== this.#outlet.recoveries) {
+      this.#recoveries = this.#outlet.recoveries;
+      this.#resuming = [...this.#partitions];
+    }
+    for (let next = this.#resuming.pop(); next !== undefined; next = this.#resuming.pop()) {
+      if (next.resume()) return;
+    }
+  }
+
+  #leave(outputs: readonly Output[]): void {
+    for (const { seat } of outputs) {
+      if (seat === undefined) continue;
+      seat.open -= 1;
+      if (seat.open === 0) this.#seats.delete(seat.user);
+    }
+  }
+
+  #host(): PartitionHost {
+    const { clock, retryWindowMs, running, refresh, routes, standing, settle } = this.#parts;
+    return {
+      ...{ retryWindowMs, running, refresh, routes, standing },
+      settle: (outputs, ending) => {
+        this.#leave(outputs);
+        settle(outputs, ending);
+      },
+      elapsed: () => clock.elapsed(),
+      age: (at) => clock.age(at),
+      random: () => clock.random(),
+      batchSize: () => this.#outlet.batchSize,
+      filling: () => this.#filling,
+      deliver: async (outputs) => {
+        const verdict = await this.#outlet.deliver(outputs.map(({ bytes }) => bytes));
+        if (verdict.kind !== "retry") this.#resume();
+        return verdict;
+      },
+      sleep: (ms, until) => clock.sleep(ms, until),
+      tally: () => this.#outlet.tally,
+      failure: () => this.#outlet.failure,
+    };
+  }
+}

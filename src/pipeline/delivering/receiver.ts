@@ -1,0 +1,150 @@
+import type { Destination } from "../../catalog/model.ts";
+import type { DestinationKind, OpenDestination, Verdict } from "../../destinations/destination.ts";
+import type { Logger } from "../../observe/log.ts";
+import type { Clock } from "../clock.ts";
+import type { Tally } from "../item.ts";
+import type { LaneLabels, LaneMetrics } from "../metrics.ts";
+import type { Story } from "../settling/announcements.ts";
+
+interface Opened {
+  destination: OpenDestination;
+  deliveries: number;
+  retired: boolean;
+}
+
+const DARK_MS_MIN = 2_000;
+
+export interface OutletParts {
+  clock: Clock;
+  metrics: LaneMetrics;
+  logger: Logger;
+  story: Story;
+  labels: LaneLabels;
+}
+
+/** A lane's open destination: opened for the first delivery, reopened when its config changes. */
+export class Outlet {
+  readonly #parts: OutletParts;
+  readonly #kind: DestinationKind;
+  readonly #labels: LaneLabels;
+  readonly #cut = new AbortController();
+  readonly #closing = new Set<Promise<void>>();
+  readonly #workspaceId: string;
+  #config: Record<string, unknown>;
+  #opened: Opened | undefined;
+  /** Attempts so far that went through, and that may work later. */
+  tally: Tally = { delivered: 0, failed: 0 };
+  /**
+   * Since the receiver last answered: the first failed attempt, and the last one with why. Times
+   * are those of `clock.elapsed`.
+   */
+  failure: { since: number; at: number; reason: string } | undefined;
+  /** How often the receiver answered after a while in which nothing got through. */
+  recoveries = 0;
+
+  constructor(kind: DestinationKind, destination: Destination, parts: OutletParts) {
+    this.#parts = parts;
+    this.#kind = kind;
+    this.#labels = parts.labels;
+    this.#workspaceId = destination.workspaceId;
+    this.#config = destination.config;
+  }
+
+  get batchSize(): number {
+    return this.#kind.batchSize(this.#config);
+  }
+
+  update({ config }: Destination): void {
+    if (JSON.stringify(config) === JSON.stringify(this.#config)) return;
+    this.#config = config;
+    this.failure = undefined;
+    this.#retire();
+  }
+
+  async deliver(events: readonly Uint8Array[]): Promise<Verdict> {
+    const { clock, metrics, story } = this.#parts;
+    const started = performance.now();
+    const verdict = await this.#attempt(events);
+    metrics.deliverySeconds.observe(
+      { kind: this.#kind.kind },
+      (performance.now() - started) / 1_000,
+    );
+    metrics.attempts.inc({ ...this.#labels, verdict: verdict.kind });
+    // Attempts that a stop cuts say nothing about the receiver.
+    if (!this.#cut.signal.aborted) story.attempted(verdict);
+    const { delivered, failed } = this.tally;
+    if (verdict.kind !== "retry" && this.#wasDark()) this.recoveries += 1;
+    if (verdict.kind === "delivered") this.tally = { delivered: delivered + 1, failed };
+    if (verdict.kind === "retry") {
+      this.tally = { delivered, failed: failed + 1 };
+      const at = clock.elapsed();
+      this.failure = { since: this.failure?.since ?? at, at, reason: verdict.reason };
+    } else this.failure = undefined;
+    return verdict;
+  }
+
+  /** One event that is wrong fails between others that get through: that is no dark time. */
+  #wasDark(): boolean {
+    return (
+      this.failure !== undefined && this.#parts.clock.elapsed() - this.failure.since >= DARK_MS_MIN
+    );
+  }
+
+  abort(): void {
+    this.#cut.abort(new Error("The delivery was stopped"));
+  }
+
+  async close(): Promise<void> {
+    this.#retire();
+    await Promise.all(this.#closing);
+  }
+
+  async #attempt(events: readonly Uint8Array[]): Promise<Verdict> {
+    let opened: Opened | undefined;
+    try {
+      opened = this.#open();
+      opened.deliveries += 1;
+      return await opened.destination.deliver(events, this.#cut.signal);
+    } catch (error) {
+      // An adapter answers with verdicts; this is a fault of ours, and the events wait for its end.
+      this.#parts.logger.error({ ...this.#labels, err: error }, "A delivery failed to run");
+      return { kind: "retry", reason: "The delivery failed to run" };
+    } finally {
+      if (opened !== undefined) {
+        opened.deliveries -= 1;
+        this.#closeWhenIdle(opened);
+      }
+    }
+  }
+
+  #open(): Opened {
+    this.#opened ??= {
+      destination: this.#kind.open(this.#config, this.#workspaceId),
+      deliveries: 0,
+      retired: false,
+    };
+    return this.#opened;
+  }
+
+  #retire(): void {
+    if (this.#opened === undefined) return;
+    this.#opened.retired = true;
+    this.#closeWhenIdle(this.#opened);
+    this.#opened = undefined;
+  }
+
+  #closeWhenIdle(opened: Opened): void {
+    if (!opened.retired || opened.deliveries > 0) return;
+    const closing = this.#end(opened).finally(() => this.#closing.delete(closing));
+    this.#closing.add(closing);
+  }
+
+  /** Nobody waits for a close that a new config brings, so a failed one ends here. */
+  async #end({ destination }: Opened): Promise<void> {
+    try {
+      await destination.close();
+    } catch (error) {
+      this.#parts.logger.error({ ...this.#labels, err: error }, "A destination failed to close");
+    }
+  }
+}

@@ -1,0 +1,102 @@
+import type { LogEnd, PixelRecord } from "../../event/record.ts";
+import { FEED_KEPT_EVENTS_BYTES_MAX } from "../../limits.ts";
+
+/** An event as `event/` builds it from a record. */
+export interface BuiltEvent {
+  json: Uint8Array;
+  /** Events with the same key keep their order. */
+  user: string;
+  /** Empty when it has none. */
+  userId: string;
+  anonymousId: string;
+  /** Event name of a track event, page name of a page. */
+  name?: string | undefined;
+}
+
+/** One event as it enters a lane. Lanes share it; what costs is made once, when first asked for. */
+export interface Input {
+  readonly messageId: string;
+  readonly sourceId: string;
+  readonly receivedAt: number;
+  readonly type: string;
+  readonly event: BuiltEvent;
+  /** Where other logs ended when the event came: their records below come first. */
+  readonly after?: readonly LogEnd[] | undefined;
+}
+
+/**
+ * Builds events, and keeps the last ones: lanes that are at the same place share them. Bounded by
+ * their bytes and those of the records: either can be hundreds of times the other.
+ */
+export class Events {
+  readonly #build: (record: PixelRecord) => BuiltEvent;
+  /** Two halves, so that the older one goes as a whole: a Map that is used as a queue is slow. */
+  #young = new Map<PixelRecord, BuiltEvent>();
+  #old = this.#young;
+  #youngBytes = 0;
+
+  constructor(build: (record: PixelRecord) => BuiltEvent) {
+    this.#build = build;
+  }
+
+  of(record: PixelRecord): BuiltEvent {
+    return this.#young.get(record) ?? this.#old.get(record) ?? this.#made(record);
+  }
+
+  #made(record: PixelRecord): BuiltEvent {
+    const event = this.#build(record);
+    this.#young.set(record, event);
+    this.#youngBytes += event.json.length + record.query.length;
+    if (this.#youngBytes < FEED_KEPT_EVENTS_BYTES_MAX / 2) return event;
+    this.#old = this.#young;
+    this.#young = new Map();
+    this.#youngBytes = 0;
+    return event;
+  }
+}
+
+export class RecordInput implements Input {
+  readonly sourceId: string;
+  readonly receivedAt: number;
+  readonly type: string;
+  readonly #record: PixelRecord;
+  readonly #events: Events;
+
+  constructor(record: PixelRecord, events: Events) {
+    this.sourceId = record.sourceId;
+    this.receivedAt = record.receivedAt;
+    this.type = record.type;
+    this.#record = record;
+    this.#events = events;
+  }
+
+  get after(): readonly LogEnd[] | undefined {
+    return this.#record.after;
+  }
+
+  get messageId(): string {
+    return uuidText(this.#record.messageId);
+  }
+
+  /** Built again when it is not kept any more; always the same. */
+  get event(): BuiltEvent {
+    return this.#events.of(this.#record);
+  }
+}
+
+/** 16 bytes as `8-4-4-4-12` hexadecimal digits. */
+export function uuidText(bytes: Uint8Array): string {
+  const hex = bytes.toHex();
+  const [a, b, c, d] = [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20)];
+  return `${a}-${b}-${c}-${d}-${hex.slice(20)}`;
+}
+
+/** The value of a JSON text, or the text itself should it be none: showing must not fail. */
+export function jsonOf(json: Uint8Array | string): unknown {
+  const text = typeof json === "string" ? json : Buffer.from(json).toString();
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,29 @@
+import type { Live } from "../../catalog/catalog.ts";
+import type { Connection, Positions } from "../../catalog/model.ts";
+import type { LaneRecord, Ledger } from "../settling/ledger.ts";
+
+/**
+ * By event log: below which numbers records were taken by a lane, or are named by a connection. A
+ * log that ends before (it was damaged, or restored from an older copy) must go on from here: a
+ * record with a lower number would count as taken.
+ */
+export function knownPositions(live: Live, ledger: Pick<Ledger, "lanes">): Positions {
+  const known: Record<string, number> = {};
+  const note = (positions: Positions) => {
+    for (const [log, sequence] of Object.entries(positions)) {
+      known[log] = Math.max(known[log] ?? 0, sequence);
+    }
+  };
+  for (const { connections } of live.lanes()) connections.flatMap(positionsOf).forEach(note);
+  for (const record of ledger.lanes()) positionsOfLane(record).forEach(note);
+  return known;
+}
+
+function positionsOf({ from, until = {}, earlier = [] }: Connection): Positions[] {
+  return [from, until, ...earlier.map((window) => window.until)];
+}
+
+function positionsOfLane({ logs, known }: LaneRecord): Positions[] {
+  const taken = Object.entries(logs).map(([log, { next }]) => [log, next] as const);
+  return [Object.fromEntries(taken), ...Object.values(known)];
+}

@@ -1,0 +1,259 @@
+import type { Connection, Positions } from "../../catalog/model.ts";
+import type { LogEnd } from "../../event/record.ts";
+import { ITEM_BYTES, type Item } from "../item.ts";
+import type { LaneRecord } from "../settling/ledger.ts";
+import { Cursor, type CursorRecord } from "./cursor.ts";
+import { covers, type Routes, startOf } from "./routes.ts";
+import type { Chunk, Feed } from "./shared-reader.ts";
+
+/** A lane's places in all logs: takes what its routes cover, each record once. */
+export class Intake {
+  readonly #feed: Feed;
+  readonly #cursors = new Map<string, Cursor>();
+  readonly #stored: Readonly<Record<string, CursorRecord>>;
+  /** Where the live window of each connection started when it was last looked at. */
+  readonly #known: Map<string, Positions>;
+  /** The same of those that are late, before they were: from there on a restart takes them. */
+  readonly #knownBefore = new Map<string, Positions>();
+  /** What was read and is not used up: a lane that is behind would read it again for each batch. */
+  readonly #chunks = new Map<string, Chunk>();
+  #routes: Routes;
+  #turn = 0;
+  /** At the end of all logs, and not woken since: what came meanwhile is of other sources. */
+  #isIdle = false;
+
+  constructor(feed: Feed, routes: Routes, record: LaneRecord | undefined) {
+    this.#feed = feed;
+    this.#routes = routes;
+    this.#stored = record?.logs ?? {};
+    this.#known = new Map(Object.entries(record?.known ?? {}));
+    this.reroute(routes);
+  }
+
+  /** Takes up changed connections: a new one may start below what was read already. */
+  reroute(routes: Routes): void {
+    this.wake();
+    this.#routes = routes;
+    for (const log of this.#feed.logs()) this.#cursor(log);
+    const current = new Map([...routes.bySource.values()].map((c) => [c.id, c]));
+    for (const [id, connection] of current) {
+      const known = this.#known.get(id);
+      if (Bun.deepEquals(known, connection.from)) continue;
+      if (known !== undefined && !this.#isLate(id)) this.#knownBefore.set(id, known);
+      this.#known.set(id, connection.from);
+      for (const [log, cursor] of this.#cursors) {
+        cursor.takeLate(id, startOf(connection, log, known));
+      }
+    }
+    for (const id of this.#known.keys()) {
+      if (current.has(id)) continue;
+      this.#known.delete(id);
+      this.#knownBefore.delete(id);
+      for (const cursor of this.#cursors.values()) cursor.forgetLate(id);
+    }
+  }
+
+  /** There may be something to take. */
+  wake(): void {
+    this.#pass();
+    this.#isIdle = false;
+  }
+
+  /**
+   * Up to `count` items; the logs take turns. An event stands behind everything in other logs that
+   * had been answered when it came, so that a user's events keep their order whichever process
+   * took them. Empty: at the end of all logs.
+   */
+  async take(count: number, bytesMax: number): Promise<Item[]> {
+    this.wake();
+    const logs = this.#feed.logs();
+    let triedAt: number | undefined;
+    for (;;) {
+      const items = await this.#takeInTurn(count, bytesMax);
+      // What comes from here on is told by news, which pass an idle lane or wake it. Of what was
+      // told while it looked nothing more is heard: it looks again, unless that finds nothing.
+      this.#isIdle = items.length === 0 && logs.every((log) => this.#isAhead(log));
+      const at = logs.reduce((sum, log) => sum + this.#cursor(log).position, 0);
+      if (items.length > 0 || this.#isIdle || at === triedAt) return items;
+      triedAt = at;
+    }
+  }
+
+  /** Whether the cursor stands where news have come to, or further. */
+  #isAhead(log: string): boolean {
+    return this.#feed.passed(log) <= this.#cursor(log).position;
+  }
+
+  async #takeInTurn(count: number, bytesMax: number): Promise<Item[]> {
+    const items: Item[] = [];
+    const logs = this.#feed.logs();
+    let bytes = 0;
+    // Logs in a row that gave nothing and did not move.
+    for (let still = 0; still < 2 * logs.length && items.length < count; still++) {
+      // Only ends that are not true, those of a damaged log, can make all logs wait for others.
+      const inOrder = still < logs.length;
+      if (!inOrder && items.length > 0) break;
+      const log = logs[this.#turn++ % logs.length]!;
+      const from = this.#cursor(log).position;
+      try {
+        const taken = await this.#takeFrom(log, count - items.length, bytesMax - bytes, inOrder);
+        for (const item of taken.items) bytes += item.bytes;
+        items.push(...taken.items);
+        if (items.length > 0 && (!taken.isHeld || bytes >= bytesMax)) break;
+      } catch (error) {
+        // What is taken must not get lost in a failing read.
+        if (items.length === 0) throw error;
+        break;
+      }
+      if (this.#cursor(log).position !== from) still = -1;
+    }
+    return items;
+  }
+
+  settle(log: string, sequence: number): void {
+    this.#cursor(log).settle(sequence);
+  }
+
+  record(): LaneRecord {
+    this.#pass();
+    const logs: Record<string, CursorRecord> = { ...this.#stored };
+    for (const [log, cursor] of this.#cursors) logs[log] = cursor.record();
+    const known: Record<string, Positions> = {};
+    for (const [id, from] of this.#known) {
+      const taken = this.#isLate(id) ? this.#knownBefore.get(id) : from;
+      if (taken !== undefined) known[id] = taken;
+    }
+    return { logs, known };
+  }
+
+  /** The record is on disk: what lies below its low marks may be trimmed. */
+  kept(lows: ReadonlyMap<string, number>): void {
+    for (const [log, low] of lows) this.#cursors.get(log)?.kept(low);
+  }
+
+  lows(): Map<string, number> {
+    return new Map([...this.#cursors].map(([log, cursor]) => [log, cursor.low]));
+  }
+
+  /** The oldest record that a restart now would need; undefined for a log it has not seen. */
+  durableLow(log: string): number | undefined {
+    return this.#cursors.get(log)?.durableLow;
+  }
+
+  /** Records between the lowest that is not settled and the end of the logs. */
+  lagEvents(): number {
+    this.#pass();
+    const lags = this.#feed.logs().map((log) => {
+      const low = this.#cursors.get(log)?.low ?? 0;
+      return Math.max(0, this.#feed.end(log) - low);
+    });
+    return lags.reduce((sum, lag) => sum + lag, 0);
+  }
+
+  /** Takes up what came while it was idle. */
+  #pass(): void {
+    if (!this.#isIdle) return;
+    for (const [log, cursor] of this.#cursors) {
+      const passed = this.#feed.passed(log);
+      if (passed > cursor.position) cursor.moveTo(passed);
+    }
+  }
+
+  #isLate(connectionId: string): boolean {
+    return this.#cursors.values().some((cursor) => cursor.isLate(connectionId));
+  }
+
+  #cursor(log: string): Cursor {
+    const known = this.#cursors.get(log);
+    if (known !== undefined) return known;
+    const starts = [...this.#routes.bySource.values()].map((c) => startOf(c, log));
+    // Without connections (replays alone) there is nothing to read.
+    const next = starts.length > 0 ? Math.min(...starts) : this.#feed.end(log);
+    const cursor = new Cursor(this.#stored[log] ?? { next, pending: [] });
+    this.#cursors.set(log, cursor);
+    return cursor;
+  }
+
+  /** `isHeld`: what follows waits for another log. */
+  async #takeFrom(
+    log: string,
+    count: number,
+    bytesMax: number,
+    inOrder: boolean,
+  ): Promise<{ items: Item[]; isHeld: boolean }> {
+    const items: Item[] = [];
+    const cursor = this.#cursor(log);
+    let isHeld = false;
+    // One chunk at most: what is taken must not get lost in a failing read of the next.
+    while (items.length === 0 && !isHeld) {
+      const at = cursor.position;
+      const chunk = this.#held(log, at) ?? (await this.#feed.read(log, at));
+      if (chunk === undefined || chunk.next <= at) break;
+      // A connection appeared while we read: start over where it does.
+      if (cursor.position !== at) continue;
+      if (!this.#concerns(chunk.sources)) {
+        cursor.moveTo(chunk.next);
+        continue;
+      }
+      let bytes = 0;
+      let index = firstAtOrAfter(chunk.inputs, at);
+      for (; index < chunk.inputs.length && items.length < count && bytes < bytesMax; index++) {
+        const { sequence, input } = chunk.inputs[index]!;
+        const connection = this.#routes.bySource.get(input.sourceId);
+        if (connection === undefined || !wanted(cursor, connection, log, sequence)) continue;
+        isHeld = inOrder && this.#waits(input.after);
+        if (isHeld) break;
+        const size = this.#feed.sizeOf(log, sequence, input);
+        if (size === undefined) continue;
+        cursor.take(sequence);
+        bytes += size;
+        items.push({
+          input,
+          origin: { log, sequence, connectionId: connection.id },
+          bornAt: input.receivedAt,
+          bytes: size + ITEM_BYTES,
+          open: 0,
+          letters: [],
+        });
+      }
+      const stopped = chunk.inputs[index];
+      if (stopped === undefined) this.#chunks.delete(log);
+      else this.#chunks.set(log, chunk);
+      cursor.moveTo(stopped?.sequence ?? chunk.next);
+    }
+    return { items, isHeld };
+  }
+
+  /** Whether there is something in another log that comes before. */
+  #waits(after: readonly LogEnd[] = []): boolean {
+    return after.some(({ log, sequence }) => {
+      const end = Math.min(sequence, this.#feed.end(String(log)));
+      return end > 0 && this.#cursor(String(log)).position < end;
+    });
+  }
+
+  #held(log: string, sequence: number): Chunk | undefined {
+    const chunk = this.#chunks.get(log);
+    return chunk && chunk.from <= sequence && sequence < chunk.next ? chunk : undefined;
+  }
+
+  #concerns(sources: ReadonlySet<string>): boolean {
+    for (const source of this.#routes.bySource.keys()) if (sources.has(source)) return true;
+    return false;
+  }
+}
+
+function wanted(cursor: Cursor, connection: Connection, log: string, sequence: number): boolean {
+  return cursor.wants(sequence, connection.id) && covers(connection, log, sequence);
+}
+
+function firstAtOrAfter(inputs: readonly { sequence: number }[], sequence: number): number {
+  let low = 0;
+  let high = inputs.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (inputs[middle]!.sequence < sequence) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

@@ -1,0 +1,64 @@
+import type { Connection, Destination, Positions } from "../../catalog/model.ts";
+
+/** The connections of one destination by source: which of their events it gets. */
+export interface Routes {
+  destination: Destination;
+  bySource: ReadonlyMap<string, Connection>;
+}
+
+export function routesOf(destination: Destination, connections: readonly Connection[]): Routes {
+  return { destination, bySource: new Map(connections.map((c) => [c.sourceId, c])) };
+}
+
+/** Whether the record at this place was accepted while the connection was live. */
+export function covers(connection: Connection, log: string, sequence: number): boolean {
+  if (isWithin(connection.from, connection.until, log, sequence)) return true;
+  return (connection.earlier ?? []).some((w) => isWithin(w.from, w.until, log, sequence));
+}
+
+function isWithin(from: Positions, until: Positions | undefined, log: string, sequence: number) {
+  if (sequence < (from[log] ?? 0)) return false;
+  return until === undefined || sequence < (until[log] ?? 0);
+}
+
+/**
+ * The first sequence number of a log that the connection may cover, by the windows that started
+ * later than one that did at `known`. Infinity when there is none.
+ */
+export function startOf(connection: Connection, log: string, known?: Positions): number {
+  const windows = [connection, ...(connection.earlier ?? [])];
+  const newer = windows.filter(({ from }) => known === undefined || isAfter(from, known));
+  return Math.min(...newer.map(({ from }) => from[log] ?? 0));
+}
+
+/** Of two moments, each told as the ends of all logs. */
+function isAfter(positions: Positions, known: Positions): boolean {
+  return Object.entries(positions).some(([log, end]) => end > (known[log] ?? 0));
+}
+
+/** What to do with an event that a connection covers; `refused` is owed and cannot be paid. */
+export type Standing = { kind: "send" } | { kind: "discard" } | { kind: "refused"; reason: string };
+
+const send: Standing = { kind: "send" };
+const discard: Standing = { kind: "discard" };
+const destinationDisabled: Standing = { kind: "refused", reason: "Destination is disabled" };
+const connectionDisabled: Standing = { kind: "refused", reason: "Connection is disabled" };
+
+/** Of a record that was taken for a connection, by the routes as they are now. */
+export function standing(
+  { destination, bySource }: Routes,
+  sourceId: string,
+  taken: { log: string; sequence: number; connectionId: string },
+): Standing {
+  const connection = bySource.get(sourceId);
+  if (connection === undefined || connection.id !== taken.connectionId) return discard;
+  // Taken just before the connection stopped to be live, and not owed.
+  if (!covers(connection, taken.log, taken.sequence)) return discard;
+  if (!destination.enabled) return destinationDisabled;
+  return connection.enabled ? send : connectionDisabled;
+}
+
+/** Of a replay, which needs no connection. */
+export function replayStanding({ destination }: Routes): Standing {
+  return destination.enabled ? send : destinationDisabled;
+}

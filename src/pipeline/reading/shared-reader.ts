@@ -1,0 +1,120 @@
+import type { Positions } from "../../catalog/model.ts";
+import type { PixelRecord } from "../../event/record.ts";
+import { FEED_KEPT_READS_MAX, FEED_READ_BYTES_MAX } from "../../limits.ts";
+import type { LogReader } from "../../log/event-log.ts";
+import type { Logger } from "../../observe/log.ts";
+import type { LaneMetrics } from "../metrics.ts";
+import { type BuiltEvent, Events, type Input, RecordInput } from "./input.ts";
+
+/** Decoded records of one log from `from` up to, not including, `next`. */
+export interface Chunk {
+  from: number;
+  next: number;
+  inputs: readonly { sequence: number; input: Input }[];
+  /** Sources that occur in it: most lanes of a busy server can skip most chunks. */
+  sources: ReadonlySet<string>;
+}
+
+export interface FeedParts {
+  /** By log directory name; may grow. */
+  readers: ReadonlyMap<string, LogReader>;
+  decode(bytes: Uint8Array): PixelRecord;
+  eventOf(record: PixelRecord): BuiltEvent;
+  logger: Logger;
+  metrics: Pick<LaneMetrics, "unreadable">;
+}
+
+/**
+ * Reads the event logs for all lanes. Lanes are mostly at the same place, the end: they share
+ * one read, its decoded records, and the events built from them.
+ */
+export class Feed {
+  readonly #parts: FeedParts;
+  readonly #events: Events;
+  readonly #kept = new Map<string, Chunk[]>();
+  readonly #passed = new Map<string, number>();
+  readonly #reading = new Map<string, Promise<Chunk>>();
+
+  constructor(parts: FeedParts) {
+    this.#parts = parts;
+    this.#events = new Events(parts.eventOf);
+  }
+
+  /** News of this log were told up to here: idle lanes that were not woken have passed it. */
+  pass(log: string, sequence: number): void {
+    this.#passed.set(log, sequence);
+  }
+
+  passed(log: string): number {
+    return this.#passed.get(log) ?? 0;
+  }
+
+  logs(): string[] {
+    return [...this.#parts.readers.keys()];
+  }
+
+  /** Sequence number after the last durable record, per log. */
+  ends(): Positions {
+    return Object.fromEntries([...this.#parts.readers].map(([log, r]) => [log, r.end()]));
+  }
+
+  end(log: string): number {
+    return this.#parts.readers.get(log)?.end() ?? 0;
+  }
+
+  /** The chunk that holds this place or follows it; undefined at the end of the log. */
+  async read(log: string, sequence: number): Promise<Chunk | undefined> {
+    const reader = this.#parts.readers.get(log);
+    if (reader === undefined || sequence >= reader.end()) return undefined;
+    const kept = this.#kept.get(log)?.find((c) => c.from <= sequence && sequence < c.next);
+    if (kept !== undefined) return kept;
+    const key = `${log} ${sequence}`;
+    const reading = this.#reading.get(key) ?? this.#read(log, reader, sequence);
+    this.#reading.set(key, reading);
+    try {
+      return await reading;
+    } finally {
+      this.#reading.delete(key);
+    }
+  }
+
+  /** Bytes of the event; undefined, and told in the log, when none can be built of its record. */
+  sizeOf(log: string, sequence: number, input: Input): number | undefined {
+    try {
+      return input.event.json.length;
+    } catch (error) {
+      this.#unreadable(log, sequence, error);
+      return undefined;
+    }
+  }
+
+  async #read(log: string, reader: LogReader, sequence: number): Promise<Chunk> {
+    const from = Math.max(sequence, reader.first());
+    const { records, next } = await reader.read(from, FEED_READ_BYTES_MAX);
+    const inputs: { sequence: number; input: Input }[] = [];
+    for (const record of records) {
+      const input = this.#decode(log, record.sequence, record.bytes);
+      if (input !== undefined) inputs.push({ sequence: record.sequence, input });
+    }
+    const sources = new Set(inputs.map(({ input }) => input.sourceId));
+    const chunk = { from: sequence, next, inputs, sources };
+    const kept = this.#kept.get(log) ?? [];
+    this.#kept.set(log, [...kept, chunk].slice(-FEED_KEPT_READS_MAX));
+    return chunk;
+  }
+
+  #decode(log: string, sequence: number, bytes: Uint8Array): Input | undefined {
+    try {
+      return new RecordInput(this.#parts.decode(bytes), this.#events);
+    } catch (error) {
+      this.#unreadable(log, sequence, error);
+      return undefined;
+    }
+  }
+
+  /** Its checksum was right: a record of another version, or a fault of ours. It is passed over. */
+  #unreadable(log: string, sequence: number, error: unknown): void {
+    this.#parts.metrics.unreadable.inc({ log });
+    this.#parts.logger.error({ log, sequence, err: error }, "A record cannot be read");
+  }
+}

@@ -1,0 +1,61 @@
+import { TRIM_AGE_MS_MIN } from "../../limits.ts";
+import type { LogReader } from "../../log/event-log.ts";
+import type { Logger } from "../../observe/log.ts";
+import type { Clock } from "../clock.ts";
+
+interface TrimParts {
+  readers: ReadonlyMap<string, LogReader>;
+  lanes: { durableLow(log: string): number | undefined; checkpoint(): void };
+  clock: Pick<Clock, "elapsed">;
+  logger: Logger;
+}
+
+/**
+ * Deletes what every lane has passed, durably. A connection starts at the end of the log as it
+ * was when its request came in, and its lane appears a moment later: only what was already
+ * written a minute ago goes, so that this start is still there.
+ */
+export function createTrimmer({ readers, lanes, clock, logger }: TrimParts) {
+  /** Ends of each log, oldest first, with the time they were seen. */
+  const seen = new Map<string, { at: number; end: number }[]>();
+  const trimming = new Map<string, Promise<void>>();
+  const stop = new AbortController();
+
+  function agedEnd(log: string, end: number): number {
+    const now = clock.elapsed();
+    const marks = [...(seen.get(log) ?? []), { at: now, end }];
+    const old = marks.filter((mark) => now - mark.at >= TRIM_AGE_MS_MIN);
+    seen.set(log, marks.slice(Math.max(0, old.length - 1)));
+    return old.at(-1)?.end ?? 0;
+  }
+
+  async function trim(log: string, reader: LogReader): Promise<void> {
+    const end = agedEnd(log, reader.end());
+    const below = Math.min(end, lanes.durableLow(log) ?? end);
+    try {
+      if (below > reader.first()) await reader.trim(below, stop.signal);
+    } catch (error) {
+      logger.error({ log, err: error }, "The event log cannot be trimmed");
+    }
+  }
+
+  /** A trimming that is still under way is not begun twice: a backlog of segments takes minutes. */
+  function trimOnce(log: string, reader: LogReader): Promise<void> {
+    const running = trimming.get(log) ?? trim(log, reader).finally(() => trimming.delete(log));
+    trimming.set(log, running);
+    return running;
+  }
+
+  return {
+    /** Trims every log; resolves when each is trimmed. */
+    async run(): Promise<void> {
+      lanes.checkpoint();
+      await Promise.all(Array.from(readers, ([log, reader]) => trimOnce(log, reader)));
+    },
+    /** Ends what is under way after its segment; resolves when it has ended. */
+    async stop(): Promise<void> {
+      stop.abort();
+      await Promise.all(trimming.values());
+    },
+  };
+}

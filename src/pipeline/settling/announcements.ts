@@ -1,0 +1,100 @@
+import type { Destination } from "../../catalog/model.ts";
+import type { Verdict } from "../../destinations/destination.ts";
+import { DOWN_MS_MIN } from "../../limits.ts";
+import type { Logger } from "../../observe/log.ts";
+import type { Clock } from "../clock.ts";
+import type { Ending } from "../item.ts";
+
+/** A destination that flaps is told once in this time. */
+const TELL_MS_MIN = 60_000;
+/** Dead letters after the first are summed up this often. */
+const DEAD_LETTERS_MS = 60_000;
+
+export interface StoryParts {
+  clock: Pick<Clock, "elapsed">;
+  logger: Logger;
+  destination(): Destination;
+}
+
+/**
+ * What one lane tells the operator's log: that its destination fails, is down and recovers, each
+ * once, and that events became dead letters, the first at once and later ones by the minute.
+ * User code's own words are not told: they may hold what people sent.
+ */
+export class Story {
+  readonly #parts: StoryParts;
+  #toldAt = Number.NEGATIVE_INFINITY;
+  /** Since the last attempt that got through, if the log was told of it. */
+  #trouble: { since: number; attempts: number; isDown: boolean } | undefined;
+  #letters = { transform: 0, deliver: 0 };
+  #summary: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(parts: StoryParts) {
+    this.#parts = parts;
+  }
+
+  /** After each attempt. */
+  attempted(verdict: Verdict): void {
+    if (verdict.kind === "retry") this.#failed(verdict.reason);
+    if (verdict.kind === "delivered" && this.#trouble !== undefined) this.#recovered(this.#trouble);
+  }
+
+  ended(count: number, ending: Ending): void {
+    if (ending.kind !== "dead-letter") return;
+    const { stage } = ending;
+    this.#letters[stage] += count;
+    if (this.#summary !== undefined) return;
+    const reason = stage === "deliver" ? { reason: ending.reason } : {};
+    this.#tellLetters(reason);
+  }
+
+  /** The lane ends: what is not summed up yet is told. */
+  end(): void {
+    if (this.#letters.transform + this.#letters.deliver > 0) this.#tellLetters({});
+    clearTimeout(this.#summary);
+  }
+
+  #failed(reason: string): void {
+    const now = this.#parts.clock.elapsed();
+    if (this.#trouble === undefined) {
+      if (now - this.#toldAt < TELL_MS_MIN) return;
+      this.#toldAt = now;
+      this.#trouble = { since: now, attempts: 0, isDown: false };
+      this.#parts.logger.warn(
+        { ...this.#about(), reason },
+        "A destination fails; it is tried again",
+      );
+    }
+    const trouble = this.#trouble;
+    trouble.attempts += 1;
+    if (trouble.isDown || now - trouble.since < DOWN_MS_MIN) return;
+    trouble.isDown = true;
+    const { attempts } = trouble;
+    const seconds = Math.round((now - trouble.since) / 1_000);
+    const about = { ...this.#about(), reason, attempts, seconds };
+    this.#parts.logger.error(about, "A destination is down: nothing got through");
+  }
+
+  #recovered({ since, attempts }: { since: number; attempts: number }): void {
+    this.#trouble = undefined;
+    const seconds = Math.round((this.#parts.clock.elapsed() - since) / 1_000);
+    this.#parts.logger.info({ ...this.#about(), attempts, seconds }, "A destination recovered");
+  }
+
+  #tellLetters(more: { reason?: string }): void {
+    const { transform, deliver } = this.#letters;
+    this.#letters = { transform: 0, deliver: 0 };
+    const counts = { failedInCode: transform, notDelivered: deliver };
+    this.#parts.logger.warn({ ...this.#about(), ...counts, ...more }, "Events became dead letters");
+    this.#summary = setTimeout(() => {
+      this.#summary = undefined;
+      if (this.#letters.transform + this.#letters.deliver > 0) this.#tellLetters({});
+    }, DEAD_LETTERS_MS);
+    this.#summary.unref();
+  }
+
+  #about() {
+    const { id, name, workspaceId } = this.#parts.destination();
+    return { workspaceId, destinationId: id, destination: name };
+  }
+}

@@ -1,0 +1,49 @@
+import type { LiveProgram } from "../../catalog/catalog.ts";
+import type { Destination, Source } from "../../catalog/model.ts";
+import { rudderId } from "../../publishing/rudder-id.ts";
+import type { Input } from "../reading/input.ts";
+
+/**
+ * What `metadata(event)` answers in user code (decisions §7), as JSON text. All events of a batch
+ * have most of it in common, which is written once.
+ */
+export function createMetadata(
+  destination: Destination,
+  live: LiveProgram,
+  sourceById: (id: string) => Source | undefined,
+): (input: Input) => Uint8Array {
+  const heads = new Map<string, string>();
+  const { id: transformationId, versionId: transformationVersionId } = live.transformation;
+  const tail = members({ transformationId, transformationVersionId });
+  const headOf = (sourceId: string) => {
+    const source = sourceById(sourceId);
+    const head = members({
+      sourceId,
+      sourceName: source?.name,
+      sourceType: source?.type,
+      workspaceId: destination.workspaceId,
+      destinationId: destination.id,
+      destinationName: destination.name,
+      destinationType: destination.type,
+    });
+    heads.set(sourceId, head);
+    return head;
+  };
+  return (input) => {
+    const { event, sourceId, messageId, type } = input;
+    const head = heads.get(sourceId) ?? headOf(sourceId);
+    const rudder = rudderId(event.userId, event.anonymousId);
+    const receivedAt = new Date(input.receivedAt).toISOString();
+    // A page has none.
+    const name = event.name ? `"eventName":${JSON.stringify(event.name)},` : "";
+    return Buffer.from(
+      `{${head},"messageId":"${messageId}","rudderId":"${rudder}","receivedAt":"${receivedAt}",` +
+        `${name}"eventType":"${type}",${tail}}`,
+    );
+  };
+}
+
+/** The members of an object as JSON text, without its braces. */
+function members(values: Record<string, unknown>): string {
+  return JSON.stringify(values).slice(1, -1);
+}

@@ -1,0 +1,123 @@
+import type { Live, LiveProgram } from "../../catalog/catalog.ts";
+import type { Destination } from "../../catalog/model.ts";
+import type { Logger } from "../../observe/log.ts";
+import { programOf } from "../../publishing/program.ts";
+import {
+  type Outcome,
+  type Program,
+  type Sandbox,
+  SandboxUnavailable,
+} from "../../sandbox/program.ts";
+import { retryDelayMs } from "../delivering/retry.ts";
+import { type Ending, type Item, type Output, outputOf } from "../item.ts";
+import { createMetadata } from "./metadata.ts";
+
+export interface TransformHost {
+  live: Live;
+  sandbox: Sandbox;
+  logger: Logger;
+  destination(): Destination;
+  running(): boolean;
+  random(): number;
+  /** Waits, but not longer than until the lane's settings change. */
+  pause(ms: number): Promise<void>;
+  /** What work comes to; undefined when the lane ends before, which nothing may hold up. */
+  unlessEnding<T>(work: Promise<T>): Promise<T | undefined>;
+  /** Whether the lane waits for a guest. */
+  waiting(is: boolean): void;
+  /** What one batch became in the sandbox, and how long that took. */
+  ran(live: LiveProgram, outcomes: readonly Outcome[], seconds: number): void;
+}
+
+/** What an item became: outputs to deliver, or an end at once. */
+export type Made = { outputs: Output[] } | { ending: Ending; live?: LiveProgram | undefined };
+
+/**
+ * What the live code makes of items, or of the first ones when it makes too much of them; undefined
+ * when the lane stopped before it was known.
+ */
+export async function transform(
+  host: TransformHost,
+  items: readonly Item[],
+): Promise<Map<Item, Made> | undefined> {
+  const live = host.live.program(host.destination().id);
+  const made = new Map<Item, Made>();
+  const seen = new Set<string>();
+  for (const item of items) {
+    if (!("replayOf" in item.origin)) continue;
+    const { stage, text, ...letter } = item.origin.replayOf;
+    if (stage === "deliver" && letter.programId === live?.id) {
+      // The destination failed it, and the code would make the same of it again.
+      made.set(item, { outputs: [outputOf(item, Buffer.from(text), live)] });
+    } else if (seen.has(letter.messageId)) {
+      // Another output of an event that runs already.
+      made.set(item, { ending: { kind: "discarded" } });
+    } else seen.add(letter.messageId);
+  }
+  const raw = items.filter((item) => !made.has(item));
+  const ran = raw.length === 0 ? undefined : await runLive(host, raw);
+  if (!host.running()) return undefined;
+  for (const [index, item] of raw.entries()) {
+    const outcome = ran?.outcomes[index];
+    if (ran === undefined) made.set(item, asItCame(item));
+    else if (outcome !== undefined) made.set(item, madeOf(item, outcome, ran.live));
+  }
+  return made;
+}
+
+function asItCame(item: Item): Made {
+  return { outputs: [outputOf(item, item.input.event.json)] };
+}
+
+function madeOf(item: Item, outcome: Outcome, live: LiveProgram): Made {
+  if ("error" in outcome) {
+    const { message, line, column } = outcome.error;
+    const ending = { kind: "dead-letter", stage: "transform", reason: message } as const;
+    return { ending: { ...ending, line, column }, live };
+  }
+  if (outcome.events.length === 0) return { ending: { kind: "dropped" }, live };
+  // Copied, or one output that waits would hold the whole answer that it came in.
+  return { outputs: outcome.events.map((bytes) => outputOf(item, new Uint8Array(bytes), live)) };
+}
+
+/**
+ * Runs the code that is live now; undefined when there is none, or the lane stops. Waits as long
+ * as no guest can be had, and asks for the live code again: the events are safe in the log.
+ */
+async function runLive(host: TransformHost, items: readonly Item[]) {
+  for (let failures = 1; host.running(); failures++) {
+    const destination = host.destination();
+    const started = performance.now();
+    try {
+      const live = host.live.program(destination.id);
+      if (live === undefined) return undefined;
+      const events = items.map(({ input }) => input.event.json);
+      const metadataOf = createMetadata(destination, live, host.live.sourceById);
+      const metadata = items.map(({ input }) => metadataOf(input));
+      const outcomes = await host.unlessEnding(
+        host.sandbox.run(sharedProgramOf(live), { events, metadata }),
+      );
+      if (outcomes === undefined) return undefined;
+      if (outcomes.length === 0) throw new Error("Expected an outcome");
+      host.ran(live, outcomes, (performance.now() - started) / 1_000);
+      host.waiting(false);
+      return { live, outcomes };
+    } catch (error) {
+      host.waiting(true);
+      const level = error instanceof SandboxUnavailable ? "warn" : "error";
+      const about = { destinationId: destination.id, err: error };
+      host.logger[level](about, "A batch waits for the sandbox");
+      await host.pause(retryDelayMs(failures, host.random()));
+    }
+  }
+  return undefined;
+}
+
+const programs = new WeakMap<LiveProgram, Program>();
+
+/** The same program object for the same live code: the sandbox knows it by then. */
+function sharedProgramOf(live: LiveProgram): Program {
+  const known = programs.get(live) ?? programOf(live);
+  programs.set(live, known);
+  return known;
+}

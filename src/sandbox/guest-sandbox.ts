@@ -1,0 +1,226 @@
+import type { Logger } from "pino";
+import type { Registry } from "prom-client";
+import {
+  GUEST_ANSWER_BYTES_MAX,
+  GUEST_BATCH_OUTPUT_BYTES_MAX,
+  GUEST_CULPRITS_MAX,
+  GUEST_MEMORY_POLL_MS,
+  TEST_OUTPUT_BYTES_MAX,
+} from "../limits.ts";
+import type { Guest } from "./guest.ts";
+import { GuestGone } from "./guest-end.ts";
+import { Nursery, type SandboxStatus } from "./guest-starter.ts";
+import { defaultLimits, type SandboxLimits } from "./limits.ts";
+import { createSandboxMetrics } from "./metrics.ts";
+import type { Outside } from "./outside.ts";
+import { Pool } from "./pool.ts";
+import {
+  type Batch,
+  type CheckReport,
+  type GuestLanguage,
+  type Inspection,
+  type LibraryCode,
+  type Outcome,
+  type Program,
+  type Sandbox,
+  SandboxUnavailable,
+  type UserError,
+} from "./program.ts";
+import { readInspected, readLoaded } from "./replies.ts";
+import { endError, isBreach, settle } from "./run-batch.ts";
+import { type Suspension, Suspensions } from "./suspension.ts";
+import type { Seat } from "./tenant.ts";
+import { TestBudget } from "./test-budget.ts";
+
+export interface SandboxOptions extends Outside {
+  /** Starts a guest; the language is appended: `[process.execPath, "guest"]`. */
+  guestCommand: readonly string[];
+  /** Run user code although the kernel cannot confine it. */
+  insecure: boolean;
+  log: Logger;
+  metrics?: Registry;
+  limits?: Partial<SandboxLimits>;
+}
+
+export interface GuestSandbox extends Sandbox {
+  /** Whether user code runs, for `/ready`. */
+  status(): SandboxStatus;
+  /** Programs that are not run for a while, because they only fail. */
+  suspended(): Suspension[];
+}
+
+export type { SandboxStatus, Suspension };
+
+/** User code in locked-down child processes. Starts a warm spare at once. */
+export function createSandbox(options: SandboxOptions): GuestSandbox {
+  const limits = { ...defaultLimits, ...options.limits };
+  const metrics = createSandboxMetrics(options.metrics);
+  const nursery = new Nursery({
+    guestCommand: options.guestCommand,
+    insecure: options.insecure,
+    log: options.log,
+    metrics,
+    graceMs: limits.graceMs,
+    watchMs: GUEST_MEMORY_POLL_MS,
+  });
+  const terms = { limits, outside: options };
+  const live = {
+    ...terms,
+    ...{ logs: false, bytesMax: GUEST_BATCH_OUTPUT_BYTES_MAX, culpritsMax: GUEST_CULPRITS_MAX },
+  };
+  const { cpuMs, wallMs } = limits;
+  const allowance = { cpuMs, wallMs, replyBytesMax: GUEST_ANSWER_BYTES_MAX };
+  const suspensions = new Suspensions(metrics, options.log);
+  const pool = new Pool(nursery, limits);
+  metrics.countAwaited(() => pool.awaited);
+
+  return {
+    status: () => nursery.status(),
+    suspended: () => suspensions.list(),
+    run,
+    check,
+    inspect,
+    checkLibrary,
+    async close() {
+      pool.close();
+      await nursery.close();
+    },
+  };
+
+  async function run(program: Program, batch: Batch): Promise<Outcome[]> {
+    const suspended = suspensions.error(program);
+    if (suspended) return noted(batch.events.map(() => ({ error: suspended })));
+    const endTimer = metrics.runSeconds.startTimer();
+    const fruitlessCpuMs = suspensions.cpuMsLeft(program);
+    const { outcomes, culprits, cpuMs } = await pool.use(
+      program.workspaceId,
+      program.language,
+      (seat) => settle(seat, program, batch, { ...live, fruitlessCpuMs }),
+    );
+    endTimer();
+    for (const cause of culprits) metrics.culprits.inc({ cause });
+    const broken = culprits.some(isBreach);
+    suspensions.note(program, outcomes, { culprits: culprits.length, cpuMs, broken });
+    return noted(outcomes);
+  }
+
+  function noted(outcomes: Outcome[]): Outcome[] {
+    const counts = { failed: 0, dropped: 0, transformed: 0 };
+    for (const outcome of outcomes) counts[nameOf(outcome)] += 1;
+    for (const [outcome, count] of Object.entries(counts)) {
+      if (count > 0) metrics.events.inc({ outcome }, count);
+    }
+    return outcomes;
+  }
+
+  async function check(
+    program: Program,
+    batch: Batch,
+    budget = new TestBudget(),
+  ): Promise<CheckReport> {
+    const { workspaceId, language } = program;
+    const bytesMax = budget.outputBytesLeft;
+    // One event that burns its time is enough to refuse the code.
+    const testing = {
+      ...terms,
+      logs: true,
+      bytesMax,
+      culpritsMax: 1,
+      fruitlessCpuMs: limits.fruitlessTestCpuMs,
+      budget,
+    };
+    const refused = (from: number) =>
+      batch.events.slice(from).map(() => ({ error: tooMuchOutput }));
+    if (bytesMax === 0) return { outcomes: refused(0), logs: [] };
+    const tested = async () => {
+      const { error, outcomes, logs, bytes } = await pool.throwAway(
+        workspaceId,
+        language,
+        budget,
+        (seat) => settle(seat, program, batch, testing),
+      );
+      if (error) return { error, outcomes: [], logs };
+      budget.hold(bytes);
+      return { outcomes: [...outcomes, ...refused(outcomes.length)], logs };
+    };
+    return unlessSpent(budget, tested, (error) => {
+      return { outcomes: batch.events.map(() => ({ error })), logs: [] };
+    });
+  }
+
+  function inspect(
+    workspaceId: string,
+    language: GuestLanguage,
+    code: string,
+    budget = new TestBudget(),
+  ): Promise<Inspection> {
+    return askOnce(
+      workspaceId,
+      language,
+      budget,
+      (guest) => guest.ask({ kind: "inspect", code }, [], allowance, readInspected),
+      (error) => ({ imports: [], error }),
+    );
+  }
+
+  function checkLibrary(
+    workspaceId: string,
+    language: GuestLanguage,
+    { importName, code }: LibraryCode,
+    libraries: readonly LibraryCode[],
+    budget = new TestBudget(),
+  ): Promise<UserError | undefined> {
+    const request = { importName, code, libraries, budgetMs: limits.cpuMs };
+    return askOnce(
+      workspaceId,
+      language,
+      budget,
+      (guest) => guest.ask({ kind: "library", ...request }, [], allowance, readLoaded),
+      (error) => error,
+    );
+  }
+
+  /** A question to a guest of its own; what kills the guest is an error of the code. */
+  function askOnce<T>(
+    workspaceId: string,
+    language: GuestLanguage,
+    budget: TestBudget,
+    question: (guest: Guest) => Promise<T>,
+    failed: (error: UserError) => T,
+  ): Promise<T> {
+    const ask = async (seat: Seat) => {
+      const guest = await seat.guest();
+      try {
+        return await question(guest);
+      } catch (error) {
+        if (!(error instanceof GuestGone)) throw error;
+        return failed(budget.error ?? endError(error.end));
+      }
+    };
+    const asked = () => pool.throwAway(workspaceId, language, budget, ask);
+    return unlessSpent(budget, asked, failed);
+  }
+}
+
+/** Work that came too late, for the CPU time of its request is spent, fails like what ran then. */
+async function unlessSpent<T>(
+  budget: TestBudget,
+  work: () => Promise<T>,
+  failed: (error: UserError) => T,
+): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof SandboxUnavailable) || !budget.spent) throw error;
+    return failed(budget.error!);
+  }
+}
+
+const tooMuchOutput = {
+  message: `Outputs of the tests of one request may be ${TEST_OUTPUT_BYTES_MAX} bytes together`,
+};
+
+function nameOf(outcome: Outcome): "failed" | "dropped" | "transformed" {
+  if ("error" in outcome) return "failed";
+  return outcome.events.length === 0 ? "dropped" : "transformed";
+}

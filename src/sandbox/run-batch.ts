@@ -1,0 +1,323 @@
+import {
+  GUEST_ANSWER_BYTES_MAX,
+  GUEST_INPUT_BYTES_MAX,
+  GUEST_INPUT_EVENTS_MAX,
+  GUEST_LOGS_CHARS_MAX,
+  GUEST_LOGS_MAX,
+  GUEST_MEMORY_BYTES_MAX,
+  GUEST_SHORT_CPU_MS_MAX,
+} from "../limits.ts";
+import { arrayBytes, type Texts } from "./frames.ts";
+import type { Guest } from "./guest.ts";
+import { type GuestEnd, GuestGone } from "./guest-end.ts";
+import { Bridge } from "./host-calls.ts";
+import type { SandboxLimits } from "./limits.ts";
+import { type During, isAlive, load } from "./load.ts";
+import type { Outside } from "./outside.ts";
+import type { Batch, Outcome, Program, UserError } from "./program.ts";
+import type { Stop } from "./protocol.ts";
+import { type Ran, readRan } from "./replies.ts";
+import type { Seat } from "./tenant.ts";
+import type { TestBudget } from "./test-budget.ts";
+
+/** Guests that an event may lose in company before it is to blame all the same. */
+const LOSSES_MAX = 3;
+/** Attempts at an event that the machine gave too little CPU, each with twice the time. */
+const STARVED_ATTEMPTS_MAX = 3;
+
+export interface Settled {
+  /** Set when the program did not load: no event ran. */
+  error?: UserError;
+  /** Of the first events, at least one; of all unless their outputs are more than `bytesMax`. */
+  outcomes: Outcome[];
+  logs: string[];
+  /** Memory of the outcomes. */
+  bytes: number;
+  /** What ended each guest, or its time, for an event or a load. */
+  culprits: readonly GuestEnd[];
+  /** CPU time that it took, as far as was seen. */
+  cpuMs: number;
+}
+
+export interface Terms {
+  limits: SandboxLimits;
+  /** Keep the lines of `log(...)`. */
+  logs: boolean;
+  /** Events of the batch that may each use up the whole CPU time. */
+  culpritsMax: number;
+  /** CPU time without one good event after which the rest of the batch fails. */
+  fruitlessCpuMs: number;
+  /** Of a test run: what is still open when it is over fails with its error. */
+  budget?: TestBudget;
+  /** Outputs that are held at once. */
+  bytesMax: number;
+  outside: Outside;
+}
+
+/**
+ * Runs a batch until every event has its outcome. Events that cost a guest its time or its life
+ * fail; the others run again without them. A stop whose culprit is known costs the culprit
+ * alone; after any other the open events run one at a time, in a guest that no other program
+ * has touched since, and only what fails alone is to blame. So do the events of a batch that
+ * `transformBatch` fails, but only for as long as a batch may: the rest fails as the batch did.
+ */
+export async function settle(
+  seat: Seat,
+  program: Program,
+  batch: Batch,
+  terms: Terms,
+): Promise<Settled> {
+  const settlement = new Settlement(program, batch, terms);
+  while (settlement.open) {
+    const error = await settlement.attempt(seat);
+    if (error) return { error, ...settlement.end(error) };
+    if (settlement.full) return settlement.beginning();
+  }
+  return settlement.end();
+}
+
+/** `shared`: another program was there, too. */
+type Lost = { end: GuestEnd; fresh: boolean; shared: boolean };
+type Answer = Ran | { error: UserError };
+
+class Settlement {
+  readonly logs: string[] = [];
+  readonly #program: Program;
+  readonly #batch: Batch;
+  readonly #terms: Terms;
+  readonly #outcomes: (Outcome | undefined)[];
+  /** Indexes of the events without an outcome, in order. */
+  #open: number[];
+  #alone = false;
+  readonly #culprits: GuestEnd[] = [];
+  /** Of all guests of the batch, as far as was looked at. */
+  readonly #meter = { cpuMs: 0 };
+  /** An event has come through. */
+  #good = false;
+  #bytes = 0;
+  #logsChars = 0;
+  #starved = 0;
+  /** Guests lost since the last culprit was found. */
+  #losses = 0;
+  /** What `transformBatch` failed with, and how long its events may run alone. */
+  #failure: { error: UserError; until: number } | undefined;
+
+  constructor(program: Program, batch: Batch, terms: Terms) {
+    this.#program = program;
+    this.#batch = batch;
+    this.#terms = terms;
+    this.#outcomes = new Array(batch.events.length).fill(undefined);
+    this.#open = batch.events.map((_, index) => index);
+  }
+
+  /** Events are left to run, and there is time for them. */
+  get open(): boolean {
+    if (this.#terms.budget?.error || this.#isFruitless) return false;
+    return this.#open.length > 0 && performance.now() < (this.#failure?.until ?? Infinity);
+  }
+
+  get #isFruitless(): boolean {
+    return !this.#good && this.#meter.cpuMs >= this.#terms.fruitlessCpuMs;
+  }
+
+  /** More outputs than may be held, and the first event has its outcome. */
+  get full(): boolean {
+    return this.#bytes > this.#terms.bytesMax && this.#outcomes[0] !== undefined;
+  }
+
+  /** Runs what can go together. Returns the error of a program that does not load. */
+  async attempt(seat: Seat): Promise<UserError | undefined> {
+    const taken = this.#take();
+    const answer = await this.#ask(seat, taken);
+    if ("error" in answer) return answer.error;
+    if ("end" in answer) return this.#lost(taken, answer);
+    for (const [place, outcome] of answer.outcomes.entries()) {
+      this.#outcomes[taken[place]!] = outcome;
+      if (outcome) this.#bytes += heldBytes(outcome);
+      if (outcome && "events" in outcome) this.#good = true;
+    }
+    // What runs once more, each event alone, logs once more.
+    if (answer.stopped?.reason !== "failed") this.#keepLogs(answer.logs);
+    if (answer.outcomes.some((outcome) => outcome !== undefined)) this.#starved = 0;
+    if (answer.stopped) this.#stopped(taken, answer.stopped);
+    this.#open = this.#open.filter((index) => this.#outcomes[index] === undefined);
+    return undefined;
+  }
+
+  /** Outcomes up to the first event that has none. */
+  beginning(): Settled {
+    const end = this.#outcomes.indexOf(undefined);
+    const outcomes = (end < 0 ? this.#outcomes : this.#outcomes.slice(0, end)) as Outcome[];
+    const { cpuMs } = this.#meter;
+    return { outcomes, logs: this.logs, bytes: this.#bytes, culprits: this.#culprits, cpuMs };
+  }
+
+  /** All outcomes; those that are missing fail with `error`. */
+  end(
+    error = this.#terms.budget?.error ?? this.#failure?.error ?? FRUITLESS,
+  ): Omit<Settled, "error"> {
+    const outcomes = this.#outcomes.map((outcome) => outcome ?? { error });
+    const { cpuMs } = this.#meter;
+    return { outcomes, logs: this.logs, bytes: this.#bytes, culprits: this.#culprits, cpuMs };
+  }
+
+  #keepLogs(lines: readonly string[]): void {
+    for (const line of lines) {
+      this.#logsChars += line.length;
+      if (this.#logsChars <= GUEST_LOGS_CHARS_MAX) this.logs.push(line);
+    }
+  }
+
+  /** One event, or as many as a frame may hold. */
+  #take(): number[] {
+    if (this.#alone) return this.#open.slice(0, 1);
+    let bytes = 0;
+    const end = this.#open.findIndex((index, place) => {
+      if (place === GUEST_INPUT_EVENTS_MAX) return true;
+      bytes += this.#batch.events[index]!.length + this.#batch.metadata[index]!.length;
+      return bytes > GUEST_INPUT_BYTES_MAX;
+    });
+    return end < 0 ? this.#open : this.#open.slice(0, Math.max(1, end));
+  }
+
+  async #ask(seat: Seat, taken: readonly number[]): Promise<Answer | Lost> {
+    const guest = await seat.guest();
+    // What ran in it before may be to blame for its end.
+    const fresh = guest.events === 0 && guest.programs.size === 0 && !guest.busy;
+    // Whatever took the last guest may have taken this one too, while it waited: only one that
+    // is known to live can die of this batch.
+    if (this.#losses > 0 && !(await isAlive(guest, this.#terms.limits))) {
+      return { end: "retired", fresh, shared: false };
+    }
+    const bridge = new Bridge(this.#terms.outside, this.#program.workspaceId);
+    let number: number | UserError | undefined;
+    try {
+      const during = { bridge, meter: this.#meter };
+      number = await load(guest, this.#program, this.#terms.limits, during);
+      if (typeof number === "object") return { error: number };
+      guest.events += taken.length;
+      const answer = await this.#run(guest, number, taken, during);
+      if ("stopped" in answer && answer.stopped?.reason === "timeout") guest.softTimeouts += 1;
+      return answer;
+    } catch (error) {
+      if (!(error instanceof GuestGone)) throw error;
+      const certain = error.end !== "crash" || this.#losses > 0;
+      if (number === undefined && fresh && certain && error.end !== "retired") {
+        this.#culprits.push(error.end);
+        return { error: endError(error.end) };
+      }
+      return { end: error.end, fresh, shared: guest.programs.size > 1 };
+    } finally {
+      bridge.end();
+    }
+  }
+
+  #run(guest: Guest, number: number, taken: readonly number[], during: During): Promise<Answer> {
+    const events = this.#texts(taken, this.#batch.events);
+    const { limits, logs } = this.#terms;
+    const cpuMs =
+      this.#culprits.length < this.#terms.culpritsMax
+        ? limits.cpuMs
+        : Math.min(limits.cpuMs, GUEST_SHORT_CPU_MS_MAX);
+    const budgetMs = cpuMs * 2 ** this.#starved;
+    const logsMax = logs ? GUEST_LOGS_MAX - this.logs.length : 0;
+    return guest.ask(
+      {
+        kind: "run",
+        program: number,
+        count: taken.length,
+        eventsBytes: arrayBytes(events),
+        budgetMs,
+        cpuMs,
+        logsMax,
+        logsCharsMax: Math.max(0, GUEST_LOGS_CHARS_MAX - this.#logsChars),
+      },
+      [events, this.#texts(taken, this.#batch.metadata)],
+      { cpuMs, wallMs: limits.wallMs, replyBytesMax: GUEST_ANSWER_BYTES_MAX, ...during },
+      (frame) => readRan(frame, taken.length, logsMax),
+    );
+  }
+
+  #texts(taken: readonly number[], texts: Texts): Texts {
+    return taken.length === texts.length ? texts : taken.map((index) => texts[index]!);
+  }
+
+  #stopped(taken: readonly number[], stop: Stop): void {
+    const alone = taken.length === 1;
+    if (stop.error) {
+      // Not for ever: each event may wait for a receiver that is down.
+      this.#failure ??= { error: stop.error, until: performance.now() + this.#terms.limits.cpuMs };
+      this.#alone = true;
+      return;
+    }
+    if (stop.reason === "full") {
+      // What is open goes in the next frame, unless nothing came of this one.
+      if (taken.every((index) => this.#outcomes[index] === undefined)) this.#alone = true;
+      return;
+    }
+    if (stop.reason === "starved") {
+      this.#starved += 1;
+      if (this.#starved < STARVED_ATTEMPTS_MAX) return;
+    }
+    this.#starved = 0;
+    const culprit = alone ? 0 : stop.culprit;
+    if (culprit === undefined) this.#alone = true;
+    else this.#blame(taken[culprit]!, "timeout");
+  }
+
+  /** The guest died of it. Only an event that ran alone, in a guest of its own, is to blame. */
+  #lost(taken: readonly number[], { end, fresh, shared }: Lost): undefined {
+    // The host ended it for reasons of its own.
+    if (end === "retired") return;
+    this.#losses += 1;
+    // A crash may have come from outside (the system is out of memory): it takes two. Events are
+    // alone after the first, or because of an error.
+    const alone = this.#alone && (!this.#failure || end !== "crash" || this.#losses > 1);
+    const sure = (fresh && end !== "crash") || (alone && (!shared || this.#losses > LOSSES_MAX));
+    if (taken.length === 1 && sure) this.#blame(taken[0]!, end);
+    this.#alone = true;
+    this.#open = this.#open.filter((index) => this.#outcomes[index] === undefined);
+  }
+
+  #blame(index: number, cause: GuestEnd): void {
+    this.#outcomes[index] = { error: endError(cause) };
+    this.#culprits.push(cause);
+    this.#losses = 0;
+  }
+}
+
+/** What an object of bytes takes beside them, and an error. */
+const OUTPUT_BYTES = 200;
+
+function heldBytes(outcome: Outcome): number {
+  if ("error" in outcome) return OUTPUT_BYTES + 2 * outcome.error.message.length;
+  return outcome.events.reduce((sum, { length }) => sum + length + OUTPUT_BYTES, 0);
+}
+
+const FRUITLESS: UserError = {
+  message: "Not run: the code has used all its CPU time on events that failed",
+};
+
+const MEMORY_MIB_MAX = GUEST_MEMORY_BYTES_MAX / (1 << 20);
+
+const BROKE_OUT = "Script broke into its guest and was stopped";
+
+const endMessages: Readonly<Record<GuestEnd, string>> = {
+  timeout: "Script execution timed out.",
+  memory: `Script was stopped at its memory limit of ${MEMORY_MIB_MAX} MiB`,
+  crash: "Script crashed its guest, most likely at its memory limit",
+  violation: BROKE_OUT,
+  threads: BROKE_OUT,
+  idle: BROKE_OUT,
+  stderr: BROKE_OUT,
+  retired: "Guest was stopped",
+};
+
+/** Whether only code that has broken into its guest ends it so. */
+export function isBreach(end: GuestEnd): boolean {
+  return endMessages[end] === BROKE_OUT;
+}
+
+export function endError(end: GuestEnd): UserError {
+  return { message: endMessages[end] };
+}

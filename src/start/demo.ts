@@ -1,0 +1,101 @@
+import type { Catalog } from "../catalog/catalog.ts";
+import type { Positions, Workspace } from "../catalog/model.ts";
+import { ApiError } from "../errors.ts";
+import type { Publishing } from "../publishing/publishing.ts";
+
+const DEMO = "Demo";
+
+const libraryCode = `// Used by the demo transformation as: import { shout } from "demoText"
+export function shout(text) {
+  return String(text).toUpperCase() + "!";
+}
+`;
+
+const transformationCode = `import { shout } from "demoText";
+
+export function transformEvent(event, metadata) {
+  const { sourceName, transformationVersionId } = metadata(event);
+  event.properties.greeting = shout(\`hello from \${sourceName}\`);
+  event.context.transformedBy = transformationVersionId;
+  return event;
+}
+`;
+
+export interface Demo {
+  writeKey: string;
+  /** Relative to the directory of `file` destinations. */
+  file: string;
+  /** False where user code cannot run: the demo's events then arrive unchanged. */
+  withCode: boolean;
+}
+
+export interface DemoParts {
+  catalog: Catalog;
+  publishing: Publishing;
+  tails: () => Positions;
+}
+
+/**
+ * An HTTP source, a file destination, and a published transformation that uses a library,
+ * connected. Made on the first start only; later starts find the source by its name, and add the
+ * code if user code could not run before. Undefined when the workspace has sources of its own.
+ */
+export async function addDemo(parts: DemoParts, workspace: Workspace): Promise<Demo | undefined> {
+  const { catalog } = parts;
+  const path = "demo.jsonl";
+  const file = `${workspace.id}/${path}`;
+  const sources = catalog.sources.list(workspace.id, 1);
+  const existing = sources.items.find(isDemo);
+  if (!existing && sources.total > 0) return undefined;
+
+  // Each step finds what an interrupted first start left; the source comes last and ends it.
+  let destination = catalog.destinations.list(workspace.id, 1).items.find(isDemo);
+  if (existing && !destination) return { writeKey: existing.writeKey, file, withCode: true };
+  destination ??= await catalog.destinations.create(workspace.id, {
+    name: DEMO,
+    type: "file",
+    config: { path },
+  });
+  const withCode = await addCode(parts, workspace.id, destination.id);
+  const source = existing ?? (await catalog.sources.create(workspace.id, { name: DEMO }));
+  if (!existing) {
+    const connection = { sourceId: source.id, destinationId: destination.id };
+    await catalog.connections.create(workspace.id, connection, parts.tails());
+  }
+  return { writeKey: source.writeKey, file, withCode };
+}
+
+/** Publishes the library and the transformation; false when user code cannot run. */
+async function addCode(
+  { catalog, publishing }: DemoParts,
+  workspaceId: string,
+  destinationId: string,
+): Promise<boolean> {
+  try {
+    if (!catalog.code.libraryByImportName(workspaceId, "javascript", "demoText")) {
+      await publishing.create(workspaceId, "library", {
+        name: "Demo text",
+        description: "A library of the demo",
+        code: libraryCode,
+        language: "javascript",
+        publish: true,
+      });
+    }
+    if (catalog.code.linkOf(workspaceId, destinationId) === undefined) {
+      await publishing.create(workspaceId, "transformation", {
+        name: DEMO,
+        description: "Greets every event, in capitals",
+        code: transformationCode,
+        language: "javascript",
+        publish: true,
+        destinationIds: [destinationId],
+      });
+    }
+    return true;
+  } catch (error) {
+    if (!(error instanceof ApiError && error.refusal === "unavailable")) throw error;
+    return false;
+  }
+}
+
+const isDemo = ({ name }: { name: string }) => name === DEMO;

@@ -1,0 +1,54 @@
+import type { Catalog } from "../catalog/catalog.ts";
+import { permissions, type Token, type Workspace } from "../catalog/model.ts";
+
+const SETTING_TOKEN = "admin.token setting";
+
+interface FirstStart {
+  name: string;
+  /** Of the setting `admin.token`. */
+  adminToken: string | undefined;
+  /** Whether a token was made that nobody may have seen; kept on disk. */
+  unseen: { get(): boolean; set(is: boolean): void };
+  print(line: string): void;
+}
+
+/**
+ * The workspace of a fresh data directory with its admin token: generated and printed once, or
+ * the one of the setting `admin.token`. A changed setting replaces the token it set before. A start
+ * that was cut off before it had printed its token is followed by one that prints another.
+ */
+export async function firstWorkspace(catalog: Catalog, options: FirstStart): Promise<Workspace> {
+  const { name, adminToken, unseen, print } = options;
+  const existing = catalog.workspaces.list()[0];
+  if (!existing && adminToken === undefined) unseen.set(true);
+  const workspace = existing ?? (await catalog.workspaces.create(name));
+  if (adminToken !== undefined) {
+    await setToken(catalog, workspace.id, adminToken);
+  } else if (unseen.get()) {
+    const admin = { name: "admin", permissions: [...permissions] };
+    const { secret } = await catalog.tokens.create(workspace.id, admin);
+    print(`admin token ${secret} (shown this once)`);
+  }
+  if (unseen.get()) unseen.set(false);
+  return workspace;
+}
+
+async function setToken(catalog: Catalog, workspaceId: string, secret: string): Promise<void> {
+  if (catalog.tokens.authenticate(secret)) return;
+  const before = tokensOf(catalog, workspaceId).filter(({ name }) => name === SETTING_TOKEN);
+  for (const token of before) await catalog.tokens.revoke(workspaceId, token.id);
+  await catalog.tokens.create(workspaceId, {
+    name: SETTING_TOKEN,
+    permissions: [...permissions],
+    secret,
+  });
+}
+
+function tokensOf(catalog: Catalog, workspaceId: string): Token[] {
+  const tokens: Token[] = [];
+  for (let page = 1; ; page++) {
+    const { items } = catalog.tokens.list(workspaceId, page);
+    if (items.length === 0) return tokens;
+    tokens.push(...items);
+  }
+}

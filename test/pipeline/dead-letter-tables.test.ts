@@ -1,0 +1,178 @@
+import { afterAll, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pino } from "pino";
+import { createMetrics } from "../../src/observe/metrics.ts";
+import { createDeadLetters } from "../../src/pipeline/dead-letters/dead-letters.ts";
+import { createLetterSweep } from "../../src/pipeline/dead-letters/retention.ts";
+import type { StoredLetter } from "../../src/pipeline/dead-letters/tables.ts";
+import { Ledger } from "../../src/pipeline/settling/ledger.ts";
+import { openStore } from "../../src/store/store.ts";
+import { numbersTo, until } from "./rig.ts";
+
+const root = mkdtempSync(join(tmpdir(), "letters-"));
+afterAll(() => rmSync(root, { recursive: true }));
+const logger = pino({ level: "silent" });
+let directories = 0;
+const freshDirectory = () => join(root, String(directories++));
+
+/** Its id is that of a letter made at second `n`. */
+function letter(n: number, over: Partial<StoredLetter> = {}): StoredLetter {
+  const id = Bun.randomUUIDv7("hex", n * 1_000);
+  return {
+    ...{ id, workspaceId: "w", destinationId: "d", sourceId: "s", messageId: "m", text: "{}" },
+    ...{ stage: "deliver", reason: "", attempts: 1, user: "u", type: "track" },
+    ...{ receivedAt: 0, createdAt: n * 1_000 },
+    ...over,
+  };
+}
+
+async function commit(ledger: Ledger, letters: readonly StoredLetter[]): Promise<void> {
+  const change = { destinationId: "d", record: { logs: {}, known: {} }, letters, replayed: [] };
+  const { promise, resolve } = Promise.withResolvers<void>();
+  ledger.schedule({ collect: () => change, committed: () => resolve() });
+  await promise;
+}
+
+const lettersOf = (count: number, over: Partial<StoredLetter> = {}) =>
+  numbersTo(count).map((n) => letter(n, over));
+
+test("letters are counted with each change, and not when a ledger is opened", async () => {
+  const directory = freshDirectory();
+  let ledger = new Ledger(directory, logger);
+  const letters = [...lettersOf(3), ...lettersOf(2, { destinationId: "e" })];
+  await commit(ledger, letters);
+  // A commit that failed may have reached the disk all the same, and is made again.
+  await commit(ledger, letters);
+  await commit(ledger, lettersOf(4, { workspaceId: "v", destinationId: "f" }));
+  await ledger.purge("w", [letters[0]!.id, "unknown"]);
+  await ledger.replay("w", [letters[4]!.id, letters[1]!.id, letters[1]!.id], 0);
+  const look = () => ({
+    counts: [...ledger.letters.counts()].filter(({ count }) => count > 0),
+    d: ledger.letters.countOf("w", "d"),
+    w: ledger.letters.countOf("w"),
+    unknown: ledger.letters.countOf("x", "y"),
+    other: ledger.letters.countOf("w", "f"),
+  });
+  const expected = {
+    ...{
+      counts: [
+        { workspaceId: "v", destinationId: "f", count: 4 },
+        { workspaceId: "w", destinationId: "d", count: 1 },
+        { workspaceId: "w", destinationId: "e", count: 1 },
+      ],
+      d: 1,
+      w: 2,
+    },
+    ...{ unknown: 0, other: 0 },
+  } as ReturnType<typeof look>;
+  expect(look()).toEqual(expected);
+  await ledger.close();
+  ledger = new Ledger(directory, logger);
+  expect(look()).toEqual(expected);
+  await ledger.close();
+});
+
+test("letters that an earlier version left uncounted are counted once", async () => {
+  const directory = freshDirectory();
+  const store = openStore({ path: directory, tablesMax: 8, name: "The ledger", logger });
+  const letters = store.table<StoredLetter, string[]>("letters");
+  const byDestination = store.table<string, string[]>("letters-by-destination");
+  await store.change(() => {
+    for (const it of lettersOf(5)) {
+      letters.put(["w", it.id], it);
+      byDestination.put(["d", it.id], "w");
+    }
+  });
+  await store.close();
+  for (let start = 0; start < 2; start++) {
+    const ledger = new Ledger(directory, logger);
+    await until(() => ledger.letters.countOf("w", "d") === 5, "the count");
+    await ledger.close();
+  }
+});
+
+test("replays that are under way are passed over once, and a lower one is found", async () => {
+  const ledger = new Ledger(freshDirectory(), logger);
+  const letters = lettersOf(40);
+  await commit(ledger, letters);
+  const ids = letters.map(({ id }) => id);
+  await ledger.replay("w", ids.slice(10), 0);
+  const busy = new Set<string>();
+  const take = (count: number) => {
+    const taken = ledger.replays("d", busy, count).map(({ letter }) => letter.id);
+    for (const id of taken) busy.add(id);
+    return taken;
+  };
+  expect(take(5)).toEqual(ids.slice(10, 15));
+  expect(take(5)).toEqual(ids.slice(15, 20));
+  expect(take(5)).toEqual(ids.slice(20, 25));
+  await ledger.replay("w", ids.slice(2, 4), 0);
+  expect(take(4)).toEqual([...ids.slice(2, 4), ...ids.slice(25, 27)]);
+  expect(take(100)).toEqual(ids.slice(27));
+  expect(take(100)).toEqual([]);
+  // Another lane, after a restart of the old one, starts over.
+  expect(ledger.replays("d", new Set(), 1)[0]!.letter.id).toBe(ids[2]!);
+  await ledger.close();
+});
+
+test("many letters are replayed, purged and removed in several transactions, all of them", async () => {
+  const ledger = new Ledger(freshDirectory(), logger);
+  const letters = lettersOf(3_500);
+  for (let i = 0; i < letters.length; i += 500) await commit(ledger, letters.slice(i, i + 500));
+  const woken: number[] = [];
+  const dead = createDeadLetters(
+    ledger,
+    (ids) => woken.push(ids.length),
+    () => 0,
+  );
+  const ids = letters.map(({ id }) => id);
+  expect(await dead.replay("w", ids.slice(0, 1_500))).toEqual({ replayed: 1_500 });
+  expect(woken).toEqual([1_000, 500]);
+  expect(await dead.purge("w", [...ids.slice(0, 1_600), ...ids.slice(1_500, 1_700)])).toEqual({
+    purged: 200,
+  });
+  expect(dead.count("w", "d")).toBe(1_800);
+  expect(await ledger.remove("d", true)).toBe(1_800);
+  expect(ledger.destinations().size).toBe(0);
+  expect([...ledger.letters.counts()]).toEqual([]);
+  await ledger.close();
+});
+
+test("beyond the operator's bounds the oldest letters are dropped, counted and told", async () => {
+  const ledger = new Ledger(freshDirectory(), logger);
+  await commit(ledger, [...lettersOf(1_500), ...lettersOf(30, { destinationId: "e" })]);
+  const lines: string[] = [];
+  const metrics = createMetrics();
+  const sweep = (countMax: number, ageMsMax: number) =>
+    createLetterSweep({
+      bounds: { countMax, ageMsMax },
+      ...{ ledger, metrics },
+      clock: { now: () => 1_500_000 },
+      logger: pino({ level: "info" }, { write: (line: string) => void lines.push(line) }),
+    }).run();
+  await sweep(0, 0);
+  expect(ledger.letters.countOf("w")).toBe(1_530);
+  metrics.clear();
+  await sweep(40, 0);
+  expect(ledger.letters.countOf("w", "d")).toBe(40);
+  expect(ledger.letters.countOf("w", "e")).toBe(30);
+  const oldest = ledger.letters.listOf("w", "d", "", 1)[0]!;
+  expect(oldest.createdAt).toBe(1_460_000);
+  metrics.clear();
+  await sweep(0, 20_000);
+  expect(ledger.letters.countOf("w", "d")).toBe(20);
+  expect(ledger.letters.countOf("w", "e")).toBe(0);
+  expect(
+    lines.map((line) => JSON.parse(line)).map(({ dropped, bound }) => [dropped, bound]),
+  ).toEqual([
+    [1_460, "count"],
+    [20, "age"],
+    [30, "age"],
+  ]);
+  expect(await metrics.metrics()).toContain(
+    'pixelmill_dead_letters_dropped_total{workspace="w",bound="age"',
+  );
+  await ledger.close();
+});

@@ -1,0 +1,21 @@
+import { expect, test } from "bun:test";
+import { knownPositions } from "../../src/pipeline/reading/known-positions.ts";
+import type { LaneRecord } from "../../src/pipeline/settling/ledger.ts";
+import { FakeLive } from "./doubles.ts";
+
+const lane = (next: number, known = {}): LaneRecord => ({
+  logs: { "0": { next, pending: [] } },
+  known,
+});
+
+test("a log's numbers are known up to the furthest cursor or connection", () => {
+  const live = new FakeLive();
+  const known = (...lanes: LaneRecord[]) => knownPositions(live, { lanes: () => lanes });
+  expect(known()).toEqual({});
+  expect(known(lane(7), lane(5))).toEqual({ "0": 7 });
+  expect(known(lane(7, { c: { "0": 9, "1": 4 } }))).toEqual({ "0": 9, "1": 4 });
+  live.addSource();
+  live.putDestination("one", { config: {} });
+  live.connect("one", { "0": 12 });
+  expect(known(lane(7))).toEqual({ "0": 12 });
+});

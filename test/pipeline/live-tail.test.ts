@@ -1,0 +1,23 @@
+import { expect, test } from "bun:test";
+import { LiveTap } from "../../src/pipeline/live-tail.ts";
+import { FakeLive, feedOf, MemoryLog, record } from "./doubles.ts";
+import { numbersTo } from "./rig.ts";
+
+test("who comes while the log is read for one that left sees nothing older", async () => {
+  const log = new MemoryLog();
+  const live = new FakeLive();
+  live.addSource();
+  const tap = new LiveTap(feedOf(log), live);
+  const leave = tap.subscribe("workspace", () => {});
+  // The first read, of 500 records, is under way when the log is a thousand long.
+  log.append(...numbersTo(1_000).map((n) => record(n)));
+  const reading = tap.advance();
+  leave();
+  const seen: unknown[] = [];
+  tap.subscribe("workspace", ({ event }) => seen.push(event));
+  await reading;
+  expect(seen).toEqual([]);
+  log.append(record(1_000));
+  await tap.advance();
+  expect(seen.length).toBe(1);
+});

@@ -1,0 +1,66 @@
+import { expect, test } from "bun:test";
+import { pino } from "pino";
+import type { DestinationKind, Verdict } from "../../src/destinations/destination.ts";
+import { systemClock } from "../../src/pipeline/clock.ts";
+import { Outlet } from "../../src/pipeline/delivering/receiver.ts";
+import { Story } from "../../src/pipeline/settling/announcements.ts";
+import { laneMetrics } from "./doubles.ts";
+
+/** An outlet whose destinations deliver and close like this; `change` gives it another config. */
+function setUp(close: () => Promise<void>, verdict: Verdict = { kind: "delivered" }) {
+  const lines: string[] = [];
+  const kind = {
+    kind: "test",
+    open: () => ({ deliver: async () => verdict, close }),
+  } as unknown as DestinationKind;
+  const destination = {
+    ...{ id: "one", workspaceId: "workspace", name: "One", type: "test", enabled: true },
+    ...{ config: {}, createdAt: 0, updatedAt: 0 },
+  };
+  const logger = pino({}, { write: (line: string) => lines.push(line) });
+  const outlet = new Outlet(kind, destination, {
+    clock: systemClock,
+    metrics: laneMetrics(),
+    logger,
+    labels: { destination: "one", name: "One", kind: "test" },
+    story: new Story({ clock: systemClock, logger, destination: () => destination }),
+  });
+  const change = (n: number) => outlet.update({ ...destination, config: { n } });
+  return { outlet, change, lines };
+}
+
+test("a close that fails is logged, and ends neither the process nor the next delivery", async () => {
+  const { outlet, change, lines } = setUp(() => Promise.reject(new Error("EIO")));
+  await outlet.deliver([]);
+  change(1);
+  await Bun.sleep(1);
+  expect(lines).toHaveLength(1);
+  expect(JSON.parse(lines[0]!)).toMatchObject({ destination: "one", err: { message: "EIO" } });
+  expect(await outlet.deliver([])).toEqual({ kind: "delivered" });
+  await outlet.close();
+  expect(lines).toHaveLength(2);
+});
+
+test("the end waits for a close that an earlier config has brought", async () => {
+  const closed = Promise.withResolvers<void>();
+  const { outlet, change } = setUp(() => closed.promise);
+  await outlet.deliver([]);
+  change(1);
+  let isEnded = false;
+  const end = outlet.close().then(() => {
+    isEnded = true;
+  });
+  await Bun.sleep(1);
+  expect(isEnded).toBe(false);
+  closed.resolve();
+  await end;
+});
+
+test("a new config speaks for itself: failures of the one before are forgotten", async () => {
+  const { outlet, change } = setUp(async () => {}, { kind: "retry", reason: "Nobody there" });
+  await outlet.deliver([]);
+  expect(outlet.failure).toMatchObject({ reason: "Nobody there" });
+  change(1);
+  expect(outlet.failure).toBeUndefined();
+  await outlet.close();
+});

@@ -1,0 +1,91 @@
+import { describe, expect, test } from "bun:test";
+import type { Connection, Destination } from "../../src/catalog/model.ts";
+import {
+  covers,
+  replayStanding,
+  routesOf,
+  standing,
+  startOf,
+} from "../../src/pipeline/reading/routes.ts";
+
+const destination: Destination = {
+  ...{ id: "d", workspaceId: "w", name: "D", type: "webhook", enabled: true, config: {} },
+  ...{ createdAt: 0, updatedAt: 0 },
+};
+const connection: Connection = {
+  ...{ id: "c", workspaceId: "w", sourceId: "s", destinationId: "d", enabled: true },
+  ...{ from: { "0": 10 }, createdAt: 0, updatedAt: 0 },
+};
+
+describe("what a connection covers", () => {
+  const paused = { ...connection, until: { "0": 20 } };
+  const resumed = {
+    ...connection,
+    from: { "0": 30 },
+    earlier: [{ from: { "0": 10 }, until: { "0": 20 } }],
+  };
+  test.each([
+    { what: "before its start", of: connection, log: "0", sequence: 9, covered: false },
+    { what: "at its start", of: connection, log: "0", sequence: 10, covered: true },
+    { what: "any later one", of: connection, log: "0", sequence: 1e12, covered: true },
+    { what: "a log that came later", of: connection, log: "1", sequence: 0, covered: true },
+    { what: "before a pause", of: paused, log: "0", sequence: 19, covered: true },
+    { what: "in a pause", of: paused, log: "0", sequence: 20, covered: false },
+    { what: "a log that came in a pause", of: paused, log: "1", sequence: 0, covered: false },
+    { what: "before a pause that is over", of: resumed, log: "0", sequence: 19, covered: true },
+    { what: "in a pause that is over", of: resumed, log: "0", sequence: 29, covered: false },
+    { what: "after a pause", of: resumed, log: "0", sequence: 30, covered: true },
+  ])("$what: $covered", ({ of, log, sequence, covered }) => {
+    expect(covers(of, log, sequence)).toBe(covered);
+  });
+
+  test("where it starts", () => {
+    expect(startOf(connection, "0")).toBe(10);
+    expect(startOf(resumed, "0")).toBe(10);
+    expect(startOf(connection, "1")).toBe(0);
+  });
+
+  test("where what is new of it starts", () => {
+    expect(startOf(resumed, "0", connection.from)).toBe(30);
+    expect(startOf(resumed, "0", resumed.from)).toBe(Number.POSITIVE_INFINITY);
+    expect(startOf(resumed, "0", {})).toBe(10);
+  });
+});
+
+describe("what is to be done with an event", () => {
+  const taken = { log: "0", sequence: 15, connectionId: "c" };
+  const off = { ...destination, enabled: false };
+  const refused = (what: string) => ({ kind: "refused" as const, reason: `${what} is disabled` });
+  const paused = { ...connection, enabled: false, until: { "0": 20 } };
+  test.each([
+    { what: "live", routes: routesOf(destination, [connection]), expected: { kind: "send" } },
+    { what: "unconnected", routes: routesOf(destination, []), expected: { kind: "discard" } },
+    {
+      what: "connected anew",
+      routes: routesOf(destination, [{ ...connection, id: "other" }]),
+      expected: { kind: "discard" },
+    },
+    {
+      what: "not owed",
+      routes: routesOf(off, [{ ...connection, until: { "0": 15 } }]),
+      expected: { kind: "discard" },
+    },
+    {
+      what: "owed by a disabled connection",
+      routes: routesOf(destination, [paused]),
+      expected: refused("Connection"),
+    },
+    {
+      what: "owed to a disabled destination",
+      routes: routesOf(off, [{ ...connection, until: { "0": 20 } }]),
+      expected: refused("Destination"),
+    },
+  ])("$what", ({ routes, expected }) => {
+    expect(standing(routes, "s", taken)).toEqual(expected as never);
+  });
+
+  test("a replay needs no connection, but an enabled destination", () => {
+    expect(replayStanding(routesOf(destination, []))).toEqual({ kind: "send" });
+    expect(replayStanding(routesOf(off, [connection]))).toEqual(refused("Destination"));
+  });
+});

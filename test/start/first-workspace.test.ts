@@ -1,0 +1,58 @@
+import { expect, test } from "bun:test";
+import { pino } from "pino";
+import { permissions } from "../../src/catalog/model.ts";
+import { openCatalog } from "../../src/catalog/open.ts";
+import { PAGE_ITEMS_MAX } from "../../src/limits.ts";
+import { firstWorkspace } from "../../src/start/first-workspace.ts";
+import { removeDirectory, temporaryDirectory } from "../e2e/server.ts";
+
+function flag() {
+  let is = false;
+  return {
+    get: () => is,
+    set(to: boolean) {
+      is = to;
+    },
+  };
+}
+
+test("a first start that was cut off before it printed its token is followed by another token", async () => {
+  const directory = temporaryDirectory();
+  const catalog = await openCatalog({ directory, logger: pino({ level: "silent" }) });
+  const unseen = flag();
+  const printed: string[] = [];
+  const start = (print: (line: string) => void) =>
+    firstWorkspace(catalog, { name: "Main", adminToken: undefined, unseen, print });
+  const cut = start(() => {
+    throw new Error("Killed");
+  });
+  await expect(cut).rejects.toThrow("Killed");
+  for (let again = 0; again < 2; again++) await start((line) => void printed.push(line));
+  expect(printed).toHaveLength(1);
+  const [, secret = ""] = /^admin token (\S+) \(shown this once\)$/.exec(printed[0]!)!;
+  expect(catalog.tokens.authenticate(secret)?.permissions.size).toBe(permissions.length);
+  expect(catalog.workspaces.list()).toHaveLength(1);
+  await catalog.close();
+  removeDirectory(directory);
+});
+
+test("a changed admin.token replaces the one before, however many tokens there are", async () => {
+  const directory = temporaryDirectory();
+  const catalog = await openCatalog({ directory, logger: pino({ level: "silent" }) });
+  const [first, second, third] = ["1", "2", "3"].map((digit) => `pm_${digit.repeat(32)}`);
+  const start = (adminToken: string | undefined) =>
+    firstWorkspace(catalog, { name: "Main", adminToken, unseen: flag(), print: () => {} });
+
+  const { id } = await start(first);
+  for (let n = 0; n < PAGE_ITEMS_MAX; n++) {
+    await catalog.tokens.create(id, { name: `other ${n}`, permissions: [] });
+  }
+  // This one is on the second page.
+  await start(second);
+  await start(third);
+  const valid = [first, second, third].map((secret) => !!catalog.tokens.authenticate(secret!));
+  expect(valid).toEqual([false, false, true]);
+  expect(catalog.tokens.list(id, 1).total).toBe(PAGE_ITEMS_MAX + 1);
+  await catalog.close();
+  removeDirectory(directory);
+});
