@@ -128,7 +128,7 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
     ledger,
     held: () => existsSync(holdFile(config)),
     retryWindowMs: config["retry.window"] * 1_000,
-    letterBounds: {
+    deadLetterBounds: {
       countMax: config["dead.letters.count"],
       ageMsMax: config["dead.letters.age"] * 1_000,
     },
@@ -171,7 +171,7 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
     print,
   });
   if (options.demo) {
-    const demo = await addDemo({ catalog, publishing, tails: pipeline.tails }, workspace);
+    const demo = await addDemo({ catalog, publishing, logEnds: pipeline.logEnds }, workspace);
     if (demo) {
       if (!demo.withCode) print(`demo: ${sandbox.status().reason}. ${WITHOUT_CODE}`);
       const query = `writeKey=${demo.writeKey}&anonymousId=me&name=Home&properties.plan=pro`;

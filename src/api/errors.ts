@@ -1,6 +1,6 @@
 import { ApiError, type Refusal } from "../errors.ts";
 import type { Logger } from "../observe/log.ts";
-import { SandboxUnavailable } from "../sandbox/program.ts";
+import { SandboxUnavailable } from "../sandbox/sandbox.ts";
 
 const statuses: Record<Refusal, number> = {
   invalid: 400,

@@ -24,7 +24,7 @@ export interface Suspension {
 export interface ApiParts {
   catalog: Catalog;
   publishing: Publishing;
-  pipeline: Pick<Pipeline, "tails" | "deadLetters" | "tap">;
+  pipeline: Pick<Pipeline, "logEnds" | "deadLetters" | "liveTail">;
   kinds: ReadonlyMap<string, DestinationKind>;
   suspensions(workspaceId: string): Suspension[];
   ready(): Readiness;

@@ -116,12 +116,12 @@ export interface SourceInput {
 
 export interface Destinations {
   create(workspaceId: string, input: DestinationInput): Promise<Destination>;
-  /** `tails`: where the event logs end now; used when `enabled` changes. */
+  /** `logEnds`: where the event logs end now; used when `enabled` changes. */
   update(
     workspaceId: string,
     id: string,
     input: Partial<Omit<DestinationInput, "type" | "typeAs">>,
-    tails: Positions,
+    logEnds: Positions,
   ): Promise<Destination>;
   /** Its connections and its link go with it. */
   remove(workspaceId: string, id: string): Promise<void>;
@@ -141,12 +141,12 @@ export interface DestinationInput {
 
 export interface Connections {
   /** `conflict` when the pair is connected already. */
-  create(workspaceId: string, input: ConnectionInput, tails: Positions): Promise<Connection>;
+  create(workspaceId: string, input: ConnectionInput, logEnds: Positions): Promise<Connection>;
   update(
     workspaceId: string,
     id: string,
     input: { enabled?: boolean; externalId?: string },
-    tails: Positions,
+    logEnds: Positions,
   ): Promise<Connection>;
   remove(workspaceId: string, id: string): Promise<void>;
   get(workspaceId: string, id: string): Connection;

@@ -12,7 +12,7 @@ export function openConnections(
   { connections, sources, destinations }: Tables,
 ): Connections {
   return {
-    create(workspaceId, input, tails) {
+    create(workspaceId, input, logEnds) {
       return store.change(() => {
         const source = sources.get(workspaceId, input.sourceId);
         const destination = destinations.get(workspaceId, input.destinationId);
@@ -27,7 +27,7 @@ export function openConnections(
           sourceId: source.id,
           destinationId: destination.id,
           enabled,
-          ...opened(enabled && destination.enabled, tails),
+          ...opened(enabled && destination.enabled, logEnds),
           createdAt: now,
           updatedAt: now,
         };
@@ -37,13 +37,13 @@ export function openConnections(
         return made;
       });
     },
-    update(workspaceId, id, input, tails) {
+    update(workspaceId, id, input, logEnds) {
       return store.change(() => {
         const before = connections.get(workspaceId, id);
         const destination = destinations.get(workspaceId, before.destinationId);
         const enabled = input.enabled ?? before.enabled;
         const changed = {
-          ...turned(before, enabled && destination.enabled, tails),
+          ...turned(before, enabled && destination.enabled, logEnds),
           enabled,
           updatedAt: Date.now(),
         };

@@ -33,7 +33,7 @@ export function openDestinations(
         return made;
       });
     },
-    update(workspaceId, id, input, tails) {
+    update(workspaceId, id, input, logEnds) {
       return store.change(() => {
         const before = destinations.get(workspaceId, id);
         const changed: Destination = {
@@ -46,7 +46,7 @@ export function openDestinations(
         const after = marked(changed, input);
         destinations.put(after);
         for (const connection of connections.ofDestination(after.id)) {
-          connections.put(turned(connection, connection.enabled && after.enabled, tails));
+          connections.put(turned(connection, connection.enabled && after.enabled, logEnds));
         }
         store.advance("topology");
         return after;

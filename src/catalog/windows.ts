@@ -8,17 +8,17 @@ import type { Connection, Positions } from "./model.ts";
 
 type Window = NonNullable<Connection["earlier"]>[number];
 
-/** A connection as it is when it starts or stops being live at `tails`; unchanged when it does neither. */
-export function turned(connection: Connection, live: boolean, tails: Positions): Connection {
+/** A connection as it is when it starts or stops being live at `logEnds`; unchanged when it does neither. */
+export function turned(connection: Connection, live: boolean, logEnds: Positions): Connection {
   if (live === (connection.until === undefined)) return connection;
-  if (!live) return { ...connection, until: tails };
+  if (!live) return { ...connection, until: logEnds };
   const { until, ...rest } = connection;
-  return { ...rest, from: tails, ...earlierOf(connection, until) };
+  return { ...rest, from: logEnds, ...earlierOf(connection, until) };
 }
 
 /** A new connection; one that is not live yet routes nothing. */
-export function opened(live: boolean, tails: Positions): Pick<Connection, "from" | "until"> {
-  return live ? { from: tails } : { from: tails, until: tails };
+export function opened(live: boolean, logEnds: Positions): Pick<Connection, "from" | "until"> {
+  return live ? { from: logEnds } : { from: logEnds, until: logEnds };
 }
 
 /** What was accepted before a pause is still owed after it. */

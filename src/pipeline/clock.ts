@@ -1,26 +1,26 @@
-/** Something to wait for that can happen again and again; a ring that nobody waits for is lost. */
-export class Bell {
+/** Something to wait for that can happen again and again; a notification that nobody waits for is lost. */
+export class Notifier {
   readonly #waiters = new Set<() => void>();
 
-  /** Calls back at the next ring, unless the returned function is called before. */
+  /** Calls back at the next notification, unless the returned function is called before. */
   once(call: () => void): () => void {
     this.#waiters.add(call);
     return () => this.#waiters.delete(call);
   }
 
-  /** Resolves with the next ring. */
+  /** Resolves with the next notification. */
   wait(): Promise<void> {
     return new Promise((resolve) => this.once(resolve));
   }
 
-  /** What `work` comes to; undefined when the bell rings before. */
-  async orRing<T>(work: Promise<T>): Promise<T | undefined> {
-    const { promise: rung, resolve } = Promise.withResolvers<undefined>();
+  /** What `work` comes to; undefined when there is a notification before. */
+  async unlessNotified<T>(work: Promise<T>): Promise<T | undefined> {
+    const { promise: notified, resolve } = Promise.withResolvers<undefined>();
     const forget = this.once(() => resolve(undefined));
-    return await Promise.race([work, rung]).finally(forget);
+    return await Promise.race([work, notified]).finally(forget);
   }
 
-  ring(): void {
+  notify(): void {
     const waiters = [...this.#waiters];
     this.#waiters.clear();
     for (const call of waiters) call();
@@ -40,8 +40,8 @@ export interface Clock {
   age(at: number): number;
   /** From 0 inclusive to 1 exclusive. */
   random(): number;
-  /** Resolves after `ms`, or at the next ring. */
-  sleep(ms: number, until: Bell): Promise<void>;
+  /** Resolves after `ms`, or at the next notification. */
+  sleep(ms: number, until: Notifier): Promise<void>;
 }
 
 /** The wall clock is looked at so often for a step of it. */

@@ -5,7 +5,7 @@ import {
   WORKSPACE_HELD_BYTES_MAX,
   WORKSPACE_HELD_BYTES_MIN,
 } from "../limits.ts";
-import type { Bell } from "./clock.ts";
+import type { Notifier } from "./clock.ts";
 
 /** What the lanes of one workspace hold. */
 interface Account {
@@ -25,7 +25,7 @@ interface Account {
 export class Holdings {
   #bytes = 0;
   readonly #accounts = new Map<string, Account>();
-  readonly #waiting = new Map<Share, Bell>();
+  readonly #waiting = new Map<Share, Notifier>();
 
   get bytes(): number {
     return this.#bytes;
@@ -42,7 +42,7 @@ export class Holdings {
         this.#bytes += by;
         if (by <= 0) this.#tell();
       },
-      wait: (bell) => this.#waiting.set(share, bell),
+      wait: (notifier) => this.#waiting.set(share, notifier),
       closed: () => {
         this.#waiting.delete(share);
         account.shares -= 1;
@@ -54,10 +54,10 @@ export class Holdings {
 
   /** Something was given back: those who can go on do. */
   #tell(): void {
-    for (const [share, bell] of this.#waiting) {
+    for (const [share, notifier] of this.#waiting) {
       if (!share.isOpen) continue;
       this.#waiting.delete(share);
-      bell.ring();
+      notifier.notify();
     }
   }
 }
@@ -66,7 +66,7 @@ interface ShareHost {
   /** Of all lanes. */
   bytes(): number;
   changed(by: number): void;
-  wait(bell: Bell): void;
+  wait(notifier: Notifier): void;
   closed(): void;
 }
 
@@ -134,9 +134,9 @@ export class Share {
     if (this.#account.out === 0) this.#host.changed(0);
   }
 
-  /** Rings once, when there may be room again. */
-  wait(bell: Bell): void {
-    this.#host.wait(bell);
+  /** Notifies once, when there may be room again. */
+  wait(notifier: Notifier): void {
+    this.#host.wait(notifier);
   }
 
   /** The lane is gone with all that it held; what it still settles does not count. */

@@ -3,7 +3,7 @@ import {
   LANE_UNCOMMITTED_EVENTS_MAX,
   LANE_WINDOW_EVENTS_MAX,
 } from "../limits.ts";
-import type { Bell } from "./clock.ts";
+import type { Notifier } from "./clock.ts";
 import type { Share } from "./holdings.ts";
 import type { Item } from "./item.ts";
 
@@ -11,7 +11,7 @@ import type { Item } from "./item.ts";
  * Items that a lane has taken, until their settling is on disk. Bounded twice: a lane that stands
  * still holds little memory, and one whose commits are slow or fail repeats little after a crash.
  */
-export class Window {
+export class InFlight {
   readonly #share: Share;
   /** In the order of taking. */
   readonly #items = new Set<Item>();
@@ -82,9 +82,9 @@ export class Window {
     return item.isLarge ? this.#share.isOpen : this.#share.isOpenForOne;
   }
 
-  /** Rings once, when there may be room again. */
-  wait(bell: Bell): void {
-    this.#share.wait(bell);
+  /** Notifies once, when there may be room again. */
+  wait(notifier: Notifier): void {
+    this.#share.wait(notifier);
   }
 
   close(): void {

@@ -34,7 +34,7 @@ export interface Item {
 /** Where a user's outputs wait for their delivery: all of them while one is open. */
 export interface Seat {
   user: string;
-  partition: { push(output: Output): void };
+  queue: { push(output: Output): void };
   /** Outputs that have not settled. */
   open: number;
 }

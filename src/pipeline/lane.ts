@@ -3,16 +3,16 @@ import type { Connection, Destination } from "../catalog/model.ts";
 import type { DestinationKind } from "../destinations/destination.ts";
 import { RETRY_DELAY_MS_MIN, TRANSFORM_BATCH_EVENTS_MAX } from "../limits.ts";
 import type { Logger } from "../observe/log.ts";
-import type { Sandbox } from "../sandbox/program.ts";
-import { Bell, type Clock } from "./clock.ts";
+import type { Sandbox } from "../sandbox/sandbox.ts";
+import { type Clock, Notifier } from "./clock.ts";
 import { Delivery } from "./delivering/delivery.ts";
 import type { Holdings } from "./holdings.ts";
-import { Window } from "./in-flight.ts";
+import { InFlight } from "./in-flight.ts";
 import { type Ending, type Item, type Output, outputOf, sizeOf } from "./item.ts";
-import type { LiveTap } from "./live-tail.ts";
+import type { LiveTail } from "./live-tail.ts";
 import type { LaneLabels, LaneMetrics } from "./metrics.ts";
-import { Intake } from "./reading/lane-reader.ts";
-import { Supply } from "./reading/next-batch.ts";
+import { LaneReader } from "./reading/lane-reader.ts";
+import { NextBatch } from "./reading/next-batch.ts";
 import {
   type Routes,
   replayStanding,
@@ -20,19 +20,19 @@ import {
   type Standing,
   standing,
 } from "./reading/routes.ts";
-import type { Feed } from "./reading/shared-reader.ts";
-import { Story } from "./settling/announcements.ts";
+import type { SharedReader } from "./reading/shared-reader.ts";
+import { Announcements } from "./settling/announcements.ts";
 import type { Ledger } from "./settling/ledger.ts";
 import { Settling } from "./settling/settling.ts";
 import { type Made, type TransformHost, transform } from "./transforming/transform.ts";
 
 /** What all lanes share. */
 export interface LaneParts {
-  feed: Feed;
+  logs: SharedReader;
   live: Live;
   sandbox: Sandbox;
   ledger: Ledger;
-  tap: LiveTap;
+  liveTail: LiveTail;
   clock: Clock;
   logger: Logger;
   metrics: LaneMetrics;
@@ -48,19 +48,19 @@ const handedOn = Promise.resolve(true);
 export class Lane {
   readonly #parts: LaneParts;
   readonly #labels: LaneLabels;
-  readonly #intake: Intake;
+  readonly #reader: LaneReader;
   readonly #delivery: Delivery;
   #routes: Routes;
-  readonly #window: Window;
+  readonly #inFlight: InFlight;
   readonly #settling: Settling;
-  readonly #supply: Supply;
-  readonly #story: Story;
+  readonly #next: NextBatch;
+  readonly #announcements: Announcements;
   /** There may be something to take, or room for it. */
-  readonly #work = new Bell();
+  readonly #work = new Notifier();
   /** Settings changed, or the lane ends. */
-  readonly #changed = new Bell();
+  readonly #changed = new Notifier();
   /** The lane ends: what changed settings do not cut is cut. */
-  readonly #ending = new Bell();
+  readonly #ending = new Notifier();
   #running = true;
   #removed = false;
   #waitsForSandbox = false;
@@ -75,24 +75,24 @@ export class Lane {
     this.#parts = parts;
     this.#labels = { destination: destination.id, name: destination.name, kind: kind.kind };
     this.#routes = routesOf(destination, connections);
-    this.#intake = new Intake(parts.feed, this.#routes, parts.ledger.lane(destination.id));
-    this.#window = new Window(parts.holdings.share(destination.workspaceId));
-    const story = new Story({ ...parts, destination: () => this.destination });
-    this.#story = story;
+    this.#reader = new LaneReader(parts.logs, this.#routes, parts.ledger.lane(destination.id));
+    this.#inFlight = new InFlight(parts.holdings.share(destination.workspaceId));
+    const announcements = new Announcements({ ...parts, destination: () => this.destination });
+    this.#announcements = announcements;
     this.#settling = new Settling({
       ...parts,
-      story,
-      ...{ labels: this.#labels, intake: this.#intake, window: this.#window, room: this.#work },
+      announcements,
+      ...{ labels: this.#labels, reader: this.#reader, inFlight: this.#inFlight, room: this.#work },
       destination: () => this.destination,
     });
-    this.#supply = new Supply({
-      ...{ destinationId: destination.id, intake: this.#intake, window: this.#window },
+    this.#next = new NextBatch({
+      ...{ destinationId: destination.id, reader: this.#reader, inFlight: this.#inFlight },
       ...{ ledger: parts.ledger, replaying: this.#settling.replaying, work: this.#work },
       ...{ clock: parts.clock, changed: this.#changed },
     });
     const delivery = {
       ...parts,
-      story,
+      announcements,
       labels: this.#labels,
       running: () => this.#running,
       routes: () => this.#routes,
@@ -112,22 +112,22 @@ export class Lane {
     return {
       labels: this.#labels,
       workspace: this.destination.workspaceId,
-      // The window also holds what has settled and is not on disk yet.
-      lagEvents: () => Math.max(this.#intake.lagEvents(), this.#window.size),
+      // `#inFlight` also holds what has settled and is not on disk yet.
+      lagEvents: () => Math.max(this.#reader.lagEvents(), this.#inFlight.size),
       lagSeconds: () => this.#lagSeconds(),
       waiting: () => this.#waitsForSandbox,
     };
   }
 
   durableLow(log: string): number | undefined {
-    return this.#intake.durableLow(log);
+    return this.#reader.durableLow(log);
   }
 
   /** There may be something to read, or to replay. */
   wake(replays = false): void {
-    this.#intake.wake();
-    if (replays) this.#supply.replay();
-    this.#work.ring();
+    this.#reader.wake();
+    if (replays) this.#next.replay();
+    this.#work.notify();
   }
 
   /** Has the cursor written although nothing settled, so that the log can be trimmed. */
@@ -147,7 +147,7 @@ export class Lane {
     this.#routes = routes;
     this.#parts.metrics.rename(this.#labels, destination.name);
     this.#delivery.update(destination);
-    this.#intake.reroute(this.#routes);
+    this.#reader.reroute(this.#routes);
     this.#hurry();
   }
 
@@ -157,13 +157,13 @@ export class Lane {
    */
   async stop(): Promise<void> {
     this.#running = false;
-    this.#ending.ring();
+    this.#ending.notify();
     this.#hurry();
     await this.#ended;
     await this.#delivery.close();
     this.checkpoint();
-    this.#story.end();
-    this.#window.close();
+    this.#announcements.end();
+    this.#inFlight.close();
   }
 
   /** As `stop`, for a destination that is gone: what was owed is discarded. Returns how many. */
@@ -175,7 +175,7 @@ export class Lane {
     this.abort();
     await this.stop();
     this.#parts.metrics.forget(this.#labels);
-    return this.#window.size;
+    return this.#inFlight.size;
   }
 
   /** Cuts the attempts under way. */
@@ -184,27 +184,27 @@ export class Lane {
   }
 
   #hurry(): void {
-    this.#changed.ring();
+    this.#changed.notify();
     this.#delivery.hurry();
-    this.#work.ring();
+    this.#work.notify();
   }
 
   /** Two batches are on their way at most: a guest reads the next one while it runs the first. */
   async #run(host: TransformHost): Promise<void> {
     let last = handedOn;
     while (this.#running) {
-      // A full window gets room bit by bit, and small batches cost more than they gain. And what
+      // When the lane is full it gets room bit by bit, and small batches cost more than they gain. And what
       // runs again comes before what was not taken yet.
-      if (this.#window.room.events < TRANSFORM_BATCH_EVENTS_MAX || this.#supply.runsAgain) {
+      if (this.#inFlight.room.events < TRANSFORM_BATCH_EVENTS_MAX || this.#next.runsAgain) {
         await last;
         last = handedOn;
       }
-      const rung = this.#work.wait();
-      const items = await this.#safely(() => this.#supply.take());
+      const notified = this.#work.wait();
+      const items = await this.#safely(() => this.#next.take());
       if (items === undefined) continue;
       if (items.length === 0) {
         this.#delivery.flush();
-        if (this.#running) await rung;
+        if (this.#running) await notified;
         continue;
       }
       if (!this.#waitsForSandbox) this.#delivery.fill();
@@ -237,13 +237,13 @@ export class Lane {
     const isNext = await before;
     if (made === undefined || !this.#running) return true;
     if (!isNext) {
-      this.#supply.putBehind(items);
+      this.#next.putBehind(items);
       return false;
     }
     const left = (await this.#safely(() => this.#handOn(items, standings, made))) ?? [];
-    this.#supply.putBack(left);
+    this.#next.putBack(left);
     // The lane may have found nothing to take meanwhile.
-    if (left.length > 0) this.#work.ring();
+    if (left.length > 0) this.#work.notify();
     return left.length === 0;
   }
 
@@ -264,7 +264,7 @@ export class Lane {
   }
 
   /**
-   * To the partitions, in order, or to an end: what must not be sent has not met any code. Returns
+   * To the queues, in order, or to an end: what must not be sent has not met any code. Returns
    * those that there is no room for, or that code has not met yet: it made too much of the others.
    */
   #handOn(
@@ -277,7 +277,7 @@ export class Lane {
       const at = standings.get(item)!;
       const result = made.get(item);
       if (at.kind === "send" && result === undefined) {
-        this.#supply.noteMade(bytes / Math.max(1, index));
+        this.#next.noteMade(bytes / Math.max(1, index));
         return items.slice(index);
       }
       if (at.kind === "discard") this.#settleWhole(item, { kind: "discarded" });
@@ -286,13 +286,13 @@ export class Lane {
       } else if (result !== undefined && "outputs" in result) {
         const size = sizeOf(result.outputs);
         if (!this.#emit(item, result.outputs, size)) {
-          this.#supply.noteMade((bytes + size) / (index + 1));
+          this.#next.noteMade((bytes + size) / (index + 1));
           return items.slice(index);
         }
         bytes += size;
       } else if (result !== undefined) this.#settleWhole(item, result.ending, result.live);
     }
-    this.#supply.noteMade(bytes / items.length);
+    this.#next.noteMade(bytes / items.length);
     return [];
   }
 
@@ -308,7 +308,7 @@ export class Lane {
   }
 
   #emit(item: Item, outputs: readonly Output[], bytes: number): boolean {
-    if (!this.#window.emit(item, bytes)) return false;
+    if (!this.#inFlight.emit(item, bytes)) return false;
     item.open = outputs.length;
     this.#delivery.push(item.input.event.user, outputs);
     return true;
@@ -316,13 +316,13 @@ export class Lane {
 
   /** Ends an item that made no output. */
   #settleWhole(item: Item, ending: Ending, live?: LiveProgram): void {
-    this.#window.begin();
+    this.#inFlight.begin();
     item.open = 1;
     this.#settling.settle([outputOf(item, item.input.event.json, live)], ending);
   }
 
   #lagSeconds(): number {
-    const { oldest } = this.#window;
+    const { oldest } = this.#inFlight;
     return oldest === undefined ? 0 : this.#parts.clock.age(oldest.bornAt) / 1_000;
   }
 
@@ -338,7 +338,7 @@ export class Lane {
       running: () => this.#running,
       random: () => clock.random(),
       pause: (ms) => this.#pause(ms),
-      unlessEnding: (work) => this.#ending.orRing(work),
+      unlessEnding: (work) => this.#ending.unlessNotified(work),
       waiting: (is) => {
         this.#waitsForSandbox = is;
         if (is) this.#delivery.flush();

@@ -59,7 +59,7 @@ export class Lanes {
       for (const id of this.#bySource.get(source) ?? []) this.#lanes.get(id)?.wake();
     }
     // After that: those that are woken have to look at it.
-    this.#parts.feed.pass(news.log, news.end);
+    this.#parts.logs.pass(news.log, news.end);
   }
 
   replay(destinationIds: readonly string[]): void {

@@ -2,10 +2,10 @@ import type { Live } from "../catalog/catalog.ts";
 import type { Destination } from "../catalog/model.ts";
 import type { Ending, Output } from "./item.ts";
 import { jsonOf } from "./reading/input.ts";
-import type { Feed } from "./reading/shared-reader.ts";
+import type { SharedReader } from "./reading/shared-reader.ts";
 
 /** One event on its way, as the live tail shows it. */
-export interface TapMessage {
+export interface TailMessage {
   stage: "received" | "delivered" | "dropped" | "dead-letter";
   sourceId: string;
   destinationId?: string;
@@ -15,26 +15,26 @@ export interface TapMessage {
   reason?: string;
 }
 
-export interface Tap {
+export interface Tail {
   /** Returns the end of the subscription. A slow subscriber misses messages; none is kept. */
-  subscribe(workspaceId: string, receive: (message: TapMessage) => void): () => void;
+  subscribe(workspaceId: string, receive: (message: TailMessage) => void): () => void;
 }
 
-type Receive = (message: TapMessage) => void;
+type Receive = (message: TailMessage) => void;
 
 /**
  * The live tail. No message is built before `wants` said so, so that it costs one look-up when
  * nobody listens; `received` messages come from a reading of its own, which runs only while there
  * is a subscriber and starts at the end of the log.
  */
-export class LiveTap implements Tap {
+export class LiveTail implements Tail {
   readonly #subscribers = new Map<string, Set<Receive>>();
   readonly #positions = new Map<string, number>();
   #reading = false;
   #more = false;
 
   constructor(
-    readonly feed: Feed,
+    readonly logs: SharedReader,
     readonly live: Pick<Live, "sourceById">,
   ) {}
 
@@ -56,7 +56,7 @@ export class LiveTap implements Tap {
     return this.#subscribers.size > 0 && this.#subscribers.has(workspaceId);
   }
 
-  send(workspaceId: string, message: TapMessage): void {
+  send(workspaceId: string, message: TailMessage): void {
     for (const receive of this.#subscribers.get(workspaceId) ?? []) {
       try {
         receive(message);
@@ -90,7 +90,7 @@ export class LiveTap implements Tap {
     try {
       while (this.#more) {
         this.#more = false;
-        for (const log of this.feed.logs()) await this.#read(log);
+        for (const log of this.logs.names()) await this.#read(log);
       }
     } finally {
       this.#reading = false;
@@ -99,13 +99,13 @@ export class LiveTap implements Tap {
 
   #startAtEnd(): void {
     this.#positions.clear();
-    for (const log of this.feed.logs()) this.#positions.set(log, this.feed.end(log));
+    for (const log of this.logs.names()) this.#positions.set(log, this.logs.end(log));
   }
 
   async #read(log: string): Promise<void> {
     while (this.#subscribers.size > 0) {
       const position = this.#positions.get(log) ?? 0;
-      const chunk = await this.feed.read(log, position);
+      const chunk = await this.logs.read(log, position);
       if (chunk === undefined) return;
       // Meanwhile all subscribers left and another one came, who starts at the end.
       if (position !== (this.#positions.get(log) ?? 0)) continue;

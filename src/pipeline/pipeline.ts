@@ -5,25 +5,25 @@ import { DRAIN_MS_MAX, TOPOLOGY_POLL_MS, TRIM_INTERVAL_MS } from "../limits.ts";
 import type { DurableNews, LogReader } from "../log/event-log.ts";
 import type { Logger } from "../observe/log.ts";
 import type { Metrics } from "../observe/metrics.ts";
-import type { Sandbox } from "../sandbox/program.ts";
+import type { Sandbox } from "../sandbox/sandbox.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import type { DeadLetters } from "./dead-letters/dead-letter.ts";
 import { createDeadLetters } from "./dead-letters/dead-letters.ts";
-import { createLetterSweep, type LetterBounds } from "./dead-letters/retention.ts";
+import { createDeadLetterRetention, type DeadLetterBounds } from "./dead-letters/retention.ts";
 import { Holdings } from "./holdings.ts";
 import { Lanes } from "./lanes.ts";
-import { LiveTap, type Tap } from "./live-tail.ts";
+import { LiveTail, type Tail } from "./live-tail.ts";
 import { createLaneMetrics } from "./metrics.ts";
-import { Feed, type FeedParts } from "./reading/shared-reader.ts";
+import { SharedReader, type SharedReaderParts } from "./reading/shared-reader.ts";
 import { createTrimmer } from "./reading/trim.ts";
 import type { Ledger } from "./settling/ledger.ts";
 
 /** Routes, transforms and delivers what the event logs hold: a lane per destination. */
 export interface Pipeline {
   /** Where the event logs end now, per log directory name. */
-  tails(): Positions;
+  logEnds(): Positions;
   deadLetters: DeadLetters;
-  tap: Tap;
+  liveTail: Tail;
   /** Why cursors and dead letters are not written at the moment; undefined while they are. */
   trouble(): string | undefined;
   /** Lets attempts under way end, commits cursors, closes. */
@@ -36,8 +36,8 @@ export interface PipelineParts {
   sandbox: Sandbox;
   /** By log directory name; may grow while the pipeline runs. */
   readers: ReadonlyMap<string, LogReader>;
-  decode: FeedParts["decode"];
-  eventOf: FeedParts["eventOf"];
+  decode: SharedReaderParts["decode"];
+  eventOf: SharedReaderParts["eventOf"];
   kinds: ReadonlyMap<string, DestinationKind>;
   /** Closed with the pipeline. */
   ledger: Ledger;
@@ -51,7 +51,7 @@ export interface PipelineParts {
   /** Age at which an event that cannot be delivered becomes a dead letter. */
   retryWindowMs: number;
   /** Dead letters beyond are dropped; none without. */
-  letterBounds?: LetterBounds;
+  deadLetterBounds?: DeadLetterBounds;
   logger: Logger;
   metrics: Metrics;
   clock?: Clock;
@@ -67,18 +67,26 @@ export function createPipeline(parts: PipelineParts): Pipeline {
     () => ledger.letters.counts(),
     () => holdings.bytes,
   );
-  const feed = new Feed({ ...parts, metrics });
-  const tap = new LiveTap(feed, live);
-  const shared = { ...parts, feed, tap, clock, metrics, holdings };
+  const logs = new SharedReader({ ...parts, metrics });
+  const liveTail = new LiveTail(logs, live);
+  const shared = { ...parts, logs, liveTail, clock, metrics, holdings };
   const lanes: Lanes = new Lanes({ ...shared, refresh: () => lanes.refresh() });
   const trimmer = createTrimmer({ readers: parts.readers, lanes, clock, logger });
-  const bounds = parts.letterBounds ?? { countMax: 0, ageMsMax: 0 };
-  const sweep = createLetterSweep({ bounds, ledger, clock, logger, metrics: parts.metrics });
+  const bounds = parts.deadLetterBounds ?? { countMax: 0, ageMsMax: 0 };
+  const sweep = createDeadLetterRetention({
+    bounds,
+    ledger,
+    clock,
+    logger,
+    metrics: parts.metrics,
+  });
 
   lanes.refresh();
   const stopListening = parts.onDurable((news) => {
     lanes.wake(news);
-    tap.advance().catch((error) => logger.error({ err: error }, "The live tail cannot read on"));
+    liveTail
+      .advance()
+      .catch((error) => logger.error({ err: error }, "The live tail cannot read on"));
   });
   const poll = setInterval(() => lanes.refresh(), TOPOLOGY_POLL_MS);
   const trim = setInterval(() => {
@@ -87,9 +95,9 @@ export function createPipeline(parts: PipelineParts): Pipeline {
   }, TRIM_INTERVAL_MS);
 
   return {
-    tails: () => feed.ends(),
+    logEnds: () => logs.ends(),
     deadLetters: createDeadLetters(ledger, (ids) => lanes.replay(ids), clock.now),
-    tap,
+    liveTail,
     trouble: () => ledger.trouble(),
     async close() {
       stopListening();

@@ -37,7 +37,7 @@ export interface Ingest {
   /** By event log directory name; also of logs that no process writes any more. */
   readers: ReadonlyMap<string, LogReader>;
   /** Where the event logs end now: beyond every record that was acknowledged before the call. */
-  tails(): Positions;
+  logEnds(): Positions;
   /** Calls back when there is more to read; returns the end of it. */
   onDurable(listener: (news?: DurableNews) => void): () => void;
   /** Whether every process listens and can write its log. */
@@ -178,7 +178,7 @@ function ingestOf(
   return {
     url,
     readers: new Map([...logs].map(([name, { reader }]) => [name, reader])),
-    tails: () => Object.fromEntries([...logs].map(([name, { reader }]) => [name, reader.end()])),
+    logEnds: () => Object.fromEntries([...logs].map(([name, { reader }]) => [name, reader.end()])),
     onDurable(listener) {
       listeners.add(listener);
       return () => listeners.delete(listener);

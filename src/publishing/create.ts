@@ -3,7 +3,7 @@ import type { Revision } from "../catalog/model.ts";
 import { Stale } from "../catalog/refusals.ts";
 import { ApiError } from "../errors.ts";
 import { PUBLISH_ATTEMPTS_MAX } from "../limits.ts";
-import type { Sandbox } from "../sandbox/program.ts";
+import type { Sandbox } from "../sandbox/sandbox.ts";
 import { suiteOf } from "./checks.ts";
 import { detailsOf, failuresOf } from "./failures.ts";
 import type {

@@ -2,7 +2,8 @@ import type { Catalog } from "../catalog/catalog.ts";
 import { type Imported, librariesFor } from "../catalog/code/closure.ts";
 import { familyOf } from "../catalog/import-name.ts";
 import type { Revision } from "../catalog/model.ts";
-import type { Inspection, UserError } from "../sandbox/program.ts";
+import type { UserError } from "../sandbox/program.ts";
+import type { Inspection } from "../sandbox/sandbox.ts";
 import { guestLanguage } from "./program.ts";
 import type { Testing } from "./testing.ts";
 

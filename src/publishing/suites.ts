@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
-import type { CheckReport, Outcome, UserError } from "../sandbox/program.ts";
+import type { Outcome, UserError } from "../sandbox/program.ts";
+import type { CheckReport } from "../sandbox/sandbox.ts";
 import { shortened } from "./failures.ts";
 import type { Suite, SuiteResult } from "./publishing.ts";
 

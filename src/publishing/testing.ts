@@ -1,7 +1,7 @@
 import type { Catalog } from "../catalog/catalog.ts";
 import { ApiError } from "../errors.ts";
 import { TEST_REQUESTS_MAX, TEST_REQUESTS_OF_WORKSPACE_MAX } from "../limits.ts";
-import type { Sandbox } from "../sandbox/program.ts";
+import type { Sandbox } from "../sandbox/sandbox.ts";
 import { TestBudget } from "../sandbox/test-budget.ts";
 
 /** What the tests of one request work with. */

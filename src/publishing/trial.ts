@@ -2,7 +2,7 @@ import type { Catalog, CodeChange, Found } from "../catalog/catalog.ts";
 import type { Kind, Revision } from "../catalog/model.ts";
 import { ApiError } from "../errors.ts";
 import { PUBLISH_CHECKS_AT_ONCE } from "../limits.ts";
-import { SandboxUnavailable } from "../sandbox/program.ts";
+import { SandboxUnavailable } from "../sandbox/sandbox.ts";
 import { tryImporter, tryLibrary, tryTransformation } from "./checks.ts";
 import { type Inspected, inspect, type Resolved, resolve } from "./imports.ts";
 import type { Testing } from "./testing.ts";

@@ -1,6 +1,7 @@
 import type { CodeChange } from "../catalog/catalog.ts";
 import type { Revision } from "../catalog/model.ts";
-import type { CheckReport, UserError } from "../sandbox/program.ts";
+import type { UserError } from "../sandbox/program.ts";
+import type { CheckReport } from "../sandbox/sandbox.ts";
 import type { Suite } from "./publishing.ts";
 
 /** Code that is tried together: the transformations run with these libraries. */

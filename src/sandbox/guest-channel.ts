@@ -7,7 +7,7 @@ import {
   type Texts,
 } from "./frames.ts";
 import { type GuestEnd, GuestGone } from "./guest-end.ts";
-import type { Bridge } from "./host-calls.ts";
+import type { HostCalls } from "./host-calls.ts";
 import type { Usage } from "./proc.ts";
 import type { Answers, Numbered, Request } from "./protocol.ts";
 
@@ -20,7 +20,7 @@ export interface Allowance {
   /** The wall time counts anew whenever the guest computes. */
   patient?: boolean;
   /** What the code may reach of the network meanwhile; nothing when absent. */
-  bridge?: Bridge;
+  calls?: HostCalls;
 }
 
 export interface Exchange extends Allowance {
@@ -41,7 +41,7 @@ const field = ({ header }: Frame, name: string): unknown =>
  * Questions to a guest and its answers, in their order. The next question may be on its way while
  * one is being answered, so that neither end waits for the other.
  */
-export class Dialogue {
+export class GuestChannel {
   readonly #reader = new FrameReader();
   readonly #writer = new FrameWriter();
   /** The first one is being answered, the others wait in the pipe. */
@@ -125,11 +125,11 @@ export class Dialogue {
 
   /** Time that the guest sleeps is not its own. */
   async #wait(exchange: Exchange, requests: Buffer): Promise<void> {
-    const { bridge } = exchange;
+    const { calls } = exchange;
     try {
-      if (!bridge) throw new FrameError("May not wait");
+      if (!calls) throw new FrameError("May not wait");
       exchange.waitingSince = performance.now();
-      const answers = await bridge.exchange(requests);
+      const answers = await calls.exchange(requests);
       if (this.#exchanges[0] !== exchange) return;
       exchange.startedAt += performance.now() - exchange.waitingSince;
       exchange.waitingSince = undefined;

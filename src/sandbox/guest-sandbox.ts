@@ -9,27 +9,17 @@ import {
 } from "../limits.ts";
 import type { Guest } from "./guest.ts";
 import { GuestGone } from "./guest-end.ts";
-import { Nursery, type SandboxStatus } from "./guest-starter.ts";
+import { GuestStarter, type SandboxStatus } from "./guest-starter.ts";
 import { defaultLimits, type SandboxLimits } from "./limits.ts";
 import { createSandboxMetrics } from "./metrics.ts";
 import type { Outside } from "./outside.ts";
 import { Pool } from "./pool.ts";
-import {
-  type Batch,
-  type CheckReport,
-  type GuestLanguage,
-  type Inspection,
-  type LibraryCode,
-  type Outcome,
-  type Program,
-  type Sandbox,
-  SandboxUnavailable,
-  type UserError,
-} from "./program.ts";
+import type { Batch, GuestLanguage, LibraryCode, Outcome, Program, UserError } from "./program.ts";
 import { readInspected, readLoaded } from "./replies.ts";
-import { endError, isBreach, settle } from "./run-batch.ts";
+import { endError, isBreach, runBatch } from "./run-batch.ts";
+import { type CheckReport, type Inspection, type Sandbox, SandboxUnavailable } from "./sandbox.ts";
 import { type Suspension, Suspensions } from "./suspension.ts";
-import type { Seat } from "./tenant.ts";
+import type { GuestSource } from "./tenant.ts";
 import { TestBudget } from "./test-budget.ts";
 
 export interface SandboxOptions extends Outside {
@@ -55,7 +45,7 @@ export type { SandboxStatus, Suspension };
 export function createSandbox(options: SandboxOptions): GuestSandbox {
   const limits = { ...defaultLimits, ...options.limits };
   const metrics = createSandboxMetrics(options.metrics);
-  const nursery = new Nursery({
+  const starter = new GuestStarter({
     guestCommand: options.guestCommand,
     insecure: options.insecure,
     log: options.log,
@@ -71,11 +61,11 @@ export function createSandbox(options: SandboxOptions): GuestSandbox {
   const { cpuMs, wallMs } = limits;
   const allowance = { cpuMs, wallMs, replyBytesMax: GUEST_ANSWER_BYTES_MAX };
   const suspensions = new Suspensions(metrics, options.log);
-  const pool = new Pool(nursery, limits);
+  const pool = new Pool(starter, limits);
   metrics.countAwaited(() => pool.awaited);
 
   return {
-    status: () => nursery.status(),
+    status: () => starter.status(),
     suspended: () => suspensions.list(),
     run,
     check,
@@ -83,7 +73,7 @@ export function createSandbox(options: SandboxOptions): GuestSandbox {
     checkLibrary,
     async close() {
       pool.close();
-      await nursery.close();
+      await starter.close();
     },
   };
 
@@ -95,7 +85,7 @@ export function createSandbox(options: SandboxOptions): GuestSandbox {
     const { outcomes, culprits, cpuMs } = await pool.use(
       program.workspaceId,
       program.language,
-      (seat) => settle(seat, program, batch, { ...live, fruitlessCpuMs }),
+      (source) => runBatch(source, program, batch, { ...live, fruitlessCpuMs }),
     );
     endTimer();
     for (const cause of culprits) metrics.culprits.inc({ cause });
@@ -137,7 +127,7 @@ export function createSandbox(options: SandboxOptions): GuestSandbox {
         workspaceId,
         language,
         budget,
-        (seat) => settle(seat, program, batch, testing),
+        (source) => runBatch(source, program, batch, testing),
       );
       if (error) return { error, outcomes: [], logs };
       budget.hold(bytes);
@@ -188,8 +178,8 @@ export function createSandbox(options: SandboxOptions): GuestSandbox {
     question: (guest: Guest) => Promise<T>,
     failed: (error: UserError) => T,
   ): Promise<T> {
-    const ask = async (seat: Seat) => {
-      const guest = await seat.guest();
+    const ask = async (source: GuestSource) => {
+      const guest = await source.guest();
       try {
         return await question(guest);
       } catch (error) {

@@ -3,8 +3,9 @@ import { Guest } from "./guest.ts";
 import { GuestGone } from "./guest-end.ts";
 import { languages } from "./languages.ts";
 import type { SandboxMetrics } from "./metrics.ts";
-import { type GuestLanguage, SandboxUnavailable } from "./program.ts";
+import type { GuestLanguage } from "./program.ts";
 import { Rota } from "./rota.ts";
+import { SandboxUnavailable } from "./sandbox.ts";
 import { startFailure } from "./start-failure.ts";
 import { Starts } from "./starts.ts";
 
@@ -19,7 +20,7 @@ export interface SandboxStatus {
   insecure: boolean;
 }
 
-export interface NurseryOptions {
+export interface GuestStarterOptions {
   /** Starts a guest; the language is appended. */
   guestCommand: readonly string[];
   insecure: boolean;
@@ -33,10 +34,10 @@ export interface NurseryOptions {
  * Brings guests up: started, confined, verified, not yet anybody's. Keeps warm spares, watches
  * what every guest uses, and waits longer and longer when guests do not even start.
  */
-export class Nursery {
+export class GuestStarter {
   /** Called whenever all guests have been looked at. */
   onLook: () => void = () => {};
-  readonly #options: NurseryOptions;
+  readonly #options: GuestStarterOptions;
   readonly #spares = new Map<GuestLanguage, Promise<Guest>[]>();
   readonly #alive = new Set<Guest>();
   readonly #watch: Timer;
@@ -48,7 +49,7 @@ export class Nursery {
   readonly #retries = new Map<GuestLanguage, Timer>();
   #closed = false;
 
-  constructor(options: NurseryOptions) {
+  constructor(options: GuestStarterOptions) {
     this.#options = options;
     this.#watch = setInterval(() => {
       for (const guest of this.#alive) guest.watch(options.graceMs, this.#rota.dueShare);

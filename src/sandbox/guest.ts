@@ -1,6 +1,6 @@
 import { GUEST_START_MS_MAX, GUEST_STDERR_BYTES_MAX, GUEST_STDERR_FLOOD_BYTES } from "../limits.ts";
 import { type Frame, FrameError, type Texts } from "./frames.ts";
-import { type Allowance, Dialogue } from "./guest-channel.ts";
+import { type Allowance, GuestChannel } from "./guest-channel.ts";
 import { type GuestEnd, GuestGone } from "./guest-end.ts";
 import type { LanguageTerms } from "./languages.ts";
 import { type GuestProcess, launch, type Signal } from "./launch.ts";
@@ -32,7 +32,7 @@ export class Guest {
   readonly #process: GuestProcess;
   readonly #oversight: Oversight;
   readonly #exit = Promise.withResolvers<void>();
-  readonly #dialogue = new Dialogue(
+  readonly #channel = new GuestChannel(
     (bytes) => this.#send(bytes),
     (end) => this.kill(end),
   );
@@ -89,7 +89,7 @@ export class Guest {
   }
 
   get busy(): boolean {
-    return this.#dialogue.current !== undefined;
+    return this.#channel.current !== undefined;
   }
 
   /** Killed, perhaps not yet gone. */
@@ -121,7 +121,7 @@ export class Guest {
     read: (frame: Frame) => T,
   ): Promise<T> {
     if (this.dying) throw new GuestGone(this.ended?.end ?? this.#killedFor!);
-    const frame = await this.#dialogue.ask(header, body, allowance);
+    const frame = await this.#channel.ask(header, body, allowance);
     try {
       return read(frame);
     } catch (error) {
@@ -136,7 +136,7 @@ export class Guest {
     if (this.dying) return;
     this.#killedFor = end;
     this.#process.kill("SIGKILL");
-    this.#dialogue.end(end);
+    this.#channel.end(end);
   }
 
   /** Ends the guest when it has answered what it was asked. */
@@ -147,7 +147,7 @@ export class Guest {
 
   /** Kills the guest when it went over memory, threads or time. `dueShare`: of a processor. */
   watch(graceMs: number, dueShare: number): void {
-    const exchange = this.#dialogue.current;
+    const exchange = this.#channel.current;
     if (this.dying || (!exchange && !this.#oversight.isDue(performance.now()))) return;
     this.#countPause();
     const share = this.#pausedAt === undefined ? dueShare : 0;
@@ -172,7 +172,7 @@ export class Guest {
   #countPause(): void {
     if (this.#pausedAt === undefined) return;
     const now = performance.now();
-    this.#dialogue.delay(now - this.#pausedAt);
+    this.#channel.delay(now - this.#pausedAt);
     this.#pausedAt = now;
   }
 
@@ -180,7 +180,7 @@ export class Guest {
     try {
       for await (const chunk of this.#process.stdout) {
         if (this.dying) continue;
-        this.#dialogue.received(chunk);
+        this.#channel.received(chunk);
         if (this.#retiring && !this.busy) this.kill("retired");
       }
     } catch (error) {
@@ -213,7 +213,7 @@ export class Guest {
 
   #exited(code: number | null, signal: Signal): void {
     this.ended = { end: this.#killedFor ?? "crash", code, signal };
-    this.#dialogue.end(this.ended.end);
+    this.#channel.end(this.ended.end);
     this.#exit.resolve();
     this.onEnd();
   }

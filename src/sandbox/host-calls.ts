@@ -30,7 +30,7 @@ type Answer = FetchAnswer | { location: object } | { error: string };
  * What one batch asks of the world outside. The guest hands over what its code asked for and
  * sleeps; it is woken with every answer that is there by then.
  */
-export class Bridge {
+export class HostCalls {
   readonly #outside: Outside;
   readonly #workspaceId: string;
   #ending: AbortController | undefined;

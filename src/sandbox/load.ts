@@ -7,7 +7,7 @@ import type { Program, UserError } from "./program.ts";
 import { readInspected, readLoaded } from "./replies.ts";
 
 /** What the code may use meanwhile, and what counts it. */
-export type During = Pick<Allowance, "bridge" | "meter">;
+export type During = Pick<Allowance, "calls" | "meter">;
 
 /**
  * Makes a program ready in a guest and returns its number there, or the error that keeps it from

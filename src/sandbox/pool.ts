@@ -1,13 +1,14 @@
 import { messageOf } from "../errors.ts";
 import { FairPlaces, upTo } from "../fair-places.ts";
 import { GUEST_IDLE_MS_MAX } from "../limits.ts";
-import type { Nursery } from "./guest-starter.ts";
+import type { GuestStarter } from "./guest-starter.ts";
 import type { SandboxLimits } from "./limits.ts";
-import { type GuestLanguage, SandboxUnavailable } from "./program.ts";
+import type { GuestLanguage } from "./program.ts";
 import { Residence } from "./residence.ts";
-import { type Seat, Tenant } from "./tenant.ts";
+import { SandboxUnavailable } from "./sandbox.ts";
+import { type GuestSource, Tenant } from "./tenant.ts";
 import type { TestBudget } from "./test-budget.ts";
-import { ThrowAwaySeat } from "./throw-away.ts";
+import { ThrowAwayGuests } from "./throw-away-guests.ts";
 
 const SWEEP_MS = 5_000;
 /** What a guest takes that has just begun. */
@@ -19,21 +20,21 @@ const NEW_GUEST_BYTES = 16 << 20;
  * holds up no live event.
  */
 export class Pool {
-  readonly #nursery: Nursery;
+  readonly #starter: GuestStarter;
   readonly #tenants = new Map<string, Tenant>();
   readonly #residence: Residence<Tenant>;
   readonly #throwAwayPlaces: FairPlaces;
   readonly #sweep: Timer;
 
-  constructor(nursery: Nursery, limits: SandboxLimits) {
+  constructor(starter: GuestStarter, limits: SandboxLimits) {
     const { guests, memoryBytes, throwAways, throwAwaysOfWorkspace } = limits;
-    this.#nursery = nursery;
+    this.#starter = starter;
     this.#residence = new Residence({
       residentsMax: guests,
-      hasRoom: () => nursery.bytes + NEW_GUEST_BYTES <= memoryBytes,
-      isOver: () => nursery.bytes > memoryBytes,
+      hasRoom: () => starter.bytes + NEW_GUEST_BYTES <= memoryBytes,
+      isOver: () => starter.bytes > memoryBytes,
     });
-    nursery.onLook = () => this.#residence.shed();
+    starter.onLook = () => this.#residence.shed();
     this.#throwAwayPlaces = new FairPlaces(throwAways, upTo(throwAwaysOfWorkspace));
     this.#sweep = setInterval(() => this.#retireIdle(), SWEEP_MS);
   }
@@ -42,13 +43,13 @@ export class Pool {
   use<T>(
     workspaceId: string,
     language: GuestLanguage,
-    work: (seat: Seat) => Promise<T>,
+    work: (source: GuestSource) => Promise<T>,
   ): Promise<T> {
     const key = `${language} ${workspaceId}`;
-    const tenant = this.#tenants.get(key) ?? new Tenant(this.#nursery, this.#residence, language);
+    const tenant = this.#tenants.get(key) ?? new Tenant(this.#starter, this.#residence, language);
     this.#tenants.set(key, tenant);
     return new Promise<T>((resolve, reject) => {
-      tenant.do({ perform: (seat) => work(seat).then(resolve, reject), refuse: reject });
+      tenant.do({ perform: (source) => work(source).then(resolve, reject), refuse: reject });
     });
   }
 
@@ -60,18 +61,18 @@ export class Pool {
     workspaceId: string,
     language: GuestLanguage,
     budget: TestBudget,
-    work: (seat: Seat) => Promise<T>,
+    work: (source: GuestSource) => Promise<T>,
   ): Promise<T> {
     try {
       await this.#throwAwayPlaces.take(workspaceId, budget.signal);
     } catch (error) {
       throw new SandboxUnavailable(messageOf(error));
     }
-    const seat = new ThrowAwaySeat(this.#nursery, language, budget);
+    const source = new ThrowAwayGuests(this.#starter, language, budget);
     try {
-      return await work(seat);
+      return await work(source);
     } finally {
-      seat.leave();
+      source.leave();
       this.#throwAwayPlaces.leave(workspaceId);
     }
   }

@@ -10,14 +10,14 @@ import {
 import { arrayBytes, type Texts } from "./frames.ts";
 import type { Guest } from "./guest.ts";
 import { type GuestEnd, GuestGone } from "./guest-end.ts";
-import { Bridge } from "./host-calls.ts";
+import { HostCalls } from "./host-calls.ts";
 import type { SandboxLimits } from "./limits.ts";
 import { type During, isAlive, load } from "./load.ts";
 import type { Outside } from "./outside.ts";
 import type { Batch, Outcome, Program, UserError } from "./program.ts";
 import type { Stop } from "./protocol.ts";
 import { type Ran, readRan } from "./replies.ts";
-import type { Seat } from "./tenant.ts";
+import type { GuestSource } from "./tenant.ts";
 import type { TestBudget } from "./test-budget.ts";
 
 /** Guests that an event may lose in company before it is to blame all the same. */
@@ -25,7 +25,7 @@ const LOSSES_MAX = 3;
 /** Attempts at an event that the machine gave too little CPU, each with twice the time. */
 const STARVED_ATTEMPTS_MAX = 3;
 
-export interface Settled {
+export interface BatchRunResult {
   /** Set when the program did not load: no event ran. */
   error?: UserError;
   /** Of the first events, at least one; of all unless their outputs are more than `bytesMax`. */
@@ -61,26 +61,26 @@ export interface Terms {
  * has touched since, and only what fails alone is to blame. So do the events of a batch that
  * `transformBatch` fails, but only for as long as a batch may: the rest fails as the batch did.
  */
-export async function settle(
-  seat: Seat,
+export async function runBatch(
+  source: GuestSource,
   program: Program,
   batch: Batch,
   terms: Terms,
-): Promise<Settled> {
-  const settlement = new Settlement(program, batch, terms);
-  while (settlement.open) {
-    const error = await settlement.attempt(seat);
-    if (error) return { error, ...settlement.end(error) };
-    if (settlement.full) return settlement.beginning();
+): Promise<BatchRunResult> {
+  const run = new BatchRun(program, batch, terms);
+  while (run.open) {
+    const error = await run.attempt(source);
+    if (error) return { error, ...run.end(error) };
+    if (run.full) return run.beginning();
   }
-  return settlement.end();
+  return run.end();
 }
 
 /** `shared`: another program was there, too. */
 type Lost = { end: GuestEnd; fresh: boolean; shared: boolean };
 type Answer = Ran | { error: UserError };
 
-class Settlement {
+class BatchRun {
   readonly logs: string[] = [];
   readonly #program: Program;
   readonly #batch: Batch;
@@ -126,9 +126,9 @@ class Settlement {
   }
 
   /** Runs what can go together. Returns the error of a program that does not load. */
-  async attempt(seat: Seat): Promise<UserError | undefined> {
+  async attempt(source: GuestSource): Promise<UserError | undefined> {
     const taken = this.#take();
-    const answer = await this.#ask(seat, taken);
+    const answer = await this.#ask(source, taken);
     if ("error" in answer) return answer.error;
     if ("end" in answer) return this.#lost(taken, answer);
     for (const [place, outcome] of answer.outcomes.entries()) {
@@ -145,7 +145,7 @@ class Settlement {
   }
 
   /** Outcomes up to the first event that has none. */
-  beginning(): Settled {
+  beginning(): BatchRunResult {
     const end = this.#outcomes.indexOf(undefined);
     const outcomes = (end < 0 ? this.#outcomes : this.#outcomes.slice(0, end)) as Outcome[];
     const { cpuMs } = this.#meter;
@@ -155,7 +155,7 @@ class Settlement {
   /** All outcomes; those that are missing fail with `error`. */
   end(
     error = this.#terms.budget?.error ?? this.#failure?.error ?? FRUITLESS,
-  ): Omit<Settled, "error"> {
+  ): Omit<BatchRunResult, "error"> {
     const outcomes = this.#outcomes.map((outcome) => outcome ?? { error });
     const { cpuMs } = this.#meter;
     return { outcomes, logs: this.logs, bytes: this.#bytes, culprits: this.#culprits, cpuMs };
@@ -180,8 +180,8 @@ class Settlement {
     return end < 0 ? this.#open : this.#open.slice(0, Math.max(1, end));
   }
 
-  async #ask(seat: Seat, taken: readonly number[]): Promise<Answer | Lost> {
-    const guest = await seat.guest();
+  async #ask(source: GuestSource, taken: readonly number[]): Promise<Answer | Lost> {
+    const guest = await source.guest();
     // What ran in it before may be to blame for its end.
     const fresh = guest.events === 0 && guest.programs.size === 0 && !guest.busy;
     // Whatever took the last guest may have taken this one too, while it waited: only one that
@@ -189,10 +189,10 @@ class Settlement {
     if (this.#losses > 0 && !(await isAlive(guest, this.#terms.limits))) {
       return { end: "retired", fresh, shared: false };
     }
-    const bridge = new Bridge(this.#terms.outside, this.#program.workspaceId);
+    const calls = new HostCalls(this.#terms.outside, this.#program.workspaceId);
     let number: number | UserError | undefined;
     try {
-      const during = { bridge, meter: this.#meter };
+      const during = { calls, meter: this.#meter };
       number = await load(guest, this.#program, this.#terms.limits, during);
       if (typeof number === "object") return { error: number };
       guest.events += taken.length;
@@ -208,7 +208,7 @@ class Settlement {
       }
       return { end: error.end, fresh, shared: guest.programs.size > 1 };
     } finally {
-      bridge.end();
+      calls.end();
     }
   }
 

@@ -1,26 +1,27 @@
 import { GUEST_AGE_MS_MAX, GUEST_EVENTS_MAX } from "../limits.ts";
 import type { Guest } from "./guest.ts";
-import type { Nursery } from "./guest-starter.ts";
-import type { GuestLanguage, SandboxUnavailable } from "./program.ts";
+import type { GuestStarter } from "./guest-starter.ts";
+import type { GuestLanguage } from "./program.ts";
 import type { Residence, Resident } from "./residence.ts";
+import type { SandboxUnavailable } from "./sandbox.ts";
 
 const SOFT_TIMEOUTS_MAX = 3;
 /** One that the guest works on, and one that is on its way to it. */
 const WORK_AT_ONCE_MAX = 2;
 
 /** Where work finds its guest: the same one until it dies, then a new one. */
-export interface Seat {
+export interface GuestSource {
   guest(): Promise<Guest> | Guest;
 }
 
 export interface Work {
-  perform(seat: Seat): Promise<void>;
+  perform(source: GuestSource): Promise<void>;
   refuse(error: SandboxUnavailable): void;
 }
 
 /** One workspace and language: at most one guest, its work in order. */
 export class Tenant implements Resident {
-  readonly #nursery: Nursery;
+  readonly #starter: GuestStarter;
   readonly #residence: Residence<Tenant>;
   readonly #language: GuestLanguage;
   #guest: Guest | undefined;
@@ -35,8 +36,8 @@ export class Tenant implements Resident {
   /** What the last guest owed when it ended, and when that was. */
   #debt = { ms: 0, at: 0 };
 
-  constructor(nursery: Nursery, residence: Residence<Tenant>, language: GuestLanguage) {
-    this.#nursery = nursery;
+  constructor(starter: GuestStarter, residence: Residence<Tenant>, language: GuestLanguage) {
+    this.#starter = starter;
     this.#residence = residence;
     this.#language = language;
   }
@@ -111,7 +112,7 @@ export class Tenant implements Resident {
 
   async #take(): Promise<Guest> {
     await this.#ending;
-    const guest = await this.#nursery.take(this.#language);
+    const guest = await this.#starter.take(this.#language);
     // A new guest is no way to get out of debt.
     guest.owe(this.#debt.ms - (performance.now() - this.#debt.at));
     this.#guest = guest;

@@ -32,7 +32,7 @@ export interface Demo {
 export interface DemoParts {
   catalog: Catalog;
   publishing: Publishing;
-  tails: () => Positions;
+  logEnds: () => Positions;
 }
 
 /**
@@ -60,7 +60,7 @@ export async function addDemo(parts: DemoParts, workspace: Workspace): Promise<D
   const source = existing ?? (await catalog.sources.create(workspace.id, { name: DEMO }));
   if (!existing) {
     const connection = { sourceId: source.id, destinationId: destination.id };
-    await catalog.connections.create(workspace.id, connection, parts.tails());
+    await catalog.connections.create(workspace.id, connection, parts.logEnds());
   }
   return { writeKey: source.writeKey, file, withCode };
 }

@@ -17,7 +17,7 @@ import { openLogReader } from "../../src/log/reader.ts";
 import { openLogWriter } from "../../src/log/writer.ts";
 import type { Logger } from "../../src/observe/log.ts";
 import { createMetrics } from "../../src/observe/metrics.ts";
-import type { TapMessage } from "../../src/pipeline/live-tail.ts";
+import type { TailMessage } from "../../src/pipeline/live-tail.ts";
 import { createPipeline } from "../../src/pipeline/pipeline.ts";
 import { Ledger } from "../../src/pipeline/settling/ledger.ts";
 import { createPublishing } from "../../src/publishing/create.ts";
@@ -39,7 +39,7 @@ export interface TestApi {
   /** Lines that were logged as errors: what nobody foresaw. */
   failures(): string[];
   /** Tells every live tail of a workspace. */
-  tell(workspaceId: string, message: TapMessage): void;
+  tell(workspaceId: string, message: TailMessage): void;
   followers(): number;
   tokenWith(permissions: Permission[], workspaceId?: string): Promise<string>;
   send(method: string, path: string, sent?: Sent): Promise<Received>;
@@ -72,21 +72,21 @@ export async function startApi(more: Partial<ApiParts> = {}): Promise<TestApi> {
   const parts = await openParts(directory, logger);
   const { catalog, metrics } = parts;
   const workspace = await catalog.workspaces.create("Acme");
-  const taps = new Set<{ workspaceId: string; receive: (message: TapMessage) => void }>();
+  const tails = new Set<{ workspaceId: string; receive: (message: TailMessage) => void }>();
   const readiness: Readiness = { ready: true, checks: { log: { ok: true } }, warnings: [] };
 
   const api = createApi({
     catalog,
     publishing: parts.publishing,
     pipeline: {
-      tails: parts.pipeline.tails,
+      logEnds: parts.pipeline.logEnds,
       deadLetters: parts.pipeline.deadLetters,
       // Told by the test: when a message comes is what these tests are about.
-      tap: {
+      liveTail: {
         subscribe(workspaceId, receive) {
-          const tap = { workspaceId, receive };
-          taps.add(tap);
-          return () => taps.delete(tap);
+          const tail = { workspaceId, receive };
+          tails.add(tail);
+          return () => tails.delete(tail);
         },
       },
     },
@@ -122,9 +122,9 @@ export async function startApi(more: Partial<ApiParts> = {}): Promise<TestApi> {
     log: () => log.join(""),
     failures: () => log.filter((line) => JSON.parse(line).level >= pino.levels.values.error!),
     tell(workspaceId, message) {
-      for (const tap of taps) if (tap.workspaceId === workspaceId) tap.receive(message);
+      for (const tail of tails) if (tail.workspaceId === workspaceId) tail.receive(message);
     },
-    followers: () => taps.size,
+    followers: () => tails.size,
     tokenWith,
     async send(method, path, sent = {}) {
       const bearer = sent.token === undefined ? token : sent.token;

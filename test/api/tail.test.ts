@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { connect } from "node:net";
 import { TAILS_MAX, TAILS_OF_TOKEN_MAX } from "../../src/limits.ts";
-import type { TapMessage } from "../../src/pipeline/live-tail.ts";
+import type { TailMessage } from "../../src/pipeline/live-tail.ts";
 import { startApi, type TestApi } from "./_setup.ts";
 
 let api: TestApi;
@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => api.stop());
 
-const message = (more: Partial<TapMessage> = {}): TapMessage => ({
+const message = (more: Partial<TailMessage> = {}): TailMessage => ({
   stage: "received",
   sourceId: "s1",
   at: Date.parse("2026-01-02T03:04:05.678Z"),

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { pino } from "pino";
-import { Story } from "../../src/pipeline/settling/announcements.ts";
+import { Announcements } from "../../src/pipeline/settling/announcements.ts";
 
-/** A story with a clock that the test moves, and the lines that it told. */
+/** A announcements with a clock that the test moves, and the lines that it told. */
 function begin() {
   const lines: any[] = [];
   let now = 1_000_000;
@@ -14,7 +14,7 @@ function begin() {
     ...{ id: "d1", workspaceId: "w1", name: "Warehouse", type: "webhook", enabled: true },
     ...{ config: {}, createdAt: 0, updatedAt: 0 },
   };
-  const story = new Story({
+  const announcements = new Announcements({
     clock: { elapsed: () => now },
     logger,
     destination: () => destination,
@@ -22,7 +22,7 @@ function begin() {
   const told = () =>
     lines.splice(0).map(({ level, msg, ...more }) => ({ told: `${level}: ${msg}`, ...more }));
   return {
-    story,
+    announcements,
     told,
     pass: (ms: number) => {
       now += ms;
@@ -36,9 +36,9 @@ const deadLetter = { kind: "dead-letter", stage: "deliver", reason: "Answered 40
 
 describe("the log is told", () => {
   test("once that a destination fails, once that it is down, once that it recovered", () => {
-    const { story, told, pass } = begin();
+    const { announcements, told, pass } = begin();
     for (let seconds = 0; seconds < 30; seconds++) {
-      story.attempted(retry);
+      announcements.attempted(retry);
       pass(1_000);
     }
     const [fails, down, ...more] = told();
@@ -56,19 +56,19 @@ describe("the log is told", () => {
       ...{ attempts: 11, seconds: 10 },
     });
     expect(more).toEqual([]);
-    story.attempted({ kind: "rejected", reason: "Answered 400" });
+    announcements.attempted({ kind: "rejected", reason: "Answered 400" });
     expect(told()).toEqual([]);
-    story.attempted(delivered);
-    story.attempted(delivered);
+    announcements.attempted(delivered);
+    announcements.attempted(delivered);
     expect(told()).toMatchObject([
       { told: "info: A destination recovered", attempts: 30, seconds: 30 },
     ]);
   });
 
   test("of a destination that flaps once a minute", () => {
-    const { story, told, pass } = begin();
+    const { announcements, told, pass } = begin();
     for (let seconds = 0; seconds < 120; seconds++) {
-      story.attempted(seconds % 2 === 0 ? retry : delivered);
+      announcements.attempted(seconds % 2 === 0 ? retry : delivered);
       pass(1_000);
     }
     expect(told().map((line) => line.told)).toEqual([
@@ -80,22 +80,22 @@ describe("the log is told", () => {
   });
 
   test("of the first dead letter with its reason, of the others by their number", () => {
-    const { story, told } = begin();
-    story.ended(1, deadLetter);
-    story.ended(3, { ...deadLetter, stage: "transform", reason: "what a visitor typed" });
-    story.ended(5, deadLetter);
-    story.ended(7, { kind: "delivered" });
+    const { announcements, told } = begin();
+    announcements.ended(1, deadLetter);
+    announcements.ended(3, { ...deadLetter, stage: "transform", reason: "what a visitor typed" });
+    announcements.ended(5, deadLetter);
+    announcements.ended(7, { kind: "delivered" });
     const [first, ...later] = told();
     expect(first).toMatchObject({
       told: "warn: Events became dead letters",
       ...{ failedInCode: 0, notDelivered: 1, reason: "Answered 400" },
     });
     expect(later).toEqual([]);
-    story.end();
+    announcements.end();
     const rest = told();
     expect(rest).toMatchObject([{ failedInCode: 3, notDelivered: 5 }]);
     expect(JSON.stringify(rest)).not.toContain("visitor");
-    story.end();
+    announcements.end();
     expect(told()).toEqual([]);
   });
 });

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { pino } from "pino";
 import { createMetrics } from "../../src/observe/metrics.ts";
 import { createDeadLetters } from "../../src/pipeline/dead-letters/dead-letters.ts";
-import { createLetterSweep } from "../../src/pipeline/dead-letters/retention.ts";
+import { createDeadLetterRetention } from "../../src/pipeline/dead-letters/retention.ts";
 import type { StoredLetter } from "../../src/pipeline/dead-letters/tables.ts";
 import { Ledger } from "../../src/pipeline/settling/ledger.ts";
 import { openStore } from "../../src/store/store.ts";
@@ -146,7 +146,7 @@ test("beyond the operator's bounds the oldest letters are dropped, counted and t
   const lines: string[] = [];
   const metrics = createMetrics();
   const sweep = (countMax: number, ageMsMax: number) =>
-    createLetterSweep({
+    createDeadLetterRetention({
       bounds: { countMax, ageMsMax },
       ...{ ledger, metrics },
       clock: { now: () => 1_500_000 },

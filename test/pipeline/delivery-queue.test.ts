@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import type { Verdict } from "../../src/destinations/destination.ts";
 import { RETRY_DELAY_MS_MIN } from "../../src/limits.ts";
-import { Partition } from "../../src/pipeline/delivering/delivery-queue.ts";
+import { DeliveryQueue } from "../../src/pipeline/delivering/delivery-queue.ts";
 import { type Output, outputOf } from "../../src/pipeline/item.ts";
 import type { Routes } from "../../src/pipeline/reading/routes.ts";
 
@@ -9,7 +9,7 @@ import type { Routes } from "../../src/pipeline/reading/routes.ts";
 async function waits(count: number, verdicts: Verdict["kind"][]): Promise<number[]> {
   const asked: number[] = [];
   const routes = {} as Routes;
-  const partition = new Partition({
+  const queue = new DeliveryQueue({
     ...{ batchSize: () => 1, retryWindowMs: 1e12, elapsed: () => 0, age: () => 0 },
     ...{ random: () => 1, running: () => true, filling: () => false, refresh: () => {} },
     ...{ routes: () => routes, standing: () => ({ kind: "send" }), settle: () => {} },
@@ -18,9 +18,9 @@ async function waits(count: number, verdicts: Verdict["kind"][]): Promise<number
     sleep: async (ms) => void asked.push(ms),
   });
   for (let n = 0; n < count; n++) {
-    partition.push(outputOf({ routes } as Output["item"], Buffer.from("{}")));
+    queue.push(outputOf({ routes } as Output["item"], Buffer.from("{}")));
   }
-  await partition.ended();
+  await queue.ended();
   expect(verdicts).toEqual([]);
   return asked;
 }

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { SandboxUnavailable } from "../../src/sandbox/program.ts";
+import { SandboxUnavailable } from "../../src/sandbox/sandbox.ts";
 import { record } from "./doubles.ts";
 import { numbersTo, Rig, sorted, until } from "./rig.ts";
 

@@ -6,8 +6,9 @@ import type { DurableNews, LogReader } from "../../src/log/event-log.ts";
 import { createMetrics } from "../../src/observe/metrics.ts";
 import { createLaneMetrics, type LaneMetrics } from "../../src/pipeline/metrics.ts";
 import type { BuiltEvent } from "../../src/pipeline/reading/input.ts";
-import { Feed } from "../../src/pipeline/reading/shared-reader.ts";
-import type { Batch, Outcome, Program, Sandbox } from "../../src/sandbox/program.ts";
+import { SharedReader } from "../../src/pipeline/reading/shared-reader.ts";
+import type { Batch, Outcome, Program } from "../../src/sandbox/program.ts";
+import type { Sandbox } from "../../src/sandbox/sandbox.ts";
 
 /** An event log in memory, its records durable as soon as they are appended. */
 export class MemoryLog implements LogReader {
@@ -99,10 +100,10 @@ export function laneMetrics(): LaneMetrics {
 }
 
 /** Reads this log, or several by their names, for lanes. */
-export function feedOf(log: LogReader | Map<string, LogReader>, build = eventOf): Feed {
+export function feedOf(log: LogReader | Map<string, LogReader>, build = eventOf): SharedReader {
   const logger = pino({ level: "silent" });
   const readers = log instanceof Map ? log : new Map([["0", log]]);
-  return new Feed({ readers, decode, eventOf: build, logger, metrics: laneMetrics() });
+  return new SharedReader({ readers, decode, eventOf: build, logger, metrics: laneMetrics() });
 }
 
 export function eventOf({ query, type }: PixelRecord): BuiltEvent {

@@ -1,11 +1,11 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { Queue } from "../../src/pipeline/delivering/fifo.ts";
+import { Fifo } from "../../src/pipeline/delivering/fifo.ts";
 
 test("a queue gives back what it took, in its order", () => {
   fc.assert(
     fc.property(fc.array(fc.option(fc.integer())), (steps) => {
-      const queue = new Queue<number>();
+      const queue = new Fifo<number>();
       const model: number[] = [];
       for (const step of steps) {
         if (step === null) expect(queue.shift()).toBe(model.shift());

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { LANE_PARTITIONS, LANE_REPLAYS_EVENTS_MAX } from "../../src/limits.ts";
-import { type Bell, type Clock, systemClock } from "../../src/pipeline/clock.ts";
+import { type Clock, type Notifier, systemClock } from "../../src/pipeline/clock.ts";
 import { record } from "./doubles.ts";
 import { hurried } from "./hurried.ts";
 import { lettersOf, numbersTo, Rig, until } from "./rig.ts";
@@ -47,7 +47,7 @@ test("an event that is tried again holds up its own user, and hardly another", a
   expect(sink.taken.some(({ anonymousId }) => anonymousId === "bad")).toBe(false);
 });
 
-/** Pauses last until they are rung out of, or the test ends one. */
+/** Pauses last until they are notified out of, or the test ends one. */
 function pausedClock() {
   const pauses = new Set<() => void>();
   let ahead = 0;
@@ -56,7 +56,7 @@ function pausedClock() {
     elapsed: () => systemClock.elapsed() + ahead,
     age: (at) => Math.max(0, clock.now() - at),
     random: () => 1,
-    sleep: (_, until: Bell) =>
+    sleep: (_, until: Notifier) =>
       new Promise<void>((resolve) => {
         const end = () => {
           forget();
@@ -79,7 +79,7 @@ test("a success after a dark time wakes all that waits for its next attempt", as
   const { clock, pauses, advance } = pausedClock();
   rig.log.append(...numbersTo(200).map((n) => record(n, `user ${n}`)));
   rig.start({ clock });
-  await until(() => pauses.size === LANE_PARTITIONS, "all partitions to wait");
+  await until(() => pauses.size === LANE_PARTITIONS, "all queues to wait");
   expect(sink.taken.length).toBe(0);
   advance(10_000);
   isDown = false;
@@ -94,7 +94,7 @@ test("what a receiver asks all to wait is kept, although a sibling got through",
   const { clock, pauses, advance } = pausedClock();
   rig.log.append(...numbersTo(64).map((n) => record(n, `user ${n}`)));
   rig.start({ clock });
-  await until(() => pauses.size === LANE_PARTITIONS, "all partitions to wait");
+  await until(() => pauses.size === LANE_PARTITIONS, "all queues to wait");
   advance(10_000);
   isDown = false;
   [...pauses][0]!();

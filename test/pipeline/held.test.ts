@@ -11,11 +11,11 @@ import {
   WORKSPACE_HELD_BYTES_MAX,
 } from "../../src/limits.ts";
 import { createMetrics } from "../../src/observe/metrics.ts";
-import { Bell, systemClock } from "../../src/pipeline/clock.ts";
+import { Notifier, systemClock } from "../../src/pipeline/clock.ts";
 import { Holdings, type Share } from "../../src/pipeline/holdings.ts";
 import { type Item, outputOf, sizeOf } from "../../src/pipeline/item.ts";
 import { Lanes } from "../../src/pipeline/lanes.ts";
-import { LiveTap } from "../../src/pipeline/live-tail.ts";
+import { LiveTail } from "../../src/pipeline/live-tail.ts";
 import { Ledger } from "../../src/pipeline/settling/ledger.ts";
 import { feedOf, laneMetrics, record } from "./doubles.ts";
 import { numbersTo, Rig, until } from "./rig.ts";
@@ -92,7 +92,7 @@ test("an ordinary event that found no room behind others of its lane finds it on
   const logger = pino({ level: "silent" });
   const ledger = new Ledger(join(rig.directory, "delivery"), logger);
   const { live, log, sandbox } = rig;
-  const feed = feedOf(log);
+  const logs = feedOf(log);
   sandbox.codes.set("same", (event) => event);
   const { promise: running, resolve: run } = Promise.withResolvers<void>();
   sandbox.held.push(running);
@@ -101,8 +101,8 @@ test("an ordinary event that found no room behind others of its lane finds it on
   live.publish("good", "same", "v1");
   log.append(...numbersTo(10).map((n) => record(n)));
   const lanes = new Lanes({
-    ...{ live, feed, ledger, logger, holdings, sandbox, clock: systemClock, refresh: () => {} },
-    ...{ tap: new LiveTap(feed, live), metrics: laneMetrics(), retryWindowMs: 60_000 },
+    ...{ live, logs, ledger, logger, holdings, sandbox, clock: systemClock, refresh: () => {} },
+    ...{ liveTail: new LiveTail(logs, live), metrics: laneMetrics(), retryWindowMs: 60_000 },
     kinds: new Map([["fake", patientKind(Promise.resolve(), "good", taken)]]),
   });
   lanes.refresh();
@@ -167,14 +167,14 @@ test("a lane that finds no room is woken when another one gives some back", () =
   for (const share of full) share.emit(LANE_WINDOW_BYTES_MAX, LANE_WINDOW_BYTES_MAX);
   const waiting = holdings.share("one");
   waiting.emit(LANE_HELD_BYTES_MIN, LANE_HELD_BYTES_MIN);
-  let rung = 0;
-  const bell = new Bell();
-  bell.once(() => (rung += 1));
+  let notified = 0;
+  const notifier = new Notifier();
+  notifier.once(() => (notified += 1));
   expect(waiting.isOpen).toBe(false);
-  waiting.wait(bell);
+  waiting.wait(notifier);
   // Another workspace may go on meanwhile.
   expect(holdings.share("two").isOpen).toBe(true);
   full[0]!.add(-LANE_WINDOW_BYTES_MAX);
   full[0]!.end(1);
-  expect(rung).toBe(1);
+  expect(notified).toBe(1);
 });

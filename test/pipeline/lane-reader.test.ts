@@ -4,7 +4,7 @@ import { turned } from "../../src/catalog/windows.ts";
 import type { PixelRecord } from "../../src/event/record.ts";
 import { FEED_KEPT_READS_MAX } from "../../src/limits.ts";
 import type { Item } from "../../src/pipeline/item.ts";
-import { Intake } from "../../src/pipeline/reading/lane-reader.ts";
+import { LaneReader } from "../../src/pipeline/reading/lane-reader.ts";
 import { routesOf } from "../../src/pipeline/reading/routes.ts";
 import { eventOf, FakeLive, feedOf, MemoryLog, record } from "./doubles.ts";
 import { numbersTo } from "./rig.ts";
@@ -23,24 +23,25 @@ function rig(count: number, build = eventOf) {
     return read.call(log, sequence, bytesMax);
   };
   log.append(...numbersTo(count).map((n) => record(n)));
-  const feed = feedOf(log, build);
+  const logs = feedOf(log, build);
   const [lane] = live.lanes();
-  const intake = () => new Intake(feed, routesOf(lane!.destination, lane!.connections), undefined);
-  return { log, feed, intake, reads: () => reads };
+  const reader = () =>
+    new LaneReader(logs, routesOf(lane!.destination, lane!.connections), undefined);
+  return { log, logs, reader, reads: () => reads };
 }
 
 const numbers = (items: { input: { event: { json: Uint8Array } } }[]) =>
   items.map(({ input }) => JSON.parse(Buffer.from(input.event.json).toString()).n);
 
 /** Takes all there is, and settles it. */
-async function drain(intake: Intake): Promise<number[]> {
+async function drain(reader: LaneReader): Promise<number[]> {
   const taken: number[] = [];
   for (;;) {
-    const items = await intake.take(7, 1e9);
+    const items = await reader.take(7, 1e9);
     if (items.length === 0) return taken;
     taken.push(...numbers(items));
     for (const { origin } of items) {
-      if ("sequence" in origin) intake.settle(origin.log, origin.sequence);
+      if ("sequence" in origin) reader.settle(origin.log, origin.sequence);
     }
   }
 }
@@ -48,41 +49,43 @@ async function drain(intake: Intake): Promise<number[]> {
 describe("a connection that is enabled again, below what its lane has read", () => {
   /** Ten events it got, ten of a pause, ten of it again; the lane read all before it knew. */
   async function late() {
-    const { log, feed } = rig(30);
+    const { log, logs } = rig(30);
     const { destination, connections } = live.lanes()[0]!;
     const first: Connection = { ...connections[0]!, from: { "0": 0 } };
     const paused = turned(first, false, { "0": 10 });
     const again = turned(paused, true, { "0": 20 });
     const routes = (connection: Connection) => routesOf(destination, [connection]);
-    const intake = new Intake(feed, routes(first), undefined);
-    intake.reroute(routes(paused));
-    await drain(intake);
-    return { log, feed, intake, again, routes };
+    const reader = new LaneReader(logs, routes(first), undefined);
+    reader.reroute(routes(paused));
+    await drain(reader);
+    return { log, logs, reader, again, routes };
   }
 
   test("gets what it is owed once, and a restart meanwhile goes back no further", async () => {
-    const { feed, intake, again, routes } = await late();
-    intake.reroute(routes(again));
-    const stored = intake.record();
-    expect(await drain(intake)).toEqual(numbersTo(30).slice(20));
-    expect(await drain(new Intake(feed, routes(again), stored))).toEqual(numbersTo(30).slice(20));
-    expect(await drain(new Intake(feed, routes(again), intake.record()))).toEqual([]);
+    const { logs, reader, again, routes } = await late();
+    reader.reroute(routes(again));
+    const stored = reader.record();
+    expect(await drain(reader)).toEqual(numbersTo(30).slice(20));
+    expect(await drain(new LaneReader(logs, routes(again), stored))).toEqual(
+      numbersTo(30).slice(20),
+    );
+    expect(await drain(new LaneReader(logs, routes(again), reader.record()))).toEqual([]);
   });
 
   test("gets all of it when it is paused and enabled once more before that", async () => {
-    const { feed, intake, again, routes } = await late();
-    intake.reroute(routes(again));
-    const stored = intake.record();
+    const { logs, reader, again, routes } = await late();
+    reader.reroute(routes(again));
+    const stored = reader.record();
     const once = turned(turned(again, false, { "0": 24 }), true, { "0": 27 });
     const owed = [20, 21, 22, 23, 27, 28, 29];
-    intake.reroute(routes(once));
-    expect(await drain(new Intake(feed, routes(once), stored))).toEqual(owed);
-    expect(await drain(new Intake(feed, routes(once), intake.record()))).toEqual(owed);
-    expect(await drain(intake)).toEqual(owed);
+    reader.reroute(routes(once));
+    expect(await drain(new LaneReader(logs, routes(once), stored))).toEqual(owed);
+    expect(await drain(new LaneReader(logs, routes(once), reader.record()))).toEqual(owed);
+    expect(await drain(reader)).toEqual(owed);
   });
 
   test("gets what it is owed when it comes while its lane reads on", async () => {
-    const { log, intake, again, routes } = await late();
+    const { log, reader, again, routes } = await late();
     const reading = Promise.withResolvers<void>();
     const mayRead = Promise.withResolvers<void>();
     const { read } = log;
@@ -96,19 +99,19 @@ describe("a connection that is enabled again, below what its lane has read", () 
         .slice(30)
         .map((n) => record(n)),
     );
-    const taking = intake.take(100, 1e9);
+    const taking = reader.take(100, 1e9);
     await reading.promise;
-    intake.reroute(routes(again));
+    reader.reroute(routes(again));
     mayRead.resolve();
     const taken = numbers(await taking);
-    expect([...taken, ...(await drain(intake))]).toEqual(numbersTo(35).slice(20));
+    expect([...taken, ...(await drain(reader))]).toEqual(numbersTo(35).slice(20));
   });
 });
 
 describe("reading for lanes", () => {
   test("lanes at the same place share one read and its events", async () => {
-    const { intake, reads } = rig(100);
-    const lanes = numbersTo(50).map(() => intake());
+    const { reader, reads } = rig(100);
+    const lanes = numbersTo(50).map(() => reader());
     const taken = await Promise.all(lanes.map((lane) => lane.take(100, 1e9)));
     expect(reads()).toBe(1);
     for (const items of taken) expect(numbers(items)).toEqual(numbersTo(100));
@@ -116,13 +119,13 @@ describe("reading for lanes", () => {
   });
 
   test("a lane that is behind reads what it takes once, whatever others read", async () => {
-    const { intake, feed, reads } = rig(5_000);
-    const lane = intake();
+    const { reader, logs, reads } = rig(5_000);
+    const lane = reader();
     const taken: number[] = [];
     for (let n = 0; n < 5; n++) {
       taken.push(...numbers(await lane.take(100, 1e9)));
-      // Enough other places to push its own out of what the feed keeps.
-      for (let i = 1; i <= FEED_KEPT_READS_MAX; i++) await feed.read("0", 500 * i);
+      // Enough other places to push its own out of what the reader keeps.
+      for (let i = 1; i <= FEED_KEPT_READS_MAX; i++) await logs.read("0", 500 * i);
     }
     expect(taken).toEqual(numbersTo(500));
     expect(reads()).toBe(1 + FEED_KEPT_READS_MAX);
@@ -136,8 +139,8 @@ describe("reading for lanes", () => {
       const event = eventOf(one);
       return { ...event, json: Buffer.concat([event.json, Buffer.alloc(1_000 * 1_000, text)]) };
     };
-    const { intake } = rig(40, large);
-    const items = await intake().take(100, 1e9);
+    const { reader } = rig(40, large);
+    const items = await reader().take(100, 1e9);
     expect(items.length).toBe(40);
     const [first, last] = [items[0]!.input, items[39]!.input];
     const event = last.event;
@@ -157,18 +160,18 @@ describe("reading for lanes", () => {
       built += 1;
       return { ...eventOf(one), json: Buffer.from("{}") };
     };
-    const { log, intake } = rig(0, small);
+    const { log, reader } = rig(0, small);
     log.append(...numbersTo(40).map((n) => ({ ...record(n), query: "x".repeat(1 << 20) })));
     const items: Item[] = [];
-    for (const lane = intake(); items.length < 40; ) items.push(...(await lane.take(100, 1e9)));
+    for (const lane = reader(); items.length < 40; ) items.push(...(await lane.take(100, 1e9)));
     expect(built).toBe(40);
     expect(items[0]!.input.event.json.length).toBe(2);
     expect(built).toBe(41);
   });
 
   test("a read that fails loses nothing", async () => {
-    const { intake, log } = rig(1_200);
-    const lane = intake();
+    const { reader, log } = rig(1_200);
+    const lane = reader();
     const { read } = log;
     const taken: number[] = [];
     for (let n = 0; n < 40; n++) {
@@ -179,8 +182,8 @@ describe("reading for lanes", () => {
   });
 
   test("bytes bound what is taken, but one item always goes", async () => {
-    const { intake } = rig(10);
-    const lane = intake();
+    const { reader } = rig(10);
+    const lane = reader();
     expect(numbers(await lane.take(100, 1))).toEqual([0]);
     expect(numbers(await lane.take(100, 150)).length).toBeLessThan(5);
   });

@@ -7,7 +7,7 @@ import type { DestinationKind } from "../../src/destinations/destination.ts";
 import { systemClock } from "../../src/pipeline/clock.ts";
 import { Holdings } from "../../src/pipeline/holdings.ts";
 import { Lanes } from "../../src/pipeline/lanes.ts";
-import { LiveTap } from "../../src/pipeline/live-tail.ts";
+import { LiveTail } from "../../src/pipeline/live-tail.ts";
 import { Ledger } from "../../src/pipeline/settling/ledger.ts";
 import { FakeLive, FakeSandbox, feedOf, laneMetrics, MemoryLog, record } from "./doubles.ts";
 import { numbersTo, until } from "./rig.ts";
@@ -26,9 +26,17 @@ async function rig(test: (live: FakeLive, lanes: Lanes) => Promise<void> | void)
   log.append(...numbersTo(10).map((n) => record(n)));
   const ledger = new Ledger(directory, logger);
   const metrics = laneMetrics();
-  const feed = feedOf(log);
+  const logs = feedOf(log);
   const lanes = new Lanes({
-    ...{ live, feed, ledger, logger, metrics, tap: new LiveTap(feed, live), clock: systemClock },
+    ...{
+      live,
+      logs,
+      ledger,
+      logger,
+      metrics,
+      liveTail: new LiveTail(logs, live),
+      clock: systemClock,
+    },
     holdings: new Holdings(),
     ...{ sandbox: new FakeSandbox(), kinds, retryWindowMs: 1_000, refresh: () => {} },
   });

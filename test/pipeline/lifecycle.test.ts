@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { TapMessage } from "../../src/pipeline/live-tail.ts";
+import type { TailMessage } from "../../src/pipeline/live-tail.ts";
 import { record } from "./doubles.ts";
 import { hurried } from "./hurried.ts";
 import { numbersTo, Rig, Sink, sorted, until } from "./rig.ts";
@@ -41,7 +41,7 @@ describe("restart", () => {
     const user = (n: number) => (n % 50 === 0 ? "bad" : `user ${n % 7}`);
     for (const n of numbersTo(1_000)) rig.log.append(record(n, user(n)));
     const good = numbersTo(1_000).filter((n) => n % 50 !== 0);
-    // Users that share the bad one's partition wait behind it.
+    // Users that share the bad one's queue wait behind it.
     await until(() => sink.taken.length > 500);
     await rig.stop();
     const before = sink.taken.length;
@@ -195,7 +195,7 @@ describe("changes", () => {
     rig.log.append(record(3));
     await until(() => sink.taken.length === 4);
     expect(sorted(sink.numbers())).toEqual([0, 1, 2, 3]);
-    expect(rig.pipeline.tails()).toEqual({ "0": 2, "1": 2 });
+    expect(rig.pipeline.logEnds()).toEqual({ "0": 2, "1": 2 });
   });
 });
 
@@ -224,12 +224,12 @@ describe("tap", () => {
     rig.sandbox.codes.set("code", (event) => (event.n === 1 ? null : event));
     rig.live.publish("one", "code", "v1");
     rig.live.addSource("foreign", "elsewhere");
-    const { tap } = rig.start();
+    const { liveTail } = rig.start();
     rig.log.append(record(99));
     await until(() => rig.pipeline.deadLetters.count("workspace") === 0);
-    const seen: TapMessage[] = [];
-    const stop = tap.subscribe("workspace", (message) => seen.push(message));
-    tap.subscribe("workspace", () => {
+    const seen: TailMessage[] = [];
+    const stop = liveTail.subscribe("workspace", (message) => seen.push(message));
+    liveTail.subscribe("workspace", () => {
       throw new Error("A subscriber's own fault");
     });
     rig.log.append(record(5, "ann", { sourceId: "foreign" }));

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { LiveTap } from "../../src/pipeline/live-tail.ts";
+import { LiveTail } from "../../src/pipeline/live-tail.ts";
 import { FakeLive, feedOf, MemoryLog, record } from "./doubles.ts";
 import { numbersTo } from "./rig.ts";
 
@@ -7,17 +7,17 @@ test("who comes while the log is read for one that left sees nothing older", asy
   const log = new MemoryLog();
   const live = new FakeLive();
   live.addSource();
-  const tap = new LiveTap(feedOf(log), live);
-  const leave = tap.subscribe("workspace", () => {});
+  const liveTail = new LiveTail(feedOf(log), live);
+  const leave = liveTail.subscribe("workspace", () => {});
   // The first read, of 500 records, is under way when the log is a thousand long.
   log.append(...numbersTo(1_000).map((n) => record(n)));
-  const reading = tap.advance();
+  const reading = liveTail.advance();
   leave();
   const seen: unknown[] = [];
-  tap.subscribe("workspace", ({ event }) => seen.push(event));
+  liveTail.subscribe("workspace", ({ event }) => seen.push(event));
   await reading;
   expect(seen).toEqual([]);
   log.append(record(1_000));
-  await tap.advance();
+  await liveTail.advance();
   expect(seen.length).toBe(1);
 });

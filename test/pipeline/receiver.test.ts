@@ -2,11 +2,11 @@ import { expect, test } from "bun:test";
 import { pino } from "pino";
 import type { DestinationKind, Verdict } from "../../src/destinations/destination.ts";
 import { systemClock } from "../../src/pipeline/clock.ts";
-import { Outlet } from "../../src/pipeline/delivering/receiver.ts";
-import { Story } from "../../src/pipeline/settling/announcements.ts";
+import { Receiver } from "../../src/pipeline/delivering/receiver.ts";
+import { Announcements } from "../../src/pipeline/settling/announcements.ts";
 import { laneMetrics } from "./doubles.ts";
 
-/** An outlet whose destinations deliver and close like this; `change` gives it another config. */
+/** An receiver whose destinations deliver and close like this; `change` gives it another config. */
 function setUp(close: () => Promise<void>, verdict: Verdict = { kind: "delivered" }) {
   const lines: string[] = [];
   const kind = {
@@ -18,36 +18,40 @@ function setUp(close: () => Promise<void>, verdict: Verdict = { kind: "delivered
     ...{ config: {}, createdAt: 0, updatedAt: 0 },
   };
   const logger = pino({}, { write: (line: string) => lines.push(line) });
-  const outlet = new Outlet(kind, destination, {
+  const receiver = new Receiver(kind, destination, {
     clock: systemClock,
     metrics: laneMetrics(),
     logger,
     labels: { destination: "one", name: "One", kind: "test" },
-    story: new Story({ clock: systemClock, logger, destination: () => destination }),
+    announcements: new Announcements({
+      clock: systemClock,
+      logger,
+      destination: () => destination,
+    }),
   });
-  const change = (n: number) => outlet.update({ ...destination, config: { n } });
-  return { outlet, change, lines };
+  const change = (n: number) => receiver.update({ ...destination, config: { n } });
+  return { receiver, change, lines };
 }
 
 test("a close that fails is logged, and ends neither the process nor the next delivery", async () => {
-  const { outlet, change, lines } = setUp(() => Promise.reject(new Error("EIO")));
-  await outlet.deliver([]);
+  const { receiver, change, lines } = setUp(() => Promise.reject(new Error("EIO")));
+  await receiver.deliver([]);
   change(1);
   await Bun.sleep(1);
   expect(lines).toHaveLength(1);
   expect(JSON.parse(lines[0]!)).toMatchObject({ destination: "one", err: { message: "EIO" } });
-  expect(await outlet.deliver([])).toEqual({ kind: "delivered" });
-  await outlet.close();
+  expect(await receiver.deliver([])).toEqual({ kind: "delivered" });
+  await receiver.close();
   expect(lines).toHaveLength(2);
 });
 
 test("the end waits for a close that an earlier config has brought", async () => {
   const closed = Promise.withResolvers<void>();
-  const { outlet, change } = setUp(() => closed.promise);
-  await outlet.deliver([]);
+  const { receiver, change } = setUp(() => closed.promise);
+  await receiver.deliver([]);
   change(1);
   let isEnded = false;
-  const end = outlet.close().then(() => {
+  const end = receiver.close().then(() => {
     isEnded = true;
   });
   await Bun.sleep(1);
@@ -57,10 +61,10 @@ test("the end waits for a close that an earlier config has brought", async () =>
 });
 
 test("a new config speaks for itself: failures of the one before are forgotten", async () => {
-  const { outlet, change } = setUp(async () => {}, { kind: "retry", reason: "Nobody there" });
-  await outlet.deliver([]);
-  expect(outlet.failure).toMatchObject({ reason: "Nobody there" });
+  const { receiver, change } = setUp(async () => {}, { kind: "retry", reason: "Nobody there" });
+  await receiver.deliver([]);
+  expect(receiver.failure).toMatchObject({ reason: "Nobody there" });
   change(1);
-  expect(outlet.failure).toBeUndefined();
-  await outlet.close();
+  expect(receiver.failure).toBeUndefined();
+  await receiver.close();
 });

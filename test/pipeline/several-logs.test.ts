@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import type { LogEnd } from "../../src/event/record.ts";
 import type { Item } from "../../src/pipeline/item.ts";
-import { Intake } from "../../src/pipeline/reading/lane-reader.ts";
+import { LaneReader } from "../../src/pipeline/reading/lane-reader.ts";
 import { routesOf } from "../../src/pipeline/reading/routes.ts";
 import { FakeLive, feedOf, MemoryLog, record } from "./doubles.ts";
 import { numbersTo } from "./rig.ts";
@@ -16,14 +16,15 @@ live.connect("one", {}, { id: "connection" });
 
 function rig(logCount: number) {
   const logs = numbersTo(logCount).map((n) => new MemoryLog(String(n)));
-  const feed = feedOf(new Map(logs.map((log, index) => [String(index), log])));
+  const sharedReader = feedOf(new Map(logs.map((log, index) => [String(index), log])));
   const [lane] = live.lanes();
-  const intake = () => new Intake(feed, routesOf(lane!.destination, lane!.connections), undefined);
+  const reader = () =>
+    new LaneReader(sharedReader, routesOf(lane!.destination, lane!.connections), undefined);
   const endsBeside = (index: number): LogEnd[] =>
     logs
       .map((log, other) => ({ log: other, sequence: log.end() }))
       .filter((it) => it.log !== index);
-  return { logs, intake, endsBeside };
+  return { logs, reader, endsBeside };
 }
 
 const numberOf = (item: Item) => JSON.parse(Buffer.from(item.input.event.json).toString()).n;
@@ -37,8 +38,8 @@ test("events sent one after the other keep their order, whichever process takes 
   });
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 120 }), async (steps) => {
-      const { logs, intake, endsBeside } = rig(4);
-      const lane = intake();
+      const { logs, reader, endsBeside } = rig(4);
+      const lane = reader();
       const taken: number[] = [];
       const take = async (count: number) => {
         const items = await lane.take(count, 1e9);
@@ -58,28 +59,28 @@ test("events sent one after the other keep their order, whichever process takes 
 }, 60_000);
 
 test("a batch is filled from several logs", async () => {
-  const { logs, intake, endsBeside } = rig(2);
+  const { logs, reader, endsBeside } = rig(2);
   for (const n of numbersTo(100))
     logs[n % 2]!.append(record(n, "ann", { after: endsBeside(n % 2) }));
-  const taken = (await intake().take(100, 1e9)).map(numberOf);
+  const taken = (await reader().take(100, 1e9)).map(numberOf);
   expect(taken).toEqual(numbersTo(taken.length));
   expect(taken.length).toBeGreaterThan(90);
 });
 
 describe("ends that are not true", () => {
   test("beyond a log's end are its end", async () => {
-    const { logs, intake } = rig(2);
+    const { logs, reader } = rig(2);
     logs[0]!.append(record(0, "ann", { after: [{ log: 1, sequence: 1_000 }] }));
     logs[0]!.append(record(1, "ann", { after: [{ log: 9, sequence: 1_000 }] }));
-    expect((await intake().take(10, 1e9)).map(numberOf)).toEqual([0, 1]);
+    expect((await reader().take(10, 1e9)).map(numberOf)).toEqual([0, 1]);
   });
 
   test("that wait for each other stop nothing", async () => {
-    const { logs, intake } = rig(2);
+    const { logs, reader } = rig(2);
     for (const n of numbersTo(6)) {
       logs[n % 2]!.append(record(n, "ann", { after: [{ log: (n + 1) % 2, sequence: 3 }] }));
     }
-    const lane = intake();
+    const lane = reader();
     const taken: number[] = [];
     for (;;) {
       const items = await lane.take(10, 1e9);
@@ -91,13 +92,13 @@ describe("ends that are not true", () => {
 });
 
 test("what was taken is not lost in the failing read of another log", async () => {
-  const { logs, intake, endsBeside } = rig(2);
+  const { logs, reader, endsBeside } = rig(2);
   logs[0]!.append(record(0));
   logs[1]!.append(record(1, "ann", { after: endsBeside(1) }));
   logs[0]!.append(record(2, "ann", { after: endsBeside(0) }));
   const { read } = logs[1]!;
   logs[1]!.read = () => Promise.reject(new Error("The disk failed"));
-  const lane = intake();
+  const lane = reader();
   expect((await lane.take(10, 1e9)).map(numberOf)).toEqual([0]);
   expect(lane.take(10, 1e9)).rejects.toThrow("The disk failed");
   logs[1]!.read = read;

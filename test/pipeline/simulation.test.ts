@@ -11,7 +11,7 @@ import { TOPOLOGY_POLL_MS } from "../../src/limits.ts";
 import { createMetrics } from "../../src/observe/metrics.ts";
 import { createPipeline, type Pipeline } from "../../src/pipeline/pipeline.ts";
 import { Ledger } from "../../src/pipeline/settling/ledger.ts";
-import { SandboxUnavailable } from "../../src/sandbox/program.ts";
+import { SandboxUnavailable } from "../../src/sandbox/sandbox.ts";
 import { decode, eventOf, FakeLive, FakeSandbox, MemoryLog, record } from "./doubles.ts";
 import { hurried } from "./hurried.ts";
 import { lettersOf } from "./rig.ts";
@@ -122,7 +122,7 @@ class World {
     const destination = this.live.destinations.get(id)!;
     const enabled = over.connection ?? connection.enabled;
     const open = over.destination ?? destination.enabled;
-    const next = turned({ ...connection, enabled }, enabled && open, this.pipeline.tails());
+    const next = turned({ ...connection, enabled }, enabled && open, this.pipeline.logEnds());
     this.live.connections.set(connection.id, next);
     this.live.putDestination(id, { enabled: open });
   }

@@ -36,7 +36,7 @@ test("an answered pixel can be read at once", async () => {
   for (let i = 0; i < 20; i++) {
     expect((await fetch(pixelUrl(ingest.url, writeKey, `u${i}`))).status).toBe(200);
     // No message has to arrive first: who saw the answer finds the record below the tail.
-    expect(ingest.tails()).toEqual({ "0": i + 1 });
+    expect(ingest.logEnds()).toEqual({ "0": i + 1 });
     expect((await usersOf(ingest)).at(-1)).toBe(`u${i}`);
   }
   await until(() => calls > 0);
@@ -154,7 +154,7 @@ test("while a process is killed and started again, another or its successor answ
     await Promise.all(clients);
     expect(failures).toBeLessThanOrEqual(clients.length * count);
     if (count === 1) continue;
-    expect(Object.values(ingest.tails()).filter((tail) => tail > 0).length).toBeGreaterThan(1);
+    expect(Object.values(ingest.logEnds()).filter((tail) => tail > 0).length).toBeGreaterThan(1);
   }
 }, 60_000);
 
@@ -196,10 +196,10 @@ test("logs of processes that are no longer started stay readable", async () => {
     const headers = { Connection: "close" };
     await fetch(pixelUrl(before.url, writeKey, `u${i}`), { headers });
   }
-  const tails = before.tails();
+  const tails = before.logEnds();
   await before.close();
   await using ingest = await startIngest(data);
-  expect(ingest.tails()).toEqual(tails);
+  expect(ingest.logEnds()).toEqual(tails);
   expect((await usersOf(ingest)).length).toBe(50);
   // What is taken from now on stands behind what they hold.
   expect((await fetch(pixelUrl(ingest.url, writeKey, "later"))).status).toBe(200);

@@ -1,10 +1,5 @@
-import type {
-  CheckReport,
-  Outcome,
-  Program,
-  Sandbox,
-  UserError,
-} from "../../src/sandbox/program.ts";
+import type { Outcome, Program, UserError } from "../../src/sandbox/program.ts";
+import type { CheckReport, Sandbox } from "../../src/sandbox/sandbox.ts";
 
 /**
  * A sandbox that reads marks instead of running code: `from "x"` imports, BROKEN does not load,

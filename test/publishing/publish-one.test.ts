@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { PUBLISH_ATTEMPTS_MAX } from "../../src/limits.ts";
-import { SandboxUnavailable } from "../../src/sandbox/program.ts";
+import { SandboxUnavailable } from "../../src/sandbox/sandbox.ts";
 import { code, destination, freshPublishing, publish, refusalOf, view } from "./_setup.ts";
 
 describe("drafts", () => {

@@ -1,6 +1,6 @@
 import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
 import { FETCH_ANSWERS_CHARS_MAX, FETCHES_AT_ONCE_MAX, FETCHES_MAX } from "../../src/limits.ts";
-import { Bridge } from "../../src/sandbox/host-calls.ts";
+import { HostCalls } from "../../src/sandbox/host-calls.ts";
 import type { FetchAnswer, FetchRequest } from "../../src/sandbox/outside.ts";
 import { batch, PATIENCE_MS, program, shown, testSandbox } from "./support.ts";
 
@@ -157,16 +157,16 @@ test("answers that are not taken hold up further requests", async () => {
     answered += 1;
     return ok(url, body);
   };
-  const bridge = new Bridge({ fetch }, "w1");
+  const calls = new HostCalls({ fetch }, "w1");
   const about = { method: "GET", headers: {}, body: "" };
   const questions = Array.from({ length: 200 }, (_, id) => ({ id, url: `u${id}`, ...about }));
-  let taken = (await bridge.exchange(Buffer.from(JSON.stringify(questions)))).length;
+  let taken = (await calls.exchange(Buffer.from(JSON.stringify(questions)))).length;
   await Bun.sleep(50);
   // What waits, and what was under way when it became too much.
   expect(answered - taken).toBeLessThan(8 + FETCHES_AT_ONCE_MAX);
-  while (taken < questions.length) taken += (await bridge.exchange(Buffer.from("[]"))).length;
+  while (taken < questions.length) taken += (await calls.exchange(Buffer.from("[]"))).length;
   expect(answered).toBe(questions.length);
-  bridge.end();
+  calls.end();
 });
 
 test("what is under way ends with its guest", async () => {

@@ -4,7 +4,7 @@ import {
   FETCH_REQUESTS_CHARS_MAX,
   FETCHES_MAX,
 } from "../../src/limits.ts";
-import { Bridge } from "../../src/sandbox/host-calls.ts";
+import { HostCalls } from "../../src/sandbox/host-calls.ts";
 
 /** A large request that nobody answers yet, and a question that is answered at once. */
 function questions(n: number): Buffer {
@@ -19,11 +19,11 @@ test("code that asks for much waits until enough of it has an answer", async () 
   const under: (() => void)[] = [];
   const fetch = () =>
     new Promise<never>((_, reject) => under.push(() => reject(new Error("refused"))));
-  const bridge = new Bridge({ fetch, geolocation: () => ({}) }, "w");
+  const calls = new HostCalls({ fetch, geolocation: () => ({}) }, "w");
   const free = Math.floor(FETCH_REQUESTS_CHARS_MAX / (FETCH_REQUEST_CHARS_MAX / 2)) - 1;
-  for (let n = 0; n < free; n++) expect((await bridge.exchange(questions(n))).length).toBe(1);
+  for (let n = 0; n < free; n++) expect((await calls.exchange(questions(n))).length).toBe(1);
   let woken = false;
-  const next = bridge.exchange(questions(free)).then((answers) => {
+  const next = calls.exchange(questions(free)).then((answers) => {
     woken = true;
     return answers;
   });
@@ -32,23 +32,23 @@ test("code that asks for much waits until enough of it has an answer", async () 
   under.shift()!();
   expect((await next).length).toBe(2);
   for (const end of under) end();
-  bridge.end();
+  calls.end();
 });
 
 test("a frame of more questions than the harness hands over comes from nobody but a broken guest", async () => {
-  const bridge = new Bridge({}, "w");
+  const calls = new HostCalls({}, "w");
   const frame = Buffer.alloc(4 * FETCH_REQUEST_CHARS_MAX, " ");
   frame.write('[{"id":1,"ip":"192.0.2.1"}]');
-  await expect(bridge.exchange(frame)).rejects.toThrow("Expected fewer questions");
+  await expect(calls.exchange(frame)).rejects.toThrow("Expected fewer questions");
 });
 
 test("a guest is not answered for ever, whatever it asks", async () => {
-  const bridge = new Bridge({ geolocation: () => ({}) }, "w");
+  const calls = new HostCalls({ geolocation: () => ({}) }, "w");
   let answered = 0;
   const asking = async () => {
     for (let id = 0; id < 10 * FETCHES_MAX; id += 1) {
       const question = Buffer.from(JSON.stringify([{ id, ip: "192.0.2.1" }]));
-      answered += (await bridge.exchange(question)).length;
+      answered += (await calls.exchange(question)).length;
     }
   };
   await expect(asking()).rejects.toThrow("Expected fewer questions");

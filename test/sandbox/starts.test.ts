@@ -117,7 +117,7 @@ test("Python guests that do not start hold up no JavaScript", async () => {
   await sandbox.close();
 });
 
-/** How a process ends that is asked and never answers, watched as the nursery does. */
+/** How a process ends that is asked and never answers, watched as the starter does. */
 async function watched(script: string, patient: boolean, ms: number): Promise<string> {
   const guest = new Guest(["/bin/sh", "-c", script], "javascript", languages.javascript);
   const allowance = { cpuMs: 1e6, wallMs: 400, replyBytesMax: 1_000, patient };

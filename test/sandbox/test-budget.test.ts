@@ -1,6 +1,6 @@
 import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
 import { Registry } from "prom-client";
-import { SandboxUnavailable } from "../../src/sandbox/program.ts";
+import { SandboxUnavailable } from "../../src/sandbox/sandbox.ts";
 import { TestBudget } from "../../src/sandbox/test-budget.ts";
 import {
   batch,

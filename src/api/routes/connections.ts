@@ -72,8 +72,8 @@ export const connectionRoutes = [
       answer,
     },
     async handle({ parts, workspaceId, body }) {
-      const tails = parts.pipeline.tails();
-      const connection = await parts.catalog.connections.create(workspaceId, body, tails);
+      const logEnds = parts.pipeline.logEnds();
+      const connection = await parts.catalog.connections.create(workspaceId, body, logEnds);
       return { connection: connectionAnswer(connection) };
     },
   }),
@@ -96,8 +96,8 @@ export const connectionRoutes = [
     example: { params, body: { enabled: false }, answer },
     async handle({ parts, workspaceId, params, body }) {
       const { connections } = parts.catalog;
-      const tails = parts.pipeline.tails();
-      const connection = await connections.update(workspaceId, params.id, body, tails);
+      const logEnds = parts.pipeline.logEnds();
+      const connection = await connections.update(workspaceId, params.id, body, logEnds);
       return { connection: connectionAnswer(connection) };
     },
   }),
@@ -126,8 +126,8 @@ export const connectionRoutes = [
     },
     async handle({ parts, workspaceId, params, body: { externalId } }) {
       const { connections } = parts.catalog;
-      const tails = parts.pipeline.tails();
-      const connection = await connections.update(workspaceId, params.id, { externalId }, tails);
+      const logEnds = parts.pipeline.logEnds();
+      const connection = await connections.update(workspaceId, params.id, { externalId }, logEnds);
       return { connection: connectionAnswer(connection) };
     },
   }),

@@ -133,8 +133,8 @@ export const destinationRoutes = [
           config: settledConfig(kindOf(parts, before.type), body.config ?? {}, before.config),
         }),
       };
-      const tails = parts.pipeline.tails();
-      const destination = await destinations.update(workspaceId, params.id, input, tails);
+      const logEnds = parts.pipeline.logEnds();
+      const destination = await destinations.update(workspaceId, params.id, input, logEnds);
       return { destination: destinationAnswer(parts, destination) };
     },
   }),
@@ -163,8 +163,8 @@ export const destinationRoutes = [
     },
     async handle({ parts, workspaceId, params, body: { externalId } }) {
       const { destinations } = parts.catalog;
-      const tails = parts.pipeline.tails();
-      const changed = await destinations.update(workspaceId, params.id, { externalId }, tails);
+      const logEnds = parts.pipeline.logEnds();
+      const changed = await destinations.update(workspaceId, params.id, { externalId }, logEnds);
       return { destination: destinationAnswer(parts, changed) };
     },
   }),

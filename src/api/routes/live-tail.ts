@@ -6,7 +6,7 @@ import {
   TAILS_MAX,
   TAILS_OF_TOKEN_MAX,
 } from "../../limits.ts";
-import type { TapMessage } from "../../pipeline/live-tail.ts";
+import type { TailMessage } from "../../pipeline/live-tail.ts";
 import { authenticate, permit } from "../auth.ts";
 import * as example from "../document/examples.ts";
 import { answerHeaders, TooMany } from "../errors.ts";
@@ -18,7 +18,7 @@ import { isoTime } from "../transformation-answers.ts";
 const Filter = { sourceId: Type.Optional(Id), destinationId: Type.Optional(Id) };
 type Filter = { sourceId?: string; destinationId?: string };
 
-const exampleMessage: TapMessage = {
+const exampleMessage: TailMessage = {
   stage: "delivered",
   sourceId: example.ids.source,
   destinationId: example.ids.destination,
@@ -55,7 +55,7 @@ export const tailRoutes = [
 ] as const;
 
 /**
- * A stream of what the tap tells. A reader that does not keep up misses messages and is told
+ * A stream of what the live tail tells. A reader that does not keep up misses messages and is told
  * how many; a token that stops working ends it.
  */
 function tailStream(
@@ -72,7 +72,7 @@ function tailStream(
       start(controller) {
         let missed = 0;
         const send = (text: string) => controller.enqueue(Buffer.from(text));
-        const unsubscribe = parts.pipeline.tap.subscribe(workspaceId, (message) => {
+        const unsubscribe = parts.pipeline.liveTail.subscribe(workspaceId, (message) => {
           if (!passes(message, filter)) return;
           if ((controller.desiredSize ?? 0) <= 0) {
             missed++;
@@ -117,12 +117,12 @@ function isWelcome({ parts }: Call<string, unknown, unknown>, headers: Headers):
   }
 }
 
-function passes(message: TapMessage, { sourceId, destinationId }: Filter): boolean {
+function passes(message: TailMessage, { sourceId, destinationId }: Filter): boolean {
   if (sourceId !== undefined && message.sourceId !== sourceId) return false;
   return destinationId === undefined || message.destinationId === destinationId;
 }
 
-function framed(message: TapMessage): string {
+function framed(message: TailMessage): string {
   const data = JSON.stringify({ ...message, at: isoTime(message.at) });
   return `event: ${message.stage}\ndata: ${data}\n\n`;
 }

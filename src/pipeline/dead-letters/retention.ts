@@ -6,13 +6,13 @@ import type { Ledger } from "../settling/ledger.ts";
 import type { LetterCount } from "./tables.ts";
 
 /** What the operator allows a destination's dead letters; 0 is no bound. */
-export interface LetterBounds {
+export interface DeadLetterBounds {
   countMax: number;
   ageMsMax: number;
 }
 
 interface Parts {
-  bounds: LetterBounds;
+  bounds: DeadLetterBounds;
   ledger: Ledger;
   clock: Pick<Clock, "now">;
   logger: Logger;
@@ -20,7 +20,7 @@ interface Parts {
 }
 
 /** Drops dead letters beyond the operator's bounds, the oldest first; none by default. */
-export function createLetterSweep({ bounds, ledger, clock, logger, metrics }: Parts) {
+export function createDeadLetterRetention({ bounds, ledger, clock, logger, metrics }: Parts) {
   const drops = new Counter({
     name: "pixelmill_dead_letters_dropped_total",
     help: "Dead letters that were dropped because of their number or their age, per workspace",

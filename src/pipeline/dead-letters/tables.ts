@@ -46,7 +46,7 @@ const COUNTED: Pair = ["", ""];
  * Dead letters as a store holds them. Their numbers are kept beside them, in the same
  * transactions: a million letters took 3 s and 1.9 GB to count at each start.
  */
-export class LetterTables {
+export class DeadLetterTables {
   readonly #letters: Table<StoredLetter, Pair>;
   /** [destination, letter] → workspace. */
   readonly #byDestination: Table<string, Pair>;

@@ -5,14 +5,14 @@ import {
   LANE_WINDOW_EVENTS_MAX,
   SPLIT_ATTEMPTS_MIN,
 } from "../../limits.ts";
-import { Bell } from "../clock.ts";
+import { Notifier } from "../clock.ts";
 import type { Ending, Output, Tally } from "../item.ts";
 import type { Routes, Standing } from "../reading/routes.ts";
-import { Queue } from "./fifo.ts";
+import { Fifo } from "./fifo.ts";
 import { isHopeless, retryDelayMs } from "./retry.ts";
 
-/** What a partition asks of its lane. */
-export interface PartitionHost {
+/** What a queue asks of its lane. */
+export interface DeliveryQueueHost {
   batchSize(): number;
   retryWindowMs: number;
   elapsed(): number;
@@ -28,7 +28,7 @@ export interface PartitionHost {
   standing(output: Output): Standing;
   deliver(outputs: readonly Output[]): Promise<Verdict>;
   settle(outputs: readonly Output[], ending: Ending): void;
-  sleep(ms: number, until: Bell): Promise<void>;
+  sleep(ms: number, until: Notifier): Promise<void>;
   /** Of the whole lane. */
   tally(): Tally;
   /** All attempts of the lane have failed since: the first of them, and the last with why. */
@@ -39,15 +39,15 @@ export interface PartitionHost {
 const FILL_MS_MAX = 100;
 
 /** Outputs that are delivered in order: a failing one holds up the rest. */
-export class Partition {
-  readonly #host: PartitionHost;
-  readonly #queue = new Queue<Output>();
+export class DeliveryQueue {
+  readonly #host: DeliveryQueueHost;
+  readonly #queue = new Fifo<Output>();
   #queuedBytes = 0;
   /** Outputs that were taken to be delivered and have not settled. */
   #trying = 0;
   #working: Promise<void> | undefined;
-  /** Ends what the partition waits for. */
-  readonly #bell = new Bell();
+  /** Ends what the queue waits for. */
+  readonly #wake = new Notifier();
   /** Waits for its next attempt … */
   #isPaused = false;
   /** … and the receiver has not said for how long. */
@@ -55,7 +55,7 @@ export class Partition {
   /** Failed attempts since the last answer; a new event does not start from the shortest delay. */
   #failures = 0;
 
-  constructor(host: PartitionHost) {
+  constructor(host: DeliveryQueueHost) {
     this.#host = host;
   }
 
@@ -64,7 +64,7 @@ export class Partition {
     this.#queuedBytes += output.bytes.length;
     // Later in this turn, so that what is pushed together is delivered together.
     this.#working ??= Promise.resolve().then(() => this.#work());
-    if (!this.#isPaused && this.#isFull()) this.#bell.ring();
+    if (!this.#isPaused && this.#isFull()) this.#wake.notify();
   }
 
   /** Outputs before the next one; where attempts fail, more than anywhere else. */
@@ -84,18 +84,18 @@ export class Partition {
 
   /** Waits no longer: settings changed, or the lane ends. */
   hurry(): void {
-    this.#bell.ring();
+    this.#wake.notify();
   }
 
   /** Nothing more comes for now: what is here goes. Attempts that failed wait on. */
   flush(): void {
-    if (!this.#isPaused) this.#bell.ring();
+    if (!this.#isPaused) this.#wake.notify();
   }
 
-  /** The destination takes events again. Whether the partition was waiting for that. */
+  /** The destination takes events again. Whether the queue was waiting for that. */
   resume(): boolean {
     const waited = this.#isPatient;
-    if (waited) this.#bell.ring();
+    if (waited) this.#wake.notify();
     return waited;
   }
 
@@ -106,7 +106,7 @@ export class Partition {
 
   async #work(): Promise<void> {
     while (this.#queue.length > 0 && this.#host.running()) {
-      if (this.#host.filling() && !this.#isFull()) await this.#host.sleep(FILL_MS_MAX, this.#bell);
+      if (this.#host.filling() && !this.#isFull()) await this.#host.sleep(FILL_MS_MAX, this.#wake);
       const outputs = this.#take();
       this.#trying = outputs.length;
       await this.#settleAll(outputs);
@@ -172,7 +172,7 @@ export class Partition {
     this.#isPaused = true;
     this.#isPatient = afterMs === undefined;
     const ms = retryDelayMs(this.#failures, this.#host.random(), afterMs);
-    await this.#host.sleep(ms, this.#bell);
+    await this.#host.sleep(ms, this.#wake);
     this.#isPaused = false;
     this.#isPatient = false;
   }

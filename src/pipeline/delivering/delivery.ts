@@ -3,10 +3,10 @@ import type { DestinationKind } from "../../destinations/destination.ts";
 import type { Clock } from "../clock.ts";
 import type { Ending, Output, Seat } from "../item.ts";
 import type { Routes, Standing } from "../reading/routes.ts";
-import { Partition, type PartitionHost } from "./delivery-queue.ts";
-import { Outlet, type OutletParts } from "./receiver.ts";
+import { DeliveryQueue, type DeliveryQueueHost } from "./delivery-queue.ts";
+import { Receiver, type ReceiverParts } from "./receiver.ts";
 
-export interface DeliveryParts extends OutletParts {
+export interface DeliveryParts extends ReceiverParts {
   clock: Clock;
   retryWindowMs: number;
   /** Takes up what changed in the catalog. */
@@ -17,42 +17,42 @@ export interface DeliveryParts extends OutletParts {
   settle(outputs: readonly Output[], ending: Ending): void;
 }
 
-/** A lane's open destination, and the partitions that share it. */
+/** A lane's open destination, and the queues that share it. */
 export class Delivery {
   readonly #parts: DeliveryParts;
-  readonly #outlet: Outlet;
-  readonly #partitions: Partition[];
-  /** The partition whose request is being filled. */
-  #filled: Partition;
+  readonly #receiver: Receiver;
+  readonly #queues: DeliveryQueue[];
+  /** The queue whose request is being filled. */
+  #filled: DeliveryQueue;
   /** Users with open outputs. */
   readonly #seats = new Map<string, Seat>();
   /** More is on its way here: requests may wait until they are full. */
   #filling = false;
-  /** Recoveries of the outlet that partitions were told of. */
+  /** Recoveries of the receiver that queues were told of. */
   #recoveries = 0;
-  /** Partitions that may wait although the destination takes events again. */
-  #resuming: Partition[] = [];
+  /** Queues that may wait although the destination takes events again. */
+  #resuming: DeliveryQueue[] = [];
 
   constructor(parts: DeliveryParts, kind: DestinationKind, destination: Destination) {
     this.#parts = parts;
-    this.#outlet = new Outlet(kind, destination, parts);
+    this.#receiver = new Receiver(kind, destination, parts);
     const host = this.#host();
     const count = kind.concurrency(destination.config);
-    this.#partitions = Array.from({ length: count }, () => new Partition(host));
-    this.#filled = this.#partitions[0]!;
+    this.#queues = Array.from({ length: count }, () => new DeliveryQueue(host));
+    this.#filled = this.#queues[0]!;
   }
 
   /**
-   * A user's outputs go through the same partition while some of them are open, which keeps their
+   * A user's outputs go through the same queue while some of them are open, which keeps their
    * order; else through the one that makes the best request of them.
    */
   push(user: string, outputs: readonly Output[]): void {
-    const seat = this.#seats.get(user) ?? { user, partition: this.#choose(), open: 0 };
+    const seat = this.#seats.get(user) ?? { user, queue: this.#choose(), open: 0 };
     this.#seats.set(user, seat);
     seat.open += outputs.length;
     for (const output of outputs) {
       output.seat = seat;
-      seat.partition.push(output);
+      seat.queue.push(output);
     }
   }
 
@@ -64,17 +64,17 @@ export class Delivery {
   /** Nothing more comes for now: what is here goes. */
   flush(): void {
     this.#filling = false;
-    for (const partition of this.#partitions) partition.flush();
+    for (const queue of this.#queues) queue.flush();
   }
 
   /**
-   * Requests are filled one after the other: a user's own partition, by a hash, would send a few
+   * Requests are filled one after the other: a user's own queue, by a hash, would send a few
    * events at a time through each. What waits for its next attempt is avoided.
    */
-  #choose(): Partition {
+  #choose(): DeliveryQueue {
     let best = this.#filled;
     if (best.hasRoom && !best.isTrying) return best;
-    for (const partition of this.#partitions) if (partition.load < best.load) best = partition;
+    for (const queue of this.#queues) if (queue.load < best.load) best = queue;
     // None is idle: the next request is filled before another one is begun.
     if (best.load > 0 && this.#filled.hasRoom) return this.#filled;
     this.#filled = best;
@@ -83,33 +83,33 @@ export class Delivery {
 
   /** Ends all waiting: settings changed, or the lane ends. */
   hurry(): void {
-    for (const partition of this.#partitions) partition.hurry();
+    for (const queue of this.#queues) queue.hurry();
   }
 
   update(destination: Destination): void {
-    this.#outlet.update(destination);
+    this.#receiver.update(destination);
   }
 
   /** Cuts the attempts under way. */
   abort(): void {
-    this.#outlet.abort();
+    this.#receiver.abort();
   }
 
   /** Resolves when attempts under way have ended; the lane runs no more. */
   async close(): Promise<void> {
     this.hurry();
-    await Promise.all(this.#partitions.map((partition) => partition.ended()));
-    await this.#outlet.close();
+    await Promise.all(this.#queues.map((queue) => queue.ended()));
+    await this.#receiver.close();
   }
 
   /**
-   * After a time in which nothing got through each answer wakes one of the partitions that wait,
+   * After a time in which nothing got through each answer wakes one of the queues that wait,
    * so that they come back quickly, and not all at once.
    */
   #resume(): void {
-    if (this.#recoveries !== this.#outlet.recoveries) {
-      this.#recoveries = this.#outlet.recoveries;
-      this.#resuming = [...this.#partitions];
+    if (this.#recoveries !== this.#receiver.recoveries) {
+      this.#recoveries = this.#receiver.recoveries;
+      this.#resuming = [...this.#queues];
     }
     for (let next = this.#resuming.pop(); next !== undefined; next = this.#resuming.pop()) {
       if (next.resume()) return;
@@ -124,7 +124,7 @@ export class Delivery {
     }
   }
 
-  #host(): PartitionHost {
+  #host(): DeliveryQueueHost {
     const { clock, retryWindowMs, running, refresh, routes, standing, settle } = this.#parts;
     return {
       ...{ retryWindowMs, running, refresh, routes, standing },
@@ -135,16 +135,16 @@ export class Delivery {
       elapsed: () => clock.elapsed(),
       age: (at) => clock.age(at),
       random: () => clock.random(),
-      batchSize: () => this.#outlet.batchSize,
+      batchSize: () => this.#receiver.batchSize,
       filling: () => this.#filling,
       deliver: async (outputs) => {
-        const verdict = await this.#outlet.deliver(outputs.map(({ bytes }) => bytes));
+        const verdict = await this.#receiver.deliver(outputs.map(({ bytes }) => bytes));
         if (verdict.kind !== "retry") this.#resume();
         return verdict;
       },
       sleep: (ms, until) => clock.sleep(ms, until),
-      tally: () => this.#outlet.tally,
-      failure: () => this.#outlet.failure,
+      tally: () => this.#receiver.tally,
+      failure: () => this.#receiver.failure,
     };
   }
 }

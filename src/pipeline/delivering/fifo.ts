@@ -1,5 +1,5 @@
 /** First in, first out. What was taken is let go, however many still wait. */
-export class Queue<T> {
+export class Fifo<T> {
   #items: (T | undefined)[] = [];
   /** Where the first one is: an array's own `shift` moves all the others. */
   #head = 0;

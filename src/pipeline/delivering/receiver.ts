@@ -4,7 +4,7 @@ import type { Logger } from "../../observe/log.ts";
 import type { Clock } from "../clock.ts";
 import type { Tally } from "../item.ts";
 import type { LaneLabels, LaneMetrics } from "../metrics.ts";
-import type { Story } from "../settling/announcements.ts";
+import type { Announcements } from "../settling/announcements.ts";
 
 interface Opened {
   destination: OpenDestination;
@@ -14,17 +14,17 @@ interface Opened {
 
 const DARK_MS_MIN = 2_000;
 
-export interface OutletParts {
+export interface ReceiverParts {
   clock: Clock;
   metrics: LaneMetrics;
   logger: Logger;
-  story: Story;
+  announcements: Announcements;
   labels: LaneLabels;
 }
 
 /** A lane's open destination: opened for the first delivery, reopened when its config changes. */
-export class Outlet {
-  readonly #parts: OutletParts;
+export class Receiver {
+  readonly #parts: ReceiverParts;
   readonly #kind: DestinationKind;
   readonly #labels: LaneLabels;
   readonly #cut = new AbortController();
@@ -42,7 +42,7 @@ export class Outlet {
   /** How often the receiver answered after a while in which nothing got through. */
   recoveries = 0;
 
-  constructor(kind: DestinationKind, destination: Destination, parts: OutletParts) {
+  constructor(kind: DestinationKind, destination: Destination, parts: ReceiverParts) {
     this.#parts = parts;
     this.#kind = kind;
     this.#labels = parts.labels;
@@ -62,7 +62,7 @@ export class Outlet {
   }
 
   async deliver(events: readonly Uint8Array[]): Promise<Verdict> {
-    const { clock, metrics, story } = this.#parts;
+    const { clock, metrics, announcements } = this.#parts;
     const started = performance.now();
     const verdict = await this.#attempt(events);
     metrics.deliverySeconds.observe(
@@ -71,7 +71,7 @@ export class Outlet {
     );
     metrics.attempts.inc({ ...this.#labels, verdict: verdict.kind });
     // Attempts that a stop cuts say nothing about the receiver.
-    if (!this.#cut.signal.aborted) story.attempted(verdict);
+    if (!this.#cut.signal.aborted) announcements.attempted(verdict);
     const { delivered, failed } = this.tally;
     if (verdict.kind !== "retry" && this.#wasDark()) this.recoveries += 1;
     if (verdict.kind === "delivered") this.tally = { delivered: delivered + 1, failed };

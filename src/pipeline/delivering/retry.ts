@@ -1,7 +1,7 @@
 import { POISON_ATTEMPTS_MAX, RETRY_DELAY_MS_MAX, RETRY_DELAY_MS_MIN } from "../../limits.ts";
 
 /**
- * Milliseconds until the next attempt: exponential with full jitter, so that partitions which
+ * Milliseconds until the next attempt: exponential with full jitter, so that queues which
  * failed together do not come back together. A wish of the receiver is a lower bound.
  * `attempts`: how many have failed, from 1.
  */

@@ -4,11 +4,11 @@ import { ITEM_BYTES, type Item } from "../item.ts";
 import type { LaneRecord } from "../settling/ledger.ts";
 import { Cursor, type CursorRecord } from "./cursor.ts";
 import { covers, type Routes, startOf } from "./routes.ts";
-import type { Chunk, Feed } from "./shared-reader.ts";
+import type { Chunk, SharedReader } from "./shared-reader.ts";
 
 /** A lane's places in all logs: takes what its routes cover, each record once. */
-export class Intake {
-  readonly #feed: Feed;
+export class LaneReader {
+  readonly #logs: SharedReader;
   readonly #cursors = new Map<string, Cursor>();
   readonly #stored: Readonly<Record<string, CursorRecord>>;
   /** Where the live window of each connection started when it was last looked at. */
@@ -22,8 +22,8 @@ export class Intake {
   /** At the end of all logs, and not woken since: what came meanwhile is of other sources. */
   #isIdle = false;
 
-  constructor(feed: Feed, routes: Routes, record: LaneRecord | undefined) {
-    this.#feed = feed;
+  constructor(logs: SharedReader, routes: Routes, record: LaneRecord | undefined) {
+    this.#logs = logs;
     this.#routes = routes;
     this.#stored = record?.logs ?? {};
     this.#known = new Map(Object.entries(record?.known ?? {}));
@@ -34,7 +34,7 @@ export class Intake {
   reroute(routes: Routes): void {
     this.wake();
     this.#routes = routes;
-    for (const log of this.#feed.logs()) this.#cursor(log);
+    for (const log of this.#logs.names()) this.#cursor(log);
     const current = new Map([...routes.bySource.values()].map((c) => [c.id, c]));
     for (const [id, connection] of current) {
       const known = this.#known.get(id);
@@ -66,7 +66,7 @@ export class Intake {
    */
   async take(count: number, bytesMax: number): Promise<Item[]> {
     this.wake();
-    const logs = this.#feed.logs();
+    const logs = this.#logs.names();
     let triedAt: number | undefined;
     for (;;) {
       const items = await this.#takeInTurn(count, bytesMax);
@@ -81,12 +81,12 @@ export class Intake {
 
   /** Whether the cursor stands where news have come to, or further. */
   #isAhead(log: string): boolean {
-    return this.#feed.passed(log) <= this.#cursor(log).position;
+    return this.#logs.passed(log) <= this.#cursor(log).position;
   }
 
   async #takeInTurn(count: number, bytesMax: number): Promise<Item[]> {
     const items: Item[] = [];
-    const logs = this.#feed.logs();
+    const logs = this.#logs.names();
     let bytes = 0;
     // Logs in a row that gave nothing and did not move.
     for (let still = 0; still < 2 * logs.length && items.length < count; still++) {
@@ -143,9 +143,9 @@ export class Intake {
   /** Records between the lowest that is not settled and the end of the logs. */
   lagEvents(): number {
     this.#pass();
-    const lags = this.#feed.logs().map((log) => {
+    const lags = this.#logs.names().map((log) => {
       const low = this.#cursors.get(log)?.low ?? 0;
-      return Math.max(0, this.#feed.end(log) - low);
+      return Math.max(0, this.#logs.end(log) - low);
     });
     return lags.reduce((sum, lag) => sum + lag, 0);
   }
@@ -154,7 +154,7 @@ export class Intake {
   #pass(): void {
     if (!this.#isIdle) return;
     for (const [log, cursor] of this.#cursors) {
-      const passed = this.#feed.passed(log);
+      const passed = this.#logs.passed(log);
       if (passed > cursor.position) cursor.moveTo(passed);
     }
   }
@@ -168,7 +168,7 @@ export class Intake {
     if (known !== undefined) return known;
     const starts = [...this.#routes.bySource.values()].map((c) => startOf(c, log));
     // Without connections (replays alone) there is nothing to read.
-    const next = starts.length > 0 ? Math.min(...starts) : this.#feed.end(log);
+    const next = starts.length > 0 ? Math.min(...starts) : this.#logs.end(log);
     const cursor = new Cursor(this.#stored[log] ?? { next, pending: [] });
     this.#cursors.set(log, cursor);
     return cursor;
@@ -187,7 +187,7 @@ export class Intake {
     // One chunk at most: what is taken must not get lost in a failing read of the next.
     while (items.length === 0 && !isHeld) {
       const at = cursor.position;
-      const chunk = this.#held(log, at) ?? (await this.#feed.read(log, at));
+      const chunk = this.#held(log, at) ?? (await this.#logs.read(log, at));
       if (chunk === undefined || chunk.next <= at) break;
       // A connection appeared while we read: start over where it does.
       if (cursor.position !== at) continue;
@@ -203,7 +203,7 @@ export class Intake {
         if (connection === undefined || !wanted(cursor, connection, log, sequence)) continue;
         isHeld = inOrder && this.#waits(input.after);
         if (isHeld) break;
-        const size = this.#feed.sizeOf(log, sequence, input);
+        const size = this.#logs.sizeOf(log, sequence, input);
         if (size === undefined) continue;
         cursor.take(sequence);
         bytes += size;
@@ -227,7 +227,7 @@ export class Intake {
   /** Whether there is something in another log that comes before. */
   #waits(after: readonly LogEnd[] = []): boolean {
     return after.some(({ log, sequence }) => {
-      const end = Math.min(sequence, this.#feed.end(String(log)));
+      const end = Math.min(sequence, this.#logs.end(String(log)));
       return end > 0 && this.#cursor(String(log)).position < end;
     });
   }

@@ -1,10 +1,10 @@
 import { LANE_REPLAYS_EVENTS_MAX, TRANSFORM_BATCH_EVENTS_MAX } from "../../limits.ts";
-import type { Bell, Clock } from "../clock.ts";
+import type { Clock, Notifier } from "../clock.ts";
 import { itemOfReplay } from "../dead-letters/dead-letters.ts";
-import type { Window } from "../in-flight.ts";
+import type { InFlight } from "../in-flight.ts";
 import type { Item } from "../item.ts";
 import type { Ledger } from "../settling/ledger.ts";
-import type { Intake } from "./lane-reader.ts";
+import type { LaneReader } from "./lane-reader.ts";
 
 /** Shortest time between rounds of a lane that is at the end of the log. */
 const GATHER_MS = 10;
@@ -12,23 +12,23 @@ const GATHER_MS = 10;
 /** Of a batch, while more live events wait than fit into it. */
 const REPLAYS_SHARE = 0.1;
 
-export interface SupplyParts {
+export interface NextBatchParts {
   destinationId: string;
-  intake: Intake;
-  window: Window;
+  reader: LaneReader;
+  inFlight: InFlight;
   ledger: Ledger;
-  /** Letters that are in the window, by id. */
+  /** Letters that are in flight, by id. */
   replaying: Set<string>;
-  /** Rings when there may be something to take, or room for it. */
-  work: Bell;
+  /** Notifies when there may be something to take, or room for it. */
+  work: Notifier;
   clock: Clock;
   /** Ends waiting: settings changed, or the lane ends. */
-  changed: Bell;
+  changed: Notifier;
 }
 
 /** What a lane works on next: live events first, replays beside them, and what runs again. */
-export class Supply {
-  readonly #parts: SupplyParts;
+export class NextBatch {
+  readonly #parts: NextBatchParts;
   #replaysWait: boolean;
   /** Taken, in order, and to be run again: what became of them found no room. */
   #unrun: Item[] = [];
@@ -39,7 +39,7 @@ export class Supply {
   /** When the last round began that came after such a time. */
   #roundAt = 0;
 
-  constructor(parts: SupplyParts) {
+  constructor(parts: NextBatchParts) {
     this.#parts = parts;
     const { ledger, destinationId, replaying } = parts;
     this.#replaysWait = ledger.replays(destinationId, replaying, 1).length > 0;
@@ -69,7 +69,7 @@ export class Supply {
     this.#madeBytes = Math.max(bytes, this.#madeBytes / 2);
   }
 
-  /** The next batch; empty when there is nothing to run, or no room for it: then `work` rings. */
+  /** The next batch; empty when there is nothing to run, or no room for it: then `work` notifies. */
   async take(): Promise<Item[]> {
     if (this.#isFresh) await this.#gather();
     const items = await this.#take();
@@ -90,15 +90,15 @@ export class Supply {
   }
 
   async #take(): Promise<Item[]> {
-    const { window, work } = this.#parts;
-    const { room } = window;
+    const { inFlight, work } = this.#parts;
+    const { room } = inFlight;
     // As many as will find room when they are run, by what code made of the last ones.
     const fitting = Math.ceil(room.bytes / Math.max(1, this.#madeBytes));
     const count = Math.max(1, Math.min(fitting, TRANSFORM_BATCH_EVENTS_MAX));
     const [first] = this.#unrun;
-    const mayTake = first === undefined ? room.events > 0 : window.mayEmit(first);
+    const mayTake = first === undefined ? room.events > 0 : inFlight.mayEmit(first);
     if (!mayTake) {
-      window.wait(work);
+      inFlight.wait(work);
       return [];
     }
     if (first !== undefined) return this.#unrun.splice(0, count);
@@ -107,15 +107,15 @@ export class Supply {
 
   /** Replays fill what live events leave, and have a small part of each batch at least. */
   async #takeNew(count: number, bytes: number): Promise<Item[]> {
-    const { intake, window } = this.#parts;
+    const { reader, inFlight } = this.#parts;
     const kept = this.#replaysWait ? Math.ceil(count * REPLAYS_SHARE) : 0;
-    const items = await intake.take(Math.max(1, count - kept), bytes);
-    for (const item of items) window.take(item);
+    const items = await reader.take(Math.max(1, count - kept), bytes);
+    for (const item of items) inFlight.take(item);
     if (!this.#replaysWait) return items;
-    const left = window.room;
+    const left = inFlight.room;
     try {
       const replays = this.#takeReplays(Math.min(count - items.length, left.events), left.bytes);
-      for (const item of replays) window.take(item);
+      for (const item of replays) inFlight.take(item);
       return [...items, ...replays];
     } catch (error) {
       // What is taken must not get lost while the ledger cannot be read.

@@ -15,7 +15,7 @@ export interface Chunk {
   sources: ReadonlySet<string>;
 }
 
-export interface FeedParts {
+export interface SharedReaderParts {
   /** By log directory name; may grow. */
   readers: ReadonlyMap<string, LogReader>;
   decode(bytes: Uint8Array): PixelRecord;
@@ -28,14 +28,14 @@ export interface FeedParts {
  * Reads the event logs for all lanes. Lanes are mostly at the same place, the end: they share
  * one read, its decoded records, and the events built from them.
  */
-export class Feed {
-  readonly #parts: FeedParts;
+export class SharedReader {
+  readonly #parts: SharedReaderParts;
   readonly #events: Events;
   readonly #kept = new Map<string, Chunk[]>();
   readonly #passed = new Map<string, number>();
   readonly #reading = new Map<string, Promise<Chunk>>();
 
-  constructor(parts: FeedParts) {
+  constructor(parts: SharedReaderParts) {
     this.#parts = parts;
     this.#events = new Events(parts.eventOf);
   }
@@ -49,7 +49,7 @@ export class Feed {
     return this.#passed.get(log) ?? 0;
   }
 
-  logs(): string[] {
+  names(): string[] {
     return [...this.#parts.readers.keys()];
   }
 

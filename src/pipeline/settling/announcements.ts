@@ -10,7 +10,7 @@ const TELL_MS_MIN = 60_000;
 /** Dead letters after the first are summed up this often. */
 const DEAD_LETTERS_MS = 60_000;
 
-export interface StoryParts {
+export interface AnnouncementsParts {
   clock: Pick<Clock, "elapsed">;
   logger: Logger;
   destination(): Destination;
@@ -21,15 +21,15 @@ export interface StoryParts {
  * once, and that events became dead letters, the first at once and later ones by the minute.
  * User code's own words are not told: they may hold what people sent.
  */
-export class Story {
-  readonly #parts: StoryParts;
+export class Announcements {
+  readonly #parts: AnnouncementsParts;
   #toldAt = Number.NEGATIVE_INFINITY;
   /** Since the last attempt that got through, if the log was told of it. */
   #trouble: { since: number; attempts: number; isDown: boolean } | undefined;
   #letters = { transform: 0, deliver: 0 };
   #summary: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(parts: StoryParts) {
+  constructor(parts: AnnouncementsParts) {
     this.#parts = parts;
   }
 

@@ -5,8 +5,8 @@ import { openStore, type Store } from "../../store/store.ts";
 import type { Table } from "../../store/table.ts";
 import {
   charsOf,
+  DeadLetterTables,
   firstsOf,
-  LetterTables,
   type Oldest,
   type Owner,
   type Pair,
@@ -65,11 +65,11 @@ const LOT_REPLAYS_MAX = 1_000;
  * one is on disk (natural group commit).
  */
 export class Ledger {
-  readonly letters: Pick<LetterTables, LetterReads>;
+  readonly letters: Pick<DeadLetterTables, LetterReads>;
   /** Resolves once letters that an earlier version left uncounted are counted. */
   readonly counted: Promise<void>;
   readonly #store: Store;
-  readonly #tables: LetterTables;
+  readonly #tables: DeadLetterTables;
   readonly #lanes: Table<LaneRecord, string>;
   /** [destination, letter] → replay. */
   readonly #replays: Table<Replay, Pair>;
@@ -86,7 +86,7 @@ export class Ledger {
     this.#store = openStore({ path: directory, tablesMax: TABLES_MAX, name: "The ledger", logger });
     this.#lanes = this.#store.table("lanes");
     this.#replays = this.#store.table("replays");
-    this.#tables = new LetterTables(this.#store);
+    this.#tables = new DeadLetterTables(this.#store);
     this.letters = this.#tables;
     // Should this one fail, which the store tells, then the next change counts first.
     const counting = this.#tables.isCounted ? Promise.resolve() : this.#change(() => {});

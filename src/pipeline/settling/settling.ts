@@ -1,13 +1,13 @@
 import type { Destination } from "../../catalog/model.ts";
 import { LANE_REPLAYS_EVENTS_MAX } from "../../limits.ts";
-import type { Bell, Clock } from "../clock.ts";
+import type { Clock, Notifier } from "../clock.ts";
 import { letterOf } from "../dead-letters/dead-letters.ts";
-import type { Window } from "../in-flight.ts";
+import type { InFlight } from "../in-flight.ts";
 import type { Ending, Item, Output } from "../item.ts";
-import type { LiveTap } from "../live-tail.ts";
+import type { LiveTail } from "../live-tail.ts";
 import type { LaneLabels, LaneMetrics } from "../metrics.ts";
-import type { Intake } from "../reading/lane-reader.ts";
-import type { Story } from "./announcements.ts";
+import type { LaneReader } from "../reading/lane-reader.ts";
+import type { Announcements } from "./announcements.ts";
 import type { Committer, LaneChange, LaneRecord, Ledger } from "./ledger.ts";
 
 /**
@@ -19,15 +19,15 @@ const GATHER_MS = 50;
 export interface SettlingParts {
   ledger: Ledger;
   metrics: LaneMetrics;
-  tap: LiveTap;
+  liveTail: LiveTail;
   clock: Clock;
   labels: LaneLabels;
-  story: Story;
-  intake: Intake;
-  window: Window;
+  announcements: Announcements;
+  reader: LaneReader;
+  inFlight: InFlight;
   destination(): Destination;
-  /** Rings when a window that was full may have room. */
-  room: Bell;
+  /** Notifies when a lane that was full may have room. */
+  room: Notifier;
 }
 
 /** What of a lane has ended, until the ledger has it on disk with the lane's cursor. */
@@ -36,7 +36,7 @@ export class Settling implements Committer {
   /** Settled since the last commit began. */
   #settled: Item[] = [];
   readonly #committing = new Map<LaneChange, { items: Item[]; lows: Map<string, number> }>();
-  /** Letters that are in the window again, by id. */
+  /** Letters that are in flight again, by id. */
   readonly replaying = new Set<string>();
   #scheduling: ReturnType<typeof setTimeout> | undefined;
   #discarded = false;
@@ -48,26 +48,26 @@ export class Settling implements Committer {
   /** Ends outputs, all in the same way. */
   settle(outputs: readonly Output[], ending: Ending): void {
     if (outputs.length === 0) return;
-    const { clock, metrics, tap, window, room, labels, story } = this.#parts;
+    const { clock, metrics, liveTail, inFlight, room, labels, announcements } = this.#parts;
     const destination = this.#parts.destination();
     const now = clock.now();
     metrics.events.inc({ ...labels, outcome: ending.kind }, outputs.length);
-    story.ended(outputs.length, ending);
-    const wasFull = window.isFull;
+    announcements.ended(outputs.length, ending);
+    const wasFull = inFlight.isFull;
     const settledBefore = this.#settled.length;
     for (const output of outputs) {
       const { item } = output;
       if (ending.kind === "dead-letter") {
         item.letters.push(letterOf(output, ending, destination, now));
       }
-      tap.settled(output, ending, destination, now);
+      liveTail.settled(output, ending, destination, now);
       item.open -= 1;
       if (item.open === 0) this.#settled.push(item);
     }
     const settled = this.#settled.length - settledBefore;
     if (settled === 0) return;
-    window.settle(settled);
-    if (wasFull) room.ring();
+    inFlight.settle(settled);
+    if (wasFull) room.notify();
     this.#scheduleSoon();
   }
 
@@ -86,38 +86,38 @@ export class Settling implements Committer {
 
   collect(): LaneChange | undefined {
     if (this.#discarded) return undefined;
-    const { intake } = this.#parts;
+    const { reader } = this.#parts;
     const destinationId = this.#parts.destination().id;
     const items = this.#settled;
     this.#settled = [];
     const replayed: string[] = [];
     for (const { origin } of items) {
       if ("replayOf" in origin) replayed.push(origin.replayOf.id);
-      else intake.settle(origin.log, origin.sequence);
+      else reader.settle(origin.log, origin.sequence);
     }
-    const record = intake.record();
+    const record = reader.record();
     if (items.length === 0 && this.#isKept(record)) return undefined;
     const letters = items.flatMap((item) => item.letters);
     const change = { destinationId, record, letters, replayed };
-    this.#committing.set(change, { items, lows: intake.lows() });
+    this.#committing.set(change, { items, lows: reader.lows() });
     return change;
   }
 
   committed(change: LaneChange): void {
-    const { intake, window, room } = this.#parts;
+    const { reader, inFlight, room } = this.#parts;
     const { items, lows } = this.#committing.get(change)!;
     this.#committing.delete(change);
-    intake.kept(lows);
-    const wasFull = window.isFull;
-    window.commit(items);
+    reader.kept(lows);
+    const wasFull = inFlight.isFull;
+    inFlight.commit(items);
     for (const id of change.replayed) this.replaying.delete(id);
     // A letter that failed once more may be replayed again.
-    if (wasFull || change.replayed.length > 0) room.ring();
+    if (wasFull || change.replayed.length > 0) room.notify();
   }
 
   #scheduleSoon(): void {
     const isAwaited = this.replaying.size > LANE_REPLAYS_EVENTS_MAX / 2;
-    if (isAwaited || this.#parts.window.isFull) this.schedule();
+    if (isAwaited || this.#parts.inFlight.isFull) this.schedule();
     else this.#scheduling ??= setTimeout(() => this.schedule(), GATHER_MS);
   }
 

@@ -2,12 +2,8 @@ import type { Live, LiveProgram } from "../../catalog/catalog.ts";
 import type { Destination } from "../../catalog/model.ts";
 import type { Logger } from "../../observe/log.ts";
 import { programOf } from "../../publishing/program.ts";
-import {
-  type Outcome,
-  type Program,
-  type Sandbox,
-  SandboxUnavailable,
-} from "../../sandbox/program.ts";
+import type { Outcome, Program } from "../../sandbox/program.ts";
+import { type Sandbox, SandboxUnavailable } from "../../sandbox/sandbox.ts";
 import { retryDelayMs } from "../delivering/retry.ts";
 import { type Ending, type Item, type Output, outputOf } from "../item.ts";
 import { createMetadata } from "./metadata.ts";

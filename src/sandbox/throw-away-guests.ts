@@ -1,16 +1,17 @@
 import { GUEST_MEMORY_POLL_MS } from "../limits.ts";
 import type { Guest } from "./guest.ts";
-import type { Nursery } from "./guest-starter.ts";
+import type { GuestStarter } from "./guest-starter.ts";
 import { usage } from "./proc.ts";
-import { type GuestLanguage, SandboxUnavailable } from "./program.ts";
+import type { GuestLanguage } from "./program.ts";
+import { SandboxUnavailable } from "./sandbox.ts";
 import type { TestBudget } from "./test-budget.ts";
 
 /** What a guest needs to load code that does nothing: many small tests may share one request. */
 const FREE_CPU_MS = 20;
 
 /** The guest of one test, and the next when the test has killed it; they draw on the budget. */
-export class ThrowAwaySeat {
-  readonly #nursery: Nursery;
+export class ThrowAwayGuests {
+  readonly #starter: GuestStarter;
   readonly #language: GuestLanguage;
   readonly #budget: TestBudget;
   readonly #meter: Timer;
@@ -18,8 +19,8 @@ export class ThrowAwaySeat {
   /** CPU time of the guest that is known to the budget, its start included. */
   #chargedMs = 0;
 
-  constructor(nursery: Nursery, language: GuestLanguage, budget: TestBudget) {
-    this.#nursery = nursery;
+  constructor(starter: GuestStarter, language: GuestLanguage, budget: TestBudget) {
+    this.#starter = starter;
     this.#language = language;
     this.#budget = budget;
     this.#meter = setInterval(() => this.#charge(), GUEST_MEMORY_POLL_MS);
@@ -28,7 +29,7 @@ export class ThrowAwaySeat {
 
   async guest(): Promise<Guest> {
     if (this.#guest && !this.#guest.dying) return this.#guest;
-    const guest = await unlessOver(this.#nursery.take(this.#language), this.#budget);
+    const guest = await unlessOver(this.#starter.take(this.#language), this.#budget);
     this.#guest = guest;
     this.#budget.begin();
     // Its start is no fault of the code.

@@ -1,0 +1,55 @@
+import type { Batch, GuestLanguage, LibraryCode, Outcome, Program } from "./program.ts";
+import type { TestBudget } from "./test-budget.ts";
+import type { UserError } from "./user-error.ts";
+
+export interface CheckReport {
+  /** Compile, link or load failed: no event ran. */
+  error?: UserError;
+  /** One per input event when it loaded. */
+  outcomes: Outcome[];
+  /** Lines of `log(...)`: `Log: a 1 true`. */
+  logs: string[];
+}
+
+export interface Inspection {
+  /** Module names that the code imports, in code order; empty when it does not parse. */
+  imports: string[];
+  error?: UserError;
+}
+
+/** Runs user code over events in locked-down child processes. */
+export interface Sandbox {
+  /**
+   * Runs a live program. Resolves with one outcome per event, in input order, whatever the code
+   * does: for all events, or for the first ones (at least one) when more outputs than may be held
+   * would come of all; the others are to be run again. Rejects with `SandboxUnavailable` only when no guest can be had at all
+   * (nothing is known of the events then: try again later).
+   */
+  run(program: Program, batch: Batch): Promise<Outcome[]>;
+  /**
+   * Runs a program over test events in a guest that serves no live traffic and ends after it.
+   * This and the two below end with their budget, which those of one request share.
+   */
+  check(program: Program, batch: Batch, budget?: TestBudget): Promise<CheckReport>;
+  /** Parses code and lists what it imports, in a throw-away guest. */
+  inspect(
+    workspaceId: string,
+    language: GuestLanguage,
+    code: string,
+    budget?: TestBudget,
+  ): Promise<Inspection>;
+  /** Loads a library alone: undefined when it is valid. `libraries` are what it may import (Python). */
+  checkLibrary(
+    workspaceId: string,
+    language: GuestLanguage,
+    library: LibraryCode,
+    libraries: readonly LibraryCode[],
+    budget?: TestBudget,
+  ): Promise<UserError | undefined>;
+  close(): Promise<void>;
+}
+
+/** No guest could be started; the events are untouched. */
+export class SandboxUnavailable extends Error {
+  override readonly name = "SandboxUnavailable";
+}
