@@ -266,6 +266,11 @@ export const EGRESS_IDLE_MS_MAX = 60_000;
  * they wait for their turn.
  */
 export const EGRESS_REQUESTS_MAX = 2_048;
+/**
+ * Connections of destinations that keep theirs (databases, brokers), but at most an eighth of the
+ * process's descriptors. A workspace gets as many as are left for others, beyond it they wait.
+ */
+export const EGRESS_CONNECTIONS_MAX = 512;
 /** Idle connections of all receivers, and as many of user code; the longest idle goes first. */
 export const EGRESS_IDLE_CONNECTIONS_MAX = 256;
 /** Checked addresses of a host name are used for as long as its records hold, but not longer. */

@@ -1,8 +1,9 @@
 import { AnswerReader } from "./answer-reader.ts";
-import { Connection, ConnectionClosed, type Endpoint } from "./connection.ts";
+import { Connection, ConnectionClosed } from "./connection.ts";
 import type { Deadline } from "./deadline.ts";
 import { IdleConnections } from "./idle-connections.ts";
 import { requestHead } from "./request-text.ts";
+import type { Endpoint } from "./socket.ts";
 
 export interface EgressAnswer {
   status: number;
@@ -39,13 +40,6 @@ export interface Client {
   close(): void;
 }
 
-export interface ClientOptions {
-  /** Further certificate authorities (PEM). */
-  ca: string | undefined;
-  /** Idle connections, if fewer than the limit. */
-  idleMax: number;
-}
-
 /** Errors of a connection that was closed by the other side. */
 const closed = new Set(["ECONNRESET", "EPIPE"]);
 
@@ -58,7 +52,8 @@ const copiedBytesMax = 64 << 10;
  * others; nor node:http, which costs three times as much. Connections are kept by address and TLS
  * name: a kept connection leads to a checked address.
  */
-export function createClient({ ca, idleMax }: ClientOptions): Client {
+/** `idleMax`: idle connections, if fewer than the limit. */
+export function createClient(idleMax: number): Client {
   const idle = new IdleConnections(idleMax);
   const busy = new Set<Connection>();
 
@@ -86,7 +81,8 @@ export function createClient({ ca, idleMax }: ClientOptions): Client {
 
   return {
     async send(endpoint, attempt) {
-      const key = `${endpoint.address} ${endpoint.port} ${endpoint.tlsHost ?? ""}`;
+      const { address, port, tlsHost = "", ca = "" } = endpoint;
+      const key = `${address} ${port} ${tlsHost} ${ca}`;
       const method = attempt.method.toUpperCase();
       const ready = { key, method, bytes: bytesOf(method, attempt), attempt };
       const kept = idle.take(key);
@@ -94,7 +90,7 @@ export function createClient({ ca, idleMax }: ClientOptions): Client {
       if (answer !== undefined) return answer;
       attempt.deadline.throwIfOver();
       // A new connection is never one that had been kept.
-      return (await ask(new Connection(endpoint, ca), ready))!;
+      return (await ask(new Connection(endpoint), ready))!;
     },
     close() {
       idle.close();

@@ -1,15 +1,6 @@
-import { connect as connectTcp, type Socket } from "node:net";
-import { connect as connectTls, type TLSSocket } from "node:tls";
+import type { Socket } from "node:net";
 import type { AnswerReader } from "./answer-reader.ts";
-
-/** Where a connection leads: requests to the same endpoint may share connections. */
-export interface Endpoint {
-  /** A literal address, so that connecting looks nothing up. */
-  address: string;
-  port: number;
-  /** The host that its certificate must be for, or undefined without TLS. */
-  tlsHost?: string | undefined;
-}
+import { type Endpoint, openSocket } from "./socket.ts";
 
 /** The receiver ended the connection. */
 export class ConnectionClosed extends Error {
@@ -39,19 +30,11 @@ export class Connection {
   #unsent: readonly Uint8Array[] = [];
   #exchange: Exchange | undefined;
 
-  constructor({ address, port, tlsHost }: Endpoint, ca: string | undefined) {
-    const at = { host: address, port, noDelay: true };
-    if (tlsHost === undefined) {
-      this.#socket = connectTcp(at);
-      this.#socket.on("connect", () => this.#begin());
-    } else {
-      const servername = tlsHost === address ? "" : tlsHost;
-      // By default the environment could switch the check off.
-      const checks = { servername, rejectUnauthorized: true, ...(ca !== undefined && { ca }) };
-      const socket = connectTls({ ...at, ...checks, ALPNProtocols: ["http/1.1"] });
-      this.#socket = socket;
-      socket.on("secureConnect", () => this.#beginSecurely(socket));
-    }
+  constructor(endpoint: Endpoint) {
+    this.#socket = openSocket(endpoint, ["http/1.1"], (error) => {
+      if (error === undefined) this.#begin();
+      else this.destroy(error);
+    });
     this.#socket.on("data", (piece: Buffer) => this.#receive(piece));
     this.#socket.on("end", () => this.#end());
     this.#socket.on("error", (error) => this.destroy(error));
@@ -83,11 +66,6 @@ export class Connection {
     const { onEnd } = this;
     this.onEnd = () => {};
     onEnd();
-  }
-
-  #beginSecurely(socket: TLSSocket): void {
-    if (socket.authorized) this.#begin();
-    else this.destroy(new Error("The certificate of the receiver is not valid"));
   }
 
   #begin(): void {

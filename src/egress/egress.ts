@@ -1,13 +1,22 @@
-import { isIP } from "node:net";
+import type { Socket } from "node:net";
 import { FairPlaces, leavingSome } from "../fair-places.ts";
-import { EGRESS_REQUESTS_MAX } from "../limits.ts";
+import { EGRESS_CONNECTIONS_MAX, EGRESS_REQUESTS_MAX } from "../limits.ts";
 import { createAddressRules } from "./address.ts";
-import { type Attempt, codeOf, createClient, type EgressAnswer } from "./client.ts";
+import { codeOf, createClient, type EgressAnswer } from "./client.ts";
+import {
+  checkedHost,
+  connectTo,
+  type EgressConnect,
+  type EgressTls,
+  hostOf,
+  tlsHostOf,
+} from "./connect.ts";
 import { Deadline } from "./deadline.ts";
 import { createLookUp, type Resolve } from "./look-up.ts";
 import { createNames, EgressRefused } from "./names.ts";
 
 export type { EgressAnswer } from "./client.ts";
+export { checkedHost, type EgressConnect, TlsRefused } from "./connect.ts";
 export { LookUpFailed } from "./look-up.ts";
 export { EgressRefused } from "./names.ts";
 export { egressHeaders } from "./request-text.ts";
@@ -29,13 +38,20 @@ export interface EgressRequest {
    * connection turns out to be closed, of which nobody can tell whether it was read.
    */
   isRepeatable: boolean;
+  tls?: EgressTls | undefined;
   signal: AbortSignal;
 }
 
-/** The one way out for HTTP: only to checked addresses, no redirects, bounded in size and time. */
+/** The one way out: only to checked addresses, HTTP without redirects, bounded in size and time. */
 export interface Egress {
   /** Any status is an answer, 3xx too. Rejects with `EgressRefused` (policy) or a network error. */
   request(request: EgressRequest): Promise<EgressAnswer>;
+  /**
+   * A connection for a protocol other than HTTP, which has a place of its workspace until it is
+   * closed. Its errors after that are told by `close` too. Rejects as `request` does, and with
+   * `TlsRefused`.
+   */
+  connect(request: EgressConnect): Promise<Socket>;
   close(): void;
 }
 
@@ -63,36 +79,35 @@ export function createEgress(options: EgressOptions): Egress {
     setting: options.allowSetting ?? "egress.allow",
   });
   const share = Math.ceil((options.descriptorsMax ?? Number.POSITIVE_INFINITY) / 8);
-  const client = createClient({ ca: options.ca, idleMax: share });
-  const places = new FairPlaces(Math.min(EGRESS_REQUESTS_MAX, share), leavingSome);
+  const client = createClient(share);
+  const requests = new FairPlaces(Math.min(EGRESS_REQUESTS_MAX, share), leavingSome);
+  const connections = new FairPlaces(Math.min(EGRESS_CONNECTIONS_MAX, share), leavingSome);
+  const sockets = new Set<Socket>();
 
-  async function takePlace(workspaceId: string, deadline: Deadline): Promise<void> {
-    deadline.awaited = "place for one more request of the workspace";
-    await places.take(workspaceId, deadline.signal());
-    deadline.awaited = "complete answer";
+  async function takePlace(places: FairPlaces, what: string, workspaceId: string, time: Deadline) {
+    if (places.tryTake(workspaceId)) return;
+    time.awaited = `place for one more ${what} of the workspace`;
+    await places.take(workspaceId, time.signal());
   }
 
   async function addressesOf(host: string, workspaceId: string, deadline: Deadline) {
     const known = names.known(host);
     if (known !== undefined) return known;
     deadline.awaited = "address of the name";
-    const found = await deadline.bound((signal) => names.addresses(host, workspaceId, signal));
-    deadline.awaited = "complete answer";
-    return found;
+    return await deadline.bound((signal) => names.addresses(host, workspaceId, signal));
   }
 
   /** Tries the host's addresses in turn as long as the connection itself does not come to be. */
-  async function reach(workspaceId: string, attempt: Attempt): Promise<EgressAnswer> {
-    const { target, deadline } = attempt;
-    const host = hostOf(target);
-    const addresses = await addressesOf(host, workspaceId, deadline);
-    const isSecure = target.protocol === "https:";
-    const port = target.port === "" ? (isSecure ? 443 : 80) : Number(target.port);
+  async function reach<T>(
+    host: string,
+    workspaceId: string,
+    deadline: Deadline,
+    ask: (address: string) => Promise<T>,
+  ): Promise<T> {
     let failure: unknown;
-    for (const address of addresses) {
+    for (const address of await addressesOf(host, workspaceId, deadline)) {
       try {
-        const tlsHost = isSecure ? (isIP(host) === 0 ? tlsName(host) : address) : undefined;
-        return await client.send({ address, port, tlsHost }, attempt);
+        return await ask(address);
       } catch (error) {
         names.demote(host, address);
         failure = error;
@@ -102,24 +117,71 @@ export function createEgress(options: EgressOptions): Egress {
     throw failure;
   }
 
+  async function ask(request: EgressRequest, target: URL, deadline: Deadline) {
+    const host = hostOf(target);
+    const isSecure = target.protocol === "https:";
+    const port = target.port === "" ? (isSecure ? 443 : 80) : Number(target.port);
+    const { workspaceId, tls } = request;
+    return await reach(host, workspaceId, deadline, (address) => {
+      deadline.awaited = "complete answer";
+      const tlsHost = isSecure ? (tls?.serverName ?? tlsHostOf(host, address)) : undefined;
+      const endpoint = { address, port, tlsHost, ca: tls?.ca ?? options.ca };
+      return client.send(endpoint, { ...request, target, deadline });
+    });
+  }
+
+  async function open({ workspaceId, port, tls, ...request }: EgressConnect, deadline: Deadline) {
+    const host = checkedHost(request.host);
+    const socket = await reach(host, workspaceId, deadline, (address) => {
+      deadline.awaited = "connection";
+      const tlsHost = tls && (tls.serverName ?? tlsHostOf(host, address));
+      return connectTo({ address, port, tlsHost, ca: tls?.ca ?? options.ca }, tls, deadline);
+    });
+    // Its `close` may have been told already.
+    if (socket.destroyed) throw new Error("The connection was closed at once");
+    sockets.add(socket);
+    socket.once("close", () => {
+      sockets.delete(socket);
+      connections.leave(workspaceId);
+    });
+    return socket;
+  }
+
   return {
     async request(request) {
       const target = checkedUrl(request.url);
       const deadline = new Deadline(request.timeoutMs, request.signal);
-      const { workspaceId } = request;
       try {
-        if (!places.tryTake(workspaceId)) await takePlace(workspaceId, deadline);
+        await takePlace(requests, "request", request.workspaceId, deadline);
         try {
           deadline.throwIfOver();
-          return await reach(workspaceId, { ...request, target, deadline });
+          return await ask(request, target, deadline);
         } finally {
-          places.leave(workspaceId);
+          requests.leave(request.workspaceId);
         }
       } finally {
         deadline.clear();
       }
     },
-    close: client.close,
+    async connect(request) {
+      const deadline = new Deadline(request.timeoutMs, request.signal);
+      try {
+        await takePlace(connections, "connection", request.workspaceId, deadline);
+        try {
+          deadline.throwIfOver();
+          return await open(request, deadline);
+        } catch (error) {
+          connections.leave(request.workspaceId);
+          throw error;
+        }
+      } finally {
+        deadline.clear();
+      }
+    },
+    close() {
+      client.close();
+      for (const socket of sockets) socket.destroy();
+    },
   };
 }
 
@@ -134,15 +196,4 @@ export function checkedUrl(text: string): URL {
     throw new EgressRefused("Expected a URL without credentials; send them in a header");
   }
   return url;
-}
-
-/** Host name without the brackets of an IPv6 address. */
-function hostOf(url: URL): string {
-  const { hostname } = url;
-  return hostname.startsWith("[") ? hostname.slice(1, -1) : hostname;
-}
-
-/** Certificates do not have the dot of a full name. */
-function tlsName(host: string): string {
-  return host.replace(/\.$/, "");
 }
