@@ -18,6 +18,7 @@ import { createMetrics, type Metrics } from "./observe/metrics.ts";
 import { createPipeline, type Pipeline } from "./pipeline/pipeline.ts";
 import { knownPositions } from "./pipeline/reading/known-positions.ts";
 import { Ledger } from "./pipeline/settling/ledger.ts";
+import { createClientAddresses } from "./pixel/client-address.ts";
 import { type Ingest, startIngestProcesses } from "./pixel/supervisor.ts";
 import { createPublishing } from "./publishing/create.ts";
 import { transformationVersionOf } from "./publishing/program.ts";
@@ -137,6 +138,7 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
   });
   opening.defer(() => pipeline.close());
 
+  const clients = createClientAddresses(config["trusted.proxies"]);
   const api = createApi({
     catalog,
     publishing,
@@ -145,6 +147,10 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
     suspensions: (workspaceId) => suspensionsOf(sandbox, workspaceId),
     ready: () => readiness({ config, ingest, sandbox, catalog, pipeline }),
     metricsText: () => metricsOf(metrics, ingest),
+    clientOf(peer, forwardedFor) {
+      const address = clients.of({ peer, forwardedFor: () => forwardedFor });
+      return clients.networkOf(address) ?? address;
+    },
     dataPlaneUrl: () => config["public.url"] ?? reachable(ingest.url),
     hosts: [config["admin.host"], ...config["admin.hosts"]].map((it) => it.toLowerCase()),
     version,

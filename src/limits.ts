@@ -122,6 +122,8 @@ export const LIST_CHUNK_CHARS = 256 << 10;
 export const PUBLISH_ITEMS_MAX = 500;
 
 // Control plane listener
+/** Body of a request that needs no token; more is 413. */
+export const OPEN_BODY_BYTES_MAX = 4_096;
 /** From the first to the last byte of a body: a slow sender holds a connection no longer. */
 export const BODY_SECONDS_MAX = 30;
 /** Ids in a body; `externalId` is the caller's own text, the others have 27 characters. */
@@ -164,6 +166,12 @@ export const LIVE_PROGRAMS_MAX = 4_096;
 // Authentication
 /** Randomness of a generated token. */
 export const TOKEN_RANDOM_BITS = 192;
+/** A browser that signed in with a token has to do so again after this long. */
+export const SESSION_SECONDS_MAX = 43_200;
+/** Browsers signed in with one token; the one that signed in first goes first. */
+export const SESSIONS_OF_TOKEN_MAX = 32;
+/** Sign-ins of one client's address a second, over the long run; more are 429. */
+export const SIGN_INS_PER_SECOND_MAX = 5;
 /** `lastUsedAt` of a token is written at most this late. */
 export const TOKEN_USE_FLUSH_MS = 2_000;
 

@@ -1,22 +1,31 @@
 import type { Catalog } from "../catalog/catalog.ts";
 import type { Permission, Principal } from "../catalog/model.ts";
 import { ApiError } from "../errors.ts";
+import { sessionOf } from "./session-cookie.ts";
+
+export const INVALID_TOKEN = "Expected a valid token, got one that is unknown, expired or revoked";
 
 /** Who an open route (`/health`) serves. */
 export const nobody: Principal = { workspaceId: "", tokenId: "", permissions: new Set() };
 
-export function authenticate(tokens: Catalog["tokens"], headers: Headers): Principal {
-  const secret = secretOf(headers.get("authorization") ?? "");
+/** Who a request comes from: by its Authorization header, or else by its session's cookie. */
+export function authenticate(
+  { tokens, sessions }: Pick<Catalog, "tokens" | "sessions">,
+  headers: Headers,
+): Principal {
+  const header = headers.get("authorization");
+  const session = header === null ? sessionOf(headers) : undefined;
+  if (session !== undefined) {
+    const principal = sessions.authenticate(session);
+    if (principal) return principal;
+    throw new ApiError("unauthenticated", "Expected a session, got one that is over");
+  }
+  const secret = secretOf(header ?? "");
   if (secret === undefined) {
     throw new ApiError("unauthenticated", "Expected an Authorization header with a Bearer token");
   }
   const principal = tokens.authenticate(secret);
-  if (!principal) {
-    throw new ApiError(
-      "unauthenticated",
-      "Expected a valid token, got one that is unknown, expired or revoked",
-    );
-  }
+  if (!principal) throw new ApiError("unauthenticated", INVALID_TOKEN);
   return principal;
 }
 

@@ -6,27 +6,41 @@ import {
   JSON_LEVELS_MAX,
 } from "../limits.ts";
 
+interface BodyBounds {
+  secondsMax?: number;
+  bytesMax?: number;
+}
+
 /** The body's JSON value; no body counts as `{}`. */
-export async function readJson(request: Request, secondsMax = BODY_SECONDS_MAX): Promise<unknown> {
+export async function readJson(
+  request: Request,
+  { secondsMax = BODY_SECONDS_MAX, bytesMax = BODY_BYTES_MAX }: BodyBounds = {},
+): Promise<unknown> {
   if (request.body === null) return {};
-  expectJsonHeaders(request.headers);
-  const bytes = await readBytes(request.body, secondsMax);
+  expectJsonHeaders(request.headers, bytesMax);
+  const bytes = await readBytes(request.body, secondsMax, bytesMax);
   return bytes.length === 0 ? {} : parseJson(bytes);
 }
 
-function expectJsonHeaders(headers: Headers): void {
+function expectJsonHeaders(headers: Headers, bytesMax: number): void {
   const type = headers.get("content-type")?.split(";", 1)[0]?.trim().toLowerCase();
   if (type !== undefined && type !== "application/json" && !/^application\/.+\+json$/.test(type)) {
     throw new ApiError("invalid", "Expected Content-Type application/json, got another type");
   }
-  if (Number(headers.get("content-length") ?? 0) > BODY_DISCARDED_BYTES_MAX) throw tooLarge();
+  if (Number(headers.get("content-length") ?? 0) > BODY_DISCARDED_BYTES_MAX) {
+    throw tooLarge(bytesMax);
+  }
   const encoding = headers.get("content-encoding") ?? "identity";
   if (encoding.toLowerCase() !== "identity") {
     throw new ApiError("invalid", "Expected a body without Content-Encoding, got an encoded one");
   }
 }
 
-async function readBytes(body: ReadableStream<Uint8Array>, secondsMax: number): Promise<Buffer> {
+async function readBytes(
+  body: ReadableStream<Uint8Array>,
+  secondsMax: number,
+  bytesMax: number,
+): Promise<Buffer> {
   const reader = body.getReader();
   let late = false;
   const timer = setTimeout(() => {
@@ -40,10 +54,10 @@ async function readBytes(body: ReadableStream<Uint8Array>, secondsMax: number): 
       const { done, value } = await reader.read();
       if (done) break;
       size += value.length;
-      if (size > BODY_DISCARDED_BYTES_MAX) throw tooLarge();
+      if (size > BODY_DISCARDED_BYTES_MAX) throw tooLarge(bytesMax);
       // The rest is read and forgotten: most clients read no answer while they can still send,
       // and one whose connection is closed meanwhile sees a reset instead of the 413.
-      if (size > BODY_BYTES_MAX) chunks.length = 0;
+      if (size > bytesMax) chunks.length = 0;
       else chunks.push(value);
     }
   } catch (error) {
@@ -52,13 +66,13 @@ async function readBytes(body: ReadableStream<Uint8Array>, secondsMax: number): 
   } finally {
     clearTimeout(timer);
   }
-  if (size > BODY_BYTES_MAX) throw tooLarge();
+  if (size > bytesMax) throw tooLarge(bytesMax);
   if (late) throw new ApiError("invalid", `Expected the whole body within ${secondsMax} s`);
   return Buffer.concat(chunks, size);
 }
 
-function tooLarge(): ApiError {
-  return new ApiError("too-large", `Expected a body of at most ${BODY_BYTES_MAX} bytes, got more`);
+function tooLarge(bytesMax: number): ApiError {
+  return new ApiError("too-large", `Expected a body of at most ${bytesMax} bytes, got more`);
 }
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });

@@ -1,6 +1,7 @@
 import { isIP } from "node:net";
 import { ApiError } from "../errors.ts";
 import type { Route } from "./route.ts";
+import { sessionOf } from "./session-cookie.ts";
 
 /**
  * What keeps foreign pages in a browser from acting as its user. A browser repeats Basic
@@ -11,19 +12,26 @@ export function refuseForeignPages(
   headers: Headers,
   hosts: readonly string[],
 ): void {
-  const repeated = isRepeated(headers);
+  // A foreign page that signs a browser in makes its user work in a stranger's workspace.
+  const repeated = isRepeated(headers) || key === "POST /v2/session";
   if (repeated || key === "GET /metrics") expectHost(headers, hosts);
   // Reading is harmless: a foreign page does not see the answer.
-  if (method === "GET" || needs === "open") return;
+  if (method === "GET") return;
   const site = headers.get("sec-fetch-site");
   if (site === "cross-site" || site === "same-site") throw foreign();
   // Plain HTTP under a name is no secure context: browsers send no Sec-Fetch-Site there.
   const origin = headers.get("origin");
   if (repeated && origin !== null && !isOwn(origin, headers, hosts)) throw foreign();
+  // Only browsers have a session, and they tell the origin of every change.
+  if (needs !== "open" && isBySession(headers) && origin === null) throw foreign();
 }
 
 function isRepeated(headers: Headers): boolean {
   return /^basic /i.test(headers.get("authorization") ?? "") || headers.has("cookie");
+}
+
+function isBySession(headers: Headers): boolean {
+  return !headers.has("authorization") && sessionOf(headers) !== undefined;
 }
 
 /** A name that is rebound to this address would make a foreign page one of this origin. */

@@ -1,7 +1,12 @@
 import type { Server } from "bun";
 import type { Principal } from "../catalog/model.ts";
 import { ApiError } from "../errors.ts";
-import { ID_CHARS_MAX, IDLE_CONNECTION_SECONDS_MAX } from "../limits.ts";
+import {
+  BODY_BYTES_MAX,
+  ID_CHARS_MAX,
+  IDLE_CONNECTION_SECONDS_MAX,
+  OPEN_BODY_BYTES_MAX,
+} from "../limits.ts";
 import { authenticate, nobody, permit } from "./auth.ts";
 import { readJson } from "./body.ts";
 import { refuseForeignPages } from "./browsers.ts";
@@ -54,7 +59,8 @@ async function answered(
 ) {
   const { request, params } = arrival;
   const query = readQuery(route.query, request.url);
-  const body = route.body && expectBody(route.body, await readJson(request));
+  const bytesMax = route.needs === "open" ? OPEN_BODY_BYTES_MAX : BODY_BYTES_MAX;
+  const body = route.body && expectBody(route.body, await readJson(request, { bytesMax }));
   const more = (route.alsoNeeds ?? []).filter((condition) => condition.holds({ query, body }));
   const needed = more.flatMap((condition) => condition.permissions);
   permit(principal, needed);
@@ -67,10 +73,16 @@ async function answered(
       query,
       body,
       request,
+      client: () => clientOf(parts, arrival),
       closing,
     }),
   );
   return { query, body, answer };
+}
+
+function clientOf(parts: ApiParts, { request, server }: Arrival): string {
+  const peer = server?.requestIP(request)?.address ?? "";
+  return parts.clientOf(peer, request.headers.get("x-forwarded-for") ?? "");
 }
 
 /**
@@ -93,7 +105,7 @@ async function unhurried<T>(
 function admitted(route: Route, { parts, take }: Listener, headers: Headers): Principal {
   refuseForeignPages(route, headers, parts.hosts);
   if (route.needs === "open") return nobody;
-  const principal = authenticate(parts.catalog.tokens, headers);
+  const principal = authenticate(parts.catalog, headers);
   const waitSeconds = take(principal.tokenId);
   if (waitSeconds > 0) throw new TooMany(waitSeconds);
   permit(principal, route.needs);

@@ -30,6 +30,8 @@ export interface ApiParts {
   ready(): Readiness;
   metricsText(): Promise<string>;
   dataPlaneUrl(): string;
+  /** Whose request came from a peer: behind a trusted proxy whom `X-Forwarded-For` names. */
+  clientOf(peer: string, forwardedFor: string): string;
   /** Names under which browsers and scrapers reach the control plane, in lower case. */
   hosts: readonly string[];
   version: string;

@@ -22,16 +22,20 @@ export function tellDone(
   asked: Asked,
   { query, body, answer }: { query: unknown; body: unknown; answer: unknown },
 ): void {
-  if (asked.route.method === "GET") return;
+  if (isUntold(asked.route)) return;
   const about = { ...aboutOf(asked), ...idsOf(query, body, answer) };
   const isRefused = answer instanceof Response && answer.status >= 400;
   logger.info(about, isRefused ? "request refused" : "request done");
 }
 
 export function tellRefused(logger: Logger, asked: Asked, error: unknown): void {
-  if (asked.route.method === "GET" || !(error instanceof ApiError)) return;
+  if (isUntold(asked.route) || !(error instanceof ApiError)) return;
   const { refusal, message } = error;
   logger.info({ ...aboutOf(asked), refusal, reason: message }, "request refused");
+}
+
+function isUntold({ method, needs }: Route): boolean {
+  return method === "GET" || needs === "open";
 }
 
 function aboutOf({ route, workspaceId, tokenId, params }: Asked) {

@@ -24,6 +24,8 @@ export interface Call<Key extends string, Query, Body> {
   query: Query;
   body: Body;
   request: Request;
+  /** The address it came from, or the network that one client may have many addresses of. */
+  client(): string;
   /** Aborts when the listener stops: streams end then. */
   closing: AbortSignal;
 }

@@ -30,6 +30,7 @@ export interface Catalog {
   workspaces: Workspaces;
   members: Members;
   tokens: Tokens;
+  sessions: Sessions;
   credentials: Credentials;
   sources: Sources;
   destinations: Destinations;
@@ -72,6 +73,7 @@ export interface MemberInput {
 export interface Tokens {
   /** `secret` is `pm_` and letters and digits; it is generated unless given, and shown here only. */
   create(workspaceId: string, input: TokenInput): Promise<{ token: Token; secret: string }>;
+  get(workspaceId: string, id: string): Token;
   list(workspaceId: string, page: number): Page<Token>;
   revoke(workspaceId: string, id: string): Promise<void>;
   /** Undefined for an unknown, expired or revoked secret; notes the use (flushed in the background). */
@@ -84,6 +86,22 @@ export interface TokenInput {
   memberId?: string;
   expiresAt?: number;
   secret?: string;
+}
+
+/**
+ * Browsers that signed in with a token: each has a secret of its own, and may what the token may
+ * now. A session ends with its token, and after `SESSION_SECONDS_MAX`.
+ */
+export interface Sessions {
+  /**
+   * `secret` is the browser's, shown here only; undefined when `token` is nobody's. The oldest
+   * session of a token ends when it has more than `SESSIONS_OF_TOKEN_MAX`.
+   */
+  begin(token: string): Promise<{ principal: Principal; secret: string } | undefined>;
+  /** Undefined for a secret that is unknown, expired or ended; notes the use of the token. */
+  authenticate(secret: string): Principal | undefined;
+  /** Does nothing when there is no such session. */
+  end(secret: string): Promise<void>;
 }
 
 /** Named secrets of user code; values are write-only outside `live`. */

@@ -58,6 +58,8 @@ export interface Principal {
   /** Of a personal token. */
   memberId?: string;
   permissions: ReadonlySet<Permission>;
+  /** When its token, or its session, stops working. */
+  expiresAt?: number;
 }
 
 /** Who made a revision: a token, and the member behind it when it is a personal one. */

@@ -7,6 +7,7 @@ import { openCredentials } from "./credentials.ts";
 import { openDestinations } from "./destinations.ts";
 import { openLive } from "./live.ts";
 import { openMembers } from "./members.ts";
+import { openSessions } from "./sessions.ts";
 import { openSources } from "./sources.ts";
 import { openStore } from "./store.ts";
 import { openTables } from "./tables.ts";
@@ -28,11 +29,12 @@ export async function openCatalog(options: {
     await store.close();
     throw error;
   }
-  const { flush, ...tokens } = openTokens(store, tables, options.logger);
+  const { flush, principalOf, ...tokens } = openTokens(store, tables, options.logger);
   return {
     workspaces: openWorkspaces(store, tables),
     members: openMembers(store, tables),
     tokens,
+    sessions: openSessions(store, tables, principalOf),
     credentials: openCredentials(store, tables),
     sources: openSources(store, tables),
     destinations: openDestinations(store, tables, codeTables),

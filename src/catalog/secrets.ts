@@ -1,13 +1,14 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import { TOKEN_RANDOM_BITS } from "../limits.ts";
 
-/** Secrets: token secrets (kept as hashes only) and write keys. */
+/** Secrets: those of tokens and sessions (kept as hashes only) and write keys. */
 
 const ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 /** The largest multiple of 62 in a byte: bytes above it are drawn again, so no letter is likelier. */
 const FAIR_BYTES = 248;
 const WRITE_KEY_RANDOM_BITS = 160;
 const secretShape = /^pm_[0-9A-Za-z]{32,255}$/;
+const sessionSecretShape = /^pms_[0-9A-Za-z]{32,64}$/;
 
 export function newSecret(): string {
   return `pm_${randomText(TOKEN_RANDOM_BITS)}`;
@@ -16,6 +17,15 @@ export function newSecret(): string {
 /** `pm_` and 32 to 255 letters or digits. */
 export function isSecret(text: string): boolean {
   return secretShape.test(text);
+}
+
+/** What a browser keeps of a session: never taken for a token. */
+export function newSessionSecret(): string {
+  return `pms_${randomText(TOKEN_RANDOM_BITS)}`;
+}
+
+export function isSessionSecret(text: string): boolean {
+  return sessionSecretShape.test(text);
 }
 
 export function newWriteKey(): string {

@@ -36,10 +36,12 @@ function tokenTable(store: Store) {
   const byHash = store.table<string, string>("tokens-by-hash");
   const byMember = store.table<true, [memberId: string, id: string]>("tokens-by-member");
   const uses = store.table<number, string>("token-uses");
+  const sessions = sessionTable(store);
   return {
     ...tokens,
     /** When each token was last used; apart, since it moves so often. */
     uses,
+    sessions,
     byHash(hash: string): StoredToken | undefined {
       const token = findAll(tokens, [byHash.get(hash)])[0];
       return token !== undefined && sameHash(token.hash, hash) ? token : undefined;
@@ -60,7 +62,47 @@ function tokenTable(store: Store) {
       tokens.remove(token);
       byHash.remove(token.hash);
       uses.remove(token.id);
+      for (const session of sessions.ofToken(token.id)) sessions.remove(session);
       if (token.memberId !== undefined) byMember.remove([token.memberId, token.id]);
+    },
+  };
+}
+
+/** A browser's session with a token; `hash` is all that is kept of its secret. */
+export interface StoredSession {
+  hash: string;
+  tokenId: string;
+  createdAt: number;
+  expiresAt: number;
+}
+
+function sessionTable(store: Store) {
+  const sessions = store.table<StoredSession, string>("sessions");
+  const byToken = store.table<true, [tokenId: string, createdAt: number, hash: string]>(
+    "sessions-by-token",
+  );
+  return {
+    byHash(hash: string): StoredSession | undefined {
+      const session = sessions.get(hash);
+      return session !== undefined && sameHash(session.hash, hash) ? session : undefined;
+    },
+    /** The oldest first. */
+    ofToken(tokenId: string): StoredSession[] {
+      const keys = byToken.getKeys({
+        start: [tokenId, 0, ""],
+        end: [tokenId, Number.MAX_SAFE_INTEGER, LAST],
+      });
+      return [...keys]
+        .map(([, , hash]) => sessions.get(hash))
+        .filter((session) => session !== undefined);
+    },
+    put(session: StoredSession): void {
+      sessions.put(session.hash, session);
+      byToken.put([session.tokenId, session.createdAt, session.hash], true);
+    },
+    remove({ hash, tokenId, createdAt }: StoredSession): void {
+      sessions.remove(hash);
+      byToken.remove([tokenId, createdAt, hash]);
     },
   };
 }

@@ -4,17 +4,23 @@ import type { Logger } from "../observe/log.ts";
 import type { Tokens } from "./catalog.ts";
 import { newId } from "./ids.ts";
 import { permissionsOf } from "./members.ts";
-import type { Permission, Token } from "./model.ts";
+import type { Permission, Principal, Token } from "./model.ts";
 import { hashOf, isSecret, newSecret } from "./secrets.ts";
 import type { Store } from "./store.ts";
 import type { StoredToken, Tables } from "./tables.ts";
 
-/** Tokens, and `flush`, which writes the uses noted since the last time. */
+/**
+ * Tokens; `principalOf`, who a token's holder is now, its use noted; and `flush`, which writes the
+ * uses noted since the last time.
+ */
 export function openTokens(
   store: Store,
   { tokens, members }: Tables,
   logger: Logger,
-): Tokens & { flush(): Promise<void> } {
+): Tokens & {
+  principalOf(token: StoredToken): Principal | undefined;
+  flush(): Promise<void>;
+} {
   const used = new Map<string, number>();
   let timer: ReturnType<typeof setTimeout> | undefined;
 
@@ -59,6 +65,21 @@ export function openTokens(
     };
   }
 
+  function principalOf(token: StoredToken): Principal | undefined {
+    const { id, workspaceId, memberId, expiresAt } = token;
+    if ((expiresAt ?? Infinity) <= Date.now()) return undefined;
+    const permissions = permissionsNow(token);
+    if (permissions === undefined) return undefined;
+    noteUse(id);
+    return {
+      workspaceId,
+      tokenId: id,
+      ...(memberId !== undefined && { memberId }),
+      permissions,
+      ...(expiresAt !== undefined && { expiresAt }),
+    };
+  }
+
   return {
     async create(workspaceId, input) {
       const secret = input.secret ?? newSecret();
@@ -83,6 +104,7 @@ export function openTokens(
       });
       return { token: shown(token), secret };
     },
+    get: (workspaceId, id) => shown(tokens.get(workspaceId, id)),
     list(workspaceId, page) {
       const { items, total } = tokens.list(workspaceId, page);
       return { items: items.map(shown), total };
@@ -92,18 +114,9 @@ export function openTokens(
     },
     authenticate(secret) {
       const token = isSecret(secret) ? tokens.byHash(hashOf(secret)) : undefined;
-      if (token === undefined || (token.expiresAt ?? Infinity) <= Date.now()) return undefined;
-      const permissions = permissionsNow(token);
-      if (permissions === undefined) return undefined;
-      noteUse(token.id);
-      const { id: tokenId, workspaceId, memberId } = token;
-      return {
-        workspaceId,
-        tokenId,
-        ...(memberId !== undefined && { memberId }),
-        permissions,
-      };
+      return token && principalOf(token);
     },
+    principalOf,
     flush,
   };
 }

@@ -96,6 +96,7 @@ export async function startApi(more: Partial<ApiParts> = {}): Promise<TestApi> {
     ready: () => readiness,
     metricsText: () => metrics.metrics(),
     dataPlaneUrl: () => "http://127.0.0.1:8080",
+    clientOf: (peer) => peer,
     hosts: [],
     version: "0.0.0",
     python: "pythonfaas",

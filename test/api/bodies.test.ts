@@ -175,7 +175,9 @@ describe("a body", () => {
       drips++;
       controller.enqueue(Buffer.from(" "));
     });
-    expect(readJson(dripping, 0.2)).rejects.toThrow("Expected the whole body within 0.2 s");
+    expect(readJson(dripping, { secondsMax: 0.2 })).rejects.toThrow(
+      "Expected the whole body within 0.2 s",
+    );
     await Bun.sleep(300);
     const after = drips;
     await Bun.sleep(100);

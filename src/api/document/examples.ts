@@ -14,6 +14,8 @@ export const ids = {
   member: "01JD3Q63QB2FK6RT8WNV1PYAX74",
   token: "01JD3Q64ZC7MS0EG5HJD9XQKV38",
   credential: "01JD3Q66DT4YB8PW1CRA3NZGM50",
+  /** What a token's holder has. */
+  secret: "pm_f3V0vM9c2YxJ7QdR1sWnKeLtBzHaUgPo",
   deadLetter: "01JD3QB9XA3VE7KJ6QTS0HWNC82",
 } as const;
 
@@ -122,6 +124,13 @@ export const token = {
   name: "Continuous integration",
   permissions: ["transformations:edit"] as Permission[],
   createdAt: times.createdAt,
+};
+
+export const session = {
+  token: { id: ids.token, name: token.name },
+  workspace: { id: ids.workspace, name: "Default" },
+  permissions: token.permissions,
+  expiresAt: "2026-02-16T13:11:11.586Z",
 };
 
 export const credential = { id: ids.credential, name: "SHOP_KEY", ...times };

@@ -92,12 +92,17 @@ const conditions: Record<number, string> = {
   503: "Not possible at the moment",
 };
 
-const openRefusals: Record<string, number[]> = { "/ready": [503], "/metrics": [403] };
+const openRefusals: Record<string, number[]> = {
+  "GET /ready": [503],
+  "GET /metrics": [403],
+  "POST /v2/session": [400, 401, 403, 413, 429, 503],
+  "DELETE /v2/session": [403, 503],
+};
 
 /** Statuses other than success that a route may answer. */
 export function refusalStatuses(route: Route): number[] {
   const { needs, body, method } = route;
-  if (needs === "open") return openRefusals[route.path] ?? [];
+  if (needs === "open") return openRefusals[route.key] ?? [];
   return [
     ...(body || Object.keys(route.query.properties).length > 0 ? [400] : []),
     ...[401, 403],

@@ -110,7 +110,7 @@ function tailStream(
 
 function isWelcome({ parts }: Call<string, unknown, unknown>, headers: Headers): boolean {
   try {
-    permit(authenticate(parts.catalog.tokens, headers), ["events:read"]);
+    permit(authenticate(parts.catalog, headers), ["events:read"]);
     return true;
   } catch {
     return false;

@@ -10,6 +10,7 @@ import { linkRoutes } from "./links.ts";
 import { tailRoutes } from "./live-tail.ts";
 import { memberRoutes } from "./members.ts";
 import { publishRoutes } from "./publish.ts";
+import { sessionRoutes } from "./sessions.ts";
 import { sourceRoutes } from "./sources.ts";
 import { suspensionRoutes } from "./suspensions.ts";
 import { systemRoutes } from "./system.ts";
@@ -31,6 +32,7 @@ const table = [
   ...tailRoutes,
   ...memberRoutes,
   ...tokenRoutes,
+  ...sessionRoutes,
   ...credentialRoutes,
   ...workspaceRoutes,
   ...systemRoutes,

@@ -59,7 +59,7 @@ export const tokenRoutes = [
     status: 201,
     example: {
       body: { name: example.token.name, permissions: ["transformations:edit"] },
-      answer: { token: { ...example.token, secret: "pm_f3V0vM9c2YxJ7QdR1sWnKeLtBzHaUgPo" } },
+      answer: { token: { ...example.token, secret: example.ids.secret } },
     },
     async handle({ parts, workspaceId, body }) {
       if (!body.permissions && !body.memberId) {

@@ -1,0 +1,95 @@
+import { type Static, Type } from "@sinclair/typebox";
+import type { Principal } from "../../catalog/model.ts";
+import { ApiError } from "../../errors.ts";
+import { createRateLimit } from "../../http/rate-limit.ts";
+import { SIGN_INS_PER_SECOND_MAX } from "../../limits.ts";
+import { INVALID_TOKEN } from "../auth.ts";
+import * as example from "../document/examples.ts";
+import { answerHeaders, json, TooMany } from "../errors.ts";
+import type { ApiParts } from "../parts.ts";
+import { route } from "../route.ts";
+import { enveloped, Permissions, Time } from "../schema/pieces.ts";
+import { sessionOf, withoutSession, withSession } from "../session-cookie.ts";
+import { isoTime } from "../transformation-answers.ts";
+
+/** Sessions: how a browser signs in with a token, and what it may then. */
+
+const Session = Type.Object(
+  {
+    token: Type.Object({ id: Type.String(), name: Type.String() }),
+    member: Type.Optional(
+      Type.Object(
+        { id: Type.String(), name: Type.String(), email: Type.String() },
+        { description: "Whose personal token it is" },
+      ),
+    ),
+    workspace: Type.Object({ id: Type.String(), name: Type.String() }),
+    permissions: Permissions,
+    expiresAt: Type.Optional(Time),
+  },
+  { $id: "Session", description: "Who a request comes from, and what it may now" },
+);
+
+const tooMany = `Expected at most ${SIGN_INS_PER_SECOND_MAX} sign-ins of an address a second, got more`;
+const signIns = new WeakMap<ApiParts, ReturnType<typeof createRateLimit>>();
+
+export const sessionRoutes = [
+  route("POST /v2/session", {
+    summary: "Sign a browser in with a token: its session is a cookie that no script reads",
+    needs: "open",
+    body: Type.Object({ token: Type.String() }),
+    answer: enveloped("session", Session),
+    status: 201,
+    example: { body: { token: example.ids.secret }, answer: { session: example.session } },
+    async handle({ parts, body, client, request }) {
+      const take = signIns.get(parts) ?? createRateLimit(SIGN_INS_PER_SECOND_MAX);
+      signIns.set(parts, take);
+      const waitSeconds = take(client());
+      if (waitSeconds > 0) throw new TooMany(waitSeconds, tooMany);
+      const begun = await parts.catalog.sessions.begin(body.token.trim());
+      if (begun === undefined) throw new ApiError("unauthenticated", INVALID_TOKEN);
+      const { principal, secret } = begun;
+      const { workspaceId, tokenId, expiresAt = Date.now() } = principal;
+      parts.logger.info({ workspaceId, tokenId }, "session begun");
+      const answer = { session: sessionAnswer(parts, principal) };
+      return json(answer, 201, withSession(request, secret, expiresAt));
+    },
+  }),
+
+  route("GET /v2/session", {
+    summary: "Tell who a session, or a token, is and what it may",
+    needs: [],
+    answer: enveloped("session", Session),
+    example: { answer: { session: example.session } },
+    handle: ({ parts, principal }) => ({ session: sessionAnswer(parts, principal) }),
+  }),
+
+  route("DELETE /v2/session", {
+    summary: "Sign a browser out: its session ends; does nothing without one",
+    needs: "open",
+    answer: Type.Undefined(),
+    status: 204,
+    example: { answer: undefined },
+    async handle({ parts, request }) {
+      const secret = sessionOf(request.headers);
+      if (secret !== undefined) await parts.catalog.sessions.end(secret);
+      const headers = { ...answerHeaders, ...withoutSession(request) };
+      return new Response(null, { status: 204, headers });
+    },
+  }),
+] as const;
+
+function sessionAnswer(
+  { catalog }: ApiParts,
+  { workspaceId, tokenId, memberId, permissions, expiresAt }: Principal,
+): Static<typeof Session> {
+  const { name } = catalog.tokens.get(workspaceId, tokenId);
+  const member = memberId === undefined ? undefined : catalog.members.get(workspaceId, memberId);
+  return {
+    token: { id: tokenId, name },
+    ...(member && { member: { id: member.id, name: member.name, email: member.email } }),
+    workspace: { id: workspaceId, name: catalog.workspaces.get(workspaceId)?.name ?? "" },
+    permissions: [...permissions],
+    ...(expiresAt !== undefined && { expiresAt: isoTime(expiresAt) }),
+  };
+}

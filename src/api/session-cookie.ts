@@ -1,0 +1,44 @@
+/** The cookie that a signed-in browser has: the secret of its session, which scripts cannot read. */
+
+/** Over TLS a browser lets no other host and no plain page set a cookie of this name. */
+const SECURE_NAME = "__Host-pixelmill-session";
+const PLAIN_NAME = "pixelmill-session";
+
+/** The secret of a request's session; undefined when it has none. */
+export function sessionOf(headers: Headers): string | undefined {
+  const cookies = new Map(
+    (headers.get("cookie") ?? "").split(";").map((pair) => {
+      const equals = pair.indexOf("=");
+      return [pair.slice(0, Math.max(0, equals)).trim(), pair.slice(equals + 1).trim()] as const;
+    }),
+  );
+  return cookies.get(SECURE_NAME) ?? cookies.get(PLAIN_NAME);
+}
+
+/** A header that gives the browser its session until `expiresAt` (milliseconds). */
+export function withSession(request: Request, secret: string, expiresAt: number) {
+  const seconds = Math.max(1, Math.floor((expiresAt - Date.now()) / 1_000));
+  return cookie(cameByTls(request), secret, seconds);
+}
+
+/** A header that takes the session's secret away from the browser. */
+export function withoutSession(request: Request) {
+  return cookie(cameByTls(request), "", 0);
+}
+
+function cookie(isSecure: boolean, value: string, seconds: number): { "Set-Cookie": string } {
+  const name = isSecure ? SECURE_NAME : PLAIN_NAME;
+  const attributes = ["HttpOnly", "SameSite=Strict", "Path=/", `Max-Age=${seconds}`];
+  if (isSecure) attributes.push("Secure");
+  return { "Set-Cookie": [`${name}=${value}`, ...attributes].join("; ") };
+}
+
+/**
+ * Whether the browser came by TLS, to here or to a proxy before. Whoever says so wrongly gets a
+ * cookie that is stricter than need be, so every proxy is believed; a browser says it itself.
+ */
+function cameByTls({ url, headers }: Request): boolean {
+  const forwarded = headers.get("x-forwarded-proto")?.split(",")[0]?.trim().toLowerCase();
+  const origin = headers.get("origin")?.toLowerCase() ?? "";
+  return url.startsWith("https:") || origin.startsWith("https:") || forwarded === "https";
+}
