@@ -1,10 +1,8 @@
 import { ApiError } from "../errors.ts";
-import {
-  BODY_BYTES_MAX,
-  BODY_DISCARDED_BYTES_MAX,
-  BODY_SECONDS_MAX,
-  JSON_LEVELS_MAX,
-} from "../limits.ts";
+import { BODY_BYTES_MAX, BODY_SECONDS_MAX, JSON_LEVELS_MAX } from "../limits.ts";
+
+/** A body that is too large is read and forgotten up to this, so that its sender sees the 413. */
+const BODY_DISCARDED_BYTES_MAX = 64 << 20;
 
 interface BodyBounds {
   secondsMax?: number;

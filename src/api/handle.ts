@@ -1,12 +1,7 @@
 import type { Server } from "bun";
 import type { Principal } from "../catalog/model.ts";
 import { ApiError } from "../errors.ts";
-import {
-  BODY_BYTES_MAX,
-  ID_CHARS_MAX,
-  IDLE_CONNECTION_SECONDS_MAX,
-  OPEN_BODY_BYTES_MAX,
-} from "../limits.ts";
+import { BODY_BYTES_MAX, ID_CHARS_MAX, IDLE_CONNECTION_SECONDS_MAX } from "../limits.ts";
 import { authenticate, nobody, permit } from "./auth.ts";
 import { readJson } from "./body.ts";
 import { refuseForeignPages } from "./browsers.ts";
@@ -15,6 +10,9 @@ import type { ApiParts } from "./parts.ts";
 import { tellDone, tellRefused } from "./request-log.ts";
 import { expectBody, readQuery } from "./request-validation.ts";
 import { EVENT_STREAM, type Route } from "./route.ts";
+
+/** Body of a request that needs no token; more is 413. */
+export const OPEN_BODY_BYTES_MAX = 4_096;
 
 /** A request as the router hands it over: a parameter that does not decode is null. */
 export interface Arrival {

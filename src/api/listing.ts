@@ -1,7 +1,12 @@
-import { LIST_CHUNK_CHARS, LIST_TURN_MS, LISTS_OF_WORKSPACE_MAX } from "../limits.ts";
+import { LISTS_OF_WORKSPACE_MAX } from "../limits.ts";
 import { answerHeaders, TooMany } from "./errors.ts";
 import { createPlaces } from "./places.ts";
 import type { Call } from "./route.ts";
+
+/** How long a list without pages is written before other requests get their turn. */
+export const LIST_TURN_MS = 5;
+/** What is written of a list without pages before its client must take it, in UTF-16 units. */
+export const LIST_CHUNK_CHARS = 256 << 10;
 
 const places = createPlaces({ each: LISTS_OF_WORKSPACE_MAX });
 

@@ -1,4 +1,3 @@
-import { LIVE_PROGRAMS_MAX } from "../limits.ts";
 import type { Live, LiveProgram } from "./catalog.ts";
 import { librariesFor, publishedLibraries } from "./code/closure.ts";
 import type { CodeTables } from "./code/tables.ts";
@@ -6,6 +5,9 @@ import { familyOf } from "./import-name.ts";
 import type { Resource, Source } from "./model.ts";
 import type { Epoch, Store } from "./store.ts";
 import type { Tables } from "./tables.ts";
+
+/** Transformations whose live program is kept in memory; the longest unchanged one goes first. */
+const LIVE_PROGRAMS_MAX = 4_096;
 
 /** A write key comes from a public URL: a longer one is unknown without a look-up. */
 const WRITE_KEY_CHARS_MAX = 128;

@@ -1,5 +1,7 @@
 import { createHash, timingSafeEqual } from "node:crypto";
-import { TOKEN_RANDOM_BITS } from "../limits.ts";
+
+/** Randomness of a generated token. */
+export const TOKEN_RANDOM_BITS = 192;
 
 /** Secrets: those of tokens and sessions (kept as hashes only) and write keys. */
 

@@ -1,5 +1,4 @@
 import { ApiError } from "../errors.ts";
-import { TOKEN_USE_FLUSH_MS } from "../limits.ts";
 import type { Logger } from "../observe/log.ts";
 import type { Tokens } from "./catalog.ts";
 import { newId } from "./ids.ts";
@@ -8,6 +7,9 @@ import type { Permission, Principal, Token } from "./model.ts";
 import { hashOf, isSecret, newSecret } from "./secrets.ts";
 import type { Store } from "./store.ts";
 import type { StoredToken, Tables } from "./tables.ts";
+
+/** `lastUsedAt` of a token is written at most this late. */
+const TOKEN_USE_FLUSH_MS = 2_000;
 
 /**
  * Tokens; `principalOf`, who a token's holder is now, its use noted; and `flush`, which writes the

@@ -1,5 +1,7 @@
-import { CONNECTION_WINDOWS_MAX } from "../limits.ts";
 import type { Connection, Positions } from "./model.ts";
+
+/** Earlier live windows that a connection keeps apart when it is paused again and again. */
+export const CONNECTION_WINDOWS_MAX = 16;
 
 /**
  * Which events a connection routes: those from `from` on while it is live, and those before

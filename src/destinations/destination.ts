@@ -33,7 +33,7 @@ export interface DestinationKind {
   secretKeys: readonly string[];
   /** Most events of one delivery, from 1. */
   batchSize(config: Record<string, unknown>): number;
-  /** Deliveries that may be under way at once, from 1 to `LANE_PARTITIONS`. */
+  /** Deliveries that may be under way at once, from 1 to `LANE_DELIVERIES_MAX`. */
   concurrency(config: Record<string, unknown>): number;
   open(config: Record<string, unknown>, workspaceId: string): OpenDestination;
 }

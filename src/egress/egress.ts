@@ -1,6 +1,6 @@
 import type { Socket } from "node:net";
 import { FairPlaces, leavingSome } from "../fair-places.ts";
-import { EGRESS_CONNECTIONS_MAX, EGRESS_REQUESTS_MAX } from "../limits.ts";
+import { EGRESS_REQUESTS_MAX } from "../limits.ts";
 import { createAddressRules } from "./address.ts";
 import { codeOf, createClient, type EgressAnswer } from "./client.ts";
 import {
@@ -20,6 +20,12 @@ export { checkedHost, type EgressConnect, TlsRefused } from "./connect.ts";
 export { LookUpFailed } from "./look-up.ts";
 export { EgressRefused } from "./names.ts";
 export { egressHeaders } from "./request-text.ts";
+
+/**
+ * Connections of destinations that keep theirs (databases, brokers), but at most an eighth of the
+ * process's descriptors. A workspace gets as many as are left for others, beyond it they wait.
+ */
+export const EGRESS_CONNECTIONS_MAX = 512;
 
 export interface EgressRequest {
   /** Whose request it is: workspaces share look-ups and connections fairly. */

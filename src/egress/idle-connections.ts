@@ -1,5 +1,9 @@
-import { EGRESS_IDLE_CONNECTIONS_MAX, EGRESS_IDLE_MS_MAX } from "../limits.ts";
 import type { Connection } from "./connection.ts";
+
+/** How long an idle connection to a receiver is kept. */
+const EGRESS_IDLE_MS_MAX = 60_000;
+/** Idle connections of all receivers, and as many of user code; the longest idle goes first. */
+export const EGRESS_IDLE_CONNECTIONS_MAX = 256;
 
 interface Kept {
   connection: Connection;

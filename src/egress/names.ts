@@ -1,13 +1,16 @@
 import { isIP } from "node:net";
 import { FairPlaces, leavingSome } from "../fair-places.ts";
-import {
-  EGRESS_LOOKUPS_MAX,
-  EGRESS_NAMES_MAX,
-  EGRESS_RESOLVED_SECONDS_MAX,
-  EGRESS_RESOLVED_SECONDS_MIN,
-} from "../limits.ts";
 import type { AddressRules } from "./address.ts";
 import type { Found, Resolve } from "./look-up.ts";
+
+/** Checked addresses of a host name are used for as long as its records hold, but not longer. */
+const EGRESS_RESOLVED_SECONDS_MAX = 30;
+/** Checked addresses of a host name are used for so long although its records hold for less. */
+const EGRESS_RESOLVED_SECONDS_MIN = 1;
+/** Look-ups under way; a workspace gets as many as are left for others, beyond it they wait. */
+export const EGRESS_LOOKUPS_MAX = 256;
+/** Host names whose checked addresses are remembered. */
+const EGRESS_NAMES_MAX = 10_000;
 
 /** A policy refuses the request; another attempt would be refused as well. */
 export class EgressRefused extends Error {

@@ -1,4 +1,7 @@
-import { RATE_BURST_SECONDS, RATE_KEYS_MAX } from "../limits.ts";
+import { RATE_BURST_SECONDS } from "../limits.ts";
+
+/** Tokens, or sources, whose use is remembered for a rate limit. */
+export const RATE_KEYS_MAX = 10_000;
 
 interface Bucket {
   left: number;

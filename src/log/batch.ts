@@ -1,5 +1,4 @@
-import { LOG_BLOCK_BYTES_MAX } from "../limits.ts";
-import { HEADER_BYTES, RECORD_HEADER_BYTES, sealBlock } from "./block.ts";
+import { HEADER_BYTES, LOG_BLOCK_BYTES_MAX, RECORD_HEADER_BYTES, sealBlock } from "./block.ts";
 import type { RecordCodec } from "./event-log.ts";
 import { PAGE_BYTES, pageAligned } from "./page.ts";
 

@@ -1,6 +1,8 @@
-import { LOG_CACHE_BYTES_MAX } from "../limits.ts";
 import { type Block, recordsOf } from "./block.ts";
 import type { LogRecord } from "./event-log.ts";
+
+/** Blocks kept in memory by a reader; lanes at the tail share them. */
+export const LOG_CACHE_BYTES_MAX = 16 << 20;
 
 export interface CachedBlock extends Block {
   records: LogRecord[];

@@ -7,8 +7,10 @@
  * Little endian. `bytes` counts what follows the header; the CRC covers all but magic and itself.
  */
 
-import { LOG_BLOCK_BYTES_MAX } from "../limits.ts";
 import type { LogRecord } from "./event-log.ts";
+
+/** Blocks on disk are at most this long; it may grow, but never shrink: older logs hold them. */
+export const LOG_BLOCK_BYTES_MAX = 1 << 20;
 
 /**
  * `F5 50 58 FF`: F5 and FF occur in no UTF-8 text, so that no query that somebody sends can look

@@ -1,6 +1,10 @@
 import { type FileHandle, open, unlink } from "node:fs/promises";
-import { LOG_FREE_STEP_BYTES, LOG_FREE_STEP_MS } from "../limits.ts";
 import type { Segment } from "./segments.ts";
+
+/** Space of a trimmed segment is given back in steps of this size. */
+export const LOG_FREE_STEP_BYTES = 4 << 20;
+/** Between two steps of giving space back, so that other writes get their turn. */
+const LOG_FREE_STEP_MS = 20;
 
 /**
  * Deletes a segment without holding up whoever writes to the same disk: at once the name goes,

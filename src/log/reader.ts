@@ -1,6 +1,5 @@
 import { closeSync, openSync } from "node:fs";
 import { makeDirectory } from "../disk/sync.ts";
-import { LOG_READ_WINDOW_BYTES } from "../limits.ts";
 import type { Logger } from "../observe/log.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import { BlockCache, type CachedBlock } from "./block-cache.ts";
@@ -13,6 +12,9 @@ import { type Place, SegmentIndex } from "./segment-index.ts";
 import { listSegments, type Segment } from "./segments.ts";
 import { readStretch, type Stretch, type StretchRange } from "./stretch.ts";
 import { expectReadable, readOrPassOver } from "./unreadable.ts";
+
+/** What a reader reads of a segment at once. */
+const LOG_READ_WINDOW_BYTES = 256 << 10;
 
 export interface LogReaderOptions {
   /** Created when it does not exist. Its writer may be another process. */

@@ -1,8 +1,7 @@
 import { closeSync, fsyncSync, ftruncateSync, openSync } from "node:fs";
 import { syncPath } from "../disk/sync.ts";
-import { LOG_BLOCK_BYTES_MAX } from "../limits.ts";
 import type { Logger } from "../observe/log.ts";
-import { RECORD_HEADER_BYTES } from "./block.ts";
+import { LOG_BLOCK_BYTES_MAX, RECORD_HEADER_BYTES } from "./block.ts";
 import { lockDirectory } from "./lock.ts";
 import { noteRefused } from "./refused.ts";
 import { listSegments, type Segment } from "./segments.ts";

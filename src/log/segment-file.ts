@@ -11,13 +11,14 @@ import {
 } from "node:fs";
 import { promisify } from "node:util";
 import { syncPath } from "../disk/sync.ts";
-import {
-  LOG_BLOCK_BYTES_MAX,
-  LOG_BLOCKING_WRITE_BYTES_MAX,
-  LOG_BLOCKING_WRITE_MS_MAX,
-} from "../limits.ts";
+import { LOG_BLOCK_BYTES_MAX } from "./block.ts";
 import { PAGE_BYTES, pageAligned } from "./page.ts";
 import { type Segment, segmentAt } from "./segments.ts";
+
+/** A disk whose last write took less is written without the detour through a thread. */
+const LOG_BLOCKING_WRITE_MS_MAX = 1;
+/** Batches larger than this are always written through a thread. */
+const LOG_BLOCKING_WRITE_BYTES_MAX = 256 << 10;
 
 const openFile = promisify(open);
 const closeFile = promisify(close);

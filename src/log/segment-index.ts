@@ -1,4 +1,5 @@
-import { LOG_INDEX_STRIDE_BYTES } from "../limits.ts";
+/** A reader remembers where a block starts at most once per so many bytes of a segment. */
+const LOG_INDEX_STRIDE_BYTES = 64 << 10;
 
 /** A place in a segment: the block that starts at `offset` holds no record before `sequence`. */
 export interface Place {

@@ -1,8 +1,7 @@
 /** Reading a segment file: a stretch of whole blocks, past damage when there is some. */
 
 import { fstatSync } from "node:fs";
-import { LOG_BLOCK_BYTES_MAX } from "../limits.ts";
-import { type Block, blockAt, findMagic } from "./block.ts";
+import { type Block, blockAt, findMagic, LOG_BLOCK_BYTES_MAX } from "./block.ts";
 import { type ReadAt, readAt, readPastErrors } from "./read-at.ts";
 
 export interface Stretch {

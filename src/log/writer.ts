@@ -1,10 +1,5 @@
 import { makeDirectory } from "../disk/sync.ts";
-import {
-  LOG_GATHER_MS,
-  LOG_PENDING_BYTES_MAX,
-  LOG_PROBE_MS,
-  LOG_SEGMENT_BYTES_MAX,
-} from "../limits.ts";
+import { LOG_PENDING_BYTES_MAX } from "../limits.ts";
 import type { Logger } from "../observe/log.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import { type Batch, Batcher } from "./batch.ts";
@@ -24,6 +19,13 @@ import {
   writeBlocks,
 } from "./segment-file.ts";
 import type { Segment } from "./segments.ts";
+
+/** A larger segment is followed by the next; what is trimmed are whole segments. */
+export const LOG_SEGMENT_BYTES_MAX = 64 << 20;
+/** Records that keep coming delay a flush at most until this long after the last one began. */
+const LOG_GATHER_MS = 1;
+/** Between two attempts to write to a disk that failed. */
+const LOG_PROBE_MS = 250;
 
 export interface LogWriterOptions<T> {
   /** Created when it does not exist; this process must be its only writer. */

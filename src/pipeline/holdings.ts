@@ -1,11 +1,13 @@
 import {
-  LANE_HELD_BYTES_MIN,
-  LANE_WINDOW_BYTES_MAX,
+  LANE_IN_FLIGHT_BYTES_MAX,
   LANES_HELD_BYTES_MAX,
   WORKSPACE_HELD_BYTES_MAX,
-  WORKSPACE_HELD_BYTES_MIN,
 } from "../limits.ts";
 import type { Notifier } from "./clock.ts";
+import { LANE_HELD_BYTES_MIN } from "./limits.ts";
+
+/** What the lanes of a workspace may hold, whatever the others hold. */
+const WORKSPACE_HELD_BYTES_MIN = 2 << 20;
 
 /** What the lanes of one workspace hold. */
 interface Account {
@@ -90,7 +92,7 @@ export class Share {
     const ofAll = scale * LANES_HELD_BYTES_MAX - this.#host.bytes();
     const ofMinimum = WORKSPACE_HELD_BYTES_MIN - bytes;
     const shared = Math.min(ofWorkspace, Math.max(ofAll, ofMinimum));
-    return Math.min(LANE_WINDOW_BYTES_MAX - this.#bytes, shared);
+    return Math.min(LANE_IN_FLIGHT_BYTES_MAX - this.#bytes, shared);
   }
 
   /** Whether events of any size can be handed on. */

@@ -1,11 +1,11 @@
-import {
-  LANE_HELD_BYTES_MIN,
-  LANE_UNCOMMITTED_EVENTS_MAX,
-  LANE_WINDOW_EVENTS_MAX,
-} from "../limits.ts";
+import { LANE_IN_FLIGHT_EVENTS_MAX } from "../limits.ts";
 import type { Notifier } from "./clock.ts";
 import type { Share } from "./holdings.ts";
 import type { Item } from "./item.ts";
+import { LANE_HELD_BYTES_MIN } from "./limits.ts";
+
+/** Events of one lane that are read and whose settling is not on disk: what a crash may repeat. */
+export const LANE_UNCOMMITTED_EVENTS_MAX = 8_192;
 
 /**
  * Items that a lane has taken, until their settling is on disk. Bounded twice: a lane that stands
@@ -30,7 +30,7 @@ export class InFlight {
   get room(): { events: number; bytes: number } {
     // A lane that holds nothing takes one event, whatever the others hold.
     const bytes = Math.max(this.#share.room, this.#items.size === 0 ? 1 : 0);
-    const open = LANE_WINDOW_EVENTS_MAX - this.#open;
+    const open = LANE_IN_FLIGHT_EVENTS_MAX - this.#open;
     const uncommitted = LANE_UNCOMMITTED_EVENTS_MAX - this.#items.size;
     return { events: bytes > 0 ? Math.min(open, uncommitted) : 0, bytes };
   }

@@ -1,7 +1,7 @@
 import type { Live } from "../catalog/catalog.ts";
 import type { Positions } from "../catalog/model.ts";
 import type { DestinationKind } from "../destinations/destination.ts";
-import { DRAIN_MS_MAX, TOPOLOGY_POLL_MS, TRIM_INTERVAL_MS } from "../limits.ts";
+import { DRAIN_MS_MAX } from "../limits.ts";
 import type { DurableNews, LogReader } from "../log/event-log.ts";
 import type { Logger } from "../observe/log.ts";
 import type { Metrics } from "../observe/metrics.ts";
@@ -17,6 +17,11 @@ import { createLaneMetrics } from "./metrics.ts";
 import { SharedReader, type SharedReaderParts } from "./reading/shared-reader.ts";
 import { createTrimmer } from "./reading/trim.ts";
 import type { Ledger } from "./settling/ledger.ts";
+
+/** How late a lane sees a changed connection when nothing else wakes it. */
+export const TOPOLOGY_POLL_MS = 100;
+/** How often the event log is trimmed. */
+const TRIM_INTERVAL_MS = 10_000;
 
 /** Routes, transforms and delivers what the event logs hold: a lane per destination. */
 export interface Pipeline {

@@ -1,7 +1,10 @@
 import { isIP } from "node:net";
 import ipaddr from "ipaddr.js";
 import type { Exchange } from "../http/connection.ts";
-import { FORWARDED_HOPS_MAX, PEERS_REMEMBERED_MAX } from "../limits.ts";
+import { FORWARDED_HOPS_MAX } from "../limits.ts";
+
+/** Peers whose address is remembered, with whether they are trusted; then all are forgotten. */
+const PEERS_REMEMBERED_MAX = 4_096;
 
 export interface ClientAddresses {
   /**

@@ -1,21 +1,27 @@
 import type { Subprocess } from "bun";
 import { messageOf, StartError } from "../errors.ts";
-import {
-  INGEST_CLOSE_MS_MAX,
-  INGEST_METRICS_MS_MAX,
-  INGEST_PULSE_MS,
-  INGEST_PULSES_LATE_MAX,
-  INGEST_PULSES_MISSED_MAX,
-  INGEST_PULSES_SLOW_MAX,
-  INGEST_RESTART_MS_MAX,
-  INGEST_RESTART_MS_MIN,
-  INGEST_START_MS_MAX,
-  INGEST_STEADY_MS_MIN,
-} from "../limits.ts";
 import type { Gap } from "../log/losses.ts";
 import type { Logger } from "../observe/log.ts";
+import { INGEST_CLOSE_MS_MAX, INGEST_PULSE_MS } from "./limits.ts";
 import { isSlow, type MainThread, mainThreadOf } from "./main-thread.ts";
 import type { FromIngest, IngestSettings, ProcessMetrics, ToIngest } from "./messages.ts";
+
+/** From its start until a process listens; it may wait for its log's lock meanwhile. */
+export const INGEST_START_MS_MAX = 20_000;
+/** Delay of the restart of an ingest process that died, doubled each time it dies young. */
+const INGEST_RESTART_MS_MIN = 50;
+/** The longest delay of the restart of an ingest process that died. */
+const INGEST_RESTART_MS_MAX = 5_000;
+/** An ingest process that lived this long is restarted without more delay than the first. */
+const INGEST_STEADY_MS_MIN = 10_000;
+/** An ingest process not heard for so many pulses is not ready, as `/ready` says. */
+const INGEST_PULSES_LATE_MAX = 3;
+/** An ingest process not heard for so many pulses that does not compute hangs and is killed. */
+export const INGEST_PULSES_MISSED_MAX = 15;
+/** An ingest process that computes, or waits for CPU or disk, has so many pulses instead. */
+const INGEST_PULSES_SLOW_MAX = 120;
+/** A process that does not tell its metrics within this time is left out. */
+const INGEST_METRICS_MS_MAX = 1_000;
 
 /** Times that a process which makes progress is given as long again to start. */
 const INGEST_START_AGAIN_MAX = 5;

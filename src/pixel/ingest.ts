@@ -2,18 +2,13 @@ import { openCatalog } from "../catalog/open.ts";
 import { messageOf, StartError } from "../errors.ts";
 import { pixelRecordCodec } from "../event/record.ts";
 import { readDescriptors } from "../http/descriptors.ts";
-import {
-  HTTP_CONNECTIONS_MAX,
-  INGEST_CLOSE_MS_MAX,
-  INGEST_DURABLE_MS,
-  INGEST_ORPHAN_MS_MAX,
-  INGEST_PULSE_MS,
-} from "../limits.ts";
+import { HTTP_CONNECTIONS_MAX } from "../limits.ts";
 import type { LogWriter } from "../log/event-log.ts";
 import { openMark, storedMark } from "../log/mark.ts";
 import { openLogWriter } from "../log/writer.ts";
 import { createLogger, type Logger } from "../observe/log.ts";
 import { createMetrics, type Metrics } from "../observe/metrics.ts";
+import { INGEST_CLOSE_MS_MAX, INGEST_PULSE_MS } from "./limits.ts";
 import { createPixelListener } from "./listener.ts";
 import {
   type FromIngest,
@@ -23,6 +18,11 @@ import {
 } from "./messages.ts";
 import { watchOtherLogs } from "./other-logs.ts";
 import { WrittenSources } from "./sources.ts";
+
+/** Between two messages that tell the server how far the log is durable. */
+const INGEST_DURABLE_MS = 5;
+/** What an ingest process has for answers and its last flush when the server died. */
+const INGEST_ORPHAN_MS_MAX = 2_000;
 
 /**
  * What the hidden command `ingest` runs: takes pixels into its own event log until the server

@@ -2,7 +2,6 @@ import type { Catalog, CodeChange, RevisionInput } from "../catalog/catalog.ts";
 import type { Revision } from "../catalog/model.ts";
 import { Stale } from "../catalog/refusals.ts";
 import { ApiError } from "../errors.ts";
-import { PUBLISH_ATTEMPTS_MAX } from "../limits.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import { suiteOf } from "./checks.ts";
 import { detailsOf, failuresOf } from "./failures.ts";
@@ -22,6 +21,9 @@ import type { Trial, Trialed } from "./trialed.ts";
 import { createTurns } from "./turns.ts";
 import { validationOf } from "./validation.ts";
 import { excuses, warningsOf } from "./warnings.ts";
+
+/** Times that code is tested again because published code changed meanwhile. */
+export const PUBLISH_ATTEMPTS_MAX = 5;
 
 export function createPublishing(parts: { catalog: Catalog; sandbox: Sandbox }): Publishing {
   const { catalog } = parts;

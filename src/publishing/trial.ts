@@ -1,13 +1,15 @@
 import type { Catalog, CodeChange, Found } from "../catalog/catalog.ts";
 import type { Kind, Revision } from "../catalog/model.ts";
 import { ApiError } from "../errors.ts";
-import { PUBLISH_CHECKS_AT_ONCE } from "../limits.ts";
 import { SandboxUnavailable } from "../sandbox/sandbox.ts";
 import { tryImporter, tryLibrary, tryTransformation } from "./checks.ts";
 import { type Inspected, inspect, type Resolved, resolve } from "./imports.ts";
 import type { Testing } from "./testing.ts";
 import type { Trial, Trialed } from "./trialed.ts";
 import { mapAtOnce } from "./turns.ts";
+
+/** Throw-away guests that one request has at once. */
+const PUBLISH_CHECKS_AT_ONCE = 4;
 
 /** Reads, resolves and runs code in throw-away guests. Nothing is stored; refuses once the caller left. */
 export async function tryOut(

@@ -1,5 +1,7 @@
-import { GUEST_HEADER_BYTES_MAX } from "../limits.ts";
 import { jsonEnd } from "./json.ts";
+
+/** Of a guest's message all but the outputs: counts, errors, lines of `log(...)`. */
+const GUEST_HEADER_BYTES_MAX = 1 << 20;
 
 /**
  * Frames: u32 little-endian length, then a header of one line of JSON, a newline, and a body.

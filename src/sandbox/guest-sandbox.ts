@@ -1,14 +1,9 @@
 import type { Logger } from "pino";
 import type { Registry } from "prom-client";
-import {
-  GUEST_ANSWER_BYTES_MAX,
-  GUEST_BATCH_OUTPUT_BYTES_MAX,
-  GUEST_CULPRITS_MAX,
-  GUEST_MEMORY_POLL_MS,
-  TEST_OUTPUT_BYTES_MAX,
-} from "../limits.ts";
+import { GUEST_CULPRITS_MAX, TEST_OUTPUT_BYTES_MAX } from "../limits.ts";
 import type { Guest } from "./guest.ts";
 import { GuestGone } from "./guest-end.ts";
+import { GUEST_ANSWER_BYTES_MAX, GUEST_MEMORY_POLL_MS } from "./guest-limits.ts";
 import { GuestStarter, type SandboxStatus } from "./guest-starter.ts";
 import { defaultLimits, type SandboxLimits } from "./limits.ts";
 import { createSandboxMetrics } from "./metrics.ts";
@@ -21,6 +16,9 @@ import { type CheckReport, type Inspection, type Sandbox, SandboxUnavailable } f
 import { type Suspension, Suspensions } from "./suspension.ts";
 import type { GuestSource } from "./tenant.ts";
 import { TestBudget } from "./test-budget.ts";
+
+/** Outputs of a batch of live events; the rest of a batch that makes more runs after they went. */
+export const GUEST_BATCH_OUTPUT_BYTES_MAX = 2 << 20;
 
 export interface SandboxOptions extends Outside {
   /** Starts a guest; the language is appended: `[process.execPath, "guest"]`. */

@@ -1,7 +1,7 @@
-import { GUEST_START_MS_MAX, GUEST_STDERR_BYTES_MAX, GUEST_STDERR_FLOOD_BYTES } from "../limits.ts";
 import { type Frame, FrameError, type Texts } from "./frames.ts";
 import { type Allowance, GuestChannel } from "./guest-channel.ts";
 import { type GuestEnd, GuestGone } from "./guest-end.ts";
+import { GUEST_START_MS_MAX } from "./guest-limits.ts";
 import type { LanguageTerms } from "./languages.ts";
 import { type GuestProcess, launch, type Signal } from "./launch.ts";
 import { Oversight } from "./oversight.ts";
@@ -9,6 +9,11 @@ import { printable } from "./printable.ts";
 import type { GuestLanguage, UserError } from "./program.ts";
 import type { Request } from "./protocol.ts";
 import { readStarted, type Started } from "./replies.ts";
+
+/** Of what a guest writes to standard error, the rest is dropped. */
+const GUEST_STDERR_BYTES_MAX = 8_192;
+/** A guest that writes more than this to standard error is killed: its own runtime does not. */
+const GUEST_STDERR_FLOOD_BYTES = 1 << 20;
 
 const REPLY_BYTES_SMALL = 4_096;
 

@@ -2,10 +2,8 @@ import { isIP } from "node:net";
 import { messageOf } from "../errors.ts";
 import {
   FETCH_ANSWER_BYTES_MAX,
-  FETCH_ANSWERS_CHARS_MAX,
   FETCH_MS_MAX,
   FETCH_REQUEST_CHARS_MAX,
-  FETCH_REQUESTS_CHARS_MAX,
   FETCH_WAIT_MS_MAX,
   FETCHES_AT_ONCE_MAX,
   FETCHES_MAX,
@@ -13,6 +11,11 @@ import {
 import { FrameError, type Texts } from "./frames.ts";
 import type { FetchAnswer, FetchRequest, Outside } from "./outside.ts";
 import { printable } from "./printable.ts";
+
+/** Of all requests of a batch without an answer, in UTF-16 units; beyond it the batch waits. */
+export const FETCH_REQUESTS_CHARS_MAX = 8 << 20;
+/** Bodies of answers that a batch has not taken, in UTF-16 units; beyond it no request starts. */
+export const FETCH_ANSWERS_CHARS_MAX = 8 << 20;
 
 /** Answers of one frame; more wait for the next. */
 const ANSWERS_BYTES_MAX = 8 << 20;

@@ -1,17 +1,21 @@
-import {
-  GUEST_ADDRESS_KIB_MAX,
-  GUEST_IDLE_CPU_MS_MAX,
-  GUEST_MEMORY_BYTES_MAX,
-  GUEST_PROGRAMS_MAX,
-  GUEST_PYTHON_ADDRESS_KIB_MAX,
-  GUEST_PYTHON_MEMORY_BYTES_MAX,
-  GUEST_PYTHON_PROGRAMS_MAX,
-  GUEST_PYTHON_RECYCLE_MEMORY_BYTES,
-  GUEST_RECYCLE_MEMORY_BYTES,
-  GUEST_THREADS_MAX,
-  GUEST_WARM_SPARES,
-} from "../limits.ts";
+import { GUEST_MEMORY_BYTES_MAX, GUEST_PYTHON_MEMORY_BYTES_MAX } from "../limits.ts";
+import { GUEST_PROGRAMS_MAX, GUEST_THREADS_MAX } from "./guest-limits.ts";
 import type { GuestLanguage } from "./program.ts";
+
+/** What a guest may map (`ulimit -v`): what honest code comes to (760 MB), and some to grow. */
+const GUEST_ADDRESS_KIB_MAX = 900_000;
+/** Above what an idle guest has, after a batch: it is replaced before it reaches its limit. */
+export const GUEST_RECYCLE_MEMORY_BYTES = 150 << 20;
+/** CPU time of a guest that is asked nothing, beyond a twentieth of the time; then it is killed. */
+const GUEST_IDLE_CPU_MS_MAX = 2_000;
+/** Confined guests that wait for work, per language. */
+const GUEST_WARM_SPARES = 1;
+/** Above what an idle Python guest has, after a batch: it is replaced before its limit. */
+export const GUEST_PYTHON_RECYCLE_MEMORY_BYTES = 192 << 20;
+/** Address space of a Python guest: two reservations of 4 GiB, 1.4 GiB, and 0.7 GiB to grow. */
+const GUEST_PYTHON_ADDRESS_KIB_MAX = 10_800_000;
+/** Programs in one Python guest, each with standard modules of its own (1 to 3 MB). */
+const GUEST_PYTHON_PROGRAMS_MAX = 32;
 
 const everyGuest = { idleCpuMsMax: GUEST_IDLE_CPU_MS_MAX, threadsMax: GUEST_THREADS_MAX };
 

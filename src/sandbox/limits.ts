@@ -1,7 +1,6 @@
 import { totalmem } from "node:os";
 import {
   GUEST_CPU_MS_MAX,
-  GUEST_KILL_GRACE_MS,
   GUEST_WALL_MS_MAX,
   GUESTS_MAX,
   GUESTS_MEMORY_SHARE_MAX,
@@ -9,6 +8,9 @@ import {
   THROW_AWAY_GUESTS_MAX,
   THROW_AWAY_GUESTS_OF_WORKSPACE_MAX,
 } from "../limits.ts";
+
+/** From the guest's own timeout to the host's SIGKILL. */
+const GUEST_KILL_GRACE_MS = 500;
 
 /** Bounds that a test may tighten, so that sixty endless loops end in seconds. */
 export interface SandboxLimits {

@@ -1,7 +1,7 @@
-import { GUEST_ANSWER_BYTES_MAX } from "../limits.ts";
 import type { Guest } from "./guest.ts";
 import type { Allowance } from "./guest-channel.ts";
 import { GuestGone } from "./guest-end.ts";
+import { GUEST_ANSWER_BYTES_MAX } from "./guest-limits.ts";
 import type { SandboxLimits } from "./limits.ts";
 import type { Program, UserError } from "./program.ts";
 import { readInspected, readLoaded } from "./replies.ts";

@@ -1,8 +1,11 @@
-import { GUEST_BURST_CPU_MS_MAX, GUEST_IDLE_POLL_MS } from "../limits.ts";
 import type { Exchange } from "./guest-channel.ts";
 import type { GuestEnd } from "./guest-end.ts";
 import type { LanguageTerms } from "./languages.ts";
 import { type Usage, usage } from "./proc.ts";
+import { GUEST_BURST_CPU_MS_MAX } from "./rota.ts";
+
+/** Idle guests are looked at this often. */
+const GUEST_IDLE_POLL_MS = 1_000;
 
 /** What a guest owes beyond this is forgiven. */
 const DEBT_MS_MAX = 4 * GUEST_BURST_CPU_MS_MAX;

@@ -1,6 +1,5 @@
 import { isUtf8 } from "node:buffer";
 import {
-  GUEST_ANSWER_OUTPUTS_MAX,
   GUEST_ERROR_CHARS_MAX,
   GUEST_IMPORTS_MAX,
   GUEST_LOG_CHARS_MAX,
@@ -8,6 +7,7 @@ import {
   GUEST_OUTPUTS_MAX,
 } from "../limits.ts";
 import { type Frame, FrameError, NEWLINE } from "./frames.ts";
+import { GUEST_ANSWER_OUTPUTS_MAX } from "./guest-limits.ts";
 import { jsonEnd, TOO_DEEP } from "./json.ts";
 import { printable } from "./printable.ts";
 import type { Outcome, UserError } from "./program.ts";

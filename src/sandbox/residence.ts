@@ -1,4 +1,5 @@
-import { GUEST_TURNOVER_MS } from "../limits.ts";
+/** When workspaces take turns, a guest makes room for another at most so often. */
+export const GUEST_TURNOVER_MS = 100;
 
 /** Who has a guest, or waits for one. */
 export interface Resident {

@@ -1,5 +1,9 @@
 import { availableParallelism } from "node:os";
-import { GUEST_BURST_CPU_MS_MAX, GUEST_TURN_MS } from "../limits.ts";
+
+/** CPU time of late beyond half of an equal share, when few compute; then a guest computes by turns. */
+export const GUEST_BURST_CPU_MS_MAX = 250;
+/** Turn of a guest that computes by turns, when there are more of them than processors. */
+export const GUEST_TURN_MS = 100;
 
 /** What computes, and can be stopped and let go on; both are called again and again. */
 export interface Computing {

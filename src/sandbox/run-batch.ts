@@ -1,7 +1,4 @@
 import {
-  GUEST_ANSWER_BYTES_MAX,
-  GUEST_INPUT_BYTES_MAX,
-  GUEST_INPUT_EVENTS_MAX,
   GUEST_LOGS_CHARS_MAX,
   GUEST_LOGS_MAX,
   GUEST_MEMORY_BYTES_MAX,
@@ -10,6 +7,7 @@ import {
 import { arrayBytes, type Texts } from "./frames.ts";
 import type { Guest } from "./guest.ts";
 import { type GuestEnd, GuestGone } from "./guest-end.ts";
+import { GUEST_ANSWER_BYTES_MAX } from "./guest-limits.ts";
 import { HostCalls } from "./host-calls.ts";
 import type { SandboxLimits } from "./limits.ts";
 import { type During, isAlive, load } from "./load.ts";
@@ -19,6 +17,11 @@ import type { Stop } from "./protocol.ts";
 import { type Ran, readRan } from "./replies.ts";
 import type { GuestSource } from "./tenant.ts";
 import type { TestBudget } from "./test-budget.ts";
+
+/** Events that go to a guest at once; a larger batch goes in parts. */
+const GUEST_INPUT_EVENTS_MAX = 500;
+/** Bytes of events that go to a guest at once, metadata included. */
+export const GUEST_INPUT_BYTES_MAX = 4 << 20;
 
 /** Guests that an event may lose in company before it is to blame all the same. */
 const LOSSES_MAX = 3;

@@ -1,6 +1,6 @@
 import { messageOf } from "../errors.ts";
-import { GUEST_START_MS_MAX } from "../limits.ts";
 import { GuestGone } from "./guest-end.ts";
+import { GUEST_START_MS_MAX } from "./guest-limits.ts";
 import { SHELL, type Signal } from "./launch.ts";
 
 /** What is known of a guest that did not start. */

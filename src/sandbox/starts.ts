@@ -1,4 +1,7 @@
-import { GUEST_RESTART_DELAY_MS_MAX, GUEST_RESTART_DELAY_MS_MIN } from "../limits.ts";
+/** A guest that does not even start is tried again after this long, doubled each time. */
+const GUEST_RESTART_DELAY_MS_MIN = 100;
+/** Longest delay until a guest that does not even start is tried again. */
+const GUEST_RESTART_DELAY_MS_MAX = 30_000;
 
 /** Guests in a row that may fail to start before their language counts as unavailable. */
 const FAILURES_MAX = 3;

@@ -2,13 +2,15 @@ import type { Logger } from "pino";
 import {
   SUSPENDED_MS_MAX,
   SUSPENDED_MS_MIN,
-  SUSPENDED_PROGRAMS_MAX,
   SUSPENSION_COST,
   SUSPENSION_COST_OF_CULPRITS,
   SUSPENSION_CPU_MS,
 } from "../limits.ts";
 import type { SandboxMetrics } from "./metrics.ts";
 import type { Outcome, Program, UserError } from "./program.ts";
+
+/** Failing programs that are remembered. */
+const SUSPENDED_PROGRAMS_MAX = 10_000;
 
 /** A program that is not run for a while, because none of its last batches had a good event. */
 export interface Suspension {

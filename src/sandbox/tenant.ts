@@ -1,9 +1,13 @@
-import { GUEST_AGE_MS_MAX, GUEST_EVENTS_MAX } from "../limits.ts";
 import type { Guest } from "./guest.ts";
 import type { GuestStarter } from "./guest-starter.ts";
 import type { GuestLanguage } from "./program.ts";
 import type { Residence, Resident } from "./residence.ts";
 import type { SandboxUnavailable } from "./sandbox.ts";
+
+/** Events after which a guest is replaced. */
+const GUEST_EVENTS_MAX = 1_000_000;
+/** Age at which a guest is replaced. */
+const GUEST_AGE_MS_MAX = 600_000;
 
 const SOFT_TIMEOUTS_MAX = 3;
 /** One that the guest works on, and one that is on its way to it. */

@@ -1,5 +1,5 @@
-import { GUEST_MEMORY_POLL_MS } from "../limits.ts";
 import type { Guest } from "./guest.ts";
+import { GUEST_MEMORY_POLL_MS } from "./guest-limits.ts";
 import type { GuestStarter } from "./guest-starter.ts";
 import { usage } from "./proc.ts";
 import type { GuestLanguage } from "./program.ts";

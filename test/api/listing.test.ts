@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { listed } from "../../src/api/listing.ts";
-import { LIST_CHUNK_CHARS, LIST_TURN_MS, LISTS_OF_WORKSPACE_MAX } from "../../src/limits.ts";
+import { LIST_CHUNK_CHARS, LIST_TURN_MS, listed } from "../../src/api/listing.ts";
+import { LISTS_OF_WORKSPACE_MAX } from "../../src/limits.ts";
 import { startApi, type TestApi } from "./_setup.ts";
 
 let api: TestApi;

@@ -1,6 +1,12 @@
 import { expect, test } from "bun:test";
-import { hashOf, isSecret, newSecret, newWriteKey, sameHash } from "../../src/catalog/secrets.ts";
-import { TOKEN_RANDOM_BITS } from "../../src/limits.ts";
+import {
+  hashOf,
+  isSecret,
+  newSecret,
+  newWriteKey,
+  sameHash,
+  TOKEN_RANDOM_BITS,
+} from "../../src/catalog/secrets.ts";
 
 test("a secret carries its random bits and passes as one", () => {
   const secret = newSecret();

@@ -1,7 +1,6 @@
 import { expect, test } from "bun:test";
 import type { Connection } from "../../src/catalog/model.ts";
-import { opened, turned } from "../../src/catalog/windows.ts";
-import { CONNECTION_WINDOWS_MAX } from "../../src/limits.ts";
+import { CONNECTION_WINDOWS_MAX, opened, turned } from "../../src/catalog/windows.ts";
 
 const fresh = (live: boolean, at: number): Connection => ({
   id: "c",

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import type { DestinationKind } from "../../src/destinations/destination.ts";
-import { LANE_PARTITIONS } from "../../src/limits.ts";
+import { LANE_DELIVERIES_MAX } from "../../src/limits.ts";
 
 /** What the suite needs of one kind: its configs, and a look at what arrived. */
 export interface Bench {
@@ -45,7 +45,7 @@ export function describeDestination(name: string, prepare: () => Promise<Bench> 
     run("batch size and concurrency keep their bounds", async ({ kind, config }) => {
       expect(kind.batchSize(config)).toBeGreaterThanOrEqual(1);
       expect(kind.concurrency(config)).toBeGreaterThanOrEqual(1);
-      expect(kind.concurrency(config)).toBeLessThanOrEqual(LANE_PARTITIONS);
+      expect(kind.concurrency(config)).toBeLessThanOrEqual(LANE_DELIVERIES_MAX);
     });
 
     run("delivers events in their order, as they are", async ({ kind, config, arrived }) => {

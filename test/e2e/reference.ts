@@ -7,7 +7,7 @@ import { configSchema, environmentName, flagName } from "../../src/config.ts";
 import * as limits from "../../src/limits.ts";
 
 export async function tables(): Promise<Record<string, string>> {
-  return { settings: settingsTable(), limits: await limitsTable() };
+  return { settings: settingsTable(), limits: await limitsTables() };
 }
 
 /** What stands between `<!-- name -->` and `<!-- /name -->`. */
@@ -29,21 +29,28 @@ function settingsTable(): string {
   return table("| key | environment, flag | default | meaning |\n| --- | --- | --- | --- |", rows);
 }
 
-async function limitsTable(): Promise<string> {
+/** A table for each group of limits.ts, under the comment that begins the group. */
+async function limitsTables(): Promise<string> {
   const source = await Bun.file(`${import.meta.dir}/../../src/limits.ts`).text();
-  const documented = source.matchAll(/^\/\*\*\s((?:(?!\*\/).)*?)\s*\*\/\nexport const (\w+)/gms);
-  const meanings = new Map(
-    [...documented].map(([, text, name]) => [
-      name!,
-      text!.replace(/(^\s*|\s*\n )\*\s*/g, " ").trim(),
-    ]),
-  );
-  const rows = Object.entries(limits).map(([name, value]) => {
-    const meaning = meanings.get(name);
-    if (meaning === undefined) throw new Error(`Expected a doc comment on ${name} of limits.ts`);
-    return `| \`${name}\` | ${value.toLocaleString("en")} | ${meaning} |`;
-  });
-  return table("| limit | value | meaning |\n| --- | ---: | --- |", rows);
+  const values: Record<string, number> = limits;
+  const [, ...groups] = source.split(/^\/\/ (.+)$/m);
+  const names = new Set<string>();
+  let text = "";
+  for (let at = 0; at < groups.length; at += 2) {
+    const documented = [
+      ...groups[at + 1]!.matchAll(/^\/\*\*\s((?:(?!\*\/).)*?)\s*\*\/\nexport const (\w+)/gms),
+    ];
+    const rows = documented.map(([, meaning, name]) => {
+      names.add(name!);
+      const value = values[name!]!.toLocaleString("en");
+      return `| \`${name}\` | ${value} | ${meaning!.replace(/(^\s*|\s*\n )\*\s*/g, " ").trim()} |`;
+    });
+    text += `\n**${groups[at]}**\n\n`;
+    text += table("| limit | value | meaning |\n| --- | ---: | --- |", rows);
+  }
+  const left = Object.keys(limits).filter((name) => !names.has(name));
+  if (left.length > 0) throw new Error(`Expected a group and a doc comment for ${left.join(", ")}`);
+  return `${text}\n`;
 }
 
 const table = (head: string, rows: string[]) => `${head}\n${rows.join("\n")}\n`;

@@ -1,8 +1,12 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { createServer, type Socket } from "node:net";
 import { createServer as createTlsServer } from "node:tls";
-import { createEgress, type EgressOptions, EgressRefused } from "../../src/egress/egress.ts";
-import { EGRESS_CONNECTIONS_MAX } from "../../src/limits.ts";
+import {
+  createEgress,
+  EGRESS_CONNECTIONS_MAX,
+  type EgressOptions,
+  EgressRefused,
+} from "../../src/egress/egress.ts";
 import { forbiddenHosts } from "./addresses.ts";
 import { failureOf, finding } from "./asking.ts";
 import { RawSink } from "./sink.ts";

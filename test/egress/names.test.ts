@@ -2,8 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { createAddressRules } from "../../src/egress/address.ts";
 import { createEgress, EgressRefused } from "../../src/egress/egress.ts";
 import type { Found, Resolve } from "../../src/egress/look-up.ts";
-import { createNames } from "../../src/egress/names.ts";
-import { EGRESS_LOOKUPS_MAX } from "../../src/limits.ts";
+import { createNames, EGRESS_LOOKUPS_MAX } from "../../src/egress/names.ts";
 import { ask, failureOf, finding, ok, requestTo } from "./asking.ts";
 import { RawSink } from "./sink.ts";
 

@@ -1,6 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { createRateLimit } from "../../src/http/rate-limit.ts";
-import { RATE_KEYS_MAX } from "../../src/limits.ts";
+import { createRateLimit, RATE_KEYS_MAX } from "../../src/http/rate-limit.ts";
 
 describe("a rate limit", () => {
   test("lets two seconds' worth through at once, then the rate", () => {

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
-import { LOG_BLOCK_BYTES_MAX, LOG_CACHE_BYTES_MAX } from "../../src/limits.ts";
 import type { Block } from "../../src/log/block.ts";
-import { BlockCache } from "../../src/log/block-cache.ts";
+import { LOG_BLOCK_BYTES_MAX } from "../../src/log/block.ts";
+import { BlockCache, LOG_CACHE_BYTES_MAX } from "../../src/log/block-cache.ts";
 
 /** A block of the largest size, with one empty record. */
 function blockOf(first: number): Block {

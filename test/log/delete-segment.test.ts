@@ -1,7 +1,6 @@
 import { expect, test } from "bun:test";
 import { closeSync, existsSync, fstatSync, openSync, writeFileSync } from "node:fs";
-import { LOG_FREE_STEP_BYTES } from "../../src/limits.ts";
-import { deleteSegment } from "../../src/log/delete-segment.ts";
+import { deleteSegment, LOG_FREE_STEP_BYTES } from "../../src/log/delete-segment.ts";
 import { segmentAt } from "../../src/log/segments.ts";
 import { temporaryDirectory, until } from "./support.ts";
 

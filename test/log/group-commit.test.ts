@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import { Registry } from "prom-client";
-import { LOG_BLOCK_BYTES_MAX, LOG_PENDING_BYTES_MAX } from "../../src/limits.ts";
+import { LOG_PENDING_BYTES_MAX } from "../../src/limits.ts";
+import { LOG_BLOCK_BYTES_MAX } from "../../src/log/block.ts";
 import { LogUnavailable, type RecordCodec } from "../../src/log/event-log.ts";
 import { openLogReader } from "../../src/log/reader.ts";
 import { openLogWriter } from "../../src/log/writer.ts";

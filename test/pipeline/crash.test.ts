@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { LANE_WINDOW_EVENTS_MAX } from "../../src/limits.ts";
+import { LANE_IN_FLIGHT_EVENTS_MAX } from "../../src/limits.ts";
 import { numbersTo, type Received, Sink, sorted } from "./rig.ts";
 
 const count = 3_000;
@@ -58,7 +58,7 @@ test.each(numbersTo(rounds))(
         seen.add(key);
       }
       // At most what was in flight, or settled and not yet committed, when it was killed.
-      expect(again).toBeLessThanOrEqual(2 * LANE_WINDOW_EVENTS_MAX);
+      expect(again).toBeLessThanOrEqual(2 * LANE_IN_FLIGHT_EVENTS_MAX);
       repeated += again;
     }
     sink.close();

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
-import { LANE_PARTITIONS, LANE_REPLAYS_EVENTS_MAX } from "../../src/limits.ts";
+import { LANE_DELIVERIES_MAX } from "../../src/limits.ts";
 import { type Clock, type Notifier, systemClock } from "../../src/pipeline/clock.ts";
+import { LANE_REPLAYS_EVENTS_MAX } from "../../src/pipeline/limits.ts";
 import { record } from "./doubles.ts";
 import { hurried } from "./hurried.ts";
 import { lettersOf, numbersTo, Rig, until } from "./rig.ts";
@@ -79,7 +80,7 @@ test("a success after a dark time wakes all that waits for its next attempt", as
   const { clock, pauses, advance } = pausedClock();
   rig.log.append(...numbersTo(200).map((n) => record(n, `user ${n}`)));
   rig.start({ clock });
-  await until(() => pauses.size === LANE_PARTITIONS, "all queues to wait");
+  await until(() => pauses.size === LANE_DELIVERIES_MAX, "all queues to wait");
   expect(sink.taken.length).toBe(0);
   advance(10_000);
   isDown = false;
@@ -94,13 +95,13 @@ test("what a receiver asks all to wait is kept, although a sibling got through",
   const { clock, pauses, advance } = pausedClock();
   rig.log.append(...numbersTo(64).map((n) => record(n, `user ${n}`)));
   rig.start({ clock });
-  await until(() => pauses.size === LANE_PARTITIONS, "all queues to wait");
+  await until(() => pauses.size === LANE_DELIVERIES_MAX, "all queues to wait");
   advance(10_000);
   isDown = false;
   [...pauses][0]!();
   await until(() => sink.taken.length > 0);
   await Bun.sleep(50);
-  expect(pauses.size).toBe(LANE_PARTITIONS - 1);
+  expect(pauses.size).toBe(LANE_DELIVERIES_MAX - 1);
 });
 
 test("live events go before replays, which go on beside them", async () => {

@@ -5,8 +5,7 @@ import fc from "fast-check";
 import { pino } from "pino";
 import type { DestinationKind } from "../../src/destinations/destination.ts";
 import {
-  LANE_HELD_BYTES_MIN,
-  LANE_WINDOW_BYTES_MAX,
+  LANE_IN_FLIGHT_BYTES_MAX,
   LANES_HELD_BYTES_MAX,
   WORKSPACE_HELD_BYTES_MAX,
 } from "../../src/limits.ts";
@@ -15,6 +14,7 @@ import { Notifier, systemClock } from "../../src/pipeline/clock.ts";
 import { Holdings, type Share } from "../../src/pipeline/holdings.ts";
 import { type Item, outputOf, sizeOf } from "../../src/pipeline/item.ts";
 import { Lanes } from "../../src/pipeline/lanes.ts";
+import { LANE_HELD_BYTES_MIN } from "../../src/pipeline/limits.ts";
 import { LiveTail } from "../../src/pipeline/live-tail.ts";
 import { Ledger } from "../../src/pipeline/settling/ledger.ts";
 import { feedOf, laneMetrics, record } from "./doubles.ts";
@@ -140,7 +140,7 @@ test("a share never goes over its bounds, and somebody can always go on", () => 
         }
         const most = Math.max(...held, 0);
         const sum = held.reduce((a, b) => a + b, 0);
-        expect(sum).toBeLessThanOrEqual(LANE_WINDOW_BYTES_MAX + most);
+        expect(sum).toBeLessThanOrEqual(LANE_IN_FLIGHT_BYTES_MAX + most);
         // One event more than twice what all may hold, for each lane.
         expect(holdings.bytes).toBeLessThanOrEqual(2 * LANES_HELD_BYTES_MAX + 12 * 16 * MIB);
         // In each workspace either something is out, which will settle, or anything may go.
@@ -164,7 +164,7 @@ test("many empty outputs take what they take", () => {
 test("a lane that finds no room is woken when another one gives some back", () => {
   const holdings = new Holdings();
   const full = numbersTo(4).map(() => holdings.share("one"));
-  for (const share of full) share.emit(LANE_WINDOW_BYTES_MAX, LANE_WINDOW_BYTES_MAX);
+  for (const share of full) share.emit(LANE_IN_FLIGHT_BYTES_MAX, LANE_IN_FLIGHT_BYTES_MAX);
   const waiting = holdings.share("one");
   waiting.emit(LANE_HELD_BYTES_MIN, LANE_HELD_BYTES_MIN);
   let notified = 0;
@@ -174,7 +174,7 @@ test("a lane that finds no room is woken when another one gives some back", () =
   waiting.wait(notifier);
   // Another workspace may go on meanwhile.
   expect(holdings.share("two").isOpen).toBe(true);
-  full[0]!.add(-LANE_WINDOW_BYTES_MAX);
+  full[0]!.add(-LANE_IN_FLIGHT_BYTES_MAX);
   full[0]!.end(1);
   expect(notified).toBe(1);
 });

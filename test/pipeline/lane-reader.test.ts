@@ -2,10 +2,10 @@ import { describe, expect, test } from "bun:test";
 import type { Connection } from "../../src/catalog/model.ts";
 import { turned } from "../../src/catalog/windows.ts";
 import type { PixelRecord } from "../../src/event/record.ts";
-import { FEED_KEPT_READS_MAX } from "../../src/limits.ts";
 import type { Item } from "../../src/pipeline/item.ts";
 import { LaneReader } from "../../src/pipeline/reading/lane-reader.ts";
 import { routesOf } from "../../src/pipeline/reading/routes.ts";
+import { KEPT_READS_MAX } from "../../src/pipeline/reading/shared-reader.ts";
 import { eventOf, FakeLive, feedOf, MemoryLog, record } from "./doubles.ts";
 import { numbersTo } from "./rig.ts";
 
@@ -125,10 +125,10 @@ describe("reading for lanes", () => {
     for (let n = 0; n < 5; n++) {
       taken.push(...numbers(await lane.take(100, 1e9)));
       // Enough other places to push its own out of what the reader keeps.
-      for (let i = 1; i <= FEED_KEPT_READS_MAX; i++) await logs.read("0", 500 * i);
+      for (let i = 1; i <= KEPT_READS_MAX; i++) await logs.read("0", 500 * i);
     }
     expect(taken).toEqual(numbersTo(500));
-    expect(reads()).toBe(1 + FEED_KEPT_READS_MAX);
+    expect(reads()).toBe(1 + KEPT_READS_MAX);
   });
 
   test("events that become large are not all kept, and are the same when built again", async () => {

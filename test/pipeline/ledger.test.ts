@@ -3,9 +3,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
-import { DEAD_LETTERS_PAGE_CHARS_MAX } from "../../src/limits.ts";
 import { createDeadLetters } from "../../src/pipeline/dead-letters/dead-letters.ts";
 import type { StoredLetter } from "../../src/pipeline/dead-letters/tables.ts";
+import { DEAD_LETTERS_PAGE_CHARS_MAX } from "../../src/pipeline/dead-letters/tables.ts";
 import { type LaneChange, Ledger } from "../../src/pipeline/settling/ledger.ts";
 import { numbersTo, until } from "./rig.ts";
 

@@ -1,7 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { pino } from "pino";
-import { TRIM_AGE_MS_MIN } from "../../src/limits.ts";
-import { createTrimmer } from "../../src/pipeline/reading/trim.ts";
+import { createTrimmer, TRIM_AGE_MS_MIN } from "../../src/pipeline/reading/trim.ts";
 import { MemoryLog, record } from "./doubles.ts";
 import { numbersTo } from "./rig.ts";
 

@@ -4,11 +4,8 @@ import { join } from "node:path";
 import { Registry } from "prom-client";
 import { StartError } from "../../src/errors.ts";
 import type { PixelRecord } from "../../src/event/record.ts";
-import {
-  INGEST_CLOSE_MS_MAX,
-  INGEST_PULSE_MS,
-  INGEST_PULSES_MISSED_MAX,
-} from "../../src/limits.ts";
+import { INGEST_PULSES_MISSED_MAX } from "../../src/pixel/ingest-process.ts";
+import { INGEST_CLOSE_MS_MAX, INGEST_PULSE_MS } from "../../src/pixel/limits.ts";
 import { startIngestProcesses } from "../../src/pixel/supervisor.ts";
 import { metricValue } from "../log/support.ts";
 import {

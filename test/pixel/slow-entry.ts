@@ -3,11 +3,8 @@
  * listens, or (`slow-entry.ts start`) before that.
  */
 
-import {
-  INGEST_PULSE_MS,
-  INGEST_PULSES_MISSED_MAX,
-  INGEST_START_MS_MAX,
-} from "../../src/limits.ts";
+import { INGEST_PULSES_MISSED_MAX, INGEST_START_MS_MAX } from "../../src/pixel/ingest-process.ts";
+import { INGEST_PULSE_MS } from "../../src/pixel/limits.ts";
 import type { FromIngest, ToIngest } from "../../src/pixel/messages.ts";
 
 const startsSlowly = process.argv[2] === "start";

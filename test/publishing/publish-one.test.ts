@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { PUBLISH_ATTEMPTS_MAX } from "../../src/limits.ts";
+import { PUBLISH_ATTEMPTS_MAX } from "../../src/publishing/create.ts";
 import { SandboxUnavailable } from "../../src/sandbox/sandbox.ts";
 import { code, destination, freshPublishing, publish, refusalOf, view } from "./_setup.ts";
 

@@ -1,6 +1,6 @@
 import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
-import { FETCH_ANSWERS_CHARS_MAX, FETCHES_AT_ONCE_MAX, FETCHES_MAX } from "../../src/limits.ts";
-import { HostCalls } from "../../src/sandbox/host-calls.ts";
+import { FETCHES_AT_ONCE_MAX, FETCHES_MAX } from "../../src/limits.ts";
+import { FETCH_ANSWERS_CHARS_MAX, HostCalls } from "../../src/sandbox/host-calls.ts";
 import type { FetchAnswer, FetchRequest } from "../../src/sandbox/outside.ts";
 import { batch, PATIENCE_MS, program, shown, testSandbox } from "./support.ts";
 

@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
-import { GUEST_ANSWER_OUTPUTS_MAX, GUEST_OUTPUTS_MAX } from "../../src/limits.ts";
+import { GUEST_OUTPUTS_MAX } from "../../src/limits.ts";
 import { decodeAnswer, FrameError, FrameReader } from "../../src/sandbox/frames.ts";
+import { GUEST_ANSWER_OUTPUTS_MAX } from "../../src/sandbox/guest-limits.ts";
 import { readRan } from "../../src/sandbox/replies.ts";
 
 const frame = (header: string | object, body: string | Buffer = "") => {

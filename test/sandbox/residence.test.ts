@@ -1,7 +1,11 @@
 import { expect, setDefaultTimeout, test } from "bun:test";
 import fc from "fast-check";
-import { GUEST_TURNOVER_MS } from "../../src/limits.ts";
-import { type Bounds, Residence, type Resident } from "../../src/sandbox/residence.ts";
+import {
+  type Bounds,
+  GUEST_TURNOVER_MS,
+  Residence,
+  type Resident,
+} from "../../src/sandbox/residence.ts";
 import { eventually, PATIENCE_MS } from "./support.ts";
 
 setDefaultTimeout(PATIENCE_MS);

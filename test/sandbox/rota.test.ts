@@ -1,6 +1,10 @@
 import { expect, test } from "bun:test";
-import { GUEST_BURST_CPU_MS_MAX, GUEST_TURN_MS } from "../../src/limits.ts";
-import { type Computing, Rota } from "../../src/sandbox/rota.ts";
+import {
+  type Computing,
+  GUEST_BURST_CPU_MS_MAX,
+  GUEST_TURN_MS,
+  Rota,
+} from "../../src/sandbox/rota.ts";
 
 class Worker implements Computing {
   runs = true;

@@ -1,11 +1,5 @@
 import { Type } from "@sinclair/typebox";
-import {
-  TAIL_HEARTBEAT_MS,
-  TAIL_PENDING_BYTES_MAX,
-  TAIL_STALLED_BEATS_MAX,
-  TAILS_MAX,
-  TAILS_OF_TOKEN_MAX,
-} from "../../limits.ts";
+import { TAIL_PENDING_BYTES_MAX, TAILS_MAX, TAILS_OF_TOKEN_MAX } from "../../limits.ts";
 import type { TailMessage } from "../../pipeline/live-tail.ts";
 import { authenticate, permit } from "../auth.ts";
 import * as example from "../document/examples.ts";
@@ -14,6 +8,11 @@ import { createPlaces } from "../places.ts";
 import { type Call, EVENT_STREAM, route } from "../route.ts";
 import { Id } from "../schema/pieces.ts";
 import { isoTime } from "../transformation-answers.ts";
+
+/** How often a live tail shows that it lives, and looks whether its token still does. */
+const TAIL_HEARTBEAT_MS = 1_000;
+/** Beats in a row at which a live tail's reader has taken nothing; then the tail ends. */
+const TAIL_STALLED_BEATS_MAX = 30;
 
 const Filter = { sourceId: Type.Optional(Id), destinationId: Type.Optional(Id) };
 type Filter = { sourceId?: string; destinationId?: string };

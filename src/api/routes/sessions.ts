@@ -2,7 +2,6 @@ import { type Static, Type } from "@sinclair/typebox";
 import type { Principal } from "../../catalog/model.ts";
 import { ApiError } from "../../errors.ts";
 import { createRateLimit } from "../../http/rate-limit.ts";
-import { SIGN_INS_PER_SECOND_MAX } from "../../limits.ts";
 import { INVALID_TOKEN } from "../auth.ts";
 import * as example from "../document/examples.ts";
 import { answerHeaders, json, TooMany } from "../errors.ts";
@@ -11,6 +10,9 @@ import { route } from "../route.ts";
 import { enveloped, Permissions, Time } from "../schema/pieces.ts";
 import { sessionOf, withoutSession, withSession } from "../session-cookie.ts";
 import { isoTime } from "../transformation-answers.ts";
+
+/** Sign-ins of one client's address a second, over the long run; more are 429. */
+const SIGN_INS_PER_SECOND_MAX = 5;
 
 /** Sessions: how a browser signs in with a token, and what it may then. */
 

@@ -5,7 +5,7 @@ import {
   LookUpFailed,
 } from "../../egress/egress.ts";
 import {
-  LANE_PARTITIONS,
+  LANE_DELIVERIES_MAX,
   WEBHOOK_ANSWER_BYTES_MAX,
   WEBHOOK_TIMEOUT_MS_DEFAULT,
 } from "../../limits.ts";
@@ -23,7 +23,7 @@ export function webhookKind(egress: Egress): DestinationKind {
     secretKeys: ["secret", "headers.to"],
     validate: webhookFaults,
     batchSize: (config) => (config as WebhookConfig).batchSize ?? 1,
-    concurrency: () => LANE_PARTITIONS,
+    concurrency: () => LANE_DELIVERIES_MAX,
     open: (config, workspaceId) => openWebhook(config as WebhookConfig, workspaceId, egress),
   };
 }

@@ -1,7 +1,9 @@
-import { DEAD_LETTERS_PAGE_CHARS_MAX } from "../../limits.ts";
 import type { Store } from "../../store/store.ts";
 import type { Table } from "../../store/table.ts";
 import type { DeadLetter } from "./dead-letter.ts";
+
+/** Events of dead letters that are read at once, beyond the first; a page goes on after them. */
+export const DEAD_LETTERS_PAGE_CHARS_MAX = 8 << 20;
 
 /** A dead letter with what a replay needs. Events are JSON texts, as they were. */
 export interface StoredLetter extends Omit<DeadLetter, "event"> {

@@ -1,12 +1,8 @@
 import type { Verdict } from "../../destinations/destination.ts";
-import {
-  DELIVERY_BYTES_MAX,
-  DOWN_MS_MIN,
-  LANE_WINDOW_EVENTS_MAX,
-  SPLIT_ATTEMPTS_MIN,
-} from "../../limits.ts";
+import { DELIVERY_BYTES_MAX, LANE_IN_FLIGHT_EVENTS_MAX, SPLIT_ATTEMPTS_MIN } from "../../limits.ts";
 import { Notifier } from "../clock.ts";
 import type { Ending, Output, Tally } from "../item.ts";
+import { DOWN_MS_MIN } from "../limits.ts";
 import type { Routes, Standing } from "../reading/routes.ts";
 import { Fifo } from "./fifo.ts";
 import { isHopeless, retryDelayMs } from "./retry.ts";
@@ -70,7 +66,7 @@ export class DeliveryQueue {
   /** Outputs before the next one; where attempts fail, more than anywhere else. */
   get load(): number {
     const waiting = this.#queue.length + this.#trying;
-    return this.#failures > 0 ? waiting + LANE_WINDOW_EVENTS_MAX : waiting;
+    return this.#failures > 0 ? waiting + LANE_IN_FLIGHT_EVENTS_MAX : waiting;
   }
 
   get isTrying(): boolean {

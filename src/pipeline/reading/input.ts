@@ -1,5 +1,7 @@
 import type { LogEnd, PixelRecord } from "../../event/record.ts";
-import { FEED_KEPT_EVENTS_BYTES_MAX } from "../../limits.ts";
+
+/** Built events that are kept, with their records; older ones are built again when a lane asks. */
+const KEPT_EVENTS_BYTES_MAX = 8 << 20;
 
 /** An event as `event/` builds it from a record. */
 export interface BuiltEvent {
@@ -47,7 +49,7 @@ export class Events {
     const event = this.#build(record);
     this.#young.set(record, event);
     this.#youngBytes += event.json.length + record.query.length;
-    if (this.#youngBytes < FEED_KEPT_EVENTS_BYTES_MAX / 2) return event;
+    if (this.#youngBytes < KEPT_EVENTS_BYTES_MAX / 2) return event;
     this.#old = this.#young;
     this.#young = new Map();
     this.#youngBytes = 0;

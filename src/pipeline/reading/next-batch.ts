@@ -1,8 +1,9 @@
-import { LANE_REPLAYS_EVENTS_MAX, TRANSFORM_BATCH_EVENTS_MAX } from "../../limits.ts";
+import { TRANSFORM_BATCH_EVENTS_MAX } from "../../limits.ts";
 import type { Clock, Notifier } from "../clock.ts";
 import { itemOfReplay } from "../dead-letters/dead-letters.ts";
 import type { InFlight } from "../in-flight.ts";
 import type { Item } from "../item.ts";
+import { LANE_REPLAYS_EVENTS_MAX } from "../limits.ts";
 import type { Ledger } from "../settling/ledger.ts";
 import type { LaneReader } from "./lane-reader.ts";
 

@@ -1,10 +1,14 @@
 import type { Positions } from "../../catalog/model.ts";
 import type { PixelRecord } from "../../event/record.ts";
-import { FEED_KEPT_READS_MAX, FEED_READ_BYTES_MAX } from "../../limits.ts";
 import type { LogReader } from "../../log/event-log.ts";
 import type { Logger } from "../../observe/log.ts";
 import type { LaneMetrics } from "../metrics.ts";
 import { type BuiltEvent, Events, type Input, RecordInput } from "./input.ts";
+
+/** One read of the event log, shared by all lanes that are there. */
+const SHARED_READ_BYTES_MAX = 256 << 10;
+/** Decoded reads of the event log that are kept for the lanes that come after. */
+export const KEPT_READS_MAX = 8;
 
 /** Decoded records of one log from `from` up to, not including, `next`. */
 export interface Chunk {
@@ -90,7 +94,7 @@ export class SharedReader {
 
   async #read(log: string, reader: LogReader, sequence: number): Promise<Chunk> {
     const from = Math.max(sequence, reader.first());
-    const { records, next } = await reader.read(from, FEED_READ_BYTES_MAX);
+    const { records, next } = await reader.read(from, SHARED_READ_BYTES_MAX);
     const inputs: { sequence: number; input: Input }[] = [];
     for (const record of records) {
       const input = this.#decode(log, record.sequence, record.bytes);
@@ -99,7 +103,7 @@ export class SharedReader {
     const sources = new Set(inputs.map(({ input }) => input.sourceId));
     const chunk = { from: sequence, next, inputs, sources };
     const kept = this.#kept.get(log) ?? [];
-    this.#kept.set(log, [...kept, chunk].slice(-FEED_KEPT_READS_MAX));
+    this.#kept.set(log, [...kept, chunk].slice(-KEPT_READS_MAX));
     return chunk;
   }
 

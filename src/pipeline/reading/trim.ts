@@ -1,7 +1,9 @@
-import { TRIM_AGE_MS_MIN } from "../../limits.ts";
 import type { LogReader } from "../../log/event-log.ts";
 import type { Logger } from "../../observe/log.ts";
 import type { Clock } from "../clock.ts";
+
+/** Records this young are not trimmed: a connection that is just being made may start there. */
+export const TRIM_AGE_MS_MIN = 60_000;
 
 interface TrimParts {
   readers: ReadonlyMap<string, LogReader>;

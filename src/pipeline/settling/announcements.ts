@@ -1,9 +1,9 @@
 import type { Destination } from "../../catalog/model.ts";
 import type { Verdict } from "../../destinations/destination.ts";
-import { DOWN_MS_MIN } from "../../limits.ts";
 import type { Logger } from "../../observe/log.ts";
 import type { Clock } from "../clock.ts";
 import type { Ending } from "../item.ts";
+import { DOWN_MS_MIN } from "../limits.ts";
 
 /** A destination that flaps is told once in this time. */
 const TELL_MS_MIN = 60_000;

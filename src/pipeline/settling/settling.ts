@@ -1,9 +1,9 @@
 import type { Destination } from "../../catalog/model.ts";
-import { LANE_REPLAYS_EVENTS_MAX } from "../../limits.ts";
 import type { Clock, Notifier } from "../clock.ts";
 import { letterOf } from "../dead-letters/dead-letters.ts";
 import type { InFlight } from "../in-flight.ts";
 import type { Ending, Item, Output } from "../item.ts";
+import { LANE_REPLAYS_EVENTS_MAX } from "../limits.ts";
 import type { LiveTail } from "../live-tail.ts";
 import type { LaneLabels, LaneMetrics } from "../metrics.ts";
 import type { LaneReader } from "../reading/lane-reader.ts";

@@ -1,5 +1,4 @@
 import { readSync, writeSync } from "node:fs";
-import { GUEST_FRAME_BYTES_MAX } from "../../limits.ts";
 import {
   BYTES_PER_CHAR_MAX,
   decodeFrame,
@@ -8,6 +7,7 @@ import {
   LENGTH_BYTES,
   NEWLINE,
 } from "../frames.ts";
+import { GUEST_FRAME_BYTES_MAX } from "../guest-limits.ts";
 import type { Answers, Numbered } from "../protocol.ts";
 
 const STDIN = 0;

@@ -1,4 +1,4 @@
-import { GUEST_PROGRAMS_MAX } from "../../limits.ts";
+import { GUEST_PROGRAMS_MAX } from "../guest-limits.ts";
 import type { RunRequest } from "../protocol.ts";
 import { compile, dependenciesOf, type LoadedProgram, LoadFailure, loadLibrary } from "./module.ts";
 import { runEvents } from "./run.ts";

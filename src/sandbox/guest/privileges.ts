@@ -1,4 +1,4 @@
-import { GUEST_THREADS_MAX } from "../../limits.ts";
+import { GUEST_THREADS_MAX } from "../guest-limits.ts";
 import type { Kernel } from "./kernel.ts";
 import type { SyscallTable } from "./syscalls.ts";
 import { Unconfined } from "./unconfined.ts";

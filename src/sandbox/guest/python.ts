@@ -1,10 +1,12 @@
 import { readFileSync } from "node:fs";
-import { GUEST_PYTHON_GARBAGE_BYTES } from "../../limits.ts";
 import type { InspectedReply, LoadedReply, RanReply } from "../protocol.ts";
 import { receiveAnswers, send } from "./channel.ts";
 import { openInterpreter } from "./python/interpreter.ts";
 import { type Restored, restore } from "./python/pyodide.ts";
 import type { GuestRuntime } from "./runtime.ts";
+
+/** Frames that pass through a Python guest between two collections of JavaScript's garbage. */
+const GUEST_PYTHON_GARBAGE_BYTES = 32 << 20;
 
 const NOTHING = new Uint8Array(0);
 

@@ -1,12 +1,12 @@
 import {
   FETCH_REQUEST_CHARS_MAX,
   FETCHES_MAX,
-  GUEST_ANSWER_OUTPUTS_MAX,
   GUEST_ERROR_CHARS_MAX,
   GUEST_LOG_CHARS_MAX,
   GUEST_OUTPUT_CHARS_MAX,
   GUEST_OUTPUTS_MAX,
 } from "../../../limits.ts";
+import { GUEST_ANSWER_OUTPUTS_MAX } from "../../guest-limits.ts";
 import { metadataKeys } from "../../program.ts";
 import { FAILED, OPEN } from "../../protocol.ts";
 import calls from "./calls.realm.js" with { type: "text" };

@@ -9,14 +9,13 @@ import { join } from "node:path";
 import { version as pyodideVersion } from "pyodide";
 import {
   FETCHES_MAX,
-  GUEST_ANSWER_OUTPUTS_MAX,
   GUEST_ERROR_CHARS_MAX,
-  GUEST_ERRORS_CHARS_MAX,
   GUEST_IMPORTS_MAX,
   GUEST_LOG_CHARS_MAX,
   GUEST_OUTPUT_CHARS_MAX,
   GUEST_OUTPUTS_MAX,
 } from "../../../limits.ts";
+import { GUEST_ANSWER_OUTPUTS_MAX, GUEST_ERRORS_CHARS_MAX } from "../../guest-limits.ts";
 
 const HARNESS = join(import.meta.dir, "harness");
 const DIRECTORY = join(import.meta.dir, "../../../../dist/python");
