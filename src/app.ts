@@ -1,8 +1,6 @@
 import { existsSync } from "node:fs";
-import { join } from "node:path";
-import { AggregatorRegistry } from "prom-client";
-import { createApi } from "./api/api.ts";
-import type { Readiness, Suspension } from "./api/parts.ts";
+import { type Api, createApi } from "./api/api.ts";
+import type { ApiParts } from "./api/parts.ts";
 import type { Catalog } from "./catalog/catalog.ts";
 import { openCatalog } from "./catalog/open.ts";
 import type { Config } from "./config.ts";
@@ -11,7 +9,9 @@ import { createEgress } from "./egress/egress.ts";
 import { guestFetch } from "./egress/guest-fetch.ts";
 import { eventOf } from "./event/event.ts";
 import { decodeRecord } from "./event/record.ts";
+import { HELD, INSECURE, metricsOf, readiness, suspensionsOf } from "./health.ts";
 import { readDescriptors } from "./http/descriptors.ts";
+import { reachable } from "./http/url.ts";
 import { showDisk } from "./observe/disk.ts";
 import type { Logger } from "./observe/log.ts";
 import { createMetrics, type Metrics } from "./observe/metrics.ts";
@@ -21,7 +21,6 @@ import { Ledger } from "./pipeline/settling/ledger.ts";
 import { createClientAddresses } from "./pixel/client-address.ts";
 import { type Ingest, startIngestProcesses } from "./pixel/supervisor.ts";
 import { createPublishing } from "./publishing/create.ts";
-import { transformationVersionOf } from "./publishing/program.ts";
 import { openGeolocation } from "./sandbox/geolocation.ts";
 import { createSandbox, type GuestSandbox } from "./sandbox/guest-sandbox.ts";
 import { self } from "./self.ts";
@@ -35,7 +34,7 @@ import {
   prepareData,
   tokenUnseen,
 } from "./start/data-directory.ts";
-import { addDemo } from "./start/demo.ts";
+import { showDemo } from "./start/demo.ts";
 import { firstWorkspace } from "./start/first-workspace.ts";
 import { version } from "./version.ts";
 
@@ -53,15 +52,65 @@ export interface AppOptions {
   print(line: string): void;
 }
 
+/** What every part is opened with. */
+interface Opening {
+  config: Config;
+  logger: Logger;
+  metrics: Metrics;
+  /** Closes what is open, the last first, unless all of it opened. */
+  stack: AsyncDisposableStack;
+}
+
 /** Opens the parts in order; what is open already is closed again when a later one fails. */
 export async function openApp(config: Config, options: AppOptions): Promise<App> {
   const { logger, print } = options;
-  await using opening = new AsyncDisposableStack();
-  const metrics = createMetrics();
+  await using stack = new AsyncDisposableStack();
+  const opening: Opening = { config, logger, metrics: createMetrics(), stack };
   if (config["sandbox.insecure"]) logger.warn(INSECURE);
 
+  await takeData(opening);
+  const catalog = await openCatalog({ directory: catalogDirectory(config), logger });
+  stack.defer(() => catalog.close());
+  const sandbox = openSandbox(opening);
+  const publishing = createPublishing({ catalog, sandbox });
+  const ledger = new Ledger(deliveryDirectory(config), logger);
+  stack.defer(() => ledger.close());
+  const ingest = await openIngest(opening, catalog, ledger);
+  const { pipeline, kinds } = openPipeline(opening, { catalog, sandbox, ledger, ingest });
+  const api = openApi(opening, { catalog, sandbox, publishing, ingest, pipeline, kinds });
+
+  // Both ports are taken before anything is made that is shown but once.
+  const controlPlaneUrl = await api.start({
+    host: config["admin.host"],
+    port: config["admin.port"],
+  });
+  // First of all, nothing more is accepted, neither pixels nor requests.
+  stack.defer(async () => {
+    await Promise.all([ingest.stop(), api.stop()]);
+  });
+
+  const workspace = await firstWorkspace(catalog, {
+    name: options.demo ? "Demo" : "Main",
+    adminToken: config["admin.token"],
+    unseen: tokenUnseen(config),
+    print,
+  });
+  if (options.demo) {
+    await showDemo({ catalog, publishing, logEnds: pipeline.logEnds }, workspace, {
+      ...{ print, dataPlaneUrl: ingest.url, controlPlaneUrl },
+      filesDirectory: filesDirectory(config),
+      whyNoCode: () => sandbox.status().reason,
+    });
+  }
+
+  const parts = stack.move();
+  return { dataPlaneUrl: ingest.url, controlPlaneUrl, close: () => parts.disposeAsync() };
+}
+
+/** Makes the data directory, or checks it, and holds it for this server alone. */
+async function takeData({ config, logger, metrics, stack }: Opening): Promise<void> {
   prepareData(config);
-  opening.defer(await lockData(config));
+  stack.defer(await lockData(config));
   if (existsSync(holdFile(config))) logger.warn(HELD);
   showDisk(metrics, config.data, {
     events: eventsDirectory(config),
@@ -69,34 +118,33 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
     catalog: catalogDirectory(config),
     files: filesDirectory(config),
   });
-  const catalog = await openCatalog({ directory: catalogDirectory(config), logger });
-  opening.defer(() => catalog.close());
+}
 
-  const database = config["geolocation.database"];
-  const nameServers = config["egress.resolver"];
-  const { max: descriptorsMax } = readDescriptors();
-  const fetchEgress = createEgress({
+function openSandbox({ config, logger, metrics, stack }: Opening): GuestSandbox {
+  const egress = createEgress({
     allow: config["sandbox.fetch.allow"],
     allowSetting: "sandbox.fetch.allow",
-    nameServers,
-    descriptorsMax,
+    nameServers: config["egress.resolver"],
+    descriptorsMax: readDescriptors().max,
   });
-  opening.defer(() => fetchEgress.close());
+  stack.defer(() => egress.close());
   const memory = config["sandbox.memory"];
+  const database = config["geolocation.database"];
   const sandbox = createSandbox({
     guestCommand: [...self, "guest"],
     insecure: config["sandbox.insecure"],
     ...(memory > 0 && { limits: { memoryBytes: memory * 2 ** 20 } }),
-    fetch: guestFetch(fetchEgress),
+    fetch: guestFetch(egress),
     ...(database !== undefined && { geolocation: openGeolocation(database) }),
     log: logger,
     metrics,
   });
-  opening.defer(() => sandbox.close());
-  const publishing = createPublishing({ catalog, sandbox });
+  stack.defer(() => sandbox.close());
+  return sandbox;
+}
 
-  const ledger = new Ledger(deliveryDirectory(config), logger);
-  opening.defer(() => ledger.close());
+async function openIngest(opening: Opening, catalog: Catalog, ledger: Ledger): Promise<Ingest> {
+  const { config, logger, metrics, stack } = opening;
   const ingest = await startIngestProcesses({
     command: [...self, "ingest"],
     count: config["ingest.processes"],
@@ -113,37 +161,55 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
     logger,
     metrics,
   });
-  opening.defer(() => ingest.close());
+  stack.defer(() => ingest.close());
+  return ingest;
+}
 
-  const egress = createEgress({ allow: config["egress.allow"], nameServers, descriptorsMax });
-  opening.defer(() => egress.close());
+interface PipelineSources {
+  catalog: Catalog;
+  sandbox: GuestSandbox;
+  ledger: Ledger;
+  ingest: Ingest;
+}
+
+function openPipeline(opening: Opening, { catalog, sandbox, ledger, ingest }: PipelineSources) {
+  const { config, logger, metrics, stack } = opening;
+  const egress = createEgress({
+    allow: config["egress.allow"],
+    nameServers: config["egress.resolver"],
+    descriptorsMax: readDescriptors().max,
+  });
+  stack.defer(() => egress.close());
   const kinds = destinationKinds({ directory: filesDirectory(config), egress });
   const pipeline = createPipeline({
     live: catalog.live,
-    sandbox,
+    ...{ sandbox, ledger, kinds, eventOf, logger, metrics },
     readers: ingest.readers,
     onDurable: ingest.onDurable,
     decode: decodeRecord,
-    eventOf,
-    kinds,
-    ledger,
     held: () => existsSync(holdFile(config)),
     retryWindowMs: config["retry.window"] * 1_000,
     deadLetterBounds: {
       countMax: config["dead.letters.count"],
       ageMsMax: config["dead.letters.age"] * 1_000,
     },
-    logger,
-    metrics,
   });
-  opening.defer(() => pipeline.close());
+  stack.defer(() => pipeline.close());
+  return { pipeline, kinds };
+}
 
+interface ApiSources extends Pick<ApiParts, "publishing" | "kinds"> {
+  catalog: Catalog;
+  sandbox: GuestSandbox;
+  ingest: Ingest;
+  pipeline: Pipeline;
+}
+
+function openApi({ config, logger, metrics }: Opening, sources: ApiSources): Api {
+  const { catalog, sandbox, publishing, ingest, pipeline, kinds } = sources;
   const clients = createClientAddresses(config["trusted.proxies"]);
-  const api = createApi({
-    catalog,
-    publishing,
-    pipeline,
-    kinds,
+  return createApi({
+    ...{ catalog, publishing, pipeline, kinds, version, logger, metrics },
     suspensions: (workspaceId) => suspensionsOf(sandbox, workspaceId),
     ready: () => readiness({ config, ingest, sandbox, catalog, pipeline }),
     metricsText: () => metricsOf(metrics, ingest),
@@ -153,98 +219,7 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
     },
     dataPlaneUrl: () => config["public.url"] ?? reachable(ingest.url),
     hosts: [config["admin.host"], ...config["admin.hosts"]].map((it) => it.toLowerCase()),
-    version,
     python: config["api.python"],
     requestsPerSecondMax: config["admin.rate"],
-    logger,
-    metrics,
   });
-
-  // Both ports are taken before anything is made that is shown but once.
-  const controlPlaneUrl = await api.start({
-    host: config["admin.host"],
-    port: config["admin.port"],
-  });
-  // First of all, nothing more is accepted, neither pixels nor requests.
-  opening.defer(async () => {
-    await Promise.all([ingest.stop(), api.stop()]);
-  });
-
-  const workspace = await firstWorkspace(catalog, {
-    name: options.demo ? "Demo" : "Main",
-    adminToken: config["admin.token"],
-    unseen: tokenUnseen(config),
-    print,
-  });
-  if (options.demo) {
-    const demo = await addDemo({ catalog, publishing, logEnds: pipeline.logEnds }, workspace);
-    if (demo) {
-      if (!demo.withCode) print(`demo: ${sandbox.status().reason}. ${WITHOUT_CODE}`);
-      const query = `writeKey=${demo.writeKey}&anonymousId=me&name=Home&properties.plan=pro`;
-      print(`demo: open ${reachable(ingest.url)}/pixel/v1/page?${query}`);
-      print(`demo: then look into ${join(filesDirectory(config), demo.file)}`);
-    } else {
-      print("demo: skipped, this data directory has sources of its own");
-    }
-    const docs = `${reachable(controlPlaneUrl)}/docs`;
-    print(`demo: the API's reference is ${docs}; any name, and the admin token as password`);
-  }
-
-  const parts = opening.move();
-  return { dataPlaneUrl: ingest.url, controlPlaneUrl, close: () => parts.disposeAsync() };
-}
-
-function suspensionsOf(sandbox: GuestSandbox, workspaceId: string): Suspension[] {
-  return sandbox
-    .suspended()
-    .filter((suspension) => suspension.workspaceId === workspaceId)
-    .map(({ programId, name, until, reason }) => ({
-      transformationVersionId: transformationVersionOf(programId),
-      ...{ name, until, reason },
-    }));
-}
-
-const HELD = "Deliveries are held until `pixelmill release` is called for this data directory";
-const INSECURE = "User code may run although it is not confined (sandbox.insecure)";
-
-const WITHOUT_CODE =
-  "Events arrive unchanged. User code needs Linux 5.13 or later with Landlock among the security " +
-  "modules (/sys/kernel/security/lsm) and seccomp; code that is trusted like this server itself " +
-  "runs without them under --sandbox-insecure";
-
-/** "Every address" is for listening; a client on this machine needs one to go to. */
-const reachable = (url: string) => url.replace(/\/\/(0\.0\.0\.0|\[::\])/, "//localhost");
-
-function readiness(parts: {
-  config: Config;
-  ingest: Ingest;
-  sandbox: GuestSandbox;
-  catalog: Pick<Catalog, "trouble">;
-  pipeline: Pick<Pipeline, "trouble">;
-}): Readiness {
-  const { state, reason, insecure } = parts.sandbox.status();
-  const check = (trouble: string | undefined) =>
-    trouble === undefined ? { ok: true } : { ok: false, message: trouble };
-  const ingestTrouble = "A process that takes pixels is down or cannot write its log";
-  const checks = {
-    ingest: check(parts.ingest.healthy() ? undefined : ingestTrouble),
-    sandbox: check(state === "ready" ? undefined : (reason ?? "Not started yet")),
-    catalog: check(parts.catalog.trouble()),
-    delivery: check(parts.pipeline.trouble()),
-  };
-  return {
-    ready: Object.values(checks).every(({ ok }) => ok),
-    checks,
-    warnings: [
-      ...(insecure ? [INSECURE] : []),
-      ...(existsSync(holdFile(parts.config)) ? [HELD] : []),
-      ...parts.ingest.warnings(),
-    ],
-  };
-}
-
-/** The metrics of the server and of each ingest process, told apart by the label `process`. */
-async function metricsOf(metrics: Metrics, ingest: Ingest): Promise<string> {
-  const all = [await metrics.getMetricsAsJSON(), ...(await ingest.metrics())];
-  return AggregatorRegistry.aggregate(all).metrics();
 }

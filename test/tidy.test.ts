@@ -15,7 +15,8 @@ const text = Object.fromEntries(
 const levels: string[][] = [
   ["main"],
   ["cli"],
-  ["app", "backup", "check"],
+  ["app"],
+  ["health", "backup", "check"],
   ["start"],
   ["pixel", "api"],
   ["pipeline"],
@@ -25,7 +26,7 @@ const levels: string[][] = [
   ["store"],
   ["disk"],
   ["config", "observe", "fair-places"],
-  ["limits", "errors", "self", "version", "libc"],
+  ["backoff", "limits", "errors", "self", "version", "libc"],
 ];
 const level = new Map(levels.flatMap((parts, depth) => parts.map((part) => [part, depth])));
 
@@ -33,8 +34,19 @@ const level = new Map(levels.flatMap((parts, depth) => parts.map((part) => [part
 const sideways = new Set(["event → log"]);
 /** Narrower than the levels: parts that know only these. */
 const only: Record<string, string[]> = {
-  pixel: ["catalog", "disk", "event", "http", "log", "observe", "config", "limits", "errors"],
-  sandbox: ["fair-places", "observe", "limits", "errors", "libc"],
+  pixel: [
+    "backoff",
+    "catalog",
+    "disk",
+    "event",
+    "http",
+    "log",
+    "observe",
+    "config",
+    "limits",
+    "errors",
+  ],
+  sandbox: ["fair-places", "backoff", "observe", "limits", "errors", "libc"],
   catalog: ["store", "observe", "limits", "errors"],
   event: ["log", "limits", "errors"],
   http: ["limits", "libc"],

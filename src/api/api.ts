@@ -3,6 +3,7 @@ import { Elysia } from "elysia";
 import { Histogram } from "prom-client";
 import { cannotListen } from "../errors.ts";
 import { createRateLimit } from "../http/rate-limit.ts";
+import { httpUrl } from "../http/url.ts";
 import { DRAIN_MS_MAX, HTTP_HEAD_BYTES_MAX, IDLE_CONNECTION_SECONDS_MAX } from "../limits.ts";
 import { failure, refuse } from "./errors.ts";
 import { type Arrival, serve } from "./handle.ts";
@@ -87,7 +88,7 @@ export function createApi(parts: ApiParts): Api {
       }
       const { server } = app;
       if (!server) throw new Error("The control plane does not listen");
-      return `http://${host.includes(":") ? `[${host}]` : host}:${server.port}`;
+      return httpUrl(host, server.port);
     },
     async stop() {
       closing.abort();

@@ -4,7 +4,8 @@
  * its last id, so its ids always ascend; the random part keeps processes apart.
  */
 
-const ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+import { BASE62 } from "./base62.ts";
+
 const ID_CHARS = 27;
 const RANDOM_BITS = 112n;
 const shape = /^[0-9A-Za-z]{27}$/;
@@ -25,7 +26,7 @@ export function isId(text: string): boolean {
 
 /** When an id was made, in milliseconds; it may be later when the clock stepped back. */
 export function timeOf(id: string): number {
-  const value = [...id].reduce((sum, digit) => sum * 62n + BigInt(ALPHABET.indexOf(digit)), 0n);
+  const value = [...id].reduce((sum, digit) => sum * 62n + BigInt(BASE62.indexOf(digit)), 0n);
   return Number(value >> RANDOM_BITS);
 }
 
@@ -37,7 +38,7 @@ function random(): bigint {
 function encode(value: bigint): string {
   let text = "";
   for (let rest = value; text.length < ID_CHARS; rest /= 62n) {
-    text = ALPHABET[Number(rest % 62n)] + text;
+    text = BASE62[Number(rest % 62n)] + text;
   }
   return text;
 }

@@ -1,11 +1,11 @@
 import { createHash, timingSafeEqual } from "node:crypto";
+import { BASE62 } from "./base62.ts";
 
 /** Randomness of a generated token. */
 export const TOKEN_RANDOM_BITS = 192;
 
 /** Secrets: those of tokens and sessions (kept as hashes only) and write keys. */
 
-const ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 /** The largest multiple of 62 in a byte: bytes above it are drawn again, so no letter is likelier. */
 const FAIR_BYTES = 248;
 const WRITE_KEY_RANDOM_BITS = 160;
@@ -44,11 +44,11 @@ export function sameHash(left: string, right: string): boolean {
 }
 
 function randomText(bits: number): string {
-  const chars = Math.ceil(bits / Math.log2(ALPHABET.length));
+  const chars = Math.ceil(bits / Math.log2(BASE62.length));
   let text = "";
   while (text.length < chars) {
     for (const byte of crypto.getRandomValues(new Uint8Array(chars))) {
-      if (byte < FAIR_BYTES && text.length < chars) text += ALPHABET[byte % ALPHABET.length];
+      if (byte < FAIR_BYTES && text.length < chars) text += BASE62[byte % BASE62.length];
     }
   }
   return text;

@@ -1,3 +1,4 @@
+import { isIP } from "node:net";
 import { networkInterfaces } from "node:os";
 import ipaddr from "ipaddr.js";
 
@@ -61,10 +62,7 @@ export function createAddressRules(
 function parse(text: string): Address | undefined {
   // A zone (`fe80::1%eth0`) names an interface, not another address.
   const bare = text.split("%", 1)[0] ?? "";
-  if (ipaddr.IPv4.isValidFourPartDecimal(bare)) return ipaddr.IPv4.parse(bare);
-  if (!ipaddr.IPv6.isValid(bare)) return undefined;
-  const address = ipaddr.IPv6.parse(bare);
-  return address.isIPv4MappedAddress() ? address.toIPv4Address() : address;
+  return isIP(bare) === 0 ? undefined : ipaddr.process(bare);
 }
 
 function within(address: Address, [network, bits]: Range): boolean {

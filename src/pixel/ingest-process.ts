@@ -1,4 +1,5 @@
 import type { Subprocess } from "bun";
+import { backoffMs } from "../backoff.ts";
 import { messageOf, StartError } from "../errors.ts";
 import type { Gap } from "../log/losses.ts";
 import type { Logger } from "../observe/log.ts";
@@ -221,10 +222,7 @@ export class IngestProcess {
     this.#first.reject(error);
     if (!this.#started) return;
     this.#youngDeaths = livedMs < INGEST_STEADY_MS_MIN ? this.#youngDeaths + 1 : 0;
-    const delayMs = Math.min(
-      INGEST_RESTART_MS_MAX,
-      INGEST_RESTART_MS_MIN * 2 ** Math.max(0, this.#youngDeaths - 1),
-    );
+    const delayMs = backoffMs(this.#youngDeaths, INGEST_RESTART_MS_MIN, INGEST_RESTART_MS_MAX);
     const { exitCode, signalCode, pid } = child ?? {};
     const context = { pid, exitCode, signalCode, failure, listened, delayMs };
     this.#logger.error(context, "An ingest process died and is started again");

@@ -1,7 +1,6 @@
-/** 16 random bytes of a version 4 UUID (RFC 9562): 15 ns, less than a view into a pool of them. */
+import { markVersion4 } from "../event/uuid.ts";
+
+/** 16 random bytes of a version 4 UUID: 15 ns, less than a view into a pool of them. */
 export function createMessageId(): Uint8Array {
-  const id = crypto.getRandomValues(new Uint8Array(16));
-  id[6] = (id[6]! & 0x0f) | 0x40;
-  id[8] = (id[8]! & 0x3f) | 0x80;
-  return id;
+  return markVersion4(crypto.getRandomValues(new Uint8Array(16)));
 }

@@ -5,6 +5,7 @@ import type { Positions } from "../catalog/model.ts";
 import { makeDirectory } from "../disk/sync.ts";
 import { cannotListen } from "../errors.ts";
 import { type ListeningSocket, openListeningSocket } from "../http/listening-socket.ts";
+import { httpUrl } from "../http/url.ts";
 import type { DurableNews, LogReader } from "../log/event-log.ts";
 import { lockDirectory } from "../log/lock.ts";
 import { Losses } from "../log/losses.ts";
@@ -125,7 +126,7 @@ function listenOn({ host, port }: IngestOptions): ListeningSocket {
 }
 
 function urlOf(host: string, { port }: ListeningSocket): string {
-  return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
+  return httpUrl(host, port);
 }
 
 /** Does it at the first call; all calls wait for its end. */

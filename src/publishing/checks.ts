@@ -4,7 +4,7 @@ import type { Batch, Outcome, Program, UserError } from "../sandbox/program.ts";
 import { defaultEvents } from "./default-events.ts";
 import type { Resolved } from "./imports.ts";
 import { testMetadata } from "./metadata.ts";
-import { guestLanguage, libraryCode } from "./program.ts";
+import { guestLanguage, libraryCode, programOf } from "./program.ts";
 import type { Suite, TestEvent } from "./publishing.ts";
 import type { Testing } from "./testing.ts";
 import type { TrialedLibrary, TrialedTransformation } from "./trialed.ts";
@@ -35,7 +35,7 @@ export async function tryTransformation(
   const { revision, imports, unresolved } = resolved;
   if (unresolved) return { revision, imports, error: unresolved, runs: [] };
   const { catalog, sandbox, budget } = testing;
-  const program = programOf(catalog, resolved);
+  const program = testProgram(catalog, resolved);
   const runs: TrialedTransformation["runs"] = [];
   for (const suite of suites) {
     const report = await sandbox.check(program, batchOf(revision, suite.input), budget);
@@ -84,16 +84,13 @@ function failed(error: UserError | undefined): { error?: UserError } {
   return error ? { error } : {};
 }
 
-function programOf(catalog: Catalog, { revision, libraries }: Resolved): Program {
-  return {
+function testProgram(catalog: Catalog, { revision, libraries }: Resolved): Program {
+  const { workspaceId } = revision;
+  return programOf({
     id: [revision, ...libraries].map(({ versionId }) => versionId).join("+"),
-    workspaceId: revision.workspaceId,
-    language: guestLanguage(revision.language),
-    name: revision.name,
-    code: revision.code,
-    libraries: libraries.map(libraryCode),
-    credentials: catalog.live.credentials(revision.workspaceId),
-  };
+    ...{ workspaceId, transformation: revision, libraries },
+    credentials: catalog.live.credentials(workspaceId),
+  });
 }
 
 function batchOf(revision: Revision, events: readonly TestEvent[]): Batch {

@@ -1,16 +1,17 @@
 import type { Revision } from "../catalog/model.ts";
+import type { MetadataKey } from "../sandbox/program.ts";
 import type { TestEvent } from "./publishing.ts";
 import { rudderId } from "./rudder-id.ts";
 
 /**
- * What `metadata(event)` answers in a test (decisions §7). Every field has a value, as it has for
+ * What `metadata(event)` answers in a test. Every field has a value, as it has for
  * a real event: code that relies on one does not fail its tests for want of it.
  */
 export function testMetadata(
   revision: Revision,
   event: TestEvent,
   index: number,
-): Record<string, unknown> {
+): Record<MetadataKey, unknown> {
   const { userId, anonymousId } = event;
   return {
     sourceId: "test-source",

@@ -16,18 +16,23 @@ export function libraryCode(revision: Revision): LibraryCode {
   };
 }
 
-/** What a guest runs for the live code of a destination. */
-export function programOf(live: LiveProgram): Program {
+/** What a guest runs for code with its libraries. */
+export function programOf(code: ProgramCode): Program {
+  const { id, workspaceId, transformation, libraries, credentials } = code;
   return {
-    id: live.id,
-    workspaceId: live.workspaceId,
-    language: guestLanguage(live.transformation.language),
-    name: live.transformation.name,
-    code: live.transformation.code,
-    libraries: live.libraries.map(libraryCode),
-    credentials: live.credentials,
+    ...{ id, workspaceId, credentials },
+    language: guestLanguage(transformation.language),
+    name: transformation.name,
+    code: transformation.code,
+    libraries: libraries.map(libraryCode),
   };
 }
+
+/** The live code of a destination, or code that is tested. */
+type ProgramCode = Pick<
+  LiveProgram,
+  "id" | "workspaceId" | "transformation" | "libraries" | "credentials"
+>;
 
 /** A program's id starts with its transformation's version (catalog `live.program`). */
 export const transformationVersionOf = (programId: string) => programId.split("+", 1)[0] ?? "";

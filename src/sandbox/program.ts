@@ -50,6 +50,7 @@ export const metadataKeys = [
   "transformationId",
   "transformationVersionId",
 ] as const;
+export type MetadataKey = (typeof metadataKeys)[number];
 
 /** What became of one input event: its outputs (none: dropped by code), or an error. */
 export type Outcome = { events: readonly Uint8Array[] } | { error: UserError };

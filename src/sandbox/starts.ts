@@ -1,3 +1,5 @@
+import { backoffMs } from "../backoff.ts";
+
 /** A guest that does not even start is tried again after this long, doubled each time. */
 const GUEST_RESTART_DELAY_MS_MIN = 100;
 /** Longest delay until a guest that does not even start is tried again. */
@@ -40,9 +42,10 @@ export class Starts {
 
   /** `final`: the guest itself says that it cannot serve. */
   failed(reason: string, final: boolean): void {
-    const delayMs = GUEST_RESTART_DELAY_MS_MIN * 2 ** this.#failures;
-    this.#retryAt = performance.now() + Math.min(delayMs, GUEST_RESTART_DELAY_MS_MAX);
-    this.#failures = Math.max(this.#failures + 1, final ? FAILURES_MAX : 0);
+    const failures = this.#failures + 1;
+    const delayMs = backoffMs(failures, GUEST_RESTART_DELAY_MS_MIN, GUEST_RESTART_DELAY_MS_MAX);
+    this.#retryAt = performance.now() + delayMs;
+    this.#failures = Math.max(failures, final ? FAILURES_MAX : 0);
     this.reason = reason;
   }
 }

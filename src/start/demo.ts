@@ -1,6 +1,8 @@
+import { join } from "node:path";
 import type { Catalog } from "../catalog/catalog.ts";
 import type { Positions, Workspace } from "../catalog/model.ts";
 import { ApiError } from "../errors.ts";
+import { reachable } from "../http/url.ts";
 import type { Publishing } from "../publishing/publishing.ts";
 
 const DEMO = "Demo";
@@ -21,7 +23,7 @@ export function transformEvent(event, metadata) {
 }
 `;
 
-export interface Demo {
+interface Demo {
   writeKey: string;
   /** Relative to the directory of `file` destinations. */
   file: string;
@@ -35,12 +37,46 @@ export interface DemoParts {
   logEnds: () => Positions;
 }
 
+/** What the operator is told of the demo. */
+export interface DemoView {
+  print(line: string): void;
+  dataPlaneUrl: string;
+  controlPlaneUrl: string;
+  filesDirectory: string;
+  /** Why user code cannot run. */
+  whyNoCode(): string | undefined;
+}
+
+/** Adds the demo, or finds it, and prints how to try it. */
+export async function showDemo(
+  parts: DemoParts,
+  workspace: Workspace,
+  { print, ...view }: DemoView,
+): Promise<void> {
+  const demo = await addDemo(parts, workspace);
+  if (demo) {
+    if (!demo.withCode) print(`demo: ${view.whyNoCode()}. ${WITHOUT_CODE}`);
+    const query = `writeKey=${demo.writeKey}&anonymousId=me&name=Home&properties.plan=pro`;
+    print(`demo: open ${reachable(view.dataPlaneUrl)}/pixel/v1/page?${query}`);
+    print(`demo: then look into ${join(view.filesDirectory, demo.file)}`);
+  } else {
+    print("demo: skipped, this data directory has sources of its own");
+  }
+  const docs = `${reachable(view.controlPlaneUrl)}/docs`;
+  print(`demo: the API's reference is ${docs}; any name, and the admin token as password`);
+}
+
+const WITHOUT_CODE =
+  "Events arrive unchanged. User code needs Linux 5.13 or later with Landlock among the security " +
+  "modules (/sys/kernel/security/lsm) and seccomp; code that is trusted like this server itself " +
+  "runs without them under --sandbox-insecure";
+
 /**
  * An HTTP source, a file destination, and a published transformation that uses a library,
  * connected. Made on the first start only; later starts find the source by its name, and add the
  * code if user code could not run before. Undefined when the workspace has sources of its own.
  */
-export async function addDemo(parts: DemoParts, workspace: Workspace): Promise<Demo | undefined> {
+async function addDemo(parts: DemoParts, workspace: Workspace): Promise<Demo | undefined> {
   const { catalog } = parts;
   const path = "demo.jsonl";
   const file = `${workspace.id}/${path}`;

@@ -1,3 +1,4 @@
+import { backoffMs } from "../../backoff.ts";
 import { POISON_ATTEMPTS_MAX, RETRY_DELAY_MS_MAX, RETRY_DELAY_MS_MIN } from "../../limits.ts";
 
 /**
@@ -6,8 +7,7 @@ import { POISON_ATTEMPTS_MAX, RETRY_DELAY_MS_MAX, RETRY_DELAY_MS_MIN } from "../
  * `attempts`: how many have failed, from 1.
  */
 export function retryDelayMs(attempts: number, random: number, afterMs = 0): number {
-  const doublings = Math.min(attempts - 1, 30);
-  const ceiling = Math.min(RETRY_DELAY_MS_MIN * 2 ** doublings, RETRY_DELAY_MS_MAX);
+  const ceiling = backoffMs(attempts, RETRY_DELAY_MS_MIN, RETRY_DELAY_MS_MAX);
   return Math.max(ceiling * random, afterMs);
 }
 

@@ -1,4 +1,5 @@
 import type { LogEnd, PixelRecord } from "../../event/record.ts";
+import { uuidText } from "../../event/uuid.ts";
 
 /** Built events that are kept, with their records; older ones are built again when a lane asks. */
 const KEPT_EVENTS_BYTES_MAX = 8 << 20;
@@ -84,13 +85,6 @@ export class RecordInput implements Input {
   get event(): BuiltEvent {
     return this.#events.of(this.#record);
   }
-}
-
-/** 16 bytes as `8-4-4-4-12` hexadecimal digits. */
-export function uuidText(bytes: Uint8Array): string {
-  const hex = bytes.toHex();
-  const [a, b, c, d] = [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20)];
-  return `${a}-${b}-${c}-${d}-${hex.slice(20)}`;
 }
 
 /** The value of a JSON text, or the text itself should it be none: showing must not fail. */

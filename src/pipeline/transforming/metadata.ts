@@ -1,10 +1,11 @@
 import type { LiveProgram } from "../../catalog/catalog.ts";
 import type { Destination, Source } from "../../catalog/model.ts";
 import { rudderId } from "../../publishing/rudder-id.ts";
+import type { MetadataKey } from "../../sandbox/program.ts";
 import type { Input } from "../reading/input.ts";
 
 /**
- * What `metadata(event)` answers in user code (decisions §7), as JSON text. All events of a batch
+ * What `metadata(event)` answers in user code, as JSON text. All events of a batch
  * have most of it in common, which is written once.
  */
 export function createMetadata(
@@ -44,6 +45,6 @@ export function createMetadata(
 }
 
 /** The members of an object as JSON text, without its braces. */
-function members(values: Record<string, unknown>): string {
+function members(values: Partial<Record<MetadataKey, unknown>>): string {
   return JSON.stringify(values).slice(1, -1);
 }

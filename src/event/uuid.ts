@@ -1,0 +1,13 @@
+/** Marks 16 bytes, in place, as a UUID of version 4 (RFC 9562). */
+export function markVersion4(bytes: Uint8Array): Uint8Array {
+  bytes[6] = (bytes[6]! & 0x0f) | 0x40;
+  bytes[8] = (bytes[8]! & 0x3f) | 0x80;
+  return bytes;
+}
+
+/** 16 bytes as `8-4-4-4-12` hexadecimal digits. */
+export function uuidText(bytes: Uint8Array): string {
+  const hex = bytes.toHex();
+  const [a, b, c, d] = [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20)];
+  return `${a}-${b}-${c}-${d}-${hex.slice(20)}`;
+}

@@ -1,0 +1,66 @@
+import { existsSync } from "node:fs";
+import { AggregatorRegistry } from "prom-client";
+import type { Readiness, Suspension } from "./api/parts.ts";
+import type { Catalog } from "./catalog/catalog.ts";
+import type { Config } from "./config.ts";
+import type { Metrics } from "./observe/metrics.ts";
+import type { Pipeline } from "./pipeline/pipeline.ts";
+import type { Ingest } from "./pixel/supervisor.ts";
+import { transformationVersionOf } from "./publishing/program.ts";
+import type { GuestSandbox } from "./sandbox/guest-sandbox.ts";
+import { holdFile } from "./start/data-directory.ts";
+
+export const HELD =
+  "Deliveries are held until `pixelmill release` is called for this data directory";
+export const INSECURE = "User code may run although it is not confined (sandbox.insecure)";
+
+interface HealthParts {
+  config: Config;
+  ingest: Pick<Ingest, "healthy" | "warnings">;
+  sandbox: Pick<GuestSandbox, "status">;
+  catalog: Pick<Catalog, "trouble">;
+  pipeline: Pick<Pipeline, "trouble">;
+}
+
+/** What `/ready` answers: whether each part can do its work, and what an operator should know. */
+export function readiness({ config, ingest, sandbox, catalog, pipeline }: HealthParts): Readiness {
+  const { state, reason, insecure } = sandbox.status();
+  const check = (trouble: string | undefined) =>
+    trouble === undefined ? { ok: true } : { ok: false, message: trouble };
+  const ingestTrouble = "A process that takes pixels is down or cannot write its log";
+  const checks = {
+    ingest: check(ingest.healthy() ? undefined : ingestTrouble),
+    sandbox: check(state === "ready" ? undefined : (reason ?? "Not started yet")),
+    catalog: check(catalog.trouble()),
+    delivery: check(pipeline.trouble()),
+  };
+  return {
+    ready: Object.values(checks).every(({ ok }) => ok),
+    checks,
+    warnings: [
+      ...(insecure ? [INSECURE] : []),
+      ...(existsSync(holdFile(config)) ? [HELD] : []),
+      ...ingest.warnings(),
+    ],
+  };
+}
+
+/** The metrics of the server and of each ingest process, told apart by the label `process`. */
+export async function metricsOf(metrics: Metrics, ingest: Pick<Ingest, "metrics">) {
+  const all = [await metrics.getMetricsAsJSON(), ...(await ingest.metrics())];
+  return await AggregatorRegistry.aggregate(all).metrics();
+}
+
+/** The suspended programs of a workspace, by the revision of their transformation. */
+export function suspensionsOf(
+  sandbox: Pick<GuestSandbox, "suspended">,
+  workspaceId: string,
+): Suspension[] {
+  return sandbox
+    .suspended()
+    .filter((suspension) => suspension.workspaceId === workspaceId)
+    .map(({ programId, name, until, reason }) => ({
+      transformationVersionId: transformationVersionOf(programId),
+      ...{ name, until, reason },
+    }));
+}
