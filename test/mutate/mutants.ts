@@ -1,0 +1,222 @@
+import { parse } from "@babel/parser";
+
+/** One small fault: the text from `start` to `end` of a file becomes `replacement`. */
+export interface Mutant {
+  file: string;
+  /** From 1. */
+  line: number;
+  start: number;
+  end: number;
+  replacement: string;
+  /** The replaced text and what stands there in its place, on one line. */
+  change: string;
+}
+
+/** A node of the parser's tree, as far as all nodes agree. */
+interface Node {
+  type: string;
+  start: number;
+  end: number;
+  loc: { start: { line: number } };
+  [key: string]: unknown;
+}
+
+const CHANGE_LENGTH_MAX = 140;
+/** Longer ones are prose: what a person reads, not what the program decides by. */
+const STRING_LENGTH_MAX = 20;
+
+const swapped: Record<string, string> = {
+  "<": "<=",
+  "<=": "<",
+  ">": ">=",
+  ">=": ">",
+  "===": "!==",
+  "!==": "===",
+  "==": "!=",
+  "!=": "==",
+  "+": "-",
+  "-": "+",
+  "*": "/",
+  "/": "*",
+  "%": "*",
+  "&": "|",
+  "|": "&",
+  "^": "&",
+  "<<": ">>",
+  ">>": "<<",
+  ">>>": "<<",
+  "+=": "-=",
+  "-=": "+=",
+  "|=": "&=",
+  "&=": "|=",
+  "++": "--",
+  "--": "++",
+};
+/** These wrap an expression in a type; all other nodes of TypeScript's own are types alone. */
+const typedExpressions = new Set([
+  "TSAsExpression",
+  "TSNonNullExpression",
+  "TSSatisfiesExpression",
+  "TSParameterProperty",
+]);
+const errorName = /(Error|Refused|Failed|Unavailable|Closed|Stale)$/;
+/** A figure under a name with a unit is a choice: one more or less is no fault. */
+const figureName = /^[A-Z0-9_]+_(MS|SECONDS|BYTES)(_[A-Z]+)?$/;
+
+/** All mutants of a file, in the order of its text. */
+export function mutantsOf(file: string, text: string): Mutant[] {
+  const found = new Map<string, Mutant>();
+  const tree = parse(text, { sourceType: "module", plugins: ["typescript"] });
+  const put = (node: Node, replacement: string, at = node.start, end = node.end) => {
+    const was = text.slice(at, end);
+    if (replacement === was) return;
+    const change = `${short(was)} → ${short(replacement) || "(nothing)"}`;
+    const mutant = { file, line: node.loc.start.line, start: at, end, replacement, change };
+    found.set(`${at}-${end}-${replacement}`, mutant);
+  };
+  const walk = (node: Node, way: Node[]) => {
+    if (isLeftAlone(node)) return;
+    mutate(node, way, text, put);
+    for (const child of children(node)) walk(child, [...way, node]);
+  };
+  walk(tree.program as unknown as Node, []);
+  return [...found.values()].sort((a, b) => a.start - b.start || a.end - b.end);
+}
+
+type Put = (node: Node, replacement: string, at?: number, end?: number) => void;
+
+function mutate(node: Node, way: Node[], text: string, put: Put): void {
+  const code = (part: Node) => text.slice(part.start, part.end);
+  switch (node.type) {
+    case "IfStatement":
+    case "ConditionalExpression":
+      mutateCondition(node.test as Node, ["true", "false"], code, put);
+      break;
+    case "WhileStatement":
+    case "ForStatement":
+      // `true` would be one more loop without end.
+      if (node.test) mutateCondition(node.test as Node, ["false"], code, put);
+      break;
+    case "LogicalExpression":
+      put(node, `(${code(node.left as Node)})`);
+      put(node, `(${code(node.right as Node)})`);
+      break;
+    case "UnaryExpression":
+      if (node.operator === "!") put(node, code(node.argument as Node));
+      break;
+    case "BinaryExpression":
+    case "AssignmentExpression":
+    case "UpdateExpression":
+      mutateOperator(node, text, put);
+      break;
+    case "BooleanLiteral":
+      put(node, String(!node.value));
+      break;
+    case "NumericLiteral":
+      if (isFigure(way)) break;
+      put(node, `(${code(node)} + 1)`);
+      put(node, `(${code(node)} - 1)`);
+      break;
+    case "StringLiteral":
+    case "TemplateLiteral":
+      if (isDecisive(node, way, text)) put(node, '""');
+      break;
+    case "ExpressionStatement":
+      mutateStatement(node, code, put);
+      break;
+    case "BlockStatement":
+      if (isBody(node, way.at(-1))) put(node, "{}");
+  }
+}
+
+function mutateCondition(
+  test: Node,
+  values: string[],
+  code: (node: Node) => string,
+  put: Put,
+): void {
+  for (const value of values) put(test, value);
+  // An equality, and what is negated already, have their negation elsewhere.
+  const isNegated = test.type === "UnaryExpression" && test.operator === "!";
+  const isEquality = /^[!=]==?$/.test(String(test.operator));
+  if (!isNegated && !isEquality) put(test, `!(${code(test)})`);
+}
+
+function mutateOperator(node: Node, text: string, put: Put): void {
+  const operator = node.operator as string;
+  const other = swapped[operator];
+  if (other === undefined) return;
+  const parts = [node.left, node.right, node.argument].filter(Boolean) as Node[];
+  // Texts are joined, not added.
+  if (operator[0] === "+" && parts.some(({ type }) => /^(String|Template)Literal$/.test(type))) {
+    return;
+  }
+  const [first, second] = parts as [Node, Node | undefined];
+  const from = second ? first.end : node.prefix ? node.start : first.end;
+  const at = text.indexOf(operator, from);
+  const before = text.slice(node.start, at);
+  put(node, `${before}${other}${text.slice(at + operator.length, node.end)}`);
+}
+
+/** Takes the statement away: a call's `await` stays, so that no more than the call is missing. */
+function mutateStatement(node: Node, code: (node: Node) => string, put: Put): void {
+  const expression = node.expression as Node;
+  if (expression.type === "AwaitExpression") put(node, "await 0;");
+  const isCall = /^(Optional)?CallExpression$/.test(expression.type);
+  if (isCall && code(expression).startsWith("super(")) return;
+  if (isCall || expression.type === "AssignmentExpression") put(node, ";");
+}
+
+/** Whether a block is all that a function does, and more than a getter's or constructor's lines. */
+function isBody(node: Node, parent: Node | undefined): boolean {
+  if ((node.body as Node[]).length === 0 || !parent) return false;
+  if (parent.kind === "constructor") return false;
+  return /Function|Method/.test(parent.type);
+}
+
+function isFigure(way: Node[]): boolean {
+  return way.some(({ type, id }) => {
+    return type === "VariableDeclarator" && figureName.test(String((id as Node).name));
+  });
+}
+
+/** Whether a text is short and no part of what an error, a metric or a name of a property says. */
+function isDecisive(node: Node, way: Node[], text: string): boolean {
+  const own = text.slice(node.start + 1, node.end - 1);
+  if (own.length > STRING_LENGTH_MAX || own.includes(" ")) return false;
+  const parent = way.at(-1);
+  if (parent?.key === node && !parent.computed) return false;
+  return !way.some(({ type, callee }) => {
+    if (type === "ThrowStatement") return true;
+    if (type !== "NewExpression") return false;
+    const name = String((callee as Node).name);
+    return errorName.test(name) || /^(Counter|Gauge|Histogram)$/.test(name);
+  });
+}
+
+/** Types, imports and what is written to the log. */
+function isLeftAlone(node: Node): boolean {
+  if (node.type.startsWith("TS")) return !typedExpressions.has(node.type);
+  if (node.declare === true || node.type === "ImportDeclaration") return true;
+  if (/^Export(All|Named)Declaration$/.test(node.type)) return Boolean(node.source);
+  const call = (node.type === "ExpressionStatement" ? node.expression : node) as Node;
+  if (!/^(Optional)?CallExpression$/.test(call.type)) return false;
+  const { object, property } = call.callee as { object?: Node; property?: Node };
+  if (!/^(debug|info|warn|error|fatal)$/.test(String(property?.name))) return false;
+  const logger = (object?.property ?? object) as Node;
+  return /log/i.test(String(logger?.name ?? (logger?.id as Node | undefined)?.name));
+}
+
+function* children(node: Node): Generator<Node> {
+  for (const [key, value] of Object.entries(node)) {
+    if (key === "loc" || /Comments$/.test(key)) continue;
+    for (const part of Array.isArray(value) ? value : [value]) {
+      if (typeof part?.type === "string" && typeof part.start === "number") yield part;
+    }
+  }
+}
+
+function short(text: string): string {
+  const line = text.replace(/\s+/g, " ");
+  return line.length > CHANGE_LENGTH_MAX ? `${line.slice(0, CHANGE_LENGTH_MAX)}…` : line;
+}

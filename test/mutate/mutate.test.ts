@@ -1,0 +1,139 @@
+import { afterAll, describe, expect, test } from "bun:test";
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import type { Equivalent } from "./equivalent.ts";
+import { mutantsOf } from "./mutants.ts";
+import { type MutateOptions, mutate, row } from "./mutate.ts";
+
+const root = mkdtempSync(join(tmpdir(), "pixelmill-test-mutate-"));
+afterAll(() => rmSync(root, { recursive: true }));
+
+const project = {
+  "package.json": "{}",
+  "tsconfig.json": "{}",
+  "bunfig.toml": "",
+  "node_modules/.keep": "",
+  "dist/.keep": "",
+  "src/shop/price.ts": `
+export function priceOf(count: number, isMember: boolean): number {
+  const whole = count * 5;
+  return isMember ? whole - 1 : whole;
+}
+export function nobodyAsks(count: number): boolean {
+  return count > 3;
+}
+`,
+  "src/shop/child.ts": `process.stdout.write(String(2 + 2));`,
+  "test/shop/price.test.ts": `
+import { expect, test } from "bun:test";
+import { priceOf } from "../../src/shop/price.ts";
+test("strangers pay the whole price", () => expect(priceOf(2, false)).toBe(10));
+`,
+  "test/shop/child.test.ts": `
+import { expect, test } from "bun:test";
+test("a child adds", () => {
+  const { stdout } = Bun.spawnSync([process.execPath, "src/shop/child.ts"]);
+  expect(stdout.toString()).toBe("4");
+});
+`,
+  "test/shop/broken.test.ts": `
+import { expect, test } from "bun:test";
+test("fails as it is", () => expect(1).toBe(2));
+`,
+};
+for (const [path, text] of Object.entries(project)) {
+  mkdirSync(join(root, dirname(path)), { recursive: true });
+  writeFileSync(join(root, path), text);
+}
+
+async function run(more: Partial<MutateOptions> = {}) {
+  const said: string[] = [];
+  const report = await mutate({
+    root,
+    folder: "shop",
+    seed: 1,
+    only: [],
+    minutes: 5,
+    jobs: 1,
+    equivalents: [],
+    say: (line) => said.push(line),
+    ...more,
+  });
+  const fates = Object.fromEntries([...report.fates].map(([{ change }, fate]) => [change, fate]));
+  return { said, fates, report };
+}
+
+describe("a run", () => {
+  test("tells what the tests notice from what they do not", async () => {
+    const { fates, said, report } = await run();
+    expect(fates["count * 5 → count / 5"]).toBe("failed");
+    expect(fates["isMember → true"]).toBe("failed");
+    expect(fates["isMember → false"]).toBe("survived");
+    expect(fates["whole - 1 → whole + 1"]).toBe("survived");
+    expect(fates["count > 3 → count >= 3"]).toBe("uncovered");
+    expect(said).toContain("survived src/shop/price.ts:4  isMember → false");
+    expect(said).toContain("test/shop/broken.test.ts fails without a mutant and is put aside");
+    expect(row(report)).toMatchObject({ folder: "shop", made: report.mutants, equivalent: 0 });
+  }, 120_000);
+
+  test("asks the tests whose child process runs the line", async () => {
+    const { fates } = await run({ only: ["src/shop/child.ts"] });
+    expect(fates["2 + 2 → 2 - 2"]).toBe("failed");
+  }, 120_000);
+
+  test("counts known equivalents apart, takes a sample by its seed and leaves nothing", async () => {
+    const known: Equivalent = {
+      file: "src/shop/price.ts",
+      line: "return count > 3;",
+      change: "count > 3 → count >= 3",
+      why: "nobody asks",
+    };
+    const only = ["src/shop/price.ts:7"];
+    const { fates, report } = await run({ only, equivalents: [known] });
+    expect(fates["count > 3 → count >= 3"]).toBe("equivalent");
+    expect(row(report)).toMatchObject({ made: 3, survived: 2, equivalent: 1, "killed %": 0 });
+    const [one, other] = [await run({ only, sample: 2 }), await run({ only, sample: 2 })];
+    expect(Object.keys(one.fates)).toEqual(Object.keys(other.fates));
+    expect(one.report.fates.size).toBe(2);
+    expect(readdirSync(join(root, "src/shop")).sort()).toEqual(["child.ts", "price.ts"]);
+  }, 120_000);
+});
+
+describe("mutants", () => {
+  const changes = (text: string) => mutantsOf("file.ts", text).map(({ change }) => change);
+
+  const cases: [text: string, changes: string[]][] = [
+    ["if (a < b) c;", ["a < b → true", "a < b → false", "a < b → !(a < b)", "a < b → a <= b"]],
+    ["x(a ?? b);", ["x(a ?? b); → ;", "a ?? b → (a)", "a ?? b → (b)"]],
+    ["await disk.sync();", ["await disk.sync(); → await 0;"]],
+    ["function f() { g(); }", ["{ g(); } → {}", "g(); → ;"]],
+    ["const a = !b;", ["!b → b"]],
+    ["const a = [1, 'x', true];", ["1 → (1 + 1)", "1 → (1 - 1)", "'x' → \"\"", "true → false"]],
+    [
+      "a += 'text' + b;",
+      ["a += 'text' + b; → ;", "'text' → \"\"", "a += 'text' + b → a -= 'text' + b"],
+    ],
+  ];
+  test.each(cases)("%s", (text, expected) => {
+    expect(changes(text).sort()).toEqual(expected.sort());
+  });
+
+  const without = [
+    'import { a } from "b";',
+    'export * from "b";',
+    'type A = "a" | 1;',
+    "interface A { b: 1 }",
+    'let a: "a" | undefined;',
+    "const WAIT_MS = 5 * 1000;",
+    'this.logger.warn({ at: 1 }, "Late");',
+    'throw new RangeError("Late");',
+    "class A extends B { constructor() { super(); } }",
+    "// a < b",
+    'const a = "a text that a person reads";',
+  ];
+  test.each(without)("none in %s", (text) => {
+    const left = changes(text).filter((change) => !/^(5 \* 1000) /.test(change));
+    expect(left).toEqual([]);
+  });
+});

@@ -1,0 +1,180 @@
+/**
+ * How much the tests notice: small faults are put into a copy of `src/FOLDER`, one at a time, and
+ * the tests of `test/FOLDER` that run the faulty line must fail.
+ *
+ *   npm run mutate [FOLDER …] [-- --sample N] [--seed N] [--only FILE[:LINE]] [--minutes M] [--jobs N]
+ */
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { concerned, measureTests, type TestFile } from "./concerned.ts";
+import { Copy } from "./copy.ts";
+import { type Equivalent, equivalents } from "./equivalent.ts";
+import { type Mutant, mutantsOf } from "./mutants.ts";
+import { runTests } from "./tests.ts";
+
+export interface MutateOptions {
+  root: string;
+  folder: string;
+  /** As many of all, taken at random; all without it. */
+  sample?: number | undefined;
+  seed: number;
+  /** Files, or lines of files as `FILE:LINE`. */
+  only: string[];
+  /** No mutant is begun after these. */
+  minutes: number;
+  /** Mutants under test at the same time. */
+  jobs: number;
+  equivalents: Equivalent[];
+  say(line: string): void;
+}
+
+/** "stopped" is killed by a run without end; "uncovered" lines are run by no test. */
+export type Fate = "failed" | "stopped" | "survived" | "uncovered" | "equivalent";
+
+export interface MutateReport {
+  folder: string;
+  /** All that there are, of which `fates` tells those that were made. */
+  mutants: number;
+  fates: Map<Mutant, Fate>;
+}
+
+/** A hang is told from a slow machine by this many times the tests' own time, and more. */
+const SLOWER_MAX = 4;
+const MORE_MS = 15_000;
+
+export async function mutate(options: MutateOptions): Promise<MutateReport> {
+  const { folder, seed, sample, jobs, minutes, say } = options;
+  const mutants = allMutants(options);
+  const chosen = shuffled(mutants, seed).slice(0, sample);
+  const fates: MutateReport["fates"] = new Map();
+  const copies = Array.from({ length: jobs }, () => new Copy(options.root));
+  try {
+    const tests = await measureTests(copies[0]!, folder, (file) => {
+      say(`${file} fails without a mutant and is put aside`);
+    });
+    const end = performance.now() + minutes * 60_000;
+    const waiting = chosen.values();
+    const work = async (copy: Copy) => {
+      for (const mutant of waiting) {
+        if (performance.now() > end) break;
+        const fate = isKnown(options, mutant) ? "equivalent" : await judge(copy, mutant, tests);
+        fates.set(mutant, fate);
+        const place = `${mutant.file}:${mutant.line}`;
+        if (fate === "survived" || fate === "uncovered") say(`${fate} ${place}  ${mutant.change}`);
+      }
+    };
+    await Promise.all(copies.map(work));
+  } finally {
+    for (const copy of copies) copy.close();
+  }
+  return { folder, mutants: mutants.length, fates };
+}
+
+function allMutants({ root, folder, only }: MutateOptions): Mutant[] {
+  const names = readdirSync(join(root, "src", folder), { recursive: true }).map(String);
+  const files = names.filter((name) => /\.ts$/.test(name)).map((name) => join("src", folder, name));
+  const mutants = files.sort().flatMap((file) => {
+    return mutantsOf(file, readFileSync(join(root, file), "utf8"));
+  });
+  if (only.length === 0) return mutants;
+  return mutants.filter(
+    ({ file, line }) => only.includes(file) || only.includes(`${file}:${line}`),
+  );
+}
+
+async function judge(copy: Copy, mutant: Mutant, all: TestFile[]): Promise<Fate> {
+  const tests = concerned(all, mutant);
+  if (tests.length === 0) return "uncovered";
+  return copy.with(mutant, async () => {
+    for (const { file, ms } of tests) {
+      const ending = await runTests(copy, file, { msMax: SLOWER_MAX * ms + MORE_MS });
+      if (ending !== "passed") return ending;
+    }
+    return "survived";
+  });
+}
+
+function isKnown({ root, equivalents }: MutateOptions, mutant: Mutant): boolean {
+  const lines = readFileSync(join(root, mutant.file), "utf8").split("\n");
+  const line = lines[mutant.line - 1]!.trim();
+  return equivalents.some((known) => {
+    return known.file === mutant.file && known.line === line && known.change === mutant.change;
+  });
+}
+
+/** The same order for the same seed. */
+function shuffled<T>(items: T[], seed: number): T[] {
+  let state = seed >>> 0;
+  const random = () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+  const keyed = items.map((item) => ({ item, key: random() }));
+  return keyed.sort((a, b) => a.key - b.key).map(({ item }) => item);
+}
+
+/** The table's columns, in their order. */
+export function row({ folder, mutants, fates }: MutateReport): Record<string, string | number> {
+  const count = (fate: Fate) => [...fates.values()].filter((one) => one === fate).length;
+  const killed = count("failed") + count("stopped");
+  const survived = count("survived") + count("uncovered");
+  return {
+    folder,
+    "of mutants": mutants,
+    made: fates.size,
+    killed,
+    "by time": count("stopped"),
+    survived,
+    uncovered: count("uncovered"),
+    equivalent: count("equivalent"),
+    "killed %": Math.round((1000 * killed) / Math.max(1, killed + survived)) / 10,
+  };
+}
+
+async function main(): Promise<void> {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: {
+      sample: { type: "string" },
+      seed: { type: "string", default: "1" },
+      only: { type: "string", multiple: true, default: [] },
+      minutes: { type: "string", default: "1000" },
+      jobs: { type: "string", default: "1" },
+    },
+  });
+  const root = join(import.meta.dir, "../..");
+  const folders = readdirSync(join(root, "src"), { withFileTypes: true })
+    .filter((entry) => entry.isDirectory() && existsSync(join(root, "test", entry.name)))
+    .map(({ name }) => name);
+  const strange = positionals.find((folder) => !folders.includes(folder));
+  if (strange !== undefined) {
+    throw new Error(`Expected one of ${folders.join(", ")}, which have tests, got ${strange}`);
+  }
+  const numberOf = (name: "sample" | "seed" | "minutes" | "jobs") => {
+    const text = values[name];
+    if (text === undefined || Number(text) > 0) return Number(text);
+    throw new Error(`Expected --${name} to be a number above 0, got ${text}`);
+  };
+  const say = (line: string) => process.stdout.write(`${line}\n`);
+  const rows = [];
+  for (const folder of positionals.length > 0 ? positionals : folders) {
+    const report = await mutate({
+      root,
+      folder,
+      sample: values.sample === undefined ? undefined : numberOf("sample"),
+      seed: numberOf("seed"),
+      only: values.only,
+      minutes: numberOf("minutes"),
+      jobs: numberOf("jobs"),
+      equivalents,
+      say,
+    });
+    rows.push(row(report));
+  }
+  say(Bun.inspect.table(rows, { colors: false }));
+}
+
+if (import.meta.main) await main();
