@@ -4,6 +4,7 @@
  */
 import { relative } from "node:path";
 import type { BunPlugin } from "bun";
+import { ensureConsole } from "./console/bundle.ts";
 import { ensureSnapshot } from "./sandbox/guest/python/snapshot.ts";
 
 const target = Bun.argv[2] as Bun.Build.CompileTarget | undefined;
@@ -57,6 +58,7 @@ function replaced(text: string, path: string, changes: [string | RegExp, string]
 }
 
 await ensureSnapshot();
+await ensureConsole();
 
 const outfile = `${import.meta.dir}/../dist/${target ? `pixelmill-${platform}` : "pixelmill"}`;
 await Bun.build({

@@ -6,7 +6,7 @@ import { Glob } from "bun";
  * The shape of the tree, as design.md draws it: which part may import which, how long a file may
  * be, and words that hide an idea.
  */
-const sources = [...new Glob("src/**/*.ts").scanSync(".")].sort();
+const sources = [...new Glob("src/**/*.{ts,tsx}").scanSync(".")].sort();
 const text = Object.fromEntries(
   await Promise.all(sources.map(async (path) => [path, await Bun.file(path).text()] as const)),
 );
@@ -18,6 +18,7 @@ const levels: string[][] = [
   ["app"],
   ["health", "backup", "check"],
   ["start"],
+  ["console"],
   ["pixel", "api"],
   ["pipeline"],
   ["publishing"],
@@ -54,6 +55,8 @@ const only: Record<string, string[]> = {
 };
 
 const partOf = (path: string) => (path.split("/")[1] ?? "").replace(/\.ts$/, "");
+/** They make what the executable holds, and are not in it. */
+const tools = ["src/build.ts", "src/console/bundle.ts"];
 
 function imports(path: string): string[] {
   const found = text[path]!.matchAll(/(?:from|import)\s*\(?\s*"(\.[^"]+)"/g);
@@ -80,12 +83,13 @@ describe("the house", () => {
   test("has files to look at", () => expect(sources.length).toBeGreaterThan(30));
 
   test("every source file belongs to a part of the design", () => {
-    const strangers = sources.filter((path) => path !== "src/build.ts" && !level.has(partOf(path)));
+    const strangers = sources.filter((path) => !tools.includes(path) && !level.has(partOf(path)));
     expect(strangers).toEqual([]);
   });
 
   test("arrows only go down", () => {
-    const wrong = sources.flatMap((path) => {
+    const inside = sources.filter((path) => !tools.includes(path));
+    const wrong = inside.flatMap((path) => {
       const from = partOf(path);
       return imports(path)
         .filter((target) => target.startsWith("src/"))
@@ -100,6 +104,14 @@ describe("the house", () => {
         .map((to) => `${path} → ${to}`);
     });
     expect(wrong).toEqual([]);
+  });
+
+  test("the console knows the typed client and nothing else of the server", () => {
+    const strange = sources
+      .filter((path) => partOf(path) === "console" && !tools.includes(path))
+      .flatMap((path) => imports(path).map((target) => [path, target] as const))
+      .filter(([, to]) => partOf(to) !== "console" && to !== "src/api/client.ts");
+    expect(strange).toEqual([]);
   });
 
   test("no file imports itself by way of others, not even for a type", () => {

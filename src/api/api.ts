@@ -5,6 +5,7 @@ import { cannotListen } from "../errors.ts";
 import { createRateLimit } from "../http/rate-limit.ts";
 import { httpUrl } from "../http/url.ts";
 import { DRAIN_MS_MAX, HTTP_HEAD_BYTES_MAX, IDLE_CONNECTION_SECONDS_MAX } from "../limits.ts";
+import { consoleAnswer } from "./console.ts";
 import { failure, refuse } from "./errors.ts";
 import { type Arrival, serve } from "./handle.ts";
 import type { ApiParts } from "./parts.ts";
@@ -54,10 +55,14 @@ export function createApi(parts: ApiParts): Api {
       maxRequestBodySize: Number.MAX_SAFE_INTEGER,
     },
   });
-  app.onError(({ error, request }) => {
+  app.onError(async ({ error, request }) => {
     const pathname = pathOf(request.url);
     const code = error !== null && typeof error === "object" && "code" in error && error.code;
     if (code !== "NOT_FOUND") return failure(error, pathname, parts.logger);
+    const shown = await consoleAnswer(request, pathname, parts).catch((fault: unknown) =>
+      failure(fault, pathname, parts.logger),
+    );
+    if (shown) return shown;
     const refused = noRoute(pathname);
     // Bun hears nothing more on a connection that asked for a tunnel; one behind a proxy would
     // keep the next client waiting.

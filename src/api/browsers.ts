@@ -35,7 +35,7 @@ function isBySession(headers: Headers): boolean {
 }
 
 /** A name that is rebound to this address would make a foreign page one of this origin. */
-function expectHost(headers: Headers, hosts: readonly string[]): void {
+export function expectHost(headers: Headers, hosts: readonly string[]): void {
   const host = headers.get("host");
   if (!host || isOwnName(nameOf(host), hosts)) return;
   throw new ApiError(

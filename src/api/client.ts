@@ -73,7 +73,8 @@ interface Input {
 
 export function createClient(options: {
   baseUrl: string;
-  token: string;
+  /** Absent in the console, whose browser sends a session's cookie. */
+  token?: string;
   fetch?: typeof fetch;
 }): Client {
   const send = options.fetch ?? fetch;
@@ -83,7 +84,7 @@ export function createClient(options: {
     const response = await send(options.baseUrl + filled(path, input), {
       method,
       headers: {
-        Authorization: `Bearer ${options.token}`,
+        ...(options.token !== undefined && { Authorization: `Bearer ${options.token}` }),
         ...(input.body !== undefined && { "Content-Type": "application/json" }),
       },
       ...(input.body !== undefined && { body: JSON.stringify(input.body) }),
@@ -132,13 +133,20 @@ async function refusal(response: Response): Promise<RequestRefused> {
 async function* messages(stream: ReadableStream<Uint8Array>): AsyncGenerator<TailMessage> {
   const decoder = new TextDecoder();
   let rest = "";
-  for await (const chunk of stream) {
-    const blocks = (rest + decoder.decode(chunk, { stream: true })).split("\n\n");
-    rest = blocks.pop() ?? "";
-    for (const block of blocks) {
-      const name = /^event: (.*)$/m.exec(block)?.[1];
-      const data = /^data: (.*)$/m.exec(block)?.[1];
-      if (name && data) yield { name, data: JSON.parse(data) };
+  const reader = stream.getReader();
+  try {
+    // Not `for await`, which Safari's streams do not know.
+    for (let read = await reader.read(); !read.done; read = await reader.read()) {
+      const blocks = (rest + decoder.decode(read.value, { stream: true })).split("\n\n");
+      rest = blocks.pop() ?? "";
+      for (const block of blocks) {
+        const name = /^event: (.*)$/m.exec(block)?.[1];
+        const data = /^data: (.*)$/m.exec(block)?.[1];
+        if (name && data) yield { name, data: JSON.parse(data) };
+      }
     }
+  } finally {
+    // A follower that stops asking ends the stream.
+    await reader.cancel();
   }
 }

@@ -1,0 +1,106 @@
+/**
+ * Bundles the console for the browser into one file, which the control plane serves and the
+ * executable embeds. `bun src/console/bundle.ts` makes it unless the one there is of the same
+ * sources.
+ */
+import { mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { ConsoleBundle } from "../api/console.ts";
+
+const ROOT = join(import.meta.dir, "../..");
+const DIRECTORY = join(ROOT, "dist/console");
+const BUNDLE = join(DIRECTORY, "console.zst");
+const KEY = join(DIRECTORY, "console.key");
+const ZSTD_LEVEL = 9;
+
+/** Makes the bundle unless it is there and of the same sources. Returns whether it was made. */
+export async function ensureConsole(): Promise<boolean> {
+  const key = keyOfSources();
+  if (keyOnDisk() === key) return false;
+  const bundle = await bundled();
+  mkdirSync(DIRECTORY, { recursive: true });
+  put(BUNDLE, await Bun.zstdCompress(JSON.stringify(bundle), { level: ZSTD_LEVEL }));
+  put(KEY, key);
+  return true;
+}
+
+function keyOfSources(): string {
+  const names = readdirSync(import.meta.dir, { recursive: true, encoding: "utf8" })
+    .filter((name) => /\.(tsx?|css)$/.test(name))
+    .sort();
+  const texts = names.map((name) => [name, readFileSync(join(import.meta.dir, name), "utf8")]);
+  const others = ["src/api/client.ts", "package-lock.json"];
+  const inputs = [Bun.version, texts, others.map((name) => readFileSync(join(ROOT, name), "utf8"))];
+  return Bun.hash(JSON.stringify(inputs)).toString(16);
+}
+
+function keyOnDisk(): string | undefined {
+  try {
+    return readFileSync(KEY, "utf8");
+  } catch {
+    return undefined;
+  }
+}
+
+/** Several processes may make it at once: each replaces the file as a whole. */
+function put(path: string, content: string | Uint8Array): void {
+  const temporary = `${path}.${process.pid}`;
+  writeFileSync(temporary, content);
+  renameSync(temporary, path);
+}
+
+async function bundled(): Promise<ConsoleBundle> {
+  const { outputs } = await Bun.build({
+    entrypoints: [join(import.meta.dir, "main.tsx")],
+    target: "browser",
+    format: "esm",
+    splitting: true,
+    minify: true,
+    naming: "[name]-[hash].[ext]",
+  });
+  const texts = await Promise.all(
+    outputs.map(async (output) => [output.path.replace(/^.*\//, ""), await output.text()] as const),
+  );
+  const assets = Object.fromEntries(texts);
+  const names = Object.keys(assets);
+  const script = names.find((name) => /^main-.*\.js$/.test(name))!;
+  const styles = names.filter((name) => name.endsWith(".css"));
+  const scripts = withImports(script, assets);
+  return { html: page(scripts, styles), assets, first: [...scripts, ...styles] };
+}
+
+/** A script and all that it imports at once, itself first. */
+function withImports(script: string, assets: Record<string, string>): string[] {
+  const found = new Set([script]);
+  for (const name of found) {
+    for (const [, imported] of assets[name]!.matchAll(/(?:from|import)\s*"\.\/([\w.-]+\.js)"/g)) {
+      found.add(imported!);
+    }
+  }
+  return [...found];
+}
+
+function page([script, ...more]: string[], styles: string[]): string {
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<title>pixelmill</title>
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<link rel="icon" href="data:image/svg+xml,${encodeURIComponent(ICON)}">
+${styles.map((name) => `<link rel="stylesheet" href="/console/${name}">`).join("\n")}
+${more.map((name) => `<link rel="modulepreload" href="/console/${name}">`).join("\n")}
+<script type="module" src="/console/${script}"></script>
+</head>
+<body><div id="console"></div><noscript>The console needs JavaScript.</noscript></body>
+</html>
+`;
+}
+
+const ICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><rect width="16" height="16" rx="4" fill="#4f46e5"/><path d="M4 4h3v3H4zM9 4h3v3H9zM4 9h3v3H4z" fill="#fff"/><path d="M9 9h3v3H9z" fill="#a5b4fc"/></svg>`;
+
+if (import.meta.main) {
+  const made = await ensureConsole();
+  process.stdout.write(made ? "Made dist/console/console.zst\n" : "");
+}

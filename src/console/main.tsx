@@ -1,0 +1,5 @@
+import "./style/main.css";
+import { render } from "preact";
+import { App } from "./app.tsx";
+
+render(<App />, document.getElementById("console")!);

@@ -1,0 +1,87 @@
+import { signal } from "@preact/signals";
+import type { ComponentChildren } from "preact";
+import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { Button } from "./button.tsx";
+import { Fault } from "./fault.tsx";
+
+/** A dialog over the page; Escape and a click beside it close it. */
+export function Dialog(props: {
+  title: string;
+  children: ComponentChildren;
+  onClose: () => void;
+  broad?: boolean;
+}) {
+  const { title, children, onClose, broad } = props;
+  const dialog = useRef<HTMLDialogElement>(null);
+  const heading = useId();
+  useEffect(() => {
+    dialog.current?.showModal();
+  }, []);
+  return (
+    // biome-ignore lint/a11y/useKeyWithClickEvents: Escape closes a dialog by itself
+    <dialog
+      ref={dialog}
+      class={broad ? "broad" : undefined}
+      aria-labelledby={heading}
+      onClose={onClose}
+      onClick={(event) => event.target === dialog.current && dialog.current?.close()}
+    >
+      <div class="inside">
+        <h2 id={heading}>{title}</h2>
+        {children}
+      </div>
+    </dialog>
+  );
+}
+
+interface Question {
+  title: string;
+  text: ComponentChildren;
+  /** What the button says that does it. */
+  action: string;
+  danger?: boolean;
+  /** Done while the dialog is open; what it rejects with is shown in it. */
+  onConfirm: () => Promise<unknown>;
+}
+
+const question = signal<Question | undefined>(undefined);
+
+/** Asks before something that cannot be taken back. */
+export function confirm(asked: Question): void {
+  question.value = asked;
+}
+
+/** Where the dialog of `confirm` appears. */
+export function Confirmation() {
+  const asked = question.value;
+  return asked ? <Asked key={asked.title} {...asked} /> : null;
+}
+
+function Asked({ title, text, action, danger, onConfirm }: Question) {
+  const [error, setError] = useState<unknown>();
+  const close = () => {
+    question.value = undefined;
+  };
+
+  async function act() {
+    try {
+      await onConfirm();
+      close();
+    } catch (fault) {
+      setError(fault);
+    }
+  }
+
+  return (
+    <Dialog title={title} onClose={close}>
+      <p>{text}</p>
+      <Fault error={error} />
+      <div class="ends">
+        <Button onClick={close}>Cancel</Button>
+        <Button kind="main" danger={danger === true} onClick={act}>
+          {action}
+        </Button>
+      </div>
+    </Dialog>
+  );
+}

@@ -1,0 +1,58 @@
+import { signal } from "@preact/signals";
+
+/**
+ * Where the reader is: `#/sources/ID?tab=snippet`. In the fragment, since paths of the same names
+ * are the API's.
+ */
+export interface Place {
+  /** `["sources", "ID"]` */
+  segments: readonly string[];
+  query: URLSearchParams;
+}
+
+export const place = signal<Place>(read());
+
+addEventListener("hashchange", () => {
+  place.value = read();
+});
+
+function read(): Place {
+  const [path = "", query = ""] = location.hash.replace(/^#\/?/, "").split("?", 2);
+  const segments = path.split("/").filter(Boolean).map(decoded);
+  return { segments, query: new URLSearchParams(query) };
+}
+
+function decoded(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return segment;
+  }
+}
+
+type Query = Record<string, string | number | undefined>;
+
+/** The address of a place, for `href`: `to("sources", id)`; what is undefined is left out. */
+export function to(...parts: (string | Query)[]): string {
+  const segments = parts.filter((part) => typeof part === "string").map(encodeURIComponent);
+  const query = new URLSearchParams();
+  for (const part of parts) {
+    if (typeof part === "string") continue;
+    for (const [key, value] of Object.entries(part)) {
+      if (value !== undefined && value !== "") query.set(key, String(value));
+    }
+  }
+  return `#/${segments.join("/")}${query.size > 0 ? `?${query}` : ""}`;
+}
+
+export function go(href: string): void {
+  location.hash = href;
+}
+
+/** Changes the query without a step back in the browser's history. */
+export function replaceQuery(change: Query): void {
+  const { segments, query } = place.value;
+  const next = { ...Object.fromEntries(query), ...change };
+  history.replaceState(null, "", to(...segments, next));
+  place.value = read();
+}

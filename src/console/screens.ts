@@ -1,0 +1,30 @@
+import type { ComponentType } from "preact";
+import type { IconName } from "./parts/icon.tsx";
+import type { Permission } from "./session.ts";
+
+export interface ScreenProps {
+  /** What stands behind the screen's own name: `["ID"]` in `#/sources/ID`. */
+  rest: readonly string[];
+  query: URLSearchParams;
+}
+
+interface Screen {
+  /** The first segment of its places; the overview's is empty. */
+  name: string;
+  title: string;
+  icon: IconName;
+  /** What reading it takes. */
+  needs?: Permission;
+  /** Loaded when it is first opened. */
+  load(): Promise<{ default?: never; Screen: ComponentType<ScreenProps> }>;
+}
+
+/** In the order of the bar. */
+export const screens: readonly Screen[] = [
+  {
+    name: "",
+    title: "Overview",
+    icon: "overview",
+    load: () => import("./overview/screen.tsx"),
+  },
+];

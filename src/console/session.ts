@@ -1,0 +1,50 @@
+import { computed, signal } from "@preact/signals";
+import { type AnswerOf, createClient, RequestRefused } from "../api/client.ts";
+
+export type Session = AnswerOf<"GET /v2/session">["session"];
+export type Permission = Session["permissions"][number];
+
+/** Who is signed in: undefined while it is asked for, null when nobody is. */
+export const session = signal<Session | null | undefined>(undefined);
+/** Why the sign-in is shown again. */
+export const ended = signal<string | undefined>(undefined);
+
+export const client = createClient({ baseUrl: "", fetch: ask as typeof fetch });
+
+async function ask(url: string, init?: RequestInit): Promise<Response> {
+  const response = await fetch(url, init);
+  if (response.status === 401 && session.value) {
+    ended.value = "Your session has ended. Sign in again to go on where you were.";
+    session.value = null;
+  }
+  return response;
+}
+
+/** The permission when the session lacks it: what a disabled control names. */
+export function lacking(permission: Permission | undefined): Permission | undefined {
+  if (permission === undefined || session.value?.permissions.includes(permission)) return undefined;
+  return permission;
+}
+
+export const mayAdminister = computed(() => lacking("workspace:admin") === undefined);
+
+/** Asks who is signed in, with the cookie that the browser may have. */
+export async function resume(): Promise<void> {
+  try {
+    session.value = (await client.call("GET /v2/session")).session;
+  } catch (error) {
+    if (error instanceof RequestRefused && error.status === 401) session.value = null;
+    else throw error;
+  }
+}
+
+export async function signIn(token: string): Promise<void> {
+  session.value = (await client.call("POST /v2/session", { body: { token } })).session;
+  ended.value = undefined;
+}
+
+export async function signOut(): Promise<void> {
+  await client.call("DELETE /v2/session");
+  ended.value = undefined;
+  session.value = null;
+}

@@ -1,0 +1,31 @@
+import { expect } from "bun:test";
+import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+
+const PATIENCE_MS = 60_000;
+
+/** A page of the console in a context of its own, and what the browser complained of. */
+export async function openPage(browser: Browser, options: BrowserContextOptions = {}) {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 860 }, ...options });
+  const page = await context.newPage();
+  page.setDefaultTimeout(PATIENCE_MS);
+  page.setDefaultNavigationTimeout(PATIENCE_MS);
+  const complaints: string[] = [];
+  page.on("console", (it) => it.type() === "error" && complaints.push(it.text()));
+  page.on("pageerror", (error) => complaints.push(String(error.stack ?? error.message)));
+  return {
+    page,
+    complaints,
+    /** Closes it; what it complained of, beside refused requests that the page shows, is a fault. */
+    async close() {
+      await context.close();
+      expect(complaints.filter((it) => !/^Failed to load resource/.test(it))).toEqual([]);
+    },
+  };
+}
+
+export async function signIn(page: Page, url: string, token: string): Promise<void> {
+  await page.goto(url);
+  await page.getByLabel("Token").fill(token);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByRole("navigation", { name: "Screens" }).waitFor({ state: "attached" });
+}

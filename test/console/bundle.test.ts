@@ -1,0 +1,91 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { ensureConsole } from "../../src/console/bundle.ts";
+import { startApi, type TestApi } from "../api/_setup.ts";
+
+let api: TestApi;
+beforeAll(async () => {
+  await ensureConsole();
+  api = await startApi();
+});
+afterAll(() => api.stop());
+
+const KB = 1_000;
+const get = (path: string, init: RequestInit = {}) => fetch(api.url + path, init);
+
+/** What a browser gets over the wire for a path, in bytes. */
+async function wire(path: string): Promise<{ bytes: number; text: string; headers: Headers }> {
+  const response = await get(path, {
+    decompress: false,
+    headers: { "Accept-Encoding": "gzip" },
+  } as RequestInit);
+  const body = new Uint8Array(await response.arrayBuffer());
+  expect([path, response.status]).toEqual([path, 200]);
+  expect(response.headers.get("content-encoding")).toBe("gzip");
+  const text = Buffer.from(Bun.gunzipSync(body)).toString();
+  return { bytes: body.length, text, headers: response.headers };
+}
+
+/** Every script that can be reached from the page, and which are loaded with it. */
+async function scripts() {
+  const { text } = await wire("/");
+  const first = [...text.matchAll(/(?:src|href)="(\/console\/[^"]+\.js)"/g)].map((it) => it[1]!);
+  const all = new Map<string, number>();
+  const left = [...first];
+  for (let path = left.pop(); path !== undefined; path = left.pop()) {
+    if (all.has(path)) continue;
+    const { bytes, text } = await wire(path);
+    all.set(path, bytes);
+    for (const [, name] of text.matchAll(/"\.\/([\w.-]+\.js)"/g)) left.push(`/console/${name}`);
+  }
+  return { first, all };
+}
+
+test("scripts take at most 60 KB before a screen is opened, and 300 KB in all", async () => {
+  const { first, all } = await scripts();
+  const sum = (paths: Iterable<string>) =>
+    [...paths].reduce((total, path) => total + (all.get(path) ?? 0), 0);
+  expect(all.size).toBeGreaterThan(first.length);
+  expect(sum(first)).toBeGreaterThan(0);
+  expect(sum(first)).toBeLessThan(60 * KB);
+  expect(sum(all.keys())).toBeLessThan(300 * KB);
+});
+
+test("the page runs its own scripts alone, and nobody frames it", async () => {
+  const { headers, text } = await wire("/");
+  const policy = headers.get("content-security-policy") ?? "";
+  expect(policy).not.toContain("unsafe");
+  for (const rule of ["default-src 'none'", "script-src 'self'", "frame-ancestors 'none'"]) {
+    expect(policy).toContain(rule);
+  }
+  expect(policy).toContain("require-trusted-types-for 'script'");
+  expect(headers.get("x-content-type-options")).toBe("nosniff");
+  expect(headers.get("cache-control")).toBe("no-store");
+  // Nothing inline, nothing from elsewhere.
+  expect(text).not.toMatch(/<script(?![^>]* src="\/console\/)|<style|style=|\son\w+=/);
+  expect(text).not.toMatch(/https?:(?!\/\/www\.w3\.org)/);
+});
+
+test("what it loads is kept for ever under a name of its content", async () => {
+  const { text } = await wire("/");
+  const [, path = ""] = /src="([^"]+)"/.exec(text) ?? [];
+  const { headers } = await wire(path);
+  expect(headers.get("cache-control")).toContain("immutable");
+  expect(headers.get("content-type")).toBe("text/javascript; charset=utf-8");
+  const plain = await get(path, { headers: { "Accept-Encoding": "identity" } });
+  expect(plain.headers.get("content-encoding")).toBeNull();
+  expect((await plain.text()).length).toBeGreaterThan(10 * KB);
+});
+
+test("HEAD answers like GET, other methods and names are refused", async () => {
+  const head = await get("/", { method: "HEAD" });
+  expect([head.status, await head.text()]).toEqual([200, ""]);
+  expect((await get("/", { method: "POST" })).status).toBe(404);
+  for (const path of ["/console/none.js", "/console/", "/console/__proto__", "/console/../main.ts"])
+    expect([path, (await get(path)).status]).toEqual([path, 404]);
+});
+
+test("under a foreign name it is refused: a rebound name would make a foreign page its own", async () => {
+  const refused = await get("/", { headers: { Host: "evil.example" } });
+  expect(refused.status).toBe(403);
+  expect(await refused.json()).toMatchObject({ message: expect.stringContaining("admin.hosts") });
+});
