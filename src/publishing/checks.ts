@@ -38,7 +38,7 @@ export async function tryTransformation(
   const program = testProgram(catalog, resolved);
   const runs: TrialedTransformation["runs"] = [];
   for (const suite of suites) {
-    const report = await sandbox.check(program, batchOf(revision, suite.input), budget);
+    const report = await sandbox.check(program, batchOf(revision, suite), budget);
     if (report.error) return { revision, imports, error: report.error, runs: [] };
     runs.push({ suite, report });
   }
@@ -93,11 +93,12 @@ function testProgram(catalog: Catalog, { revision, libraries }: Resolved): Progr
   });
 }
 
-function batchOf(revision: Revision, events: readonly TestEvent[]): Batch {
+function batchOf(revision: Revision, { input, metadata = [] }: Suite): Batch {
   return {
-    events: events.map((event) => Buffer.from(JSON.stringify(event))),
-    metadata: events.map((event, index) =>
-      Buffer.from(JSON.stringify(testMetadata(revision, event, index))),
-    ),
+    events: input.map((event) => Buffer.from(JSON.stringify(event))),
+    metadata: input.map((event, index) => {
+      const told = { ...testMetadata(revision, event, index), ...metadata[index] };
+      return Buffer.from(JSON.stringify(told));
+    }),
   };
 }

@@ -13,6 +13,7 @@ import type {
   Stored,
   UpdateInput,
 } from "./publishing.ts";
+import { runResult, written } from "./run.ts";
 import { checkPublishable, eventsIn, selected } from "./selection.ts";
 import { testResult } from "./test-result.ts";
 import { createTests, type Testing } from "./testing.ts";
@@ -144,6 +145,13 @@ export function createPublishing(parts: { catalog: Catalog; sandbox: Sandbox }):
 
     async runSuites(workspaceId, selection) {
       return validationOf(catalog, await tried(workspaceId, selection));
+    },
+
+    async run(workspaceId, input) {
+      const code = written(catalog, workspaceId, input);
+      return tests(workspaceId, input.caller, async (testing) =>
+        runResult(await tryOut(testing, workspaceId, code)),
+      );
     },
   };
 }

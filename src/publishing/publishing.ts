@@ -1,6 +1,6 @@
 import type { Found } from "../catalog/catalog.ts";
 import type { Kind, Language, Maker, Revision } from "../catalog/model.ts";
-import type { UserError } from "../sandbox/program.ts";
+import type { LogLine, UserError } from "../sandbox/program.ts";
 
 /**
  * Publishing: a revision becomes a program (imports resolved), is checked in a throw-away
@@ -21,6 +21,8 @@ export interface Publishing {
   test(workspaceId: string, selection: Selection): Promise<TestResult>;
   /** `POST /transformations/tests/run`: suites of input and expected output. */
   runSuites(workspaceId: string, selection: Selection): Promise<ValidationResult>;
+  /** Runs code that is stored nowhere. */
+  run(workspaceId: string, input: RunInput): Promise<RunResult>;
 }
 
 export type TestEvent = Record<string, unknown>;
@@ -69,7 +71,36 @@ export interface Suite {
   name: string;
   description?: string;
   input: TestEvent[];
+  /** For each event, what `metadata(event)` answers instead of what it answers in tests. */
+  metadata?: Record<string, unknown>[];
   expectedOutput?: TestEvent[];
+}
+
+/** Text that somebody writes: a transformation over events, or libraries that are only loaded. */
+export interface RunInput extends Asked {
+  language: Language;
+  transformation?: {
+    /** Its label in error traces. */
+    name: string;
+    code: string;
+    /** The two default events run when there are none. */
+    events: TestEvent[];
+    /** For each event what `metadata(event)` answers instead of what it answers in tests. */
+    metadata: Record<string, unknown>[];
+  };
+  /** Used instead of the published ones of the same importName. */
+  libraries: { name: string; code: string }[];
+}
+
+/** Lines and columns count from 1; `library` is the importName of the one that it happened in. */
+export interface RunResult {
+  /** Why the code did not load; no event ran then. */
+  error?: UserError;
+  /** What the transformation imports. */
+  imports: string[];
+  /** One for each event, in their order: its outputs (none: dropped), or why it failed. */
+  results: ({ event: TestEvent } & ({ outputs: unknown[] } | { error: UserError }))[];
+  logs: LogLine[];
 }
 
 /** One failure of a publish test: which code, which event, and where. */

@@ -43,15 +43,20 @@ export function checkPublishable(
   workspaceId: string,
   libraries: readonly Revision[],
 ): void {
-  for (const { id, language, importName = "" } of libraries) {
-    if (familyOf(language) === "python" && !isPythonModuleName(importName)) {
-      const message = "Expected a name whose camel case is a Python identifier";
-      const details = [{ path: "/name", message }];
-      throw new ApiError("invalid", "Python cannot import a library of this name", details);
-    }
+  for (const library of libraries) {
+    const { id, language, importName = "" } = library;
+    checkModuleName(library);
     const owner = catalog.code.libraryByImportName(workspaceId, language, importName);
     if (owner !== undefined && owner.id !== id) throw nameTaken();
   }
+}
+
+/** A library of Python is a module. */
+export function checkModuleName({ language, importName = "" }: Revision): void {
+  if (familyOf(language) !== "python" || isPythonModuleName(importName)) return;
+  const message = "Expected a name whose camel case is a Python identifier";
+  const details = [{ path: "/name", message }];
+  throw new ApiError("invalid", "Python cannot import a library of this name", details);
 }
 
 /** Those of the request: all events that it has, if any. */
@@ -76,7 +81,7 @@ function checkOnce(path: string, revisions: readonly Revision[]): void {
 }
 
 /** Which of two would an import mean? */
-function checkNames(libraries: readonly Revision[]): void {
+export function checkNames(libraries: readonly Revision[]): void {
   const names = libraries.map(({ language, importName }) => `${familyOf(language)} ${importName}`);
   if (new Set(names).size < names.length) throw nameTaken();
 }

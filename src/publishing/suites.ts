@@ -20,7 +20,7 @@ export function suiteResult(suite: Suite, report: CheckReport): SuiteResult {
     status: report.error || errors.length > 0 ? "error" : compared(actualOutput, suite),
     actualOutput,
     errors,
-    logs: report.logs,
+    logs: report.logs.map(({ text }) => text),
   };
 }
 
@@ -37,7 +37,7 @@ function compared(actual: readonly unknown[], suite: Suite): "pass" | "fail" {
   return isDeepStrictEqual(actual, suite.expectedOutput) ? "pass" : "fail";
 }
 
-function outputsOf(outcome: Outcome): unknown[] {
+export function outputsOf(outcome: Outcome): unknown[] {
   if ("error" in outcome) return [];
   return outcome.events.map((json) => JSON.parse(Buffer.from(json).toString()) as unknown);
 }

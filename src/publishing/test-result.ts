@@ -21,7 +21,7 @@ export function testResult({ transformations, libraries }: Trialed): TestResult 
     const reports = transformation.runs.map(({ report }) => report);
     const output = {
       transformedEvents: reports.flatMap(({ outcomes }) => transformedEvents(outcomes)),
-      logs: reports.flatMap(({ logs }) => logs),
+      logs: reports.flatMap(({ logs }) => logs.map(({ text }) => text)),
     };
     const item = { transformerVersionID: versionId, id, name };
     const error = firstError(transformation);

@@ -52,5 +52,15 @@ export const metadataKeys = [
 ] as const;
 export type MetadataKey = (typeof metadataKeys)[number];
 
+/** A line of `log(...)`: `Log: a 1 true`, of which event, and where in the user's code. */
+export interface LogLine {
+  text: string;
+  /** Index of the event; absent when it is not known (after an `await`, of `transformBatch`). */
+  event?: number;
+  line?: number;
+  /** importName of the library that logged; absent for the transformation itself. */
+  library?: string;
+}
+
 /** What became of one input event: its outputs (none: dropped by code), or an error. */
 export type Outcome = { events: readonly Uint8Array[] } | { error: UserError };

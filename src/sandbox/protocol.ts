@@ -1,4 +1,4 @@
-import type { UserError } from "./program.ts";
+import type { LogLine, UserError } from "./program.ts";
 
 /**
  * What host and guest say to each other. A frame is a header, one line of JSON, and a body that
@@ -99,7 +99,7 @@ export interface RanReply {
   counts: readonly number[];
   /** One per `FAILED` event, in their order. */
   errors: readonly UserError[];
-  logs: readonly string[];
+  logs: readonly LogLine[];
   /** Why events stay `OPEN`; absent when none does. */
   stopped?: Stop;
 }

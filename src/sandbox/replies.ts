@@ -10,7 +10,7 @@ import { type Frame, FrameError, NEWLINE } from "./frames.ts";
 import { GUEST_ANSWER_OUTPUTS_MAX } from "./guest-limits.ts";
 import { jsonEnd, TOO_DEEP } from "./json.ts";
 import { printable } from "./printable.ts";
-import type { Outcome, UserError } from "./program.ts";
+import type { LogLine, Outcome, UserError } from "./program.ts";
 import { FAILED, OPEN, type Stop } from "./protocol.ts";
 
 // Reads what guests answer. A guest may be in the hands of its user code: every field is checked,
@@ -24,7 +24,7 @@ const tooDeep = { message: `Output is nested more than ${GUEST_OUTPUT_LEVELS_MAX
 export interface Ran {
   /** Undefined for an event that did not come to its end. */
   outcomes: (Outcome | undefined)[];
-  logs: string[];
+  logs: LogLine[];
   stopped?: Stop;
 }
 
@@ -79,7 +79,7 @@ export function readRan(frame: Frame, count: number, logsMax: number): Ran | { e
   if (errors.length > 0 || !outputs.done) throw new FrameError("Expected no more than announced");
   const logs = array(header.logs);
   if (logs.length > logsMax) throw new FrameError("Expected fewer logs");
-  const ran = { outcomes, logs: logs.map((line) => text(line, GUEST_LOG_CHARS_MAX)) };
+  const ran = { outcomes, logs: logs.map((line) => logLine(line, count)) };
   const stopped = outcomes.includes(undefined) ? readStop(header.stopped, outcomes) : undefined;
   return stopped ? { ...ran, stopped } : ran;
 }
@@ -149,6 +149,16 @@ function userError(value: unknown): UserError {
   if (column !== undefined) error.column = whole(column, 0);
   if (library !== undefined) error.library = text(library, GUEST_ERROR_CHARS_MAX);
   return error;
+}
+
+function logLine(value: unknown, count: number): LogLine {
+  const { text: said, event, line, library } = fields(value);
+  const read: LogLine = { text: text(said, GUEST_LOG_CHARS_MAX) };
+  if (event !== undefined) read.event = whole(event, 0);
+  if ((read.event ?? 0) >= count) throw new FrameError("Expected an event of the batch");
+  if (line !== undefined) read.line = whole(line, 0);
+  if (library !== undefined) read.library = text(library, GUEST_ERROR_CHARS_MAX);
+  return read;
 }
 
 function fields(value: unknown): Fields {

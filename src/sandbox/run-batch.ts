@@ -12,7 +12,7 @@ import { HostCalls } from "./host-calls.ts";
 import type { SandboxLimits } from "./limits.ts";
 import { type During, isAlive, load } from "./load.ts";
 import type { Outside } from "./outside.ts";
-import type { Batch, Outcome, Program, UserError } from "./program.ts";
+import type { Batch, LogLine, Outcome, Program, UserError } from "./program.ts";
 import type { Stop } from "./protocol.ts";
 import { type Ran, readRan } from "./replies.ts";
 import type { GuestSource } from "./tenant.ts";
@@ -33,7 +33,7 @@ export interface BatchRunResult {
   error?: UserError;
   /** Of the first events, at least one; of all unless their outputs are more than `bytesMax`. */
   outcomes: Outcome[];
-  logs: string[];
+  logs: LogLine[];
   /** Memory of the outcomes. */
   bytes: number;
   /** What ended each guest, or its time, for an event or a load. */
@@ -84,7 +84,7 @@ type Lost = { end: GuestEnd; fresh: boolean; shared: boolean };
 type Answer = Ran | { error: UserError };
 
 class BatchRun {
-  readonly logs: string[] = [];
+  readonly logs: LogLine[] = [];
   readonly #program: Program;
   readonly #batch: Batch;
   readonly #terms: Terms;
@@ -140,7 +140,7 @@ class BatchRun {
       if (outcome && "events" in outcome) this.#good = true;
     }
     // What runs once more, each event alone, logs once more.
-    if (answer.stopped?.reason !== "failed") this.#keepLogs(answer.logs);
+    if (answer.stopped?.reason !== "failed") this.#keepLogs(answer.logs, taken);
     if (answer.outcomes.some((outcome) => outcome !== undefined)) this.#starved = 0;
     if (answer.stopped) this.#stopped(taken, answer.stopped);
     this.#open = this.#open.filter((index) => this.#outcomes[index] === undefined);
@@ -164,10 +164,13 @@ class BatchRun {
     return { outcomes, logs: this.logs, bytes: this.#bytes, culprits: this.#culprits, cpuMs };
   }
 
-  #keepLogs(lines: readonly string[]): void {
+  #keepLogs(lines: readonly LogLine[], taken: readonly number[]): void {
     for (const line of lines) {
-      this.#logsChars += line.length;
-      if (this.#logsChars <= GUEST_LOGS_CHARS_MAX) this.logs.push(line);
+      this.#logsChars += line.text.length;
+      if (this.#logsChars > GUEST_LOGS_CHARS_MAX) return;
+      // What ran alone logged all of it.
+      const event = taken.length === 1 ? taken[0] : taken[line.event ?? -1];
+      this.logs.push(event === undefined ? line : { ...line, event });
     }
   }
 

@@ -1,4 +1,4 @@
-import type { Batch, GuestLanguage, LibraryCode, Outcome, Program } from "./program.ts";
+import type { Batch, GuestLanguage, LibraryCode, LogLine, Outcome, Program } from "./program.ts";
 import type { TestBudget } from "./test-budget.ts";
 import type { UserError } from "./user-error.ts";
 
@@ -7,8 +7,7 @@ export interface CheckReport {
   error?: UserError;
   /** One per input event when it loaded. */
   outcomes: Outcome[];
-  /** Lines of `log(...)`: `Log: a 1 true`. */
-  logs: string[];
+  logs: LogLine[];
 }
 
 export interface Inspection {

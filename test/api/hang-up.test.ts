@@ -6,7 +6,7 @@ import { startApi } from "./_setup.ts";
 setDefaultTimeout(PATIENCE_MS);
 
 const looping = { name: "T", language: "javascript", code: "for (;;);" } as const;
-const verbs = ["create", "update", "publish", "test", "runSuites"] as const;
+const verbs = ["create", "update", "publish", "test", "runSuites", "run"] as const;
 
 /** What each way to test code sends; `id` and `versionId` are a draft's. */
 const requests: Record<(typeof verbs)[number], [path: string, body: (it: Ids) => object]> = {
@@ -14,6 +14,7 @@ const requests: Record<(typeof verbs)[number], [path: string, body: (it: Ids) =>
   update: ["/transformations/ID?publish=true", () => looping],
   publish: ["/libraries/publish", ({ versionId }) => ({ transformations: [versionId] })],
   test: ["/transformations/libraries/test", ({ versionId }) => ({ transformations: [versionId] })],
+  run: ["/v2/run", () => looping],
   runSuites: ["/transformations/tests/run", ({ versionId }) => ({ transformations: [versionId] })],
 };
 interface Ids {

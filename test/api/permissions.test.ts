@@ -53,6 +53,7 @@ const needs: Record<ClientKey | "GET /docs" | "GET /docs/json", Permission[] | "
   "POST /transformations/publish": [...edit, ...libraries],
   "POST /transformations/libraries/test": [...edit, ...libraries],
   "POST /transformations/tests/run": edit,
+  "POST /v2/run": [...edit, ...libraries],
   "GET /v2/sources": admin,
   "POST /v2/sources": admin,
   "GET /v2/sources/{id}": admin,

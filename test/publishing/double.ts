@@ -41,7 +41,10 @@ export function markSandbox(): MarkSandbox {
 function reportOf(program: Program, events: readonly Uint8Array[]): CheckReport {
   const error = [program, ...program.libraries].map(({ code }) => brokenIn(code)).find(Boolean);
   if (error) return { error, outcomes: [], logs: [] };
-  return { outcomes: events.map((event) => outcomeOf(program, event)), logs: ["Log: ran"] };
+  return {
+    outcomes: events.map((event) => outcomeOf(program, event)),
+    logs: [{ text: "Log: ran" }],
+  };
 }
 
 function outcomeOf(program: Program, event: Uint8Array): Outcome {

@@ -148,7 +148,7 @@ test.each(
 )("long lines of a test run are bounded in all, in %s", async (_, code) => {
   const { outcomes, logs } = await sandbox.check(code, events(5));
   expect(shown(outcomes)).toEqual(Array(5).fill([{}]));
-  const chars = logs.reduce((sum, { length }) => sum + length, 0);
+  const chars = logs.reduce((sum, { text }) => sum + text.length, 0);
   expect(chars).toBeGreaterThan(GUEST_LOGS_CHARS_MAX / 2);
   expect(chars).toBeLessThanOrEqual(GUEST_LOGS_CHARS_MAX);
 });

@@ -128,7 +128,10 @@ async function transformed({ input }: Case): Promise<Expected> {
     },
   );
   if (report.error) return { runError: report.error.message };
-  return { transformedEvents: report.outcomes.flatMap(elements), logs: report.logs };
+  return {
+    transformedEvents: report.outcomes.flatMap(elements),
+    logs: report.logs.map(({ text }) => text),
+  };
 }
 
 const importNames: Record<string, string> = { "My Lib": "myLib" };

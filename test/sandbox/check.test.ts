@@ -79,7 +79,40 @@ test("check returns outcomes and logs", async () => {
   const report = await sandbox.check(program(code), batch({ n: 1 }, { bad: true }));
   expect(shown(report.outcomes)).toEqual([[{ n: 1 }], expect.stringMatching(/^Error: bad\n/)]);
   const lines = ['Log: a 1 true null undefined {"x":1} [1,2]', "Log:"];
-  expect(report.logs).toEqual([...lines, ...lines]);
+  const logged = [0, 1].flatMap((event) => [
+    { text: lines[0]!, event, line: 2 },
+    { text: lines[1]!, event, line: 3 },
+  ]);
+  expect(report.logs).toEqual(logged);
+});
+
+test("a line of log tells its event where that is known, and its place", async () => {
+  const code = `import { say } from "myLib";
+  export async function transformEvent(event) {
+    say(event.n);
+    await null;
+    log("later");
+    return event;
+  }`;
+  const libraries = [library("myLib", "export const say = (x) =>\n log(x);")];
+  const { logs } = await sandbox.check(program(code, { libraries }), batch({ n: 1 }, { n: 2 }));
+  expect(logs).toEqual([
+    { text: "Log: 1", event: 0, line: 2, library: "myLib" },
+    { text: "Log: 2", event: 1, line: 2, library: "myLib" },
+    { text: "Log: later", line: 5 },
+    { text: "Log: later", line: 5 },
+  ]);
+  const alone = await sandbox.check(program(code, { libraries }), batch({ n: 1 }));
+  expect(alone.logs[1]).toEqual({ text: "Log: later", event: 0, line: 5 });
+});
+
+test("code that spoils the engine's errors logs without a place", async () => {
+  const code = `
+    Error.stackTraceLimit = 0;
+    export function transformEvent(event) { log("x"); return event; }`;
+  const { logs, outcomes } = await sandbox.check(program(code), batch({ n: 1 }));
+  expect(logs).toEqual([{ text: "Log: x", event: 0 }]);
+  expect(shown(outcomes)).toEqual([[{ n: 1 }]]);
 });
 
 test("check runs in a guest of its own", async () => {

@@ -11,6 +11,18 @@ const frame = (header: string | object, body: string | Buffer = "") => {
 const ran = (counts: number[], body: string | Buffer, errors: object[] = []) =>
   readRan(decodeAnswer(frame({ kind: "ran", counts, errors, logs: [] }, body)), counts.length, 0);
 
+test.each([
+  ["a text", "line"],
+  ["another event's", { text: "x", event: 1 }],
+  ["no event's", { text: "x", event: -1 }],
+  ["of a place that is none", { text: "x", line: "1" }],
+  ["of a long library", { text: "x", library: "x".repeat(10_000) }],
+  ["long", { text: "x".repeat(10_000) }],
+])("a forged line of log is refused: %s", (_, line) => {
+  const answer = { kind: "ran", counts: [0], errors: [], logs: [line] };
+  expect(() => readRan(decodeAnswer(frame(answer, "")), 1, 10)).toThrow("Expected");
+});
+
 const forged: [name: string, answer: () => unknown][] = [
   ["an output that is no JSON", () => ran([1], "{garbage}")],
   ["an output with more behind it", () => ran([1], '{"a":1}{"b":1}')],

@@ -10,6 +10,7 @@ import { linkRoutes } from "./links.ts";
 import { tailRoutes } from "./live-tail.ts";
 import { memberRoutes } from "./members.ts";
 import { publishRoutes } from "./publish.ts";
+import { runRoutes } from "./run.ts";
 import { sessionRoutes } from "./sessions.ts";
 import { sourceRoutes } from "./sources.ts";
 import { suspensionRoutes } from "./suspensions.ts";
@@ -23,6 +24,7 @@ const table = [
   ...transformationRoutes,
   ...libraryRoutes,
   ...publishRoutes,
+  ...runRoutes,
   ...sourceRoutes,
   ...destinationRoutes,
   ...linkRoutes,

@@ -80,6 +80,17 @@ export function syntaxError(
   return located(`SyntaxError: ${inWords(message)} [${shown(place)}]`, place);
 }
 
+/** The line of the user's code that called, by its stack; nothing when no frame is the user's. */
+export function callerIn(stack: string, files: Files): { line?: number; library?: string } {
+  for (const frame of stack.split("\n")) {
+    const [, , name = "", line] = FRAME.exec(frame) ?? [];
+    const file = files.get(name);
+    if (file === undefined) continue;
+    return { line: Number(line), ...(file.library !== undefined && { library: file.library }) };
+  }
+  return {};
+}
+
 function headOf(message: string, stack: string): string {
   const end = stack.indexOf(FRAMES_START);
   return inWords((end < 0 ? stack : stack.slice(0, end)) || message);

@@ -1,6 +1,7 @@
+import type { LogLine } from "../program.ts";
 import { OPEN, type RanReply, type RunRequest, type Stop } from "../protocol.ts";
 import { Budget } from "./budget.ts";
-import { eventError, shortened } from "./errors.ts";
+import { callerIn, eventError, type Files, shortened } from "./errors.ts";
 import type { Harness } from "./harness/harness.ts";
 import { type LoadedProgram, NEVER_SETTLED } from "./module.ts";
 import { OutOfMemory, TimedOut } from "./realm.ts";
@@ -35,10 +36,18 @@ export async function runEvents(
         eventError(message, stack, program.files),
       ),
     ),
-    logs: request.logsMax > 0 ? JSON.parse(harness.logs()) : [],
+    logs: request.logsMax > 0 ? logLines(harness.logs(), program.files) : [],
   };
   if (stopped) reply.stopped = stopped;
   return { reply, body: harness.outputs() };
+}
+
+function logLines(json: string, files: Files): LogLine[] {
+  return JSON.parse(json).map(([text, event, stack]: [string, number, string]) => ({
+    text,
+    ...(event >= 0 && { event }),
+    ...callerIn(stack, files),
+  }));
 }
 
 async function spend(program: LoadedProgram, request: RunRequest): Promise<Stop | undefined> {

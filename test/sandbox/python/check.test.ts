@@ -178,7 +178,10 @@ test("check runs test events and keeps logs", async () => {
     "KeyError: 'n'\n    at transformEvent (My T:3:17)",
   ]);
   const rest = 'None True 1.5 [1,"é"] {"a":{"b":1}} {1} <built-in function print>';
-  expect(report.logs).toEqual([`Log: n is 1 ${rest}`, `Log: n is x ${rest}`]);
+  expect(report.logs).toEqual([
+    { text: `Log: n is 1 ${rest}`, event: 0, line: 3 },
+    { text: `Log: n is x ${rest}`, event: 1, line: 3 },
+  ]);
   expect(report.error).toBeUndefined();
 });
 

@@ -103,11 +103,11 @@ test("logs are bounded in number, length and all together, whatever their charac
   const short = await sandbox.check(logging('"😀"'), batch({}));
   expect(short.logs.length).toBe(GUEST_LOGS_MAX);
   const report = await sandbox.check(logging('"😀" * 3_000'), batch({}));
-  const chars = report.logs.reduce((sum, line) => sum + line.length, 0);
+  const chars = report.logs.reduce((sum, line) => sum + line.text.length, 0);
   expect(chars).toBeGreaterThan(GUEST_LOGS_CHARS_MAX / 2);
   expect(chars).toBeLessThanOrEqual(GUEST_LOGS_CHARS_MAX);
-  expect(report.logs[0]).toStartWith("Log: 😀");
-  expect(report.logs[0]!.length).toBe(4_096);
+  expect(report.logs[0]!.text).toStartWith("Log: 😀");
+  expect(report.logs[0]!.text.length).toBe(4_096);
   const [outcome] = report.outcomes as [{ error: { message: string; line: number } }];
   expect(outcome.error.message.length).toBe(4_096);
   expect(outcome.error.line).toBe(4);

@@ -287,7 +287,7 @@ test("what transformBatch raises is an error of the events that it raises for al
     "ValueError: two\n    at transformBatch (My T:6:9)",
     [{ n: 3, runs: 1 }],
   ]);
-  expect(logs).toEqual(["Log: 1", "Log: 2", "Log: 3"]);
+  expect(logs).toEqual([1, 2, 3].map((n) => ({ text: `Log: ${n}`, event: n - 1, line: 4 })));
 });
 
 test("an event that is no object is the code's own affair", async () => {

@@ -1,13 +1,16 @@
 /** What user code may call that needs nobody else: `log`, `getCredential`, `metadata`. */
 (own, limits) => {
-  const { parse, stringify, ownKeys, create, provide, cut, shown, TypeFault } = own;
-  const { logCharsMax, metadataKeys } = limits;
+  const { parse, stringify, ownKeys, create, provide, cut, shown, Fault, TypeFault } = own;
+  const { logCharsMax, logStackCharsMax, metadataKeys } = limits;
 
   let credentials = create(null);
   let logsMax = 0;
   let logsCharsMax = 0;
   let logs = "";
+  let logChars = 0;
   let logCount = 0;
+  /** Index of the event whose function is being called; −1 outside of it. */
+  let current = () => -1;
   let metadataText = "[]";
   let metadataOf;
   let ids = create(null);
@@ -18,14 +21,22 @@
     let line = "Log:";
     for (let i = 0; i < values.length; i += 1) line += ` ${shown(values[i])}`;
     const json = stringify(cut(line, logCharsMax));
-    if (logs.length + json.length > logsCharsMax) {
+    if (logChars + json.length > logsCharsMax) {
       // The lines that are kept are the first ones.
       logsMax = 0;
       return;
     }
-    logs += logCount === 0 ? json : `,${json}`;
+    const entry = `[${json},${current()},${stringify(callers())}]`;
+    logs += logCount === 0 ? entry : `,${entry}`;
+    logChars += json.length;
     logCount += 1;
   });
+
+  /** Who called, as the engine tells it. */
+  function callers() {
+    const { stack } = new Fault("");
+    return typeof stack === "string" ? cut(stack, logStackCharsMax) : "";
+  }
 
   provide("getCredential", function getCredential(key) {
     if (key === undefined || key === null) throw new TypeFault("Key should be valid and defined");
@@ -57,13 +68,15 @@
       credentials = create(null);
       for (let i = 0; i < names.length; i += 1) credentials[names[i]] = given[names[i]];
     },
-    begin(metadataOfAll, lines, chars) {
+    begin(metadataOfAll, lines, chars, currentEvent) {
       metadataText = metadataOfAll;
       metadataOf = undefined;
       logsMax = lines;
       logsCharsMax = chars;
       logs = "";
+      logChars = 0;
       logCount = 0;
+      current = currentEvent;
     },
     /** messageIds of the events, by index. */
     know(messageIds, eventCount) {

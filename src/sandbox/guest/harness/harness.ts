@@ -46,6 +46,7 @@ export interface Harness {
   giveUp(message: string): void;
   counts(): string;
   faults(): string;
+  /** JSON of lines: `[text, index of the event or −1, stack of the caller]`. */
   logs(): string;
   outputs(): string;
 }
@@ -53,11 +54,15 @@ export interface Harness {
 /** Longer parts of an error are cut before the frames of its stack are read. */
 const RAW_ERROR_CHARS_MAX = 4 * GUEST_ERROR_CHARS_MAX;
 
+/** Of a stack of which the first frame of the user's own is wanted. */
+const LOG_STACK_CHARS_MAX = 1_024;
+
 const limits = {
   outputCharsMax: GUEST_OUTPUT_CHARS_MAX,
   outputsMax: GUEST_OUTPUTS_MAX,
   answerOutputsMax: GUEST_ANSWER_OUTPUTS_MAX,
   logCharsMax: GUEST_LOG_CHARS_MAX,
+  logStackCharsMax: LOG_STACK_CHARS_MAX,
   errorCharsMax: RAW_ERROR_CHARS_MAX,
   questionsMax: FETCHES_MAX,
   questionCharsMax: FETCH_REQUEST_CHARS_MAX,

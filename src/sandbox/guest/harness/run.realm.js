@@ -112,7 +112,7 @@
       current = -1;
       pending = 0;
       runNumber += 1;
-      calls.begin(metadataText, logsMax, logsCharsMax);
+      calls.begin(metadataText, logsMax, logsCharsMax, () => current);
       network.begin();
       outcomes.begin(count);
     },

@@ -77,7 +77,7 @@ def _run(request, body):
     if len(events) != request["count"]:
         raise ValueError("Expected as many events as announced")
     batch = Batch(program, events, body[size:])
-    _log.begin(request["logsMax"], request["logsCharsMax"])
+    _log.begin(request["logsMax"], request["logsCharsMax"], batch)
     batch.run()
     if batch.stopped == "timeout":
         # What it was doing is half done: it starts afresh.

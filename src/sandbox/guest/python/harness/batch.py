@@ -35,7 +35,7 @@ class Batch:
         self._metadata = None
         self._output_chars = 0
         self._outputs = 0
-        self._current = None
+        self.current = None
 
     def run(self):
         deadline.start()
@@ -49,9 +49,9 @@ class Batch:
         deadline.stop()
         if deadline.expired:
             self.stopped = "timeout"
-            self.culprit = self._current
-            if self._current is not None:
-                self.outcomes[self._current] = None
+            self.culprit = self.current
+            if self.current is not None:
+                self.outcomes[self.current] = None
 
     def metadata(self, event):
         """By the messageId that the event had when it came in; the last of equal ones wins."""
@@ -68,7 +68,7 @@ class Batch:
         transform = self._program.transform
         metadata = self.metadata
         for index, event in enumerate(self._events):
-            self._current = index
+            self.current = index
             try:
                 returned = transform(event, metadata)
                 # Most return a dict, and most code returns at once.
@@ -112,7 +112,7 @@ class Batch:
     def _run_batch(self):
         count = len(self._events)
         # Alone it is to blame for its time.
-        self._current = 0 if count == 1 else None
+        self.current = 0 if count == 1 else None
         try:
             returned = _settled(self._program.transform(list(self._events), self.metadata))
             outcomes = self._assigned(returned)

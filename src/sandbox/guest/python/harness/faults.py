@@ -75,6 +75,18 @@ def syntax_fault(error, file, sources):
     return placed_fault(type(error).__name__, error.msg, file, line, column, sources)
 
 
+def caller_place(frame):
+    """The line of the user's code that called, and its library; nothing when nobody's did."""
+    while frame is not None:
+        file = frame.f_code.co_filename
+        if file == MAIN_FILE:
+            return {"line": frame.f_lineno}
+        if file.startswith(LIBRARY_PREFIX):
+            return {"line": frame.f_lineno, "library": file[len(LIBRARY_PREFIX) : -1]}
+        frame = frame.f_back
+    return {}
+
+
 def shortened(faults):
     """Faults of one answer: when there are many long ones, the later ones are cut."""
     chars = 0

@@ -1,5 +1,8 @@
 """Functions that a program finds as names of its own: log and getCredential."""
 
+from sys import _getframe
+
+from .faults import caller_place
 from .jsontext import cut, encoded
 from .limits import LOG_CHARS_MAX
 
@@ -11,11 +14,13 @@ class Log:
         self._lines_max = 0
         self._chars_left = 0
         self._lines = []
+        self._batch = None
 
-    def begin(self, lines_max, chars_max):
+    def begin(self, lines_max, chars_max, batch):
         self._lines_max = lines_max
         self._chars_left = chars_max
         self._lines = []
+        self._batch = batch
 
     def log(self, *values):
         """Texts as they are, dicts and lists as JSON, the rest as Python shows it."""
@@ -26,10 +31,13 @@ class Log:
         if self._chars_left < 0:
             self._lines_max = 0
         else:
-            self._lines.append(line)
+            entry = {"text": line, **caller_place(_getframe(1))}
+            if self._batch is not None and self._batch.current is not None:
+                entry["event"] = self._batch.current
+            self._lines.append(entry)
 
     def take(self):
-        lines, self._lines = self._lines, []
+        lines, self._lines, self._batch = self._lines, [], None
         return lines
 
 

@@ -1,0 +1,49 @@
+import type { Catalog } from "../catalog/catalog.ts";
+import type { Outcome, UserError } from "../sandbox/program.ts";
+import { suiteOf } from "./checks.ts";
+import { shortened } from "./failures.ts";
+import type { RunInput, RunResult } from "./publishing.ts";
+import { checkModuleName, checkNames } from "./selection.ts";
+import { outputsOf } from "./suites.ts";
+import type { Trial, Trialed } from "./trialed.ts";
+
+/** Code that is stored nowhere, ready to be tried: its revisions are made in memory alone. */
+export function written(catalog: Catalog, workspaceId: string, input: RunInput): Trial {
+  const { language, transformation } = input;
+  const libraries = input.libraries.map((library) =>
+    catalog.code.draft(workspaceId, "library", { ...library, language }),
+  );
+  checkNames(libraries);
+  for (const library of libraries) checkModuleName(library);
+  if (transformation === undefined) return { transformations: [], libraries, withImporters: false };
+  const { name, code, events, metadata } = transformation;
+  const revision = catalog.code.draft(workspaceId, "transformation", { name, code, language });
+  const suites = [{ ...suiteOf(events), metadata }];
+  return { transformations: [{ revision, suites }], libraries, withImporters: false };
+}
+
+/** What came of code that is stored nowhere. Pure. */
+export function runResult({ transformations, libraries }: Trialed): RunResult {
+  const [transformation] = transformations;
+  const broken = libraries.find(({ error }) => error !== undefined);
+  const runs = transformation?.runs ?? [];
+  const error = broken?.error
+    ? { library: broken.revision.importName ?? "", ...told(broken.error) }
+    : transformation?.error && told(transformation.error);
+  return {
+    ...(error && { error }),
+    imports: transformation?.imports ?? [],
+    results: runs.flatMap(({ suite, report }) =>
+      report.outcomes.map((outcome, at) => ({ event: suite.input[at] ?? {}, ...came(outcome) })),
+    ),
+    logs: runs.flatMap(({ report }) => report.logs),
+  };
+}
+
+function came(outcome: Outcome): { outputs: unknown[] } | { error: UserError } {
+  return "error" in outcome ? { error: told(outcome.error) } : { outputs: outputsOf(outcome) };
+}
+
+function told(error: UserError): UserError {
+  return { ...error, message: shortened(error.message) };
+}
