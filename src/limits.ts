@@ -207,6 +207,12 @@ export const EGRESS_LOOKUP_MS_MAX = 8_000;
 export const EGRESS_HEAD_BYTES_MAX = 16_384;
 
 // Destinations
+/** A connection test, all its steps together. */
+export const CONNECTION_TEST_MS_MAX = 20_000;
+/** Connection tests of one workspace at once; one more is 429. */
+export const CONNECTION_TESTS_OF_WORKSPACE_MAX = 4;
+/** Connection tests at once in all; one more is 429. */
+export const CONNECTION_TESTS_MAX = 32;
 /** Events of one webhook request. */
 export const WEBHOOK_BATCH_EVENTS_MAX = 1_000;
 /** Time for a webhook request, look-up to last byte, unless its config says otherwise. */

@@ -1,21 +1,46 @@
 import type { TSchema } from "@sinclair/typebox";
 import type { Detail } from "../errors.ts";
+import type { TestStep } from "./test-steps.ts";
 
 /** How a delivery ended. */
 export type Verdict =
-  | { kind: "delivered" }
-  /** The receiver will never take it (a 4xx): a dead letter at once. */
+  /** But for those that `refused` has, by index, with the reason: they are dead letters at once. */
+  | { kind: "delivered"; refused?: ReadonlyMap<number, string> }
+  /**
+   * The receiver will never take it (a 4xx): a dead letter at once. Of several events each is tried
+   * alone then, which shows the one that is wrong.
+   */
   | { kind: "rejected"; reason: string }
   /** It may work later; `afterMs` is the receiver's own wish (`Retry-After`). */
   | { kind: "retry"; reason: string; afterMs?: number };
 
+/** What an event was when it came in: code that ran over it since has not changed this. */
+export interface Received {
+  /** A UUID; all that code made of one event shares it, and every repetition of its delivery. */
+  readonly messageId: string;
+  readonly sourceId: string;
+  /** Milliseconds since the epoch. */
+  readonly receivedAt: number;
+  /** As RudderStack calls it: `page`, `track`, … */
+  readonly type: string;
+}
+
+/** One event of a delivery. */
+export interface Outgoing {
+  /** JSON text in UTF-8: what code made of it, or as it came. */
+  readonly bytes: Uint8Array;
+  readonly input: Received;
+}
+
 /** One open destination. Deliveries may run at once; each settles within the kind's timeout. */
 export interface OpenDestination {
   /**
-   * Delivers events (JSON texts in UTF-8) in their order, all or none as far as the receiver
-   * allows. Never rejects: what goes wrong is a verdict. `signal` ends it early as `retry`.
+   * Delivers events in their order, all or none as far as the receiver allows. Never rejects: what
+   * goes wrong is a verdict. `signal` ends it early as `retry`.
+   *
+   * An event may come again, after a crash among other events than before; its `input` is the same.
    */
-  deliver(events: readonly Uint8Array[], signal: AbortSignal): Promise<Verdict>;
+  deliver(events: readonly Outgoing[], signal: AbortSignal): Promise<Verdict>;
   close(): Promise<void>;
 }
 
@@ -36,4 +61,13 @@ export interface DestinationKind {
   /** Deliveries that may be under way at once, from 1 to `LANE_DELIVERIES_MAX`. */
   concurrency(config: Record<string, unknown>): number;
   open(config: Record<string, unknown>, workspaceId: string): OpenDestination;
+  /**
+   * Tries a config out, step by step up to the first that fails, and takes away what it wrote where
+   * that can be. Never rejects; `signal` ends it early, as a step that failed.
+   */
+  test(
+    config: Record<string, unknown>,
+    workspaceId: string,
+    signal: AbortSignal,
+  ): Promise<TestStep[]>;
 }

@@ -85,7 +85,7 @@ export function createClient(idleMax: number): Client {
       const key = `${address} ${port} ${tlsHost} ${ca}`;
       const method = attempt.method.toUpperCase();
       const ready = { key, method, bytes: bytesOf(method, attempt), attempt };
-      const kept = idle.take(key);
+      const kept = endpoint.onStage ? undefined : idle.take(key);
       const answer = kept && (await ask(kept, ready));
       if (answer !== undefined) return answer;
       attempt.deadline.throwIfOver();

@@ -1,7 +1,7 @@
 import { isIP, type Socket } from "node:net";
 import type { Deadline } from "./deadline.ts";
 import { EgressRefused } from "./names.ts";
-import { type Endpoint, openSocket, secureSocket } from "./socket.ts";
+import { type Endpoint, type OnStage, openSocket, secureSocket } from "./socket.ts";
 
 export interface EgressTls {
   /** Certificate authorities (PEM) instead of the known ones. */
@@ -30,6 +30,7 @@ export interface EgressConnect {
   tls?: ConnectTls | undefined;
   /** From the first look-up until the connection is ready, TLS included. */
   timeoutMs: number;
+  onStage?: OnStage | undefined;
   /** Gives up while it is not ready; it does not end a connection that is. */
   signal: AbortSignal;
 }
@@ -67,9 +68,13 @@ export function connectTo(
     if (upgrade === undefined) {
       watch(openSocket(endpoint, protocols, ready));
     } else {
-      const { address, port } = endpoint;
+      const { address, port, onStage } = endpoint;
       const secure = () => watch(secureSocket(socket, endpoint, protocols, ready));
-      watch(openSocket({ address, port }, undefined, () => agree(socket, upgrade, secure, fail)));
+      watch(
+        openSocket({ address, port, onStage }, undefined, () =>
+          agree(socket, upgrade, secure, fail),
+        ),
+      );
     }
     deadline.onEnd(fail);
   });

@@ -14,12 +14,14 @@ import {
 import { Deadline } from "./deadline.ts";
 import { createLookUp, type Resolve } from "./look-up.ts";
 import { createNames, EgressRefused } from "./names.ts";
+import type { OnStage } from "./socket.ts";
 
 export type { EgressAnswer } from "./client.ts";
 export { checkedHost, type EgressConnect, TlsRefused } from "./connect.ts";
 export { LookUpFailed } from "./look-up.ts";
 export { EgressRefused } from "./names.ts";
 export { egressHeaders } from "./request-text.ts";
+export type { OnStage, Stage } from "./socket.ts";
 
 /**
  * Connections of destinations that keep theirs (databases, brokers), but at most an eighth of the
@@ -45,6 +47,8 @@ export interface EgressRequest {
    */
   isRepeatable: boolean;
   tls?: EgressTls | undefined;
+  /** Told what the request has passed; it has a connection of its own then. */
+  onStage?: OnStage | undefined;
   signal: AbortSignal;
 }
 
@@ -106,12 +110,14 @@ export function createEgress(options: EgressOptions): Egress {
   /** Tries the host's addresses in turn as long as the connection itself does not come to be. */
   async function reach<T>(
     host: string,
-    workspaceId: string,
+    { workspaceId, onStage }: Pick<EgressRequest, "workspaceId" | "onStage">,
     deadline: Deadline,
     ask: (address: string) => Promise<T>,
   ): Promise<T> {
+    const addresses = await addressesOf(host, workspaceId, deadline);
+    onStage?.("resolve");
     let failure: unknown;
-    for (const address of await addressesOf(host, workspaceId, deadline)) {
+    for (const address of addresses) {
       try {
         return await ask(address);
       } catch (error) {
@@ -127,21 +133,23 @@ export function createEgress(options: EgressOptions): Egress {
     const host = hostOf(target);
     const isSecure = target.protocol === "https:";
     const port = target.port === "" ? (isSecure ? 443 : 80) : Number(target.port);
-    const { workspaceId, tls } = request;
-    return await reach(host, workspaceId, deadline, (address) => {
+    const { tls, onStage } = request;
+    return await reach(host, request, deadline, (address) => {
       deadline.awaited = "complete answer";
       const tlsHost = isSecure ? (tls?.serverName ?? tlsHostOf(host, address)) : undefined;
-      const endpoint = { address, port, tlsHost, ca: tls?.ca ?? options.ca };
+      const endpoint = { address, port, tlsHost, ca: tls?.ca ?? options.ca, onStage };
       return client.send(endpoint, { ...request, target, deadline });
     });
   }
 
-  async function open({ workspaceId, port, tls, ...request }: EgressConnect, deadline: Deadline) {
+  async function open(request: EgressConnect, deadline: Deadline) {
+    const { workspaceId, port, tls, onStage } = request;
     const host = checkedHost(request.host);
-    const socket = await reach(host, workspaceId, deadline, (address) => {
+    const socket = await reach(host, request, deadline, (address) => {
       deadline.awaited = "connection";
       const tlsHost = tls && (tls.serverName ?? tlsHostOf(host, address));
-      return connectTo({ address, port, tlsHost, ca: tls?.ca ?? options.ca }, tls, deadline);
+      const endpoint = { address, port, tlsHost, ca: tls?.ca ?? options.ca, onStage };
+      return connectTo(endpoint, tls, deadline);
     });
     // Its `close` may have been told already.
     if (socket.destroyed) throw new Error("The connection was closed at once");

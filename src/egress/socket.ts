@@ -1,6 +1,10 @@
 import { connect as connectTcp, type Socket } from "node:net";
 import { connect as connectTls, type TLSSocket } from "node:tls";
 
+/** What a connection has passed on its way to being ready. */
+export type Stage = "resolve" | "connect" | "tls";
+export type OnStage = (stage: Stage) => void;
+
 /** Where a connection leads: requests to the same endpoint may share connections. */
 export interface Endpoint {
   /** A literal address, so that connecting looks nothing up. */
@@ -10,6 +14,8 @@ export interface Endpoint {
   tlsHost?: string | undefined;
   /** Certificate authorities (PEM) instead of the known ones. */
   ca?: string | undefined;
+  /** Told what a new connection has passed. */
+  onStage?: OnStage | undefined;
 }
 
 /**
@@ -23,10 +29,15 @@ export function openSocket(
 ): Socket {
   const at = { host: endpoint.address, port: endpoint.port, noDelay: true };
   if (endpoint.tlsHost !== undefined) {
-    return whenSecure(connectTls({ ...at, ...checks(endpoint, protocols) }), ready);
+    const socket = connectTls({ ...at, ...checks(endpoint, protocols) });
+    socket.on("connect", () => endpoint.onStage?.("connect"));
+    return whenSecure(socket, endpoint, ready);
   }
   const socket = connectTcp(at);
-  socket.on("connect", () => ready());
+  socket.on("connect", () => {
+    endpoint.onStage?.("connect");
+    ready();
+  });
   return socket;
 }
 
@@ -38,7 +49,7 @@ export function secureSocket(
   ready: (error?: Error) => void,
 ): Socket {
   const over = { socket, host: endpoint.tlsHost, ...checks(endpoint, protocols) };
-  return whenSecure(connectTls(over), ready);
+  return whenSecure(connectTls(over), endpoint, ready);
 }
 
 function checks({ address, tlsHost, ca }: Endpoint, protocols: string[] | undefined) {
@@ -51,10 +62,15 @@ function checks({ address, tlsHost, ca }: Endpoint, protocols: string[] | undefi
   };
 }
 
-function whenSecure(socket: TLSSocket, ready: (error?: Error) => void): TLSSocket {
+function whenSecure(
+  socket: TLSSocket,
+  { onStage }: Endpoint,
+  ready: (error?: Error) => void,
+): TLSSocket {
   socket.on("secureConnect", () => {
-    if (socket.authorized) ready();
-    else ready(new Error("The certificate of the receiver is not valid"));
+    if (!socket.authorized) return ready(new Error("The certificate of the receiver is not valid"));
+    onStage?.("tls");
+    ready();
   });
   return socket;
 }

@@ -48,6 +48,8 @@ export interface Tally {
 /** One event as it goes to the destination. */
 export interface Output {
   item: Item;
+  /** The item's: destinations see no more of it. */
+  input: Input;
   bytes: Uint8Array;
   /** The code that made it; undefined when the event goes as it came. */
   live: LiveProgram | undefined;
@@ -59,7 +61,7 @@ export interface Output {
 }
 
 export function outputOf(item: Item, bytes: Uint8Array, live?: LiveProgram): Output {
-  return { item, bytes, live, attempts: 0, firstFailure: undefined };
+  return { item, input: item.input, bytes, live, attempts: 0, firstFailure: undefined };
 }
 
 /** How an output, or an input that made none, ended. */

@@ -68,6 +68,7 @@ const needs: Record<ClientKey | "GET /docs" | "GET /docs/json", Permission[] | "
   "GET /v2/destinations/{id}": admin,
   "PUT /v2/destinations/{id}": admin,
   "DELETE /v2/destinations/{id}": admin,
+  "POST /v2/destinations/{id}/test": admin,
   "GET /v2/destinations/{id}/transformation": [],
   "PUT /v2/destinations/{id}/transformation": connect,
   "DELETE /v2/destinations/{id}/transformation": connect,

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { destinationKinds } from "../../src/destinations/kinds.ts";
@@ -18,6 +18,7 @@ function webhookBench(batchSize: number): Bench {
     hostname: "127.0.0.1",
     async fetch(request) {
       const body = (await request.json()) as unknown[];
+      if (request.url.endsWith("/refused")) return new Response(null, { status: 401 });
       arrived.push(...(batchSize > 1 ? body : [body]));
       return new Response("ok");
     },
@@ -55,6 +56,13 @@ function webhookBench(batchSize: number): Bench {
       { config: broken({ secret: "whsec_AAAA" }), path: "/secret" },
       { config: broken({ secret: "" }), path: "/secret" },
     ],
+    unusable: [
+      { config: broken({ webhookUrl: "http://nowhere.invalid/" }), step: "resolve" },
+      { config: broken({ webhookUrl: "http://10.1.2.3/" }), step: "resolve" },
+      { config: broken({ webhookUrl: "http://127.0.0.1:1/" }), step: "connect" },
+      { config: broken({ webhookUrl: `https://127.0.0.1:${server.port}/` }), step: "tls" },
+      { config: broken({ webhookUrl: new URL("/refused", server.url).href }), step: "write" },
+    ],
     arrived: async () => arrived,
     async end() {
       egress.close();
@@ -66,6 +74,7 @@ function webhookBench(batchSize: number): Bench {
 function fileBench(): Bench {
   const directory = mkdtempSync(join(tmpdir(), "file-"));
   const { kinds, egress } = kindsIn(directory);
+  mkdirSync(join(directory, "workspace/a/b/directory"), { recursive: true });
   const paths = ["/etc/x", "../x", "a/../../x", "a//b", "./a", "a/", "", "a\0b", "a\\..\\b"];
   return {
     kind: kinds.get("file")!,
@@ -77,7 +86,9 @@ function fileBench(): Bench {
       { config: { path: `a/${"ä".repeat(128)}` }, path: "/path" },
       ...paths.map((path) => ({ config: { path }, path: "/path" })),
     ],
+    unusable: [{ config: { path: "a/b/directory" }, step: "write" }],
     async arrived() {
+      if (!existsSync(join(directory, "workspace/a/b/events.jsonl"))) return [];
       const lines = readFileSync(join(directory, "workspace/a/b/events.jsonl"), "utf8").split("\n");
       return lines.slice(0, -1).map((line) => JSON.parse(line));
     },

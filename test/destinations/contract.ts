@@ -1,6 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import type { DestinationKind } from "../../src/destinations/destination.ts";
+import { type TestStepName, testSteps } from "../../src/destinations/test-steps.ts";
 import { LANE_DELIVERIES_MAX } from "../../src/limits.ts";
+import { outgoing } from "./outgoing.ts";
 
 /** What the suite needs of one kind: its configs, and a look at what arrived. */
 export interface Bench {
@@ -9,12 +11,13 @@ export interface Bench {
   config: Record<string, unknown>;
   /** Configs that must be refused, with the pointer of the fault. */
   faulty: { config: Record<string, unknown>; path: string }[];
+  /** Configs without faults that do not work, with the step of a connection test that shows it. */
+  unusable: { config: Record<string, unknown>; step: TestStepName }[];
   /** Events that arrived, as values in their order. */
   arrived(): Promise<unknown[]>;
   end(): Promise<void>;
 }
 
-const event = (value: unknown) => Buffer.from(JSON.stringify(value));
 const idle = new AbortController().signal;
 
 /** What every kind of destination promises. */
@@ -56,7 +59,10 @@ export function describeDestination(name: string, prepare: () => Promise<Bench> 
       ];
       const size = kind.batchSize(config);
       for (let at = 0; at < values.length; at += size) {
-        const verdict = await open.deliver(values.slice(at, at + size).map(event), idle);
+        const verdict = await open.deliver(
+          values.slice(at, at + size).map((value) => outgoing(value)),
+          idle,
+        );
         expect(verdict).toEqual({ kind: "delivered" });
       }
       await open.close();
@@ -65,9 +71,38 @@ export function describeDestination(name: string, prepare: () => Promise<Bench> 
 
     run("an aborted delivery may be tried again", async ({ kind, config }) => {
       const open = kind.open(config, "workspace");
-      const verdict = await open.deliver([event({ n: 0 })], AbortSignal.abort(new Error("Stop")));
+      const verdict = await open.deliver(
+        [outgoing({ n: 0 })],
+        AbortSignal.abort(new Error("Stop")),
+      );
       expect(verdict.kind).toBe("retry");
       await open.close();
+    });
+
+    run("a connection test tells every step, and takes away what it wrote", async (bench) => {
+      const { kind, config, arrived } = bench;
+      const steps = await kind.test(config, "workspace", idle);
+      expect(steps.filter(({ ok }) => !ok)).toEqual([]);
+      expect(steps.length).toBeGreaterThan(0);
+      expectOrder(steps.map(({ step }) => step));
+      for (const { durationMs } of steps) expect(Number.isInteger(durationMs)).toBe(true);
+      const left = (await arrived()) as { event?: string }[];
+      expect(left.filter(({ event }) => event !== "Connection test")).toEqual([]);
+      const open = kind.open(config, "workspace");
+      expect(await open.deliver([outgoing({ n: 0 })], idle)).toEqual({ kind: "delivered" });
+      await open.close();
+    });
+
+    run("a connection test ends at the step that failed, and says why", async (bench) => {
+      for (const { config, step } of bench.unusable) {
+        expect([config, bench.kind.validate(config)]).toEqual([config, []]);
+        const steps = await bench.kind.test(config, "workspace", idle);
+        expectOrder(steps.map((it) => it.step));
+        expect(steps.find(({ ok }) => !ok)).toMatchObject({
+          step,
+          message: expect.stringMatching(/^[A-Z].*[^.]$/),
+        });
+      }
     });
 
     run("two open destinations of one config do not disturb each other", async (bench) => {
@@ -75,16 +110,20 @@ export function describeDestination(name: string, prepare: () => Promise<Bench> 
         bench.kind.open(bench.config, "workspace"),
         bench.kind.open(bench.config, "workspace"),
       ];
-      const events = [0, 1, 2, 3, 4, 5].map((n) => event({ n }));
+      const events = [0, 1, 2, 3, 4, 5].map((n) => outgoing({ n }));
       const verdicts = await Promise.all(
         events.map((one, n) => (n % 2 ? first : second).deliver([one], idle)),
       );
       expect(new Set(verdicts.map(({ kind }) => kind))).toEqual(new Set(["delivered"]));
       await first.close();
-      expect(await second.deliver([event({ n: 6 })], idle)).toEqual({ kind: "delivered" });
+      expect(await second.deliver([outgoing({ n: 6 })], idle)).toEqual({ kind: "delivered" });
       await second.close();
       const numbers = (await bench.arrived()).map((value) => (value as { n: number }).n);
       expect(numbers.sort()).toEqual([0, 1, 2, 3, 4, 5, 6]);
     });
   });
+}
+
+function expectOrder(steps: TestStepName[]): void {
+  expect(steps).toEqual(testSteps.filter((step) => steps.includes(step)));
 }

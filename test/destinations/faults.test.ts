@@ -4,8 +4,9 @@ import type { Verdict } from "../../src/destinations/destination.ts";
 import { webhookKind } from "../../src/destinations/webhook/webhook.ts";
 import { createEgress } from "../../src/egress/egress.ts";
 import { RawSink } from "../egress/sink.ts";
+import { outgoing } from "./outgoing.ts";
 
-const event = Buffer.from('{"n":1}');
+const event = outgoing({ n: 1 });
 const sinks: RawSink[] = [];
 afterEach(() => {
   for (const sink of sinks.splice(0)) sink.close();
@@ -72,6 +73,19 @@ describe("statuses", () => {
     expect(verdict.kind).toBe("rejected");
     expect(canary.connections).toBe(0);
   });
+});
+
+test("a connection test that is stopped ends as the step that was under way", async () => {
+  const sink = new RawSink();
+  sinks.push(sink);
+  const egress = createEgress({ allow: ["127.0.0.0/8"] });
+  const config = { webhookUrl: `http://127.0.0.1:${await sink.listen()}/` };
+  const stop = new AbortController();
+  setTimeout(() => stop.abort(new Error("The test was stopped")), 50);
+  const steps = await webhookKind(egress).test(config, "workspace", stop.signal);
+  const failed = { step: "write", ok: false, message: "The test was stopped" };
+  expect(steps.at(-1)).toMatchObject(failed);
+  egress.close();
 });
 
 describe("Retry-After", () => {

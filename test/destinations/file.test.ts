@@ -15,6 +15,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileKind } from "../../src/destinations/file/file.ts";
 import { FILE_LINE_BYTES_MAX } from "../../src/limits.ts";
+import { outgoing } from "./outgoing.ts";
 
 /** Of all workspaces. */
 let files: string;
@@ -32,7 +33,7 @@ afterEach(() => {
 });
 
 const idle = new AbortController().signal;
-const event = (n: number) => Buffer.from(JSON.stringify({ n }));
+const event = (n: number) => outgoing({ n });
 const read = (path: string) => readFileSync(join(root, path), "utf8");
 const open = (path: string) => fileKind(files).open({ path }, "team");
 
@@ -132,7 +133,7 @@ describe("a file's last line", () => {
 
   test("line breaks between the tokens of an event become blanks", async () => {
     const destination = open("f");
-    await destination.deliver([Buffer.from('{\n"n":\n1}'), event(2)], idle);
+    await destination.deliver([outgoing(Buffer.from('{\n"n":\n1}')), event(2)], idle);
     await destination.close();
     expect(read("f")).toBe('{ "n": 1}\n{"n":2}\n');
   });
@@ -228,8 +229,9 @@ describe("a disk that is full", () => {
     try {
       const destination = fileKind(mount).open({ path: "f" }, "team");
       const big = Buffer.from(JSON.stringify({ n: 1, text: "x".repeat(40_000) }));
-      expect(await destination.deliver([big], idle)).toEqual({ kind: "delivered" });
-      const verdict = await destination.deliver([big], idle);
+      const bigger = outgoing(big);
+      expect(await destination.deliver([bigger], idle)).toEqual({ kind: "delivered" });
+      const verdict = await destination.deliver([bigger], idle);
       expect(verdict.kind).toBe("retry");
       expect(readFileSync(join(mount, "team/f"), "utf8")).toBe(`${big}\n`);
       expect(await destination.deliver([event(2)], idle)).toEqual({ kind: "delivered" });

@@ -3,6 +3,7 @@ import { queryUrl } from "../../src/destinations/webhook/query-url.ts";
 import { webhookKind } from "../../src/destinations/webhook/webhook.ts";
 import { createEgress } from "../../src/egress/egress.ts";
 import { WEBHOOK_QUERY_LEVELS_MAX, WEBHOOK_QUERY_URL_CHARS_MAX } from "../../src/limits.ts";
+import { outgoing } from "./outgoing.ts";
 
 const base = "https://a.test/in?a=b";
 const bytes = (event: unknown) => Buffer.from(JSON.stringify(event));
@@ -125,7 +126,7 @@ describe("a webhook by GET", () => {
   const deliver = (webhookMethod: string, event: unknown) =>
     kind
       .open({ webhookUrl, webhookMethod, headers: [{ from: "X-A", to: "b" }] }, "workspace")
-      .deliver([bytes(event)], new AbortController().signal);
+      .deliver([outgoing(bytes(event))], new AbortController().signal);
 
   test.each(["GET", "DELETE"])("or %s has the event in its query and no body", async (method) => {
     const event = { type: "track", event: "Bought", properties: { price: 9.5 } };

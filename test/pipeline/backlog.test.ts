@@ -39,6 +39,7 @@ function watchingKind(taken: { count: number }, heap: number[]): DestinationKind
   return {
     ...{ kind: "fake", configSchema: Type.Object({}), secretKeys: [], validate: () => [] },
     batchSize: () => 10,
+    test: async () => [],
     concurrency: () => 1,
     open: () => ({
       async deliver(events) {

@@ -5,15 +5,23 @@ import { DeliveryQueue } from "../../src/pipeline/delivering/delivery-queue.ts";
 import { type Output, outputOf } from "../../src/pipeline/item.ts";
 import type { Routes } from "../../src/pipeline/reading/routes.ts";
 
+const routes = {} as Routes;
+
+/** A host of a lane in which nothing else goes on. */
+const quiet = {
+  ...{ batchSize: () => 1, retryWindowMs: 1e12, elapsed: () => 0, age: () => 0 },
+  ...{ random: () => 1, running: () => true, filling: () => false, refresh: () => {} },
+  ...{ routes: () => routes, standing: () => ({ kind: "send" }) as const, settle: () => {} },
+  ...{ tally: () => ({ delivered: 0, failed: 0 }), failure: () => undefined },
+  deliver: async (): Promise<Verdict> => ({ kind: "delivered" }),
+  sleep: async () => {},
+};
+
 /** Delivers `count` outputs one by one, to these verdicts; returns how long was to be waited. */
 async function waits(count: number, verdicts: Verdict["kind"][]): Promise<number[]> {
   const asked: number[] = [];
-  const routes = {} as Routes;
   const queue = new DeliveryQueue({
-    ...{ batchSize: () => 1, retryWindowMs: 1e12, elapsed: () => 0, age: () => 0 },
-    ...{ random: () => 1, running: () => true, filling: () => false, refresh: () => {} },
-    ...{ routes: () => routes, standing: () => ({ kind: "send" }), settle: () => {} },
-    ...{ tally: () => ({ delivered: 0, failed: 0 }), failure: () => undefined },
+    ...quiet,
     deliver: async () => ({ kind: verdicts.shift()!, reason: "As the test says" }),
     sleep: async (ms) => void asked.push(ms),
   });
@@ -32,3 +40,22 @@ test.each(["delivered", "rejected"] as const)(
     expect(asked.map((ms) => ms / RETRY_DELAY_MS_MIN)).toEqual([1, 2, 4, 1]);
   },
 );
+
+test("of a delivery that went through, events that were refused are dead letters, and no others", async () => {
+  const ended: string[] = [];
+  const queue = new DeliveryQueue({
+    ...quiet,
+    batchSize: () => 4,
+    deliver: async () => ({ kind: "delivered", refused: new Map([[2, "No such column"]]) }),
+    settle(outputs, ending) {
+      const reason = "reason" in ending ? ending.reason : "";
+      for (const { bytes } of outputs) ended.push(`${ending.kind} ${bytes} ${reason}`.trim());
+    },
+  });
+  for (let n = 0; n < 4; n++) {
+    queue.push(outputOf({ routes } as Output["item"], Buffer.from(String(n))));
+  }
+  await queue.ended();
+  const refused = "dead-letter 2 No such column";
+  expect(ended.sort()).toEqual([refused, "delivered 0", "delivered 1", "delivered 3"]);
+});

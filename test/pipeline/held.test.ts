@@ -32,12 +32,13 @@ function patientKind(answers: Promise<void>, quick: string, taken: string[]): De
   return {
     ...{ kind: "fake", configSchema: Type.Object({}), secretKeys: [], validate: () => [] },
     batchSize: () => 1,
+    test: async () => [],
     concurrency: () => 8,
     open: ({ id }) => ({
       async deliver(events) {
         if (id !== quick) await answers;
         for (const event of events) {
-          const [, n] = Buffer.from(event)
+          const [, n] = Buffer.from(event.bytes)
             .toString("latin1", 0, 200)
             .match(/"n":(\d+)/)!;
           taken.push(`${id} ${n}`);

@@ -92,6 +92,7 @@ class World {
     return {
       ...{ kind: "fake", configSchema: Type.Object({}), secretKeys: [], validate: () => [] },
       batchSize: (config) => config.batchSize as number,
+      test: async () => [],
       concurrency: () => 4,
       open: ({ id }) => ({
         deliver: async (events): Promise<Verdict> => {
@@ -99,8 +100,8 @@ class World {
           const chance = this.healed ? 1 : this.clock.random();
           if (chance < 0.05) return { kind: "rejected", reason: "No" };
           if (chance < 0.3) return { kind: "retry", reason: "Later" };
-          for (const event of events) {
-            const { n, part } = JSON.parse(event.toString());
+          for (const { bytes } of events) {
+            const { n, part } = JSON.parse(bytes.toString());
             const key = `${id} ${n} ${part ?? ""}`;
             this.taken.set(key, (this.taken.get(key) ?? 0) + 1);
           }

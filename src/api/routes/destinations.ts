@@ -1,10 +1,18 @@
 import { type Static, Type } from "@sinclair/typebox";
 import type { Destination as StoredDestination } from "../../catalog/model.ts";
 import type { DestinationKind } from "../../destinations/destination.ts";
+import { testSteps } from "../../destinations/test-steps.ts";
+import {
+  CONNECTION_TEST_MS_MAX,
+  CONNECTION_TESTS_MAX,
+  CONNECTION_TESTS_OF_WORKSPACE_MAX,
+} from "../../limits.ts";
 import { settledConfig, shownConfig } from "../destination-config.ts";
 import * as example from "../document/examples.ts";
+import { TooMany } from "../errors.ts";
 import { pagingOf } from "../paging.ts";
 import type { ApiParts } from "../parts.ts";
+import { createPlaces } from "../places.ts";
 import { invalid } from "../request-validation.ts";
 import { route } from "../route.ts";
 import {
@@ -62,6 +70,33 @@ const DestinationChange = Type.Object(
     description: "What is absent keeps its value; a new config keeps the secrets it leaves out",
   },
 );
+
+const ConnectionTest = Type.Object(
+  {
+    ok: Type.Boolean({ description: "Whether every step went well" }),
+    steps: Type.Array(
+      Type.Object({
+        step: Type.Union(testSteps.map((step) => Type.Literal(step))),
+        ok: Type.Boolean(),
+        message: Type.Optional(Type.String({ description: "Why the step failed" })),
+        durationMs: Type.Integer({ minimum: 0 }),
+      }),
+      { description: "In their order, up to the first that failed; a type has some of them" },
+    ),
+  },
+  {
+    $id: "ConnectionTest",
+    description:
+      "A webhook is sent one event, named Connection test; elsewhere what is written is taken away again",
+  },
+);
+
+const testPlaces = createPlaces({
+  each: CONNECTION_TESTS_OF_WORKSPACE_MAX,
+  all: CONNECTION_TESTS_MAX,
+});
+const TEST_RETRY_SECONDS = 5;
+const tooManyTests = `Expected at most ${CONNECTION_TESTS_OF_WORKSPACE_MAX} connection tests of a workspace and ${CONNECTION_TESTS_MAX} in all, got more`;
 
 const params = { id: example.ids.destination };
 const answer = { destination: example.destination };
@@ -148,6 +183,40 @@ export const destinationRoutes = [
     async handle({ parts, workspaceId, params }) {
       await parts.catalog.destinations.remove(workspaceId, params.id);
       return undefined;
+    },
+  }),
+
+  route("POST /v2/destinations/{id}/test", {
+    summary: "Try out the settings of a destination, step by step",
+    needs: ["workspace:admin"],
+    answer: ConnectionTest,
+    example: {
+      params,
+      answer: {
+        ok: false,
+        steps: [
+          { step: "resolve", ok: true, durationMs: 4 },
+          { step: "connect", ok: true, durationMs: 21 },
+          { step: "tls", ok: true, durationMs: 33 },
+          { step: "write", ok: false, message: "The receiver answered 401", durationMs: 48 },
+        ],
+      },
+    },
+    async handle({ parts, workspaceId, params, closing }) {
+      const { type, config } = parts.catalog.destinations.get(workspaceId, params.id);
+      const leave = testPlaces.enter(workspaceId);
+      if (leave === undefined) throw new TooMany(TEST_RETRY_SECONDS, tooManyTests);
+      const late = new Error(`The test did not end within ${CONNECTION_TEST_MS_MAX} ms`);
+      const time = new AbortController();
+      const timer = setTimeout(() => time.abort(late), CONNECTION_TEST_MS_MAX);
+      try {
+        const signal = AbortSignal.any([time.signal, closing]);
+        const steps = await kindOf(parts, type).test(config, workspaceId, signal);
+        return { ok: steps.every(({ ok }) => ok), steps };
+      } finally {
+        clearTimeout(timer);
+        leave();
+      }
     },
   }),
 

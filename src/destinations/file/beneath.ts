@@ -3,11 +3,16 @@ import { platform } from "node:process";
 import { makeDirectory } from "../../disk/sync.ts";
 
 /**
- * Opens a file beneath a directory without following any symbolic link below it, also one that
- * is swapped in meanwhile. Each component is opened relative to the directory already open
+ * Does something at a path beneath a directory without following any symbolic link below it, also
+ * one that is swapped in meanwhile. Each component is opened relative to the directory already open
  * (`/proc/self/fd/N/name`, as openat(2) would) with O_NOFOLLOW. Missing directories are made.
+ * `use` gets the place by that way, and the directory that holds it.
  */
-export async function openBeneath(root: string, path: string): Promise<FileHandle> {
+export async function beneath<T>(
+  root: string,
+  path: string,
+  use: (place: string, directory: FileHandle) => Promise<T>,
+): Promise<T> {
   const names = path.split("/");
   const last = names.pop() ?? "";
   makeDirectory(root);
@@ -23,13 +28,20 @@ export async function openBeneath(root: string, path: string): Promise<FileHandl
       directory = inner;
       here = next;
     }
-    const file = await open(join(directory, here, last), fileFlags, 0o640);
-    // It may have been made just now: what is flushed to a file is lost with its name.
-    await directory.sync();
-    return file;
+    return await use(join(directory, here, last), directory);
   } finally {
     await directory.close();
   }
+}
+
+/** Opens a file beneath a directory, or makes it. */
+export function openBeneath(root: string, path: string): Promise<FileHandle> {
+  return beneath(root, path, async (place, directory) => {
+    const file = await open(place, fileFlags, 0o640);
+    // It may have been made just now: what is flushed to a file is lost with its name.
+    await directory.sync();
+    return file;
+  });
 }
 
 const directoryFlags = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;

@@ -1,9 +1,13 @@
+import { lstat, rm } from "node:fs/promises";
 import { type Static, Type } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
 import type { Detail } from "../../errors.ts";
 import { FILE_BATCH_EVENTS_MAX, FILE_PATH_CHARS_MAX } from "../../limits.ts";
-import type { DestinationKind, OpenDestination, Verdict } from "../destination.ts";
+import type { DestinationKind, OpenDestination, Outgoing, Verdict } from "../destination.ts";
 import { rudderstackKeys } from "../rudderstack-keys.ts";
+import { testEvent } from "../test-event.ts";
+import { type TestStep, TestSteps } from "../test-steps.ts";
+import { beneath, openBeneath } from "./beneath.ts";
 import { LineFile } from "./line-file.ts";
 
 const FileConfig = Type.Object({
@@ -52,27 +56,63 @@ export function fileKind(root: string): DestinationKind {
         close: () => leave(path),
       };
     },
+    test: (config, workspaceId) => testFile(root, `${workspaceId}/${(config as FileConfig).path}`),
   };
 }
 
 async function append(
   file: LineFile,
-  events: readonly Uint8Array[],
+  events: readonly Outgoing[],
   signal: AbortSignal,
 ): Promise<Verdict> {
   if (signal.aborted) return { kind: "retry", reason: "The delivery was stopped" };
   try {
-    await file.append(events);
+    await file.append(events.map(({ bytes }) => bytes));
     return { kind: "delivered" };
   } catch (error) {
-    const code = error instanceof Error && "code" in error ? String(error.code) : "unknown";
-    const reason = `The file cannot be written (${code})`;
-    return { kind: misplaced.has(code) ? "rejected" : "retry", reason };
+    const code = codeOf(error);
+    return { kind: misplaced.has(code) ? "rejected" : "retry", reason: unwritable(code) };
   }
 }
 
 /** What is at the path is no file of ours: a symbolic link, a directory, a device. */
 const misplaced = new Set(["ELOOP", "ENOTDIR", "EISDIR", "ENXIO", "EINVAL", "ENAMETOOLONG"]);
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && "code" in error ? String(error.code) : "unknown";
+}
+
+const unwritable = (code: string) => `The file cannot be written (${code})`;
+
+/** Writes a file of its own beside the destination's, and deletes it. */
+async function testFile(root: string, path: string): Promise<TestStep[]> {
+  const steps = new TestSteps();
+  const probe = `${path.split("/").slice(0, -1).join("/")}/.connection-test-${crypto.randomUUID()}`;
+  try {
+    await beneath(root, path, async (place) => {
+      const there = await lstat(place).catch(() => undefined);
+      if (there?.isFile() === false) throw Object.assign(new Error(), { code: "EINVAL" });
+    });
+    const handle = await openBeneath(root, probe);
+    try {
+      await handle.write(testEvent());
+      await handle.datasync();
+    } finally {
+      await handle.close();
+    }
+    steps.passed("write");
+  } catch (error) {
+    steps.failed("write", unwritable(codeOf(error)));
+  }
+  try {
+    await beneath(root, probe, (place) => rm(place, { force: true }));
+    if (steps.done[0]!.ok) steps.passed("clean-up");
+  } catch (error) {
+    if (steps.done[0]!.ok)
+      steps.failed("clean-up", `The file cannot be deleted (${codeOf(error)})`);
+  }
+  return steps.done;
+}
 
 const expected = `Expected a relative path of at most ${FILE_PATH_CHARS_MAX} characters without . or .. as a name`;
 

@@ -2,14 +2,17 @@ import {
   type Egress,
   type EgressAnswer,
   EgressRefused,
-  LookUpFailed,
+  type EgressRequest,
 } from "../../egress/egress.ts";
 import {
   LANE_DELIVERIES_MAX,
   WEBHOOK_ANSWER_BYTES_MAX,
   WEBHOOK_TIMEOUT_MS_DEFAULT,
 } from "../../limits.ts";
-import type { DestinationKind, OpenDestination, Verdict } from "../destination.ts";
+import type { DestinationKind, OpenDestination, Outgoing, Verdict } from "../destination.ts";
+import { askInSteps, networkReason } from "../http.ts";
+import { testEvent } from "../test-event.ts";
+import { type TestStep, TestSteps } from "../test-steps.ts";
 import { sendsQuery, WebhookConfig, webhookFaults } from "./config.ts";
 import { NotInQuery, queryUrl } from "./query-url.ts";
 import { retryAfterMs } from "./retry-after.ts";
@@ -25,37 +28,21 @@ export function webhookKind(egress: Egress): DestinationKind {
     batchSize: (config) => (config as WebhookConfig).batchSize ?? 1,
     concurrency: () => LANE_DELIVERIES_MAX,
     open: (config, workspaceId) => openWebhook(config as WebhookConfig, workspaceId, egress),
+    test: (config, workspaceId, signal) =>
+      testWebhook(egress, config as WebhookConfig, workspaceId, signal),
   };
 }
 
 function openWebhook(config: WebhookConfig, workspaceId: string, egress: Egress): OpenDestination {
-  const array = (config.batchSize ?? 1) > 1;
-  const key = config.secret === undefined ? undefined : signingKey(config.secret);
-  const inQuery = sendsQuery(config);
-  const headers: Record<string, string> = {
-    ...(!inQuery && { "content-type": "application/json" }),
-    "user-agent": "pixelmill",
-  };
-  for (const { from, to } of config.headers ?? []) headers[from.toLowerCase()] = to;
+  const requestOf = requestMaker(config, workspaceId);
 
   return {
     async deliver(events, signal) {
-      if (!array && events.length !== 1) throw new RangeError("Expected one event a delivery");
-      const body = inQuery ? nothing : array ? jsonArray(events) : events[0]!;
+      if (!isArray(config) && events.length !== 1) {
+        throw new RangeError("Expected one event a delivery");
+      }
       try {
-        const answer = await egress.request({
-          workspaceId,
-          url: inQuery ? queryUrl(config.webhookUrl, events[0]!) : config.webhookUrl,
-          method: config.webhookMethod ?? "POST",
-          headers: key ? { ...headers, ...signatureHeaders(key, body, Date.now()) } : headers,
-          body,
-          timeoutMs: config.timeoutMs ?? WEBHOOK_TIMEOUT_MS_DEFAULT,
-          answerBytesMax: WEBHOOK_ANSWER_BYTES_MAX,
-          // Deliveries are: at least once, with the same `messageId` each time.
-          isRepeatable: true,
-          signal,
-        });
-        return verdictOf(answer);
+        return verdictOf(await egress.request(requestOf(events.map(textOf), signal)));
       } catch (error) {
         const isFinal = error instanceof EgressRefused || error instanceof NotInQuery;
         if (isFinal) return { kind: "rejected", reason: error.message };
@@ -65,6 +52,53 @@ function openWebhook(config: WebhookConfig, workspaceId: string, egress: Egress)
     async close() {},
   };
 }
+
+/** Sends one event that says that it is a test: nothing else shows that the receiver takes them. */
+async function testWebhook(
+  egress: Egress,
+  config: WebhookConfig,
+  workspaceId: string,
+  signal: AbortSignal,
+): Promise<TestStep[]> {
+  const steps = new TestSteps();
+  const request = requestMaker(config, workspaceId)([testEvent()], signal);
+  const answer = await askInSteps(egress, request, steps, "write");
+  if (answer === undefined) return steps.done;
+  const verdict = verdictOf(answer);
+  if (verdict.kind === "delivered") steps.passed("write");
+  else steps.failed("write", verdict.reason);
+  return steps.done;
+}
+
+/** Makes the request that carries these events. */
+function requestMaker(config: WebhookConfig, workspaceId: string) {
+  const key = config.secret === undefined ? undefined : signingKey(config.secret);
+  const inQuery = sendsQuery(config);
+  const headers: Record<string, string> = {
+    ...(!inQuery && { "content-type": "application/json" }),
+    "user-agent": "pixelmill",
+  };
+  for (const { from, to } of config.headers ?? []) headers[from.toLowerCase()] = to;
+
+  return (events: readonly Uint8Array[], signal: AbortSignal): EgressRequest => {
+    const body = inQuery ? nothing : isArray(config) ? jsonArray(events) : events[0]!;
+    return {
+      workspaceId,
+      url: inQuery ? queryUrl(config.webhookUrl, events[0]!) : config.webhookUrl,
+      method: config.webhookMethod ?? "POST",
+      headers: key ? { ...headers, ...signatureHeaders(key, body, Date.now()) } : headers,
+      body,
+      timeoutMs: config.timeoutMs ?? WEBHOOK_TIMEOUT_MS_DEFAULT,
+      answerBytesMax: WEBHOOK_ANSWER_BYTES_MAX,
+      // Deliveries are: at least once, with the same `messageId` each time.
+      isRepeatable: true,
+      signal,
+    };
+  };
+}
+
+const isArray = ({ batchSize = 1 }: WebhookConfig) => batchSize > 1;
+const textOf = ({ bytes }: Outgoing) => bytes;
 
 /** Statuses below 500 that say "later": RFC 9110 §15.5.9, RFC 8470 §5.2, RFC 6585 §4. */
 const later = new Set([408, 425, 429]);
@@ -79,15 +113,6 @@ function verdictOf({ status, headers }: EgressAnswer): Verdict {
   if (status < 500 && !later.has(status)) return { kind: "rejected", reason };
   const afterMs = retryAfterMs(headers["retry-after"], Date.now());
   return { kind: "retry", reason, ...(afterMs !== undefined && { afterMs }) };
-}
-
-/** The error in one line; the codes of node:net, node:dns and node:tls say the most. */
-function networkReason(error: unknown): string {
-  if (!(error instanceof Error)) return "The request failed";
-  const code = "code" in error && typeof error.code === "string" ? ` (${error.code})` : "";
-  const isClear = code === "" || error instanceof LookUpFailed;
-  const message = isClear ? error.message : "The request failed";
-  return `${message}${code}`;
 }
 
 const nothing = new Uint8Array();

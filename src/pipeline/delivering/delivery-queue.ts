@@ -146,7 +146,7 @@ export class DeliveryQueue {
       for (const output of tried) output.attempts += 1;
       this.#failures = verdict.kind === "retry" ? this.#failures + 1 : 0;
       if (verdict.kind === "delivered") {
-        this.#host.settle(tried, { kind: "delivered" });
+        this.#settleDelivered(tried, verdict.refused);
         rest = rest.slice(tried.length);
         // What was split because the receiver was down goes together again, bit by bit.
         if (!isAlone) size *= 2;
@@ -162,6 +162,12 @@ export class DeliveryQueue {
         await this.#pause(verdict.afterMs);
       }
     }
+  }
+
+  #settleDelivered(outputs: readonly Output[], refused?: ReadonlyMap<number, string>): void {
+    for (const [index, reason] of refused ?? []) this.#giveUp([outputs[index]!], reason);
+    const taken = refused ? outputs.filter((_, index) => !refused.has(index)) : outputs;
+    this.#host.settle(taken, { kind: "delivered" });
   }
 
   async #pause(afterMs: number | undefined): Promise<void> {

@@ -138,7 +138,7 @@ export class Delivery {
       batchSize: () => this.#receiver.batchSize,
       filling: () => this.#filling,
       deliver: async (outputs) => {
-        const verdict = await this.#receiver.deliver(outputs.map(({ bytes }) => bytes));
+        const verdict = await this.#receiver.deliver(outputs);
         if (verdict.kind !== "retry") this.#resume();
         return verdict;
       },

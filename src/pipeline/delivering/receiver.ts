@@ -1,5 +1,10 @@
 import type { Destination } from "../../catalog/model.ts";
-import type { DestinationKind, OpenDestination, Verdict } from "../../destinations/destination.ts";
+import type {
+  DestinationKind,
+  OpenDestination,
+  Outgoing,
+  Verdict,
+} from "../../destinations/destination.ts";
 import type { Logger } from "../../observe/log.ts";
 import type { Clock } from "../clock.ts";
 import type { Tally } from "../item.ts";
@@ -61,7 +66,7 @@ export class Receiver {
     this.#retire();
   }
 
-  async deliver(events: readonly Uint8Array[]): Promise<Verdict> {
+  async deliver(events: readonly Outgoing[]): Promise<Verdict> {
     const { clock, metrics, announcements } = this.#parts;
     const started = performance.now();
     const verdict = await this.#attempt(events);
@@ -99,7 +104,7 @@ export class Receiver {
     await Promise.all(this.#closing);
   }
 
-  async #attempt(events: readonly Uint8Array[]): Promise<Verdict> {
+  async #attempt(events: readonly Outgoing[]): Promise<Verdict> {
     let opened: Opened | undefined;
     try {
       opened = this.#open();
