@@ -21,7 +21,7 @@ const levels: string[][] = [
   ["console"],
   ["pixel", "api"],
   ["pipeline"],
-  ["publishing"],
+  ["publishing", "cluster"],
   ["log", "event", "http", "sandbox", "destinations", "catalog"],
   ["egress"],
   ["store"],
@@ -52,6 +52,7 @@ const only: Record<string, string[]> = {
   event: ["log", "limits", "errors"],
   http: ["limits", "libc"],
   log: ["disk", "observe", "limits", "errors"],
+  cluster: ["log", "store", "observe", "limits", "errors"],
 };
 
 const partOf = (path: string) => (path.split("/")[1] ?? "").replace(/\.ts$/, "");
@@ -123,6 +124,13 @@ describe("the house", () => {
       (path) => /from "(@?elysia[^"]*)"/.test(text[path]!) && !path.startsWith("src/api/"),
     );
     expect(strangers).toEqual([]);
+  });
+
+  test("Kafka is known to cluster/ alone, which loads its client when it is asked for", () => {
+    const knowing = sources.filter((path) => /@platformatic/.test(text[path]!));
+    expect(knowing.filter((path) => !path.startsWith("src/cluster/"))).toEqual([]);
+    const loading = knowing.filter((path) => /^import (?!type).*@platformatic/m.test(text[path]!));
+    expect(loading).toEqual([]);
   });
 
   test("only config.ts reads the environment, only main.ts exits", () => {

@@ -1,4 +1,10 @@
-import { HEADER_BYTES, LOG_BLOCK_BYTES_MAX, RECORD_HEADER_BYTES, sealBlock } from "./block.ts";
+import {
+  BLOCK_RECORDS_MAX,
+  HEADER_BYTES,
+  LOG_BLOCK_BYTES_MAX,
+  RECORD_HEADER_BYTES,
+  sealBlock,
+} from "./block.ts";
 import type { RecordCodec } from "./event-log.ts";
 import { PAGE_BYTES, pageAligned } from "./page.ts";
 
@@ -95,7 +101,10 @@ export class Batcher<T> {
     const bytesMax = RECORD_HEADER_BYTES + this.codec.bytesMax(record);
     const batch = this.#waiting;
     const last = batch.blocks.at(-1);
-    const fits = last !== undefined && last.end + bytesMax <= LOG_BLOCK_BYTES_MAX;
+    const fits =
+      last !== undefined &&
+      last.end + bytesMax <= LOG_BLOCK_BYTES_MAX &&
+      last.count < BLOCK_RECORDS_MAX;
     const block = fits ? last : this.#open(bytesMax);
     const start = block.end + RECORD_HEADER_BYTES;
     const end = this.codec.encode(record, block.buffer, start);

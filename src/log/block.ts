@@ -19,6 +19,9 @@ export const LOG_BLOCK_BYTES_MAX = 1 << 20;
 const MAGIC = Buffer.from([0xf5, 0x50, 0x58, 0xff]);
 const MAGIC_U32 = MAGIC.readUInt32LE(0);
 
+/** A block of very small records is full before its bytes are. */
+export const BLOCK_RECORDS_MAX = 8_192;
+
 export const HEADER_BYTES = 24;
 /** What a record needs beside its own bytes. */
 export const RECORD_HEADER_BYTES = 4;

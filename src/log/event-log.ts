@@ -1,6 +1,7 @@
 /**
- * The event log: an append-only sequence of records, one directory per writing process.
- * A sequence number names a record for good; it is never reused.
+ * The event log: an append-only sequence of records; on one machine a directory for each writing
+ * process, in a cluster a partition that all nodes write. A sequence number names a record for
+ * good, and is never reused. Numbers ascend; only those of a directory have no gaps.
  */
 
 /** How records become bytes; the log itself does not look inside. */
@@ -13,12 +14,12 @@ export interface RecordCodec<T> {
 
 export interface LogWriter<T> {
   /**
-   * Resolves when the record is on disk (`fdatasync` returned). Rejects with `LogUnavailable`
-   * when it could not be written; the record may then be absent or, after a crash, present.
-   * Records that go to the disk together share one promise.
+   * Resolves when the record is kept: on disk (`fdatasync` returned), or at all replicas in sync.
+   * Rejects with `LogUnavailable` when it could not be written; the record may then be absent or,
+   * later, present. Records that are written together share one promise.
    */
   append(record: T): Promise<void>;
-  /** Sequence number after the last durable record. */
+  /** Sequence number after the last record of this writer that is durable. */
   durable(): number;
   /** False from a failed write until one succeeds again. */
   healthy(): boolean;
@@ -62,7 +63,7 @@ export interface DurableNews {
   sources: readonly string[];
 }
 
-/** The disk did not take a record. */
+/** The disk, or the brokers, did not take a record. */
 export class LogUnavailable extends Error {
   override readonly name = "LogUnavailable";
 }

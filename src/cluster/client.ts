@@ -1,0 +1,79 @@
+import type { Admin, Consumer, Producer } from "@platformatic/kafka";
+
+/** How to reach the brokers. */
+export interface BrokerSettings {
+  /** `host:port` of some of them; these name the rest. */
+  brokers: readonly string[];
+  /** Encrypted, and the broker proves who it is; with `ca`, certificates of these authorities. */
+  tls?: { ca?: string };
+  sasl?: { mechanism: "PLAIN" | "SCRAM-SHA-256" | "SCRAM-SHA-512"; user: string; password: string };
+}
+
+/** Longest that one request to a broker takes. */
+const REQUEST_MS_MAX = 5_000;
+/** A broker that dies is replaced as leader of its partitions within so many attempts. */
+const ATTEMPTS = 20;
+const RETRY_MS = 250;
+/** How soon it is noticed that a partition has another leader. */
+const METADATA_MS_MAX = 5_000;
+
+export interface Clients {
+  admin(): Admin;
+  /** Acknowledged by all replicas in sync, each record once and in order. */
+  producer(): Producer;
+  /** Of no group: reads what it is asked for, and fails at the first error. */
+  reader(): Consumer;
+  /** Ends every client that was made. */
+  close(): Promise<void>;
+}
+
+/**
+ * Kafka's clients. The library takes 76 MB and a third of a second to load, so that only a server
+ * of a cluster ever does.
+ */
+export async function connectClients(settings: BrokerSettings): Promise<Clients> {
+  const { Admin, Consumer, Producer } = await import("@platformatic/kafka");
+  const ends: (() => Promise<unknown>)[] = [];
+  const options = optionsOf(settings);
+  const keep = <T>(client: T, close: () => Promise<unknown>): T => {
+    ends.push(close);
+    return client;
+  };
+  return {
+    admin() {
+      const admin = new Admin(options);
+      return keep(admin, () => admin.close());
+    },
+    producer() {
+      const producer = new Producer({ ...options, idempotent: true });
+      return keep(producer, () => producer.close(true));
+    },
+    reader() {
+      const consumer = new Consumer({ ...options, ...ASKS_ONCE, groupId: CLIENT_ID });
+      return keep(consumer, () => consumer.close(true));
+    },
+    async close() {
+      await Promise.allSettled(ends.map((end) => end()));
+    },
+  };
+}
+
+const CLIENT_ID = "pixelmill";
+/** The library asks the broker again that it asked before, also where another one leads. */
+const ASKS_ONCE = { retries: 0, autocommit: false };
+
+function optionsOf({ brokers, tls, sasl }: BrokerSettings) {
+  return {
+    clientId: CLIENT_ID,
+    bootstrapBrokers: [...brokers],
+    timeout: REQUEST_MS_MAX,
+    connectTimeout: REQUEST_MS_MAX,
+    retries: ATTEMPTS,
+    retryDelay: RETRY_MS,
+    metadataMaxAge: METADATA_MS_MAX,
+    ...(tls && { tls }),
+    ...(sasl && {
+      sasl: { mechanism: sasl.mechanism, username: sasl.user, password: sasl.password },
+    }),
+  };
+}

@@ -1,0 +1,176 @@
+import { LOG_PENDING_BYTES_MAX } from "../limits.ts";
+import { type Batch, Batcher, type OpenBlock } from "../log/batch.ts";
+import { HEADER_BYTES, sealBlock } from "../log/block.ts";
+import { LogUnavailable, type LogWriter, type RecordCodec } from "../log/event-log.ts";
+import type { WriterMetrics } from "../log/metrics.ts";
+import type { Logger } from "../observe/log.ts";
+import { sequenceOf } from "./position.ts";
+import type { Sender } from "./sender.ts";
+
+/** Between two attempts to reach brokers that took nothing. */
+const PROBE_MS = 250;
+
+export interface PartitionWriterOptions<T> {
+  partition: number;
+  sender: Sender;
+  codec: RecordCodec<T>;
+  /** Offset after the last block of the partition, as far as this node knows. */
+  end: bigint;
+  logger: Logger;
+  /** Shared by the writers of all partitions. */
+  metrics?: WriterMetrics;
+  /** Called after `durable` or `healthy` moved, before any record's promise settles. */
+  onChange?(): void;
+}
+
+/** Opens a partition for appending, beside any number of other writers on other nodes. */
+export function openPartitionWriter<T>(options: PartitionWriterOptions<T>): LogWriter<T> {
+  return new PartitionLogWriter(options);
+}
+
+/**
+ * Group commit into a partition: while one block is on its way the next one fills. A block that the
+ * brokers did not take is rejected and never sent again. Then an empty block is sent every
+ * `PROBE_MS`, until one is taken; between these attempts appends are refused.
+ */
+class PartitionLogWriter<T> implements LogWriter<T> {
+  readonly #options: PartitionWriterOptions<T>;
+  readonly #batcher: Batcher<T>;
+  #durable: number;
+  #healthy = true;
+  #closed = false;
+  #sendingBytes = 0;
+  #running: Promise<void> | undefined;
+  #probe: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(options: PartitionWriterOptions<T>) {
+    this.#options = options;
+    this.#batcher = new Batcher(options.codec, 0);
+    this.#durable = sequenceOf(options.end);
+    options.metrics?.healthy.set(1);
+  }
+
+  durable(): number {
+    return this.#durable;
+  }
+
+  healthy(): boolean {
+    return this.#healthy;
+  }
+
+  append(record: T): Promise<void> {
+    const refusal = this.#refusal();
+    if (refusal !== undefined) {
+      this.#options.metrics?.rejected.inc();
+      return Promise.reject(new LogUnavailable(refusal));
+    }
+    let appended: Promise<void>;
+    try {
+      appended = this.#batcher.add(record);
+    } catch (error) {
+      return Promise.reject(error);
+    }
+    this.#running ??= this.#run();
+    return appended;
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    clearTimeout(this.#probe);
+    await this.#running;
+  }
+
+  #refusal(): string | undefined {
+    if (this.#closed) return "The event log is closed";
+    if (!this.#healthy) return "The brokers take nothing";
+    if (this.#sendingBytes + this.#batcher.waiting.bytes >= LOG_PENDING_BYTES_MAX) {
+      return "Too many records wait for the brokers";
+    }
+    return undefined;
+  }
+
+  /** Sends batches until none waits. Its last steps have no `await`: no append slips between. */
+  async #run(): Promise<void> {
+    while (this.#batcher.waiting.blocks.length > 0) {
+      await this.#gather();
+      await this.#flush();
+    }
+    this.#running = undefined;
+  }
+
+  /** What comes in this turn of the event loop, and in the next as long as more comes, goes along. */
+  async #gather(): Promise<void> {
+    let count: number;
+    do {
+      count = this.#batcher.waiting.count;
+      await new Promise(setImmediate);
+    } while (this.#batcher.waiting.count > count && this.#batcher.waiting.blocks.length === 1);
+  }
+
+  async #flush(): Promise<void> {
+    const batch = this.#batcher.take();
+    this.#sendingBytes = batch.bytes;
+    const startedAt = performance.now();
+    try {
+      for (const block of batch.blocks) await this.#send(block);
+      this.#setHealthy(true);
+      const { metrics } = this.#options;
+      metrics?.records.inc(batch.count);
+      metrics?.bytes.inc(batch.bytes);
+      metrics?.flushSeconds.observe((performance.now() - startedAt) / 1000);
+      this.#options.onChange?.();
+      batch.resolve();
+      this.#batcher.recycle(batch);
+    } catch (error) {
+      // Its buffers may still be on their way.
+      this.#refuse(batch, error);
+    }
+    this.#sendingBytes = 0;
+  }
+
+  async #send({ buffer, end, count }: Pick<OpenBlock, "buffer" | "end" | "count">): Promise<void> {
+    sealBlock(buffer, end, 0, count);
+    const { sender, partition } = this.#options;
+    const offset = await sender.send(partition, buffer.subarray(0, end));
+    this.#durable = Math.max(this.#durable, sequenceOf(offset + 1n));
+  }
+
+  #refuse(batch: Batch, error: unknown): void {
+    const { partition, logger, metrics } = this.#options;
+    if (this.#healthy) {
+      logger.error({ err: error, partition }, "The event log cannot be written");
+    }
+    this.#setHealthy(false);
+    for (const refused of [batch, this.#batcher.take()]) {
+      metrics?.rejected.inc(refused.count);
+      refused.reject(new LogUnavailable("The brokers did not take it", { cause: error }));
+    }
+    this.#probeLater();
+  }
+
+  #probeLater(): void {
+    if (this.#closed) return;
+    this.#probe = setTimeout(() => {
+      this.#running ??= this.#tryAgain();
+    }, PROBE_MS);
+  }
+
+  async #tryAgain(): Promise<void> {
+    try {
+      await this.#send({ buffer: Buffer.alloc(HEADER_BYTES), end: HEADER_BYTES, count: 0 });
+      const { partition, logger } = this.#options;
+      logger.info({ partition }, "The event log can be written again");
+      this.#setHealthy(true);
+    } catch {
+      this.#probeLater();
+    }
+    this.#running = undefined;
+  }
+
+  #setHealthy(healthy: boolean): void {
+    if (this.#healthy === healthy) return;
+    this.#healthy = healthy;
+    this.#options.metrics?.healthy.set(healthy ? 1 : 0);
+    this.#options.onChange?.();
+  }
+}

@@ -1,0 +1,113 @@
+import type { Admin } from "@platformatic/kafka";
+import { StartError } from "../errors.ts";
+import { LOG_BLOCK_BYTES_MAX } from "../log/block.ts";
+
+export interface TopicSettings {
+  name: string;
+  partitions: number;
+  /** Brokers that have a copy of each partition. */
+  replicas: number;
+}
+
+/** A value is a block of the event log at most, or one change set. */
+export const VALUE_BYTES_MAX = 2 * LOG_BLOCK_BYTES_MAX;
+
+/** How long a topic may take to be known everywhere. */
+const APPEAR_MS_MAX = 30_000;
+const APPEAR_MS = 100;
+
+/**
+ * Makes a topic unless it is there, and returns how many partitions it has. What is in it stays
+ * until it is trimmed. Throws `StartError` for a topic that promises less than the settings ask
+ * for: fewer copies, or a write that is answered before a majority of the copies has it.
+ */
+export async function ensureTopic(admin: Admin, topic: TopicSettings): Promise<number> {
+  if (!(await exists(admin, topic.name))) await create(admin, topic);
+  const { partitions, replicas } = await appeared(admin, topic.name);
+  const configs = await configsOf(admin, topic.name);
+  const inSync = Number(configs.get("min.insync.replicas"));
+  const valueBytes = Number(configs.get("max.message.bytes"));
+  const refuse = (expected: string, found: number) => {
+    throw new StartError(`Expected the topic ${topic.name} to ${expected}, but it has ${found}`);
+  };
+  if (replicas < topic.replicas) refuse(`have ${topic.replicas} replicas`, replicas);
+  const majority = majorityOf(topic.replicas);
+  if (inSync < majority) refuse(`have a min.insync.replicas of ${majority} or more`, inSync);
+  if (valueBytes < VALUE_BYTES_MAX) {
+    refuse(`have a max.message.bytes of ${VALUE_BYTES_MAX} or more`, valueBytes);
+  }
+  if (partitions < topic.partitions) refuse(`have ${topic.partitions} partitions`, partitions);
+  return partitions;
+}
+
+const majorityOf = (replicas: number) => Math.floor(replicas / 2) + 1;
+
+async function exists(admin: Admin, name: string): Promise<boolean> {
+  return (await admin.listTopics()).includes(name);
+}
+
+async function create(admin: Admin, topic: TopicSettings): Promise<void> {
+  const { name, partitions, replicas } = topic;
+  const configs = Object.entries({
+    "min.insync.replicas": String(majorityOf(replicas)),
+    "max.message.bytes": String(VALUE_BYTES_MAX),
+    // What is not needed any more is deleted by its reader, which alone knows.
+    "cleanup.policy": "delete",
+    "retention.ms": "-1",
+    "retention.bytes": "-1",
+    // A replica that lags behind must not become the leader: what it lacks was acknowledged.
+    "unclean.leader.election.enable": "false",
+  });
+  try {
+    await admin.createTopics({
+      topics: [name],
+      ...{ partitions, replicas },
+      configs: configs.map(([key, value]) => ({ name: key, value })),
+    });
+  } catch (error) {
+    // Another node was quicker; or there are not as many brokers as replicas.
+    if (await exists(admin, name)) return;
+    throw new StartError(`The topic ${name} cannot be made: ${reasonOf(error)}`);
+  }
+}
+
+/** Partitions and copies of a topic, once every partition has a leader. */
+async function appeared(admin: Admin, name: string) {
+  const until = performance.now() + APPEAR_MS_MAX;
+  for (;;) {
+    const found = (await metadataOf(admin, name))?.partitions ?? [];
+    if (found.length > 0 && found.every(({ leader }) => leader >= 0)) {
+      const replicas = Math.min(...found.map((it) => it.replicas.length));
+      return { partitions: found.length, replicas };
+    }
+    if (performance.now() > until) throw new StartError(`The topic ${name} has no leaders`);
+    await Bun.sleep(APPEAR_MS);
+  }
+}
+
+async function metadataOf(admin: Admin, name: string) {
+  try {
+    return (await admin.metadata({ topics: [name], forceUpdate: true })).topics.get(name);
+  } catch {
+    // The broker that was asked has not heard of the topic yet.
+    return undefined;
+  }
+}
+
+async function configsOf(admin: Admin, name: string): Promise<Map<string, string | null>> {
+  const resources = [{ resourceType: TOPIC, resourceName: name, configurationKeys: null }];
+  const [described] = await admin.describeConfigs({ resources } as DescribeConfigs);
+  return new Map(described?.configs.map((it) => [it.name, it.value ?? null]));
+}
+
+type DescribeConfigs = Parameters<Admin["describeConfigs"]>[0];
+
+/** Kafka's number for a resource that is a topic. */
+const TOPIC = 2;
+
+/** The innermost error says what is wrong; those around it name requests. */
+function reasonOf(error: unknown): string {
+  const { errors, cause, message } = error as AggregateError;
+  const inner = errors?.at(-1) ?? cause;
+  return inner === undefined ? message : reasonOf(inner);
+}

@@ -1,0 +1,198 @@
+import {
+  closeSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { createServer, type Server } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Subprocess } from "bun";
+import { brokerJars } from "./jars.ts";
+
+/** Real brokers: Apache Kafka in KRaft mode, each a process that is broker and controller at once. */
+export interface Brokers {
+  /** `host:port` of each. */
+  addresses: string[];
+  pids(): number[];
+  /** Ends one at once, as a power cut does, but for its disk. */
+  kill(index: number): Promise<void>;
+  /** Starts one again that was killed; resolves when it takes connections. */
+  restart(index: number): Promise<void>;
+  /** Makes what one has on disk disappear, while it is down. */
+  wipe(index: number): void;
+  /** Ends all, and removes what they wrote. */
+  stop(): Promise<void>;
+}
+
+const jars = await brokerJars();
+/** Why no brokers can be started here, as a sentence; undefined when they can. */
+export const brokersMissing = "missing" in jars ? jars.missing : undefined;
+
+const START_MS_MAX = 180_000;
+/** Small, quick to start, and told to say only what is wrong. */
+const JAVA = [
+  ...["java", "-Xmx512m", "-Xms64m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto"],
+  "-Dorg.slf4j.simpleLogger.defaultLogLevel=error",
+];
+/** The kernel ends a broker with whoever started it, however that came to its end. */
+const BOUND = Bun.which("setpriv") === null ? [] : ["setpriv", "--pdeathsig", "KILL"];
+
+interface Place {
+  directory: string;
+  broker: number;
+  controller: number;
+}
+
+/** Starts `count` brokers on free ports of 127.0.0.1; resolves when all of them serve. */
+export async function startBrokers(count: 1 | 3, settings: string[] = []): Promise<Brokers> {
+  if ("missing" in jars) throw new Error(jars.missing);
+  const { classPath } = jars;
+  const root = mkdtempSync(join(tmpdir(), "pixelmill-brokers-"));
+  const ports = await freePorts(2 * count);
+  const places = Array.from({ length: count }, (_, i): Place => {
+    const directory = join(root, String(i + 1));
+    return { directory, broker: ports[2 * i]!, controller: ports[2 * i + 1]! };
+  });
+  const running: (Subprocess | undefined)[] = [];
+  const start = async (index: number) => {
+    running[index] = await startBroker(classPath, places[index]!);
+  };
+  const kill = async (index: number) => {
+    running[index]?.kill("SIGKILL");
+    await running[index]?.exited;
+    running[index] = undefined;
+  };
+  const stop = async () => {
+    await Promise.all(places.map((_, index) => kill(index)));
+    rmSync(root, { recursive: true, force: true });
+  };
+  try {
+    for (const [index, place] of places.entries()) write(place, index, places, settings);
+    await Promise.all(places.map((place) => format(classPath, place)));
+    await Promise.all(places.map((_, index) => start(index)));
+    await Promise.all(places.map((place, index) => serving(place, () => running[index])));
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return {
+    addresses: places.map(({ broker }) => `127.0.0.1:${broker}`),
+    pids: () => running.flatMap((it) => (it === undefined ? [] : [it.pid])),
+    kill,
+    async restart(index) {
+      await start(index);
+      await serving(places[index]!, () => running[index]);
+    },
+    wipe(index) {
+      rmSync(join(places[index]!.directory, "data"), { recursive: true, force: true });
+    },
+    stop,
+  };
+}
+
+function write(place: Place, index: number, places: Place[], settings: string[]): void {
+  const replicas = places.length;
+  const majority = Math.floor(replicas / 2) + 1;
+  const voters = places.map(({ controller }, i) => `${i + 1}@127.0.0.1:${controller}`);
+  mkdirSync(place.directory, { recursive: true });
+  const lines = [
+    "process.roles=broker,controller",
+    `node.id=${index + 1}`,
+    `controller.quorum.voters=${voters.join(",")}`,
+    `listeners=PLAINTEXT://127.0.0.1:${place.broker},CONTROLLER://127.0.0.1:${place.controller}`,
+    `advertised.listeners=PLAINTEXT://127.0.0.1:${place.broker}`,
+    "controller.listener.names=CONTROLLER",
+    "inter.broker.listener.name=PLAINTEXT",
+    "listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+    `log.dirs=${join(place.directory, "data")}`,
+    `offsets.topic.replication.factor=${replicas}`,
+    "offsets.topic.num.partitions=1",
+    `transaction.state.log.replication.factor=${replicas}`,
+    `transaction.state.log.min.isr=${majority}`,
+    "transaction.state.log.num.partitions=1",
+    `min.insync.replicas=${majority}`,
+    `default.replication.factor=${replicas}`,
+    "auto.create.topics.enable=false",
+    "group.initial.rebalance.delay.ms=0",
+    // A test waits for each election.
+    "broker.session.timeout.ms=2000",
+    "broker.heartbeat.interval.ms=200",
+    "replica.lag.time.max.ms=4000",
+    // Two cores and little memory are enough for a broker of a test.
+    "num.network.threads=1",
+    "num.io.threads=2",
+    "background.threads=1",
+    "log.cleaner.dedupe.buffer.size=2097152",
+    ...settings,
+  ];
+  writeFileSync(join(place.directory, "server.properties"), `${lines.join("\n")}\n`);
+}
+
+async function format(classPath: string, { directory }: Place): Promise<void> {
+  const file = join(directory, "server.properties");
+  const cluster = Buffer.from("pixelmill-tests!").toString("base64url");
+  const tool = ["kafka.tools.StorageTool", "format", "-t", cluster, "-c", file];
+  const child = Bun.spawn([...BOUND, ...JAVA, "-cp", classPath, ...tool], {
+    stdout: "pipe",
+    stderr: "inherit",
+    timeout: START_MS_MAX,
+  });
+  const said = await new Response(child.stdout).text();
+  if ((await child.exited) !== 0) throw new Error(`A broker's disk was not made: ${said}`);
+}
+
+async function startBroker(classPath: string, { directory }: Place): Promise<Subprocess> {
+  const output = openSync(join(directory, "output"), "a");
+  const file = join(directory, "server.properties");
+  try {
+    return Bun.spawn([...BOUND, ...JAVA, "-cp", classPath, "kafka.Kafka", file], {
+      stdout: output,
+      stderr: output,
+    });
+  } finally {
+    closeSync(output);
+  }
+}
+
+/** A broker listens once it has joined the cluster. */
+async function serving(place: Place, process: () => Subprocess | undefined): Promise<void> {
+  const until = performance.now() + START_MS_MAX;
+  while (!(await listens(place.broker))) {
+    const gone = process()?.exitCode !== null;
+    if (gone || performance.now() > until) {
+      const said = readFileSync(join(place.directory, "output"), "utf8").slice(-4_000);
+      throw new Error(`A broker ${gone ? "ended" : "is too slow"}: ${said}`);
+    }
+    await Bun.sleep(100);
+  }
+}
+
+async function listens(port: number): Promise<boolean> {
+  try {
+    const socket = await Bun.connect({ hostname: "127.0.0.1", port, socket: { data() {} } });
+    socket.end();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Different ones: each stays taken until all are known. */
+async function freePorts(count: number): Promise<number[]> {
+  const servers = await Promise.all(Array.from({ length: count }, () => listenAnywhere()));
+  const ports = servers.map((server) => (server.address() as { port: number }).port);
+  await Promise.all(servers.map((server) => new Promise((done) => server.close(done))));
+  return ports;
+}
+
+function listenAnywhere(): Promise<Server> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once("error", reject);
+    server.listen(0, "127.0.0.1", () => resolve(server));
+  });
+}

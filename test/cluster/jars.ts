@@ -1,0 +1,45 @@
+import { existsSync, mkdtempSync, renameSync, rmSync } from "node:fs";
+import { mkdir } from "node:fs/promises";
+import { homedir } from "node:os";
+import { dirname, join } from "node:path";
+
+/** Outside the tree: 45 jars, 43 MB, the same for every checkout. */
+const directory = join(
+  process.env.XDG_CACHE_HOME ?? join(homedir(), ".cache"),
+  "pixelmill",
+  "kafka-4.1.0",
+);
+const DOWNLOAD_MS_MAX = 300_000;
+
+/**
+ * The class path of Apache Kafka, whose jars come from Maven Central at the first call; or, as a
+ * sentence, why there are no brokers on this machine.
+ */
+export async function brokerJars(): Promise<{ classPath: string } | { missing: string }> {
+  if (Bun.which("java") === null) return { missing: "Brokers want Java" };
+  const classPath = join(directory, "*");
+  if (existsSync(directory)) return { classPath };
+  if (Bun.which("mvn") === null) return { missing: "The brokers' jars want Maven" };
+  await mkdir(dirname(directory), { recursive: true });
+  const part = mkdtempSync(`${directory}-`);
+  try {
+    const maven = Bun.spawn(
+      [
+        "mvn",
+        "-B",
+        "-q",
+        "-f",
+        join(import.meta.dir, "pom.xml"),
+        "dependency:copy-dependencies",
+      ].concat(`-DoutputDirectory=${part}`, `-DbuildDirectory=${part}`),
+      { stdout: "pipe", stderr: "inherit", timeout: DOWNLOAD_MS_MAX },
+    );
+    const said = await new Response(maven.stdout).text();
+    if ((await maven.exited) !== 0) return { missing: `Maven has no jars: ${said.slice(0, 500)}` };
+    // Whole or not at all: a test that runs beside this one may look.
+    if (!existsSync(directory)) renameSync(part, directory);
+    return { classPath };
+  } finally {
+    rmSync(part, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,66 @@
+import { describe, expect, test } from "bun:test";
+import { LogUnavailable } from "../../src/log/event-log.ts";
+import { readAll, until } from "../log/support.ts";
+import { brokersMissing } from "./brokers.ts";
+import { openTopic, titled, withBrokers } from "./support.ts";
+
+/** Appends one after the other until `stopped`; returns what was answered for, and what was not. */
+async function appendUntil(
+  append: (text: string) => Promise<void>,
+  name: string,
+  stopped: () => boolean,
+) {
+  const kept: string[] = [];
+  const refused = new Set<string>();
+  for (let i = 0; !stopped(); i++) {
+    const text = `${name} ${i}`;
+    try {
+      await append(text);
+      kept.push(text);
+    } catch (error) {
+      expect(error).toBeInstanceOf(LogUnavailable);
+      refused.add(text);
+      await Bun.sleep(20);
+    }
+  }
+  return { kept, refused };
+}
+
+describe.skipIf(brokersMissing !== undefined)(titled("partitions on three brokers"), () => {
+  const { brokers, clients } = withBrokers(3);
+
+  test("keep what was answered for while a broker dies and comes back", async () => {
+    const logs = await openTopic(clients(), { name: "dying", partitions: 3, replicas: 3 });
+    const writers = await Promise.all([0, 1, 2].map((it) => logs.writer(it)));
+    let phase = 0;
+    let counts = [0, 0, 0];
+    const appends = writers.map((writer, i) => {
+      const append = async (text: string) => {
+        await writer.append(text);
+        counts[i] = counts[i]! + 1;
+      };
+      return appendUntil(append, `partition ${i},`, () => phase === 3);
+    });
+    const written = () => counts.every((count) => count >= 20);
+    const next = () => {
+      phase++;
+      counts = [0, 0, 0];
+    };
+    await until(written);
+    await brokers().kill(0);
+    next();
+    // Also in the partition that the dead one led.
+    await until(written);
+    await brokers().restart(0);
+    next();
+    await until(written);
+    next();
+    for (const [i, { kept, refused }] of (await Promise.all(appends)).entries()) {
+      const reader = await logs.reader(i);
+      reader.advance(writers[i]!.durable());
+      const read = (await readAll(reader)).map(([, text]) => text);
+      expect(read.filter((text) => !refused.has(text))).toEqual(kept);
+      expect(new Set(read).size).toBe(read.length);
+    }
+  }, 240_000);
+});

@@ -1,0 +1,96 @@
+import { describe, expect, test } from "bun:test";
+import { offsetOf, sequenceOf } from "../../src/cluster/position.ts";
+import { ensureTopic } from "../../src/cluster/topics.ts";
+import { LogUnavailable } from "../../src/log/event-log.ts";
+import { describeEventLog, type OpenLog } from "../log/contract.ts";
+import { appendEach, readAll, texts, until } from "../log/support.ts";
+import { brokersMissing } from "./brokers.ts";
+import { openTopic, titled, withBrokers } from "./support.ts";
+
+describe.skipIf(brokersMissing !== undefined)(titled("a partition of Kafka"), () => {
+  const { brokers, clients } = withBrokers(1);
+  let opened: ReturnType<typeof openTopic> | undefined;
+  const contract = () => {
+    opened ??= openTopic(clients(), { name: "a", partitions: 16, replicas: 1 });
+    return opened;
+  };
+  const open = () => openTopic(clients(), { name: "b", partitions: 2, replicas: 1 });
+
+  describeEventLog("as an event log", async (log): Promise<OpenLog> => {
+    const logs = await contract();
+    const partition = Number(log.split("-")[1]);
+    return { writer: await logs.writer(partition), reader: await logs.reader(partition) };
+  });
+
+  test("takes records of several writers, each writer's in its order", async () => {
+    const nodes = await Promise.all([open(), open(), open()]);
+    const writers = await Promise.all(nodes.map((it) => it.writer(0)));
+    await Promise.all(writers.map((it, i) => appendEach(it, texts(50, `writer ${i}`))));
+    const reader = await nodes[0]!.reader(0);
+    reader.advance(Math.max(...writers.map((it) => it.durable())));
+    const read = (await readAll(reader)).map(([, text]) => text);
+    expect(read).toHaveLength(150);
+    for (const i of writers.keys()) {
+      expect(read.filter((it) => it.startsWith(`writer ${i}`))).toEqual(texts(50, `writer ${i}`));
+    }
+  });
+
+  test("tells what was deleted before it was read, and what is no block", async () => {
+    const logs = await open();
+    const [writer, reader] = [await logs.writer(1), await logs.reader(1)];
+    await appendEach(writer, texts(10));
+    const strange = await logs.sender.send(1, Buffer.from("not of ours"));
+    await writer.append("last");
+    await logs.trim(1, 4n);
+    reader.advance(writer.durable());
+    expect((await readAll(reader, 0)).map(([, text]) => text)).toEqual([
+      ...texts(10).slice(4),
+      "last",
+    ]);
+    expect(reader.first()).toBe(sequenceOf(4n));
+    expect(strange).toBe(offsetOf(writer.durable()) - 2n);
+    expect(logs.losses.warnings()).toEqual([
+      "Event log b-1: 5 records are missing, 11 bytes are damaged",
+    ]);
+  });
+
+  test("is refused when its topic promises less than is asked for", async () => {
+    const admin = clients().admin();
+    const weak = { name: "weak", partitions: 2, replicas: 1 };
+    await ensureTopic(admin, weak);
+    expect(await ensureTopic(admin, { ...weak, partitions: 1 })).toBe(2);
+    const refused = (more: object) =>
+      ensureTopic(admin, { ...weak, ...more }).catch((error) => `${error.name}: ${error.message}`);
+    expect(await refused({ replicas: 3 })).toBe(
+      "StartError: Expected the topic weak to have 3 replicas, but it has 1",
+    );
+    expect(await refused({ partitions: 3 })).toBe(
+      "StartError: Expected the topic weak to have 3 partitions, but it has 2",
+    );
+    const name = "small";
+    await admin.createTopics({ topics: [name], partitions: 1, replicas: 1 });
+    expect(await refused({ name, partitions: 1 })).toBe(
+      "StartError: Expected the topic small to have a max.message.bytes of 2097152 or more, " +
+        "but it has 1048588",
+    );
+    const many = await refused({ name: "many", replicas: 3 });
+    expect(many).toStartWith("StartError: The topic many cannot be made: ");
+  });
+
+  test("refuses records while the broker is away, and takes them again without a restart", async () => {
+    const logs = await openTopic(clients(), { name: "away", partitions: 1, replicas: 1 });
+    const writer = await logs.writer(0);
+    await Promise.all(texts(100).map((text) => writer.append(text)));
+    await brokers().kill(0);
+    await expect(writer.append("lost")).rejects.toThrow(LogUnavailable);
+    expect(writer.healthy()).toBe(false);
+    await expect(writer.append("refused at once")).rejects.toThrow("The brokers take nothing");
+    await brokers().restart(0);
+    await until(() => writer.healthy());
+    await writer.append("after");
+    const reader = await logs.reader(0);
+    reader.advance(writer.durable());
+    const read = (await readAll(reader)).map(([, text]) => text);
+    expect(read.filter((text) => text !== "lost")).toEqual([...texts(100), "after"]);
+  }, 240_000);
+});

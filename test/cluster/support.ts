@@ -1,0 +1,60 @@
+import { afterAll, beforeAll } from "bun:test";
+import { type BrokerSettings, type Clients, connectClients } from "../../src/cluster/client.ts";
+import { Fetcher } from "../../src/cluster/fetcher.ts";
+import { openPartitionReader } from "../../src/cluster/log-reader.ts";
+import { openPartitionWriter } from "../../src/cluster/log-writer.ts";
+import { Sender } from "../../src/cluster/sender.ts";
+import { ensureTopic, type TopicSettings } from "../../src/cluster/topics.ts";
+import { Losses } from "../../src/log/losses.ts";
+import { quiet, textCodec } from "../log/support.ts";
+import { type Brokers, brokersMissing, startBrokers } from "./brokers.ts";
+
+/** Brokers for the tests of a file, with clients of them; both end with the tests. */
+export function withBrokers(count: 1 | 3) {
+  let brokers: Brokers;
+  let clients: Clients;
+  beforeAll(async () => {
+    if (brokersMissing !== undefined) return;
+    brokers = await startBrokers(count);
+    clients = await connectClients(settingsOf(brokers));
+  }, 240_000);
+  afterAll(async () => {
+    await clients?.close();
+    await brokers?.stop();
+  }, 60_000);
+  return { brokers: () => brokers, clients: () => clients };
+}
+
+/** A title that says why the tests under it are skipped, where they are. */
+export const titled = (title: string) =>
+  brokersMissing === undefined ? title : `${title} (skipped: ${brokersMissing})`;
+
+export const settingsOf = (brokers: Brokers): BrokerSettings => ({ brokers: brokers.addresses });
+
+/** A topic whose partitions are opened as logs of texts. */
+export async function openTopic(clients: Clients, topic: TopicSettings) {
+  const admin = clients.admin();
+  const { name } = topic;
+  await ensureTopic(admin, topic);
+  const sender = new Sender(clients.producer(), name);
+  const fetcher = new Fetcher({ consumer: clients.reader(), topic: name, waitMs: 50 });
+  const losses = new Losses({ logger: quiet });
+  return {
+    sender,
+    fetcher,
+    losses,
+    async writer(partition: number) {
+      const end = (await fetcher.offsets("end"))[partition]!;
+      return openPartitionWriter({ partition, sender, codec: textCodec, end, logger: quiet });
+    },
+    async reader(partition: number) {
+      const first = (await fetcher.offsets("first"))[partition]!;
+      const log = `${name}-${partition}`;
+      const trim = (offset: bigint) => this.trim(partition, offset);
+      return openPartitionReader({ name: log, partition, fetcher, first, losses, trim });
+    },
+    async trim(partition: number, offset: bigint) {
+      await admin.deleteRecords({ topics: [{ name, partitions: [{ partition, offset }] }] });
+    },
+  };
+}
