@@ -58,7 +58,9 @@ export async function mutate(options: MutateOptions): Promise<MutateReport> {
     const work = async (copy: Copy) => {
       for (const mutant of waiting) {
         if (performance.now() > end) break;
-        const fate = isKnown(options, mutant) ? "equivalent" : await judge(copy, mutant, tests);
+        const fate = isKnown(copy, options, mutant)
+          ? "equivalent"
+          : await judge(copy, mutant, tests);
         fates.set(mutant, fate);
         const place = `${mutant.file}:${mutant.line}`;
         if (fate === "survived" || fate === "uncovered") say(`${fate} ${place}  ${mutant.change}`);
@@ -95,8 +97,9 @@ async function judge(copy: Copy, mutant: Mutant, all: TestFile[]): Promise<Fate>
   });
 }
 
-function isKnown({ root, equivalents }: MutateOptions, mutant: Mutant): boolean {
-  const lines = readFileSync(join(root, mutant.file), "utf8").split("\n");
+/** Reads the copy: the file may change while this runs. */
+function isKnown(copy: Copy, { equivalents }: MutateOptions, mutant: Mutant): boolean {
+  const lines = readFileSync(join(copy.directory, mutant.file), "utf8").split("\n");
   const line = lines[mutant.line - 1]!.trim();
   return equivalents.some((known) => {
     return known.file === mutant.file && known.line === line && known.change === mutant.change;
