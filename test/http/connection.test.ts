@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { Answer } from "../../src/http/answer.ts";
 import { Connection, type Exchange, type Shared } from "../../src/http/connection.ts";
-import { HTTP_WAITING_BYTES_MAX } from "../../src/limits.ts";
+import { HTTP_HEAD_BYTES_MAX, HTTP_WAITING_BYTES_MAX } from "../../src/limits.ts";
 
 /** What connections hold on to, without a network. */
 
@@ -10,20 +10,35 @@ const get = (target: string, headers = "") => `GET ${target} HTTP/1.1\r\nHost: a
 const LONG = `X: ${"x".repeat(200_000)}\r\n`;
 
 /** Connections of one server, whose clients read everything or nothing. */
-function setUp({ handle, reads = true }: { handle?: Shared["handle"]; reads?: boolean }) {
+function setUp({ handle, reads = true }: { handle?: Shared["handle"]; reads?: boolean } = {}) {
+  const asked: Connection[] = [];
   const shared: Shared = {
     handle: handle ?? ((exchange) => exchange.answer(ok)),
-    refused: (status) => new Answer(status, {}),
-    asked() {},
+    refused: (status) => new Answer(status, {}, `refused with ${status}`),
+    asked: (connection) => asked.push(connection),
     ...{ seconds: 0, date: "", stopping: false, waitingBytes: 0 },
   };
   const open = () => {
-    const seen = { text: "", isClosed: false, isCut: false };
+    const seen = {
+      ...{ text: "", isClosed: false, isCut: false, isEnded: false, isPaused: false },
+      /** What of each write the client takes; -1 is a connection that broke. */
+      room: reads ? Number.POSITIVE_INFINITY : 0,
+    };
     const socket = {
-      ...{ remoteAddress: "192.0.2.1", pause() {}, resume() {}, end() {} },
+      remoteAddress: "192.0.2.1",
+      pause() {
+        seen.isPaused = true;
+      },
+      resume() {
+        seen.isPaused = false;
+      },
+      end() {
+        seen.isEnded = true;
+      },
       write(bytes: Buffer) {
-        if (reads) seen.text += bytes.toString("latin1");
-        return reads ? bytes.length : 0;
+        const taken = Math.min(seen.room, bytes.length);
+        seen.text += bytes.toString("latin1", 0, Math.max(0, taken));
+        return taken;
       },
       shutdown() {
         seen.isClosed = true;
@@ -34,7 +49,7 @@ function setUp({ handle, reads = true }: { handle?: Shared["handle"]; reads?: bo
     } as unknown as ConstructorParameters<typeof Connection>[0];
     return { connection: new Connection(socket, shared), seen };
   };
-  return { shared, open };
+  return { shared, open, asked };
 }
 
 describe("a connection that waits", () => {
@@ -128,5 +143,210 @@ describe("whole requests ahead of their answers", () => {
     const cut = all.filter(({ isCut }) => isCut);
     expect(cut.length).toBeGreaterThan(count / 4);
     expect(cut.length).toBeLessThan(count / 2);
+  });
+});
+
+const statuses = (text: string) =>
+  [...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, it]) => Number(it));
+
+describe("the next request", () => {
+  test.each(["\r\n", "\r\n\r\n", "\r\n\r\n\r\n"])(
+    "comes behind %j, wherever it is cut",
+    (lines) => {
+      const text = lines + get("/?n1");
+      for (let cut = 1; cut < text.length; cut++) {
+        const { connection, seen } = setUp().open();
+        connection.receive(Buffer.from(text.slice(0, cut)));
+        connection.receive(Buffer.from(text.slice(cut)));
+        expect({ cut, statuses: statuses(seen.text) }).toEqual({ cut, statuses: [200] });
+      }
+    },
+  );
+
+  test.each(["\n", "\n\n", "x\n", "G\n", "\r\r", "\r\nx", "\0"])(
+    "cannot begin with %j",
+    (start) => {
+      const { connection, seen } = setUp().open();
+      connection.receive(Buffer.from(start));
+      expect(statuses(seen.text)).toEqual([400]);
+    },
+  );
+
+  test("is told from the one before by all that it says", () => {
+    const told: object[] = [];
+    const { open, asked } = setUp({
+      handle(exchange) {
+        const { method, path, query, targetBytes, peer } = exchange;
+        told.push({ method, path, query, targetBytes, peer, by: exchange.forwardedFor() });
+        exchange.answer(ok);
+      },
+    });
+    const { connection } = open();
+    const forwarded = "X-Forwarded-For: a, b\r\nX-Forwarded-For: c\r\n";
+    connection.receive(
+      Buffer.from(get("/p?q=1", forwarded) + get("http://a").replace("GET", "PUT")),
+    );
+    const peer = "192.0.2.1";
+    expect(told).toEqual([
+      { method: "GET", path: "/p", query: "q=1", targetBytes: 6, peer, by: "a, b,c" },
+      { method: "PUT", path: "/", query: "", targetBytes: 0, peer, by: "" },
+    ]);
+    expect(asked).toEqual([connection]);
+    expect(connection.requests).toBe(2);
+  });
+
+  test("is not taken behind one that is refused, whose answer says why", () => {
+    const { connection, seen } = setUp().open();
+    connection.receive(Buffer.from(get("/").replace("GET", "HEAD")));
+    connection.receive(Buffer.from(`GET /\r\n\r\n${get("/?n1")}`));
+    connection.receive(Buffer.from(get("/?n2")));
+    expect(statuses(seen.text)).toEqual([200, 505]);
+    expect(seen.text).toEndWith("refused with 505");
+    expect(seen.isClosed).toBe(true);
+  });
+
+  test("comes behind an answer that the client took in parts", () => {
+    const { connection, seen } = setUp().open();
+    seen.room = 10;
+    connection.receive(Buffer.from(get("/") + get("/")));
+    expect(seen.text).toBe("HTTP/1.1 2");
+    connection.drained();
+    expect(seen.text).toBe("HTTP/1.1 200 OK\r\nCon");
+    seen.room = Number.POSITIVE_INFINITY;
+    connection.drained();
+    connection.drained();
+    expect(statuses(seen.text)).toEqual([200, 200]);
+    expect(seen.isClosed).toBe(false);
+  });
+
+  test("is not taken of a client that is gone", () => {
+    const { open, asked } = setUp();
+    const { connection, seen } = open();
+    seen.room = -1;
+    connection.receive(Buffer.from(get("/") + get("/")));
+    expect(seen.isClosed).toBe(true);
+    expect(connection.requests).toBe(1);
+    expect(asked.length).toBe(1);
+  });
+
+  test("waits in the network while the client has sent far ahead", () => {
+    const owed: Exchange[] = [];
+    const { shared, open } = setUp({ handle: (exchange) => void owed.push(exchange) });
+    const { connection, seen } = open();
+    connection.receive(Buffer.from(get("/").repeat(20_000)));
+    expect(seen.isPaused).toBe(true);
+    while (owed.length > 0) owed.pop()!.answer(ok);
+    expect(seen.isPaused).toBe(false);
+    expect(statuses(seen.text).length).toBe(20_000);
+    expect(shared.waitingBytes).toBe(0);
+  });
+
+  test("is the last one when the server stops, or when the client says so", () => {
+    for (const last of ["server", "client"]) {
+      const { shared, open } = setUp();
+      const { connection, seen } = open();
+      shared.stopping = last === "server";
+      const headers = last === "client" ? "Connection: close\r\n" : "";
+      connection.receive(Buffer.from(get("/", headers) + get("/")));
+      expect(statuses(seen.text)).toEqual([200]);
+      expect(seen.text).toContain("\r\nConnection: close\r\n");
+      expect(seen.isClosed).toBe(true);
+    }
+  });
+});
+
+describe("the end of a connection", () => {
+  test("comes when it has waited for its client for too long, from its last answer on", () => {
+    const { shared, open } = setUp();
+    const { connection, seen } = open();
+    expect(connection.expire(60)).toBe(false);
+    shared.seconds = 50;
+    connection.receive(Buffer.from(get("/")));
+    shared.seconds = 110;
+    expect(connection.expire(60)).toBe(false);
+    expect(seen.isEnded).toBe(false);
+    shared.seconds = 111;
+    expect(connection.expire(60)).toBe(true);
+    expect(seen).toMatchObject({ isEnded: true, isCut: false });
+  });
+
+  test("cuts off a client that does not read its answer", () => {
+    const { shared, open } = setUp({ reads: false });
+    const { connection, seen } = open();
+    connection.receive(Buffer.from(get("/")));
+    shared.seconds = 61;
+    expect(connection.expire(60)).toBe(true);
+    expect(seen).toMatchObject({ isEnded: false, isCut: true });
+  });
+
+  test("never comes while an answer is owed", () => {
+    const owed: Exchange[] = [];
+    const { shared, open } = setUp({ handle: (exchange) => void owed.push(exchange) });
+    const { connection, seen } = open();
+    connection.receive(Buffer.from(get("/")));
+    shared.seconds = 1_000;
+    expect(connection.isBusy()).toBe(true);
+    expect(connection.expire(60)).toBe(false);
+    connection.stop();
+    connection.ended();
+    expect(seen).toMatchObject({ isEnded: false, isCut: false, isClosed: false });
+    owed[0]!.answer(ok);
+    expect(connection.isBusy()).toBe(false);
+    expect(statuses(seen.text)).toEqual([200]);
+    // The client had closed its side.
+    expect(seen.isEnded).toBe(true);
+    owed[0]!.answer(ok);
+    expect(statuses(seen.text)).toEqual([200]);
+  });
+
+  test("is ours first when the server stops, whole when the client ends too", () => {
+    const { connection, seen } = setUp().open();
+    connection.stop();
+    expect(seen).toMatchObject({ isClosed: true, isEnded: false });
+    connection.receive(Buffer.from(get("/")));
+    expect(seen.text).toBe("");
+    connection.ended();
+    expect(seen.isEnded).toBe(true);
+  });
+
+  test("leaves nothing that counts", () => {
+    const { shared, open } = setUp();
+    const { connection } = open();
+    connection.receive(Buffer.from(get("/").slice(0, 20)));
+    expect(shared.waitingBytes).toBe(20);
+    connection.closed();
+    expect(shared.waitingBytes).toBe(0);
+  });
+});
+
+test("a client is asked for its body where it waits for that, and not where the body is here", () => {
+  const asking = "Expect: 100-continue\r\nContent-Length: 2\r\n";
+  const { open } = setUp();
+  const [waiting, ahead, long] = [open(), open(), open()];
+  waiting.connection.receive(Buffer.from(get("/", asking)));
+  expect(waiting.seen.text).toBe("HTTP/1.1 100 Continue\r\n\r\n");
+  waiting.connection.receive(Buffer.from("ab"));
+  expect(statuses(waiting.seen.text)).toEqual([100, 200]);
+  ahead.connection.receive(Buffer.from(`${get("/", asking)}ab`));
+  expect(statuses(ahead.seen.text)).toEqual([200]);
+  long.connection.receive(Buffer.from(get("/", asking.replace("2", "200000"))));
+  expect(statuses(long.seen.text)).toEqual([413]);
+});
+
+describe("a head", () => {
+  test("may have as many bytes as the limit says, and no more", () => {
+    const rest = get("/", "X: \r\n").length;
+    for (const [more, status] of [
+      [0, 200],
+      [1, 431],
+    ] as const) {
+      const text = get("/", `X: ${"x".repeat(HTTP_HEAD_BYTES_MAX - rest + more)}\r\n`);
+      for (const cut of [text.length, text.length - 1, text.length - 5]) {
+        const { connection, seen } = setUp().open();
+        connection.receive(Buffer.from(text.slice(0, cut)));
+        connection.receive(Buffer.from(text.slice(cut)));
+        expect(statuses(seen.text)).toEqual([status]);
+      }
+    }
   });
 });

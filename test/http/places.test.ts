@@ -1,3 +1,4 @@
+import { heapStats } from "bun:jsc";
 import { describe, expect, test } from "bun:test";
 import { Places } from "../../src/http/places.ts";
 
@@ -112,6 +113,19 @@ describe("a network", () => {
     for (let n = 0; n < 50; n++) expect(come(`${n}`).isTaken).toBe(true);
     expect(places.size).toBe(50);
   });
+});
+
+test("nothing is held of networks that have left", () => {
+  const { places, come } = hall(100, 2);
+  const visit = (from: number) => {
+    for (let n = from; n < from + 50_000; n++) places.leave(come(`${n}`, `${n}`).client);
+    Bun.gc(true);
+    return heapStats().objectCount;
+  };
+  const before = visit(0);
+  // Each network would hold several objects.
+  expect(visit(50_000) - before).toBeLessThan(10_000);
+  expect(places.size).toBe(0);
 });
 
 test("10,000 held places cost a newcomer no more than 10 do", () => {

@@ -10,8 +10,8 @@ export interface TestFile {
   ms: number;
   /** How often lines ran in its own process, by file; lines without code are not there. */
   lines: Map<string, Map<number, number>>;
-  /** Source files that its child processes may load, which no count tells about. */
-  inChildren: Set<string>;
+  /** Source files that may run without a count: those that its child processes load. */
+  uncounted: Set<string>;
 }
 
 const MEASURE_MS_MAX = 300_000;
@@ -27,27 +27,32 @@ export async function measureTests(
   const files = names.map(String).filter((name) => /\.test\.tsx?$/.test(name));
   const measured: TestFile[] = [];
   for (const file of files.map((name) => join("test", folder, name)).sort()) {
-    const coverage = join(copy.directory, "coverage");
-    const more = ["--coverage", "--coverage-reporter=lcov", `--coverage-dir=${coverage}`];
-    const began = performance.now();
-    const ending = await runTests(copy, file, { msMax: MEASURE_MS_MAX, more });
-    const ms = Math.ceil(performance.now() - began);
-    if (ending !== "passed") {
-      onFailing(file);
-      continue;
-    }
-    const counts = join(coverage, "lcov.info");
-    const lines = linesOf(existsSync(counts) ? readFileSync(counts, "utf8") : "");
-    rmSync(coverage, { recursive: true, force: true });
-    measured.push({ file, ms, lines, inChildren: loadedInChildren(copy.directory, file) });
+    const found = (await measure(copy, file, true)) ?? (await measure(copy, file, false));
+    if (found === undefined) onFailing(file);
+    else measured.push(found);
   }
   return measured.sort((a, b) => a.ms - b.ms);
 }
 
+/** Undefined when the tests fail. Some do where lines are counted: they measure what code takes. */
+async function measure(copy: Copy, file: string, counts: boolean): Promise<TestFile | undefined> {
+  const coverage = join(copy.directory, "coverage");
+  const more = ["--coverage", "--coverage-reporter=lcov", `--coverage-dir=${coverage}`];
+  const began = performance.now();
+  const ending = await runTests(copy, file, { msMax: MEASURE_MS_MAX, more: counts ? more : [] });
+  const ms = Math.ceil(performance.now() - began);
+  if (ending !== "passed") return undefined;
+  const lcov = join(coverage, "lcov.info");
+  const lines = linesOf(existsSync(lcov) ? readFileSync(lcov, "utf8") : "");
+  rmSync(coverage, { recursive: true, force: true });
+  const { own, children } = loadedBy(copy.directory, file);
+  return { file, ms, lines, uncounted: counts ? children : own.union(children) };
+}
+
 /** The files of tests that may run the mutant's line, in the order of `tests`. */
 export function concerned(tests: TestFile[], { file, line }: Mutant): TestFile[] {
-  return tests.filter(({ lines, inChildren }) => {
-    if (inChildren.has(file)) return true;
+  return tests.filter(({ lines, uncounted }) => {
+    if (uncounted.has(file)) return true;
     const counts = lines.get(file);
     // A line that is not counted is the middle of a statement.
     return counts !== undefined && counts.get(line) !== 0;
@@ -71,10 +76,10 @@ function linesOf(lcov: string): TestFile["lines"] {
 }
 
 /**
- * Every file that a file of tests names in a text, as one names the program of a child process or
- * of a worker, with all that such a program imports.
+ * The files that a file of tests imports, and those that it names in a text, as one names the
+ * program of a child process or of a worker, each with all that it imports.
  */
-function loadedInChildren(root: string, test: string): Set<string> {
+function loadedBy(root: string, test: string) {
   const own = new Set<string>();
   const children = new Set<string>();
   const walk = (file: string, seen: Set<string>) => {
@@ -91,5 +96,5 @@ function loadedInChildren(root: string, test: string): Set<string> {
     }
   };
   walk(test, own);
-  return children;
+  return { own, children };
 }

@@ -8,4 +8,50 @@ export interface Equivalent {
   why: string;
 }
 
-export const equivalents: Equivalent[] = [];
+/** A function that tells failure by a negative number, which its callers ask for as `< 0`. */
+const anyNegative = "Every negative number says the same";
+
+export const equivalents: Equivalent[] = [
+  {
+    file: "src/http/body.ts",
+    line: "if (feed < 0 || feed >= end) {",
+    change: "0 → (0 + 1)",
+    why: "A head stands before every body, so that no line of one ends at 0",
+  },
+  {
+    file: "src/http/body.ts",
+    line: "for (; at < stop && at - from < SIZE_DIGITS_MAX; at++) {",
+    change: "at < stop → at <= stop",
+    why: "The CR that stands at `stop` is no digit and ends the loop, too",
+  },
+  {
+    file: "src/http/body.ts",
+    line: "if (at === from) return -1;",
+    change: "1 → (1 + 1)",
+    why: anyNegative,
+  },
+  {
+    file: "src/http/body.ts",
+    line: "return letter >= 0x61 && letter <= 0x66 ? letter - 0x57 : -1;",
+    change: "1 → (1 + 1)",
+    why: anyNegative,
+  },
+  {
+    file: "src/http/head.ts",
+    line: "methodStart: 0,",
+    change: "0 → (0 - 1)",
+    why: "Each head is read whole before any of it is asked for",
+  },
+  {
+    file: "src/http/connection.ts",
+    line: "if (bytes === 0) return false;",
+    change: "false → true",
+    why: "The loop that asks has ended where no byte is left",
+  },
+  {
+    file: "src/http/connection.ts",
+    line: "#running = false;",
+    change: "false → true",
+    why: "Nothing asks before the first request runs, which sets it",
+  },
+];

@@ -61,7 +61,7 @@ const typedExpressions = new Set([
 ]);
 const errorName = /(Error|Refused|Failed|Unavailable|Closed|Stale)$/;
 /** A figure under a name with a unit is a choice: one more or less is no fault. */
-const figureName = /^[A-Z0-9_]+_(MS|SECONDS|BYTES)(_[A-Z]+)?$/;
+const figureName = /(_(MS|SECONDS|BYTES)(_M[A-Z]+)?|(Ms|Seconds|Bytes)(M[a-z]+)?)$/;
 
 /** All mutants of a file, in the order of its text. */
 export function mutantsOf(file: string, text: string): Mutant[] {

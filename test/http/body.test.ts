@@ -1,0 +1,101 @@
+import { describe, expect, test } from "bun:test";
+import { Body, ENCODED_BODY_BYTES_MAX } from "../../src/http/body.ts";
+import { HTTP_BODY_BYTES_MAX } from "../../src/limits.ts";
+
+/** Where a request ends, of which a head of four bytes and this body have come so far. */
+function find(body: Body, text: string, before = "..."): { length: number; status: number } {
+  const come = `${before}head${text}`;
+  // What stands behind the end of a buffer's used part must not count.
+  const bytes = Buffer.from(`${come}\n\r\n`, "latin1");
+  return { length: body.find(bytes, before.length, come.length), status: body.status };
+}
+
+const chunked = () => new Body(4, { isChunked: true, length: 0 });
+const chunk = (size: number) => `${size.toString(16)}\r\n${"x".repeat(size)}\r\n`;
+const END = "0\r\n\r\n";
+
+describe("a body in chunks", () => {
+  test.each([
+    ["no chunk", END],
+    ["one", `5\r\nhello\r\n${END}`],
+    ["several", chunk(1) + chunk(10) + chunk(16) + END],
+    ["sizes in any case", `a\r\n0123456789\r\nF\r\n0123456789abcde\r\n${END}`],
+    ["every digit", [1, 2, 9, 10, 11, 15, 16, 25, 159].map(chunk).join("") + END],
+    ["zeros in front of a size", `00000005\r\nhello\r\n${END}`],
+    ["an extension", `5;a="b"\r\nhello\r\n0;c\r\n\r\n`],
+    ["an empty extension", `5;\r\nhello\r\n${END}`],
+    ["trailers", "1\r\nx\r\n0\r\nA: b\r\nC:\td\xff\r\n\r\n"],
+    ["line ends inside a chunk", `6\r\n\r\n0\r\n\r\r\n${END}`],
+  ])("ends where its last line does, and not before: %s", (_, text) => {
+    const body = chunked();
+    for (let end = 0; end < text.length; end++) {
+      expect({ end, ...find(body, text.slice(0, end)) }).toEqual({ end, length: 0, status: 0 });
+    }
+    const whole = { length: 4 + text.length, status: 0 };
+    expect(find(body, text)).toEqual(whole);
+    expect(find(chunked(), `${text}GET / HTTP/1.1\r\n`)).toEqual(whole);
+    expect(find(chunked(), text, "")).toEqual(whole);
+  });
+
+  test.each([
+    ["no size", "\r\n"],
+    ["no digit", "g\r\n"],
+    ["a character before the digits", "/\r\n"],
+    ["a character behind the digits", ":\r\n"],
+    ["a character before the letters", "`\r\n"],
+    ["a sign", "+5\r\nhello\r\n"],
+    ["a prefix", "0x5\r\nhello\r\n"],
+    ["a blank behind the size", "5 \r\nhello\r\n"],
+    ["nine digits", "000000005\r\nhello\r\n"],
+    ["a bare line end", "5\nhello\r\n"],
+    ["an empty line of LF alone", "\n"],
+    ["a bare CR in an extension", "5;a\rb\r\nhello\r\n"],
+    ["a control character in an extension", "5;a\0\r\nhello\r\n"],
+    ["a chunk that is longer than it says", "5\r\nhello!\r\n"],
+    ["a chunk without CR behind it", "5\r\nhello\n\n0\r\n\r\n"],
+    ["a chunk without LF behind it", "5\r\nhello\r0\r\n\r\n"],
+    ["a control character in a trailer", "0\r\nA: \x7f\r\n\r\n"],
+    ["a bare LF in the trailers", "0\r\nA: b\n\r\n"],
+  ])("is refused for %s, also when more comes", (_, text) => {
+    const body = chunked();
+    expect(find(body, text)).toEqual({ length: 0, status: 400 });
+    expect(find(body, `${text}${END}${END}`)).toEqual({ length: 0, status: 400 });
+  });
+
+  test("may have as many bytes as the limit says, in all its chunks together", () => {
+    const half = HTTP_BODY_BYTES_MAX / 2;
+    const most = chunk(half) + chunk(half) + END;
+    expect(find(chunked(), most)).toEqual({ length: 4 + most.length, status: 0 });
+    expect(find(chunked(), chunk(half) + chunk(half + 1)).status).toBe(413);
+    expect(find(chunked(), `${(HTTP_BODY_BYTES_MAX + 1).toString(16)}\r\n`).status).toBe(413);
+    expect(find(chunked(), `${chunk(half) + chunk(half)}1\r\n`).status).toBe(413);
+  });
+
+  test("may be so many bytes long while it comes, however small its chunks", () => {
+    const small = chunk(1).repeat(Math.ceil(ENCODED_BODY_BYTES_MAX / chunk(1).length) + 1);
+    const body = chunked();
+    expect(find(body, small.slice(0, ENCODED_BODY_BYTES_MAX)).status).toBe(0);
+    expect(find(body, small.slice(0, ENCODED_BODY_BYTES_MAX + 1)).status).toBe(413);
+  });
+
+  test("has lines of a bounded length", () => {
+    const body = chunked();
+    expect(find(body, `5;${"x".repeat(1_022)}`).status).toBe(0);
+    expect(find(body, `5;${"x".repeat(1_023)}`).status).toBe(400);
+  });
+});
+
+describe("a body of a length", () => {
+  test("ends behind so many bytes", () => {
+    const body = new Body(4, { isChunked: false, length: 3 });
+    expect(find(body, "ab")).toEqual({ length: 0, status: 0 });
+    expect(find(body, "abc")).toEqual({ length: 7, status: 0 });
+    expect(find(body, "abcGET")).toEqual({ length: 7, status: 0 });
+  });
+
+  test("is refused beyond the limit before any of it comes", () => {
+    expect(new Body(4, { isChunked: false, length: HTTP_BODY_BYTES_MAX }).status).toBe(0);
+    const long = new Body(4, { isChunked: false, length: HTTP_BODY_BYTES_MAX + 1 });
+    expect(find(long, "")).toEqual({ length: 0, status: 413 });
+  });
+});
