@@ -2,6 +2,7 @@ import { type Frame, FrameError, type Texts } from "./frames.ts";
 import { type Allowance, GuestChannel } from "./guest-channel.ts";
 import { type GuestEnd, GuestGone } from "./guest-end.ts";
 import { GUEST_START_MS_MAX } from "./guest-limits.ts";
+import { GuestSocket } from "./guest-socket.ts";
 import type { LanguageTerms } from "./languages.ts";
 import { type GuestProcess, launch, type Signal } from "./launch.ts";
 import { Oversight } from "./oversight.ts";
@@ -36,9 +37,10 @@ export class Guest {
   readonly #terms: LanguageTerms;
   readonly #process: GuestProcess;
   readonly #oversight: Oversight;
+  readonly #socket: GuestSocket;
   readonly #exit = Promise.withResolvers<void>();
   readonly #channel = new GuestChannel(
-    (bytes) => this.#send(bytes),
+    (bytes) => this.#socket.send(bytes),
     (end) => this.kill(end),
   );
   #lastProgram = 0;
@@ -48,9 +50,14 @@ export class Guest {
 
   constructor(command: readonly string[], language: GuestLanguage, terms: LanguageTerms) {
     this.#terms = terms;
-    this.#process = launch(command, language, terms, (code, signal) => this.#exited(code, signal));
+    const onExit = (code: number | null, signal: Signal) => this.#exited(code, signal);
+    const launched = launch(command, language, terms, onExit);
+    this.#process = launched.process;
+    this.#socket = new GuestSocket(launched.fd, {
+      received: (chunk) => this.#received(chunk),
+      ended: () => this.kill("crash"),
+    });
     this.#oversight = new Oversight(this.pid, terms);
-    this.#read();
     this.gone = Promise.all([this.#exit.promise, this.#readErrors()]);
   }
 
@@ -141,6 +148,7 @@ export class Guest {
     if (this.dying) return;
     this.#killedFor = end;
     this.#process.kill("SIGKILL");
+    this.#socket.close();
     this.#channel.end(end);
   }
 
@@ -181,23 +189,14 @@ export class Guest {
     this.#pausedAt = now;
   }
 
-  async #read(): Promise<void> {
+  #received(chunk: Buffer): void {
+    if (this.dying) return;
     try {
-      for await (const chunk of this.#process.stdout) {
-        if (this.dying) continue;
-        this.#channel.received(chunk);
-        if (this.#retiring && !this.busy) this.kill("retired");
-      }
+      this.#channel.received(chunk);
+      if (this.#retiring && !this.busy) this.kill("retired");
     } catch (error) {
       this.kill(error instanceof FrameError ? "violation" : "crash");
     }
-  }
-
-  #send(bytes: Buffer): void {
-    const { stdin } = this.#process;
-    // What rejects later is the pipe of a guest that dies; its exit says so anyway.
-    Promise.resolve(stdin.write(bytes)).catch(() => {});
-    Promise.resolve(stdin.flush()).catch(() => {});
   }
 
   async #readErrors(): Promise<void> {
@@ -218,6 +217,7 @@ export class Guest {
 
   #exited(code: number | null, signal: Signal): void {
     this.ended = { end: this.#killedFor ?? "crash", code, signal };
+    this.#socket.close();
     this.#channel.end(this.ended.end);
     this.#exit.resolve();
     this.onEnd();
