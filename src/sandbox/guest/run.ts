@@ -1,6 +1,7 @@
 import type { LogLine } from "../program.ts";
 import { OPEN, type RanReply, type RunRequest, type Stop } from "../protocol.ts";
 import { Budget } from "./budget.ts";
+import { cpuTimeMs, recentCpuTimeMs } from "./cpu-time.ts";
 import { callerIn, eventError, type Files, shortened } from "./errors.ts";
 import type { Harness } from "./harness/harness.ts";
 import { type LoadedProgram, NEVER_SETTLED } from "./module.ts";
@@ -8,8 +9,6 @@ import { OutOfMemory, TimedOut } from "./realm.ts";
 import type { Ran } from "./runtime.ts";
 import { goOn } from "./turns.ts";
 
-// Before the realm is sealed.
-const { cpuUsage } = process;
 /** Of its CPU budget that a batch must have used, to call a timeout the code's own. */
 const BUSY_SHARE_MIN = 0.75;
 
@@ -55,7 +54,7 @@ async function spend(program: LoadedProgram, request: RunRequest): Promise<Stop 
   const realm = program.realm!;
   const { harness } = realm;
   const budget = new Budget(budgetMs);
-  const cpu = cpuUsage();
+  const cpuBeforeMs = recentCpuTimeMs();
   try {
     budget.step(realm, "run");
     await goOn(realm, budget, () => harness.pending() === 0);
@@ -68,8 +67,7 @@ async function spend(program: LoadedProgram, request: RunRequest): Promise<Stop 
       harness.giveUp((error as Error).message);
       return undefined;
     }
-    const { user, system } = cpuUsage(cpu);
-    const starved = (user + system) / 1_000 < BUSY_SHARE_MIN * cpuMs;
+    const starved = cpuTimeMs() - cpuBeforeMs < BUSY_SHARE_MIN * cpuMs;
     const reason = starved ? "starved" : "timeout";
     const culprit = blamed(harness);
     return culprit === undefined ? { reason } : { reason, culprit };

@@ -1,5 +1,5 @@
-// Before the realm is sealed.
-const { cpuUsage } = process;
+import { cpuTimeMs, recentCpuTimeMs } from "../cpu-time.ts";
+
 const SIGINT = 2;
 /** Rest between two signals, in which the harness ends the batch. */
 const REST_MS = 10;
@@ -28,7 +28,7 @@ export class CpuClock {
 
   /** Runs a step that gets signals once it has used `budgetMs` of CPU time. */
   limit<T>(budgetMs: number, step: () => T): T {
-    this.#endMs = cpuTimeMs() + budgetMs;
+    this.#endMs = recentCpuTimeMs() + budgetMs;
     this.#lookAt = performance.now() + budgetMs;
     try {
       return step();
@@ -36,10 +36,4 @@ export class CpuClock {
       this.#lookAt = Number.POSITIVE_INFINITY;
     }
   }
-}
-
-/** Of all threads: the compiler's work for user code counts, as it does for the host. */
-function cpuTimeMs(): number {
-  const { user, system } = cpuUsage();
-  return (user + system) / 1_000;
 }
