@@ -8,8 +8,9 @@ const NOT_BLOCKING = 4;
 const RETRY_MS = 50;
 
 /**
- * Takes a file, made when it is missing: alone, or together with all who share it. Returns how to
- * let go of it, or undefined when others have it. The kernel lets go when the process dies.
+ * Locks a file, which is made when it is missing: alone, or together with all who share the lock.
+ * Returns the function that lets go of the lock, or undefined when others hold it. The kernel lets
+ * go when the process dies.
  */
 export function lockFile(path: string, how: keyof typeof operations): (() => void) | undefined {
   libc ??= openLibc(functions);
@@ -20,7 +21,10 @@ export function lockFile(path: string, how: keyof typeof operations): (() => voi
   return undefined;
 }
 
-/** What root's command makes in a directory of another user, that user's server must open too. */
+/**
+ * A file that root's command makes in another user's directory is given to that user, whose server
+ * must be able to open it.
+ */
 function giveToOwner(fd: number, directory: string): void {
   if (process.getuid?.() !== 0) return;
   const { uid, gid } = statSync(directory);
@@ -28,11 +32,11 @@ function giveToOwner(fd: number, directory: string): void {
   try {
     fchownSync(fd, uid, gid);
   } catch {
-    // Root without that right, or on a file system that knows none.
+    // The change of owner fails for a root without that right, and on a file system without owners.
   }
 }
 
-/** As `lockFile`, but waits a while for others to let go. */
+/** As `lockFile`, but waits up to `waitMs` for others to let go. */
 export async function waitForFile(path: string, how: keyof typeof operations, waitMs: number) {
   const deadline = performance.now() + waitMs;
   for (;;) {

@@ -17,18 +17,20 @@ const FS_IOC_SETFLAGS = 0x40086602;
 const FS_NOCOW_FL = 0x00800000;
 
 /**
- * Makes a file of zeros that may be mapped and stored to, unless there is one. A store to a mapped
- * page that gets no space is a bus error, which ends the process: on a full disk, a page must
- * have its space before. So the file is written, not extended; and where a file system copies what
- * it writes (btrfs), so that even a written page needs new space, that is turned off for this file.
+ * Makes a file of zeros that may be mapped and stored to, unless the file exists. A store to a
+ * mapped page for which the disk has no space is a bus error, which ends the process; so every page
+ * must have its space before. Therefore the zeros are written instead of extending the file; and on
+ * a file system that copies what it writes (btrfs), where even a written page needs new space,
+ * copying is turned off for this file.
  */
 export function makeMappable(path: string, content: Uint8Array): void {
   if (existsSync(path)) return;
-  // In a container the number of a process is that of the one that crashed before it.
+  // A random name: in a container, a process has the same number as the one that crashed before it.
   const made = `${path}.${randomUUID()}`;
   try {
     writeWhole(made, content);
-    // Under its name all at once: another process that made it first may be using it.
+    // The finished file gets its name in one step: a process that made the file first may be using
+    // it.
     linkSync(made, path);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
@@ -37,7 +39,7 @@ export function makeMappable(path: string, content: Uint8Array): void {
   }
 }
 
-/** Makes a file, with all of its content on disk when this returns. */
+/** Makes a file whose content is on disk when this returns. */
 function writeWhole(path: string, content: Uint8Array): void {
   const fd = openSync(path, "wx", 0o640);
   try {
@@ -49,7 +51,7 @@ function writeWhole(path: string, content: Uint8Array): void {
   }
 }
 
-/** Has an empty file written in place, where the file system knows such a thing. */
+/** Turns copying on write off for an empty file, on file systems that have such a thing. */
 function writeInPlace(fd: number): void {
   libc ??= openLibc(symbols);
   const flags = new BigUint64Array(1);

@@ -2,8 +2,8 @@ import { closeSync, fsyncSync, mkdirSync, openSync } from "node:fs";
 import { dirname } from "node:path";
 
 /**
- * Makes a file's bytes durable, or the names that a directory holds: the data of a file alone does
- * not keep its name.
+ * Makes a file durable, or the names that a directory holds: syncing a file alone does not keep its
+ * name.
  */
 export function syncPath(path: string): void {
   const fd = openSync(path, "r");

@@ -8,7 +8,10 @@ import {
 import type { RecordCodec } from "./event-log.ts";
 import { PAGE_BYTES, pageAligned } from "./page.ts";
 
-/** A block that is being filled. Its buffer is reused after the write: no allocation per record. */
+/**
+ * A block that is being filled. Its buffer is used again after the write, so that a record costs no
+ * allocation.
+ */
 export interface OpenBlock {
   buffer: Buffer;
   end: number;
@@ -16,7 +19,10 @@ export interface OpenBlock {
   count: number;
 }
 
-/** What one flush takes: every block that was filled since the last one, and one promise for all. */
+/**
+ * Everything that one flush takes: the blocks filled since the last flush, and one promise for all
+ * their records.
+ */
 export class Batch {
   readonly blocks: OpenBlock[] = [];
   readonly #settled = Promise.withResolvers<void>();
@@ -25,7 +31,7 @@ export class Batch {
   readonly reject = this.#settled.reject;
 
   constructor() {
-    // A writer that is closed or fails settles batches that nobody may wait for.
+    // A writer that is closed or fails rejects this promise although nobody may wait for it.
     this.promise.catch(() => {});
   }
 
@@ -41,17 +47,17 @@ export class Batch {
     return count;
   }
 
-  /** Sequence number of its first record; a batch that is written has one. */
+  /** Sequence number of the batch's first record; a batch that is written has at least one. */
   get first(): number {
     return this.blocks[0]!.first;
   }
 
-  /** Sequence number after its last record. */
+  /** Sequence number after the batch's last record. */
   get end(): number {
     return this.first + this.count;
   }
 
-  /** Completes the blocks and returns what is to be written at this offset of a file. */
+  /** Completes the blocks, and returns the buffers to write at this offset of a file. */
   seal(offset: number): Buffer[] {
     this.#fillPage(offset);
     return this.blocks.map((block) => {
@@ -61,9 +67,10 @@ export class Batch {
   }
 
   /**
-   * Adds zeros to the last block up to the end of its page, where they are few: a page that is
-   * left half full is written again by the next flush (64 records of 300 bytes a flush: 1.23 bytes
-   * written for each became 1.07). A reader takes as many records as the header counts.
+   * Adds zeros to the last block up to the end of its page, where few are needed. A page that is
+   * left half full is written again by the next flush: with 64 records of 300 bytes a flush, 1.23
+   * bytes were written for each byte, and 1.07 with the zeros. A reader takes as many records as
+   * the header counts, and so passes over the zeros.
    */
   #fillPage(offset: number): void {
     const bytes = this.bytes;
@@ -75,10 +82,12 @@ export class Batch {
   }
 }
 
-/** Zeros are at most this share of a batch. */
+/** Largest share of a batch that may be zeros. */
 const PADDING_SHARE_MAX = 1 / 4;
 
-/** Buffers of written blocks, for the next ones. Two are enough but for a burst. */
+/**
+ * Buffers of written blocks that are kept for the next blocks; only a burst needs more than two.
+ */
 const SPARE_BUFFERS = 2;
 
 /** Encodes records straight into blocks, and hands a batch of blocks to each flush. */
@@ -122,7 +131,7 @@ export class Batcher<T> {
     return batch;
   }
 
-  /** Takes the buffers of a settled batch back. */
+  /** Takes the buffers of a settled batch back for the next blocks. */
   recycle(batch: Batch): void {
     for (const block of batch.blocks) {
       if (this.#spare.length < SPARE_BUFFERS) this.#spare.push(block.buffer);

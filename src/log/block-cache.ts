@@ -8,7 +8,9 @@ export interface CachedBlock extends Block {
   records: LogRecord[];
 }
 
-/** Recently read blocks by their first sequence number: lanes that follow the tail share them. */
+/**
+ * The blocks read last, by their first sequence number. Lanes that follow the log's end share them.
+ */
 export class BlockCache {
   readonly #blocks = new Map<number, CachedBlock>();
   #bytes = 0;
@@ -27,7 +29,10 @@ export class BlockCache {
     return cached;
   }
 
-  /** Oldest reads first: the tail moves on, and a lane that lags behind reads its blocks once. */
+  /**
+   * Evicts the oldest reads first: the log's end moves on, and a lane that is behind reads each
+   * block once.
+   */
   #evict(): void {
     for (const block of this.#blocks.values()) {
       if (this.#bytes <= LOG_CACHE_BYTES_MAX) return;

@@ -9,12 +9,15 @@
 
 import type { LogRecord } from "./event-log.ts";
 
-/** Blocks on disk are at most this long; it may grow, but never shrink: older logs hold them. */
+/**
+ * Longest block on disk. This bound may grow but never shrink, since logs of earlier versions hold
+ * blocks of this size.
+ */
 export const LOG_BLOCK_BYTES_MAX = 1 << 20;
 
 /**
- * `F5 50 58 FF`: F5 and FF occur in no UTF-8 text, so that no query that somebody sends can look
- * like the start of a block when a damaged file is searched for the next one.
+ * `F5 50 58 FF`. The bytes F5 and FF occur in no UTF-8 text, so no query that a client sends can
+ * look like the start of a block when a damaged file is searched for the next one.
  */
 const MAGIC = Buffer.from([0xf5, 0x50, 0x58, 0xff]);
 const MAGIC_U32 = MAGIC.readUInt32LE(0);
@@ -23,7 +26,7 @@ const MAGIC_U32 = MAGIC.readUInt32LE(0);
 export const BLOCK_RECORDS_MAX = 8_192;
 
 export const HEADER_BYTES = 24;
-/** What a record needs beside its own bytes. */
+/** Bytes that a record takes in a block beside its own. */
 export const RECORD_HEADER_BYTES = 4;
 
 const AT_BYTES = 4;
@@ -31,11 +34,11 @@ const AT_COUNT = 8;
 const AT_CRC = 12;
 const AT_SEQUENCE = 16;
 
-/** A whole block as it was read, checked against its CRC. */
+/** A whole block as it was read; its CRC was checked. */
 export interface Block {
-  /** Sequence number of its first record. */
+  /** Sequence number of the block's first record. */
   first: number;
-  /** Sequence number after its last record. */
+  /** Sequence number after the block's last record. */
   end: number;
   /** Header and records. */
   bytes: Buffer;
@@ -51,8 +54,9 @@ export function sealBlock(buffer: Buffer, end: number, first: number, count: num
 }
 
 /**
- * The whole block at `offset`, or undefined when there is none: damaged, cut short by the end of
- * the window, or older than `sequenceMin` (blocks of a segment ascend).
+ * The whole block at `offset`, or undefined when there is none: the bytes are damaged, the block is
+ * cut short by the end of the window, or it is older than `sequenceMin` (the numbers of a segment's
+ * blocks ascend).
  */
 export function blockAt(window: Buffer, offset: number, sequenceMin: number): Block | undefined {
   if (window.length - offset < HEADER_BYTES) return undefined;

@@ -1,16 +1,19 @@
 import { type FileHandle, open, unlink } from "node:fs/promises";
 import type { Segment } from "./segments.ts";
 
-/** Space of a trimmed segment is given back in steps of this size. */
+/** Space of a deleted segment is given back in steps of this size. */
 export const LOG_FREE_STEP_BYTES = 4 << 20;
-/** Between two steps of giving space back, so that other writes get their turn. */
+/**
+ * Pause between two steps of giving space back, so that other writes to the disk get their turn.
+ */
 const LOG_FREE_STEP_MS = 20;
 
 /**
- * Deletes a segment without holding up whoever writes to the same disk: at once the name goes,
- * then, once `unread` resolves, the space, step by step. In one piece, 64 MiB kept every flush
- * waiting for 12 to 18 ms (ext4 with discard); in steps, no stall could be told from the disk's
- * own. A process that dies here leaves nothing behind: the file has no name any more.
+ * Deletes a segment without holding up whoever writes to the same disk. Its name goes at once; once
+ * `unread` resolves, its space goes step by step. Freed in one piece, 64 MiB kept every flush
+ * waiting for 12 to 18 ms (ext4 with discard); freed in steps, no stall could be told from the
+ * disk's own. A process that dies in between leaves nothing behind, since the file has no name any
+ * more.
  */
 export async function deleteSegment(
   { path }: Segment,

@@ -4,9 +4,9 @@
  * good, and is never reused. Numbers ascend; only those of a directory have no gaps.
  */
 
-/** How records become bytes; the log itself does not look inside. */
+/** How records become bytes; the log does not look inside them. */
 export interface RecordCodec<T> {
-  /** An upper bound for the encoded size. */
+  /** An upper bound for the record's encoded size. */
   bytesMax(record: T): number;
   /** Writes the record at `offset` and returns the offset after it. */
   encode(record: T, into: Buffer, offset: number): number;
@@ -21,15 +21,15 @@ export interface LogWriter<T> {
   append(record: T): Promise<void>;
   /** Sequence number after the last record of this writer that is durable. */
   durable(): number;
-  /** False from a failed write until one succeeds again. */
+  /** False from a failed write until a write succeeds again. */
   healthy(): boolean;
-  /** Flushes what waits, then closes. */
+  /** Flushes the records that wait, then closes. */
   close(): Promise<void>;
 }
 
 export interface LogRecord {
   sequence: number;
-  /** A view into the block that was read; copy it to keep it. */
+  /** A view into the block that was read; copy the bytes to keep them. */
   bytes: Uint8Array;
 }
 
@@ -38,28 +38,31 @@ export interface LogReader {
   first(): number;
   /** Sequence number after the last record that may be read. */
   end(): number;
-  /** Tells the reader that records below `sequence` are durable; it reads no further. */
+  /** Tells the reader that records below `sequence` are durable; it reads no further than that. */
   advance(sequence: number): void;
   /**
-   * Whole blocks from `sequence` on, at least one if there is any, at most about `bytesMax`.
-   * `next` is where to go on: past a gap (a damaged block) it is larger than the last record + 1.
+   * Whole blocks from `sequence` on: at least one if there is any, and about `bytesMax` at most.
+   * `next` is where to go on; past a gap (a damaged block) it is larger than the last record's
+   * number + 1.
    */
   read(sequence: number, bytesMax: number): Promise<{ records: LogRecord[]; next: number }>;
   /**
-   * Deletes what holds nothing at or above `sequence`, without haste; stops early when told, and
-   * while the log is copied.
+   * Deletes the segments that hold nothing at or above `sequence`, step by step; stops early when
+   * `stop` says so, and while the log is copied.
    */
   trim(sequence: number, stop?: AbortSignal): Promise<void>;
   close(): Promise<void>;
 }
 
-/** What is durable since the last news of a log. */
+/** What became durable since the last news of the same log. */
 export interface DurableNews {
   /** Name of the log. */
   log: string;
   /** Sequence number after the last durable record. */
   end: number;
-  /** Sources whose records came: of no other one there is any between the last news and `end`. */
+  /**
+   * Sources of the records between the last news and `end`; there are records of no other source.
+   */
   sources: readonly string[];
 }
 

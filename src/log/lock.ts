@@ -4,9 +4,9 @@ import { StartError } from "../errors.ts";
 import { LOG_LOCK_MS_MAX } from "../limits.ts";
 
 /**
- * Takes a log directory for this process, and returns how to let go of it. The kernel lets go
- * when the process dies, so an old process that still runs is all that a caller waits for.
- * Throws `StartError` when the directory stays taken.
+ * Locks a log directory for this process, and returns the function that lets go of it. The kernel
+ * lets go when a process dies, so a caller waits only for an old process that still runs. Throws
+ * `StartError` when the directory stays locked.
  */
 export async function lockDirectory(
   directory: string,
@@ -20,10 +20,13 @@ export async function lockDirectory(
   );
 }
 
-/** Leave to trim a log directory, until the returned function; undefined while it is copied. */
+/**
+ * Permission to trim a log directory, which ends with a call of the returned function; undefined
+ * while the directory is copied.
+ */
 export const tryTrimming = (directory: string) => lockFile(trimming(directory), "exclusive");
 
-/** Keeps all segments of a log directory as they are, until the returned function. */
+/** Keeps all segments of a log directory as they are until the returned function is called. */
 export async function withoutTrimming(directory: string, waitMs: number): Promise<() => void> {
   const unlock = await waitForFile(trimming(directory), "shared", waitMs);
   if (unlock !== undefined) return unlock;

@@ -11,13 +11,13 @@ export interface Gap {
 interface Lost {
   records: number;
   bytes: number;
-  /** Ends of the gaps that were told, with where they were seen to begin. */
+  /** The gaps that were reported, by their end, with where each was seen to begin. */
   gaps: Map<number, number>;
 }
 
 /**
- * What event logs should hold and do not: each loss is counted, told in the log once, and stands
- * among the warnings until the server starts again.
+ * Records that event logs should hold and do not. Each loss is counted, reported in the server's
+ * log once, and stands among the warnings until the server starts again.
  */
 export class Losses {
   readonly #logger: Logger;
@@ -29,7 +29,7 @@ export class Losses {
     this.#metrics = metrics && readerMetrics(metrics);
   }
 
-  /** `records` of the gap's numbers were given to records that are not there. */
+  /** The numbers of `gap` are missing; `records` of them were given to records. */
   missing(directory: string, { from, to }: Gap, records: number): void {
     const lost = this.#of(directory);
     const known = lost.gaps.get(to);
@@ -43,7 +43,7 @@ export class Losses {
     this.#logger.error(context, "Records are missing from the event log");
   }
 
-  /** Part of a segment is no whole block, or cannot be read. */
+  /** Part of a segment holds no whole block, or cannot be read. */
   damaged(directory: string, path: string, offset: number, bytes: number): void {
     this.#of(directory).bytes += bytes;
     this.#metrics?.damagedBytes.inc(bytes);
@@ -63,7 +63,7 @@ export class Losses {
     });
   }
 
-  /** Gaps that end below `sequence` are of no interest any more. */
+  /** Forgets gaps that end below `sequence`: no lane reads there again. */
   forget(directory: string, sequence: number): void {
     const gaps = this.#lost.get(directory)?.gaps ?? new Map<number, number>();
     for (const end of gaps.keys()) if (end < sequence) gaps.delete(end);

@@ -5,16 +5,17 @@ import { makeDirectory } from "../disk/sync.ts";
 import { PAGE_BYTES } from "./page.ts";
 
 /**
- * Where a log ends, in memory that its writer shares with other processes: a file `durable` of
- * the directory, mapped. The writer sets it before it acknowledges, so that whoever saw an
- * acknowledgement reads a number beyond that record; a message could come later.
+ * Where a log ends, in memory that its writer shares with other processes: the file `durable` of
+ * the log's directory, mapped. The writer sets the mark before it acknowledges a record, so that
+ * whoever saw the acknowledgement reads a number beyond that record; a message between the
+ * processes could arrive later.
  */
 export interface DurableMark {
   get(): number;
   set(sequence: number): void;
 }
 
-/** Opens the mark of a log directory. What it says counts only once a writer has set it. */
+/** Opens the mark of a log directory. Its value counts only once a writer has set it. */
 export function openMark(directory: string): DurableMark {
   makeDirectory(directory);
   const path = join(directory, "durable");
@@ -30,13 +31,16 @@ export function openMark(directory: string): DurableMark {
   };
 }
 
-/** What the last writer left in the mark; 0 when that can be no sequence number. */
+/** What the last writer left in the mark; 0 when that cannot be a sequence number. */
 export function storedMark(mark: DurableMark): number {
   const sequence = mark.get();
   return Number.isSafeInteger(sequence) && sequence > 0 ? sequence : 0;
 }
 
-/** Marks of earlier versions were eight bytes long, for which a full disk may have no place. */
+/**
+ * Replaces a mark of an earlier version, which was eight bytes long and may have no space on a full
+ * disk.
+ */
 function renew(path: string): void {
   const content = new Uint8Array(PAGE_BYTES);
   content.set(readFileSync(path).subarray(0, PAGE_BYTES));

@@ -9,7 +9,7 @@ export interface WriterMetrics {
   healthy: Gauge;
 }
 
-/** One writer per process and registry. */
+/** The metrics of a log's writer; a process has one writer. */
 export function writerMetrics(metrics: Metrics): WriterMetrics {
   const registers = [metrics];
   return {
@@ -47,7 +47,7 @@ export interface ReaderMetrics {
   missingRecords: Counter;
 }
 
-/** Shared by the readers of all directories. */
+/** The metrics of log readers; the readers of all directories share them. */
 export function readerMetrics(metrics: Metrics): ReaderMetrics {
   return {
     damagedBytes: counter(

@@ -2,10 +2,10 @@ import fs from "node:fs";
 import { promisify } from "node:util";
 import { PAGE_BYTES } from "./page.ts";
 
-/** Reads a part of a file; shorter only at its end. */
+/** Reads a part of a file; the result is shorter only at the file's end. */
 export type ReadAt = (fd: number, offset: number, bytes: number) => Promise<Buffer>;
 
-/** What a disk answers that cannot give back what it took, or gives back something else. */
+/** Errors of a disk that cannot give back the bytes it took, or gives back others. */
 const UNREADABLE = new Set(["EIO", "EBADMSG", "EUCLEAN"]);
 
 export function isUnreadable(error: unknown): boolean {
@@ -18,14 +18,14 @@ export const readAt: ReadAt = async (fd, offset, bytes) => {
   return window.subarray(0, await readInto(fd, window, offset));
 };
 
-/** Fills a buffer from a place of a file; returns how far. */
+/** Fills a buffer from an offset of a file; returns how many bytes were read. */
 export async function readInto(fd: number, into: Buffer, offset: number): Promise<number> {
-  // Looked up for each call, so that a test can let the disk fail.
+  // `fs.read` is looked up for each call, so that a test can let the disk fail.
   const { bytesRead } = await promisify(fs.read)(fd, into, 0, into.length, offset);
   return bytesRead;
 }
 
-/** As `readAt`, with zeros for the pages that the disk cannot give back. */
+/** As `readAt`, but the pages that the disk cannot give back are read as zeros. */
 export const readPastErrors: ReadAt = async (fd, offset, bytes) => {
   try {
     return await readAt(fd, offset, bytes);

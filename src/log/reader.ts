@@ -13,7 +13,7 @@ import { listSegments, type Segment } from "./segments.ts";
 import { readStretch, type Stretch, type StretchRange } from "./stretch.ts";
 import { expectReadable, readOrPassOver } from "./unreadable.ts";
 
-/** What a reader reads of a segment at once. */
+/** Bytes that a reader reads of a segment at once. */
 const LOG_READ_WINDOW_BYTES = 256 << 10;
 
 export interface LogReaderOptions {
@@ -21,13 +21,13 @@ export interface LogReaderOptions {
   directory: string;
   logger: Logger;
   metrics?: Metrics;
-  /** Told of what is missing; one for all readers of a server. */
+  /** Is told of missing records; all readers of a server share it. */
   losses?: Losses;
-  /** Where the log ends now, if there is a quicker way to know than `advance`. */
+  /** Where the log ends now, if that can be known sooner than by `advance`. */
   durable?(): number;
 }
 
-/** Opens a log for reading. It reads nothing before `advance` has told what is durable. */
+/** Opens a log for reading. The reader reads nothing before `advance` has told what is durable. */
 export async function openLogReader(options: LogReaderOptions): Promise<LogReader> {
   makeDirectory(options.directory);
   return new SegmentLogReader(options);
@@ -35,18 +35,18 @@ export async function openLogReader(options: LogReaderOptions): Promise<LogReade
 
 interface KnownSegment extends Segment {
   index: SegmentIndex;
-  /** Offsets of damage that has been told. */
+  /** Offsets of damage that was reported. */
   damage: Set<number>;
 }
 
-/** A block to hand out, or the position to go on from without one. */
+/** A block to hand out, or the position from which to search on. */
 type Found = CachedBlock | number;
 
 class SegmentLogReader implements LogReader {
   readonly #options: LogReaderOptions;
   readonly #losses: Losses;
   readonly #cache = new BlockCache();
-  /** Looks under way, by position: lanes that wake together share one. */
+  /** Searches under way, by position: lanes that wake together share one search. */
   readonly #looks = new Map<number, Promise<Found>>();
   #segments: KnownSegment[] = [];
   #end: number;
@@ -93,7 +93,8 @@ class SegmentLogReader implements LogReader {
     while (!stop?.aborted) {
       this.#list();
       const [oldest, next] = this.#segments;
-      // The newest segment stays: its name tells the writer's next start where numbers go on.
+      // The newest segment stays although it may be trimmed: its name tells the writer's next start
+      // where numbers go on.
       if (oldest === undefined || next === undefined || next.first > sequence) break;
       const unlock = tryTrimming(this.#options.directory);
       if (unlock === undefined) break;
@@ -119,7 +120,7 @@ class SegmentLogReader implements LogReader {
     return look;
   }
 
-  /** The block that holds `position`, or the next one after it. The position is durable. */
+  /** The block that holds `position`, or the next block after it. The position must be durable. */
   async #find(position: number): Promise<Found> {
     let segment = this.#segmentOf(position);
     let place = segment?.index.floor(position);
@@ -136,11 +137,13 @@ class SegmentLogReader implements LogReader {
         place = segment && { sequence: segment.first, offset: 0 };
       }
     }
-    // The records were durable once: a segment was removed or damaged behind the log's back.
+    // The records were durable, so a segment was removed or damaged by somebody else.
     return this.#passOver(position, this.#end);
   }
 
-  /** What a stretch holds for `position`; undefined when the search must go on after it. */
+  /**
+   * What a stretch holds for `position`; undefined when the search must go on behind the stretch.
+   */
   #pick(segment: KnownSegment, stretch: Stretch, position: number): Found | undefined {
     let found: CachedBlock | undefined;
     let offset = stretch.start;
@@ -158,7 +161,10 @@ class SegmentLogReader implements LogReader {
     return found;
   }
 
-  /** Undefined when the segment is gone: trimmed, or an empty one that its writer replaced. */
+  /**
+   * Reads a stretch of a segment. Undefined when the segment is gone: it was trimmed, or it was
+   * empty and its writer replaced it.
+   */
   async #stretch(segment: KnownSegment, place: Place): Promise<Stretch | undefined> {
     let fd: number;
     try {
@@ -183,7 +189,10 @@ class SegmentLogReader implements LogReader {
     }
   }
 
-  /** Passes over what the disk cannot give back, when it gives back what lies behind. */
+  /**
+   * Passes over a place that the disk cannot give back, provided that the disk gives back what lies
+   * behind it.
+   */
   async #readPast(segment: KnownSegment, fd: number, range: StretchRange): Promise<Stretch> {
     const stretch = await readStretch(fd, { ...range, pastErrors: true });
     const isFollowed = stretch.blocks.length > 0;
@@ -204,7 +213,10 @@ class SegmentLogReader implements LogReader {
     return this.#segments.find(later);
   }
 
-  /** Takes in what the directory holds now, and keeps what is known of segments that stayed. */
+  /**
+   * Takes up which segments the directory holds now, and keeps the indexes of those that were there
+   * before.
+   */
   #list(): void {
     const known = new Map(this.#segments.map((segment) => [segment.first, segment]));
     this.#segments = listSegments(this.#options.directory).map(
@@ -223,7 +235,9 @@ class SegmentLogReader implements LogReader {
     this.#losses.damaged(this.#options.directory, segment.path, offset, bytes);
   }
 
-  /** Goes on from `to`, and tells when numbers before it should have a record and have none. */
+  /**
+   * Goes on from `to`, and reports the numbers before it that should have a record and have none.
+   */
   #passOver(from: number, to: number): number {
     if (to <= from) return from;
     const { directory } = this.#options;

@@ -8,10 +8,13 @@ import { listSegments, type Segment } from "./segments.ts";
 import { readStretch } from "./stretch.ts";
 import { readOrPassOver } from "./unreadable.ts";
 
-/** Fewer, larger reads than a lane's: a full segment is scanned in a fraction of a second. */
+/**
+ * Larger reads than a lane's, and fewer of them: a full segment is scanned in a fraction of a
+ * second.
+ */
 const WINDOW_BYTES = 4 * LOG_BLOCK_BYTES_MAX;
 
-/** Makes a log that no process writes any more whole, and returns where it ends. */
+/** Makes a log whole that no process writes to any more, and returns where it ends. */
 export async function settleLog(options: { directory: string; logger: Logger }): Promise<number> {
   const unlock = await lockDirectory(options.directory);
   try {
@@ -36,7 +39,8 @@ export async function recover(directory: string, logger: Logger): Promise<number
       () => cutTail(fd, newest, logger),
       () => endOfUnreadable(fd, directory, newest, logger),
     );
-    // Blocks of a killed process may be in the page cache only; a reader will take them for kept.
+    // Blocks of a killed process may be in the page cache only, and a reader takes them for
+    // durable.
     fsyncSync(fd);
     syncPath(directory);
     return next;

@@ -1,16 +1,16 @@
-/** A reader remembers where a block starts at most once per so many bytes of a segment. */
+/** Distance between two places that a reader remembers of a segment. */
 const LOG_INDEX_STRIDE_BYTES = 64 << 10;
 
-/** A place in a segment: the block that starts at `offset` holds no record before `sequence`. */
+/** A place in a segment: the block at `offset` holds no record before `sequence`. */
 export interface Place {
   sequence: number;
   offset: number;
 }
 
 /**
- * Where blocks of one segment start, as far as it has been read: one place per stride of bytes,
- * and the furthest one exactly. Finding a sequence number again costs a binary search and a short
- * walk; following the tail costs no walk at all.
+ * Where blocks of one segment start, as far as the segment has been read: one place per
+ * `LOG_INDEX_STRIDE_BYTES`, and the furthest place exactly. Finding a sequence number again costs a
+ * binary search and a short walk; following the log's end costs no walk at all.
  */
 export class SegmentIndex {
   readonly #places: Place[];
@@ -34,7 +34,7 @@ export class SegmentIndex {
     return this.#places[low]!;
   }
 
-  /** Notes a place; only one beyond the furthest is news. */
+  /** Notes a place; the index ignores one that is not beyond its furthest. */
   note(place: Place): void {
     if (place.offset <= this.#furthest.offset) return;
     this.#furthest = place;

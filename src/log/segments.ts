@@ -3,12 +3,12 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 
-/** As many digits as the largest safe integer has: names sort as numbers do. */
+/** Digits of the largest safe integer, so that names sort as numbers do. */
 const NAME_DIGITS = 16;
 const NAME = /^(\d{16})\.segment$/;
 
 export interface Segment {
-  /** Sequence number that the segment starts at. */
+  /** Sequence number at which the segment starts. */
   first: number;
   path: string;
 }
@@ -17,7 +17,7 @@ export function segmentAt(directory: string, first: number): Segment {
   return { first, path: join(directory, `${String(first).padStart(NAME_DIGITS, "0")}.segment`) };
 }
 
-/** The segments of a directory, oldest first. Other files are none of the log's business. */
+/** The segments of a directory, oldest first. Other files are ignored. */
 export function listSegments(directory: string): Segment[] {
   return readdirSync(directory)
     .map((name) => NAME.exec(name)?.[1])

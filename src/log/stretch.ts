@@ -5,13 +5,13 @@ import { type Block, blockAt, findMagic, LOG_BLOCK_BYTES_MAX } from "./block.ts"
 import { type ReadAt, readAt, readPastErrors } from "./read-at.ts";
 
 export interface Stretch {
-  /** Whole blocks that follow each other; none when no whole block follows `offset`. */
+  /** Whole blocks that follow each other; empty when no whole block follows `offset`. */
   blocks: Block[];
-  /** Offset of the first of them. */
+  /** Offset of the first block. */
   start: number;
-  /** Offset after the last of them: where the next stretch starts. */
+  /** Offset after the last block, where the next stretch starts. */
   end: number;
-  /** Bytes that were skipped because they are no whole block. */
+  /** Bytes that were skipped because they hold no whole block. */
   damaged: number;
 }
 
@@ -19,13 +19,16 @@ export interface StretchRange {
   offset: number;
   sequenceMin: number;
   bytesMax: number;
-  /** Reads what the disk cannot give back as zeros, which are no block; else that is an error. */
+  /**
+   * Reads places that the disk cannot give back as zeros, which hold no block; else such a place is
+   * an error.
+   */
   pastErrors?: boolean;
 }
 
 /**
- * Reads about `bytesMax` of whole blocks from `offset` on. Where no whole block starts at
- * `offset`, the file is searched for the next one that proves itself by its checksum.
+ * Reads about `bytesMax` of whole blocks from `offset` on. Where no whole block starts at `offset`,
+ * the file is searched for the next block whose checksum is right.
  */
 export async function readStretch(fd: number, range: StretchRange): Promise<Stretch> {
   const { offset, sequenceMin, bytesMax } = range;
@@ -37,7 +40,7 @@ export async function readStretch(fd: number, range: StretchRange): Promise<Stre
   return search(fd, offset, size, sequenceMin, readWindow);
 }
 
-/** The first whole block at `offset` or after it; any block fits into the window used here. */
+/** The first whole block at `offset` or after it; the window used here holds any block. */
 async function search(
   fd: number,
   offset: number,
@@ -48,7 +51,8 @@ async function search(
   let at = offset;
   while (at < size) {
     const window = await readWindow(fd, at, Math.min(size - at, 2 * LOG_BLOCK_BYTES_MAX));
-    // A candidate in the second half may be cut by the window's end: the next window starts there.
+    // A candidate in the window's second half may be cut by the window's end, so the next window
+    // starts at the candidate.
     const last = at + window.length >= size ? window.length : LOG_BLOCK_BYTES_MAX;
     for (let i = findMagic(window, 0); i >= 0 && i < last; i = findMagic(window, i + 1)) {
       const found = follow(window, i, at, sequenceMin);
@@ -60,7 +64,7 @@ async function search(
   return { blocks: [], start: size, end: size, damaged: size - offset };
 }
 
-/** The blocks of a window from `index` on, as far as they follow each other whole. */
+/** The blocks of a window from `index` on, as long as each follows the last without a gap. */
 function follow(window: Buffer, index: number, base: number, sequenceMin: number): Stretch {
   const blocks: Block[] = [];
   let at = index;

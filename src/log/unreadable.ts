@@ -3,14 +3,14 @@ import { join } from "node:path";
 import { PAGE_BYTES, pageAligned } from "./page.ts";
 import { isUnreadable, readInto } from "./read-at.ts";
 
-/** Reads of a place that fail before it is passed over, and the time between them. */
+/** Failing reads of a place before it is passed over. */
 const ATTEMPTS = 3;
 const RETRY_MS = 1_000;
 
 /**
- * What `read` gives, or `pastErrors` when the disk cannot give back a place although it is tried
- * again and the disk is otherwise well. A disk that is gone for a while must not look like one with
- * a bad sector: everything that is owed would be passed over. So it must take a page, and whoever
+ * What `read` gives, or `pastErrors` when the disk repeatedly cannot give back a place and is
+ * otherwise well. A disk that is gone for a while must not look like a disk with one bad sector, or
+ * everything that is still owed would be passed over. So the disk must take a page, and whoever
  * passes over a place makes sure that the disk gives back what lies behind it. Throws otherwise.
  */
 export async function readOrPassOver<T>(
@@ -44,8 +44,9 @@ function expectDisk(directory: string): void {
 }
 
 /**
- * Throws unless the disk gives back the page of a file that holds this place: past the page cache,
- * which knows a page also when the disk does not, where the file system lets us.
+ * Throws unless the disk gives back the page of a file that holds `offset`. The read goes past the
+ * page cache where the file system allows that, since the cache may know a page that the disk does
+ * not.
  */
 export async function expectReadable(path: string, offset: number): Promise<void> {
   const page = pageAligned(PAGE_BYTES);

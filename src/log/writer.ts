@@ -20,11 +20,13 @@ import {
 } from "./segment-file.ts";
 import type { Segment } from "./segments.ts";
 
-/** A larger segment is followed by the next; what is trimmed are whole segments. */
+/** A segment that is larger is followed by the next one; trimming deletes whole segments. */
 export const LOG_SEGMENT_BYTES_MAX = 64 << 20;
-/** Records that keep coming delay a flush at most until this long after the last one began. */
+/**
+ * Longest delay of a flush by records that keep coming, counted from the start of the last flush.
+ */
 const LOG_GATHER_MS = 1;
-/** Between two attempts to write to a disk that failed. */
+/** Pause between two attempts to write to a disk that failed. */
 const LOG_PROBE_MS = 250;
 
 export interface LogWriterOptions<T> {
@@ -34,9 +36,11 @@ export interface LogWriterOptions<T> {
   logger: Logger;
   metrics?: Metrics;
   segmentBytesMax?: number;
-  /** Numbers below are given already, as whoever has read the log knows. */
+  /** Sequence numbers below this one are taken, as whoever has read the log knows. */
   first?: number;
-  /** Called when the log ends below them: what the numbers between were given to is not there. */
+  /**
+   * Called when the log ends below `first`: the records that had the numbers between are missing.
+   */
   onMissing?(gap: Gap): void;
   /** Called after `durable` or `healthy` moved, before any record's promise settles. */
   onChange?(): void;
@@ -62,10 +66,10 @@ export async function openLogWriter<T>(options: LogWriterOptions<T>): Promise<Lo
 }
 
 /**
- * Group commit: while one batch is written the next one fills, and it is written when the last one
- * is on disk and no more records come in. A batch that the disk did not take is rejected and never
- * tried again; its sequence numbers are given to no other record, so that whatever the disk kept
- * of it can be mistaken for nothing else. Then a new segment is tried, at once and every
+ * Group commit: while one batch is written the next one fills; it is written when the last batch is
+ * on disk and no more records come in. A batch that the disk did not take is rejected and never
+ * tried again. Its sequence numbers are given to no other record, so that whatever the disk kept of
+ * the batch cannot be mistaken for something else. Then a new segment is tried, at once and every
  * `LOG_PROBE_MS`; between these attempts appends are refused.
  */
 class SegmentLogWriter<T> implements LogWriter<T> {
@@ -76,7 +80,7 @@ class SegmentLogWriter<T> implements LogWriter<T> {
   readonly #batcher: Batcher<T>;
   /** Undefined while the disk fails. */
   #segment: SegmentFile | undefined;
-  /** The newest segment while it holds no block; a later one replaces it. */
+  /** The newest segment while it holds no block; the next segment replaces it. */
   #empty: Segment | undefined;
   #durable: number;
   #healthy = true;
@@ -142,7 +146,10 @@ class SegmentLogWriter<T> implements LogWriter<T> {
     return undefined;
   }
 
-  /** Writes batches until none waits. Its last steps have no `await`: no append slips between. */
+  /**
+   * Writes batches until none waits. The last steps have no `await`, so that no append slips in
+   * between.
+   */
   async #run(): Promise<void> {
     do {
       try {
@@ -159,9 +166,9 @@ class SegmentLogWriter<T> implements LogWriter<T> {
 
   /**
    * Waits while turns of the event loop bring more records, but not beyond `LOG_GATHER_MS` after
-   * the last flush began. A flush costs 0.05 to 0.15 ms of CPU whatever its size, and a quick disk
-   * would have us pay that for every few requests of a crowd (16 connections: 17.4 us of CPU a
-   * pixel became 16.1). Nobody waits for what does not come.
+   * the last flush began. A flush costs 0.05 to 0.15 ms of CPU whatever its size, and on a quick
+   * disk each few requests of a crowd would pay for one (16 connections: 17.4 µs of CPU a pixel
+   * without the wait, 16.1 with it). When no record comes, nothing waits.
    */
   async #gather(): Promise<void> {
     const until = this.#flushedAt + LOG_GATHER_MS;
@@ -210,17 +217,18 @@ class SegmentLogWriter<T> implements LogWriter<T> {
     await abandonSegment(segment);
   }
 
-  /** A new segment on a disk that has just taken a block. */
+  /** Starts a new segment on a disk that has just taken a block. */
   async #startAgain(): Promise<SegmentFile> {
     const { waiting, next } = this.#batcher;
     const first = waiting.blocks.length > 0 ? waiting.first : next;
     const segment = await createSegment(this.#options.directory, first);
-    // Only now: the newest name tells a later start where sequence numbers go on.
+    // The empty segment is removed only now: the newest name tells a later start where sequence
+    // numbers go on.
     if (this.#empty !== undefined && this.#empty.first !== first) await removeSegment(this.#empty);
     this.#empty = segment;
     try {
       await probeSegment(segment);
-      // What a reader finds no record for there, nobody misses.
+      // Readers miss none of the refused numbers.
       const refused = { from: this.#durable, to: first };
       if (first > this.#durable) noteRefused(this.#options.directory, refused);
     } catch (error) {

@@ -12,10 +12,10 @@ export interface Compacted {
 }
 
 /**
- * Writes a store anew without the pages that are free, which LMDB uses again and never gives back.
- * The old file is replaced once the new one is on disk; a crash leaves either. Needs the space of
- * what is live for the copy. Throws `StartError` when somebody has the store open, or the disk
- * does not take the copy.
+ * Writes a store anew without its free pages, which LMDB uses again but never gives back. The old
+ * file is replaced once the new one is on disk; a crash leaves either. The copy needs the space of
+ * what is live. Throws `StartError` when a process has the store open, or the disk does not take
+ * the copy.
  */
 export async function compactStore(path: string): Promise<Compacted> {
   const directory = directoryOf(path);
@@ -43,12 +43,12 @@ export async function compactStore(path: string): Promise<Compacted> {
   }
 }
 
-/** A copy of what is live, on disk. */
+/** Copies what is live, and returns the copy's path; the copy is on disk. */
 async function copyLive(path: string, copies: string): Promise<string> {
   const copied = join(copies, "data.mdb");
   const { root } = openEnvironment(path, 1, []);
   try {
-    // A store that is a file is copied to a file, one that is a directory into a directory.
+    // LMDB copies a store that is a file to a file, and one that is a directory into a directory.
     await root.backup(dataFileOf(path) === path ? copied : copies, true);
   } finally {
     await root.close();

@@ -13,19 +13,21 @@ export function openEnvironment(
   tablesMax: number,
   names: Iterable<string>,
 ): Environment {
-  // lmdb bundles an msgpackr of its own; with ours passed in, only one is ever used. Plain maps,
-  // since several processes write and a shared record structure would couple them. What callers
-  // send is stored too, and a key `toJSON` of theirs is no function to call.
+  // lmdb bundles an msgpackr of its own; with ours passed in, that copy is never used. Values are
+  // stored as plain maps: several processes write, and msgpackr's shared record structures would
+  // couple them. Bodies that callers send are stored too, and a key `toJSON` of theirs must not be
+  // called.
   const encoder = new Packr({ useRecords: false, useToJSON: false });
   const root = open({
     path,
     maxDbs: tablesMax,
     encoder,
-    // With it, a failed commit also rejects a promise of lmdb's own that nobody holds, and an
-    // unhandled rejection ends the process.
+    // With event turn batching, a failed commit also rejects a promise of lmdb's own that nobody
+    // holds, and an unhandled rejection ends the process.
     eventTurnBatching: false,
-    // A commit resolves when it is on disk. With overlapping syncs the disk comes later, by a
-    // promise that never settles after a failed commit, and `close` would wait for it.
+    // Without overlapping syncs, a commit resolves when it is on disk. With them the sync is told
+    // by a second promise, which never settles after a failed commit, and `close` would wait for
+    // it.
     overlappingSync: false,
   });
   const tables = new Map<string, Database<unknown, Key>>();
@@ -53,5 +55,8 @@ export function isAlive({ root }: Environment): boolean {
   }
 }
 
-/** A key of the root, beside the names of tables: written to see whether the disk takes it. */
+/**
+ * A key of the root table, beside the names of tables, that is written to see whether the disk
+ * takes writes.
+ */
 export const PROBE = "\u0000probe";

@@ -5,24 +5,29 @@ import { makeMappable } from "../disk/mapped.ts";
 import { StartError } from "../errors.ts";
 import { faultOfFile } from "./whole.ts";
 
-/** Of LMDB's lock file: 254 readers, each process that has the store open being one or two. */
+/**
+ * Bytes of LMDB's lock file for 254 readers; each process that has the store open counts as one or
+ * two.
+ */
 const LOCK_BYTES = 16_384;
 
-/** A store is a file of its own name, when that has an extension, or a directory with `data.mdb`. */
+/**
+ * Whether a store's path is that of its file, by its extension, or of a directory with `data.mdb`.
+ */
 const isFile = (path: string) => extname(path) !== "";
 export const directoryOf = (path: string) => (isFile(path) ? dirname(path) : path);
 export const dataFileOf = (path: string) => (isFile(path) ? path : join(path, "data.mdb"));
 const lockFileOf = (path: string) => (isFile(path) ? `${path}-lock` : join(path, "lock.mdb"));
 const inUse = (path: string) => join(directoryOf(path), "in-use");
 
-/** How long a process that looks whether a store is whole, or compacts it, is waited for. */
+/** How long `shareStore` waits for a process that checks or compacts the store. */
 const WAIT_MS_MAX = 10_000;
 const RETRY_MS = 20;
 
 /**
- * Notes that this process has a store open, beside others, until the returned function is called.
- * A file that is not known here, such as a copy, must prove that it is whole before LMDB maps it:
- * `StartError` when it is not.
+ * Notes that this process has a store open, beside others, until the returned function is called. A
+ * file that is not known here, such as a copy, is read first to prove that it is whole, before LMDB
+ * maps it: `StartError` when it is not.
  */
 export function shareStore(path: string): () => void {
   expectWhole(path);
@@ -36,18 +41,23 @@ export function shareStore(path: string): () => void {
   throw new StartError(`Expected ${directoryOf(path)} to be free, but another command has it`);
 }
 
-/** Takes a store that nobody has open. Returns how to let go of it, or undefined. */
+/**
+ * Takes a store that no process has open. Returns the function that lets go of it, or undefined.
+ */
 export function takeStore(path: string): (() => void) | undefined {
   return lockFile(inUse(path), "exclusive");
 }
 
-/** Notes that a store's file is whole: its process has opened it, or has just made it. */
+/** Notes that a store's file is whole: this process has opened it, or has just made it. */
 export function noteWhole(path: string): void {
   if (isKnown(path)) return;
   writeFileSync(inUse(path), nameOfFile(path));
 }
 
-/** What others have open already is known to them, and changes while it would be read. */
+/**
+ * Skips a store that other processes have open: they know the file, and it changes while it would
+ * be read.
+ */
 function expectWhole(path: string): void {
   if (!existsSync(dataFileOf(path)) || isKnown(path)) return;
   const letGo = takeStore(path);
@@ -67,7 +77,7 @@ function isKnown(path: string): boolean {
   return existsSync(inUse(path)) && readFileSync(inUse(path), "utf8") === nameOfFile(path);
 }
 
-/** No other file has it, no copy either: a file keeps its number and the time it was made. */
+/** Tells a file from all others, its copies too: by its number and the time when it was made. */
 function nameOfFile(path: string): string {
   const { ino, birthtimeNs } = statSync(dataFileOf(path), { bigint: true });
   return `${ino} ${birthtimeNs}`;

@@ -7,10 +7,12 @@ import { directoryOf, noteWhole, shareStore } from "./place.ts";
 import { type Table, tableOf } from "./table.ts";
 
 export interface StoreOptions {
-  /** Of the environment's file, when it ends with an extension, or else of its directory. */
+  /**
+   * Path of the environment's file, when the path ends with an extension, or else of its directory.
+   */
   path: string;
   tablesMax: number;
-  /** What messages call it, as in "The catalog is closed". */
+  /** The store's name in messages, as in "The catalog is closed". */
   name: string;
   logger: Logger;
 }
@@ -26,11 +28,11 @@ export interface Store {
   change<T>(apply: () => T): Promise<T>;
   /** Why changes are not stored at the moment, as a sentence; undefined while they are. */
   trouble(): string | undefined;
-  /** Waits for the changes under way; later ones are refused. */
+  /** Waits for the changes under way; later changes are refused. */
   close(): Promise<void>;
 }
 
-/** Between two writes that try whether a disk that failed takes changes again. */
+/** Pause between two writes that try whether a disk that failed takes changes again. */
 const PROBE_MS = 1_000;
 
 interface Waiting {
@@ -39,35 +41,39 @@ interface Waiting {
   reject(error: unknown): void;
 }
 
-/** Opens a store; its directory is made when it is missing. Several processes may have it open. */
+/**
+ * Opens a store; its directory is made when it is missing. Several processes may have a store open.
+ */
 export function openStore(options: StoreOptions): Store {
   return new LmdbStore(options);
 }
 
 /**
- * Changes that come while others are being written go to the disk together, after them: never is
- * a transaction begun before the last one is known to have worked, for one that begins in an
+ * Changes that come while others are being written go to the disk together, after them. A
+ * transaction is begun only when the last one is known to have worked: one that begins in an
  * environment that LMDB has given up never settles. Such an environment is closed and opened anew.
  */
 class LmdbStore implements Store {
   readonly #options: StoreOptions;
   readonly #letGo: () => void;
   readonly #names = new Set<string>();
-  /** Undefined while it cannot be opened. */
+  /** Undefined while the environment cannot be opened. */
   #environment: Environment | undefined;
   #waiting: Waiting[] = [];
   #running: Promise<void> | undefined;
   #changing = false;
-  /** Something was written since the last commit: only then does a commit ask the disk. */
+  /**
+   * Whether something was written since the last commit: only then does a commit reach the disk.
+   */
   #wrote = false;
   #closed = false;
-  /** The last commit failed; until one works, a probe is written now and then. */
+  /** Whether the last commit failed; until one works, a probe is written now and then. */
   #failing = false;
   #probe: ReturnType<typeof setTimeout> | undefined;
 
   constructor(options: StoreOptions) {
     this.#options = options;
-    // What a store holds is for the operator alone: secrets, and people's data.
+    // A store holds secrets and people's data, which are for the operator alone.
     makeDirectory(directoryOf(options.path), 0o700);
     this.#letGo = shareStore(options.path);
     this.#environment = this.#open();
@@ -129,7 +135,8 @@ class LmdbStore implements Store {
       return;
     }
     const { root } = environment;
-    // A throw inside lmdb's plain `transaction` leaves the writes before it; a child's do not.
+    // When a function throws, lmdb's plain `transaction` keeps the writes before the throw; a child
+    // transaction drops them.
     const commits = batch.map(({ apply }) => root.childTransaction(() => this.#apply(apply)));
     const outcomes = await Promise.allSettled(commits);
     const faults = outcomes.map((outcome) => faultOf(outcome));
@@ -155,7 +162,7 @@ class LmdbStore implements Store {
     }
   }
 
-  /** Tells why a commit failed, and makes sure that the store can be used again. */
+  /** Reports why a commit failed, and makes sure that the store can be used again. */
   async #fail(environment: Environment, fault: Promise<unknown>): Promise<void> {
     const err = await fault;
     if (!this.#failing) {
@@ -189,7 +196,9 @@ class LmdbStore implements Store {
     return openEnvironment(path, tablesMax, this.#names);
   }
 
-  /** The environment, opened again where it was given up; undefined when that is not possible. */
+  /**
+   * The environment, opened again when LMDB had given it up; undefined when that is not possible.
+   */
   #reopened(): Environment | undefined {
     if (this.#environment !== undefined) return this.#environment;
     try {
@@ -212,9 +221,10 @@ class LmdbStore implements Store {
 }
 
 /**
- * What LMDB or the disk says against a transaction; undefined when it worked, or when its `apply`
- * refused. A commit that fails names its reason in a promise of its own; a write within the
- * transaction throws an error with LMDB's or the system's number. The promise never rejects.
+ * What LMDB or the disk says against a transaction; undefined when the transaction worked, or when
+ * its `apply` refused. A commit that fails tells its reason by a promise of its own; a failing
+ * write within the transaction throws an error with LMDB's or the system's number. The returned
+ * promise never rejects.
  */
 function faultOf(outcome: PromiseSettledResult<unknown>): Promise<unknown> | undefined {
   if (outcome.status === "fulfilled" || !(outcome.reason instanceof Error)) return undefined;

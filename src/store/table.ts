@@ -2,14 +2,17 @@ import type { Database, Key } from "lmdb";
 
 type Reads = "get" | "doesExist" | "getRange" | "getKeys" | "getKeysCount";
 
-/** A named table of a store. It stays the same when its store is opened again. */
+/** A named table of a store. The object stays valid when its store is opened again. */
 export interface Table<V, K extends Key> extends Pick<Database<V, K>, Reads> {
-  /** Inside a change only, like `remove`. */
+  /** Only inside a change, like `remove`. */
   put(key: K, value: V): void;
   remove(key: K): void;
 }
 
-/** `opened` finds the table as it is open at the moment, or throws; `expectChange` as it says. */
+/**
+ * `opened` finds the table in the environment that is open at the moment, or throws; `expectChange`
+ * throws outside a change.
+ */
 export function tableOf<V, K extends Key>(
   opened: () => Database<V, K>,
   expectChange: () => void,
@@ -22,7 +25,7 @@ export function tableOf<V, K extends Key>(
     getKeysCount: (range) => opened().getKeysCount(range),
     put(key, value) {
       expectChange();
-      // LMDB answers with a promise of the whole transaction, which the change waits for.
+      // LMDB answers with a promise of the whole transaction, for which the change waits.
       void opened().put(key, value);
     },
     remove(key) {

@@ -1,8 +1,8 @@
 /**
- * Whether an LMDB file is whole, by the file alone. A copy that was made while somebody wrote holds
- * pages of several times, and LMDB does not look: it answers with whatever the pages hold, or ends
- * the process. A copy begins with the meta pages, so that a page that was written after them has a
- * higher transaction number than they tell. The layout is that of lmdb's `mdb.c`.
+ * Whether an LMDB file is whole, by the file alone. A copy that was made while a process wrote
+ * holds pages of several times, and LMDB does not check that: it answers with whatever the pages
+ * hold, or ends the process. Such a copy begins with the meta pages, so a page that was written
+ * after them has a higher transaction number than they tell. The layout is that of lmdb's `mdb.c`.
  */
 
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
@@ -14,7 +14,7 @@ const BRANCH = 1;
 const LEAF = 2;
 const OVERFLOW = 4;
 const KINDS = BRANCH | LEAF | OVERFLOW;
-/** Flags of a leaf's node: its data are in pages of their own, or are another tree. */
+/** Flags of a leaf's node: its data lie in overflow pages, or are another tree. */
 const BIG_DATA = 1;
 const SUB_DATA = 2;
 const DEPTH_MAX = 32;
@@ -25,7 +25,7 @@ interface Meta {
   pageBytes: number;
   lastPage: number;
   transaction: number;
-  /** Of the free pages, and of the table of tables. */
+  /** The tree of free pages, and the table of tables. */
   trees: [Tree, Tree];
 }
 
@@ -35,7 +35,9 @@ interface Tree {
   entries: number;
 }
 
-/** Says what is wrong with an LMDB file, as a sentence's end; undefined when it is whole. */
+/**
+ * Says what is wrong with an LMDB file, completing a sentence; undefined when the file is whole.
+ */
 export function faultOfFile(path: string): string | undefined {
   const fd = openSync(path, "r");
   try {
@@ -55,7 +57,7 @@ class Walk {
   readonly #fd: number;
   readonly #size: number;
   readonly #meta: Meta;
-  /** Parts of the file that were read lately: pages of a tree lie near each other. */
+  /** Parts of the file that were read last: the pages of a tree lie near each other. */
   readonly #windows = new Map<number, Buffer>();
   #pages = 0;
 
@@ -78,7 +80,7 @@ class Walk {
     if (found !== entries) throw new Fault(`a tree has ${found} entries instead of ${entries}`);
   }
 
-  /** Entries below a page of a tree; `depth` levels are left. */
+  /** Counts the entries below a page of a tree; `depth` levels are left. */
   #node(number: number, depth: number): number {
     const page = this.#page(number, depth > 1 ? BRANCH : LEAF, this.#meta.pageBytes);
     const keys = page.readUInt16LE(20) >> 1;
@@ -97,7 +99,10 @@ class Walk {
     return entries;
   }
 
-  /** Pages of one large value: only the first has a header, the others must not have a newer one. */
+  /**
+   * Checks the pages of one large value: only the first page has a header, so no other can tell its
+   * transaction.
+   */
   #overflow(node: Buffer): void {
     const { pageBytes, transaction } = this.#meta;
     const number = numberAt(node, 0);
@@ -173,7 +178,7 @@ function within(page: Buffer, at: number, bytes: number, number: number): Buffer
   return page.subarray(at, at + bytes);
 }
 
-/** 64 bits; what is no safe integer is no number of a page or a transaction either. */
+/** A number of 64 bits. No page or transaction has a number that is not a safe integer. */
 function numberAt(bytes: Buffer, at: number): number {
   return bytes.readUInt32LE(at) + bytes.readUInt32LE(at + 4) * 2 ** 32;
 }
