@@ -1,4 +1,4 @@
-/** The ASCII bytes that the scanner and the emitter name. */
+/** ASCII bytes by name. */
 export const SPACE = 0x20;
 export const QUOTE = 0x22;
 export const PERCENT = 0x25;
@@ -18,7 +18,7 @@ export const LETTER_U = 0x75;
 export const BRACE_OPEN = 0x7b;
 export const BRACE_CLOSE = 0x7d;
 
-/** Value of a hexadecimal digit by its byte; -1 for every other byte. */
+/** Value of a hexadecimal digit, by the digit's byte; -1 for every other byte. */
 export const hexValue = new Int8Array(256).fill(-1);
 /** The lowercase digit of each value below 16. */
 export const hexDigit = new Uint8Array(16);

@@ -21,7 +21,10 @@ import { writeString } from "./value.ts";
 
 const NULL = keep("null");
 
-/** The node at each index of the arrays that are open, a row per level. */
+/**
+ * The node at each index of the arrays that are being written: a row of indices per level of
+ * nesting.
+ */
 const ROW = PIXEL_ARRAY_INDEX_MAX + 1;
 const rows = new Int32Array(PIXEL_LEVELS_MAX * ROW);
 
@@ -33,7 +36,7 @@ export function emitValue(node: number, out: number, level: number): number {
   if (kind === ARRAY) return emitArray(node, out, level);
   bytes[out++] = BRACE_OPEN;
   const members = emitMembers(node, out, level);
-  // Each member ends with a comma; the last one gives way to the brace.
+  // Each member ends with a comma; the closing brace overwrites the last one.
   out = members === out ? out + 1 : members;
   bytes[out - 1] = BRACE_CLOSE;
   return out;
@@ -52,7 +55,9 @@ export function emitMembers(node: number, out: number, level: number): number {
   return out;
 }
 
-/** Indices came in any order: they are sorted into a row first, and gaps are `null`. */
+/**
+ * The indices came in any order, so the elements are sorted into a row first; gaps become `null`.
+ */
 function emitArray(node: number, out: number, level: number): number {
   const row = level * ROW;
   let child = nodes[node + FIRST]!;

@@ -35,18 +35,18 @@ import { writeString } from "./value.ts";
 
 /** An event as destinations and user code get it. */
 export interface PixelEvent {
-  /** The event as JSON, in memory of its own. */
+  /** The event as JSON, in memory that no other event shares. */
   json: Uint8Array;
-  /** Whose event it is: userId, else anonymousId. Events of one user keep their order. */
+  /** Whose event this is: the userId, else the anonymousId. Events of one user keep their order. */
   user: string;
-  /** Empty when it has none. */
+  /** Empty when the event has no userId. */
   userId: string;
   anonymousId: string;
-  /** `event` of a track event, empty for a page. */
+  /** `event` of a track event; empty for a page. */
   name: string;
 }
 
-/** Builds the event of a record (decisions §6). The write key is never part of it. */
+/** Builds the event of a record. The write key is never part of the event. */
 export function eventOf(record: PixelRecord): PixelEvent {
   const end = writeEvent(record);
   const userId = nodeText(USER_ID);
@@ -83,8 +83,8 @@ const timePlaces = [...TIMES_TEXT.matchAll(new RegExp(TIME, "g"))].map(
 const REQUEST_IP_FIELD = keep(',"request_ip":"');
 
 /**
- * Writes the record's event as JSON to the scratch, from `JSON_START` on, and returns where it
- * ends. Allocates nothing.
+ * Writes the record's event as JSON to the scratch, from `JSON_START` on, and returns where the
+ * JSON ends. Allocates nothing.
  */
 export function writeEvent(record: PixelRecord): number {
   const isStreamed = streamQuery(record.query, record.type);
@@ -117,7 +117,10 @@ export function writeEvent(record: PixelRecord): number {
   return out + 1;
 }
 
-/** The time in `TIMES`, milliseconds since the epoch: in a busy log often that of the next event. */
+/**
+ * The time that `TIMES` holds, in milliseconds since the epoch. In a busy log the next event often
+ * has the same time.
+ */
 let timesSet = Number.NaN;
 
 function setTimes(time: number): void {
@@ -137,7 +140,7 @@ function putSection(section: number, out: number): number {
 function putObject(section: number, out: number): number {
   bytes[out] = BRACE_OPEN;
   const end = putSection(section, out + 1);
-  // Each member ends with a comma; the last one gives way to the brace.
+  // Each member ends with a comma; the closing brace overwrites the last one.
   const close = end === out + 1 ? end : end - 1;
   bytes[close] = BRACE_CLOSE;
   return close + 1;
@@ -149,12 +152,16 @@ function putMember(field: Span, node: number, out: number): number {
   return end + 1;
 }
 
-/** AMP's client ids arrive in double quotes; one pair of them is not part of the id. */
+/**
+ * Takes one pair of double quotes off an anonymousId: AMP's client ids arrive in quotes that are
+ * not part of the id.
+ */
 function unquoteAnonymousId(): void {
   if (!isGiven(ANONYMOUS_ID)) return;
   const start = nodes[ANONYMOUS_ID + FIRST]!;
   const end = nodes[ANONYMOUS_ID + LAST]!;
-  // As JSON text each quote is two bytes, and `\"` at the end cannot be anything else.
+  // As JSON text each quote is the two bytes `\"`, and at the end those two bytes cannot be
+  // anything else.
   if (end - start < 4) return;
   if (bytes[start] !== BACKSLASH || bytes[start + 1] !== QUOTE) return;
   if (bytes[end - 2] !== BACKSLASH || bytes[end - 1] !== QUOTE) return;
@@ -166,7 +173,7 @@ function isGiven(node: number): boolean {
   return nodes[node + KIND] === STRING;
 }
 
-/** Whether a string field is absent or blank. */
+/** Whether a string field is absent or holds only spaces. */
 function isBlank(node: number): boolean {
   const first = bytes[nodes[node + FIRST]!]!;
   const isPrintable = first > SPACE && first < 0x80 && first !== BACKSLASH;

@@ -8,7 +8,7 @@ import { isOverfull } from "./tree.ts";
 
 /** What the listener needs to know of a query. */
 export interface Inspection {
-  /** Why the query is refused, as a sentence for the caller. */
+  /** Why the query is refused, as a sentence for the caller; undefined when the query is good. */
   problem: string | undefined;
   /** Empty when there is a problem. */
   writeKey: string;
@@ -21,8 +21,8 @@ const USER_ID = encoder.encode("userId");
 const EVENT = encoder.encode("event");
 
 /**
- * Checks a query against the rules of decisions §6 and finds its write key, in one pass and
- * without building the event. At most 32,768 characters, all below U+0100.
+ * Checks a query against the rules of the Pixel API, and finds its write key, in one pass and
+ * without building the event. The query has at most 32,768 characters, all below U+0100.
  */
 export function inspectQuery(query: string, type: "page" | "track"): Inspection {
   const end = loadQuery(query);
@@ -71,7 +71,10 @@ function refusal(problem: string): Inspection {
   return { problem, writeKey: "" };
 }
 
-/** Array elements that the name read last makes if each of its indices makes a new array. */
+/**
+ * The most array elements that the name read last can add: each of its indices may begin a new
+ * array.
+ */
 function elementsMax(): number {
   let elements = 0;
   for (let level = 1; level < pair.levels; level++) {
@@ -80,13 +83,16 @@ function elementsMax(): number {
   return elements;
 }
 
-/** Array lengths depend on each other, so only building the event tells them. Hardly ever needed. */
+/**
+ * Whether the query's arrays exceed their limit. Array lengths depend on each other, so only
+ * building the event tells them; hardly any query comes this far.
+ */
 function isOverfullQuery(query: string, type: "page" | "track"): boolean {
   readQuery(query, type);
   return isOverfull();
 }
 
-/** Whether the name read last, of one component, is this one. */
+/** Whether the name read last has one component, which is `name`. */
 function isNamed(name: Uint8Array): boolean {
   const start = starts[0]!;
   if (ends[0]! - start !== name.length) return false;
@@ -94,7 +100,7 @@ function isNamed(name: Uint8Array): boolean {
   return true;
 }
 
-/** The value read last. */
+/** The value read last, decoded. */
 function valueText(query: string): string {
   if (!pair.encoded) return query.slice(pair.start - QUERY, pair.end - QUERY);
   decode(pair.start, pair.end);
@@ -102,9 +108,9 @@ function valueText(query: string): string {
 }
 
 /**
- * Whether the value read last is not blank. AMP's client ids arrive in double quotes, and one
- * pair of them is not part of the id. A plain value that starts with a printable character needs
- * no string to tell.
+ * Whether the value read last is not blank; one pair of double quotes around an AMP client id does
+ * not count. A plain value that starts with a printable character is present, and no string has to
+ * be built to know that.
  */
 function isPresent(query: string, isQuoted: boolean): boolean {
   if (!pair.encoded && pair.start < pair.end && bytes[pair.start]! > SPACE) return true;

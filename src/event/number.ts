@@ -3,8 +3,8 @@ import { DOT, MINUS, NINE, ZERO } from "./bytes.ts";
 
 /**
  * Whether a value is written as a number: `-?(0|[1-9][0-9]*)(\.[0-9]+)?` with at most 15
- * significant digits, which a double keeps exactly. Leading zeros are not significant. Such a
- * text is a JSON number as it stands.
+ * significant digits, which a double keeps exactly. Leading zeros are not significant. A text of
+ * this form is a JSON number as it stands.
  */
 export function isNumber(bytes: Uint8Array, start: number, end: number): boolean {
   let at = start;
@@ -34,7 +34,10 @@ export function isNumber(bytes: Uint8Array, start: number, end: number): boolean
 
 const INDEX_DIGITS_MAX = String(PIXEL_ARRAY_INDEX_MAX).length;
 
-/** The array index that a name's component stands for: a canonical integer 0 to 999, or -1. */
+/**
+ * The array index that a component of a name stands for: a canonical integer from 0 to 999. -1 when
+ * the component is a key.
+ */
 export function arrayIndex(bytes: Uint8Array, start: number, end: number): number {
   const length = end - start;
   if (length < 1 || length > INDEX_DIGITS_MAX) return -1;

@@ -6,17 +6,20 @@ import { writeText } from "./text.ts";
 
 /**
  * Reads a query pair by pair: the components of the name, between its dots, and the span of the
- * value. Most names and values are plain and stay where they are; only others are decoded.
+ * value. Most names and values need no decoding and stay where they are; only the others are
+ * copied.
  */
 
 /** The pair that was read last. */
 export const pair = {
-  /** Components of the name: 0 for an ignored pair, at most one more than the limit. */
+  /**
+   * Number of the name's components: 0 for a pair that is ignored, at most one more than the limit.
+   */
   levels: 0,
-  /** The value as it was sent. */
+  /** Where the value starts, as the client sent it. */
   start: 0,
   end: 0,
-  /** Whether the value is not its own JSON text. */
+  /** Whether the value must be decoded or escaped before it is JSON text. */
   encoded: false,
 };
 
@@ -81,7 +84,7 @@ export function readPair(from: number): number {
   return at + 1;
 }
 
-/** Decoding comes before splitting, so that `%2E` nests too (decisions §6). */
+/** A name is decoded before it is split, so that `%2E` separates components like a dot. */
 function readEncodedName(from: number, encodedAt: number): number {
   let stop = encodedAt;
   while (nameClasses[bytes[stop]!] !== STOPS) stop++;
@@ -99,7 +102,7 @@ function readEncodedName(from: number, encodedAt: number): number {
   return stop;
 }
 
-/** The JSON text that was decoded last. */
+/** Span of the JSON text that was decoded last. */
 export const text = { start: 0, end: 0 };
 
 /** Decodes the name or value in `[from, end)`, and leaves its JSON text in `text`. */

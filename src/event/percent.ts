@@ -2,10 +2,10 @@ import { hexValue, PERCENT, PLUS, SPACE } from "./bytes.ts";
 import { escapes } from "./text.ts";
 
 /**
- * Undoes the encoding of one name or value (WHATWG `application/x-www-form-urlencoded`): `+` is
- * a space, `%XX` a byte, a malformed escape stays as it is. Reads `bytes[from, end)` and writes to
- * `bytes` at `into`, never more than it read. Returns the end of what it wrote; negated when that
- * is not its own JSON text, and has to go through `writeText`.
+ * Undoes the encoding of one name or value (WHATWG `application/x-www-form-urlencoded`): `+` is a
+ * space, `%XX` a byte, and a malformed escape stays as it is. Reads `bytes[from, end)` and writes
+ * to `bytes` at `into`, never more bytes than were read. Returns the end of what was written;
+ * negated when the result is not JSON text as it stands, and has to go through `writeText`.
  */
 export function percentDecode(bytes: Uint8Array, from: number, end: number, into: number): number {
   let out = into;
@@ -14,7 +14,7 @@ export function percentDecode(bytes: Uint8Array, from: number, end: number, into
   while (at < end) {
     let byte = bytes[at++]!;
     if (byte === PERCENT) {
-      // Past `end` comes a separator, which is no digit.
+      // The byte at `end` is a separator, which is no hexadecimal digit.
       const value = (hexValue[bytes[at]!]! << 4) | hexValue[bytes[at + 1]!]!;
       if (value >= 0) {
         byte = value;

@@ -1,25 +1,28 @@
 import type { RecordCodec } from "../log/event-log.ts";
 
-/** What the event log keeps of one pixel hit; the event itself is built at fan-out. */
+/**
+ * What the event log keeps of one pixel; the event is built from it when a lane reads the record.
+ */
 export interface PixelRecord {
   type: "page" | "track";
   /** Milliseconds since the epoch. */
   receivedAt: number;
   sourceId: string;
-  /** Client address in text, or empty when it is not recorded. */
+  /** The client's address as text; empty when addresses are not recorded. */
   clientAddress: string;
   /** 16 random bytes: the event's messageId, a version 4 UUID. */
   messageId: Uint8Array;
-  /** Raw query without `?`: ASCII, as the HTTP server hands it over. */
+  /** The query without `?`, as the client sent it: ASCII. */
   query: string;
   /**
-   * Where the other event logs ended when the pixel came, if there are any: a client that had an
-   * answer for what lies below may have sent this pixel because of it.
+   * Where the other event logs ended when the pixel came, if there are other logs. The client may
+   * have seen an answer to anything below these ends, and may have sent this pixel because of that
+   * answer.
    */
   after?: readonly LogEnd[] | undefined;
 }
 
-/** Sequence number after the last durable record of an event log, which a number names. */
+/** An event log, by its number, and the sequence number after its last durable record. */
 export interface LogEnd {
   log: number;
   sequence: number;

@@ -24,13 +24,13 @@ import {
 } from "./tree.ts";
 
 /**
- * Two ways from a query to the parts of its event: written as it is read, or through the tree.
- * Both leave parameters beyond a limit out: the listener refuses such a query, so only a log that
- * was written under other limits holds one. Both throw `RangeError` for a query that is longer
- * than a request target may be.
+ * Two ways from a query to the parts of its event: written as the query is read, or through the
+ * tree. Both leave out parameters beyond a limit: the listener refuses queries that hold such
+ * parameters, so only a log that was written under other limits has any. Both throw `RangeError`
+ * for a query that is longer than a request target may be.
  */
 
-/** Reads a query into the tree, whatever it holds. */
+/** Reads a query into the tree, whatever the query holds. */
 export function readQuery(query: string, type: "page" | "track"): void {
   const end = load(query, type);
   let at = QUERY;
@@ -45,7 +45,7 @@ export function readQuery(query: string, type: "page" | "track"): void {
   }
 }
 
-/** Writes a query to the sections in one go; false if it has to go through the tree. */
+/** Writes a query to the sections in one pass; false when the query has to go through the tree. */
 export function streamQuery(query: string, type: "page" | "track"): boolean {
   const end = load(query, type);
   clearStream();
@@ -78,14 +78,14 @@ function load(query: string, type: "page" | "track"): number {
   return loadQuery(query);
 }
 
-/** Whether the name read last starts with this field, as the one before it did. */
+/** Whether the name read last is the first that starts with this field. */
 function isFirst(field: number): boolean {
   return (
     field !== NONE && isSame(nodes[field + NAME]!, nodes[field + NAME_END]!, starts[0]!, ends[0]!)
   );
 }
 
-/** Gives a node the value read last. */
+/** Gives a node the value that was read last. */
 function setValue(node: number): void {
   let { start, end } = pair;
   if (pair.encoded) {

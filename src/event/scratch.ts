@@ -8,24 +8,24 @@ import { TEXT_GROWTH_MAX } from "./text.ts";
 
 /**
  * The working memory of the scanner, allocated once and sized by the limits, so that parsing
- * allocates nothing. One query at a time: nothing that uses it awaits.
+ * allocates nothing. It holds one query at a time; nothing that uses it may await.
  *
- * `[0, QUERY)` holds names and fragments that every event has, `[QUERY, TEXTS)` the query as it
- * was sent, `[TEXTS, SECTIONS)` the names and values that needed decoding, `[SECTIONS, JSON_START)`
- * three sections of the event, then comes the event.
+ * `[0, QUERY)` holds names and fragments that every event has, `[QUERY, TEXTS)` the query as the
+ * client sent it, `[TEXTS, SECTIONS)` the names and values that needed decoding, `[SECTIONS,
+ * JSON_START)` three sections of the event; the finished event follows.
  */
 const TEXTS_BYTES = PIXEL_TARGET_BYTES_MAX * (1 + TEXT_GROWTH_MAX);
 /** Quotes, colon, comma and two brackets of a node; a gap in an array is `null,`. */
 const NODE_BYTES = 6;
 const GAP_BYTES = 5;
-/** The fields that the service adds. */
+/** Bytes of the fields that the service adds to every event. */
 const FRAME_BYTES = 1_024;
 
 export const QUERY = 1_024;
 /** One byte more for the `&` that ends the last pair. */
 export const TEXTS = QUERY + PIXEL_TARGET_BYTES_MAX + 1;
 export const SECTIONS = TEXTS + TEXTS_BYTES;
-/** What one query's parameters may fill without gaps. */
+/** Most bytes of the JSON that one query's parameters make, gaps in arrays left aside. */
 export const SECTION_BYTES =
   PIXEL_TARGET_BYTES_MAX * TEXT_GROWTH_MAX + PIXEL_PARAMETERS_MAX * PIXEL_LEVELS_MAX * NODE_BYTES;
 export const JSON_START = SECTIONS + 3 * SECTION_BYTES;

@@ -1,6 +1,6 @@
 import { bytes, QUERY, words } from "./scratch.ts";
 
-/** Spans of the scratch: texts that are compared, hashed and copied where they lie. */
+/** Spans of the scratch: texts that are compared, hashed and copied in place. */
 export interface Span {
   start: number;
   end: number;
@@ -8,7 +8,7 @@ export interface Span {
 
 let kept = 0;
 
-/** Keeps an ASCII text in the scratch for good. */
+/** Keeps an ASCII text in the scratch for the life of the process. */
 export function keep(text: string): Span {
   const start = kept;
   kept += bytes.write(text, start, "latin1");
@@ -18,8 +18,8 @@ export function keep(text: string): Span {
 
 /**
  * Copies a span to `out`, and returns the offset after it. Most spans are short, and a loop of
- * unforeseeable length costs a mispredicted branch: 16 bytes are copied whatever the length, and
- * what follows overwrites the rest.
+ * unforeseeable length costs a mispredicted branch: so 16 bytes are copied whatever the length, and
+ * later writes overwrite the excess.
  */
 export function copySpan(start: number, end: number, out: number): number {
   words.setInt32(out, words.getInt32(start, true), true);
@@ -30,12 +30,12 @@ export function copySpan(start: number, end: number, out: number): number {
   return out + end - start;
 }
 
-/** Differs per process, so that nobody can prepare names whose hashes meet. */
+/** The seed differs per process, so that nobody can prepare names whose hashes collide. */
 const SEED = (Math.random() * 0x1_0000_0000) | 0;
 
 /**
- * Four bytes at a time, the last four once more where they overlap: a byte-wise hash would cost
- * as much as the rest of the parse.
+ * Hashes four bytes at a time, and the last four once more where they overlap; a hash byte by byte
+ * would cost as much as the rest of the parse.
  */
 export function hashOf(start: number, end: number): number {
   const length = end - start;

@@ -10,34 +10,38 @@ import { writeString, writeValue } from "./value.ts";
 /**
  * The fast way to nested JSON. Most queries name their parameters in the order in which an object
  * would be written: what belongs together comes together. Such a query is written as it is read,
- * into one section for each part of the event that it can fill, and a bracket closes when a name
- * leaves its object. What would have to go back gives up, and the tree takes the whole query: a
- * name that was there before, an object that was left, an index out of turn. The same bytes in two
- * thirds of the time (25 parameters: 1.9 µs, by the tree 3.0).
+ * into one section for each part of the event that parameters can fill, and a bracket closes when a
+ * name leaves its object. Three things cannot be written in this way and make the tree take the
+ * whole query: a name that was there before, an object that was left before, and an array index out
+ * of turn. Both ways give the same bytes; this one takes two thirds of the time (25 parameters: 1.9
+ * µs, by the tree 3.0).
  */
 
-/** Sections of the event: fields beside the known ones, `properties`, `context`. */
+/** The sections of the event: fields beside the known ones, `properties`, `context`. */
 export const OTHERS = 0;
 export const IN_PROPERTIES = 1;
 export const IN_CONTEXT = 2;
 const SECTION_COUNT = 3;
 
-/** Where each section ends; it starts at `sectionStart`. Each member ends with a comma. */
+/** Where each section ends; a section starts at `sectionStart`. Each member ends with a comma. */
 export const sectionEnds = new Int32Array(SECTION_COUNT);
 
-/** Open containers of each section, `PIXEL_LEVELS_MAX` places each: the span of the name, … */
+/**
+ * The open containers of each section, `PIXEL_LEVELS_MAX` places per section: where the container's
+ * name starts and ends,
+ */
 const openStarts = new Int32Array(SECTION_COUNT * PIXEL_LEVELS_MAX);
 const openEnds = new Int32Array(SECTION_COUNT * PIXEL_LEVELS_MAX);
-/** … the hash of the path, … */
+/** the hash of the container's path, */
 const openHashes = new Int32Array(SECTION_COUNT * PIXEL_LEVELS_MAX);
-/** … the next index of an array, or NOT_ARRAY. */
+/** and the next index of an array, or NOT_ARRAY. */
 const openIndices = new Int32Array(SECTION_COUNT * PIXEL_LEVELS_MAX);
 const NOT_ARRAY = -1;
 const depths = new Int32Array(SECTION_COUNT);
 
 /**
- * Which paths were written, by hash: a slot that holds the number of this query is taken. Two
- * paths that share a slot only cost the way through the tree.
+ * The paths that were written, by hash: a slot that holds this query's number is taken. When two
+ * paths share a slot, the query only goes through the tree.
  */
 const SLOT_BITS = 15;
 const takenBy = new Uint16Array(1 << SLOT_BITS);
@@ -60,14 +64,15 @@ export function clearStream(): void {
 }
 
 /**
- * Writes the pair read last, whose first component is `field` of the event, or none of the known
- * ones. False when it cannot be written in turn.
+ * Writes the pair read last, whose first component is the event's `field`, or no known field. False
+ * when the pair cannot be written in turn.
  */
 export function streamPair(field: number): boolean {
   const section = field === PROPERTIES ? IN_PROPERTIES : field === CONTEXT ? IN_CONTEXT : OTHERS;
   const base = section === OTHERS ? 0 : 1;
   const leaf = pair.levels - 1;
-  // `properties` and `context` themselves are objects always.
+  // The parameters `properties` and `context` themselves are ignored: both fields are always
+  // objects.
   if (leaf < base) return true;
   let level = leaveContainers(section, base, leaf);
   let out = sectionEnds[section]!;
@@ -128,7 +133,7 @@ function closeDownTo(section: number, depth: number): void {
   let out = sectionEnds[section]!;
   for (let open = depths[section]! - 1; open >= depth; open--) {
     const isArray = openIndices[section * PIXEL_LEVELS_MAX + open] !== NOT_ARRAY;
-    // The last member's comma gives way.
+    // The closing bracket overwrites the last member's comma.
     bytes[out - 1] = isArray ? BRACKET_CLOSE : BRACE_CLOSE;
     bytes[out++] = COMMA;
   }
@@ -136,7 +141,10 @@ function closeDownTo(section: number, depth: number): void {
   depths[section] = depth;
 }
 
-/** Opens what the component at `level` is: the next one decides. */
+/**
+ * Opens the container that the component at `level` names: an array when the next component is an
+ * index, else an object.
+ */
 function openContainer(section: number, level: number, hash: number, out: number): number {
   const open = section * PIXEL_LEVELS_MAX + depths[section]!++;
   const isArray = arrayIndex(bytes, starts[level + 1]!, ends[level + 1]!) >= 0;

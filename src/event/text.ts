@@ -1,8 +1,8 @@
 import { BACKSLASH, hexDigit, LETTER_U, SPACE, ZERO } from "./bytes.ts";
 
 /**
- * Decoded bytes as the inside of a JSON string, exactly as `JSON.stringify` would write it.
- * Names are kept and compared in this form: two are equal exactly when their texts are.
+ * Writes decoded bytes as the inside of a JSON string, exactly as `JSON.stringify` would. Names are
+ * kept and compared in this form: two names are equal exactly when their JSON texts are.
  */
 
 /** The inside of a JSON string is at most this many times as long as the bytes it stands for. */

@@ -5,18 +5,18 @@ import { bytes } from "./scratch.ts";
 import { hashOf, isSame, keep } from "./span.ts";
 
 /**
- * The event under construction: names come in any order and JSON is written nested, so the
+ * The event under construction. Names come in any order and JSON is written nested, so the
  * parameters first become a tree of nodes in one preallocated array. A node is an offset in
  * `nodes`; its name and its text are spans of the scratch; its children are a linked list in the
  * order of their arrival, found again through one hash table over (parent, name).
  *
- * The fields that the service knows are in the tree from the start, so a parameter that runs
- * into one of them loses by the same rule as any other: the first wins.
+ * The fields that the service knows are in the tree from the start, so a parameter that names one
+ * of them loses by the rule for all parameters: the first wins.
  */
 
 /** Fields of a node. */
 export const KIND = 0;
-/** 1 where values that look like numbers become numbers. */
+/** 1 in the zones of an event where values that look like numbers become numbers. */
 export const ZONE = 1;
 export const NEXT = 2;
 export const NAME = 3;
@@ -28,7 +28,7 @@ export const LAST = 6;
 export const LENGTH = 7;
 const PARENT = 8;
 const HASH = 9;
-/** Where the table has the node. */
+/** The slot of the hash table that holds the node. */
 const SLOT = 10;
 const NODE_FIELDS = 11;
 
@@ -61,9 +61,9 @@ const slots = new Int32Array(1 << SLOT_BITS);
 let used = NODE_FIELDS;
 let elements = 0;
 let overfull = false;
-/** The free slot that the last search ended at. */
+/** The free slot at which the last search ended. */
 let freeSlot = 0;
-/** Nodes of the name claimed last: the next name often starts with the same components. */
+/** The nodes of the name claimed last: the next name often starts with the same components. */
 const path = new Int32Array(PIXEL_LEVELS_MAX);
 let pathLevels = 0;
 
@@ -81,7 +81,10 @@ nodes[PROPERTIES + ZONE] = 1;
 const SCREEN = keep("screen");
 const fixedEnd = used;
 
-/** A field of the event; not in the root's list, since the event has its own order for them. */
+/**
+ * Makes a field of the event. The field is not in the root's list, since events write their own
+ * fields in an order of their own.
+ */
 function fix(name: string, kind: number): number {
   const { start, end } = keep(name);
   const hash = hashOf(start, end);
@@ -104,14 +107,15 @@ export function clearTree(type: "page" | "track"): void {
   nodes[CONTEXT + FIRST] = NONE;
 }
 
-/** Whether a name was refused because arrays would have exceeded their limit. */
+/** Whether a name of this query was refused because arrays would have exceeded their limit. */
 export function isOverfull(): boolean {
   return overfull;
 }
 
 /**
- * The node that takes the value of the name read last, made with what leads to it; NONE when
- * something is there already, or in the way. The caller gives it its span and kind.
+ * The node that takes the value of the name read last; the node is made together with those above
+ * it. NONE when the name has a value already, or something else is in its place. The caller sets
+ * the node's span and kind.
  */
 export function claim(): number {
   const levels = pair.levels;
@@ -136,7 +140,9 @@ export function claim(): number {
   return reserveElements(node, level) ? addPath(node, level, hash) : NONE;
 }
 
-/** Adds the components from `level` on below `node`; the first of them has this hash. */
+/**
+ * Adds the components from level `from` on below the node `above`; the first of them has this hash.
+ */
 function addPath(above: number, from: number, firstHash: number): number {
   const last = pair.levels - 1;
   let node = above;
@@ -154,7 +160,7 @@ function addPath(above: number, from: number, firstHash: number): number {
   return addChild(node, STRING, last, hash);
 }
 
-/** Adds a child at the free slot that was just found for it. */
+/** Adds a child at the free slot that `childOf` has just found. */
 function addChild(parent: number, kind: number, level: number, hash: number): number {
   const start = starts[level]!;
   const end = ends[level]!;
@@ -194,7 +200,9 @@ function reserveElements(node: number, level: number): boolean {
   return true;
 }
 
-/** The child of that name, or NONE and its place in `freeSlot`. */
+/**
+ * The child with this name; NONE when there is none, and then `freeSlot` is its place in the table.
+ */
 function childOf(parent: number, hash: number, start: number, end: number): number {
   let slot = Math.imul(hash ^ parent, 0x9e3779b1) >>> (32 - SLOT_BITS);
   for (;;) {
@@ -214,7 +222,7 @@ function childOf(parent: number, hash: number, start: number, end: number): numb
   }
 }
 
-/** A new node in `freeSlot`; a child of nobody's list yet. */
+/** Makes a node in `freeSlot`, which is in no node's list of children yet. */
 function insert(parent: number, kind: number, start: number, end: number, hash: number): number {
   const node = used;
   used += NODE_FIELDS;
@@ -235,12 +243,15 @@ function isNamed(node: number, level: number): boolean {
   return isSame(nodes[node + NAME]!, nodes[node + NAME_END]!, starts[level]!, ends[level]!);
 }
 
-/** Whether a name is that of `context.screen`, the other place where numbers are. */
+/**
+ * Whether a name is `screen`: `context.screen` is the other zone, beside `properties`, where values
+ * may become numbers.
+ */
 export function isScreen(start: number, end: number): boolean {
   return isSame(SCREEN.start, SCREEN.end, start, end);
 }
 
-/** The event's own field that the first component of the name read last is, or NONE. */
+/** The event's own field that the first component of the name read last names, or NONE. */
 export function fieldOf(): number {
   const start = starts[0]!;
   const end = ends[0]!;

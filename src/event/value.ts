@@ -6,7 +6,10 @@ import { bytes } from "./scratch.ts";
 import { copySpan } from "./span.ts";
 import { isText } from "./text.ts";
 
-/** The first bytes that a number may have as it was sent; `%2D` and `%31` among them. */
+/**
+ * The first bytes that a number may have as a client sends it; an encoded sign or digit starts with
+ * `%`.
+ */
 const startsNumber = new Uint8Array(256).fill(1, ZERO, NINE + 1);
 startsNumber[MINUS] = 1;
 startsNumber[PERCENT] = 1;
@@ -28,7 +31,9 @@ function writeNumberOrString(out: number): number {
   return isNumber(bytes, start, end) ? copySpan(start, end, out) : writeString(start, end, out);
 }
 
-/** Decodes a value on its way into the event: few have to be rewritten there. */
+/**
+ * Decodes a value into the place where the event has it; few values have to be moved afterwards.
+ */
 function writeEncoded(start: number, end: number, out: number): number {
   bytes[out] = QUOTE;
   let to = percentDecode(bytes, start, end, out + 1);

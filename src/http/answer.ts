@@ -4,17 +4,17 @@ import { STATUS_CODES } from "node:http";
 export interface Sending {
   /** The time of the answer as HTTP writes it. */
   date: string;
-  /** No further request is taken on the connection. */
+  /** Whether the connection ends after this answer. */
   isLast: boolean;
-  /** The request was a HEAD. */
+  /** Whether the request was a HEAD. */
   withoutBody: boolean;
 }
 
-/** A status, headers and a whole body; may be sent any number of times. */
+/** A status, headers and a whole body; the same object may be sent any number of times. */
 export class Answer {
   readonly #head: string;
   readonly #body: Buffer;
-  /** The bytes of an ordinary answer at `#date`: the same for everyone within a second. */
+  /** The bytes of an ordinary answer at `#date`, which serve every request within that second. */
   #bytes: Buffer | undefined;
   #date = "";
 

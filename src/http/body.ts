@@ -7,25 +7,28 @@ const SEMICOLON = 0x3b;
 const SIZE_DIGITS_MAX = 8;
 const LINE_BYTES_MAX = 1_024;
 
-/** Chunks of a byte each would make a body six times as long. */
+/**
+ * Most bytes that a body in chunks takes on the wire: chunks of a byte each make a body six times
+ * as long, so a client that sends such chunks may send less.
+ */
 export const ENCODED_BODY_BYTES_MAX = 2 * HTTP_BODY_BYTES_MAX;
 
 /**
- * Finds where the body of a request ends (RFC 9112 §6, §7): what it says is nobody's concern, but
- * the next request begins behind it. As strict as the reading of heads: sizes are hexadecimal
- * digits alone, lines end with CRLF, and chunks do where they say.
+ * Finds where the body of a request ends (RFC 9112 §6, §7). Nobody reads the body, but the next
+ * request begins behind it. The rules are as strict as those for heads: sizes are hexadecimal
+ * digits alone, lines end with CRLF, and each chunk ends where its size says.
  */
 export class Body {
-  /** Why it is refused: 400 or 413; else 0. */
+  /** The status to refuse the body with, 400 or 413; 0 while nothing is wrong. */
   status = 0;
   readonly headBytes: number;
   readonly #isChunked: boolean;
-  /** Where to go on, from the start of the request. */
+  /** Where to go on searching, counted from the start of the request. */
   #at: number;
   #bytes = 0;
   #isTrailer = false;
 
-  /** Behind a head of `headBytes`: chunks, or that many bytes. */
+  /** The body behind a head of `headBytes`: chunks, or `length` bytes. */
   constructor(headBytes: number, framing: { isChunked: boolean; length: number }) {
     this.headBytes = headBytes;
     this.#isChunked = framing.isChunked;
@@ -36,8 +39,8 @@ export class Body {
   }
 
   /**
-   * Looks at the request in `bytes[start, end)`; returns its length with head and body, or 0 while
-   * not all of it has come or when it is refused.
+   * Looks at the request in `bytes[start, end)`. Returns the request's length, head and body; 0
+   * while the request is not complete, or when it is refused.
    */
   find(bytes: Buffer, start: number, end: number): number {
     if (this.status !== 0) return 0;
@@ -85,7 +88,10 @@ export class Body {
   }
 }
 
-/** The size in a chunk's first line, or -1. What follows a semicolon is for others. */
+/**
+ * The size in a chunk's first line, or -1 when it has none. What follows a semicolon is an
+ * extension and ignored.
+ */
 function readSize(bytes: Buffer, from: number, stop: number): number {
   let size = 0;
   let at = from;

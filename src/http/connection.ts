@@ -5,7 +5,7 @@ import { Body, ENCODED_BODY_BYTES_MAX } from "./body.ts";
 import { canBeginHead, hasBareFeed, head, readHead } from "./head.ts";
 import type { Placed } from "./places.ts";
 
-/** A request whose answer is owed. What it tells counts until its handler returns. */
+/** A request that waits for its answer. Its values are valid until the handler returns. */
 export interface Exchange {
   readonly method: string;
   /** The path of the target as it was sent. */
@@ -24,28 +24,28 @@ export interface Exchange {
 
 /** What the connections of one server share. */
 export interface Shared {
-  /** Must answer each exchange once; must not throw. */
+  /** Must answer each exchange once, and must not throw. */
   handle(exchange: Exchange): void;
-  /** A connection made its first request. */
+  /** A connection has made its first request. */
   asked(connection: Connection): void;
-  /** What a client is told whose request is not taken: 400, 413, 431, 503 or 505. */
+  /** The answer to a request that is refused unread: 400, 413, 431, 503 or 505. */
   refused(status: number): Answer;
   /** Seconds since the server started. */
   seconds: number;
-  /** The same moment as HTTP writes it. */
+  /** The same moment, as HTTP writes dates. */
   date: string;
-  /** Every answer ends its connection. */
+  /** Whether the server stops: then every answer ends its connection. */
   stopping: boolean;
-  /** Bytes of buffers in which connections hold requests. */
+  /** Bytes of the buffers in which connections hold requests. */
   waitingBytes: number;
 }
 
-/** As bytes, which are found five times as fast as a string. */
+/** Kept as bytes, which are found five times as fast as a string. */
 const HEAD_END = Buffer.from("\r\n\r\n");
 const CONTINUE = Buffer.from("HTTP/1.1 100 Continue\r\n\r\n");
 const CR = 0x0d;
 const LF = 0x0a;
-/** What a request may have in all; more that waits belongs to the next one. */
+/** Most bytes of one request; what waits beyond that belongs to the next request. */
 const REQUEST_BYTES_MAX = HTTP_HEAD_BYTES_MAX + ENCODED_BODY_BYTES_MAX;
 const NOTHING: Buffer = Buffer.alloc(0);
 const METHOD_GET = 0x20544547; // "GET " in little endian
@@ -66,21 +66,21 @@ export class Connection implements Exchange, Placed {
   path = "";
   query = "";
   targetBytes = 0;
-  /** How many came whole. */
+  /** Requests that were complete. */
   requests = 0;
   readonly #socket: Socket<Connection>;
   readonly #shared: Shared;
   #state: State = "reading";
-  /** When it began to wait for the client. */
+  /** When the connection began to wait for the client, in `seconds`. */
   #since: number;
-  /** Bytes of requests in `[#at, #end)`; up to `#searched` no head ends. */
+  /** The bytes of requests in `[#at, #end)`; no head ends before `#searched`. */
   #input = NOTHING;
   #at = 0;
   #end = 0;
   #searched = 0;
-  /** Of the request at `#at`, whose head is whole. */
+  /** The body of the request at `#at`, whose head is complete. */
   #body: Body | undefined;
-  /** How many of `waitingBytes` are here. */
+  /** This connection's part of `waitingBytes`. */
   #waiting = 0;
   #paused = false;
   #unsent = NOTHING;
@@ -116,7 +116,7 @@ export class Connection implements Exchange, Placed {
     this.#send(bytes);
   }
 
-  /** Bytes came; they are the connection's own from now on. */
+  /** Takes bytes that came; the connection may change them. */
   receive(chunk: Buffer): void {
     if (this.#isLast) return;
     if (this.#at === this.#end) {
@@ -131,12 +131,12 @@ export class Connection implements Exchange, Placed {
     this.#hold();
   }
 
-  /** The client reads again. */
+  /** The client takes bytes again. */
   drained(): void {
     if (this.#state === "sending") this.#send(this.#unsent);
   }
 
-  /** The client sends no more. */
+  /** The client has closed its side. */
   ended(): void {
     this.#clientEnded = true;
     if (this.#state === "reading" || this.#state === "closing") this.#close();
@@ -152,32 +152,32 @@ export class Connection implements Exchange, Placed {
     return this.#state === "handling";
   }
 
-  /** Ends the connection if it has waited for its client for longer; tells whether. */
+  /** Ends the connection when the client has kept it waiting for too long; tells whether it did. */
   expire(seconds: number): boolean {
     if (this.#state === "handling" || this.#shared.seconds - this.#since <= seconds) return false;
     this.end();
     return true;
   }
 
-  /** Ends the connection, at once where its client does not read. */
+  /** Ends the connection; at once where the client does not read. */
   end(): void {
     if (this.#state === "reading") this.#socket.end();
     else this.#socket.terminate();
   }
 
-  /** Ends the connection unless an answer is owed, which then ends it. */
+  /** Ends the connection after the answer that is owed, or at once when none is. */
   stop(): void {
     if (this.#state === "reading") this.#close();
   }
 
-  /** Handles the requests that came whole, until one has to wait. */
+  /** Handles the complete requests, until an answer has to wait. */
   #run(): void {
     this.#running = true;
     while (this.#state === "reading" && this.#at < this.#end && this.#next());
     this.#running = false;
   }
 
-  /** Handles the request at `#at`, or refuses it; false when not all of it has come. */
+  /** Handles the request at `#at`, or refuses it; false when the request is not complete. */
   #next(): boolean {
     if (this.#body !== undefined) return this.#readBody(this.#body);
     this.#skipEmptyLines();
@@ -196,18 +196,20 @@ export class Connection implements Exchange, Placed {
     return this.#readBody(this.#body);
   }
 
-  /** A request's body stays, unread, until it is whole, so that all that waits is counted. */
+  /**
+   * Keeps a request's body, unread, until it is complete, so that everything that waits is counted.
+   */
   #readBody(body: Body): boolean {
     const length = body.find(this.#input, this.#at, this.#end);
     if (body.status !== 0) return this.#refuse(body.status);
     if (length === 0) return false;
     this.#body = undefined;
-    // Other connections have read heads since.
+    // The shared `head` holds another connection's request by now.
     readHead(this.#input, this.#at, this.#at + body.headBytes);
     return this.#take(this.#at + length);
   }
 
-  /** Some clients end a body with a line too much (RFC 9112 §2.2). */
+  /** Skips empty lines: some clients end a body with a line too much (RFC 9112 §2.2). */
   #skipEmptyLines(): void {
     const input = this.#input;
     while (input[this.#at] === CR && this.#at + 1 < this.#end && input[this.#at + 1] === LF) {
@@ -215,7 +217,7 @@ export class Connection implements Exchange, Placed {
     }
   }
 
-  /** Handles the request whose head was read, and which ends here. */
+  /** Handles the request whose head was read and that ends at `end`. */
   #take(end: number): true {
     const input = this.#input;
     this.#at = end;
@@ -230,13 +232,13 @@ export class Connection implements Exchange, Placed {
     this.query = input.toString("latin1", head.queryStart, head.targetEnd);
     this.targetBytes = head.targetEnd - head.pathStart;
     this.#shared.handle(this);
-    // A connection that waits holds nothing of its last request.
+    // A connection that waits keeps no text of its last request alive.
     this.path = "";
     this.query = "";
     return true;
   }
 
-  /** A part of a head stays until more comes, unless no head can become of it. */
+  /** Keeps a part of a head until more comes; refuses it when no head can become of it. */
   #wait(): boolean {
     const bytes = this.#end - this.#at;
     if (bytes === 0) return false;
@@ -257,7 +259,10 @@ export class Connection implements Exchange, Placed {
     return true;
   }
 
-  /** Counts the buffer that stays here. Requests far ahead of their answers wait in the network. */
+  /**
+   * Counts the buffer that stays here. Requests far ahead of their answers are left in the
+   * network's buffers.
+   */
   #hold(): void {
     const rest = this.#isLast ? 0 : this.#end - this.#at;
     if (rest === 0) this.#input = NOTHING;
@@ -276,20 +281,20 @@ export class Connection implements Exchange, Placed {
     else this.#socket.resume();
   }
 
-  /** There is no room for what waits here. An answer that is owed is still given. */
+  /** Refuses what waits here for want of room. An answer that is owed is still given. */
   #shed(): void {
     if (this.#state === "sending") this.#socket.terminate();
     else if (this.#state === "reading") this.#refuse(503);
     this.#drop();
   }
 
-  /** No further request is taken. */
+  /** Ends the taking of requests. */
   #drop(): void {
     this.#isLast = true;
     this.#hold();
   }
 
-  /** Keeps bytes behind those that wait. */
+  /** Appends bytes to those that wait. */
   #keep(chunk: Buffer): void {
     const waiting = this.#end - this.#at;
     const length = waiting + chunk.length;
@@ -300,7 +305,7 @@ export class Connection implements Exchange, Placed {
     this.#end += chunk.length;
   }
 
-  /** Moves what waits into a buffer of this length. */
+  /** Moves the waiting bytes into a buffer of this length. */
   #move(length: number): void {
     const moved = Buffer.allocUnsafeSlow(length);
     this.#input.copy(moved, 0, this.#at, this.#end);
@@ -326,7 +331,7 @@ export class Connection implements Exchange, Placed {
   }
 
   #resume(): void {
-    // An answer inside the loop: its next turn goes on.
+    // An answer that is given inside the loop of `#run`: the loop's next turn goes on.
     if (this.#running) return;
     this.#run();
     if (this.#state === "reading" && this.#clientEnded) this.#close();

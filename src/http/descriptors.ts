@@ -1,15 +1,21 @@
 import { readFileSync } from "node:fs";
 
-/** For files, the catalog and the event loop; never more than half of what there is. */
+/**
+ * Descriptors that are left for files, the catalog and the event loop, but never more than half of
+ * all.
+ */
 const OTHER_DESCRIPTORS_MAX = 128;
 
-/** Descriptors that this process may have, and connections that leave enough for the rest. */
+/**
+ * How many descriptors this process may have, and how many connections leave enough of them for the
+ * rest.
+ */
 export interface Descriptors {
   max: number;
   connectionsMax: number;
 }
 
-/** Infinite where the system does not tell. */
+/** Reads the limits of this process; infinite where the system does not tell them. */
 export function readDescriptors(): Descriptors {
   const max = softLimit();
   return { max, connectionsMax: max - Math.min(OTHER_DESCRIPTORS_MAX, Math.floor(max / 2)) };

@@ -7,23 +7,23 @@ import { HTTP_HEADERS_MAX, HTTP_METHOD_CHARS_MAX } from "../limits.ts";
  * coding.
  */
 
-/** The head that was read last: offsets into the bytes it was read from. */
+/** The head that was read last, as offsets into the bytes it was read from. */
 export const head = {
   methodStart: 0,
   methodEnd: 0,
   /** Path of the target; an absolute target's scheme and authority are left out. */
   pathStart: 0,
   pathEnd: 0,
-  /** Where its query begins, behind the `?`; the target's end if there is none. */
+  /** Where the query begins, behind the `?`; the target's end if there is no query. */
   queryStart: 0,
   targetEnd: 0,
-  /** No further request follows on the connection, as the client says. */
+  /** Whether the client says that no further request follows on the connection. */
   isLast: false,
   /** Length of the body that follows. */
   bodyBytes: 0,
-  /** The body comes in chunks, as many as there are. */
+  /** Whether the body comes in chunks, of a length that is not known before. */
   isChunked: false,
-  /** The client waits to be asked for its body. */
+  /** Whether the client waits to be asked for its body (`Expect: 100-continue`). */
   expectsContinue: false,
   /** Lines of `X-Forwarded-For`: start and end of the value of each. */
   forwardedLines: 0,
@@ -44,7 +44,7 @@ const LOWER = 0x20;
 const LETTER_MIN = 0x61;
 const LENGTH_DIGITS_MAX = 15;
 
-/** What a byte may be part of. */
+/** What a byte may be part of, as bits. */
 const TOKEN = 1;
 const TARGET = 2;
 const VALUE = 4;
@@ -59,7 +59,7 @@ const mark = (kind: number, pattern: RegExp) => {
 // Every method that is registered (RFC 9110 §16.1).
 mark(METHOD, /[A-Z-]/);
 mark(TOKEN, /[!#$%&'*+.^_`|~0-9A-Za-z-]/);
-// Raw UTF-8 is no URL, yet browsers and scripts send it in queries.
+// Raw UTF-8 is not allowed in a URL, yet browsers and scripts send it in queries.
 mark(TARGET, /[\x21-\x7e\x80-\xff]/);
 mark(VALUE, /[\t\x20-\x7e\x80-\xff]/);
 mark(HOST, /[A-Za-z0-9._~%:[\]-]/);
@@ -78,12 +78,12 @@ const CONTINUE = ascii("100-continue");
 const CLOSE = ascii("close");
 const CHUNKED = ascii("chunked");
 
-/** Whether a head can begin with this byte, of which more has not come yet. */
+/** Whether a head can begin with this byte, when no more than the byte has come. */
 export function canBeginHead(byte: number): boolean {
   return (classes[byte]! & METHOD) !== 0;
 }
 
-/** Whether a line of the part of a head in `bytes[from, end)` does not end with CRLF. */
+/** Whether a line of the incomplete head in `bytes[from, end)` does not end with CRLF. */
 export function hasBareFeed(bytes: Buffer, from: number, end: number): boolean {
   let at = bytes.indexOf(LF, from);
   while (at >= 0 && at < end) {
@@ -117,12 +117,12 @@ export function readHead(bytes: Uint8Array, from: number, end: number): number {
   at += VERSION.length;
   const minor = bytes[at]!;
   if (minor < ZERO || minor > NINE || bytes[at + 1] !== CR || bytes[at + 2] !== LF) return 505;
-  // Nothing is promised to HTTP/1.0, whose clients say when a connection may live on.
+  // A connection of HTTP/1.0 ends after the answer unless its client asks for more.
   head.isLast = minor === ZERO;
   return readHeaders(bytes, at + 3, end - 2, minor >= ONE);
 }
 
-/** Reads the target at `at`; returns its end, or -1 where it is neither a path nor a URL. */
+/** Reads the target at `from`, and returns its end; -1 when it is neither a path nor a URL. */
 function readTarget(bytes: Uint8Array, from: number): number {
   let at = from;
   if (bytes[at] !== SLASH) {
@@ -169,7 +169,7 @@ function readHeaders(bytes: Uint8Array, from: number, end: number, isNew: boolea
     while (start < stop && isBlank(bytes[stop - 1]!)) stop--;
     at += 2;
 
-    // The six names that matter have lengths of their own.
+    // The six header names that matter here differ in their length.
     switch (nameEnd - name) {
       case HOST_NAME.length:
         if (!isWord(bytes, name, HOST_NAME)) break;
@@ -199,7 +199,7 @@ function readHeaders(bytes: Uint8Array, from: number, end: number, isNew: boolea
         head.expectsContinue = isWhole(bytes, start, stop, CONTINUE);
     }
   }
-  // HTTP/1.0 knows no Host; health checks of proxies speak it.
+  // HTTP/1.0 has no `Host`, and health checks of proxies speak HTTP/1.0.
   if (hosts === 0 && isNew) return 400;
   return lengths + codings <= 1 ? 0 : 400;
 }
@@ -240,7 +240,7 @@ function isHost(bytes: Uint8Array, start: number, stop: number): boolean {
   return stop > start;
 }
 
-/** Whether this is a length that a number holds exactly. */
+/** Whether the bytes are a length in decimal digits that a number holds exactly. */
 function isLength(bytes: Uint8Array, start: number, stop: number): boolean {
   for (let at = start; at < stop; at++) {
     if (bytes[at]! < ZERO || bytes[at]! > NINE) return false;
@@ -254,7 +254,7 @@ function numberIn(bytes: Uint8Array, start: number, stop: number): number {
   return number;
 }
 
-/** Whether a list of connection options has `close`. */
+/** Whether a list of connection options contains `close`. */
 function asksToClose(bytes: Uint8Array, start: number, stop: number): boolean {
   for (let at = start; at + CLOSE.length <= stop; at++) {
     const isStart = at === start || !(classes[bytes[at - 1]!]! & TOKEN);

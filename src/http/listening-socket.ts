@@ -1,7 +1,7 @@
 import { FFIType } from "bun:ffi";
 import { openLibc } from "../libc.ts";
 
-/** A TCP socket that listens, as a descriptor whose holder closes it. */
+/** A listening TCP socket as a descriptor, which its holder closes. */
 export interface ListeningSocket {
   fd: number;
   port: number;
@@ -11,20 +11,21 @@ const DUPLICATE_CLOSED_ON_EXEC = 1030; // F_DUPFD_CLOEXEC
 const FD_MIN = 3;
 
 /**
- * Listens without accepting: connections wait in the kernel's queue until somebody accepts from
- * the descriptor, in this process or in one that it is handed to, and they outlive whoever does.
- * Port 0 takes a free one. Throws what the system says when it cannot listen.
+ * Listens without accepting. Connections wait in the kernel's queue until a process accepts them
+ * from the descriptor, this process or one that inherits it, and they outlive the process that
+ * accepts. Port 0 takes a free port. Throws what the system says when it cannot listen.
  */
 export function openListeningSocket(address: { host: string; port: number }): ListeningSocket {
   const { host: hostname, port } = address;
   const listener = Bun.listen({ hostname, port, socket: { data() {} } });
-  // No turn of the event loop lies between, so that nothing is accepted here.
+  // No turn of the event loop lies between listening and this line, so that Bun accepts nothing
+  // here.
   const fd = duplicate((listener as unknown as { fd: number }).fd);
   listener.stop(true);
   return { fd, port: listener.port };
 }
 
-/** Another descriptor of the same socket. Throws where there are no more descriptors. */
+/** Another descriptor of the same socket. Throws when the process has no descriptor left. */
 export function duplicate(fd: number): number {
   libc ??= openLibc(functions);
   const copy = libc.symbols.fcntl(fd, DUPLICATE_CLOSED_ON_EXEC, FD_MIN);

@@ -1,32 +1,35 @@
-/** A connection as its place sees it. */
+/** What a place needs to know of its connection. */
 export interface Placed {
-  /** Requests that it has made so far. */
+  /** Requests that the connection has made so far. */
   readonly requests: number;
   /** Whether an answer is owed. */
   isBusy(): boolean;
-  /** Ends the connection, which then leaves its place. */
+  /** Ends the connection, which then calls `leave`. */
   end(): void;
 }
 
 export interface PlacesOptions {
-  /** Of all connections. */
+  /** Most connections in all. */
   max: number;
-  /** Of those that come from one network; 0 is no limit. */
+  /** Most connections of one network; 0 is no limit. */
   perNetworkMax: number;
   /** Called when a connection is ended, or not taken, for want of a place. */
   onEnded?(reason: "network" | "all"): void;
 }
 
-/** Beyond the bound: connections that came for a place whose owner asked again just before. */
+/**
+ * Connections beyond the bound: each came for the place of a connection that made another request
+ * in that moment.
+ */
 const PLACES_BEYOND_MAX = 16;
 
 /**
- * Who may stay connected. A new connection takes the place of one that waits for its client: of
- * its own network where that has all it may have, of any where there are too many, of proxies
- * last. Those that never made a request go while they are the most, since a crowd is silent; else
- * those go that made one and have waited longest, and who has just come may begin. All of it costs
- * the same however many there are: a place is looked at again only after its connection made a
- * request.
+ * Decides which connections may stay. A new connection takes the place of one that waits for its
+ * client: of its own network where the network has all it may have, of any network where there are
+ * too many in all, and of a proxy last. While connections that never made a request are the
+ * majority, they go first, since a flood is silent; otherwise those go that made a request and have
+ * waited longest, so that a newcomer may make its first. All of this costs the same however many
+ * connections there are: a place is looked at again only after its connection made a request.
  */
 export class Places<T extends Placed> {
   readonly #options: PlacesOptions;
@@ -47,7 +50,10 @@ export class Places<T extends Placed> {
     return this.#places.keys();
   }
 
-  /** Whether a further connection may come; makes room for it where there is none at all. */
+  /**
+   * Whether a further connection may come; when there is no room at all, one connection is ended
+   * for it.
+   */
   hasRoom(): boolean {
     const { max } = this.#options;
     if (this.size < max) return true;
@@ -57,8 +63,8 @@ export class Places<T extends Placed> {
   }
 
   /**
-   * Gives a connection its place; false when an answer is owed on all that its network may have.
-   * Without a network it is a proxy's, which speaks for many.
+   * Gives a connection a place; false when every connection of its network is owed an answer. A
+   * connection without a network is a proxy's, which speaks for many clients.
    */
   take(connection: T, network: string | undefined): boolean {
     const own = network === undefined ? undefined : this.#networkOf(network);
@@ -70,7 +76,7 @@ export class Places<T extends Placed> {
       all: (own === undefined ? this.#proxies : this.#strangers).add(connection),
       own: own?.add(connection),
     });
-    // Its last place may just have been freed, and the network forgotten.
+    // The network's last connection may just have ended, and the network been forgotten.
     if (own !== undefined) this.#networks.set(network!, own);
     return true;
   }
@@ -139,7 +145,7 @@ class Waiting<T extends Placed> {
     return stand;
   }
 
-  /** The one that goes first; undefined while none should. */
+  /** The connection whose place goes first; undefined while all of them may stay. */
   longest(): T | undefined {
     const line = this.#silent.size > this.#kept.size ? this.#silent : this.#kept;
     for (let looks = line.size; looks > 0; looks--) {
@@ -153,11 +159,11 @@ class Waiting<T extends Placed> {
   }
 }
 
-/** A connection in a line. */
+/** A connection's entry in a line. */
 class Stand<T extends Placed> {
   readonly connection: T;
   readonly #kept: Line<T>;
-  /** How many it had made when it came to the end of the line. */
+  /** Requests that the connection had made when the entry came to the end of the line. */
   requests: number;
   line: Line<T> | undefined;
   before: Stand<T> | undefined;
@@ -179,13 +185,13 @@ class Stand<T extends Placed> {
   }
 }
 
-/** A doubly linked list: a Set would step over all it has forgotten to find its first. */
+/** A doubly linked list: a Set steps over all the entries it has deleted to find its first. */
 class Line<T extends Placed> {
   size = 0;
   first: Stand<T> | undefined;
   #last: Stand<T> | undefined;
 
-  /** Puts a stand, from wherever it was, at the end. */
+  /** Puts an entry, wherever it was before, at the end. */
   push(stand: Stand<T>): void {
     stand.leave();
     stand.line = this;

@@ -1,6 +1,6 @@
 import { RATE_BURST_SECONDS } from "../limits.ts";
 
-/** Tokens, or sources, whose use is remembered for a rate limit. */
+/** Tokens, or sources, whose use a rate limit remembers. */
 export const RATE_KEYS_MAX = 10_000;
 
 interface Bucket {
@@ -26,7 +26,8 @@ export function createRateLimit(
     const before = buckets.get(key) ?? { left: size, at };
     const left = Math.min(size, before.left + ((at - before.at) / 1_000) * perSecond);
     if (left < 1) return Math.ceil((1 - left) / perSecond);
-    // The oldest goes first: taken out and put back, a bucket in use is never the oldest.
+    // The oldest bucket is forgotten first. A bucket that is used is taken out and put back, and so
+    // is never the oldest.
     buckets.delete(key);
     buckets.set(key, { left: left - 1, at });
     const [oldest] = buckets.keys();

@@ -8,25 +8,33 @@ import { Places, type PlacesOptions } from "./places.ts";
 const SWEEP_MS = 1_000;
 const STOP_POLL_MS = 5;
 const FULL_MS = 10;
-/** More connections that come at once are taken in later turns, after what else there is to do. */
+/**
+ * Connections accepted in one turn of the event loop; more of them wait for the next turns, so that
+ * other work comes in between.
+ */
 const ACCEPTS_PER_TURN_MAX = 16;
 
 export interface HttpServerOptions
   extends Pick<Shared, "handle" | "refused">,
     Pick<PlacesOptions, "onEnded"> {
-  /** To accept from; the server closes it when it stops. */
+  /** The socket to accept from; the server closes it when it stops. */
   socket: ListeningSocket;
-  /** The network that an address's connections count for; undefined: a proxy's count for none. */
+  /**
+   * The network that an address's connections count for; undefined for a proxy, whose connections
+   * count for no network.
+   */
   networkOf?(address: string): string | undefined;
-  /** When so many are open, a new one takes the place of one that waits for its client. */
+  /**
+   * When so many connections are open, a new one takes the place of one that waits for its client.
+   */
   connectionsMax?: number;
-  /** The same of one network; 0 is no limit. */
+  /** The same bound for one network; 0 is no limit. */
   connectionsPerNetworkMax?: number;
 }
 
 export interface HttpServer {
   readonly port: number;
-  /** How many are open. */
+  /** Connections that are open. */
   connections(): number;
   /** Takes no more connections and waits for the answers that are owed. */
   stop(): Promise<void>;
@@ -83,17 +91,18 @@ export function serveHttp(options: HttpServerOptions): HttpServer {
 }
 
 interface Visitors {
-  /** A connection came; tells whether there is room for one more. */
+  /** A connection came; returns whether there is room for another. */
   open(socket: Socket<Connection>): boolean;
   close(connection: Connection): void;
   hasRoom(): boolean;
 }
 
 /**
- * Accepts connections, but not for longer than a part of a turn of the event loop, and none while
- * there is no room: Bun alone accepts as long as connections come, and a crowd that comes back as
- * soon as it is refused then lets nothing else happen. Meanwhile they wait in the kernel's queue.
- * Bun stops accepting only by closing its descriptor; the queue is that of the socket behind it.
+ * Accepts connections, but no more in one turn of the event loop than `ACCEPTS_PER_TURN_MAX`, and
+ * none while there is no room. Bun alone accepts as long as connections come, and a crowd that
+ * comes back as soon as it is refused would let nothing else happen. Connections that are not
+ * accepted wait in the kernel's queue. Bun can stop accepting only by closing its descriptor; the
+ * queue belongs to the socket behind the descriptor, and stays.
  */
 function createDoor(fd: number, visitors: Visitors): { close(): void } {
   let listener: TCPSocketListener<Connection> | undefined;
@@ -121,7 +130,7 @@ function createDoor(fd: number, visitors: Visitors): { close(): void } {
     try {
       if (visitors.hasRoom()) open();
     } catch {
-      // There is no descriptor to be had.
+      // The process has no descriptor left.
     }
     if (listener === undefined) later = setTimeout(nextTurn, FULL_MS);
   }

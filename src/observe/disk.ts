@@ -3,12 +3,15 @@ import { join } from "node:path";
 import { Gauge } from "prom-client";
 import type { Metrics } from "./metrics.ts";
 
-/** A log of a long outage has thousands of segments; they are not looked at more often. */
+/**
+ * Shortest time between two looks at the disk: after a long outage the log has thousands of
+ * segments.
+ */
 const LOOK_MS_MIN = 5_000;
-/** What a block of `stat` stands for, whatever the file system's own blocks are. */
+/** Bytes of a block as `stat` counts them, whatever the file system's own blocks are. */
 const STAT_BLOCK_BYTES = 512;
 
-/** Shows what directories hold on disk, by name, and what their disk has left. */
+/** Shows how much the directories of each part hold on disk, and how much their disk has left. */
 export function showDisk(metrics: Metrics, data: string, parts: Record<string, string>): void {
   const registers = [metrics];
   let lookedAt = Number.NEGATIVE_INFINITY;
@@ -36,12 +39,12 @@ export function showDisk(metrics: Metrics, data: string, parts: Record<string, s
   });
 }
 
-/** Blocks that the files below a directory hold; 0 when there is no such directory yet. */
+/** Bytes on disk of the files below a directory; 0 while the directory does not exist. */
 function usedBytes(directory: string): number {
   if (!existsSync(directory)) return 0;
   let blocks = 0;
   for (const name of readdirSync(directory, { recursive: true }) as string[]) {
-    // Undefined for a segment that was trimmed meanwhile.
+    // `stat` finds nothing where a segment was trimmed meanwhile.
     blocks += statSync(join(directory, name), { throwIfNoEntry: false })?.blocks ?? 0;
   }
   return blocks * STAT_BLOCK_BYTES;

@@ -10,7 +10,8 @@ export function createLogger(level: string): Logger {
       base: { service: "pixelmill" },
       timestamp: () => `,"time":"${new Date().toISOString()}"`,
       formatters: { level: (label) => ({ level: label }) },
-      // Secrets have no business in a log line; these paths catch a careless object.
+      // No secret should come into a log line; these paths catch an object that was logged
+      // carelessly.
       redact: {
         paths: ["*.secret", "*.token", "*.writeKey", "*.password", "*.authorization", "*.headers"],
         censor: "[redacted]",

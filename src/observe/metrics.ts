@@ -2,7 +2,10 @@ import { collectDefaultMetrics, Registry } from "prom-client";
 
 export type Metrics = Registry;
 
-/** Bun walks the whole heap for them: 70 ms of every scrape. And it has but one space. */
+/**
+ * Metrics of prom-client that are left out: Bun walks the whole heap for them, 70 ms of every
+ * scrape, and has but one heap space to show.
+ */
 const HEAP_SPACES = ["total", "used", "available"].map((what) => {
   return `nodejs_heap_space_size_${what}_bytes`;
 });

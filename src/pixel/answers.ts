@@ -1,6 +1,6 @@
 import { Answer } from "../http/answer.ts";
 
-/** What the data plane answers (decisions §2 and §6). */
+/** What the data plane answers. */
 
 /** One transparent pixel, 43 bytes: the very GIF that RudderStack answers. */
 const GIF = Buffer.from("R0lGODlhAQABAIAAAAAAAAAAACH5BAEAAAAALAAAAAABAAEAAAICRAEAOw==", "base64");

@@ -8,14 +8,15 @@ const PEERS_REMEMBERED_MAX = 4_096;
 
 export interface ClientAddresses {
   /**
-   * The address of a request's client: the peer's, or the last entry of `X-Forwarded-For` that is
-   * no trusted proxy's when the peer is one. Proxies add what they saw at the end, so that only
-   * entries behind a client's own are believed; an entry that is no address ends the walk.
+   * The address of a request's client. That is the peer's address; when the peer is a trusted
+   * proxy, it is the last entry of `X-Forwarded-For` that is not a trusted proxy's. Each proxy adds
+   * what it saw at the end of the list, so entries that a client forged stand before those that are
+   * believed. An entry that is no address ends the search.
    */
   of(request: Pick<Exchange, "peer" | "forwardedFor">): string;
   /**
-   * What one client may have many addresses of: an IPv4 address, or the first half of an IPv6
-   * one. Undefined for a trusted proxy.
+   * The network that one client may have many addresses of: an IPv4 address, or the first half of
+   * an IPv6 address. Undefined for a trusted proxy.
    */
   networkOf(peer: string): string | undefined;
 }
@@ -23,7 +24,7 @@ export interface ClientAddresses {
 /** Tells clients' addresses behind trusted proxies (CIDRs). */
 export function createClientAddresses(trustedProxies: readonly string[]): ClientAddresses {
   const ranges = trustedProxies.map((cidr) => ipaddr.parseCIDR(cidr));
-  // Peers ask again and again, and parsing an address costs as much as half a request.
+  // Parsing an address costs as much as half a request, and peers come again and again.
   const known = new Map<string, Peer>();
 
   function look(text: string): Peer {
@@ -67,7 +68,7 @@ interface Peer {
   trusted: boolean;
 }
 
-/** The entries of a list from its end on, as far as they are looked at. */
+/** The last entries of a list, from its end on, at most `FORWARDED_HOPS_MAX`. */
 function* lastEntries(list: string): Generator<string> {
   let end = list.length;
   for (let hops = 0; hops < FORWARDED_HOPS_MAX && end >= 0; hops++) {
@@ -91,8 +92,9 @@ function networkText(address: ipaddr.IPv4 | ipaddr.IPv6): string {
 }
 
 /**
- * An IPv4 address that came in IPv6 clothes is an IPv4 address. One with a zone is none: a zone
- * counts on one machine alone, and has any length. Nor is `010.1`, which ipaddr.js would read.
+ * Reads an address; an IPv4 address inside an IPv6 one (`::ffff:a.b.c.d`) counts as IPv4. An
+ * address with a zone is refused, since a zone means something on one machine alone and has any
+ * length; so is `010.1`, which ipaddr.js would read.
  */
 function parse(text: string): ipaddr.IPv4 | ipaddr.IPv6 | undefined {
   return isIP(text) !== 0 && !text.includes("%") ? ipaddr.process(text) : undefined;

@@ -7,36 +7,48 @@ import { INGEST_CLOSE_MS_MAX, INGEST_PULSE_MS } from "./limits.ts";
 import { isSlow, type MainThread, mainThreadOf } from "./main-thread.ts";
 import type { FromIngest, IngestSettings, ProcessMetrics, ToIngest } from "./messages.ts";
 
-/** From its start until a process listens; it may wait for its log's lock meanwhile. */
+/**
+ * Time from a process's start until it listens; the process may wait for its log's lock meanwhile.
+ */
 export const INGEST_START_MS_MAX = 20_000;
 /** Delay of the restart of an ingest process that died, doubled each time it dies young. */
 const INGEST_RESTART_MS_MIN = 50;
 /** The longest delay of the restart of an ingest process that died. */
 const INGEST_RESTART_MS_MAX = 5_000;
-/** An ingest process that lived this long is restarted without more delay than the first. */
+/** An ingest process that lived this long is restarted with the shortest delay. */
 const INGEST_STEADY_MS_MIN = 10_000;
-/** An ingest process not heard for so many pulses is not ready, as `/ready` says. */
+/**
+ * Pulses in a row that may be missing before `/ready` says that the ingest process is not ready.
+ */
 const INGEST_PULSES_LATE_MAX = 3;
-/** An ingest process not heard for so many pulses that does not compute hangs and is killed. */
+/** Missing pulses after which an ingest process that uses no CPU counts as hung, and is killed. */
 export const INGEST_PULSES_MISSED_MAX = 15;
-/** An ingest process that computes, or waits for CPU or disk, has so many pulses instead. */
+/**
+ * Missing pulses after which an ingest process is killed although it uses CPU, or waits for CPU or
+ * disk.
+ */
 const INGEST_PULSES_SLOW_MAX = 120;
-/** A process that does not tell its metrics within this time is left out. */
+/** Time in which a process tells its metrics; a process that takes longer is left out. */
 const INGEST_METRICS_MS_MAX = 1_000;
 
-/** Times that a process which makes progress is given as long again to start. */
+/** How often a process that gets on, slowly, is given `INGEST_START_MS_MAX` again. */
 const INGEST_START_AGAIN_MAX = 5;
 
 export interface IngestProcessParts {
   /** argv that starts this executable as an ingest process. */
   command: readonly string[];
   settings: Omit<IngestSettings, "firstSequence">;
-  /** Numbers below are given already, as far as is known when a process starts. */
+  /**
+   * Sequence numbers below this one are taken, as far as the server knows when the process starts.
+   */
   firstSequence(): number;
-  /** Descriptor of the socket that the process accepts from; it stays open when it dies. */
+  /**
+   * Descriptor of the socket that the process accepts from; the socket stays open when the process
+   * dies.
+   */
   socketFd: number;
   logger: Logger;
-  /** The log is opened, for the first time or again. */
+  /** The process has opened its log, for the first time or again. */
   onOpened(durable: number): void;
   onDurable(sequence: number, sources: readonly string[] | undefined): void;
   onMissing(gap: Gap): void;
@@ -51,19 +63,24 @@ export class IngestProcess {
   readonly #first = Promise.withResolvers<void>();
   readonly #asked = new Map<number, (metrics: ProcessMetrics) => void>();
   #child: Subprocess | undefined;
-  /** All logs are open: a process that is started again need not wait for others. */
+  /**
+   * Whether all logs are open, so that a process that is started again need not wait for others.
+   */
   #mayListen = false;
-  /** It listened at least once: from then on it is kept alive. */
+  /** Whether the process has listened at least once; from then on it is kept alive. */
   #started = false;
   #listening = false;
   #healthy = true;
   #closing = false;
-  /** Deaths in a row of processes that did not live long. */
+  /** Deaths in a row of processes that lived less than `INGEST_STEADY_MS_MIN`. */
   #youngDeaths = 0;
   #failure: string | undefined;
-  /** Pulses since it was heard last: counted, so that a pause of the server itself is one. */
+  /**
+   * Pulses since the process was last heard. They are counted by a timer of the server, so a pause
+   * of the server itself counts as one.
+   */
   #missed = 0;
-  /** Where it was when it was not heard for the first time. */
+  /** What the process's main thread had done when its first pulse was missing. */
   #lastSeen: MainThread | undefined;
   #watch: ReturnType<typeof setInterval> | undefined;
   #restart: ReturnType<typeof setTimeout> | undefined;
@@ -73,18 +90,19 @@ export class IngestProcess {
   constructor(parts: IngestProcessParts) {
     this.#parts = parts;
     this.#logger = parts.logger.child({ ingest: parts.settings.index });
-    // A start that failed is told by whichever is waited for.
+    // A start that failed is reported by the promise that a caller waits for, which may be the
+    // other one.
     this.#opened.promise.catch(() => {});
     this.#first.promise.catch(() => {});
   }
 
-  /** Resolves when its log is open; `StartError` when it cannot be. */
+  /** Resolves when the process has opened its log; rejects with `StartError` when it cannot. */
   start(): Promise<void> {
     this.#spawn();
     return this.#opened.promise;
   }
 
-  /** Lets it take pixels; resolves when it does for the first time. */
+  /** Lets the process take pixels; resolves when it listens for the first time. */
   listen(): Promise<void> {
     this.#mayListen = true;
     this.#send({ type: "listen" });
@@ -99,7 +117,7 @@ export class IngestProcess {
     return this.#child?.pid;
   }
 
-  /** Its metrics now; none from a process that does not answer in time. */
+  /** The process's metrics now; none when it does not answer within `INGEST_METRICS_MS_MAX`. */
   async metrics(): Promise<ProcessMetrics> {
     if (!this.#listening) return [];
     const id = this.#asks++;
@@ -111,7 +129,10 @@ export class IngestProcess {
     return metrics;
   }
 
-  /** Ends when the process has exited; one that takes too long is killed. */
+  /**
+   * Asks the process to end, and resolves when it has exited; a process that takes too long is
+   * killed.
+   */
   async close(): Promise<void> {
     this.#closing = true;
     clearTimeout(this.#restart);
@@ -139,11 +160,14 @@ export class IngestProcess {
     this.#send({ type: "serve", ...this.#parts.settings, firstSequence });
   }
 
-  /** Undefined when the system makes no process: there are too many, or the executable is away. */
+  /**
+   * Undefined when the system starts no process: there are too many, or the executable is gone for
+   * the moment.
+   */
   #launch(): Subprocess | undefined {
     try {
       return Bun.spawn([...this.#parts.command], {
-        // The socket becomes `INGEST_SOCKET_FD` of the process.
+        // The socket is the last of these, and has the number `INGEST_SOCKET_FD` in the process.
         stdio: ["ignore", "ignore", "inherit", this.#parts.socketFd],
         serialization: "json",
         ipc: (message: FromIngest) => this.#receive(message),
@@ -154,7 +178,10 @@ export class IngestProcess {
     }
   }
 
-  /** Kills a process that does not come to listen; one that gets on, slowly, has its time again. */
+  /**
+   * Kills a process that does not come to listen; one that gets on, slowly, is given the time
+   * again.
+   */
   #awaitStart(child: Subprocess, again = INGEST_START_AGAIN_MAX): void {
     const before = mainThreadOf(child.pid);
     this.#stuck = setTimeout(() => {
@@ -216,7 +243,7 @@ export class IngestProcess {
     if (this.#closing) return;
     const failure = this.#failure;
     this.#failure = undefined;
-    // Only the first start has somebody to tell; later on it does not matter that it is settled.
+    // Only the first start has a caller to tell; later these promises are settled already.
     const error = new StartError(failure ?? "An ingest process ended before it listened");
     this.#opened.reject(error);
     this.#first.reject(error);
@@ -234,7 +261,7 @@ export class IngestProcess {
     try {
       this.#child?.send(message);
     } catch {
-      // It has just died; its death is on the way.
+      // The process has just died, and its death is about to be reported.
     }
   }
 }

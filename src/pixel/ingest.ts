@@ -19,18 +19,18 @@ import {
 import { watchOtherLogs } from "./other-logs.ts";
 import { WrittenSources } from "./sources.ts";
 
-/** Between two messages that tell the server how far the log is durable. */
+/** Pause between two messages that tell the server how far the log is durable. */
 const INGEST_DURABLE_MS = 5;
-/** What an ingest process has for answers and its last flush when the server died. */
+/** Time that an ingest process whose server died has for answers and its last flush. */
 const INGEST_ORPHAN_MS_MAX = 2_000;
 
 /**
- * What the hidden command `ingest` runs: takes pixels into its own event log until the server
- * says `close`, or is gone. Returns the exit code.
+ * The hidden command `ingest`: takes pixels into an event log of its own until the server says
+ * `close`, or is gone. Returns the exit code.
  */
 export async function startIngest(): Promise<number> {
-  // Ctrl-C and a service's stop reach every process of the group; the server tells when to end.
-  // A closed terminal (SIGHUP) ends nothing.
+  // Ctrl-C and a service's stop reach every process of the group, but the server decides when this
+  // one ends. A closed terminal (SIGHUP) ends nothing.
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2"] as const) {
     process.on(signal, () => {});
   }
@@ -49,7 +49,8 @@ export async function startIngest(): Promise<number> {
     const late = Bun.sleep(waitMs).then(() => "late" as const);
     return (await Promise.race([close(), late])) === "late" ? 1 : 0;
   } catch (error) {
-    // A start that is refused has a sentence, which the server prints; the rest is a fault of ours.
+    // A refused start has a sentence, which the server prints; any other error is a fault of ours
+    // and needs its stack.
     if (!(error instanceof StartError)) {
       logger.error({ err: error }, "An ingest process could not start");
     }
@@ -80,7 +81,7 @@ async function open(
     codec: pixelRecordCodec,
     logger,
     metrics,
-    // What the mark says was durable: a log that ends before has lost it.
+    // What the mark says was durable: a log that ends below has lost records.
     first: Math.max(settings.firstSequence, storedMark(mark)),
     onMissing: (gap) => send({ type: "missing", ...gap }),
     onChange,
@@ -114,7 +115,7 @@ async function open(
   return () => parts.disposeAsync();
 }
 
-/** What the limit is, or less where the process may have fewer descriptors. */
+/** Connections that this process may have: the limit, or fewer where it has too few descriptors. */
 function connectionsMax(logger: Logger): number {
   const { max, connectionsMax } = readDescriptors();
   if (connectionsMax >= HTTP_CONNECTIONS_MAX) return HTTP_CONNECTIONS_MAX;
@@ -124,10 +125,16 @@ function connectionsMax(logger: Logger): number {
   );
   return connectionsMax;
 }
-/** Sources of one message; of more the server looks itself. */
+/**
+ * Sources that one message names; when there are more, the message names none and the server looks
+ * itself.
+ */
 const SOURCES_TOLD_MAX = 100;
 
-/** Tells the server what moved: at once after a pause, else at most once per interval. */
+/**
+ * Tells the server how far the log is durable: at once after a pause, else at most once per
+ * `INGEST_DURABLE_MS`.
+ */
 function createTell(
   log: LogWriter<unknown>,
   written: WrittenSources,
@@ -154,7 +161,7 @@ function createTell(
   };
 }
 
-/** The server's end of the channel: what it asks for, and its end. */
+/** The channel to the server: what the server asks for, and the channel's end. */
 function connect() {
   const serve = Promise.withResolvers<IngestSettings>();
   const listen = Promise.withResolvers<void>();

@@ -33,7 +33,7 @@ export interface PixelParts
   /** The source of a write key, enabled or not. */
   source(writeKey: string): Source | undefined;
   log: LogWriter<PixelRecord>;
-  /** Where the event logs of other processes end now, if there are any. */
+  /** Where the event logs of other processes end now, if there are other processes. */
   otherLogs?: (() => readonly LogEnd[]) | undefined;
   /** CIDRs of proxies whose `X-Forwarded-For` is believed. */
   trustedProxies: readonly string[];
@@ -46,7 +46,7 @@ export interface PixelParts
 }
 
 export interface PixelListener {
-  /** Accepts from this socket, which it closes when it stops. */
+  /** Accepts from this socket, which the listener closes when it stops. */
   start(socket: ListeningSocket): void;
   /** Takes no more connections and waits for the answers under way. */
   stop(): Promise<void>;
@@ -58,7 +58,10 @@ interface Flush {
   pixels: Exchange[];
 }
 
-/** The data plane's listener: admit, append, answer (decisions §6). */
+/**
+ * The data plane's listener: admits a pixel, appends its record to the log, and answers once the
+ * record is durable.
+ */
 export function createPixelListener(parts: PixelParts): PixelListener {
   const clients = createClientAddresses(parts.trustedProxies);
   const count = createCount(parts.metrics);
@@ -79,7 +82,7 @@ export function createPixelListener(parts: PixelParts): PixelListener {
     }
   }
 
-  /** Returns the answer, or nothing when a pixel's record is on its way to the disk. */
+  /** Returns the answer; undefined for a pixel whose record is on its way to the disk. */
   function route(exchange: Exchange): Answer | undefined {
     switch (exchange.path) {
       case "/pixel/v1/page":
@@ -127,7 +130,10 @@ export function createPixelListener(parts: PixelParts): PixelListener {
     return undefined;
   }
 
-  /** The log's promise is the same for all records of a flush, and so is what waits for it. */
+  /**
+   * Answers when the record is durable. All records of one flush share the log's promise, so they
+   * share one callback here.
+   */
   function answerWhen(stored: Promise<void>, exchange: Exchange): void {
     if (flush?.stored === stored) {
       flush.pixels.push(exchange);
@@ -151,7 +157,8 @@ export function createPixelListener(parts: PixelParts): PixelListener {
   }
 
   function notStored(err: unknown): Answer {
-    // The log says once that the disk fails; a line for each event would fill it further.
+    // The log itself reports once that the disk fails; a line for each event would fill the disk
+    // further.
     if (!(err instanceof LogUnavailable)) {
       parts.logger.error({ err }, "The event log did not take an event");
     }
@@ -179,7 +186,7 @@ export function createPixelListener(parts: PixelParts): PixelListener {
   };
 }
 
-/** `navigator.sendBeacon` sends a POST; its body is not looked at. */
+/** A POST counts as a pixel because `navigator.sendBeacon` sends POST; the body is ignored. */
 const isPixel = ({ method }: Exchange) => method === "GET" || method === "POST";
 
 const isRead = ({ method }: Exchange) => method === "GET" || method === "HEAD";

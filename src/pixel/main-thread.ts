@@ -1,6 +1,8 @@
 import { readFileSync } from "node:fs";
 
-/** What a process's main thread has done and what it is at, as the kernel counts it (proc(5)). */
+/**
+ * What a process's main thread has done, and what it does now, as the kernel counts it (proc(5)).
+ */
 export interface MainThread {
   /** One letter: R runs or waits for CPU, D waits for a disk, S sleeps, T is stopped. */
   state: string;
@@ -8,11 +10,12 @@ export interface MainThread {
   ticks: number;
 }
 
-/** Undefined where the process is gone, or the system does not tell. */
+/** Undefined when the process is gone, or the system does not tell. */
 export function mainThreadOf(pid: number): MainThread | undefined {
   try {
     const text = readFileSync(`/proc/${pid}/task/${pid}/stat`, "latin1");
-    // Behind the name, which may hold anything.
+    // The fields follow the process's name, which may contain anything but ends with the last
+    // parenthesis.
     const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
     return { state: fields[0]!, ticks: Number(fields[11]) + Number(fields[12]) };
   } catch {
@@ -20,7 +23,7 @@ export function mainThreadOf(pid: number): MainThread | undefined {
   }
 }
 
-/** Whether it got on since it was at `before`, or only waits for its turn at CPU or disk. */
+/** Whether the thread got on since `before`, or only waits for its turn at CPU or disk. */
 export function isSlow(before: MainThread | undefined, now: MainThread | undefined): boolean {
   if (before === undefined || now === undefined) return false;
   return now.ticks > before.ticks || now.state === "R" || now.state === "D";

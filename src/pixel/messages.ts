@@ -4,17 +4,22 @@ import type { MetricObjectWithValues, MetricValue } from "prom-client";
 
 export type ProcessMetrics = MetricObjectWithValues<MetricValue<string>>[];
 
-/** All that an ingest process is told; it reads neither configuration nor environment. */
+/** The settings of an ingest process, which reads neither configuration nor environment. */
 export interface IngestSettings {
   index: number;
-  /** Of this process's own event log. */
+  /** Directory of this process's own event log. */
   directory: string;
-  /** Numbers of its records below this are given already. */
+  /** Sequence numbers below this one are taken in this process's log. */
   firstSequence: number;
-  /** The event logs of other processes: what they hold may come before what this one takes. */
+  /**
+   * The event logs of other processes, whose records may come before those that this process takes.
+   */
   otherLogs: readonly OtherLog[];
   catalogDirectory: string;
-  /** Of the data plane; its socket is the descriptor `INGEST_SOCKET_FD`, of all processes. */
+  /**
+   * The data plane's port. The socket itself is the descriptor `INGEST_SOCKET_FD`, which all
+   * processes share.
+   */
   port: number;
   trustedProxies: readonly string[];
   recordClientAddress: boolean;
@@ -25,7 +30,7 @@ export interface IngestSettings {
   logLevel: string;
 }
 
-/** Where an ingest process finds the socket that it inherits. */
+/** The descriptor under which an ingest process inherits the data plane's socket. */
 export const INGEST_SOCKET_FD = 3;
 
 export interface OtherLog {
@@ -36,22 +41,25 @@ export interface OtherLog {
 export type ToIngest =
   | ({ type: "serve" } & IngestSettings)
   | { type: "metrics"; id: number }
-  /** Every log tells how far it is durable: pixels may come. */
+  /** Every log has told how far it is durable: the process may take pixels. */
   | { type: "listen" }
-  /** Stop accepting, answer what is under way, flush, exit. */
+  /** Stop accepting, answer the requests under way, flush, and exit. */
   | { type: "close" };
 
 export type FromIngest =
-  /** Its log can be written, and tells how far it is durable. */
+  /** The process's log can be written, and is durable up to `durable`. */
   | { type: "opened"; durable: number }
   | { type: "listening" }
-  /** It could not start; it exits. */
+  /** The process could not start, and exits. */
   | { type: "failed"; message: string }
-  /** `sources`: whose records came, at least; absent when they are too many to name. */
+  /**
+   * `sources` names the sources of the new records, and perhaps others; absent when there are too
+   * many to name.
+   */
   | { type: "durable"; sequence: number; sources?: string[] }
-  /** Its log should hold these records, and ends before them. */
+  /** The process's log should hold these records, and ends before them. */
   | { type: "missing"; from: number; to: number }
   | { type: "health"; healthy: boolean }
-  /** It lives. */
+  /** The process lives. */
   | { type: "pulse" }
   | { type: "metrics"; id: number; metrics: ProcessMetrics };

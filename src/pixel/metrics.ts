@@ -3,8 +3,8 @@ import type { Logger } from "../observe/log.ts";
 import type { Metrics } from "../observe/metrics.ts";
 
 /**
- * Counts answers by status. Plain numbers until somebody looks: a labelled `inc` for each request
- * would cost a tenth of it.
+ * Counts answers by status. Plain numbers are counted until somebody reads the metrics: a labelled
+ * `inc` for each request would cost a tenth of the request.
  */
 export function createCount(metrics: Metrics | undefined): (status: number) => void {
   const counts = new Map<number, { status: number; answers: number }>();
@@ -27,7 +27,10 @@ export function createCount(metrics: Metrics | undefined): (status: number) => v
   };
 }
 
-/** A line for each closed connection would help whoever floods the process. */
+/**
+ * Pause between two log lines about closed connections: a line for each would help whoever floods
+ * the process.
+ */
 const ENDED_LINE_MS = 60_000;
 
 const crowds = {
@@ -63,7 +66,7 @@ export function countEnded(
   };
 }
 
-/** Shows how many clients are connected; a process takes `HTTP_CONNECTIONS_MAX`. */
+/** Shows how many clients are connected, and the bound `HTTP_CONNECTIONS_MAX`. */
 export function showConnections(metrics: Metrics, connections: () => number): void {
   new Gauge({
     name: "pixelmill_pixel_connections",

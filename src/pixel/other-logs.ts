@@ -3,9 +3,10 @@ import { openMark } from "../log/mark.ts";
 import type { OtherLog } from "./messages.ts";
 
 /**
- * Tells where the event logs of other processes end: as their marks say, which their writers set
- * before they answer. Whoever had an answer of another process and then asks this one is seen to
- * come later. The list is the same object until an end has moved; undefined without other logs.
+ * Tells where the event logs of other processes end, by their marks, which their writers set before
+ * they answer. So a client that has an answer of another process and then asks this one is seen to
+ * come later. The list is the same object until an end has moved; undefined when there are no other
+ * logs.
  */
 export function watchOtherLogs(others: readonly OtherLog[]): (() => readonly LogEnd[]) | undefined {
   if (others.length === 0) return undefined;

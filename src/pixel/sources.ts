@@ -2,15 +2,16 @@ import type { PixelRecord } from "../event/record.ts";
 import type { LogWriter } from "../log/event-log.ts";
 
 /**
- * The sources of what went to the log since the server was last told. More than one answer may
- * name a source: what is being written may be durable with this answer or the next.
+ * The sources of the records that were appended since the server was last told. Two answers in a
+ * row may name a source: a record that is being written may become durable with this answer or with
+ * the next.
  */
 export class WrittenSources {
-  /** Of the records that go to the disk together, and whether they are there. */
+  /** The sources of the records of one flush, and whether that flush is over. */
   #flushes: { sources: Set<string>; isOver: boolean }[] = [];
   #writing: Promise<void> | undefined;
 
-  /** The same log, and what goes to it is noted. */
+  /** The same log, whose appended records are noted here. */
   noting(log: LogWriter<PixelRecord>): LogWriter<PixelRecord> {
     return {
       append: (record) => {
@@ -24,14 +25,14 @@ export class WrittenSources {
     };
   }
 
-  /** Of what was written since the last call, and of what is being written. */
+  /** The sources of what was written since the last call, and of what is being written. */
   take(): Set<string> {
     const sources = new Set(this.#flushes.flatMap((flush) => [...flush.sources]));
     this.#flushes = this.#flushes.filter(({ isOver }) => !isOver);
     return sources;
   }
 
-  /** Records with the same promise go together. */
+  /** Records with the same promise are of one flush. */
   #note(stored: Promise<void>, sourceId: string): void {
     if (stored !== this.#writing) {
       this.#writing = stored;

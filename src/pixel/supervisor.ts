@@ -26,7 +26,10 @@ export interface IngestOptions extends Omit<IngestSettings, PerProcess> {
   count: number;
   /** Holds one event log directory per process, named by its number. */
   directory: string;
-  /** By event log directory name: numbers below were read, or named, whatever the log holds. */
+  /**
+   * By event log directory name: numbers below were read by a lane or named by a connection,
+   * whatever the log holds.
+   */
   known?: Positions;
   logger: Logger;
   metrics?: Metrics;
@@ -35,31 +38,37 @@ export interface IngestOptions extends Omit<IngestSettings, PerProcess> {
 export interface Ingest {
   /** The data plane's address, the same for all processes. */
   url: string;
-  /** By event log directory name; also of logs that no process writes any more. */
+  /** Readers by event log directory name, also of logs that no process writes any more. */
   readers: ReadonlyMap<string, LogReader>;
   /** Where the event logs end now: beyond every record that was acknowledged before the call. */
   logEnds(): Positions;
-  /** Calls back when there is more to read; returns the end of it. */
+  /**
+   * Calls the listener when there are more durable records to read. Returns the function that ends
+   * the calls.
+   */
   onDurable(listener: (news?: DurableNews) => void): () => void;
   /** Whether every process listens and can write its log. */
   healthy(): boolean;
-  /** What the event logs lost, a sentence each. */
+  /** A sentence for each loss of an event log. */
   warnings(): string[];
   /** Process ids, for the operator's eyes and tests. */
   pids(): number[];
-  /** Of each process, labelled with its name. */
+  /** The metrics of each process, labelled with the process's name. */
   metrics(): Promise<ProcessMetrics[]>;
-  /** Ends the processes: answers what is under way, makes it durable. The logs stay readable. */
+  /**
+   * Ends the processes: each answers the requests under way and makes them durable. The logs stay
+   * readable.
+   */
   stop(): Promise<void>;
-  /** Ends the processes, unless `stop` has, and closes the logs. */
+  /** Ends the processes, unless `stop` has done so, and closes the logs. */
   close(): Promise<void>;
 }
 
 /**
- * Starts the processes that take pixels, keeps them alive, and opens the logs they write.
- * The data plane's socket is the server's own and all processes accept from it: connections that
- * come while one dies wait for another, or for its successor. Throws `StartError` when one cannot
- * start, or when the port is taken.
+ * Starts the processes that take pixels, keeps them alive, and opens the logs they write. The data
+ * plane's socket is the server's, and all processes accept from it: a connection that comes while a
+ * process dies waits for another process, or for the next one. Throws `StartError` when a process
+ * cannot start, or when the port is taken.
  */
 export async function startIngestProcesses(options: IngestOptions): Promise<Ingest> {
   const listeners = new Set<(news?: DurableNews) => void>();
@@ -106,7 +115,7 @@ export async function startIngestProcesses(options: IngestOptions): Promise<Inge
 
   try {
     await Promise.all(Array.from({ length: options.count }, (_, index) => start(index)));
-    // Only after all: what a process takes tells where the logs of the others end.
+    // Processes listen only when all logs are open: each record tells where the other logs ended.
     await Promise.all(processes.map((process) => process.listen()));
     const url = urlOf(options.host, socket);
     const warnings = () => losses.warnings();
@@ -129,7 +138,7 @@ function urlOf(host: string, { port }: ListeningSocket): string {
   return httpUrl(host, port);
 }
 
-/** Does it at the first call; all calls wait for its end. */
+/** Runs `work` at the first call; every call waits for its end. */
 function once(work: () => Promise<void>): () => Promise<void> {
   let done: Promise<void> | undefined;
   return () => {
@@ -154,7 +163,8 @@ function settingsOf(
     port,
     trustedProxies,
     recordClientAddress,
-    // Connections spread over the processes, which do not tell each other what they took.
+    // Connections spread over the processes, which do not tell each other how many pixels they
+    // took.
     pixelsPerSecondMax: options.pixelsPerSecondMax / count,
     connectionsPerNetworkMax: options.connectionsPerNetworkMax,
     logLevel,
@@ -166,7 +176,7 @@ interface Log {
   reader: LogReader;
   /** Set once a process of this server writes the log. */
   mark: DurableMark | undefined;
-  /** Nothing is in it and no process of this server writes it. */
+  /** Whether the log holds nothing and no process of this server writes it. */
   isEmpty: boolean;
 }
 
@@ -191,8 +201,8 @@ function ingestOf(
 }
 
 /**
- * The logs of the processes to start, and those that earlier ones left behind. Waits for processes
- * of an earlier server that still write one, since they also hold the port.
+ * Opens the logs of the processes to start, and those that earlier processes left behind. Waits for
+ * processes of an earlier server that still write a log, since these also hold the port.
  */
 async function openLogs(options: IngestOptions, losses: Losses): Promise<Map<string, Log>> {
   makeDirectory(options.directory);
@@ -226,7 +236,7 @@ async function settleLeft(log: Log, known: number, logger: Logger, losses: Losse
   const end = await settleLog({ directory, logger });
   if (known > end) losses.missing(directory, { from: end, to: known }, known - end);
   reader.advance(Math.max(end, known));
-  // A power loss may have taken what its writer told last.
+  // The last writer's mark may be gone after a power loss.
   openMark(directory).set(reader.end());
   log.isEmpty = reader.end() <= reader.first();
 }
