@@ -57,7 +57,7 @@ interface Opening {
   config: Config;
   logger: Logger;
   metrics: Metrics;
-  /** Closes what is open, the last first, unless all of it opened. */
+  /** Closes what is open, the last part first, when a later part does not open. */
   stack: AsyncDisposableStack;
 }
 
@@ -79,12 +79,12 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
   const { pipeline, kinds } = openPipeline(opening, { catalog, sandbox, ledger, ingest });
   const api = openApi(opening, { catalog, sandbox, publishing, ingest, pipeline, kinds });
 
-  // Both ports are taken before anything is made that is shown but once.
+  // Both ports are taken before anything is made that is shown only once.
   const controlPlaneUrl = await api.start({
     host: config["admin.host"],
     port: config["admin.port"],
   });
-  // First of all, nothing more is accepted, neither pixels nor requests.
+  // The first step of closing: neither pixels nor requests are accepted any more.
   stack.defer(async () => {
     await Promise.all([ingest.stop(), api.stop()]);
   });

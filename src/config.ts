@@ -162,7 +162,7 @@ export const switches: ReadonlySet<string> = new Set(
 interface Setting {
   key: string;
   value: unknown;
-  /** How the user named it, for messages. */
+  /** The setting as the user named it, for messages. */
   name: string;
 }
 
@@ -210,7 +210,7 @@ function converted(schema: TSchema, value: unknown): unknown {
   return Value.Convert(schema, value);
 }
 
-/** TypeBox would make 1 of `1e3` and of `true`, and 0 of `0.9`. */
+/** Reads whole numbers strictly: TypeBox would read `1e3` and `true` as 1, and `0.9` as 0. */
 function wholeNumber(value: unknown): unknown {
   return typeof value === "string" && /^\d+$/.test(value) ? Number(value) : value;
 }
@@ -232,7 +232,7 @@ function list(value: unknown): unknown {
     .filter((item) => item !== "");
 }
 
-/** What a pattern cannot tell of the items of a list, by what they are. */
+/** Checks of list items that a pattern cannot make. */
 const itemFits: Record<string, (item: string) => boolean> = {
   "CIDR ranges": isValidCIDR,
   "ADDRESS or ADDRESS:PORT": isServer,
@@ -278,9 +278,10 @@ function fromEnvironment(environment: Record<string, string | undefined>): Setti
 }
 
 /**
- * Kubernetes tells every container the Services of its namespace, so that one called `pixelmill`
- * or `pixelmill-admin` gives `PIXELMILL_PORT=tcp://10.0.0.7:8080`, `PIXELMILL_SERVICE_HOST`,
- * `PIXELMILL_PORT_8080_TCP_ADDR` and their like. None of them is meant as a setting.
+ * Whether Kubernetes set the variable: it tells every container the Services of its namespace, and
+ * one called `pixelmill` or `pixelmill-admin` gives `PIXELMILL_PORT=tcp://10.0.0.7:8080`,
+ * `PIXELMILL_SERVICE_HOST`, `PIXELMILL_PORT_8080_TCP_ADDR` and the like, none of which is meant as
+ * a setting.
  */
 function isOfService(name: string, value = ""): boolean {
   if (name.endsWith("_PORT") && /^(tcp|udp|sctp):\/\//.test(value)) return true;

@@ -1,6 +1,6 @@
 import { getSystemErrorMap } from "node:util";
 
-/** Why a request is refused, in the service's own words; the listeners map each to one status. */
+/** Why a request is refused; the listeners map each refusal to one status. */
 export type Refusal =
   | "invalid" // 400
   | "unauthenticated" // 401
@@ -21,8 +21,8 @@ export interface Detail {
 }
 
 /**
- * A request that the service refuses, with a sentence for the caller. It never holds the
- * caller's input, a file path or a stack: listeners send `message` and `details` as they are.
+ * A request that the service refuses, with a sentence for the caller. The error never holds the
+ * caller's input, a file path or a stack, since listeners send `message` and `details` as they are.
  */
 export class ApiError extends Error {
   override readonly name = "ApiError";
@@ -36,25 +36,25 @@ export class ApiError extends Error {
   }
 }
 
-/** A setting or an environment that does not let the server start; printed as one sentence. */
+/** A setting or an environment with which the server cannot start; printed as one sentence. */
 export class StartError extends Error {
   override readonly name = "StartError";
 }
 
-/** Why a listener cannot be had: its port is taken, mostly. */
+/** The error for a listener that does not start, mostly because its port is taken. */
 export function cannotListen(address: { host: string; port: number }, cause: unknown): StartError {
   const { host, port } = address;
   return new StartError(`Cannot listen on ${host} port ${port}: ${systemReason(cause)}`);
 }
 
-/** The system's own words for an error with a code: Bun says only that it failed to listen. */
+/** The system's own words for an error code: Bun says only that it failed to listen. */
 function systemReason(cause: unknown): string {
   const code = (cause as { code?: unknown } | null)?.code;
   const known = [...getSystemErrorMap().values()].find(([name]) => name === code);
   return known ? `${known[1]} (${known[0]})` : messageOf(cause);
 }
 
-/** What an error says, whatever was thrown. */
+/** The message of whatever was thrown. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

@@ -2,8 +2,8 @@
 export type Share = (held: number, free: number) => boolean;
 
 /**
- * One more as long as it has fewer than are free: one owner alone gets half of the places, two get
- * a third each, and some are always left for the next one that comes.
+ * An owner may have one more as long as it has fewer than are free. One owner alone gets half of
+ * the places, two get a third each, and some places are always left for the next owner that comes.
  */
 export const leavingSome: Share = (held, free) => held < free;
 
@@ -12,12 +12,15 @@ export const upTo =
   (held, free) =>
     free > 0 && held < max;
 
-/** So many places, of which owners have their share. Who finds none waits; owners take turns. */
+/**
+ * A number of places, of which each owner has its share. An owner that finds no place waits, and
+ * waiting owners take turns.
+ */
 export class FairPlaces {
   #free: number;
   readonly #mayHave: Share;
   readonly #held = new Map<string, number>();
-  /** Who waits, by owner; the first owner that may have a place is next. */
+  /** Who waits, by owner; the next place goes to the first owner that may have it. */
   readonly #waiting = new Map<string, Set<() => void>>();
 
   constructor(count: number, share: Share) {
@@ -25,7 +28,7 @@ export class FairPlaces {
     this.#mayHave = share;
   }
 
-  /** Takes a place if the owner may have one at once. */
+  /** Takes a place if the owner may have one now. */
   tryTake(owner: string): boolean {
     const held = this.#held.get(owner) ?? 0;
     if (this.#waiting.has(owner) || !this.#mayHave(held, this.#free)) return false;
@@ -36,7 +39,7 @@ export class FairPlaces {
 
   /**
    * Resolves once the owner has one more place; rejects with the signal's reason before. A place
-   * that was given has to be left, also when the signal is aborted just then.
+   * that was given has to be left, also when the signal is aborted in that moment.
    */
   async take(owner: string, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
@@ -58,7 +61,7 @@ export class FairPlaces {
     });
   }
 
-  /** Gives one of the owner's places back, or to those who may have it. */
+  /** Gives back one of the owner's places, and hands it to those who wait. */
   leave(owner: string): void {
     const held = this.#held.get(owner) ?? 0;
     if (held > 1) this.#held.set(owner, held - 1);
@@ -69,7 +72,7 @@ export class FairPlaces {
       if (!this.#mayHave(has, this.#free)) continue;
       const [enter] = line;
       line.delete(enter!);
-      // The owner's next turn comes after those of the others.
+      // The owner that got the place comes after the others the next time.
       this.#waiting.delete(next);
       if (line.size > 0) this.#waiting.set(next, line);
       this.#held.set(next, has + 1);

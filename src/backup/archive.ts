@@ -18,7 +18,7 @@ import { StartError } from "../errors.ts";
 /**
  * A backup is a tar archive, compressed with Zstandard: `format`, `catalog/catalog.mdb`,
  * `delivery/data.mdb`, of each log `events/<n>/` its segments and the list of refused numbers, and
- * last `manifest`, which names them all, so that a file that was cut short is told.
+ * last `manifest`, which names all files, so that an archive that was cut short is noticed.
  */
 const ENTRY =
   /^(format|manifest|catalog\/catalog\.mdb|delivery\/data\.mdb|events\/\d+\/(\d{16}\.segment|refused))$/;
@@ -27,7 +27,7 @@ const LOG_FILE = /^(\d{16}\.segment|refused)$/;
 
 type Entry = Extract<TarSource, { type: "stream" }>;
 
-/** What a log directory gives to a backup: each file up to the length that it has now. */
+/** The entries of a log directory: each file up to its length at this time. */
 export function logEntries(directory: string, name: string): Entry[] {
   return readdirSync(directory)
     .filter((file) => LOG_FILE.test(file))
@@ -35,17 +35,18 @@ export function logEntries(directory: string, name: string): Entry[] {
     .map((file) => fileEntry(join(directory, file), `events/${name}/${file}`));
 }
 
-/** The file as long as it is now: the newest segment grows while it is read. */
+/** A file up to its length at this time: the newest segment grows while it is read. */
 export function fileEntry(source: string, target: string): Entry {
   const { size } = statSync(source);
-  // Opened when its turn comes, for there may be more segments than a process may have files.
+  // The file is opened when its turn comes, since there may be more segments than a process may
+  // have open files.
   const bytes = async function* () {
     if (size > 0) yield* createReadStream(source, { end: size - 1 });
   };
   return { type: "stream", target, size, mode: 0o600, content: Readable.from(bytes()) };
 }
 
-/** Writes an archive; it is on disk when this resolves. */
+/** Writes an archive, which is on disk when the promise resolves. */
 export async function pack(path: string, entries: readonly Entry[]): Promise<void> {
   const file = createWriteStream(path, { mode: 0o600, flags: "wx" });
   const content = JSON.stringify(entries.map(({ target, size }) => ({ target, size })));
@@ -55,7 +56,7 @@ export async function pack(path: string, entries: readonly Entry[]): Promise<voi
   syncPath(path);
 }
 
-/** Unpacks an archive below a directory. `StartError` for what is no backup of pixelmill. */
+/** Unpacks an archive below a directory. `StartError` for a file that is no backup of pixelmill. */
 export async function unpack(path: string, directory: string): Promise<void> {
   const strangers: string[] = [];
   const target = unpackTar(directory, {
@@ -83,7 +84,10 @@ export async function unpack(path: string, directory: string): Promise<void> {
   syncPath(directory);
 }
 
-/** What the manifest names and the directory lacks; the manifest goes when all is there. */
+/**
+ * A file that the manifest names and the directory lacks; undefined when all are there, and then
+ * the manifest is removed.
+ */
 function missingIn(directory: string): string | undefined {
   const manifest = join(directory, MANIFEST);
   if (!existsSync(manifest)) return "it ends too early";

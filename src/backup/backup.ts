@@ -19,9 +19,9 @@ const TRIMMING_MS_MAX = 60_000;
 const TABLES_MAX = 48;
 
 /**
- * Copies a data directory into one file, also while it is served: first how far each destination
- * is, then the catalog, last the event log, so that nothing that the former two know is missing
- * from the log; meanwhile no log is trimmed. Then the copy is unpacked and read whole.
+ * Copies a data directory into one file, also while a server uses it. The order is: how far each
+ * destination is, then the catalog, then the event log, so that the log holds everything that the
+ * first two know; no log is trimmed meanwhile. Then the copy is unpacked and read as a whole.
  */
 export async function backup(config: Config, path: string): Promise<Contents & { bytes: number }> {
   const target = resolve(path);

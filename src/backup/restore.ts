@@ -8,8 +8,8 @@ import { type Contents, verify } from "./verify.ts";
 
 /**
  * Makes a data directory of a backup, whole or not at all. With `hold` a server takes pixels and
- * requests there, but delivers nothing until it is released: what the original had delivered
- * after the backup was made would be delivered a second time.
+ * requests there, but delivers nothing until `release`: what the original delivered after the
+ * backup was made would be delivered a second time.
  */
 export async function restore(config: Config, path: string, hold: boolean): Promise<Contents> {
   const target = resolve(config.data);

@@ -8,13 +8,13 @@ import { settleLog } from "../log/recovery.ts";
 import { Ledger } from "../pipeline/settling/ledger.ts";
 import { unpack } from "./archive.ts";
 
-/** What a backup holds, as it was read from it. */
+/** What a backup holds, counted by reading it. */
 export interface Contents {
   workspaces: number;
   deadLetters: number;
-  /** Records of the event logs, delivered ones that are not trimmed yet included. */
+  /** Records of the event logs, also delivered ones that are not trimmed yet. */
   records: number;
-  /** Sentences on what the event logs should hold and do not. */
+  /** A sentence for each loss of the event logs. */
   warnings: string[];
 }
 

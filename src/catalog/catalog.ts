@@ -19,12 +19,12 @@ import type {
 } from "./model.ts";
 
 /**
- * The catalog: rules and management data in LMDB. One verb is one atomic transaction, durable
- * when its promise resolves. Reads are synchronous and see the newest committed state.
+ * The catalog: rules and management data in LMDB. Each verb is one atomic transaction, durable when
+ * its promise resolves. Reads are synchronous and see the newest committed state.
  *
  * Verbs refuse with `ApiError` (`missing` for an unknown id or an id of another workspace,
- * `conflict`, `invalid`). Every verb takes the workspace first: nothing crosses it.
- * Several processes may open the same catalog; each sees the others' commits.
+ * `conflict`, `invalid`). Every verb takes the workspace first, and no verb reaches another
+ * workspace. Several processes may open the same catalog; each sees the others' commits.
  */
 export interface Catalog {
   workspaces: Workspaces;
@@ -39,7 +39,7 @@ export interface Catalog {
   live: Live;
   /** Why changes are not stored at the moment, as a sentence; undefined while they are. */
   trouble(): string | undefined;
-  /** Flushes what is pending (token uses) and closes. */
+  /** Writes what is pending (uses of tokens), and closes. */
   close(): Promise<void>;
 }
 
@@ -57,7 +57,7 @@ export interface Workspaces {
 export interface Members {
   create(workspaceId: string, input: MemberInput): Promise<Member>;
   update(workspaceId: string, id: string, input: Partial<MemberInput>): Promise<Member>;
-  /** Personal tokens of the member stop working in the same transaction. */
+  /** The member's personal tokens stop working in the same transaction. */
   remove(workspaceId: string, id: string): Promise<void>;
   get(workspaceId: string, id: string): Member;
   list(workspaceId: string, page: number): Page<Member>;
@@ -71,7 +71,10 @@ export interface MemberInput {
 }
 
 export interface Tokens {
-  /** `secret` is `pm_` and letters and digits; it is generated unless given, and shown here only. */
+  /**
+   * `secret` is `pm_` with letters and digits. It is generated unless the caller gives one, and is
+   * shown here only.
+   */
   create(workspaceId: string, input: TokenInput): Promise<{ token: Token; secret: string }>;
   get(workspaceId: string, id: string): Token;
   list(workspaceId: string, page: number): Page<Token>;
@@ -81,7 +84,7 @@ export interface Tokens {
 }
 export interface TokenInput {
   name: string;
-  /** Of a service token; one with `memberId` has the member's. */
+  /** A service token's permissions; a token with `memberId` has its member's instead. */
   permissions: Permission[];
   memberId?: string;
   expiresAt?: number;
@@ -89,8 +92,8 @@ export interface TokenInput {
 }
 
 /**
- * Browsers that signed in with a token: each has a secret of its own, and may what the token may
- * now. A session ends with its token, and after `SESSION_SECONDS_MAX`.
+ * Browsers that signed in with a token. Each session has a secret of its own, and permits what its
+ * token permits at the time. A session ends with its token, and after `SESSION_SECONDS_MAX`.
  */
 export interface Sessions {
   /**
@@ -100,7 +103,7 @@ export interface Sessions {
   begin(token: string): Promise<{ principal: Principal; secret: string } | undefined>;
   /** Undefined for a secret that is unknown, expired or ended; notes the use of the token. */
   authenticate(secret: string): Principal | undefined;
-  /** Does nothing when there is no such session. */
+  /** Does nothing when the session does not exist. */
   end(secret: string): Promise<void>;
 }
 
@@ -115,10 +118,10 @@ export interface Sources {
   create(workspaceId: string, input: SourceInput): Promise<Source>;
   update(workspaceId: string, id: string, input: Partial<SourceInput>): Promise<Source>;
   rotateWriteKey(workspaceId: string, id: string): Promise<Source>;
-  /** Its connections go with it. */
+  /** The source's connections are removed with it. */
   remove(workspaceId: string, id: string): Promise<void>;
   get(workspaceId: string, id: string): Source;
-  /** `marked`: those with an external id, or those without. */
+  /** `marked`: true lists the sources with an external id, false those without; all when absent. */
   list(workspaceId: string, page: number, marked?: boolean): Page<Source>;
 }
 export interface SourceInput {
@@ -128,7 +131,7 @@ export interface SourceInput {
   config?: Record<string, unknown>;
   geoEnrichmentEnabled?: boolean;
   transient?: boolean;
-  /** An empty one takes it away. */
+  /** An empty external id takes the source's away. */
   externalId?: string;
 }
 
@@ -141,10 +144,13 @@ export interface Destinations {
     input: Partial<Omit<DestinationInput, "type" | "typeAs">>,
     logEnds: Positions,
   ): Promise<Destination>;
-  /** Its connections and its link go with it. */
+  /** The destination's connections and its link are removed with it. */
   remove(workspaceId: string, id: string): Promise<void>;
   get(workspaceId: string, id: string): Destination;
-  /** `marked`: those with an external id, or those without. */
+  /**
+   * `marked`: true lists the destinations with an external id, false those without; all when
+   * absent.
+   */
   list(workspaceId: string, page: number, marked?: boolean): Page<Destination>;
 }
 export interface DestinationInput {
@@ -153,7 +159,7 @@ export interface DestinationInput {
   typeAs?: string;
   enabled?: boolean;
   config: Record<string, unknown>;
-  /** An empty one takes it away. */
+  /** An empty external id takes the destination's away. */
   externalId?: string;
 }
 
@@ -168,18 +174,20 @@ export interface Connections {
   ): Promise<Connection>;
   remove(workspaceId: string, id: string): Promise<void>;
   get(workspaceId: string, id: string): Connection;
-  /** `marked`: those with an external id, or those without. */
+  /**
+   * `marked`: true lists the connections with an external id, false those without; all when absent.
+   */
   list(workspaceId: string, page: number, marked?: boolean): Page<Connection>;
 }
 export interface ConnectionInput {
   sourceId: string;
   destinationId: string;
   enabled?: boolean;
-  /** An empty one takes it away. */
+  /** An empty external id takes the connection's away. */
   externalId?: string;
 }
 
-/** Where a resource stands, with the revision that a caller wants to see. */
+/** A resource, with the revision that the caller asked for. */
 export interface Found {
   resource: Resource;
   revision: Revision;
@@ -191,14 +199,25 @@ export interface CodeStore {
   newest(workspaceId: string, kind: Kind, id: string): Found;
   /** The published revision; `missing` for a draft or a deleted resource. */
   published(workspaceId: string, kind: Kind, id: string): Found;
-  /** Every published resource, ordered by creation; read one by one as the caller goes on. */
+  /**
+   * Every published resource, ordered by creation; each is read when the caller asks for the next.
+   */
   listPublished(workspaceId: string, kind: Kind): Generator<Found>;
-  /** Every resource that is neither published nor deleted, in the same way, with its newest revision. */
+  /**
+   * Every resource that is neither published nor deleted, with its newest revision; ordered and
+   * read as in `listPublished`.
+   */
   listDrafts(workspaceId: string, kind: Kind): Generator<Found>;
   revision(workspaceId: string, kind: Kind, id: string, versionId: string): Revision;
-  /** By versionId alone, deleted resources included; `missing` when it is not of this kind. */
+  /**
+   * A revision by its versionId alone, also of a deleted resource; `missing` when its resource is
+   * of another kind.
+   */
   revisionByVersion(workspaceId: string, kind: Kind, versionId: string): Revision;
-  /** Drafts and deleted resources included; read one by one as the caller goes on. */
+  /**
+   * Revisions of a resource, also of a draft or a deleted one; each is read when the caller asks
+   * for the next.
+   */
   revisions(
     workspaceId: string,
     kind: Kind,
@@ -209,15 +228,17 @@ export interface CodeStore {
   publication(resource: Resource): Publication | undefined;
   past(revision: Revision): Past;
 
-  /** Revisions made in memory; nothing is stored before `commit`. */
+  /** Makes a revision in memory; nothing is stored before `commit`. */
   draft(workspaceId: string, kind: Kind, input: RevisionInput): Revision;
   amend(workspaceId: string, kind: Kind, id: string, input: Partial<RevisionInput>): Revision;
   /**
-   * Stores revisions, publishes versions and links destinations, all or nothing. Keeps: one
-   * published library per importName and language; one transformation per destination. What was
-   * checked must be what is committed: `seen` are the published versions still, and all that the
-   * published code uses; `tested` is every importer of a library in `publish`. Else `Stale`: a
-   * `conflict` with `stale: true`.
+   * Stores revisions, publishes versions and links destinations, all or nothing.
+   * Keeps two rules: one published library per importName and language; one transformation per
+   * destination.
+   * What is committed must be what was checked:
+   * - the versions in `seen` are still the published ones, and all that the published code uses;
+   * - `tested` names every importer of a library in `publish`.
+   * Otherwise rejects with `Stale`, a `conflict` with `stale: true`.
    */
   commit(workspaceId: string, change: CodeChange): Promise<void>;
 
@@ -226,14 +247,14 @@ export interface CodeStore {
   /** Destinations linked to a transformation, in the order of linking. */
   linked(workspaceId: string, transformationId: string): Destination[];
   linkOf(workspaceId: string, destinationId: string): string | undefined;
-  /** When a destination was linked to the transformation that it has. */
+  /** When a destination was linked to its transformation. */
   linkedAt(workspaceId: string, destinationId: string): number | undefined;
 
   /** Unlinks, unpublishes, marks deleted. `conflict` for a library that a published transformation imports. */
   remove(workspaceId: string, kind: Kind, id: string): Promise<void>;
   setExternalId(workspaceId: string, kind: Kind, id: string, externalId: string): Promise<void>;
 
-  /** The published library of that name, or undefined. */
+  /** The published library with this import name; undefined when there is none. */
   libraryByImportName(
     workspaceId: string,
     language: Language,
@@ -257,32 +278,32 @@ export interface CodeChange {
   seen: { importName: string; language: Language; versionId: string }[];
   /** Published importers of the libraries in `publish` that were tested with them. */
   tested?: { versionId: string }[];
-  /** Test events of revisions, of which the first ones are kept. */
+  /** Test events of revisions; the first ones of each are kept. */
   events?: { versionId: string; events: Record<string, unknown>[] }[];
   externalIds?: { kind: Kind; id: string; externalId: string }[];
 }
 
 /** What the data plane and the lanes read, in a few LMDB look-ups and no scan. */
 export interface Live {
-  /** By write key, of an enabled or disabled source. */
+  /** The source of a write key, enabled or not. */
   source(writeKey: string): Source | undefined;
   sourceById(id: string): Source | undefined;
-  /** Moves when sources, destinations or connections change. */
+  /** A number that moves when sources, destinations or connections change. */
   topology(): number;
-  /** Every destination that has a connection, with its connections, of all workspaces. */
+  /** Every destination that has a connection, with its connections; those of all workspaces. */
   lanes(): { destination: Destination; connections: Connection[] }[];
   destination(id: string): Destination | undefined;
   /**
-   * The published code that is linked to a destination now, with the published libraries it
-   * imports and the workspace's credentials; undefined when there is no link. The same
-   * object again as long as nothing changed.
+   * The published code that is linked to a destination, with the published libraries that the code
+   * imports and the workspace's credentials; undefined when there is no link. Returns the same
+   * object as long as nothing changed.
    */
   program(destinationId: string): LiveProgram | undefined;
   /** Name → value of the workspace's credentials, for code that is tested. */
   credentials(workspaceId: string): Record<string, string>;
 }
 export interface LiveProgram {
-  /** Changes with any part of the code or the credentials. */
+  /** Another id for each change of any part of the code or the credentials. */
   id: string;
   workspaceId: string;
   transformation: Revision;

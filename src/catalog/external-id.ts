@@ -1,4 +1,4 @@
-/** A thing with the id by which an external tool knows it: an empty id takes that away. */
+/** The item with the id by which an external tool knows it; an empty id takes the item's away. */
 export function marked<T extends { externalId?: string }>(
   thing: T,
   { externalId }: { externalId?: string },

@@ -1,7 +1,8 @@
 /**
- * Ids: 27 letters and digits that sort by creation. 160 bits in base 62: 48 of milliseconds and
- * 112 random ones. Within one millisecond, or when the clock steps back, a process counts up from
- * its last id, so its ids always ascend; the random part keeps processes apart.
+ * Ids are 27 letters and digits that sort by creation: 160 bits in base 62, of which 48 are
+ * milliseconds and 112 are random. Within one millisecond, or when the clock steps back, a process
+ * counts up from its last id, so that its ids always ascend; the random part keeps the ids of
+ * processes apart.
  */
 
 import { BASE62 } from "./base62.ts";
@@ -19,12 +20,12 @@ export function newId(now: number = Date.now()): string {
   return encode(last);
 }
 
-/** Whether a text can be an id at all; anything else never reaches a key of the store. */
+/** Whether a text can be an id; a text that cannot never becomes a key of the store. */
 export function isId(text: string): boolean {
   return shape.test(text);
 }
 
-/** When an id was made, in milliseconds; it may be later when the clock stepped back. */
+/** When an id was made, in milliseconds; later than that when the clock had stepped back. */
 export function timeOf(id: string): number {
   const value = [...id].reduce((sum, digit) => sum * 62n + BigInt(BASE62.indexOf(digit)), 0n);
   return Number(value >> RANDOM_BITS);

@@ -1,9 +1,9 @@
 import camelCase from "lodash/camelCase.js";
 import type { Language } from "./model.ts";
 
-/** The names that code imports libraries by (decisions §4). Pure. */
+/** The names by which code imports libraries. Pure. */
 
-/** Languages that share libraries: `python` and `pythonfaas` are one. */
+/** Languages that share libraries: `python` and `pythonfaas` are one family. */
 export type Family = "javascript" | "python";
 
 export function familyOf(language: Language): Family {
@@ -16,19 +16,23 @@ export function importNameOf(libraryName: string): string {
 }
 
 /**
- * Whether a library can have this name: others, such as a megabyte of Python identifier, are
- * never looked up. Keys of the store end at 1,978 bytes; a UTF-16 unit takes up to 3.
+ * Whether a library can have this name. A name that no library can have is never looked up, for it
+ * may be a megabyte of Python identifier: keys of the store end at 1,978 bytes, and a UTF-16 unit
+ * takes up to 3.
  */
 export function isImportName(name: string): boolean {
   return name.length > 0 && name.length <= IMPORT_NAME_CHARS_MAX && !control.test(name);
 }
 
-/** Whether `import NAME` is Python at all. */
+/** Whether Python can import a module of this name. */
 export function isPythonModuleName(name: string): boolean {
   return identifier.test(name) && !pythonKeywords.has(name);
 }
 
-/** A library's name has 255 characters at most; camel case at most doubles them (`ß` → `ss`). */
+/**
+ * Longest import name: a library's name has 255 characters, and camel case at most doubles them
+ * (`ß` → `ss`).
+ */
 const IMPORT_NAME_CHARS_MAX = 600;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
 const control = /[\u0000-\u001f]/;

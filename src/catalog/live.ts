@@ -6,10 +6,16 @@ import type { Resource, Source } from "./model.ts";
 import type { Epoch, Store } from "./store.ts";
 import type { Tables } from "./tables.ts";
 
-/** Transformations whose live program is kept in memory; the longest unchanged one goes first. */
+/**
+ * Transformations whose live program is kept in memory; beyond it the program that was asked for
+ * longest ago is dropped.
+ */
 const LIVE_PROGRAMS_MAX = 4_096;
 
-/** A write key comes from a public URL: a longer one is unknown without a look-up. */
+/**
+ * Longest write key that is looked up: write keys come from public URLs, and a longer one cannot
+ * exist.
+ */
 const WRITE_KEY_CHARS_MAX = 128;
 
 export function openLive(store: Store, tables: Tables, code: CodeTables): Live {
@@ -48,7 +54,7 @@ export function openLive(store: Store, tables: Tables, code: CodeTables): Live {
   };
 }
 
-/** What `make` derives, made again when the epoch moved. */
+/** What `make` derives from the store, made again when the epoch has moved. */
 function derived<T>(store: Store, epoch: Epoch, make: () => T): () => T {
   let at: number | undefined;
   let value: T | undefined;
@@ -62,7 +68,10 @@ function derived<T>(store: Store, epoch: Epoch, make: () => T): () => T {
   };
 }
 
-/** Live programs by transformation: looked at again when the epoch moved, made anew when they differ. */
+/**
+ * Caches live programs by transformation. When the program epoch has moved, a program is made
+ * again; when its id is unchanged the old object is kept, so that callers can compare by identity.
+ */
 function programCache(store: Store, { credentials }: Tables, code: CodeTables) {
   const known = new Map<string, { at: number; program: LiveProgram }>();
 
@@ -94,7 +103,7 @@ function programCache(store: Store, { credentials }: Tables, code: CodeTables) {
     if (made === undefined) return undefined;
     const program = made.id === before?.program.id ? before.program : made;
     known.set(transformationId, { at: now, program });
-    // The first key is the one that was looked at longest ago.
+    // The first key is that of the program that was asked for longest ago.
     if (known.size > LIVE_PROGRAMS_MAX) known.delete(known.keys().next().value ?? "");
     return program;
   };

@@ -10,12 +10,15 @@ interface Markable {
   externalId?: string;
 }
 
-/** What has an external id, and what has none: external tools ask for one or the other. */
+/**
+ * An index of items that have an external id, and of those that have none: external tools list the
+ * one or the other.
+ */
 export function markIndex(store: Store, name: string) {
   const order = store.table<true, Key>(`${name}-by-mark`);
   const key = ({ workspaceId, id }: Markable, mark: Mark): Key => [workspaceId, mark, id];
   return {
-    /** Inside a change only, like `remove`. */
+    /** Only inside a change, like `remove`. */
     put(item: Markable): void {
       const [mark, other]: [Mark, Mark] =
         item.externalId === undefined ? ["unmarked", "marked"] : ["marked", "unmarked"];

@@ -4,7 +4,7 @@ import type { Member, Permission } from "./model.ts";
 import type { Store } from "./store.ts";
 import type { Tables } from "./tables.ts";
 
-/** What the legacy role `admin` with edit access under Transformations holds (specification §5). */
+/** Permissions of the legacy role `admin` with edit access to transformations. */
 const legacyAdmin: readonly Permission[] = [
   "transformations:create-delete",
   "transformations:connect",
@@ -13,7 +13,7 @@ const legacyAdmin: readonly Permission[] = [
   "destinations:connect",
 ];
 
-/** What a member may do now. */
+/** What a member may do at this time. */
 export function permissionsOf(member: Member): ReadonlySet<Permission> {
   const legacy = member.role === "admin" && member.editTransformations ? legacyAdmin : [];
   return new Set([...member.permissions, ...legacy]);

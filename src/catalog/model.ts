@@ -1,6 +1,6 @@
 /**
- * What the catalog holds. Times are milliseconds since the epoch; `api/` turns them into
- * ISO strings. Ids are time-ordered opaque strings, never reused.
+ * What the catalog holds. Times are milliseconds since the epoch, which `api/` turns into ISO
+ * strings. Ids are opaque strings, ordered by time and never reused.
  */
 
 /** `python` is an alias of `pythonfaas`, stored and returned as sent. */
@@ -29,7 +29,10 @@ export interface Member {
   workspaceId: string;
   name: string;
   email: string;
-  /** `admin` with `editTransformations` is the legacy role that holds the five of the specification. */
+  /**
+   * `admin` with `editTransformations` is a legacy role, which holds all five permissions for
+   * transformations and libraries.
+   */
   role: "admin" | "member";
   editTransformations: boolean;
   permissions: Permission[];
@@ -42,9 +45,9 @@ export interface Token {
   id: string;
   workspaceId: string;
   name: string;
-  /** Those of now: a personal token's follow its member. */
+  /** A service token's permissions, or those that a personal token's member has at this time. */
   permissions: Permission[];
-  /** Set on a personal token: it has what this member has at the time of each request. */
+  /** Set on a personal token, which permits what this member may do at the time of each request. */
   memberId?: string;
   expiresAt?: number;
   lastUsedAt?: number;
@@ -58,11 +61,11 @@ export interface Principal {
   /** Of a personal token. */
   memberId?: string;
   permissions: ReadonlySet<Permission>;
-  /** When its token, or its session, stops working. */
+  /** When the caller's token, or session, stops working. */
   expiresAt?: number;
 }
 
-/** Who made a revision: a token, and the member behind it when it is a personal one. */
+/** Who made a revision: a token, and the member when the token is a personal one. */
 export type Maker = Pick<Principal, "tokenId" | "memberId">;
 
 export interface Source {
@@ -70,12 +73,12 @@ export interface Source {
   workspaceId: string;
   name: string;
   type: "http";
-  /** How its creator wrote the type, where that differs: `HTTP`. */
+  /** The type in the creator's own spelling, where that differs: `HTTP`. */
   typeAs?: string;
   writeKey: string;
   enabled: boolean;
   config: Record<string, unknown>;
-  /** Settings that RudderStack's clients keep at a source; they mean nothing here. */
+  /** Settings that RudderStack's clients keep at a source; pixelmill only stores them. */
   geoEnrichmentEnabled?: boolean;
   transient?: boolean;
   externalId?: string;
@@ -87,9 +90,9 @@ export interface Destination {
   id: string;
   workspaceId: string;
   name: string;
-  /** A kind of `destinations/`: `webhook` or `file`. */
+  /** The name of a kind of `destinations/`, such as `webhook` or `file`. */
   type: string;
-  /** How its creator wrote the type, where that differs: `WEBHOOK`. */
+  /** The type in the creator's own spelling, where that differs: `WEBHOOK`. */
   typeAs?: string;
   enabled: boolean;
   config: Record<string, unknown>;
@@ -98,10 +101,10 @@ export interface Destination {
   updatedAt: number;
 }
 
-/** Next sequence number to read, per event log directory. Opaque to the catalog. */
+/** The next sequence number to read, by event log. The catalog does not look inside. */
 export type Positions = Readonly<Record<string, number>>;
 
-/** source → destination. */
+/** A source's connection to a destination. */
 export interface Connection {
   id: string;
   workspaceId: string;
@@ -111,9 +114,12 @@ export interface Connection {
   externalId?: string;
   /** Events from these positions on are routed; set when the connection starts to be live. */
   from: Positions;
-  /** Events before these positions are still owed; set when it stops to be live, else absent. */
+  /**
+   * Events before these positions are still owed. Set when the connection stops being live, else
+   * absent.
+   */
   until?: Positions;
-  /** Live windows before a pause, oldest first; their events are still owed. */
+  /** Earlier live windows, oldest first, from before each pause; their events are still owed. */
   earlier?: readonly { from: Positions; until: Positions }[];
   createdAt: number;
   updatedAt: number;
@@ -143,14 +149,14 @@ export interface Revision {
   language: Language;
   /** Libraries only: lodash `camelCase(name)`. */
   importName?: string;
-  /** What the code imports as far as it shows without a guest; older revisions have none. */
+  /** The imports that show without a guest; revisions of earlier versions have none. */
   imports?: string[];
-  /** Absent in older revisions, and in those that the server made itself. */
+  /** Absent in revisions of earlier versions, and in those that the server made itself. */
   createdBy?: Maker;
   createdAt: number;
 }
 
-/** A transformation or library: its mutable part. Its name and code are those of a revision. */
+/** The mutable part of a transformation or library. Name and code belong to its revisions. */
 export interface Resource {
   kind: Kind;
   id: string;
@@ -167,15 +173,17 @@ export interface Resource {
 
 /** What is known of a revision beside its code. */
 export interface Past {
-  /** What its code imports, as it was published; absent when it never was. */
+  /**
+   * The code's imports, as a guest read them when the code was published; absent when it never was.
+   */
   imports?: string[];
-  /** Events that came with it, to test it with; as many as are kept. */
+  /** The events that came with the revision, to test it with; as many as are kept. */
   events?: Record<string, unknown>[];
 }
 
 /** What makes a published revision live: written by publishing, read by lanes. */
 export interface Publication {
   versionId: string;
-  /** importNames the code imports, in code order (Python: every module name). */
+  /** The import names in the code, in code order; for Python every module name. */
   imports: string[];
 }

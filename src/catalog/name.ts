@@ -9,7 +9,10 @@ export function isName(text: string): boolean {
   return length >= 1 && length <= NAME_CHARS_MAX;
 }
 
-/** A name as it is kept: trimmed, and as UTF-8 gives it back. `invalid` for what is none. */
+/**
+ * A name as it is stored: trimmed, and as UTF-8 gives it back. `invalid` for a text that is no
+ * name.
+ */
 export function keptName(text: string): string {
   if (isName(text)) return text.trim().toWellFormed();
   const message = `Expected ${nameExpected}`;

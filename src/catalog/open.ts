@@ -15,7 +15,10 @@ import { openTokens } from "./tokens.ts";
 import { upgrade } from "./upgrade.ts";
 import { openWorkspaces } from "./workspaces.ts";
 
-/** Opens the catalog in a directory (made when it is missing), in as many processes as need it. */
+/**
+ * Opens the catalog in a directory, which is made when it is missing. Any number of processes may
+ * have it open.
+ */
 export async function openCatalog(options: {
   directory: string;
   logger: Logger;

@@ -9,21 +9,21 @@ type Key = [workspaceId: string, id: string];
 
 /** Things that belong to one workspace: found by id, listed by creation. */
 export interface Owned<T> {
-  /** Of any workspace. */
+  /** Finds an item of any workspace. */
   find(id: string): T | undefined;
-  /** Refuses with `missing` when it is of another workspace. */
+  /** Refuses with `missing` when the item is of another workspace. */
   get(workspaceId: string, id: string): T;
   /** Pages count from 1. */
   list(workspaceId: string, page: number): Page<T>;
   all(): T[];
-  /** Inside a change only, like `remove`. */
+  /** Only inside a change, like `remove`. */
   put(item: T): void;
   remove(item: T): void;
 }
 
 /** Things that external tools may know by an id of their own. */
 export interface Managed<T> extends Owned<T> {
-  /** `marked` lists those that have such an id, or those that have none. */
+  /** `marked`: true lists the items with an external id, false those without; all when absent. */
   list(workspaceId: string, page: number, marked?: boolean): Page<T>;
 }
 
@@ -52,7 +52,7 @@ export function managedTable<T extends { id: string; workspaceId: string; extern
   };
 }
 
-/** `name` names the table; `noun` stands in the message for an unknown id: `Source not found`. */
+/** `name` names the table; `noun` names an item in messages: `Source not found`. */
 export function ownedTable<T extends { id: string; workspaceId: string }>(
   store: Store,
   name: string,

@@ -1,7 +1,7 @@
 import { ApiError } from "../errors.ts";
 import type { Kind } from "./model.ts";
 
-/** Published code changed between a check and its commit: check again. */
+/** Published code changed between a check and its commit; the caller checks again. */
 export class Stale extends ApiError {
   readonly stale = true;
 
@@ -14,7 +14,7 @@ export function notFound(kind: Kind): ApiError {
   return new ApiError("missing", `${nouns[kind]} not found`);
 }
 
-/** It is there, and not live. */
+/** The resource exists and is not published. */
 export function notPublished(kind: Kind): ApiError {
   const hint = "draft=true in the query asks for its newest revision";
   return new ApiError("missing", `${nouns[kind]} is not published: ${hint}`);

@@ -4,9 +4,12 @@ import { BASE62 } from "./base62.ts";
 /** Randomness of a generated token. */
 export const TOKEN_RANDOM_BITS = 192;
 
-/** Secrets: those of tokens and sessions (kept as hashes only) and write keys. */
+/** Secrets of tokens and sessions, which are stored as hashes only, and write keys. */
 
-/** The largest multiple of 62 in a byte: bytes above it are drawn again, so no letter is likelier. */
+/**
+ * The largest multiple of 62 in a byte. Bytes from it on are drawn again, so that every letter is
+ * equally likely.
+ */
 const FAIR_BYTES = 248;
 const WRITE_KEY_RANDOM_BITS = 160;
 const secretShape = /^pm_[0-9A-Za-z]{32,255}$/;
@@ -21,7 +24,7 @@ export function isSecret(text: string): boolean {
   return secretShape.test(text);
 }
 
-/** What a browser keeps of a session: never taken for a token. */
+/** The secret of a session, which a browser keeps; it is never accepted as a token. */
 export function newSessionSecret(): string {
   return `pms_${randomText(TOKEN_RANDOM_BITS)}`;
 }

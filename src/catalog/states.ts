@@ -4,12 +4,11 @@ import type { Resource, Revision } from "./model.ts";
 import { notFound } from "./refusals.ts";
 
 /**
- * The states of a transformation or library (specification §3). Pure: each function is one
- * transition, and refuses what has none. A resource is a draft, published or deleted;
- * revisions only ever come to it.
+ * The states of a transformation or library: draft, published or deleted. Each function is one
+ * transition, and refuses a state that has none. Revisions are only ever added. Pure.
  */
 
-/** (none) → unpublished revision. */
+/** (none) → draft, by its first revision. */
 export function begun(revision: Revision): Resource {
   return {
     kind: revision.kind,
@@ -22,29 +21,29 @@ export function begun(revision: Revision): Resource {
   };
 }
 
-/** any → new unpublished revision; what is published stays so. */
+/** Any state stays as it is, and has a newer revision; what is published stays published. */
 export function revised(resource: Resource, revision: Revision): Resource {
   if (resource.deleted) throw notFound(resource.kind);
   checkSame(resource, revision);
-  // versionIds sort by creation: of two updates at once the later one is the newest.
+  // versionIds sort by creation, so of two updates at the same time the later one is the newest.
   if (revision.versionId < resource.newest) return resource;
   return { ...resource, newest: revision.versionId };
 }
 
-/** unpublished revision → published; of a deleted resource too, which restores it. */
+/** Any state → published. A deleted resource is restored by this. */
 export function published(resource: Resource, revision: Revision): Resource {
   checkSame(resource, revision);
   return { ...resource, published: revision.versionId, deleted: false };
 }
 
-/** draft or published → deleted. */
+/** Draft or published → deleted. */
 export function removed(resource: Resource): Resource {
   if (resource.deleted) throw notFound(resource.kind);
   const { published: _, ...rest } = resource;
   return { ...rest, deleted: true };
 }
 
-/** Not connected → connected needs a published transformation. */
+/** Refuses to link a destination to a transformation that is not published. */
 export function checkLinkable(resource: Resource): void {
   if (resource.deleted) throw notFound(resource.kind);
   if (resource.published === undefined) {

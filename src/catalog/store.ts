@@ -2,21 +2,18 @@ import { join } from "node:path";
 import type { Logger } from "../observe/log.ts";
 import { type Store as Environment, openStore as openEnvironment } from "../store/store.ts";
 
-/** A counter in the store that moves with what is derived from its part of the data. */
+/** A counter in the store that moves whenever its part of the data changes. */
 export type Epoch = "topology" | "program";
 
-/**
- * The store of the catalog, with epochs that tell every process when what it derived is out of
- * date.
- */
+/** The catalog's store, with epochs that tell every process when what it derived is out of date. */
 export interface Store extends Environment {
-  /** As of this turn of the event loop, or of this process's last change. */
+  /** The epoch as of this turn of the event loop, or of this process's last change. */
   epoch(name: Epoch): number;
-  /** Inside a change only. */
+  /** Only inside a change. */
   advance(name: Epoch): void;
 }
 
-/** Ids and other ASCII keys sort below this: the end of a range under a key's prefix. */
+/** Sorts after every id and all other ASCII keys: the end of a range under a key's prefix. */
 export const LAST = "\uffff";
 
 const TABLES_MAX = 48;
@@ -25,7 +22,10 @@ export function openStore(directory: string, logger: Logger): Store {
   const path = join(directory, "catalog.mdb");
   const store = openEnvironment({ path, tablesMax: TABLES_MAX, name: "The catalog", logger });
   const epochs = store.table<number, Epoch>("epochs");
-  /** Epochs read in this turn of the event loop: every pixel asks, and a read is 0.4 µs. */
+  /**
+   * The epochs read in this turn of the event loop: every pixel asks for them, and a read costs 0.4
+   * µs.
+   */
   const epochsNow = new Map<Epoch, number>();
 
   function epoch(name: Epoch): number {

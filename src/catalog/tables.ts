@@ -11,7 +11,7 @@ import { managedTable, type Owned, ownedTable } from "./owned.ts";
 import { sameHash } from "./secrets.ts";
 import { LAST, type Store } from "./store.ts";
 
-/** What the catalog stores of a workspace's management data, and how it is found. */
+/** The tables of a workspace's management data, and the ways to find what they hold. */
 export type Tables = ReturnType<typeof openTables>;
 
 export function openTables(store: Store) {
@@ -26,7 +26,7 @@ export function openTables(store: Store) {
   };
 }
 
-/** A token as it is stored; `hash` is all that is kept of its secret. */
+/** A token as it is stored: of its secret, only the hash is kept. */
 export interface StoredToken extends Token {
   hash: string;
 }
@@ -39,7 +39,7 @@ function tokenTable(store: Store) {
   const sessions = sessionTable(store);
   return {
     ...tokens,
-    /** When each token was last used; apart, since it moves so often. */
+    /** When each token was last used; a table of its own, since it changes so often. */
     uses,
     sessions,
     byHash(hash: string): StoredToken | undefined {
@@ -68,7 +68,7 @@ function tokenTable(store: Store) {
   };
 }
 
-/** A browser's session with a token; `hash` is all that is kept of its secret. */
+/** A browser's session as it is stored: of its secret, only the hash is kept. */
 export interface StoredSession {
   hash: string;
   tokenId: string;
@@ -86,7 +86,7 @@ function sessionTable(store: Store) {
       const session = sessions.get(hash);
       return session !== undefined && sameHash(session.hash, hash) ? session : undefined;
     },
-    /** The oldest first. */
+    /** Sessions of a token, the oldest first. */
     ofToken(tokenId: string): StoredSession[] {
       const keys = byToken.getKeys({
         start: [tokenId, 0, ""],
@@ -115,13 +115,13 @@ function credentialTable(store: Store) {
     ...credentials,
     byName: (workspaceId: string, name: string): Credential | undefined =>
       findAll(credentials, [byName.get([workspaceId, name])])[0],
-    /** For `live` alone. */
+    /** The values of credentials, which only `live` may read. */
     values(workspaceId: string): Record<string, string> {
       const range = values.getRange({ start: [workspaceId, ""], end: [workspaceId, LAST] });
-      // Not by assignment: a credential may be called `__proto__`.
+      // Built without assignment to a key, since a credential may be called `__proto__`.
       return Object.fromEntries([...range].map(({ key, value }) => [key[1], value]));
     },
-    /** Moves with every value of the workspace. */
+    /** A stamp per workspace, another one after every change of its credentials. */
     stamps: store.table<string, string>("credential-stamps"),
     putValue(credential: Credential, value: string): void {
       credentials.put(credential);
@@ -198,7 +198,7 @@ function connectionTable(store: Store) {
 }
 
 function findAll<T>(items: Owned<T>, ids: Iterable<string | undefined>): T[] {
-  // The ids first: nothing else happens while a cursor is open.
+  // The ids are collected first, since nothing else may happen while a cursor is open.
   return [...ids]
     .map((id) => (id === undefined ? undefined : items.find(id)))
     .filter((item) => item !== undefined);

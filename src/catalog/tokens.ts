@@ -8,12 +8,12 @@ import { hashOf, isSecret, newSecret } from "./secrets.ts";
 import type { Store } from "./store.ts";
 import type { StoredToken, Tables } from "./tables.ts";
 
-/** `lastUsedAt` of a token is written at most this late. */
+/** Longest delay until a token's `lastUsedAt` is on disk. */
 const TOKEN_USE_FLUSH_MS = 2_000;
 
 /**
- * Tokens; `principalOf`, who a token's holder is now, its use noted; and `flush`, which writes the
- * uses noted since the last time.
+ * Opens the tokens, with `principalOf`, which tells who a token's holder is and notes the use, and
+ * `flush`, which stores the uses noted since the last flush.
  */
 export function openTokens(
   store: Store,
@@ -38,7 +38,7 @@ export function openTokens(
     timer.unref();
   }
 
-  /** Never rejects: a use that cannot be stored is not worth a request, nor a clean end. */
+  /** Never rejects: a use that cannot be stored is not worth failing a request, or a clean end. */
   async function flush(): Promise<void> {
     clearTimeout(timer);
     timer = undefined;
@@ -50,7 +50,7 @@ export function openTokens(
           if (tokens.find(id) !== undefined) tokens.uses.put(id, at);
         }
       });
-      // Until then they were shown from memory; a newer use waits for the next flush.
+      // Uses are shown from memory until they are stored; a newer use waits for the next flush.
       for (const [id, at] of noted) if (used.get(id) === at) used.delete(id);
     } catch (error) {
       logger.warn({ err: error }, "token uses not stored");

@@ -3,7 +3,10 @@ import type { Permission } from "./model.ts";
 import type { Store } from "./store.ts";
 import type { Tables } from "./tables.ts";
 
-/** A change to what an older version stored; each is made once, whole, before anything is read. */
+/**
+ * A change to what an older version stored. Each step is made once and as a whole, before anything
+ * is read.
+ */
 interface Step {
   name: string;
   apply(tables: Tables, code: CodeTables): void;
@@ -11,7 +14,7 @@ interface Step {
 
 const steps: readonly Step[] = [
   {
-    // Who could replay and purge by `events:read` alone may do so still.
+    // Tokens that could replay and purge by `events:read` alone keep that right.
     name: "events:replay is a permission of its own",
     apply({ tokens, members }) {
       for (const token of tokens.all()) tokens.put(withReplay(token));
@@ -34,7 +37,7 @@ const steps: readonly Step[] = [
   },
 ];
 
-/** Brings a catalog that an older version wrote up to date; several processes may try at once. */
+/** Brings a catalog of an older version up to date; several processes may try at the same time. */
 export async function upgrade(store: Store, tables: Tables, code: CodeTables): Promise<void> {
   const done = store.table<true, string>("upgrades");
   for (const { name, apply } of steps) {

@@ -1,10 +1,10 @@
 import type { Connection, Positions } from "./model.ts";
 
-/** Earlier live windows that a connection keeps apart when it is paused again and again. */
+/** Live windows that a connection keeps apart when it is paused again and again. */
 export const CONNECTION_WINDOWS_MAX = 16;
 
 /**
- * Which events a connection routes: those from `from` on while it is live, and those before
+ * Live windows: a connection routes the events from `from` on while it is live, and those before
  * `until` once it is not. Pure.
  */
 
@@ -18,20 +18,20 @@ export function turned(connection: Connection, live: boolean, logEnds: Positions
   return { ...rest, from: logEnds, ...earlierOf(connection, until) };
 }
 
-/** A new connection; one that is not live yet routes nothing. */
+/** The window of a new connection; one that is not live routes nothing. */
 export function opened(live: boolean, logEnds: Positions): Pick<Connection, "from" | "until"> {
   return live ? { from: logEnds } : { from: logEnds, until: logEnds };
 }
 
-/** What was accepted before a pause is still owed after it. */
+/** The windows before this one: what was accepted before a pause is still owed after it. */
 function earlierOf(connection: Connection, until: Positions | undefined) {
   if (until === undefined || isEmpty(connection.from, until)) return {};
   return { earlier: bounded([...(connection.earlier ?? []), { from: connection.from, until }]) };
 }
 
 /**
- * The two oldest windows become one when there are too many: what came in the pause between them
- * may be delivered then, but nothing that is owed is forgotten.
+ * Merges the two oldest windows when there are too many. Events of the pause between them may then
+ * be delivered, but no event that is owed is forgotten.
  */
 function bounded(windows: readonly Window[]): readonly Window[] {
   const [first, second, ...rest] = windows;

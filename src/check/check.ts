@@ -5,7 +5,7 @@ import type { Finding } from "./finding.ts";
 import { listenFinding, systemFindings } from "./system.ts";
 import { userCodeFinding } from "./user-code.ts";
 
-/** Looks at everything that a server with these settings needs; changes nothing that stays. */
+/** Looks at everything that a server with these settings needs. Leaves nothing changed. */
 export async function* check(config: Config): AsyncGenerator<Finding> {
   const changed = Object.entries(differing(config)).map(([key, value]) => `${key} = ${value}`);
   const found = changed.length === 0 ? "all at their defaults" : changed.join(", ");

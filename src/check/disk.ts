@@ -22,7 +22,10 @@ const GIB = 2 ** 30;
 /** Writes that are timed, each as large as a small flush of the event log. */
 const WRITES = 200;
 const WRITE_BYTES = 4_096;
-/** Pixels wait for the disk: with a slower one their answers take as long as a page's images. */
+/**
+ * Slower writes are a warning: every pixel waits for the disk, and would take as long as a page's
+ * images.
+ */
 const SLOW_MS = 10;
 
 export async function* diskFindings(config: Config): AsyncGenerator<Finding> {
@@ -72,7 +75,7 @@ function spaceFinding(data: string): Finding {
       };
 }
 
-/** The type of the file system that the longest mount point above a path has. */
+/** The type of the file system that a path is on, by the longest mount point above it. */
 function fileSystemOf(path: string): string {
   const mounts = readFileSync("/proc/self/mounts", "utf8").trim().split("\n");
   const above = mounts
@@ -82,7 +85,7 @@ function fileSystemOf(path: string): string {
   return above[0]?.[2] ?? "an unknown file system";
 }
 
-/** Durable writes, one after another, as the event log makes them. */
+/** Times durable writes, one after another, as the event log makes them. */
 function speedFinding(data: string): Finding {
   const path = join(data, `.check-${process.pid}`);
   const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_DSYNC;
@@ -109,7 +112,10 @@ function speedFinding(data: string): Finding {
     : { state: "warns", what: "disk speed", found: `${found}; each pixel waits for such a write` };
 }
 
-/** LMDB is a library that the executable unpacks into the temporary directory. */
+/**
+ * LMDB is a library that the executable unpacks into the temporary directory, which must allow
+ * that.
+ */
 async function storeFinding(): Promise<Finding> {
   try {
     await import("../store/environment.ts");

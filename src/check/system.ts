@@ -4,7 +4,9 @@ import { cannotListen } from "../errors.ts";
 import { HTTP_CONNECTIONS_MAX } from "../limits.ts";
 import type { Finding } from "./finding.ts";
 
-/** Beside connections: segments, stores, guests' pipes, sockets to receivers. */
+/**
+ * Descriptors beside those of connections: segments, stores, guests' pipes, sockets to receivers.
+ */
 const OTHER_DESCRIPTORS = 6_000;
 const MEMORY_BYTES_MIN = 1 << 30;
 const MIB = 1 << 20;
@@ -21,7 +23,7 @@ export function* systemFindings(): Generator<Finding> {
   }
 }
 
-/** What the machine has, or the control group allows. */
+/** The memory that the machine has, or the control group allows. */
 function memory(): Finding {
   const bytes = Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY);
   const found = `${Math.round(bytes / MIB)} MiB`;

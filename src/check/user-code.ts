@@ -5,7 +5,7 @@ import type { GuestLanguage } from "../sandbox/program.ts";
 import { self } from "../self.ts";
 import type { Finding } from "./finding.ts";
 
-/** Starts a guest, which confines itself and tries what must be impossible. */
+/** Starts a guest, which confines itself and tries what must be impossible then. */
 export async function userCodeFinding(language: GuestLanguage): Promise<Finding> {
   const what = `user code in ${language === "python" ? "Python" : "JavaScript"}`;
   const sandbox = createSandbox({

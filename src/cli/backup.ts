@@ -15,7 +15,7 @@ export const backup = defineCommand({
   async run({ args }) {
     const config = loadConfig(args);
     expectData(config);
-    // Loaded when it runs: LMDB unpacks a library, which --help has to do without.
+    // Imported when the command runs: LMDB unpacks a library, which --help has to do without.
     const { backup } = await import("../backup/backup.ts");
     const { bytes, ...contents } = await backup(config, args.file as string);
     print(`backup ${args.file}: ${bytes.toLocaleString("en")} bytes, ${inWords(contents)}`);

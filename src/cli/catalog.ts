@@ -9,7 +9,7 @@ export async function withCatalog(
   use: (catalog: Catalog) => Promise<void> | void,
 ): Promise<void> {
   const logger = createLogger(config["log.level"]);
-  // Loaded when it runs: LMDB unpacks a library, which --help has to do without.
+  // Imported when a command runs: LMDB unpacks a library, which --help has to do without.
   const { openCatalog } = await import("../catalog/open.ts");
   const catalog = await openCatalog({ directory: catalogDirectory(config), logger });
   try {

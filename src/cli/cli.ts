@@ -50,7 +50,9 @@ export async function run(argv: string[]): Promise<number> {
   }
 }
 
-/** A switch with its value: alone it is `--flag=true`, and `--no-flag` is `--flag=false`. */
+/**
+ * Gives a switch its value: alone it becomes `--flag=true`, and `--no-flag` becomes `--flag=false`.
+ */
 function withValue(arg: string, at: number, argv: string[]): string {
   const [, no, flag = ""] = /^--(no-)?(.+)$/.exec(arg) ?? [];
   const valueFollows = !no && /^(true|false)$/.test(argv[at + 1] ?? "");
@@ -70,18 +72,21 @@ function resolve(argv: string[]) {
   }
 }
 
-/** citty colours its text always; only a terminal wants that. */
+/** citty always colours its text, which only a terminal can show. */
 async function usage(command: CommandDef): Promise<string> {
   const args = Object.entries((command.args ?? {}) as ArgsDef).filter(([name]) =>
     matters(command, name),
   );
   const shown = { ...command, args: Object.fromEntries(args) };
-  // The name of a command holds those above it but the first.
+  // The full name of a command holds those of the commands above it, except the first.
   const text = await renderUsage(shown, command === pixelmill ? undefined : pixelmill);
   return process.stdout.isTTY ? text : Bun.stripANSI(text);
 }
 
-/** Every command takes all settings, since it may share a file with the server; most need few. */
+/**
+ * Whether a command's usage text shows a setting. Every command accepts all settings, since it may
+ * share a file with the server; most commands need few.
+ */
 function matters(command: CommandDef, flag: string): boolean {
   const all = ([serve, check] as unknown[]).includes(command);
   return all || !Object.hasOwn(configFlags, flag) || ["config", "data", "log-level"].includes(flag);
@@ -89,7 +94,10 @@ function matters(command: CommandDef, flag: string): boolean {
 
 const nameOf = (command: CommandDef) => (command.meta as { name?: string }).name ?? "";
 
-/** citty takes any flag; an unknown one is most likely a typo and must stop the command. */
+/**
+ * What is wrong with a command line. citty accepts any flag, but an unknown one is most likely a
+ * typo, and must stop the command.
+ */
 function wrongCall(args: ArgsDef, rest: string[]): string | undefined {
   const flags = Object.entries(args).filter(([, arg]) => arg.type !== "positional");
   const positionals = Object.entries(args).filter(([, arg]) => arg.type === "positional");

@@ -13,7 +13,7 @@ export const compact = defineCommand({
   async run({ args }) {
     const config = loadConfig(args);
     expectData(config);
-    // Loaded when it runs: LMDB unpacks a library, which --help has to do without.
+    // Imported when the command runs: LMDB unpacks a library, which --help has to do without.
     const { compactStore } = await import("../store/compact.ts");
     const stores = {
       catalog: join(catalogDirectory(config), "catalog.mdb"),

@@ -21,7 +21,7 @@ export const serve = defineCommand({
     logger.info({ version, bun: Bun.version, settings: differing(config) }, "starting");
     outliveTerminal(logger);
     const stop = stopSignal();
-    // Loaded when it runs: its store unpacks a library, which --help has to do without.
+    // Imported when the command runs: the store unpacks a library, which --help has to do without.
     const { openApp } = await import("../app.ts");
     const app = await openApp(config, { demo: args.demo === true, logger, print });
     print(`data plane listening on ${app.dataPlaneUrl}`);
@@ -38,7 +38,10 @@ export const serve = defineCommand({
   },
 });
 
-/** User code is confined by Linux alone, and the event log writes past its page cache. */
+/**
+ * Refuses systems other than Linux, which alone can confine user code and write past the page
+ * cache.
+ */
 function expectLinux() {
   if (process.platform === "linux") return;
   throw new StartError(
@@ -46,7 +49,10 @@ function expectLinux() {
   );
 }
 
-/** A closed terminal and a log rotation's signal end most programs by default, but no server. */
+/**
+ * Ignores the signals of a closed terminal and of log rotation, which end most programs but must
+ * not end a server.
+ */
 function outliveTerminal(logger: Logger) {
   for (const signal of ["SIGHUP", "SIGUSR1", "SIGUSR2"] as const) {
     process.on(signal, () => logger.info({ signal }, "signal ignored"));
@@ -57,7 +63,10 @@ function print(line: string) {
   process.stdout.write(`${line}\n`);
 }
 
-/** The first SIGTERM or SIGINT asks to stop, the second not to wait. */
+/**
+ * The signals that ask to stop: the first SIGTERM or SIGINT asks for an orderly stop, the second
+ * not to wait.
+ */
 function stopSignal() {
   const first = Promise.withResolvers<string>();
   const second = Promise.withResolvers<"second signal">();

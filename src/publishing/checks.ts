@@ -9,7 +9,10 @@ import type { Suite, TestEvent } from "./publishing.ts";
 import type { Testing } from "./testing.ts";
 import type { TrialedLibrary, TrialedTransformation } from "./trialed.ts";
 
-/** The default events stand in for none: code that nothing runs would pass unread. */
+/**
+ * A suite of the request's events, or of the default events when there are none: code that no event
+ * runs would pass untested.
+ */
 export function suiteOf(events: readonly TestEvent[] = []): Suite {
   const input = [...(events.length > 0 ? events : defaultEvents)];
   return { id: "events", name: "Test events", input };
@@ -46,8 +49,9 @@ export async function tryTransformation(
 }
 
 /**
- * Published code with new libraries, and the events it was published with. What fails with the libraries of now as well is not broken
- * by the new ones: code that was published with events of its own need not take the default ones.
+ * Tests a published importer against new libraries, with the events it was published with. A
+ * failure counts only if the importer passed with the libraries that are published now: code that
+ * was published with events of its own may never have supported the default ones.
  */
 export async function tryImporter(
   testing: Testing,
@@ -79,7 +83,7 @@ function isFailure(outcome: Outcome): boolean {
   return "error" in outcome;
 }
 
-/** A check tells better where code does not parse than the inspection, which knows no name. */
+/** The check's error wins over the inspection's: the check names the code and its place better. */
 function failed(error: UserError | undefined): { error?: UserError } {
   return error ? { error } : {};
 }

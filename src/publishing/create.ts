@@ -23,7 +23,7 @@ import { createTurns } from "./turns.ts";
 import { validationOf } from "./validation.ts";
 import { excuses, warningsOf } from "./warnings.ts";
 
-/** Times that code is tested again because published code changed meanwhile. */
+/** How often code is tested again because published code changed meanwhile. */
 export const PUBLISH_ATTEMPTS_MAX = 5;
 
 export function createPublishing(parts: { catalog: Catalog; sandbox: Sandbox }): Publishing {
@@ -42,7 +42,7 @@ export function createPublishing(parts: { catalog: Catalog; sandbox: Sandbox }):
     let warnings: string[] = [];
     if (input.publish) {
       const destinationIds = kind === "transformation" ? (input.destinationIds ?? []) : [];
-      // Unknown ones are refused before any code runs.
+      // Unknown destinations are refused before any code runs.
       for (const destinationId of destinationIds) {
         catalog.destinations.get(workspaceId, destinationId);
       }
@@ -156,7 +156,7 @@ export function createPublishing(parts: { catalog: Catalog; sandbox: Sandbox }):
   };
 }
 
-/** Tests again when published code changed between the check and the commit. */
+/** Runs the attempt again when published code changed between its check and its commit. */
 async function untilFresh<T>(attempt: () => Promise<T>): Promise<T> {
   for (let left = PUBLISH_ATTEMPTS_MAX - 1; ; left--) {
     try {
@@ -167,7 +167,7 @@ async function untilFresh<T>(attempt: () => Promise<T>): Promise<T> {
   }
 }
 
-/** What a trial that passed lets the catalog publish. */
+/** The parts of the change that publishes what a trial has passed. */
 function publication(trialed: Trialed): Pick<CodeChange, "publish" | "seen" | "tested"> {
   const { libraries, transformations, seen, tested } = trialed;
   const importers = new Set(tested.map(({ versionId }) => versionId));

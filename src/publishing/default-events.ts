@@ -1,6 +1,6 @@
 import type { TestEvent } from "./publishing.ts";
 
-/** What code is tested with when the request brings no events: one page and one track (decisions §4). */
+/** The events that code is tested with when the request brings none: a page and a track. */
 
 const context = {
   library: { name: "pixelmill", version: "1.0.0" },

@@ -3,7 +3,7 @@ import { GUEST_ERROR_CHARS_MAX } from "../limits.ts";
 import type { Failure } from "./publishing.ts";
 import type { Trialed } from "./trialed.ts";
 
-/** What went wrong in a trial, each with its code, event and place. Pure. */
+/** Everything that failed in a trial, each failure with its code, event and place. Pure. */
 export function failuresOf(trialed: Trialed): Failure[] {
   const libraries = trialed.libraries.flatMap(({ revision, error }): Failure[] =>
     error ? [{ kind: "library", revision, error }] : [],
@@ -18,7 +18,10 @@ export function failuresOf(trialed: Trialed): Failure[] {
   return [...libraries, ...transformations];
 }
 
-/** For the caller who sent `versionId`: `/code` and `/events/0` are theirs, other code has its name. */
+/**
+ * Failures as details for the caller who sent `versionId`: those in that revision point into the
+ * request (`/code`, `/events/0`), those in other code start with the code's name.
+ */
 export function detailsOf(failures: readonly Failure[], versionId: string): Detail[] {
   return failures.map(({ revision, event, error }) => {
     const own = revision.versionId === versionId;
@@ -31,7 +34,9 @@ export function detailsOf(failures: readonly Failure[], versionId: string): Deta
   });
 }
 
-/** The sandbox keeps its errors short; an import may have a name of any length. */
+/**
+ * Cuts a long message: the sandbox bounds its errors, but an import may have a name of any length.
+ */
 export function shortened(message: string): string {
   if (message.length <= GUEST_ERROR_CHARS_MAX) return message;
   return `${message.slice(0, GUEST_ERROR_CHARS_MAX - 1)}…`;

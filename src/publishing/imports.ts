@@ -7,12 +7,15 @@ import type { Inspection } from "../sandbox/sandbox.ts";
 import { guestLanguage } from "./program.ts";
 import type { Testing } from "./testing.ts";
 
-/** Code as a guest read it: `error` when it does not parse. */
+/** Code as a guest read it; `error` is set when the code does not parse. */
 export interface Inspected extends Inspection {
   revision: Revision;
 }
 
-/** Code with the libraries that it runs with: `unresolved` when one that it imports is not there. */
+/**
+ * Code with the libraries it runs with; `unresolved` is set when the code imports one that does not
+ * exist.
+ */
 export interface Resolved extends Inspected {
   libraries: Revision[];
   unresolved?: UserError;
@@ -23,11 +26,13 @@ export async function inspect(testing: Testing, revision: Revision): Promise<Ins
   const { workspaceId, code } = revision;
   const language = guestLanguage(revision.language);
   const inspection = await sandbox.inspect(workspaceId, language, code, budget);
-  // A module may be imported twice, once for its default and once for its names.
+  // Code may import a module twice, once for its default export and once for its names.
   return { revision, ...inspection, imports: [...new Set(inspection.imports)] };
 }
 
-/** Finds the libraries of code: those of `own` first, then the published ones of its language. */
+/**
+ * Finds the libraries of code: first among `own`, then among the published ones of its language.
+ */
 export function resolve(catalog: Catalog, code: Inspected, own: readonly Inspected[]): Resolved {
   const find = finder(catalog, code.revision, own);
   const unresolved = unresolvedOf(code, find);
@@ -49,7 +54,10 @@ function finder(catalog: Catalog, { workspaceId, language }: Revision, own: read
   };
 }
 
-/** Python modules that are no libraries may be its standard ones: the guest knows those. */
+/**
+ * The error for an import that is no library. In Python it may be a standard module, which only the
+ * guest can tell.
+ */
 function unresolvedOf(
   { revision, imports }: Inspected,
   find: (importName: string) => Imported | undefined,

@@ -4,8 +4,8 @@ import type { TestEvent } from "./publishing.ts";
 import { rudderId } from "./rudder-id.ts";
 
 /**
- * What `metadata(event)` answers in a test. Every field has a value, as it has for
- * a real event: code that relies on one does not fail its tests for want of it.
+ * What `metadata(event)` answers in a test. Every field has a value, as for a real event, so that
+ * code which relies on a field does not fail its tests for want of it.
  */
 export function testMetadata(
   revision: Revision,

@@ -3,7 +3,7 @@ import { familyOf } from "../catalog/import-name.ts";
 import type { Language, Revision } from "../catalog/model.ts";
 import type { GuestLanguage, LibraryCode, Program } from "../sandbox/program.ts";
 
-/** Languages that share libraries in the catalog share a kind of guest. */
+/** Languages that share libraries in the catalog run in the same kind of guest. */
 export function guestLanguage(language: Language): GuestLanguage {
   return familyOf(language);
 }
@@ -34,5 +34,5 @@ type ProgramCode = Pick<
   "id" | "workspaceId" | "transformation" | "libraries" | "credentials"
 >;
 
-/** A program's id starts with its transformation's version (catalog `live.program`). */
+/** The version of a program's transformation, with which the program's id begins. */
 export const transformationVersionOf = (programId: string) => programId.split("+", 1)[0] ?? "";

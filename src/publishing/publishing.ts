@@ -3,9 +3,9 @@ import type { Kind, Language, Maker, Revision } from "../catalog/model.ts";
 import type { LogLine, UserError } from "../sandbox/program.ts";
 
 /**
- * Publishing: a revision becomes a program (imports resolved), is checked in a throw-away
- * guest, and is committed. Also test runs that publish nothing. Refuses with `ApiError`. Tests
- * end with their caller, and nothing is published then.
+ * Publishing: a revision becomes a program (its imports are resolved), is checked in a throw-away
+ * guest, and is committed. Also test runs that publish nothing. Refuses with `ApiError`. When the
+ * caller hangs up, its tests end and nothing is published.
  */
 export interface Publishing {
   /** Creates a resource; with `publish`, all or nothing (`invalid` with `details` when a test fails). */
@@ -13,8 +13,9 @@ export interface Publishing {
   /** Makes a new revision; with `publish`, all or nothing. Absent fields keep their value. */
   update(workspaceId: string, kind: Kind, id: string, input: UpdateInput): Promise<Stored>;
   /**
-   * Publishes versions, all or nothing, after testing them and every published importer. Tests of
-   * a version that was published before only warn: going back must not fail.
+   * Publishes versions, all or nothing, after testing them and every published importer. For a
+   * version that was published before, failing tests are only warnings, since going back must
+   * always work.
    */
   publish(workspaceId: string, selection: Selection): Promise<PublishResult>;
   /** `POST /transformations/libraries/test`: runs without publishing. */
@@ -27,12 +28,12 @@ export interface Publishing {
 
 export type TestEvent = Record<string, unknown>;
 
-/** What was stored; warnings are for who published it. */
+/** What was stored, with warnings for whoever published it. */
 export interface Stored extends Found {
   warnings: string[];
 }
 
-/** Who asks. */
+/** A request of a caller. */
 interface Asked {
   /** Aborts when the caller hangs up. */
   caller?: AbortSignal;
@@ -46,7 +47,7 @@ export interface CreateInput extends Asked {
   externalId?: string;
   createdBy?: Maker;
   publish: boolean;
-  /** Test events, kept with the revision; the two default events run when there are none. */
+  /** Test events, which are kept with the revision; without any the two default events run. */
   events?: TestEvent[];
   destinationIds?: string[];
 }
@@ -62,7 +63,7 @@ export interface UpdateInput extends Asked {
 }
 
 export interface Selection extends Asked {
-  /** `testInput` are events alone; suites may also say what the events should become. */
+  /** `testInput` holds events alone; a suite may also say what they should become. */
   transformations: { versionId: string; testInput?: TestEvent[]; testSuite?: Suite[] }[];
   libraries: { versionId: string }[];
 }
@@ -71,30 +72,33 @@ export interface Suite {
   name: string;
   description?: string;
   input: TestEvent[];
-  /** For each event, what `metadata(event)` answers instead of what it answers in tests. */
+  /** What `metadata(event)` answers for each event, instead of the values that tests have. */
   metadata?: Record<string, unknown>[];
   expectedOutput?: TestEvent[];
 }
 
-/** Text that somebody writes: a transformation over events, or libraries that are only loaded. */
+/** Code as somebody writes it: a transformation to run over events, or libraries to load. */
 export interface RunInput extends Asked {
   language: Language;
   transformation?: {
-    /** Its label in error traces. */
+    /** The code's name in error traces. */
     name: string;
     code: string;
-    /** The two default events run when there are none. */
+    /** Without any the two default events run. */
     events: TestEvent[];
-    /** For each event what `metadata(event)` answers instead of what it answers in tests. */
+    /** What `metadata(event)` answers for each event, instead of the values that tests have. */
     metadata: Record<string, unknown>[];
   };
-  /** Used instead of the published ones of the same importName. */
+  /** Libraries that stand in for the published ones of the same importName. */
   libraries: { name: string; code: string }[];
 }
 
-/** Lines and columns count from 1; `library` is the importName of the one that it happened in. */
+/**
+ * Lines and columns count from 1; `library` is the importName of the library that an error happened
+ * in.
+ */
 export interface RunResult {
-  /** Why the code did not load; no event ran then. */
+  /** Why the code did not load; then no event ran. */
   error?: UserError;
   /** What the transformation imports. */
   imports: string[];
@@ -157,13 +161,13 @@ export interface SuiteResult {
 export type PublishResult =
   | { published: true; warnings?: string[] }
   | { published: false; message: string; validationOutput: ValidationOutput };
-/** Transformations and libraries that were tested; `error` is what failed first. */
+/** Transformations and libraries that were tested; `error` is the first failure of each. */
 export interface TestResult {
   successTestResults: (TestedItem & { result: TestOutput })[];
   failedTestResults: (TestedItem & { result: TestOutput & UserErrorText })[];
 }
 interface TestedItem {
-  /** Of transformations only. */
+  /** Set for transformations only. */
   transformerVersionID?: string;
   id: string;
   name: string;

@@ -7,7 +7,7 @@ import { checkModuleName, checkNames } from "./selection.ts";
 import { outputsOf } from "./suites.ts";
 import type { Trial, Trialed } from "./trialed.ts";
 
-/** Code that is stored nowhere, ready to be tried: its revisions are made in memory alone. */
+/** Code that is stored nowhere, ready for a trial: its revisions exist in memory alone. */
 export function written(catalog: Catalog, workspaceId: string, input: RunInput): Trial {
   const { language, transformation } = input;
   const libraries = input.libraries.map((library) =>

@@ -9,12 +9,15 @@ import type { Trial } from "./trialed.ts";
 
 type Item = Selection["transformations"][number];
 
-/** The code that a request names by versionId, ready to be tried; `missing` for an unknown one. */
+/**
+ * The code that a request names by versionId, ready for a trial; `missing` for an unknown
+ * versionId.
+ */
 export function selected(
   catalog: Catalog,
   workspaceId: string,
   selection: Selection,
-  /** Events that a revision is tested with when the request has none. */
+  /** The events that a revision is tested with when the request has none. */
   eventsOf: (revision: Revision) => TestEvent[] | undefined = () => undefined,
 ): Omit<Trial, "withImporters"> {
   if (selection.transformations.length + selection.libraries.length === 0) {
@@ -37,7 +40,7 @@ export function selected(
   return { transformations, libraries };
 }
 
-/** Rules of publishing that need no guest. */
+/** Checks the rules of publishing that need no guest. */
 export function checkPublishable(
   catalog: Catalog,
   workspaceId: string,
@@ -51,7 +54,7 @@ export function checkPublishable(
   }
 }
 
-/** A library of Python is a module. */
+/** Checks that a Python library's import name can be that of a module. */
 export function checkModuleName({ language, importName = "" }: Revision): void {
   if (familyOf(language) !== "python" || isPythonModuleName(importName)) return;
   const message = "Expected a name whose camel case is a Python identifier";
@@ -59,7 +62,7 @@ export function checkModuleName({ language, importName = "" }: Revision): void {
   throw new ApiError("invalid", "Python cannot import a library of this name", details);
 }
 
-/** Those of the request: all events that it has, if any. */
+/** All events that the request has for an item. */
 export function eventsIn({ testInput = [], testSuite = [] }: Item): TestEvent[] {
   const suites = testSuite.flatMap(({ input }) => input);
   return suites.length > 0 ? suites : testInput;
@@ -80,7 +83,7 @@ function checkOnce(path: string, revisions: readonly Revision[]): void {
   throw new ApiError("invalid", "The request names two versions of one thing", details);
 }
 
-/** Which of two would an import mean? */
+/** Refuses two libraries with one import name: an import could mean either. */
 export function checkNames(libraries: readonly Revision[]): void {
   const names = libraries.map(({ language, importName }) => `${familyOf(language)} ${importName}`);
   if (new Set(names).size < names.length) throw nameTaken();

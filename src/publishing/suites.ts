@@ -4,7 +4,7 @@ import type { CheckReport } from "../sandbox/sandbox.ts";
 import { shortened } from "./failures.ts";
 import type { Suite, SuiteResult } from "./publishing.ts";
 
-/** What a suite says of the code that ran it. Pure. */
+/** The result of a suite, from the report of its run. Pure. */
 export function suiteResult(suite: Suite, report: CheckReport): SuiteResult {
   const actualOutput = report.outcomes.flatMap(outputsOf);
   const errors = report.outcomes.flatMap((outcome, eventIndex) => {
@@ -24,7 +24,7 @@ export function suiteResult(suite: Suite, report: CheckReport): SuiteResult {
   };
 }
 
-/** Outputs in the order of the inputs, an error in the place of an event that failed. */
+/** Outputs in the order of the inputs, with an error in the place of each event that failed. */
 export function transformedEvents(outcomes: readonly Outcome[]): unknown[] {
   return outcomes.flatMap((outcome): unknown[] => {
     const error = errorOf(outcome);

@@ -5,8 +5,8 @@ import { transformedEvents } from "./suites.ts";
 import type { Trialed, TrialedTransformation } from "./trialed.ts";
 
 /**
- * A trial as `/transformations/libraries/test` shows it. Code fails there when it does not load
- * and when any of its events fails: RudderStack's GitHub Action looks at nothing else. Pure.
+ * A trial as `/transformations/libraries/test` shows it. Code fails there when it does not load and
+ * when any of its events fails, since RudderStack's GitHub Action looks at nothing else. Pure.
  */
 export function testResult({ transformations, libraries }: Trialed): TestResult {
   const success: TestResult["successTestResults"] = [];

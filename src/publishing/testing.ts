@@ -4,7 +4,7 @@ import { TEST_REQUESTS_MAX, TEST_REQUESTS_OF_WORKSPACE_MAX } from "../limits.ts"
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import { TestBudget } from "../sandbox/test-budget.ts";
 
-/** What the tests of one request work with. */
+/** What the tests of one request need. */
 export interface Testing {
   catalog: Catalog;
   sandbox: Sandbox;
@@ -12,8 +12,9 @@ export interface Testing {
 }
 
 /**
- * Admits requests that test code, each with a budget of its own that ends when its caller hangs
- * up. A request keeps its body while it waits for guests: so many may wait, and no more.
+ * Admits requests that test code, each with a budget of its own that ends when its caller hangs up.
+ * A request keeps its body in memory while it waits for guests, so the number of waiting requests
+ * is bounded.
  */
 export function createTests(parts: { catalog: Catalog; sandbox: Sandbox }) {
   const byWorkspace = new Map<string, number>();

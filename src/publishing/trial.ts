@@ -8,10 +8,13 @@ import type { Testing } from "./testing.ts";
 import type { Trial, Trialed } from "./trialed.ts";
 import { mapAtOnce } from "./turns.ts";
 
-/** Throw-away guests that one request has at once. */
+/** Throw-away guests that one request uses at the same time. */
 const PUBLISH_CHECKS_AT_ONCE = 4;
 
-/** Reads, resolves and runs code in throw-away guests. Nothing is stored; refuses once the caller left. */
+/**
+ * Reads, resolves and runs code in throw-away guests. Stores nothing; refuses when the caller has
+ * hung up.
+ */
 export async function tryOut(
   testing: Testing,
   workspaceId: string,
@@ -21,7 +24,7 @@ export async function tryOut(
   const at = <T, R>(items: readonly T[], work: (item: T) => Promise<R>) =>
     mapAtOnce(items, PUBLISH_CHECKS_AT_ONCE, (item) => available(() => work(item)));
   const read = async ({ revision }: { revision: Revision }): Promise<Inspected> => {
-    // Code never changes: what was published once has been read.
+    // A revision never changes: its imports are known if it was ever published.
     const { imports } = catalog.code.past(revision);
     return imports ? { revision, imports } : inspect(testing, revision);
   };
@@ -57,7 +60,10 @@ export async function tryOut(
   return trialed;
 }
 
-/** Published code that imports the libraries, through libraries too, and is not named itself. */
+/**
+ * Published code that imports the libraries, also by way of other libraries, and that the request
+ * does not name.
+ */
 function importersOf(catalog: Catalog, workspaceId: string, trial: Trial): Inspected[] {
   const named = [...trial.libraries, ...trial.transformations.map(({ revision }) => revision)];
   const met = new Set(named.map(({ id }) => id));
@@ -77,7 +83,7 @@ function importersOf(catalog: Catalog, workspaceId: string, trial: Trial): Inspe
   });
 }
 
-/** The published libraries that code ran with; those of the trial are not published yet. */
+/** The published libraries that the code ran with, without those of the trial itself. */
 function seenBy(code: readonly Resolved[], trial: Trial): CodeChange["seen"] {
   const own = new Set(trial.libraries.map(({ versionId }) => versionId));
   const used = code.flatMap(({ libraries }) => libraries).filter((it) => !own.has(it.versionId));

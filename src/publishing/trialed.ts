@@ -8,7 +8,7 @@ import type { Suite } from "./publishing.ts";
 export interface Trial {
   transformations: { revision: Revision; suites: Suite[] }[];
   libraries: Revision[];
-  /** Whether published code that imports the libraries is tried too, with the default events. */
+  /** Whether published code that imports the libraries is tried too, with its own test events. */
   withImporters: boolean;
 }
 
@@ -16,9 +16,9 @@ export interface Trial {
 export interface Trialed {
   transformations: TrialedTransformation[];
   libraries: TrialedLibrary[];
-  /** Published libraries that were used, for the commit. */
+  /** Published libraries that the code used, for the commit. */
   seen: CodeChange["seen"];
-  /** Published importers that were tried though nobody named them. */
+  /** Published importers that were tested although the request does not name them. */
   tested: { versionId: string }[];
 }
 export interface TrialedLibrary {
@@ -29,7 +29,7 @@ export interface TrialedLibrary {
 export interface TrialedTransformation {
   revision: Revision;
   imports: string[];
-  /** It did not load; no event ran. */
+  /** Why the code did not load; then no event ran. */
   error?: UserError;
   runs: { suite: Suite; report: CheckReport }[];
 }

@@ -1,7 +1,7 @@
 /**
  * Runs work on the same key one after another, in the order of the calls; other keys do not wait.
- * Two updates of one transformation at once would else both start from the same revision, and the
- * fields that one of them changed would be lost.
+ * Otherwise two updates of one transformation at the same time would both start from the same
+ * revision, and the fields that one of them changed would be lost.
  */
 export function createTurns(): <T>(key: string, work: () => Promise<T>) => Promise<T> {
   const last = new Map<string, Promise<unknown>>();

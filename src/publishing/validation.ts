@@ -9,7 +9,10 @@ import type {
 import { suiteResult } from "./suites.ts";
 import type { Trialed, TrialedLibrary, TrialedTransformation } from "./trialed.ts";
 
-/** A trial as `validationOutput` shows it; importers that nobody named are there when they fail. */
+/**
+ * A trial as `validationOutput` shows it; importers that the request does not name are listed when
+ * they fail.
+ */
 export function validationOf(catalog: Catalog, trialed: Trialed): ValidationResult {
   const libraries = trialed.libraries.map((it) => library(catalog, it));
   const transformations = trialed.transformations.map((it) => transformation(catalog, it));

@@ -6,8 +6,8 @@ import { suiteResult } from "./suites.ts";
 import type { Trialed, TrialedTransformation } from "./trialed.ts";
 
 /**
- * What a publish answers beside its success: tests that fail all the same, of code that was
- * published before, and code that drops all that it gets. Pure.
+ * The warnings of a publish that succeeded: failing tests of code that was published before, and
+ * code that drops every event. Pure.
  */
 export function warningsOf(trialed: Trialed): string[] {
   const failures = failuresOf(trialed).map(({ revision, event, error }) => {
@@ -28,8 +28,8 @@ export function warningsOf(trialed: Trialed): string[] {
 }
 
 /**
- * Whether failing tests of some code do not keep it from being published: because it was published
- * before, or because it imports only libraries that were.
+ * Whether some code may be published although its tests fail: because it was published before, or
+ * because it imports only libraries that were.
  */
 export function excuses(catalog: Catalog, trialed: Trialed): (versionId: string) => boolean {
   const unnamed = new Set(trialed.tested.map(({ versionId }) => versionId));
@@ -46,7 +46,7 @@ export function excuses(catalog: Catalog, trialed: Trialed): (versionId: string)
   return (versionId) => excused.has(versionId);
 }
 
-/** Unless the tests expect it. */
+/** Whether code drops every event, unless its tests expect that. */
 function dropsAll({ runs }: TrialedTransformation): boolean {
   const outcomes = runs.flatMap(({ report }) => report.outcomes);
   const expected = runs.some(({ suite }) => suite.expectedOutput !== undefined);

@@ -6,13 +6,13 @@ import { makeDirectory, syncPath } from "../disk/sync.ts";
 import { messageOf, StartError } from "../errors.ts";
 import { LOG_LOCK_MS_MAX } from "../limits.ts";
 
-/** Raised with every change after which an older pixelmill would misread what lies here. */
+/** Raised with every change after which an older pixelmill would misread the data. */
 const FORMAT = 1;
 
-/** The data directory: everything that pixelmill writes lies below it. */
+/** A path in the data directory, below which lies everything that pixelmill writes. */
 const inData = (config: Config, name: string) => join(resolve(config.data), name);
 
-/** LMDB: workspaces, tokens, sources, destinations, code. */
+/** LMDB: workspaces, members, tokens, sources, destinations, connections, code. */
 export const catalogDirectory = (config: Config) => inData(config, "catalog");
 /** One event log directory per ingest process. */
 export const eventsDirectory = (config: Config) => inData(config, "events");
@@ -21,14 +21,15 @@ export const deliveryDirectory = (config: Config) => inData(config, "delivery");
 /** What `file` destinations write. */
 export const filesDirectory = (config: Config) => inData(config, "files");
 
-/** Says which version's data lie here. */
+/** The file that tells which version of the format the data have. */
 export const formatFile = (config: Config) => inData(config, "format");
-/** While it is there, the server delivers nothing: the data are a copy of another server's. */
+/** While this file exists, the server delivers nothing: the data are a copy of another server's. */
 export const holdFile = (config: Config) => inData(config, "held");
 
 /**
- * Takes the data directory for one server, and returns how to let go of it. One that is ending is
- * waited for; `StartError` when another one stays: each alone would deliver what is owed.
+ * Locks the data directory for one server, and returns the function that lets go of it. A server
+ * that is ending is waited for; `StartError` when one stays, since two servers would each deliver
+ * what is owed.
  */
 export async function lockData(config: Config): Promise<() => void> {
   const unlock = await waitForFile(inData(config, "lock"), "exclusive", LOG_LOCK_MS_MAX);
@@ -38,12 +39,15 @@ export async function lockData(config: Config): Promise<() => void> {
   );
 }
 
-/** Whether an admin token was made here that nobody may have seen: its start did not print it. */
+/**
+ * Whether an admin token was made here that nobody may have seen, because its start did not come to
+ * print it.
+ */
 export function tokenUnseen(config: Config) {
   const path = inData(config, "unseen-token");
   return {
     get: () => existsSync(path),
-    /** On disk when it returns. */
+    /** Durable when this returns. */
     set(is: boolean): void {
       if (is) writeFileSync(path, "", { flush: true });
       else rmSync(path, { force: true });
@@ -52,7 +56,10 @@ export function tokenUnseen(config: Config) {
   };
 }
 
-/** Refuses a directory that is none of pixelmill: a mistyped path must not become one. */
+/**
+ * Refuses a directory that pixelmill did not make: a mistyped path must not become a data
+ * directory.
+ */
 export function expectData(config: Config): void {
   if (!existsSync(formatFile(config))) {
     throw new StartError(`Expected a data directory of pixelmill, got ${resolve(config.data)}`);
@@ -69,10 +76,10 @@ export function prepareData(config: Config): void {
   const path = formatFile(config);
   let format = "";
   try {
-    // It holds people's data and hashes of secrets: for the operator alone.
+    // The directory holds people's data and hashes of secrets, which are for the operator alone.
     makeDirectory(directory, 0o700);
     if (existsSync(path)) format = readFileSync(path, "utf8").trim();
-    // Empty: the first start was cut off before it had written anything.
+    // The file is empty when the first start was cut off before it wrote the version.
     if (format === "") {
       format = String(FORMAT);
       writeFileSync(path, `${format}\n`, { flush: true });

@@ -25,7 +25,7 @@ export function transformEvent(event, metadata) {
 
 interface Demo {
   writeKey: string;
-  /** Relative to the directory of `file` destinations. */
+  /** Path of the demo's file, relative to the directory of `file` destinations. */
   file: string;
   /** False where user code cannot run: the demo's events then arrive unchanged. */
   withCode: boolean;
@@ -47,7 +47,7 @@ export interface DemoView {
   whyNoCode(): string | undefined;
 }
 
-/** Adds the demo, or finds it, and prints how to try it. */
+/** Adds the demo, or finds the one of an earlier start, and prints how to try it. */
 export async function showDemo(
   parts: DemoParts,
   workspace: Workspace,
@@ -72,9 +72,10 @@ const WITHOUT_CODE =
   "runs without them under --sandbox-insecure";
 
 /**
- * An HTTP source, a file destination, and a published transformation that uses a library,
- * connected. Made on the first start only; later starts find the source by its name, and add the
- * code if user code could not run before. Undefined when the workspace has sources of its own.
+ * Adds an HTTP source, a file destination, and a published transformation that uses a library, all
+ * connected. That happens on the first start only; later starts find the source by its name, and
+ * add the code if user code could not run before. Undefined when the workspace has sources of its
+ * own.
  */
 async function addDemo(parts: DemoParts, workspace: Workspace): Promise<Demo | undefined> {
   const { catalog } = parts;
@@ -84,7 +85,8 @@ async function addDemo(parts: DemoParts, workspace: Workspace): Promise<Demo | u
   const existing = sources.items.find(isDemo);
   if (!existing && sources.total > 0) return undefined;
 
-  // Each step finds what an interrupted first start left; the source comes last and ends it.
+  // Each step first finds what an interrupted start left; the source is made last, and marks the
+  // end.
   let destination = catalog.destinations.list(workspace.id, 1).items.find(isDemo);
   if (existing && !destination) return { writeKey: existing.writeKey, file, withCode: true };
   destination ??= await catalog.destinations.create(workspace.id, {
@@ -101,7 +103,7 @@ async function addDemo(parts: DemoParts, workspace: Workspace): Promise<Demo | u
   return { writeKey: source.writeKey, file, withCode };
 }
 
-/** Publishes the library and the transformation; false when user code cannot run. */
+/** Publishes the library and the transformation; false when user code cannot run here. */
 async function addCode(
   { catalog, publishing }: DemoParts,
   workspaceId: string,

@@ -5,17 +5,17 @@ const SETTING_TOKEN = "admin.token setting";
 
 interface FirstStart {
   name: string;
-  /** Of the setting `admin.token`. */
+  /** The value of the setting `admin.token`. */
   adminToken: string | undefined;
-  /** Whether a token was made that nobody may have seen; kept on disk. */
+  /** Whether a token was made that nobody may have seen; stored on disk. */
   unseen: { get(): boolean; set(is: boolean): void };
   print(line: string): void;
 }
 
 /**
- * The workspace of a fresh data directory with its admin token: generated and printed once, or
- * the one of the setting `admin.token`. A changed setting replaces the token it set before. A start
- * that was cut off before it had printed its token is followed by one that prints another.
+ * The workspace of a fresh data directory, with its admin token: generated and printed once, or
+ * given by the setting `admin.token`. A changed setting replaces the token that it set before. A
+ * start that was cut off before it printed its token is followed by one that prints another.
  */
 export async function firstWorkspace(catalog: Catalog, options: FirstStart): Promise<Workspace> {
   const { name, adminToken, unseen, print } = options;

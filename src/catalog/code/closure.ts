@@ -2,15 +2,15 @@ import type { Family } from "../import-name.ts";
 import type { Revision } from "../model.ts";
 import type { CodeTables } from "./tables.ts";
 
-/** A library as an import finds it, with what it imports itself (Python only). */
+/** A library as an import finds it, with its own imports (only Python libraries have any). */
 export interface Imported {
   revision: Revision;
   imports: readonly string[];
 }
 
 /**
- * The libraries that some imports need, through libraries too, each once, in the order they are
- * met. `find` answers undefined for a name that is no library. Pure.
+ * The libraries that some imports need, also by way of other libraries: each once, in the order in
+ * which they are met. `find` answers undefined for a name that is no library. Pure.
  */
 export function librariesFor(
   imports: readonly string[],

@@ -9,7 +9,10 @@ import type { Linking } from "./links.ts";
 import { keptEvents } from "./pasts.ts";
 import type { CodeTables } from "./tables.ts";
 
-/** Stores revisions, publishes and links in one transaction, with the rules that it must keep. */
+/**
+ * Stores revisions, publishes and links in one transaction, which also checks the rules of
+ * publishing.
+ */
 export function committer(
   store: Store,
   tables: CodeTables,
@@ -38,7 +41,7 @@ export function committer(
   };
 }
 
-/** The libraries that a check ran with are still the published ones. */
+/** Checks that the libraries a trial ran with are still the published ones. */
 function checkSeen(tables: CodeTables, workspaceId: string, change: CodeChange): void {
   for (const { importName, language, versionId } of change.seen) {
     const id = tables.libraryNames.library(workspaceId, familyOf(language), importName);
@@ -46,7 +49,10 @@ function checkSeen(tables: CodeTables, workspaceId: string, change: CodeChange):
   }
 }
 
-/** The libraries that code gets now are those that it was tested with; none came meanwhile. */
+/**
+ * Checks that the published code uses exactly the libraries it was tested with: none was published
+ * meanwhile.
+ */
 function checkUsed(tables: CodeTables, workspaceId: string, change: CodeChange): void {
   const known = new Set([...change.publish, ...change.seen].map((it) => it.versionId));
   for (const { kind, id, imports } of change.publish) {
@@ -57,7 +63,10 @@ function checkUsed(tables: CodeTables, workspaceId: string, change: CodeChange):
   }
 }
 
-/** Everything that imports a library that is published here was tested with it, as it is now. */
+/**
+ * Checks that every importer of a library in `publish` was tested with the library, in the version
+ * that is published now.
+ */
 function checkTested(tables: CodeTables, workspaceId: string, change: CodeChange): void {
   const tested = new Set([...change.publish, ...(change.tested ?? [])].map((it) => it.versionId));
   const left = change.publish.filter(({ kind }) => kind === "library").map((it) => it.versionId);
@@ -106,7 +115,7 @@ function publish(
   tables.putResource(after);
 }
 
-/** Ids of the published code that imports a library, itself left out. */
+/** Ids of the published code that imports a library, the library itself left out. */
 export function importersOf(tables: CodeTables, workspaceId: string, library: Revision): string[] {
   const name = library.importName ?? "";
   const ids = tables.libraryNames.importers(workspaceId, familyOf(library.language), name);

@@ -2,16 +2,17 @@ import { parse } from "es-module-lexer/minimal/js";
 import { familyOf } from "../import-name.ts";
 import type { Language } from "../model.ts";
 
-/** Names of one revision that are kept: code of 1 MiB could have 95,000. */
+/** Imported names that are kept of one revision: code of 1 MiB could have 95,000. */
 const IMPORTS_MAX = 1_000;
 const IMPORT_CHARS_MAX = 255;
 
-/** A static import, as the lexer counts kinds. */
+/** The lexer's number for a static import. */
 const STATIC = 1;
 
 /**
- * What code imports, in code order and each once, without running or compiling it: drafts may be
- * broken. Publishing asks a guest instead, which knows the language whole. Pure.
+ * The names that code imports, each once in code order, found without running or compiling the
+ * code, which may be a broken draft. Publishing asks a guest instead, which knows the whole
+ * language. Pure.
  */
 export function importsOf(language: Language, code: string): string[] {
   const names = familyOf(language) === "python" ? pythonImports(code) : javascriptImports(code);
@@ -28,12 +29,12 @@ function javascriptImports(code: string): string[] {
     const [imports] = parse(code);
     return imports.flatMap(({ t, n }) => (t === STATIC && n !== undefined ? [n] : []));
   } catch {
-    // A draft that does not parse.
+    // The code is a draft that does not parse.
     return [];
   }
 }
 
-/** Texts and comments of Python, which may hold words that look like imports. */
+/** Strings and comments of Python, which may hold words that look like imports. */
 const texts = /("""|''')[\s\S]*?\1|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|#[^\n]*/g;
 const statement = /^[ \t]*(?:import[ \t]+([^\n;]+)|from[ \t]+([^\s;]+)[ \t]+import\b)/;
 const moduleName = /^[\p{L}_][\p{L}\p{N}_.]*$/u;

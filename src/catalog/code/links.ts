@@ -7,7 +7,7 @@ import type { Store } from "../store.ts";
 import type { Tables } from "../tables.ts";
 import type { CodeTables } from "./tables.ts";
 
-/** Linking inside a change. */
+/** Linking of destinations to transformations, for use inside a change. */
 export interface Linking {
   link(workspaceId: string, transformationId: string, destinationId: string): void;
 }

@@ -9,14 +9,14 @@ export function pastTable(store: Store) {
   const get = (versionId: string): Past => (isId(versionId) ? (pasts.get(versionId) ?? {}) : {});
   return {
     get,
-    /** Adds to what is known. */
+    /** Adds to what is known of the revision. */
     keep(versionId: string, more: Past): void {
       pasts.put(versionId, { ...get(versionId), ...more });
     },
   };
 }
 
-/** The first events, as many as are kept. Pure. */
+/** The first events, as many as fit into `TEST_EVENTS_KEPT_BYTES_MAX`. Pure. */
 export function keptEvents(events: NonNullable<Past["events"]>): NonNullable<Past["events"]> {
   let bytes = 0;
   const end = events.findIndex((event) => {

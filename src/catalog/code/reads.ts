@@ -77,7 +77,8 @@ export function codeReads(tables: CodeTables): Reads {
     },
     publication: (found) => publications.get(found.id),
     past({ id, versionId }) {
-      // What was published before pasts were kept has none yet.
+      // A version that an earlier pixelmill published has no past; its publication tells the
+      // imports.
       const live = publications.get(id);
       return {
         ...(live?.versionId === versionId && { imports: live.imports }),

@@ -9,7 +9,7 @@ import type { Store } from "../store.ts";
 import { importersOf } from "./commit.ts";
 import type { CodeTables } from "./tables.ts";
 
-/** Importers that a refusal names; the rest is a number. */
+/** Importers that a refusal names; of further ones it tells the number. */
 const NAMED_IMPORTERS_MAX = 10;
 
 export function remover(

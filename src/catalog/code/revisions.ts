@@ -7,7 +7,7 @@ import type { Kind, Maker, Revision } from "../model.ts";
 import { keptName } from "../name.ts";
 import { importsOf } from "./imports.ts";
 
-/** Revisions made in memory, from what a caller sends and what the resource has. */
+/** Makes revisions in memory, from what a caller sends and what the resource has. */
 export function revisionMaker(newest: CodeStore["newest"]): Pick<CodeStore, "draft" | "amend"> {
   return {
     draft(workspaceId, kind, input) {
@@ -24,7 +24,8 @@ export function revisionMaker(newest: CodeStore["newest"]): Pick<CodeStore, "dra
         language: resource.language,
         ...(input.createdBy && { createdBy: input.createdBy }),
       };
-      // Later than what it follows, whatever the clock does: versions are ordered by it.
+      // A revision is younger than the one it follows, whatever the clock does, since versions are
+      // ordered by time.
       const now = Math.max(Date.now(), before.createdAt + 1);
       return revision({ kind, id, workspaceId }, after, now);
     },
@@ -37,7 +38,8 @@ function revision(
   now: number,
 ): Revision {
   const name = keptName(input.name);
-  // Unpaired surrogates do not survive UTF-8: a revision reads back as it was answered.
+  // Unpaired surrogates do not survive UTF-8. They are replaced here, so that a revision reads back
+  // as it was answered.
   const description = (input.description ?? "").toWellFormed();
   const code = input.code.toWellFormed();
   check(description, code);

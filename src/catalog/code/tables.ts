@@ -6,7 +6,7 @@ import { notFound } from "../refusals.ts";
 import { LAST, type Store } from "../store.ts";
 import { pastTable } from "./pasts.ts";
 
-/** What the catalog stores of transformations and libraries, and how it is found. */
+/** The tables of transformations and libraries, and the ways to find what they hold. */
 export type CodeTables = ReturnType<typeof openCodeTables>;
 
 export function openCodeTables(store: Store) {
@@ -15,11 +15,11 @@ export function openCodeTables(store: Store) {
   const resource = (id: string) => (isId(id) ? resources.get(id) : undefined);
   return {
     resource,
-    /** Of every workspace. */
+    /** The resources of every workspace. */
     allResources: () => [...resources.getRange({})].map(({ value }) => value),
     /** Ids of drafts, oldest first. */
     drafts: (workspaceId: string, kind: Kind) => idsOf(drafts, workspaceId, kind),
-    /** Refuses with `missing` when it is of another workspace or kind. */
+    /** Refuses with `missing` when the resource is of another workspace or kind. */
     resourceOf(workspaceId: string, kind: Kind, id: string): Resource {
       const found = resource(id);
       if (found?.workspaceId !== workspaceId || found.kind !== kind) throw notFound(kind);
@@ -41,15 +41,17 @@ export function openCodeTables(store: Store) {
 
 type ResourceKey = [workspaceId: string, kind: Kind, id: string];
 
-/** Neither published nor deleted. */
+/** A draft is neither published nor deleted. */
 export function isDraft({ published, deleted }: Resource): boolean {
   return published === undefined && !deleted;
 }
 
-/** Keys that are read at once; no cursor stays open while the caller does something else. */
+/** Keys read at once. No cursor stays open while the caller does something else. */
 const KEYS_AT_ONCE = 1_000;
 
-/** Ids of a workspace's resources of one kind, in their order, as long as the caller goes on. */
+/**
+ * Ids of a workspace's resources of one kind, in order, for as long as the caller asks for more.
+ */
 function* idsOf(
   order: Table<true, ResourceKey>,
   workspaceId: string,
@@ -73,7 +75,7 @@ function revisionTable(store: Store) {
   return {
     get: (versionId: string): Revision | undefined =>
       isId(versionId) ? revisions.get(versionId) : undefined,
-    /** A revision never changes: its versionId is taken once. */
+    /** Adds a revision; refuses a versionId that is taken, since a revision never changes. */
     add(revision: Revision): void {
       if (revisions.doesExist(revision.versionId)) throw new Error("A versionId was used twice");
       revisions.put(revision.versionId, revision);
@@ -114,7 +116,7 @@ function publicationTable(store: Store) {
   };
 }
 
-/** Which published library has an import name, and which published code imports it. */
+/** Import names: which published library has a name, and which published code imports it. */
 function libraryNameTable(store: Store) {
   type Name = [workspaceId: string, family: Family, importName: string];
   const libraries = store.table<string, Name>("libraries-by-import-name");
@@ -147,11 +149,13 @@ function libraryNameTable(store: Store) {
   };
 }
 
-/** Links: a destination has one at most, a transformation many, in the order of linking. */
+/** Links. A destination has one at most; a transformation has many, in the order of linking. */
 function linkTable(store: Store) {
   interface Link {
     transformationId: string;
-    /** An id made at linking: sorts the links of a transformation, and tells when. */
+    /**
+     * An id made at linking: it orders the links of a transformation, and tells when each was made.
+     */
     order: string;
   }
   const links = store.table<Link, string>("links");
@@ -179,7 +183,7 @@ function linkTable(store: Store) {
         ({ value }) => value,
       );
     },
-    /** Takes the destination from whichever transformation had it. */
+    /** Links the destination, and ends its link to another transformation. */
     put(link: Link, destinationId: string): void {
       remove(destinationId);
       links.put(destinationId, link);
