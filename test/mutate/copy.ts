@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import {
   cpSync,
   mkdirSync,
@@ -58,6 +59,10 @@ export class Copy {
 
   close(): void {
     open.delete(this);
+    // A test that was stopped may have left a small disk of its own.
+    for (const [, path] of readFileSync("/proc/mounts", "utf8").matchAll(/^\S+ (\S+)/gm)) {
+      if (path!.startsWith(this.directory)) spawnSync("umount", ["-l", path!]);
+    }
     rmSync(this.directory, { recursive: true, force: true });
   }
 }
