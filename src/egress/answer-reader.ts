@@ -143,8 +143,9 @@ export class AnswerReader {
   #readBody(piece: Buffer): Buffer | undefined {
     if (this.#chunks !== undefined) {
       const end = this.#chunks.read(piece, (part) => this.#keep(part));
-      if (end !== undefined) this.#state = "done";
-      return end === undefined ? undefined : piece.subarray(end);
+      if (end === undefined) return undefined;
+      this.#state = "done";
+      return piece.subarray(end);
     }
     const isMore = this.#state === "length" && piece.length > this.#left;
     const part = isMore ? piece.subarray(0, this.#left) : piece;

@@ -110,7 +110,7 @@ function bytesOf(method: string, { target, headers, body }: Attempt): Uint8Array
 }
 
 /** How long the receiver keeps its side, and a second less: closing takes its time to arrive. */
-function keepMs(keepAlive = ""): number | undefined {
+export function keepMs(keepAlive = ""): number | undefined {
   const seconds = /\btimeout=(\d{1,9})/i.exec(keepAlive)?.[1];
   return seconds === undefined ? undefined : (Number(seconds) - 1) * 1_000;
 }

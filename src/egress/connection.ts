@@ -59,10 +59,8 @@ export class Connection {
   /** Ends it at once; a request under way fails with the error. */
   destroy(error?: unknown): void {
     this.#isOpen = false;
-    const exchange = this.#exchange;
-    this.#exchange = undefined;
     this.#socket.destroy();
-    exchange?.reject(error);
+    this.#exchange?.reject(error);
     const { onEnd } = this;
     this.onEnd = () => {};
     onEnd();

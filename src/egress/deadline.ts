@@ -19,10 +19,6 @@ export class Deadline {
     if (outer.aborted) this.#onAbort();
   }
 
-  get isOver(): boolean {
-    return this.#isOver;
-  }
-
   throwIfOver(): void {
     if (this.#isOver) throw this.#reason;
   }

@@ -123,7 +123,7 @@ export function createEgress(options: EgressOptions): Egress {
       } catch (error) {
         names.demote(host, address);
         failure = error;
-        if (!unreachable.has(codeOf(error)) || deadline.isOver) break;
+        if (!unreachable.has(codeOf(error))) break;
       }
     }
     throw failure;

@@ -23,7 +23,7 @@ export class IdleConnections {
   readonly #all = new Set<Kept>();
   readonly #byKey = new Map<string, Kept[]>();
   readonly #max: number;
-  #timer: Timer | undefined;
+  readonly #timer = setInterval(() => this.#sweep(), sweepMs).unref();
 
   constructor(max: number) {
     this.#max = Math.min(max, EGRESS_IDLE_CONNECTIONS_MAX);
@@ -49,13 +49,11 @@ export class IdleConnections {
     if (this.#all.size > this.#max) {
       this.#all.values().next().value!.connection.destroy();
     }
-    this.#timer ??= setInterval(() => this.#sweep(), sweepMs).unref();
   }
 
   close(): void {
     for (const { connection } of this.#all) connection.destroy();
     clearInterval(this.#timer);
-    this.#timer = undefined;
   }
 
   #forget(kept: Kept): void {
@@ -69,8 +67,5 @@ export class IdleConnections {
   #sweep(): void {
     const now = performance.now();
     for (const { connection, until } of this.#all) if (until <= now) connection.destroy();
-    if (this.#all.size > 0) return;
-    clearInterval(this.#timer);
-    this.#timer = undefined;
   }
 }

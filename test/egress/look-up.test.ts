@@ -15,6 +15,7 @@ const zones: Record<string, Zone> = {
   "six.test": { six: [six] },
   "half.test": { four: ["1.1.1.1"], silent: "six" },
   "alias.test": { alias: "both.test", four: ["1.1.1.1"], six: [six] },
+  "lossy.test": { four: ["1.1.1.6"], lost: 1 },
   "local.test": { four: ["127.0.0.1"] },
   "bare.corp.test": { four: ["1.1.1.3"] },
   "a.b.corp.test": { four: ["1.1.1.4"] },
@@ -62,6 +63,12 @@ describe("a name is looked up", () => {
     ["some.localhost", ["127.0.0.1", "::1"]],
   ])("%s", async (host, addresses) => {
     expect((await lookUp(host)).addresses).toEqual(addresses);
+  });
+
+  test("again when a query or its answer is lost on the way", async () => {
+    server.asked = [];
+    expect((await lookUp("lossy.test")).addresses).toEqual(["1.1.1.6"]);
+    expect(server.asked.filter((asked) => asked === "lossy.test four").length).toBe(2);
   });
 
   test("with the time that its records hold", async () => {

@@ -10,6 +10,8 @@ export interface Zone {
   code?: number;
   /** No query for it is answered; of this type alone when it says so. */
   silent?: true | "four" | "six";
+  /** Nor are as many of the first queries for each type. */
+  lost?: number;
   ttl?: number;
 }
 
@@ -48,8 +50,10 @@ export class NameServer {
     const type = types[query.readUInt16BE(at + 1) as 1 | 28];
     const end = at + 5;
     this.asked.push(`${name} ${type}`);
-    const { alias, code = 0, silent, ttl = 60, ...own } = this.#zones[name] ?? { code: 3 };
+    const { alias, code = 0, silent, lost, ttl = 60, ...own } = this.#zones[name] ?? { code: 3 };
     if (silent === true || silent === type) return undefined;
+    const times = this.asked.filter((asked) => asked === this.asked.at(-1)).length;
+    if (times <= (lost ?? 0)) return undefined;
     const addresses = own[type] ?? [];
     const records = addresses.map((address) => record(type, alias ?? name, address, ttl));
     if (alias !== undefined && records.length > 0) {

@@ -107,6 +107,22 @@ describe("names", () => {
     expect(asked).toBe(2);
   });
 
+  test("10,000 names are remembered, those that were found last", async () => {
+    let asked: string[] = [];
+    const resolve = async (name: string) => {
+      asked.push(name);
+      return { addresses: ["1.1.1.1"], seconds: 5 };
+    };
+    const names = namesOf([], resolve, () => 0);
+    const find = (n: number) => names.addresses(`${n}.test`, "w", signal);
+    for (let n = 0; n <= 10_000; n++) await find(n);
+    asked = [];
+    for (let n = 1; n <= 10_000; n++) await find(n);
+    expect(asked).toEqual([]);
+    await find(0);
+    expect(asked).toEqual(["0.test"]);
+  });
+
   test("a look-up that never ends is cut at the timeout", async () => {
     const egress = createEgress({ allow: [], resolve: () => new Promise(() => {}) });
     const request = { ...requestTo("http://slow.test/"), timeoutMs: 50 };

@@ -4,6 +4,8 @@ import { createServer, type Server, type Socket } from "node:net";
 export class RawSink {
   connections = 0;
   requests: string[] = [];
+  /** Plays a receiver that does something before any request. */
+  onConnection: (socket: Socket) => void = () => {};
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
 
@@ -11,6 +13,7 @@ export class RawSink {
     this.#server = createServer((socket) => {
       this.connections += 1;
       this.#sockets.add(socket);
+      this.onConnection(socket);
       socket.on("close", () => this.#sockets.delete(socket));
       socket.on("error", () => {});
       socket.on("data", (data) => {

@@ -60,7 +60,8 @@ const typedExpressions = new Set([
   "TSParameterProperty",
 ]);
 const errorName = /(Error|Refused|Failed|Unavailable|Closed|Stale)$/;
-/** A figure under a name with a unit is a choice: one more or less is no fault. */
+const metricName = /^(Counter|Gauge|Histogram)$/;
+/** Figures with units. */
 const figureName = /(_(MS|SECONDS|BYTES)(_M[A-Z]+)?|(Ms|Seconds|Bytes)(M[a-z]+)?)$/;
 
 /** All mutants of a file, in the order of its text. */
@@ -174,8 +175,10 @@ function isBody(node: Node, parent: Node | undefined): boolean {
   return /Function|Method/.test(parent.type);
 }
 
+/** Whether a number is a choice: one more or less of it is no fault. */
 function isFigure(way: Node[]): boolean {
-  return way.some(({ type, id }) => {
+  return way.some(({ type, id, callee }) => {
+    if (type === "NewExpression") return metricName.test(String((callee as Node).name));
     return type === "VariableDeclarator" && figureName.test(String((id as Node).name));
   });
 }
@@ -190,13 +193,17 @@ function isDecisive(node: Node, way: Node[], text: string): boolean {
     if (type === "ThrowStatement") return true;
     if (type !== "NewExpression") return false;
     const name = String((callee as Node).name);
-    return errorName.test(name) || /^(Counter|Gauge|Histogram)$/.test(name);
+    return errorName.test(name) || metricName.test(name);
   });
 }
 
 /** Types, imports and what is written to the log. */
 function isLeftAlone(node: Node): boolean {
   if (node.type.startsWith("TS")) return !typedExpressions.has(node.type);
+  // The name of a kind of error is a part of its text.
+  if (node.type === "ClassProperty" && node.override && (node.key as Node).name === "name") {
+    return true;
+  }
   if (node.declare === true || node.type === "ImportDeclaration") return true;
   if (/^Export(All|Named)Declaration$/.test(node.type)) return Boolean(node.source);
   const call = (node.type === "ExpressionStatement" ? node.expression : node) as Node;

@@ -129,6 +129,7 @@ describe("mutants", () => {
     'this.logger.warn({ at: 1 }, "Late");',
     'throw new RangeError("Late");',
     "class A extends B { constructor() { super(); } }",
+    'class A extends Error { override readonly name = "A"; }',
     "// a < b",
     'const a = "a text that a person reads";',
   ];
