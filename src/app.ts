@@ -9,7 +9,7 @@ import { createEgress } from "./egress/egress.ts";
 import { guestFetch } from "./egress/guest-fetch.ts";
 import { eventOf } from "./event/event.ts";
 import { decodeRecord } from "./event/record.ts";
-import { HELD, INSECURE, metricsOf, readiness, suspensionsOf } from "./health.ts";
+import { HELD, INSECURE, metricsOf, readiness, suspensionsOf, systemOf } from "./health.ts";
 import { readDescriptors } from "./http/descriptors.ts";
 import { reachable } from "./http/url.ts";
 import { showDisk } from "./observe/disk.ts";
@@ -213,6 +213,7 @@ function openApi({ config, logger, metrics }: Opening, sources: ApiSources): Api
     suspensions: (workspaceId) => suspensionsOf(sandbox, workspaceId),
     ready: () => readiness({ config, ingest, sandbox, catalog, pipeline }),
     metricsText: () => metricsOf(metrics, ingest),
+    system: () => systemOf(metrics, ingest),
     clientOf(peer, forwardedFor) {
       const address = clients.of({ peer, forwardedFor: () => forwardedFor });
       return clients.networkOf(address) ?? address;

@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
+import { freemem, totalmem } from "node:os";
 import { AggregatorRegistry } from "prom-client";
-import type { Readiness, Suspension } from "./api/parts.ts";
+import type { Readiness, Suspension, SystemFigures } from "./api/parts.ts";
 import type { Catalog } from "./catalog/catalog.ts";
 import type { Config } from "./config.ts";
 import type { Metrics } from "./observe/metrics.ts";
@@ -9,6 +10,7 @@ import type { Ingest } from "./pixel/supervisor.ts";
 import { transformationVersionOf } from "./publishing/program.ts";
 import type { GuestSandbox } from "./sandbox/guest-sandbox.ts";
 import { holdFile } from "./start/data-directory.ts";
+import { version } from "./version.ts";
 
 export const HELD =
   "Deliveries are held until `pixelmill release` is called for this data directory";
@@ -43,6 +45,50 @@ export function readiness({ config, ingest, sandbox, catalog, pipeline }: Health
       ...ingest.warnings(),
     ],
   };
+}
+
+/** Figures of the whole server, read from the metrics of its processes. */
+export async function systemOf(
+  metrics: Metrics,
+  ingest: Pick<Ingest, "metrics">,
+): Promise<SystemFigures> {
+  const all = [await metrics.getMetricsAsJSON(), ...(await ingest.metrics())] as Measured[][];
+  const [server = []] = all;
+  const disk = valuesOf(server, "pixelmill_disk_used_bytes");
+  return {
+    version,
+    bun: Bun.version,
+    uptimeSeconds: Math.round(process.uptime()),
+    processes: all.map((measured) => ({
+      name: valuesOf(measured, "process_resident_memory_bytes")[0]?.labels.process ?? "",
+      residentBytes: figureOf(measured, "process_resident_memory_bytes"),
+      cpuSeconds: figureOf(measured, "process_cpu_seconds_total"),
+    })),
+    guests: {
+      alive: figureOf(server, "pixelmill_guests"),
+      awaited: figureOf(server, "pixelmill_guests_awaited"),
+      suspended: figureOf(server, "pixelmill_programs_suspended"),
+    },
+    memory: { totalBytes: totalmem(), freeBytes: freemem() },
+    disk: {
+      used: Object.fromEntries(disk.map(({ labels, value }) => [labels.part ?? "", value])),
+      freeBytes: figureOf(server, "pixelmill_disk_free_bytes"),
+    },
+  };
+}
+
+/** A metric as `getMetricsAsJSON` has it. */
+interface Measured {
+  name: string;
+  values: { value: number; labels: Record<string, string> }[];
+}
+
+function valuesOf(measured: readonly Measured[], name: string): Measured["values"] {
+  return measured.find((it) => it.name === name)?.values ?? [];
+}
+
+function figureOf(measured: readonly Measured[], name: string): number {
+  return valuesOf(measured, name)[0]?.value ?? 0;
 }
 
 /** The metrics of the server and of each ingest process, told apart by the label `process`. */

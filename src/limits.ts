@@ -81,6 +81,8 @@ export const DEAD_LETTERS_PAGE_MAX = 1_000;
 export const SESSION_SECONDS_MAX = 43_200;
 /** Browsers signed in with one token; the one that signed in first goes first. */
 export const SESSIONS_OF_TOKEN_MAX = 32;
+/** Sources, destinations and connections that one overview shows of each. */
+export const OVERVIEW_ITEMS_MAX = 500;
 /** Live tails of one token; one more is 429. */
 export const TAILS_OF_TOKEN_MAX = 10;
 /** Live tails in all; one more is 429. */
@@ -205,6 +207,11 @@ export const EGRESS_REQUESTS_MAX = 2_048;
 export const EGRESS_LOOKUP_MS_MAX = 8_000;
 /** Status line and headers of a receiver's answer. */
 export const EGRESS_HEAD_BYTES_MAX = 16_384;
+
+/** Destinations of which the last hour is remembered, in minutes; those that were idle go first. */
+export const LANE_HISTORIES_MAX = 1_000;
+/** Connections of which the events of the last minute are counted. */
+export const LANE_HISTORY_CONNECTIONS_MAX = 10_000;
 
 // Destinations
 /** A connection test, all its steps together. */

@@ -20,15 +20,29 @@ export interface Suspension {
   reason: string;
 }
 
+/** Figures of the whole server. */
+export interface SystemFigures {
+  version: string;
+  bun: string;
+  uptimeSeconds: number;
+  processes: { name: string; residentBytes: number; cpuSeconds: number }[];
+  /** `awaited`: workspaces that wait for one; `suspended`: programs. */
+  guests: { alive: number; awaited: number; suspended: number };
+  memory: { totalBytes: number; freeBytes: number };
+  /** `used` by the parts of the data directory. */
+  disk: { used: Record<string, number>; freeBytes: number };
+}
+
 /** What the control plane stands on. */
 export interface ApiParts {
   catalog: Catalog;
   publishing: Publishing;
-  pipeline: Pick<Pipeline, "logEnds" | "deadLetters" | "liveTail">;
+  pipeline: Pick<Pipeline, "logEnds" | "deadLetters" | "liveTail" | "status" | "minutes">;
   kinds: ReadonlyMap<string, DestinationKind>;
   suspensions(workspaceId: string): Suspension[];
   ready(): Readiness;
   metricsText(): Promise<string>;
+  system(): Promise<SystemFigures>;
   dataPlaneUrl(): string;
   /** Whose request came from a peer: behind a trusted proxy whom `X-Forwarded-For` names. */
   clientOf(peer: string, forwardedFor: string): string;

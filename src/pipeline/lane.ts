@@ -88,7 +88,7 @@ export class Lane {
     this.#next = new NextBatch({
       ...{ destinationId: destination.id, reader: this.#reader, inFlight: this.#inFlight },
       ...{ ledger: parts.ledger, replaying: this.#settling.replaying, work: this.#work },
-      ...{ clock: parts.clock, changed: this.#changed },
+      ...{ clock: parts.clock, metrics: parts.metrics, changed: this.#changed },
     });
     const delivery = {
       ...parts,
@@ -115,7 +115,7 @@ export class Lane {
       // `#inFlight` also holds what has settled and is not on disk yet.
       lagEvents: () => Math.max(this.#reader.lagEvents(), this.#inFlight.size),
       lagSeconds: () => this.#lagSeconds(),
-      waiting: () => this.#waitsForSandbox,
+      ...{ waiting: () => this.#waitsForSandbox, failure: this.#delivery.failure },
     };
   }
 
@@ -174,7 +174,7 @@ export class Lane {
     this.#settling.discard();
     this.abort();
     await this.stop();
-    this.#parts.metrics.forget(this.#labels);
+    this.#parts.metrics.end(this.#labels);
     return this.#inFlight.size;
   }
 

@@ -2,6 +2,7 @@ import type { Connection, Destination } from "../catalog/model.ts";
 import type { DestinationKind } from "../destinations/destination.ts";
 import type { DurableNews } from "../log/event-log.ts";
 import { Lane, type LaneParts } from "./lane.ts";
+import { type LaneStatus, laneStatus } from "./lane-status.ts";
 
 export interface LanesParts extends LaneParts {
   kinds: ReadonlyMap<string, DestinationKind>;
@@ -80,6 +81,12 @@ export class Lanes {
 
   checkpoint(): void {
     for (const lane of this.#lanes.values()) lane.checkpoint();
+  }
+
+  /** Undefined for a destination that nothing is owed to. */
+  status(destinationId: string): LaneStatus | undefined {
+    const lane = this.#lanes.get(destinationId);
+    return lane && laneStatus(lane.gauges, this.#parts);
   }
 
   *gauges() {

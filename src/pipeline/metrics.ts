@@ -3,6 +3,7 @@ import type { LiveProgram } from "../catalog/catalog.ts";
 import type { Verdict } from "../destinations/destination.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import type { Outcome } from "../sandbox/program.ts";
+import { Histories } from "./history.ts";
 import type { Ending } from "./item.ts";
 import { createCodeMetrics } from "./transforming/code-metrics.ts";
 
@@ -20,6 +21,8 @@ export interface LaneGauges {
   lagEvents(): number;
   lagSeconds(): number;
   waiting(): boolean;
+  /** Since when nothing gets through (of `clock.elapsed`), and why; undefined while events do. */
+  failure: { since: number; reason: string } | undefined;
 }
 
 const labels = ["destination", "name", "kind"] as const;
@@ -121,8 +124,9 @@ export function createLaneMetrics(
     }),
   };
   const code = createCodeMetrics(registry);
+  const histories = new Histories();
 
-  /** Ends the series of a lane that is gone. */
+  /** Ends the series of a lane under its name. */
   function forget(lane: LaneLabels): void {
     for (const outcome of outcomes) metrics.events.remove({ ...lane, outcome });
     for (const verdict of verdicts) metrics.attempts.remove({ ...lane, verdict });
@@ -130,6 +134,7 @@ export function createLaneMetrics(
 
   return {
     ...metrics,
+    histories,
     /** One batch of a live revision on a lane. */
     ran(lane: LaneLabels, live: LiveProgram, made: readonly Outcome[], seconds: number): void {
       metrics.transformSeconds.observe({ kind: lane.kind }, seconds);
@@ -140,7 +145,11 @@ export function createLaneMetrics(
       forget(lane);
       lane.name = name;
     },
-    forget,
+    /** A lane is gone. */
+    end(lane: LaneLabels): void {
+      forget(lane);
+      histories.forget(lane.destination);
+    },
   };
 }
 export type LaneMetrics = ReturnType<typeof createLaneMetrics>;

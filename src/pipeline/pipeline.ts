@@ -10,7 +10,9 @@ import { type Clock, systemClock } from "./clock.ts";
 import type { DeadLetters } from "./dead-letters/dead-letter.ts";
 import { createDeadLetters } from "./dead-letters/dead-letters.ts";
 import { createDeadLetterRetention, type DeadLetterBounds } from "./dead-letters/retention.ts";
+import type { Minute } from "./history.ts";
 import { Holdings } from "./holdings.ts";
+import type { LaneStatus } from "./lane-status.ts";
 import { Lanes } from "./lanes.ts";
 import { LiveTail, type Tail } from "./live-tail.ts";
 import { createLaneMetrics } from "./metrics.ts";
@@ -29,6 +31,10 @@ export interface Pipeline {
   logEnds(): Positions;
   deadLetters: DeadLetters;
   liveTail: Tail;
+  /** How a destination's lane is; undefined for one that nothing is owed to. */
+  status(destinationId: string): LaneStatus | undefined;
+  /** The last hour of a destination, oldest minute first; the last one is under way. */
+  minutes(destinationId: string): Minute[];
   /** Why cursors and dead letters are not written at the moment; undefined while they are. */
   trouble(): string | undefined;
   /** Lets attempts under way end, commits cursors, closes. */
@@ -103,6 +109,8 @@ export function createPipeline(parts: PipelineParts): Pipeline {
     logEnds: () => logs.ends(),
     deadLetters: createDeadLetters(ledger, (ids) => lanes.replay(ids), clock.now),
     liveTail,
+    status: (destinationId) => lanes.status(destinationId),
+    minutes: (destinationId) => metrics.histories.minutes(destinationId, clock.now()),
     trouble: () => ledger.trouble(),
     async close() {
       stopListening();

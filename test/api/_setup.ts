@@ -13,6 +13,7 @@ import { destinationKinds } from "../../src/destinations/kinds.ts";
 import { createEgress } from "../../src/egress/egress.ts";
 import { eventOf } from "../../src/event/event.ts";
 import { decodeRecord, pixelRecordCodec } from "../../src/event/record.ts";
+import { systemOf } from "../../src/health.ts";
 import { openLogReader } from "../../src/log/reader.ts";
 import { openLogWriter } from "../../src/log/writer.ts";
 import type { Logger } from "../../src/observe/log.ts";
@@ -81,6 +82,8 @@ export async function startApi(more: Partial<ApiParts> = {}): Promise<TestApi> {
     pipeline: {
       logEnds: parts.pipeline.logEnds,
       deadLetters: parts.pipeline.deadLetters,
+      status: parts.pipeline.status,
+      minutes: parts.pipeline.minutes,
       // Told by the test: when a message comes is what these tests are about.
       liveTail: {
         subscribe(workspaceId, receive) {
@@ -95,6 +98,7 @@ export async function startApi(more: Partial<ApiParts> = {}): Promise<TestApi> {
     requestsPerSecondMax: 0,
     ready: () => readiness,
     metricsText: () => metrics.metrics(),
+    system: () => systemOf(metrics, { metrics: async () => [] }),
     dataPlaneUrl: () => "http://127.0.0.1:8080",
     clientOf: (peer) => peer,
     hosts: [],

@@ -93,6 +93,9 @@ const needs: Record<ClientKey | "GET /docs" | "GET /docs/json", Permission[] | "
   "DELETE /v2/credentials/{id}": admin,
   "GET /v2/dead-letters": events,
   "GET /v2/suspensions": events,
+  "GET /v2/overview": events,
+  "GET /v2/system": admin,
+  "GET /v2/destinations/{id}/history": events,
   "GET /v2/dead-letters/{id}": events,
   "POST /v2/dead-letters/replay": replay,
   "POST /v2/dead-letters/purge": replay,
@@ -264,7 +267,12 @@ async function view(token: string): Promise<unknown[]> {
   const seen: unknown[] = [];
   for (const { method, path, media } of routes) {
     if (method !== "GET" || path.includes("{") || media || !/^\/(v2|tr|li)/.test(path)) continue;
-    const { body } = await api.send("GET", path, { token });
+    // Figures move by themselves.
+    if (path === "/v2/system") continue;
+    const { text } = await api.send("GET", path, { token });
+    const body = JSON.parse(text, (key, value) =>
+      key === "rates" || key === "receivedPerSecond" ? undefined : value,
+    );
     for (const item of body.tokens ?? []) delete item.lastUsedAt;
     seen.push(body);
   }

@@ -1,4 +1,5 @@
 import { Type } from "@sinclair/typebox";
+import * as limits from "../../limits.ts";
 import { answerHeaders, json } from "../errors.ts";
 import { route } from "../route.ts";
 
@@ -14,7 +15,60 @@ const Readiness = Type.Object(
   { $id: "Readiness" },
 );
 
+const limitsOfAll: Record<string, number> = { ...limits };
+
+const bytes = (description?: string) =>
+  Type.Number({ ...(description !== undefined && { description }) });
+
+const System = Type.Object(
+  {
+    version: Type.String(),
+    bun: Type.String(),
+    uptimeSeconds: Type.Integer(),
+    processes: Type.Array(
+      Type.Object({ name: Type.String(), residentBytes: bytes(), cpuSeconds: Type.Number() }),
+    ),
+    guests: Type.Object({
+      alive: Type.Integer(),
+      awaited: Type.Integer({ description: "Workspaces that wait for one" }),
+      suspended: Type.Integer({ description: "Programs that only fail" }),
+    }),
+    memory: Type.Object({ totalBytes: bytes("Of the machine"), freeBytes: bytes() }),
+    disk: Type.Object({
+      used: Type.Record(Type.String(), Type.Number(), {
+        description: "Bytes by part of the data directory",
+      }),
+      freeBytes: bytes(),
+    }),
+    readiness: Readiness,
+    limits: Type.Record(Type.String(), Type.Number(), {
+      description: "Every limit, its unit in its name",
+    }),
+  },
+  { $id: "System", description: "Figures of the whole server" },
+);
+
 export const systemRoutes = [
+  route("GET /v2/system", {
+    summary: "Tell how the server does: processes, guests, memory, disk, versions, limits",
+    needs: ["workspace:admin"],
+    answer: System,
+    example: {
+      answer: {
+        ...{ version: "0.1.0", bun: "1.4.4", uptimeSeconds: 86_400 },
+        processes: [{ name: "server", residentBytes: 230_000_000, cpuSeconds: 411.5 }],
+        guests: { alive: 3, awaited: 0, suspended: 0 },
+        memory: { totalBytes: 8_000_000_000, freeBytes: 5_000_000_000 },
+        disk: { used: { events: 67_108_864 }, freeBytes: 90_000_000_000 },
+        readiness: { ready: true, checks: { log: { ok: true } }, warnings: [] },
+        limits: { PIXEL_TARGET_BYTES_MAX: 32_768 },
+      },
+    },
+    async handle({ parts }) {
+      return { ...(await parts.system()), readiness: parts.ready(), limits: limitsOfAll };
+    },
+  }),
+
   route("GET /health", {
     summary: "Tell that the process answers",
     needs: "open",

@@ -9,6 +9,7 @@ import { libraryRoutes } from "./libraries.ts";
 import { linkRoutes } from "./links.ts";
 import { tailRoutes } from "./live-tail.ts";
 import { memberRoutes } from "./members.ts";
+import { overviewRoutes } from "./overview.ts";
 import { publishRoutes } from "./publish.ts";
 import { runRoutes } from "./run.ts";
 import { sessionRoutes } from "./sessions.ts";
@@ -31,6 +32,7 @@ const table = [
   ...connectionRoutes,
   ...deadLetterRoutes,
   ...suspensionRoutes,
+  ...overviewRoutes,
   ...tailRoutes,
   ...memberRoutes,
   ...tokenRoutes,

@@ -56,6 +56,11 @@ export class Delivery {
     }
   }
 
+  /** Since when the receiver has not answered, and why; see `Receiver.failure`. */
+  get failure() {
+    return this.#receiver.failure;
+  }
+
   /** More comes soon. */
   fill(): void {
     this.#filling = true;

@@ -70,13 +70,16 @@ export class Receiver {
     const { clock, metrics, announcements } = this.#parts;
     const started = performance.now();
     const verdict = await this.#attempt(events);
-    metrics.deliverySeconds.observe(
-      { kind: this.#kind.kind },
-      (performance.now() - started) / 1_000,
-    );
+    const ms = performance.now() - started;
+    metrics.deliverySeconds.observe({ kind: this.#kind.kind }, ms / 1_000);
     metrics.attempts.inc({ ...this.#labels, verdict: verdict.kind });
     // Attempts that a stop cuts say nothing about the receiver.
-    if (!this.#cut.signal.aborted) announcements.attempted(verdict);
+    if (!this.#cut.signal.aborted) {
+      announcements.attempted(verdict);
+      metrics.histories
+        .of(this.#labels.destination)
+        .attempted(verdict.kind === "retry", ms, clock.now());
+    }
     const { delivered, failed } = this.tally;
     if (verdict.kind !== "retry" && this.#wasDark()) this.recoveries += 1;
     if (verdict.kind === "delivered") this.tally = { delivered: delivered + 1, failed };

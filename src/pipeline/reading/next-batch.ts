@@ -4,6 +4,7 @@ import { itemOfReplay } from "../dead-letters/dead-letters.ts";
 import type { InFlight } from "../in-flight.ts";
 import type { Item } from "../item.ts";
 import { LANE_REPLAYS_EVENTS_MAX } from "../limits.ts";
+import type { LaneMetrics } from "../metrics.ts";
 import type { Ledger } from "../settling/ledger.ts";
 import type { LaneReader } from "./lane-reader.ts";
 
@@ -17,6 +18,7 @@ export interface NextBatchParts {
   destinationId: string;
   reader: LaneReader;
   inFlight: InFlight;
+  metrics: Pick<LaneMetrics, "histories">;
   ledger: Ledger;
   /** Letters that are in flight, by id. */
   replaying: Set<string>;
@@ -111,7 +113,13 @@ export class NextBatch {
     const { reader, inFlight } = this.#parts;
     const kept = this.#replaysWait ? Math.ceil(count * REPLAYS_SHARE) : 0;
     const items = await reader.take(Math.max(1, count - kept), bytes);
-    for (const item of items) inFlight.take(item);
+    const { clock, metrics, destinationId } = this.#parts;
+    const history = metrics.histories.of(destinationId);
+    const now = clock.now();
+    for (const item of items) {
+      inFlight.take(item);
+      history.received(item.input.sourceId, now);
+    }
     if (!this.#replaysWait) return items;
     const left = inFlight.room;
     try {

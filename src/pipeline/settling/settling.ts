@@ -51,6 +51,7 @@ export class Settling implements Committer {
     const { clock, metrics, liveTail, inFlight, room, labels, announcements } = this.#parts;
     const destination = this.#parts.destination();
     const now = clock.now();
+    const history = metrics.histories.of(labels.destination);
     metrics.events.inc({ ...labels, outcome: ending.kind }, outputs.length);
     announcements.ended(outputs.length, ending);
     const wasFull = inFlight.isFull;
@@ -60,6 +61,7 @@ export class Settling implements Committer {
       if (ending.kind === "dead-letter") {
         item.letters.push(letterOf(output, ending, destination, now));
       }
+      if (ending.kind !== "discarded") history.ended(item.input.sourceId, ending.kind, now);
       liveTail.settled(output, ending, destination, now);
       item.open -= 1;
       if (item.open === 0) this.#settled.push(item);

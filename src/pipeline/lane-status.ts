@@ -1,0 +1,35 @@
+import type { Clock } from "./clock.ts";
+import type { ConnectionRates } from "./history.ts";
+import { DOWN_MS_MIN } from "./limits.ts";
+import type { LaneGauges, LaneMetrics } from "./metrics.ts";
+
+/** How a lane is now, for people who look at it. */
+export interface LaneStatus {
+  /** Events that have not settled, and the age of the oldest one. */
+  lagEvents: number;
+  lagSeconds: number;
+  /** For a guest to run its code. */
+  isWaiting: boolean;
+  /** Nothing got through since then (milliseconds since the epoch). */
+  failure?: { since: number; reason: string; isDown: boolean };
+  rates: ConnectionRates[];
+}
+
+export function laneStatus(
+  lane: LaneGauges,
+  { clock, metrics }: { clock: Clock; metrics: LaneMetrics },
+): LaneStatus {
+  const now = clock.now();
+  const { failure, labels } = lane;
+  return {
+    lagEvents: lane.lagEvents(),
+    lagSeconds: lane.lagSeconds(),
+    isWaiting: lane.waiting(),
+    ...(failure && { failure: failing(failure, clock.elapsed() - failure.since, now) }),
+    rates: metrics.histories.of(labels.destination).rates(now),
+  };
+}
+
+function failing({ reason }: { reason: string }, ms: number, now: number) {
+  return { since: now - ms, reason, isDown: ms >= DOWN_MS_MIN };
+}

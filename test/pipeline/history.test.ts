@@ -1,0 +1,103 @@
+import { describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import { LANE_HISTORIES_MAX, LANE_HISTORY_CONNECTIONS_MAX } from "../../src/limits.ts";
+import { Histories } from "../../src/pipeline/history.ts";
+import { Slots } from "../../src/pipeline/slots.ts";
+
+const MINUTE = 60_000;
+const start = 1_000 * 60 * MINUTE;
+
+describe("counts by time", () => {
+  test("are those of the last spans, whatever the clock does", () => {
+    const adds = fc.array(fc.record({ pass: fc.integer({ min: -50, max: 300 }), by: fc.nat(5) }));
+    fc.assert(
+      fc.property(adds, (steps) => {
+        const slots = new Slots(10, 20, 1);
+        let now = 10_000;
+        let newest = 0;
+        let model = new Map<number, number>();
+        for (const { pass, by } of steps) {
+          now += pass;
+          const number = Math.floor(now / 20);
+          if (number <= newest - 10) model = new Map();
+          if (number > newest || number <= newest - 10) newest = number;
+          slots.add(now, 0, by);
+          model.set(newest, (model.get(newest) ?? 0) + by);
+        }
+        const expected = Array.from({ length: 10 }, (_, at) => model.get(newest - 9 + at) ?? 0);
+        // Seen at the newest time that was seen.
+        const rows = [...slots.rows(newest * 20)];
+        if (steps.length === 0) return;
+        expect(rows.map(({ counts }) => counts[0] ?? 0)).toEqual(expected);
+        expect(rows.at(-1)!.at).toBe(newest * 20);
+      }),
+    );
+  });
+});
+
+describe("a lane's history", () => {
+  test("has the last hour by minutes, with the times of attempts", () => {
+    const history = new Histories().of("d");
+    expect(history.minutes(start)).toHaveLength(60);
+    for (let n = 0; n < 100; n += 1) {
+      history.attempted(n === 0, n === 99 ? 900 : 10, start);
+      history.ended("s", "delivered", start);
+    }
+    history.ended("s", "dropped", start + 2 * MINUTE);
+    history.ended("s", "dead-letter", start + 2 * MINUTE);
+    const minutes = history.minutes(start + 2 * MINUTE);
+    expect(minutes).toHaveLength(60);
+    expect(minutes.at(-3)).toEqual({
+      ...{ at: start, delivered: 100, dropped: 0, failed: 0, retried: 1, attempts: 100 },
+      // A bucket ends at most half as far again as it begins.
+      ...{ p50Ms: 11, p99Ms: 11 },
+    });
+    expect(minutes.at(-1)).toMatchObject({ delivered: 0, dropped: 1, failed: 1, attempts: 0 });
+    expect(minutes.at(-1)!.p50Ms).toBeUndefined();
+    history.attempted(false, 900, start + 2 * MINUTE);
+    const { p99Ms } = history.minutes(start + 2 * MINUTE).at(-1)!;
+    expect(p99Ms!).toBeGreaterThanOrEqual(900);
+    expect(p99Ms!).toBeLessThanOrEqual(1_350);
+    expect(history.minutes(start + 63 * MINUTE).every((it) => it.delivered === 0)).toBe(true);
+  });
+
+  test("has the rates of each connection over the last minute", () => {
+    const history = new Histories().of("d");
+    for (let second = 0; second < 60; second += 1) {
+      for (let n = 0; n < 5; n += 1) history.received("a", start + second * 1_000);
+      history.ended("b", "delivered", start + second * 1_000);
+    }
+    const [a, b] = history.rates(start + 60_000);
+    expect(a).toMatchObject({ sourceId: "a", delivered: 0, dropped: 0, failed: 0 });
+    expect(a!.received).toBeCloseTo(5, 5);
+    expect(b!.delivered).toBeCloseTo(1, 5);
+    expect(history.rates(start + 10 * MINUTE)[0]!.received).toBe(0);
+  });
+});
+
+test("histories of many lanes are bounded, and idle ones make room", () => {
+  const histories = new Histories();
+  for (let n = 0; n <= LANE_HISTORIES_MAX; n += 1) histories.of(`${n}`).received("s", start);
+  const late = `${LANE_HISTORIES_MAX}`;
+  expect(histories.of(late).rates(start)).toEqual([]);
+  const later = start + 2 * 60 * MINUTE;
+  histories.of("0").received("s", later - MINUTE);
+  histories.of(late).received("s", later);
+  expect(histories.of(late).rates(later)).toHaveLength(1);
+  expect(histories.of("0").rates(later)).toHaveLength(1);
+  expect(histories.of("1").rates(later)).toEqual([]);
+});
+
+test("connections of all lanes are bounded, and those of a lane that ended make room", () => {
+  const histories = new Histories();
+  for (let n = 0; n < LANE_HISTORY_CONNECTIONS_MAX; n += 1)
+    histories.of("a").received(`${n}`, start);
+  const b = histories.of("b");
+  b.received("s", start);
+  b.ended("s", "delivered", start);
+  expect(b.rates(start)).toEqual([]);
+  expect(b.minutes(start).at(-1)!.delivered).toBe(1);
+  histories.forget("a");
+  b.received("s", start);
+  expect(b.rates(start)).toHaveLength(1);
+});

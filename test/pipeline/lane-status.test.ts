@@ -1,0 +1,51 @@
+import { afterEach, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
+import { record } from "./doubles.ts";
+import { numbersTo, Rig, until } from "./rig.ts";
+
+// Waits end by conditions; a busy machine gets its time.
+setDefaultTimeout(30_000);
+
+let rig: Rig;
+beforeEach(() => {
+  rig = new Rig();
+});
+afterEach(() => rig.end());
+
+test("a lane tells what came and went, by source and by minute", async () => {
+  rig.webhook("one", ([event]) => new Response("", { status: event!.n === 2 ? 400 : 200 }));
+  const pipeline = rig.start();
+  expect(pipeline.status("nobody")).toBeUndefined();
+  rig.log.append(...numbersTo(3).map((n) => record(n)));
+  await until(() => pipeline.deadLetters.count("workspace") === 1);
+  await until(() => pipeline.status("one")?.lagEvents === 0);
+  const status = pipeline.status("one")!;
+  expect(status).toMatchObject({ lagEvents: 0, lagSeconds: 0, isWaiting: false });
+  expect(status.failure).toBeUndefined();
+  const [rates] = status.rates;
+  expect(rates!.sourceId).toBe("source");
+  expect(rates!.delivered / rates!.received).toBeCloseTo(2 / 3, 5);
+  expect(rates!.failed / rates!.received).toBeCloseTo(1 / 3, 5);
+  const minutes = pipeline.minutes("one");
+  const sum = (key: "delivered" | "failed" | "attempts") =>
+    minutes.reduce((all, minute) => all + minute[key], 0);
+  expect([sum("delivered"), sum("failed"), sum("attempts")]).toEqual([2, 1, 3]);
+});
+
+test("a lane whose receiver does not take events says since when, and why, until it does", async () => {
+  let isUp = false;
+  rig.webhook("one", () => new Response("", { status: isUp ? 200 : 503 }));
+  const pipeline = rig.start();
+  const before = Date.now();
+  rig.log.append(record(1));
+  await until(() => pipeline.status("one")?.failure !== undefined);
+  const { failure, lagEvents } = pipeline.status("one")!;
+  expect(failure!.reason).toBe("The receiver answered 503");
+  expect(failure!.since).toBeGreaterThanOrEqual(before - 1_000);
+  expect(failure!.since).toBeLessThanOrEqual(Date.now() + 1_000);
+  expect(lagEvents).toBe(1);
+  isUp = true;
+  await until(() => pipeline.status("one")?.failure === undefined);
+  await until(() => pipeline.status("one")?.lagEvents === 0);
+  const retried = pipeline.minutes("one").reduce((all, minute) => all + minute.retried, 0);
+  expect(retried).toBeGreaterThan(0);
+});
