@@ -27,4 +27,11 @@ export const screens: readonly Screen[] = [
     icon: "overview",
     load: () => import("./overview/screen.tsx"),
   },
+  {
+    name: "sources",
+    title: "Sources",
+    icon: "source",
+    needs: "workspace:admin",
+    load: () => import("./sources/screen.tsx"),
+  },
 ];

@@ -27,5 +27,5 @@ export async function signIn(page: Page, url: string, token: string): Promise<vo
   await page.goto(url);
   await page.getByLabel("Token").fill(token);
   await page.getByRole("button", { name: "Sign in" }).click();
-  await page.getByRole("navigation", { name: "Screens" }).waitFor({ state: "attached" });
+  await page.locator(".frame").waitFor();
 }

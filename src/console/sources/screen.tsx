@@ -1,0 +1,8 @@
+import type { ScreenProps } from "../screens.ts";
+import { SourceList } from "./list.tsx";
+import { SourcePage } from "./page.tsx";
+
+export function Screen({ rest: [id] }: ScreenProps) {
+  if (id === undefined || id === "new") return <SourceList isNew={id === "new"} />;
+  return <SourcePage key={id} id={id} />;
+}

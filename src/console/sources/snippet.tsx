@@ -1,0 +1,53 @@
+import { useState } from "preact/hooks";
+import type { Source } from "../every.ts";
+import { Code } from "../parts/code.tsx";
+import { Segments } from "../parts/layout.tsx";
+
+type Kind = "script" | "image" | "curl";
+const kinds = [
+  { value: "script", text: "Script" },
+  { value: "image", text: "Image" },
+  { value: "curl", text: "curl" },
+] as const;
+
+const hints: Record<Kind, string> = {
+  script:
+    "Sends a page event, and whatever you call pixel() for. n makes each address a new one: browsers ask for the same image only once for a document.",
+  image: "Counts a document once, also where no script runs: mails, for example.",
+  curl: "From a terminal or a server. 200 means that the event is on disk.",
+};
+
+/** What to paste to send events of this source. */
+export function Snippet({ source, dataPlane }: { source: Source; dataPlane: string }) {
+  const [kind, setKind] = useState<Kind>("script");
+  const text = texts[kind](dataPlane, source.writeKey);
+  return (
+    <>
+      <div class="row far">
+        <Segments label="Kind of snippet" value={kind} options={kinds} onChange={setKind} />
+      </div>
+      <Code text={text} what="snippet" wrap />
+      <p class="quiet small">{hints[kind]}</p>
+    </>
+  );
+}
+
+const texts: Record<Kind, (dataPlane: string, writeKey: string) => string> = {
+  script: (dataPlane, writeKey) => `<script>
+  const visitor = (localStorage.visitor ??= Math.random().toString(36).slice(2));
+  const pixel = (type, fields) => {
+    const query = new URLSearchParams({ writeKey: "${writeKey}", anonymousId: visitor, ...fields });
+    query.set("n", Date.now().toString(36) + Math.random().toString(36).slice(2));
+    new Image().src = \`${dataPlane}/pixel/v1/\${type}?\${query}\`;
+  };
+  pixel("page", { name: document.title, "properties.path": location.pathname });
+</script>`,
+  image: (dataPlane, writeKey) =>
+    `<img src="${dataPlane}/pixel/v1/page?writeKey=${writeKey}&amp;anonymousId=VISITOR_ID&amp;name=Home" width="1" height="1" alt="">`,
+  curl: (dataPlane, writeKey) =>
+    `curl -G "${dataPlane}/pixel/v1/track" \\
+  -d writeKey=${writeKey} \\
+  -d anonymousId=visitor-1 \\
+  --data-urlencode "event=Signed up" \\
+  -d properties.plan=pro`,
+};

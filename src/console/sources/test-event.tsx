@@ -1,0 +1,142 @@
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { TailMessage } from "../../api/client.ts";
+import { type Source, useNames } from "../every.ts";
+import { Button } from "../parts/button.tsx";
+import { Json } from "../parts/code.tsx";
+import { Fault } from "../parts/fault.tsx";
+import { TextField } from "../parts/field.tsx";
+import { Badge } from "../parts/layout.tsx";
+import { Time } from "../parts/time.tsx";
+import { to } from "../router.ts";
+import { client, lacking } from "../session.ts";
+
+/** What became of an event is looked at for so long: a retry may come later. */
+const WATCHED_MS = 30_000;
+
+/** Sends a pixel as a page would, from this browser, and shows where it arrives. */
+export function TestEvent({ source, dataPlane }: { source: Source; dataPlane: string }) {
+  const [event, setEvent] = useState("Test event");
+  const [messages, setMessages] = useState<readonly TailMessage[]>();
+  const [error, setError] = useState<unknown>();
+  const watching = useRef<AbortController>(null);
+  useEffect(() => () => watching.current?.abort(), []);
+
+  async function send() {
+    watching.current?.abort();
+    const stop = new AbortController();
+    watching.current = stop;
+    setTimeout(() => stop.abort(), WATCHED_MS);
+    setError(undefined);
+    setMessages([]);
+    const visitor = `console-${crypto.getRandomValues(new Uint32Array(2)).join("-")}`;
+    if (lacking("events:read") === undefined) {
+      watch(source.id, visitor, stop.signal, (message) =>
+        setMessages((before) => [...(before ?? []), message]),
+      );
+    }
+    await sendPixel(dataPlane, { writeKey: source.writeKey, anonymousId: visitor, event }).catch(
+      (fault) => {
+        stop.abort();
+        setMessages(undefined);
+        setError(fault);
+      },
+    );
+  }
+
+  return (
+    <>
+      <form
+        class="form"
+        onSubmit={(submitted) => {
+          submitted.preventDefault();
+          void send();
+        }}
+      >
+        <TextField label="Event" value={event} onInput={setEvent} required />
+        <div class="ends">
+          <Button
+            type="submit"
+            icon="play"
+            unless={source.enabled ? undefined : "The source is off"}
+          >
+            Send test event
+          </Button>
+          <a class="small" href={to("events", { sourceId: source.id })}>
+            Live tail of this source
+          </a>
+        </div>
+      </form>
+      <Fault error={error} />
+      {messages && <Arrivals messages={messages} />}
+    </>
+  );
+}
+
+function Arrivals({ messages }: { messages: readonly TailMessage[] }) {
+  const names = useNames();
+  const permission = lacking("events:read");
+  if (permission !== undefined) {
+    return <p class="notice">It is on disk. To see it arrive takes the permission {permission}.</p>;
+  }
+  const [received] = messages;
+  return (
+    <div class="stack close" aria-live="polite">
+      {messages.length === 0 && (
+        <p class="row quiet">
+          <span class="spinner" /> It is on disk; waiting for it to arrive
+        </p>
+      )}
+      {messages.map(({ name, data }) => (
+        <p class="row" key={name + data.destinationId}>
+          <Badge tone={tones[name] ?? "accent"}>{name}</Badge>
+          {typeof data.destinationId === "string" && (
+            <a href={to("destinations", data.destinationId)}>
+              {names.destination(data.destinationId)}
+            </a>
+          )}
+          {typeof data.reason === "string" && <span class="bad">{data.reason}</span>}
+          <span class="quiet small">
+            <Time at={String(data.at)} />
+          </span>
+        </p>
+      ))}
+      {received && <Json value={messages.at(-1)?.data.event} what="event" />}
+    </div>
+  );
+}
+
+const tones: Record<string, "good" | "warn" | "bad" | undefined> = {
+  delivered: "good",
+  dropped: "warn",
+  "dead-letter": "bad",
+};
+
+/** Tells of the events of one visitor, until the signal. */
+async function watch(
+  sourceId: string,
+  visitor: string,
+  signal: AbortSignal,
+  tell: (message: TailMessage) => void,
+): Promise<void> {
+  try {
+    for await (const message of client.follow({ sourceId }, signal)) {
+      const { event } = message.data as { event?: { anonymousId?: unknown } };
+      if (event?.anonymousId === visitor || message.data.anonymousId === visitor) tell(message);
+    }
+  } catch {
+    // It was stopped, or the tail ended: what has come is shown.
+  }
+}
+
+async function sendPixel(dataPlane: string, fields: Record<string, string>): Promise<void> {
+  const query = new URLSearchParams(fields);
+  const response = await fetch(`${dataPlane}/pixel/v1/track?${query}`, {
+    credentials: "omit",
+    cache: "no-store",
+  }).catch(() => {
+    throw new Error(
+      `This browser cannot reach ${dataPlane}. The setting public.url tells where the data plane is`,
+    );
+  });
+  if (!response.ok) throw new Error(`The data plane answered ${response.status}`);
+}

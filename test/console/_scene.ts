@@ -1,0 +1,138 @@
+import { pixel, removeDirectory, type Server, startServer, startSink, waitFor } from "../e2e/server.ts";
+
+/** A workspace as it looks after a day's work: something of everything, and one thing broken. */
+export interface Scene {
+  server: Server;
+  writeKey: string;
+  ids: { source: string; healthy: string; broken: string; transformation: string; library: string };
+  /** The broken receiver answers 200 from now on. */
+  mend(): void;
+  /** Sends one more event, as a page would. */
+  send(fields?: Record<string, string>): Promise<unknown>;
+  stop(): Promise<void>;
+}
+
+const library = `export function euros(seats) {
+  return Math.round(seats * 950) / 100;
+}
+`;
+
+const price = `import { euros } from "prices";
+
+/** What a sign-up is worth, for the warehouse. */
+export function transformEvent(event) {
+  const { seats = 1, plan } = event.properties;
+  if (plan === "internal") return;
+  event.properties.price = euros(seats);
+  return event;
+}
+`;
+
+const careless = `export function transformEvent(event) {
+  event.properties.city = event.context.geo.city;
+  return event;
+}
+`;
+
+export async function startScene(): Promise<Scene> {
+  const server = await startServer({ flags: ["--retry-window", "1"] });
+  let isBroken = true;
+  const healthy = startSink();
+  const broken = startSink(() => (isBroken ? 422 : 200));
+  const made = maker(server);
+
+  const { source } = await made("/v2/sources", { name: "Website", type: "http" });
+  const app = await made("/v2/sources", { name: "Mobile app", type: "http" });
+  await made("/v2/sources", { name: "Newsletter", type: "http", enabled: false });
+  const webhook = async (name: string, webhookUrl: string, more = {}) =>
+    (await made("/v2/destinations", { name, type: "webhook", config: { webhookUrl, ...more } }))
+      .destination.id as string;
+  const warehouse = await webhook("Warehouse", healthy.url, { batchSize: 20 });
+  const crm = await webhook("CRM", broken.url);
+  const mail = await webhook("Mail tool", healthy.url);
+  const archive = await made("/v2/destinations", {
+    name: "Archive",
+    type: "file",
+    config: { path: "archive.jsonl" },
+  });
+  for (const [sourceId, destinationId] of [
+    [source.id, warehouse],
+    [source.id, crm],
+    [source.id, archive.destination.id],
+    [app.source.id, warehouse],
+    [app.source.id, mail],
+  ]) {
+    await made("/v2/connections", { sourceId, destinationId });
+  }
+  const shared = await made("/libraries?publish=true", {
+    name: "Prices",
+    description: "What things cost",
+    code: library,
+    language: "javascript",
+  });
+  const transformation = await made("/transformations?publish=true", {
+    name: "Price of a sign-up",
+    description: "Adds what a sign-up is worth",
+    code: price,
+    language: "javascript",
+    destinationIds: [warehouse],
+  });
+  await made("/transformations", {
+    name: "City of a visitor",
+    description: "Not published yet",
+    code: careless,
+    language: "javascript",
+  });
+
+  const send = (fields: Record<string, string> = {}) =>
+    pixel(server, "track", {
+      writeKey: source.writeKey,
+      anonymousId: "visitor-1",
+      event: "Signed up",
+      ...fields,
+    });
+  const names = ["Signed up", "Opened pricing", "Invited a colleague", "Left"];
+  for (let index = 0; index < 60; index++) {
+    await send({
+      anonymousId: `visitor-${index % 9}`,
+      event: names[index % names.length]!,
+      "properties.plan": index % 7 === 0 ? "internal" : "pro",
+      "properties.seats": String(1 + (index % 12)),
+    });
+  }
+  await pixel(server, "page", { writeKey: app.source.writeKey, anonymousId: "a", name: "Home" });
+  await waitFor(async () => {
+    const { body } = await server.api("GET", "/v2/dead-letters?count=1");
+    return body.paging.total >= 60;
+  }, 60_000);
+
+  return {
+    server,
+    writeKey: source.writeKey,
+    ids: {
+      source: source.id,
+      healthy: warehouse,
+      broken: crm,
+      transformation: transformation.id,
+      library: shared.id,
+    },
+    mend() {
+      isBroken = false;
+    },
+    send,
+    async stop() {
+      await server.stop();
+      healthy.stop();
+      broken.stop();
+      removeDirectory(server.directory);
+    },
+  };
+}
+
+function maker(server: Server) {
+  return async (path: string, body: unknown) => {
+    const answer = await server.api("POST", path, body);
+    if (answer.status > 201) throw new Error(`${answer.status} ${JSON.stringify(answer.body)}`);
+    return answer.body;
+  };
+}
