@@ -22,6 +22,8 @@ export interface Client {
   follow(
     filter?: { sourceId?: string; destinationId?: string },
     signal?: AbortSignal,
+    /** Called when the server follows: what happens from then on is told. */
+    onOpen?: () => void,
   ): AsyncGenerator<TailMessage>;
 }
 
@@ -101,8 +103,9 @@ export function createClient(options: {
       const isJson = response.headers.get("content-type")?.startsWith("application/json");
       return (await (isJson ? response.json() : response.text())) as AnswerOf<Key>;
     },
-    async *follow(filter = {}, signal) {
+    async *follow(filter = {}, signal, onOpen) {
       const response = await request("GET /v2/events", { query: { ...filter } }, signal);
+      onOpen?.();
       yield* messages(response.body!);
     },
   };

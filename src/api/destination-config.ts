@@ -43,6 +43,17 @@ export function shownConfig(kind: DestinationKind, config: Config): Config {
   return shown;
 }
 
+/** The schema of a config, whose secrets are marked as `writeOnly`. */
+export function markedSchema(kind: DestinationKind): TSchema {
+  const schema: TSchema = structuredClone(kind.configSchema);
+  for (const { key, inner } of secretsOf(kind)) {
+    const property = schema.properties?.[key];
+    const secret = inner === undefined ? property : property?.items?.properties?.[inner];
+    if (secret !== undefined) secret.writeOnly = true;
+  }
+  return schema;
+}
+
 /** `secret` is a key of its own, `headers.to` one of each item of a list. */
 function secretsOf({ secretKeys }: DestinationKind) {
   return secretKeys.map((path) => {

@@ -1,4 +1,5 @@
 import { type TSchema, Type } from "@sinclair/typebox";
+import { markedSchema } from "../destination-config.ts";
 import type { ApiParts } from "../parts.ts";
 import type { Route } from "../route.ts";
 import { pixelPaths } from "./pixel.ts";
@@ -50,13 +51,9 @@ export type OpenApiDocument = ReturnType<typeof openApiDocument>;
 
 /** The settings of every kind of destination, secrets marked as write-only. */
 function destinationConfig(kinds: ApiParts["kinds"], schemas: Record<string, unknown>) {
-  const anyOf = [...kinds.values()].map(({ kind, configSchema, secretKeys }) => {
-    const { properties, ...rest } = configSchema;
-    const marked = Object.entries(properties ?? {}).map(([key, schema]) => [
-      key,
-      secretKeys.includes(key) ? { ...(schema as object), writeOnly: true } : schema,
-    ]);
-    return { ...rest, title: kind, properties: referenced(Object.fromEntries(marked), schemas) };
+  const anyOf = [...kinds.values()].map((kind) => {
+    const { properties, ...rest } = markedSchema(kind);
+    return { ...rest, title: kind.kind, properties: referenced(properties, schemas) };
   });
   const { description } = schemas.DestinationConfig as { description: string };
   return { description, anyOf };

@@ -4,6 +4,7 @@ import type { Route } from "../route.ts";
 import { connectionRoutes } from "./connections.ts";
 import { credentialRoutes } from "./credentials.ts";
 import { deadLetterRoutes } from "./dead-letters.ts";
+import { destinationTypeRoutes } from "./destination-types.ts";
 import { destinationRoutes } from "./destinations.ts";
 import { libraryRoutes } from "./libraries.ts";
 import { linkRoutes } from "./links.ts";
@@ -28,6 +29,7 @@ const table = [
   ...runRoutes,
   ...sourceRoutes,
   ...destinationRoutes,
+  ...destinationTypeRoutes,
   ...linkRoutes,
   ...connectionRoutes,
   ...deadLetterRoutes,
