@@ -75,6 +75,8 @@ export const VERSIONS_COUNT_DEFAULT = 5;
 export const VERSIONS_COUNT_MAX = 1_000;
 /** Long lists without pages that a workspace may be sent at once; beyond it 429. */
 export const LISTS_OF_WORKSPACE_MAX = 4;
+/** Groups of dead letters that the API lists: those with the most letters. */
+export const DEAD_LETTER_GROUPS_MAX = 1_000;
 /** Dead letters of one page of the API. */
 export const DEAD_LETTERS_PAGE_MAX = 1_000;
 /** A browser that signed in with a token has to do so again after this long. */

@@ -86,12 +86,67 @@ describe("/v2/dead-letters", () => {
     await until(async () => (await list()).body.paging.total === 0);
   }, 30_000);
 
-  test.each([{}, { ids: [] }, { ids: "all" }, { ids: [1] }])(
-    "refuse to replay %p",
-    async (body) => {
-      for (const verb of ["replay", "purge"]) {
-        expect((await api.send("POST", `/v2/dead-letters/${verb}`, { body })).status).toBe(400);
-      }
-    },
-  );
+  test("are grouped by their reason, and a whole group is replayed or purged by its filter", async () => {
+    takes = false;
+    const body = { name: "G", type: "webhook", config: { webhookUrl: receiver.url.href } };
+    const { destination } = await api.client.call("POST /v2/destinations", { body });
+    const { source } = await api.client.call("POST /v2/sources", { body: { name: "G" } });
+    await api.client.call("POST /v2/connections", {
+      body: { sourceId: source.id, destinationId: destination.id },
+    });
+    for (let n = 0; n < 5; n++) await api.page(source.id, `anonymousId=a&properties.n=${n}`);
+    const groups = async () =>
+      (await api.client.call("GET /v2/dead-letter-groups")).deadLetterGroups.filter(
+        (group) => group.destinationId === destination.id,
+      );
+    await until(async () => (await groups())[0]?.count === 5);
+    const [group] = await groups();
+    expect(group).toEqual({
+      id: expect.stringContaining(destination.id),
+      destinationId: destination.id,
+      stage: "deliver",
+      reason: "The receiver answered 400",
+      count: 5,
+      lastAt: expect.any(String),
+    });
+    const filter = { groupId: group!.id };
+    const found = await api.client.call("GET /v2/dead-letters", { query: filter });
+    expect([found.deadLetters.length, found.paging.total]).toEqual([5, 5]);
+
+    const past = { filter, before: "2020-01-01T00:00:00.000Z" };
+    const none = await api.client.call("POST /v2/dead-letters/purge", { body: past });
+    expect(none).toEqual({ purged: 0, more: false });
+    const some = await api.client.call("POST /v2/dead-letters/purge", {
+      body: { filter, count: 2 },
+    });
+    expect(some).toEqual({ purged: 2, more: true });
+    const other = await api.tokenWith(["events:read", "events:replay"], "another");
+    const strange = { body: { filter }, token: other };
+    expect((await api.send("POST", "/v2/dead-letters/purge", strange)).body).toEqual({
+      purged: 0,
+      more: false,
+    });
+    const strangers = await api.send("GET", `/v2/dead-letters?groupId=${group!.id}`, {
+      token: other,
+    });
+    expect(strangers.body).toEqual({ deadLetters: [], paging: { total: 0 } });
+
+    takes = true;
+    const rest = await api.client.call("POST /v2/dead-letters/replay", { body: { filter } });
+    expect(rest).toEqual({ replayed: 3, more: false });
+    await until(async () => (await groups()).length === 0);
+  }, 30_000);
+
+  test.each([
+    {},
+    { ids: ["a"], filter: {} },
+    { filter: { groupId: 1 } },
+    { ids: [] },
+    { ids: "all" },
+    { ids: [1] },
+  ])("refuse to replay %p", async (body) => {
+    for (const verb of ["replay", "purge"]) {
+      expect((await api.send("POST", `/v2/dead-letters/${verb}`, { body })).status).toBe(400);
+    }
+  });
 });

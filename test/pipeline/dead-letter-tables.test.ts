@@ -133,7 +133,7 @@ test("many letters are replayed, purged and removed in several transactions, all
   expect(await dead.purge("w", [...ids.slice(0, 1_600), ...ids.slice(1_500, 1_700)])).toEqual({
     purged: 200,
   });
-  expect(dead.count("w", "d")).toBe(1_800);
+  expect(dead.count("w", { destinationId: "d" })).toBe(1_800);
   expect(await ledger.remove("d", true)).toBe(1_800);
   expect(ledger.destinations().size).toBe(0);
   expect([...ledger.letters.counts()]).toEqual([]);
@@ -174,5 +174,86 @@ test("beyond the operator's bounds the oldest letters are dropped, counted and t
   expect(await metrics.metrics()).toContain(
     'pixelmill_dead_letters_dropped_total{workspace="w",bound="age"',
   );
+  await ledger.close();
+});
+
+test("letters are grouped by reason, whatever numbers and ids of the event are in it", async () => {
+  const ledger = new Ledger(freshDirectory(), logger);
+  const reasons = [
+    "The receiver answered 422",
+    "The receiver answered 500",
+    "No order 4711881 (0f8fad5b-d9cb-469f-a165-70867728950e)",
+    "No order 4711882 (7c9e6679-7425-40de-944b-e07fc1f90ae7)",
+    "The receiver answered 422",
+  ];
+  const letters = reasons.map((reason, n) => letter(n + 1, { reason }));
+  await commit(ledger, letters);
+  await commit(ledger, letters);
+  const shown = () =>
+    createDeadLetters(
+      ledger,
+      () => {},
+      () => 0,
+    )
+      .groups("w")
+      .map(({ reason, count, lastAt }) => [reason, count, lastAt]);
+  expect(shown()).toEqual([
+    ["The receiver answered 422", 2, 5_000],
+    [reasons[2]!, 2, 4_000],
+    ["The receiver answered 500", 1, 2_000],
+  ]);
+  await ledger.purge("w", [letters[1]!.id]);
+  await ledger.replay("w", [letters[0]!.id], 0);
+  await ledger.dropOldest({ workspaceId: "w", destinationId: "d" }, { count: 1 });
+  expect(shown()).toEqual([
+    ["The receiver answered 422", 1, 5_000],
+    [reasons[2]!, 1, 4_000],
+  ]);
+  await ledger.close();
+});
+
+test("code that makes up a reason for each event makes no more groups than are kept", async () => {
+  const ledger = new Ledger(freshDirectory(), logger);
+  const made = numbersTo(300).map((n) =>
+    letter(n, { reason: `No ${String.fromCharCode(97 + (n % 26), 97 + n / 26)}` }),
+  );
+  await commit(ledger, made);
+  const groups = [...ledger.letters.groups.of({ workspaceId: "w", destinationId: "d" })];
+  expect(groups.length).toBe(201);
+  expect(groups.reduce((sum, { count }) => sum + count, 0)).toBe(300);
+  const other = groups.find(({ reason }) => reason === "Other reasons")!;
+  expect(other.count).toBe(100);
+  expect([...ledger.letters.groups.lettersOf("w", other.id, "")]).toEqual(
+    made.slice(200).map(({ id }) => id),
+  );
+  await ledger.purge(
+    "w",
+    made.map(({ id }) => id),
+  );
+  expect([...ledger.letters.groups.of({ workspaceId: "w", destinationId: "d" })]).toEqual([]);
+  await ledger.close();
+});
+
+test("letters of an earlier version, which has no groups, are grouped when it is opened", async () => {
+  const directory = freshDirectory();
+  const before = new Ledger(directory, logger);
+  await commit(before, lettersOf(2_500, { reason: "Old" }));
+  await before.close();
+  const store = openStore({ path: directory, tablesMax: 8, name: "The ledger", logger });
+  for (const name of ["letter-groups", "letters-by-group"]) {
+    const table = store.table<unknown, [string, string]>(name);
+    const keys = [...table.getKeys({})];
+    await store.change(() => {
+      for (const key of keys) table.remove(key);
+    });
+  }
+  await store.close();
+
+  const ledger = new Ledger(directory, logger);
+  // One that comes meanwhile is counted once.
+  await commit(ledger, [letter(3_000, { reason: "Old" })]);
+  await ledger.counted;
+  const [group] = ledger.letters.groups.of({ workspaceId: "w", destinationId: "d" });
+  expect(group).toMatchObject({ reason: "Old", count: 2_501 });
   await ledger.close();
 });

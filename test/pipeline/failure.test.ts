@@ -238,9 +238,9 @@ describe("dead letters", () => {
     await until(() => sink.taken.length === 1);
     expect(sink.numbers()).toEqual([0]);
     expect(deadLetters.count("workspace")).toBe(1);
-    expect(deadLetters.count("workspace", "one")).toBe(1);
-    expect(deadLetters.count("workspace", "two")).toBe(0);
-    expect(deadLetters.count("another", "one")).toBe(0);
+    expect(deadLetters.count("workspace", { destinationId: "one" })).toBe(1);
+    expect(deadLetters.count("workspace", { destinationId: "two" })).toBe(0);
+    expect(deadLetters.count("another", { destinationId: "one" })).toBe(0);
     const after = deadLetters.list("workspace", { destinationId: "one", count: 10 });
     expect(after).toMatchObject([{ event: { n: 1 } }]);
     expect(sorted(sink.numbers())).toEqual([0]);

@@ -142,6 +142,15 @@ export const suspension = {
   reason: "TypeError: Cannot read properties of undefined (reading 'title')",
 } as const;
 
+export const deadLetterGroup = {
+  id: `${ids.destination}.3w5e11264sg`,
+  destinationId: ids.destination,
+  stage: "deliver",
+  reason: "The receiver answered 400",
+  count: 1,
+  lastAt: times.createdAt,
+} as const;
+
 export const deadLetter = {
   id: ids.deadLetter,
   sourceId: ids.source,

@@ -1,9 +1,14 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { ApiError } from "../../errors.ts";
-import { DEAD_LETTERS_PAGE_MAX, PAGE_ITEMS_MAX } from "../../limits.ts";
-import type { DeadLetter as StoredDeadLetter } from "../../pipeline/dead-letters/dead-letter.ts";
+import { DEAD_LETTER_GROUPS_MAX, DEAD_LETTERS_PAGE_MAX, PAGE_ITEMS_MAX } from "../../limits.ts";
+import type {
+  DeadLetters,
+  DeadLetter as StoredDeadLetter,
+} from "../../pipeline/dead-letters/dead-letter.ts";
+import type { LetterGroup } from "../../pipeline/dead-letters/groups.ts";
 import * as example from "../document/examples.ts";
 import { listed } from "../listing.ts";
+import { invalid } from "../request-validation.ts";
 import { route } from "../route.ts";
 import { enveloped, Id, paged, Time } from "../schema/pieces.ts";
 import { isoTime } from "../transformation-answers.ts";
@@ -30,9 +35,48 @@ const DeadLetter = Type.Object(
 /** Read in one go; between two of these other requests get their turn. */
 const LETTERS_AT_ONCE = 10;
 
-const Ids = Type.Object(
-  { ids: Type.Array(Id, { minItems: 1, maxItems: DEAD_LETTERS_PAGE_MAX }) },
-  { $id: "DeadLetterIds" },
+const filter = {
+  destinationId: Type.Optional(Id),
+  groupId: Type.Optional({ ...Id, description: "Id of a group of dead letters" }),
+};
+
+const Selection = Type.Object(
+  {
+    ids: Type.Optional(Type.Array(Id, { minItems: 1, maxItems: DEAD_LETTERS_PAGE_MAX })),
+    filter: Type.Optional(Type.Object(filter, { description: "An empty one finds all" })),
+    before: Type.Optional({
+      ...Time,
+      description: "Of a filter, those alone that were given up before; else all until now",
+    }),
+    count: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: DEAD_LETTERS_PAGE_MAX,
+        default: DEAD_LETTERS_PAGE_MAX,
+        description: "Of a filter, so many of the oldest; `more` says whether some are left",
+      }),
+    ),
+  },
+  { $id: "DeadLetterSelection", description: "Either `ids`, or a `filter`" },
+);
+type Selection = Static<typeof Selection>;
+
+const more = Type.Optional(
+  Type.Boolean({ description: "With a filter: whether it finds more of them" }),
+);
+
+const DeadLetterGroup = Type.Object(
+  {
+    id: Type.String(),
+    destinationId: Type.String(),
+    stage: Type.Union([Type.Literal("transform"), Type.Literal("deliver")]),
+    reason: Type.String({
+      description: "Of the first of them; the others may differ in long numbers and ids",
+    }),
+    count: Type.Integer(),
+    lastAt: Time,
+  },
+  { $id: "DeadLetterGroup" },
 );
 
 export const deadLetterRoutes = [
@@ -41,7 +85,7 @@ export const deadLetterRoutes = [
     aliases: ["/dead-letters"],
     needs: ["events:read"],
     query: {
-      destinationId: Type.Optional(Id),
+      ...filter,
       after: Type.Optional({ ...Id, description: "Id of the last one seen" }),
       count: Type.Optional(
         Type.Integer({ minimum: 1, maximum: DEAD_LETTERS_PAGE_MAX, default: PAGE_ITEMS_MAX }),
@@ -66,7 +110,7 @@ export const deadLetterRoutes = [
         }
       }
       function rest() {
-        const total = deadLetters.count(workspaceId, query.destinationId);
+        const total = deadLetters.count(workspaceId, query);
         if (after === undefined) return { paging: { total } };
         const more = deadLetters.list(workspaceId, { ...asked, after, count: 1 }).length > 0;
         return { paging: { total, ...(more && { next: nextPage({ ...query, after }) }) } };
@@ -90,26 +134,75 @@ export const deadLetterRoutes = [
     },
   }),
 
+  route("GET /v2/dead-letter-groups", {
+    summary: "List why events were not delivered, and how often, most frequent first",
+    aliases: ["/dead-letter-groups"],
+    needs: ["events:read"],
+    query: { destinationId: Type.Optional(Id) },
+    answer: paged("deadLetterGroups", DeadLetterGroup),
+    example: { answer: { deadLetterGroups: [example.deadLetterGroup], paging: { total: 1 } } },
+    handle({ parts, workspaceId, query }) {
+      const groups = parts.pipeline.deadLetters.groups(workspaceId, query.destinationId);
+      return {
+        deadLetterGroups: groups.slice(0, DEAD_LETTER_GROUPS_MAX).map(groupAnswer),
+        paging: { total: groups.length },
+      };
+    },
+  }),
+
   route("POST /v2/dead-letters/replay", {
     summary: "Send dead letters once more, through the code that is live now",
     needs: ["events:replay"],
-    body: Ids,
-    answer: Type.Object({ replayed: Type.Integer() }),
-    example: { body: { ids: [example.ids.deadLetter] }, answer: { replayed: 1 } },
-    handle: ({ parts, workspaceId, body }) =>
-      parts.pipeline.deadLetters.replay(workspaceId, body.ids),
+    body: Selection,
+    answer: Type.Object({ replayed: Type.Integer(), more }),
+    example: {
+      body: { ids: [example.ids.deadLetter] },
+      answer: { replayed: 1 },
+    },
+    async handle({ parts, workspaceId, body }) {
+      const { deadLetters } = parts.pipeline;
+      const { ids, ...rest } = selected(deadLetters, workspaceId, body);
+      return { ...(await deadLetters.replay(workspaceId, ids)), ...rest };
+    },
   }),
 
   route("POST /v2/dead-letters/purge", {
     summary: "Delete dead letters for good",
     needs: ["events:replay"],
-    body: Ids,
-    answer: Type.Object({ purged: Type.Integer() }),
-    example: { body: { ids: [example.ids.deadLetter] }, answer: { purged: 1 } },
-    handle: ({ parts, workspaceId, body }) =>
-      parts.pipeline.deadLetters.purge(workspaceId, body.ids),
+    body: Selection,
+    answer: Type.Object({ purged: Type.Integer(), more }),
+    example: {
+      body: { ids: [example.ids.deadLetter] },
+      answer: { purged: 1 },
+    },
+    async handle({ parts, workspaceId, body }) {
+      const { deadLetters } = parts.pipeline;
+      const { ids, ...rest } = selected(deadLetters, workspaceId, body);
+      return { ...(await deadLetters.purge(workspaceId, ids)), ...rest };
+    },
   }),
 ] as const;
+
+/** The letters that a body means, and whether its filter finds more of them. */
+function selected(
+  deadLetters: DeadLetters,
+  workspaceId: string,
+  { ids, filter, before, count = DEAD_LETTERS_PAGE_MAX }: Selection,
+): { ids: string[]; more?: boolean } {
+  if ((ids === undefined) === (filter === undefined)) {
+    const got = ids === undefined ? "neither" : "both";
+    throw invalid([{ path: "", message: `Expected either ids or a filter, got ${got}` }]);
+  }
+  if (ids !== undefined) return { ids };
+  const until = before === undefined ? Date.now() : Date.parse(before);
+  const found = deadLetters.ids(workspaceId, filter ?? {}, until, count + 1);
+  return { ids: found.slice(0, count), more: found.length > count };
+}
+
+function groupAnswer(group: LetterGroup): Static<typeof DeadLetterGroup> {
+  const { workspaceId: _, lastAt, ...shown } = group;
+  return { ...shown, lastAt: isoTime(lastAt) };
+}
 
 function nextPage(query: Record<string, string | number>): string {
   const sent = new URLSearchParams();

@@ -1,3 +1,6 @@
+import type { LetterGroup } from "./groups.ts";
+import type { LetterFilter } from "./keys.ts";
+
 /** An event that was not delivered, kept until somebody replays or purges it. */
 export interface DeadLetter {
   id: string;
@@ -25,10 +28,14 @@ export interface DeadLetters {
    */
   list(
     workspaceId: string,
-    options: { destinationId?: string; after?: string; count: number },
+    options: LetterFilter & { after?: string; count: number },
   ): DeadLetter[];
   get(workspaceId: string, id: string): DeadLetter | undefined;
-  count(workspaceId: string, destinationId?: string): number;
+  count(workspaceId: string, filter?: LetterFilter): number;
+  /** Most letters first, of those that are alike the latest. */
+  groups(workspaceId: string, destinationId?: string): LetterGroup[];
+  /** Ids of the oldest of those that were given up before a time, up to `count`. */
+  ids(workspaceId: string, filter: LetterFilter, before: number, count: number): string[];
   /** Sends them once more, through the code that is live now; each settles again. */
   replay(workspaceId: string, ids: readonly string[]): Promise<{ replayed: number }>;
   purge(workspaceId: string, ids: readonly string[]): Promise<{ purged: number }>;

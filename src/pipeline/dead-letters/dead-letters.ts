@@ -2,6 +2,7 @@ import { type Ending, ITEM_BYTES, type Item, type Output } from "../item.ts";
 import { jsonOf } from "../reading/input.ts";
 import type { Ledger, Replay } from "../settling/ledger.ts";
 import type { DeadLetter, DeadLetters } from "./dead-letter.ts";
+import { idAt } from "./keys.ts";
 import type { StoredLetter } from "./tables.ts";
 
 /** A dead letter for an output; ids are UUIDs of version 7, whose order is that of time. */
@@ -65,6 +66,9 @@ function idsOf(text: string): { userId: string; anonymousId: string } {
   return { userId: id("userId"), anonymousId: id("anonymousId") };
 }
 
+/** Groups that are read to find the largest. */
+const GROUPS_READ_MAX = 10_000;
+
 /** The dead letters as `api/` sees them: sealed by workspace, events as values. */
 export function createDeadLetters(
   ledger: Ledger,
@@ -73,18 +77,43 @@ export function createDeadLetters(
   now: () => number,
 ): DeadLetters {
   return {
-    list(workspaceId, { destinationId, after = "", count }) {
-      const letters =
+    list(workspaceId, { destinationId, groupId, after = "", count }) {
+      const { letters } = ledger;
+      if (groupId !== undefined) {
+        return letters.listIn(workspaceId, groupId, after, count).map(shown);
+      }
+      const found =
         destinationId === undefined
-          ? ledger.letters.list(workspaceId, after, count)
-          : ledger.letters.listOf(workspaceId, destinationId, after, count);
-      return letters.map(shown);
+          ? letters.list(workspaceId, after, count)
+          : letters.listOf(workspaceId, destinationId, after, count);
+      return found.map(shown);
     },
     get(workspaceId, id) {
       const letter = ledger.letters.get(workspaceId, id);
       return letter && shown(letter);
     },
-    count: (workspaceId, destinationId) => ledger.letters.countOf(workspaceId, destinationId),
+    count: (workspaceId, { destinationId, groupId } = {}) =>
+      groupId === undefined
+        ? ledger.letters.countOf(workspaceId, destinationId)
+        : (ledger.letters.groups.get(workspaceId, groupId)?.count ?? 0),
+    groups(workspaceId, destinationId) {
+      const { letters } = ledger;
+      const owners = Iterator.from(letters.counts()).filter(
+        (it) =>
+          it.workspaceId === workspaceId &&
+          it.count > 0 &&
+          (destinationId === undefined || it.destinationId === destinationId),
+      );
+      return owners
+        .flatMap((owner) => letters.groups.of(owner))
+        .take(GROUPS_READ_MAX)
+        .toArray()
+        .sort((one, other) => other.count - one.count || other.lastAt - one.lastAt);
+    },
+    ids: (workspaceId, filter, before, count) =>
+      Iterator.from(ledger.letters.ids(workspaceId, filter, idAt(before)))
+        .take(count)
+        .toArray(),
     async replay(workspaceId, ids) {
       let replayed = 0;
       await inLots(ids, async (rest) => {

@@ -3,6 +3,7 @@ import type { Logger } from "../../observe/log.ts";
 import type { Metrics } from "../../observe/metrics.ts";
 import type { Clock } from "../clock.ts";
 import type { Ledger } from "../settling/ledger.ts";
+import { idAt } from "./keys.ts";
 import type { LetterCount } from "./tables.ts";
 
 /** What the operator allows a destination's dead letters; 0 is no bound. */
@@ -68,10 +69,4 @@ export function createDeadLetterRetention({ bounds, ledger, clock, logger, metri
       await running;
     },
   };
-}
-
-/** Sorts before every letter of this time or later: ids are UUIDs of version 7. */
-function idAt(time: number): string {
-  const hex = Math.max(0, time).toString(16).padStart(12, "0");
-  return `${hex.slice(0, 8)}-${hex.slice(8)}`;
 }

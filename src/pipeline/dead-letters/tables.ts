@@ -1,6 +1,8 @@
 import type { Store } from "../../store/store.ts";
 import type { Table } from "../../store/table.ts";
 import type { DeadLetter } from "./dead-letter.ts";
+import { DeadLetterGroups } from "./groups.ts";
+import { firstsOf, type LetterFilter, last, type Owner, type Pair, within } from "./keys.ts";
 
 /** Events of dead letters that are read at once, beyond the first; a page goes on after them. */
 export const DEAD_LETTERS_PAGE_CHARS_MAX = 8 << 20;
@@ -16,14 +18,6 @@ export interface StoredLetter extends Omit<DeadLetter, "event"> {
   user: string;
   type: string;
   name?: string;
-}
-
-export type Pair = [string, string];
-
-/** Whose letters are meant. */
-export interface Owner {
-  workspaceId: string;
-  destinationId: string;
 }
 
 /** Letters of one destination, as `counts` tells them. */
@@ -54,8 +48,10 @@ export class DeadLetterTables {
   readonly #byDestination: Table<string, Pair>;
   /** [workspace, destination] → letters. */
   readonly #counts: Table<number, Pair>;
+  readonly groups: DeadLetterGroups;
 
   constructor(store: Store) {
+    this.groups = new DeadLetterGroups(store);
     this.#letters = store.table("letters");
     this.#byDestination = store.table("letters-by-destination");
     this.#counts = store.table("letter-counts");
@@ -84,6 +80,7 @@ export class DeadLetterTables {
     if (this.#letters.doesExist([workspaceId, id])) return;
     this.#letters.put([workspaceId, id], letter);
     this.#byDestination.put([destinationId, id], workspaceId);
+    this.groups.add(letter);
     this.#count(workspaceId, destinationId, 1);
   }
 
@@ -98,7 +95,7 @@ export class DeadLetterTables {
     for (; done < ids.length && done < LOT_LETTERS_MAX && chars < LOT_CHARS_MAX; done++) {
       const letter = this.#letters.get([workspaceId, ids[done]!]);
       if (letter === undefined) continue;
-      this.#remove(workspaceId, letter.destinationId, letter.id);
+      this.#remove(letter);
       taken.push(letter);
       chars += charsOf(letter);
     }
@@ -110,7 +107,7 @@ export class DeadLetterTables {
   dropOldest({ workspaceId, destinationId }: Owner, { count, before = last }: Oldest): number {
     const range = within(destinationId, "", Math.min(count, LOT_LETTERS_MAX));
     const keys = [...this.#byDestination.getKeys({ ...range, end: [destinationId, before] })];
-    for (const [, id] of keys) this.#remove(workspaceId, destinationId, id);
+    for (const [, id] of keys) this.#drop(workspaceId, destinationId, id);
     this.#count(workspaceId, destinationId, -keys.length);
     return keys.length;
   }
@@ -144,6 +141,57 @@ export class DeadLetterTables {
     return upTo(DEAD_LETTERS_PAGE_CHARS_MAX, charsOf, letters);
   }
 
+  /** As `list`, of one group. */
+  listIn(workspaceId: string, groupId: string, after: string, count: number): StoredLetter[] {
+    const letters = this.groups
+      .lettersOf(workspaceId, groupId, after)
+      .take(count)
+      .map((id) => this.#letters.get([workspaceId, id]))
+      .filter((letter) => letter !== undefined);
+    return upTo(DEAD_LETTERS_PAGE_CHARS_MAX, charsOf, letters);
+  }
+
+  /** Ids of what a filter finds, oldest first, up to the id `before`. */
+  *ids(
+    workspaceId: string,
+    { destinationId, groupId }: LetterFilter,
+    before: string,
+  ): Generator<string> {
+    const ids =
+      groupId !== undefined
+        ? this.groups.lettersOf(workspaceId, groupId, "")
+        : destinationId !== undefined
+          ? this.#idsOf(workspaceId, destinationId)
+          : Iterator.from(this.#letters.getKeys(within(workspaceId))).map(([, id]) => id);
+    for (const id of ids) {
+      if (id >= before) return;
+      yield id;
+    }
+  }
+
+  *#idsOf(workspaceId: string, destinationId: string): Generator<string> {
+    for (const { key, value } of this.#byDestination.getRange(within(destinationId))) {
+      if (value === workspaceId) yield key[1];
+    }
+  }
+
+  /** Groups a lot of the letters that an earlier version stored; false when none is left. */
+  regroup(): boolean {
+    const { reached } = this.groups;
+    if (reached === undefined) return false;
+    let last: Pair | undefined;
+    for (const { key, value } of this.#letters.getRange({
+      start: reached,
+      exclusiveStart: true,
+      limit: LOT_LETTERS_MAX,
+    })) {
+      this.groups.add(value);
+      last = key;
+    }
+    this.groups.reach(last);
+    return last !== undefined;
+  }
+
   /** Of each destination that has or had letters. */
   *counts(): Generator<LetterCount> {
     for (const { key, value: count } of this.#counts.getRange({})) {
@@ -165,9 +213,17 @@ export class DeadLetterTables {
     return firstsOf(this.#byDestination);
   }
 
-  #remove(workspaceId: string, destinationId: string, id: string): void {
+  #drop(workspaceId: string, destinationId: string, id: string): void {
+    const letter = this.#letters.get([workspaceId, id]);
+    if (letter !== undefined) this.#remove(letter);
+    else this.#byDestination.remove([destinationId, id]);
+  }
+
+  #remove(letter: StoredLetter): void {
+    const { id, workspaceId, destinationId } = letter;
     this.#letters.remove([workspaceId, id]);
     this.#byDestination.remove([destinationId, id]);
+    this.groups.remove(letter);
   }
 
   #count(workspaceId: string, destinationId: string, by: number): void {
@@ -191,26 +247,4 @@ export function upTo<T>(charsMax: number, sizeOf: (item: T) => number, items: It
 
 export function charsOf({ text, original = "" }: StoredLetter): number {
   return text.length + original.length;
-}
-
-/** Sorts after every id: ids are ASCII. */
-const last = "\uffff";
-
-/** The keys that start with `first`, after `after`. A new object each time: lmdb writes into it. */
-export function within(first: string, after = "", limit = Number.MAX_SAFE_INTEGER) {
-  const start: Pair = [first, after];
-  const end: Pair = [first, last];
-  return { start, end, exclusiveStart: true, limit };
-}
-
-/** The first parts of the keys of an index, by one look-up each. */
-export function firstsOf(index: Table<unknown, Pair>): Set<string> {
-  const firsts = new Set<string>();
-  let start: Pair = ["", ""];
-  for (;;) {
-    const [key] = [...index.getKeys({ start, limit: 1 })];
-    if (key === undefined) return firsts;
-    firsts.add(key[0]);
-    start = [key[0], last];
-  }
 }

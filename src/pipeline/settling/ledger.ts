@@ -3,16 +3,13 @@ import { ApiError } from "../../errors.ts";
 import type { Logger } from "../../observe/log.ts";
 import { openStore, type Store } from "../../store/store.ts";
 import type { Table } from "../../store/table.ts";
+import { firstsOf, type Owner, type Pair, within } from "../dead-letters/keys.ts";
 import {
   charsOf,
   DeadLetterTables,
-  firstsOf,
   type Oldest,
-  type Owner,
-  type Pair,
   type StoredLetter,
   upTo,
-  within,
 } from "../dead-letters/tables.ts";
 import type { CursorRecord } from "../reading/cursor.ts";
 
@@ -52,7 +49,7 @@ export interface Busy {
   has(id: string): boolean;
 }
 
-type LetterReads = "get" | "list" | "listOf" | "counts" | "countOf";
+type LetterReads = "get" | "list" | "listOf" | "listIn" | "ids" | "groups" | "counts" | "countOf";
 
 const TABLES_MAX = 8;
 const failureWaitMs = 1_000;
@@ -66,7 +63,7 @@ const LOT_REPLAYS_MAX = 1_000;
  */
 export class Ledger {
   readonly letters: Pick<DeadLetterTables, LetterReads>;
-  /** Resolves once letters that an earlier version left uncounted are counted. */
+  /** Resolves once letters that an earlier version stored are counted and grouped. */
   readonly counted: Promise<void>;
   readonly #store: Store;
   readonly #tables: DeadLetterTables;
@@ -90,7 +87,7 @@ export class Ledger {
     this.letters = this.#tables;
     // Should this one fail, which the store tells, then the next change counts first.
     const counting = this.#tables.isCounted ? Promise.resolve() : this.#change(() => {});
-    this.counted = counting.catch(() => {});
+    this.counted = counting.then(() => this.#regroup()).catch(() => {});
   }
 
   lane(destinationId: string): LaneRecord | undefined {
@@ -264,6 +261,11 @@ export class Ledger {
     const keys = [...this.#replays.getKeys(within(destinationId, "", LOT_REPLAYS_MAX))];
     for (const key of keys) this.#replays.remove(key);
     return keys.length;
+  }
+
+  async #regroup(): Promise<void> {
+    if (this.#tables.groups.reached === undefined) return;
+    while (!this.#closing && (await this.#change(() => this.#tables.regroup())));
   }
 
   #change<T>(apply: () => T): Promise<T> {

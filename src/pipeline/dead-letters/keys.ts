@@ -1,0 +1,43 @@
+import type { Table } from "../../store/table.ts";
+
+export type Pair = [string, string];
+
+/** Whose letters are meant. */
+export interface Owner {
+  workspaceId: string;
+  destinationId: string;
+}
+
+/** Which letters are meant: those of a destination, or of a group of it. */
+export interface LetterFilter {
+  destinationId?: string;
+  groupId?: string;
+}
+
+/** Sorts after every id: ids are ASCII. */
+export const last = "\uffff";
+
+/** The keys that start with `first`, after `after`. A new object each time: lmdb writes into it. */
+export function within(first: string, after = "", limit = Number.MAX_SAFE_INTEGER) {
+  const start: Pair = [first, after];
+  const end: Pair = [first, last];
+  return { start, end, exclusiveStart: true, limit };
+}
+
+/** The first parts of the keys of an index, by one look-up each. */
+export function firstsOf(index: Table<unknown, Pair>): Set<string> {
+  const firsts = new Set<string>();
+  let start: Pair = ["", ""];
+  for (;;) {
+    const [key] = [...index.getKeys({ start, limit: 1 })];
+    if (key === undefined) return firsts;
+    firsts.add(key[0]);
+    start = [key[0], last];
+  }
+}
+
+/** Sorts before every letter of this time or later: ids are UUIDs of version 7. */
+export function idAt(time: number): string {
+  const hex = Math.max(0, time).toString(16).padStart(12, "0");
+  return `${hex.slice(0, 8)}-${hex.slice(8)}`;
+}
