@@ -168,7 +168,7 @@ function destinationOf(
       dropped: sum("dropped"),
       failed: sum("failed"),
     },
-    deadLetters: pipeline.deadLetters.count(workspaceId, id),
+    deadLetters: pipeline.deadLetters.count(workspaceId, { destinationId: id }),
   };
 }
 

@@ -7,8 +7,8 @@ import { Confirmation } from "./parts/dialog.tsx";
 import { Fault } from "./parts/fault.tsx";
 import { Empty } from "./parts/layout.tsx";
 import { Toasts } from "./parts/toast.tsx";
-import { place } from "./router.ts";
-import { type ScreenProps, screens } from "./screens.ts";
+import { place, type ScreenProps } from "./router.ts";
+import { screens } from "./screens.ts";
 import { ended, lacking, resume, session } from "./session.ts";
 import { SignIn } from "./sign-in/screen.tsx";
 

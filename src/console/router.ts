@@ -10,6 +10,12 @@ export interface Place {
   query: URLSearchParams;
 }
 
+export interface ScreenProps {
+  /** What stands behind the screen's own name: `["ID"]` in `#/sources/ID`. */
+  rest: readonly string[];
+  query: URLSearchParams;
+}
+
 export const place = signal<Place>(read());
 
 addEventListener("hashchange", () => {

@@ -1,12 +1,7 @@
 import type { ComponentType } from "preact";
 import type { IconName } from "./parts/icon.tsx";
+import type { ScreenProps } from "./router.ts";
 import type { Permission } from "./session.ts";
-
-export interface ScreenProps {
-  /** What stands behind the screen's own name: `["ID"]` in `#/sources/ID`. */
-  rest: readonly string[];
-  query: URLSearchParams;
-}
 
 interface Screen {
   /** The first segment of its places; the overview's is empty. */
@@ -33,5 +28,12 @@ export const screens: readonly Screen[] = [
     icon: "source",
     needs: "workspace:admin",
     load: () => import("./sources/screen.tsx"),
+  },
+  {
+    name: "destinations",
+    title: "Destinations",
+    icon: "destination",
+    needs: "workspace:admin",
+    load: () => import("./destinations/screen.tsx"),
   },
 ];

@@ -1,4 +1,11 @@
-import { pixel, removeDirectory, type Server, startServer, startSink, waitFor } from "../e2e/server.ts";
+import {
+  pixel,
+  removeDirectory,
+  type Server,
+  startServer,
+  startSink,
+  waitFor,
+} from "../e2e/server.ts";
 
 /** A workspace as it looks after a day's work: something of everything, and one thing broken. */
 export interface Scene {

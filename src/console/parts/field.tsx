@@ -63,7 +63,7 @@ export function TextField(props: TextProps) {
           ref={input}
           // Preact's types let only some types have a role; here none has one.
           type={type as "text"}
-          class={code ? "code" : undefined}
+          class={code ? "mono" : undefined}
           value={value}
           placeholder={placeholder}
           required={required}
@@ -86,7 +86,7 @@ export function AreaField(props: FieldProps & AreaProps) {
       {(ties) => (
         <textarea
           {...ties}
-          class={code ? "code" : undefined}
+          class={code ? "mono" : undefined}
           value={value}
           spellcheck={!code}
           onInput={(event) => onInput(event.currentTarget.value)}

@@ -1,13 +1,10 @@
-import { useState } from "preact/hooks";
+import { Connect } from "../connections/connect.tsx";
 import { ConnectionRow } from "../connections/row.tsx";
 import { everyConnection, everyDestination } from "../every.ts";
 import { useLoaded } from "../loaded.ts";
-import { Button } from "../parts/button.tsx";
 import { Fault } from "../parts/fault.tsx";
-import { SelectField } from "../parts/field.tsx";
 import { Bone, Empty } from "../parts/layout.tsx";
 import { to } from "../router.ts";
-import { client } from "../session.ts";
 
 /** Where the events of a source go. */
 export function SourceConnections({ sourceId }: { sourceId: string }) {
@@ -25,7 +22,6 @@ export function SourceConnections({ sourceId }: { sourceId: string }) {
   }
   const connections = value.connections.filter((it) => it.sourceId === sourceId);
   const taken = new Set(connections.map((it) => it.destinationId));
-  const free = value.destinations.filter(({ id }) => !taken.has(id));
   const nameOf = (id: string) => value.destinations.find((it) => it.id === id)?.name ?? id;
   return (
     <>
@@ -55,37 +51,12 @@ export function SourceConnections({ sourceId }: { sourceId: string }) {
           />
         ))}
       </ul>
-      {free.length > 0 && <Connect free={free} sourceId={sourceId} changed={reload} />}
-    </>
-  );
-}
-
-function Connect(props: {
-  free: readonly { id: string; name: string }[];
-  sourceId: string;
-  changed: () => Promise<void>;
-}) {
-  const { free, sourceId, changed } = props;
-  const [chosen, setChosen] = useState("");
-  const destinationId = free.some(({ id }) => id === chosen) ? chosen : (free[0]?.id ?? "");
-  return (
-    <div class="connect">
-      <SelectField
+      <Connect
         label="Connect to"
-        value={destinationId}
-        options={free.map(({ id, name }) => ({ value: id, text: name }))}
-        onChange={setChosen}
+        free={value.destinations.filter(({ id }) => !taken.has(id))}
+        ends={(destinationId) => ({ sourceId, destinationId })}
+        changed={reload}
       />
-      <Button
-        icon="link"
-        needs="workspace:admin"
-        onClick={async () => {
-          await client.call("POST /v2/connections", { body: { sourceId, destinationId } });
-          await changed();
-        }}
-      >
-        Connect
-      </Button>
-    </div>
+    </>
   );
 }

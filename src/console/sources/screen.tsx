@@ -1,4 +1,4 @@
-import type { ScreenProps } from "../screens.ts";
+import type { ScreenProps } from "../router.ts";
 import { SourceList } from "./list.tsx";
 import { SourcePage } from "./page.tsx";
 

@@ -34,13 +34,15 @@ export function Snippet({ source, dataPlane }: { source: Source; dataPlane: stri
 
 const texts: Record<Kind, (dataPlane: string, writeKey: string) => string> = {
   script: (dataPlane, writeKey) => `<script>
-  const visitor = (localStorage.visitor ??= Math.random().toString(36).slice(2));
+  const random = () => Math.random().toString(36).slice(2);
+  const anonymousId = (localStorage.visitor ??= random());
   const pixel = (type, fields) => {
-    const query = new URLSearchParams({ writeKey: "${writeKey}", anonymousId: visitor, ...fields });
-    query.set("n", Date.now().toString(36) + Math.random().toString(36).slice(2));
-    new Image().src = \`${dataPlane}/pixel/v1/\${type}?\${query}\`;
+    const all = { writeKey: "${writeKey}", anonymousId, ...fields };
+    const query = new URLSearchParams({ ...all, n: random() });
+    new Image().src =
+      \`${dataPlane}/pixel/v1/\${type}?\${query}\`;
   };
-  pixel("page", { name: document.title, "properties.path": location.pathname });
+  pixel("page", { name: document.title });
 </script>`,
   image: (dataPlane, writeKey) =>
     `<img src="${dataPlane}/pixel/v1/page?writeKey=${writeKey}&amp;anonymousId=VISITOR_ID&amp;name=Home" width="1" height="1" alt="">`,

@@ -30,9 +30,12 @@ export function TestEvent({ source, dataPlane }: { source: Source; dataPlane: st
     setMessages([]);
     const visitor = `console-${crypto.getRandomValues(new Uint32Array(2)).join("-")}`;
     if (lacking("events:read") === undefined) {
-      watch(source.id, visitor, stop.signal, (message) =>
-        setMessages((before) => [...(before ?? []), message]),
-      );
+      await new Promise<void>((resolve) => {
+        const told = watch({ sourceId: source.id, visitor, signal: stop.signal }, resolve, (it) =>
+          setMessages((before) => [...(before ?? []), it]),
+        );
+        void told.then(resolve);
+      });
     }
     await sendPixel(dataPlane, { writeKey: source.writeKey, anonymousId: visitor, event }).catch(
       (fault) => {
@@ -113,13 +116,12 @@ const tones: Record<string, "good" | "warn" | "bad" | undefined> = {
 
 /** Tells of the events of one visitor, until the signal. */
 async function watch(
-  sourceId: string,
-  visitor: string,
-  signal: AbortSignal,
+  { sourceId, visitor, signal }: { sourceId: string; visitor: string; signal: AbortSignal },
+  onOpen: () => void,
   tell: (message: TailMessage) => void,
 ): Promise<void> {
   try {
-    for await (const message of client.follow({ sourceId }, signal)) {
+    for await (const message of client.follow({ sourceId }, signal, onOpen)) {
       const { event } = message.data as { event?: { anonymousId?: unknown } };
       if (event?.anonymousId === visitor || message.data.anonymousId === visitor) tell(message);
     }
