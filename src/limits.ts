@@ -246,6 +246,30 @@ export const FILE_BATCH_EVENTS_MAX = 1_000;
 export const FILE_LINE_BYTES_MAX = 64 << 20;
 /** Length of a file destination's path. */
 export const FILE_PATH_CHARS_MAX = 1_024;
+/** Events of one batch for a database. */
+export const TABLE_BATCH_EVENTS_MAX = 1_000;
+/** Columns of one event; what more it has goes into the column `rest__json`. */
+export const TABLE_EVENT_COLUMNS_MAX = 200;
+/** Columns of a table to which columns are added; beyond it values go into `rest__json`. */
+export const TABLE_COLUMNS_MAX = 1_000;
+/** Tables of a database's schema beyond which none is made; events that need one are dead letters. */
+export const TABLES_OF_DESTINATION_MAX = 500;
+/** Nesting of properties that become columns; what is nested deeper becomes JSON text. */
+export const TABLE_LEVELS_MAX = 16;
+/** Length of a `messageId`, which is the key of its row; a longer one makes a dead letter. */
+export const MESSAGE_ID_BYTES_MAX = 1_024;
+/** Time for a batch into a database, unless its config says otherwise. */
+export const DATABASE_TIMEOUT_MS_DEFAULT = 30_000;
+/** Longest time that a database's config may ask for. */
+export const DATABASE_TIMEOUT_MS_MAX = 120_000;
+/** What a database may answer to one statement; more ends the connection. */
+export const DATABASE_ANSWER_BYTES_MAX = 1 << 20;
+/** Length of a host, user, password or name in a database's config. */
+export const DATABASE_TEXT_CHARS_MAX = 1_024;
+/** Length of the certificate authorities in a database's config. */
+export const DATABASE_CA_CHARS_MAX = 65_536;
+/** An unused connection to a database is closed. */
+export const DATABASE_IDLE_MS_MAX = 60_000;
 
 // Start and stop
 /** How long a starting server, or log writer, waits for an old one to let go of its directory. */

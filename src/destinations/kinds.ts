@@ -1,6 +1,7 @@
 import type { Egress } from "../egress/egress.ts";
 import type { DestinationKind } from "./destination.ts";
 import { fileKind } from "./file/file.ts";
+import { postgresKind } from "./postgres/postgres.ts";
 import { webhookKind } from "./webhook/webhook.ts";
 
 export interface KindParts {
@@ -11,6 +12,6 @@ export interface KindParts {
 
 /** Every kind of destination by its name, as `/v2/destinations` calls it. */
 export function destinationKinds({ directory, egress }: KindParts) {
-  const kinds: DestinationKind[] = [webhookKind(egress), fileKind(directory)];
+  const kinds: DestinationKind[] = [webhookKind(egress), fileKind(directory), postgresKind(egress)];
   return new Map(kinds.map((kind) => [kind.kind, kind]));
 }

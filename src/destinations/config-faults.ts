@@ -1,0 +1,27 @@
+import type { TObject, TSchema } from "@sinclair/typebox";
+import { Value } from "@sinclair/typebox/value";
+import type { Detail } from "../errors.ts";
+
+/** Errors of the shape that are looked at: each item of a long array could be one. */
+const ERRORS_MAX = 100;
+
+/** What is wrong with a config of flat keys: each wrong key once, with what was expected. */
+export function configFaults(schema: TObject, config: Record<string, unknown>): Detail[] {
+  const faults = new Map<string, Detail>();
+  for (const { path } of Iterator.from(Value.Errors(schema, config)).take(ERRORS_MAX)) {
+    const top = path.split("/", 2).join("/");
+    const key = schema.properties[top.slice(1)];
+    faults.set(top, { path: top, message: `Expected ${key ? expectation(key) : "another value"}` });
+  }
+  return [...faults.values()];
+}
+
+function expectation(schema: TSchema): string {
+  if (Array.isArray(schema.anyOf)) {
+    return `one of ${schema.anyOf.map(({ const: value }: TSchema) => value).join(", ")}`;
+  }
+  if (schema.type === "integer") return `an integer from ${schema.minimum} to ${schema.maximum}`;
+  if (schema.type === "boolean") return "true or false";
+  if (schema.maxLength !== undefined) return `a string of 1 to ${schema.maxLength} characters`;
+  return `a string of the form ${schema.pattern}`;
+}

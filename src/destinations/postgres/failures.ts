@@ -1,0 +1,60 @@
+import { EgressRefused, LookUpFailed } from "../../egress/egress.ts";
+import { DatabaseFailure } from "../tables/loader.ts";
+import { PostgresError } from "./session.ts";
+
+/** What a SQLSTATE, or its class, means to whoever set the destination up (PostgreSQL, appendix A). */
+const meanings: Record<string, string> = {
+  "28P01": "The database does not accept the user or the password",
+  "28": "The database does not let the user in",
+  "3D000": "There is no such database",
+  "3F000": "There is no such schema",
+  "42501": "The user lacks a grant",
+  "42P01": "There is no such table",
+  "42P10": "The table has no unique key for its id",
+  "25006": "The database is read-only",
+  "53100": "The database's disk is full",
+  "53300": "The database has too many connections",
+  "54011": "The table has as many columns as it can have",
+  "55P03": "The table is locked",
+  "57014": "The database did not finish in time",
+  "58": "The database cannot use its files",
+  XX: "The database failed by itself",
+  "57P": "The database is shutting down or starting",
+  "22": "A value does not fit its column",
+  "23502": "A column must not be empty",
+  "23": "A constraint of the table is not met",
+};
+
+/** Classes that speak of the rows themselves: data, constraints, limits of a row or an index. */
+const refusing = /^(22|23|54)/;
+/** What a changed schema can look like: tables, columns, types, and what a type takes. */
+const stale = /^(42P01|42703|42804|42846|42P10|22|3F000)/;
+
+/** The failure in words for people. Errors that are none of the database's pass through. */
+export function failureOf(error: unknown): unknown {
+  if (error instanceof DatabaseFailure || !(error instanceof Error)) return error;
+  if (error instanceof EgressRefused) return new DatabaseFailure("refused", error.message);
+  if (!(error instanceof PostgresError)) {
+    const code = "code" in error && typeof error.code === "string" ? ` (${error.code})` : "";
+    return new DatabaseFailure("later", `${networkReason(error, code)}${code}`);
+  }
+  const { code, column, constraint, message } = error;
+  const meaning =
+    meanings[code] ??
+    meanings[code.slice(0, 3)] ??
+    meanings[code.slice(0, 2)] ??
+    "The database refuses";
+  const where = [
+    ...(column === undefined ? [] : [`column ${column}`]),
+    ...(constraint === undefined ? [] : [`constraint ${constraint}`]),
+  ].join(", ");
+  const kind = refusing.test(code) ? "refused" : "later";
+  const place = where === "" ? "" : ` (${where})`;
+  return new DatabaseFailure(kind, `${meaning}${place}: ${message} (${code})`, stale.test(code));
+}
+
+function networkReason(error: Error, code: string): string {
+  if (code === "" || error instanceof LookUpFailed) return error.message;
+  if (/CERT|SIGN|ALTNAME|ISSUER/.test(code)) return "The database's certificate is not accepted";
+  return "The connection to the database failed";
+}

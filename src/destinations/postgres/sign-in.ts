@@ -1,0 +1,116 @@
+import { createHash, createHmac, pbkdf2, randomBytes, timingSafeEqual } from "node:crypto";
+import { promisify } from "node:util";
+import {
+  type Frame,
+  int32,
+  NotPostgres,
+  password as passwordFrame,
+  saslInitial,
+  saslResponse,
+} from "./frames.ts";
+
+export interface Account {
+  user: string;
+  password: string;
+}
+
+/** The database does not let the user in, or asks for the password in an unsafe way. */
+export class SignInRefused extends Error {
+  override readonly name = "SignInRefused";
+}
+
+/** Fifty times the default: 80 ms in another thread, which a server may not stretch. */
+const ITERATIONS_MAX = 200_000;
+const mechanism = "SCRAM-SHA-256";
+const derive = promisify(pbkdf2);
+
+/** What is answered to the server's questions, one after the other, until it says yes. */
+export class SignIn {
+  isDone = false;
+  readonly #account: Account;
+  readonly #isSecure: boolean;
+  readonly #nonce = randomBytes(18).toString("base64");
+  #serverSignature: Buffer | undefined;
+  #isProved = false;
+
+  constructor(account: Account, isSecure: boolean) {
+    this.#account = account;
+    this.#isSecure = isSecure;
+  }
+
+  /** The answer to a message of type `R`, if it wants one. */
+  async answer({ body }: Frame): Promise<Buffer | undefined> {
+    const { user, password } = this.#account;
+    switch (int32(body, 0)) {
+      case 0:
+        // A server that began to prove that it knows the password must have done so.
+        if (this.#serverSignature !== undefined && !this.#isProved) throw new NotPostgres();
+        this.isDone = true;
+        return undefined;
+      case 3:
+        if (!this.#isSecure) {
+          throw new SignInRefused("The database wants the password in the open, without TLS");
+        }
+        return passwordFrame(password);
+      case 5: {
+        const inner = md5(Buffer.from(password + user));
+        return passwordFrame(`md5${md5(Buffer.concat([Buffer.from(inner), body.subarray(4, 8)]))}`);
+      }
+      case 10:
+        if (!body.toString("latin1", 4).split("\0").includes(mechanism)) {
+          throw new SignInRefused(`The database does not offer ${mechanism}`);
+        }
+        return saslInitial(mechanism, `n,,n=,r=${this.#nonce}`);
+      case 11:
+        return saslResponse(await this.#prove(body.toString("latin1", 4)));
+      case 12:
+        this.#check(body.toString("latin1", 4));
+        return undefined;
+      default:
+        throw new SignInRefused("The database wants a way to sign in that is not supported");
+    }
+  }
+
+  /** RFC 5802 §3: the client's proof, from the server's nonce, salt and iterations. */
+  async #prove(challenge: string): Promise<string> {
+    const match = /^r=([\x21-\x2b\x2d-\x7e]+),s=([A-Za-z0-9+/=]+),i=(\d{1,9})$/.exec(challenge);
+    if (match === null || !match[1]!.startsWith(this.#nonce)) throw new NotPostgres();
+    const iterations = Number(match[3]);
+    if (iterations < 1 || iterations > ITERATIONS_MAX) {
+      throw new SignInRefused(`Expected at most ${ITERATIONS_MAX} iterations of SCRAM`);
+    }
+    const password = this.#account.password.normalize("NFKC");
+    const salted = await derive(
+      password,
+      Buffer.from(match[2]!, "base64"),
+      iterations,
+      32,
+      "sha256",
+    );
+    const final = `c=biws,r=${match[1]}`;
+    const text = `n=,r=${this.#nonce},${challenge},${final}`;
+    const key = hmac(salted, "Client Key");
+    const signature = hmac(createHash("sha256").update(key).digest(), text);
+    this.#serverSignature = hmac(hmac(salted, "Server Key"), text);
+    const proof = Buffer.from(key.map((byte, at) => byte ^ signature[at]!));
+    return `${final},p=${proof.toString("base64")}`;
+  }
+
+  #check(final: string): void {
+    const match = /^v=([A-Za-z0-9+/=]+)$/.exec(final);
+    const theirs = Buffer.from(match?.[1] ?? "", "base64");
+    const ours = this.#serverSignature;
+    if (ours === undefined || theirs.length !== ours.length || !timingSafeEqual(theirs, ours)) {
+      throw new SignInRefused("The database does not know the password itself");
+    }
+    this.#isProved = true;
+  }
+}
+
+function md5(bytes: Uint8Array): string {
+  return createHash("md5").update(bytes).digest("hex");
+}
+
+function hmac(key: Uint8Array, text: string): Buffer {
+  return createHmac("sha256", key).update(text).digest();
+}

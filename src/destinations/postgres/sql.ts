@@ -1,0 +1,136 @@
+import type { Load } from "../tables/loader.ts";
+import type { Columns } from "../tables/table.ts";
+import type { Column, ColumnType } from "../tables/values.ts";
+
+/** A name as SQL takes it literally. */
+export function quoted(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}
+
+/** Types of the columns that are made; RudderStack's for PostgreSQL. */
+const sqlTypes: Record<ColumnType, string> = {
+  string: "text",
+  int: "bigint",
+  float: "numeric",
+  boolean: "boolean",
+  datetime: "timestamp with time zone",
+  json: "jsonb",
+};
+
+/** Parameters: the schema, the table. */
+export const columnsQuery = `select a.attname, format_type(a.atttypid, a.atttypmod), a.attgenerated
+from pg_attribute a join pg_class c on c.oid = a.attrelid join pg_namespace n on n.oid = c.relnamespace
+where n.nspname = $1 and c.relname = $2 and c.relkind in ('r', 'p', 'v', 'f')
+and a.attnum > 0 and not a.attisdropped order by a.attnum`;
+
+/** Parameter: the schema. */
+export const tableCountQuery = `select count(*) from pg_class c join pg_namespace n
+on n.oid = c.relnamespace where n.nspname = $1 and c.relkind in ('r', 'p')`;
+
+/** Parameter: the schema. A row when it is there. */
+export const schemaQuery = "select 1 from pg_namespace where nspname = $1";
+
+const integers: Record<string, readonly [number, number]> = {
+  smallint: [-32_768, 32_767],
+  integer: [-2_147_483_648, 2_147_483_647],
+};
+const realMax = 3.4e38;
+
+/** What fits into a column of this type, as `format_type` names it. */
+export function columnOf(sqlType: string, isGenerated: boolean): Column {
+  const [, name = "", first, second] =
+    /^([a-z ]+?)(?:\((\d+)(?:,(\d+))?\))?( with(?:out)? time zone)?$/.exec(sqlType) ?? [];
+  if (isGenerated) return { type: "other", sqlType };
+  switch (name) {
+    case "text":
+      return { type: "string", sqlType };
+    case "character varying":
+      return { type: "string", sqlType, ...(first && { charsMax: Number(first) }) };
+    case "bigint":
+      return { type: "int", sqlType };
+    case "smallint":
+    case "integer":
+      return { type: "int", sqlType, range: integers[name]! };
+    case "numeric": {
+      if (first === undefined) return { type: "float", sqlType };
+      const most = 10 ** (Number(first) - Number(second ?? 0)) - 1;
+      return { type: "float", sqlType, range: [-most, most] };
+    }
+    case "double precision":
+      return { type: "float", sqlType };
+    case "real":
+      return { type: "float", sqlType, range: [-realMax, realMax] };
+    case "boolean":
+      return { type: "boolean", sqlType };
+    case "timestamp":
+    case "timestamp with time zone":
+    case "timestamp without time zone":
+      return { type: "datetime", sqlType };
+    case "json":
+    case "jsonb":
+      return { type: "json", sqlType };
+    default:
+      return { type: "other", sqlType };
+  }
+}
+
+export function createTable(
+  schema: string,
+  table: string,
+  key: string,
+  columns: ReadonlyMap<string, ColumnType>,
+): string {
+  const lines = [...columns].map(([name, type]) => {
+    return `${quoted(name)} ${sqlTypes[type]}${name === key ? " primary key" : ""}`;
+  });
+  return `create table if not exists ${quoted(schema)}.${quoted(table)} (${lines.join(", ")})`;
+}
+
+export function addColumns(
+  schema: string,
+  table: string,
+  columns: ReadonlyMap<string, ColumnType>,
+): string {
+  const lines = [...columns].map(
+    ([name, type]) => `add column if not exists ${quoted(name)} ${sqlTypes[type]}`,
+  );
+  return `alter table ${quoted(schema)}.${quoted(table)} ${lines.join(", ")}`;
+}
+
+/** What a connection test does: all of it is taken back. */
+export function trial(schema: string, isThere: boolean): string {
+  const place = quoted(schema);
+  const table = `${place}."pixelmill_connection_test"`;
+  return (
+    `begin; ${isThere ? "" : `create schema ${place};`} create table ${table} (id text primary key); ` +
+    `insert into ${table} values ('test'); rollback`
+  );
+}
+
+/**
+ * The records go in as one JSON text, which costs the client a third of what arrays of columns do.
+ * Its parameter is that text.
+ */
+export function insertRows(schema: string, { table, columns, records }: Load, key: string): string {
+  const used = usedColumns(columns, records);
+  const names = used.map(([name]) => quoted(name)).join(", ");
+  // JSON text is a string in the records: it keeps its own form, and NUL cannot hide in it.
+  const isJson = ({ type }: Column) => type === "json";
+  const values = used.map(([name, column]) => {
+    return isJson(column) ? `r.${quoted(name)}::${column.sqlType}` : `r.${quoted(name)}`;
+  });
+  const types = used.map(([name, column]) => {
+    return `${quoted(name)} ${isJson(column) ? "text" : column.sqlType}`;
+  });
+  return (
+    `insert into ${quoted(schema)}.${quoted(table)} (${names}) select ${values.join(", ")} ` +
+    `from json_to_recordset($1::json) as r(${types.join(", ")}) ` +
+    `on conflict (${quoted(key)}) do nothing`
+  );
+}
+
+function usedColumns(columns: Columns, records: Load["records"]): [string, Column][] {
+  const used = new Set<string>();
+  for (const record of records) for (const name in record) used.add(name);
+  return [...columns].filter(([name]) => used.has(name));
+}

@@ -1,0 +1,162 @@
+import { TABLES_OF_DESTINATION_MAX } from "../../limits.ts";
+import type { Outgoing, Verdict } from "../destination.ts";
+import type { Names } from "./names.ts";
+import { NoRow, type Row, rawRow, rowsOf } from "./rows.ts";
+import { type Columns, missingColumns, NoColumn, recordOf, type Written } from "./table.ts";
+import type { ColumnType } from "./values.ts";
+
+/** What is written into one table. */
+export interface Load {
+  table: string;
+  columns: Columns;
+  records: Written[];
+}
+
+/** A database, as far as it is written to. Methods reject with `DatabaseFailure`. */
+export interface Database {
+  /** Undefined when there is no such table. */
+  columns(table: string): Promise<Columns | undefined>;
+  /** Tables of the schema. */
+  countTables(): Promise<number>;
+  /** Makes the table unless it is there. */
+  create(table: string, key: string, columns: ReadonlyMap<string, ColumnType>): Promise<void>;
+  /** Makes those columns that are not there. */
+  widen(table: string, columns: ReadonlyMap<string, ColumnType>): Promise<void>;
+  /** All or nothing; a row whose key is there already changes nothing. */
+  insert(loads: readonly Load[], key: string): Promise<void>;
+}
+
+/** What a database said no to; the message is for people. */
+export class DatabaseFailure extends Error {
+  override readonly name = "DatabaseFailure";
+  /** `later`: it may work when it is tried again. `refused`: these rows will never be taken. */
+  readonly kind: "later" | "refused";
+  /** Tables may not be as they were when they were last looked at. */
+  readonly isStale: boolean;
+
+  constructor(kind: "later" | "refused", message: string, isStale = false) {
+    super(message);
+    this.kind = kind;
+    this.isStale = isStale;
+  }
+}
+
+export interface LoaderOptions {
+  mode: "columns" | "raw";
+  /** Whether track events get a table each, by their names. */
+  eventTables: boolean;
+  /** The table of mode `raw`. */
+  rawTable: string;
+  names: Names;
+}
+
+/** Times that tables are looked at again because somebody else changed them meanwhile. */
+const LOOKS_MAX = 3;
+
+/** Brings batches of events into tables, which it makes and widens as the events need. */
+export class Loader {
+  readonly #options: LoaderOptions;
+  readonly #key: string;
+  /** Tables as they were last seen. */
+  readonly #tables = new Map<string, Columns>();
+  #tableCount: number | undefined;
+
+  constructor(options: LoaderOptions) {
+    this.#options = options;
+    this.#key = options.mode === "raw" ? "message_id" : "id";
+  }
+
+  /** Never rejects but with what is no failure of the database. */
+  async load(events: readonly Outgoing[], database: Database): Promise<Verdict> {
+    const refused = new Map<number, string>();
+    const rows = events.flatMap((event, index) => {
+      return orRefused(refused, index, () => this.#rows(event, index)) ?? [];
+    });
+    try {
+      const unplaced = await this.#write(rows, database);
+      for (const [index, reason] of unplaced) refused.set(index, reason);
+      return { kind: "delivered", ...(refused.size > 0 && { refused }) };
+    } catch (error) {
+      if (!(error instanceof DatabaseFailure)) throw error;
+      return { kind: error.kind === "refused" ? "rejected" : "retry", reason: error.message };
+    }
+  }
+
+  #rows(event: Outgoing, index: number): Row[] {
+    const { mode, rawTable, names, eventTables } = this.#options;
+    return mode === "raw"
+      ? [rawRow(event, index, rawTable)]
+      : rowsOf(event, index, names, eventTables);
+  }
+
+  /** Writes what finds its place; the other events by their index, with the reason. */
+  async #write(rows: readonly Row[], database: Database): Promise<Map<number, string>> {
+    for (let look = 1; ; look++) {
+      try {
+        return await this.#attempt(rows, database);
+      } catch (error) {
+        // What failed may also be what was just made of these tables.
+        this.#tables.clear();
+        this.#tableCount = undefined;
+        const isStale = error instanceof DatabaseFailure && error.isStale;
+        if (!isStale || look === LOOKS_MAX) throw error;
+      }
+    }
+  }
+
+  async #attempt(rows: readonly Row[], database: Database): Promise<Map<number, string>> {
+    const { names } = this.#options;
+    const refused = new Map<number, string>();
+    const loads: Load[] = [];
+    for (const [table, together] of Map.groupBy(rows, (row) => row.table)) {
+      const columns = await this.#columnsFor(table, together, database);
+      const placed = together.map((row) =>
+        orRefused(refused, row.index, () => recordOf(row, columns, names)),
+      );
+      const records = placed.filter((record) => record !== undefined);
+      if (records.length > 0) loads.push({ table, columns, records });
+    }
+    if (loads.length > 0) await database.insert(loads, this.#key);
+    return refused;
+  }
+
+  /** The table's columns, with those that the rows need. */
+  async #columnsFor(table: string, rows: readonly Row[], database: Database): Promise<Columns> {
+    let columns = this.#tables.get(table) ?? (await database.columns(table));
+    // Somebody else may make a missing column at the same time, of another type.
+    for (let look = 0; look < LOOKS_MAX; look++) {
+      const missing = missingColumns(rows, columns ?? new Map(), this.#options.names);
+      if (columns !== undefined && missing.size === 0) break;
+      if (columns === undefined) {
+        await this.#expectRoom(table, database);
+        await database.create(table, this.#key, missing);
+      } else await database.widen(table, missing);
+      columns = await database.columns(table);
+    }
+    if (columns === undefined) throw new DatabaseFailure("later", `There is no table ${table}`);
+    this.#tables.set(table, columns);
+    return columns;
+  }
+
+  async #expectRoom(table: string, database: Database): Promise<void> {
+    this.#tableCount ??= await database.countTables();
+    if (this.#tableCount >= TABLES_OF_DESTINATION_MAX) {
+      throw new DatabaseFailure(
+        "refused",
+        `Expected at most ${TABLES_OF_DESTINATION_MAX} tables; there is none for ${table}`,
+      );
+    }
+    this.#tableCount += 1;
+  }
+}
+
+/** What is made of an event; undefined when no table takes the event, which is refused then. */
+function orRefused<T>(refused: Map<number, string>, index: number, make: () => T): T | undefined {
+  try {
+    return make();
+  } catch (error) {
+    if (!(error instanceof NoRow || error instanceof NoColumn)) throw error;
+    refused.set(index, error.message);
+    return undefined;
+  }
+}

@@ -1,0 +1,105 @@
+import { TABLE_COLUMNS_MAX } from "../../limits.ts";
+import { type Names, restColumn } from "./names.ts";
+import type { Row } from "./rows.ts";
+import {
+  type Cell,
+  type Column,
+  type ColumnType,
+  cleanJson,
+  commonType,
+  fit,
+  typeOf,
+} from "./values.ts";
+
+export type Columns = Map<string, Column>;
+/** A row as it is written: cells by column. */
+export type Written = { [column: string]: Cell };
+
+/** Types of the columns that every row may have, whatever its first value looks like. */
+const knownTypes = new Map<string, ColumnType>([
+  ...["id", "anonymous_id", "user_id", "event", "event_text", "name", "channel", "message_id"].map(
+    (column): [string, ColumnType] => [column, "string"],
+  ),
+  ...["received_at", "sent_at", "timestamp", "original_timestamp"].map(
+    (column): [string, ColumnType] => [column, "datetime"],
+  ),
+  ["payload", "json"],
+  ["type", "string"],
+]);
+
+/**
+ * Columns that the rows need and the table does not have: one of the type that all its new values
+ * have in common, the text twin of one that some value does not fit, and the rest. A table that is
+ * full gets no more but the rest.
+ */
+export function missingColumns(
+  rows: readonly Row[],
+  columns: Columns,
+  names: Names,
+): Map<string, ColumnType> {
+  const missing = new Map<string, ColumnType>();
+  const hasRoom = () => columns.size + missing.size < TABLE_COLUMNS_MAX;
+  let needsRest = false;
+  const want = (column: string, type: ColumnType) => {
+    const known = missing.get(column);
+    if (known !== undefined) missing.set(column, commonType(known, type));
+    else if (hasRoom()) missing.set(column, type);
+    else needsRest = true;
+  };
+  for (const { cells, rest } of rows) {
+    for (const column in rest) needsRest ||= column !== undefined;
+    for (const [column, value] of cells) {
+      const there = columns.get(column);
+      if (there === undefined) {
+        const type = knownTypes.get(column) ?? typeOf(value);
+        want(column, type);
+        // Its known type may not be that of this value.
+        if (knownTypes.has(column) && !isFitting(value, type)) want(names.twin(column), "string");
+      } else if (fit(value, there) === undefined) {
+        const twin = columns.get(names.twin(column));
+        if (twin === undefined) want(names.twin(column), "string");
+        else if (fit(value, twin) === undefined) needsRest = true;
+      }
+    }
+  }
+  if (needsRest && !columns.has(restColumn)) missing.set(restColumn, "string");
+  return missing;
+}
+
+function isFitting(value: unknown, type: ColumnType): boolean {
+  return fit(value, { type, sqlType: "" }) !== undefined;
+}
+
+/** A value has no column into which it fits; the message names the column. */
+export class NoColumn extends Error {
+  override readonly name = "NoColumn";
+}
+
+/** The row as this table takes it: in its columns, their twins, or the rest. */
+export function recordOf({ table, cells, rest }: Row, columns: Columns, names: Names): Written {
+  const record: Written = Object.create(null);
+  const left = { ...rest };
+  for (const [column, value] of cells) {
+    const there = columns.get(column);
+    const cell = there && fit(value, there);
+    if (cell !== undefined) {
+      record[column] = cell;
+      continue;
+    }
+    const twin = names.twin(column);
+    const inTwin = columns.get(twin) && fit(value, columns.get(twin)!);
+    if (inTwin !== undefined) record[twin] = inTwin;
+    else left[column] = value;
+  }
+  if (Object.keys(left).length === 0) return record;
+  const there = columns.get(restColumn);
+  const cell = there && fit(cleanJson(JSON.stringify(left)), there);
+  if (cell === undefined) {
+    const column = Object.keys(left)[0];
+    throw new NoColumn(
+      `The table ${table} has no column that takes the value of ${column}, nor ${restColumn}`,
+    );
+  }
+  record[restColumn] = cell;
+  return record;
+}
