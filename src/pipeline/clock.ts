@@ -1,8 +1,11 @@
-/** Something to wait for that can happen again and again; a notification that nobody waits for is lost. */
+/**
+ * Something that can happen again and again and be waited for; a notification that nobody waits for
+ * is lost.
+ */
 export class Notifier {
   readonly #waiters = new Set<() => void>();
 
-  /** Calls back at the next notification, unless the returned function is called before. */
+  /** Calls back at the next notification, unless the returned function was called before. */
   once(call: () => void): () => void {
     this.#waiters.add(call);
     return () => this.#waiters.delete(call);
@@ -13,7 +16,7 @@ export class Notifier {
     return new Promise((resolve) => this.once(resolve));
   }
 
-  /** What `work` comes to; undefined when there is a notification before. */
+  /** What `work` resolves to; undefined when a notification comes first. */
   async unlessNotified<T>(work: Promise<T>): Promise<T | undefined> {
     const { promise: notified, resolve } = Promise.withResolvers<undefined>();
     const forget = this.once(() => resolve(undefined));
@@ -27,34 +30,35 @@ export class Notifier {
   }
 }
 
-/** Time and chance, so that tests can hurry the one and repeat the other. */
+/** Time and chance, so that tests can speed the one up and repeat the other. */
 export interface Clock {
   /** Whole milliseconds since the epoch. */
   now(): number;
-  /** Milliseconds that only go on, whatever is done to the wall clock. */
+  /** Milliseconds that only ever grow, whatever is done to the wall clock. */
   elapsed(): number;
   /**
-   * How long ago the wall clock, here or in another process, showed this time: at least 0, and
-   * nothing more for steps of the clock that this process has lived through.
+   * How long ago the wall clock, of this process or another, showed this time: at least 0. Steps of
+   * the clock that this process has lived through do not add to the age.
    */
   age(at: number): number;
   /** From 0 inclusive to 1 exclusive. */
   random(): number;
-  /** Resolves after `ms`, or at the next notification. */
+  /** Resolves after `ms`, or at the next notification of `until`. */
   sleep(ms: number, until: Notifier): Promise<void>;
 }
 
-/** The wall clock is looked at so often for a step of it. */
+/** How often the wall clock is checked for a step. */
 const LOOK_MS = 1_000;
-/** Less is the clock being corrected bit by bit. */
+/** A smaller difference is the clock being corrected bit by bit, and no step. */
 const STEP_MS_MIN = 2_000;
 /** Steps that are remembered. */
 const STEPS_MAX = 16;
 
 /**
- * Ages by the wall clock as it ran and as it runs. A step shows as another distance between the
- * wall clock and the one that only goes on. A time may have been shown before the step or after:
- * the youngest age is taken, so that a clock that was set makes no fresh event an old one.
+ * Ages by the wall clock, before and after its steps. A step shows as a changed difference between
+ * the wall clock and the clock that only grows. A time may have been shown before the step or after
+ * it; the youngest possible age is taken, so that setting the clock makes no fresh event an old
+ * one.
  */
 export function createAges(wall: () => number, elapsed: () => number): (at: number) => number {
   let distances = [wall() - elapsed()];

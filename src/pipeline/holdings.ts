@@ -6,7 +6,7 @@ import {
 import type { Notifier } from "./clock.ts";
 import { LANE_HELD_BYTES_MIN } from "./limits.ts";
 
-/** What the lanes of a workspace may hold, whatever the others hold. */
+/** Bytes that the lanes of a workspace may always hold, whatever the other workspaces hold. */
 const WORKSPACE_HELD_BYTES_MIN = 2 << 20;
 
 /** What the lanes of one workspace hold. */
@@ -18,11 +18,12 @@ interface Account {
 }
 
 /**
- * Bytes that lanes hold in memory: events that they took, and what code made of them. Bounded for
- * a lane, for a workspace and in all, since what waits for a receiver that never answers waits
- * long. Nobody stops another: what a workspace may have at least does not depend on the others, a
- * lane that holds little goes on twice as far as one that holds much, and an event of ordinary
- * size always finds room in a lane that has nothing out.
+ * The bytes that lanes hold in memory: events that they took, and what code made of them. They are
+ * bounded for a lane, for a workspace and in all, since what waits for a receiver that never
+ * answers waits long. No workspace stops another:
+ * - what a workspace may hold at least does not depend on the others;
+ * - a lane that holds little goes on twice as far as one that holds much;
+ * - an event of ordinary size always finds room in a lane that has nothing out.
  */
 export class Holdings {
   #bytes = 0;
@@ -33,7 +34,7 @@ export class Holdings {
     return this.#bytes;
   }
 
-  /** A lane's part. */
+  /** A new lane's share. */
   share(workspaceId: string): Share {
     const account = this.#accounts.get(workspaceId) ?? { bytes: 0, out: 0, shares: 0 };
     this.#accounts.set(workspaceId, account);
@@ -54,7 +55,7 @@ export class Holdings {
     return share;
   }
 
-  /** Something was given back: those who can go on do. */
+  /** Something was given back: lanes that wait and have room now go on. */
   #tell(): void {
     for (const [share, notifier] of this.#waiting) {
       if (!share.isOpen) continue;
@@ -65,7 +66,7 @@ export class Holdings {
 }
 
 interface ShareHost {
-  /** Of all lanes. */
+  /** Bytes that all lanes hold. */
   bytes(): number;
   changed(by: number): void;
   wait(notifier: Notifier): void;
@@ -95,9 +96,9 @@ export class Share {
     return Math.min(LANE_IN_FLIGHT_BYTES_MAX - this.#bytes, shared);
   }
 
-  /** Whether events of any size can be handed on. */
+  /** Whether an event of any size can be handed on. */
   get isOpen(): boolean {
-    // Nothing of the workspace is out: nothing would ever be given back.
+    // When nothing of the workspace is out, nothing would ever be given back to wait for.
     return this.room > 0 || this.#account.out === 0;
   }
 
@@ -113,7 +114,7 @@ export class Share {
     this.#host.changed(bytes);
   }
 
-  /** Takes on what an event of so many bytes became; false when there is no room. */
+  /** Adds what an event became, of so many bytes; false when there is no room. */
   emit(bytes: number, added: number): boolean {
     if (!this.isOpen && !(this.#out === 0 && bytes <= LANE_HELD_BYTES_MIN)) return false;
     this.begin();
@@ -121,14 +122,14 @@ export class Share {
     return true;
   }
 
-  /** An event is out. */
+  /** An event is out: it was handed on to be delivered. */
   begin(): void {
     if (this.#isClosed) return;
     this.#out += 1;
     this.#account.out += 1;
   }
 
-  /** So many events are not out any more. */
+  /** So many events have settled. */
   end(events: number): void {
     if (this.#isClosed) return;
     this.#out -= events;
@@ -141,7 +142,7 @@ export class Share {
     this.#host.wait(notifier);
   }
 
-  /** The lane is gone with all that it held; what it still settles does not count. */
+  /** Gives back all that the lane holds; what still settles does not count any more. */
   close(): void {
     this.end(this.#out);
     this.add(-this.#bytes);

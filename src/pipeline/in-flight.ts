@@ -4,16 +4,20 @@ import type { Share } from "./holdings.ts";
 import type { Item } from "./item.ts";
 import { LANE_HELD_BYTES_MIN } from "./limits.ts";
 
-/** Events of one lane that are read and whose settling is not on disk: what a crash may repeat. */
+/**
+ * Events of one lane that were read and whose settling is not on disk; a crash repeats these at
+ * most.
+ */
 export const LANE_UNCOMMITTED_EVENTS_MAX = 8_192;
 
 /**
- * Items that a lane has taken, until their settling is on disk. Bounded twice: a lane that stands
- * still holds little memory, and one whose commits are slow or fail repeats little after a crash.
+ * The items that a lane has taken, until their settling is on disk. They are bounded twice: by what
+ * has not settled, so that a lane that stands still holds little memory, and by what is not on
+ * disk, so that a lane whose commits are slow or fail repeats little after a crash.
  */
 export class InFlight {
   readonly #share: Share;
-  /** In the order of taking. */
+  /** Items in the order in which they were taken. */
   readonly #items = new Set<Item>();
   #open = 0;
 
@@ -21,14 +25,14 @@ export class InFlight {
     this.#share = share;
   }
 
-  /** Items that are not on disk as settled. */
+  /** Items whose settling is not on disk. */
   get size(): number {
     return this.#items.size;
   }
 
   /** Events and bytes that may still be taken; no events when any bound is reached. */
   get room(): { events: number; bytes: number } {
-    // A lane that holds nothing takes one event, whatever the others hold.
+    // A lane that holds nothing may take one event, whatever the other lanes hold.
     const bytes = Math.max(this.#share.room, this.#items.size === 0 ? 1 : 0);
     const open = LANE_IN_FLIGHT_EVENTS_MAX - this.#open;
     const uncommitted = LANE_UNCOMMITTED_EVENTS_MAX - this.#items.size;
@@ -50,7 +54,7 @@ export class InFlight {
     this.#share.add(item.bytes);
   }
 
-  /** The item became something of so many bytes. False when there is no room for that. */
+  /** The item became outputs of so many bytes. False when there is no room for them. */
   emit(item: Item, bytes: number): boolean {
     item.isLarge = bytes > LANE_HELD_BYTES_MIN;
     const added = Math.max(0, bytes - item.bytes);
@@ -64,7 +68,7 @@ export class InFlight {
     this.#share.begin();
   }
 
-  /** All that so many items became has ended. */
+  /** So many items have settled: all of their outputs have ended. */
   settle(items: number): void {
     this.#open -= items;
     this.#share.end(items);
@@ -77,7 +81,7 @@ export class InFlight {
     this.#share.add(-bytes);
   }
 
-  /** Whether what the item became may be handed on, as far as that is known. */
+  /** Whether the item's outputs may be handed on, as far as their size is known. */
   mayEmit(item: Item): boolean {
     return item.isLarge ? this.#share.isOpen : this.#share.isOpenForOne;
   }

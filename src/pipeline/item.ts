@@ -3,13 +3,16 @@ import type { StoredLetter } from "./dead-letters/tables.ts";
 import type { Input } from "./reading/input.ts";
 import type { Routes } from "./reading/routes.ts";
 
-/** Where an event of a lane comes from, and what is told when it has settled. */
+/** Where an event of a lane comes from, which decides what is told when it has settled. */
 export type Origin =
   | { log: string; sequence: number; connectionId: string }
   /** A dead letter that is sent once more. */
   | { replayOf: StoredLetter };
 
-/** What an item and an output take beside their texts, about: many of them may be `{}`. */
+/**
+ * Bytes that an item and an output take about, beside their texts: a batch may hold many events
+ * `{}`.
+ */
 export const ITEM_BYTES = 512;
 const OUTPUT_BYTES = 256;
 
@@ -17,29 +20,35 @@ const OUTPUT_BYTES = 256;
 export interface Item {
   input: Input;
   origin: Origin;
-  /** From here its retry window runs. */
+  /** When the item's retry window began. */
   bornAt: number;
-  /** What the window counts for it. */
+  /** Bytes that the item counts for in its lane's share of memory. */
   bytes: number;
-  /** Outputs that have not settled. */
+  /** Outputs of the item that have not settled. */
   open: number;
-  /** By which it may be sent, as far as that was looked up. */
+  /** The routes by which the item was last found to be due. */
   routes?: Routes;
-  /** It became something that a lane which holds nothing else cannot be sure to hold. */
+  /** Whether the item became more than a lane that holds nothing else is sure to have room for. */
   isLarge?: boolean;
-  /** Written with the cursor when the item settles, so that a crash cannot double them. */
+  /**
+   * Dead letters of the item's outputs. They are written with the cursor when the item has settled,
+   * so that a crash cannot double them.
+   */
   letters: StoredLetter[];
 }
 
-/** Where a user's outputs wait for their delivery: all of them while one is open. */
+/**
+ * A user with open outputs, and the queue through which all of the user's outputs go until none is
+ * open.
+ */
 export interface Seat {
   user: string;
   queue: { push(output: Output): void };
-  /** Outputs that have not settled. */
+  /** Outputs of the user that have not settled. */
   open: number;
 }
 
-/** Attempts of a lane that went through, and that failed but may work later. */
+/** Attempts of a lane that got through, and that failed but may work later. */
 export interface Tally {
   readonly delivered: number;
   readonly failed: number;
@@ -51,12 +60,12 @@ export interface Output {
   /** The item's: destinations see no more of it. */
   input: Input;
   bytes: Uint8Array;
-  /** The code that made it; undefined when the event goes as it came. */
+  /** The code that made the output; undefined when the event goes as it came. */
   live: LiveProgram | undefined;
   attempts: number;
-  /** Set once it is on its way to its delivery. */
+  /** Set when the output is handed to a queue. */
   seat?: Seat;
-  /** The lane's tally when this output had failed for the first time. */
+  /** The lane's tally when this output failed for the first time. */
   firstFailure: Tally | undefined;
 }
 
@@ -68,7 +77,10 @@ export function outputOf(item: Item, bytes: Uint8Array, live?: LiveProgram): Out
 export type Ending =
   | { kind: "delivered" }
   | { kind: "dropped" }
-  /** Its connection or destination is gone, or its twin is replayed instead. */
+  /**
+   * The item's connection or destination is gone, or another output of the same event is replayed
+   * instead.
+   */
   | { kind: "discarded" }
   | {
       kind: "dead-letter";
@@ -78,7 +90,7 @@ export type Ending =
       column?: number | undefined;
     };
 
-/** Bytes of outputs together. */
+/** Bytes of some outputs together. */
 export function sizeOf(outputs: readonly Output[]): number {
   return outputs.reduce((sum, { bytes }) => sum + bytes.length + OUTPUT_BYTES, 0);
 }

@@ -1,4 +1,4 @@
-import type { Live, LiveProgram } from "../catalog/catalog.ts";
+import type { Live } from "../catalog/catalog.ts";
 import type { Connection, Destination } from "../catalog/model.ts";
 import type { DestinationKind } from "../destinations/destination.ts";
 import { RETRY_DELAY_MS_MIN, TRANSFORM_BATCH_EVENTS_MAX } from "../limits.ts";
@@ -6,9 +6,10 @@ import type { Logger } from "../observe/log.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import { type Clock, Notifier } from "./clock.ts";
 import { Delivery } from "./delivering/delivery.ts";
+import { HandOver } from "./hand-over.ts";
 import type { Holdings } from "./holdings.ts";
 import { InFlight } from "./in-flight.ts";
-import { type Ending, type Item, type Output, outputOf, sizeOf } from "./item.ts";
+import type { Ending, Item, Output } from "./item.ts";
 import type { LiveTail } from "./live-tail.ts";
 import type { LaneLabels, LaneMetrics } from "./metrics.ts";
 import { LaneReader } from "./reading/lane-reader.ts";
@@ -26,7 +27,7 @@ import type { Ledger } from "./settling/ledger.ts";
 import { Settling } from "./settling/settling.ts";
 import { type Made, type TransformHost, transform } from "./transforming/transform.ts";
 
-/** What all lanes share. */
+/** Parts that all lanes share. */
 export interface LaneParts {
   logs: SharedReader;
   live: Live;
@@ -54,12 +55,16 @@ export class Lane {
   readonly #inFlight: InFlight;
   readonly #settling: Settling;
   readonly #next: NextBatch;
+  readonly #handOver: HandOver;
   readonly #announcements: Announcements;
-  /** There may be something to take, or room for it. */
+  /** Notifies when there may be something to take, or room for it. */
   readonly #work = new Notifier();
-  /** Settings changed, or the lane ends. */
+  /** Notifies when settings change, or the lane ends. */
   readonly #changed = new Notifier();
-  /** The lane ends: what changed settings do not cut is cut. */
+  /**
+   * Notifies when the lane ends. Unlike `#changed`, this also abandons a batch that is running in a
+   * guest.
+   */
   readonly #ending = new Notifier();
   #running = true;
   #removed = false;
@@ -101,6 +106,10 @@ export class Lane {
         this.#settling.settle(outputs, ending),
     };
     this.#delivery = new Delivery(delivery, kind, destination);
+    this.#handOver = new HandOver({
+      ...{ inFlight: this.#inFlight, delivery: this.#delivery },
+      ...{ settling: this.#settling, next: this.#next },
+    });
     this.#ended = this.#run(this.#transformHost());
   }
 
@@ -112,7 +121,7 @@ export class Lane {
     return {
       labels: this.#labels,
       workspace: this.destination.workspaceId,
-      // `#inFlight` also holds what has settled and is not on disk yet.
+      // `#inFlight` also holds items that have settled and are not on disk yet.
       lagEvents: () => Math.max(this.#reader.lagEvents(), this.#inFlight.size),
       lagSeconds: () => this.#lagSeconds(),
       ...{ waiting: () => this.#waitsForSandbox, failure: this.#delivery.failure },
@@ -135,7 +144,9 @@ export class Lane {
     this.#settling.schedule();
   }
 
-  /** Takes up what changed. Nothing, mostly: then attempts that wait are left to wait. */
+  /**
+   * Takes up changed settings. Mostly nothing has changed, and attempts that wait go on waiting.
+   */
   update(destination: Destination, connections: readonly Connection[]): void {
     const routes = routesOf(destination, connections);
     if (Bun.deepEquals(routes, this.#routes)) return;
@@ -152,8 +163,8 @@ export class Lane {
   }
 
   /**
-   * Starts nothing more, and leaves batches that run to their guests: their events stay pending.
-   * Resolves when attempts under way have ended and cursors are scheduled.
+   * Starts nothing more. A batch that is running is left to its guest, and its events stay pending.
+   * Resolves when attempts under way have ended and the cursors are scheduled.
    */
   async stop(): Promise<void> {
     this.#running = false;
@@ -166,10 +177,13 @@ export class Lane {
     this.#inFlight.close();
   }
 
-  /** As `stop`, for a destination that is gone: what was owed is discarded. Returns how many. */
+  /**
+   * As `stop`, for a destination that is gone: what it is owed is discarded. Returns how many
+   * events that were.
+   */
   async remove(): Promise<number> {
     this.#removed = true;
-    // Other routes by their identity: what was looked up by them is looked up again.
+    // A new object, so that everything that was found by the old routes is looked up again.
     this.#routes = { ...this.#routes };
     this.#settling.discard();
     this.abort();
@@ -178,7 +192,7 @@ export class Lane {
     return this.#inFlight.size;
   }
 
-  /** Cuts the attempts under way. */
+  /** Cuts off the attempts under way. */
   abort(): void {
     this.#delivery.abort();
   }
@@ -189,12 +203,16 @@ export class Lane {
     this.#work.notify();
   }
 
-  /** Two batches are on their way at most: a guest reads the next one while it runs the first. */
+  /**
+   * The lane's loop. At most two batches are on their way: a guest reads the next batch while it
+   * runs the first.
+   */
   async #run(host: TransformHost): Promise<void> {
     let last = handedOn;
     while (this.#running) {
-      // When the lane is full it gets room bit by bit, and small batches cost more than they gain. And what
-      // runs again comes before what was not taken yet.
+      // Two reasons to wait for the last batch first: a full lane gets room bit by bit, and small
+      // batches cost more than they gain; and what has to run again comes before what was not taken
+      // yet.
       if (this.#inFlight.room.events < TRANSFORM_BATCH_EVENTS_MAX || this.#next.runsAgain) {
         await last;
         last = handedOn;
@@ -216,8 +234,8 @@ export class Lane {
   }
 
   /**
-   * Runs the live code over items, and hands them on behind those `before`. False when what became
-   * of them found no room: it is forgotten, and they run again.
+   * Runs the live code over items, and hands the outputs on behind those of the batch `before`.
+   * False when the outputs found no room: they are forgotten, and the items run again.
    */
   async #carry(
     host: TransformHost,
@@ -226,7 +244,7 @@ export class Lane {
   ): Promise<boolean> {
     let made: Map<Item, Made> | undefined;
     let standings = new Map<Item, Standing>();
-    // Kept until they are handed on: an error on the way there must not lose them.
+    // The items are kept until they are handed on, so that an error on the way does not lose them.
     while (made === undefined && this.#running) {
       made = await this.#safely(() => {
         standings = this.#standings(items);
@@ -240,14 +258,14 @@ export class Lane {
       this.#next.putBehind(items);
       return false;
     }
-    const left = (await this.#safely(() => this.#handOn(items, standings, made))) ?? [];
+    const left = (await this.#safely(() => this.#handOver.handOn(items, standings, made))) ?? [];
     this.#next.putBack(left);
-    // The lane may have found nothing to take meanwhile.
+    // The loop may have found nothing to take meanwhile, and be waiting.
     if (left.length > 0) this.#work.notify();
     return left.length === 0;
   }
 
-  /** Undefined after an error, which is told; then some time has passed. */
+  /** Runs a step; undefined after an error, which is logged and followed by a pause. */
   async #safely<T>(step: () => T | Promise<T>): Promise<T | undefined> {
     try {
       return await step();
@@ -263,39 +281,6 @@ export class Lane {
     return new Map(items.map((item) => [item, this.#standing(item)]));
   }
 
-  /**
-   * To the queues, in order, or to an end: what must not be sent has not met any code. Returns
-   * those that there is no room for, or that code has not met yet: it made too much of the others.
-   */
-  #handOn(
-    items: readonly Item[],
-    standings: ReadonlyMap<Item, Standing>,
-    made: ReadonlyMap<Item, Made>,
-  ): readonly Item[] {
-    let bytes = 0;
-    for (const [index, item] of items.entries()) {
-      const at = standings.get(item)!;
-      const result = made.get(item);
-      if (at.kind === "send" && result === undefined) {
-        this.#next.noteMade(bytes / Math.max(1, index));
-        return items.slice(index);
-      }
-      if (at.kind === "discard") this.#settleWhole(item, { kind: "discarded" });
-      else if (at.kind === "refused") {
-        this.#settleWhole(item, { kind: "dead-letter", stage: "deliver", reason: at.reason });
-      } else if (result !== undefined && "outputs" in result) {
-        const size = sizeOf(result.outputs);
-        if (!this.#emit(item, result.outputs, size)) {
-          this.#next.noteMade((bytes + size) / (index + 1));
-          return items.slice(index);
-        }
-        bytes += size;
-      } else if (result !== undefined) this.#settleWhole(item, result.ending, result.live);
-    }
-    this.#next.noteMade(bytes / items.length);
-    return [];
-  }
-
   #standing(item: Item): Standing {
     if (this.#removed) return { kind: "discard" };
     const { origin, input } = item;
@@ -305,20 +290,6 @@ export class Lane {
         : standing(this.#routes, input.sourceId, origin);
     if (at.kind === "send") item.routes = this.#routes;
     return at;
-  }
-
-  #emit(item: Item, outputs: readonly Output[], bytes: number): boolean {
-    if (!this.#inFlight.emit(item, bytes)) return false;
-    item.open = outputs.length;
-    this.#delivery.push(item.input.event.user, outputs);
-    return true;
-  }
-
-  /** Ends an item that made no output. */
-  #settleWhole(item: Item, ending: Ending, live?: LiveProgram): void {
-    this.#inFlight.begin();
-    item.open = 1;
-    this.#settling.settle([outputOf(item, item.input.event.json, live)], ending);
   }
 
   #lagSeconds(): number {

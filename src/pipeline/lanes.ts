@@ -6,23 +6,31 @@ import { type LaneStatus, laneStatus } from "./lane-status.ts";
 
 export interface LanesParts extends LaneParts {
   kinds: ReadonlyMap<string, DestinationKind>;
-  /** Nothing is to be delivered, and all is kept, until this says otherwise for the first time. */
+  /**
+   * Whether nothing is to be delivered, and everything kept. Asked until the first time that the
+   * answer is false.
+   */
   held?(): boolean;
 }
 
-/** The lanes as the catalog wants them: one for every destination that something is owed to. */
+/** The lanes that the catalog calls for: one for every destination that is owed something. */
 export class Lanes {
   readonly #parts: LanesParts;
   readonly #lanes = new Map<string, Lane>();
-  /** Destinations that a source is connected to: a pixel wakes their lanes alone. */
+  /**
+   * Destinations by the sources they are connected to, so that a pixel wakes the lanes of its
+   * source alone.
+   */
   #bySource = new Map<string, string[]>();
-  /** Destinations without a connection whose replays are still to be sent. */
+  /** Destinations without a connection that still have replays to send. */
   readonly #replaying = new Set<string>();
-  /** Lanes that are being forgotten, by destination. */
+  /** The ends of lanes that are being forgotten, by destination. */
   readonly #ending = new Map<string, Promise<void>>();
-  /** Destinations that are owed something and have a type that this version does not know. */
+  /** Destinations that are owed something and whose type this version does not know. */
   readonly #unknown = new Set<string>();
-  /** What the lanes are by; undefined while the catalog cannot be read. */
+  /**
+   * The topology epoch that the lanes were made from; undefined when the catalog could not be read.
+   */
   #topology: number | undefined;
   #stopped = false;
   #held = true;
@@ -43,13 +51,16 @@ export class Lanes {
       this.#rebuild();
       this.#topology = topology;
     } catch (error) {
-      // By what was known before, until the next call.
+      // The lanes go on as they are until the next call.
       this.#topology = undefined;
       this.#parts.logger.error({ err: error }, "The catalog cannot be read");
     }
   }
 
-  /** There is more to read; by the routes as they are now, or much would have to be read again. */
+  /**
+   * There is more to read. Lanes are brought up to date first: a lane that comes too late would
+   * have to read much again.
+   */
   wake(news?: DurableNews): void {
     this.refresh();
     if (news === undefined) {
@@ -59,7 +70,8 @@ export class Lanes {
     for (const source of news.sources) {
       for (const id of this.#bySource.get(source) ?? []) this.#lanes.get(id)?.wake();
     }
-    // After that: those that are woken have to look at it.
+    // Only after the woken lanes are told: an idle lane takes everything before `news.end` as
+    // passed.
     this.#parts.logs.pass(news.log, news.end);
   }
 
@@ -71,9 +83,11 @@ export class Lanes {
     if (!this.#held && destinationIds.some((id) => !this.#lanes.has(id))) this.#rebuild();
   }
 
-  /** The oldest record that any lane would need after a restart; undefined without lanes. */
+  /**
+   * The oldest record that any lane would need after a restart; undefined when there are no lanes.
+   */
   durableLow(log: string): number | undefined {
-    // Somebody is owed something, and from where on is not known.
+    // Somebody is owed something, and nobody knows from where on.
     if (this.#topology === undefined || this.#unknown.size > 0) return 0;
     const lows = [...this.#lanes.values()].map((lane) => lane.durableLow(log) ?? 0);
     return lows.length === 0 ? undefined : Math.min(...lows);
@@ -159,7 +173,10 @@ export class Lanes {
     this.#parts.logger.error({ destinationId: id, type }, problem);
   }
 
-  /** The destination is gone, or has no connection any more: what was owed is discarded. */
+  /**
+   * Ends the lane of a destination that is gone, or has no connection any more: what it is owed is
+   * discarded.
+   */
   #end(id: string, lane: Lane): void {
     this.#lanes.delete(id);
     this.#forget(id, lane.remove());
@@ -178,7 +195,7 @@ export class Lanes {
   async #forgetAfter(id: string, discarded: number | Promise<number>): Promise<void> {
     const { ledger, live, logger } = this.#parts;
     const events = await discarded;
-    // Connected anew meanwhile: its new lane goes on with the cursor.
+    // The destination was connected again meanwhile, and its new lane goes on with the cursor.
     if (this.#lanes.has(id)) return;
     const letters = await ledger.remove(id, live.destination(id) === undefined);
     const about = { destinationId: id, events, letters };

@@ -16,16 +16,19 @@ export interface TailMessage {
 }
 
 export interface Tail {
-  /** Returns the end of the subscription. A slow subscriber misses messages; none is kept. */
+  /**
+   * Begins a subscription, and returns the function that ends it. A slow subscriber misses
+   * messages; none is kept for it.
+   */
   subscribe(workspaceId: string, receive: (message: TailMessage) => void): () => void;
 }
 
 type Receive = (message: TailMessage) => void;
 
 /**
- * The live tail. No message is built before `wants` said so, so that it costs one look-up when
- * nobody listens; `received` messages come from a reading of its own, which runs only while there
- * is a subscriber and starts at the end of the log.
+ * The live tail. No message is built unless `wants` says so, so that the tail costs one look-up
+ * when nobody listens. `received` messages come from a reading of the tail's own, which runs only
+ * while there is a subscriber and starts at the end of the log.
  */
 export class LiveTail implements Tail {
   readonly #subscribers = new Map<string, Set<Receive>>();
@@ -41,7 +44,7 @@ export class LiveTail implements Tail {
   subscribe(workspaceId: string, receive: Receive): () => void {
     if (this.#subscribers.size === 0) this.#startAtEnd();
     const receivers = this.#subscribers.get(workspaceId) ?? new Set();
-    // Its own function, so that one receiver may subscribe twice.
+    // A new function, so that one receiver may subscribe twice.
     const subscription: Receive = (message) => receive(message);
     this.#subscribers.set(workspaceId, receivers.add(subscription));
     return () => {
@@ -61,7 +64,7 @@ export class LiveTail implements Tail {
       try {
         receive(message);
       } catch {
-        // A subscriber's fault is its own: events go on.
+        // A subscriber's error must not stop the events.
       }
     }
   }
@@ -81,7 +84,7 @@ export class LiveTail implements Tail {
     });
   }
 
-  /** Something new is durable. */
+  /** There are more durable records. */
   async advance(): Promise<void> {
     if (this.#subscribers.size === 0) return;
     this.#more = true;
@@ -107,7 +110,7 @@ export class LiveTail implements Tail {
       const position = this.#positions.get(log) ?? 0;
       const chunk = await this.logs.read(log, position);
       if (chunk === undefined) return;
-      // Meanwhile all subscribers left and another one came, who starts at the end.
+      // All subscribers left during the read, and a new one came, who starts at the end.
       if (position !== (this.#positions.get(log) ?? 0)) continue;
       this.#positions.set(log, chunk.next);
       const workspaces = new Map<string, string | undefined>();

@@ -7,7 +7,10 @@ import { Histories } from "./history.ts";
 import type { Ending } from "./item.ts";
 import { createCodeMetrics } from "./transforming/code-metrics.ts";
 
-/** Shared by the parts of a lane: a destination that is renamed has other labels at once. */
+/**
+ * Labels of a lane's metrics, which the lane's parts share: when a destination is renamed, all of
+ * them show the new name.
+ */
 export interface LaneLabels {
   destination: string;
   /** The destination's name, as people know it. */
@@ -28,11 +31,11 @@ export interface LaneGauges {
 const labels = ["destination", "name", "kind"] as const;
 const outcomes: Ending["kind"][] = ["delivered", "dropped", "discarded", "dead-letter"];
 const verdicts: Verdict["kind"][] = ["delivered", "rejected", "retry"];
-// From a local sink to the longest timeout. Not per destination: a thousand of them are enough
-// to make a scrape of 25,000 lines.
+// Seconds, from a local receiver to the longest timeout. These histograms are not by destination:
+// with a thousand destinations a scrape would have 25,000 lines.
 const buckets = [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10, 60];
 
-/** The pipeline's metrics; gauges are read from the lanes when somebody asks. */
+/** The pipeline's metrics. Gauges are read from the lanes at each scrape. */
 export function createLaneMetrics(
   registry: Metrics,
   lanes: () => Iterable<LaneGauges>,

@@ -20,12 +20,12 @@ import { SharedReader, type SharedReaderParts } from "./reading/shared-reader.ts
 import { createTrimmer } from "./reading/trim.ts";
 import type { Ledger } from "./settling/ledger.ts";
 
-/** How late a lane sees a changed connection when nothing else wakes it. */
+/** Longest time until a lane sees a changed connection when nothing else wakes it. */
 export const TOPOLOGY_POLL_MS = 100;
-/** How often the event log is trimmed. */
+/** Time between two trims of the event log. */
 const TRIM_INTERVAL_MS = 10_000;
 
-/** Routes, transforms and delivers what the event logs hold: a lane per destination. */
+/** Routes, transforms and delivers what the event logs hold; each destination has a lane. */
 export interface Pipeline {
   /** Where the event logs end now, per log directory name. */
   logEnds(): Positions;
@@ -37,7 +37,7 @@ export interface Pipeline {
   minutes(destinationId: string): Minute[];
   /** Why cursors and dead letters are not written at the moment; undefined while they are. */
   trouble(): string | undefined;
-  /** Lets attempts under way end, commits cursors, closes. */
+  /** Lets attempts under way end, commits the cursors, and closes. */
   close(): Promise<void>;
 }
 
@@ -50,18 +50,21 @@ export interface PipelineParts {
   decode: SharedReaderParts["decode"];
   eventOf: SharedReaderParts["eventOf"];
   kinds: ReadonlyMap<string, DestinationKind>;
-  /** Closed with the pipeline. */
+  /** The pipeline closes the ledger when it is closed. */
   ledger: Ledger;
   /**
-   * Calls the listener whenever a log has more durable records; returns the end of it. Without
-   * news there may be records of any source.
+   * Calls the listener whenever a log has more durable records; returns the function that ends
+   * this. A call without news means that there may be records of any source.
    */
   onDurable(listener: (news?: DurableNews) => void): () => void;
-  /** Nothing is delivered, and all is kept, until this is false once. */
+  /**
+   * While this is true nothing is delivered, and everything is kept. Not asked again once it was
+   * false.
+   */
   held?(): boolean;
   /** Age at which an event that cannot be delivered becomes a dead letter. */
   retryWindowMs: number;
-  /** Dead letters beyond are dropped; none without. */
+  /** Bounds beyond which dead letters are dropped; absent is no bound. */
   deadLetterBounds?: DeadLetterBounds;
   logger: Logger;
   metrics: Metrics;

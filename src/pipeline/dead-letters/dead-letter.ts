@@ -9,7 +9,7 @@ export interface DeadLetter {
   destinationId: string;
   transformationVersionId?: string;
   messageId: string;
-  /** `transform` (user code failed) or `deliver` (the destination did not take it). */
+  /** `transform`: user code failed. `deliver`: the destination did not take the event. */
   stage: "transform" | "deliver";
   reason: string;
   line?: number;
@@ -23,8 +23,8 @@ export interface DeadLetter {
 
 export interface DeadLetters {
   /**
-   * Oldest first; `after` is the id of the last one seen. Fewer than `count` do not mean the end:
-   * large events make a page shorter.
+   * Dead letters, oldest first; `after` is the id of the last one seen. Fewer than `count` do not
+   * mean the end, since large events make a page shorter.
    */
   list(
     workspaceId: string,

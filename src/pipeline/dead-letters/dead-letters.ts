@@ -5,7 +5,7 @@ import type { DeadLetter, DeadLetters } from "./dead-letter.ts";
 import { idAt } from "./keys.ts";
 import type { StoredLetter } from "./tables.ts";
 
-/** A dead letter for an output; ids are UUIDs of version 7, whose order is that of time. */
+/** A dead letter for an output. Its id is a UUID of version 7, so that ids sort by time. */
 export function letterOf(
   output: Output,
   ending: Ending & { kind: "dead-letter" },
@@ -42,7 +42,7 @@ export function letterOf(
   };
 }
 
-/** The event of a letter as it once came, to go through the code once more. */
+/** The event of a dead letter as it first came, to go through the live code once more. */
 export function itemOfReplay({ letter, replayedAt }: Replay): Item {
   const { messageId, sourceId, receivedAt, type, user, name } = letter;
   const text = letter.original ?? letter.text;
@@ -72,7 +72,7 @@ const GROUPS_READ_MAX = 10_000;
 /** The dead letters as `api/` sees them: sealed by workspace, events as values. */
 export function createDeadLetters(
   ledger: Ledger,
-  /** Tells the lanes of these destinations that there is something to replay. */
+  /** Tells the lanes of these destinations that there are replays. */
   wake: (destinationIds: readonly string[]) => void,
   now: () => number,
 ): DeadLetters {
@@ -136,7 +136,7 @@ export function createDeadLetters(
   };
 }
 
-/** Hands out ids until all were looked at; `step` says how many of them were. */
+/** Hands out ids in parts until all were looked at; `step` returns how many it has looked at. */
 async function inLots(
   ids: readonly string[],
   step: (rest: readonly string[]) => Promise<number>,

@@ -6,7 +6,7 @@ import type { Ledger } from "../settling/ledger.ts";
 import { idAt } from "./keys.ts";
 import type { LetterCount } from "./tables.ts";
 
-/** What the operator allows a destination's dead letters; 0 is no bound. */
+/** How many dead letters a destination may have, and how old they may be; 0 is no bound. */
 export interface DeadLetterBounds {
   countMax: number;
   ageMsMax: number;
@@ -20,7 +20,10 @@ interface Parts {
   metrics: Metrics;
 }
 
-/** Drops dead letters beyond the operator's bounds, the oldest first; none by default. */
+/**
+ * Drops dead letters beyond the operator's bounds, the oldest first; by default there are no
+ * bounds.
+ */
 export function createDeadLetterRetention({ bounds, ledger, clock, logger, metrics }: Parts) {
   const drops = new Counter({
     name: "pixelmill_dead_letters_dropped_total",
@@ -31,7 +34,7 @@ export function createDeadLetterRetention({ bounds, ledger, clock, logger, metri
   let running: Promise<void> | undefined;
   let stopped = false;
 
-  /** One transaction after the other, each of a part. */
+  /** Drops `count` letters in several transactions, one after the other. */
   async function drop(of: LetterCount, bound: string, count: number, before?: string) {
     let dropped = 0;
     while (dropped < count && !stopped) {
@@ -55,7 +58,7 @@ export function createDeadLetterRetention({ bounds, ledger, clock, logger, metri
   }
 
   return {
-    /** A sweep that is still under way is not begun twice. */
+    /** Runs a sweep; while one is under way, resolves with it. */
     run(): Promise<void> {
       running ??= sweep()
         .catch((error) => logger.error({ err: error }, "Dead letters cannot be dropped"))

@@ -4,16 +4,19 @@ import type { DeadLetter } from "./dead-letter.ts";
 import { DeadLetterGroups } from "./groups.ts";
 import { firstsOf, type LetterFilter, last, type Owner, type Pair, within } from "./keys.ts";
 
-/** Events of dead letters that are read at once, beyond the first; a page goes on after them. */
+/**
+ * Characters of events in one read of dead letters, beyond the first event; the next page goes on
+ * from there.
+ */
 export const DEAD_LETTERS_PAGE_CHARS_MAX = 8 << 20;
 
-/** A dead letter with what a replay needs. Events are JSON texts, as they were. */
+/** A dead letter with what a replay needs. Events are kept as the JSON texts they were. */
 export interface StoredLetter extends Omit<DeadLetter, "event"> {
   /** The event as it entered the stage that failed. */
   text: string;
-  /** The event as it came, when that is another text. */
+  /** The event as it first came, when that is another text. */
   original?: string;
-  /** Program that made `text` out of `original`. */
+  /** The program that made `text` out of `original`. */
   programId?: string;
   user: string;
   type: string;
@@ -25,22 +28,22 @@ export interface LetterCount extends Owner {
   count: number;
 }
 
-/** The first letters of a destination: so many, and of those only with ids below `before`. */
+/** The oldest dead letters of a destination: at most `count`, and only ids below `before`. */
 export interface Oldest {
   count: number;
   before?: string | undefined;
 }
 
-/** Texts that one transaction takes out or moves, beyond its first letter. */
+/** Characters of events that one transaction takes out or moves, beyond its first letter. */
 const LOT_CHARS_MAX = 8 << 20;
-/** Letters of one such transaction. */
+/** Dead letters that one transaction takes out or moves. */
 const LOT_LETTERS_MAX = 1_000;
-/** Key of a record that says that letters are counted: earlier versions did not. */
+/** Key of a record that says that letters are counted, which earlier versions did not do. */
 const COUNTED: Pair = ["", ""];
 
 /**
- * Dead letters as a store holds them. Their numbers are kept beside them, in the same
- * transactions: a million letters took 3 s and 1.9 GB to count at each start.
+ * Dead letters in a store. Their numbers are stored beside them, in the same transactions: counting
+ * a million letters at each start took 3 s and 1.9 GB.
  */
 export class DeadLetterTables {
   readonly #letters: Table<StoredLetter, Pair>;
@@ -61,7 +64,10 @@ export class DeadLetterTables {
     return this.#counts.doesExist(COUNTED);
   }
 
-  /** Counts what an earlier version stored. Inside a change only, like all that follows. */
+  /**
+   * Counts the letters that an earlier version stored. Only inside a change, like all methods that
+   * follow.
+   */
   recount(): void {
     if (this.isCounted) return;
     const counts = new Map<string, { pair: Pair; count: number }>();
@@ -74,7 +80,7 @@ export class DeadLetterTables {
     this.#counts.put(COUNTED, 1);
   }
 
-  /** A letter that is there already, since a commit that failed did reach the disk, is kept. */
+  /** Adds a letter, unless it is there: a commit that seemed to fail may have reached the disk. */
   put(letter: StoredLetter): void {
     const { id, workspaceId, destinationId } = letter;
     if (this.#letters.doesExist([workspaceId, id])) return;
@@ -85,8 +91,8 @@ export class DeadLetterTables {
   }
 
   /**
-   * Takes letters out, in the order of `ids`, as many as one transaction should: `done` ids were
-   * looked at, at least one. Unknown ids and those of other workspaces are skipped.
+   * Takes letters out, in the order of `ids`, as many as one transaction should. `done` is how many
+   * ids were looked at, at least one. Unknown ids, and those of other workspaces, are skipped.
    */
   take(workspaceId: string, ids: readonly string[]): { taken: StoredLetter[]; done: number } {
     const taken: StoredLetter[] = [];
@@ -103,7 +109,10 @@ export class DeadLetterTables {
     return { taken, done };
   }
 
-  /** Takes out the oldest letters of a destination, a part of `count`; returns how many. */
+  /**
+   * Takes out the oldest letters of a destination, at most `count` and perhaps fewer; returns how
+   * many.
+   */
   dropOldest({ workspaceId, destinationId }: Owner, { count, before = last }: Oldest): number {
     const range = within(destinationId, "", Math.min(count, LOT_LETTERS_MAX));
     const keys = [...this.#byDestination.getKeys({ ...range, end: [destinationId, before] })];
@@ -112,7 +121,7 @@ export class DeadLetterTables {
     return keys.length;
   }
 
-  /** As `dropOldest`, of a destination that is gone: its count goes with its last letter. */
+  /** As `dropOldest`, for a destination that is gone: its count is removed with its last letter. */
   dropAll(of: Owner): { dropped: number; left: number } {
     const dropped = this.dropOldest(of, { count: LOT_LETTERS_MAX });
     const left = dropped < LOT_LETTERS_MAX ? 0 : this.countOf(of.workspaceId, of.destinationId);
@@ -124,14 +133,17 @@ export class DeadLetterTables {
     return this.#letters.get([workspaceId, id]);
   }
 
-  /** Oldest first, up to `count` and up to what one page holds; one goes always. */
+  /**
+   * Letters of a workspace, oldest first: at least one, then up to `count` and up to what a page
+   * holds.
+   */
   list(workspaceId: string, after: string, count: number): StoredLetter[] {
     const range = this.#letters.getRange(within(workspaceId, after, count));
     const letters = range.map((entry) => entry.value);
     return upTo(DEAD_LETTERS_PAGE_CHARS_MAX, charsOf, letters);
   }
 
-  /** As `list`, of one destination. */
+  /** As `list`, for one destination. */
   listOf(workspaceId: string, destinationId: string, after: string, count: number): StoredLetter[] {
     const range = this.#byDestination.getRange(within(destinationId, after, count));
     const letters = Iterator.from(range)
@@ -200,7 +212,7 @@ export class DeadLetterTables {
     }
   }
 
-  /** Of a workspace, or of its destination alone. */
+  /** The number of letters of a workspace, or of one of its destinations. */
   countOf(workspaceId: string, destinationId?: string): number {
     if (destinationId !== undefined) return this.#counts.get([workspaceId, destinationId]) ?? 0;
     let sum = 0;
@@ -233,7 +245,7 @@ export class DeadLetterTables {
   }
 }
 
-/** The first items, until together they have so many characters; one goes always. */
+/** The first items, until together they have more than `charsMax` characters; at least one. */
 export function upTo<T>(charsMax: number, sizeOf: (item: T) => number, items: Iterable<T>): T[] {
   const found: T[] = [];
   let chars = 0;

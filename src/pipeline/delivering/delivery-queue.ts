@@ -14,9 +14,9 @@ export interface DeliveryQueueHost {
   elapsed(): number;
   age(at: number): number;
   random(): number;
-  /** False once the lane stops: what has not settled stays pending. */
+  /** False once the lane stops; what has not settled then stays pending. */
   running(): boolean;
-  /** More outputs come soon: a request that is not full may wait for them. */
+  /** Whether more outputs come soon, for which a request that is not full may wait. */
   filling(): boolean;
   /** Takes up what changed in the catalog: called before each attempt. */
   refresh(): void;
@@ -25,30 +25,36 @@ export interface DeliveryQueueHost {
   deliver(outputs: readonly Output[]): Promise<Verdict>;
   settle(outputs: readonly Output[], ending: Ending): void;
   sleep(ms: number, until: Notifier): Promise<void>;
-  /** Of the whole lane. */
+  /** Attempts of the whole lane. */
   tally(): Tally;
-  /** All attempts of the lane have failed since: the first of them, and the last with why. */
+  /**
+   * Set while every attempt of the lane fails: when the first and the last of them failed, and why
+   * the last.
+   */
   failure(): { since: number; at: number; reason: string } | undefined;
 }
 
-/** Longest wait of outputs for others that fill their request. */
+/** Longest time that outputs wait for others to fill their request. */
 const FILL_MS_MAX = 100;
 
-/** Outputs that are delivered in order: a failing one holds up the rest. */
+/** Outputs that are delivered in order: while one fails, those behind it wait. */
 export class DeliveryQueue {
   readonly #host: DeliveryQueueHost;
   readonly #queue = new Fifo<Output>();
   #queuedBytes = 0;
-  /** Outputs that were taken to be delivered and have not settled. */
+  /** Outputs that were taken to be delivered and have not settled yet. */
   #trying = 0;
   #working: Promise<void> | undefined;
-  /** Ends what the queue waits for. */
+  /** Ends the queue's waiting. */
   readonly #wake = new Notifier();
-  /** Waits for its next attempt … */
+  /** Whether the queue waits for its next attempt. */
   #isPaused = false;
-  /** … and the receiver has not said for how long. */
+  /** Whether the next attempt may be made earlier: the receiver has not said how long to wait. */
   #isPatient = false;
-  /** Failed attempts since the last answer; a new event does not start from the shortest delay. */
+  /**
+   * Failed attempts since the receiver last answered. The next event does not start again from the
+   * shortest delay.
+   */
   #failures = 0;
 
   constructor(host: DeliveryQueueHost) {
@@ -58,12 +64,15 @@ export class DeliveryQueue {
   push(output: Output): void {
     this.#queue.push(output);
     this.#queuedBytes += output.bytes.length;
-    // Later in this turn, so that what is pushed together is delivered together.
+    // The work starts later in this turn of the event loop, so that what is pushed together is
+    // delivered together.
     this.#working ??= Promise.resolve().then(() => this.#work());
     if (!this.#isPaused && this.#isFull()) this.#wake.notify();
   }
 
-  /** Outputs before the next one; where attempts fail, more than anywhere else. */
+  /**
+   * How many outputs stand before a new one; a queue whose attempts fail has more than any other.
+   */
   get load(): number {
     const waiting = this.#queue.length + this.#trying;
     return this.#failures > 0 ? waiting + LANE_IN_FLIGHT_EVENTS_MAX : waiting;
@@ -73,29 +82,29 @@ export class DeliveryQueue {
     return this.#trying > 0;
   }
 
-  /** Whether another output would go with those that wait, in one request. */
+  /** Whether another output would still go into the request that is being filled. */
   get hasRoom(): boolean {
     return this.#queue.length > 0 && !this.#isFull() && this.#failures === 0;
   }
 
-  /** Waits no longer: settings changed, or the lane ends. */
+  /** Ends all waiting: settings changed, or the lane ends. */
   hurry(): void {
     this.#wake.notify();
   }
 
-  /** Nothing more comes for now: what is here goes. Attempts that failed wait on. */
+  /** Sends what is here, since nothing more comes for now. Failed attempts keep waiting. */
   flush(): void {
     if (!this.#isPaused) this.#wake.notify();
   }
 
-  /** The destination takes events again. Whether the queue was waiting for that. */
+  /** The destination takes events again. Returns whether the queue was waiting for that. */
   resume(): boolean {
     const waited = this.#isPatient;
     if (waited) this.#wake.notify();
     return waited;
   }
 
-  /** Resolves when nothing is under way: at once when idle, soon after the lane stopped. */
+  /** Resolves when no attempt is under way: at once when idle, soon after the lane stopped. */
   async ended(): Promise<void> {
     await this.#working;
   }
@@ -111,12 +120,12 @@ export class DeliveryQueue {
     this.#working = undefined;
   }
 
-  /** Whether what waits makes a whole delivery. */
+  /** Whether the waiting outputs fill a request. */
   #isFull(): boolean {
     return this.#queue.length >= this.#host.batchSize() || this.#queuedBytes >= DELIVERY_BYTES_MAX;
   }
 
-  /** The next outputs that make one delivery. */
+  /** The next outputs that fit into one request. */
   #take(): Output[] {
     const outputs: Output[] = [];
     let bytes = 0;
@@ -135,7 +144,7 @@ export class DeliveryQueue {
   async #settleAll(outputs: Output[]): Promise<void> {
     let rest = outputs;
     let size = outputs.length;
-    // One of them is refused for good: only alone they show which one it is.
+    // The receiver refuses a batch because of one of its events; only alone they show which one.
     let isAlone = false;
     while (this.#host.running()) {
       this.#host.refresh();
@@ -148,7 +157,8 @@ export class DeliveryQueue {
       if (verdict.kind === "delivered") {
         this.#settleDelivered(tried, verdict.refused);
         rest = rest.slice(tried.length);
-        // What was split because the receiver was down goes together again, bit by bit.
+        // A batch was split because the receiver was down; its parts grow together again step by
+        // step.
         if (!isAlone) size *= 2;
       } else if (verdict.kind === "rejected") {
         if (tried.length === 1) this.#giveUp(tried, verdict.reason);
@@ -179,15 +189,19 @@ export class DeliveryQueue {
     this.#isPatient = false;
   }
 
-  /** Those to try. Ends what must not be sent, and what is too old for a destination that is down. */
+  /**
+   * The outputs to try now. Those that must not be sent are settled, and those that are too old for
+   * a destination that is down become dead letters.
+   */
   #due(outputs: Output[]): Output[] {
     const routes = this.#host.routes();
     const reason = this.#downReason();
     return outputs.filter((output) => {
-      // Mostly nothing has changed since its code ran.
+      // Routes have seldom changed since the output's code ran.
       if (output.item.routes !== routes && this.#settledUntried(output)) return false;
       if (reason === undefined || this.#ageMs(output) <= this.#host.retryWindowMs) return true;
-      // An attempt for each would take longer than they come in, and the log grow meanwhile.
+      // Trying each of them would take longer than events come in, and the log would grow
+      // meanwhile.
       this.#giveUp([output], reason);
       return false;
     });
@@ -200,7 +214,10 @@ export class DeliveryQueue {
     return standing.kind !== "send";
   }
 
-  /** Why the destination is down: for a while nothing got through, and it was tried just now. */
+  /**
+   * Why the destination counts as down: no attempt got through for a while, and the last was made
+   * just now.
+   */
   #downReason(): string | undefined {
     const failure = this.#host.failure();
     if (failure === undefined) return undefined;

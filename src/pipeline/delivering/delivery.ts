@@ -17,20 +17,22 @@ export interface DeliveryParts extends ReceiverParts {
   settle(outputs: readonly Output[], ending: Ending): void;
 }
 
-/** A lane's open destination, and the queues that share it. */
+/** The delivery of one lane: the open destination, and the queues that share it. */
 export class Delivery {
   readonly #parts: DeliveryParts;
   readonly #receiver: Receiver;
   readonly #queues: DeliveryQueue[];
   /** The queue whose request is being filled. */
   #filled: DeliveryQueue;
-  /** Users with open outputs. */
+  /** Users that have outputs which have not settled. */
   readonly #seats = new Map<string, Seat>();
-  /** More is on its way here: requests may wait until they are full. */
+  /**
+   * Whether more outputs are on their way here, for which requests may wait until they are full.
+   */
   #filling = false;
-  /** Recoveries of the receiver that queues were told of. */
+  /** Recoveries of the receiver up to which queues were told. */
   #recoveries = 0;
-  /** Queues that may wait although the destination takes events again. */
+  /** Queues to wake, one at each answer, because the destination takes events again. */
   #resuming: DeliveryQueue[] = [];
 
   constructor(parts: DeliveryParts, kind: DestinationKind, destination: Destination) {
@@ -43,8 +45,8 @@ export class Delivery {
   }
 
   /**
-   * A user's outputs go through the same queue while some of them are open, which keeps their
-   * order; else through the one that makes the best request of them.
+   * While some of a user's outputs have not settled, further ones go through the same queue, which
+   * keeps their order; otherwise through the queue that fills requests best.
    */
   push(user: string, outputs: readonly Output[]): void {
     const seat = this.#seats.get(user) ?? { user, queue: this.#choose(), open: 0 };
@@ -66,21 +68,22 @@ export class Delivery {
     this.#filling = true;
   }
 
-  /** Nothing more comes for now: what is here goes. */
+  /** No more outputs come for now: what is here is sent. */
   flush(): void {
     this.#filling = false;
     for (const queue of this.#queues) queue.flush();
   }
 
   /**
-   * Requests are filled one after the other: a user's own queue, by a hash, would send a few
-   * events at a time through each. What waits for its next attempt is avoided.
+   * The queue for a user without open outputs. Requests are filled one after the other: if each
+   * user had a fixed queue by a hash, each queue would send only a few events at a time. Queues
+   * that wait for their next attempt are avoided.
    */
   #choose(): DeliveryQueue {
     let best = this.#filled;
     if (best.hasRoom && !best.isTrying) return best;
     for (const queue of this.#queues) if (queue.load < best.load) best = queue;
-    // None is idle: the next request is filled before another one is begun.
+    // No queue is idle: the request that is being filled is completed before another one is begun.
     if (best.load > 0 && this.#filled.hasRoom) return this.#filled;
     this.#filled = best;
     return best;
@@ -95,12 +98,12 @@ export class Delivery {
     this.#receiver.update(destination);
   }
 
-  /** Cuts the attempts under way. */
+  /** Cuts off the attempts under way. */
   abort(): void {
     this.#receiver.abort();
   }
 
-  /** Resolves when attempts under way have ended; the lane runs no more. */
+  /** Resolves when attempts under way have ended. The lane must have stopped. */
   async close(): Promise<void> {
     this.hurry();
     await Promise.all(this.#queues.map((queue) => queue.ended()));
@@ -108,8 +111,8 @@ export class Delivery {
   }
 
   /**
-   * After a time in which nothing got through each answer wakes one of the queues that wait,
-   * so that they come back quickly, and not all at once.
+   * When the receiver answers after a time in which nothing got through, each answer wakes one
+   * waiting queue, so that the queues come back quickly and not all at once.
    */
   #resume(): void {
     if (this.#recoveries !== this.#receiver.recoveries) {

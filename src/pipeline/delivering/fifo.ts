@@ -1,7 +1,10 @@
-/** First in, first out. What was taken is let go, however many still wait. */
+/**
+ * A queue: first in, first out. Items that were taken are released at once, however many still
+ * wait.
+ */
 export class Fifo<T> {
   #items: (T | undefined)[] = [];
-  /** Where the first one is: an array's own `shift` moves all the others. */
+  /** Index of the first item; an array's own `shift` would move all the others. */
   #head = 0;
 
   get length(): number {
@@ -20,7 +23,8 @@ export class Fifo<T> {
     if (this.length === 0) return undefined;
     const item = this.#items[this.#head];
     this.#items[this.#head++] = undefined;
-    // Half of the places are empty: as many items are moved as were taken since the last time.
+    // Half of the places are empty. So at most as many items are moved as were taken since the last
+    // move.
     if (2 * this.#head >= this.#items.length) {
       this.#items = this.#items.slice(this.#head);
       this.#head = 0;

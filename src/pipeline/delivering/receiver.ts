@@ -27,7 +27,10 @@ export interface ReceiverParts {
   labels: LaneLabels;
 }
 
-/** A lane's open destination: opened for the first delivery, reopened when its config changes. */
+/**
+ * The receiver of one lane: its open destination, which is opened for the first delivery and
+ * reopened when its config changes.
+ */
 export class Receiver {
   readonly #parts: ReceiverParts;
   readonly #kind: DestinationKind;
@@ -37,14 +40,17 @@ export class Receiver {
   readonly #workspaceId: string;
   #config: Record<string, unknown>;
   #opened: Opened | undefined;
-  /** Attempts so far that went through, and that may work later. */
+  /** Attempts that got through, and attempts that failed but may work later. */
   tally: Tally = { delivered: 0, failed: 0 };
   /**
-   * Since the receiver last answered: the first failed attempt, and the last one with why. Times
-   * are those of `clock.elapsed`.
+   * Set while every attempt fails, since the receiver last answered: when the first and the last
+   * attempt failed, by `clock.elapsed`, and why the last.
    */
   failure: { since: number; at: number; reason: string } | undefined;
-  /** How often the receiver answered after a while in which nothing got through. */
+  /**
+   * How often the receiver answered again after a time of at least `DARK_MS_MIN` in which nothing
+   * got through.
+   */
   recoveries = 0;
 
   constructor(kind: DestinationKind, destination: Destination, parts: ReceiverParts) {
@@ -91,7 +97,10 @@ export class Receiver {
     return verdict;
   }
 
-  /** One event that is wrong fails between others that get through: that is no dark time. */
+  /**
+   * Whether nothing got through for a while. One wrong event that fails between others that get
+   * through does not count.
+   */
   #wasDark(): boolean {
     return (
       this.failure !== undefined && this.#parts.clock.elapsed() - this.failure.since >= DARK_MS_MIN
@@ -114,7 +123,8 @@ export class Receiver {
       opened.deliveries += 1;
       return await opened.destination.deliver(events, this.#cut.signal);
     } catch (error) {
-      // An adapter answers with verdicts; this is a fault of ours, and the events wait for its end.
+      // A destination answers with verdicts and never throws; this is a fault of ours, and the
+      // events wait until it is mended.
       this.#parts.logger.error({ ...this.#labels, err: error }, "A delivery failed to run");
       return { kind: "retry", reason: "The delivery failed to run" };
     } finally {
@@ -147,7 +157,10 @@ export class Receiver {
     this.#closing.add(closing);
   }
 
-  /** Nobody waits for a close that a new config brings, so a failed one ends here. */
+  /**
+   * Closes a destination. Nobody waits for the close that a new config causes, so a failure is only
+   * logged.
+   */
   async #end({ destination }: Opened): Promise<void> {
     try {
       await destination.close();

@@ -1,25 +1,29 @@
-/** What the ledger keeps of a lane's place in one log. */
+/** A lane's place in one log, as the ledger stores it. */
 export interface CursorRecord {
-  /** Everything below was taken. */
+  /** Everything below this sequence number was taken. */
   next: number;
   /** Sequence numbers below `next` that have not settled, ascending. */
   pending: number[];
 }
 
 /**
- * A lane's place in one log. Records are taken in order and settle in any order; what is durable
- * is `next` and the few that are still pending below it, so a restart repeats only those.
+ * A lane's place in one log. Records are taken in order and settle in any order. `next` is durable
+ * together with the few sequence numbers below it that are still pending, so that a restart repeats
+ * only those.
  */
 export class Cursor {
-  /** Where to read on; below `next` only while something is taken late or again. */
+  /** Where to read on; below `next` only while records are taken late or again. */
   position: number;
   #next: number;
   readonly #pending = new Set<number>();
-  /** Pending in the last run and not taken again yet. */
+  /** Records that were pending at the last stop and have not been taken again yet. */
   readonly #recovered: Set<number>;
-  /** Connections that appeared after their first records were read: id → where they start. */
+  /**
+   * Connections that appeared after their first records were read: id → sequence number where each
+   * starts.
+   */
   readonly #late = new Map<string, number>();
-  /** The lowest record that must not be trimmed, as the ledger knows it. */
+  /** The lowest record that must not be trimmed, according to what the ledger has stored. */
   #durableLow: number;
 
   constructor(record: CursorRecord) {
@@ -37,10 +41,13 @@ export class Cursor {
     return Math.min(this.#next, ...this.#pending, ...this.#recovered, ...this.#late.values());
   }
 
-  /** Records of this connection from `start` on are wanted, although others were read past it. */
+  /**
+   * Records of this connection from `start` on are wanted, although the lane has read past them.
+   */
   takeLate(connectionId: string, start: number): void {
     if (start >= this.#next) return;
-    // Those that are late already were taken up to here, and must not be taken twice.
+    // Connections that are catching up already have been read up to `position`; their start moves
+    // there, so that no record is taken twice.
     for (const [id, from] of this.#late) this.#late.set(id, Math.max(from, this.position));
     this.#late.set(connectionId, Math.min(start, this.#late.get(connectionId) ?? start));
     this.position = Math.min(this.position, start);
@@ -73,7 +80,8 @@ export class Cursor {
   /** All records below `position` were read. */
   moveTo(position: number): void {
     this.position = position;
-    // What is behind us and was not taken has no connection any more, or is gone from the log.
+    // A recovered record that was passed and not taken has no connection any more, or is gone from
+    // the log.
     for (const sequence of this.#recovered) {
       if (sequence < position) this.#recovered.delete(sequence);
     }
@@ -87,9 +95,9 @@ export class Cursor {
     return { next: this.#next, pending };
   }
 
-  /** The record that was made is on disk; `low` was the cursor's at that time. */
+  /** The record that was made of the cursor is on disk; `low` was the cursor's at that time. */
   kept(low: number): void {
-    // Lower now: something was taken late meanwhile.
+    // `this.low` is lower when something was taken late meanwhile.
     this.#durableLow = Math.min(low, this.low);
   }
 }

@@ -1,7 +1,10 @@
 import type { LogEnd, PixelRecord } from "../../event/record.ts";
 import { uuidText } from "../../event/uuid.ts";
 
-/** Built events that are kept, with their records; older ones are built again when a lane asks. */
+/**
+ * Bytes of built events that are kept, with their records; older ones are built again when a lane
+ * asks.
+ */
 const KEPT_EVENTS_BYTES_MAX = 8 << 20;
 
 /** An event as `event/` builds it from a record. */
@@ -9,31 +12,41 @@ export interface BuiltEvent {
   json: Uint8Array;
   /** Events with the same key keep their order. */
   user: string;
-  /** Empty when it has none. */
+  /** Empty when the event has no userId. */
   userId: string;
   anonymousId: string;
   /** Event name of a track event, page name of a page. */
   name?: string | undefined;
 }
 
-/** One event as it enters a lane. Lanes share it; what costs is made once, when first asked for. */
+/**
+ * One event as it enters a lane. Lanes share the object; what is costly to make is made once, when
+ * it is first asked for.
+ */
 export interface Input {
   readonly messageId: string;
   readonly sourceId: string;
   readonly receivedAt: number;
   readonly type: string;
   readonly event: BuiltEvent;
-  /** Where other logs ended when the event came: their records below come first. */
+  /**
+   * Where the other logs ended when the event came: their records below these ends come before the
+   * event.
+   */
   readonly after?: readonly LogEnd[] | undefined;
 }
 
 /**
- * Builds events, and keeps the last ones: lanes that are at the same place share them. Bounded by
- * their bytes and those of the records: either can be hundreds of times the other.
+ * Builds events, and keeps the last ones, since lanes that are at the same place share them. What
+ * is kept is bounded by the bytes of events and of records together: either can be hundreds of
+ * times the other.
  */
 export class Events {
   readonly #build: (record: PixelRecord) => BuiltEvent;
-  /** Two halves, so that the older one goes as a whole: a Map that is used as a queue is slow. */
+  /**
+   * Kept in two halves, of which the older is dropped as a whole: a Map that is used as a queue is
+   * slow.
+   */
   #young = new Map<PixelRecord, BuiltEvent>();
   #old = this.#young;
   #youngBytes = 0;
@@ -81,13 +94,15 @@ export class RecordInput implements Input {
     return uuidText(this.#record.messageId);
   }
 
-  /** Built again when it is not kept any more; always the same. */
+  /** The event. It is built again when it is not kept any more, and is always the same. */
   get event(): BuiltEvent {
     return this.#events.of(this.#record);
   }
 }
 
-/** The value of a JSON text, or the text itself should it be none: showing must not fail. */
+/**
+ * The value of a JSON text, or the text itself when it is not JSON: showing an event must not fail.
+ */
 export function jsonOf(json: Uint8Array | string): unknown {
   const text = typeof json === "string" ? json : Buffer.from(json).toString();
   try {

@@ -3,9 +3,9 @@ import type { Connection, Positions } from "../../catalog/model.ts";
 import type { LaneRecord, Ledger } from "../settling/ledger.ts";
 
 /**
- * By event log: below which numbers records were taken by a lane, or are named by a connection. A
- * log that ends before (it was damaged, or restored from an older copy) must go on from here: a
- * record with a lower number would count as taken.
+ * For each event log, the sequence number below which records were taken by a lane or are named by
+ * a connection. A log that ends below it, because it was damaged or restored from an older copy,
+ * must go on from it: a record with a lower number would count as taken.
  */
 export function knownPositions(live: Live, ledger: Pick<Ledger, "lanes">): Positions {
   const known: Record<string, number> = {};

@@ -6,20 +6,29 @@ import { Cursor, type CursorRecord } from "./cursor.ts";
 import { covers, type Routes, startOf } from "./routes.ts";
 import type { Chunk, SharedReader } from "./shared-reader.ts";
 
-/** A lane's places in all logs: takes what its routes cover, each record once. */
+/** A lane's places in all logs: takes the records that its routes cover, each once. */
 export class LaneReader {
   readonly #logs: SharedReader;
   readonly #cursors = new Map<string, Cursor>();
   readonly #stored: Readonly<Record<string, CursorRecord>>;
-  /** Where the live window of each connection started when it was last looked at. */
+  /** Where the live window of each connection started, by the routes that were taken up last. */
   readonly #known: Map<string, Positions>;
-  /** The same of those that are late, before they were: from there on a restart takes them. */
+  /**
+   * For each connection that is catching up: the live window it had before. Stored in place of
+   * `#known`, so that a restart resumes the catching up.
+   */
   readonly #knownBefore = new Map<string, Positions>();
-  /** What was read and is not used up: a lane that is behind would read it again for each batch. */
+  /**
+   * Chunks that were read and not used up: a lane that is behind would read them again for each
+   * batch.
+   */
   readonly #chunks = new Map<string, Chunk>();
   #routes: Routes;
   #turn = 0;
-  /** At the end of all logs, and not woken since: what came meanwhile is of other sources. */
+  /**
+   * Whether the lane is at the end of all logs and was not woken since: what came meanwhile is of
+   * other sources.
+   */
   #isIdle = false;
 
   constructor(logs: SharedReader, routes: Routes, record: LaneRecord | undefined) {
@@ -30,7 +39,7 @@ export class LaneReader {
     this.reroute(routes);
   }
 
-  /** Takes up changed connections: a new one may start below what was read already. */
+  /** Takes up changed connections. A new one may start below what was read already. */
   reroute(routes: Routes): void {
     this.wake();
     this.#routes = routes;
@@ -60,9 +69,9 @@ export class LaneReader {
   }
 
   /**
-   * Up to `count` items; the logs take turns. An event stands behind everything in other logs that
-   * had been answered when it came, so that a user's events keep their order whichever process
-   * took them. Empty: at the end of all logs.
+   * Up to `count` items; the logs take turns. Before an event come all events of other logs that
+   * had been answered when it was received, so that a user's events keep their order whichever
+   * process took them. Empty when the lane is at the end of all logs.
    */
   async take(count: number, bytesMax: number): Promise<Item[]> {
     this.wake();
@@ -70,8 +79,9 @@ export class LaneReader {
     let triedAt: number | undefined;
     for (;;) {
       const items = await this.#takeInTurn(count, bytesMax);
-      // What comes from here on is told by news, which pass an idle lane or wake it. Of what was
-      // told while it looked nothing more is heard: it looks again, unless that finds nothing.
+      // From here on, news that concern the lane wake it, and others move an idle lane on. News
+      // that came during the look were not heard; so the lane looks again, unless the look finds
+      // nothing new.
       this.#isIdle = items.length === 0 && logs.every((log) => this.#isAhead(log));
       const at = logs.reduce((sum, log) => sum + this.#cursor(log).position, 0);
       if (items.length > 0 || this.#isIdle || at === triedAt) return items;
@@ -79,7 +89,7 @@ export class LaneReader {
     }
   }
 
-  /** Whether the cursor stands where news have come to, or further. */
+  /** Whether the cursor stands at the end that news have told, or further. */
   #isAhead(log: string): boolean {
     return this.#logs.passed(log) <= this.#cursor(log).position;
   }
@@ -90,7 +100,7 @@ export class LaneReader {
     let bytes = 0;
     // Logs in a row that gave nothing and did not move.
     for (let still = 0; still < 2 * logs.length && items.length < count; still++) {
-      // Only ends that are not true, those of a damaged log, can make all logs wait for others.
+      // All logs can wait for each other only when ends are wrong, as those of a damaged log are.
       const inOrder = still < logs.length;
       if (!inOrder && items.length > 0) break;
       const log = logs[this.#turn++ % logs.length]!;
@@ -101,7 +111,7 @@ export class LaneReader {
         items.push(...taken.items);
         if (items.length > 0 && (!taken.isHeld || bytes >= bytesMax)) break;
       } catch (error) {
-        // What is taken must not get lost in a failing read.
+        // Items that were taken must not be lost because a later read fails.
         if (items.length === 0) throw error;
         break;
       }
@@ -135,12 +145,14 @@ export class LaneReader {
     return new Map([...this.#cursors].map(([log, cursor]) => [log, cursor.low]));
   }
 
-  /** The oldest record that a restart now would need; undefined for a log it has not seen. */
+  /**
+   * The oldest record that a restart would need; undefined for a log that the lane has not seen.
+   */
   durableLow(log: string): number | undefined {
     return this.#cursors.get(log)?.durableLow;
   }
 
-  /** Records between the lowest that is not settled and the end of the logs. */
+  /** Records between the lowest that has not settled and the end of the logs. */
   lagEvents(): number {
     this.#pass();
     const lags = this.#logs.names().map((log) => {
@@ -150,7 +162,7 @@ export class LaneReader {
     return lags.reduce((sum, lag) => sum + lag, 0);
   }
 
-  /** Takes up what came while it was idle. */
+  /** Moves an idle lane past what came meanwhile. */
   #pass(): void {
     if (!this.#isIdle) return;
     for (const [log, cursor] of this.#cursors) {
@@ -167,14 +179,14 @@ export class LaneReader {
     const known = this.#cursors.get(log);
     if (known !== undefined) return known;
     const starts = [...this.#routes.bySource.values()].map((c) => startOf(c, log));
-    // Without connections (replays alone) there is nothing to read.
+    // A lane without connections, which has replays alone, reads nothing.
     const next = starts.length > 0 ? Math.min(...starts) : this.#logs.end(log);
     const cursor = new Cursor(this.#stored[log] ?? { next, pending: [] });
     this.#cursors.set(log, cursor);
     return cursor;
   }
 
-  /** `isHeld`: what follows waits for another log. */
+  /** Takes items from one log. `isHeld`: the next record waits for another log. */
   async #takeFrom(
     log: string,
     count: number,
@@ -184,12 +196,13 @@ export class LaneReader {
     const items: Item[] = [];
     const cursor = this.#cursor(log);
     let isHeld = false;
-    // One chunk at most: what is taken must not get lost in a failing read of the next.
+    // At most one chunk gives items: what is taken must not be lost because the read of the next
+    // fails.
     while (items.length === 0 && !isHeld) {
       const at = cursor.position;
       const chunk = this.#held(log, at) ?? (await this.#logs.read(log, at));
       if (chunk === undefined || chunk.next <= at) break;
-      // A connection appeared while we read: start over where it does.
+      // A connection appeared during the read, and its start is below.
       if (cursor.position !== at) continue;
       if (!this.#concerns(chunk.sources)) {
         cursor.moveTo(chunk.next);
@@ -224,7 +237,7 @@ export class LaneReader {
     return { items, isHeld };
   }
 
-  /** Whether there is something in another log that comes before. */
+  /** Whether another log holds something that comes before. */
   #waits(after: readonly LogEnd[] = []): boolean {
     return after.some(({ log, sequence }) => {
       const end = Math.min(sequence, this.#logs.end(String(log)));

@@ -8,10 +8,10 @@ import type { LaneMetrics } from "../metrics.ts";
 import type { Ledger } from "../settling/ledger.ts";
 import type { LaneReader } from "./lane-reader.ts";
 
-/** Shortest time between rounds of a lane that is at the end of the log. */
+/** Shortest time between two rounds of a lane that is at the end of the log. */
 const GATHER_MS = 10;
 
-/** Of a batch, while more live events wait than fit into it. */
+/** Replays' share of a batch while more live events wait than the batch holds. */
 const REPLAYS_SHARE = 0.1;
 
 export interface NextBatchParts {
@@ -20,7 +20,7 @@ export interface NextBatchParts {
   inFlight: InFlight;
   metrics: Pick<LaneMetrics, "histories">;
   ledger: Ledger;
-  /** Letters that are in flight, by id. */
+  /** Ids of the dead letters that are in flight again. */
   replaying: Set<string>;
   /** Notifies when there may be something to take, or room for it. */
   work: Notifier;
@@ -29,17 +29,20 @@ export interface NextBatchParts {
   changed: Notifier;
 }
 
-/** What a lane works on next: live events first, replays beside them, and what runs again. */
+/**
+ * What a lane works on next: first what has to run again, then live events, and replays beside
+ * them.
+ */
 export class NextBatch {
   readonly #parts: NextBatchParts;
   #replaysWait: boolean;
-  /** Taken, in order, and to be run again: what became of them found no room. */
+  /** Items that were taken, in order, and have to run again because their outputs found no room. */
   #unrun: Item[] = [];
-  /** Bytes that code makes of an event, about. */
+  /** Bytes that code makes of an event, as seen of late. */
   #madeBytes = 0;
-  /** There was nothing to take the last time. */
+  /** Whether the last round found nothing to take. */
   #isFresh = false;
-  /** When the last round began that came after such a time. */
+  /** When the last round began that followed a round without items. */
   #roundAt = 0;
 
   constructor(parts: NextBatchParts) {
@@ -52,22 +55,22 @@ export class NextBatch {
     return this.#unrun.length > 0;
   }
 
-  /** The ledger holds replays that were not taken. */
+  /** The ledger holds replays that were not taken yet. */
   replay(): void {
     this.#replaysWait = true;
   }
 
-  /** These did not find room; they come before all others. */
+  /** The outputs of these items found no room; the items come before all others. */
   putBack(items: readonly Item[]): void {
     this.#unrun.unshift(...items);
   }
 
-  /** These were taken behind some that did not find room. */
+  /** These items were taken behind some whose outputs found no room. */
   putBehind(items: readonly Item[]): void {
     this.#unrun.push(...items);
   }
 
-  /** So many bytes were made of an event. */
+  /** Code made so many bytes of an event. */
   noteMade(bytes: number): void {
     this.#madeBytes = Math.max(bytes, this.#madeBytes / 2);
   }
@@ -81,13 +84,13 @@ export class NextBatch {
   }
 
   /**
-   * Events that come one by one, and not long after the last ones, wait for each other: a round
-   * costs the server half a millisecond, whatever it takes.
+   * Waits, when events come one by one and soon after each other, until several can be taken
+   * together: a round costs the server half a millisecond, however many it takes.
    */
   async #gather(): Promise<void> {
     const { clock, changed } = this.#parts;
     const waitMs = this.#roundAt + GATHER_MS - clock.now();
-    // The clock may have been set back.
+    // The difference is out of bounds when the clock was set back.
     if (waitMs > 0 && waitMs <= GATHER_MS) await clock.sleep(waitMs, changed);
     this.#roundAt = clock.now();
   }
@@ -95,7 +98,8 @@ export class NextBatch {
   async #take(): Promise<Item[]> {
     const { inFlight, work } = this.#parts;
     const { room } = inFlight;
-    // As many as will find room when they are run, by what code made of the last ones.
+    // As many items as will have room once they have run, judged by what code made of the last
+    // ones.
     const fitting = Math.ceil(room.bytes / Math.max(1, this.#madeBytes));
     const count = Math.max(1, Math.min(fitting, TRANSFORM_BATCH_EVENTS_MAX));
     const [first] = this.#unrun;
@@ -108,7 +112,10 @@ export class NextBatch {
     return await this.#takeNew(Math.min(room.events, count), room.bytes);
   }
 
-  /** Replays fill what live events leave, and have a small part of each batch at least. */
+  /**
+   * New items. Replays fill what live events leave of a batch, and have a small share of each batch
+   * at least.
+   */
   async #takeNew(count: number, bytes: number): Promise<Item[]> {
     const { reader, inFlight } = this.#parts;
     const kept = this.#replaysWait ? Math.ceil(count * REPLAYS_SHARE) : 0;
@@ -127,7 +134,7 @@ export class NextBatch {
       for (const item of replays) inFlight.take(item);
       return [...items, ...replays];
     } catch (error) {
-      // What is taken must not get lost while the ledger cannot be read.
+      // Live events that were taken must not be lost because the ledger cannot be read.
       if (items.length === 0) throw error;
       return items;
     }

@@ -1,6 +1,6 @@
 import type { Connection, Destination, Positions } from "../../catalog/model.ts";
 
-/** The connections of one destination by source: which of their events it gets. */
+/** The connections of one destination by source, which decide which events the destination gets. */
 export interface Routes {
   destination: Destination;
   bySource: ReadonlyMap<string, Connection>;
@@ -22,8 +22,8 @@ function isWithin(from: Positions, until: Positions | undefined, log: string, se
 }
 
 /**
- * The first sequence number of a log that the connection may cover, by the windows that started
- * later than one that did at `known`. Infinity when there is none.
+ * The first sequence number of a log that the connection's live windows cover, of those windows
+ * alone that began after `known`. Infinity when there is none.
  */
 export function startOf(connection: Connection, log: string, known?: Positions): number {
   const windows = [connection, ...(connection.earlier ?? [])];
@@ -31,12 +31,15 @@ export function startOf(connection: Connection, log: string, known?: Positions):
   return Math.min(...newer.map(({ from }) => from[log] ?? 0));
 }
 
-/** Of two moments, each told as the ends of all logs. */
+/** Whether positions are later than `known`; both tell a moment by the ends of all logs. */
 function isAfter(positions: Positions, known: Positions): boolean {
   return Object.entries(positions).some(([log, end]) => end > (known[log] ?? 0));
 }
 
-/** What to do with an event that a connection covers; `refused` is owed and cannot be paid. */
+/**
+ * What to do with an event that a connection covers. `refused`: the event is owed and cannot be
+ * sent.
+ */
 export type Standing = { kind: "send" } | { kind: "discard" } | { kind: "refused"; reason: string };
 
 const send: Standing = { kind: "send" };
@@ -44,7 +47,7 @@ const discard: Standing = { kind: "discard" };
 const destinationDisabled: Standing = { kind: "refused", reason: "Destination is disabled" };
 const connectionDisabled: Standing = { kind: "refused", reason: "Connection is disabled" };
 
-/** Of a record that was taken for a connection, by the routes as they are now. */
+/** What to do with a record that was taken for a connection, by the routes of this moment. */
 export function standing(
   { destination, bySource }: Routes,
   sourceId: string,
@@ -52,13 +55,13 @@ export function standing(
 ): Standing {
   const connection = bySource.get(sourceId);
   if (connection === undefined || connection.id !== taken.connectionId) return discard;
-  // Taken just before the connection stopped to be live, and not owed.
+  // The record was taken just before the connection stopped being live, and is not owed.
   if (!covers(connection, taken.log, taken.sequence)) return discard;
   if (!destination.enabled) return destinationDisabled;
   return connection.enabled ? send : connectionDisabled;
 }
 
-/** Of a replay, which needs no connection. */
+/** What to do with a replay, which needs no connection. */
 export function replayStanding({ destination }: Routes): Standing {
   return destination.enabled ? send : destinationDisabled;
 }

@@ -5,22 +5,22 @@ import type { Logger } from "../../observe/log.ts";
 import type { LaneMetrics } from "../metrics.ts";
 import { type BuiltEvent, Events, type Input, RecordInput } from "./input.ts";
 
-/** One read of the event log, shared by all lanes that are there. */
+/** Bytes of one read of the event log, which lanes at the same place share. */
 const SHARED_READ_BYTES_MAX = 256 << 10;
-/** Decoded reads of the event log that are kept for the lanes that come after. */
+/** Decoded reads that are kept for lanes that come to the same place later. */
 export const KEPT_READS_MAX = 8;
 
-/** Decoded records of one log from `from` up to, not including, `next`. */
+/** Decoded records of one log, from the sequence number `from` up to but not including `next`. */
 export interface Chunk {
   from: number;
   next: number;
   inputs: readonly { sequence: number; input: Input }[];
-  /** Sources that occur in it: most lanes of a busy server can skip most chunks. */
+  /** Sources of the records: most lanes of a busy server can skip most chunks. */
   sources: ReadonlySet<string>;
 }
 
 export interface SharedReaderParts {
-  /** By log directory name; may grow. */
+  /** Readers by log directory name; more may be added. */
   readers: ReadonlyMap<string, LogReader>;
   decode(bytes: Uint8Array): PixelRecord;
   eventOf(record: PixelRecord): BuiltEvent;
@@ -29,7 +29,7 @@ export interface SharedReaderParts {
 }
 
 /**
- * Reads the event logs for all lanes. Lanes are mostly at the same place, the end: they share
+ * Reads the event logs for all lanes. Most lanes are at the same place, the log's end: they share
  * one read, its decoded records, and the events built from them.
  */
 export class SharedReader {
@@ -44,7 +44,9 @@ export class SharedReader {
     this.#events = new Events(parts.eventOf);
   }
 
-  /** News of this log were told up to here: idle lanes that were not woken have passed it. */
+  /**
+   * News of this log came up to `sequence`: idle lanes that the news did not wake have passed it.
+   */
   pass(log: string, sequence: number): void {
     this.#passed.set(log, sequence);
   }
@@ -82,7 +84,10 @@ export class SharedReader {
     }
   }
 
-  /** Bytes of the event; undefined, and told in the log, when none can be built of its record. */
+  /**
+   * Bytes of the event; undefined, with a line in the server's log, when no event can be built from
+   * the record.
+   */
   sizeOf(log: string, sequence: number, input: Input): number | undefined {
     try {
       return input.event.json.length;
@@ -116,7 +121,10 @@ export class SharedReader {
     }
   }
 
-  /** Its checksum was right: a record of another version, or a fault of ours. It is passed over. */
+  /**
+   * Skips a record that cannot be decoded although its checksum was right: another version wrote
+   * it, or the fault is ours.
+   */
   #unreadable(log: string, sequence: number, error: unknown): void {
     this.#parts.metrics.unreadable.inc({ log });
     this.#parts.logger.error({ log, sequence, err: error }, "A record cannot be read");

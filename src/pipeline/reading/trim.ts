@@ -2,7 +2,7 @@ import type { LogReader } from "../../log/event-log.ts";
 import type { Logger } from "../../observe/log.ts";
 import type { Clock } from "../clock.ts";
 
-/** Records this young are not trimmed: a connection that is just being made may start there. */
+/** Age below which records are not trimmed: a connection that is being made may start there. */
 export const TRIM_AGE_MS_MIN = 60_000;
 
 interface TrimParts {
@@ -13,12 +13,12 @@ interface TrimParts {
 }
 
 /**
- * Deletes what every lane has passed, durably. A connection starts at the end of the log as it
- * was when its request came in, and its lane appears a moment later: only what was already
- * written a minute ago goes, so that this start is still there.
+ * Deletes what every lane has passed, durably. A connection starts at the log's end as it was when
+ * the request came in, but its lane appears a moment later. So only records that were there a
+ * minute ago are deleted, and the start of the new lane is still there.
  */
 export function createTrimmer({ readers, lanes, clock, logger }: TrimParts) {
-  /** Ends of each log, oldest first, with the time they were seen. */
+  /** Ends of each log that were seen, oldest first, with the time when. */
   const seen = new Map<string, { at: number; end: number }[]>();
   const trimming = new Map<string, Promise<void>>();
   const stop = new AbortController();
@@ -41,7 +41,10 @@ export function createTrimmer({ readers, lanes, clock, logger }: TrimParts) {
     }
   }
 
-  /** A trimming that is still under way is not begun twice: a backlog of segments takes minutes. */
+  /**
+   * Trims one log; while a trim of the log is under way, resolves with that: a backlog of segments
+   * takes minutes.
+   */
   function trimOnce(log: string, reader: LogReader): Promise<void> {
     const running = trimming.get(log) ?? trim(log, reader).finally(() => trimming.delete(log));
     trimming.set(log, running);
@@ -49,12 +52,12 @@ export function createTrimmer({ readers, lanes, clock, logger }: TrimParts) {
   }
 
   return {
-    /** Trims every log; resolves when each is trimmed. */
+    /** Trims every log; resolves when all are trimmed. */
     async run(): Promise<void> {
       lanes.checkpoint();
       await Promise.all(Array.from(readers, ([log, reader]) => trimOnce(log, reader)));
     },
-    /** Ends what is under way after its segment; resolves when it has ended. */
+    /** Ends the trims under way after their current segment; resolves when they have ended. */
     async stop(): Promise<void> {
       stop.abort();
       await Promise.all(trimming.values());

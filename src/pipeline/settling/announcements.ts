@@ -5,9 +5,11 @@ import type { Clock } from "../clock.ts";
 import type { Ending } from "../item.ts";
 import { DOWN_MS_MIN } from "../limits.ts";
 
-/** A destination that flaps is told once in this time. */
+/**
+ * Shortest time between two announcements of a destination that goes down and up again and again.
+ */
 const TELL_MS_MIN = 60_000;
-/** Dead letters after the first are summed up this often. */
+/** Time over which dead letters after the first are summed up. */
 const DEAD_LETTERS_MS = 60_000;
 
 export interface AnnouncementsParts {
@@ -17,14 +19,14 @@ export interface AnnouncementsParts {
 }
 
 /**
- * What one lane tells the operator's log: that its destination fails, is down and recovers, each
- * once, and that events became dead letters, the first at once and later ones by the minute.
- * User code's own words are not told: they may hold what people sent.
+ * What one lane tells the server's log: that its destination fails, is down, and recovers, once
+ * each; and that events became dead letters, the first at once and later ones summed up by the
+ * minute. Errors of user code are left out, since they may hold what people sent.
  */
 export class Announcements {
   readonly #parts: AnnouncementsParts;
   #toldAt = Number.NEGATIVE_INFINITY;
-  /** Since the last attempt that got through, if the log was told of it. */
+  /** The trouble since the last attempt that got through, if the log was told of it. */
   #trouble: { since: number; attempts: number; isDown: boolean } | undefined;
   #letters = { transform: 0, deliver: 0 };
   #summary: ReturnType<typeof setTimeout> | undefined;
@@ -33,7 +35,7 @@ export class Announcements {
     this.#parts = parts;
   }
 
-  /** After each attempt. */
+  /** An attempt has ended. */
   attempted(verdict: Verdict): void {
     if (verdict.kind === "retry") this.#failed(verdict.reason);
     if (verdict.kind === "delivered" && this.#trouble !== undefined) this.#recovered(this.#trouble);
@@ -48,7 +50,7 @@ export class Announcements {
     this.#tellLetters(reason);
   }
 
-  /** The lane ends: what is not summed up yet is told. */
+  /** The lane ends: dead letters that were not summed up yet are announced. */
   end(): void {
     if (this.#letters.transform + this.#letters.deliver > 0) this.#tellLetters({});
     clearTimeout(this.#summary);

@@ -16,11 +16,14 @@ import type { CursorRecord } from "../reading/cursor.ts";
 /** A lane's durable state. */
 export interface LaneRecord {
   logs: Record<string, CursorRecord>;
-  /** Connections whose records are taken up to `next`: id → where their live window starts. */
+  /**
+   * Connections whose records are taken up to `next`: id → where the connection's live window
+   * starts.
+   */
   known: Record<string, Positions>;
 }
 
-/** A letter on its way again. */
+/** A dead letter that is to be sent again. */
 export interface Replay {
   letter: StoredLetter;
   replayedAt: number;
@@ -31,7 +34,7 @@ export interface LaneChange {
   destinationId: string;
   record: LaneRecord;
   letters: readonly StoredLetter[];
-  /** Replays that have settled, by letter id. */
+  /** Letter ids of replays that have settled. */
   replayed: readonly string[];
 }
 
@@ -43,7 +46,7 @@ export interface Committer {
   committed(change: LaneChange): void;
 }
 
-/** Ids of replays that are under way. */
+/** Ids of replays that are in flight. */
 export interface Busy {
   readonly size: number;
   has(id: string): boolean;
@@ -57,9 +60,9 @@ const failureWaitMs = 1_000;
 const LOT_REPLAYS_MAX = 1_000;
 
 /**
- * Cursors and dead letters in an LMDB environment of their own. Lanes that have something to
- * write say so; one transaction writes it for all of them, and the next starts as soon as that
- * one is on disk (natural group commit).
+ * Cursors and dead letters in an LMDB environment of their own. Lanes that have something to write
+ * call `schedule`; one transaction writes for all of them, and the next transaction starts as soon
+ * as that one is on disk (natural group commit).
  */
 export class Ledger {
   readonly letters: Pick<DeadLetterTables, LetterReads>;
@@ -70,7 +73,10 @@ export class Ledger {
   readonly #lanes: Table<LaneRecord, string>;
   /** [destination, letter] → replay. */
   readonly #replays: Table<Replay, Pair>;
-  /** By destination: all replays up to the id `last` are `busy`, and need not be looked at again. */
+  /**
+   * For each destination: all replays up to the id `last` are in `busy`, and need not be looked at
+   * again.
+   */
   readonly #given = new Map<string, { busy: Busy; last: string }>();
   readonly #dirty = new Set<Committer>();
   readonly #logger: Logger;
@@ -85,7 +91,7 @@ export class Ledger {
     this.#replays = this.#store.table("replays");
     this.#tables = new DeadLetterTables(this.#store);
     this.letters = this.#tables;
-    // Should this one fail, which the store tells, then the next change counts first.
+    // When counting fails, which the store reports, the next change counts first.
     const counting = this.#tables.isCounted ? Promise.resolve() : this.#change(() => {});
     this.counted = counting.then(() => this.#regroup()).catch(() => {});
   }
@@ -94,18 +100,18 @@ export class Ledger {
     return this.#lanes.get(destinationId);
   }
 
-  /** Of all destinations. */
+  /** The records of all lanes. */
   lanes(): LaneRecord[] {
     return [...this.#lanes.getRange({})].map(({ value }) => value);
   }
 
-  /** Destinations that the ledger holds anything for. */
+  /** Destinations of which the ledger holds anything. */
   destinations(): Set<string> {
     const lanes = new Set<string>(this.#lanes.getKeys());
     return lanes.union(this.#tables.destinations()).union(firstsOf(this.#replays));
   }
 
-  /** Says that a lane has something to write. */
+  /** A lane has something to write. */
   schedule(committer: Committer): void {
     if (this.#closed) return;
     this.#dirty.add(committer);
@@ -116,7 +122,7 @@ export class Ledger {
     });
   }
 
-  /** The oldest replays of a destination that are not in `busy`, where the caller puts them. */
+  /** The oldest replays of a destination that are not in `busy`; the caller puts them there. */
   replays(
     destinationId: string,
     busy: Busy,
@@ -137,8 +143,8 @@ export class Ledger {
   }
 
   /**
-   * Moves letters to their lanes' replays: a first part of `ids`, `done` of them, as many as one
-   * transaction should. Returns the destinations of those there were.
+   * Moves dead letters to the replays of their lanes: the first `done` of `ids`, as many as one
+   * transaction should. Returns the destinations of the letters that were found.
    */
   async replay(workspaceId: string, ids: readonly string[], now: number) {
     const { taken, done } = await this.#change(() => {
@@ -155,18 +161,21 @@ export class Ledger {
     return { destinationIds: taken.map((letter) => letter.destinationId), done };
   }
 
-  /** As `replay`, but they are gone for good. */
+  /** As `replay`, but removes the letters for good. */
   async purge(workspaceId: string, ids: readonly string[]) {
     const { taken, done } = await this.#change(() => this.#tables.take(workspaceId, ids));
     return { purged: taken.length, done };
   }
 
-  /** Drops the oldest letters of a destination, a part of what is asked for. Returns how many went. */
+  /** Drops the oldest letters of a destination, perhaps fewer than asked for. Returns how many. */
   dropOldest(of: Owner, oldest: Oldest): Promise<number> {
     return this.#change(() => this.#tables.dropOldest(of, oldest));
   }
 
-  /** Forgets a lane; `letters`: also what it left behind. Returns how many letters went. */
+  /**
+   * Forgets a lane, with `letters` also its dead letters and replays. Returns how many letters were
+   * dropped.
+   */
   async remove(destinationId: string, letters: boolean): Promise<number> {
     await this.#change(() => this.#lanes.remove(destinationId));
     this.#given.delete(destinationId);
@@ -199,7 +208,7 @@ export class Ledger {
   }
 
   async #flush(): Promise<void> {
-    // One turn, so that all lanes that were woken together come along.
+    // One turn of the event loop, so that all lanes that were woken together come along.
     await new Promise((resolve) => setImmediate(resolve));
     const committers = [...this.#dirty];
     this.#dirty.clear();
@@ -213,7 +222,8 @@ export class Ledger {
     }
     while (!(await this.#commit(changes.map(({ change }) => change)))) {
       if (this.#closing) {
-        // Nothing may be written after this: a later cursor would pass over these letters.
+        // Nothing may be written after a failed change: a later cursor would pass over its dead
+        // letters.
         this.#closed = true;
         return;
       }
@@ -222,7 +232,10 @@ export class Ledger {
     for (const { committer, change } of changes) committer.committed(change);
   }
 
-  /** A lane compares with what is written, which cannot be read while the store is opened again. */
+  /**
+   * Asks a lane for its change; undefined when the store is being opened again, since a lane
+   * compares with what is stored.
+   */
   #collect(committer: Committer): LaneChange | undefined {
     try {
       return committer.collect();
@@ -244,7 +257,7 @@ export class Ledger {
       });
       return true;
     } catch (error) {
-      // A full disk, most likely. The lanes' windows fill and they wait; nothing is lost.
+      // Most likely the disk is full. The lanes fill up and wait; nothing is lost.
       const isTold = error instanceof ApiError;
       if (!isTold) this.#logger.error({ err: error }, "Cursors and dead letters cannot be kept");
       return false;
@@ -276,7 +289,10 @@ export class Ledger {
   }
 }
 
-/** Whether LMDB says it, with its number: an environment that it has given up answers no more. */
+/**
+ * Whether LMDB threw the error, which then has LMDB's number: an environment that LMDB has given up
+ * cannot be read.
+ */
 function isOfLmdb(error: unknown): boolean {
   return error instanceof Error && "code" in error && typeof error.code === "number";
 }

@@ -11,8 +11,8 @@ import type { Announcements } from "./announcements.ts";
 import type { Committer, LaneChange, LaneRecord, Ledger } from "./ledger.ts";
 
 /**
- * What settles so shortly after each other is written together: nobody waits for a commit, unless
- * it makes room. Each costs the server 100 µs, whatever it holds.
+ * Time over which items that settle are gathered into one commit. Nobody waits for a commit, unless
+ * it makes room, and each costs the server 100 µs, whatever it holds.
  */
 const GATHER_MS = 50;
 
@@ -30,13 +30,15 @@ export interface SettlingParts {
   room: Notifier;
 }
 
-/** What of a lane has ended, until the ledger has it on disk with the lane's cursor. */
+/**
+ * The items of a lane that have settled, until the ledger has them on disk with the lane's cursor.
+ */
 export class Settling implements Committer {
   readonly #parts: SettlingParts;
-  /** Settled since the last commit began. */
+  /** Items that settled since the last commit began. */
   #settled: Item[] = [];
   readonly #committing = new Map<LaneChange, { items: Item[]; lows: Map<string, number> }>();
-  /** Letters that are in flight again, by id. */
+  /** Ids of the dead letters that are in flight again. */
   readonly replaying = new Set<string>();
   #scheduling: ReturnType<typeof setTimeout> | undefined;
   #discarded = false;
@@ -80,7 +82,7 @@ export class Settling implements Committer {
     this.#parts.ledger.schedule(this);
   }
 
-  /** Writes nothing more. */
+  /** The lane writes nothing more. */
   discard(): void {
     this.#discarded = true;
     clearTimeout(this.#scheduling);
@@ -113,7 +115,7 @@ export class Settling implements Committer {
     const wasFull = inFlight.isFull;
     inFlight.commit(items);
     for (const id of change.replayed) this.replaying.delete(id);
-    // A letter that failed once more may be replayed again.
+    // A replayed letter that failed again may be replayed once more.
     if (wasFull || change.replayed.length > 0) room.notify();
   }
 

@@ -3,14 +3,16 @@ import type { LiveProgram } from "../../catalog/catalog.ts";
 import type { Metrics } from "../../observe/metrics.ts";
 import type { Outcome } from "../../sandbox/program.ts";
 
-/** Transformations that are shown; the one that ran longest ago goes first. */
+/** Transformations that are shown; beyond it the one that ran longest ago is dropped. */
 const SHOWN_MAX = 10_000;
 
 const outcomes = ["passed", "dropped", "failed"] as const;
 const labelNames = ["workspace", "transformation", "version"] as const;
 type Labels = Record<(typeof labelNames)[number], string>;
 
-/** What live code did, per transformation and revision. A revision that is replaced is forgotten. */
+/**
+ * What live code did, by transformation and revision. A revision that was replaced is forgotten.
+ */
 export function createCodeMetrics(registry: Metrics) {
   const registers = [registry];
   const events = new Counter({
@@ -25,7 +27,10 @@ export function createCodeMetrics(registry: Metrics) {
     labelNames,
     registers,
   });
-  /** What is shown, by transformation, in the order of their last batches. */
+  /**
+   * The labels that are shown, by transformation, in the order of the transformations' last
+   * batches.
+   */
   const shown = new Map<string, Labels>();
 
   function forget(labels: Labels): void {
@@ -33,7 +38,7 @@ export function createCodeMetrics(registry: Metrics) {
     seconds.remove(labels);
   }
 
-  /** The labels of a revision, which from here on is the one that is shown. */
+  /** The labels of a revision, which replaces the transformation's earlier revision. */
   function show({ workspaceId, transformation }: LiveProgram): Labels {
     const { id, versionId } = transformation;
     const known = shown.get(id);

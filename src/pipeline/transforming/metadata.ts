@@ -5,8 +5,8 @@ import type { MetadataKey } from "../../sandbox/program.ts";
 import type { Input } from "../reading/input.ts";
 
 /**
- * What `metadata(event)` answers in user code, as JSON text. All events of a batch
- * have most of it in common, which is written once.
+ * What `metadata(event)` answers in user code, as JSON text. Most of it is the same for all events
+ * of a batch, and written only once.
  */
 export function createMetadata(
   destination: Destination,
@@ -35,7 +35,7 @@ export function createMetadata(
     const head = heads.get(sourceId) ?? headOf(sourceId);
     const rudder = rudderId(event.userId, event.anonymousId);
     const receivedAt = new Date(input.receivedAt).toISOString();
-    // A page has none.
+    // A page event may have no name.
     const name = event.name ? `"eventName":${JSON.stringify(event.name)},` : "";
     return Buffer.from(
       `{${head},"messageId":"${messageId}","rudderId":"${rudder}","receivedAt":"${receivedAt}",` +

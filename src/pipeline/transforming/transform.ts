@@ -15,22 +15,24 @@ export interface TransformHost {
   destination(): Destination;
   running(): boolean;
   random(): number;
-  /** Waits, but not longer than until the lane's settings change. */
+  /** Waits, but no longer than until the lane's settings change. */
   pause(ms: number): Promise<void>;
-  /** What work comes to; undefined when the lane ends before, which nothing may hold up. */
+  /**
+   * What `work` resolves to; undefined when the lane ends first, since nothing may hold up its end.
+   */
   unlessEnding<T>(work: Promise<T>): Promise<T | undefined>;
-  /** Whether the lane waits for a guest. */
+  /** Tells whether the lane waits for a guest. */
   waiting(is: boolean): void;
-  /** What one batch became in the sandbox, and how long that took. */
+  /** A batch ran in the sandbox: what became of its events, and how long that took. */
   ran(live: LiveProgram, outcomes: readonly Outcome[], seconds: number): void;
 }
 
-/** What an item became: outputs to deliver, or an end at once. */
+/** What an item became: outputs to deliver, or its end. */
 export type Made = { outputs: Output[] } | { ending: Ending; live?: LiveProgram | undefined };
 
 /**
- * What the live code makes of items, or of the first ones when it makes too much of them; undefined
- * when the lane stopped before it was known.
+ * What the live code makes of items; of the first ones alone when it makes too much of them.
+ * Undefined when the lane stopped before that was known.
  */
 export async function transform(
   host: TransformHost,
@@ -43,10 +45,10 @@ export async function transform(
     if (!("replayOf" in item.origin)) continue;
     const { stage, text, ...letter } = item.origin.replayOf;
     if (stage === "deliver" && letter.programId === live?.id) {
-      // The destination failed it, and the code would make the same of it again.
+      // The destination failed the output, and the same code would make the same output again.
       made.set(item, { outputs: [outputOf(item, Buffer.from(text), live)] });
     } else if (seen.has(letter.messageId)) {
-      // Another output of an event that runs already.
+      // The dead letter is another output of an event that already runs.
       made.set(item, { ending: { kind: "discarded" } });
     } else seen.add(letter.messageId);
   }
@@ -72,13 +74,14 @@ function madeOf(item: Item, outcome: Outcome, live: LiveProgram): Made {
     return { ending: { ...ending, line, column }, live };
   }
   if (outcome.events.length === 0) return { ending: { kind: "dropped" }, live };
-  // Copied, or one output that waits would hold the whole answer that it came in.
+  // Copied, since one output that waits would otherwise keep the guest's whole answer in memory.
   return { outputs: outcome.events.map((bytes) => outputOf(item, new Uint8Array(bytes), live)) };
 }
 
 /**
- * Runs the code that is live now; undefined when there is none, or the lane stops. Waits as long
- * as no guest can be had, and asks for the live code again: the events are safe in the log.
+ * Runs the code that is live now. Undefined when there is none, or the lane stops. While no guest
+ * can be had it waits, and then asks for the live code again; the events are safe in the log
+ * meanwhile.
  */
 async function runLive(host: TransformHost, items: readonly Item[]) {
   for (let failures = 1; host.running(); failures++) {
@@ -111,7 +114,7 @@ async function runLive(host: TransformHost, items: readonly Item[]) {
 
 const programs = new WeakMap<LiveProgram, Program>();
 
-/** The same program object for the same live code: the sandbox knows it by then. */
+/** The same program object for the same live code, so that the sandbox recognizes the program. */
 function sharedProgramOf(live: LiveProgram): Program {
   const known = programs.get(live) ?? programOf(live);
   programs.set(live, known);
