@@ -13,14 +13,14 @@ import type { Route } from "./route.ts";
 import { routes } from "./routes/table.ts";
 
 export interface Api {
-  /** The app alone, for `app.handle(request)`. */
+  /** The app without a listener, for `app.handle(request)`. */
   app: Elysia;
   /**
    * Listens and returns the bound address, `http://127.0.0.1:8081`; port 0 takes a free one.
    * `StartError` when the address cannot be had.
    */
   start(address: { host: string; port: number }): Promise<string>;
-  /** Takes no new request, lets those under way end (`DRAIN_MS_MAX`), ends live tails. */
+  /** Takes no new request, lets requests under way end (`DRAIN_MS_MAX`), and ends live tails. */
   stop(): Promise<void>;
 }
 
@@ -34,7 +34,7 @@ export function createApi(parts: ApiParts): Api {
   async function answered(route: Route, arrival: Arrival): Promise<Response> {
     const { method, url } = arrival.request;
     const pathname = pathOf(url);
-    // Elysia answers HEAD with the route of GET; no route here is one of HEAD.
+    // Elysia answers HEAD with the route of GET, but no route here is meant for HEAD.
     if (method !== route.method) return noRoute(pathname);
     const done = seconds.startTimer({ route: route.key });
     const answer = await serve(route, listener, arrival).catch((error: unknown) =>
@@ -45,13 +45,14 @@ export function createApi(parts: ApiParts): Api {
   }
 
   const app = new Elysia({
-    // Bun's own router decodes parameters in another way than Elysia's; one is enough.
+    // Bun's own router decodes parameters differently from Elysia's, so only Elysia's is used.
     systemRouter: false,
-    // Else a host of one to three characters (`Host: api`) hides the path.
+    // Without this, Elysia takes a host of one to three characters (`Host: api`) for a part of the
+    // path.
     handler: { standardHostname: false },
     serve: {
       idleTimeout: IDLE_CONNECTION_SECONDS_MAX,
-      // Our own bound answers with a message; Bun's with an empty body.
+      // The bound of body.ts answers with a message; Bun's answers with an empty body.
       maxRequestBodySize: Number.MAX_SAFE_INTEGER,
     },
   });
@@ -64,8 +65,8 @@ export function createApi(parts: ApiParts): Api {
     );
     if (shown) return shown;
     const refused = noRoute(pathname);
-    // Bun hears nothing more on a connection that asked for a tunnel; one behind a proxy would
-    // keep the next client waiting.
+    // Bun ignores a connection after a CONNECT request; a proxy that keeps the connection would let
+    // its next client wait in vain.
     if (request.method === "CONNECT") refused.headers.set("Connection", "close");
     return refused;
   });
@@ -83,10 +84,11 @@ export function createApi(parts: ApiParts): Api {
   return {
     app,
     async start({ host, port }) {
-      // Writable, whatever its type says; read by Bun when it listens.
+      // `maxHeaderSize` is writable although its type says otherwise; Bun reads the value when it
+      // listens.
       Object.assign(http, { maxHeaderSize: HTTP_HEAD_BYTES_MAX });
       try {
-        // Elysia's default would let two servers share the port unnoticed.
+        // By Elysia's default, two servers would share the port unnoticed.
         app.listen({ hostname: host, port, reusePort: false });
       } catch (error) {
         throw cannotListen({ host, port }, error);
@@ -97,14 +99,14 @@ export function createApi(parts: ApiParts): Api {
     },
     async stop() {
       closing.abort();
-      // A client that does not read its answer holds the stop no longer than this.
+      // A client that does not read its answer delays the stop no longer than this.
       await Promise.race([app.server?.stop(), Bun.sleep(DRAIN_MS_MAX)]);
       await app.stop(true);
     },
   };
 }
 
-/** The path as it was sent; not by `new URL`, which throws for a host it does not like. */
+/** The path as the client sent it. `new URL` would throw for some hosts. */
 function pathOf(url: string): string {
   const start = url.indexOf("/", url.indexOf("//") + 2);
   const end = url.indexOf("?", start);
@@ -122,7 +124,10 @@ function noRoute(path: string): Response {
   return refuse(path, 405, message, { headers: { Allow } });
 }
 
-/** What people leave out or add: RudderStack has some of its resources under /v2 alone. */
+/**
+ * A hint at the path that was probably meant: RudderStack has some of its resources under /v2
+ * alone.
+ */
 function nothingAt(path: string): string {
   const other = path.startsWith("/v2/") ? path.slice(3) : `/v2${path}`;
   const meant = paths.find(({ pattern }) => pattern.test(other));

@@ -5,7 +5,7 @@ import { sessionOf } from "./session-cookie.ts";
 
 export const INVALID_TOKEN = "Expected a valid token, got one that is unknown, expired or revoked";
 
-/** Who an open route (`/health`) serves. */
+/** The principal of requests to open routes, such as `/health`. */
 export const nobody: Principal = { workspaceId: "", tokenId: "", permissions: new Set() };
 
 /** Who a request comes from: by its Authorization header, or else by its session's cookie. */
@@ -36,7 +36,10 @@ export function permit(principal: Principal, needed: readonly Permission[]): voi
   }
 }
 
-/** Basic carries the token as its password (RudderStack's older clients); the user is ignored. */
+/**
+ * The token of an Authorization header. Basic, which RudderStack's older clients use, carries the
+ * token as password; its user name is ignored.
+ */
 function secretOf(header: string): string | undefined {
   const [, scheme, value] = /^([A-Za-z]+) +(\S+) *$/.exec(header) ?? [];
   if (!scheme || !value) return undefined;

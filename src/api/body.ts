@@ -1,7 +1,9 @@
 import { ApiError } from "../errors.ts";
 import { BODY_BYTES_MAX, BODY_SECONDS_MAX, JSON_LEVELS_MAX } from "../limits.ts";
 
-/** A body that is too large is read and forgotten up to this, so that its sender sees the 413. */
+/**
+ * Bytes of a body that is too large which are read and dropped, so that the sender sees the 413.
+ */
 const BODY_DISCARDED_BYTES_MAX = 64 << 20;
 
 interface BodyBounds {
@@ -9,7 +11,7 @@ interface BodyBounds {
   bytesMax?: number;
 }
 
-/** The body's JSON value; no body counts as `{}`. */
+/** The JSON value of a request's body; an empty body counts as `{}`. */
 export async function readJson(
   request: Request,
   { secondsMax = BODY_SECONDS_MAX, bytesMax = BODY_BYTES_MAX }: BodyBounds = {},
@@ -53,8 +55,8 @@ async function readBytes(
       if (done) break;
       size += value.length;
       if (size > BODY_DISCARDED_BYTES_MAX) throw tooLarge(bytesMax);
-      // The rest is read and forgotten: most clients read no answer while they can still send,
-      // and one whose connection is closed meanwhile sees a reset instead of the 413.
+      // The rest is read and dropped. Most clients read no answer while they still send, and a
+      // client whose connection is closed meanwhile sees a reset instead of the 413.
       if (size > bytesMax) chunks.length = 0;
       else chunks.push(value);
     }
@@ -92,13 +94,15 @@ function parseJson(bytes: Buffer): unknown {
   }
 }
 
-/** Whether a JSON text nests deeper than any text here may, a text inside a body too. */
+/**
+ * Whether a JSON text, such as a body or a text inside one, nests deeper than `JSON_LEVELS_MAX`.
+ */
 export function isTooDeep(text: string): boolean {
   return jsonLevels(text) > JSON_LEVELS_MAX;
 }
 
 /**
- * The deepest nesting of a JSON text, found before it is parsed: parsers and validators
+ * The deepest nesting of a JSON text, found before the text is parsed: parsers and validators
  * recurse, and 4 MiB hold two million brackets.
  */
 export function jsonLevels(text: string): number {

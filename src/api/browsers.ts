@@ -4,25 +4,27 @@ import type { Route } from "./route.ts";
 import { sessionOf } from "./session-cookie.ts";
 
 /**
- * What keeps foreign pages in a browser from acting as its user. A browser repeats Basic
- * credentials and cookies on its own, whichever page asks; Bearer tokens it knows nothing of.
+ * Keeps foreign pages in a browser from acting as the browser's user. A browser sends Basic
+ * credentials and cookies again by itself, whichever page causes the request; a Bearer token only
+ * its own page can send.
  */
 export function refuseForeignPages(
   { method, key, needs }: Pick<Route, "method" | "key" | "needs">,
   headers: Headers,
   hosts: readonly string[],
 ): void {
-  // A foreign page that signs a browser in makes its user work in a stranger's workspace.
+  // A foreign page that signs a browser in would make the browser's user work in a stranger's
+  // workspace.
   const repeated = isRepeated(headers) || key === "POST /v2/session";
   if (repeated || key === "GET /metrics") expectHost(headers, hosts);
-  // Reading is harmless: a foreign page does not see the answer.
+  // Reading does no harm, since a foreign page does not see the answer.
   if (method === "GET") return;
   const site = headers.get("sec-fetch-site");
   if (site === "cross-site" || site === "same-site") throw foreign();
-  // Plain HTTP under a name is no secure context: browsers send no Sec-Fetch-Site there.
+  // Plain HTTP under a name is no secure context, where browsers send no Sec-Fetch-Site.
   const origin = headers.get("origin");
   if (repeated && origin !== null && !isOwn(origin, headers, hosts)) throw foreign();
-  // Only browsers have a session, and they tell the origin of every change.
+  // Only browsers have sessions, and browsers tell the origin of every change.
   if (needs !== "open" && isBySession(headers) && origin === null) throw foreign();
 }
 
@@ -34,7 +36,10 @@ function isBySession(headers: Headers): boolean {
   return !headers.has("authorization") && sessionOf(headers) !== undefined;
 }
 
-/** A name that is rebound to this address would make a foreign page one of this origin. */
+/**
+ * Refuses names that are not the control plane's: a foreign name that is rebound to this address
+ * would make a foreign page one of this origin.
+ */
 export function expectHost(headers: Headers, hosts: readonly string[]): void {
   const host = headers.get("host");
   if (!host || isOwnName(nameOf(host), hosts)) return;
@@ -49,14 +54,14 @@ function isOwnName(name: string, hosts: readonly string[]): boolean {
   return name === "localhost" || name.endsWith(".localhost") || hosts.includes(name);
 }
 
-/** The origin is what the request came to, or a proxy's name for it. */
+/** Whether the origin is the one that the request came to, or a name that a proxy has for it. */
 function isOwn(origin: string, headers: Headers, hosts: readonly string[]): boolean {
   const [, host] = /^https?:\/\/([^/]+)$/i.exec(origin) ?? [];
   if (host === undefined) return false;
   return host.toLowerCase() === headers.get("host")?.toLowerCase() || hosts.includes(nameOf(host));
 }
 
-/** Without the port. */
+/** A host's name without the port. */
 function nameOf(host: string): string {
   return host.replace(/:\d*$/, "").toLowerCase();
 }

@@ -16,13 +16,16 @@ import type { Table } from "./routes/table.ts";
  * Only types are imported: it runs wherever `fetch` is.
  */
 export interface Client {
-  /** Resolves with the answer's body; rejects with `RequestRefused` when it is no success. */
+  /**
+   * Resolves with the answer's body; rejects with `RequestRefused` when the answer is not a
+   * success.
+   */
   call<Key extends ClientKey>(key: Key, ...input: InputOf<Key>): Promise<AnswerOf<Key>>;
   /** The live tail of events, until `signal` aborts or the server ends it. */
   follow(
     filter?: { sourceId?: string; destinationId?: string },
     signal?: AbortSignal,
-    /** Called when the server follows: what happens from then on is told. */
+    /** Called when the server has begun to follow: what happens after that is told. */
     onOpen?: () => void,
   ): AsyncGenerator<TailMessage>;
 }
@@ -33,7 +36,7 @@ export interface TailMessage {
   data: Record<string, unknown>;
 }
 
-/** An answer that is no success, in the server's own words. */
+/** The server's refusal, in the server's own words. */
 export class RequestRefused extends Error {
   override readonly name = "RequestRefused";
 
@@ -63,7 +66,7 @@ type Given<Key extends ClientKey> = (keyof Params<Key> extends never
 } & (undefined extends Schemas<Key>["body"]
     ? { body?: undefined }
     : { body: Schemas<Key>["body"] });
-/** Nothing at all where nothing is required. */
+/** No argument where nothing is required. */
 export type InputOf<Key extends ClientKey> =
   Record<string, never> extends Given<Key> ? [input?: Given<Key>] : [input: Given<Key>];
 
@@ -75,7 +78,7 @@ interface Input {
 
 export function createClient(options: {
   baseUrl: string;
-  /** Absent in the console, whose browser sends a session's cookie. */
+  /** The console has none: its browser sends a session's cookie. */
   token?: string;
   fetch?: typeof fetch;
 }): Client {
@@ -138,7 +141,7 @@ async function* messages(stream: ReadableStream<Uint8Array>): AsyncGenerator<Tai
   let rest = "";
   const reader = stream.getReader();
   try {
-    // Not `for await`, which Safari's streams do not know.
+    // Streams of Safari do not support `for await`.
     for (let read = await reader.read(); !read.done; read = await reader.read()) {
       const blocks = (rest + decoder.decode(read.value, { stream: true })).split("\n\n");
       rest = blocks.pop() ?? "";
@@ -149,7 +152,7 @@ async function* messages(stream: ReadableStream<Uint8Array>): AsyncGenerator<Tai
       }
     }
   } finally {
-    // A follower that stops asking ends the stream.
+    // A caller that stops iterating ends the stream.
     await reader.cancel();
   }
 }

@@ -7,10 +7,13 @@ import { invalid } from "./request-validation.ts";
 
 type Config = Record<string, unknown>;
 
-/** A longer key is like none. */
+/** Longest unknown key for which a similar known key is looked for. */
 const LIKE_KEY_CHARS_MAX = 100;
 
-/** A config to store: without nulls, with the old secrets that it leaves out, and valid. */
+/**
+ * The config to store: without nulls, with the stored secrets where the caller leaves them out, and
+ * valid.
+ */
 export function settledConfig(kind: DestinationKind, sent: Config, before: Config): Config {
   const given = Object.fromEntries(Object.entries(sent).filter(([, value]) => value !== null));
   const config = { ...given };
@@ -28,7 +31,10 @@ export function settledConfig(kind: DestinationKind, sent: Config, before: Confi
   return config;
 }
 
-/** What is answered of a config: known keys without secrets; those inside lists are empty texts. */
+/**
+ * The config as it is shown: the known keys without secrets; a secret inside a list is shown as an
+ * empty text.
+ */
 export function shownConfig(kind: DestinationKind, config: Config): Config {
   const shown: Config = {};
   for (const key in kind.configSchema.properties) {
@@ -54,7 +60,10 @@ export function markedSchema(kind: DestinationKind): TSchema {
   return schema;
 }
 
-/** `secret` is a key of its own, `headers.to` one of each item of a list. */
+/**
+ * Secret keys as pairs: `secret` is a key of the config itself, `headers.to` a key of each item of
+ * a list.
+ */
 function secretsOf({ secretKeys }: DestinationKind) {
   return secretKeys.map((path) => {
     const [key = "", inner] = path.split(".", 2);
@@ -63,8 +72,9 @@ function secretsOf({ secretKeys }: DestinationKind) {
 }
 
 /**
- * Items whose secret is left out, or empty as it is answered, get that of the old item which is the
- * same but for it; of several such items each gets its own. More items than may be stay as they are.
+ * An item whose secret is absent, or empty as it is shown, gets the secret of the stored item that
+ * is otherwise equal; of several equal ones, each gets its own. A list with too many items stays as
+ * it is, and is refused later.
  */
 function withOldItems(items: unknown, before: unknown, inner: string, max: number): unknown {
   if (!Array.isArray(items) || !Array.isArray(before) || items.length > max) return items;
@@ -77,7 +87,7 @@ function withOldItems(items: unknown, before: unknown, inner: string, max: numbe
   });
 }
 
-/** All of an item but its secret. */
+/** An item without its secret, as a text to compare. */
 function identity(item: Config, inner: string): string {
   return JSON.stringify({ ...item, [inner]: undefined });
 }
@@ -89,7 +99,7 @@ function faultsOf(kind: DestinationKind, config: Config): Detail[] {
 
 /**
  * Keys that the schema does not have, such as a misspelt `secret`, without which a webhook would
- * not be signed. What was sent is not told: it may be a secret.
+ * not be signed. The value is never repeated in the error, for it may be a secret.
  */
 function* unknownKeys(schema: TSchema, value: unknown, path: string): Generator<Detail> {
   if (Array.isArray(value) && schema.type === "array") {

@@ -3,7 +3,7 @@ import type { CodeStore, Found } from "../catalog/catalog.ts";
 import type { Kind } from "../catalog/model.ts";
 import { hasExternalIdQuery } from "./schema/pieces.ts";
 
-/** How code that is not published is found again: by its id, and in lists. */
+/** How code that is not published can be found again: by its id, and in lists. */
 
 export const draftQuery = {
   draft: Type.Optional(

@@ -40,7 +40,7 @@ export function refuse(
   return json({ message, ...error, ...more?.body }, status, more?.headers);
 }
 
-/** A request that has to wait, and for how long. */
+/** A request that was refused because there were too many, with the seconds to wait. */
 export class TooMany extends ApiError {
   constructor(
     readonly retryAfterSeconds: number,
@@ -50,7 +50,10 @@ export class TooMany extends ApiError {
   }
 }
 
-/** Turns whatever a handler threw into an answer; what nobody foresaw is logged, never shown. */
+/**
+ * Turns whatever a handler threw into an answer. An error that nobody foresaw is logged and never
+ * shown.
+ */
 export function failure(error: unknown, path: string, logger: Logger): Response {
   if (error instanceof ApiError) {
     return refuse(path, statuses[error.refusal], error.message, {
@@ -69,7 +72,7 @@ function refusalHeaders(error: ApiError, path: string): Record<string, string> {
   switch (error.refusal) {
     case "unauthenticated":
       return { "WWW-Authenticate": path.startsWith("/docs") ? docsChallenge : "Bearer" };
-    // What is left of the body is not read: the connection cannot carry another request.
+    // The rest of the body was not read, so the connection cannot carry another request.
     case "too-large":
       return { Connection: "close" };
     case "too-many":
@@ -80,7 +83,7 @@ function refusalHeaders(error: ApiError, path: string): Record<string, string> {
 }
 
 /**
- * Makes a browser ask for the token, so that `/docs` opens without a header of its own. Alone:
- * Chromium does not ask when the same header also offers Bearer.
+ * Makes a browser ask for the token, so that `/docs` opens in a browser. Bearer is not offered
+ * beside Basic: Chromium asks for nothing when one header offers both.
  */
 const docsChallenge = 'Basic realm="pixelmill: any name, a token as password"';

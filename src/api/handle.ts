@@ -11,10 +11,10 @@ import { tellDone, tellRefused } from "./request-log.ts";
 import { expectBody, readQuery } from "./request-validation.ts";
 import { EVENT_STREAM, type Route } from "./route.ts";
 
-/** Body of a request that needs no token; more is 413. */
+/** Bytes of the body of a request that needs no token; more is 413. */
 export const OPEN_BODY_BYTES_MAX = 4_096;
 
-/** A request as the router hands it over: a parameter that does not decode is null. */
+/** A request as the router hands it over; a parameter that cannot be decoded is null. */
 export interface Arrival {
   request: Request;
   params?: Record<string, string | null>;
@@ -24,14 +24,14 @@ export interface Arrival {
 /** What all requests of a listener share. */
 export interface Listener {
   parts: ApiParts;
-  /** Takes one request of a token's allowance: 0, or the seconds to wait. */
+  /** Takes one request of a token's allowance; returns 0, or the seconds to wait. */
   take(tokenId: string): number;
   closing: AbortSignal;
 }
 
 /**
- * One request from arrival to answer, cheapest refusal first: nothing of the body is read
- * before the token is known and may do what the route does.
+ * Answers one request, with the cheapest refusal first: nothing of the body is read before the
+ * token is known and permits what the route does.
  */
 export async function serve(route: Route, listener: Listener, arrival: Arrival): Promise<Response> {
   const { parts } = listener;
@@ -84,8 +84,9 @@ function clientOf(parts: ApiParts, { request, server }: Arrival): string {
 }
 
 /**
- * The idle timeout is for senders; publish tests think for longer than it, and a stream has no
- * end. It holds for the connection: the next request needs it again.
+ * Runs a handler without the idle timeout, which is meant for slow senders: publish tests think
+ * longer than that, and a stream has no end. The timeout belongs to the connection, and is set
+ * again for the next request.
  */
 async function unhurried<T>(
   { media }: Route,

@@ -3,23 +3,23 @@ import { answerHeaders, TooMany } from "./errors.ts";
 import { createPlaces } from "./places.ts";
 import type { Call } from "./route.ts";
 
-/** How long a list without pages is written before other requests get their turn. */
+/** Time for which a list without pages is written before other requests get their turn. */
 export const LIST_TURN_MS = 5;
-/** What is written of a list without pages before its client must take it, in UTF-16 units. */
+/** UTF-16 units that are written of a list without pages before the client must take them. */
 export const LIST_CHUNK_CHARS = 256 << 10;
 
 const places = createPlaces({ each: LISTS_OF_WORKSPACE_MAX });
 
 /**
  * A list that may be long, `{[key]: [item…], …rest}`. Items are read and written as the client
- * takes them, a few milliseconds at a time, so that a list of any length delays no other request.
- * One that fits in a chunk is an ordinary answer, however long a busy machine takes for it.
+ * takes them, a few milliseconds at a time, so that a list of any length delays no other request. A
+ * list that fits into one chunk is an ordinary answer, however long a busy machine takes for it.
  */
 export async function listed(
   { workspaceId }: Pick<Call<string, unknown, unknown>, "workspaceId">,
   key: string,
   items: Iterable<unknown>,
-  /** What stands behind the items, known when they are written. */
+  /** The members behind the items; asked for when the items are written. */
   rest: () => Record<string, unknown> = () => ({}),
 ): Promise<Response> {
   const parts = writer(key, items[Symbol.iterator](), rest);
@@ -40,7 +40,7 @@ export async function listed(
     try {
       return parts();
     } catch (error) {
-      // The answer breaks off; its client sees that it is not whole.
+      // The answer breaks off, so that its client sees that the list is not complete.
       leave();
       throw error;
     }
@@ -83,7 +83,7 @@ function writer(key: string, items: Iterator<unknown>, rest: () => Record<string
   };
 }
 
-/** `{"paging":…}` as it follows a list: `,"paging":…}`. */
+/** The rest of the object as it follows a list: `,"paging":…}`. */
 function ending(rest: Record<string, unknown>): string {
   return Object.keys(rest).length === 0 ? "}" : `,${JSON.stringify(rest).slice(1)}`;
 }

@@ -1,7 +1,13 @@
-/** Letters by which a name may be off a known one, always fewer than half of that one's. */
+/**
+ * Most letters by which a misspelt name may differ from a known one; always fewer than half of the
+ * known name's.
+ */
 const LETTERS_OFF_MAX = 2;
 
-/** The known name that another one was meant to be, whatever its case; undefined when none was. */
+/**
+ * The known name that another name was probably meant to be, in any case of letters; undefined when
+ * there is none.
+ */
 export function misspelt(name: string, known: readonly string[]): string | undefined {
   const off = known.map((it) => ({ it, letters: distance(name.toLowerCase(), it.toLowerCase()) }));
   const [nearest] = off.sort((a, b) => a.letters - b.letters);
@@ -10,8 +16,9 @@ export function misspelt(name: string, known: readonly string[]): string | undef
 }
 
 /**
- * Letters to add, leave out, replace or swap with their neighbour, to make one text of the other
- * (optimal string alignment). Texts that differ more in length alone are not looked at.
+ * The number of letters to add, leave out, replace or swap with their neighbour to turn one text
+ * into the other (optimal string alignment). Texts whose lengths alone differ by more are not
+ * compared.
  */
 function distance(a: string, b: string): number {
   if (Math.abs(a.length - b.length) > LETTERS_OFF_MAX) return Infinity;

@@ -4,7 +4,10 @@ import type { LaneStatus } from "../pipeline/lane-status.ts";
 import type { ApiParts, Suspension } from "./parts.ts";
 import { isoTime } from "./transformation-answers.ts";
 
-/** What the things of a workspace do now, and what of it needs a person. */
+/**
+ * What the sources, transformations and destinations of a workspace do at the moment, and what of
+ * it needs a person.
+ */
 
 type Parts = Pick<ApiParts, "catalog" | "pipeline" | "suspensions" | "ready">;
 
@@ -15,7 +18,7 @@ export interface Rates {
   failed: number;
 }
 
-/** The most pressing first; where several hold, the first counts. */
+/** The states of a destination, the most pressing first: where several apply, the first counts. */
 export const destinationStates = [
   "down",
   "failing",
@@ -77,7 +80,7 @@ export function overviewOf(parts: Parts, workspaceId: string) {
   };
 }
 
-/** The first things of a list, as many as one overview shows. */
+/** The first items of a list, as many as one overview shows. */
 function firstOf<T>(list: (page: number) => { items: T[]; total: number }) {
   const items: T[] = [];
   let total = 0;
@@ -129,7 +132,8 @@ function sourceOf(
   { id, name, enabled }: Source,
   connections: readonly { sourceId: string; rates: Rates }[],
 ) {
-  // Each connected destination counts the same events: the one that is not behind has them all.
+  // Each connected destination counts the same events; one that is not behind has counted all of
+  // them.
   const received = connections
     .filter((it) => it.sourceId === id)
     .map(({ rates }) => rates.received);

@@ -2,8 +2,9 @@ import type { Page } from "../catalog/catalog.ts";
 import { PAGE_ITEMS_MAX } from "../limits.ts";
 
 /**
- * `path` is the list's, without `/v2`: RudderStack's clients put their base address before it.
- * `filter` is what else was asked for; the next page is of the same list.
+ * The paging object of a list. `path` is the list's path without `/v2`, since RudderStack's clients
+ * put their base address before it. `filter` holds the request's other parameters, so that the next
+ * page is of the same list.
  */
 export function pagingOf(
   path: string,

@@ -8,11 +8,11 @@ import type { Publishing } from "../publishing/publishing.ts";
 export interface Readiness {
   ready: boolean;
   checks: Record<string, { ok: boolean; message?: string }>;
-  /** What works but should not stay so, such as `--insecure-sandbox`. */
+  /** Sentences on what works but should not stay so, such as `--insecure-sandbox`. */
   warnings: string[];
 }
 
-/** Published code that is not run before `until` (milliseconds since the epoch). */
+/** Published code that does not run before `until` (milliseconds since the epoch). */
 export interface Suspension {
   transformationVersionId: string;
   name: string;
@@ -26,14 +26,14 @@ export interface SystemFigures {
   bun: string;
   uptimeSeconds: number;
   processes: { name: string; residentBytes: number; cpuSeconds: number }[];
-  /** `awaited`: workspaces that wait for one; `suspended`: programs. */
+  /** `alive`: guests; `awaited`: workspaces that wait for a guest; `suspended`: programs. */
   guests: { alive: number; awaited: number; suspended: number };
   memory: { totalBytes: number; freeBytes: number };
-  /** `used` by the parts of the data directory. */
+  /** `used`: bytes by each part of the data directory. */
   disk: { used: Record<string, number>; freeBytes: number };
 }
 
-/** What the control plane stands on. */
+/** The parts that the control plane works with. */
 export interface ApiParts {
   catalog: Catalog;
   publishing: Publishing;
@@ -44,14 +44,23 @@ export interface ApiParts {
   metricsText(): Promise<string>;
   system(): Promise<SystemFigures>;
   dataPlaneUrl(): string;
-  /** Whose request came from a peer: behind a trusted proxy whom `X-Forwarded-For` names. */
+  /**
+   * The client of a request that came from `peer`; behind a trusted proxy, the one that
+   * `X-Forwarded-For` names.
+   */
   clientOf(peer: string, forwardedFor: string): string;
   /** Names under which browsers and scrapers reach the control plane, in lower case. */
   hosts: readonly string[];
   version: string;
-  /** What answers call Python that came as `pythonfaas`; rudder-cli knows `python` alone. */
+  /**
+   * The name of Python in answers, for code that came as `pythonfaas`; rudder-cli knows `python`
+   * alone.
+   */
   python: "pythonfaas" | "python";
-  /** Over the long run, of each token; a burst may take what two seconds allow. 0 is no limit. */
+  /**
+   * Requests per second and token, over the long run; a burst may take what two seconds allow. 0 is
+   * no limit.
+   */
   requestsPerSecondMax: number;
   logger: Logger;
   metrics: Metrics;

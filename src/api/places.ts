@@ -1,6 +1,8 @@
-/** Places for what goes on for long, counted by whose they are. */
+/** Places for what lasts long, such as live tails, counted by owner. */
 export interface Places {
-  /** Takes a place, and returns what gives it back; undefined when none is left. */
+  /**
+   * Takes a place, and returns the function that gives it back; undefined when no place is left.
+   */
   enter(key: string): (() => void) | undefined;
 }
 

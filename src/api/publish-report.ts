@@ -2,7 +2,7 @@ import { type Static, Type } from "@sinclair/typebox";
 import type { ValidationOutput as Output } from "../publishing/publishing.ts";
 import { AnyObject } from "./schema/pieces.ts";
 
-/** What publish tests and test runs report, in the shapes that rudder-cli reads. */
+/** What publish tests and test runs report, in the form that rudder-cli reads. */
 
 const Status = Type.Union([Type.Literal("pass"), Type.Literal("fail"), Type.Literal("error")]);
 
@@ -62,7 +62,7 @@ export const ValidationOutput = Type.Object(
   { $id: "ValidationOutput" },
 );
 
-// The answer is what publishing reports, as it is: this line fails to compile when they differ.
+// The answer is what publishing reports; this line fails to compile when the two differ.
 export type Reported = Output extends Static<typeof ValidationOutput> ? true : never;
 
 const item = {

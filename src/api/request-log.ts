@@ -2,7 +2,7 @@ import { ApiError } from "../errors.ts";
 import type { Logger } from "../observe/log.ts";
 import type { Route } from "./route.ts";
 
-/** Revisions of one publish request that its line names. */
+/** Most revisions that the log line of one publish request names. */
 const VERSION_IDS_TOLD = 20;
 
 interface Asked {
@@ -13,9 +13,9 @@ interface Asked {
 }
 
 /**
- * What the log says of requests that change something: one line each, done ones apart from
- * refused ones, with ids and no text of anybody's. Requests that are not admitted have no line, or
- * whoever has no token could fill the disk.
+ * Logs requests that change something, one line each: those that were done apart from those that
+ * were refused, with ids and without any text of a caller. A request that is not admitted has no
+ * line, or whoever has no token could fill the disk.
  */
 export function tellDone(
   logger: Logger,
@@ -42,7 +42,7 @@ function aboutOf({ route, workspaceId, tokenId, params }: Asked) {
   return { route: route.key, workspaceId, tokenId, ...params };
 }
 
-/** What a request made, and what it published. */
+/** The ids of what a request made and published. */
 function idsOf(query: unknown, body: unknown, answer: unknown): Record<string, unknown> {
   const { publish } = { ...(query as { publish?: boolean }) };
   const { transformations, libraries } = { ...(body as Record<string, unknown>) };

@@ -17,7 +17,10 @@ function compiled(schema: TSchema): TypeCheck<TSchema> {
   return check;
 }
 
-/** The value, typed, or `invalid` with every place that does not fit. `?` tells a query. */
+/**
+ * The value with the schema's type; refuses as `invalid`, with every place that does not fit. A
+ * place in the query starts with `?`.
+ */
 export function expectShape<S extends TSchema>(
   schema: S,
   value: unknown,
@@ -35,8 +38,8 @@ export function expectShape<S extends TSchema>(
 }
 
 /**
- * A body as its schema knows it. Fields that nobody asked for are not checked, so no handler may
- * meet them: one that hands its body on would store them.
+ * The body with only the fields that its schema has. Other fields are not checked, so no handler
+ * may see them: a handler that passes its body on would store them.
  */
 export function expectBody<S extends TSchema>(schema: S, value: unknown): Static<S> {
   const body = expectShape(schema, value) as Record<string, unknown>;
@@ -44,7 +47,10 @@ export function expectBody<S extends TSchema>(schema: S, value: unknown): Static
   return Object.fromEntries(known.map((key) => [key, body[key]])) as Static<S>;
 }
 
-/** An object or array that fits no alternative has the faults it has as the one of its kind. */
+/**
+ * The errors of a value that fits no alternative of a union: those it has as the alternative of its
+ * own kind.
+ */
 function* faults(errors: Iterable<ValueError>): Generator<ValueError> {
   for (const error of errors) {
     const alternatives: TSchema[] = error.schema.anyOf ?? [];
@@ -59,7 +65,10 @@ function kindOf(value: unknown): "array" | "object" | undefined {
   return typeof value === "object" && value !== null ? "object" : undefined;
 }
 
-/** The first detail makes the sentence: `Expected a name … at /name, got nothing`. */
+/**
+ * A refusal whose sentence is made from the first detail: `Expected a name … at /name, got
+ * nothing`.
+ */
 export function invalid(details: [Detail, ...Detail[]]): ApiError {
   const [{ path, message }] = details;
   const sentence = path === "" ? message : message.replace(/, got |$/, ` at ${path}$&`);
@@ -67,8 +76,9 @@ export function invalid(details: [Detail, ...Detail[]]): ApiError {
 }
 
 /**
- * The query's values as a schema types them: `true` a boolean, digits a number, a word of a
- * list in any case. What does not convert stays a string, which the schema then refuses.
+ * The query's values with the schema's types: `true` becomes a boolean, digits a number, and a word
+ * of a list may be in any case. A value that cannot be converted stays a string, which the schema
+ * then refuses.
  */
 export function readQuery<S extends TObject>(schema: S, url: string): Static<S> {
   const start = url.indexOf("?");
@@ -85,7 +95,10 @@ export function readQuery<S extends TObject>(schema: S, url: string): Static<S> 
   return expectShape(schema, query, "?");
 }
 
-/** A misspelt name is told, since `?publsh=true` would store a draft; other names are ignored. */
+/**
+ * Refuses a parameter that looks like a misspelt one, since `?publsh=true` would store a draft;
+ * other unknown parameters are ignored.
+ */
 function expectKnown(known: readonly string[], sent: Iterable<string>): void {
   for (const name of sent) {
     const meant = known.includes(name) ? undefined : misspelt(name, known);
@@ -101,7 +114,10 @@ function converted(schema: TSchema, text: string): unknown {
   return schema.anyOf ? text.toLowerCase() : text;
 }
 
-/** No schema here names the keys of a caller's own object, so a path holds none of them. */
+/**
+ * The place and the message of one error. A place holds none of the caller's own keys, since no
+ * schema here names the keys of a caller's object.
+ */
 function toDetail(error: ValueError, at: string): Detail {
   const path = at === "?" ? error.path.replace("/", "?") : error.path;
   return { path, message: `Expected ${expected(error.schema)}, got ${came(error.value)}` };
@@ -140,7 +156,7 @@ function bounds(min?: number, max?: number, unit = ""): string {
   return max === undefined ? "" : ` of at most ${max}${unit}`;
 }
 
-/** What came, by its kind and size alone: never its text. */
+/** Describes what came by its kind and size alone: the caller's text is never repeated. */
 function came(value: unknown): string {
   if (value === undefined) return "nothing";
   if (value === null) return "null";

@@ -3,11 +3,14 @@ import { Type } from "@sinclair/typebox";
 import type { Permission, Principal } from "../catalog/model.ts";
 import type { ApiParts } from "./parts.ts";
 
-/** The media type of an answer that goes on until somebody ends it. */
+/** The media type of an answer that goes on until one side ends it. */
 export const EVENT_STREAM = "text/event-stream";
 
 export type Method = "GET" | "POST" | "PUT" | "DELETE";
-/** `"POST /transformations/{id}"`: how the specification, the client and the tests name a route. */
+/**
+ * The name of a route in the specification, the client and the tests: `"POST
+ * /transformations/{id}"`.
+ */
 export type RouteKey = `${Method} /${string}`;
 
 type Names<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
@@ -24,13 +27,16 @@ export interface Call<Key extends string, Query, Body> {
   query: Query;
   body: Body;
   request: Request;
-  /** The address it came from, or the network that one client may have many addresses of. */
+  /** The client's address, or the network within which one client may have many addresses. */
   client(): string;
-  /** Aborts when the listener stops: streams end then. */
+  /** Aborts when the listener stops; streams end then. */
   closing: AbortSignal;
 }
 
-/** What a request needs besides, when it asks for this; `when` completes the sentence. */
+/**
+ * A permission that a request needs in addition when `asks` is true for it; `when` completes the
+ * sentence in the document.
+ */
 export interface Condition<Asked> {
   when: string;
   permissions: readonly Permission[];
@@ -44,19 +50,19 @@ interface RouteOptions<
   Answer extends TSchema,
 > {
   summary: string;
-  /** Paths that do the same. */
+  /** Other paths of the same route. */
   aliases?: readonly `/${string}`[];
-  /** `open`: no token. Else a valid token with all of these permissions. */
+  /** `open`: the route needs no token. Otherwise a valid token with all of these permissions. */
   needs: "open" | readonly Permission[];
   query?: Query;
   /** An absent body counts as `{}`. */
   body?: Body;
   answer: Answer;
-  /** Status of success; 204 has no body. */
+  /** Status of a success; 204 has no body. */
   status?: 200 | 201 | 204;
   /** Media type of a success that is not JSON. */
   media?: string;
-  /** Shape of a 400 that says more than a message. */
+  /** The schema of a 400 that says more than a message. */
   refusal?: TSchema;
   example: { params?: Params<Key>; body?: Static<Body>; answer: Static<Answer> };
   /** Permissions that depend on what the request asks for. */

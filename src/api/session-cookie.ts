@@ -1,10 +1,13 @@
-/** The cookie that a signed-in browser has: the secret of its session, which scripts cannot read. */
+/** The cookie of a signed-in browser: the secret of its session, which scripts cannot read. */
 
-/** Over TLS a browser lets no other host and no plain page set a cookie of this name. */
+/**
+ * The cookie's name over TLS: a browser lets no other host and no plain page set a cookie with this
+ * prefix.
+ */
 const SECURE_NAME = "__Host-pixelmill-session";
 const PLAIN_NAME = "pixelmill-session";
 
-/** The secret of a request's session; undefined when it has none. */
+/** The secret of a request's session; undefined when the request has none. */
 export function sessionOf(headers: Headers): string | undefined {
   const cookies = new Map(
     (headers.get("cookie") ?? "").split(";").map((pair) => {
@@ -15,13 +18,13 @@ export function sessionOf(headers: Headers): string | undefined {
   return cookies.get(SECURE_NAME) ?? cookies.get(PLAIN_NAME);
 }
 
-/** A header that gives the browser its session until `expiresAt` (milliseconds). */
+/** The header that gives the browser its session until `expiresAt` (milliseconds). */
 export function withSession(request: Request, secret: string, expiresAt: number) {
   const seconds = Math.max(1, Math.floor((expiresAt - Date.now()) / 1_000));
   return cookie(cameByTls(request), secret, seconds);
 }
 
-/** A header that takes the session's secret away from the browser. */
+/** The header that removes the session's secret from the browser. */
 export function withoutSession(request: Request) {
   return cookie(cameByTls(request), "", 0);
 }
@@ -34,8 +37,8 @@ function cookie(isSecure: boolean, value: string, seconds: number): { "Set-Cooki
 }
 
 /**
- * Whether the browser came by TLS, to here or to a proxy before. Whoever says so wrongly gets a
- * cookie that is stricter than need be, so every proxy is believed; a browser says it itself.
+ * Whether the browser came by TLS, to this server or to a proxy before it. A client that claims so
+ * wrongly gets a cookie that is stricter than necessary, so every proxy is believed.
  */
 function cameByTls({ url, headers }: Request): boolean {
   const forwarded = headers.get("x-forwarded-proto")?.split(",")[0]?.trim().toLowerCase();

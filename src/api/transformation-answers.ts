@@ -6,16 +6,18 @@ import type { Stored } from "../publishing/publishing.ts";
 import type { ApiParts } from "./parts.ts";
 import { Id, Language, Time } from "./schema/pieces.ts";
 
-/** What answers are made with. */
+/** The parts that answers are made with. */
 type Shown = Pick<ApiParts, "catalog" | "python">;
 
-/** Answers of the Transformations API: their schemas, and how they come from the catalog. */
+/**
+ * The answers of the Transformations API: their schemas, and how they are made from the catalog.
+ */
 
 export function isoTime(ms: number): string {
   return new Date(ms).toISOString();
 }
 
-/** Of a publish that succeeded. */
+/** Warnings of a publish that succeeded. */
 export const Warnings = Type.Optional(
   Type.Array(Type.String(), { description: "What a publish was done in spite of" }),
 );
@@ -73,14 +75,17 @@ export const Library = Type.Object(
   { $id: "Library" },
 );
 
-/** A found thing that was just published may have warnings. */
+/** A resource that was just published may have warnings. */
 type Warned = Partial<Pick<Stored, "warnings">>;
 
 function warned({ warnings = [] }: Warned): Warned {
   return warnings.length > 0 ? { warnings } : {};
 }
 
-/** As it stands: `createdAt` is the resource's, `updatedAt` that of its newest revision. */
+/**
+ * A transformation as it is at the moment: `createdAt` is the resource's, `updatedAt` that of its
+ * newest revision.
+ */
 export function transformationAnswer(
   parts: Shown,
   found: Found & Warned,

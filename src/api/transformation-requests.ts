@@ -5,7 +5,7 @@ import { isTooDeep } from "./body.ts";
 import { invalid } from "./request-validation.ts";
 import { AnyObject, Id, type publishQuery, TestEvents } from "./schema/pieces.ts";
 
-/** Parts of requests that come in more than one form (decisions §4), and their one meaning. */
+/** Parts of requests that callers may write in several forms, with one meaning. */
 
 export const PublishFlag = Type.Optional(
   Type.Boolean({ description: "As in the query, which wins; default false" }),
@@ -52,7 +52,7 @@ export function testInputList(input: TestEvent[] | string, path: string): TestEv
   throw invalid([{ path, message }]);
 }
 
-/** The ids of `destinations` and `destinationIds` (decisions §4), as strings or `{id}`. */
+/** The ids in `destinations` and `destinationIds`, as strings or as `{id}`. */
 const DestinationReferences = Type.Optional(
   Type.Array(Type.Union([Id, Type.Object({ id: Id })]), {
     maxItems: DESTINATION_REFERENCES_MAX,

@@ -10,8 +10,10 @@ const headerLine = /([!#$%&'*+.^_`|~0-9A-Za-z-]+):[\t ]*([\t\x20-\x7e\x80-\xff]*
 const notHttp = () => new Error("Expected an answer of HTTP/1.1");
 
 /**
- * - head: the status line and headers, perhaps those of an interim answer
- * - length, chunks, close: the body ends after its length, with its last chunk, with the connection
+ * States of the reader:
+ * - head: reads the status line and headers, perhaps those of an interim answer;
+ * - length, chunks, close: reads a body that ends after its length, with its last chunk, or with
+ *   the connection.
  */
 type State = "head" | "length" | "chunks" | "close" | "done";
 
@@ -31,7 +33,7 @@ export class AnswerReader {
   readonly #bytesMax: number;
   #state: State = "head";
   #head: Buffer | undefined;
-  /** Of heads that were read: interim answers count too, and trailers. */
+  /** Bytes of the heads that were read; interim answers count too, and trailers. */
   #headBytes = 0;
   /** Bytes of the body that are still to come, in state `length`. */
   #left = 0;
@@ -50,8 +52,8 @@ export class AnswerReader {
   }
 
   /**
-   * Takes the next piece, which is the reader's own then; returns whether the answer is whole.
-   * Throws when it is none.
+   * Takes the next piece, whose memory then belongs to the reader; returns whether the answer is
+   * complete. Throws when the bytes are no answer.
    */
   push(piece: Buffer): boolean {
     this.hasBegun = true;
@@ -59,18 +61,18 @@ export class AnswerReader {
     while (this.#state === "head" && rest !== undefined) rest = this.#readHead(rest);
     if (rest !== undefined && this.#state !== "done") rest = this.#readBody(rest);
     if (this.#state !== "done") return false;
-    // What nobody asked for must not be taken for the next answer.
+    // Bytes that nobody asked for must not be taken for the next answer.
     if (rest !== undefined && rest.length > 0) this.isReusable = false;
     return true;
   }
 
-  /** The receiver sends no more; returns whether that is a proper end. */
+  /** The receiver has closed its side; returns whether the answer is complete with that. */
   end(): boolean {
     if (this.#state === "close") this.#state = "done";
     return this.#state === "done";
   }
 
-  /** Reads a head once it is whole; returns what follows it. */
+  /** Reads a head once all of it has come; returns what follows the head. */
   #readHead(piece: Buffer): Buffer | undefined {
     const known = this.#head?.length ?? 0;
     const head = this.#head === undefined ? piece : Buffer.concat([this.#head, piece]);
@@ -80,7 +82,7 @@ export class AnswerReader {
       throw new Error(`Expected a head of at most ${EGRESS_HEAD_BYTES_MAX} bytes`);
     }
     if (end < 0) {
-      // Whoever speaks something else may wait for us.
+      // A receiver that speaks another protocol may never send the end of a head.
       const begun = head.subarray(0, headStart.length);
       if (!headStart.subarray(0, begun.length).equals(begun)) throw notHttp();
       this.#head = head;
@@ -112,7 +114,7 @@ export class AnswerReader {
     if (this.status >= 200) this.#frame(line[1] === "1");
   }
 
-  /** Finds out where the body ends (RFC 9112 §6.3). */
+  /** Finds out how the body ends (RFC 9112 §6.3). */
   #frame(isNew: boolean): void {
     const { connection, "content-length": length, "transfer-encoding": coding } = this.headers;
     this.isReusable = isNew && !/(^|,)[\t ]*close[\t ]*(,|$)/i.test(connection ?? "");
@@ -139,7 +141,7 @@ export class AnswerReader {
     }
   }
 
-  /** Reads what is part of the body; returns what follows it, if anything does. */
+  /** Reads the part of the body in a piece; returns what follows the body, if anything does. */
   #readBody(piece: Buffer): Buffer | undefined {
     if (this.#chunks !== undefined) {
       const end = this.#chunks.read(piece, (part) => this.#keep(part));
@@ -157,7 +159,7 @@ export class AnswerReader {
     return isMore ? piece.subarray(part.length) : undefined;
   }
 
-  /** Keeps a part of the body; false when the answer ends here, since no more of it is kept. */
+  /** Keeps a part of the body; false when the answer ends here because no more of it is kept. */
   #keep(part: Buffer): boolean {
     const room = this.#bytesMax - this.#bodyBytes;
     if (part.length > room) {

@@ -4,12 +4,12 @@
  */
 export class Chunks {
   #state: State = "size";
-  /** Bytes of the chunk that are still to come. */
+  /** Bytes of the current chunk that are still to come. */
   #left = 0;
   #digits = 0;
-  /** Extensions of a size, or a trailer, as far as they came. */
+  /** What has come of a size's extensions, or of a trailer. */
   #text = "";
-  /** Bytes that all trailers may still have. */
+  /** Bytes that the trailers may still have. */
   #trailersLeft: number;
 
   /** `trailersMax`: bytes of all trailers. */
@@ -18,8 +18,8 @@ export class Chunks {
   }
 
   /**
-   * Tells the data of the piece, until it is told that there is no use for more; returns where the
-   * body ends in it, or undefined.
+   * Calls `tell` with the data of the piece, until `tell` returns false. Returns where the body
+   * ends in the piece; undefined when the piece does not hold its end.
    */
   read(piece: Buffer, tell: (data: Buffer) => boolean): number | undefined {
     for (let at = 0; at < piece.length; ) {
@@ -99,7 +99,10 @@ export class Chunks {
 }
 
 const trailer = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+:[\t\x20-\x7e\x80-\xff]*$/;
-/** A name each, and perhaps a value, which may stand in quotes (RFC 9112 §7.1.1). */
+/**
+ * Extensions of a chunk's size: each has a name, and perhaps a value, which may be quoted (RFC 9112
+ * §7.1.1).
+ */
 const extensions =
   /^(;[!#$%&'*+.^_`|~0-9A-Za-z-]+(=([!#$%&'*+.^_`|~0-9A-Za-z-]+|"([\t !#-[\]-~\x80-\xff]|\\[\t -~\x80-\xff])*"))?)+$/;
 

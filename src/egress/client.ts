@@ -9,7 +9,7 @@ export interface EgressAnswer {
   status: number;
   /** Names in lower case; values of a repeated name are joined with commas. */
   headers: Readonly<Record<string, string>>;
-  /** As it came: never decompressed. */
+  /** The body as the receiver sent it: never decompressed. */
   body: Uint8Array;
 }
 
@@ -24,12 +24,12 @@ export interface Attempt {
   deadline: Deadline;
 }
 
-/** An attempt in the form in which it goes out. */
+/** An attempt in the form in which it is sent. */
 interface Ready {
   attempt: Attempt;
-  /** Of the connections that it may use. */
+  /** The key of the connections that the attempt may use. */
   key: string;
-  /** In capitals. */
+  /** The method in capitals. */
   method: string;
   bytes: readonly Uint8Array[];
 }
@@ -40,17 +40,17 @@ export interface Client {
   close(): void;
 }
 
-/** Errors of a connection that was closed by the other side. */
+/** Errors of a connection that the other side has closed. */
 const closed = new Set(["ECONNRESET", "EPIPE"]);
 
-/** A longer body is written by itself, behind its head, rather than copied. */
+/** A longer body is written behind its head instead of being copied together with it. */
 const copiedBytesMax = 64 << 10;
 
 /**
- * A client of its own and not `fetch`, which obeys `HTTP_PROXY`, cannot be told the address and has
- * at most 256 requests under way in the whole process, so that a few dead receivers would stop all
- * others; nor node:http, which costs three times as much. Connections are kept by address and TLS
- * name: a kept connection leads to a checked address.
+ * A client of our own. `fetch` obeys `HTTP_PROXY`, cannot be told the address, and has at most 256
+ * requests under way in the whole process, so that a few dead receivers would stop all others;
+ * node:http costs three times as much. Connections are kept by address and TLS name, so that a kept
+ * connection always leads to a checked address.
  */
 /** `idleMax`: idle connections, if fewer than the limit. */
 export function createClient(idleMax: number): Client {
@@ -58,8 +58,8 @@ export function createClient(idleMax: number): Client {
   const busy = new Set<Connection>();
 
   /**
-   * Asks over this connection, which is kept for the next request if it can be. Undefined when it
-   * had been kept and turns out to be closed.
+   * Sends a request over this connection, and keeps the connection for the next request if
+   * possible. Undefined when a kept connection turns out to be closed.
    */
   async function ask(connection: Connection, { key, method, bytes, attempt }: Ready) {
     const reader = new AnswerReader(method, attempt.answerBytesMax);
@@ -89,7 +89,7 @@ export function createClient(idleMax: number): Client {
       const answer = kept && (await ask(kept, ready));
       if (answer !== undefined) return answer;
       attempt.deadline.throwIfOver();
-      // A new connection is never one that had been kept.
+      // A new connection is never undefined: only kept ones can turn out to be closed.
       return (await ask(new Connection(endpoint), ready))!;
     },
     close() {
@@ -109,7 +109,10 @@ function bytesOf(method: string, { target, headers, body }: Attempt): Uint8Array
   return [whole];
 }
 
-/** How long the receiver keeps its side, and a second less: closing takes its time to arrive. */
+/**
+ * How long the receiver keeps its idle connections, less a second, since its closing takes time to
+ * arrive.
+ */
 export function keepMs(keepAlive = ""): number | undefined {
   const seconds = /\btimeout=(\d{1,9})/i.exec(keepAlive)?.[1];
   return seconds === undefined ? undefined : (Number(seconds) - 1) * 1_000;

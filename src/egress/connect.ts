@@ -4,18 +4,18 @@ import { EgressRefused } from "./names.ts";
 import { type Endpoint, type OnStage, openSocket, secureSocket } from "./socket.ts";
 
 export interface EgressTls {
-  /** Certificate authorities (PEM) instead of the known ones. */
+  /** Certificate authorities (PEM) that replace the known ones. */
   ca?: string | undefined;
   /** The name that the certificate must be for, when it is not the host. */
   serverName?: string | undefined;
 }
 
 export interface ConnectTls extends EgressTls {
-  /** ALPN names of the protocol inside. */
+  /** ALPN names of the protocol inside TLS. */
   protocols?: string[];
   /**
-   * What the protocol says in the open before TLS (PostgreSQL's SSLRequest): this is written, and
-   * TLS begins when the other side answers with exactly `accept`.
+   * What the protocol says before TLS, unencrypted (PostgreSQL's SSLRequest): `request` is written,
+   * and TLS begins when the other side answers with exactly `accept`.
    */
   upgrade?: { request: Uint8Array; accept: Uint8Array; refusal: string };
 }
@@ -26,16 +26,16 @@ export interface EgressConnect {
   /** A name or a literal address. */
   host: string;
   port: number;
-  /** Without it, the connection is in the open. */
+  /** Without TLS settings the connection is not encrypted. */
   tls?: ConnectTls | undefined;
   /** From the first look-up until the connection is ready, TLS included. */
   timeoutMs: number;
   onStage?: OnStage | undefined;
-  /** Gives up while it is not ready; it does not end a connection that is. */
+  /** Gives the attempt up; a connection that is ready is not ended. */
   signal: AbortSignal;
 }
 
-/** Connections silent for so long are probed, so that a peer that is gone is noticed. */
+/** Connections that are silent for so long are probed, to notice a peer that is gone. */
 const keepAliveMs = 15_000;
 
 /** A connection to this address that is ready for its protocol. */
@@ -52,7 +52,8 @@ export function connectTo(
     };
     const watch = (watched: Socket) => {
       socket = watched;
-      // It stays: without a listener, an error between two owners would end the process.
+      // This listener stays: without one, an error while nobody owns the socket would end the
+      // process.
       socket.on("error", fail);
       socket.once("close", () =>
         reject(new Error("The connection was closed before it was ready")),
@@ -81,8 +82,8 @@ export function connectTo(
 }
 
 /**
- * More bytes than the answer would be taken for the first ones inside TLS although anybody on the
- * way could have written them (CVE-2021-23222).
+ * Asks for TLS. Bytes beyond the answer are refused: they would be taken for the first ones inside
+ * TLS, although anybody on the way could have written them (CVE-2021-23222).
  */
 function agree(
   socket: Socket,
@@ -97,14 +98,14 @@ function agree(
   socket.write(request);
 }
 
-/** The other side has no TLS, which the caller insists on. */
+/** The other side does not offer TLS, which the caller requires. */
 export class TlsRefused extends Error {
   override readonly name = "TlsRefused";
 }
 
 /**
- * A host as a URL has it, so that both ways out read the spellings of an address alike; without
- * the brackets of an IPv6 address.
+ * A host in the form that URLs have, so that HTTP and other protocols read all spellings of an
+ * address alike; an IPv6 address has no brackets.
  */
 export function checkedHost(text: string): string {
   const host = isIP(text) === 6 ? `[${text}]` : text;
@@ -118,7 +119,9 @@ export function hostOf({ hostname }: URL): string {
   return hostname.startsWith("[") ? hostname.slice(1, -1) : hostname;
 }
 
-/** What a certificate must be for; those do not have the dot of a full name. */
+/**
+ * The name that the certificate must be for; certificates do not have the final dot of a full name.
+ */
 export function tlsHostOf(host: string, address: string): string {
   return isIP(host) === 0 ? host.replace(/\.$/, "") : address;
 }

@@ -14,19 +14,19 @@ interface Exchange {
 }
 
 /**
- * A connection to a receiver: one request after the other. Over node:net and not `Bun.connect`,
- * whose connecting cannot be given up: a receiver that swallows packets would hold its socket for
+ * A connection to a receiver, for one request after the other. It uses node:net: an attempt of
+ * `Bun.connect` cannot be given up, and a receiver that swallows packets would hold its socket for
  * two minutes.
  */
 export class Connection {
-  /** Whether it has carried a request. */
+  /** Whether the connection has carried a request. */
   isUsed = false;
-  /** Told once when it ends. */
+  /** Called once, when the connection ends. */
   onEnd: () => void = () => {};
   readonly #socket: Socket;
   #isReady = false;
   #isOpen = true;
-  /** What is to be written once it is ready. */
+  /** Bytes to write once the connection is ready. */
   #unsent: readonly Uint8Array[] = [];
   #exchange: Exchange | undefined;
 
@@ -41,12 +41,12 @@ export class Connection {
     this.#socket.on("close", () => this.#end());
   }
 
-  /** Whether it can carry a request; `onEnd` tells when it no longer can. */
+  /** Whether the connection can carry a request; `onEnd` is called when it no longer can. */
   get isOpen(): boolean {
     return this.#isOpen;
   }
 
-  /** Sends a request and reads its answer. One at a time. */
+  /** Sends a request and reads its answer. The next request has to wait for that. */
   ask(request: readonly Uint8Array[], reader: AnswerReader): Promise<void> {
     return new Promise((resolve, reject) => {
       if (!this.#isOpen) return reject(new ConnectionClosed("The connection is closed"));
@@ -56,7 +56,7 @@ export class Connection {
     });
   }
 
-  /** Ends it at once; a request under way fails with the error. */
+  /** Ends the connection at once; a request under way fails with the error. */
   destroy(error?: unknown): void {
     this.#isOpen = false;
     this.#socket.destroy();
@@ -81,7 +81,7 @@ export class Connection {
   #receive(piece: Buffer): void {
     const exchange = this.#exchange;
     try {
-      // Without an exchange, nobody asked.
+      // Bytes came although nothing was asked.
       if (exchange === undefined) this.destroy();
       else if (exchange.reader.push(piece)) this.#answered(exchange);
     } catch (error) {
@@ -92,12 +92,13 @@ export class Connection {
   #answered({ reader, resolve }: Exchange): void {
     this.#exchange = undefined;
     this.isUsed = true;
-    // A request of which a part was never sent would swallow the next.
+    // When a part of a request was never sent, the receiver would take the next request for that
+    // part.
     if (!reader.isReusable || this.#socket.writableLength > 0) this.destroy();
     resolve();
   }
 
-  /** The receiver sends no more. */
+  /** The receiver has closed its side. */
   #end(): void {
     const exchange = this.#exchange;
     if (exchange?.reader.end()) this.#answered(exchange);

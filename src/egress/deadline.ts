@@ -1,10 +1,10 @@
 /**
- * The time of one request, and its caller's wish to end it before. One timer and one listener:
- * `AbortSignal.any` would keep every caller's signal busy, and a controller each costs more than
- * the rest of a request's own work.
+ * The time limit of one request, joined with its caller's wish to end it earlier. There is one
+ * timer and one listener: `AbortSignal.any` would keep every caller's signal busy, and a controller
+ * for each request would cost more than the rest of its own work.
  */
 export class Deadline {
-  /** What is missing when the time is over, for the reason. */
+  /** What the request was waiting for when the time was over, to complete the reason. */
   awaited = "complete answer";
   readonly #outer: AbortSignal;
   readonly #timer: Timer;
@@ -23,20 +23,23 @@ export class Deadline {
     if (this.#isOver) throw this.#reason;
   }
 
-  /** From then on this is what the end of the time ends, with its reason. */
+  /** Sets what to do when the time is over, with the reason. */
   onEnd(end: (reason: unknown) => void): void {
     if (this.#isOver) end(this.#reason);
     else this.#end = end;
   }
 
-  /** Aborted when the time is over. */
+  /** A signal that is aborted when the time is over. */
   signal(): AbortSignal {
     const cut = new AbortController();
     this.onEnd((reason) => cut.abort(reason));
     return cut.signal;
   }
 
-  /** What `work` gives, or the reason when the time is over, whether or not `work` heeds it. */
+  /**
+   * Resolves as `work` does, or rejects with the reason when the time is over, whether or not
+   * `work` obeys the signal.
+   */
   async bound<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const cut = new AbortController();
     return await new Promise<T>((resolve, reject) => {

@@ -24,8 +24,9 @@ export { egressHeaders } from "./request-text.ts";
 export type { OnStage, Stage } from "./socket.ts";
 
 /**
- * Connections of destinations that keep theirs (databases, brokers), but at most an eighth of the
- * process's descriptors. A workspace gets as many as are left for others, beyond it they wait.
+ * Connections of destinations that keep theirs open (databases, brokers), but at most an eighth of
+ * the process's descriptors. A workspace gets as many as are left for others; beyond that its
+ * destinations wait.
  */
 export const EGRESS_CONNECTIONS_MAX = 512;
 
@@ -34,20 +35,22 @@ export interface EgressRequest {
   workspaceId: string;
   url: string;
   method: string;
-  /** Without `egressHeaders`. */
+  /** The request's own headers, without those of `egressHeaders`. */
   headers: Readonly<Record<string, string>>;
   body: Uint8Array;
   /** From the first look-up to the last byte of the answer. */
   timeoutMs: number;
-  /** What of the answer is read; a longer one is cut there and its connection closed. */
+  /** Bytes of the answer that are read; a longer answer is cut there and its connection closed. */
   answerBytesMax: number;
   /**
-   * Whether it does no harm that the receiver gets it twice: it is sent again when a kept
-   * connection turns out to be closed, of which nobody can tell whether it was read.
+   * Whether the receiver may get the request twice. Such a request is sent again when a kept
+   * connection turns out to be closed, since nobody can tell whether the receiver had read it.
    */
   isRepeatable: boolean;
   tls?: EgressTls | undefined;
-  /** Told what the request has passed; it has a connection of its own then. */
+  /**
+   * Called with the stages that the request has passed; such a request has a connection of its own.
+   */
   onStage?: OnStage | undefined;
   signal: AbortSignal;
 }
@@ -57,9 +60,8 @@ export interface Egress {
   /** Any status is an answer, 3xx too. Rejects with `EgressRefused` (policy) or a network error. */
   request(request: EgressRequest): Promise<EgressAnswer>;
   /**
-   * A connection for a protocol other than HTTP, which has a place of its workspace until it is
-   * closed. Its errors after that are told by `close` too. Rejects as `request` does, and with
-   * `TlsRefused`.
+   * A connection for a protocol other than HTTP. It takes a place of its workspace until it is
+   * closed, and tells later errors by `close`. Rejects as `request` does, and with `TlsRefused`.
    */
   connect(request: EgressConnect): Promise<Socket>;
   close(): void;
@@ -79,7 +81,7 @@ export interface EgressOptions {
   descriptorsMax?: number;
 }
 
-/** Errors of a connection that never came to be: another address of the host may do. */
+/** Errors of connecting, after which another address of the host may work. */
 const unreachable = new Set(["ECONNREFUSED", "EHOSTUNREACH", "ENETUNREACH", "EADDRNOTAVAIL"]);
 
 export function createEgress(options: EgressOptions): Egress {
@@ -107,7 +109,7 @@ export function createEgress(options: EgressOptions): Egress {
     return await deadline.bound((signal) => names.addresses(host, workspaceId, signal));
   }
 
-  /** Tries the host's addresses in turn as long as the connection itself does not come to be. */
+  /** Tries the host's addresses in turn, as long as none can be connected to. */
   async function reach<T>(
     host: string,
     { workspaceId, onStage }: Pick<EgressRequest, "workspaceId" | "onStage">,
@@ -151,7 +153,7 @@ export function createEgress(options: EgressOptions): Egress {
       const endpoint = { address, port, tlsHost, ca: tls?.ca ?? options.ca, onStage };
       return connectTo(endpoint, tls, deadline);
     });
-    // Its `close` may have been told already.
+    // The socket may have been closed already, without another event to come.
     if (socket.destroyed) throw new Error("The connection was closed at once");
     sockets.add(socket);
     socket.once("close", () => {
@@ -199,7 +201,7 @@ export function createEgress(options: EgressOptions): Egress {
   };
 }
 
-/** The URL when its form is allowed: http or https, no credentials. */
+/** The parsed URL; refuses forms other than http or https without credentials. */
 export function checkedUrl(text: string): URL {
   const url = URL.parse(text);
   if (url === null) throw new EgressRefused("Expected an absolute URL");

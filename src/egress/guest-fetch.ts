@@ -6,17 +6,17 @@ import {
   LookUpFailed,
 } from "./egress.ts";
 
-/** A request of user code: what its guest sent, text for a body. */
+/** A request of user code, as its guest sent it; the body is text. */
 export interface GuestRequest extends Omit<EgressRequest, "body" | "isRepeatable" | "signal"> {
   body: string;
 }
 
-/** Asking twice is asking once (RFC 9110 §9.2.2). */
+/** Methods for which two requests have the effect of one (RFC 9110 §9.2.2). */
 const idempotent = new Set(["GET", "HEAD", "OPTIONS", "PUT", "DELETE"]);
 
 /**
- * What user code's `fetch` gets: the guarded egress with an allow-list of its own. Redirects are
- * answers like any other; following one is the code's own request, checked like the first.
+ * The `fetch` of user code: the guarded egress, with an allow-list of its own. A redirect is an
+ * answer like any other; when the code follows it, its request is checked like the first.
  */
 export function guestFetch(egress: Egress) {
   return async (request: GuestRequest, signal: AbortSignal) => {
@@ -26,12 +26,13 @@ export function guestFetch(egress: Egress) {
         ...{ workspaceId, url, method, timeoutMs, signal },
         headers: withoutEgressHeaders(request.headers),
         body: Buffer.from(request.body),
-        // One byte more tells a body that is too long from one that just fits.
+        // One byte more than allowed shows that a body is too long.
         answerBytesMax: answerBytesMax + 1,
         isRepeatable: idempotent.has(method.toUpperCase()),
       })
       .catch((error: unknown) => {
-        // What the network says may hold addresses of the inside; policy and name servers' do not.
+        // Errors of the network may hold internal addresses and are not passed on; errors of policy
+        // and name servers hold none.
         const isTold = error instanceof EgressRefused || error instanceof LookUpFailed;
         throw isTold ? error : new Error("The request failed");
       });
@@ -47,7 +48,10 @@ export function guestFetch(egress: Egress) {
   };
 }
 
-/** Left out without a word, as browsers do with them. */
+/**
+ * The headers without those that describe the connection, which are left out silently, as browsers
+ * do.
+ */
 function withoutEgressHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(headers).filter(([name]) => !egressHeaders.has(name.toLowerCase())),

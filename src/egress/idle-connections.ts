@@ -2,24 +2,28 @@ import type { Connection } from "./connection.ts";
 
 /** How long an idle connection to a receiver is kept. */
 const EGRESS_IDLE_MS_MAX = 60_000;
-/** Idle connections of all receivers, and as many of user code; the longest idle goes first. */
+/**
+ * Idle connections to all receivers, and as many of user code; beyond it the one that is idle for
+ * longest is closed.
+ */
 export const EGRESS_IDLE_CONNECTIONS_MAX = 256;
 
 interface Kept {
   connection: Connection;
   key: string;
-  /** Milliseconds of `performance.now()` until which it may be used. */
+  /** Time of `performance.now()` until which the connection may be used. */
   until: number;
 }
 
 const sweepMs = 1_000;
 
 /**
- * Connections that wait for another request to the same endpoint. Beyond their number the one that
- * is idle for longest is closed, whosever it is: user code can have any number of endpoints.
+ * Connections that wait for another request to the same endpoint. When there are too many, the one
+ * that is idle for longest is closed, whichever workspace it belongs to: user code can have any
+ * number of endpoints.
  */
 export class IdleConnections {
-  /** In the order in which they became idle. */
+  /** Connections in the order in which they became idle. */
   readonly #all = new Set<Kept>();
   readonly #byKey = new Map<string, Kept[]>();
   readonly #max: number;
@@ -29,7 +33,7 @@ export class IdleConnections {
     this.#max = Math.min(max, EGRESS_IDLE_CONNECTIONS_MAX);
   }
 
-  /** The one to the endpoint that was used last. */
+  /** The connection to the endpoint that was used last. */
   take(key: string): Connection | undefined {
     const kept = this.#byKey.get(key)?.at(-1);
     if (kept === undefined) return undefined;
@@ -37,7 +41,7 @@ export class IdleConnections {
     return kept.connection;
   }
 
-  /** Keeps an open connection for so many milliseconds at most. */
+  /** Keeps an open connection for at most `ms` milliseconds. */
   keep(key: string, connection: Connection, ms = EGRESS_IDLE_MS_MAX): void {
     const until = performance.now() + Math.min(ms, EGRESS_IDLE_MS_MAX);
     const kept: Kept = { connection, key, until };

@@ -3,7 +3,7 @@ import { isIP } from "node:net";
 import { EGRESS_LOOKUP_MS_MAX } from "../limits.ts";
 import { followFile, parseHosts, parseResolverSettings } from "./name-files.ts";
 
-/** Addresses of a name, in the order of preference, and for how long they hold. */
+/** The addresses of a name, the preferred one first, and how long they are valid. */
 export interface Found {
   addresses: string[];
   seconds: number;
@@ -12,10 +12,10 @@ export interface Found {
 /** All addresses of a host name. */
 export type Resolve = (host: string) => Promise<Found>;
 
-/** A name could not be looked up. The message holds no address of the inside. */
+/** A name could not be looked up. The message holds no internal address. */
 export class LookUpFailed extends Error {
   override readonly name = "LookUpFailed";
-  /** As node:dns has it: `ENOTFOUND`, `ETIMEOUT`, `ESERVFAIL`, … */
+  /** The code that node:dns gives: `ENOTFOUND`, `ETIMEOUT`, `ESERVFAIL`, … */
   readonly code: string;
 
   constructor(message: string, code: string) {
@@ -27,7 +27,7 @@ export class LookUpFailed extends Error {
 export interface LookUpOptions {
   /** `ADDRESS` or `ADDRESS:PORT` of name servers; by default those of `/etc/resolv.conf`. */
   servers?: readonly string[] | undefined;
-  /** Milliseconds after which a silent name server is asked once more, or the next one is. */
+  /** Milliseconds without an answer after which the name server is asked again, or the next one. */
   tryMs?: number;
   resolverFile?: string;
   hostsFile?: string;
@@ -35,12 +35,12 @@ export interface LookUpOptions {
 
 interface Answer {
   addresses: { address: string; ttl: number }[];
-  /** Why there is none, unless the name has none. */
+  /** Why there is no address, unless the name has none. */
   failure?: string;
 }
 
 const tries = 2;
-/** How much longer IPv6 addresses are waited for than IPv4 ones (RFC 8305 §3). */
+/** Milliseconds that IPv6 addresses are waited for after the IPv4 addresses came (RFC 8305 §3). */
 const sixMs = 50;
 /** Answers of a name server that say that the name, or its address, does not exist. */
 const absent = new Set(["ENOTFOUND", "ENODATA"]);
@@ -53,20 +53,21 @@ const reasons: Record<string, string> = {
 };
 
 /**
- * Looks names up as getaddrinfo(3) does with `hosts: files dns`, but by c-ares: getaddrinfo waits
- * in Bun's few work threads, which file I/O needs as well, so that 16 names whose server hangs
- * held every file and every other name for a minute.
+ * Looks names up as getaddrinfo(3) does with `hosts: files dns`, but by c-ares. getaddrinfo waits
+ * in Bun's few work threads, which file I/O needs as well: 16 names whose server hangs held up
+ * every file and every other name for a minute.
  */
 export function createLookUp(options: LookUpOptions = {}): Resolve {
   const { tryMs = 2_000 } = options;
   const settings = followFile(options.resolverFile ?? "/etc/resolv.conf", parseResolverSettings);
   const hosts = followFile(options.hostsFile ?? "/etc/hosts", parseHosts);
-  /** How many of the servers are asked last, since they kept a look-up waiting. */
+  /** Servers that are asked last because they kept an earlier look-up waiting. */
   let passed = 0;
 
   async function ask(name: string): Promise<Answer> {
     const servers = options.servers?.length ? options.servers : settings().servers;
-    // A resolver each: a shared one keeps all answers for as long as their zones wish.
+    // Each look-up has its own resolver: a shared one keeps all answers for as long as their zones
+    // ask.
     const resolver = new dns.Resolver({ timeout: tryMs, tries });
     resolver.setServers(servers.length > 0 ? rotated(servers, passed) : ["127.0.0.1"]);
     const started = performance.now();
@@ -91,14 +92,14 @@ export function createLookUp(options: LookUpOptions = {}): Resolve {
     for (const candidate of host.endsWith(".") ? [host] : candidates(name, settings())) {
       const { addresses, failure } = await ask(candidate);
       if (addresses.length > 0) return found(addresses);
-      // Another name must not stand in for one of which nothing is known.
+      // A name of the search list must not stand in for a name of which nothing is known.
       if (failure !== undefined || performance.now() > end) throw failed(failure ?? "ETIMEOUT");
     }
     throw failed("ENOTFOUND");
   };
 }
 
-/** Names of this machine, whatever a name server says (RFC 6761 §6.3). */
+/** Whether a name means this machine, whatever a name server says (RFC 6761 §6.3). */
 function isLocal(name: string): boolean {
   return name === "localhost" || name.endsWith(".localhost");
 }

@@ -1,20 +1,23 @@
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import { isIP } from "node:net";
 
-/** What `/etc/resolv.conf` says of name servers (resolv.conf(5)). */
+/** The settings of `/etc/resolv.conf` (resolv.conf(5)). */
 export interface ResolverSettings {
-  /** Addresses, most wanted first. */
+  /** Addresses of name servers, the first to ask first. */
   servers: string[];
-  /** Domains that are tried behind a name with fewer dots than `dots`, and after it otherwise. */
+  /**
+   * Domains to append to a name. They are tried first for a name with fewer dots than `dots`, and
+   * otherwise after the name itself.
+   */
   search: string[];
   dots: number;
 }
 
-/** As many as glibc takes. */
+/** Name servers that are used; glibc uses as many. */
 const serversMax = 3;
 const searchMax = 6;
 const dotsMax = 15;
-/** What of a file is read; lines beyond are not there. */
+/** Bytes of a file that are read; later lines are ignored. */
 const fileBytesMax = 1 << 20;
 
 export function parseResolverSettings(text: string): ResolverSettings {
@@ -29,7 +32,7 @@ export function parseResolverSettings(text: string): ResolverSettings {
     if (dots !== undefined) settings.dots = Math.min(Number(dots.slice(6)), dotsMax);
   }
   settings.servers = settings.servers.slice(0, serversMax);
-  // The root as a domain adds nothing to a name.
+  // The root domain adds nothing to a name.
   settings.search = settings.search.filter((domain) => domain !== ".").slice(0, searchMax);
   return settings;
 }
@@ -50,8 +53,8 @@ export function parseHosts(text: string): Map<string, string[]> {
 }
 
 /**
- * The parsed file, read again when it has changed; that of an empty file when there is none. Read
- * without the work threads, which may all be waiting for a disk.
+ * The parsed file, which is read again when it has changed; when there is none, as an empty file.
+ * The read does not use the work threads, which may all be waiting for a disk.
  */
 export function followFile<T>(path: string, parse: (text: string) => T): () => T {
   let seen = "";

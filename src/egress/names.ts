@@ -3,11 +3,17 @@ import { FairPlaces, leavingSome } from "../fair-places.ts";
 import type { AddressRules } from "./address.ts";
 import type { Found, Resolve } from "./look-up.ts";
 
-/** Checked addresses of a host name are used for as long as its records hold, but not longer. */
+/**
+ * Longest time that checked addresses of a host name are used, although its records are valid for
+ * longer.
+ */
 const EGRESS_RESOLVED_SECONDS_MAX = 30;
-/** Checked addresses of a host name are used for so long although its records hold for less. */
+/** Time that checked addresses of a host name are used, although its records are valid for less. */
 const EGRESS_RESOLVED_SECONDS_MIN = 1;
-/** Look-ups under way; a workspace gets as many as are left for others, beyond it they wait. */
+/**
+ * Look-ups under way. A workspace gets as many as are left for others; beyond that its look-ups
+ * wait.
+ */
 export const EGRESS_LOOKUPS_MAX = 256;
 /** Host names whose checked addresses are remembered. */
 const EGRESS_NAMES_MAX = 10_000;
@@ -17,15 +23,15 @@ export class EgressRefused extends Error {
   override readonly name = "EgressRefused";
 }
 
-/** The request that waited for a place has ended; others that want the name may still wait. */
+/** The request that waited for a place has ended; other requests may still wait for the name. */
 class PlaceGivenUp extends Error {}
 
 export interface Names {
-  /** What `addresses` would find, when nothing has to be looked up. */
+  /** The addresses, when nothing has to be looked up. */
   known(host: string): string[] | undefined;
   /** Addresses of the host that may be reached; refuses when there is none. */
   addresses(host: string, owner: string, signal: AbortSignal): Promise<string[]>;
-  /** The address did not answer: the host's others come first next time. */
+  /** The address did not answer: the host's other addresses come first the next time. */
   demote(host: string, address: string): void;
 }
 
@@ -39,13 +45,13 @@ export interface NamesParts {
 }
 
 /**
- * Host names to checked addresses, kept as long as they hold: at 1,000 requests a second a look-up
- * each would be the most expensive part. What is kept are checked addresses, and callers
- * connect to those, so a name that changes meanwhile (rebinding) gains nothing.
+ * Finds the checked addresses of host names, and keeps them as long as they are valid: at 1,000
+ * requests a second, a look-up for each would be the most expensive part. Callers connect to the
+ * checked addresses themselves, so a name that changes meanwhile (rebinding) gains nothing.
  */
 export function createNames({ rules, resolve, setting, now = Date.now }: NamesParts): Names {
   const known = new Map<string, { addresses: string[]; until: number }>();
-  /** Look-ups under way, by owner and name: nobody waits for a place of somebody else. */
+  /** Look-ups under way, by owner and name, so that no workspace waits for another's place. */
   const looking = new Map<string, Promise<string[]>>();
   const places = new FairPlaces(EGRESS_LOOKUPS_MAX, leavingSome);
 

@@ -1,9 +1,9 @@
 import { EgressRefused } from "./names.ts";
 
 /**
- * Headers that describe the connection or the body, in lower case. Another's would contradict
- * ours: two lengths of a body let it plant a request on a connection that others share
- * (RFC 9112 §11.2).
+ * Headers that describe the connection or the body, in lower case. A caller's would contradict
+ * ours: with two lengths of a body, a caller could plant a request on a connection that others
+ * share (RFC 9112 §11.2).
  */
 export const egressHeaders: ReadonlySet<string> = new Set([
   "host",
@@ -20,13 +20,13 @@ export const egressHeaders: ReadonlySet<string> = new Set([
 
 const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const text = /^[\t\x20-\x7e\x80-\xff]*$/;
-/** They speak to proxies, or ask for the request back. */
+/** Methods that are meant for proxies, or return the request. */
 const notSent = new Set(["CONNECT", "TRACE", "TRACK"]);
-/** Without a body they have no length either (RFC 9110 §8.6). */
+/** Methods that have no `Content-Length` when they have no body (RFC 9110 §8.6). */
 const bodiless = new Set(["GET", "HEAD", "DELETE", "OPTIONS"]);
 
 export interface RequestText {
-  /** In capitals. */
+  /** The method in capitals. */
   method: string;
   target: URL;
   headers: Readonly<Record<string, string>>;
@@ -34,8 +34,8 @@ export interface RequestText {
 }
 
 /**
- * The head of a request as HTTP/1.1 has it, a byte per character. Refuses what would end its line
- * and begin another.
+ * The head of a request in HTTP/1.1, one byte per character. Refuses characters that would end a
+ * line and begin another.
  */
 export function requestHead({ method, target, headers, bodyBytes }: RequestText): string {
   if (!token.test(method) || notSent.has(method))

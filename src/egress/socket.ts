@@ -1,26 +1,27 @@
 import { connect as connectTcp, type Socket } from "node:net";
 import { connect as connectTls, type TLSSocket } from "node:tls";
 
-/** What a connection has passed on its way to being ready. */
+/** The stages that a connection passes before it is ready. */
 export type Stage = "resolve" | "connect" | "tls";
 export type OnStage = (stage: Stage) => void;
 
-/** Where a connection leads: requests to the same endpoint may share connections. */
+/** Where a connection leads; requests to the same endpoint may share connections. */
 export interface Endpoint {
   /** A literal address, so that connecting looks nothing up. */
   address: string;
   port: number;
-  /** The host that its certificate must be for, or undefined without TLS. */
+  /** The host that the certificate must be for; undefined without TLS. */
   tlsHost?: string | undefined;
-  /** Certificate authorities (PEM) instead of the known ones. */
+  /** Certificate authorities (PEM) that replace the known ones. */
   ca?: string | undefined;
-  /** Told what a new connection has passed. */
+  /** Called with each stage that a new connection has passed. */
   onStage?: OnStage | undefined;
 }
 
 /**
- * A socket that is connecting. `ready` is told once it carries bytes, inside TLS when the endpoint
- * has a TLS host, or with what is wrong with the certificate; other errors are the socket's own.
+ * Opens a socket. `ready` is called when the socket carries bytes, inside TLS when the endpoint has
+ * a TLS host, or with what is wrong with the certificate. The socket reports all other errors
+ * itself.
  */
 export function openSocket(
   endpoint: Endpoint,
@@ -41,7 +42,9 @@ export function openSocket(
   return socket;
 }
 
-/** Goes on inside TLS over a connected socket, which is the new one's own from then on. */
+/**
+ * Goes on inside TLS over a connected socket, which belongs to the returned socket from then on.
+ */
 export function secureSocket(
   socket: Socket,
   endpoint: Endpoint,
@@ -55,7 +58,7 @@ export function secureSocket(
 function checks({ address, tlsHost, ca }: Endpoint, protocols: string[] | undefined) {
   return {
     servername: tlsHost === address ? "" : tlsHost,
-    // By default the environment could switch the check off.
+    // Without this, an environment variable could switch the check off.
     rejectUnauthorized: true,
     ...(ca !== undefined && { ca }),
     ...(protocols !== undefined && { ALPNProtocols: protocols }),

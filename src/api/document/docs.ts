@@ -6,10 +6,14 @@ import { route } from "../route.ts";
 import type { OpenApiDocument } from "./openapi.ts";
 import page from "./viewer.html" with { type: "text" };
 
-// A text, inside the executable too; bun-types has a bundle for every .html, whatever its type.
+// An HTML import is a text here, in the executable too, but bun-types declares every .html as a
+// bundle.
 const viewer = page as unknown as string;
 
-/** The document of all routes, these two included, is made when a server is first asked for it. */
+/**
+ * Routes of the document and its viewer. The document of all routes, these two included, is made
+ * when a server is first asked for it.
+ */
 export function docsRoutes(documentOf: (parts: ApiParts) => OpenApiDocument) {
   const documents = new WeakMap<ApiParts, OpenApiDocument>();
   return [
@@ -37,8 +41,8 @@ export function docsRoutes(documentOf: (parts: ApiParts) => OpenApiDocument) {
 }
 
 /**
- * The page loads nothing but the document, from here, and sends to the two planes alone: its own
- * script and style go by hash.
+ * Headers of the viewer: it loads nothing but the document from here, and sends requests to the two
+ * planes alone. Its script and style are allowed by their hashes.
  */
 function pageHeaders(dataPlaneUrl: string) {
   return {

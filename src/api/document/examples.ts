@@ -1,6 +1,9 @@
 import type { Permission } from "../../catalog/model.ts";
 
-/** The objects that the OpenAPI document shows, one story throughout: a shop's page views. */
+/**
+ * The objects that the OpenAPI document shows. All of them belong to one story: the page views of a
+ * shop.
+ */
 
 export const ids = {
   workspace: "01JD3Q5W8FJ0ZC9N7T2YVKXH4M1",
@@ -14,7 +17,7 @@ export const ids = {
   member: "01JD3Q63QB2FK6RT8WNV1PYAX74",
   token: "01JD3Q64ZC7MS0EG5HJD9XQKV38",
   credential: "01JD3Q66DT4YB8PW1CRA3NZGM50",
-  /** What a token's holder has. */
+  /** The secret as a token's holder has it. */
   secret: "pm_f3V0vM9c2YxJ7QdR1sWnKeLtBzHaUgPo",
   deadLetter: "01JD3QB9XA3VE7KJ6QTS0HWNC82",
 } as const;

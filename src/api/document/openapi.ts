@@ -4,7 +4,7 @@ import type { ApiParts } from "../parts.ts";
 import type { Route } from "../route.ts";
 import { pixelPaths } from "./pixel.ts";
 
-/** The OpenAPI 3.1 document, from the schemas that validate. */
+/** The OpenAPI 3.1 document, made from the schemas that requests are validated with. */
 export function openApiDocument(
   routes: readonly Route[],
   { version, kinds, dataPlaneUrl }: Pick<ApiParts, "version" | "kinds" | "dataPlaneUrl">,
@@ -141,7 +141,7 @@ function operation(route: Route, path: string, schemas: Record<string, unknown>)
   };
 }
 
-/** Who may, in sentences. */
+/** The permissions that a route needs, in sentences. */
 function needed({ needs, alsoNeeds = [] }: Route): string[] {
   const named = (permissions: readonly string[]) =>
     permissions.map((permission) => `\`${permission}\``).join(" and ");
@@ -198,7 +198,7 @@ function queryParameters(route: Route, schemas: Record<string, unknown>) {
   }));
 }
 
-/** Named schemas become components, once each; what is inside them too. */
+/** Turns named schemas, also those inside others, into components; each appears once. */
 function referenced(value: unknown, schemas: Record<string, unknown>): unknown {
   if (Array.isArray(value)) return value.map((item) => referenced(item, schemas));
   if (typeof value !== "object" || value === null) return value;
@@ -218,7 +218,7 @@ function operationId(method: string, path: string): string {
   return [method.toLowerCase(), ...words].join("_");
 }
 
-/** The resource that a path is about: `/v2/sources/{id}` is of `sources`. */
+/** The resource that a path belongs to: `sources` for `/v2/sources/{id}`. */
 function tagOf({ path }: Route): string {
   const [first = "", second = ""] = path.split("/").filter(Boolean);
   if (["health", "ready", "metrics", "docs"].includes(first)) return "server";

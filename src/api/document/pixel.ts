@@ -1,6 +1,5 @@
 /**
- * The Pixel API as the OpenAPI document shows it: another listener answers it, under an address
- * of its own (specification §4.3, decisions §6).
+ * The Pixel API for the OpenAPI document; another listener answers it, under an address of its own.
  */
 export function pixelPaths(dataPlaneUrl: string): Record<string, Record<string, unknown>> {
   const path = (kind: "page" | "track", summary: string) => ({

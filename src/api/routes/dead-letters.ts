@@ -32,7 +32,7 @@ const DeadLetter = Type.Object(
   { $id: "DeadLetter" },
 );
 
-/** Read in one go; between two of these other requests get their turn. */
+/** Dead letters read in one go; between two such reads other requests get their turn. */
 const LETTERS_AT_ONCE = 10;
 
 const filter = {
@@ -183,7 +183,7 @@ export const deadLetterRoutes = [
   }),
 ] as const;
 
-/** The letters that a body means, and whether its filter finds more of them. */
+/** The dead letters that a body selects, and whether its filter finds more of them. */
 function selected(
   deadLetters: DeadLetters,
   workspaceId: string,

@@ -6,7 +6,7 @@ import { route } from "../route.ts";
 import { Id, Time } from "../schema/pieces.ts";
 import { isoTime } from "../transformation-answers.ts";
 
-/** A destination's transformation seen from the destination, as rudder-cli's client does. */
+/** The transformation of a destination, as rudder-cli's client asks for it at the destination. */
 
 const Link = Type.Object(
   {
@@ -73,6 +73,6 @@ function linkAnswer(
   if (transformationId === undefined || at === undefined) {
     throw new ApiError("missing", "The destination has no transformation");
   }
-  // A link is made and taken away, never changed.
+  // A link is made and removed, and never changed.
   return { destinationId, transformationId, createdAt: isoTime(at), updatedAt: isoTime(at) };
 }

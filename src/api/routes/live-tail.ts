@@ -9,9 +9,12 @@ import { type Call, EVENT_STREAM, route } from "../route.ts";
 import { Id } from "../schema/pieces.ts";
 import { isoTime } from "../transformation-answers.ts";
 
-/** How often a live tail shows that it lives, and looks whether its token still does. */
+/**
+ * Pause between two signs of life of a live tail, which also checks whether its token is still
+ * valid.
+ */
 const TAIL_HEARTBEAT_MS = 1_000;
-/** Beats in a row at which a live tail's reader has taken nothing; then the tail ends. */
+/** Signs of life in a row that a live tail's reader does not take before the tail ends. */
 const TAIL_STALLED_BEATS_MAX = 30;
 
 const Filter = { sourceId: Type.Optional(Id), destinationId: Type.Optional(Id) };
@@ -46,7 +49,7 @@ export const tailRoutes = [
       const leave = places.enter(call.principal.tokenId);
       if (leave === undefined) throw new TooMany(TAIL_RETRY_SECONDS, tooManyTails);
       return new Response(tailStream(call, call.query, leave), {
-        // Its connection has no idle timeout: it is not used again.
+        // The connection has no idle timeout, and is not used again.
         headers: { ...answerHeaders, "Content-Type": EVENT_STREAM, Connection: "close" },
       });
     },
@@ -54,8 +57,8 @@ export const tailRoutes = [
 ] as const;
 
 /**
- * A stream of what the live tail tells. A reader that does not keep up misses messages and is told
- * how many; a token that stops working ends it.
+ * The stream of a live tail. A reader that does not keep up misses messages and is told how many;
+ * when the token stops working the stream ends.
  */
 function tailStream(
   call: Call<string, unknown, unknown>,

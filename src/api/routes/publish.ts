@@ -62,7 +62,7 @@ const exampleBody = {
   libraries: [{ versionId: example.ids.libraryVersion }],
 };
 
-/** What publishing answers; without `published: true`, which tests failed. */
+/** The answer of a publish; without `published: true` it says which tests failed. */
 const Published = Type.Object({
   published: Type.Boolean(),
   message: Type.Optional(Type.String()),
@@ -82,7 +82,7 @@ export const publishRoutes = [
     example: { body: exampleBody, answer: { published: true } },
     async handle({ parts, workspaceId, body, request }) {
       const result = await parts.publishing.publish(workspaceId, selection(body, request));
-      // RudderStack's GitHub Action takes any 2xx for success.
+      // RudderStack's GitHub Action takes any 2xx for a success.
       return result.published ? result : json(result, 400);
     },
   }),
@@ -152,7 +152,10 @@ export const publishRoutes = [
   }),
 ] as const;
 
-/** Plain versionIds and objects, as objects; refuses when there is nothing to do. */
+/**
+ * The items of a request, plain versionIds and objects alike, as objects; refuses a request without
+ * any.
+ */
 function items({ transformations = [], libraries = [] }: Revisions) {
   if (transformations.length + libraries.length === 0) {
     const message = "Expected at least one item in transformations or libraries, got none";

@@ -6,7 +6,7 @@ import { invalid } from "../request-validation.ts";
 import { type Condition, route } from "../route.ts";
 import { AnyObject, Code, Language, Name, TestEvents } from "../schema/pieces.ts";
 
-/** Running what somebody writes, before any of it is saved. */
+/** Runs code that is being written, before any of it is saved. */
 
 const RunBody = Type.Object(
   {
@@ -72,7 +72,7 @@ const RunReport = Type.Object(
   { $id: "RunReport" },
 );
 
-// The answer is what publishing reports, as it is: this line fails to compile when they differ.
+// The answer is what publishing reports; this line fails to compile when the two differ.
 export type Reported = RunResult extends Static<typeof RunReport> ? true : never;
 
 const editing: Condition<{ body: RunBody }>[] = [
@@ -129,5 +129,5 @@ export const runRoutes = [
   }),
 ] as const;
 
-/** What errors call code without a name. */
+/** The name that errors give to code without a name. */
 const UNNAMED = "code";

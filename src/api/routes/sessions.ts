@@ -11,10 +11,10 @@ import { enveloped, Permissions, Time } from "../schema/pieces.ts";
 import { sessionOf, withoutSession, withSession } from "../session-cookie.ts";
 import { isoTime } from "../transformation-answers.ts";
 
-/** Sign-ins of one client's address a second, over the long run; more are 429. */
+/** Sign-ins per second from one client address, over the long run; more are 429. */
 const SIGN_INS_PER_SECOND_MAX = 5;
 
-/** Sessions: how a browser signs in with a token, and what it may then. */
+/** Sessions: how a browser signs in with a token, and what it may do then. */
 
 const Session = Type.Object(
   {

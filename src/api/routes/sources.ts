@@ -16,7 +16,7 @@ import {
 } from "../schema/pieces.ts";
 import { isoTime } from "../transformation-answers.ts";
 
-/** What RudderStack's clients set: it is kept and answered, and means nothing here. */
+/** Settings that RudderStack's clients send; they are stored and answered, and have no effect. */
 const kept = {
   geoEnrichmentEnabled: Type.Optional(Type.Boolean()),
   transient: Type.Optional(Type.Boolean()),
@@ -162,7 +162,7 @@ export const sourceRoutes = [
   }),
 ] as const;
 
-/** What both bodies may say; a config of null is an empty one. */
+/** The fields that both bodies may have; a config of null is an empty one. */
 function changes({
   enabled,
   config,

@@ -15,7 +15,9 @@ const Workspace = Type.Object(
   { $id: "Workspace" },
 );
 
-/** What rudder-cli calls the fixed properties of its workspaces; a self-hosted one has these. */
+/**
+ * Properties of a workspace that rudder-cli expects; those of a self-hosted workspace are fixed.
+ */
 const fixed = { environment: "PRODUCTION", status: "ACTIVE", region: "SELF-HOSTED" } as const;
 
 const workspaceRoute = route("GET /v2/workspace", {
@@ -40,7 +42,10 @@ const workspaceRoute = route("GET /v2/workspace", {
   },
 });
 
-/** Products of RudderStack that pixelmill has not: rudder-cli loads them all before it applies. */
+/**
+ * Lists of RudderStack products that pixelmill does not have: rudder-cli loads all of them before
+ * it applies anything.
+ */
 const catalogues = [
   "GET /v2/catalog/categories",
   "GET /v2/catalog/events",
@@ -53,7 +58,10 @@ const catalogues = [
   "GET /v2/data-graphs",
 ] as const satisfies RouteKey[];
 
-/** RudderStack's clients list accounts (of warehouses and the like) in an envelope of its own. */
+/**
+ * Accounts (of warehouses and the like), which RudderStack's clients list in an envelope of its
+ * own; there are none here.
+ */
 const accountsRoute = route("GET /v2/accounts", {
   summary: "Empty: rudder-cli and the Terraform provider ask for it",
   aliases: ["/accounts"],

@@ -10,7 +10,7 @@ import {
   TEST_EVENTS_MAX,
 } from "../../limits.ts";
 
-/** Pieces that the requests and answers of several resources are made of. */
+/** Parts that the requests and answers of several resources share. */
 
 export const Id = Type.String({ minLength: 1, maxLength: ID_CHARS_MAX });
 export const Name = Type.String({
@@ -24,15 +24,15 @@ export const Language = Type.Union(
   [Type.Literal("javascript"), Type.Literal("pythonfaas"), Type.Literal("python")],
   { description: "`python` is an alias of `pythonfaas`, answered as it was sent" },
 );
-/** Null stands for an empty object: Go's clients send it for what was never set. */
+/** Null counts as an empty object: clients written in Go send null for what was never set. */
 export const nullable = <S extends TSchema>(schema: S) => Type.Union([schema, Type.Null()]);
 
-/** The id by which an external tool knows a thing; an empty one is none. */
+/** The id by which an external tool knows an item; an empty text stands for no id. */
 export const ExternalId = Type.String({
   maxLength: ID_CHARS_MAX,
   description: "The id by which an external tool knows it; an empty one is none",
 });
-/** Event objects and destination settings: any keys. */
+/** Event objects and destination settings, which may have any keys. */
 export const AnyObject = Type.Record(Type.String(), Type.Unknown());
 
 export const TestEvents = Type.Array(AnyObject, { maxItems: TEST_EVENTS_MAX });
