@@ -115,14 +115,14 @@ describe("/v2/dead-letters", () => {
 
     const past = { filter, before: "2020-01-01T00:00:00.000Z" };
     const none = await api.client.call("POST /v2/dead-letters/purge", { body: past });
-    expect(none).toEqual({ purged: 0, more: false });
+    expect(none).toEqual({ purged: 0, more: false, before: past.before });
     const some = await api.client.call("POST /v2/dead-letters/purge", {
       body: { filter, count: 2 },
     });
-    expect(some).toEqual({ purged: 2, more: true });
+    expect(some).toEqual({ purged: 2, more: true, before: expect.any(String) });
     const other = await api.tokenWith(["events:read", "events:replay"], "another");
     const strange = { body: { filter }, token: other };
-    expect((await api.send("POST", "/v2/dead-letters/purge", strange)).body).toEqual({
+    expect((await api.send("POST", "/v2/dead-letters/purge", strange)).body).toMatchObject({
       purged: 0,
       more: false,
     });
@@ -133,7 +133,7 @@ describe("/v2/dead-letters", () => {
 
     takes = true;
     const rest = await api.client.call("POST /v2/dead-letters/replay", { body: { filter } });
-    expect(rest).toEqual({ replayed: 3, more: false });
+    expect(rest).toMatchObject({ replayed: 3, more: false });
     await until(async () => (await groups()).length === 0);
   }, 30_000);
 

@@ -61,9 +61,14 @@ const Selection = Type.Object(
 );
 type Selection = Static<typeof Selection>;
 
-const more = Type.Optional(
-  Type.Boolean({ description: "With a filter: whether it finds more of them" }),
-);
+/** What the answer to a filter says for the next request. */
+const rest = {
+  more: Type.Optional(Type.Boolean({ description: "With a filter: whether it finds more" })),
+  before: Type.Optional({
+    ...Time,
+    description: "To be sent with the next, so that what fails again is not meant again",
+  }),
+};
 
 const DeadLetterGroup = Type.Object(
   {
@@ -154,7 +159,7 @@ export const deadLetterRoutes = [
     summary: "Send dead letters once more, through the code that is live now",
     needs: ["events:replay"],
     body: Selection,
-    answer: Type.Object({ replayed: Type.Integer(), more }),
+    answer: Type.Object({ replayed: Type.Integer(), ...rest }),
     example: {
       body: { ids: [example.ids.deadLetter] },
       answer: { replayed: 1 },
@@ -170,7 +175,7 @@ export const deadLetterRoutes = [
     summary: "Delete dead letters for good",
     needs: ["events:replay"],
     body: Selection,
-    answer: Type.Object({ purged: Type.Integer(), more }),
+    answer: Type.Object({ purged: Type.Integer(), ...rest }),
     example: {
       body: { ids: [example.ids.deadLetter] },
       answer: { purged: 1 },
@@ -188,7 +193,7 @@ function selected(
   deadLetters: DeadLetters,
   workspaceId: string,
   { ids, filter, before, count = DEAD_LETTERS_PAGE_MAX }: Selection,
-): { ids: string[]; more?: boolean } {
+): { ids: string[]; more?: boolean; before?: string } {
   if ((ids === undefined) === (filter === undefined)) {
     const got = ids === undefined ? "neither" : "both";
     throw invalid([{ path: "", message: `Expected either ids or a filter, got ${got}` }]);
@@ -196,7 +201,7 @@ function selected(
   if (ids !== undefined) return { ids };
   const until = before === undefined ? Date.now() : Date.parse(before);
   const found = deadLetters.ids(workspaceId, filter ?? {}, until, count + 1);
-  return { ids: found.slice(0, count), more: found.length > count };
+  return { ids: found.slice(0, count), more: found.length > count, before: isoTime(until) };
 }
 
 function groupAnswer(group: LetterGroup): Static<typeof DeadLetterGroup> {
