@@ -36,4 +36,18 @@ export const screens: readonly Screen[] = [
     needs: "workspace:admin",
     load: () => import("./destinations/screen.tsx"),
   },
+  {
+    name: "events",
+    title: "Live tail",
+    icon: "tail",
+    needs: "events:read",
+    load: () => import("./tail/screen.tsx"),
+  },
+  {
+    name: "dead-letters",
+    title: "Dead letters",
+    icon: "letter",
+    needs: "events:read",
+    load: () => import("./dead-letters/screen.tsx"),
+  },
 ];

@@ -1,0 +1,147 @@
+import { nameOf } from "../event-name.ts";
+import { useNames } from "../every.ts";
+import { useLoaded } from "../loaded.ts";
+import { Button, Copy } from "../parts/button.tsx";
+import { Code, Json } from "../parts/code.tsx";
+import { confirm } from "../parts/dialog.tsx";
+import { Fault } from "../parts/fault.tsx";
+import { Bone, Head, Panel } from "../parts/layout.tsx";
+import { tell } from "../parts/messages.ts";
+import { Time } from "../parts/time.tsx";
+import { pick } from "../picked.ts";
+import { go, to } from "../router.ts";
+import { client } from "../session.ts";
+import { count } from "../text.ts";
+import { StageBadge } from "./group-list.tsx";
+import type { DeadLetter } from "./groups.ts";
+
+/** One dead letter: the event, why it was given up, and where in the code. */
+export function LetterPage({ id }: { id: string }) {
+  const { value, error, reload } = useLoaded(
+    async () => (await client.call("GET /v2/dead-letters/{id}", { params: { id } })).deadLetter,
+    [id],
+  );
+  return (
+    <>
+      <Head
+        title={value ? nameOf(value.event) : "Dead letter"}
+        way={{ href: to("dead-letters"), text: "Dead letters" }}
+        beside={value && <StageBadge stage={value.stage} />}
+      >
+        {value && <Actions letter={value} />}
+      </Head>
+      <Fault error={error} retry={reload} />
+      <div class="columns">
+        <div class="stack">
+          <Panel title="Why it was given up">
+            {value ? <Code text={value.reason} what="reason" wrap /> : <Bone />}
+            {value?.line !== undefined && (
+              <p>
+                Line {value.line}
+                {value.column !== undefined && `, column ${value.column}`} of the code.{" "}
+                <OpenInEditor letter={value} />
+              </p>
+            )}
+          </Panel>
+          <Panel title={value?.stage === "deliver" ? "Event, as it was to be delivered" : "Event"}>
+            {value ? <Json value={value.event} what="event" /> : <Bone />}
+          </Panel>
+        </div>
+        <Panel title="Dead letter">{value ? <Facts letter={value} /> : <Bone />}</Panel>
+      </div>
+    </>
+  );
+}
+
+function Facts({ letter }: { letter: DeadLetter }) {
+  const { sourceId, destinationId, messageId, attempts, receivedAt, createdAt } = letter;
+  const names = useNames();
+  return (
+    <dl class="facts">
+      <dt>Source</dt>
+      <dd>
+        <a href={to("sources", sourceId)}>{names.source(sourceId)}</a>
+      </dd>
+      <dt>Destination</dt>
+      <dd>
+        <a href={to("destinations", destinationId)}>{names.destination(destinationId)}</a>
+      </dd>
+      <dt>Attempts</dt>
+      <dd>{count(attempts)}</dd>
+      <dt>Received</dt>
+      <dd>
+        <Time at={receivedAt} />
+      </dd>
+      <dt>Given up</dt>
+      <dd>
+        <Time at={createdAt} />
+      </dd>
+      <dt>Message id</dt>
+      <dd>
+        <code>{messageId}</code>
+        <Copy text={messageId} what="message id" />
+      </dd>
+    </dl>
+  );
+}
+
+/** The transformation that the destination has, with the event to run it on. */
+function OpenInEditor({ letter }: { letter: DeadLetter }) {
+  const { destinationId, event, line, column } = letter;
+  const { value } = useLoaded(
+    () =>
+      client.call("GET /v2/destinations/{id}/transformation", { params: { id: destinationId } }),
+    [destinationId],
+  );
+  if (value === undefined) return null;
+  return (
+    <a
+      href={to("transformations", value.transformationId, { line, column })}
+      onClick={() => pick(event, "Dead letter")}
+    >
+      Open in editor
+    </a>
+  );
+}
+
+function Actions({ letter }: { letter: DeadLetter }) {
+  const ids = [letter.id];
+  return (
+    <>
+      {letter.stage === "deliver" && letter.transformationVersionId && (
+        <OpenInEditor letter={letter} />
+      )}
+      <Button
+        icon="turn"
+        needs="events:replay"
+        onClick={async () => {
+          await client.call("POST /v2/dead-letters/replay", { body: { ids } });
+          tell("The event is on its way again");
+          go(to("dead-letters"));
+        }}
+      >
+        Replay
+      </Button>
+      <Button
+        icon="bin"
+        danger
+        needs="events:replay"
+        onClick={() =>
+          confirm({
+            title: "Purge this dead letter?",
+            text: "The event would be gone for good.",
+            action: "Purge",
+            danger: true,
+            async onConfirm() {
+              await client.call("POST /v2/dead-letters/purge", { body: { ids } });
+              tell("The dead letter is deleted");
+              go(to("dead-letters"));
+            },
+          })
+        }
+      >
+        Purge
+      </Button>
+    </>
+  );
+}
