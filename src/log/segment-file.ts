@@ -68,14 +68,18 @@ export async function createSegment(directory: string, first: number): Promise<S
 export async function writeBlocks(segment: SegmentFile, blocks: Buffer[]): Promise<void> {
   let bytes = 0;
   for (const block of blocks) bytes += block.length;
-  const inPlace = segment.quick && bytes <= LOG_BLOCKING_WRITE_BYTES_MAX;
-  const put = inPlace ? writevSync : write;
+  const put = mayBlock(segment, bytes) ? writevSync : write;
   const startedAt = performance.now();
   const written = await putBlocks(segment, blocks, bytes, put);
   segment.quick = performance.now() - startedAt < LOG_BLOCKING_WRITE_MS_MAX;
   // Short writes mean a full disk or a size limit: the rest would fail, with an error or without.
   if (written !== bytes) throw new Error(`The disk took ${written} of ${bytes} bytes`);
   segment.end += bytes;
+}
+
+/** Whether a batch of so many bytes may be written while the event loop waits. */
+export function mayBlock({ quick }: Pick<SegmentFile, "quick">, bytes: number): boolean {
+  return quick && bytes <= LOG_BLOCKING_WRITE_BYTES_MAX;
 }
 
 type Put = (fd: number, blocks: Buffer[], position: number) => number | Promise<number>;

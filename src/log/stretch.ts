@@ -52,14 +52,14 @@ async function search(
   while (at < size) {
     const window = await readWindow(fd, at, Math.min(size - at, 2 * LOG_BLOCK_BYTES_MAX));
     // A candidate in the window's second half may be cut by the window's end, so the next window
-    // starts at the candidate.
-    const last = at + window.length >= size ? window.length : LOG_BLOCK_BYTES_MAX;
-    for (let i = findMagic(window, 0); i >= 0 && i < last; i = findMagic(window, i + 1)) {
+    // starts there.
+    let i = findMagic(window, 0);
+    for (; i >= 0 && i < LOG_BLOCK_BYTES_MAX; i = findMagic(window, i + 1)) {
       const found = follow(window, i, at, sequenceMin);
       if (found.blocks.length > 0) return { ...found, damaged: at + i - offset };
     }
     if (window.length === 0) break;
-    at += last;
+    at += LOG_BLOCK_BYTES_MAX;
   }
   return { blocks: [], start: size, end: size, damaged: size - offset };
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { rmSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readlinkSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Registry } from "prom-client";
 import { LogUnavailable } from "../../src/log/event-log.ts";
@@ -43,6 +43,14 @@ test.skipIf(disk === undefined)(
   30_000,
 );
 
+/** How many files below a directory this process has open. */
+function openFiles(directory: string): number {
+  const links = readdirSync("/proc/self/fd").map((fd) => {
+    return existsSync(`/proc/self/fd/${fd}`) ? readlinkSync(`/proc/self/fd/${fd}`) : "";
+  });
+  return links.filter((path) => path.startsWith(directory)).length;
+}
+
 async function fillAndRecover(mounted: string): Promise<void> {
   const directory = join(mounted, "log");
   const { logger, lines } = listeningLogger();
@@ -60,6 +68,9 @@ async function fillAndRecover(mounted: string): Promise<void> {
       },
     );
 
+  // The lock, and the segment twice.
+  const most = 3;
+  expect(openFiles(mounted)).toBeLessThanOrEqual(most);
   for (let round = 0; round < 3; round++) {
     const ballast = join(mounted, "ballast");
     writeFileSync(ballast, Buffer.alloc(5 << 20));
@@ -69,6 +80,15 @@ async function fillAndRecover(mounted: string): Promise<void> {
       );
     }
     expect(writer.healthy()).toBe(false);
+    expect(lines.filter(({ level }) => level >= 50).length).toBe(round + 1);
+    expect(await metricValue(metrics, "pixelmill_log_healthy_ratio")).toBe(0);
+    // Attempts that fail keep nothing open.
+    const refusedBefore = refused.length;
+    while (refused.length < refusedBefore + 3) {
+      await Bun.sleep(300);
+      await append("x".repeat(5_000));
+    }
+    expect(openFiles(mounted)).toBeLessThanOrEqual(most);
     // Freed space alone makes it healthy: a server that is not ready gets no traffic.
     rmSync(ballast);
     const position = writer.durable();

@@ -1,9 +1,11 @@
 import { expect, test } from "bun:test";
+import { statSync } from "node:fs";
 import { Registry } from "prom-client";
 import { LOG_PENDING_BYTES_MAX } from "../../src/limits.ts";
 import { LOG_BLOCK_BYTES_MAX } from "../../src/log/block.ts";
 import { LogUnavailable, type RecordCodec } from "../../src/log/event-log.ts";
 import { openLogReader } from "../../src/log/reader.ts";
+import { listSegments } from "../../src/log/segments.ts";
 import { openLogWriter } from "../../src/log/writer.ts";
 import {
   metricValue,
@@ -52,6 +54,42 @@ test("records that come while a batch is written go with the next one", async ()
     seen.set(client, Number(i) + 1);
   }
   expect([...seen.values()]).toEqual(Array(64).fill(50));
+  await writer.close();
+});
+
+test("records of the turns of the event loop that follow at once go with the first", async () => {
+  const writer = await openTextWriter(temporaryDirectory());
+  const first = writer.append("a");
+  for (let n = 0; n < 50; n++) await Promise.resolve();
+  expect(writer.append("b")).toBe(first);
+  await first;
+  await writer.close();
+});
+
+test("records that never cease to come hold up no flush", async () => {
+  const writer = await openTextWriter(temporaryDirectory());
+  let flushes = 0;
+  while (flushes < 20) {
+    writer.append("x").then(() => flushes++);
+    await new Promise(setImmediate);
+  }
+  await writer.close();
+}, 60_000);
+
+test("what is on disk is counted", async () => {
+  const metrics = new Registry();
+  const directory = temporaryDirectory();
+  const writer = await openLogWriter({ directory, codec: textCodec, logger: quiet, metrics });
+  const value = (name: string) => metricValue(metrics, `pixelmill_log_${name}`);
+  expect(await value("healthy_ratio")).toBe(1);
+  await Promise.all(["a", "b"].map((text) => writer.append(text)));
+  await writer.append("c");
+  expect(await value("appended_records_total")).toBe(3);
+  expect(await value("appended_bytes_total")).toBe(statSync(listSegments(directory)[0]!.path).size);
+  expect(await value("flush_seconds")).toBe(2);
+  await writer.close();
+  await expect(writer.append("d")).rejects.toThrow("The event log is closed");
+  expect(await value("rejected_records_total")).toBe(1);
   await writer.close();
 });
 

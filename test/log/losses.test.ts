@@ -1,4 +1,4 @@
-import { afterEach, expect, test } from "bun:test";
+import { afterEach, beforeEach, expect, mock, spyOn, test } from "bun:test";
 import fs, { readlinkSync } from "node:fs";
 import { promisify } from "node:util";
 import { Registry } from "prom-client";
@@ -21,7 +21,14 @@ import {
 } from "./support.ts";
 
 const readOfDisk = fs.read;
+const sleep = Bun.sleep;
+/** The pause before a place is read again. */
+const RETRY_MS = 1_000;
+beforeEach(() => {
+  spyOn(Bun, "sleep").mockImplementation((ms) => sleep(ms === RETRY_MS ? 0 : ms));
+});
 afterEach(() => {
+  mock.restore();
   fs.read = readOfDisk;
 });
 
@@ -114,6 +121,57 @@ test("a bad sector is passed over, counted and told, and what lies around it is 
   expect(await metricValue(metrics, "pixelmill_log_missing_records_total")).toBe(40 - read.length);
   expect(losses.warnings()[0]).toMatch(/records are missing, \d+ bytes are damaged$/);
 }, 60_000);
+
+test("a bad end of a segment is passed over where the next one can be read", async () => {
+  const directory = temporaryDirectory();
+  const writer = await openTextWriter(directory, { segmentBytesMax: 20_000 });
+  await appendEach(writer, texts(40, "x".repeat(1_000)));
+  await writer.close();
+  const [segment, next] = listSegments(directory);
+  const reader = await openLogReader({ directory, logger: quiet });
+  reader.advance(40);
+  failReads([segment!.path], 12_288, fs.statSync(segment!.path).size);
+  const read = (await readAll(reader)).map(([sequence]) => sequence);
+  expect(read.slice(0, 10)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+  expect(read.filter((sequence) => sequence >= next!.first).length).toBe(40 - next!.first);
+  expect(read.length).toBeLessThan(40);
+}, 60_000);
+
+test("a gap is counted once, whatever of it is seen at a time", async () => {
+  const { logger, lines } = listeningLogger();
+  const metrics = new Registry();
+  const losses = new Losses({ logger, metrics });
+  // Several logs share the metrics of a server.
+  new Losses({ logger, metrics });
+  const told = () => lines.map(({ from, to, missingRecords }) => [from, to, missingRecords]);
+  losses.missing("/logs/a", { from: 5, to: 10 }, 0);
+  expect(told()).toEqual([]);
+  expect(losses.warnings()).toEqual([]);
+  losses.missing("/logs/a", { from: 15, to: 20 }, 5);
+  losses.missing("/logs/a", { from: 17, to: 20 }, 3);
+  losses.missing("/logs/a", { from: 15, to: 20 }, 5);
+  expect(told()).toEqual([[15, 20, 5]]);
+  losses.missing("/logs/a", { from: 12, to: 20 }, 8);
+  losses.missing("/logs/b", { from: 0, to: 1 }, 1);
+  losses.damaged("/logs/b", "/logs/b/segment", 0, 7);
+  expect(told().slice(1, 3)).toEqual([
+    [12, 20, 3],
+    [0, 1, 1],
+  ]);
+  expect(losses.warnings()).toEqual([
+    "Event log a: 8 records are missing",
+    "Event log b: 1 records are missing, 7 bytes are damaged",
+  ]);
+  expect(await metricValue(metrics, "pixelmill_log_missing_records_total")).toBe(9);
+  // A gap that nobody reads again is forgotten, the one at the number itself is not.
+  losses.forget("/logs/a", 20);
+  losses.forget("/logs/none", 20);
+  losses.missing("/logs/a", { from: 12, to: 20 }, 8);
+  expect(lines.length).toBe(4);
+  losses.forget("/logs/a", 21);
+  losses.missing("/logs/a", { from: 12, to: 20 }, 8);
+  expect(lines.length).toBe(5);
+});
 
 test("a disk that gives nothing back and takes nothing either is waited for", async () => {
   const directory = temporaryDirectory();

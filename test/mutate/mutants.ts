@@ -76,7 +76,7 @@ export function mutantsOf(file: string, text: string): Mutant[] {
     found.set(`${at}-${end}-${replacement}`, mutant);
   };
   const walk = (node: Node, way: Node[]) => {
-    if (isLeftAlone(node)) return;
+    if (isLeftAlone(node, way.at(-1))) return;
     mutate(node, way, text, put);
     for (const child of children(node)) walk(child, [...way, node]);
   };
@@ -197,8 +197,9 @@ function isDecisive(node: Node, way: Node[], text: string): boolean {
   });
 }
 
-/** Types, imports and what is written to the log. */
-function isLeftAlone(node: Node): boolean {
+/** Types, imports, and what is written to the log or said by an error. */
+function isLeftAlone(node: Node, parent: Node | undefined): boolean {
+  if (node.type === "TemplateLiteral" && parent?.type === "NewExpression") return true;
   if (node.type.startsWith("TS")) return !typedExpressions.has(node.type);
   // The name of a kind of error is a part of its text.
   if (node.type === "ClassProperty" && node.override && (node.key as Node).name === "name") {

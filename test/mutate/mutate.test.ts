@@ -128,6 +128,8 @@ describe("mutants", () => {
     "const WAIT_MS = 5 * 1000;",
     'this.logger.warn({ at: 1 }, "Late");',
     'throw new RangeError("Late");',
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: the text of a program.
+    "throw new RangeError(`Late by ${1 + a} of ${b ?? c}`);",
     "class A extends B { constructor() { super(); } }",
     'class A extends Error { override readonly name = "A"; }',
     "// a < b",

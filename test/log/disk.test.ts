@@ -1,0 +1,139 @@
+import { ptr } from "bun:ffi";
+import { afterEach, expect, mock, spyOn, test } from "bun:test";
+import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { Batcher } from "../../src/log/batch.ts";
+import { HEADER_BYTES, LOG_BLOCK_BYTES_MAX, RECORD_HEADER_BYTES } from "../../src/log/block.ts";
+import { PAGE_BYTES, pageAligned } from "../../src/log/page.ts";
+import { noteRefused, refusedWithin } from "../../src/log/refused.ts";
+import { closeSegment, createSegment, mayBlock, writeBlocks } from "../../src/log/segment-file.ts";
+import { expectReadable, readOrPassOver } from "../../src/log/unreadable.ts";
+import { temporaryDirectory } from "./support.ts";
+
+/** What a log asks of its disk, piece by piece. */
+
+afterEach(() => mock.restore());
+
+test("memory for direct writes begins with a page, whatever its length", () => {
+  for (const bytes of [1, 100, PAGE_BYTES - 1, PAGE_BYTES, PAGE_BYTES + 1, 1 << 20]) {
+    for (let n = 0; n < 20; n++) {
+      const buffer = pageAligned(bytes);
+      expect(buffer.length).toBe(bytes);
+      expect(ptr(buffer) % PAGE_BYTES).toBe(0);
+    }
+  }
+});
+
+test("files of a log are nobody else's to read", async () => {
+  const directory = temporaryDirectory();
+  noteRefused(directory, { from: 0, to: 1 });
+  const segment = await createSegment(directory, 0);
+  await closeSegment(segment);
+  for (const path of [segment.path, join(directory, "refused")]) {
+    expect(statSync(path).mode & 0o137).toBe(0);
+  }
+});
+
+test("a block takes records until it is full to the byte", () => {
+  const codec = {
+    bytesMax: (size: number) => size,
+    encode: (size: number, _: Buffer, at: number) => at + size,
+  };
+  const batcher = new Batcher(codec, 0);
+  const half = (LOG_BLOCK_BYTES_MAX - HEADER_BYTES) / 2 - RECORD_HEADER_BYTES;
+  batcher.add(half);
+  batcher.add(half);
+  expect(batcher.waiting.blocks.map(({ end }) => end)).toEqual([LOG_BLOCK_BYTES_MAX]);
+  batcher.add(0);
+  expect(batcher.waiting.blocks.map(({ first, count }) => [first, count])).toEqual([
+    [0, 2],
+    [2, 1],
+  ]);
+  batcher.add(2 * half + RECORD_HEADER_BYTES);
+  expect(() => batcher.add(2 * half + RECORD_HEADER_BYTES + 1)).toThrow(RangeError);
+  expect(batcher.waiting.count).toBe(4);
+});
+
+test("small batches for a quick disk may hold up the event loop, no others", () => {
+  expect(mayBlock({ quick: true }, 256 << 10)).toBe(true);
+  expect(mayBlock({ quick: true }, (256 << 10) + 1)).toBe(false);
+  expect(mayBlock({ quick: false }, 1)).toBe(false);
+});
+
+/** Writes to memory are as quick as a disk can be. */
+const memory = "/dev/shm";
+
+test.skipIf(!existsSync(memory))(
+  "a disk that is quick is written in place",
+  async () => {
+    const directory = mkdtempSync(`${memory}/pixelmill-log-`);
+    const segment = await createSegment(directory, 0);
+    try {
+      // A busy machine may be slow many times.
+      while (!segment.quick) await writeBlocks(segment, [Buffer.alloc(100, 1)]);
+      const { size } = statSync(segment.path);
+      const written = writeBlocks(segment, [Buffer.alloc(100, 1)]);
+      expect(statSync(segment.path).size).toBe(size + 100);
+      await written;
+    } finally {
+      await closeSegment(segment);
+      rmSync(directory, { recursive: true });
+    }
+  },
+  60_000,
+);
+
+const broken = (code: string) => Object.assign(new Error(code), { code });
+
+test("a place that the disk does not give back is tried three times before it is passed over", async () => {
+  const directory = temporaryDirectory();
+  const waits: unknown[] = [];
+  spyOn(Bun, "sleep").mockImplementation(async (ms) => void waits.push(ms));
+  for (const [failures, outcome, sleeps] of [
+    [0, "read", 0],
+    [1, "read", 1],
+    [2, "read", 2],
+    [3, "passed over", 2],
+  ] as const) {
+    waits.length = 0;
+    let reads = 0;
+    const read = async () => {
+      if (++reads <= failures) throw broken("EIO");
+      return "read";
+    };
+    expect(await readOrPassOver(directory, read, async () => "passed over")).toBe(outcome);
+    expect(waits.length).toBe(sleeps);
+    expect(reads).toBe(Math.min(failures + 1, 3));
+  }
+  // The page that tried the disk is gone.
+  expect(existsSync(join(directory, "probe"))).toBe(false);
+  const refuse = () => Promise.reject(broken("EACCES"));
+  await expect(readOrPassOver(directory, refuse, async () => "")).rejects.toThrow("EACCES");
+});
+
+test("a page that is not there is none that the disk gives back", async () => {
+  const path = join(temporaryDirectory(), "file");
+  writeFileSync(path, Buffer.alloc(PAGE_BYTES + 1));
+  for (const offset of [0, PAGE_BYTES - 1, PAGE_BYTES, 2 * PAGE_BYTES - 1]) {
+    await expectReadable(path, offset);
+  }
+  await expect(expectReadable(path, 2 * PAGE_BYTES)).rejects.toThrow(`at ${2 * PAGE_BYTES}`);
+});
+
+test("refused numbers are counted as far as a gap holds them", () => {
+  const directory = temporaryDirectory();
+  expect(refusedWithin(directory, { from: 0, to: 100 })).toBe(0);
+  noteRefused(directory, { from: 10, to: 20 });
+  noteRefused(directory, { from: 25, to: 26 });
+  for (const [from, to, count] of [
+    [0, 100, 11],
+    [0, 10, 0],
+    [0, 11, 1],
+    [12, 15, 3],
+    [19, 25, 1],
+    [19, 26, 2],
+    [26, 100, 0],
+  ] as const) {
+    expect(refusedWithin(directory, { from, to })).toBe(count);
+  }
+});
