@@ -214,6 +214,12 @@ export const EGRESS_HEAD_BYTES_MAX = 16_384;
 export const LANE_HISTORIES_MAX = 1_000;
 /** Connections of which the events of the last minute are counted. */
 export const LANE_HISTORY_CONNECTIONS_MAX = 10_000;
+/** Events of one delivery of a destination that gathers them. */
+export const GATHERED_EVENTS_MAX = 16_384;
+/** Their JSON texts, beyond the first event's. */
+export const GATHERED_BYTES_MAX = 32 << 20;
+/** The longest that events are gathered for one delivery. */
+export const GATHERED_MS_MAX = 900_000;
 
 // Destinations
 /** A connection test, all its steps together. */

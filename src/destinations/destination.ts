@@ -32,6 +32,14 @@ export interface Outgoing {
   readonly input: Received;
 }
 
+/** How a kind gathers events into large deliveries. */
+export interface Gathering {
+  /** JSON texts of one delivery, beyond those of its first event. */
+  bytes: number;
+  /** The longest that an event waits for others of its delivery. */
+  ageMs: number;
+}
+
 /** One open destination. Deliveries may run at once; each settles within the kind's timeout. */
 export interface OpenDestination {
   /**
@@ -39,8 +47,17 @@ export interface OpenDestination {
    * goes wrong is a verdict. `signal` ends it early as `retry`.
    *
    * An event may come again, after a crash among other events than before; its `input` is the same.
+   *
+   * A kind that gathers has one delivery at a time, and each has a name of its own: ASCII letters,
+   * digits, `.`, `_` and `-`, ascending with time. An attempt that is repeated, after a crash too,
+   * has the same name and holds all events of the attempts before, but for those that ended in
+   * another way meanwhile; after a crash it may hold more. An event that was in an attempt never
+   * goes under another name while that attempt may have come through. So what an attempt writes to
+   * a place that is made of the name, and of what does not change in its events' `input`, is there
+   * once when a later attempt replaces it. `rejected` ends all events of a gathered delivery: they
+   * are not tried alone. Other kinds get no name.
    */
-  deliver(events: readonly Outgoing[], signal: AbortSignal): Promise<Verdict>;
+  deliver(events: readonly Outgoing[], signal: AbortSignal, name?: string): Promise<Verdict>;
   close(): Promise<void>;
 }
 
@@ -60,6 +77,11 @@ export interface DestinationKind {
   batchSize(config: Record<string, unknown>): number;
   /** Deliveries that may be under way at once, from 1 to `LANE_DELIVERIES_MAX`. */
   concurrency(config: Record<string, unknown>): number;
+  /**
+   * Events are gathered up to `batchSize`, or these bounds, whichever comes first, or until the lane
+   * or others need the room. Without it what waits goes at once. The kind's concurrency is 1 then.
+   */
+  gathering?(config: Record<string, unknown>): Gathering;
   open(config: Record<string, unknown>, workspaceId: string): OpenDestination;
   /**
    * Tries a config out, step by step up to the first that fails, and takes away what it wrote where

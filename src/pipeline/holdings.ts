@@ -1,4 +1,5 @@
 import {
+  GATHERED_BYTES_MAX,
   LANE_IN_FLIGHT_BYTES_MAX,
   LANES_HELD_BYTES_MAX,
   WORKSPACE_HELD_BYTES_MAX,
@@ -8,6 +9,9 @@ import { LANE_HELD_BYTES_MIN } from "./limits.ts";
 
 /** Bytes that the lanes of a workspace may always hold, whatever the other workspaces hold. */
 const WORKSPACE_HELD_BYTES_MIN = 2 << 20;
+
+/** As `LANE_IN_FLIGHT_BYTES_MAX`, of a lane that gathers. */
+const GATHERING_HELD_BYTES_MAX = 2 * GATHERED_BYTES_MAX;
 
 /** What the lanes of one workspace hold. */
 interface Account {
@@ -29,6 +33,8 @@ export class Holdings {
   #bytes = 0;
   readonly #accounts = new Map<string, Account>();
   readonly #waiting = new Map<Share, Notifier>();
+  /** Lanes that gather, with what has them deliver what they have. */
+  readonly #gathering = new Map<Share, () => void>();
 
   get bytes(): number {
     return this.#bytes;
@@ -45,14 +51,28 @@ export class Holdings {
         this.#bytes += by;
         if (by <= 0) this.#tell();
       },
-      wait: (notifier) => this.#waiting.set(share, notifier),
+      wait: (notifier) => {
+        this.#waiting.set(share, notifier);
+        if (this.#gathering.size > 0) this.#press(share);
+      },
+      gathers: (press) => this.#gathering.set(share, press),
       closed: () => {
         this.#waiting.delete(share);
+        this.#gathering.delete(share);
         account.shares -= 1;
         if (account.shares === 0) this.#accounts.delete(workspaceId);
       },
     });
     return share;
+  }
+
+  /** One finds no room: those that hold much only to gather more give it back. */
+  #press(waiting: Share): void {
+    const isFull = this.#bytes >= LANES_HELD_BYTES_MAX;
+    for (const [share, press] of this.#gathering) {
+      const isConcerned = isFull || share.isOfSameWorkspace(waiting);
+      if (share !== waiting && isConcerned && share.bytes >= LANE_HELD_BYTES_MIN) press();
+    }
   }
 
   /** Something was given back: lanes that wait and have room now go on. */
@@ -70,6 +90,7 @@ interface ShareHost {
   bytes(): number;
   changed(by: number): void;
   wait(notifier: Notifier): void;
+  gathers(press: () => void): void;
   closed(): void;
 }
 
@@ -79,10 +100,25 @@ export class Share {
   #bytes = 0;
   #out = 0;
   #isClosed = false;
+  #bytesMax = LANE_IN_FLIGHT_BYTES_MAX;
 
   constructor(account: Account, host: ShareHost) {
     this.#account = account;
     this.#host = host;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  isOfSameWorkspace(other: Share): boolean {
+    return this.#account === other.#account;
+  }
+
+  /** The lane gathers: it may hold more, and `press` is called when others need the room. */
+  gathers(press: () => void): void {
+    this.#bytesMax = GATHERING_HELD_BYTES_MAX;
+    this.#host.gathers(press);
   }
 
   /** Bytes that may still be added; zero or less when there is no room. */
@@ -93,7 +129,7 @@ export class Share {
     const ofAll = scale * LANES_HELD_BYTES_MAX - this.#host.bytes();
     const ofMinimum = WORKSPACE_HELD_BYTES_MIN - bytes;
     const shared = Math.min(ofWorkspace, Math.max(ofAll, ofMinimum));
-    return Math.min(LANE_IN_FLIGHT_BYTES_MAX - this.#bytes, shared);
+    return Math.min(this.#bytesMax - this.#bytes, shared);
   }
 
   /** Whether an event of any size can be handed on. */

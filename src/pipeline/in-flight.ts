@@ -1,4 +1,4 @@
-import { LANE_IN_FLIGHT_EVENTS_MAX } from "../limits.ts";
+import { GATHERED_EVENTS_MAX, LANE_IN_FLIGHT_EVENTS_MAX } from "../limits.ts";
 import type { Notifier } from "./clock.ts";
 import type { Share } from "./holdings.ts";
 import type { Item } from "./item.ts";
@@ -10,6 +10,24 @@ import { LANE_HELD_BYTES_MIN } from "./limits.ts";
  */
 export const LANE_UNCOMMITTED_EVENTS_MAX = 8_192;
 
+/** How many events a lane may hold. */
+interface EventBounds {
+  /** Read but not yet settled. */
+  open: number;
+  /** Read, and their settling is not on disk. */
+  uncommitted: number;
+}
+
+const bounds: EventBounds = {
+  open: LANE_IN_FLIGHT_EVENTS_MAX,
+  uncommitted: LANE_UNCOMMITTED_EVENTS_MAX,
+};
+/** Of a lane that gathers: one delivery is under way while the next one is gathered. */
+const gatheringBounds: EventBounds = {
+  open: GATHERED_EVENTS_MAX * 2,
+  uncommitted: GATHERED_EVENTS_MAX * 3,
+};
+
 /**
  * The items that a lane has taken, until their settling is on disk. They are bounded twice: by what
  * has not settled, so that a lane that stands still holds little memory, and by what is not on
@@ -20,9 +38,11 @@ export class InFlight {
   /** Items in the order in which they were taken. */
   readonly #items = new Set<Item>();
   #open = 0;
+  readonly #bounds: EventBounds;
 
-  constructor(share: Share) {
+  constructor(share: Share, gathers = false) {
     this.#share = share;
+    this.#bounds = gathers ? gatheringBounds : bounds;
   }
 
   /** Items whose settling is not on disk. */
@@ -34,8 +54,8 @@ export class InFlight {
   get room(): { events: number; bytes: number } {
     // A lane that holds nothing may take one event, whatever the other lanes hold.
     const bytes = Math.max(this.#share.room, this.#items.size === 0 ? 1 : 0);
-    const open = LANE_IN_FLIGHT_EVENTS_MAX - this.#open;
-    const uncommitted = LANE_UNCOMMITTED_EVENTS_MAX - this.#items.size;
+    const open = this.#bounds.open - this.#open;
+    const uncommitted = this.#bounds.uncommitted - this.#items.size;
     return { events: bytes > 0 ? Math.min(open, uncommitted) : 0, bytes };
   }
 

@@ -1,17 +1,13 @@
-import type { Live } from "../catalog/catalog.ts";
 import type { Connection, Destination } from "../catalog/model.ts";
 import type { DestinationKind } from "../destinations/destination.ts";
 import { RETRY_DELAY_MS_MIN, TRANSFORM_BATCH_EVENTS_MAX } from "../limits.ts";
-import type { Logger } from "../observe/log.ts";
-import type { Sandbox } from "../sandbox/sandbox.ts";
-import { type Clock, Notifier } from "./clock.ts";
+import { Notifier } from "./clock.ts";
 import { Delivery } from "./delivering/delivery.ts";
 import { HandOver } from "./hand-over.ts";
-import type { Holdings } from "./holdings.ts";
 import { InFlight } from "./in-flight.ts";
 import type { Ending, Item, Output } from "./item.ts";
-import type { LiveTail } from "./live-tail.ts";
-import type { LaneLabels, LaneMetrics } from "./metrics.ts";
+import type { LaneParts } from "./lane-parts.ts";
+import type { LaneLabels } from "./metrics.ts";
 import { LaneReader } from "./reading/lane-reader.ts";
 import { NextBatch } from "./reading/next-batch.ts";
 import {
@@ -21,27 +17,10 @@ import {
   type Standing,
   standing,
 } from "./reading/routes.ts";
-import type { SharedReader } from "./reading/shared-reader.ts";
 import { Announcements } from "./settling/announcements.ts";
-import type { Ledger } from "./settling/ledger.ts";
+import type { Sealed } from "./settling/ledger.ts";
 import { Settling } from "./settling/settling.ts";
 import { type Made, type TransformHost, transform } from "./transforming/transform.ts";
-
-/** Parts that all lanes share. */
-export interface LaneParts {
-  logs: SharedReader;
-  live: Live;
-  sandbox: Sandbox;
-  ledger: Ledger;
-  liveTail: LiveTail;
-  clock: Clock;
-  logger: Logger;
-  metrics: LaneMetrics;
-  holdings: Holdings;
-  retryWindowMs: number;
-  /** Takes up what changed in the catalog; cheap when nothing did. */
-  refresh(): void;
-}
 
 const handedOn = Promise.resolve(true);
 
@@ -80,16 +59,21 @@ export class Lane {
     this.#parts = parts;
     this.#labels = { destination: destination.id, name: destination.name, kind: kind.kind };
     this.#routes = routesOf(destination, connections);
-    this.#reader = new LaneReader(parts.logs, this.#routes, parts.ledger.lane(destination.id));
-    this.#inFlight = new InFlight(parts.holdings.share(destination.workspaceId));
+    const gathers = kind.gathering !== undefined;
+    const record = parts.ledger.lane(destination.id);
+    const repeated = gathers ? record?.sealed : undefined;
+    this.#reader = new LaneReader(parts.logs, this.#routes, record, repeated);
+    const share = parts.holdings.share(destination.workspaceId);
+    this.#inFlight = new InFlight(share, gathers);
     const announcements = new Announcements({ ...parts, destination: () => this.destination });
     this.#announcements = announcements;
-    this.#settling = new Settling({
+    const settling = {
       ...parts,
       announcements,
       ...{ labels: this.#labels, reader: this.#reader, inFlight: this.#inFlight, room: this.#work },
       destination: () => this.destination,
-    });
+    };
+    this.#settling = new Settling(settling, repeated);
     this.#next = new NextBatch({
       ...{ destinationId: destination.id, reader: this.#reader, inFlight: this.#inFlight },
       ...{ ledger: parts.ledger, replaying: this.#settling.replaying, work: this.#work },
@@ -104,12 +88,16 @@ export class Lane {
       standing: ({ item }: Output) => this.#standing(item),
       settle: (outputs: readonly Output[], ending: Ending) =>
         this.#settling.settle(outputs, ending),
+      repeated,
+      seal: (sealed: Sealed) => this.#settling.seal(sealed),
+      unseal: () => this.#settling.unseal(),
     };
     this.#delivery = new Delivery(delivery, kind, destination);
     this.#handOver = new HandOver({
       ...{ inFlight: this.#inFlight, delivery: this.#delivery },
       ...{ settling: this.#settling, next: this.#next },
     });
+    if (gathers) share.gathers(() => this.#delivery.press());
     this.#ended = this.#run(this.#transformHost());
   }
 
@@ -222,7 +210,16 @@ export class Lane {
       if (items === undefined) continue;
       if (items.length === 0) {
         this.#delivery.flush();
-        if (this.#running) await notified;
+        if (this.#delivery.gathers && (this.#inFlight.isFull || this.#reader.repeated)) {
+          await last;
+          last = handedOn;
+          this.#delivery.press();
+        }
+        if (this.#reader.repeated) {
+          // It was handed on as a whole: from here on all others are taken.
+          this.#reader.goOn();
+          this.#next.replay();
+        } else if (this.#running) await notified;
         continue;
       }
       if (!this.#waitsForSandbox) this.#delivery.fill();

@@ -1,7 +1,8 @@
 import type { Connection, Destination } from "../catalog/model.ts";
 import type { DestinationKind } from "../destinations/destination.ts";
 import type { DurableNews } from "../log/event-log.ts";
-import { Lane, type LaneParts } from "./lane.ts";
+import { Lane } from "./lane.ts";
+import type { LaneParts } from "./lane-parts.ts";
 import { type LaneStatus, laneStatus } from "./lane-status.ts";
 
 export interface LanesParts extends LaneParts {

@@ -52,7 +52,9 @@ test("large letters come in shorter pages, and their replays in smaller lots", a
   expect(deadLetters.list("w", { count: 2 }).length).toBe(2);
 
   expect(await deadLetters.replay("w", ids)).toEqual({ replayed: 9 });
-  const lot = ledger.replays("d", new Set(), 100, DEAD_LETTERS_PAGE_CHARS_MAX / 2);
+  const lot = ledger.replays("d", new Set(), 100, {
+    charsMax: DEAD_LETTERS_PAGE_CHARS_MAX / 2,
+  });
   expect(lot.map(({ letter }) => letter.id)).toEqual(ids.slice(0, 2));
   expect(ledger.replays("d", new Set(ids.slice(0, 2)), 100).length).toBe(7);
 });

@@ -3,7 +3,9 @@ import type { DestinationKind } from "../../destinations/destination.ts";
 import type { Clock } from "../clock.ts";
 import type { Ending, Output, Seat } from "../item.ts";
 import type { Routes, Standing } from "../reading/routes.ts";
+import type { Sealed } from "../settling/ledger.ts";
 import { DeliveryQueue, type DeliveryQueueHost } from "./delivery-queue.ts";
+import { type GatheringHost, GatheringQueue } from "./gathering-queue.ts";
 import { Receiver, type ReceiverParts } from "./receiver.ts";
 
 export interface DeliveryParts extends ReceiverParts {
@@ -15,6 +17,10 @@ export interface DeliveryParts extends ReceiverParts {
   routes(): Routes;
   standing(output: Output): Standing;
   settle(outputs: readonly Output[], ending: Ending): void;
+  /** The gathered delivery that was under way at a crash. */
+  repeated: Sealed | undefined;
+  seal(sealed: Sealed): Promise<void>;
+  unseal(): void;
 }
 
 /** The delivery of one lane: the open destination, and the queues that share it. */
@@ -22,6 +28,8 @@ export class Delivery {
   readonly #parts: DeliveryParts;
   readonly #receiver: Receiver;
   readonly #queues: DeliveryQueue[];
+  /** Instead of the queues, when the kind gathers. */
+  readonly #gathering: GatheringQueue | undefined;
   /** The queue whose request is being filled. */
   #filled: DeliveryQueue;
   /** Users that have outputs which have not settled. */
@@ -42,6 +50,8 @@ export class Delivery {
     const count = kind.concurrency(destination.config);
     this.#queues = Array.from({ length: count }, () => new DeliveryQueue(host));
     this.#filled = this.#queues[0]!;
+    if (kind.gathering === undefined) return;
+    this.#gathering = new GatheringQueue(this.#gatheringHost(host), parts.repeated?.name);
   }
 
   /**
@@ -49,7 +59,8 @@ export class Delivery {
    * keeps their order; otherwise through the queue that fills requests best.
    */
   push(user: string, outputs: readonly Output[]): void {
-    const seat = this.#seats.get(user) ?? { user, queue: this.#choose(), open: 0 };
+    const known = this.#seats.get(user);
+    const seat = known ?? { user, queue: this.#gathering ?? this.#choose(), open: 0 };
     this.#seats.set(user, seat);
     seat.open += outputs.length;
     for (const output of outputs) {
@@ -74,6 +85,15 @@ export class Delivery {
     for (const queue of this.#queues) queue.flush();
   }
 
+  get gathers(): boolean {
+    return this.#gathering !== undefined;
+  }
+
+  /** What is gathered goes: there is no room for more, or others need it. */
+  press(): void {
+    this.#gathering?.press();
+  }
+
   /**
    * The queue for a user without open outputs. Requests are filled one after the other: if each
    * user had a fixed queue by a hash, each queue would send only a few events at a time. Queues
@@ -92,6 +112,7 @@ export class Delivery {
   /** Ends all waiting: settings changed, or the lane ends. */
   hurry(): void {
     for (const queue of this.#queues) queue.hurry();
+    this.#gathering?.hurry();
   }
 
   update(destination: Destination): void {
@@ -107,6 +128,7 @@ export class Delivery {
   async close(): Promise<void> {
     this.hurry();
     await Promise.all(this.#queues.map((queue) => queue.ended()));
+    await this.#gathering?.ended();
     await this.#receiver.close();
   }
 
@@ -153,6 +175,17 @@ export class Delivery {
       sleep: (ms, until) => clock.sleep(ms, until),
       tally: () => this.#receiver.tally,
       failure: () => this.#receiver.failure,
+    };
+  }
+
+  #gatheringHost(host: DeliveryQueueHost): GatheringHost {
+    const { clock, seal, unseal } = this.#parts;
+    return {
+      ...host,
+      ...{ seal, unseal },
+      now: () => clock.now(),
+      gathering: () => this.#receiver.gathering,
+      deliver: (outputs, name) => this.#receiver.deliver(outputs, name),
     };
   }
 }

@@ -1,6 +1,7 @@
 import type { Destination } from "../../catalog/model.ts";
 import type {
   DestinationKind,
+  Gathering,
   OpenDestination,
   Outgoing,
   Verdict,
@@ -65,6 +66,11 @@ export class Receiver {
     return this.#kind.batchSize(this.#config);
   }
 
+  /** Of a kind that gathers. */
+  get gathering(): Gathering {
+    return this.#kind.gathering?.(this.#config) ?? { bytes: 0, ageMs: 0 };
+  }
+
   update({ config }: Destination): void {
     if (JSON.stringify(config) === JSON.stringify(this.#config)) return;
     this.#config = config;
@@ -72,10 +78,10 @@ export class Receiver {
     this.#retire();
   }
 
-  async deliver(events: readonly Outgoing[]): Promise<Verdict> {
+  async deliver(events: readonly Outgoing[], name?: string): Promise<Verdict> {
     const { clock, metrics, announcements } = this.#parts;
     const started = performance.now();
-    const verdict = await this.#attempt(events);
+    const verdict = await this.#attempt(events, name);
     const ms = performance.now() - started;
     metrics.deliverySeconds.observe({ kind: this.#kind.kind }, ms / 1_000);
     metrics.attempts.inc({ ...this.#labels, verdict: verdict.kind });
@@ -116,12 +122,12 @@ export class Receiver {
     await Promise.all(this.#closing);
   }
 
-  async #attempt(events: readonly Outgoing[]): Promise<Verdict> {
+  async #attempt(events: readonly Outgoing[], name?: string): Promise<Verdict> {
     let opened: Opened | undefined;
     try {
       opened = this.#open();
       opened.deliveries += 1;
-      return await opened.destination.deliver(events, this.#cut.signal);
+      return await opened.destination.deliver(events, this.#cut.signal, name);
     } catch (error) {
       // A destination answers with verdicts and never throws; this is a fault of ours, and the
       // events wait until it is mended.

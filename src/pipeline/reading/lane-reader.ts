@@ -1,7 +1,7 @@
 import type { Connection, Positions } from "../../catalog/model.ts";
 import type { LogEnd } from "../../event/record.ts";
 import { ITEM_BYTES, type Item } from "../item.ts";
-import type { LaneRecord } from "../settling/ledger.ts";
+import type { LaneRecord, Sealed } from "../settling/ledger.ts";
 import { Cursor, type CursorRecord } from "./cursor.ts";
 import { covers, type Routes, startOf } from "./routes.ts";
 import type { Chunk, SharedReader } from "./shared-reader.ts";
@@ -23,6 +23,8 @@ export class LaneReader {
    * batch.
    */
   readonly #chunks = new Map<string, Chunk>();
+  /** While a delivery of before a crash is repeated, only its events are taken. */
+  #repeated: Sealed | undefined;
   #routes: Routes;
   #turn = 0;
   /**
@@ -31,12 +33,29 @@ export class LaneReader {
    */
   #isIdle = false;
 
-  constructor(logs: SharedReader, routes: Routes, record: LaneRecord | undefined) {
+  /** `repeated`: what is to be taken before all else, until `goOn`. */
+  constructor(
+    logs: SharedReader,
+    routes: Routes,
+    record: LaneRecord | undefined,
+    repeated?: Sealed | undefined,
+  ) {
     this.#logs = logs;
     this.#routes = routes;
     this.#stored = record?.logs ?? {};
+    this.#repeated = repeated;
     this.#known = new Map(Object.entries(record?.known ?? {}));
     this.reroute(routes);
+  }
+
+  /** The delivery of before a crash whose events alone are taken now. */
+  get repeated(): Sealed | undefined {
+    return this.#repeated;
+  }
+
+  /** That delivery is complete: from here on all others are taken. */
+  goOn(): void {
+    this.#repeated = undefined;
   }
 
   /** Takes up changed connections. A new one may start below what was read already. */
@@ -82,7 +101,8 @@ export class LaneReader {
       // From here on, news that concern the lane wake it, and others move an idle lane on. News
       // that came during the look were not heard; so the lane looks again, unless the look finds
       // nothing new.
-      this.#isIdle = items.length === 0 && logs.every((log) => this.#isAhead(log));
+      const isAhead = this.#repeated === undefined && logs.every((log) => this.#isAhead(log));
+      this.#isIdle = items.length === 0 && isAhead;
       const at = logs.reduce((sum, log) => sum + this.#cursor(log).position, 0);
       if (items.length > 0 || this.#isIdle || at === triedAt) return items;
       triedAt = at;
@@ -195,6 +215,7 @@ export class LaneReader {
   ): Promise<{ items: Item[]; isHeld: boolean }> {
     const items: Item[] = [];
     const cursor = this.#cursor(log);
+    const end = this.#repeated ? (this.#repeated.ends[log] ?? 0) : Number.POSITIVE_INFINITY;
     let isHeld = false;
     // At most one chunk gives items: what is taken must not be lost because the read of the next
     // fails.
@@ -212,6 +233,10 @@ export class LaneReader {
       let index = firstAtOrAfter(chunk.inputs, at);
       for (; index < chunk.inputs.length && items.length < count && bytes < bytesMax; index++) {
         const { sequence, input } = chunk.inputs[index]!;
+        if (sequence >= end) {
+          isHeld = true;
+          break;
+        }
         const connection = this.#routes.bySource.get(input.sourceId);
         if (connection === undefined || !wanted(cursor, connection, log, sequence)) continue;
         isHeld = inOrder && this.#waits(input.after);

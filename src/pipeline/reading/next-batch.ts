@@ -127,7 +127,8 @@ export class NextBatch {
       inFlight.take(item);
       history.received(item.input.sourceId, now);
     }
-    if (!this.#replaysWait) return items;
+    const isRepeated = reader.repeated !== undefined && reader.repeated.letter === undefined;
+    if (!this.#replaysWait || isRepeated) return items;
     const left = inFlight.room;
     try {
       const replays = this.#takeReplays(Math.min(count - items.length, left.events), left.bytes);
@@ -144,7 +145,9 @@ export class NextBatch {
     const { ledger, replaying, destinationId } = this.#parts;
     const events = Math.min(count, LANE_REPLAYS_EVENTS_MAX - replaying.size);
     if (events <= 0) return [];
-    const replays = ledger.replays(destinationId, replaying, events, bytes);
+    const end = this.#parts.reader.repeated?.letter;
+    const bounds = { charsMax: bytes, ...(end !== undefined && { end }) };
+    const replays = ledger.replays(destinationId, replaying, events, bounds);
     this.#replaysWait = replays.length > 0;
     for (const { letter } of replays) replaying.add(letter.id);
     return replays.map(itemOfReplay);

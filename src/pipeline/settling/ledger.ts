@@ -13,8 +13,18 @@ import {
 } from "../dead-letters/tables.ts";
 import type { CursorRecord } from "../reading/cursor.ts";
 
+/** A gathered delivery that may be under way: written before it begins, gone when it has ended. */
+export interface Sealed {
+  name: string;
+  /** By log: records below that are pending are of this delivery. */
+  ends: Positions;
+  /** So are replays up to this letter. */
+  letter?: string;
+}
+
 /** A lane's durable state. */
 export interface LaneRecord {
+  sealed?: Sealed;
   logs: Record<string, CursorRecord>;
   /**
    * Connections whose records are taken up to `next`: id → where the connection's live window
@@ -122,17 +132,20 @@ export class Ledger {
     });
   }
 
-  /** The oldest replays of a destination that are not in `busy`; the caller puts them there. */
+  /**
+   * The oldest replays of a destination that are not in `busy`; the caller puts them there. None
+   * beyond the letter `end`.
+   */
   replays(
     destinationId: string,
     busy: Busy,
     count: number,
-    charsMax = Number.POSITIVE_INFINITY,
+    { charsMax = Number.POSITIVE_INFINITY, end = "" } = {},
   ): Replay[] {
     const given = this.#given.get(destinationId);
     const after = given?.busy === busy ? given.last : "";
     const waiting = Iterator.from(this.#replays.getKeys(within(destinationId, after)))
-      .filter(([, id]) => !busy.has(id))
+      .filter(([, id]) => !busy.has(id) && (end === "" || id <= end))
       .map((key) => this.#replays.get(key))
       .filter((replay) => replay !== undefined)
       .take(count);

@@ -8,7 +8,7 @@ import type { LiveTail } from "../live-tail.ts";
 import type { LaneLabels, LaneMetrics } from "../metrics.ts";
 import type { LaneReader } from "../reading/lane-reader.ts";
 import type { Announcements } from "./announcements.ts";
-import type { Committer, LaneChange, LaneRecord, Ledger } from "./ledger.ts";
+import type { Committer, LaneChange, LaneRecord, Ledger, Sealed } from "./ledger.ts";
 
 /**
  * Time over which items that settle are gathered into one commit. Nobody waits for a commit, unless
@@ -42,9 +42,29 @@ export class Settling implements Committer {
   readonly replaying = new Set<string>();
   #scheduling: ReturnType<typeof setTimeout> | undefined;
   #discarded = false;
+  /** The gathered delivery that may be under way. */
+  #sealed: Sealed | undefined;
+  /** Told when that is on disk. */
+  #told: (() => void) | undefined;
 
-  constructor(parts: SettlingParts) {
+  constructor(parts: SettlingParts, sealed: Sealed | undefined) {
     this.#parts = parts;
+    this.#sealed = sealed;
+  }
+
+  /** Resolves once the ledger has it that this delivery may be under way. */
+  seal(sealed: Sealed): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#sealed = sealed;
+    this.#told = resolve;
+    this.schedule();
+    return promise;
+  }
+
+  /** The delivery has ended: the ledger forgets it with what settled by it. */
+  unseal(): void {
+    this.#sealed = undefined;
+    this.#scheduleSoon();
   }
 
   /** Ends outputs, all in the same way. */
@@ -99,7 +119,7 @@ export class Settling implements Committer {
       if ("replayOf" in origin) replayed.push(origin.replayOf.id);
       else reader.settle(origin.log, origin.sequence);
     }
-    const record = reader.record();
+    const record = { ...reader.record(), ...(this.#sealed && { sealed: this.#sealed }) };
     if (items.length === 0 && this.#isKept(record)) return undefined;
     const letters = items.flatMap((item) => item.letters);
     const change = { destinationId, record, letters, replayed };
@@ -111,6 +131,7 @@ export class Settling implements Committer {
     const { reader, inFlight, room } = this.#parts;
     const { items, lows } = this.#committing.get(change)!;
     this.#committing.delete(change);
+    if (this.#sealed !== undefined && change.record.sealed === this.#sealed) this.#told?.();
     reader.kept(lows);
     const wasFull = inFlight.isFull;
     inFlight.commit(items);
@@ -125,8 +146,8 @@ export class Settling implements Committer {
     else this.#scheduling ??= setTimeout(() => this.schedule(), GATHER_MS);
   }
 
-  #isKept({ logs }: LaneRecord): boolean {
-    const { ledger } = this.#parts;
-    return Bun.deepEquals(ledger.lane(this.#parts.destination().id)?.logs ?? {}, logs);
+  #isKept({ logs, sealed }: LaneRecord): boolean {
+    const kept = this.#parts.ledger.lane(this.#parts.destination().id);
+    return Bun.deepEquals(kept?.logs ?? {}, logs) && kept?.sealed?.name === sealed?.name;
   }
 }

@@ -1,0 +1,28 @@
+import type { Output } from "../item.ts";
+import type { Sealed } from "../settling/ledger.ts";
+
+/**
+ * What is to be remembered of a delivery before it begins. Its name ascends with time and has the
+ * place of its first event; the rest of the name is chance, since a restored backup, or another
+ * server that writes to the same place, has the same positions.
+ */
+export function sealOf(outputs: readonly Output[], now: number): Sealed {
+  const ends: Record<string, number> = {};
+  let letter: string | undefined;
+  for (const { item } of outputs) {
+    const { origin } = item;
+    if ("replayOf" in origin) {
+      if (letter === undefined || origin.replayOf.id > letter) letter = origin.replayOf.id;
+    } else ends[origin.log] = Math.max(ends[origin.log] ?? 0, origin.sequence + 1);
+  }
+  const time = new Date(now).toISOString().replace(/[-:]|\.\d+/g, "");
+  const chance = crypto.getRandomValues(new Uint8Array(6)).toHex();
+  const name = `${time}-${placeOf(outputs[0])}-${chance}`;
+  return { name, ends, ...(letter !== undefined && { letter }) };
+}
+
+function placeOf(output: Output | undefined): string {
+  if (output === undefined || "replayOf" in output.item.origin) return "replay";
+  const { log, sequence } = output.item.origin;
+  return `${log.replace(/[^\w.]/g, "_")}-${sequence}`;
+}

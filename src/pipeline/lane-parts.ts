@@ -1,0 +1,25 @@
+import type { Live } from "../catalog/catalog.ts";
+import type { Logger } from "../observe/log.ts";
+import type { Sandbox } from "../sandbox/sandbox.ts";
+import type { Clock } from "./clock.ts";
+import type { Holdings } from "./holdings.ts";
+import type { LiveTail } from "./live-tail.ts";
+import type { LaneMetrics } from "./metrics.ts";
+import type { SharedReader } from "./reading/shared-reader.ts";
+import type { Ledger } from "./settling/ledger.ts";
+
+/** What all lanes share. */
+export interface LaneParts {
+  logs: SharedReader;
+  live: Live;
+  sandbox: Sandbox;
+  ledger: Ledger;
+  liveTail: LiveTail;
+  clock: Clock;
+  logger: Logger;
+  metrics: LaneMetrics;
+  holdings: Holdings;
+  retryWindowMs: number;
+  /** Takes up what changed in the catalog; cheap when nothing did. */
+  refresh(): void;
+}

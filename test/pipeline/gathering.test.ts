@@ -1,0 +1,208 @@
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Type } from "@sinclair/typebox";
+import type { DestinationKind, Outgoing, Verdict } from "../../src/destinations/destination.ts";
+import { record } from "./doubles.ts";
+import { lettersOf, numbersTo, Rig, sorted, until } from "./rig.ts";
+
+/** Events of one round of the crash test. */
+const EVENTS = 2_000;
+const ROUNDS = Number(process.env.CRASH_ROUNDS ?? 1);
+
+let rig: Rig;
+beforeEach(() => {
+  rig = new Rig();
+});
+afterEach(() => rig.end());
+
+/** A store of objects by key, as S3 is: what is written under a key again replaces what was there. */
+class Store {
+  readonly objects = new Map<string, number[]>();
+  readonly names: string[] = [];
+  /** Called before and after each attempt; what it gives before is the verdict. */
+  before: (events: readonly Outgoing[]) => Verdict | Promise<void> | undefined = () => undefined;
+  after: () => void = () => {};
+
+  kind({ batchSize = 1_000, bytes = 1 << 20, ageMs = 60_000 } = {}): DestinationKind {
+    return {
+      ...{ kind: "fake", configSchema: Type.Object({}), secretKeys: [], validate: () => [] },
+      test: async () => [],
+      batchSize: () => batchSize,
+      concurrency: () => 1,
+      gathering: () => ({ bytes, ageMs }),
+      open: () => ({
+        deliver: async (events, _, name = ""): Promise<Verdict> => {
+          this.names.push(name);
+          const verdict = await this.before(events);
+          if (verdict !== undefined) return verdict;
+          const groups = Map.groupBy(events, ({ input }) => `${input.sourceId}/${name}`);
+          for (const [key, group] of groups) this.objects.set(key, group.map(numberOf));
+          this.after();
+          return { kind: "delivered" };
+        },
+        close: async () => {},
+      }),
+    };
+  }
+
+  numbers(): number[] {
+    return sorted([...this.objects.values()].flat());
+  }
+}
+
+const numberOf = ({ bytes }: Outgoing) =>
+  (JSON.parse(Buffer.from(bytes).toString()) as { n: number }).n;
+
+function start(store: Store, bounds = {}, over: Parameters<Rig["start"]>[0] = {}) {
+  rig.live.putDestination("one", { type: "fake" });
+  rig.live.connect("one", {}, { id: "connection" });
+  return rig.start({ kinds: new Map([["fake", store.kind(bounds)]]), ...over });
+}
+
+const append = (from: number, to: number) => {
+  for (let n = from; n < to; n++) rig.log.append(record(n, `user ${n % 7}`));
+};
+
+describe("events are gathered", () => {
+  test("until their number makes a delivery; the others wait", async () => {
+    const store = new Store();
+    start(store, { batchSize: 100 });
+    append(0, 250);
+    await until(() => store.objects.size === 2);
+    await Bun.sleep(300);
+    expect([...store.objects.values()]).toEqual([numbersTo(100), numbersTo(200).slice(100)]);
+  });
+
+  test("until their bytes make a delivery", async () => {
+    const store = new Store();
+    start(store, { bytes: 10_000 });
+    append(0, 500);
+    await until(() => store.objects.size >= 2);
+    const bytes = [...store.objects.values()].map(({ length }) => length * 60);
+    for (const size of bytes) expect(size).toBeLessThan(10_001);
+  });
+
+  test("until the first one has waited for long enough", async () => {
+    const store = new Store();
+    const started = performance.now();
+    start(store, { ageMs: 400 });
+    append(0, 3);
+    await until(() => store.objects.size === 1);
+    expect(performance.now() - started).toBeGreaterThanOrEqual(400);
+    expect(store.numbers()).toEqual(numbersTo(3));
+  });
+
+  test("and are not settled before they are delivered: the next run delivers them", async () => {
+    const store = new Store();
+    start(store);
+    append(0, 50);
+    await Bun.sleep(200);
+    await rig.stop();
+    expect(store.names).toEqual([]);
+    start(store, { ageMs: 100 });
+    await until(() => store.objects.size > 0);
+    expect(store.numbers()).toEqual(numbersTo(50));
+  });
+
+  test("no longer than other lanes of the workspace have room", async () => {
+    const store = new Store();
+    const text = "x".repeat(64 << 10);
+    rig.sandbox.codes.set("swell", ({ n }) => ({ n, text }));
+    for (const id of ["one", "two", "three", "four"]) {
+      rig.live.putDestination(id, { type: "fake" });
+      rig.live.connect(id);
+      rig.live.publish(id, "swell", `v-${id}`);
+    }
+    start(store, { bytes: 1 << 30, batchSize: 100_000 });
+    append(0, 1_500);
+    // Four times 94 MiB, of which a workspace may hold 64 MiB: nothing waits for its age.
+    await until(() => [...store.objects.values()].flat().length >= 4 * 1_000, "deliveries", 60_000);
+  }, 90_000);
+});
+
+describe("an attempt that fails", () => {
+  test("is repeated as a whole under its name", async () => {
+    const store = new Store();
+    let failures = 4;
+    const sizes = new Set<number>();
+    store.before = (events) => {
+      sizes.add(events.length);
+      return failures-- > 0 ? { kind: "retry", reason: "Later", afterMs: 1 } : undefined;
+    };
+    start(store, { batchSize: 40 });
+    append(0, 40);
+    await until(() => store.objects.size === 1, "the delivery", 60_000);
+    expect([...sizes]).toEqual([40]);
+    expect(new Set(store.names).size).toBe(1);
+  }, 90_000);
+
+  test("for good makes dead letters of all at once", async () => {
+    const store = new Store();
+    store.before = () => ({ kind: "rejected", reason: "No" });
+    const pipeline = start(store, { batchSize: 40 });
+    append(0, 40);
+    await until(() => lettersOf(pipeline).length === 40);
+    expect(store.names.length).toBe(1);
+  });
+});
+
+describe.each(["steady", "moody"])("killed again and again, with %s code", (code) => {
+  test.each(numbersTo(ROUNDS))(
+    "every event is in one object, and in no other (round %d)",
+    async () => {
+      const { objects, kills, repeated } = await livesOf(code);
+      const all = [...objects.values()].flat();
+      expect(all.length).toBe(new Set(all).size);
+      // What moody code drops when it runs again is gone; nothing else is.
+      if (code === "steady") expect(sorted(all)).toEqual(numbersTo(EVENTS));
+      // Or nothing was tested.
+      expect(kills).toBeGreaterThan(4);
+      expect(repeated).toBeGreaterThan(0);
+    },
+    120_000,
+  );
+});
+
+/** Objects that a pipeline in a process of its own leaves which is killed beside its requests. */
+async function livesOf(code: string) {
+  const directory = mkdtempSync(join(tmpdir(), "gathering-"));
+  const objects = new Map<string, number[]>();
+  let repeated = 0;
+  let left = 0;
+  let child: Bun.Subprocess | undefined;
+  const server = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    async fetch(request) {
+      const numbers = (await request.json()) as number[];
+      const kill = left-- <= 0;
+      const isEarly = Math.random() < 0.3;
+      if (kill && isEarly) child?.kill("SIGKILL");
+      if (!kill || !isEarly) {
+        const { pathname } = new URL(request.url);
+        if (objects.has(pathname)) repeated += 1;
+        objects.set(pathname, numbers);
+      }
+      if (kill) child?.kill("SIGKILL");
+      return new Response();
+    },
+  });
+  let kills = 0;
+  for (let exit: number | undefined; exit !== 0; kills++) {
+    left = kills < 12 ? Math.floor(Math.random() * 4) : Number.POSITIVE_INFINITY;
+    child = Bun.spawn(
+      [
+        ...[process.execPath, join(import.meta.dir, "gathering-child.ts")],
+        ...[directory, server.url.href, code, String(EVENTS), String(kills)],
+      ],
+      { stdout: "inherit", stderr: "inherit" },
+    );
+    exit = await child.exited;
+    expect([0, 137]).toContain(exit);
+  }
+  await server.stop(true);
+  rmSync(directory, { recursive: true });
+  return { objects, kills, repeated };
+}
