@@ -1,4 +1,5 @@
 import type { Egress } from "../egress/egress.ts";
+import { clickhouseKind } from "./clickhouse/clickhouse.ts";
 import type { DestinationKind } from "./destination.ts";
 import { fileKind } from "./file/file.ts";
 import { postgresKind } from "./postgres/postgres.ts";
@@ -12,6 +13,11 @@ export interface KindParts {
 
 /** Every kind of destination by its name, as `/v2/destinations` calls it. */
 export function destinationKinds({ directory, egress }: KindParts) {
-  const kinds: DestinationKind[] = [webhookKind(egress), fileKind(directory), postgresKind(egress)];
+  const kinds: DestinationKind[] = [
+    webhookKind(egress),
+    fileKind(directory),
+    postgresKind(egress),
+    clickhouseKind(egress),
+  ];
   return new Map(kinds.map((kind) => [kind.kind, kind]));
 }

@@ -1,13 +1,7 @@
 import { type Static, Type } from "@sinclair/typebox";
-import {
-  DATABASE_CA_CHARS_MAX,
-  DATABASE_TEXT_CHARS_MAX,
-  DATABASE_TIMEOUT_MS_DEFAULT,
-  DATABASE_TIMEOUT_MS_MAX,
-  TABLE_BATCH_EVENTS_MAX,
-} from "../../limits.ts";
+import { DATABASE_TEXT_CHARS_MAX } from "../../limits.ts";
 import { rudderstackKeys } from "../rudderstack-keys.ts";
-import { tableKeys } from "../tables/config.ts";
+import { databaseKeys, tableKeys } from "../tables/config.ts";
 
 const text = (description: string) =>
   Type.String({
@@ -39,26 +33,7 @@ export const PostgresConfig = Type.Object({
       description: "Whether the connection is inside TLS, whose certificate is always checked",
     }),
   ),
-  tlsCa: Type.Optional(
-    Type.String({
-      minLength: 1,
-      maxLength: DATABASE_CA_CHARS_MAX,
-      description: "Certificate authorities in PEM, instead of the known ones",
-    }),
-  ),
-  tlsServerName: Type.Optional(text("Name that the certificate must be for; by default the host")),
+  ...databaseKeys,
   ...tableKeys,
-  batchSize: Type.Optional(
-    Type.Integer({
-      ...{ minimum: 1, maximum: TABLE_BATCH_EVENTS_MAX, default: TABLE_BATCH_EVENTS_MAX },
-      description: "Most events of one transaction",
-    }),
-  ),
-  timeoutMs: Type.Optional(
-    Type.Integer({
-      ...{ minimum: 1, maximum: DATABASE_TIMEOUT_MS_MAX, default: DATABASE_TIMEOUT_MS_DEFAULT },
-      description: "Milliseconds for one transaction, connecting included",
-    }),
-  ),
 });
 export type PostgresConfig = Static<typeof PostgresConfig>;

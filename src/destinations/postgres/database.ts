@@ -3,6 +3,7 @@ import { Deadline } from "../../egress/deadline.ts";
 import type { Egress, OnStage } from "../../egress/egress.ts";
 import { DATABASE_IDLE_MS_MAX, DATABASE_TIMEOUT_MS_DEFAULT } from "../../limits.ts";
 import type { Database, Load } from "../tables/loader.ts";
+import type { OpenDatabase } from "../tables/open.ts";
 import type { Columns } from "../tables/table.ts";
 import type { PostgresConfig } from "./config.ts";
 import { failureOf } from "./failures.ts";
@@ -17,7 +18,7 @@ const LOCK_MS_MAX = 5_000;
  * The one connection of a destination: opened when it is first needed, closed when it is not used
  * for a while. Calls come one after the other.
  */
-export class PostgresDatabase implements Database {
+export class PostgresDatabase implements OpenDatabase {
   readonly #config: PostgresConfig;
   readonly #workspaceId: string;
   readonly #egress: Egress;

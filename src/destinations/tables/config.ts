@@ -1,4 +1,41 @@
 import { Type } from "@sinclair/typebox";
+import {
+  DATABASE_CA_CHARS_MAX,
+  DATABASE_TEXT_CHARS_MAX,
+  DATABASE_TIMEOUT_MS_DEFAULT,
+  DATABASE_TIMEOUT_MS_MAX,
+  TABLE_BATCH_EVENTS_MAX,
+} from "../../limits.ts";
+
+/** Keys of a config of any database: whose certificate is trusted, how much goes at once. */
+export const databaseKeys = {
+  tlsCa: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: DATABASE_CA_CHARS_MAX,
+      description: "Certificate authorities in PEM, instead of the known ones",
+    }),
+  ),
+  tlsServerName: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: DATABASE_TEXT_CHARS_MAX,
+      description: "Name that the certificate must be for; by default the host",
+    }),
+  ),
+  batchSize: Type.Optional(
+    Type.Integer({
+      ...{ minimum: 1, maximum: TABLE_BATCH_EVENTS_MAX, default: TABLE_BATCH_EVENTS_MAX },
+      description: "Most events that are written at once",
+    }),
+  ),
+  timeoutMs: Type.Optional(
+    Type.Integer({
+      ...{ minimum: 1, maximum: DATABASE_TIMEOUT_MS_MAX, default: DATABASE_TIMEOUT_MS_DEFAULT },
+      description: "Milliseconds for one batch, connecting included",
+    }),
+  ),
+};
 
 /** Keys of a config that say which tables events go into. */
 export const tableKeys = {

@@ -1,0 +1,62 @@
+import type { Egress } from "../../egress/egress.ts";
+import { DATABASE_TIMEOUT_MS_DEFAULT, TABLE_BATCH_EVENTS_MAX } from "../../limits.ts";
+import type { DestinationKind } from "../destination.ts";
+import { askInSteps } from "../http.ts";
+import { openTables } from "../tables/open.ts";
+import { type TestStep, TestSteps } from "../test-steps.ts";
+import { ClickhouseConfig, clickhouseFaults } from "./config.ts";
+import { ClickhouseDatabase } from "./database.ts";
+import { failureOf } from "./failures.ts";
+
+/** A column is a file, whose name may be no longer than 255 bytes with all that is added. */
+const NAME_CHARS_MAX = 127;
+const rules = { charsMax: NAME_CHARS_MAX, escapesWords: false };
+
+/** Writes events into tables of ClickHouse, which it makes and widens as the events need. */
+export function clickhouseKind(egress: Egress): DestinationKind {
+  const databaseOf = (config: Record<string, unknown>, workspaceId: string) =>
+    new ClickhouseDatabase(config as ClickhouseConfig, workspaceId, egress);
+  return {
+    kind: "clickhouse",
+    configSchema: ClickhouseConfig,
+    secretKeys: ["password"],
+    validate: clickhouseFaults,
+    batchSize: (config) => (config as ClickhouseConfig).batchSize ?? TABLE_BATCH_EVENTS_MAX,
+    // Many small inserts at once are what ClickHouse is slowest at.
+    concurrency: () => 1,
+    open: (config, workspaceId) => openTables(config, rules, databaseOf(config, workspaceId)),
+    test: (config, workspaceId, signal) =>
+      testClickhouse(egress, databaseOf(config, workspaceId), signal),
+  };
+}
+
+async function testClickhouse(
+  egress: Egress,
+  database: ClickhouseDatabase,
+  signal: AbortSignal,
+): Promise<TestStep[]> {
+  const steps = new TestSteps();
+  const request = database.request("select 1", DATABASE_TIMEOUT_MS_DEFAULT, signal);
+  const answer = await askInSteps(egress, request, steps, "sign-in");
+  if (answer === undefined) return steps.done;
+  const failure = failureOf(answer);
+  if (failure !== undefined) {
+    steps.failed("sign-in", failure.message);
+    return steps.done;
+  }
+  steps.passed("sign-in");
+  const table = `pixelmill_connection_test_${crypto.randomUUID().replaceAll("-", "")}`;
+  let step: "write" | "clean-up" = "write";
+  try {
+    await database.within(signal, async () => {
+      await database.tryOut(table);
+      steps.passed("write");
+      step = "clean-up";
+      await database.drop(table);
+      steps.passed("clean-up");
+    });
+  } catch (error) {
+    steps.failed(step, (error as Error).message);
+  }
+  return steps.done;
+}

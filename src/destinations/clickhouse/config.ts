@@ -1,0 +1,48 @@
+import { type Static, Type } from "@sinclair/typebox";
+import { checkedUrl, EgressRefused } from "../../egress/egress.ts";
+import type { Detail } from "../../errors.ts";
+import { DATABASE_TEXT_CHARS_MAX } from "../../limits.ts";
+import { configFaults } from "../config-faults.ts";
+import { rudderstackKeys } from "../rudderstack-keys.ts";
+import { databaseKeys, tableKeys } from "../tables/config.ts";
+
+export const ClickhouseConfig = Type.Object({
+  ...rudderstackKeys,
+  url: Type.String({
+    minLength: 1,
+    maxLength: DATABASE_TEXT_CHARS_MAX,
+    description: "URL of the HTTP interface, such as `https://clickhouse.example.com:8443`",
+  }),
+  database: Type.Optional(
+    Type.String({
+      pattern: "^[A-Za-z_][A-Za-z0-9_]{0,62}$",
+      default: "default",
+      description: "Database of the tables, which is made when it is missing",
+    }),
+  ),
+  user: Type.Optional(
+    Type.String({
+      pattern: "^[\\x21-\\x7e]{1,255}$",
+      default: "default",
+      description: "Name of the user",
+    }),
+  ),
+  password: Type.Optional(
+    Type.String({ pattern: "^[\\x20-\\x7e]{0,255}$", description: "Password of the user" }),
+  ),
+  ...databaseKeys,
+  ...tableKeys,
+});
+export type ClickhouseConfig = Static<typeof ClickhouseConfig>;
+
+export function clickhouseFaults(config: Record<string, unknown>): Detail[] {
+  const faults = configFaults(ClickhouseConfig, config);
+  if (faults.some(({ path }) => path === "/url")) return faults;
+  try {
+    checkedUrl(String(config.url));
+    return faults;
+  } catch (error) {
+    if (!(error instanceof EgressRefused)) throw error;
+    return [{ path: "/url", message: error.message }, ...faults];
+  }
+}

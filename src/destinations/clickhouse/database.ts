@@ -1,0 +1,131 @@
+import type { Egress, EgressRequest } from "../../egress/egress.ts";
+import { DATABASE_ANSWER_BYTES_MAX, DATABASE_TIMEOUT_MS_DEFAULT } from "../../limits.ts";
+import { type Database, DatabaseFailure, type Load } from "../tables/loader.ts";
+import type { OpenDatabase } from "../tables/open.ts";
+import type { Columns } from "../tables/table.ts";
+import type { ClickhouseConfig } from "./config.ts";
+import { failureOf, failureOfNetwork } from "./failures.ts";
+import * as sql from "./sql.ts";
+
+/** ClickHouse over its HTTP interface: a statement a request, all of it in the body. */
+export class ClickhouseDatabase implements OpenDatabase {
+  readonly #config: ClickhouseConfig;
+  readonly #workspaceId: string;
+  readonly #egress: Egress;
+  readonly #name: string;
+  readonly #timeoutMs: number;
+  #signal = AbortSignal.abort();
+  /** Milliseconds of `performance.now()`. */
+  #end = 0;
+
+  constructor(config: ClickhouseConfig, workspaceId: string, egress: Egress) {
+    this.#config = config;
+    this.#workspaceId = workspaceId;
+    this.#egress = egress;
+    this.#name = config.database ?? "default";
+    this.#timeoutMs = config.timeoutMs ?? DATABASE_TIMEOUT_MS_DEFAULT;
+  }
+
+  async within<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+    signal.throwIfAborted();
+    this.#signal = signal;
+    this.#end = performance.now() + this.#timeoutMs;
+    return await work();
+  }
+
+  async columns(table: string): Promise<Columns | undefined> {
+    const text = await this.#run(sql.columnsQuery(this.#name, table));
+    const lines = text.split("\n").filter((line) => line !== "");
+    if (lines.length === 0) return undefined;
+    return new Map(
+      lines.map((line) => {
+        const [name, type, kind] = columnOfLine(line);
+        return [name, sql.columnOf(type, kind)];
+      }),
+    );
+  }
+
+  async countTables(): Promise<number> {
+    return Number(await this.#run(sql.tableCountQuery(this.#name)));
+  }
+
+  async create(...[table, key, columns]: Parameters<Database["create"]>): Promise<void> {
+    const text = sql.createTable(this.#place(table), key, columns);
+    try {
+      await this.#run(text);
+    } catch (error) {
+      const isMissing = error instanceof DatabaseFailure && error.message.endsWith("(81)");
+      if (!isMissing) throw error;
+      await this.#run(`create database if not exists ${sql.quoted(this.#name)}`);
+      await this.#run(text);
+    }
+  }
+
+  async widen(...[table, columns]: Parameters<Database["widen"]>): Promise<void> {
+    await this.#run(sql.addColumns(this.#place(table), columns));
+  }
+
+  /** Table by table: each is all or nothing, and what went in before is known by its token. */
+  async insert(loads: readonly Load[]): Promise<void> {
+    for (const load of loads) await this.#run(sql.insertRows(this.#place(load.table), load));
+  }
+
+  close(): void {}
+
+  /** Makes a table of this name, and writes into it. */
+  async tryOut(table: string): Promise<void> {
+    const columns = new Map([["id", "string" as const]]);
+    await this.create(table, "id", columns);
+    await this.#run(`insert into ${this.#place(table)} (id) format JSONEachRow\n{"id":"test"}`);
+  }
+
+  async drop(table: string): Promise<void> {
+    await this.#run(`drop table ${this.#place(table)}`);
+  }
+
+  /** The request that carries this statement. */
+  request(text: string, timeoutMs: number, signal: AbortSignal): EgressRequest {
+    const { url, user = "default", password = "", tlsCa, tlsServerName } = this.#config;
+    return {
+      ...{ workspaceId: this.#workspaceId, url, method: "POST", timeoutMs, signal },
+      headers: {
+        "content-type": "text/plain; charset=utf-8",
+        "user-agent": "pixelmill",
+        "x-clickhouse-user": user,
+        ...(password !== "" && { "x-clickhouse-key": password }),
+      },
+      body: Buffer.from(text),
+      answerBytesMax: DATABASE_ANSWER_BYTES_MAX,
+      // What is made may be there, and what is inserted is known by its token.
+      isRepeatable: true,
+      tls: { ca: tlsCa, serverName: tlsServerName },
+    };
+  }
+
+  #place(table: string): string {
+    return `${sql.quoted(this.#name)}.${sql.quoted(table)}`;
+  }
+
+  async #run(text: string): Promise<string> {
+    const left = Math.max(1, Math.ceil(this.#end - performance.now()));
+    const request = this.request(text, left, this.#signal);
+    const answer = await this.#egress.request(request).catch((error: unknown) => {
+      throw failureOfNetwork(error);
+    });
+    const failure = failureOf(answer);
+    if (failure !== undefined) throw failure;
+    return Buffer.from(answer.body).toString();
+  }
+}
+
+/** Name, type and kind of default, as JSON. */
+function columnOfLine(line: string): [string, string, string] {
+  try {
+    const parts: unknown = JSON.parse(line);
+    if (Array.isArray(parts) && parts.length === 3)
+      return parts.map(String) as [string, string, string];
+  } catch {
+    // Whoever answers so is no ClickHouse.
+  }
+  throw new DatabaseFailure("later", "The server does not answer as ClickHouse does");
+}

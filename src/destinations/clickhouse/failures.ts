@@ -1,0 +1,64 @@
+import { type EgressAnswer, EgressRefused } from "../../egress/egress.ts";
+import { networkReason } from "../http.ts";
+import { DatabaseFailure } from "../tables/loader.ts";
+
+const MESSAGE_CHARS_MAX = 300;
+
+/** What an error code means to whoever set the destination up (ClickHouse, ErrorCodes.cpp). */
+const meanings = new Map<number, string>([
+  [516, "The database does not accept the user or the password"],
+  [192, "The database does not know the user"],
+  [193, "The database does not accept the password"],
+  [194, "The database wants a password"],
+  [195, "The database does not let this address in"],
+  [497, "The user lacks a grant"],
+  [164, "The user may only read"],
+  [242, "The table is read-only"],
+  [243, "The database's disk is full"],
+  [241, "The database has too little memory"],
+  [252, "The table has too many parts to merge"],
+  [159, "The database did not finish in time"],
+  [202, "The database has too many queries"],
+  [60, "There is no such table"],
+  [81, "There is no such database"],
+]);
+
+/** Codes that speak of the rows: values that cannot be read, or fit no column or constraint. */
+const refusing = new Set([6, 26, 27, 38, 41, 53, 69, 70, 72, 117, 131, 349, 469]);
+/** What a changed schema can look like. */
+const stale = new Set([...refusing, 8, 16, 36, 44, 47, 60, 81]);
+
+/** Code of the error that an answer tells, or undefined. */
+export function codeOf({ headers, body }: EgressAnswer): number | undefined {
+  const told = headers["x-clickhouse-exception-code"] ?? /^Code: (\d+)/.exec(textOf(body))?.[1];
+  return told === undefined ? undefined : Number(told);
+}
+
+/** The failure that an answer tells, in words for people; undefined when it is none. */
+export function failureOf(answer: EgressAnswer): DatabaseFailure | undefined {
+  const code = codeOf(answer);
+  if (code === undefined && answer.status >= 200 && answer.status < 300) return undefined;
+  if (code === undefined) {
+    return new DatabaseFailure("later", `The server answered ${answer.status}`);
+  }
+  const text = textOf(answer.body);
+  const said = text.replace(/^Code: \d+\. (DB::Exception: )?/, "").trim();
+  const meaning = meanings.get(code) ?? "The database refuses";
+  const kind = refusing.has(code) ? "refused" : "later";
+  return new DatabaseFailure(
+    kind,
+    `${meaning}: ${said.replace(/\.$/, "")} (${code})`,
+    stale.has(code),
+  );
+}
+
+export function failureOfNetwork(error: unknown): DatabaseFailure {
+  const kind = error instanceof EgressRefused ? "refused" : "later";
+  return new DatabaseFailure(kind, networkReason(error));
+}
+
+/** The first line says it. */
+function textOf(body: Uint8Array): string {
+  const text = Buffer.from(body.subarray(0, 4 * MESSAGE_CHARS_MAX)).toString();
+  return (text.split("\n", 1)[0] ?? "").slice(0, MESSAGE_CHARS_MAX);
+}

@@ -1,0 +1,104 @@
+import { createHash } from "node:crypto";
+import type { Load } from "../tables/loader.ts";
+import type { Column, ColumnType } from "../tables/values.ts";
+
+/** A name as SQL takes it literally. */
+export function quoted(name: string): string {
+  return `\`${name.replace(/[\\`]/g, "\\$&")}\``;
+}
+
+function literal(text: string): string {
+  return `'${text.replace(/[\\']/g, "\\$&")}'`;
+}
+
+const sqlTypes: Record<ColumnType, string> = {
+  string: "String",
+  int: "Int64",
+  float: "Float64",
+  boolean: "Bool",
+  datetime: "DateTime64(3, 'UTC')",
+  json: "String",
+};
+
+export function columnsQuery(database: string, table: string): string {
+  return (
+    `select name, type, default_kind from system.columns where database = ${literal(database)} ` +
+    `and table = ${literal(table)} order by position format JSONCompactEachRow`
+  );
+}
+
+export function tableCountQuery(database: string): string {
+  return `select count() from system.tables where database = ${literal(database)}`;
+}
+
+/** Times that the type holds: beyond them ClickHouse stores another one without a word. */
+const times: Record<string, readonly [number, number]> = {
+  DateTime: [0, (2 ** 32 - 1) * 1_000],
+  DateTime64: [Date.UTC(1900, 0, 1), Date.UTC(2262, 0, 1)],
+};
+const FLOAT32_MAX = 3.4e38;
+
+/** What fits into a column of this type, as `system.columns` names it. */
+export function columnOf(sqlType: string, defaultKind: string): Column {
+  const other: Column = { type: "other", sqlType };
+  // Such a column is computed; nothing can be written into it.
+  if (defaultKind === "MATERIALIZED" || defaultKind === "ALIAS") return other;
+  const bare = sqlType
+    .replace(/^LowCardinality\((.*)\)$/, "$1")
+    .replace(/^Nullable\((.*)\)$/, "$1");
+  const integer = /^(U?)Int(8|16|32|64)$/.exec(bare);
+  if (integer !== null) {
+    const bits = Number(integer[2]);
+    const range = integer[1] ? [0, 2 ** bits - 1] : [-(2 ** (bits - 1)), 2 ** (bits - 1) - 1];
+    return { type: "int", sqlType, range: range as [number, number] };
+  }
+  const time = /^(DateTime(?:64)?)\b/.exec(bare)?.[1];
+  if (time !== undefined) return { type: "datetime", sqlType, range: times[time]! };
+  if (bare === "String") return { type: "string", sqlType };
+  if (bare === "Bool") return { type: "boolean", sqlType };
+  if (bare === "Float64") return { type: "float", sqlType };
+  if (bare === "Float32") return { type: "float", sqlType, range: [-FLOAT32_MAX, FLOAT32_MAX] };
+  return other;
+}
+
+/** Rows of the same time and key are one row, as soon as parts are merged or `final` asks for it. */
+const timeKey = "received_at";
+/** Inserts whose token is remembered: one that is repeated does nothing. */
+const TOKENS_KEPT = 1_000;
+
+export function createTable(
+  place: string,
+  key: string,
+  columns: ReadonlyMap<string, ColumnType>,
+): string {
+  const lines = [...new Map([...columns, [timeKey, "datetime" as const]])].map(([name, type]) => {
+    const isKey = name === key || name === timeKey;
+    return `${quoted(name)} ${isKey ? sqlTypes[type] : `Nullable(${sqlTypes[type]})`}`;
+  });
+  return (
+    `create table if not exists ${place} (${lines.join(", ")}) engine = ReplacingMergeTree ` +
+    `order by (${timeKey}, ${quoted(key)}) ` +
+    `settings non_replicated_deduplication_window = ${TOKENS_KEPT}`
+  );
+}
+
+export function addColumns(place: string, columns: ReadonlyMap<string, ColumnType>): string {
+  const lines = [...columns].map(
+    ([name, type]) => `add column if not exists ${quoted(name)} Nullable(${sqlTypes[type]})`,
+  );
+  return `alter table ${place} ${lines.join(", ")}`;
+}
+
+/** The statement and its rows in one text. Settings are its own: a profile may say otherwise. */
+export function insertRows(place: string, { columns, records }: Load): string {
+  const used = new Set<string>();
+  for (const record of records) for (const name in record) used.add(name);
+  const names = [...columns.keys()].filter((name) => used.has(name)).map(quoted);
+  const rows = records.map((record) => JSON.stringify(record)).join("\n");
+  const token = createHash("sha256").update(rows).digest("hex");
+  return (
+    `insert into ${place} (${names.join(", ")}) settings insert_deduplication_token = '${token}', ` +
+    "date_time_input_format = 'best_effort', input_format_skip_unknown_fields = 0, " +
+    `async_insert = 0 format JSONEachRow\n${rows}`
+  );
+}
