@@ -34,9 +34,9 @@ function earlierOf(connection: Connection, until: Positions | undefined) {
  * be delivered, but no event that is owed is forgotten.
  */
 function bounded(windows: readonly Window[]): readonly Window[] {
+  if (windows.length <= CONNECTION_WINDOWS_MAX) return windows;
   const [first, second, ...rest] = windows;
-  if (windows.length <= CONNECTION_WINDOWS_MAX || !first || !second) return windows;
-  return [{ from: first.from, until: second.until }, ...rest];
+  return [{ from: first!.from, until: second!.until }, ...rest];
 }
 
 function isEmpty(from: Positions, until: Positions): boolean {

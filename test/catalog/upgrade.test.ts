@@ -22,6 +22,11 @@ test("a catalog of an older version keeps what its tokens could do, and lists it
     language: "javascript",
   });
   const source = await before.sources.create(workspaceId, { name: "S", externalId: "s" });
+  const destination = await before.destinations.create(workspaceId, {
+    ...{ name: "D", type: "file", config: {}, externalId: "d" },
+  });
+  const pair = { sourceId: source.id, destinationId: destination.id, externalId: "c" };
+  const connection = await before.connections.create(workspaceId, pair, {});
   const change = { revisions: [draft], publish: [], links: [], seen: [] };
   await before.code.commit(workspaceId, change);
   expect(before.tokens.authenticate(secret)?.permissions).toEqual(new Set(["events:read"]));
@@ -33,8 +38,10 @@ test("a catalog of an older version keeps what its tokens could do, and lists it
     const upgrades = store.table<true, string>("upgrades");
     for (const { key } of [...upgrades.getRange({})]) upgrades.remove(key);
     const drafts = store.table<true, string[]>("drafts-by-workspace");
-    const marks = store.table<true, string[]>("sources-by-mark");
-    for (const { key } of [...marks.getRange({})]) marks.remove(key);
+    for (const name of ["sources", "destinations", "connections"]) {
+      const marks = store.table<true, string[]>(`${name}-by-mark`);
+      for (const { key } of [...marks.getRange({})]) marks.remove(key);
+    }
     for (const { key } of [...drafts.getRange({})]) drafts.remove(key);
   });
   await store.close();
@@ -46,6 +53,8 @@ test("a catalog of an older version keeps what its tokens could do, and lists it
   const drafts = [...after.code.listDrafts(workspaceId, "transformation")];
   expect(drafts.map(({ revision }) => revision.versionId)).toEqual([draft.versionId]);
   expect(after.sources.list(workspaceId, 1, true).items).toEqual([source]);
+  expect(after.destinations.list(workspaceId, 1, true).items).toEqual([destination]);
+  expect(after.connections.list(workspaceId, 1, true).items).toEqual([connection]);
   // Made once: what is granted from then on is what was asked for.
   const { token } = await after.tokens.create(workspaceId, {
     name: "reader",

@@ -25,6 +25,18 @@ export const equivalents: Equivalent[] = [
     why: "No head ends at its first byte",
   },
   {
+    file: "src/catalog/secrets.ts",
+    line: "const WRITE_KEY_RANDOM_BITS = 160;",
+    change: "160 → (160 - 1)",
+    why: "As many letters",
+  },
+  {
+    file: "src/catalog/code/revisions.ts",
+    line: "const now = Math.max(Date.now(), before.createdAt + 1);",
+    change: "1 → (1 + 1)",
+    why: "Any later time keeps the order",
+  },
+  {
     file: "src/log/writer.ts",
     line: "this.#batcher.recycle(batch);",
     change: "this.#batcher.recycle(batch); → ;",
