@@ -1,5 +1,5 @@
 /**
- * The event of decisions §6 as one would write it over a parser that hands out pairs: objects,
+ * A pixel's event as one would write it over a parser that hands out pairs: objects,
  * arrays, then `JSON.stringify`. Every parser that is compared goes through it, so that all of
  * them write the same bytes.
  */

@@ -25,41 +25,55 @@ export const HTTP_HEADERS_MAX = 200;
 export const HTTP_METHOD_CHARS_MAX = 32;
 /** Body of a request to the data plane, which is read and ignored; more is 413. */
 export const HTTP_BODY_BYTES_MAX = 65_536;
-/** Connections of an ingest process, which descriptors may bound lower; then one makes room. */
+/**
+ * Connections of an ingest process, fewer where it may have few descriptors; beyond it a new
+ * connection takes the place of one that waits.
+ */
 export const HTTP_CONNECTIONS_MAX = 10_000;
-/** Requests that wait, of all connections of a process; beyond it 503, or a connection's end. */
+/**
+ * Bytes of requests that wait, of all connections of a process; beyond it 503, or the connection
+ * ends.
+ */
 export const HTTP_WAITING_BYTES_MAX = 64 << 20;
 /** A connection that lets the server wait this long, for a request or to be read, is closed. */
 export const IDLE_CONNECTION_SECONDS_MAX = 10;
-/** Trusted proxies in a row that are passed in `X-Forwarded-For`; what they tell counts, no more. */
+/**
+ * Trusted proxies in a row that are passed over in `X-Forwarded-For`; entries before them are not
+ * read.
+ */
 export const FORWARDED_HOPS_MAX = 32;
 /** A token or a write key may send at once what its rate allows in this time. */
 export const RATE_BURST_SECONDS = 2;
-/** Records that wait for the disk; beyond it the pixel answers 503. */
+/** Bytes of records that wait for the disk; beyond it a pixel answers 503. */
 export const LOG_PENDING_BYTES_MAX = 64 << 20;
 
 // The control plane
 /** Body of an API request; larger is 413. */
 export const BODY_BYTES_MAX = 4 << 20;
-/** From the first to the last byte of a body: a slow sender holds a connection no longer. */
+/**
+ * Time from the first to the last byte of a body, so that a slow sender holds a connection no
+ * longer.
+ */
 export const BODY_SECONDS_MAX = 30;
-/** Nesting of a JSON body. */
+/** Levels of nesting of a JSON body. */
 export const JSON_LEVELS_MAX = 64;
-/** Things that are wrong with one request that are told at once. */
+/** Faults that one refusal names. */
 export const DETAILS_MAX = 20;
-/** Any name, after trimming. */
+/** Length of a name, after trimming. */
 export const NAME_CHARS_MAX = 255;
-/** Description of a transformation or library. */
+/** Length of the description of a transformation or library. */
 export const DESCRIPTION_CHARS_MAX = 4_096;
-/** Ids in a body; `externalId` is the caller's own text, the others have 27 characters. */
+/**
+ * Length of an id in a body: `externalId` is the caller's own text, other ids have 27 characters.
+ */
 export const ID_CHARS_MAX = 255;
-/** A member's e-mail address (RFC 3696: 320). */
+/** Length of a member's e-mail address (RFC 3696: 320). */
 export const EMAIL_CHARS_MAX = 320;
-/** Code of a revision, in UTF-8. */
+/** Bytes of a revision's code, in UTF-8. */
 export const CODE_BYTES_MAX = 1 << 20;
-/** Of a credential's name; it is part of a key, and keys end at 1,978 bytes. */
+/** Length of a credential's name, which is part of a key of the store. */
 export const CREDENTIAL_NAME_CHARS_MAX = 1_024;
-/** Of a credential's value. */
+/** Length of a credential's value. */
 export const CREDENTIAL_VALUE_CHARS_MAX = 65_536;
 /** Destinations that one request may connect a transformation to. */
 export const DESTINATION_REFERENCES_MAX = 1_000;
@@ -67,13 +81,13 @@ export const DESTINATION_REFERENCES_MAX = 1_000;
 export const PERMISSIONS_MAX = 100;
 /** Items on a page of `/v2` lists. */
 export const PAGE_ITEMS_MAX = 100;
-/** The last page of a list that may be asked for. */
+/** Number of the last page of a list that may be asked for. */
 export const PAGE_MAX = 1_000_000;
-/** Versions listed without `count`. */
+/** Versions that a list holds without `count`. */
 export const VERSIONS_COUNT_DEFAULT = 5;
-/** Highest `count`. */
+/** Highest `count` of versions. */
 export const VERSIONS_COUNT_MAX = 1_000;
-/** Long lists without pages that a workspace may be sent at once; beyond it 429. */
+/** Long lists without pages that a workspace may be sent at the same time; one more is 429. */
 export const LISTS_OF_WORKSPACE_MAX = 4;
 /** Groups of dead letters that the API lists: those with the most letters. */
 export const DEAD_LETTER_GROUPS_MAX = 1_000;
@@ -89,7 +103,7 @@ export const OVERVIEW_ITEMS_MAX = 500;
 export const TAILS_OF_TOKEN_MAX = 10;
 /** Live tails in all; one more is 429. */
 export const TAILS_MAX = 100;
-/** Unsent bytes of one live tail; beyond it a slow reader misses messages. */
+/** Unsent bytes of a live tail; beyond it a slow reader misses messages. */
 export const TAIL_PENDING_BYTES_MAX = 1 << 20;
 
 // Tests and publishing
@@ -97,17 +111,21 @@ export const TAIL_PENDING_BYTES_MAX = 1 << 20;
 export const PUBLISH_ITEMS_MAX = 500;
 /** Test events of one request or item. */
 export const TEST_EVENTS_MAX = 500;
-/** Test events that are kept with a revision, to test it again when it is published again. */
+/**
+ * Bytes of test events that are kept with a revision, to test it again when it is published again.
+ */
 export const TEST_EVENTS_KEPT_BYTES_MAX = 65_536;
 /** Requests of one workspace that test code, under way or waiting; more are 503. */
 export const TEST_REQUESTS_OF_WORKSPACE_MAX = 32;
 /** Requests of all workspaces that test code, under way or waiting; more are 503. */
 export const TEST_REQUESTS_MAX = 256;
-/** CPU time of user code for all tests of one request; what did not run by then fails. */
+/** CPU time of user code in all tests of one request; events that did not run by then fail. */
 export const TEST_CPU_MS_MAX = 10_000;
-/** On the clock, for code that sleeps; it begins anew with each guest of the request. */
+/**
+ * Time on the clock for code that sleeps in tests; it begins anew with each guest of the request.
+ */
 export const TEST_WALL_MS_MAX = 120_000;
-/** Outputs of the tests of one request; the events that would make more fail. */
+/** Bytes of outputs of the tests of one request; the events that would make more fail. */
 export const TEST_OUTPUT_BYTES_MAX = 8 << 20;
 /** Guests for publishing and test runs, beside those of live events; workspaces take turns. */
 export const THROW_AWAY_GUESTS_MAX = 16;
@@ -123,21 +141,24 @@ export const GUEST_CULPRITS_MAX = 4;
 export const GUEST_SHORT_CPU_MS_MAX = 100;
 /** A guest that neither computes nor answers (the machine is busy, or it sleeps) has this long. */
 export const GUEST_WALL_MS_MAX = 20_000;
-/** Above what an idle guest has. */
+/** Memory of a guest above what an idle guest has; a guest that takes more is killed. */
 export const GUEST_MEMORY_BYTES_MAX = 256 << 20;
-/** Of Python's heap (the interpreter and its modules take 38 MB of it). */
+/** Heap of Python in a guest; the interpreter and its modules take 38 MB of it. */
 export const GUEST_PYTHON_HEAP_BYTES_MAX = 256 << 20;
-/** Above what an idle Python guest has (220 MB): a heap at its limit takes 220 MB more. */
+/**
+ * Memory of a Python guest above what an idle one has (220 MB); a heap at its limit takes 220 MB
+ * more.
+ */
 export const GUEST_PYTHON_MEMORY_BYTES_MAX = 320 << 20;
 /** Outputs of one event. */
 export const GUEST_OUTPUTS_MAX = 1_000;
 /** Outputs of one event, and of those that go back at once, in UTF-16 units of JSON. */
 export const GUEST_OUTPUT_CHARS_MAX = 1 << 20;
-/** Nesting of an output. */
+/** Levels of nesting of an output. */
 export const GUEST_OUTPUT_LEVELS_MAX = 1_000;
-/** Modules that code may name in imports. */
+/** Modules that code may import. */
 export const GUEST_IMPORTS_MAX = 1_000;
-/** Message of one error of user code. */
+/** Length of the message of one error of user code. */
 export const GUEST_ERROR_CHARS_MAX = 4_096;
 /** Lines of `log(...)` kept of a test run. */
 export const GUEST_LOGS_MAX = 1_000;
@@ -147,15 +168,18 @@ export const GUEST_LOG_CHARS_MAX = 4_096;
 export const GUEST_LOGS_CHARS_MAX = 131_072;
 /** Requests that user code may make with `fetch` for one batch. */
 export const FETCHES_MAX = 1_000;
-/** Requests with `fetch` of one batch under way at once; the others wait for their turn. */
+/** Requests with `fetch` of one batch that are under way at the same time; the others wait. */
 export const FETCHES_AT_ONCE_MAX = 50;
-/** From the look-up to the last byte of the answer; also what code gets that asks for more. */
+/**
+ * Time of one `fetch`, from the look-up to the last byte of the answer; code that asks for more
+ * gets this.
+ */
 export const FETCH_MS_MAX = 10_000;
-/** All waiting of one batch for answers to its `fetch`. */
+/** Time that one batch may wait for answers to its `fetch`. */
 export const FETCH_WAIT_MS_MAX = 60_000;
 /** URL, headers and body of one request, in UTF-16 units. */
 export const FETCH_REQUEST_CHARS_MAX = 1 << 20;
-/** Body of one answer to user code's `fetch`. */
+/** Bytes of the body of one answer to user code's `fetch`. */
 export const FETCH_ANSWER_BYTES_MAX = 1 << 20;
 /** Batches in a row without a good event after which a program is suspended. */
 export const SUSPENSION_COST = 20;
@@ -171,7 +195,7 @@ export const SUSPENDED_MS_MAX = 300_000;
 export const GUESTS_MAX = 512;
 /** Share of the machine's or container's memory for all guests; beyond it idle ones end first. */
 export const GUESTS_MEMORY_SHARE_MAX = 0.5;
-/** An unused guest ends. */
+/** Time after which an unused guest ends. */
 export const GUEST_IDLE_MS_MAX = 60_000;
 
 // Delivery
@@ -179,25 +203,29 @@ export const GUEST_IDLE_MS_MAX = 60_000;
 export const TRANSFORM_BATCH_EVENTS_MAX = 100;
 /** Deliveries of one destination under way at once; never two of one user's events. */
 export const LANE_DELIVERIES_MAX = 8;
-/** Events of one lane that are read but not yet settled. */
+/** Events of one destination that are read and have not settled. */
 export const LANE_IN_FLIGHT_EVENTS_MAX = 4_096;
-/** Bytes of one lane that are read, or made of that by code, but not yet settled. */
+/**
+ * Bytes of events of one destination that are read, or made of them by code, and have not settled.
+ */
 export const LANE_IN_FLIGHT_BYTES_MAX = 16 << 20;
-/** As `LANE_IN_FLIGHT_BYTES_MAX`, of all lanes of a workspace. */
+/** Bytes of events in memory of all destinations of a workspace. */
 export const WORKSPACE_HELD_BYTES_MAX = 64 << 20;
-/** As `LANE_IN_FLIGHT_BYTES_MAX`, of all lanes. */
+/** Bytes of events in memory of the destinations of all workspaces. */
 export const LANES_HELD_BYTES_MAX = 128 << 20;
 /** Bytes of one delivery, beyond its first event. */
 export const DELIVERY_BYTES_MAX = 4 << 20;
-/** Longest wait after the first failed attempt; it doubles with each further one. */
+/** Longest wait after the first failed attempt at a delivery; it doubles with each further one. */
 export const RETRY_DELAY_MS_MIN = 500;
-/** Longest wait between two attempts, unless the receiver asks for more. */
+/** Longest wait between two attempts at a delivery, unless the receiver asks for more. */
 export const RETRY_DELAY_MS_MAX = 60_000;
 /** `Retry-After` beyond this is cut: a receiver cannot park events for days. */
 export const RETRY_AFTER_MS_MAX = 3_600_000;
 /** Failed attempts of several events after which they are sent one by one. */
 export const SPLIT_ATTEMPTS_MIN = 3;
-/** Failed attempts after which an event is given up although others of its lane get through. */
+/**
+ * Failed attempts after which an event is given up although others of its destination get through.
+ */
 export const POISON_ATTEMPTS_MAX = 8;
 /**
  * Requests to receivers under way, and as many of user code, but at most an eighth of the process's
@@ -207,7 +235,7 @@ export const POISON_ATTEMPTS_MAX = 8;
 export const EGRESS_REQUESTS_MAX = 2_048;
 /** Time for the look-up of a host name; a query that is under way then is waited for. */
 export const EGRESS_LOOKUP_MS_MAX = 8_000;
-/** Status line and headers of a receiver's answer. */
+/** Bytes of the status line and headers of a receiver's answer. */
 export const EGRESS_HEAD_BYTES_MAX = 16_384;
 
 /** Destinations of which the last hour is remembered, in minutes; those that were idle go first. */
@@ -234,9 +262,9 @@ export const WEBHOOK_BATCH_EVENTS_MAX = 1_000;
 export const WEBHOOK_TIMEOUT_MS_DEFAULT = 10_000;
 /** Longest time that a webhook's config may ask for. */
 export const WEBHOOK_TIMEOUT_MS_MAX = 60_000;
-/** What is read of a receiver's answer. */
+/** Bytes that are read of a receiver's answer. */
 export const WEBHOOK_ANSWER_BYTES_MAX = 65_536;
-/** Own headers of a webhook. */
+/** Headers that a webhook's config may add. */
 export const WEBHOOK_HEADERS_MAX = 50;
 /** Length of a webhook's URL. */
 export const WEBHOOK_URL_CHARS_MAX = 2_048;
@@ -248,7 +276,9 @@ export const WEBHOOK_QUERY_URL_CHARS_MAX = 65_536;
 export const WEBHOOK_QUERY_LEVELS_MAX = 64;
 /** Events of one write to a file. */
 export const FILE_BATCH_EVENTS_MAX = 1_000;
-/** Of a file that is opened, a longer last line is not mended: an event is 3 MiB at most. */
+/**
+ * Longest last line of a file that is mended when the file is opened: an event is 3 MiB at most.
+ */
 export const FILE_LINE_BYTES_MAX = 64 << 20;
 /** Length of a file destination's path. */
 export const FILE_PATH_CHARS_MAX = 1_024;
@@ -278,9 +308,9 @@ export const DATABASE_CA_CHARS_MAX = 65_536;
 export const DATABASE_IDLE_MS_MAX = 60_000;
 
 // Start and stop
-/** How long a starting server, or log writer, waits for an old one to let go of its directory. */
+/** Time that a starting server, or log writer, waits for an old one to let go of its directory. */
 export const LOG_LOCK_MS_MAX = 10_000;
-/** At shutdown requests under way, and then attempts, get this long before they are cut. */
+/** Time at shutdown for requests under way, and then for attempts, before they are cut off. */
 export const DRAIN_MS_MAX = 4_000;
-/** From SIGTERM to the end, whatever is still in flight. */
+/** Time from SIGTERM to the end, whatever is still in flight. */
 export const SHUTDOWN_MS_MAX = 10_000;

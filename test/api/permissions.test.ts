@@ -15,7 +15,7 @@ import { startApi, type TestApi } from "./_setup.ts";
 
 /**
  * The matrix token × workspace × route × permission. What each operation needs stands here once
- * more, in the words of the specification §5 and the decisions §3, beside the route table.
+ * more, beside the route table.
  */
 const connect: Permission[] = ["transformations:connect", "destinations:connect"];
 const admin: Permission[] = ["workspace:admin"];

@@ -8,7 +8,7 @@ type Row = { key: any; value: any };
 
 /**
  * Reads every table of a catalog, past its own reads, and lists what contradicts something else:
- * an index that points nowhere, a thing without its index, a rule of specification §3 broken.
+ * an index that points nowhere, a thing without its index, a rule of the states broken.
  */
 export async function contradictions(directory: string): Promise<string[]> {
   const encoder = new Packr({ useRecords: false });

@@ -10,7 +10,7 @@ import { Model } from "./model.ts";
 const AT_ONCE = 32;
 const SEQUENCES = 2_016;
 
-test(`${SEQUENCES} sequences of triggers leave what specification §3 says`, async () => {
+test(`${SEQUENCES} sequences of triggers leave what the model says`, async () => {
   const directory = await freshDirectory();
   const catalog = await freshCatalog(directory);
   const sequence = fc.tuple(fc.boolean(), fc.commands(commands, { maxCommands: 20, size: "+1" }));

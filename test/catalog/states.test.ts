@@ -20,7 +20,7 @@ const draft = begun(first);
 const live = published(draft, first);
 const gone = removed(live);
 
-describe("a state and a trigger give the next state (specification §3)", () => {
+describe("a state and a trigger give the next state", () => {
   const steps: [name: string, next: Resource, expected: Partial<Resource>][] = [
     ["(none) + create", draft, { newest: first.versionId, deleted: false }],
     ["draft + update", revised(draft, second), { newest: second.versionId, deleted: false }],

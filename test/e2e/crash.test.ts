@@ -40,7 +40,7 @@ test("every acknowledged event is found after SIGKILL and restart", async () => 
     await server.stop("SIGKILL");
     alive = false;
     await Promise.all(load);
-    // Ingest and guests do not outlive the server (decisions §8: 3 s).
+    // Ingest and guests do not outlive the server.
     await waitFor(() => guests.every((pid) => !isRunning(pid)), 10_000, "the children to be gone");
     expect(guests.length).toBeGreaterThan(0);
   }

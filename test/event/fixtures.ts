@@ -1,5 +1,5 @@
 /**
- * The pixel's rules (decisions §6) by example: a query, and the part of the event that comes of
+ * The rules of the Pixel API by example: a query, and the part of the event that comes of
  * it. `writeKey` and an id are added where a line is not about them.
  */
 export interface Fixture {

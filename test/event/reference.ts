@@ -1,7 +1,7 @@
 import type { PixelRecord } from "../../src/event/record.ts";
 
 /**
- * The pixel rules of decisions §6 once more: plain, slow, and as close to their text as code can
+ * The rules of the Pixel API once more: plain, slow, and as close to their text as code can
  * be. The scanner must write the same bytes.
  */
 

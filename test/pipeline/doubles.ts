@@ -118,7 +118,7 @@ export function eventOf({ query, type }: PixelRecord): BuiltEvent {
 export type Code = (event: { n: number; anonymousId: string }, metadata: Metadata) => unknown;
 type Metadata = Record<string, string>;
 
-/** Runs the function that a program's code names; what it returns follows decisions §7. */
+/** Runs the function that a program's code names; what it returns counts as it does in a guest. */
 export class FakeSandbox implements Sandbox {
   readonly codes = new Map<string, Code>();
   readonly batches: { programId: string; events: number }[] = [];

@@ -15,7 +15,7 @@ const differences: Record<string, { why: string; expected: unknown }> = {
     expected: { transformedEvents: [{ transformedEvent: { messageId: "m1", x: 1 } }], logs: [] },
   },
   "js-metadata-noarg": {
-    why: "decisions §7 lists 14 keys of metadata, the other runtime has 29",
+    why: "metadata has 14 keys here, in the other runtime 29",
     expected: {
       transformedEvents: [{ transformedEvent: { messageId: "m1", k: 14, s: true } }],
       logs: [],
@@ -31,7 +31,7 @@ const differences: Record<string, { why: string; expected: unknown }> = {
     },
   },
   "js-async-order": {
-    why: "decisions §7: the order of outputs follows the order of inputs",
+    why: "the order of outputs follows the order of inputs",
     expected: {
       transformedEvents: [
         { transformedEvent: { messageId: "m1", slow: true } },
@@ -41,15 +41,15 @@ const differences: Record<string, { why: string; expected: unknown }> = {
     },
   },
   "js-loop-after-await": {
-    why: "decisions §7: a failed event never takes its batch with it",
+    why: "a failed event never takes its batch with it",
     expected: { transformedEvents: [{ error: expect.stringContaining("timed out") }], logs: [] },
   },
   "js-memory": {
-    why: "decisions §7: a failed event never takes its batch with it",
+    why: "a failed event never takes its batch with it",
     expected: { transformedEvents: [{ error: expect.stringContaining("memory limit") }], logs: [] },
   },
   "js-circular": {
-    why: "decisions §7: a failed event never takes its batch with it",
+    why: "a failed event never takes its batch with it",
     expected: {
       transformedEvents: [{ error: expect.stringContaining("circular structure") }],
       logs: [],
