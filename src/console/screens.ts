@@ -50,4 +50,16 @@ export const screens: readonly Screen[] = [
     needs: "events:read",
     load: () => import("./dead-letters/screen.tsx"),
   },
+  {
+    name: "settings",
+    title: "Settings",
+    icon: "settings",
+    load: () => import("./settings/screen.tsx"),
+  },
+  {
+    name: "system",
+    title: "System",
+    icon: "system",
+    load: () => import("./system/screen.tsx"),
+  },
 ];

@@ -1,26 +1,8 @@
-import type { AnswerOf } from "../../api/client.ts";
 import { useLoaded } from "../loaded.ts";
-import { Badge } from "../parts/layout.tsx";
 import { client, lacking } from "../session.ts";
-
-export type StateName = AnswerOf<"GET /v2/overview">["destinations"][number]["state"];
+import { StateBadge } from "./state-badge.tsx";
 
 const ASKED_EVERY_MS = 10_000;
-
-const shown: Record<StateName, { text: string; tone?: "good" | "warn" | "bad" }> = {
-  ok: { text: "Delivers", tone: "good" },
-  paused: { text: "Paused" },
-  failing: { text: "Fails now and then", tone: "warn" },
-  down: { text: "Down", tone: "bad" },
-  waiting: { text: "Waits for a guest", tone: "warn" },
-  unconnected: { text: "Not connected" },
-  suspended: { text: "Code suspended", tone: "bad" },
-};
-
-export function StateBadge({ state }: { state: StateName }) {
-  const { text, tone } = shown[state];
-  return <Badge {...(tone && { tone })}>{text}</Badge>;
-}
 
 /** How a destination is doing, where the reader may see it; else whether it is on. */
 export function DestinationState(props: { destination: { id: string; enabled: boolean } }) {
@@ -30,6 +12,7 @@ export function DestinationState(props: { destination: { id: string; enabled: bo
     [id, enabled],
     ASKED_EVERY_MS,
   );
-  const state = value?.destinations.find((it) => it.id === id)?.state;
-  return <StateBadge state={state ?? (enabled ? "ok" : "paused")} />;
+  const known = value?.destinations.find((it) => it.id === id);
+  const state = known?.state ?? (enabled ? "ok" : "paused");
+  return <StateBadge state={state} failed={known?.rates.failed ?? 0} />;
 }

@@ -1,0 +1,37 @@
+import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
+import { Button } from "../parts/button.tsx";
+import { Fault } from "../parts/fault.tsx";
+
+/** A form in a dialog: what it rejects with is shown, and it stays open then. */
+export function EditForm(props: {
+  children: ComponentChildren;
+  action: string;
+  onSubmit: () => Promise<unknown>;
+  onCancel: () => void;
+}) {
+  const { children, action, onSubmit, onCancel } = props;
+  const [error, setError] = useState<unknown>();
+  const [busy, setBusy] = useState(false);
+
+  async function submit(event: SubmitEvent) {
+    event.preventDefault();
+    setBusy(true);
+    setError(undefined);
+    await onSubmit().catch(setError);
+    setBusy(false);
+  }
+
+  return (
+    <form class="form" onSubmit={submit}>
+      {children}
+      <Fault error={error} />
+      <div class="ends">
+        <Button onClick={onCancel}>Cancel</Button>
+        <Button kind="main" type="submit" needs="workspace:admin" busy={busy}>
+          {action}
+        </Button>
+      </div>
+    </form>
+  );
+}

@@ -1,0 +1,39 @@
+import { Tick } from "../parts/field.tsx";
+import type { Permission } from "../session.ts";
+
+const meanings: Record<Permission, string> = {
+  "transformations:create-delete": "create and delete transformations",
+  "transformations:edit": "change and publish transformations",
+  "transformations:connect": "connect transformations to destinations",
+  "libraries:edit": "create, change and publish libraries",
+  "destinations:connect": "connect destinations to transformations",
+  "events:read": "live tail, dead letters, figures",
+  "events:replay": "replay and purge dead letters",
+  "workspace:admin": "sources, destinations, members, tokens, credentials",
+};
+export const permissions = Object.keys(meanings) as Permission[];
+
+/** Ticks for what somebody may do. */
+export function PermissionTicks(props: {
+  chosen: readonly Permission[];
+  onChange: (chosen: Permission[]) => void;
+}) {
+  const { chosen, onChange } = props;
+  return (
+    <fieldset class="group ticks">
+      <legend>Permissions</legend>
+      {permissions.map((permission) => (
+        <Tick
+          key={permission}
+          on={chosen.includes(permission)}
+          onChange={(on) =>
+            onChange(on ? [...chosen, permission] : chosen.filter((it) => it !== permission))
+          }
+        >
+          <code>{permission}</code>
+          <span class="quiet small"> {meanings[permission]}</span>
+        </Tick>
+      ))}
+    </fieldset>
+  );
+}

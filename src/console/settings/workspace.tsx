@@ -1,0 +1,64 @@
+import { useLoaded } from "../loaded.ts";
+import { Copy } from "../parts/button.tsx";
+import { Fault } from "../parts/fault.tsx";
+import { Badge, Bone, Panel } from "../parts/layout.tsx";
+import { Time } from "../parts/time.tsx";
+import { client, session } from "../session.ts";
+
+/** The workspace, and what the reader may do in it. */
+export function Workspace() {
+  const { value, error, reload } = useLoaded(
+    async () => (await client.call("GET /v2/workspace")).workspace,
+    [],
+  );
+  const who = session.value;
+  return (
+    <div class="columns even">
+      <Panel title="Workspace">
+        <Fault error={error} retry={reload} />
+        {value ? (
+          <dl class="facts">
+            <dt>Name</dt>
+            <dd>{value.name}</dd>
+            <dt>Id</dt>
+            <dd>
+              <code>{value.id}</code>
+              <Copy text={value.id} what="id" />
+            </dd>
+            <dt>Pixels go to</dt>
+            <dd>
+              <code>{value.dataPlaneURL}</code>
+              <Copy text={value.dataPlaneURL} what="address" />
+            </dd>
+          </dl>
+        ) : (
+          <Bone />
+        )}
+      </Panel>
+      <Panel title="You">
+        <dl class="facts">
+          <dt>Member</dt>
+          <dd>{who?.member ? `${who.member.name} (${who.member.email})` : "A service token"}</dd>
+          <dt>Token</dt>
+          <dd>{who?.token.name}</dd>
+          {who?.expiresAt && (
+            <>
+              <dt>Signed in until</dt>
+              <dd>
+                <Time at={who.expiresAt} />
+              </dd>
+            </>
+          )}
+          <dt>Permissions</dt>
+          <dd class="badges">
+            {who?.permissions.map((permission) => (
+              <Badge flat key={permission}>
+                {permission}
+              </Badge>
+            ))}
+          </dd>
+        </dl>
+      </Panel>
+    </div>
+  );
+}
