@@ -1,10 +1,11 @@
 import { describe, expect, test } from "bun:test";
 import { dirname, join, normalize } from "node:path";
+import { parse } from "@babel/parser";
 import { Glob } from "bun";
 
 /**
- * The shape of the tree, as design.md draws it: which part may import which, how long a file may
- * be, and words that hide an idea.
+ * The shape of the tree: which part may import which, how long a file and a function may be, and
+ * words that hide an idea.
  */
 const sources = [...new Glob("src/**/*.{ts,tsx}").scanSync(".")].sort();
 const text = Object.fromEntries(
@@ -80,6 +81,36 @@ function circles(): string[] {
   return found;
 }
 
+interface Node {
+  type: string;
+  loc: { start: { line: number }; end: { line: number } };
+}
+
+const isNode = (value: unknown): value is Node =>
+  typeof value === "object" && value !== null && "type" in value && "loc" in value;
+
+/** Every function of a file, with the lines that are its own. */
+function functionsOf(path: string): { line: number; lines: number }[] {
+  const found: { line: number; lines: number }[] = [];
+  /** Lines of the functions in a node. */
+  const walk = (node: Node): number => {
+    let inner = 0;
+    for (const child of Object.values(node).flat()) if (isNode(child)) inner += walk(child);
+    if (!/Function|Method/.test(node.type)) return inner;
+    const lines = node.loc.end.line - node.loc.start.line;
+    found.push({ line: node.loc.start.line, lines: lines + 1 - inner });
+    return lines;
+  };
+  const plugins = ["typescript" as const, "explicitResourceManagement" as const];
+  const tree = parse(text[path]!, {
+    sourceType: "module",
+    plugins: path.endsWith("x") ? [...plugins, "jsx"] : plugins,
+    attachComment: false,
+  });
+  walk(tree.program as unknown as Node);
+  return found;
+}
+
 describe("the house", () => {
   test("has files to look at", () => expect(sources.length).toBeGreaterThan(30));
 
@@ -146,6 +177,15 @@ describe("the house", () => {
     const names = sources.filter((path) => /(util|helper|manager|service|payload)/i.test(path));
     expect(names).toEqual([]);
   });
+
+  test("a function is at most a screen long, those inside it left out", () => {
+    const long = sources.flatMap((path) => {
+      const max = path.endsWith(".tsx") ? 110 : 70;
+      const found = functionsOf(path).filter(({ lines }) => lines > max);
+      return found.map(({ line, lines }) => `${path}:${line} has ${lines} lines`);
+    });
+    expect(long).toEqual([]);
+  }, 60_000);
 
   test("nothing is left to do", () => {
     const marked = sources.filter((path) => /\b(TODO|FIXME|XXX|HACK)\b/.test(text[path]!));

@@ -35,13 +35,14 @@ const verdicts: Verdict["kind"][] = ["delivered", "rejected", "retry"];
 // with a thousand destinations a scrape would have 25,000 lines.
 const buckets = [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10, 60];
 
-/** The pipeline's metrics. Gauges are read from the lanes at each scrape. */
-export function createLaneMetrics(
-  registry: Metrics,
-  lanes: () => Iterable<LaneGauges>,
-  deadLetters: () => Iterable<{ workspaceId: string; destinationId: string; count: number }>,
-  heldBytes: () => number,
-) {
+/** What gauges are read from, at each scrape. */
+interface GaugeSources {
+  lanes(): Iterable<LaneGauges>;
+  deadLetters(): Iterable<{ workspaceId: string; destinationId: string; count: number }>;
+  heldBytes(): number;
+}
+
+function createGauges(registry: Metrics, { lanes, deadLetters, heldBytes }: GaugeSources): void {
   const registers = [registry];
   const gauge = (name: string, help: string, read: (lane: LaneGauges) => number) =>
     new Gauge({
@@ -92,7 +93,11 @@ export function createLaneMetrics(
       }
     },
   });
-  const metrics = {
+}
+
+function createCounters(registry: Metrics) {
+  const registers = [registry];
+  return {
     events: new Counter({
       name: "pixelmill_lane_events_total",
       help: "Events that left a lane, by outcome; outputs of user code count each",
@@ -126,6 +131,17 @@ export function createLaneMetrics(
       registers,
     }),
   };
+}
+
+/** The pipeline's metrics. */
+export function createLaneMetrics(
+  registry: Metrics,
+  lanes: GaugeSources["lanes"],
+  deadLetters: GaugeSources["deadLetters"],
+  heldBytes: GaugeSources["heldBytes"],
+) {
+  createGauges(registry, { lanes, deadLetters, heldBytes });
+  const metrics = createCounters(registry);
   const code = createCodeMetrics(registry);
   const histories = new Histories();
 
@@ -155,4 +171,5 @@ export function createLaneMetrics(
     },
   };
 }
+
 export type LaneMetrics = ReturnType<typeof createLaneMetrics>;
