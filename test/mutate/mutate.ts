@@ -106,17 +106,16 @@ function isKnown(copy: Copy, { equivalents }: MutateOptions, mutant: Mutant): bo
   });
 }
 
-/** The same order for the same seed. */
-function shuffled<T>(items: T[], seed: number): T[] {
-  let state = seed >>> 0;
-  const random = () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-  const keyed = items.map((item) => ({ item, key: random() }));
-  return keyed.sort((a, b) => a.key - b.key).map(({ item }) => item);
+/** The same order for the same seed; a change of the code moves no other code's mutants in it. */
+function shuffled(mutants: Mutant[], seed: number): Mutant[] {
+  const met = new Map<string, number>();
+  const keyed = mutants.map((mutant) => {
+    const name = `${mutant.file} ${mutant.change}`;
+    const times = met.get(name) ?? 0;
+    met.set(name, times + 1);
+    return { mutant, key: Bun.hash.xxHash64(`${name} ${times}`, BigInt(seed)) };
+  });
+  return keyed.sort((a, b) => (a.key < b.key ? -1 : 1)).map(({ mutant }) => mutant);
 }
 
 /** The table's columns, in their order. */
