@@ -33,8 +33,7 @@ export class Losses {
   missing(directory: string, { from, to }: Gap, records: number): void {
     const lost = this.#of(directory);
     const known = lost.gaps.get(to);
-    if (known !== undefined && known <= from) return;
-    lost.gaps.set(to, from);
+    lost.gaps.set(to, Math.min(from, known ?? from));
     const news = known === undefined ? records : Math.min(records, known - from);
     if (news <= 0) return;
     lost.records += news;

@@ -43,6 +43,7 @@ function refusedOf(directory: string): Gap[] {
     return [];
   }
   return text
+    .trimEnd()
     .split("\n")
     .slice(-LINES_MAX)
     .map((line) => /^(\d+) (\d+)$/.exec(line))

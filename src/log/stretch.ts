@@ -58,7 +58,6 @@ async function search(
       const found = follow(window, i, at, sequenceMin);
       if (found.blocks.length > 0) return { ...found, damaged: at + i - offset };
     }
-    if (window.length === 0) break;
     at += LOG_BLOCK_BYTES_MAX;
   }
   return { blocks: [], start: size, end: size, damaged: size - offset };

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { PAGE_BYTES, pageAligned } from "../../src/log/page.ts";
 import { closeSegment, createSegment, writeBlocks } from "../../src/log/segment-file.ts";
-import { temporaryDirectory } from "./support.ts";
+import { openFiles, temporaryDirectory } from "./support.ts";
 
 const cachedPages = (path: string) =>
   Number(Bun.spawnSync(["fincore", "--noheadings", "--output", "PAGES", path]).stdout.toString());
@@ -42,7 +42,9 @@ test("a disk that refuses pages past the cache is written through it", async () 
     .fill(1);
   await writeBlocks(segment, [block]);
   await writeBlocks(segment, [block]);
+  expect(openFiles(segment.path)).toBe(1);
   await closeSegment(segment);
+  expect(openFiles(segment.path)).toBe(0);
   expect(readFileSync(segment.path)).toEqual(Buffer.concat([block, block]));
 });
 

@@ -1,18 +1,30 @@
 import { ptr } from "bun:ffi";
 import { afterEach, expect, mock, spyOn, test } from "bun:test";
-import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  mkdtempSync,
+  openSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { Batcher } from "../../src/log/batch.ts";
 import { HEADER_BYTES, LOG_BLOCK_BYTES_MAX, RECORD_HEADER_BYTES } from "../../src/log/block.ts";
 import { PAGE_BYTES, pageAligned } from "../../src/log/page.ts";
+import { readAt, readPastErrors } from "../../src/log/read-at.ts";
 import { noteRefused, refusedWithin } from "../../src/log/refused.ts";
 import { closeSegment, createSegment, mayBlock, writeBlocks } from "../../src/log/segment-file.ts";
 import { expectReadable, readOrPassOver } from "../../src/log/unreadable.ts";
-import { temporaryDirectory } from "./support.ts";
+import { failReads, healReads, temporaryDirectory } from "./support.ts";
 
 /** What a log asks of its disk, piece by piece. */
 
-afterEach(() => mock.restore());
+afterEach(() => {
+  mock.restore();
+  healReads();
+});
 
 test("memory for direct writes begins with a page, whatever its length", () => {
   for (const bytes of [1, 100, PAGE_BYTES - 1, PAGE_BYTES, PAGE_BYTES + 1, 1 << 20]) {
@@ -118,6 +130,47 @@ test("a page that is not there is none that the disk gives back", async () => {
     await expectReadable(path, offset);
   }
   await expect(expectReadable(path, 2 * PAGE_BYTES)).rejects.toThrow(`at ${2 * PAGE_BYTES}`);
+});
+
+test("a page past the cache that fails is not taken from the cache instead", async () => {
+  const path = join(temporaryDirectory(), "file");
+  writeFileSync(path, Buffer.alloc(PAGE_BYTES));
+  const codes = ["EIO"];
+  failReads(() => codes.shift());
+  await expect(expectReadable(path, 0)).rejects.toThrow("EIO");
+  // A file system without direct reads is asked for another one.
+  codes.push("EINVAL");
+  await expectReadable(path, 0);
+  expect(codes).toEqual([]);
+});
+
+test("a file is read past its bad pages alone, and past no other errors", async () => {
+  const path = join(temporaryDirectory(), "file");
+  const content = Buffer.alloc(3 * PAGE_BYTES + 10, "abc");
+  writeFileSync(path, content);
+  const fd = openSync(path, "r");
+  expect((await readAt(fd, 1, 1)).toString()).toBe("b");
+  expect((await readAt(fd, 0, 0)).length).toBe(0);
+  failReads((_, from, to) => (from < 2 * PAGE_BYTES && to > PAGE_BYTES ? "EIO" : undefined));
+  for (const offset of [0, 100, PAGE_BYTES - 1]) {
+    const expected = Buffer.from(content);
+    expected.fill(0, PAGE_BYTES, 2 * PAGE_BYTES);
+    const read = await readPastErrors(fd, offset, content.length - offset);
+    expect(read.equals(expected.subarray(offset))).toBe(true);
+  }
+  for (const codes of [["EACCES"], ["EIO", "EACCES"]]) {
+    failReads(() => codes.shift());
+    await expect(readPastErrors(fd, 0, 100)).rejects.toThrow("EACCES");
+  }
+  closeSync(fd);
+});
+
+test("the last 10,000 notes of refused numbers are kept in mind", () => {
+  const directory = temporaryDirectory();
+  const lines = Array.from({ length: 10_001 }, (_, n) => `${n} ${n + 1}\n`);
+  writeFileSync(join(directory, "refused"), lines.join(""));
+  expect(refusedWithin(directory, { from: 0, to: 20_000 })).toBe(10_000);
+  expect(refusedWithin(directory, { from: 0, to: 1 })).toBe(0);
 });
 
 test("refused numbers are counted as far as a gap holds them", () => {

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { existsSync, readdirSync, readlinkSync, rmSync, writeFileSync } from "node:fs";
+import { rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Registry } from "prom-client";
 import { LogUnavailable } from "../../src/log/event-log.ts";
@@ -10,6 +10,7 @@ import type { Outcome } from "./limited-writer.ts";
 import {
   listeningLogger,
   metricValue,
+  openFiles,
   openTextWriter,
   quiet,
   readAll,
@@ -42,14 +43,6 @@ test.skipIf(disk === undefined)(
   },
   30_000,
 );
-
-/** How many files below a directory this process has open. */
-function openFiles(directory: string): number {
-  const links = readdirSync("/proc/self/fd").map((fd) => {
-    return existsSync(`/proc/self/fd/${fd}`) ? readlinkSync(`/proc/self/fd/${fd}`) : "";
-  });
-  return links.filter((path) => path.startsWith(directory)).length;
-}
 
 async function fillAndRecover(mounted: string): Promise<void> {
   const directory = join(mounted, "log");
@@ -96,6 +89,10 @@ async function fillAndRecover(mounted: string): Promise<void> {
     expect(writer.durable()).toBe(position);
     await append(`round ${round} is over`);
     expect(kept.at(-1)).toBe(`round ${round} is over`);
+    expect(await metricValue(metrics, "pixelmill_log_healthy_ratio")).toBe(1);
+    // Attempts leave no segment behind that holds nothing.
+    const sizes = listSegments(directory).map(({ path }) => statSync(path).size);
+    expect(sizes.filter((size) => size === 0)).toEqual([]);
     reader.advance(writer.durable());
     expect((await readAll(reader)).map(([, text]) => text)).toEqual(kept);
     // Room for the next round.

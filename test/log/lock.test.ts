@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { StartError } from "../../src/errors.ts";
-import { lockDirectory } from "../../src/log/lock.ts";
-import { openTextWriter, temporaryDirectory } from "./support.ts";
+import { lockDirectory, tryTrimming, withoutTrimming } from "../../src/log/lock.ts";
+import { openFiles, openTextWriter, temporaryDirectory } from "./support.ts";
 
 test("a directory that another writer holds is refused by name", async () => {
   const directory = temporaryDirectory();
@@ -11,6 +11,25 @@ test("a directory that another writer holds is refused by name", async () => {
   expect((await refused).message).toContain(directory);
   unlock();
   (await lockDirectory(directory, 100))();
+});
+
+test("what is trimmed is not copied meanwhile", async () => {
+  const directory = temporaryDirectory();
+  const trimmed = tryTrimming(directory)!;
+  const refused = withoutTrimming(directory, 100).catch((error) => error);
+  expect(await refused).toBeInstanceOf(StartError);
+  expect((await refused).message).toBe(`${directory} is being trimmed for more than 0.1 s`);
+  trimmed();
+  (await withoutTrimming(directory, 100))();
+});
+
+test("a writer that is closed keeps nothing open", async () => {
+  const directory = temporaryDirectory();
+  const writer = await openTextWriter(directory);
+  await writer.append("text");
+  expect(openFiles(directory)).toBeGreaterThan(0);
+  await writer.close();
+  expect(openFiles(directory)).toBe(0);
 });
 
 test("a writer waits for the one before it", async () => {

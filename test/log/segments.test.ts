@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import { readFileSync, rmSync, statSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Registry } from "prom-client";
 import { withoutTrimming } from "../../src/log/lock.ts";
@@ -121,6 +121,23 @@ test("a reader finds segments that appear after it was opened", async () => {
     expect(await readAll(reader, i)).toEqual([[i, `late ${i}`]]);
   }
   await writer.close();
+});
+
+test("goes on in the next segment when one goes that was known, and stops at one that is barred", async () => {
+  const { directory, writer } = await logOf(35);
+  await writer.close();
+  const [reader, other] = await Promise.all(
+    [1, 2].map(() => openLogReader({ directory, logger: quiet })),
+  );
+  reader!.advance(35);
+  other!.advance(35);
+  expect((await reader!.read(0, 1)).records[0]!.sequence).toBe(0);
+  const paths = listSegments(directory).map(({ path }) => path);
+  rmSync(paths[1]!);
+  expect((await reader!.read(10, 1)).records[0]!.sequence).toBe(20);
+  rmSync(paths[2]!);
+  symlinkSync(paths[2]!, paths[2]!);
+  await expect(other!.read(20, 1)).rejects.toThrow("ELOOP");
 });
 
 test("passes over a damaged block and tells once", async () => {

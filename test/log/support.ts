@@ -1,7 +1,8 @@
 import { afterAll } from "bun:test";
-import { mkdtempSync, rmSync } from "node:fs";
+import fs, { existsSync, mkdtempSync, readdirSync, readlinkSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { pino } from "pino";
 import type { LogReader, LogWriter, RecordCodec } from "../../src/log/event-log.ts";
 import { openLogWriter } from "../../src/log/writer.ts";
@@ -68,6 +69,42 @@ export function texts(count: number, prefix = "record"): string[] {
 /** Waits for a condition; the test's own time limit ends it. */
 export async function until(condition: () => boolean): Promise<void> {
   while (!condition()) await Bun.sleep(5);
+}
+
+/** How many files below a directory this process has open. */
+export function openFiles(directory: string): number {
+  const links = readdirSync("/proc/self/fd").map((fd) => {
+    return existsSync(`/proc/self/fd/${fd}`) ? readlinkSync(`/proc/self/fd/${fd}`) : "";
+  });
+  return links.filter((path) => path.startsWith(directory)).length;
+}
+
+type Read = (
+  fd: number,
+  into: Buffer,
+  at: number,
+  length: number,
+  position: number,
+) => Promise<unknown>;
+
+const readOfDisk = fs.read;
+const read = promisify(readOfDisk) as unknown as Read;
+
+/** Lets `fails` say, for each read of this process, with which error it fails, if with any. */
+export function failReads(fails: (path: string, from: number, to: number) => string | undefined) {
+  const failing = {
+    async [promisify.custom](...[fd, into, at, length, position]: Parameters<Read>) {
+      const path = readlinkSync(`/proc/self/fd/${fd}`);
+      const code = fails(path, position, position + length);
+      if (code !== undefined) throw Object.assign(new Error(`${code}: read`), { code });
+      return await read(fd, into, at, length, position);
+    },
+  };
+  fs.read = Object.assign(() => {}, failing) as unknown as typeof fs.read;
+}
+
+export function healReads(): void {
+  fs.read = readOfDisk;
 }
 
 /** The sum of a metric's values; for a histogram, how often it observed. */
