@@ -47,6 +47,12 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
+    def handle(self):
+        try:
+            super().handle()
+        except ConnectionError:
+            pass  # Killed clients say no goodbye.
+
     def log_message(self, *arguments):
         pass
 

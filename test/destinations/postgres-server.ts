@@ -135,7 +135,7 @@ export class PostgresServer {
 
   /** Rows of a query as objects. */
   async rows(query: string, database?: string): Promise<Record<string, unknown>[]> {
-    const all = `select coalesce(json_agg(q), '[]') from (${query}) q`;
+    const all = `select coalesce(json_agg("a row"), '[]') from (${query}) "a row"`;
     return JSON.parse(await this.ask(all, database)) as Record<string, unknown>[];
   }
 
