@@ -61,6 +61,7 @@ export function createSandbox(options: SandboxOptions): GuestSandbox {
   const suspensions = new Suspensions(metrics, options.log);
   const pool = new Pool(starter, limits);
   metrics.countAwaited(() => pool.awaited);
+  metrics.countPaused(() => pool.paused);
 
   return {
     status: () => starter.status(),

@@ -7,6 +7,7 @@ import type { GuestLanguage } from "./program.ts";
 import { Rota } from "./rota.ts";
 import { SandboxUnavailable } from "./sandbox.ts";
 import { startFailure } from "./start-failure.ts";
+import { StartLine } from "./start-line.ts";
 import { Starts } from "./starts.ts";
 
 /** For the last words of a guest that did not start. */
@@ -46,6 +47,10 @@ export class GuestStarter {
     javascript: new Starts(),
     python: new Starts(),
   };
+  readonly #lines: Readonly<Record<GuestLanguage, StartLine>> = {
+    javascript: new StartLine(),
+    python: new StartLine(),
+  };
   readonly #retries = new Map<GuestLanguage, Timer>();
   #closed = false;
 
@@ -80,12 +85,16 @@ export class GuestStarter {
     return [...this.#alive].reduce((sum, { bytes }) => sum + bytes, 0);
   }
 
-  /** A guest that has seen no code yet. Rejects with `SandboxUnavailable`. */
-  async take(language: GuestLanguage): Promise<Guest> {
+  /**
+   * A guest that has seen no code yet, for code that has cost so many of late: spares are for code
+   * that has cost none. Rejects with `SandboxUnavailable`.
+   */
+  async take(language: GuestLanguage, losses = 0): Promise<Guest> {
     const starts = this.#starts[language];
     for (;;) {
       try {
-        const guest = await (this.#spares.get(language)?.shift() ?? this.#start(language));
+        const spare = losses === 0 ? this.#spares.get(language)?.shift() : undefined;
+        const guest = await (spare ?? this.#startInTurn(language, losses));
         this.#refill(language);
         // A spare may have died while it waited.
         if (!guest.dying) return guest;
@@ -110,13 +119,17 @@ export class GuestStarter {
     this.#spares.set(language, spares);
     const { delayMs } = this.#starts[language];
     while (!this.#closed && delayMs === 0 && spares.length < languages[language].spares) {
-      const spare = this.#start(language);
+      const spare = this.#startInTurn(language, 0);
       spare.catch(() => {
         const index = spares.indexOf(spare);
         if (index >= 0) spares.splice(index, 1);
       });
       spares.push(spare);
     }
+  }
+
+  #startInTurn(language: GuestLanguage, losses: number): Promise<Guest> {
+    return this.#lines[language].inTurn(losses, () => this.#start(language));
   }
 
   async #start(language: GuestLanguage): Promise<Guest> {

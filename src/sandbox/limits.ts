@@ -11,6 +11,8 @@ import {
 
 /** From the guest's own timeout to the host's SIGKILL. */
 const GUEST_KILL_GRACE_MS = 500;
+/** To find the event that is to blame takes up to three. */
+const FREE_LOSSES = 4;
 
 /** Bounds that a test may tighten, so that sixty endless loops end in seconds. */
 export interface SandboxLimits {
@@ -22,6 +24,8 @@ export interface SandboxLimits {
   guests: number;
   /** Memory of all guests together. */
   memoryBytes: number;
+  /** Guests that a workspace may lose within a short time before it waits for the next. */
+  freeLosses: number;
   throwAways: number;
   throwAwaysOfWorkspace: number;
 }
@@ -33,6 +37,7 @@ export const defaultLimits: SandboxLimits = {
   fruitlessTestCpuMs: SUSPENSION_CPU_MS,
   guests: GUESTS_MAX,
   memoryBytes: GUESTS_MEMORY_SHARE_MAX * memoryOfMachine(),
+  freeLosses: FREE_LOSSES,
   throwAways: THROW_AWAY_GUESTS_MAX,
   throwAwaysOfWorkspace: THROW_AWAY_GUESTS_OF_WORKSPACE_MAX,
 };

@@ -56,6 +56,17 @@ export function createSandboxMetrics(registry = new Registry()) {
         },
       });
     },
+    /** Defines the gauge of those whose next guest is late, which is counted when it is read. */
+    countPaused(count: () => number) {
+      new Gauge({
+        name: "pixelmill_workspaces_paused",
+        help: "Workspaces whose next guest is late since their code has cost several of late",
+        registers,
+        collect() {
+          this.set(count());
+        },
+      });
+    },
     /** Defines the gauge of suspended programs, which is counted when it is read. */
     countSuspended(count: () => number) {
       new Gauge({

@@ -3,6 +3,7 @@ import { FairPlaces, upTo } from "../fair-places.ts";
 import { GUEST_IDLE_MS_MAX } from "../limits.ts";
 import type { GuestStarter } from "./guest-starter.ts";
 import type { SandboxLimits } from "./limits.ts";
+import { Losses } from "./losses.ts";
 import type { GuestLanguage } from "./program.ts";
 import { Residence } from "./residence.ts";
 import { SandboxUnavailable } from "./sandbox.ts";
@@ -23,12 +24,14 @@ export class Pool {
   readonly #starter: GuestStarter;
   readonly #tenants = new Map<string, Tenant>();
   readonly #residence: Residence<Tenant>;
+  readonly #freeLosses: number;
   readonly #throwAwayPlaces: FairPlaces;
   readonly #sweep: Timer;
 
   constructor(starter: GuestStarter, limits: SandboxLimits) {
     const { guests, memoryBytes, throwAways, throwAwaysOfWorkspace } = limits;
     this.#starter = starter;
+    this.#freeLosses = limits.freeLosses;
     this.#residence = new Residence({
       residentsMax: guests,
       hasRoom: () => starter.bytes + NEW_GUEST_BYTES <= memoryBytes,
@@ -46,7 +49,7 @@ export class Pool {
     work: (source: GuestSource) => Promise<T>,
   ): Promise<T> {
     const key = `${language} ${workspaceId}`;
-    const tenant = this.#tenants.get(key) ?? new Tenant(this.#starter, this.#residence, language);
+    const tenant = this.#tenants.get(key) ?? this.#tenantFor(language);
     this.#tenants.set(key, tenant);
     return new Promise<T>((resolve, reject) => {
       tenant.do({ perform: (source) => work(source).then(resolve, reject), refuse: reject });
@@ -82,11 +85,21 @@ export class Pool {
     return this.#residence.awaited;
   }
 
+  /** Workspaces and languages whose next guest is late, since their code has cost so many. */
+  get paused(): number {
+    return [...this.#tenants.values()].filter(({ isPaused }) => isPaused).length;
+  }
+
   close(): void {
     clearInterval(this.#sweep);
     this.#residence.close();
     const error = new SandboxUnavailable("Sandbox is closed");
     for (const tenant of this.#tenants.values()) tenant.refuse(error);
+  }
+
+  #tenantFor(language: GuestLanguage): Tenant {
+    const losses = new Losses(this.#freeLosses);
+    return new Tenant(this.#starter, this.#residence, language, losses);
   }
 
   #retireIdle(): void {

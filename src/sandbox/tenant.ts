@@ -1,5 +1,6 @@
 import type { Guest } from "./guest.ts";
 import type { GuestStarter } from "./guest-starter.ts";
+import type { Losses } from "./losses.ts";
 import type { GuestLanguage } from "./program.ts";
 import type { Residence, Resident } from "./residence.ts";
 import type { SandboxUnavailable } from "./sandbox.ts";
@@ -39,11 +40,21 @@ export class Tenant implements Resident {
   #usedAt = performance.now();
   /** What the last guest owed when it ended, and when that was. */
   #debt = { ms: 0, at: 0 };
+  readonly #losses: Losses;
+  #refused = false;
+  /** Ends the wait for the next guest; undefined while there is none. */
+  #endPause: (() => void) | undefined;
 
-  constructor(starter: GuestStarter, residence: Residence<Tenant>, language: GuestLanguage) {
+  constructor(
+    starter: GuestStarter,
+    residence: Residence<Tenant>,
+    language: GuestLanguage,
+    losses: Losses,
+  ) {
     this.#starter = starter;
     this.#residence = residence;
     this.#language = language;
+    this.#losses = losses;
   }
 
   get idleSince(): number | undefined {
@@ -56,7 +67,12 @@ export class Tenant implements Resident {
 
   /** Whether nothing would be lost without it. */
   get isGone(): boolean {
-    return this.#place === "none" && this.idleSince !== undefined;
+    return this.#place === "none" && this.idleSince !== undefined && this.#losses.count() === 0;
+  }
+
+  /** Its code has cost so many guests that the next one is late. */
+  get isPaused(): boolean {
+    return this.#endPause !== undefined;
   }
 
   do(work: Work): void {
@@ -67,6 +83,8 @@ export class Tenant implements Resident {
   /** Gives up on what waits. */
   refuse(error: SandboxUnavailable): void {
     for (const work of this.#waiting.splice(0)) work.refuse(error);
+    this.#refused = true;
+    this.#endPause?.();
   }
 
   yield(atOnce: boolean): void {
@@ -116,17 +134,29 @@ export class Tenant implements Resident {
 
   async #take(): Promise<Guest> {
     await this.#ending;
-    const guest = await this.#starter.take(this.#language);
+    await this.#pause(this.#losses.delayMs());
+    const guest = await this.#starter.take(this.#language, this.#losses.count());
     // A new guest is no way to get out of debt.
     guest.owe(this.#debt.ms - (performance.now() - this.#debt.at));
     this.#guest = guest;
     this.#ending = guest.gone;
     guest.gone.then(() => {
       this.#debt = { ms: guest.debtMs, at: performance.now() };
+      if (guest.ended!.end !== "retired") this.#losses.add();
       if (this.#guest === guest) this.#guest = undefined;
       this.#leaveWithoutGuest();
     });
     return guest;
+  }
+
+  async #pause(ms: number): Promise<void> {
+    if (ms === 0 || this.#refused) return;
+    const over = Promise.withResolvers<void>();
+    const timer = setTimeout(over.resolve, ms);
+    this.#endPause = over.resolve;
+    await over.promise;
+    this.#endPause = undefined;
+    clearTimeout(timer);
   }
 
   #retire(): void {

@@ -16,6 +16,7 @@ export class ThrowAwayGuests {
   readonly #budget: TestBudget;
   readonly #meter: Timer;
   #guest: Guest | undefined;
+  #losses = 0;
   /** CPU time of the guest that is known to the budget, its start included. */
   #chargedMs = 0;
 
@@ -29,7 +30,9 @@ export class ThrowAwayGuests {
 
   async guest(): Promise<Guest> {
     if (this.#guest && !this.#guest.dying) return this.#guest;
-    const guest = await unlessOver(this.#starter.take(this.#language), this.#budget);
+    if (this.#guest) this.#losses += 1;
+    const taken = this.#starter.take(this.#language, this.#losses);
+    const guest = await unlessOver(taken, this.#budget);
     this.#guest = guest;
     this.#budget.begin();
     // Its start is no fault of the code.

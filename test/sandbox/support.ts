@@ -18,7 +18,8 @@ export function testSandbox(options: Partial<SandboxOptions> = {}) {
     log: pino({ level: "silent" }),
     metrics: new Registry(),
     ...options,
-    limits: { cpuMs: 300, graceMs: 200, wallMs: 10_000, ...options.limits },
+    // What kills one guest after another is tried out in one workspace.
+    limits: { cpuMs: 300, graceMs: 200, wallMs: 10_000, freeLosses: 1_000, ...options.limits },
   });
 }
 
