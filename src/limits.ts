@@ -256,6 +256,10 @@ export const CONNECTION_TEST_MS_MAX = 20_000;
 export const CONNECTION_TESTS_OF_WORKSPACE_MAX = 4;
 /** Connection tests at once in all; one more is 429. */
 export const CONNECTION_TESTS_MAX = 32;
+/** Time for a request to an object store, look-up to last byte, unless a config says otherwise. */
+export const S3_TIMEOUT_MS_DEFAULT = 60_000;
+/** Longest time for a request that the config of an object store may ask for. */
+export const S3_TIMEOUT_MS_MAX = 300_000;
 /** Events of one webhook request. */
 export const WEBHOOK_BATCH_EVENTS_MAX = 1_000;
 /** Time for a webhook request, look-up to last byte, unless its config says otherwise. */

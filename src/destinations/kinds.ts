@@ -3,6 +3,7 @@ import { clickhouseKind } from "./clickhouse/clickhouse.ts";
 import type { DestinationKind } from "./destination.ts";
 import { fileKind } from "./file/file.ts";
 import { postgresKind } from "./postgres/postgres.ts";
+import { s3Kind } from "./s3/s3.ts";
 import { webhookKind } from "./webhook/webhook.ts";
 
 export interface KindParts {
@@ -18,6 +19,7 @@ export function destinationKinds({ directory, egress }: KindParts) {
     fileKind(directory),
     postgresKind(egress),
     clickhouseKind(egress),
+    s3Kind(egress),
   ];
   return new Map(kinds.map((kind) => [kind.kind, kind]));
 }

@@ -48,7 +48,13 @@ describe("the OpenAPI document", () => {
 
   test("describes the settings of every kind of destination, secrets as write-only", () => {
     const { anyOf } = document.components.schemas.DestinationConfig;
-    expect(anyOf.map((it: any) => it.title)).toEqual(["webhook", "file", "postgres", "clickhouse"]);
+    expect(anyOf.map((it: any) => it.title)).toEqual([
+      "webhook",
+      "file",
+      "postgres",
+      "clickhouse",
+      "s3",
+    ]);
     const [{ properties }] = anyOf;
     expect([properties.secret.writeOnly, properties.webhookUrl.writeOnly]).toEqual([
       true,

@@ -37,7 +37,7 @@ const Destination = Type.Object(
   {
     id: Type.String(),
     name: Type.String(),
-    type: Type.String({ description: "webhook or file, as it was written at creation" }),
+    type: Type.String({ description: "As it was written at creation" }),
     enabled: Type.Boolean(),
     config: Config,
     externalId: Type.Optional(ExternalId),
@@ -51,7 +51,7 @@ const Destination = Type.Object(
 const NewDestination = Type.Object(
   {
     name: Name,
-    type: Type.String({ description: "webhook or file, in any case" }),
+    type: Type.String({ description: "webhook, file, s3, postgres or clickhouse, in any case" }),
     config: Type.Optional(nullable(Config)),
     enabled: Type.Optional(Type.Boolean()),
     externalId: Type.Optional(ExternalId),

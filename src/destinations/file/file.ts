@@ -67,7 +67,7 @@ async function append(
 ): Promise<Verdict> {
   if (signal.aborted) return { kind: "retry", reason: "The delivery was stopped" };
   try {
-    await file.append(events.map(({ bytes }) => bytes));
+    await file.append(events);
     return { kind: "delivered" };
   } catch (error) {
     const code = codeOf(error);

@@ -1,5 +1,7 @@
 import { type FileHandle, lstat } from "node:fs/promises";
 import { DELIVERY_BYTES_MAX, FILE_LINE_BYTES_MAX } from "../../limits.ts";
+import type { Outgoing } from "../destination.ts";
+import { jsonLines } from "../formats/json-lines.ts";
 import { openBeneath } from "./beneath.ts";
 
 const newline = 10;
@@ -22,7 +24,7 @@ export class LineFile {
   ) {}
 
   /** Appends run one after the other. Rejects with the error of the file system. */
-  append(events: readonly Uint8Array[]): Promise<void> {
+  append(events: readonly Outgoing[]): Promise<void> {
     const turn = this.#last.then(() => this.#append(events));
     this.#last = turn.catch(() => {});
     return turn;
@@ -33,9 +35,9 @@ export class LineFile {
     await this.#forget();
   }
 
-  async #append(events: readonly Uint8Array[]): Promise<void> {
+  async #append(events: readonly Outgoing[]): Promise<void> {
     const handle = await this.#current();
-    const lines = asLines(events);
+    const lines = jsonLines(events);
     try {
       const { bytesWritten } = await handle.write(lines);
       if (bytesWritten < lines.length) throw Object.assign(new Error(), { code: "ENOSPC" });
@@ -138,20 +140,4 @@ function isJson(text: Buffer): boolean {
   } catch {
     return false;
   }
-}
-
-/** A line break in JSON text can only stand between its tokens, where a blank does as well. */
-function asLines(events: readonly Uint8Array[]): Buffer {
-  const length = events.reduce((sum, event) => sum + event.length + 1, 0);
-  const lines = Buffer.allocUnsafe(length);
-  let end = 0;
-  for (const event of events) {
-    lines.set(event, end);
-    if (event.includes(newline)) {
-      for (let at = end; at < end + event.length; at++) if (lines[at] === newline) lines[at] = 0x20;
-    }
-    end += event.length + 1;
-    lines[end - 1] = newline;
-  }
-  return lines;
 }

@@ -1,0 +1,113 @@
+import { type Static, Type } from "@sinclair/typebox";
+import { checkedUrl, EgressRefused } from "../../egress/egress.ts";
+import type { Detail } from "../../errors.ts";
+import {
+  GATHERED_BYTES_MAX,
+  GATHERED_EVENTS_MAX,
+  GATHERED_MS_MAX,
+  S3_TIMEOUT_MS_DEFAULT,
+  S3_TIMEOUT_MS_MAX,
+} from "../../limits.ts";
+import { configFaults } from "../config-faults.ts";
+import { rudderstackKeys } from "../rudderstack-keys.ts";
+
+/** How long events are gathered for an object, unless the config says otherwise. */
+const AGE_MS_DEFAULT = 60_000;
+
+export const S3Config = Type.Object({
+  ...rudderstackKeys,
+  endpoint: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 2_048,
+      description:
+        "URL of the store without a path, such as https://minio.example.com:9000; " +
+        "by default Amazon's of the region",
+    }),
+  ),
+  region: Type.Optional(
+    Type.String({ pattern: "^[a-z0-9-]{1,64}$", default: "us-east-1", description: "As signed" }),
+  ),
+  bucket: Type.String({
+    pattern: "^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$",
+    description: "It must exist",
+  }),
+  accessKeyId: Type.String({ pattern: "^[\\x21-\\x2e\\x30-\\x7e]{1,256}$" }),
+  secretAccessKey: Type.String({ minLength: 1, maxLength: 1_024, description: "Write-only" }),
+  prefix: Type.Optional(
+    Type.String({
+      pattern: "^[A-Za-z0-9_.=-]{1,255}(/[A-Za-z0-9_.=-]{1,255}){0,15}$",
+      description: "What all keys begin with, without a slash at either end",
+    }),
+  ),
+  format: Type.Optional(
+    Type.Union([Type.Literal("jsonl.gz"), Type.Literal("parquet")], { default: "jsonl.gz" }),
+  ),
+  pathStyle: Type.Optional(
+    Type.Boolean({
+      description:
+        "Whether the bucket stands in the path of URLs and not in their host; " +
+        "by default when an endpoint is given",
+    }),
+  ),
+  batchSize: Type.Optional(
+    Type.Integer({
+      ...{ minimum: 1, maximum: GATHERED_EVENTS_MAX, default: GATHERED_EVENTS_MAX },
+      description: "Most events that are gathered",
+    }),
+  ),
+  batchBytes: Type.Optional(
+    Type.Integer({
+      ...{ minimum: 1_024, maximum: GATHERED_BYTES_MAX, default: GATHERED_BYTES_MAX },
+      description: "Most bytes of JSON that are gathered, before they are compressed",
+    }),
+  ),
+  batchAgeMs: Type.Optional(
+    Type.Integer({
+      ...{ minimum: 1, maximum: GATHERED_MS_MAX, default: AGE_MS_DEFAULT },
+      description: "Milliseconds that an event is gathered at most",
+    }),
+  ),
+  timeoutMs: Type.Optional(
+    Type.Integer({
+      ...{ minimum: 1, maximum: S3_TIMEOUT_MS_MAX, default: S3_TIMEOUT_MS_DEFAULT },
+      description: "Milliseconds for one request, look-up to last byte",
+    }),
+  ),
+});
+export type S3Config = Static<typeof S3Config>;
+
+/** What is wrong with a config; paths are JSON pointers inside it. */
+export function s3Faults(config: Record<string, unknown>): Detail[] {
+  const faults = configFaults(S3Config, config);
+  if (faults.length > 0) return faults;
+  const { endpoint, prefix = "" } = config as S3Config;
+  if (prefix.split("/").some((name) => name === "." || name === "..")) {
+    return [{ path: "/prefix", message: "Expected a prefix without . or .. as a name" }];
+  }
+  return endpoint === undefined ? [] : endpointFaults(endpoint);
+}
+
+function endpointFaults(endpoint: string): Detail[] {
+  const at = (message: string) => [{ path: "/endpoint", message }];
+  try {
+    const { pathname, search, hash } = checkedUrl(endpoint);
+    if (pathname === "/" && search === "" && hash === "") return [];
+    return at("Expected a URL of a host, without a path: the bucket has a key of its own");
+  } catch (error) {
+    if (!(error instanceof EgressRefused)) throw error;
+    return at(error.message);
+  }
+}
+
+/** How events are gathered for an object. */
+export function gatheringOf({ batchBytes, batchAgeMs }: S3Config) {
+  return { bytes: batchBytes ?? GATHERED_BYTES_MAX, ageMs: batchAgeMs ?? AGE_MS_DEFAULT };
+}
+
+/** The URL of the bucket, with a slash at its end. */
+export function bucketUrl({ endpoint, region = "us-east-1", bucket, pathStyle }: S3Config): string {
+  const { protocol, host } = new URL(endpoint ?? `https://s3.${region}.amazonaws.com`);
+  const inPath = pathStyle ?? endpoint !== undefined;
+  return inPath ? `${protocol}//${host}/${bucket}/` : `${protocol}//${bucket}.${host}/`;
+}

@@ -1,0 +1,101 @@
+import type { Egress } from "../../egress/egress.ts";
+import { GATHERED_EVENTS_MAX } from "../../limits.ts";
+import type { DestinationKind, OpenDestination, Outgoing, Verdict } from "../destination.ts";
+import { gzipJsonLines } from "../formats/json-lines.ts";
+import { parquet } from "../formats/parquet.ts";
+import { askInSteps, networkReason } from "../http.ts";
+import { testEvent } from "../test-event.ts";
+import { type TestStep, TestSteps } from "../test-steps.ts";
+import { failureOf } from "./answer.ts";
+import { gatheringOf, S3Config, s3Faults } from "./config.ts";
+import { signedRequests } from "./store.ts";
+
+/** How the objects of a format are made. */
+const formats = {
+  "jsonl.gz": { encode: gzipJsonLines, contentType: "application/gzip" },
+  parquet: { encode: parquet, contentType: "application/vnd.apache.parquet" },
+} as const;
+
+/** Gathers events into objects of an S3-compatible store: `prefix/source/date/hour/name.format`. */
+export function s3Kind(egress: Egress): DestinationKind {
+  return {
+    kind: "s3",
+    configSchema: S3Config,
+    secretKeys: ["secretAccessKey"],
+    validate: s3Faults,
+    batchSize: (config) => (config as S3Config).batchSize ?? GATHERED_EVENTS_MAX,
+    concurrency: () => 1,
+    gathering: (config) => gatheringOf(config as S3Config),
+    open: (config, workspaceId) => openS3(egress, config as S3Config, workspaceId),
+    test: (config, workspaceId, signal) => testS3(egress, config as S3Config, workspaceId, signal),
+  };
+}
+
+function openS3(egress: Egress, config: S3Config, workspaceId: string): OpenDestination {
+  const { prefix, format = "jsonl.gz" } = config;
+  const { encode, contentType } = formats[format];
+  const requestOf = signedRequests(config, workspaceId);
+
+  return {
+    /**
+     * An object per source and hour. What goes wrong is wrong with the store or the settings, never
+     * with an event: all is tried again until the retry window ends, so that a key that was revoked
+     * by mistake costs no event. An object that is written again replaces itself.
+     */
+    async deliver(events, signal, name = crypto.randomUUID()): Promise<Verdict> {
+      try {
+        for (const [folder, group] of Map.groupBy(events, folderOf)) {
+          const key = [...(prefix ? [prefix] : []), folder, `${name}.${format}`].join("/");
+          const body = await encode(group);
+          const put = { method: "PUT", key, body, contentType, signal } as const;
+          const failure = failureOf(await egress.request(await requestOf(put)));
+          if (failure === undefined) continue;
+          const { reason, afterMs } = failure;
+          return { kind: "retry", reason, ...(afterMs !== undefined && { afterMs }) };
+        }
+        return { kind: "delivered" };
+      } catch (error) {
+        return { kind: "retry", reason: networkReason(error) };
+      }
+    },
+    async close() {},
+  };
+}
+
+/** By what does not change from one attempt to the next: `source/2026-02-16/01`, in UTC. */
+function folderOf({ input: { sourceId, receivedAt } }: Outgoing): string {
+  const time = new Date(receivedAt).toISOString();
+  return `${sourceId}/${time.slice(0, 10)}/${time.slice(11, 13)}`;
+}
+
+/** Writes an object below the prefix, and deletes it. */
+async function testS3(
+  egress: Egress,
+  config: S3Config,
+  workspaceId: string,
+  signal: AbortSignal,
+): Promise<TestStep[]> {
+  const steps = new TestSteps();
+  const requestOf = signedRequests(config, workspaceId);
+  const name = `connection-test-${crypto.randomUUID()}`;
+  const at = { key: config.prefix ? `${config.prefix}/${name}` : name, signal };
+  const put = await requestOf({ ...at, method: "PUT", body: testEvent() });
+  const answer = await askInSteps(egress, put, steps, "sign-in");
+  if (answer === undefined) return steps.done;
+  const failure = failureOf(answer);
+  if (failure?.isOfSignIn !== true) steps.passed("sign-in");
+  if (failure !== undefined) {
+    steps.failed(failure.isOfSignIn ? "sign-in" : "write", failure.reason);
+    return steps.done;
+  }
+  steps.passed("write");
+  try {
+    const gone = await requestOf({ ...at, method: "DELETE", body: new Uint8Array() });
+    const left = failureOf(await egress.request(gone));
+    if (left === undefined) steps.passed("clean-up");
+    else steps.failed("clean-up", `The object ${name} stays: ${left.reason}`);
+  } catch (error) {
+    steps.failed("clean-up", `The object ${name} stays: ${networkReason(error)}`);
+  }
+  return steps.done;
+}
