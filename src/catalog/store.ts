@@ -39,6 +39,7 @@ export function openStore(directory: string, logger: Logger): Store {
 
   return {
     table: (name) => store.table(name),
+    current: () => store.current(),
     trouble: () => store.trouble(),
     close: () => store.close(),
     async change(apply) {

@@ -8,6 +8,8 @@ export interface Fetched {
   first: bigint;
   /** Offset after the last value that all replicas in sync have. */
   end: bigint;
+  /** The offset that was asked for is below the first, or beyond the end. */
+  isOutside: boolean;
 }
 
 interface Waiting {
@@ -138,7 +140,8 @@ export class Fetcher {
         throw new Error(`The broker answered with error ${answer.errorCode}`);
       }
       const [firsts, ends] = await Promise.all([this.offsets("first"), this.offsets("end")]);
-      resolve({ values: [], first: firsts[partition] ?? 0n, end: ends[partition] ?? 0n });
+      const [first, end] = [firsts[partition] ?? 0n, ends[partition] ?? 0n];
+      resolve({ values: [], first, end, isOutside: offset < first || offset > end });
     } catch (error) {
       reject(error);
     }
@@ -190,6 +193,7 @@ function fetchedOf(answer: Answer, from: bigint): Fetched {
     values: values.filter(({ offset }) => offset >= from),
     first: answer.logStartOffset,
     end: answer.highWatermark,
+    isOutside: false,
   };
 }
 

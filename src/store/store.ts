@@ -1,7 +1,8 @@
-import type { Database, Key } from "lmdb";
+import { ABORT, type Database, type Key } from "lmdb";
 import { makeDirectory, syncPath } from "../disk/sync.ts";
 import { ApiError } from "../errors.ts";
 import type { Logger } from "../observe/log.ts";
+import { encodeValue, type Write } from "./change-set.ts";
 import { type Environment, isAlive, openEnvironment, PROBE } from "./environment.ts";
 import { directoryOf, noteWhole, shareStore } from "./place.ts";
 import { type Table, tableOf } from "./table.ts";
@@ -26,10 +27,30 @@ export interface Store {
    * threw, or as `unavailable` when the disk did not take the writes; then they may still be there.
    */
   change<T>(apply: () => T): Promise<T>;
+  /**
+   * Resolves once every change that was answered before the call, on whichever node, can be read
+   * here. On one machine that is at once.
+   */
+  current(): Promise<void>;
   /** Why changes are not stored at the moment, as a sentence; undefined while they are. */
   trouble(): string | undefined;
   /** Waits for the changes under way; later changes are refused. */
   close(): Promise<void>;
+}
+
+/** A store that commits what it is told, and can say beforehand what that would write. */
+export interface LocalStore extends Store {
+  /**
+   * Runs each of `applies` on top of those before it, as `change` would, and takes all of it back.
+   * What one of them writes that throws is taken back at once, and counts for nothing.
+   */
+  rehearse(applies: readonly (() => unknown)[]): Promise<Rehearsal>;
+}
+
+export interface Rehearsal {
+  outcomes: PromiseSettledResult<unknown>[];
+  /** What those that worked wrote, in order. */
+  writes: Write[];
 }
 
 /** Pause between two writes that try whether a disk that failed takes changes again. */
@@ -44,7 +65,7 @@ interface Waiting {
 /**
  * Opens a store; its directory is made when it is missing. Several processes may have a store open.
  */
-export function openStore(options: StoreOptions): Store {
+export function openStore(options: StoreOptions): LocalStore {
   return new LmdbStore(options);
 }
 
@@ -53,7 +74,7 @@ export function openStore(options: StoreOptions): Store {
  * transaction is begun only when the last one is known to have worked: one that begins in an
  * environment that LMDB has given up never settles. Such an environment is closed and opened anew.
  */
-class LmdbStore implements Store {
+class LmdbStore implements LocalStore {
   readonly #options: StoreOptions;
   readonly #letGo: () => void;
   readonly #names = new Set<string>();
@@ -62,6 +83,8 @@ class LmdbStore implements Store {
   #waiting: Waiting[] = [];
   #running: Promise<void> | undefined;
   #changing = false;
+  /** What a rehearsal has written so far. */
+  #rehearsed: Write[] | undefined;
   /**
    * Whether something was written since the last commit: only then does a commit reach the disk.
    */
@@ -82,20 +105,42 @@ class LmdbStore implements Store {
   }
 
   table<V, K extends Key>(name: string): Table<V, K> {
-    this.#names.add(name);
+    if (!this.#names.has(name)) {
+      // LMDB forgets a table that a transaction opened which is taken back.
+      if (this.#changing) throw new Error(`Expected ${name} to be opened before a transaction`);
+      this.#names.add(name);
+    }
     this.#opened().table(name);
-    const expectChange = () => {
+    const note = (key: K, ...value: [V?]) => {
       if (!this.#changing) throw new Error(`Expected a change of ${name} within a transaction`);
-      this.#wrote = true;
+      if (this.#rehearsed === undefined) this.#wrote = true;
+      else this.#rehearsed.push(writeOf(name, key, value));
     };
     const opened = () => this.#opened().table(name) as Database<V, K>;
-    return tableOf(opened, expectChange);
+    return tableOf(opened, note);
   }
 
   change<T>(apply: () => T): Promise<T> {
     // lmdb never settles a write to a closed environment.
     if (this.#closed) return Promise.reject(this.#unavailable("is closed"));
     return this.#put(apply);
+  }
+
+  async current(): Promise<void> {}
+
+  async rehearse(applies: readonly (() => unknown)[]): Promise<Rehearsal> {
+    let rehearsal: Rehearsal = { outcomes: [], writes: [] };
+    await this.change(() => {
+      this.#rehearsed = [];
+      try {
+        const outcomes = applies.map((apply) => this.#rehearse(apply));
+        rehearsal = { outcomes, writes: this.#rehearsed };
+      } finally {
+        this.#rehearsed = undefined;
+      }
+      return ABORT;
+    });
+    return rehearsal;
   }
 
   trouble(): string | undefined {
@@ -107,8 +152,10 @@ class LmdbStore implements Store {
     this.#closed = true;
     clearTimeout(this.#probe);
     await this.#running;
-    await this.#environment?.root.close();
+    // A read of an environment that is being closed ends the process.
+    const environment = this.#environment;
     this.#environment = undefined;
+    await environment?.root.close();
     this.#letGo();
   }
 
@@ -159,6 +206,20 @@ class LmdbStore implements Store {
       return apply();
     } finally {
       this.#changing = false;
+    }
+  }
+
+  /** Within a rehearsal's transaction. Throws what LMDB says against it. */
+  #rehearse(apply: () => unknown): PromiseSettledResult<unknown> {
+    const before = this.#rehearsed!.length;
+    try {
+      const value = this.#opened().root.childTransaction(apply);
+      return { status: "fulfilled", value };
+    } catch (reason) {
+      const outcome = { status: "rejected", reason } as const;
+      if (faultOf(outcome) !== undefined) throw reason;
+      this.#rehearsed!.length = before;
+      return outcome;
     }
   }
 
@@ -231,4 +292,9 @@ function faultOf(outcome: PromiseSettledResult<unknown>): Promise<unknown> | und
   const error: Error & { commitError?: unknown; code?: unknown } = outcome.reason;
   if (error.commitError !== undefined) return Promise.resolve(error.commitError).catch((it) => it);
   return typeof error.code === "number" ? Promise.resolve(error) : undefined;
+}
+
+/** A write as it goes to other nodes; a removal comes without a value. */
+function writeOf(table: string, key: Key, value: readonly unknown[]): Write {
+  return value.length === 0 ? { table, key } : { table, key, value: encodeValue(value[0]) };
 }

@@ -10,12 +10,12 @@ export interface Table<V, K extends Key> extends Pick<Database<V, K>, Reads> {
 }
 
 /**
- * `opened` finds the table in the environment that is open at the moment, or throws; `expectChange`
- * throws outside a change.
+ * `opened` finds the table in the environment that is open at the moment, or throws. `note` is told
+ * of every write before it is made, and throws outside a change; a removal comes without a value.
  */
 export function tableOf<V, K extends Key>(
   opened: () => Database<V, K>,
-  expectChange: () => void,
+  note: (key: K, ...value: [V?]) => void,
 ): Table<V, K> {
   return {
     get: (key, options) => opened().get(key, options),
@@ -24,12 +24,12 @@ export function tableOf<V, K extends Key>(
     getKeys: (range) => opened().getKeys(range),
     getKeysCount: (range) => opened().getKeysCount(range),
     put(key, value) {
-      expectChange();
+      note(key, value);
       // LMDB answers with a promise of the whole transaction, for which the change waits.
       void opened().put(key, value);
     },
     remove(key) {
-      expectChange();
+      note(key);
       void opened().remove(key);
     },
   };

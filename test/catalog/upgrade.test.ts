@@ -34,15 +34,12 @@ test("a catalog of an older version keeps what its tokens could do, and lists it
 
   // As the older version left it: no step was made, and no list of drafts is there.
   const store = openStore(directory, logger);
+  const marks = ["sources", "destinations", "connections"].map((name) => `${name}-by-mark`);
+  const lists = [...marks, "drafts-by-workspace"].map((it) => store.table<true, string[]>(it));
+  const upgrades = store.table<true, string>("upgrades");
   await store.change(() => {
-    const upgrades = store.table<true, string>("upgrades");
     for (const { key } of [...upgrades.getRange({})]) upgrades.remove(key);
-    const drafts = store.table<true, string[]>("drafts-by-workspace");
-    for (const name of ["sources", "destinations", "connections"]) {
-      const marks = store.table<true, string[]>(`${name}-by-mark`);
-      for (const { key } of [...marks.getRange({})]) marks.remove(key);
-    }
-    for (const { key } of [...drafts.getRange({})]) drafts.remove(key);
+    for (const list of lists) for (const { key } of [...list.getRange({})]) list.remove(key);
   });
   await store.close();
 

@@ -1,0 +1,67 @@
+import { afterAll, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { connectClients } from "../../src/cluster/client.ts";
+import { openOrderedTopic } from "../../src/cluster/ordered-log.ts";
+import { quiet, until } from "../log/support.ts";
+import { openNode, runLoad, unexplained } from "../store/nodes.ts";
+import { brokersMissing } from "./brokers.ts";
+import { settingsOf, titled, withBrokers } from "./support.ts";
+
+const directory = mkdtempSync(join(tmpdir(), "pixelmill-ordered-"));
+afterAll(() => rmSync(directory, { recursive: true }));
+
+describe.skipIf(brokersMissing !== undefined)(titled("stores on a topic of Kafka"), () => {
+  const { brokers } = withBrokers(1);
+
+  /** A node as a process of its own would be: with connections of its own. */
+  async function openNodeOf(topic: string, name: string) {
+    const clients = await connectClients(settingsOf(brokers()));
+    const log = await openOrderedTopic({ clients, name: topic, replicas: 1, logger: quiet });
+    const store = openNode(join(directory, `${topic}-${name}.mdb`), log);
+    return { store, clients };
+  }
+
+  async function withNodes(
+    topic: string,
+    use: (nodes: Awaited<ReturnType<typeof openNodeOf>>[]) => Promise<void>,
+  ) {
+    const nodes = await Promise.all(["a", "b", "c"].map((name) => openNodeOf(topic, name)));
+    await use(nodes);
+    await Promise.all(nodes.map(({ store }) => store.close()));
+    await Promise.all(nodes.map(({ clients }) => clients.close()));
+  }
+
+  test("answer calls of many clients in an order that one store would give", async () => {
+    await withNodes("catalog", async (nodes) => {
+      const load = { clients: 48, pairs: 20, callsPerPair: 50, random: Math.random };
+      const histories = await runLoad(() => nodes.map(({ store }) => store), load, "calls");
+      expect(unexplained(histories)).toEqual([]);
+      const answered = histories.flat().filter(({ output }) => output !== undefined);
+      expect(answered).toHaveLength(1_000);
+    });
+  }, 240_000);
+
+  test("do so while the broker dies and comes back", async () => {
+    await withNodes("dying", async (nodes) => {
+      const stores = nodes.map(({ store }) => store);
+      const small = { clients: 24, pairs: 6, callsPerPair: 50, random: Math.random };
+      const before = await runLoad(() => stores, small, "before");
+      await brokers().kill(0);
+      const during = runLoad(
+        () => stores,
+        { ...small, clients: 6, pairs: 1, callsPerPair: 12 },
+        "during",
+      );
+      await until(() => stores.every((it) => it.trouble() !== undefined));
+      await brokers().restart(0);
+      const after = await runLoad(() => stores, small, "after");
+      expect(unexplained([...before, ...(await during), ...after])).toEqual([]);
+      await until(() => stores.every((it) => it.trouble() === undefined));
+      await stores[0]!.change(() => stores[0]!.table<number, string>("numbers").put("last", 1));
+      await stores[1]!.current();
+      expect(stores[1]!.table<number, string>("numbers").get("last")).toBe(1);
+    });
+  }, 240_000);
+});

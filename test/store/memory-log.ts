@@ -1,0 +1,68 @@
+import type { Entry, OrderedLog } from "../../src/store/ordered-log.ts";
+
+export interface MemoryLogOptions {
+  /** Of each step, in milliseconds, chosen anew. */
+  delayMs(): number;
+  /** What becomes of an append: kept and answered for, kept without an answer, or not kept. */
+  fate?(): "kept" | "unanswered" | "lost";
+}
+
+/** An ordered log that several stores of one process share, with the delays and faults of brokers. */
+export class MemoryLog implements OrderedLog {
+  readonly entries: Uint8Array[] = [];
+  readonly #options: MemoryLogOptions;
+  /** While it is set, nothing is kept, read or answered. */
+  away = false;
+
+  constructor(options: MemoryLogOptions) {
+    this.#options = options;
+  }
+
+  async append(entry: Uint8Array): Promise<void> {
+    const fate = this.#options.fate?.() ?? "kept";
+    await this.#step();
+    if (fate === "lost") throw new Error("Nobody took it");
+    this.entries.push(entry.slice());
+    await this.#step();
+    if (fate === "unanswered") throw new Error("Nobody answered");
+  }
+
+  async end(): Promise<number> {
+    await this.#step();
+    const { length } = this.entries;
+    await this.#step();
+    return length;
+  }
+
+  follow(position: number, take: (entries: readonly Entry[]) => Promise<void>) {
+    let isOpen = true;
+    const following = (async () => {
+      for (let at = position; isOpen; ) {
+        await Bun.sleep(this.#options.delayMs());
+        const some = this.entries.slice(at, at + 1 + Math.floor(Math.random() * 50));
+        if (some.length === 0 || this.away) continue;
+        try {
+          await take(some.map((bytes, i) => ({ position: at + i, bytes })));
+          at += some.length;
+        } catch {
+          // The same again.
+        }
+      }
+    })();
+    return {
+      close() {
+        isOpen = false;
+        return following;
+      },
+    };
+  }
+
+  trouble(): string | undefined {
+    return this.away ? "The log is away" : undefined;
+  }
+
+  async #step(): Promise<void> {
+    await Bun.sleep(this.#options.delayMs());
+    if (this.away) throw new Error("The log is away");
+  }
+}

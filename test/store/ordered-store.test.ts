@@ -1,0 +1,173 @@
+import { afterAll, describe, expect, test } from "bun:test";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { ApiError } from "../../src/errors.ts";
+import { encodeChangeSet } from "../../src/store/change-set.ts";
+import type { Store } from "../../src/store/store.ts";
+import { MemoryLog } from "./memory-log.ts";
+import { openNode, runLoad, unexplained } from "./nodes.ts";
+
+// In memory where there is such a place: what is asked is the order, and a disk only takes time.
+const root = existsSync("/dev/shm") ? "/dev/shm" : tmpdir();
+const directory = mkdtempSync(join(root, "pixelmill-ordered-"));
+afterAll(() => rmSync(directory, { recursive: true }));
+
+let paths = 0;
+const freshPath = () => join(directory, `${paths++}.mdb`);
+
+const quick = () => new MemoryLog({ delayMs: () => 0 });
+const numbersOf = (store: Store) => store.table<number, string>("numbers");
+const closeAll = (stores: Store[]) => Promise.all(stores.map((it) => it.close()));
+
+function openNodes(count: number, log = quick()) {
+  return { log, nodes: Array.from({ length: count }, () => openNode(freshPath(), log)) };
+}
+
+describe("stores on one ordered log", () => {
+  test("show on every node what was answered on another", async () => {
+    const { nodes } = openNodes(3);
+    await nodes[0]!.change(() => numbersOf(nodes[0]!).put("a", 1));
+    await nodes[1]!.change(() => {
+      numbersOf(nodes[1]!).put("b", numbersOf(nodes[1]!).get("a")! + 1);
+      numbersOf(nodes[1]!).remove("a");
+    });
+    for (const node of nodes) {
+      await node.current();
+      expect([...numbersOf(node).getRange({})]).toEqual([{ key: "b", value: 2 }]);
+    }
+    await closeAll(nodes);
+  });
+
+  test("take one of two changes that contradict each other, and refuse the other by its rule", async () => {
+    const { nodes } = openNodes(2);
+    const claims = nodes.flatMap((node, i) =>
+      Array.from({ length: 20 }, (_, name) =>
+        node.change(() => {
+          if (numbersOf(node).get(`name ${name}`) !== undefined) {
+            throw new ApiError("conflict", "Taken");
+          }
+          numbersOf(node).put(`name ${name}`, i);
+        }),
+      ),
+    );
+    const outcomes = await Promise.allSettled(claims);
+    const taken = outcomes.filter(({ status }) => status === "fulfilled");
+    expect(taken).toHaveLength(20);
+    for (const outcome of outcomes) {
+      if (outcome.status === "rejected") expect(outcome.reason.message).toBe("Taken");
+    }
+    await closeAll(nodes);
+  });
+
+  test("lose no increment of many nodes", async () => {
+    const { nodes } = openNodes(3);
+    const increments = Array.from({ length: 300 }, (_, i) => {
+      const node = nodes[i % 3]!;
+      return node.change(() => {
+        const before = numbersOf(node).get("count") ?? 0;
+        numbersOf(node).put("count", before + 1);
+        return before;
+      });
+    });
+    const before = await Promise.all(increments);
+    expect(before.sort((a, b) => a - b)).toEqual(Array.from({ length: 300 }, (_, i) => i));
+    await closeAll(nodes);
+  });
+
+  test("go on after a restart, and one that starts empty gets all of it", async () => {
+    const { log, nodes } = openNodes(1);
+    const path = freshPath();
+    let second = openNode(path, log);
+    await second.change(() => numbersOf(second).put("a", 1));
+    await second.close();
+    await nodes[0]!.change(() => numbersOf(nodes[0]!).put("b", 2));
+    second = openNode(path, log);
+    const third = openNode(freshPath(), log);
+    for (const node of [second, third]) {
+      await node.current();
+      expect([...numbersOf(node).getKeys()]).toEqual(["a", "b"]);
+    }
+    await closeAll([...nodes, second, third]);
+  });
+
+  test("pass over entries that are no change sets, and sets of another state", async () => {
+    const { log, nodes } = openNodes(2);
+    const [first, second] = nodes as [Store, Store];
+    await first.change(() => numbersOf(first).put("a", 1));
+    const writes = [{ table: "numbers", key: "a" }];
+    await log.append(Buffer.from("no change set"));
+    await log.append(encodeChangeSet({ author: "late", number: 0, base: -1, writes }));
+    await log.append(encodeChangeSet({ author: "from the future", number: 0, base: 7, writes }));
+    await second.change(() => numbersOf(second).put("b", numbersOf(second).get("a")!));
+    await first.current();
+    expect([...numbersOf(first).getKeys()]).toEqual(["a", "b"]);
+    await closeAll(nodes);
+  });
+
+  test("take changes that are too large together one by one, and refuse one that is alone", async () => {
+    const { log, nodes } = openNodes(1);
+    const node = nodes[0]!;
+    const texts = node.table<string, string>("texts");
+    const put = (key: string, chars: number) =>
+      node.change(() => texts.put(key, "x".repeat(chars)));
+    await Promise.all(["a", "b", "c", "d"].map((key) => put(key, 600_000)));
+    expect(log.entries).toHaveLength(4);
+    await expect(put("e", 2_000_000)).rejects.toThrow("Expected a change of at most 1048576 bytes");
+    expect([...texts.getKeys()]).toEqual(["a", "b", "c", "d"]);
+    await closeAll(nodes);
+  });
+
+  test("refuse changes and reads while the log is away, and go on when it is back", async () => {
+    const { log, nodes } = openNodes(2);
+    const node = nodes[0]!;
+    await node.change(() => numbersOf(node).put("a", 1));
+    log.away = true;
+    const refused = await Promise.allSettled([
+      node.change(() => numbersOf(node).put("b", 1)),
+      node.current(),
+    ]);
+    for (const outcome of refused) {
+      expect(outcome).toMatchObject({ status: "rejected", reason: { refusal: "unavailable" } });
+    }
+    expect(node.trouble()).toBe("The log is away");
+    log.away = false;
+    await nodes[1]!.change(() => numbersOf(nodes[1]!).put("c", 1));
+    await node.current();
+    expect([...numbersOf(node).getKeys()]).toEqual(["a", "c"]);
+    expect(node.trouble()).toBeUndefined();
+    await closeAll(nodes);
+  });
+
+  test("answer 10,000 calls of many clients in an order that one store would give", async () => {
+    const log = new MemoryLog({
+      delayMs: () => Math.random() * 2,
+      fate: () => (["lost", "unanswered"] as const)[Math.floor(Math.random() * 60)] ?? "kept",
+    });
+    const paths = [freshPath(), freshPath(), freshPath()];
+    const nodes = paths.map((path) => openNode(path, log));
+    let isOver = false;
+    // All the while a node is away for a moment, and comes back with what it had, or with nothing.
+    const restarts = (async () => {
+      for (let round = 0; !isOver; round++) {
+        await Bun.sleep(50);
+        const stopped = nodes.shift()!;
+        await stopped.close();
+        const path = round % 10 === 9 ? freshPath() : paths[round % 3]!;
+        paths[round % 3] = path;
+        nodes.push(openNode(path, log));
+      }
+    })();
+    let calls = 0;
+    for (let round = 0; round < 25; round++) {
+      const load = { clients: 24, pairs: 8, callsPerPair: 50, random: Math.random };
+      const histories = await runLoad(() => nodes, load, `round ${round}`);
+      calls += histories.flat().length;
+      expect(unexplained(histories)).toEqual([]);
+    }
+    isOver = true;
+    await restarts;
+    expect(calls).toBe(10_000);
+    await closeAll(nodes);
+  }, 300_000);
+});
