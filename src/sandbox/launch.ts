@@ -1,4 +1,5 @@
 import { closeSync } from "node:fs";
+import { getPriority, setPriority } from "node:os";
 import type { Subprocess } from "bun";
 import { socketPair } from "./guest-socket.ts";
 import type { LanguageTerms } from "./languages.ts";
@@ -10,6 +11,10 @@ export type GuestProcess = Subprocess<number, number, "pipe">;
 export type Signal = NodeJS.Signals | number | null;
 
 export const SHELL = "/bin/sh";
+
+/** A guest that computes gets a third of the time that the server gets beside it. */
+const NICENESS = 5;
+const NICENESS_MAX = 19;
 
 export interface Launched {
   process: GuestProcess;
@@ -26,7 +31,10 @@ export function launch(
 ): Launched {
   // Before the guest's first instruction: no core file, an end to its address space. When a guest
   // ends is for the host to say.
-  const limited = `trap '' INT TERM HUP; ulimit -c 0; ulimit -v ${terms.addressKibMax}; exec "$0" "$@"`;
+  // A session is a group of its own to the scheduler (autogroup), with the server's share of a
+  // processor. An ordinary user may change that of ten sessions a second; others keep theirs.
+  const calm = `{ echo ${NICENESS} > /proc/self/autogroup; } 2> /dev/null`;
+  const limited = `${calm}; trap '' INT TERM HUP; ulimit -c 0; ulimit -v ${terms.addressKibMax}; exec "$0" "$@"`;
   const [fd, guestsFd] = socketPair();
   try {
     const process = Bun.spawn([SHELL, "-c", limited, ...command, language], {
@@ -40,11 +48,21 @@ export function launch(
       stderr: "pipe",
       onExit: (_process, code, signal) => onExit(code, signal),
     });
+    lower(process.pid);
     return { process, fd };
   } catch (error) {
     closeSync(fd);
     throw error;
   } finally {
     closeSync(guestsFd);
+  }
+}
+
+/** Where sessions are no groups: in containers and services, which are groups themselves. */
+function lower(pid: number): void {
+  try {
+    setPriority(pid, Math.min(NICENESS_MAX, getPriority() + NICENESS));
+  } catch {
+    // It has ended, or is low already.
   }
 }

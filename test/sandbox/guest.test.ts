@@ -1,5 +1,6 @@
 import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { getPriority } from "node:os";
 import { pino } from "pino";
 import { Guest } from "../../src/sandbox/guest.ts";
 import type { GuestEnd } from "../../src/sandbox/guest-end.ts";
@@ -167,6 +168,23 @@ test("two workspaces never share a guest", async () => {
       workspaceId,
     });
   await Promise.all(["w1", "w2", "w3"].map((id) => sandbox.run(marking(id), batch({}))));
+  await sandbox.close();
+});
+
+test("guests leave the server the larger share of a processor, as processes and as sessions", async () => {
+  const sandbox = testSandbox();
+  const identity = program("export const transformEvent = (event) => event");
+  const before = new Set(childProcesses());
+  await sandbox.run(identity, batch({ n: 1 }));
+  const guests = childProcesses().filter((pid) => !before.has(pid));
+  expect(guests.length).toBeGreaterThan(0);
+  for (const pid of guests) {
+    expect(getPriority(pid)).toBe(getPriority() + 5);
+    // The kernel may be built without, and lets an ordinary user change ten a second.
+    const group = `/proc/${pid}/autogroup`;
+    if (process.getuid!() !== 0 || !existsSync(group)) continue;
+    expect(readFileSync(group, "latin1")).toMatch(/ nice 5$/m);
+  }
   await sandbox.close();
 });
 
