@@ -36,6 +36,8 @@ export interface NextBatchParts {
 export class NextBatch {
   readonly #parts: NextBatchParts;
   #replaysWait: boolean;
+  /** Replays that are due, and the fraction of one, from batches too small for a whole one. */
+  #replaysDue = 0;
   /** Items that were taken, in order, and have to run again because their outputs found no room. */
   #unrun: Item[] = [];
   /** Bytes that code makes of an event, as seen of late. */
@@ -113,12 +115,16 @@ export class NextBatch {
   }
 
   /**
-   * New items. Replays fill what live events leave of a batch, and have a small share of each batch
-   * at least.
+   * New items. Replays fill what live events leave of a batch, and have a small share at least: of
+   * each batch, or of every so many where a batch is a few events.
    */
   async #takeNew(count: number, bytes: number): Promise<Item[]> {
     const { reader, inFlight } = this.#parts;
-    const kept = this.#replaysWait ? Math.ceil(count * REPLAYS_SHARE) : 0;
+    const kept = this.#keptForReplays(count);
+    if (kept === count && reader.repeated === undefined) {
+      const replays = this.#takeReplays(count, bytes);
+      if (replays.length > 0) return replays;
+    }
     const items = await reader.take(Math.max(1, count - kept), bytes);
     const { clock, metrics, destinationId } = this.#parts;
     const history = metrics.histories.of(destinationId);
@@ -132,7 +138,6 @@ export class NextBatch {
     const left = inFlight.room;
     try {
       const replays = this.#takeReplays(Math.min(count - items.length, left.events), left.bytes);
-      for (const item of replays) inFlight.take(item);
       return [...items, ...replays];
     } catch (error) {
       // Live events that were taken must not be lost because the ledger cannot be read.
@@ -141,8 +146,16 @@ export class NextBatch {
     }
   }
 
+  #keptForReplays(count: number): number {
+    if (!this.#replaysWait) return 0;
+    this.#replaysDue += count * REPLAYS_SHARE;
+    const kept = Math.min(count, Math.floor(this.#replaysDue));
+    this.#replaysDue -= kept;
+    return kept;
+  }
+
   #takeReplays(count: number, bytes: number): Item[] {
-    const { ledger, replaying, destinationId } = this.#parts;
+    const { ledger, replaying, destinationId, inFlight } = this.#parts;
     const events = Math.min(count, LANE_REPLAYS_EVENTS_MAX - replaying.size);
     if (events <= 0) return [];
     const end = this.#parts.reader.repeated?.letter;
@@ -150,6 +163,8 @@ export class NextBatch {
     const replays = ledger.replays(destinationId, replaying, events, bounds);
     this.#replaysWait = replays.length > 0;
     for (const { letter } of replays) replaying.add(letter.id);
-    return replays.map(itemOfReplay);
+    const items = replays.map(itemOfReplay);
+    for (const item of items) inFlight.take(item);
+    return items;
   }
 }
