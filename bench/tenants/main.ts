@@ -17,32 +17,30 @@ async function serveEscapable(): Promise<void> {
       const product = await openJavascript();
       const escaped = new Map<number, (event: unknown) => unknown>();
       return {
-        ...product,
-        async load(request) {
-          if (!request.code.includes(ESCAPED)) return product.load(request);
-          const module = new vm.SourceTextModule(request.code);
-          await module.link(() => module);
-          await module.evaluate();
-          const { transformEvent } = module.namespace as Record<
-            string,
-            (event: unknown) => unknown
-          >;
-          escaped.set(request.program, transformEvent!);
-          return { kind: "loaded" };
-        },
-        async run(request, body) {
-          const transform = escaped.get(request.program);
-          if (!transform) return product.run(request, body);
-          const events: unknown[] = JSON.parse(body.toString("utf8", 0, request.eventsBytes));
+        async answer(question) {
+          const { header, body } = question;
+          if (header.kind === "load" && header.code.includes(ESCAPED)) {
+            escaped.set(header.program, await transformOf(header.code));
+            return { reply: { kind: "loaded" } };
+          }
+          const transform = header.kind === "run" ? escaped.get(header.program) : undefined;
+          if (header.kind !== "run" || !transform) return product.answer(question);
+          const events: unknown[] = JSON.parse(body.toString("utf8", 0, header.eventsBytes));
           const outputs = events.map((event) => JSON.stringify(transform(event)));
           const counts = outputs.map(() => 1);
-          return {
-            reply: { kind: "ran", counts, errors: [], logs: [] },
-            body: outputs.join("\n"),
-          };
+          const reply = { kind: "ran" as const, counts, errors: [], logs: [] };
+          return { reply, body: outputs.join("\n") };
         },
       };
     },
     () => {},
   );
+}
+
+async function transformOf(code: string): Promise<(event: unknown) => unknown> {
+  const module = new vm.SourceTextModule(code);
+  await module.link(() => module);
+  await module.evaluate();
+  const { transformEvent } = module.namespace as Record<string, (event: unknown) => unknown>;
+  return transformEvent!;
 }

@@ -18,6 +18,8 @@ export interface Frame {
   /** Parsed JSON of unknown shape: the other end may be hostile. */
   header: unknown;
   body: Buffer;
+  /** Both, as they came. */
+  bytes: Buffer;
 }
 
 /** JSON texts that go into a frame's body as one JSON array, unparsed. */
@@ -81,7 +83,8 @@ export function decodeFrame(bytes: Buffer): Frame {
   const end = bytes.indexOf(NEWLINE);
   if (end < 0) throw new FrameError("Frame without a header");
   try {
-    return { header: JSON.parse(bytes.toString("utf8", 0, end)), body: bytes.subarray(end + 1) };
+    const header: unknown = JSON.parse(bytes.toString("utf8", 0, end));
+    return { header, body: bytes.subarray(end + 1), bytes };
   } catch {
     throw new FrameError("Frame with a header that is not JSON");
   }

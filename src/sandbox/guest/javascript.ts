@@ -1,55 +1,71 @@
 import { GUEST_PROGRAMS_MAX } from "../guest-limits.ts";
-import type { RunRequest } from "../protocol.ts";
+import type { UserError } from "../program.ts";
+import type { InspectedReply, InspectRequest, LoadRequest, RunRequest } from "../protocol.ts";
 import { compile, dependenciesOf, type LoadedProgram, LoadFailure, loadLibrary } from "./module.ts";
 import { runEvents } from "./run.ts";
-import type { GuestRuntime } from "./runtime.ts";
+import type { GuestRuntime, Said } from "./runtime.ts";
 
 /** JavaScript: one hardened context per program, ES modules, JavaScriptCore as it is. */
 export async function openJavascript(): Promise<GuestRuntime> {
   const programs = new Map<number, LoadedProgram>();
 
   return {
-    async load(request) {
-      for (const number of request.drop) programs.delete(number);
-      if (programs.size >= GUEST_PROGRAMS_MAX) throw new RangeError("Too many programs");
-      return answered(async () => {
-        programs.set(request.program, await compile(request));
-      });
-    },
-    async run(request, body) {
-      const program = programs.get(request.program);
-      if (!program) throw new RangeError("Unknown program");
-      return run(program, request, body);
-    },
-    inspect(request) {
-      try {
-        return { kind: "inspected", imports: dependenciesOf(request.code) };
-      } catch (error) {
-        if (!(error instanceof LoadFailure)) throw error;
-        return { kind: "inspected", imports: [], error: error.fault };
+    async answer({ header, body }) {
+      switch (header.kind) {
+        case "run":
+          return run(header, body);
+        case "load":
+          return load(header);
+        case "inspect":
+          return { reply: inspect(header) };
+        case "library":
+          return answered(() => loadLibrary(header));
+        default:
+          throw new RangeError("Unknown request");
       }
     },
-    library: (request) => answered(() => loadLibrary(request)),
   };
 
-  async function run(program: LoadedProgram, request: RunRequest, body: Buffer) {
+  function load(request: LoadRequest): Promise<Said> {
+    for (const number of request.drop) programs.delete(number);
+    if (programs.size >= GUEST_PROGRAMS_MAX) throw new RangeError("Too many programs");
+    return answered(async () => {
+      programs.set(request.program, await compile(request));
+    });
+  }
+
+  async function run(request: RunRequest, body: Buffer): Promise<Said> {
+    const program = programs.get(request.program);
+    if (!program) throw new RangeError("Unknown program");
     try {
       // After a timeout the context is gone: what it was doing might go on otherwise.
       program.realm ??= (await compile(program.source)).realm!;
     } catch (error) {
-      if (!(error instanceof LoadFailure)) throw error;
-      return { reply: { kind: "loaded" as const, error: error.fault } };
+      return { reply: { kind: "loaded", error: faultOf(error) } };
     }
     return runEvents(program, request, body);
   }
 }
 
-async function answered(load: () => Promise<unknown>) {
+function inspect({ code }: InspectRequest): InspectedReply {
+  try {
+    return { kind: "inspected", imports: dependenciesOf(code) };
+  } catch (error) {
+    return { kind: "inspected", imports: [], error: faultOf(error) };
+  }
+}
+
+async function answered(load: () => Promise<unknown>): Promise<Said> {
   try {
     await load();
-    return { kind: "loaded" as const };
+    return { reply: { kind: "loaded" } };
   } catch (error) {
-    if (!(error instanceof LoadFailure)) throw error;
-    return { kind: "loaded" as const, error: error.fault };
+    return { reply: { kind: "loaded", error: faultOf(error) } };
   }
+}
+
+/** Throws what is no fault of the code's. */
+function faultOf(error: unknown): UserError {
+  if (error instanceof LoadFailure) return error.fault;
+  throw error;
 }

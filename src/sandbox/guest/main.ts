@@ -1,8 +1,11 @@
+import type { Frame } from "../frames.ts";
 import type { Request } from "../protocol.ts";
-import { receive, send } from "./channel.ts";
+import { receive, send, sendFrame } from "./channel.ts";
 import { confine } from "./confine.ts";
 import type { GuestRuntime } from "./runtime.ts";
 import { sealRealm } from "./seal.ts";
+
+type Question = Frame & { header: Request };
 
 /** How each language starts. A guest loads no other language's code. */
 const runtimes: Readonly<Record<string, () => Promise<GuestRuntime>>> = {
@@ -34,24 +37,9 @@ export async function serve(open: () => Promise<GuestRuntime>, seal: () => void)
   if (reason === undefined) send({ kind: "ready" });
   else send({ kind: first.insecure ? "ready" : "unconfined", reason });
   if (reason !== undefined && !first.insecure) return;
-  for (let frame = receive(); frame; frame = receive()) {
-    await answer(runtime, frame.header as Request, frame.body);
-  }
-}
-
-async function answer(runtime: GuestRuntime, request: Request, body: Buffer): Promise<void> {
-  switch (request.kind) {
-    case "run": {
-      const ran = await runtime.run(request, body);
-      return send(ran.reply, "body" in ran ? ran.body : undefined);
-    }
-    case "load":
-      return send(await runtime.load(request));
-    case "inspect":
-      return send(runtime.inspect(request));
-    case "library":
-      return send(await runtime.library(request));
-    default:
-      throw new RangeError("Unknown request");
+  for (let question = receive(); question; question = receive()) {
+    const answer = await runtime.answer(question as Question);
+    if ("frame" in answer) sendFrame(answer.frame);
+    else send(answer.reply, answer.body);
   }
 }

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import type { InspectedReply, LoadedReply, RanReply } from "../protocol.ts";
+import type { Request } from "../protocol.ts";
 import { receiveAnswers, send } from "./channel.ts";
 import { openInterpreter } from "./python/interpreter.ts";
 import { type Restored, restore } from "./python/pyodide.ts";
@@ -7,8 +7,6 @@ import type { GuestRuntime } from "./runtime.ts";
 
 /** Frames that pass through a Python guest between two collections of JavaScript's garbage. */
 const GUEST_PYTHON_GARBAGE_BYTES = 32 << 20;
-
-const NOTHING = new Uint8Array(0);
 
 /**
  * Python: CPython on WebAssembly (Pyodide), restored from a memory snapshot before the guest is
@@ -23,25 +21,29 @@ export async function openPython(): Promise<GuestRuntime> {
   let passedBytes = 0;
 
   return {
-    async load(request) {
-      return python.ask(request, NOTHING, request.budgetMs).header as LoadedReply;
-    },
-    async run(request, body) {
-      passedBytes += 2 * body.length;
+    answer({ header, bytes }) {
+      passedBytes += 2 * bytes.length;
       if (passedBytes > GUEST_PYTHON_GARBAGE_BYTES) {
         passedBytes = 0;
         collectGarbage();
       }
-      // CPU time, not the clock's: what it waits for costs nothing.
-      const answer = python.ask(request, body, request.cpuMs);
-      const reply = answer.header as RanReply | LoadedReply;
-      return reply.kind === "ran" ? { reply, body: answer.body } : { reply };
-    },
-    inspect: (request) => python.ask(request).header as InspectedReply,
-    async library(request) {
-      return python.ask(request, NOTHING, request.budgetMs).header as LoadedReply;
+      return { frame: python.ask(bytes, budgetMs(header)) };
     },
   };
+}
+
+/** CPU time that user code has, if there is any. */
+function budgetMs(request: Request): number | undefined {
+  switch (request.kind) {
+    case "run":
+      // Not the clock's: what it waits for costs nothing.
+      return request.cpuMs;
+    case "load":
+    case "library":
+      return request.budgetMs;
+    default:
+      return undefined;
+  }
 }
 
 /**

@@ -6,7 +6,7 @@ import { callerIn, eventError, type Files, shortened } from "./errors.ts";
 import type { Harness } from "./harness/harness.ts";
 import { type LoadedProgram, NEVER_SETTLED } from "./module.ts";
 import { OutOfMemory, TimedOut } from "./realm.ts";
-import type { Ran } from "./runtime.ts";
+import type { Said } from "./runtime.ts";
 import { goOn } from "./turns.ts";
 
 /** Of its CPU budget that a batch must have used, to call a timeout the code's own. */
@@ -17,7 +17,7 @@ export async function runEvents(
   program: LoadedProgram,
   request: RunRequest,
   body: Buffer,
-): Promise<Ran> {
+): Promise<Said> {
   const { harness } = program.realm!;
   harness.take(
     body.toString("utf8", 0, request.eventsBytes),

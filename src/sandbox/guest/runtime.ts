@@ -1,27 +1,24 @@
-import type {
-  InspectedReply,
-  InspectRequest,
-  LibraryRequest,
-  LoadedReply,
-  LoadRequest,
-  RanReply,
-  RunRequest,
-} from "../protocol.ts";
+import type { Frame } from "../frames.ts";
+import type { Reply, Request } from "../protocol.ts";
 
 /**
  * One language inside a guest. A module `guest/<language>.ts` opens it before the guest is
  * confined (a Python runtime reads its snapshot then); no user code is seen until after.
  */
 export interface GuestRuntime {
-  load(request: LoadRequest): Promise<LoadedReply>;
-  /** `loaded` with an error when the program had to be loaded again and failed. */
-  run(request: RunRequest, body: Buffer): Promise<Ran | { reply: LoadedReply }>;
-  inspect(request: InspectRequest): InspectedReply;
-  library(request: LibraryRequest): Promise<LoadedReply>;
+  /**
+   * Answers a question by what `protocol.ts` says of its kind; `loaded` with an error also when a
+   * program that was to be run had to be loaded again and failed. Throws for what the host never
+   * asks: the guest ends.
+   */
+  answer(question: Frame & { header: Request }): Promise<Answer> | Answer;
 }
 
-export interface Ran {
-  reply: RanReply;
-  /** Outputs in input order, one line of JSON each. Sent before the next frame is received. */
-  body: string | Uint8Array;
+/** Sent before the next question is received. A `frame` is the whole of one, its number in it. */
+export type Answer = Said | { frame: Uint8Array };
+
+export interface Said {
+  reply: Reply;
+  /** Outputs in input order, one line of JSON each. */
+  body?: string | Uint8Array;
 }

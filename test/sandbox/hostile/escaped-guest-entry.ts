@@ -5,7 +5,8 @@
 import vm from "node:vm";
 import { openKernel } from "../../../src/sandbox/guest/kernel.ts";
 import { serve } from "../../../src/sandbox/guest/main.ts";
-import type { GuestRuntime } from "../../../src/sandbox/guest/runtime.ts";
+import type { GuestRuntime, Said } from "../../../src/sandbox/guest/runtime.ts";
+import type { LoadRequest, RunRequest } from "../../../src/sandbox/protocol.ts";
 
 type Transform = (event: unknown) => unknown;
 
@@ -25,26 +26,29 @@ async function openEscaped(): Promise<GuestRuntime> {
   const programs = new Map<number, Transform>();
 
   return {
-    ...product,
-    async load(request) {
-      const module = new vm.SourceTextModule(request.code, {
-        importModuleDynamically: ((specifier: string) => import(specifier)) as never,
-      });
-      await module.link(() => new vm.SourceTextModule(tries));
-      await module.evaluate();
-      const { transformEvent } = module.namespace as { transformEvent: Transform };
-      programs.set(request.program, transformEvent);
-      return { kind: "loaded" };
-    },
-    async run(request, body) {
-      const [event] = JSON.parse(body.toString("utf8", 0, request.eventsBytes));
-      const output = JSON.stringify(await programs.get(request.program)!(event));
-      return {
-        reply: { kind: "ran", counts: [1], errors: [], logs: [] },
-        body: output,
-      };
+    answer(question) {
+      const { header, body } = question;
+      if (header.kind === "load") return load(header);
+      return header.kind === "run" ? run(header, body) : product.answer(question);
     },
   };
+
+  async function load(request: LoadRequest): Promise<Said> {
+    const module = new vm.SourceTextModule(request.code, {
+      importModuleDynamically: ((specifier: string) => import(specifier)) as never,
+    });
+    await module.link(() => new vm.SourceTextModule(tries));
+    await module.evaluate();
+    const { transformEvent } = module.namespace as { transformEvent: Transform };
+    programs.set(request.program, transformEvent);
+    return { reply: { kind: "loaded" } };
+  }
+
+  async function run(request: RunRequest, bytes: Buffer): Promise<Said> {
+    const [event] = JSON.parse(bytes.toString("utf8", 0, request.eventsBytes));
+    const body = JSON.stringify(await programs.get(request.program)!(event));
+    return { reply: { kind: "ran", counts: [1], errors: [], logs: [] }, body };
+  }
 }
 
 // Unsealed: the operating system has to hold these alone.

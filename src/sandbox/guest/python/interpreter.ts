@@ -1,22 +1,16 @@
 import { CpuClock } from "./clock.ts";
 import type { CPython, Restored } from "./pyodide.ts";
 
-const NEWLINE = 10;
 /** For questions that run no code of the user's. */
 const BUDGET_MS_DEFAULT = 2_000;
 
-const NOTHING = new Uint8Array(0);
-
-export interface Answered {
-  header: unknown;
-  /** Good until the next question. */
-  body: Buffer;
-}
-
 /** The harness inside Python (`harness/answer.py`). */
 export interface Interpreter {
-  /** Asks a question, with some CPU time. Throws when Python broke down: the guest is lost then. */
-  ask(header: object, body?: Uint8Array, budgetMs?: number): Answered;
+  /**
+   * Takes a frame's header and body and returns those of its answer, with some CPU time. They are
+   * good until the next question. Throws when Python broke down: the guest is lost then.
+   */
+  ask(question: Uint8Array, budgetMs?: number): Uint8Array;
 }
 
 /**
@@ -29,41 +23,32 @@ export function openInterpreter({ python, setSignalSource, exhausted }: Restored
   setSignalSource(clock);
   const prepare = imported(python, "harness.prepare");
   const answer = attribute(python, prepare, "answer");
-  called(python, attribute(python, prepare, "restored"), NOTHING);
+  called(python, attribute(python, prepare, "restored"), new Uint8Array(0));
   let answered = 0;
   return {
-    ask(header, body = NOTHING, budgetMs = BUDGET_MS_DEFAULT) {
+    ask(question, budgetMs = BUDGET_MS_DEFAULT) {
       if (answered !== 0) python._Py_DecRef(answered);
       answered = 0;
-      const line = Buffer.from(`${JSON.stringify(header)}\n`);
-      answered = clock.limit(budgetMs, () => called(python, answer, line, body));
+      answered = clock.limit(budgetMs, () => called(python, answer, question));
       if (exhausted()) throw new Error("Memory of Python was at its limit");
-      const bytes = contentOf(python, answered);
-      const newline = bytes.indexOf(NEWLINE);
-      const end = newline < 0 ? bytes.length : newline;
-      return { header: JSON.parse(bytes.toString("utf8", 0, end)), body: bytes.subarray(end + 1) };
+      return contentOf(python, answered);
     },
   };
 }
 
-/** Calls a function of one bytes object, made of parts; returns its result, a bytes object. */
-function called(python: CPython, callable: number, ...parts: Uint8Array[]): number {
-  const size = parts.reduce((sum, part) => sum + part.length, 0);
-  const argument = checked(python, python._PyBytes_FromStringAndSize(0, size));
-  let address = python._PyBytes_AsString(argument);
-  for (const part of parts) {
-    python.HEAPU8.set(part, address);
-    address += part.length;
-  }
+/** Calls a function of one bytes object; returns its result, a bytes object. */
+function called(python: CPython, callable: number, bytes: Uint8Array): number {
+  const argument = checked(python, python._PyBytes_FromStringAndSize(0, bytes.length));
+  python.HEAPU8.set(bytes, python._PyBytes_AsString(argument));
   const result = python._PyObject_CallOneArg(callable, argument);
   python._Py_DecRef(argument);
   return checked(python, result);
 }
 
 /** Python's own memory, not a copy: good until Python runs again. */
-function contentOf(python: CPython, bytes: number): Buffer {
-  const { buffer } = python.HEAPU8;
-  return Buffer.from(buffer, python._PyBytes_AsString(bytes), python._PyBytes_Size(bytes));
+function contentOf(python: CPython, bytes: number): Uint8Array {
+  const start = python._PyBytes_AsString(bytes);
+  return python.HEAPU8.subarray(start, start + python._PyBytes_Size(bytes));
 }
 
 function imported(python: CPython, name: string): number {

@@ -34,7 +34,9 @@ def answer(message):
     request = decoded(header.decode())
     _settle()
     reply, lines = _answers[request["kind"]](request, body)
-    return b"\n".join([utf8(encoded(reply)), *lines])
+    reply["exchange"] = request["exchange"]
+    # The header ends in a newline also when no output follows.
+    return b"\n".join([utf8(encoded(reply)), *(lines or (b"",))])
 
 
 def _settle():
