@@ -1,6 +1,7 @@
 import type { Logger } from "pino";
 import type { Registry } from "prom-client";
 import { GUEST_CULPRITS_MAX, TEST_OUTPUT_BYTES_MAX } from "../limits.ts";
+import { arrayBytes } from "./frames.ts";
 import type { Guest } from "./guest.ts";
 import { GuestGone } from "./guest-end.ts";
 import { GUEST_ANSWER_BYTES_MAX, GUEST_MEMORY_POLL_MS } from "./guest-limits.ts";
@@ -84,6 +85,7 @@ export function createSandbox(options: SandboxOptions): GuestSandbox {
     const { outcomes, culprits, cpuMs } = await pool.use(
       program.workspaceId,
       program.language,
+      arrayBytes(batch.events) + arrayBytes(batch.metadata),
       (source) => runBatch(source, program, batch, { ...live, fruitlessCpuMs }),
     );
     endTimer();

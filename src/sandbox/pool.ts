@@ -42,17 +42,21 @@ export class Pool {
     this.#sweep = setInterval(() => this.#retireIdle(), SWEEP_MS);
   }
 
-  /** Does work in the guest of a workspace. Rejects with `SandboxUnavailable`. */
+  /**
+   * Does work in the guest of a workspace, to which about so many bytes go. Rejects with
+   * `SandboxUnavailable`.
+   */
   use<T>(
     workspaceId: string,
     language: GuestLanguage,
+    bytes: number,
     work: (source: GuestSource) => Promise<T>,
   ): Promise<T> {
     const key = `${language} ${workspaceId}`;
     const tenant = this.#tenants.get(key) ?? this.#tenantFor(language);
     this.#tenants.set(key, tenant);
     return new Promise<T>((resolve, reject) => {
-      tenant.do({ perform: (source) => work(source).then(resolve, reject), refuse: reject });
+      tenant.do({ bytes, perform: (source) => work(source).then(resolve, reject), refuse: reject });
     });
   }
 

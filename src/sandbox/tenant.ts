@@ -11,8 +11,16 @@ const GUEST_EVENTS_MAX = 1_000_000;
 const GUEST_AGE_MS_MAX = 600_000;
 
 const SOFT_TIMEOUTS_MAX = 3;
-/** One that the guest works on, and one that is on its way to it. */
-const WORK_AT_ONCE_MAX = 2;
+/** One that the guest works on, and one that is on its way to it, however large they are. */
+const LARGE_AT_ONCE_MAX = 2;
+/**
+ * As many while all together are small. A guest that finds its next batch in its socket does not
+ * sleep between two, and is not woken: that takes as long as two events on an idle machine, and far
+ * longer on a busy one.
+ */
+const SMALL_AT_ONCE_MAX = 8;
+/** What the socket holds without waiting. */
+const SMALL_BYTES_MAX = 64 << 10;
 
 /** Where work finds its guest: the same one until it dies, then a new one. */
 export interface GuestSource {
@@ -20,6 +28,8 @@ export interface GuestSource {
 }
 
 export interface Work {
+  /** Of what goes to the guest, about. */
+  bytes: number;
   perform(source: GuestSource): Promise<void>;
   refuse(error: SandboxUnavailable): void;
 }
@@ -36,6 +46,7 @@ export class Tenant implements Resident {
   #ending: Promise<unknown> = Promise.resolve();
   readonly #waiting: Work[] = [];
   #underWay = 0;
+  #underWayBytes = 0;
   #place: "none" | "awaited" | "taken" | "leaving" = "none";
   #usedAt = performance.now();
   /** What the last guest owed when it ended, and when that was. */
@@ -105,17 +116,24 @@ export class Tenant implements Resident {
       this.#place = "awaited";
       this.#residence.enter(this);
     }
-    while (this.#place === "taken" && this.#underWay < WORK_AT_ONCE_MAX) {
-      const work = this.#waiting.shift();
-      if (!work) return;
-      this.#perform(work);
+    while (this.#place === "taken" && this.#waiting.length > 0 && this.#hasRoom) {
+      this.#perform(this.#waiting.shift()!);
     }
+  }
+
+  /** For the next work that waits. */
+  get #hasRoom(): boolean {
+    if (this.#underWay < LARGE_AT_ONCE_MAX) return true;
+    const bytes = this.#underWayBytes + this.#waiting[0]!.bytes;
+    return this.#underWay < SMALL_AT_ONCE_MAX && bytes <= SMALL_BYTES_MAX;
   }
 
   async #perform(work: Work): Promise<void> {
     this.#underWay += 1;
+    this.#underWayBytes += work.bytes;
     await work.perform({ guest: () => this.#guestOf() });
     this.#underWay -= 1;
+    this.#underWayBytes -= work.bytes;
     this.#usedAt = performance.now();
     if (this.#guest && isWornOut(this.#guest)) this.#retire();
     this.#goOn();
