@@ -2,7 +2,7 @@ import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
 import { FETCHES_AT_ONCE_MAX, FETCHES_MAX } from "../../src/limits.ts";
 import { FETCH_ANSWERS_CHARS_MAX, HostCalls } from "../../src/sandbox/host-calls.ts";
 import type { FetchAnswer, FetchRequest } from "../../src/sandbox/outside.ts";
-import { batch, PATIENCE_MS, program, shown, testSandbox } from "./support.ts";
+import { batch, eventually, PATIENCE_MS, program, shown, testSandbox } from "./support.ts";
 
 setDefaultTimeout(PATIENCE_MS);
 
@@ -171,8 +171,10 @@ test("answers that are not taken hold up further requests", async () => {
 
 test("what is under way ends with its guest", async () => {
   const ended: boolean[] = [];
+  let asked = false;
   answer = (_, signal) =>
     new Promise((_resolve, reject) => {
+      asked = true;
       signal.addEventListener("abort", () => {
         ended.push(true);
         reject(new Error("ended"));
@@ -181,7 +183,7 @@ test("what is under way ends with its guest", async () => {
   const other = testSandbox({ fetch: (request, signal) => answer(request, signal) });
   const code = "export const transformEvent = async () => fetch('u')";
   const running = other.run(program(code), batch({})).catch((error) => error.message);
-  await Bun.sleep(200);
+  await eventually(() => asked);
   await other.close();
   expect(await running).toBe("Sandbox is closed");
   expect(ended).toEqual([true]);
