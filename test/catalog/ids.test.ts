@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { isId, newId } from "../../src/catalog/ids.ts";
+import { isId, newId, timeOf } from "../../src/catalog/ids.ts";
 
 test("ids are 27 letters or digits", () => {
   const id = newId();
@@ -12,6 +12,11 @@ test("ids of one process ascend, within a millisecond and when the clock steps b
   const ids = [now, now, now - 5_000, now - 5_000, now + 1].map((at) => newId(at));
   expect(ids.toSorted()).toEqual(ids);
   expect(new Set(ids).size).toBe(ids.length);
+});
+
+test("an id tells when it was made", () => {
+  const base = Date.now() + 90_000;
+  for (const at of [base, base + 1, base + 86_400_000]) expect(timeOf(newId(at))).toBe(at);
 });
 
 test("a later millisecond sorts after an earlier one, whatever the random part", () => {

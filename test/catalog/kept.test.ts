@@ -155,7 +155,13 @@ describe("what is made has these fields and no others", () => {
       expect(after).toStrictEqual(now as never);
       expect(catalog.members.get(workspaceId, made.id)).toEqual(now as never);
     }
-    expect([...catalog.tokens.authenticate(secret)!.permissions]).toEqual([
+    const all = [...catalog.tokens.authenticate(secret)!.permissions];
+    await catalog.members.remove(workspaceId, made.id);
+    expect((await refusalOf(() => catalog.members.get(workspaceId, made.id))).refusal).toBe(
+      "missing",
+    );
+    expect(catalog.members.list(workspaceId, 1)).toEqual({ items: [], total: 0 });
+    expect(all).toEqual([
       ...["events:read", "transformations:create-delete", "transformations:connect"],
       ...["transformations:edit", "libraries:edit", "destinations:connect"],
     ] as never);
@@ -257,6 +263,34 @@ describe("revisions", () => {
     expect(code.past(revision)).toEqual({ imports: ["lib"] });
     await code.remove(workspaceId, "transformation", revision.id);
     expect(code.past(revision)).toEqual({ imports: ["lib"] });
+  });
+
+  test("a version is stored once", async () => {
+    const { catalog, workspaceId } = await freshWorkspace();
+    const revision = await store(catalog, workspaceId, "transformation", { code: "one" });
+    const change = { revisions: [{ ...revision, code: "two" }], publish: [], links: [], seen: [] };
+    await expect(catalog.code.commit(workspaceId, change)).rejects.toThrow("used twice");
+    expect(catalog.code.newest(workspaceId, "transformation", revision.id).revision.code).toBe(
+      "one",
+    );
+  });
+
+  test("a library in use names ten of its importers, and tells how many more there are", async () => {
+    const { catalog, workspaceId } = await freshWorkspace();
+    const library = await store(catalog, workspaceId, "library", { name: "Lib" });
+    await publish(catalog, library);
+    const message = async () => {
+      const remove = () => catalog.code.remove(workspaceId, "library", library.id);
+      return (await refusalOf(remove)).message;
+    };
+    const names: string[] = [];
+    for (let n = 0; n < 12; n++) {
+      names.push(`User ${n}`);
+      const user = await store(catalog, workspaceId, "transformation", { name: names[n]! });
+      await publish(catalog, user, ["lib"]);
+      const more = n < 10 ? "" : ` and ${n - 9} more`;
+      expect(await message()).toEndWith(`published code: ${names.slice(0, 10).join(", ")}${more}`);
+    }
   });
 
   test("an external id is kept by what is not deleted", async () => {
