@@ -1,5 +1,4 @@
 import { promises as dns } from "node:dns";
-import { isIP } from "node:net";
 import { EGRESS_LOOKUP_MS_MAX } from "../limits.ts";
 import { followFile, parseHosts, parseResolverSettings } from "./name-files.ts";
 
@@ -111,8 +110,7 @@ function candidates(name: string, { search, dots }: { search: string[]; dots: nu
 
 async function addressesOf(asked: Promise<{ address: string; ttl: number }[]>): Promise<Answer> {
   try {
-    const addresses = await asked;
-    return { addresses: addresses.filter(({ address }) => isIP(address) !== 0) };
+    return { addresses: await asked };
   } catch (error) {
     const code = error instanceof Error && "code" in error ? String(error.code) : "EFAILED";
     return absent.has(code) ? { addresses: [] } : { addresses: [], failure: code };

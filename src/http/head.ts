@@ -256,10 +256,10 @@ function numberIn(bytes: Uint8Array, start: number, stop: number): number {
 
 /** Whether a list of connection options contains `close`. */
 function asksToClose(bytes: Uint8Array, start: number, stop: number): boolean {
+  // Around the list stand blanks, a colon and the line's end, none of which is part of a word.
   for (let at = start; at + CLOSE.length <= stop; at++) {
-    const isStart = at === start || !(classes[bytes[at - 1]!]! & TOKEN);
-    const after = at + CLOSE.length;
-    const isEnd = after === stop || !(classes[bytes[after]!]! & TOKEN);
+    const isStart = !(classes[bytes[at - 1]!]! & TOKEN);
+    const isEnd = !(classes[bytes[at + CLOSE.length]!]! & TOKEN);
     if (isStart && isEnd && isWord(bytes, at, CLOSE)) return true;
   }
   return false;

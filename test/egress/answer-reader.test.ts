@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { AnswerReader } from "../../src/egress/answer-reader.ts";
+import { Chunks } from "../../src/egress/chunks.ts";
 import { EGRESS_HEAD_BYTES_MAX } from "../../src/limits.ts";
 
 const bytesMax = 20;
@@ -127,6 +128,18 @@ const refused: [string, string][] = [
   ["an endless head", start + "A: b\r\n".repeat(EGRESS_HEAD_BYTES_MAX / 6)],
   ["endless interim answers", "HTTP/1.1 100 Continue\r\n\r\n".repeat(1_000)],
 ];
+
+test("extensions and trailers of chunks are as long as their limits at most", () => {
+  const read = (text: string) => new Chunks(6).read(Buffer.from(text), () => true);
+  const extension = (chars: number) => `1;${"x".repeat(chars - 1)}\r\na\r\n0\r\n\r\n`;
+  expect(read(extension(256))).toBe(extension(256).length);
+  expect(() => read(extension(257))).toThrow();
+  for (const trailers of ["A: bcd\r\n", "A:1\r\nB:2\r\n"]) {
+    const text = `0\r\n${trailers}\r\n`;
+    expect(read(text)).toBe(text.length);
+    expect(() => read(text.replace(":", ":x"))).toThrow();
+  }
+});
 
 /** The pieces between these offsets. */
 function split(text: string, offsets: readonly number[]): string[] {

@@ -309,6 +309,15 @@ describe("the end of a connection", () => {
     expect(seen.isEnded).toBe(true);
   });
 
+  test("cuts off a client that stays although our side is closed", () => {
+    const { shared, open } = setUp();
+    const { connection, seen } = open();
+    connection.stop();
+    shared.seconds = 61;
+    expect(connection.expire(60)).toBe(true);
+    expect(seen).toMatchObject({ isEnded: false, isCut: true });
+  });
+
   test("leaves nothing that counts", () => {
     const { shared, open } = setUp();
     const { connection } = open();

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { head, readHead } from "../../src/http/head.ts";
+import { hasBareFeed, head, readHead } from "../../src/http/head.ts";
 import { HTTP_HEADERS_MAX, HTTP_METHOD_CHARS_MAX } from "../../src/limits.ts";
 
 /** Reads a head that stands between other bytes, which must not count. */
@@ -25,6 +25,14 @@ function read(text: string, around = "\0") {
 }
 
 const request = (line: string, ...headers: string[]) => [line, ...headers, "", ""].join("\r\n");
+
+test("a bare line end counts in the part that has come alone", () => {
+  const bytes = Buffer.from("\na\r\nb\nc\n");
+  expect(hasBareFeed(bytes, 1, 5)).toBe(false);
+  expect(hasBareFeed(bytes, 0, 5)).toBe(true);
+  expect(hasBareFeed(bytes, 1, 6)).toBe(true);
+  expect(hasBareFeed(bytes, 6, 7)).toBe(false);
+});
 
 describe("a head", () => {
   for (const [form, text, expected] of [

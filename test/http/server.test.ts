@@ -312,6 +312,14 @@ test("heads in part hold a bounded memory, and whole ones are served meanwhile",
   expect((await fetch(`http://127.0.0.1:${server.port}/?n0`)).status).toBe(200);
   expect(refused).toBeLessThan(count / 2);
   for (const socket of sockets) socket.destroy();
+  // What those who have gone had sent counts no longer.
+  while (server.connections() > 0) await Bun.sleep(5);
+  const later = dial();
+  const answers = readAll(later);
+  later.write(part);
+  await Bun.sleep(50);
+  later.write(`\r\n${CLOSE}\r\n`);
+  expect(await answers).toStartWith("HTTP/1.1 200 ");
 });
 
 /** Connections to a server of few places, by what they have done. */
