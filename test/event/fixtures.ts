@@ -195,6 +195,21 @@ export const fixtures: Fixture[] = [
     query: "anonymousId=%22%22amp%22%22",
     event: { anonymousId: '"amp"' },
   },
+  {
+    rule: "a quote behind a backslash opens no pair",
+    query: "anonymousId=%5C%22a%22",
+    event: { anonymousId: '\\"a"' },
+  },
+  {
+    rule: "a backslash and a quote around anonymousId are no pair",
+    query: "anonymousId=%5Ca%22",
+    event: { anonymousId: '\\a"' },
+  },
+  {
+    rule: "a quote at the end is no pair",
+    query: "anonymousId=a%22",
+    event: { anonymousId: 'a"' },
+  },
   { rule: "one quote is no pair", query: "anonymousId=%22a", event: { anonymousId: '"a' } },
   { rule: "userId keeps its quotes", query: "userId=%22u%22", event: { userId: '"u"' } },
   {

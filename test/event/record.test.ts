@@ -58,8 +58,30 @@ describe("a pixel record", () => {
     ).toThrow("type");
   });
 
-  test("with a source id that has no room is refused", () => {
-    const value = { ...fc.sample(record, 1)[0]!, sourceId: "s".repeat(256) };
-    expect(() => encoded(value)).toThrow("at most 255 bytes");
+  test("has room for texts of 255 bytes and for 255 ends, and refuses more", () => {
+    const text = "s".repeat(255);
+    const after = Array.from({ length: 255 }, (_, log) => ({ log, sequence: 2 ** 40 + log }));
+    const value = { ...fc.sample(record, 1)[0]!, sourceId: text, clientAddress: text, after };
+    expect(decodeRecord(encoded(value))).toEqual(value);
+    for (const more of [{ sourceId: `${text}s` }, { clientAddress: `${text}s` }]) {
+      expect(() => encoded({ ...value, ...more })).toThrow("at most 255 bytes");
+    }
+    const another = { log: 255, sequence: 0 };
+    expect(() => encoded({ ...value, after: [...after, another] })).toThrow("at most 255 other");
+  });
+
+  test("of a whole head alone is read, and a head that ends early is refused by its length", () => {
+    const bytes = encoded({
+      ...{ type: "page", receivedAt: 5, sourceId: "", clientAddress: "", query: "" },
+      messageId: new Uint8Array(16),
+    });
+    expect(bytes.length).toBe(32);
+    expect(decodeRecord(bytes).receivedAt).toBe(5);
+    expect(() => decodeRecord(bytes.subarray(0, 31))).toThrow("at least 32 bytes, got 31");
+    // Version 2 has one byte more, which counts the ends of other logs.
+    const second = Buffer.concat([Buffer.of(2), bytes.subarray(1)]);
+    expect(() => decodeRecord(second)).toThrow("Expected a record of");
+    expect(decodeRecord(Buffer.concat([second, Buffer.of(0)])).after).toEqual([]);
+    expect(() => decodeRecord(Buffer.concat([second, Buffer.of(1)]))).toThrow("of 43 bytes");
   });
 });
