@@ -37,6 +37,18 @@ export const screens: readonly Screen[] = [
     load: () => import("./destinations/screen.tsx"),
   },
   {
+    name: "transformations",
+    title: "Transformations",
+    icon: "code",
+    load: () => import("./transformations/screen.tsx"),
+  },
+  {
+    name: "libraries",
+    title: "Libraries",
+    icon: "library",
+    load: () => import("./libraries/screen.tsx"),
+  },
+  {
     name: "events",
     title: "Live tail",
     icon: "tail",

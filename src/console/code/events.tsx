@@ -1,0 +1,158 @@
+import { useEffect, useRef, useState } from "preact/hooks";
+import { CodeEditor } from "../editor/code-editor.tsx";
+import { Button } from "../parts/button.tsx";
+import { Dialog } from "../parts/dialog.tsx";
+import { Fault } from "../parts/fault.tsx";
+import { Panel, Segments } from "../parts/layout.tsx";
+import { client } from "../session.ts";
+import { nameOf } from "./results.tsx";
+
+type Event = Record<string, unknown>;
+
+/** What the code is run over: typed in, or taken from what comes in or was not delivered. */
+export function TestEvents(props: {
+  text: string;
+  wrong: string | undefined;
+  onChange: (text: string) => void;
+  onRun: () => void;
+  onSave: () => void;
+  /** Events that were seen, for completion. */
+  onSeen: (events: readonly unknown[]) => void;
+}) {
+  const { text, wrong, onChange, onRun, onSave, onSeen } = props;
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <Panel
+      title="Test events"
+      actions={
+        <>
+          <Button tight kind="plain" icon="tail" needs="events:read" onClick={() => setOpen(true)}>
+            Take real events
+          </Button>
+          <Button
+            tight
+            kind="plain"
+            unless={text === "" ? "There are the default events" : undefined}
+            onClick={() => onChange("")}
+          >
+            Clear
+          </Button>
+        </>
+      }
+    >
+      <CodeEditor
+        {...{ label: "Test events as JSON", language: "json", value: text }}
+        {...{ onChange, onRun, onSave }}
+      />
+      {wrong ? (
+        <p class="wrong bad">{wrong}</p>
+      ) : (
+        <p class="quiet small">
+          One event, or an array of events, as JSON. Without any, a page and a track are used.
+        </p>
+      )}
+      {isOpen && (
+        <RealEvents
+          onClose={() => setOpen(false)}
+          onSeen={onSeen}
+          onTake={(events) => {
+            onChange(JSON.stringify(events.length === 1 ? events[0] : events, null, 2));
+            setOpen(false);
+          }}
+        />
+      )}
+    </Panel>
+  );
+}
+
+/** Events of the live tail that are kept to choose from. */
+const TAIL_EVENTS = 50;
+const LETTERS = 50;
+
+function RealEvents(props: {
+  onClose: () => void;
+  onTake: (events: Event[]) => void;
+  onSeen: (events: readonly unknown[]) => void;
+}) {
+  const [from, setFrom] = useState<"tail" | "letters">("tail");
+  const [events, setEvents] = useState<readonly Event[]>([]);
+  const [error, setError] = useState<unknown>();
+  const [chosen, setChosen] = useState<ReadonlySet<Event>>(new Set());
+  const seen = useRef(props.onSeen);
+  seen.current = props.onSeen;
+
+  useEffect(() => {
+    const stop = new AbortController();
+    setEvents([]);
+    setChosen(new Set());
+    setError(undefined);
+    const add = (event: unknown) => {
+      if (typeof event !== "object" || event === null || stop.signal.aborted) return;
+      seen.current([event]);
+      setEvents((before) => [event as Event, ...before].slice(0, TAIL_EVENTS));
+    };
+    const source = from === "tail" ? follow(stop.signal, add) : letters(add);
+    source.catch((fault) => {
+      if (!stop.signal.aborted) setError(fault);
+    });
+    return () => stop.abort();
+  }, [from]);
+
+  const toggle = (event: Event) => {
+    const next = new Set(chosen);
+    if (!next.delete(event)) next.add(event);
+    setChosen(next);
+  };
+  return (
+    <Dialog title="Take real events" onClose={props.onClose} broad>
+      <Segments
+        label="Where from"
+        value={from}
+        options={[
+          { value: "tail", text: "Coming in now" },
+          { value: "letters", text: "Dead letters" },
+        ]}
+        onChange={setFrom}
+      />
+      <Fault error={error} />
+      {events.length === 0 && error === undefined && (
+        <p class="quiet" aria-live="polite">
+          {from === "tail"
+            ? "Waiting for the next event of any source. Send one, and it is here."
+            : "There is no dead letter."}
+        </p>
+      )}
+      <ol class="events">
+        {events.map((event, at) => (
+          <li key={events.length - at}>
+            <button type="button" aria-pressed={chosen.has(event)} onClick={() => toggle(event)}>
+              <span class="cut">{nameOf(event, at)}</span>
+              <code class="quiet cut">{JSON.stringify(event.properties ?? {})}</code>
+            </button>
+          </li>
+        ))}
+      </ol>
+      <div class="ends">
+        <Button onClick={props.onClose}>Cancel</Button>
+        <Button
+          kind="main"
+          unless={chosen.size === 0 ? "Choose one or more" : undefined}
+          onClick={() => props.onTake(events.filter((event) => chosen.has(event)))}
+        >
+          Use as test events
+        </Button>
+      </div>
+    </Dialog>
+  );
+}
+
+async function follow(signal: AbortSignal, add: (event: unknown) => void): Promise<void> {
+  for await (const { name, data } of client.follow({}, signal)) {
+    if (name === "received") add(data.event);
+  }
+}
+
+async function letters(add: (event: unknown) => void): Promise<void> {
+  const { deadLetters } = await client.call("GET /v2/dead-letters", { query: { count: LETTERS } });
+  for (const { event } of deadLetters) add(event);
+}

@@ -1,0 +1,70 @@
+import { MergeView, unifiedMergeView } from "@codemirror/merge";
+import { EditorState, type Extension } from "@codemirror/state";
+import { EditorView, lineNumbers } from "@codemirror/view";
+import { useEffect, useRef } from "preact/hooks";
+import { type EditorLanguage, grammar } from "./open.ts";
+import { looks } from "./theme.ts";
+
+interface Side {
+  label: string;
+  text: string;
+}
+
+/** Below it the two texts are shown in one column. */
+const SIDE_BY_SIDE_PX = 640;
+
+/** Two texts and what differs, side by side where there is room. */
+export function Diff(props: { before: Side; after: Side; language: EditorLanguage }) {
+  const { before, after, language } = props;
+  const host = useRef<HTMLDivElement>(null);
+
+  useEffect(() => {
+    const element = host.current!;
+    const root = element.shadowRoot ?? element.attachShadow({ mode: "open" });
+    const broad = element.clientWidth >= SIDE_BY_SIDE_PX;
+    const opened = broad ? sideBySide(root, props) : inOne(root, props);
+    return () => opened.destroy();
+  }, [before.text, after.text, language]);
+
+  return <div class="editor diff" ref={host} />;
+}
+
+const collapse = { margin: 3, minSize: 6 };
+
+function sideBySide(root: ShadowRoot, { before, after, language }: DiffProps): MergeView {
+  return new MergeView({
+    root,
+    parent: root,
+    a: { doc: before.text, extensions: reading(before.label, language) },
+    b: { doc: after.text, extensions: reading(after.label, language) },
+    collapseUnchanged: collapse,
+  });
+}
+
+function inOne(root: ShadowRoot, { before, after, language }: DiffProps): EditorView {
+  return new EditorView({
+    root,
+    parent: root,
+    doc: after.text,
+    extensions: [
+      reading(after.label, language),
+      unifiedMergeView({
+        original: before.text,
+        mergeControls: false,
+        collapseUnchanged: collapse,
+      }),
+    ],
+  });
+}
+
+type DiffProps = Parameters<typeof Diff>[0];
+
+function reading(label: string, language: EditorLanguage): Extension {
+  return [
+    ...[lineNumbers(), grammar(language), looks, EditorView.lineWrapping],
+    EditorState.readOnly.of(true),
+    EditorView.editable.of(false),
+    // What cannot be edited is no text box; it is reached by the keyboard to be scrolled.
+    EditorView.contentAttributes.of({ "aria-label": label, tabindex: "0", role: "region" }),
+  ];
+}

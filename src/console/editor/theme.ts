@@ -1,0 +1,78 @@
+import { HighlightStyle, syntaxHighlighting } from "@codemirror/language";
+import { EditorView } from "@codemirror/view";
+import { tags } from "@lezer/highlight";
+
+/** The console's own colours: its properties reach into the shadow root that an editor stands in. */
+const frame = EditorView.theme({
+  "&": {
+    color: "var(--text)",
+    backgroundColor: "var(--surface)",
+    fontSize: "13px",
+    minHeight: "inherit",
+  },
+  "&.cm-focused": { outline: "2px solid var(--accent)", outlineOffset: "-2px" },
+  ".cm-scroller": { fontFamily: "var(--mono)", lineHeight: "20px" },
+  ".cm-content": { caretColor: "var(--text)", padding: "8px 0" },
+  ".cm-cursor": { borderLeftColor: "var(--text)" },
+  ".cm-gutters": {
+    backgroundColor: "var(--sunken)",
+    color: "var(--quiet)",
+    borderRight: "1px solid var(--line)",
+  },
+  ".cm-activeLine, .cm-activeLineGutter": { backgroundColor: "var(--hover)" },
+  "&.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground, .cm-selectionBackground":
+    { background: "light-dark(#c9c6fb, #3c3a86)" },
+  "&.cm-focused .cm-matchingBracket": { backgroundColor: "var(--accent-soft)", outline: "none" },
+  ".cm-tooltip": {
+    backgroundColor: "var(--raised)",
+    color: "var(--text)",
+    border: "1px solid var(--line)",
+    borderRadius: "6px",
+    boxShadow: "var(--shadow-high)",
+  },
+  ".cm-tooltip.cm-tooltip-autocomplete > ul > li[aria-selected]": {
+    backgroundColor: "var(--accent-fill)",
+    color: "#fff",
+  },
+  ".cm-completionDetail": { color: "inherit", fontStyle: "normal", opacity: "0.8" },
+  ".cm-diagnostic": { fontFamily: "var(--mono)", whiteSpace: "pre-wrap" },
+  ".cm-diagnostic-error": { borderLeftColor: "var(--bad)" },
+  ".cm-log": {
+    marginLeft: "24px",
+    padding: "0 6px",
+    borderRadius: "4px",
+    backgroundColor: "var(--accent-soft)",
+    color: "var(--accent)",
+    whiteSpace: "pre",
+  },
+  ".cm-fault": {
+    display: "block",
+    padding: "2px 8px 2px 24px",
+    backgroundColor: "var(--bad-soft)",
+    color: "var(--bad)",
+    whiteSpace: "pre-wrap",
+    overflowWrap: "anywhere",
+  },
+  ".cm-changedLine, .cm-insertedLine": { backgroundColor: "var(--good-soft) !important" },
+  ".cm-merge-a .cm-changedLine, .cm-deletedChunk, .cm-deletedLine": {
+    backgroundColor: "var(--bad-soft) !important",
+  },
+  ".cm-collapsedLines": { background: "var(--sunken)", color: "var(--quiet)" },
+  // Most systems have no face for the signs that stand there.
+  ".cm-collapsedLines:before, .cm-collapsedLines:after": { content: '""' },
+});
+
+const colours = HighlightStyle.define([
+  { tag: [tags.keyword, tags.modifier], color: "light-dark(#8025a8, #dba6ff)" },
+  { tag: [tags.string, tags.special(tags.string), tags.regexp], color: "var(--good)" },
+  { tag: [tags.number, tags.bool, tags.null, tags.atom], color: "var(--warn)" },
+  { tag: tags.comment, color: "var(--quiet)", fontStyle: "italic" },
+  {
+    tag: [tags.function(tags.variableName), tags.function(tags.propertyName)],
+    color: "var(--accent)",
+  },
+  { tag: [tags.definition(tags.variableName), tags.className], color: "var(--text)" },
+  { tag: tags.invalid, color: "var(--bad)" },
+]);
+
+export const looks = [frame, syntaxHighlighting(colours)];

@@ -1,0 +1,303 @@
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import type { Browser, Page } from "playwright-core";
+import { executablePath, launch, sayWithout } from "../api/_chromium.ts";
+import {
+  ADMIN_TOKEN,
+  pixel,
+  removeDirectory,
+  type Server,
+  startServer,
+  startSink,
+  waitFor,
+} from "../e2e/server.ts";
+import { openPage, signIn } from "./_browser.ts";
+
+sayWithout("writing code in the console");
+setDefaultTimeout(180_000);
+
+/** Markup that would run, were it ever taken for more than text. */
+const hostile = `<img src=x onerror="globalThis.hacked=1"><script>globalThis.hacked=1</script>`;
+
+describe.skipIf(!executablePath)("in the console", () => {
+  let server: Server;
+  let browser: Browser;
+  let sink: ReturnType<typeof startSink>;
+  let writeKey: string;
+  beforeAll(async () => {
+    server = await startServer();
+    sink = startSink();
+    writeKey = await connected(server, sink.url);
+    browser = await launch("--host-resolver-rules=MAP *.test 127.0.0.1");
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await server?.stop();
+    sink?.stop();
+    if (server) removeDirectory(server.directory);
+  });
+
+  const open = async (place: string) => {
+    const opened = await openPage(browser);
+    await signIn(opened.page, server.controlPlane, ADMIN_TOKEN);
+    await opened.page.goto(`${server.controlPlane}/#/${place}`);
+    return opened;
+  };
+  const send = (fields: Record<string, string>) =>
+    pixel(server, "track", { writeKey, anonymousId: "a", event: "Signed up", ...fields });
+  const arrived = (event: string) =>
+    waitFor(async () => sink.events.find((it) => it.event === event), 60_000);
+
+  test("a mistake is shown at its line, mended, run on a real event, published, rolled back", async () => {
+    const { page, close } = await open("transformations/new");
+    await page.getByLabel("Name").fill(hostile);
+    await page.getByLabel("Description").fill(hostile);
+    await page.getByRole("button", { name: "Create" }).click();
+    await page.getByRole("heading", { name: hostile }).waitFor();
+
+    await write(page, code("event.properties.plan.toUpperCase()", ";;)"));
+    await page.keyboard.press("Control+Enter");
+    const fault = page.locator(".cm-fault");
+    await fault.filter({ hasText: "SyntaxError" }).waitFor();
+    expect(await lineOf(fault)).toBe(4);
+
+    // The same text is there after a reload, and nothing was saved.
+    await page.reload();
+    await editor(page).filter({ hasText: "toUpperCase" }).waitFor();
+    await page.getByText("Not saved").waitFor();
+
+    await write(page, code("event.properties.plan.toUpperCase()"));
+    await page.getByRole("button", { name: "Run" }).click();
+    await fault.filter({ hasText: "TypeError" }).waitFor();
+    expect(await lineOf(fault)).toBe(3);
+
+    await write(page, code('String(event.properties.plan ?? "none").toUpperCase()'));
+    await page.getByRole("button", { name: "Take real events" }).click();
+    await page.getByText("Waiting for the next event").waitFor();
+    await waitFor(async () => {
+      await send({ "properties.plan": "pro", "properties.note": hostile });
+      return (
+        (await page
+          .getByRole("dialog")
+          .getByRole("button", { name: /1 Signed up/ })
+          .count()) > 0
+      );
+    }, 60_000);
+    await page
+      .getByRole("dialog")
+      .getByRole("button", { name: /1 Signed up/ })
+      .click();
+    await page.getByRole("button", { name: "Use as test events" }).click();
+    await page.getByRole("button", { name: "Run" }).click();
+    await page.getByRole("button", { name: /1 Signed up Passed/ }).waitFor();
+    const result = page.getByRole("region", { name: "Result" });
+    await result.locator(".cm-changedLine, .cm-insertedLine").first().waitFor();
+    await result.getByText('"plan": "PRO"', { exact: true }).waitFor();
+    // The line of `log` stands where it was called, as text.
+    const logged = page.locator(".cm-log").first();
+    expect(await logged.textContent()).toContain("<img src=x");
+    expect(await lineOf(logged)).toBe(2);
+
+    await publish(page);
+    await page.getByText("Live", { exact: true }).waitFor();
+    await page.getByRole("link", { name: "Destinations" }).last().click();
+    await page.getByLabel("Destination", { exact: true }).selectOption({ label: "Receiver" });
+    await page.getByRole("button", { name: "Connect", exact: true }).click();
+    await page
+      .getByRole("region", { name: "Connected destinations" })
+      .getByText("Receiver")
+      .waitFor();
+    await send({ event: "First", "properties.plan": "pro" });
+    expect((await arrived("First")).properties.plan).toBe("PRO");
+
+    await page.getByRole("link", { name: "Code" }).click();
+    await write(page, code('"changed"'));
+    await page.keyboard.press("Control+s");
+    await page.getByText("Newer draft").waitFor();
+    await publish(page);
+    await page.getByText("Newer draft").waitFor({ state: "detached" });
+    await send({ event: "Second", "properties.plan": "pro" });
+    expect((await arrived("Second")).properties.plan).toBe("changed");
+
+    await page.getByRole("link", { name: "History" }).click();
+    await page.getByRole("region", { name: "What differs" }).waitFor();
+    const first = page
+      .getByRole("row")
+      .filter({ hasNot: page.getByText("Live") })
+      .last();
+    await first.getByRole("button", { name: "Compare" }).click();
+    await page.locator(".cm-changedLine").first().waitFor();
+    const rollBack = page.getByRole("button", { name: "Roll back" }).first();
+    await rollBack.click();
+    await page.getByText("It is live from the next batch on", { exact: true }).waitFor();
+    await waitFor(async () => {
+      await send({ event: "Third", "properties.plan": "pro" });
+      return sink.events.some((it) => it.event === "Third" && it.properties.plan === "PRO");
+    }, 60_000);
+
+    expect(await page.evaluate("globalThis.hacked")).toBeUndefined();
+    await close();
+  });
+
+  test("completion knows the fields of the test event, metadata, and what libraries export", async () => {
+    const library = { name: "Prices", language: "javascript", code: "export const euros = 1;" };
+    await server.api("POST", "/libraries?publish=true", library);
+    const body = { name: "Completed", language: "javascript", code: "" };
+    const { id } = (await server.api("POST", "/transformations", body)).body;
+    const { page, close } = await open(`transformations/${id}`);
+    const events = page.getByRole("textbox", { name: "Test events as JSON" });
+    await events.click();
+    await page.keyboard.insertText('{"properties":{"basket":{"total":3}}}');
+    const offered = (text: string) =>
+      page.locator(".cm-tooltip-autocomplete").getByText(text, { exact: true }).waitFor();
+    const typed: [string, string][] = [
+      ["event.properties.bask", "basket"],
+      ["event.properties.basket.", "total"],
+      ["metadata(event).sourceN", "sourceName"],
+      ['import { eu } from "prices";', "euros"],
+      ["getC", "getCredential"],
+    ];
+    for (const [text, found] of typed) {
+      await write(page, text);
+      const inside = text.indexOf(" }");
+      for (let back = text.length; inside >= 0 && back > inside; back--) {
+        await page.keyboard.press("ArrowLeft");
+      }
+      await page.keyboard.press("Control+Space");
+      await offered(found);
+      await page.keyboard.press("Escape");
+    }
+    await close();
+  });
+
+  test("a library is tried out before it is published", async () => {
+    const { page, close } = await open("libraries/new");
+    await page.getByLabel("Name").fill("Text tools");
+    await page.getByRole("button", { name: "Create" }).click();
+    const trial = page.getByRole("textbox", { name: "Transformation that tries the library" });
+    const text = `import { shout } from "textTools";\nexport const transformEvent = (e) => ({ said: shout(e.type) });`;
+    await write(page, text, trial);
+    await page.keyboard.press("Control+Enter");
+    await page.getByRole("region", { name: "Result" }).getByText('"said": "PAGE"').waitFor();
+    await publish(page);
+    await page.getByText("Live", { exact: true }).waitFor();
+    await close();
+  });
+
+  test("what the session may not do is disabled, and says which permission it takes", async () => {
+    const made = { name: "Reader", permissions: ["events:read"] };
+    const { token } = (await server.api("POST", "/v2/tokens", made)).body;
+    const opened = await openPage(browser);
+    const { page } = opened;
+    await signIn(page, server.controlPlane, token.secret);
+    await page.goto(`${server.controlPlane}/#/transformations`);
+    const create = page.getByRole("button", { name: "New transformation" });
+    expect(await create.getAttribute("aria-disabled")).toBe("true");
+    expect(await create.getAttribute("aria-description")).toContain(
+      "transformations:create-delete",
+    );
+    await page.getByRole("link", { name: "Completed" }).click();
+    const run = page.getByRole("button", { name: "Run" });
+    expect(await run.getAttribute("aria-description")).toContain("transformations:edit");
+
+    // The token is revoked while its text is in the editor: the sign-in is shown, the text is kept.
+    await editor(page).click();
+    await page.keyboard.insertText("// mine");
+    await server.api("DELETE", `/v2/tokens/${token.id}`);
+    await page.getByRole("link", { name: "History" }).click();
+    await page.getByText("Your session has ended").waitFor();
+    await page.getByLabel("Token").fill(ADMIN_TOKEN);
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByRole("link", { name: "Code" }).click();
+    await editor(page).filter({ hasText: "// mine" }).waitFor();
+    await opened.close();
+  });
+
+  test("a foreign page changes nothing by the session's cookie, and a foreign name reads nothing", async () => {
+    const { page, close } = await open("transformations");
+    await page.getByRole("link", { name: "Completed" }).waitFor();
+    const evil = Bun.serve({
+      hostname: "127.0.0.1",
+      port: 0,
+      fetch: () => new Response("<p>evil</p>", { headers: { "Content-Type": "text/html" } }),
+    });
+    // Of another port, so that it is of the same site and gets the cookie sent.
+    await page.goto(`http://127.0.0.1:${evil.port}/`);
+    await page.evaluate(async (to) => {
+      const body = JSON.stringify({ name: "Foreign" });
+      const init = { method: "POST", mode: "no-cors", credentials: "include", body } as const;
+      await fetch(to, init).catch(() => undefined);
+    }, `${server.controlPlane}/v2/sources`);
+    const { sources } = (await server.api("GET", "/v2/sources")).body;
+    expect(sources.map(({ name }: { name: string }) => name)).not.toContain("Foreign");
+    const { port } = new URL(server.controlPlane);
+    const answer = await page.goto(`http://evil.test:${port}/`);
+    expect(answer!.status()).toBe(403);
+    await evil.stop(true);
+    await close();
+  });
+
+  test("the editor opens, and how long the page was busy is printed", async () => {
+    const body = { name: "Long", language: "javascript", code: "let a = 1;\n".repeat(5_000) };
+    const { id } = (await server.api("POST", "/transformations", body)).body;
+    const { page, close } = await open("");
+    await page.evaluate(`globalThis.tasks = [];
+      new PerformanceObserver((list) => {
+        for (const { duration } of list.getEntries()) tasks.push(Math.round(duration));
+      }).observe({ entryTypes: ["longtask"] });`);
+    await page.goto(`${server.controlPlane}/#/transformations/${id}`);
+    await editor(page).waitFor();
+    const tasks = await page.evaluate("globalThis.tasks");
+    process.stderr.write(`Long tasks while the editor opened (ms): ${JSON.stringify(tasks)}\n`);
+    await close();
+  });
+});
+
+function code(value: string, more = ""): string {
+  return `export function transformEvent(event) {
+  log(event.properties.note);
+  event.properties.plan = ${value};${more === "" ? "" : `\n  const x = ${more}`}
+  return event;
+}
+`;
+}
+
+const editor = (page: Page) => page.getByRole("textbox", { name: /^Code of/ });
+
+/**
+ * Replaces a text. What was there is deleted first: Chromium, which joins lines when something is
+ * written over them, gives the result a style of its own, and complains that the page forbids it.
+ */
+async function write(page: Page, text: string, where = editor(page)): Promise<void> {
+  await where.click();
+  await page.keyboard.press("Control+a");
+  await page.keyboard.press("Delete");
+  await page.keyboard.insertText(text);
+}
+
+/** The number of the line of code that something stands at, or below. */
+async function lineOf(what: ReturnType<Page["locator"]>): Promise<number> {
+  await what.first().waitFor();
+  return await what.first().evaluate((element) => {
+    const line = element.closest(".cm-line") ?? element.previousElementSibling!;
+    const lines = [...line.parentElement!.children].filter((it) => it.matches(".cm-line"));
+    return lines.indexOf(line) + 1;
+  });
+}
+
+async function publish(page: Page): Promise<void> {
+  await page.getByRole("button", { name: "Publish" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByText(/passed/).waitFor();
+  await dialog.getByRole("button", { name: "Publish" }).click();
+  await dialog.waitFor({ state: "detached" });
+}
+
+/** A source that is connected to a receiver; returns its write key. */
+async function connected(server: Server, webhookUrl: string): Promise<string> {
+  const { source } = (await server.api("POST", "/v2/sources", { name: "Site" })).body;
+  const webhook = { name: "Receiver", type: "webhook", config: { webhookUrl } };
+  const { destination } = (await server.api("POST", "/v2/destinations", webhook)).body;
+  const pair = { sourceId: source.id, destinationId: destination.id };
+  await server.api("POST", "/v2/connections", pair);
+  return source.writeKey;
+}
