@@ -5,7 +5,7 @@ import { Bar, isBarOpen, Top } from "./bar.tsx";
 import { openPalette, Palette } from "./palette.tsx";
 import { Confirmation } from "./parts/dialog.tsx";
 import { Fault } from "./parts/fault.tsx";
-import { Empty } from "./parts/layout.tsx";
+import { Empty, Head } from "./parts/layout.tsx";
 import { Toasts } from "./parts/toast.tsx";
 import { place, type ScreenProps } from "./router.ts";
 import { screens } from "./screens.ts";
@@ -84,16 +84,22 @@ function Outlet() {
   return (
     <main id="main" ref={main} tabIndex={-1}>
       {!screen && (
-        <Empty icon="search" title="There is no such screen" action={<a href="#/">Overview</a>}>
-          The address may be of an older version, or misspelt.
-        </Empty>
+        <>
+          <Head title="Not found" />
+          <Empty icon="search" title="There is no such screen" action={<a href="#/">Overview</a>}>
+            The address may be of an older version, or misspelt.
+          </Empty>
+        </>
       )}
       {error !== undefined && <Fault error={error} retry={() => location.reload()} />}
       {permission !== undefined && screen && (
-        <Empty icon="info" title={`${screen.title} need the permission ${permission}`}>
-          The token that you signed in with lacks it. Somebody with workspace:admin can make one
-          that has it.
-        </Empty>
+        <>
+          <Head title={screen.title} />
+          <Empty icon="info" title={`This takes the permission ${permission}`}>
+            The token that you signed in with lacks it. Somebody with workspace:admin can make one
+            that has it.
+          </Empty>
+        </>
       )}
       {Screen && permission === undefined && <Screen key={name} rest={rest} query={query} />}
     </main>

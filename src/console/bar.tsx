@@ -22,7 +22,7 @@ function Brand() {
 export function Top() {
   const open = isBarOpen.value;
   return (
-    <div class="top">
+    <header class="top">
       <Button
         kind="plain"
         icon={open ? "close" : "menu"}
@@ -33,34 +33,32 @@ export function Top() {
       />
       <Brand />
       <Button kind="plain" icon="search" label="Find" onClick={openPalette} />
-    </div>
+    </header>
   );
 }
 
 export function Bar() {
   const [current = ""] = place.value.segments;
   return (
-    <header class={isBarOpen.value ? "bar open" : "bar"}>
+    <nav class={isBarOpen.value ? "bar open" : "bar"} aria-label="Screens">
       <Brand />
       <button type="button" class="find" onClick={openPalette}>
         <Icon name="search" />
         Find
         <kbd>{isApple ? "⌘K" : "Ctrl K"}</kbd>
       </button>
-      <nav aria-label="Screens">
-        <ul>
-          {screens.map(({ name, title, icon }) => (
-            <li key={name}>
-              <a href={to(name)} aria-current={name === current ? "page" : undefined}>
-                <Icon name={icon} />
-                {title}
-              </a>
-            </li>
-          ))}
-        </ul>
-      </nav>
+      <ul>
+        {screens.map(({ name, title, icon }) => (
+          <li key={name}>
+            <a href={to(name)} aria-current={name === current ? "page" : undefined}>
+              <Icon name={icon} />
+              {title}
+            </a>
+          </li>
+        ))}
+      </ul>
       <Foot />
-    </header>
+    </nav>
   );
 }
 

@@ -11,7 +11,14 @@ import {
 export interface Scene {
   server: Server;
   writeKey: string;
-  ids: { source: string; healthy: string; broken: string; transformation: string; library: string };
+  ids: {
+    source: string;
+    healthy: string;
+    broken: string;
+    transformation: string;
+    library: string;
+    deadLetter: string;
+  };
   /** The broken receiver answers 200 from now on. */
   mend(): void;
   /** Sends one more event, as a page would. */
@@ -108,9 +115,9 @@ export async function startScene(): Promise<Scene> {
     });
   }
   await pixel(server, "page", { writeKey: app.source.writeKey, anonymousId: "a", name: "Home" });
-  await waitFor(async () => {
+  const deadLetter = await waitFor(async () => {
     const { body } = await server.api("GET", "/v2/dead-letters?count=1");
-    return body.paging.total >= 60;
+    if (body.paging.total >= 60) return body.deadLetters[0].id as string;
   }, 60_000);
 
   return {
@@ -122,6 +129,7 @@ export async function startScene(): Promise<Scene> {
       broken: crm,
       transformation: transformation.id,
       library: shared.id,
+      deadLetter,
     },
     mend() {
       isBroken = false;
@@ -142,4 +150,39 @@ function maker(server: Server) {
     if (answer.status > 201) throw new Error(`${answer.status} ${JSON.stringify(answer.body)}`);
     return answer.body;
   };
+}
+
+/** A place of the console, and what is seen there when it is whole. */
+export interface ScenePlace {
+  name: string;
+  hash: string;
+  seen: string;
+}
+
+/** Every screen, with something on it. */
+export function placesOf({ ids }: Scene): ScenePlace[] {
+  return [
+    { name: "overview", hash: "#/", seen: ".graph .node" },
+    { name: "sources", hash: "#/sources", seen: "td >> text=Website" },
+    { name: "source", hash: `#/sources/${ids.source}`, seen: ".code" },
+    { name: "new source", hash: "#/sources/new", seen: "dialog[open]" },
+    { name: "destinations", hash: "#/destinations", seen: "td >> text=Warehouse" },
+    { name: "destination", hash: `#/destinations/${ids.broken}`, seen: ".chart canvas" },
+    {
+      name: "destination settings",
+      hash: `#/destinations/${ids.healthy}?tab=settings`,
+      seen: "text=Webhook URL",
+    },
+    { name: "new destination", hash: "#/destinations/new", seen: "text=Webhook URL" },
+    { name: "live tail", hash: "#/events", seen: "text=Waiting for events" },
+    { name: "dead letters", hash: "#/dead-letters", seen: "td >> text=The receiver answered" },
+    { name: "dead letter list", hash: "#/dead-letters?all=1", seen: "td input" },
+    { name: "dead letter", hash: `#/dead-letters/${ids.deadLetter}`, seen: ".code" },
+    { name: "settings", hash: "#/settings", seen: "text=Pixels go to" },
+    { name: "members", hash: "#/settings/members", seen: "text=No members yet" },
+    { name: "tokens", hash: "#/settings/tokens", seen: "text=Yours" },
+    { name: "credentials", hash: "#/settings/credentials", seen: "text=No credentials yet" },
+    { name: "system", hash: "#/system", seen: "text=BODY_BYTES_MAX" },
+    { name: "nowhere", hash: "#/nowhere", seen: "text=There is no such screen" },
+  ];
 }

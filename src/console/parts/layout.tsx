@@ -42,7 +42,7 @@ export function Panel(props: {
 }) {
   const { title, actions, children, flush } = props;
   return (
-    <section class="panel" aria-label={title}>
+    <section class="panel">
       {title !== undefined && (
         <header>
           <h2>{title}</h2>

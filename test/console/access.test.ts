@@ -1,0 +1,172 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import type { Browser, Page } from "playwright-core";
+import { ensureConsole } from "../../src/console/bundle.ts";
+import { executablePath, launch, sayWithout } from "../api/_chromium.ts";
+import { startApi, type TestApi } from "../api/_setup.ts";
+import { openPage, signIn } from "./_browser.ts";
+
+sayWithout("who may do what in the console");
+
+let api: TestApi;
+let browser: Browser;
+beforeAll(async () => {
+  await ensureConsole();
+  api = await startApi();
+  if (executablePath) browser = await launch();
+}, 120_000);
+afterAll(async () => {
+  await browser?.close();
+  await api.stop();
+}, 60_000);
+
+const heading = (page: Page, name: string) => page.getByRole("heading", { level: 1, name });
+
+async function source(name: string, workspaceId = api.workspaceId) {
+  return api.catalog.sources.create(workspaceId, { name });
+}
+
+describe.skipIf(!executablePath)("in the console", () => {
+  test("a wrong token is refused in words, a right one signs in for the tab and a reload", async () => {
+    const { page, close } = await openPage(browser);
+    await page.goto(api.url);
+    await page.getByLabel("Token").fill("pm_wrong");
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByRole("alert").filter({ hasText: "Expected a valid token" }).waitFor();
+    await signIn(page, api.url, api.token);
+    await heading(page, "Overview").waitFor();
+    // No script can read it, and the page keeps none of it.
+    expect(await page.evaluate("document.cookie")).toBe("");
+    expect(
+      await page.evaluate("JSON.stringify([{ ...localStorage }, { ...sessionStorage }])"),
+    ).toBe("[{},{}]");
+    const [cookie] = await page.context().cookies();
+    expect(cookie).toMatchObject({ httpOnly: true, sameSite: "Strict" });
+    await page.reload();
+    await heading(page, "Overview").waitFor();
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.getByLabel("Token").waitFor();
+    expect(await page.context().cookies()).toEqual([]);
+    await close();
+  }, 120_000);
+
+  test("a session that ends shows the sign-in again, and goes on where it was", async () => {
+    const { id } = await source("Ends");
+    const created = await api.catalog.tokens.create(api.workspaceId, {
+      name: "short",
+      permissions: ["workspace:admin", "events:read"],
+    });
+    const { page, close } = await openPage(browser);
+    await signIn(page, api.url, created.secret);
+    await page.goto(`${api.url}/#/sources/${id}`);
+    await heading(page, "Ends").waitFor();
+    await api.catalog.tokens.revoke(api.workspaceId, created.token.id);
+    await page.getByLabel("Name", { exact: true }).fill("Renamed");
+    await page.getByRole("button", { name: "Rename" }).click();
+    await page.getByText("Your session has ended").waitFor();
+    await page.getByLabel("Token").fill(api.token);
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await heading(page, "Ends").waitFor();
+    await close();
+  }, 120_000);
+
+  test("what a token may not do is disabled, and names the permission", async () => {
+    const { id } = await source("Read only");
+    const mayRead = await api.tokenWith(["events:read"]);
+    const { page, close } = await openPage(browser);
+    await signIn(page, api.url, mayRead);
+    await page.goto(`${api.url}/#/sources/${id}`);
+    await page.getByText("This takes the permission workspace:admin").waitFor();
+    await page.goto(`${api.url}/#/settings/tokens`);
+    await page.getByText("This takes the permission workspace:admin").waitFor();
+    await page.goto(`${api.url}/#/system`);
+    await page.getByText("This takes the permission workspace:admin").waitFor();
+    await close();
+
+    const mayAdminister = await api.tokenWith(["workspace:admin"]);
+    const { destination } = await api.client.call("POST /v2/destinations", {
+      body: { name: "Held back", type: "file", config: { path: "a.jsonl" } },
+    });
+    const { transformation } = await published();
+    const other = await openPage(browser);
+    await signIn(other.page, api.url, mayAdminister);
+    await other.page.goto(`${api.url}/#/destinations/${destination.id}`);
+    await other.page.getByLabel("Code that its events go through").selectOption(transformation);
+    const connect = other.page.getByRole("button", { name: "Connect it" });
+    expect(await connect.getAttribute("aria-disabled")).toBe("true");
+    expect(await connect.getAttribute("aria-description")).toBe(
+      "Needs the permission transformations:connect",
+    );
+    // Pressing it all the same asks the server for nothing.
+    const asked: string[] = [];
+    other.page.on("request", (request) => request.method() === "PUT" && asked.push(request.url()));
+    await connect.click({ force: true });
+    await other.page.goto(`${api.url}/#/events`);
+    await other.page.getByText("This takes the permission events:read").waitFor();
+    expect(asked).toEqual([]);
+    await other.close();
+  }, 120_000);
+
+  test("two workspaces in one browser see nothing of each other", async () => {
+    const { id } = await source("Mine alone");
+    const stranger = await api.catalog.workspaces.create("Stranger");
+    const { page, close } = await openPage(browser);
+    await signIn(
+      page,
+      api.url,
+      await api.tokenWith(["workspace:admin", "events:read"], stranger.id),
+    );
+    await page.goto(`${api.url}/#/sources`);
+    await page.getByText("No source yet").waitFor();
+    await page.goto(`${api.url}/#/sources/${id}`);
+    await page.getByRole("alert").filter({ hasText: "not found" }).waitFor();
+    expect(await page.getByText("Mine alone").count()).toBe(0);
+    await page.keyboard.press("Control+k");
+    await page.getByRole("combobox").fill("mine");
+    await page.getByText("Nothing is called").waitFor();
+    await close();
+  }, 120_000);
+
+  test("a foreign page cannot act by the session, nor frame the console", async () => {
+    const { page, close, complaints } = await openPage(browser);
+    await signIn(page, api.url, api.token);
+    const foreign = Bun.serve({
+      hostname: "127.0.0.1",
+      port: 0,
+      fetch: () =>
+        new Response(`<iframe src="${api.url}/"></iframe>`, {
+          headers: { "Content-Type": "text/html" },
+        }),
+    });
+    const before = (await api.client.call("GET /v2/sources")).paging.total;
+    const evil = await page.context().newPage();
+    await evil.goto(foreign.url.href);
+    const outcome = await evil.evaluate(`fetch("${api.url}/v2/sources", {
+      method: "POST", credentials: "include", body: JSON.stringify({ name: "Forged" }),
+      headers: { "Content-Type": "text/plain" },
+    }).then((answer) => answer.status, () => "refused")`);
+    expect(outcome).toBe("refused");
+    const framed = evil.frames().find((frame) => frame !== evil.mainFrame());
+    expect(
+      await framed
+        ?.locator("#console")
+        .count()
+        .catch(() => 0),
+    ).toBe(0);
+    expect((await api.client.call("GET /v2/sources")).paging.total).toBe(before);
+    await foreign.stop(true);
+    complaints.length = 0;
+    await close();
+  }, 120_000);
+});
+
+async function published() {
+  const { id } = await api.client.call("POST /transformations", {
+    query: { publish: true },
+    body: {
+      name: "Code",
+      language: "javascript",
+      code: "export function transformEvent(event) { return event; }",
+    },
+  });
+  return { transformation: id };
+}

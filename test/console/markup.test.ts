@@ -1,0 +1,115 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import type { Browser } from "playwright-core";
+import { ensureConsole } from "../../src/console/bundle.ts";
+import { executablePath, launch, sayWithout } from "../api/_chromium.ts";
+import { startApi, type TestApi } from "../api/_setup.ts";
+import { openPage, signIn } from "./_browser.ts";
+
+sayWithout("what markup in names and events does in the console");
+
+/** Runs in a page that takes it for markup, an address or a script; the quotes leave attributes. */
+const markup = `"'><img src=x onerror=window.broken=1><script>window.broken=1</script>\${window.broken=1}`;
+
+let api: TestApi;
+let browser: Browser;
+const refusing = Bun.serve({
+  hostname: "127.0.0.1",
+  port: 0,
+  fetch: () => new Response(markup, { status: 422 }),
+});
+beforeAll(async () => {
+  await ensureConsole();
+  api = await startApi();
+  if (executablePath) browser = await launch();
+}, 120_000);
+afterAll(async () => {
+  await browser?.close();
+  await api.stop();
+  await refusing.stop(true);
+}, 60_000);
+
+async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await condition())) await Bun.sleep(20);
+}
+
+/** A workspace whose every text is markup. */
+async function fill() {
+  const { call } = api.client;
+  const { source } = await call("POST /v2/sources", { body: { name: `S${markup}` } });
+  const { destination } = await call("POST /v2/destinations", {
+    body: { name: `D${markup}`, type: "webhook", config: { webhookUrl: refusing.url.href } },
+  });
+  const throwing = `export function transformEvent() { throw new Error(${JSON.stringify(markup)}) }`;
+  const code = await call("POST /transformations", {
+    body: { name: `T${markup}`, language: "javascript", code: throwing },
+  });
+  await call("POST /v2/connections", {
+    body: { sourceId: source.id, destinationId: destination.id },
+  });
+  await call("POST /v2/members", { body: { name: `M${markup}`, email: "m@example.com" } });
+  await call("POST /v2/tokens", { body: { name: `K${markup}`, permissions: ["events:read"] } });
+  const query = new URLSearchParams({
+    anonymousId: markup,
+    name: markup,
+    [`properties.${markup}`]: markup,
+  });
+  await api.page(source.id, query.toString());
+  await until(async () => (await call("GET /v2/dead-letters")).paging.total > 0);
+  const { deadLetters } = await call("GET /v2/dead-letters");
+  return { source, destination, code, letter: deadLetters[0]! };
+}
+
+describe.skipIf(!executablePath)("markup", () => {
+  test("in any name, event, reason or address is shown as text and runs nowhere", async () => {
+    const { source, destination, code, letter } = await fill();
+    const { page, close } = await openPage(browser);
+    await signIn(page, api.url, api.token);
+    const places = [
+      "#/",
+      "#/sources",
+      `#/sources/${source.id}`,
+      "#/destinations",
+      `#/destinations/${destination.id}`,
+      `#/destinations/${destination.id}?tab=settings`,
+      "#/dead-letters",
+      "#/dead-letters?all=1",
+      `#/dead-letters/${letter.id}`,
+      "#/events",
+      "#/settings/members",
+      "#/settings/tokens",
+      "#/transformations",
+      `#/transformations/${code.id}`,
+      `#/${encodeURIComponent(markup)}`,
+      `#/sources/${encodeURIComponent(markup)}`,
+      `#/events?sourceId=${encodeURIComponent(markup)}&outcome=${encodeURIComponent(markup)}`,
+      "#/sources/%E0%A4%A",
+    ];
+    for (const place of places) {
+      await page.goto(`${api.url}/${place}`);
+      await page.locator("h1").first().waitFor();
+      await page.waitForLoadState("networkidle");
+      const ran = await page.evaluate("window.broken ?? document.querySelectorAll('img').length");
+      expect([place, ran]).toEqual([place, 0]);
+    }
+
+    await page.goto(`${api.url}/#/events`);
+    await page.getByText("Waiting for events").waitFor();
+    await until(() => api.followers() > 0);
+    const told = { messageId: markup, sourceId: source.id, at: Date.now() };
+    api.tell(api.workspaceId, { ...told, stage: "received", event: { event: markup } });
+    api.tell(api.workspaceId, {
+      ...told,
+      ...{ stage: "dead-letter", destinationId: destination.id, reason: markup },
+      event: { [markup]: markup },
+    });
+    await page.getByRole("button", { name: markup }).click();
+    await page.locator("dialog .bad").filter({ hasText: markup }).first().waitFor();
+    await page.getByRole("button", { name: "Use as test event" }).click();
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("Control+k");
+    await page.getByRole("combobox", { name: "Find a screen" }).fill("onerror");
+    await page.locator(".palette [role=option]").first().waitFor();
+    expect(await page.evaluate("window.broken ?? document.querySelectorAll('img').length")).toBe(0);
+    await close();
+  }, 180_000);
+});

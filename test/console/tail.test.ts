@@ -1,0 +1,91 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import type { Browser, Page } from "playwright-core";
+import { ensureConsole } from "../../src/console/bundle.ts";
+import { executablePath, launch, sayWithout } from "../api/_chromium.ts";
+import { startApi, type TestApi } from "../api/_setup.ts";
+import { openPage, signIn } from "./_browser.ts";
+
+sayWithout("how the console's live tail bears a flood");
+
+let api: TestApi;
+let browser: Browser;
+beforeAll(async () => {
+  await ensureConsole();
+  api = await startApi();
+  if (executablePath) browser = await launch();
+}, 120_000);
+afterAll(async () => {
+  await browser?.close();
+  await api.stop();
+}, 60_000);
+
+const PER_SECOND = 5_000;
+
+/** Tells events at a steady rate, until it is stopped; a late turn is made up for. */
+function flood(sourceId: string) {
+  const beganAt = performance.now();
+  let told = 0;
+  const timer = setInterval(() => {
+    const due = Math.floor(((performance.now() - beganAt) * PER_SECOND) / 1_000);
+    for (const until = Math.min(due, told + PER_SECOND); told < until; told++) {
+      const messageId = `m${told}`;
+      const at = Date.now();
+      const event = { type: "track", event: `Event ${told}`, properties: { told, even: told % 2 } };
+      api.tell(api.workspaceId, { stage: "received", sourceId, at, messageId, event });
+    }
+  }, 10);
+  return { told: () => told, stop: () => clearInterval(timer) };
+}
+
+/** Not `waitForFunction`, which the page's policy keeps from evaluating. */
+async function until(page: Page, condition: string): Promise<void> {
+  while (!(await page.evaluate(condition))) await Bun.sleep(50);
+}
+
+describe.skipIf(!executablePath)("the live tail", () => {
+  test("of 5,000 events a second keeps the tab answering, and what it holds bounded", async () => {
+    const { source } = await api.client.call("POST /v2/sources", { body: { name: "Flood" } });
+    const { page, close } = await openPage(browser);
+    await signIn(page, api.url, api.token);
+    await page.goto(`${api.url}/#/events`);
+    await page.getByText("Waiting for events").waitFor();
+    while (api.followers() === 0) await Bun.sleep(10);
+    // The longest time for which the page's own timer was kept waiting.
+    await page.evaluate(`{
+      let last = performance.now();
+      window.longest = 0;
+      setInterval(() => {
+        const now = performance.now();
+        window.longest = Math.max(window.longest, now - last);
+        last = now;
+      }, 10);
+    }`);
+    const { told, stop } = flood(source.id);
+    await page.getByText("of 1,000 remembered").waitFor();
+    const search = page.getByLabel("Find in the events");
+    await search.fill('"even":1');
+    await until(
+      page,
+      `[...document.querySelectorAll("tbody button")].every((it) => /[13579]$/.test(it.textContent))`,
+    );
+    await search.fill("");
+    await page.getByRole("button", { name: "Pause" }).click();
+    await page.locator(".badge").filter({ hasText: "Paused" }).waitFor();
+    const rows = page.locator("tbody tr");
+    const first = await rows.first().textContent();
+    await page.waitForTimeout(600);
+    expect(await rows.first().textContent()).toBe(first);
+    expect(await rows.count()).toBe(200);
+    await page.getByRole("button", { name: "Go on" }).click();
+    await until(
+      page,
+      `document.querySelector("tbody tr").textContent !== ${JSON.stringify(first)}`,
+    );
+    stop();
+    const longest = Number(await page.evaluate("window.longest"));
+    process.stderr.write(
+      `live tail: ${told()} events at ${PER_SECOND}/s, the page waited ${Math.round(longest)} ms at most\n`,
+    );
+    await close();
+  }, 180_000);
+});
