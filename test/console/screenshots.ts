@@ -43,7 +43,12 @@ async function shoot(scene: Scene, page: Page, place: ScenePlace, way: string): 
 
 /** Events come while the tail is open. */
 async function liven(scene: Scene, page: Page): Promise<void> {
-  for (let n = 0; n < 12; n++) await scene.send({ anonymousId: `visitor-${n}` });
+  const names = ["Signed up", "Opened pricing", "Invited a colleague", "Left"];
+  for (let n = 0; n < 14; n++) {
+    const plan = n % 5 === 0 ? "internal" : "pro";
+    const event = names[n % names.length]!;
+    await scene.send({ anonymousId: `visitor-${n}`, event, "properties.plan": plan });
+  }
   await page.locator(".badge.bad").first().waitFor();
 }
 

@@ -19,7 +19,7 @@ interface ChartProps {
   write: (value: number) => string;
 }
 
-const HEIGHT = 168;
+const HEIGHT = 180;
 const clock = new Intl.DateTimeFormat(undefined, {
   hour: "2-digit",
   minute: "2-digit",
@@ -115,7 +115,7 @@ function optionsOf(
     cursor: { points: { size: 6 }, drag: { x: false, y: false } },
     scales: { y: { range: (_, __, max) => [0, Math.max(1, max * 1.1)] } },
     axes: [
-      { ...axis, space: 64, values: (_, times) => times.map(timeOf) },
+      { ...axis, space: 64, size: 28, values: (_, times) => times.map(timeOf) },
       { ...axis, size: 52, values: (_, values) => values.map(write) },
     ],
     series: [
@@ -124,7 +124,7 @@ function optionsOf(
         label: line.label,
         stroke: colour(line.colour),
         width: 1.5,
-        points: { show: false },
+        points: { size: 4 },
         spanGaps: false,
       })),
     ],

@@ -1,0 +1,174 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import type { Browser, Page } from "playwright-core";
+import { ensureConsole } from "../../src/console/bundle.ts";
+import { executablePath, launch, sayWithout } from "../api/_chromium.ts";
+import { ADMIN_TOKEN, removeDirectory, type Server, startServer } from "../e2e/server.ts";
+import { openPage, signIn } from "./_browser.ts";
+
+sayWithout("a day's work in the console");
+
+/** A receiver that the story breaks and mends. */
+const taken: any[] = [];
+let isBroken = false;
+const receiver = Bun.serve({
+  hostname: "127.0.0.1",
+  port: 0,
+  async fetch(request) {
+    const event = await request.json();
+    if (!isBroken) taken.push(event);
+    return new Response(null, { status: isBroken ? 422 : 200 });
+  },
+});
+
+let server: Server;
+let browser: Browser;
+beforeAll(async () => {
+  if (!executablePath) return;
+  await ensureConsole();
+  [server, browser] = await Promise.all([startServer(), launch()]);
+}, 120_000);
+afterAll(async () => {
+  await browser?.close();
+  await server?.stop();
+  if (server) removeDirectory(server.directory);
+  await receiver.stop(true);
+}, 60_000);
+
+const heading = (page: Page, name: string) => page.getByRole("heading", { level: 1, name });
+const button = (page: Page, name: string) => page.getByRole("button", { name, exact: true });
+const menu = (page: Page, name: string) =>
+  page.getByRole("navigation", { name: "Screens" }).getByRole("link", { name, exact: true });
+
+async function makeSource(page: Page): Promise<void> {
+  await menu(page, "Sources").click();
+  await page.getByText("No source yet").waitFor();
+  await button(page, "New source").first().click();
+  await page.getByLabel("Name", { exact: true }).fill("Shop");
+  await button(page, "Create source").click();
+  await heading(page, "Shop").waitFor();
+  await page.getByText("It goes nowhere yet").waitFor();
+}
+
+async function makeDestination(page: Page): Promise<void> {
+  await menu(page, "Destinations").click();
+  await button(page, "New destination").first().click();
+  await page.getByLabel("Name", { exact: true }).fill("CRM");
+  await page.getByLabel("Webhook URL").fill("nonsense");
+  await button(page, "Create destination").click();
+  // The form says what is wrong where it is.
+  await page.locator(".field .wrong").filter({ hasText: "Expected an absolute URL" }).waitFor();
+  await page.getByLabel("Webhook URL").fill(receiver.url.href);
+  await page.getByLabel("Secret").fill(`whsec_${"c2VjcmV0".repeat(4)}`);
+  await button(page, "Create destination").click();
+  await heading(page, "CRM").waitFor();
+  await button(page, "Send test event").click();
+  await page.locator(".steps .badge.good").filter({ hasText: "write" }).waitFor();
+  expect(taken.map(({ event }) => event)).toEqual(["Connection test"]);
+  await page.getByText("It takes nothing yet").waitFor();
+  await button(page, "Connect").click();
+  await page.locator(".entry").filter({ hasText: "Shop" }).waitFor();
+}
+
+async function sendTestEvent(page: Page, outcome: string): Promise<void> {
+  await menu(page, "Sources").click();
+  await page.getByRole("link", { name: "Shop" }).click();
+  await button(page, "Send test event").click();
+  await page.locator(".badge").filter({ hasText: "received" }).waitFor();
+  await page.locator(".badge").filter({ hasText: outcome }).waitFor();
+}
+
+async function replayFromGroup(page: Page): Promise<void> {
+  await menu(page, "Overview").click();
+  await page
+    .getByRole("link", { name: /dead letter/ })
+    .first()
+    .click();
+  await page.getByRole("link", { name: "The receiver answered 422" }).click();
+  await page.getByRole("link", { name: "Test event" }).click();
+  await page.getByLabel("reason", { exact: true }).getByText("422").waitFor();
+  await page.goBack();
+  isBroken = false;
+  await button(page, "Replay all 1").click();
+  await page.getByText("1 dead letter on the way again").waitFor();
+  await page.getByText("None is left").waitFor();
+}
+
+describe.skipIf(!executablePath)("a day's work", () => {
+  test("from a source to a mended destination, by the page alone", async () => {
+    const { page, close } = await openPage(browser);
+    await signIn(page, server.controlPlane, ADMIN_TOKEN);
+    await page.getByText("First steps").waitFor();
+    await makeSource(page);
+    await makeDestination(page);
+    await sendTestEvent(page, "delivered");
+    expect(taken.at(-1)).toMatchObject({ type: "track", event: "Test event" });
+
+    isBroken = true;
+    await sendTestEvent(page, "dead-letter");
+    await replayFromGroup(page);
+    while (taken.length < 3) await Bun.sleep(20);
+    expect(taken.at(-1)).toMatchObject({ event: "Test event" });
+
+    // The secret is not shown again, and saving the form keeps it.
+    await menu(page, "Destinations").click();
+    await page.getByRole("link", { name: "CRM" }).click();
+    await page.getByRole("link", { name: "Settings" }).last().click();
+    expect(await page.getByLabel("Secret").inputValue()).toBe("");
+    await page.getByLabel("Name", { exact: true }).fill("CRM of the shop");
+    await button(page, "Save settings").click();
+    await heading(page, "CRM of the shop").waitFor();
+
+    await menu(page, "Sources").click();
+    await page.getByRole("link", { name: "Shop" }).click();
+    const before = await page.locator("dd code").first().textContent();
+    await button(page, "Rotate write key").click();
+    await button(page, "Rotate the key").click();
+    await page.getByText("Shop has a new write key").waitFor();
+    expect(await page.locator("dd code").first().textContent()).not.toBe(before);
+    await page.getByRole("switch", { name: "Takes events" }).click();
+    await page.getByRole("switch", { name: /^Off/ }).waitFor();
+    await close();
+  }, 240_000);
+
+  test("people, tokens and secrets, by the page alone", async () => {
+    const { page, close } = await openPage(browser);
+    await signIn(page, server.controlPlane, ADMIN_TOKEN);
+    await menu(page, "Settings").click();
+    await page.getByRole("link", { name: "Members" }).click();
+    await button(page, "New member").click();
+    await page.getByLabel("Name", { exact: true }).fill("Ada");
+    await page.getByLabel("E-mail").fill("ada@example.com");
+    await page.getByLabel(/^workspace:admin/).check();
+    await button(page, "Add member").click();
+    await page.getByRole("cell", { name: "ada@example.com" }).waitFor();
+
+    await page.getByRole("link", { name: "Tokens" }).click();
+    await button(page, "New token").click();
+    await page.getByLabel("Name", { exact: true }).fill("Ada's laptop");
+    await page.getByLabel("Whose").selectOption({ label: "Ada (ada@example.com)" });
+    await button(page, "Create token").click();
+    const secret = await page.locator("dialog pre").textContent();
+    expect(secret).toMatch(/^pm_/);
+    await button(page, "Done").click();
+
+    await page.getByRole("link", { name: "Credentials" }).click();
+    await button(page, "Set credential").click();
+    await page.getByLabel("Name", { exact: true }).fill("SHOP_KEY");
+    await page.getByLabel("Value").fill("s3cret");
+    await page.getByRole("dialog").getByRole("button", { name: "Set credential" }).click();
+    await page.getByRole("cell", { name: 'getCredential("SHOP_KEY")' }).waitFor();
+
+    // Ada signs in with it, and is signed out when she is removed.
+    const ada = await openPage(browser);
+    await signIn(ada.page, server.controlPlane, secret!);
+    await ada.page.getByText("Ada", { exact: true }).waitFor();
+    await page.getByRole("link", { name: "Members" }).click();
+    await button(page, "Remove Ada").click();
+    await button(page, "Remove member").click();
+    await page.getByText("No members yet").waitFor();
+    await menu(ada.page, "Sources").click();
+    await ada.page.getByText("Your session has ended").waitFor();
+    await ada.close();
+    await close();
+  }, 240_000);
+});
