@@ -1,0 +1,358 @@
+import { afterAll, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pino } from "pino";
+import type { DestinationKind, Verdict } from "../../src/destinations/destination.ts";
+import {
+  DELIVERY_BYTES_MAX,
+  LANE_IN_FLIGHT_EVENTS_MAX,
+  SPLIT_ATTEMPTS_MIN,
+} from "../../src/limits.ts";
+import { systemClock } from "../../src/pipeline/clock.ts";
+import { createDeadLetters, itemOfReplay } from "../../src/pipeline/dead-letters/dead-letters.ts";
+import type { StoredLetter } from "../../src/pipeline/dead-letters/tables.ts";
+import { DeliveryQueue } from "../../src/pipeline/delivering/delivery-queue.ts";
+import { Receiver } from "../../src/pipeline/delivering/receiver.ts";
+import { Histories } from "../../src/pipeline/history.ts";
+import { type Item, type Output, outputOf } from "../../src/pipeline/item.ts";
+import type { Routes } from "../../src/pipeline/reading/routes.ts";
+import { Announcements } from "../../src/pipeline/settling/announcements.ts";
+import { Ledger } from "../../src/pipeline/settling/ledger.ts";
+import { laneMetrics } from "./doubles.ts";
+import { numbersTo } from "./rig.ts";
+
+/** Pieces of a lane, each by itself. */
+
+const root = mkdtempSync(join(tmpdir(), "pixelmill-pieces-"));
+afterAll(() => rmSync(root, { recursive: true }));
+const logger = pino({ level: "silent" });
+let directories = 0;
+
+function letter(n: number, over: Partial<StoredLetter> = {}): StoredLetter {
+  const id = Bun.randomUUIDv7("hex", n * 1_000);
+  return {
+    ...{ id, workspaceId: "w", destinationId: "d", sourceId: "s", messageId: "m", text: "{}" },
+    ...{ stage: "deliver", reason: "Answered 500", attempts: 1, user: "u", type: "track" },
+    ...{ receivedAt: 0, createdAt: n * 1_000 },
+    ...over,
+  };
+}
+
+/** A ledger that has these letters, counted and grouped as they were put. */
+async function ledgerWith(letters: readonly StoredLetter[]): Promise<Ledger> {
+  const ledger = new Ledger(join(root, String(directories++)), logger);
+  await ledger.counted;
+  const change = { destinationId: "d", record: { logs: {}, known: {} }, letters, replayed: [] };
+  const { promise, resolve } = Promise.withResolvers<void>();
+  ledger.schedule({ collect: () => change, committed: () => resolve() });
+  await promise;
+  return ledger;
+}
+
+describe("dead letters", () => {
+  test("are shown to their workspace alone, and by destination where that is asked", async () => {
+    const ledger = await ledgerWith([
+      ...[letter(1), letter(2), letter(3, { destinationId: "e" })],
+      letter(4, { workspaceId: "v", destinationId: "f" }),
+    ]);
+    const shown = createDeadLetters(
+      ledger,
+      () => {},
+      () => 0,
+    );
+    const groups = (workspaceId: string, destinationId?: string) =>
+      shown
+        .groups(workspaceId, destinationId)
+        .map((it) => [it.workspaceId, it.destinationId, it.count]);
+    expect(groups("w")).toEqual([
+      ["w", "d", 2],
+      ["w", "e", 1],
+    ]);
+    expect(groups("w", "e")).toEqual([["w", "e", 1]]);
+    expect(groups("w", "f")).toEqual([]);
+    expect(groups("v")).toEqual([["v", "f", 1]]);
+    const { id: groupId } = shown.groups("w", "d")[0]!;
+    const page = { groupId, count: 10 };
+    expect(shown.count("w", { groupId })).toBe(2);
+    expect(shown.count("v", { groupId })).toBe(0);
+    expect(shown.list("w", page).length).toBe(2);
+    expect(shown.list("v", page)).toEqual([]);
+    expect(shown.list("w", { destinationId: "e", count: 10 }).length).toBe(1);
+    expect(shown.list("v", { destinationId: "e", count: 10 })).toEqual([]);
+    expect(shown.ids("w", { groupId }, 10_000, 10).length).toBe(2);
+    expect(shown.ids("w", { groupId }, 2_000, 10).length).toBe(1);
+    expect(shown.ids("w", { destinationId: "d" }, 10_000, 1).length).toBe(1);
+    expect(shown.ids("v", { destinationId: "d" }, 10_000, 10)).toEqual([]);
+    expect(shown.ids("w", {}, 10_000, 10).length).toBe(3);
+    await ledger.close();
+  });
+
+  test("of a lane that is forgotten stay unless they go with it", async () => {
+    const ledger = await ledgerWith([letter(1), letter(2), letter(3, { destinationId: "e" })]);
+    expect(await ledger.remove("d", false)).toBe(0);
+    expect(ledger.lane("d")).toBeUndefined();
+    expect(ledger.letters.countOf("w", "d")).toBe(2);
+    expect(await ledger.remove("d", true)).toBe(2);
+    expect(ledger.letters.countOf("w")).toBe(1);
+    expect(ledger.destinations()).toEqual(new Set(["e"]));
+    await ledger.close();
+  });
+
+  test.each([
+    ['{"userId":"u","anonymousId":"a"}', "u", "a"],
+    ['{"userId":5}', "", ""],
+    ["null", "", ""],
+    ["5", "", ""],
+    ['"text"', "", ""],
+    ["no JSON", "", ""],
+  ])("are sent again with the ids of what came first: %s", (text, userId, anonymousId) => {
+    for (const over of [{ text }, { text: "{}", original: text }]) {
+      const { input } = itemOfReplay({ letter: letter(1, over), replayedAt: 7 });
+      expect(input.event).toMatchObject({ userId, anonymousId });
+      expect(Buffer.from(input.event.json).toString()).toBe(text);
+    }
+  });
+});
+
+/** A receiver that takes as long as the test likes. */
+function receiverOf() {
+  const calls: string[] = [];
+  const running: PromiseWithResolvers<Verdict>[] = [];
+  let opened = 0;
+  const kind = {
+    kind: "test",
+    open() {
+      const name = ++opened;
+      calls.push(`open ${name}`);
+      return {
+        deliver() {
+          running.push(Promise.withResolvers());
+          return running.at(-1)!.promise;
+        },
+        async close() {
+          calls.push(`close ${name}`);
+        },
+      };
+    },
+  } as unknown as DestinationKind;
+  const destination = {
+    ...{ id: "d", workspaceId: "w", name: "D", type: "test", enabled: true },
+    ...{ config: {}, createdAt: 0, updatedAt: 0 },
+  };
+  let now = 0;
+  const clock = { ...systemClock, elapsed: () => now };
+  const receiver = new Receiver(kind, destination, {
+    ...{ clock, metrics: laneMetrics(), logger },
+    labels: { destination: "d", name: "D", kind: "test" },
+    announcements: new Announcements({ clock, logger, destination: () => destination }),
+  });
+  const answer = async (verdict: Verdict) => {
+    const delivery = receiver.deliver([]);
+    await Bun.sleep(0);
+    running.pop()!.resolve(verdict);
+    return await delivery;
+  };
+  const pass = (ms: number) => {
+    now += ms;
+  };
+  const change = (n: number) => receiver.update({ ...destination, config: { n } });
+  return { receiver, calls, running, answer, pass, change };
+}
+
+const delivered: Verdict = { kind: "delivered" };
+const retry: Verdict = { kind: "retry", reason: "Answered 503" };
+
+describe("a receiver", () => {
+  test("stays open between deliveries, and one of an old config until its deliveries end", async () => {
+    const { receiver, calls, running, answer, change } = receiverOf();
+    await answer(delivered);
+    await answer(delivered);
+    expect(calls).toEqual(["open 1"]);
+    change(0);
+    change(0);
+    await Bun.sleep(1);
+    expect(calls).toEqual(["open 1", "close 1"]);
+    const [first, second] = [receiver.deliver([]), receiver.deliver([])];
+    change(1);
+    running[0]!.resolve(delivered);
+    await first;
+    await answer(delivered);
+    expect(calls.slice(2)).toEqual(["open 2", "open 3"]);
+    running[1]!.resolve(delivered);
+    await second;
+    await Bun.sleep(1);
+    expect(calls.slice(4)).toEqual(["close 2"]);
+    await receiver.close();
+    expect(calls.slice(5)).toEqual(["close 3"]);
+  });
+
+  test("counts what got through, and how often it came back from the dark", async () => {
+    const { receiver, answer, pass } = receiverOf();
+    await answer(retry);
+    expect(receiver.failure).toEqual({ since: 0, at: 0, reason: "Answered 503" });
+    pass(1_999);
+    await answer(retry);
+    expect(receiver.failure).toEqual({ since: 0, at: 1_999, reason: "Answered 503" });
+    await answer(delivered);
+    expect(receiver).toMatchObject({ recoveries: 0, tally: { delivered: 1, failed: 2 } });
+    expect(receiver.failure).toBeUndefined();
+    await answer(retry);
+    pass(2_000);
+    await answer({ kind: "rejected", reason: "Answered 400" });
+    expect(receiver).toMatchObject({ recoveries: 1, tally: { delivered: 1, failed: 3 } });
+    await receiver.close();
+  });
+});
+
+test("the log tells how long a destination was down, in seconds", () => {
+  const told: number[] = [];
+  const write = (line: string) => void told.push(JSON.parse(line).seconds);
+  let now = 0;
+  const announcements = new Announcements({
+    ...{ clock: { elapsed: () => now }, logger: pino({}, { write }) },
+    destination: () => ({ id: "d", name: "D", workspaceId: "w" }) as never,
+  });
+  announcements.attempted(retry);
+  now = 5_000_000;
+  announcements.attempted(retry);
+  now = 7_000_000;
+  announcements.attempted(delivered);
+  expect(told.slice(1)).toEqual([5_000, 7_000]);
+});
+
+test("an attempt that took longer than any span that is told apart counts among the longest", () => {
+  const history = new Histories().of("d");
+  history.attempted(false, 1e9, 1e12);
+  const longest = Math.round(1.5 ** 27);
+  expect(history.minutes(1e12).at(-1)).toMatchObject({ attempts: 1, p50Ms: longest });
+});
+
+const routes = {} as Routes;
+
+/** A queue that delivers outputs of these sizes to these verdicts, then to everything. */
+function queueOf({ batchSize = 100, verdicts = [] as Verdict[], isFilling = false } = {}) {
+  const deliveries: string[] = [];
+  const ended: string[] = [];
+  const slept: number[] = [];
+  let isRunning = true;
+  const queue = new DeliveryQueue({
+    ...{ batchSize: () => batchSize, retryWindowMs: 1e12, elapsed: () => 0, age: () => 0 },
+    ...{ random: () => 1, running: () => isRunning, filling: () => isFilling, refresh() {} },
+    ...{ routes: () => routes, standing: () => ({ kind: "send" }) as const },
+    ...{ tally: () => ({ delivered: 0, failed: 0 }), failure: () => undefined },
+    settle: (outputs, { kind }) => void ended.push(...outputs.map((it) => `${nameOf(it)} ${kind}`)),
+    async deliver(outputs) {
+      deliveries.push(outputs.map(nameOf).join(""));
+      return verdicts.shift() ?? delivered;
+    },
+    sleep: async (ms) => void slept.push(ms),
+  });
+  const push = (...names: string[]) => {
+    for (const name of names) {
+      queue.push(outputOf({ routes } as Output["item"], Buffer.from(name)));
+    }
+  };
+  const stop = () => {
+    isRunning = false;
+  };
+  return { queue, push, deliveries, ended, slept, stop };
+}
+const nameOf = ({ bytes }: Output) => String.fromCharCode(bytes[0]!);
+
+describe("a delivery", () => {
+  test("takes what is pushed together, up to its size", async () => {
+    const { queue, push, deliveries, ended } = queueOf({ batchSize: 3 });
+    push(..."abcdefgh");
+    expect(queue).toMatchObject({ load: 8, isTrying: false });
+    await queue.ended();
+    expect(deliveries).toEqual(["abc", "def", "gh"]);
+    expect(ended).toEqual([..."abcdefgh"].map((name) => `${name} delivered`));
+    expect(queue).toMatchObject({ load: 0, isTrying: false, hasRoom: false });
+    push("i");
+    await queue.ended();
+    expect(deliveries.at(-1)).toBe("i");
+  });
+
+  test("takes so many bytes, and one output of any size", async () => {
+    const { queue, push, deliveries } = queueOf();
+    const half = DELIVERY_BYTES_MAX / 2;
+    const large = (name: string, bytes: number) => name.padEnd(bytes, ".");
+    push(large("a", half), large("b", half), large("c", half), large("d", half + 1), "e");
+    push(large("f", DELIVERY_BYTES_MAX + 1), "g");
+    await queue.ended();
+    expect(deliveries).toEqual(["ab", "c", "de", "f", "g"]);
+  });
+
+  test("that fails is made again, whole at first, then in parts that grow", async () => {
+    const verdicts = Array<Verdict>(SPLIT_ATTEMPTS_MIN).fill(retry);
+    const { queue, push, deliveries, ended } = queueOf({ verdicts });
+    push(..."abcdefgh");
+    await queue.ended();
+    const whole = Array(SPLIT_ATTEMPTS_MIN).fill("abcdefgh");
+    expect(deliveries).toEqual([...whole, "a", "bc", "defg", "h"]);
+    expect(ended.length).toBe(8);
+  });
+
+  test("that is rejected is made one by one, and what is rejected alone is given up", async () => {
+    const rejected: Verdict = { kind: "rejected", reason: "Answered 400" };
+    const verdicts = [rejected, delivered, rejected, retry];
+    const { queue, push, deliveries, ended, slept } = queueOf({ verdicts });
+    push(..."abcd");
+    await queue.ended();
+    expect(deliveries).toEqual(["abcd", "a", "b", "c", "c", "d"]);
+    expect(ended).toEqual(["a delivered", "b dead-letter", "c delivered", "d delivered"]);
+    expect(slept.length).toBe(1);
+  });
+
+  test("waits for others to fill it while more are on their way, and not when it is full", async () => {
+    const { queue, push, deliveries, slept } = queueOf({ batchSize: 2, isFilling: true });
+    push("a", "b", "c");
+    await queue.ended();
+    expect(deliveries).toEqual(["ab", "c"]);
+    expect(slept).toEqual([100]);
+  });
+
+  test("is not made once the lane stops, and what has not ended stays", async () => {
+    const { queue, push, deliveries, ended, stop } = queueOf();
+    push("a");
+    stop();
+    await queue.ended();
+    expect({ deliveries, ended }).toEqual({ deliveries: [], ended: [] });
+  });
+});
+
+test("a queue whose attempts fail is the longest of all, and none that is filled", async () => {
+  const paused = Promise.withResolvers<void>();
+  const answers: PromiseWithResolvers<Verdict>[] = [];
+  const queue = new DeliveryQueue({
+    ...{ batchSize: () => 2, retryWindowMs: 1e12, elapsed: () => 0, age: () => 0 },
+    ...{ random: () => 1, running: () => true, filling: () => false, refresh() {} },
+    ...{ routes: () => routes, standing: () => ({ kind: "send" }) as const, settle() {} },
+    ...{ tally: () => ({ delivered: 0, failed: 0 }), failure: () => undefined },
+    deliver() {
+      answers.push(Promise.withResolvers());
+      return answers.at(-1)!.promise;
+    },
+    sleep: () => paused.promise,
+  });
+  const push = () => queue.push(outputOf({ routes } as Item as never, Buffer.from("x")));
+  for (const _ of numbersTo(3)) push();
+  await Bun.sleep(1);
+  expect(queue).toMatchObject({ load: 3, isTrying: true, hasRoom: true });
+  expect(queue.resume()).toBe(false);
+  answers[0]!.resolve(retry);
+  await Bun.sleep(1);
+  expect(queue).toMatchObject({ load: 3 + LANE_IN_FLIGHT_EVENTS_MAX, hasRoom: false });
+  expect(queue.resume()).toBe(true);
+  paused.resolve();
+  await Bun.sleep(1);
+  expect(queue.resume()).toBe(false);
+  answers[1]!.resolve({ kind: "retry", reason: "Later", afterMs: 5 });
+  await Bun.sleep(1);
+  answers[2]!.resolve(delivered);
+  await Bun.sleep(1);
+  expect(queue).toMatchObject({ load: 1, isTrying: true, hasRoom: false });
+  answers[3]!.resolve(delivered);
+  await queue.ended();
+});
