@@ -284,6 +284,16 @@ export const FILE_BATCH_EVENTS_MAX = 1_000;
  * Longest last line of a file that is mended when the file is opened: an event is 3 MiB at most.
  */
 export const FILE_LINE_BYTES_MAX = 64 << 20;
+/** Size at which a file destination's file may end at least. */
+export const FILE_ROTATE_BYTES_MIN = 1_024;
+/** Size at which a file destination's file may end at most. */
+export const FILE_ROTATE_BYTES_MAX = 2 ** 40;
+/** Age at which a file destination's file may end at most. */
+export const FILE_ROTATE_MS_MAX = 604_800_000;
+/** Ended files of a file destination that may be kept by number. */
+export const FILES_KEPT_MAX = 100_000;
+/** Age up to which ended files of a file destination may be kept. */
+export const FILE_KEEP_MS_MAX = 315_360_000_000;
 /** Length of a file destination's path. */
 export const FILE_PATH_CHARS_MAX = 1_024;
 /** Events of one batch for a database. */

@@ -36,7 +36,10 @@ export interface Outgoing {
 export interface Gathering {
   /** JSON texts of one delivery, beyond those of its first event. */
   bytes: number;
-  /** The longest that an event waits for others of its delivery. */
+  /**
+   * The longest that an event waits for others of its delivery; 0: what is there goes at once, and
+   * deliveries have no names.
+   */
   ageMs: number;
 }
 

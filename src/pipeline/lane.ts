@@ -60,11 +60,12 @@ export class Lane {
     this.#labels = { destination: destination.id, name: destination.name, kind: kind.kind };
     this.#routes = routesOf(destination, connections);
     const gathers = kind.gathering !== undefined;
+    const holdsMuch = (kind.gathering?.(destination.config).ageMs ?? 0) > 0;
     const record = parts.ledger.lane(destination.id);
     const repeated = gathers ? record?.sealed : undefined;
     this.#reader = new LaneReader(parts.logs, this.#routes, record, repeated);
     const share = parts.holdings.share(destination.workspaceId);
-    this.#inFlight = new InFlight(share, gathers);
+    this.#inFlight = new InFlight(share, holdsMuch);
     const announcements = new Announcements({ ...parts, destination: () => this.destination });
     this.#announcements = announcements;
     const settling = {
@@ -97,7 +98,7 @@ export class Lane {
       ...{ inFlight: this.#inFlight, delivery: this.#delivery },
       ...{ settling: this.#settling, next: this.#next },
     });
-    if (gathers) share.gathers(() => this.#delivery.press());
+    if (holdsMuch) share.gathers(() => this.#delivery.press());
     this.#ended = this.#run(this.#transformHost());
   }
 

@@ -1,9 +1,10 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { destinationKinds } from "../../src/destinations/kinds.ts";
 import { createEgress } from "../../src/egress/egress.ts";
 import { type Bench, describeDestination } from "./contract.ts";
+import { eventsOf } from "./formats.ts";
 
 function kindsIn(directory: string) {
   const egress = createEgress({ allow: ["127.0.0.0/8"] });
@@ -71,26 +72,41 @@ function webhookBench(batchSize: number): Bench {
   };
 }
 
-function fileBench(): Bench {
+function fileBench(config: { path: string } & Record<string, unknown>): Bench {
   const directory = mkdtempSync(join(tmpdir(), "file-"));
   const { kinds, egress } = kindsIn(directory);
-  mkdirSync(join(directory, "workspace/a/b/directory"), { recursive: true });
+  const folder = join(directory, "workspace/a/b");
+  mkdirSync(join(folder, "directory"), { recursive: true });
   const paths = ["/etc/x", "../x", "a/../../x", "a//b", "./a", "a/", "", "a\0b", "a\\..\\b"];
+  const broken = (over: Record<string, unknown>) => ({ ...config, ...over });
+  const { path: _, ...pathless } = config;
+  const faults: [string, unknown[]][] = [
+    ["path", [7, "x".repeat(2_000), `a/${"ä".repeat(128)}`, ...paths]],
+    ["format", ["csv", 1]],
+    ["rotateBytes", [0, 1.5, 1e20]],
+    ["rotateAgeMs", [0, 1e20]],
+    ["keepFiles", [0, 1e20]],
+    ["keepAgeMs", [0, 1e20]],
+  ];
   return {
     kind: kinds.get("file")!,
-    config: { path: "a/b/events.jsonl" },
+    config,
     faulty: [
-      { config: {}, path: "/path" },
-      { config: { path: 7 }, path: "/path" },
-      { config: { path: "x".repeat(2_000) }, path: "/path" },
-      { config: { path: `a/${"ä".repeat(128)}` }, path: "/path" },
-      ...paths.map((path) => ({ config: { path }, path: "/path" })),
+      { config: pathless, path: "/path" },
+      { config: { path: "f", keepFiles: 1 }, path: "/keepFiles" },
+      { config: { path: "f", keepAgeMs: 1 }, path: "/keepAgeMs" },
+      { config: { path: "f", format: "parquet", rotateAgeMs: 1e6 }, path: "/rotateAgeMs" },
+      { config: { path: "x".repeat(181), rotateAgeMs: 1 }, path: "/path" },
+      ...faults.flatMap(([key, values]) =>
+        values.map((value) => ({ config: broken({ [key]: value }), path: `/${key}` })),
+      ),
     ],
-    unusable: [{ config: { path: "a/b/directory" }, step: "write" }],
+    unusable: [{ config: broken({ path: "a/b/directory" }), step: "write" }],
     async arrived() {
-      if (!existsSync(join(directory, "workspace/a/b/events.jsonl"))) return [];
-      const lines = readFileSync(join(directory, "workspace/a/b/events.jsonl"), "utf8").split("\n");
-      return lines.slice(0, -1).map((line) => JSON.parse(line));
+      // Files that have ended sort by time, before the one that has not.
+      const names = readdirSync(folder).filter((name) => name !== "directory");
+      const read = names.sort().map((name) => eventsOf(name, readFileSync(join(folder, name))));
+      return (await Promise.all(read)).flat();
     },
     async end() {
       egress.close();
@@ -101,4 +117,11 @@ function fileBench(): Bench {
 
 describeDestination("webhook", () => webhookBench(1));
 describeDestination("webhook with batches", () => webhookBench(10));
-describeDestination("file", fileBench);
+const lines = { path: "a/b/events.jsonl" };
+describeDestination("file", () => fileBench(lines));
+describeDestination("file that ends at each write", () =>
+  fileBench({ ...lines, rotateBytes: 1_024, rotateAgeMs: 1 }),
+);
+describeDestination("file of Parquet", () =>
+  fileBench({ path: "a/b/events.parquet", format: "parquet", rotateAgeMs: 100 }),
+);

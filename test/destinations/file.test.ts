@@ -14,7 +14,9 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileKind } from "../../src/destinations/file/file.ts";
+import { rudderstackKeys } from "../../src/destinations/rudderstack-keys.ts";
 import { FILE_LINE_BYTES_MAX } from "../../src/limits.ts";
+import { eventsOf } from "./formats.ts";
 import { outgoing } from "./outgoing.ts";
 
 /** Of all workspaces. */
@@ -211,6 +213,115 @@ describe("a way out of the directory", () => {
   });
 });
 
+describe("files that end", () => {
+  const openWith = (over: Record<string, unknown>) =>
+    fileKind(files).open({ path: "in/events.jsonl", ...over }, "team");
+  const names = () => (existsSync(join(root, "in")) ? readdirSync(join(root, "in")).sort() : []);
+  const ended = () => names().filter((name) => name !== "events.jsonl");
+  const numbersIn = (name: string) =>
+    read(`in/${name}`)
+      .split("\n")
+      .slice(0, -1)
+      .map((line) => JSON.parse(line).n);
+
+  test("by their size have names that sort as they ended, and lose nothing", async () => {
+    const destination = openWith({ rotateBytes: 1_024 });
+    for (let n = 0; n < 500; n++) await destination.deliver([event(n)], idle);
+    await destination.close();
+    expect(ended().length).toBeGreaterThan(3);
+    for (const name of ended()) expect(name).toMatch(/^events-\d{8}T\d{9}Z\.jsonl$/);
+    const numbers = [...ended(), "events.jsonl"].flatMap(numbersIn);
+    expect(numbers).toEqual(Array.from({ length: 500 }, (_, n) => n));
+  });
+
+  test("by their age end although nothing more comes, and after a restart", async () => {
+    const first = openWith({ rotateAgeMs: 100 });
+    await first.deliver([event(0)], idle);
+    while (ended().length < 1) await Bun.sleep(5);
+    expect(names().length).toBe(1);
+    await first.deliver([event(1)], idle);
+    await first.close();
+    await Bun.sleep(150);
+    const second = openWith({ rotateAgeMs: 100 });
+    await second.deliver([event(2)], idle);
+    await second.close();
+    expect(ended().flatMap(numbersIn).slice(0, 3)).toEqual([0, 1, 2]);
+  });
+
+  test("sort behind those that ended before, also when the clock was set back", async () => {
+    mkdirSync(join(root, "in"));
+    writeFileSync(join(root, "in/events-29990101T000000000Z.jsonl"), '{"n":-1}\n');
+    const destination = openWith({ rotateBytes: 1_024, rotateAgeMs: 1 });
+    for (let n = 0; n < 5; n++) {
+      await destination.deliver([event(n)], idle);
+      await Bun.sleep(3);
+    }
+    await destination.close();
+    expect(names().flatMap(numbersIn)).toEqual([-1, 0, 1, 2, 3, 4]);
+  });
+
+  test("are kept by number, and files of others stay", async () => {
+    mkdirSync(join(root, "in"));
+    const others = ["events-notes.jsonl", "events-2026.jsonl", "events-20200101T000000Z.csv", "x"];
+    for (const name of others) writeFileSync(join(root, "in", name), "mine");
+    const destination = openWith({ rotateBytes: 1_024, keepFiles: 2 });
+    for (let n = 0; n < 500; n++) await destination.deliver([event(n)], idle);
+    await destination.close();
+    for (const name of others) expect(read(`in/${name}`)).toBe("mine");
+    const kept = ended().filter((name) => !others.includes(name));
+    expect(kept.length).toBe(2);
+    expect(numbersIn("events.jsonl").at(-1)).toBe(499);
+    expect(numbersIn(kept[1]!).at(-1)! + 1).toBe(numbersIn("events.jsonl")[0]);
+  });
+
+  test.each([{}, { format: "parquet", path: "in/events.jsonl" }])(
+    "are kept by their age (%j)",
+    async (over) => {
+      mkdirSync(join(root, "in"));
+      const old = "events-20200101T000000Z-0-7-abc.jsonl";
+      writeFileSync(join(root, "in", old), "old");
+      const destination = openWith({ rotateBytes: 1_024, keepAgeMs: 3_600_000, ...over });
+      const many = Array.from({ length: 200 }, (_, n) => event(n));
+      await destination.deliver(many, idle, "20990101T000000Z-0-8-abc");
+      await destination.close();
+      expect(existsSync(join(root, "in", old))).toBe(false);
+      expect(ended().length).toBe(1);
+    },
+  );
+
+  test("a name that is taken is not overwritten, nor is a link followed", async () => {
+    symlinkSync(outside, join(root, "in"));
+    for (const over of [{ rotateBytes: 1_024 }, { format: "parquet" }]) {
+      const verdict = await openWith(over).deliver([event(1)], idle, "20260101T000000Z-a");
+      expect(verdict.kind).toBe("rejected");
+    }
+    expect(readdirSync(outside)).toEqual([]);
+  });
+});
+
+test("the README's table has every key", async () => {
+  const readme = await Bun.file(join(import.meta.dir, "../../README.md")).text();
+  const section = readme.split("\n### Files\n")[1]!.split("\n## ")[0]!;
+  for (const key in fileKind(files).configSchema.properties) {
+    if (!(key in rudderstackKeys)) expect(section).toContain(`\`${key}\``);
+  }
+});
+
+test("a Parquet file that is written again replaces itself, and leaves no half of it", async () => {
+  const destination = fileKind(files).open({ path: "p/e.parquet", format: "parquet" }, "team");
+  for (const numbers of [
+    [0, 1],
+    [0, 1, 2],
+  ]) {
+    const verdict = await destination.deliver(numbers.map(event), idle, "20260101T000000Z-0-1-a");
+    expect(verdict).toEqual({ kind: "delivered" });
+  }
+  const name = "e-20260101T000000Z-0-1-a.parquet";
+  expect(readdirSync(join(root, "p"))).toEqual([name]);
+  const bytes = readFileSync(join(root, "p", name));
+  expect(await eventsOf(name, bytes)).toEqual([{ n: 0 }, { n: 1 }, { n: 2 }]);
+});
+
 describe("a disk that is full", () => {
   const small = (path: string) =>
     Bun.spawnSync(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", path]).exitCode === 0;
@@ -222,6 +333,26 @@ describe("a disk that is full", () => {
     rmSync(path, { recursive: true });
     return did;
   };
+  test.skipIf(!mountable())("leaves nothing of a Parquet file that does not fit", async () => {
+    const mount = join(files, "mount");
+    mkdirSync(mount);
+    small(mount);
+    try {
+      const config = { path: "p/e.parquet", format: "parquet" };
+      const destination = fileKind(mount).open(config, "team");
+      const noise = crypto.getRandomValues(new Uint8Array(60_000)).toBase64();
+      const verdict = await destination.deliver([outgoing({ noise })], idle, "20260101T000000Z-a");
+      const reason = "The file cannot be written (ENOSPC)";
+      expect(verdict).toEqual({ kind: "retry", reason });
+      expect(readdirSync(join(mount, "team/p"))).toEqual([]);
+      const again = await destination.deliver([event(1)], idle, "20260101T000000Z-a");
+      expect(again).toEqual({ kind: "delivered" });
+      expect(readdirSync(join(mount, "team/p"))).toEqual(["e-20260101T000000Z-a.parquet"]);
+    } finally {
+      release(mount);
+    }
+  });
+
   test.skipIf(!mountable())("is tried again later, has no torn line, and recovers", async () => {
     const mount = join(files, "mount");
     mkdirSync(mount);

@@ -1,26 +1,19 @@
 import { lstat, rm } from "node:fs/promises";
-import { type Static, Type } from "@sinclair/typebox";
-import { Value } from "@sinclair/typebox/value";
-import type { Detail } from "../../errors.ts";
-import { FILE_BATCH_EVENTS_MAX, FILE_PATH_CHARS_MAX } from "../../limits.ts";
-import type { DestinationKind, OpenDestination, Outgoing, Verdict } from "../destination.ts";
-import { rudderstackKeys } from "../rudderstack-keys.ts";
+import { FILE_BATCH_EVENTS_MAX, GATHERED_EVENTS_MAX } from "../../limits.ts";
+import type { DestinationKind, OpenDestination, Verdict } from "../destination.ts";
+import { parquet } from "../formats/parquet.ts";
 import { testEvent } from "../test-event.ts";
 import { type TestStep, TestSteps } from "../test-steps.ts";
 import { beneath, openBeneath } from "./beneath.ts";
+import { FileConfig, fileFaults, gatheringOf } from "./config.ts";
+import { deleteEnded, endedPath } from "./ended-files.ts";
 import { LineFile } from "./line-file.ts";
+import { writeWhole } from "./whole-file.ts";
 
-const FileConfig = Type.Object({
-  ...rudderstackKeys,
-  path: Type.String({
-    minLength: 1,
-    maxLength: FILE_PATH_CHARS_MAX,
-    description: "Relative to the workspace's directory below `files` of the data directory",
-  }),
-});
-type FileConfig = Static<typeof FileConfig>;
-
-/** Appends events as JSON lines to a file below `root`, in the directory of its workspace. */
+/**
+ * Appends events as JSON lines to a file below `root`, in the directory of its workspace, or gathers
+ * them there into Parquet files.
+ */
 export function fileKind(root: string): DestinationKind {
   // Destinations with the same path share the file, so that their writes do not cross.
   const files = new Map<string, { file: LineFile; users: number }>();
@@ -46,13 +39,16 @@ export function fileKind(root: string): DestinationKind {
     configSchema: FileConfig,
     secretKeys: [],
     validate: fileFaults,
-    batchSize: () => FILE_BATCH_EVENTS_MAX,
+    batchSize: ({ format }) => (format === "parquet" ? GATHERED_EVENTS_MAX : FILE_BATCH_EVENTS_MAX),
     concurrency: () => 1,
+    gathering: (config) => gatheringOf(config as FileConfig),
     open(config, workspaceId): OpenDestination {
-      const path = `${workspaceId}/${(config as FileConfig).path}`;
+      const settings = config as FileConfig;
+      const path = `${workspaceId}/${settings.path}`;
+      if (settings.format === "parquet") return openParquet(root, path, settings);
       const file = use(path);
       return {
-        deliver: (events, signal) => append(file, events, signal),
+        deliver: (events, signal) => attempt(() => file.append(events, settings), signal),
         close: () => leave(path),
       };
     },
@@ -60,14 +56,22 @@ export function fileKind(root: string): DestinationKind {
   };
 }
 
-async function append(
-  file: LineFile,
-  events: readonly Outgoing[],
-  signal: AbortSignal,
-): Promise<Verdict> {
+/** Each delivery is a file, which replaces itself when the delivery is repeated. */
+function openParquet(root: string, path: string, settings: FileConfig): OpenDestination {
+  return {
+    deliver: (events, signal, name = crypto.randomUUID()) =>
+      attempt(async () => {
+        await writeWhole(root, endedPath(path, name), await parquet(events));
+        await deleteEnded(root, path, settings).catch(() => {});
+      }, signal),
+    async close() {},
+  };
+}
+
+async function attempt(write: () => Promise<void>, signal: AbortSignal): Promise<Verdict> {
   if (signal.aborted) return { kind: "retry", reason: "The delivery was stopped" };
   try {
-    await file.append(events);
+    await write();
     return { kind: "delivered" };
   } catch (error) {
     const code = codeOf(error);
@@ -112,19 +116,4 @@ async function testFile(root: string, path: string): Promise<TestStep[]> {
       steps.failed("clean-up", `The file cannot be deleted (${codeOf(error)})`);
   }
   return steps.done;
-}
-
-const expected = `Expected a relative path of at most ${FILE_PATH_CHARS_MAX} characters without . or .. as a name`;
-
-function fileFaults(config: Record<string, unknown>): Detail[] {
-  if (Value.Check(FileConfig, config) && isRelative(config.path)) return [];
-  return [{ path: "/path", message: expected }];
-}
-
-function isRelative(path: string): boolean {
-  return path.split("/").every((name) => {
-    const known = name !== "" && name !== "." && name !== "..";
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused
-    return known && Buffer.byteLength(name) <= 255 && !/[\x00-\x1f\x7f\\]/.test(name);
-  });
 }

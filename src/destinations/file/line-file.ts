@@ -3,6 +3,7 @@ import { DELIVERY_BYTES_MAX, FILE_LINE_BYTES_MAX } from "../../limits.ts";
 import type { Outgoing } from "../destination.ts";
 import { jsonLines } from "../formats/json-lines.ts";
 import { openBeneath } from "./beneath.ts";
+import { deleteEnded, endFile, type Keeping } from "./ended-files.ts";
 
 const newline = 10;
 const brace = 0x7b;
@@ -12,10 +13,23 @@ const unwrittenBytesMax = 2 * DELIVERY_BYTES_MAX;
 /** What is read at once of a last line. */
 const stepBytes = 64 << 10;
 
-/** A file of JSON lines that only grows: one write per append, flushed before it resolves. */
+/** When a file ends, and how long ended files are kept. */
+export interface Rotation extends Keeping {
+  rotateBytes?: number | undefined;
+  rotateAgeMs?: number | undefined;
+}
+
+/**
+ * A file of JSON lines that grows: one write per append, flushed before it resolves. A file that is
+ * large or old enough ends: it gets a name of its own, and the next append begins another.
+ */
 export class LineFile {
   #handle: FileHandle | undefined;
   #size = 0;
+  /** When the open file was made, in milliseconds since the epoch. */
+  #madeAt = 0;
+  /** Ends the file at its age, although nothing is appended. */
+  #ending: Timer | undefined;
   #last: Promise<unknown> = Promise.resolve();
 
   constructor(
@@ -24,13 +38,18 @@ export class LineFile {
   ) {}
 
   /** Appends run one after the other. Rejects with the error of the file system. */
-  append(events: readonly Outgoing[]): Promise<void> {
-    const turn = this.#last.then(() => this.#append(events));
+  append(events: readonly Outgoing[], rotation: Rotation = {}): Promise<void> {
+    const turn = this.#last.then(async () => {
+      await this.#append(events);
+      await this.#rotate(rotation);
+    });
     this.#last = turn.catch(() => {});
     return turn;
   }
 
   async close(): Promise<void> {
+    clearTimeout(this.#ending);
+    this.#ending = undefined;
     await this.#last;
     await this.#forget();
   }
@@ -51,13 +70,47 @@ export class LineFile {
     }
   }
 
+  /** Ends the file when it is due. What was appended is safe already: a failure is tried again. */
+  async #rotate(rotation: Rotation): Promise<void> {
+    const { rotateBytes = Number.POSITIVE_INFINITY, rotateAgeMs } = rotation;
+    const left = rotateAgeMs === undefined ? 1 : this.#madeAt + rotateAgeMs - Date.now();
+    if (this.#size < rotateBytes && left > 0) {
+      if (rotateAgeMs !== undefined) this.#endIn(Math.min(left, rotateAgeMs), rotation);
+      return;
+    }
+    clearTimeout(this.#ending);
+    this.#ending = undefined;
+    try {
+      await this.#forget();
+      await endFile(this.root, this.path);
+      await deleteEnded(this.root, this.path, rotation);
+    } catch {
+      // A full disk, or somebody's file in the way: the file grows on until that is mended.
+    }
+  }
+
+  #endIn(ms: number, rotation: Rotation): void {
+    this.#ending ??= setTimeout(() => {
+      this.#ending = undefined;
+      this.#last = this.#last.then(async () => {
+        if (this.#handle !== undefined && (await this.#isInPlace(this.#handle))) {
+          await this.#rotate(rotation);
+        }
+      });
+      this.#last = this.#last.catch(() => {});
+    }, ms).unref();
+  }
+
   /** The open file, or a new one when it was moved away or deleted since. */
   async #current(): Promise<FileHandle> {
     if (this.#handle !== undefined && !(await this.#isInPlace(this.#handle))) await this.#forget();
     if (this.#handle !== undefined) return this.#handle;
     const handle = await openBeneath(this.root, this.path);
     try {
-      if (!(await handle.stat()).isFile()) throw Object.assign(new Error(), { code: "EINVAL" });
+      const stat = await handle.stat();
+      if (!stat.isFile()) throw Object.assign(new Error(), { code: "EINVAL" });
+      // Not every file system knows when a file was made.
+      this.#madeAt = stat.birthtimeMs || stat.mtimeMs;
       this.#size = await mendTail(handle);
     } catch (error) {
       await handle.close();

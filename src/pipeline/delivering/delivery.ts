@@ -185,7 +185,7 @@ export class Delivery {
       ...{ seal, unseal },
       now: () => clock.now(),
       gathering: () => this.#receiver.gathering,
-      deliver: (outputs, name) => this.#receiver.deliver(outputs, name),
+      deliver: (outputs, name) => this.#receiver.deliver(outputs, name || undefined),
     };
   }
 }

@@ -132,8 +132,12 @@ export class GatheringQueue {
     return outputs;
   }
 
-  /** The name under which these may go; undefined when the lane stops before that is known. */
+  /**
+   * The name under which these may go; undefined when the lane stops before that is known. What goes
+   * at once has an empty one: nothing is remembered of it.
+   */
   async #seal(outputs: readonly Output[]): Promise<string | undefined> {
+    if (this.#host.gathering().ageMs === 0) return "";
     const sealed = sealOf(outputs, this.#host.now());
     const kept = this.#host.seal(sealed).then(() => true);
     while (this.#host.running()) {
