@@ -4,6 +4,7 @@ import { Button } from "../parts/button.tsx";
 import { Dialog } from "../parts/dialog.tsx";
 import { Fault } from "../parts/fault.tsx";
 import { Panel, Segments } from "../parts/layout.tsx";
+import { picked } from "../picked.ts";
 import { client } from "../session.ts";
 import { nameOf } from "./results.tsx";
 
@@ -74,7 +75,7 @@ function RealEvents(props: {
   onTake: (events: Event[]) => void;
   onSeen: (events: readonly unknown[]) => void;
 }) {
-  const [from, setFrom] = useState<"tail" | "letters">("tail");
+  const [from, setFrom] = useState<From>(picked.value.length > 0 ? "picked" : "tail");
   const [events, setEvents] = useState<readonly Event[]>([]);
   const [error, setError] = useState<unknown>();
   const [chosen, setChosen] = useState<ReadonlySet<Event>>(new Set());
@@ -91,7 +92,7 @@ function RealEvents(props: {
       seen.current([event]);
       setEvents((before) => [event as Event, ...before].slice(0, TAIL_EVENTS));
     };
-    const source = from === "tail" ? follow(stop.signal, add) : letters(add);
+    const source = sources[from](add, stop.signal);
     source.catch((fault) => {
       if (!stop.signal.aborted) setError(fault);
     });
@@ -111,15 +112,14 @@ function RealEvents(props: {
         options={[
           { value: "tail", text: "Coming in now" },
           { value: "letters", text: "Dead letters" },
+          { value: "picked", text: "Picked" },
         ]}
         onChange={setFrom}
       />
       <Fault error={error} />
       {events.length === 0 && error === undefined && (
         <p class="quiet" aria-live="polite">
-          {from === "tail"
-            ? "Waiting for the next event of any source. Send one, and it is here."
-            : "There is no dead letter."}
+          {nothing[from]}
         </p>
       )}
       <ol class="events">
@@ -146,13 +146,28 @@ function RealEvents(props: {
   );
 }
 
-async function follow(signal: AbortSignal, add: (event: unknown) => void): Promise<void> {
-  for await (const { name, data } of client.follow({}, signal)) {
-    if (name === "received") add(data.event);
-  }
-}
+type From = "tail" | "letters" | "picked";
 
-async function letters(add: (event: unknown) => void): Promise<void> {
-  const { deadLetters } = await client.call("GET /v2/dead-letters", { query: { count: LETTERS } });
-  for (const { event } of deadLetters) add(event);
-}
+const nothing: Record<From, string> = {
+  tail: "Waiting for the next event of any source. Send one, and it is here.",
+  letters: "There is no dead letter.",
+  picked: "None was picked yet: the live tail and dead letters have a button for it.",
+};
+
+type Add = (event: unknown) => void;
+
+const sources: Record<From, (add: Add, signal: AbortSignal) => Promise<void>> = {
+  async tail(add, signal) {
+    for await (const { name, data } of client.follow({}, signal)) {
+      if (name === "received") add(data.event);
+    }
+  },
+  async letters(add) {
+    const query = { count: LETTERS };
+    const { deadLetters } = await client.call("GET /v2/dead-letters", { query });
+    for (const { event } of deadLetters) add(event);
+  },
+  async picked(add) {
+    for (const { event } of picked.value.toReversed()) add(event);
+  },
+};

@@ -143,4 +143,6 @@ export interface Opened {
   published: Code | undefined;
   /** Something was saved, published or connected. */
   reload: () => Promise<void>;
+  /** The line of the code that somebody wants to see. */
+  at?: number | undefined;
 }

@@ -12,7 +12,10 @@ import { State } from "./list.tsx";
 import { forget } from "./unsaved.ts";
 
 /** One transformation, or one library: its code, its past, its destinations. */
-export function CodePage({ kind, id, tab }: { kind: Kind; id: string; tab: string }) {
+export function CodePage(props: { kind: Kind; id: string; query: URLSearchParams }) {
+  const { kind, id, query } = props;
+  const tab = query.get("tab") ?? "code";
+  const line = Number(query.get("line") ?? Number.NaN);
   const { value, error, reload } = useLoaded(() => open(kind, id), [kind.screen, id]);
   const way = { href: to(kind.screen), text: kind.title };
   if (value === undefined) {
@@ -41,6 +44,7 @@ export function CodePage({ kind, id, tab }: { kind: Kind; id: string; tab: strin
     );
   }
   const opened: Opened = { kind, newest: value.newest, published: value.published, reload };
+  if (Number.isInteger(line)) opened.at = line;
   return <Page opened={opened} tab={tab} way={way} />;
 }
 

@@ -1,3 +1,4 @@
+import { useEffect, useRef, useState } from "preact/hooks";
 import { session } from "../session.ts";
 
 /** Texts that a reload must not lose, kept by this browser for a workspace and what they are of. */
@@ -30,16 +31,19 @@ function keyOf(name: string): string {
   return `pixelmill ${session.value?.workspace.id} ${name}`;
 }
 
-const OFFERED = "test event";
-
-/** Takes an event to the next editor that opens, as what its code is tested with. */
-export function offerTestEvent(event: unknown): void {
-  keep(OFFERED, JSON.stringify(event));
-}
-
-/** The event that was taken along, once. */
-export function takeTestEvent(): string | undefined {
-  const text = kept(OFFERED);
-  forget(OFFERED);
-  return text;
+/** A text that outlives a reload while it differs from what is stored. */
+export function useKept(name: string, stored: string): [string, (text: string) => void] {
+  const [text, setText] = useState(() => kept(name) ?? stored);
+  const before = useRef(stored);
+  useEffect(() => {
+    // What is stored has changed, and what is written was that: it was saved, or rolled back.
+    if (text === before.current) setText(stored);
+    before.current = stored;
+  }, [stored]);
+  const set = (next: string) => {
+    setText(next);
+    if (next === stored) forget(name);
+    else keep(name, next);
+  };
+  return [text, set];
 }

@@ -7,5 +7,5 @@ export function Screen({ rest: [id], query }: ScreenProps) {
   if (id === undefined || id === "new") {
     return <CodeList kind={libraries} isNew={id === "new"} />;
   }
-  return <CodePage key={id} kind={libraries} id={id} tab={query.get("tab") ?? "code"} />;
+  return <CodePage key={id} kind={libraries} id={id} query={query} />;
 }

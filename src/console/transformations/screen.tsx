@@ -7,5 +7,5 @@ export function Screen({ rest: [id], query }: ScreenProps) {
   if (id === undefined || id === "new") {
     return <CodeList kind={transformations} isNew={id === "new"} />;
   }
-  return <CodePage key={id} kind={transformations} id={id} tab={query.get("tab") ?? "code"} />;
+  return <CodePage key={id} kind={transformations} id={id} query={query} />;
 }
