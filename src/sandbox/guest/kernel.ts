@@ -4,7 +4,9 @@ import { openLibc } from "../../libc.ts";
 /** `syscall(2)` with the errno of a failure. Pointers are passed as views on live memory. */
 export interface Kernel {
   call(number: number, ...args: Word[]): CallResult;
-  /** Makes a user and its group those of all threads, without other groups; false if it cannot. */
+  /** Takes all threads out of every group but their main one; false if it cannot. */
+  leaveGroups(): boolean;
+  /** Makes a user and its group those of all threads; false if it cannot. */
   become(user: number): boolean;
   /** Of memory that stays put while the view lives. */
   address(view: ArrayBufferView): bigint;
@@ -20,8 +22,8 @@ export function openKernel(): Kernel {
   return {
     address,
     // By the C library, which changes all threads: the system call changes the one that calls.
+    leaveGroups: () => symbols.setgroups(0n, null) === 0,
     become(user) {
-      symbols.setgroups(0n, null);
       return symbols.setresgid(user, user, user) === 0 && symbols.setresuid(user, user, user) === 0;
     },
     call(number, a = 0, b = 0, c = 0, d = 0, e = 0, f = 0) {

@@ -36,15 +36,20 @@ export function dropPrivileges(kernel: Kernel, table: SyscallTable): void {
   }
   kernel.call(table.allowed.prctl!, PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
   // The server must be able to pause and to end a guest that has another user than the server.
-  if ([CAP_SETUID, CAP_SETGID, CAP_KILL].every(has)) changeUser(kernel, table);
+  const mayLeave = [CAP_SETUID, CAP_SETGID, CAP_KILL].every(has);
+  // In a user namespace whose `setgroups` is `deny` even root keeps its groups, and so their files.
+  const keepsGroups = mayLeave && !kernel.leaveGroups();
+  const keepsUser = mayLeave && !changeUser(kernel, table);
   kernel.call(table.capset, header, new Uint32Array(6));
   kernel.call(table.capget, header, sets);
   if (sets.some((word) => word !== 0)) throw new Unconfined("a guest keeps capabilities");
+  if (keepsUser) throw new Unconfined("a guest cannot leave the server's user");
+  if (keepsGroups) throw new Unconfined("a guest cannot leave the server's groups");
 }
 
-function changeUser(kernel: Kernel, table: SyscallTable): void {
-  if (kernel.become(USERS_START + process.pid)) {
-    const limit = new BigUint64Array([BigInt(GUEST_THREADS_MAX), BigInt(GUEST_THREADS_MAX)]);
-    kernel.call(table.prlimit, 0, RLIMIT_NPROC, limit, 0);
-  } else if (!kernel.become(NOBODY)) throw new Unconfined("a guest cannot leave the server's user");
+function changeUser(kernel: Kernel, table: SyscallTable): boolean {
+  if (!kernel.become(USERS_START + process.pid)) return kernel.become(NOBODY);
+  const limit = new BigUint64Array([BigInt(GUEST_THREADS_MAX), BigInt(GUEST_THREADS_MAX)]);
+  kernel.call(table.prlimit, 0, RLIMIT_NPROC, limit, 0);
+  return true;
 }
