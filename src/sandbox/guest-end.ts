@@ -3,6 +3,7 @@ export type GuestEnd =
   | "timeout" // over its CPU or wall time
   | "memory" // over its memory
   | "crash" // ended by itself
+  | "overflow" // said that its stack came to its end
   | "violation" // answered oddly
   | "threads" // made more threads than its runtime does
   | "idle" // computed without having been asked

@@ -9,7 +9,7 @@ import { Oversight } from "./oversight.ts";
 import { printable } from "./printable.ts";
 import type { GuestLanguage, UserError } from "./program.ts";
 import type { Request } from "./protocol.ts";
-import { readStarted, type Started } from "./replies.ts";
+import { hasOverflowed, readStarted, type Started } from "./replies.ts";
 
 /** Of what a guest writes to standard error, the rest is dropped. */
 const GUEST_STDERR_BYTES_MAX = 8_192;
@@ -134,6 +134,10 @@ export class Guest {
   ): Promise<T> {
     if (this.dying) throw new GuestGone(this.ended?.end ?? this.#killedFor!);
     const frame = await this.#channel.ask(header, body, allowance);
+    if (hasOverflowed(frame)) {
+      this.kill("overflow");
+      throw new GuestGone("overflow");
+    }
     try {
       return read(frame);
     } catch (error) {

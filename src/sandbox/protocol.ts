@@ -76,8 +76,18 @@ export interface LibraryRequest {
   budgetMs: number;
 }
 
-export type Reply = ReadyReply | UnconfinedReply | LoadedReply | RanReply | InspectedReply;
+export type Reply =
+  | OverflowedReply
+  | ReadyReply
+  | UnconfinedReply
+  | LoadedReply
+  | RanReply
+  | InspectedReply;
 
+/** The stack came to its end within the runtime, which is lost: the last words of a guest. */
+export interface OverflowedReply {
+  kind: "overflowed";
+}
 export interface ReadyReply {
   kind: "ready";
   /** What is missing, when the guest was told to serve all the same. */

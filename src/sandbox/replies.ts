@@ -41,6 +41,13 @@ export function readStarted(frame: Frame): Started {
   return reason === undefined ? { ready } : { ready, reason: text(reason, GUEST_ERROR_CHARS_MAX) };
 }
 
+/** Whether these are the last words of a guest whose stack came to its end. */
+export function hasOverflowed({ header }: Frame): boolean {
+  return (
+    typeof header === "object" && header !== null && Reflect.get(header, "kind") === "overflowed"
+  );
+}
+
 /** The error that kept the code from loading, if any. */
 export function readLoaded(frame: Frame): UserError | undefined {
   const { kind, error } = fields(frame.header);

@@ -312,6 +312,7 @@ const endMessages: Readonly<Record<GuestEnd, string>> = {
   timeout: "Script execution timed out.",
   memory: `Script was stopped at its memory limit of ${MEMORY_MIB_MAX} MiB`,
   crash: "Script crashed its guest, most likely at its memory limit",
+  overflow: "Script crashed its guest: its calls or its data are nested too deep",
   violation: BROKE_OUT,
   threads: BROKE_OUT,
   idle: BROKE_OUT,

@@ -2,7 +2,7 @@ import type { Frame } from "../frames.ts";
 import type { Request } from "../protocol.ts";
 import { receive, send, sendFrame } from "./channel.ts";
 import { confine } from "./confine.ts";
-import type { GuestRuntime } from "./runtime.ts";
+import type { Answer, GuestRuntime } from "./runtime.ts";
 import { sealRealm } from "./seal.ts";
 
 type Question = Frame & { header: Request };
@@ -38,8 +38,20 @@ export async function serve(open: () => Promise<GuestRuntime>, seal: () => void)
   else send({ kind: first.insecure ? "ready" : "unconfined", reason });
   if (reason !== undefined && !first.insecure) return;
   for (let question = receive(); question; question = receive()) {
-    const answer = await runtime.answer(question as Question);
+    const answer = await answerOf(runtime, question as Question);
     if ("frame" in answer) sendFrame(answer.frame);
     else send(answer.reply, answer.body);
+  }
+}
+
+/** `answer`, and last words of a guest that ends by it: the host could not tell why it ended. */
+async function answerOf(runtime: GuestRuntime, question: Question): Promise<Answer> {
+  try {
+    return await runtime.answer(question);
+  } catch (error) {
+    // CPython, compiled to WebAssembly, calls itself on the engine's stack and cannot see its end.
+    const isOverflow = error instanceof RangeError && /^Maximum call stack/.test(error.message);
+    if (isOverflow) send({ kind: "overflowed" });
+    throw error;
   }
 }

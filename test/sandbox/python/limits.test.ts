@@ -18,12 +18,20 @@ afterAll(() => sandbox.close());
 
 const TIMED_OUT = "Script execution timed out.";
 const CRASHED = "Script crashed its guest, most likely at its memory limit";
+const TOO_DEEP = "Script crashed its guest: its calls or its data are nested too deep";
 
 /** What an event with `bad` set does, and what it costs: its own outcome. */
 const excesses: [name: string, body: string, outcome: string][] = [
   ["loops", "while True: pass", TIMED_OUT],
   ["fills the heap", "[bytearray(1_000_000) for _ in range(10**6)]", CRASHED],
   ["asks for more than the heap", "bytearray(1 << 30)", CRASHED],
+  ["parses deep JSON", '__import__("json").loads("[" * 100_000 + "]" * 100_000)', TOO_DEEP],
+  [
+    "catches what it cannot of deep JSON",
+    `try: __import__("json").loads('{"a":' * 100_000)
+            except BaseException: pass`,
+    TOO_DEEP,
+  ],
 ];
 
 test.each(excesses)("an event that %s costs itself alone", async (_, body, outcome) => {
