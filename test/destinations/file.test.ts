@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { randomBytes } from "node:crypto";
 import {
   appendFileSync,
   existsSync,
@@ -340,7 +341,7 @@ describe("a disk that is full", () => {
     try {
       const config = { path: "p/e.parquet", format: "parquet" };
       const destination = fileKind(mount).open(config, "team");
-      const noise = crypto.getRandomValues(new Uint8Array(60_000)).toBase64();
+      const noise = randomBytes(200_000).toBase64();
       const verdict = await destination.deliver([outgoing({ noise })], idle, "20260101T000000Z-a");
       const reason = "The file cannot be written (ENOSPC)";
       expect(verdict).toEqual({ kind: "retry", reason });
