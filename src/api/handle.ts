@@ -35,6 +35,8 @@ export interface Listener {
  */
 export async function serve(route: Route, listener: Listener, arrival: Arrival): Promise<Response> {
   const { parts } = listener;
+  // Whether the server is well is answered also while nobody knows what other nodes have changed.
+  if (route.needs !== "open") await parts.catalog.current();
   const principal = admitted(route, listener, arrival.request.headers);
   const asked = { route, params: arrival.params, ...principal };
   try {

@@ -37,6 +37,11 @@ export interface Catalog {
   connections: Connections;
   code: CodeStore;
   live: Live;
+  /**
+   * Resolves once reads see every change that was answered before the call, on whichever node.
+   * Rejects as `unavailable` when that cannot be known.
+   */
+  current(): Promise<void>;
   /** Why changes are not stored at the moment, as a sentence; undefined while they are. */
   trouble(): string | undefined;
   /** Writes what is pending (uses of tokens), and closes. */

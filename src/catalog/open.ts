@@ -1,4 +1,5 @@
 import type { Logger } from "../observe/log.ts";
+import type { OrderedLog } from "../store/ordered-log.ts";
 import type { Catalog } from "./catalog.ts";
 import { openCodeTables } from "./code/tables.ts";
 import { openCode } from "./code.ts";
@@ -22,8 +23,10 @@ import { openWorkspaces } from "./workspaces.ts";
 export async function openCatalog(options: {
   directory: string;
   logger: Logger;
+  /** What all nodes change; without it this machine is the only one. */
+  order?: OrderedLog;
 }): Promise<Catalog> {
-  const store = openStore(options.directory, options.logger);
+  const store = openStore(options.directory, options.logger, options.order);
   const tables = openTables(store);
   const codeTables = openCodeTables(store);
   try {
@@ -44,6 +47,7 @@ export async function openCatalog(options: {
     connections: openConnections(store, tables),
     code: openCode(store, tables, codeTables),
     live: openLive(store, tables, codeTables),
+    current: () => store.current(),
     trouble: () => store.trouble(),
     async close() {
       await flush();

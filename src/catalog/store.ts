@@ -1,5 +1,7 @@
 import { join } from "node:path";
 import type { Logger } from "../observe/log.ts";
+import type { OrderedLog } from "../store/ordered-log.ts";
+import { openOrderedStore } from "../store/ordered-store.ts";
 import { type Store as Environment, openStore as openEnvironment } from "../store/store.ts";
 
 /** A counter in the store that moves whenever its part of the data changes. */
@@ -18,9 +20,12 @@ export const LAST = "\uffff";
 
 const TABLES_MAX = 48;
 
-export function openStore(directory: string, logger: Logger): Store {
+/** Opens the catalog's store in a directory; with `order` as this node's view of that log. */
+export function openStore(directory: string, logger: Logger, order?: OrderedLog): Store {
   const path = join(directory, "catalog.mdb");
-  const store = openEnvironment({ path, tablesMax: TABLES_MAX, name: "The catalog", logger });
+  const name = "The catalog";
+  const local = openEnvironment({ path, tablesMax: TABLES_MAX, name, logger });
+  const store = order ? openOrderedStore({ local, log: order, name, logger }) : local;
   const epochs = store.table<number, Epoch>("epochs");
   /**
    * The epochs read in this turn of the event loop: every pixel asks for them, and a read costs 0.4
@@ -39,7 +44,10 @@ export function openStore(directory: string, logger: Logger): Store {
 
   return {
     table: (name) => store.table(name),
-    current: () => store.current(),
+    async current() {
+      await store.current();
+      epochsNow.clear();
+    },
     trouble: () => store.trouble(),
     close: () => store.close(),
     async change(apply) {

@@ -23,6 +23,7 @@ import { createPipeline } from "../../src/pipeline/pipeline.ts";
 import { Ledger } from "../../src/pipeline/settling/ledger.ts";
 import { createPublishing } from "../../src/publishing/create.ts";
 import { createSandbox } from "../../src/sandbox/guest-sandbox.ts";
+import type { OrderedLog } from "../../src/store/ordered-log.ts";
 import { faultsOf } from "./_contract.ts";
 
 /** A control plane on a socket, over a real catalog, with an admin of a workspace of its own. */
@@ -66,11 +67,12 @@ export interface Received {
   body: any;
 }
 
-export async function startApi(more: Partial<ApiParts> = {}): Promise<TestApi> {
+/** With `order` as one of several nodes that share a catalog. */
+export async function startApi(more: Partial<ApiParts> = {}, order?: OrderedLog): Promise<TestApi> {
   const directory = await mkdtemp(join(tmpdir(), "pixelmill-api-"));
   const log: string[] = [];
   const logger = pino({ level: "trace" }, { write: (line: string) => void log.push(line) });
-  const parts = await openParts(directory, logger);
+  const parts = await openParts(directory, logger, order);
   const { catalog, metrics } = parts;
   const workspace = await catalog.workspaces.create("Acme");
   const tails = new Set<{ workspaceId: string; receive: (message: TailMessage) => void }>();
@@ -190,9 +192,12 @@ function parsed(text: string): unknown {
 }
 
 /** The parts below the API, all real; the sandbox starts its guests from the entry file. */
-async function openParts(directory: string, logger: Logger) {
+async function openParts(directory: string, logger: Logger, order?: OrderedLog) {
   const metrics = createMetrics();
-  const catalog = await openCatalog({ directory: join(directory, "catalog"), logger });
+  const catalog = await openCatalog({
+    ...{ directory: join(directory, "catalog"), logger },
+    ...(order && { order }),
+  });
   const sandbox = createSandbox({
     guestCommand: [process.execPath, join(import.meta.dir, "../../src/main.ts"), "guest"],
     insecure: false,

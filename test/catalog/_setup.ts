@@ -8,6 +8,7 @@ import type { Kind, Revision } from "../../src/catalog/model.ts";
 import { openCatalog } from "../../src/catalog/open.ts";
 import { ApiError } from "../../src/errors.ts";
 import { createLogger } from "../../src/observe/log.ts";
+import type { OrderedLog } from "../../src/store/ordered-log.ts";
 
 export const logger = createLogger("silent");
 
@@ -18,8 +19,9 @@ export async function freshDirectory(): Promise<string> {
 }
 
 /** A catalog in a directory of its own, closed and removed after the test. */
-export async function freshCatalog(directory?: string): Promise<Catalog> {
-  const catalog = await openCatalog({ directory: directory ?? (await freshDirectory()), logger });
+export async function freshCatalog(directory?: string, order?: OrderedLog): Promise<Catalog> {
+  directory ??= await freshDirectory();
+  const catalog = await openCatalog({ directory, logger, ...(order && { order }) });
   onTestFinished(() => catalog.close());
   return catalog;
 }

@@ -106,8 +106,7 @@ export function refusalStatuses(route: Route): number[] {
     ...(body || route.path.includes("{") || route.path === "/v2/workspace" ? [404] : []),
     ...(method === "GET" ? [] : [409]),
     ...(body ? [413] : []),
-    ...[429],
-    ...(method === "GET" ? [] : [503]),
+    ...[429, 503],
   ];
 }
 
