@@ -51,6 +51,16 @@ export const fixtures: Fixture[] = [
 
   { rule: "+ is a space, %2B a plus", query: "x=a+b%2Bc", event: { x: "a b+c" } },
   { rule: "escapes are UTF-8", query: "x=%E2%82%AC%F0%9F%98%80", event: { x: "€😀" } },
+  {
+    rule: "the first and last character of each length are kept",
+    query: "x=%C2%80%DF%BF%E0%A0%80%EF%BF%BD%F0%90%80%80%F4%8F%BF%BF",
+    event: { x: "\u0080\u07ff\u0800\ufffd\u{10000}\u{10ffff}" },
+  },
+  {
+    rule: "what lies above U+10FFFF is no character",
+    query: "x=%F4%90%80%80&y=%F5%80",
+    event: { x: "\ufffd\ufffd\ufffd\ufffd", y: "\ufffd\ufffd" },
+  },
   { rule: "invalid UTF-8 becomes U+FFFD", query: "x=%FFa%E2%82", event: { x: "\ufffda\ufffd" } },
   { rule: "an overlong form is two errors", query: "x=%C0%AF", event: { x: "\ufffd\ufffd" } },
   { rule: "a surrogate is three errors", query: "x=%ED%A0%80", event: { x: "\ufffd\ufffd\ufffd" } },

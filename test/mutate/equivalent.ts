@@ -97,6 +97,31 @@ export const equivalents: Equivalent[] = [
     why: "An answer has a status before it is told",
   },
   {
+    file: "src/event/tree.ts",
+    line: "nodes[ANONYMOUS_ID + KIND] = VACANT;",
+    change: "ANONYMOUS_ID + KIND → ANONYMOUS_ID - KIND",
+    why: "The kind is a node's first field, at 0",
+  },
+  {
+    file: "src/event/pair.ts",
+    line: "export const text = { start: 0, end: 0 };",
+    change: "0 → (0 - 1)",
+    why: "A text is decoded before it is asked for",
+  },
+  {
+    file: "src/catalog/code/imports.ts",
+    line: "return imports.flatMap(({ t, n }) => (t === STATIC && n !== undefined ? [n] : []));",
+    change: "t === STATIC && n !== undefined → (t === STATIC)",
+    why: "A static import has a name; the compiler does not know",
+  },
+  {
+    file: "src/pipeline/live-tail.ts",
+    line: "return this.#subscribers.size > 0 && this.#subscribers.has(workspaceId);",
+    change:
+      "this.#subscribers.size > 0 && this.#subscribers.has(workspaceId) → (this.#subscribers.size > 0)",
+    why: "A message for a workspace to which nobody listens is built, and sent to nobody",
+  },
+  {
     file: "src/log/page.ts",
     line: "const start = -ptr(memory) & (PAGE_BYTES - 1);",
     change: "1 → (1 + 1)",

@@ -88,6 +88,16 @@ test("histories of many lanes are bounded, and idle ones make room", () => {
   expect(histories.of("1").rates(later)).toEqual([]);
 });
 
+test("histories that gave back their room have some again only while there is any", () => {
+  const histories = new Histories();
+  const all = Array.from({ length: LANE_HISTORIES_MAX }, (_, n) => histories.of(`${n}`));
+  for (const history of all) history.received("s", start);
+  const later = start + 61 * MINUTE;
+  histories.of("new").received("s", later);
+  for (const history of all) history.received("s", later);
+  expect(all.filter(({ connections }) => connections > 0).length).toBe(LANE_HISTORIES_MAX - 1);
+});
+
 test("connections of all lanes are bounded, and those of a lane that ended make room", () => {
   const histories = new Histories();
   for (let n = 0; n < LANE_HISTORY_CONNECTIONS_MAX; n += 1)
