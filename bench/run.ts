@@ -8,6 +8,7 @@ const names = [
   "hostile",
   "sandbox",
   "egress",
+  "destinations",
   "pipeline",
   "publish",
   "tenants",

@@ -39,6 +39,10 @@ export class ClickhouseServer {
     if (!(this.port > 0)) throw new Error("ClickHouse does not start");
   }
 
+  get pid(): number {
+    return this.#process!.pid;
+  }
+
   /** Ends the server at once, as a crash does. */
   async stop(): Promise<void> {
     this.#process?.kill("SIGKILL");

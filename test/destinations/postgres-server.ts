@@ -102,6 +102,21 @@ export class PostgresServer {
     if ((await set.exited) !== 0) throw new Error("The limit cannot be set");
   }
 
+  get pid(): number {
+    return this.#process!.pid;
+  }
+
+  /** Copies lines into a table by psql. */
+  copy(table: string, lines: Uint8Array) {
+    return Bun.spawn(
+      [
+        ...[`${programs()}/psql`, "-X", "-q", "-h", "127.0.0.1", "-p", String(this.port)],
+        ...["-U", "postgres", "-c", `copy ${table} from stdin`],
+      ],
+      { env: { PGPASSWORD: this.password }, stdin: lines, stdout: "ignore", stderr: "inherit" },
+    );
+  }
+
   /** What a statement prints, without a head; columns are parted by tabs. */
   async ask(sql: string, database = "postgres"): Promise<string> {
     const asked = Bun.spawn(

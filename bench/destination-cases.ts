@@ -1,0 +1,141 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { clickhouseKind } from "../src/destinations/clickhouse/clickhouse.ts";
+import type { DestinationKind } from "../src/destinations/destination.ts";
+import { postgresKind } from "../src/destinations/postgres/postgres.ts";
+import type { Egress } from "../src/egress/egress.ts";
+import { ClickhouseServer, hasClickhouse } from "../test/destinations/clickhouse-server.ts";
+import { hasPostgres, PostgresServer } from "../test/destinations/postgres-server.ts";
+
+/** A kind of destination beside the best that its system's plain client does. */
+export interface Case {
+  name: string;
+  /** What the plain client does, in a word or two. */
+  plainly: string;
+  isThere: boolean;
+  start(egress: Egress): Promise<Running>;
+}
+
+export interface Running {
+  kind: DestinationKind;
+  config: Record<string, unknown>;
+  /** Writes the same columns of the events by the plain client; CPU of other processes, in µs. */
+  plain(events: readonly Uint8Array[]): Promise<number>;
+  /** CPU of the system itself, in µs. */
+  serverCpu(): number;
+  /** Adds a column to the table of the events that says, in ms, when a row came. */
+  stamp(): Promise<void>;
+  /** Milliseconds from the property `sent` to that. */
+  latencies(): Promise<number[]>;
+  end(): Promise<void>;
+}
+
+/** Columns of a pixel, as the tables have them, and where they are in an event. */
+const columns = "id anonymous_id user_id received_at sent_at event event_text context_ip".split(
+  " ",
+);
+const properties = "page_url page_title price seats plan is_trial n".split(" ");
+const all = [...columns, ...properties];
+
+function plainRow(bytes: Uint8Array): (string | number | boolean | null)[] {
+  const event = JSON.parse(Buffer.from(bytes).toString());
+  const values = event.properties;
+  return [
+    ...[event.messageId, event.anonymousId, event.userId, event.receivedAt, event.sentAt],
+    ...["order_completed", event.event, event.request_ip],
+    ...properties.map((name) => values[name] ?? null),
+  ];
+}
+
+const escapes: Record<string, string> = { "\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r" };
+const asCopy = (value: unknown) =>
+  value === null ? "\\N" : String(value).replace(/[\\\t\n\r]/g, (one) => escapes[one]!);
+
+const TICK_MICROS = 10_000;
+
+/** CPU of a process and of all that it started, those that ended too. */
+function familyCpu(pid: number): number {
+  const micros = (id: number) => {
+    const fields = readFileSync(`/proc/${id}/stat`, "latin1").split(") ").at(-1)!.split(" ");
+    return fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks), 0) * TICK_MICROS;
+  };
+  let sum = micros(pid);
+  for (const name of readdirSync("/proc").filter((it) => /^\d+$/.test(it))) {
+    try {
+      const [, parent] = readFileSync(`/proc/${name}/stat`, "latin1")
+        .split(") ")
+        .at(-1)!
+        .split(" ");
+      if (Number(parent) === pid) sum += micros(Number(name));
+    } catch {
+      // It ended meanwhile.
+    }
+  }
+  return sum;
+}
+
+async function startPostgres(egress: Egress): Promise<Running> {
+  const server = await PostgresServer.start();
+  const types =
+    "text text text timestamptz timestamptz text text text text text numeric bigint text boolean bigint";
+  const lines = all.map((name, at) => `${name} ${types.split(" ")[at]}`);
+  await server.ask(`create table plain (${lines.join(", ")}, primary key (id))`);
+  return {
+    kind: postgresKind(egress),
+    config: { ...server.account, tls: "off" },
+    async plain(events) {
+      const text = events.map((one) => plainRow(one).map(asCopy).join("\t")).join("\n");
+      const copied = server.copy(`plain (${all.join(", ")})`, Buffer.from(`${text}\n`));
+      await copied.exited;
+      const { user, system } = copied.resourceUsage()!.cpuTime;
+      return Number(user) + Number(system);
+    },
+    serverCpu: () => familyCpu(server.pid),
+    stamp: async () => {
+      const now = "(extract(epoch from clock_timestamp()) * 1000)";
+      await server.ask(`alter table tracks add column came bigint default ${now}`);
+    },
+    latencies: async () =>
+      (await server.ask("select came - sent from tracks where sent is not null"))
+        .split("\n")
+        .map(Number),
+    end: () => server.end(),
+  };
+}
+
+async function startClickhouse(egress: Egress): Promise<Running> {
+  const server = await ClickhouseServer.start();
+  const types =
+    "String Nullable(String) Nullable(String) DateTime64(3) Nullable(DateTime64(3)) Nullable(String) Nullable(String) Nullable(String) Nullable(String) Nullable(String) Nullable(Float64) Nullable(Int64) Nullable(String) Nullable(Bool) Nullable(Int64)";
+  const lines = all.map((name, at) => `${name} ${types.split(" ")[at]}`);
+  await server.ask(
+    `create table plain (${lines.join(", ")}) engine = ReplacingMergeTree order by (received_at, id)`,
+  );
+  return {
+    kind: clickhouseKind(egress),
+    config: server.account,
+    async plain(events) {
+      const rows = events.map((one) => {
+        const values = plainRow(one);
+        return JSON.stringify(Object.fromEntries(all.map((name, at) => [name, values[at]])));
+      });
+      const settings = "settings date_time_input_format = 'best_effort'";
+      await server.ask(`insert into plain ${settings} format JSONEachRow\n${rows.join("\n")}`);
+      return 0;
+    },
+    serverCpu: () => familyCpu(server.pid),
+    stamp: async () => {
+      const now = "toUnixTimestamp64Milli(now64(3))";
+      await server.ask(`alter table tracks add column came Int64 default ${now}`);
+    },
+    latencies: async () =>
+      (await server.ask("select came - sent from tracks where sent is not null"))
+        .split("\n")
+        .map(Number),
+    end: () => server.end(),
+  };
+}
+
+export const cases: Case[] = [
+  { name: "postgres", plainly: "psql COPY", isThere: hasPostgres, start: startPostgres },
+  { name: "clickhouse", plainly: "JSONEachRow", isThere: hasClickhouse, start: startClickhouse },
+];
