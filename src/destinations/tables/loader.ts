@@ -2,7 +2,14 @@ import { TABLES_OF_DESTINATION_MAX } from "../../limits.ts";
 import type { Outgoing, Verdict } from "../destination.ts";
 import type { Names } from "./names.ts";
 import { NoRow, type Row, rawRow, rowsOf } from "./rows.ts";
-import { type Columns, missingColumns, NoColumn, recordOf, type Written } from "./table.ts";
+import {
+  type Columns,
+  missingColumns,
+  NoColumn,
+  recordOf,
+  type Written,
+  wholeRecord,
+} from "./table.ts";
 import type { ColumnType } from "./values.ts";
 
 /** What is written into one table. */
@@ -10,6 +17,8 @@ export interface Load {
   table: string;
   columns: Columns;
   records: Written[];
+  /** Rows that have no place in it, by the index of their event, with the reason. */
+  refused?: ReadonlyMap<number, string>;
 }
 
 /** A database, as far as it is written to. Methods reject with `DatabaseFailure`. */
@@ -105,22 +114,42 @@ export class Loader {
   }
 
   async #attempt(rows: readonly Row[], database: Database): Promise<Map<number, string>> {
-    const { names } = this.#options;
     const refused = new Map<number, string>();
     const loads: Load[] = [];
     for (const [table, together] of Map.groupBy(rows, (row) => row.table)) {
-      const columns = await this.#columnsFor(table, together, database);
-      const placed = together.map((row) =>
-        orRefused(refused, row.index, () => recordOf(row, columns, names)),
-      );
-      const records = placed.filter((record) => record !== undefined);
-      if (records.length > 0) loads.push({ table, columns, records });
+      const load =
+        this.#asItIs(table, together) ?? (await this.#widened(table, together, database));
+      for (const [index, reason] of load.refused ?? []) refused.set(index, reason);
+      if (load.records.length > 0) loads.push(load);
     }
     if (loads.length > 0) await database.insert(loads, this.#key);
     return refused;
   }
 
-  /** The table's columns, with those that the rows need. */
+  /** The rows in the columns that the table is known to have, when there is one for all of them. */
+  #asItIs(table: string, rows: readonly Row[]): Load | undefined {
+    const columns = this.#tables.get(table);
+    if (columns === undefined) return undefined;
+    const records: Written[] = [];
+    for (const row of rows) {
+      const record = wholeRecord(row, columns, this.#options.names);
+      if (record === undefined) return undefined;
+      records.push(record);
+    }
+    return { table, columns, records };
+  }
+
+  /** The rows in the table's columns, to which those are added that the rows need. */
+  async #widened(table: string, rows: readonly Row[], database: Database): Promise<Load> {
+    const { names } = this.#options;
+    const columns = await this.#columnsFor(table, rows, database);
+    const refused = new Map<number, string>();
+    const placed = rows.map((row) =>
+      orRefused(refused, row.index, () => recordOf(row, columns, names)),
+    );
+    return { table, columns, records: placed.filter((record) => record !== undefined), refused };
+  }
+
   async #columnsFor(table: string, rows: readonly Row[], database: Database): Promise<Columns> {
     let columns = this.#tables.get(table) ?? (await database.columns(table));
     // Somebody else may make a missing column at the same time, of another type.

@@ -15,7 +15,8 @@ const ownTables = new Set([
 ]);
 
 /** Keys whose names are remembered: making one is the most expensive part of a row. */
-const REMEMBERED_NAMES_MAX = 20_000;
+const REMEMBERED_NAMES_MAX = 10_000;
+const REMEMBERED_CHARS_MAX = 256;
 
 /**
  * Names of tables and columns as RudderStack's warehouse makes them: snake_case of ASCII letters and
@@ -24,6 +25,7 @@ const REMEMBERED_NAMES_MAX = 20_000;
 export class Names {
   readonly #rules: NameRules;
   readonly #columns = new Map<string, string>();
+  readonly #tables = new Map<string, string>();
 
   constructor(rules: NameRules) {
     this.#rules = rules;
@@ -31,19 +33,15 @@ export class Names {
 
   /** The column of a path whose keys are joined by `_`; empty when no letter of it can be kept. */
   column(path: string): string {
-    let name = this.#columns.get(path);
-    if (name === undefined) {
-      name = this.#safe(snake(path));
-      if (this.#columns.size >= REMEMBERED_NAMES_MAX) this.#columns.clear();
-      this.#columns.set(path, name);
-    }
-    return name;
+    return remembered(this.#columns, path, () => this.#safe(snake(path)));
   }
 
   /** The table of an event's name; empty when no letter of it can be kept. */
   table(event: string): string {
-    const name = this.#safe(snake(event));
-    return ownTables.has(name) ? `_${name}` : name;
+    return remembered(this.#tables, event, () => {
+      const name = this.#safe(snake(event));
+      return ownTables.has(name) ? `_${name}` : name;
+    });
   }
 
   /** The column that takes what does not fit into this one. */
@@ -64,6 +62,16 @@ export class Names {
     const digest = createHash("sha256").update(name).digest("hex").slice(0, HASH_CHARS);
     return `${name.slice(0, room - HASH_CHARS - 1)}_${digest}${suffix}`;
   }
+}
+
+function remembered(known: Map<string, string>, key: string, make: () => string): string {
+  let name = known.get(key);
+  if (name === undefined) {
+    name = make();
+    if (known.size >= REMEMBERED_NAMES_MAX) known.clear();
+    if (key.length <= REMEMBERED_CHARS_MAX) known.set(key, name);
+  }
+  return name;
 }
 
 const HASH_CHARS = 8;

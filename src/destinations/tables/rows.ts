@@ -52,6 +52,9 @@ const fixedByType: Record<string, typeof fixed> = {
   alias: { previous_id: (event) => event.previousId },
 };
 const keys = new Set(["id", "event", ...Object.keys(fixed)]);
+const sources = new Map(
+  Object.keys(types).map((type) => [type, Object.entries({ ...fixed, ...fixedByType[type] })]),
+);
 
 /**
  * Rows as RudderStack's warehouse has them: one in the table of the event's type and, when events
@@ -67,7 +70,7 @@ export function rowsOf(outgoing: Outgoing, index: number, names: Names, apart: b
   const row = emptyRow(shape.table, index, [["id", messageIdOf(event, outgoing)]]);
   const own = fixedByType[type] ?? {};
   const isKey = (name: string) => keys.has(name) || Object.hasOwn(own, name);
-  for (const [column, value] of [...Object.entries(fixed), ...Object.entries(own)]) {
+  for (const [column, value] of sources.get(type)!) {
     const found = value(event, outgoing);
     if (!isBlank(found) && !isObject(found)) row.cells.set(column, found);
   }

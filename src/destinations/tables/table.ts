@@ -75,31 +75,57 @@ export class NoColumn extends Error {
   override readonly name = "NoColumn";
 }
 
-/** The row as this table takes it: in its columns, their twins, or the rest. */
+/**
+ * The row as the table takes it: each value in its column, or in its column's twin. Undefined when
+ * the table lacks a column for some of it.
+ */
+export function wholeRecord({ cells, rest }: Row, columns: Columns, names: Names) {
+  const record: Written = Object.create(null);
+  for (const [column, value] of cells) {
+    if (!put(record, column, value, columns, names)) return undefined;
+  }
+  for (const _ in rest) return putRest(record, rest, columns) ? record : undefined;
+  return record;
+}
+
+/** As `wholeRecord`, but what has no column goes into the rest. */
 export function recordOf({ table, cells, rest }: Row, columns: Columns, names: Names): Written {
   const record: Written = Object.create(null);
   const left = { ...rest };
   for (const [column, value] of cells) {
-    const there = columns.get(column);
-    const cell = there && fit(value, there);
-    if (cell !== undefined) {
-      record[column] = cell;
-      continue;
-    }
-    const twin = names.twin(column);
-    const inTwin = columns.get(twin) && fit(value, columns.get(twin)!);
-    if (inTwin !== undefined) record[twin] = inTwin;
-    else left[column] = value;
+    if (!put(record, column, value, columns, names)) left[column] = value;
   }
-  if (Object.keys(left).length === 0) return record;
+  const [first] = Object.keys(left);
+  if (first === undefined || putRest(record, left, columns)) return record;
+  throw new NoColumn(
+    `The table ${table} has no column that takes the value of ${first}, nor ${restColumn}`,
+  );
+}
+
+function put(
+  record: Written,
+  column: string,
+  value: unknown,
+  columns: Columns,
+  names: Names,
+): boolean {
+  const there = columns.get(column);
+  const cell = there && fit(value, there);
+  if (cell !== undefined) {
+    record[column] = cell;
+    return true;
+  }
+  const twin = names.twin(column);
+  const twinThere = columns.get(twin);
+  const twinCell = twinThere && fit(value, twinThere);
+  if (twinCell === undefined) return false;
+  record[twin] = twinCell;
+  return true;
+}
+
+function putRest(record: Written, rest: Row["rest"], columns: Columns): boolean {
   const there = columns.get(restColumn);
-  const cell = there && fit(cleanJson(JSON.stringify(left)), there);
-  if (cell === undefined) {
-    const column = Object.keys(left)[0];
-    throw new NoColumn(
-      `The table ${table} has no column that takes the value of ${column}, nor ${restColumn}`,
-    );
-  }
-  record[restColumn] = cell;
-  return record;
+  const cell = there && fit(cleanJson(JSON.stringify(rest)), there);
+  if (cell !== undefined) record[restColumn] = cell;
+  return cell !== undefined;
 }

@@ -19,6 +19,7 @@ export type Cell = string | number | boolean;
 /** RFC 3339 and what of ISO 8601 RudderStack takes for a time. */
 const timestamp =
   /^[+-]?\d{4}-(0[1-9]|1[0-2])-([12]\d|0[1-9]|3[01])([T\s](([01]\d|2[0-3]):[0-5]\d(:\d+)?)?(:[0-5]\d(\.\d+)?)?([zZ]|[+-]([01]\d|2[0-3]):?([0-5]\d)?)?)?$/;
+const ownForm = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 const TIMESTAMP_CHARS_MAX = 64;
 const timeMin = Date.parse("0001-01-01T00:00:00Z");
 const timeMax = Date.parse("9999-12-31T23:59:59.999Z");
@@ -32,12 +33,18 @@ function timeOf(value: unknown): number | undefined {
   const first = value.charCodeAt(0);
   if (!(first >= 0x30 && first <= 0x39) && first !== 0x2b && first !== 0x2d) return undefined;
   if (!timestamp.test(value)) return undefined;
-  const [, year, month, day] = value.match(/^[+-]?(\d{4})-(\d\d)-(\d\d)/)!;
   // Some parsers make the second of March of the thirtieth of February.
-  if (new Date(Date.UTC(Number(year), Number(month), 0)).getUTCDate() < Number(day))
-    return undefined;
+  const day = dayEnd.exec(value);
+  if (day !== null && isNoDay(day)) return undefined;
   const ms = Date.parse(value);
   return ms >= timeMin && ms <= timeMax ? ms : undefined;
+}
+
+/** A day that not every month has. */
+const dayEnd = /^[+-]?(\d{4})-(\d\d)-(29|3\d)/;
+
+function isNoDay([, year, month, day]: RegExpExecArray): boolean {
+  return new Date(Date.UTC(Number(year), Number(month), 0)).getUTCDate() < Number(day);
 }
 
 /** The type of a column that is made for this value. */
@@ -68,7 +75,9 @@ export function fit(value: unknown, column: Column): Cell | undefined {
     case "datetime": {
       const ms = timeOf(value);
       const isTime = ms !== undefined && within(ms, column.range);
-      return isTime ? new Date(ms).toISOString() : undefined;
+      if (!isTime) return undefined;
+      // Mostly the text is in this form already.
+      return ownForm.test(value as string) ? (value as string) : new Date(ms).toISOString();
     }
     case "json":
       return cleanJson(JSON.stringify(value));
