@@ -38,10 +38,12 @@ const all = [...columns, ...properties];
 
 function plainRow(bytes: Uint8Array): (string | number | boolean | null)[] {
   const event = JSON.parse(Buffer.from(bytes).toString());
-  const values = event.properties;
+  const { properties: values, context } = event;
   return [
     ...[event.messageId, event.anonymousId, event.userId, event.receivedAt, event.sentAt],
-    ...["order_completed", event.event, event.request_ip],
+    ...[event.originalTimestamp, "order_completed", event.event, event.channel],
+    ...[event.request_ip, event.request_ip, context.library.name, context.library.version],
+    ...[context.screen.width, context.screen.height],
     ...properties.map((name) => values[name] ?? null),
   ];
 }
@@ -75,9 +77,11 @@ function familyCpu(pid: number): number {
 
 async function startPostgres(egress: Egress): Promise<Running> {
   const server = await PostgresServer.start();
-  const types =
-    "text text text timestamptz timestamptz text text text text text numeric bigint text boolean bigint";
-  const lines = all.map((name, at) => `${name} ${types.split(" ")[at]}`);
+  const types = [
+    ..."text text text timestamptz timestamptz timestamptz text text text text text".split(" "),
+    ..."text text bigint bigint text text numeric bigint text boolean bigint".split(" "),
+  ];
+  const lines = all.map((name, at) => `${name} ${types[at]}`);
   await server.ask(`create table plain (${lines.join(", ")}, primary key (id))`);
   return {
     kind: postgresKind(egress),
@@ -104,9 +108,16 @@ async function startPostgres(egress: Egress): Promise<Running> {
 
 async function startClickhouse(egress: Egress): Promise<Running> {
   const server = await ClickhouseServer.start();
-  const types =
-    "String Nullable(String) Nullable(String) DateTime64(3) Nullable(DateTime64(3)) Nullable(String) Nullable(String) Nullable(String) Nullable(String) Nullable(String) Nullable(Float64) Nullable(Int64) Nullable(String) Nullable(Bool) Nullable(Int64)";
-  const lines = all.map((name, at) => `${name} ${types.split(" ")[at]}`);
+  const nullable = (type: string) => `Nullable(${type})`;
+  const types = [
+    ...["String", nullable("String"), nullable("String"), "DateTime64(3)"],
+    ...[nullable("DateTime64(3)"), nullable("DateTime64(3)")],
+    ...Array.from({ length: 7 }, () => nullable("String")),
+    ...["Int64", "Int64", "String", "String", "Float64", "Int64", "String", "Bool", "Int64"].map(
+      nullable,
+    ),
+  ];
+  const lines = all.map((name, at) => `${name} ${types[at]}`);
   await server.ask(
     `create table plain (${lines.join(", ")}) engine = ReplacingMergeTree order by (received_at, id)`,
   );

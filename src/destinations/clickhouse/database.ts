@@ -84,7 +84,7 @@ export class ClickhouseDatabase implements OpenDatabase {
   }
 
   /** The request that carries this statement. */
-  request(text: string, timeoutMs: number, signal: AbortSignal): EgressRequest {
+  request(text: string | Uint8Array, timeoutMs: number, signal: AbortSignal): EgressRequest {
     const { url, user = "default", password = "", tlsCa, tlsServerName } = this.#config;
     return {
       ...{ workspaceId: this.#workspaceId, url, method: "POST", timeoutMs, signal },
@@ -94,7 +94,7 @@ export class ClickhouseDatabase implements OpenDatabase {
         "x-clickhouse-user": user,
         ...(password !== "" && { "x-clickhouse-key": password }),
       },
-      body: Buffer.from(text),
+      body: typeof text === "string" ? Buffer.from(text) : text,
       answerBytesMax: DATABASE_ANSWER_BYTES_MAX,
       // What is made may be there, and what is inserted is known by its token.
       isRepeatable: true,
@@ -106,7 +106,7 @@ export class ClickhouseDatabase implements OpenDatabase {
     return `${sql.quoted(this.#name)}.${sql.quoted(table)}`;
   }
 
-  async #run(text: string): Promise<string> {
+  async #run(text: string | Uint8Array): Promise<string> {
     const left = Math.max(1, Math.ceil(this.#end - performance.now()));
     const request = this.request(text, left, this.#signal);
     const answer = await this.#egress.request(request).catch((error: unknown) => {

@@ -90,15 +90,15 @@ export function addColumns(place: string, columns: ReadonlyMap<string, ColumnTyp
 }
 
 /** The statement and its rows in one text. Settings are its own: a profile may say otherwise. */
-export function insertRows(place: string, { columns, records }: Load): string {
+export function insertRows(place: string, { columns, records }: Load): Uint8Array {
   const used = new Set<string>();
   for (const record of records) for (const name in record) used.add(name);
   const names = [...columns.keys()].filter((name) => used.has(name)).map(quoted);
-  const rows = records.map((record) => JSON.stringify(record)).join("\n");
+  const rows = Buffer.from(records.map((record) => JSON.stringify(record)).join("\n"));
   const token = createHash("sha256").update(rows).digest("hex");
-  return (
+  const head =
     `insert into ${place} (${names.join(", ")}) settings insert_deduplication_token = '${token}', ` +
     "date_time_input_format = 'best_effort', input_format_skip_unknown_fields = 0, " +
-    `async_insert = 0 format JSONEachRow\n${rows}`
-  );
+    "async_insert = 0 format JSONEachRow\n";
+  return Buffer.concat([Buffer.from(head), rows]);
 }

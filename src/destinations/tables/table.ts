@@ -80,7 +80,7 @@ export class NoColumn extends Error {
  * the table lacks a column for some of it.
  */
 export function wholeRecord({ cells, rest }: Row, columns: Columns, names: Names) {
-  const record: Written = Object.create(null);
+  const record: Written = {};
   for (const [column, value] of cells) {
     if (!put(record, column, value, columns, names)) return undefined;
   }
@@ -90,7 +90,7 @@ export function wholeRecord({ cells, rest }: Row, columns: Columns, names: Names
 
 /** As `wholeRecord`, but what has no column goes into the rest. */
 export function recordOf({ table, cells, rest }: Row, columns: Columns, names: Names): Written {
-  const record: Written = Object.create(null);
+  const record: Written = {};
   const left = { ...rest };
   for (const [column, value] of cells) {
     if (!put(record, column, value, columns, names)) left[column] = value;
