@@ -1,0 +1,65 @@
+import { expect, setDefaultTimeout, test } from "bun:test";
+import { destinationKinds } from "../../src/destinations/kinds.ts";
+import { rudderstackKeys } from "../../src/destinations/rudderstack-keys.ts";
+import { createEgress } from "../../src/egress/egress.ts";
+import { ClickhouseServer, hasClickhouse } from "./clickhouse-server.ts";
+import { outgoing } from "./outgoing.ts";
+import { hasPostgres, PostgresServer } from "./postgres-server.ts";
+
+setDefaultTimeout(60_000);
+
+interface Example {
+  type: string;
+  config: Record<string, unknown>;
+}
+
+const readme = await Bun.file("README.md").text();
+const examples = [...readme.matchAll(/^```json\n(.*?)^```$/gms)]
+  .map((match) => JSON.parse(match[1]!) as Partial<Example>)
+  .filter((it): it is Example => it.type !== undefined && it.config !== undefined);
+const egress = createEgress({ allow: ["127.0.0.0/8"] });
+const kinds = destinationKinds({ directory: "unused", egress });
+
+test.each(examples.map((example) => [example.type, example] as const))(
+  "the README's example of type %s has no faults",
+  (type, { config }) => expect(kinds.get(type)!.validate(config)).toEqual([]),
+);
+
+test.each(["postgres", "clickhouse"])("the README's table has every key of %s", (type) => {
+  const { properties } = kinds.get(type)!.configSchema;
+  const keys = Object.keys(properties).filter((key) => !(key in rudderstackKeys));
+  expect(keys.filter((key) => !readme.includes(`\`${key}\``))).toEqual([]);
+});
+
+const track = outgoing({ type: "track", event: "Order Completed", messageId: "m", total: 1 });
+
+/** Delivers to the README's example, but for the address and the account. */
+async function deliver(type: string, account: Record<string, unknown>) {
+  const { config } = examples.find((example) => example.type === type)!;
+  const open = kinds.get(type)!.open({ ...config, ...account }, "workspace");
+  const verdict = await open.deliver([track], new AbortController().signal);
+  await open.close();
+  return verdict;
+}
+
+test.skipIf(!hasPostgres)("the README's example of PostgreSQL takes events", async () => {
+  const server = await PostgresServer.start();
+  try {
+    expect(await deliver("postgres", { ...server.account, tls: "off" })).toEqual({
+      kind: "delivered",
+    });
+    expect(await server.ask("select id from web.order_completed")).toBe("m");
+  } finally {
+    await server.end();
+  }
+});
+
+test.skipIf(!hasClickhouse)("the README's example of ClickHouse takes events", async () => {
+  const server = await ClickhouseServer.start();
+  try {
+    expect(await deliver("clickhouse", server.account)).toEqual({ kind: "delivered" });
+    expect(await server.ask("select message_id from web.events")).toBe("m");
+  } finally {
+    await server.end();
+  }
+});
