@@ -1,13 +1,18 @@
 /**
  * A good workspace beside many hostile ones, each with code that does its worst with every event:
  * loops, floods, bombs, and forged answers of guests that have been broken into. Tells how long the
- * good one's events take to their receiver alone and beside them, the API, and the server's memory.
+ * good one's events take to their receiver alone and beside them, the API, and the server's memory; and
+ * how much of the time the server's main thread ran and waited for a processor.
  *
  *   bun bench/tenants.ts [--workspaces 100] [--seconds 25] [--rate 20] [--only PATTERN]
- *     [--flood CONNECTIONS] [--dead-names COUNT] [--command dist/pixelmill]
+ *     [--flood CONNECTIONS] [--dead-names COUNT] [--full-disk] [--executable FILE]
+ *     [--command dist/pixelmill]
  *
- * Uses the checkout, whose guests start ten times as slowly: those of hostile code are unlocked by
- * `bench/tenants/main.ts`. With a command, code that has to be unlocked is left out.
+ * The server is an executable like the product's, made anew, but that `bench/tenants/main.ts`
+ * unlocks the guests of hostile code. `--executable` takes one made before, to compare:
+ * `bun src/build.ts --entry bench/tenants/main.ts --outfile FILE`. With a `--command`, code that
+ * has to be unlocked is left out. `--full-disk` wants root, and has the data on a file system of
+ * its own, which is full while the last third of the attack goes on.
  */
 import { readFileSync } from "node:fs";
 import { connect, type Socket } from "node:net";
@@ -26,6 +31,7 @@ import {
   temporaryDirectory,
 } from "../test/e2e/server.ts";
 import { report } from "./report.ts";
+import { SmallDisk } from "./small-disk.ts";
 import { ATTACK, ESCAPED, hostile } from "./tenants/hostile.ts";
 
 const { values } = parseArgs({
@@ -36,6 +42,8 @@ const { values } = parseArgs({
     only: { type: "string", default: "" },
     flood: { type: "string", default: "0" },
     "dead-names": { type: "string", default: "0" },
+    "full-disk": { type: "boolean", default: false },
+    executable: { type: "string" },
     command: { type: "string" },
   },
 });
@@ -57,12 +65,11 @@ const arrived: number[] = [];
 const sentAt = new Map<string, number>();
 const receivers = { answers: startReceiver(), silent: startSilent() };
 const directory = temporaryDirectory();
+const disk = values["full-disk"] ? SmallDisk.mount(directory) : undefined;
 const tokens = await createWorkspaces(Number(values.workspaces) + 1);
 const server = await startServer({
   directory,
-  command: values.command
-    ? [resolve(values.command)]
-    : [process.execPath, join(import.meta.dir, "tenants/main.ts")],
+  command: [resolve(values.command ?? values.executable ?? build())],
   flags: Number(values["dead-names"]) > 0 ? ["--egress-resolver", DEAD_NAME_SERVER] : [],
 });
 
@@ -72,13 +79,36 @@ const bad: string[] = await mapAtOnce(tokens.slice(1), SETUPS_AT_ONCE, addHostil
 const alone = await phase("alone", seconds / 2, async () => {});
 const sockets = flood(Number(values.flood));
 const beside = await phase(`beside ${bad.length} hostile ones`, seconds, attack);
+const full = disk && (await phase("and a full disk", seconds / 2, withoutDisk));
 for (const socket of sockets) socket.destroy();
 const after = await phase("afterwards", seconds / 4, async () => {});
-await report("tenants", [alone, beside, after]);
+await report("tenants", [alone, beside, ...(full ? [full] : []), after]);
 await report("tenants-guests", await guestEnds(server));
 await server.stop();
+disk?.unmount();
 removeDirectory(directory);
 process.exit(0);
+
+/** An executable whose guests' hostile code is unlocked. */
+function build(): string {
+  const outfile = join(directory, "unlocked");
+  const entry = join(import.meta.dir, "tenants/main.ts");
+  const command = ["src/build.ts", "--entry", entry, "--outfile", outfile];
+  const { success, stderr } = Bun.spawnSync([process.execPath, ...command], {
+    cwd: join(import.meta.dir, ".."),
+  });
+  if (!success) throw new Error(`The executable was not built: ${stderr}`);
+  return outfile;
+}
+
+/** The disk has room again for the last quarter, so that what was accepted can be delivered. */
+async function withoutDisk(): Promise<void> {
+  const attacking = attack(seconds / 2);
+  disk!.fill();
+  await Bun.sleep((seconds / 2) * 750);
+  disk!.empty();
+  await attacking;
+}
 
 function addHostile(token: string): Promise<string> {
   const index = tokens.indexOf(token) - 1;
@@ -94,6 +124,8 @@ async function phase(name: string, phaseSeconds: number, work: () => Promise<voi
   sentAt.clear();
   const pixels: number[] = [];
   const health: number[] = [];
+  const began = { at: performance.now(), ...mainThread() };
+  let accepted = 0;
   let memory = 0;
   let guests = 0;
   const poll = setInterval(async () => {
@@ -110,27 +142,35 @@ async function phase(name: string, phaseSeconds: number, work: () => Promise<voi
     const key = `${name} ${sent}`;
     sent += 1;
     sentAt.set(key, performance.now());
-    pending.push(timed(() => pixel(good, "Good", key)).then((ms) => pixels.push(ms)));
+    const sending = timed(async () => {
+      if (await pixel(good, "Good", key)) accepted += 1;
+    });
+    pending.push(sending.then((ms) => pixels.push(ms)));
   }
   await Promise.allSettled([...pending, hostileWork]);
   await Bun.sleep(SETTLE_MS);
   clearInterval(poll);
+  const { runsMs, waitsMs } = mainThread();
+  const share = (ms: number) => Math.round((100 * ms) / (performance.now() - began.at));
   return {
     phase: name,
     sent,
+    "answered 200": accepted,
     delivered: arrived.length,
     "delivery p50 ms": quantile(arrived, 0.5),
     "p99 ms": quantile(arrived, 0.99),
     "pixel p99 ms": quantile(pixels, 0.99),
     "/health p99 ms": quantile(health, 0.99),
+    "main runs %": share(runsMs - began.runsMs),
+    "waits %": share(waitsMs - began.waitsMs),
     "server MB at most": memory,
     "guests at most": guests,
   };
 }
 
 /** An event a second of every hostile workspace. */
-async function attack(): Promise<void> {
-  const end = performance.now() + seconds * 1_000;
+async function attack(forSeconds = seconds): Promise<void> {
+  const end = performance.now() + forSeconds * 1_000;
   for (let n = 0; performance.now() < end; n += 1) {
     pixel(bad[n % bad.length]!, ATTACK, "").catch(() => {});
     await Bun.sleep(1_000 / bad.length);
@@ -147,9 +187,19 @@ function flood(count: number): Socket[] {
   });
 }
 
-async function pixel(writeKey: string, event: string, key: string): Promise<void> {
+/** Whether it was answered that the event is kept. */
+async function pixel(writeKey: string, event: string, key: string): Promise<boolean> {
   const query = new URLSearchParams({ writeKey, event, userKey: key, anonymousId: `a${key}` });
-  await (await fetch(`${server.dataPlane}/pixel/v1/track?${query}`)).arrayBuffer();
+  const response = await fetch(`${server.dataPlane}/pixel/v1/track?${query}`);
+  await response.arrayBuffer();
+  return response.ok;
+}
+
+/** Time that the server's main thread ran, and that it was ready and had no processor. */
+function mainThread() {
+  const path = `/proc/${server.pid}/task/${server.pid}/schedstat`;
+  const [runs = 0, waits = 0] = readFileSync(path, "latin1").split(" ").map(Number);
+  return { runsMs: runs / 1e6, waitsMs: waits / 1e6 };
 }
 
 async function createWorkspaces(count: number): Promise<string[]> {

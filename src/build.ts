@@ -1,13 +1,21 @@
 /**
- * `npm run build`: the single executable `dist/pixelmill`. ES module bytecode makes a start twice
+ * `npm run build`, or `bun src/build.ts [TARGET] [--entry FILE] [--outfile FILE]`: the single executable `dist/pixelmill`. ES module bytecode makes a start twice
  * as quick; whitespace stays, since Elysia reads the source of handlers.
  */
-import { relative } from "node:path";
+import { join, relative } from "node:path";
+import { parseArgs } from "node:util";
 import type { BunPlugin } from "bun";
 import { ensureConsole } from "./console/bundle.ts";
 import { ensureSnapshot } from "./sandbox/guest/python/snapshot.ts";
 
-const target = Bun.argv[2] as Bun.Build.CompileTarget | undefined;
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    entry: { type: "string", default: join(import.meta.dir, "main.ts") },
+    outfile: { type: "string" },
+  },
+});
+const target = positionals[0] as Bun.Build.CompileTarget | undefined;
 const platform = target?.includes("arm64") ? "linux-arm64" : "linux-x64";
 
 /**
@@ -60,9 +68,10 @@ function replaced(text: string, path: string, changes: [string | RegExp, string]
 await ensureSnapshot();
 await ensureConsole();
 
-const outfile = `${import.meta.dir}/../dist/${target ? `pixelmill-${platform}` : "pixelmill"}`;
+const name = target ? `pixelmill-${platform}` : "pixelmill";
+const outfile = values.outfile ?? join(import.meta.dir, "../dist", name);
 await Bun.build({
-  entrypoints: [`${import.meta.dir}/main.ts`],
+  entrypoints: [values.entry],
   format: "esm",
   bytecode: true,
   minify: { syntax: true, identifiers: true, whitespace: false },
