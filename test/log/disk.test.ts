@@ -3,6 +3,7 @@ import { afterEach, expect, mock, spyOn, test } from "bun:test";
 import {
   closeSync,
   existsSync,
+  mkdirSync,
   mkdtempSync,
   openSync,
   rmSync,
@@ -11,7 +12,13 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { Batcher } from "../../src/log/batch.ts";
-import { HEADER_BYTES, LOG_BLOCK_BYTES_MAX, RECORD_HEADER_BYTES } from "../../src/log/block.ts";
+import {
+  blockAt,
+  HEADER_BYTES,
+  LOG_BLOCK_BYTES_MAX,
+  RECORD_HEADER_BYTES,
+  sealBlock,
+} from "../../src/log/block.ts";
 import { PAGE_BYTES, pageAligned } from "../../src/log/page.ts";
 import { readAt, readPastErrors } from "../../src/log/read-at.ts";
 import { noteRefused, refusedWithin } from "../../src/log/refused.ts";
@@ -163,6 +170,24 @@ test("a file is read past its bad pages alone, and past no other errors", async 
     await expect(readPastErrors(fd, 0, 100)).rejects.toThrow("EACCES");
   }
   closeSync(fd);
+});
+
+test("notes of refused numbers that cannot be read are not taken for none", () => {
+  const directory = temporaryDirectory();
+  mkdirSync(join(directory, "refused"));
+  expect(() => refusedWithin(directory, { from: 0, to: 1 })).toThrow("EISDIR");
+});
+
+test("a block on disk is to the bit what logs of earlier versions hold", () => {
+  const buffer = Buffer.alloc(HEADER_BYTES + RECORD_HEADER_BYTES + 2);
+  buffer.writeUInt32LE(2, HEADER_BYTES);
+  buffer.write("ab", HEADER_BYTES + RECORD_HEADER_BYTES);
+  sealBlock(buffer, buffer.length, 513, 1);
+  expect(buffer.toString("hex")).toBe(
+    "f55058ff0600000001000000a3f4f00b0000000000088040020000006162",
+  );
+  expect(blockAt(buffer, 0, 513)).toMatchObject({ first: 513, end: 514 });
+  expect(blockAt(buffer, 0, 514)).toBeUndefined();
 });
 
 test("the last 10,000 notes of refused numbers are kept in mind", () => {

@@ -48,7 +48,12 @@ async function fillAndRecover(mounted: string): Promise<void> {
   const directory = join(mounted, "log");
   const { logger, lines } = listeningLogger();
   const metrics = new Registry();
-  const writer = await openLogWriter({ directory, codec: textCodec, logger, metrics });
+  let toldHealth: boolean | undefined;
+  const onChange = () => {
+    toldHealth = writer.healthy();
+  };
+  const options = { directory, codec: textCodec, logger, metrics, onChange };
+  const writer = await openLogWriter(options);
   const reader = await openLogReader({ directory, logger: quiet });
   const kept: string[] = [];
   const refused: string[] = [];
@@ -72,7 +77,7 @@ async function fillAndRecover(mounted: string): Promise<void> {
         Array.from({ length: 20 }, (_, j) => append(`${round} ${i} ${j} `.padEnd(5000, "x"))),
       );
     }
-    expect(writer.healthy()).toBe(false);
+    expect([writer.healthy(), toldHealth]).toEqual([false, false]);
     expect(lines.filter(({ level }) => level >= 50).length).toBe(round + 1);
     expect(await metricValue(metrics, "pixelmill_log_healthy_ratio")).toBe(0);
     // Attempts that fail keep nothing open.
@@ -86,6 +91,7 @@ async function fillAndRecover(mounted: string): Promise<void> {
     rmSync(ballast);
     const position = writer.durable();
     await until(() => writer.healthy());
+    expect(toldHealth).toBe(true);
     expect(writer.durable()).toBe(position);
     await append(`round ${round} is over`);
     expect(kept.at(-1)).toBe(`round ${round} is over`);

@@ -7,6 +7,8 @@ import { openLogReader } from "../../src/log/reader.ts";
 import { listSegments } from "../../src/log/segments.ts";
 import {
   appendEach,
+  failReads,
+  healReads,
   listeningLogger,
   metricValue,
   openTextWriter,
@@ -96,6 +98,27 @@ test("trims whole segments only, and never the newest", async () => {
   const again = await openTextWriter(directory, TEN_RECORDS);
   expect(again.durable()).toBe(25);
   await again.close();
+});
+
+test("readers at one place share one search", async () => {
+  const { directory, writer } = await logOf(9);
+  await writer.close();
+  let reads = 0;
+  failReads(() => void reads++);
+  try {
+    const counts = [];
+    for (const together of [1, 10]) {
+      reads = 0;
+      const reader = await openLogReader({ directory, logger: quiet });
+      reader.advance(9);
+      await Promise.all(Array.from({ length: together }, () => reader.read(4, 1)));
+      counts.push(reads);
+    }
+    expect(counts[0]).toBeGreaterThan(0);
+    expect(counts[1]).toBe(counts[0]!);
+  } finally {
+    healReads();
+  }
 });
 
 test("trims while others read", async () => {

@@ -122,6 +122,12 @@ export const equivalents: Equivalent[] = [
     why: "A message for a workspace to which nobody listens is built, and sent to nobody",
   },
   {
+    file: "src/log/stretch.ts",
+    line: "if (found.blocks.length > 0 || size <= offset) return found;",
+    change: "found.blocks.length > 0 || size <= offset → (found.blocks.length > 0)",
+    why: "A search behind the end of a file finds nothing",
+  },
+  {
     file: "src/log/page.ts",
     line: "const start = -ptr(memory) & (PAGE_BYTES - 1);",
     change: "1 → (1 + 1)",
