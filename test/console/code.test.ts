@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import type { Browser, Page } from "playwright-core";
+import { ensureConsole } from "../../src/console/bundle.ts";
 import { executablePath, launch, sayWithout } from "../api/_chromium.ts";
 import {
   ADMIN_TOKEN,
@@ -24,6 +25,7 @@ describe.skipIf(!executablePath)("in the console", () => {
   let sink: ReturnType<typeof startSink>;
   let writeKey: string;
   beforeAll(async () => {
+    await ensureConsole();
     server = await startServer();
     sink = startSink();
     writeKey = await connected(server, sink.url);
@@ -89,7 +91,7 @@ describe.skipIf(!executablePath)("in the console", () => {
     await page.getByRole("button", { name: "Use as test events" }).click();
     await page.getByRole("button", { name: "Run" }).click();
     await page.getByRole("button", { name: /1 Signed up Passed/ }).waitFor();
-    const result = page.getByRole("region", { name: "Result" });
+    const result = panel(page, "Result");
     await result.locator(".cm-changedLine, .cm-insertedLine").first().waitFor();
     await result.getByText('"plan": "PRO"', { exact: true }).waitFor();
     // The line of `log` stands where it was called, as text.
@@ -119,7 +121,7 @@ describe.skipIf(!executablePath)("in the console", () => {
     expect((await arrived("Second")).properties.plan).toBe("changed");
 
     await page.getByRole("link", { name: "History" }).click();
-    await page.getByRole("region", { name: "What differs" }).waitFor();
+    await panel(page, "What differs").waitFor();
     const first = page
       .getByRole("row")
       .filter({ hasNot: page.getByText("Live") })
@@ -177,7 +179,7 @@ describe.skipIf(!executablePath)("in the console", () => {
     const text = `import { shout } from "textTools";\nexport const transformEvent = (e) => ({ said: shout(e.type) });`;
     await write(page, text, trial);
     await page.keyboard.press("Control+Enter");
-    await page.getByRole("region", { name: "Result" }).getByText('"said": "PAGE"').waitFor();
+    await panel(page, "Result").getByText('"said": "PAGE"').waitFor();
     await publish(page);
     await page.getByText("Live", { exact: true }).waitFor();
     await close();
@@ -261,6 +263,8 @@ function code(value: string, more = ""): string {
 `;
 }
 
+const panel = (page: Page, title: string) =>
+  page.locator(".panel").filter({ has: page.getByRole("heading", { name: title, exact: true }) });
 const editor = (page: Page) => page.getByRole("textbox", { name: /^Code of/ });
 
 /**

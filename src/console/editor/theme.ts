@@ -11,7 +11,7 @@ const frame = EditorView.theme({
     minHeight: "inherit",
   },
   "&.cm-focused": { outline: "2px solid var(--accent)", outlineOffset: "-2px" },
-  ".cm-scroller": { fontFamily: "var(--mono)", lineHeight: "20px" },
+  ".cm-scroller": { flexGrow: "1", fontFamily: "var(--mono)", lineHeight: "20px" },
   ".cm-content": { caretColor: "var(--text)", padding: "8px 0" },
   ".cm-cursor": { borderLeftColor: "var(--text)" },
   ".cm-gutters": {
@@ -54,7 +54,7 @@ const frame = EditorView.theme({
     overflowWrap: "anywhere",
   },
   ".cm-changedLine, .cm-insertedLine": { backgroundColor: "var(--good-soft) !important" },
-  ".cm-merge-a .cm-changedLine, .cm-deletedChunk, .cm-deletedLine": {
+  "&.cm-merge-a .cm-changedLine, .cm-deletedChunk, .cm-deletedLine": {
     backgroundColor: "var(--bad-soft) !important",
   },
   ".cm-collapsedLines": { background: "var(--sunken)", color: "var(--quiet)" },
