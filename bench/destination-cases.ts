@@ -55,7 +55,7 @@ const asCopy = (value: unknown) =>
 const TICK_MICROS = 10_000;
 
 /** CPU of a process and of all that it started, those that ended too. */
-function familyCpu(pid: number): number {
+export function familyCpu(pid: number): number {
   const micros = (id: number) => {
     const fields = readFileSync(`/proc/${id}/stat`, "latin1").split(") ").at(-1)!.split(" ");
     return fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks), 0) * TICK_MICROS;

@@ -10,6 +10,7 @@ import { createEgress } from "../src/egress/egress.ts";
 import { pixel, removeDirectory, startServer } from "../test/e2e/server.ts";
 import { cases, type Running } from "./destination-cases.ts";
 import { median } from "./load.ts";
+import { objectCases } from "./object-cases.ts";
 import { report, round2 } from "./report.ts";
 
 const { values, positionals } = parseArgs({
@@ -125,15 +126,15 @@ async function latencies(running: Running, type: string): Promise<number[]> {
 
 const per = (costs: Cost[], part: keyof Cost) => median(costs.map((cost) => cost[part]));
 const rows: Record<string, string | number>[] = [];
-for (const { name, plainly, isThere, start } of cases) {
+for (const { name, plainly, isThere, start } of [...cases, ...objectCases]) {
   if (!isThere || (positionals.length > 0 && !positionals.includes(name))) continue;
   const egress = createEgress({ allow: ["127.0.0.0/8"] });
   const running = await start(egress);
   try {
     const { ours, plain } = await throughput(running);
     await running.stamp();
-    const waited = await latencies(running, name);
-    const at = (share: number) => waited[Math.floor(share * (waited.length - 1))] ?? 0;
+    const waited = await latencies(running, running.kind.kind);
+    const at = (share: number) => Math.round(waited[Math.floor(share * (waited.length - 1))] ?? 0);
     rows.push({
       destination: name,
       "events/CPU-s": Math.round(1e6 / per(ours, "client")),

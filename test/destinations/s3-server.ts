@@ -36,6 +36,10 @@ export class S3Server {
     return `http://127.0.0.1:${this.port}`;
   }
 
+  get pid(): number {
+    return this.#process!.pid;
+  }
+
   /** As a destination's config has it. */
   get config() {
     const { endpoint, accessKeyId, secretAccessKey } = this;

@@ -38,7 +38,7 @@ export async function parquet(events: readonly Outgoing[]): Promise<Uint8Array> 
     writer,
     schema,
     codec: "ZSTD",
-    compressors: { ZSTD: (page: Uint8Array) => Bun.zstdCompressSync(page) },
+    compressors: { ZSTD: (page: Uint8Array) => Bun.zstdCompressSync(page, { level: 1 }) },
     createdBy: "pixelmill",
   });
   for (let from = 0; from < events.length; from += GROUP_EVENTS) {
@@ -58,23 +58,17 @@ export async function parquet(events: readonly Outgoing[]): Promise<Uint8Array> 
 function columnsOf(events: readonly Outgoing[]) {
   const parsed = events.map(({ bytes }) => objectOf(bytes));
   const texts = (key: string) => parsed.map((event) => textOf(event[key]));
+  // Where all values differ, a dictionary and bounds of them would be as long as the column.
+  const plain = { encoding: "PLAIN" as const, statistics: false };
+  const ids = events.map(({ input }, at) => textOf(parsed[at]!.messageId) ?? input.messageId);
   return [
-    {
-      name: "message_id",
-      data: events.map(({ input }, at) => textOf(parsed[at]!.messageId) ?? input.messageId),
-    },
+    { name: "message_id", data: ids, ...plain },
     { name: "received_at", data: events.map(({ input }) => BigInt(input.receivedAt)) },
     { name: "type", data: events.map(({ input }, at) => textOf(parsed[at]!.type) ?? input.type) },
     { name: "event", data: parsed.map(({ event, name }) => textOf(event) ?? textOf(name)) },
     { name: "user_id", data: texts("userId") },
     { name: "anonymous_id", data: texts("anonymousId") },
-    // Its values differ: a dictionary and bounds of them would be as long as the column.
-    {
-      name: "payload",
-      data: events.map(({ bytes }) => bytes),
-      encoding: "PLAIN" as const,
-      statistics: false,
-    },
+    { name: "payload", data: events.map(({ bytes }) => bytes), ...plain },
   ];
 }
 
