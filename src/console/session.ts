@@ -1,4 +1,4 @@
-import { computed, signal } from "@preact/signals";
+import { signal } from "@preact/signals";
 import { type AnswerOf, createClient, RequestRefused } from "../api/client.ts";
 
 export type Session = AnswerOf<"GET /v2/session">["session"];
@@ -20,13 +20,11 @@ async function ask(url: string, init?: RequestInit): Promise<Response> {
   return response;
 }
 
-/** The permission when the session lacks it: what a disabled control names. */
-export function lacking(permission: Permission | undefined): Permission | undefined {
-  if (permission === undefined || session.value?.permissions.includes(permission)) return undefined;
-  return permission;
+/** The first permission that the session lacks: what a disabled control names. */
+export function lacking(...needed: (Permission | undefined)[]): Permission | undefined {
+  const has = session.value?.permissions ?? [];
+  return needed.find((permission) => permission !== undefined && !has.includes(permission));
 }
-
-export const mayAdminister = computed(() => lacking("workspace:admin") === undefined);
 
 /** Asks who is signed in, with the cookie that the browser may have. */
 export async function resume(): Promise<void> {

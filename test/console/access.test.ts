@@ -59,8 +59,10 @@ describe.skipIf(!executablePath)("in the console", () => {
     await signIn(page, api.url, created.secret);
     await page.goto(`${api.url}/#/sources/${id}`);
     await heading(page, "Ends").waitFor();
-    await api.catalog.tokens.revoke(api.workspaceId, created.token.id);
+    // The last thing that the page asks for by itself.
+    await page.getByText("It goes nowhere yet").waitFor();
     await page.getByLabel("Name", { exact: true }).fill("Renamed");
+    await api.catalog.tokens.revoke(api.workspaceId, created.token.id);
     await page.getByRole("button", { name: "Rename" }).click();
     await page.getByText("Your session has ended").waitFor();
     await page.getByLabel("Token").fill(api.token);

@@ -49,18 +49,28 @@ async function allFaultsOf(page: Page): Promise<string[]> {
   return found;
 }
 
+/** Share of the window times share of the way, summed; beyond 0.1 people notice. */
+const SHIFT_MAX = 0.05;
+const watchShifts = `new PerformanceObserver((list) => {
+  for (const { value } of list.getEntries()) globalThis.shifted += value;
+}).observe({ type: "layout-shift" })`;
+
 describe.skipIf(!executablePath)("axe finds nothing", () => {
-  test("on any screen, light, dark or narrow", async () => {
+  test("on any screen, light, dark or narrow, and nothing jumps while it loads", async () => {
     const { page, close } = await openPage(browser);
     await page.goto(scene.server.controlPlane);
     await page.getByLabel("Token").waitFor();
     const found: Record<string, string[]> = { "sign in": await allFaultsOf(page) };
     await signIn(page, scene.server.controlPlane, ADMIN_TOKEN);
+    await page.evaluate(watchShifts);
     for (const { name, hash, seen } of placesOf(scene)) {
+      await page.evaluate("globalThis.shifted = 0");
       await page.goto(`${scene.server.controlPlane}/${hash}`);
       await page.locator(seen).first().waitFor();
       await page.locator("[aria-busy=true]").first().waitFor({ state: "detached" });
+      const shifted = Number(await page.evaluate("globalThis.shifted"));
       found[name] = await allFaultsOf(page);
+      if (shifted > SHIFT_MAX) found[name].push(`What is shown moved by ${shifted.toFixed(3)}`);
     }
     await close();
     const wrong = Object.entries(found).filter(([, faults]) => faults.length > 0);

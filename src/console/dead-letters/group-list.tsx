@@ -62,9 +62,11 @@ export function GroupList({ destinationId }: { destinationId: string | undefined
         )}
       </Head>
       <Fault error={error} retry={reload} />
-      {total !== undefined && total > 0 && (
-        <Bulk filter={filter} total={total} changed={reload} what="all of them" />
-      )}
+      <div class="bulk">
+        {total !== undefined && total > 0 && (
+          <Bulk filter={filter} total={total} changed={reload} what="all of them" />
+        )}
+      </div>
       <Panel flush>
         <header>
           <Search

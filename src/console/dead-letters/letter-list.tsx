@@ -78,19 +78,21 @@ export function LetterList({ filter }: { filter: { groupId?: string; destination
         way={{ href: to("dead-letters", { destinationId }), text: "Dead letters" }}
       />
       <Fault error={error} retry={reload} />
-      {chosen.size > 0 ? (
-        <Bulk
-          ids={[...chosen]}
-          total={chosen.size}
-          what={`the ${chosen.size} chosen`}
-          changed={changed}
-        />
-      ) : (
-        total !== undefined &&
-        total > 0 && (
-          <Bulk filter={filter} total={total} what={`all ${count(total)}`} changed={changed} />
-        )
-      )}
+      <div class="bulk">
+        {chosen.size > 0 ? (
+          <Bulk
+            ids={[...chosen]}
+            total={chosen.size}
+            what={`the ${chosen.size} chosen`}
+            changed={changed}
+          />
+        ) : (
+          total !== undefined &&
+          total > 0 && (
+            <Bulk filter={filter} total={total} what={`all ${count(total)}`} changed={changed} />
+          )
+        )}
+      </div>
       <Panel flush>
         <Table
           label="Dead letters"

@@ -5,7 +5,7 @@ import { Button, Copy } from "../parts/button.tsx";
 import { Code, Json } from "../parts/code.tsx";
 import { confirm } from "../parts/dialog.tsx";
 import { Fault } from "../parts/fault.tsx";
-import { Bone, Head, Panel } from "../parts/layout.tsx";
+import { Head, Panel, Skeleton } from "../parts/layout.tsx";
 import { tell } from "../parts/messages.ts";
 import { Time } from "../parts/time.tsx";
 import { pick } from "../picked.ts";
@@ -31,25 +31,34 @@ export function LetterPage({ id }: { id: string }) {
         {value && <Actions letter={value} />}
       </Head>
       <Fault error={error} retry={reload} />
-      <div class="columns">
-        <div class="stack">
-          <Panel title="Why it was given up">
-            {value ? <Code text={value.reason} what="reason" wrap /> : <Bone />}
-            {value?.line !== undefined && (
-              <p>
-                Line {value.line}
-                {value.column !== undefined && `, column ${value.column}`} of the code.{" "}
-                <OpenInEditor letter={value} />
-              </p>
-            )}
-          </Panel>
-          <Panel title={value?.stage === "deliver" ? "Event, as it was to be delivered" : "Event"}>
-            {value ? <Json value={value.event} what="event" /> : <Bone />}
-          </Panel>
-        </div>
-        <Panel title="Dead letter">{value ? <Facts letter={value} /> : <Bone />}</Panel>
-      </div>
+      {value ? <Shown letter={value} /> : error === undefined && <Skeleton />}
     </>
+  );
+}
+
+function Shown({ letter }: { letter: DeadLetter }) {
+  const { reason, line, column, stage, event } = letter;
+  return (
+    <div class="columns">
+      <div class="stack">
+        <Panel title="Why it was given up">
+          <Code text={reason} what="reason" wrap />
+          {line !== undefined && (
+            <p>
+              Line {line}
+              {column !== undefined && `, column ${column}`} of the code.{" "}
+              <OpenInEditor letter={letter} />
+            </p>
+          )}
+        </Panel>
+        <Panel title={stage === "deliver" ? "Event, as it was to be delivered" : "Event"}>
+          <Json value={event} what="event" />
+        </Panel>
+      </div>
+      <Panel title="Dead letter">
+        <Facts letter={letter} />
+      </Panel>
+    </div>
   );
 }
 

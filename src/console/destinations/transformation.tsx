@@ -53,7 +53,11 @@ export function DestinationTransformation(props: {
       </div>
       {next !== current && (
         <div>
-          <Button kind="main" needs="transformations:connect" onClick={connect}>
+          <Button
+            kind="main"
+            needs={["transformations:connect", "destinations:connect"]}
+            onClick={connect}
+          >
             {next === "" ? "Take it off" : "Connect it"}
           </Button>
         </div>

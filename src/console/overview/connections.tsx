@@ -56,10 +56,10 @@ const columns: Column<Row>[] = [
 ];
 
 /** Every edge of the graph in figures. */
-export function ConnectionTable({ overview }: { overview: Overview | undefined }) {
-  const sources = new Map(overview?.sources.map((it) => [it.id, it.name]));
-  const destinations = new Map(overview?.destinations.map((it) => [it.id, it]));
-  const rows = overview?.connections.map((it) => ({
+export function ConnectionTable({ overview }: { overview: Overview }) {
+  const sources = new Map(overview.sources.map((it) => [it.id, it.name]));
+  const destinations = new Map(overview.destinations.map((it) => [it.id, it]));
+  const rows = overview.connections.map((it) => ({
     ...it,
     source: sources.get(it.sourceId) ?? it.sourceId,
     destination: destinations.get(it.destinationId),

@@ -9,18 +9,14 @@ const SHOWN_MAX = 20;
 const urgent = new Set<Problem["kind"]>(["not-ready", "destination-down", "suspended"]);
 
 /** What needs a person, the most pressing first. */
-export function Problems({ problems }: { problems: readonly Problem[] | undefined }) {
-  if (problems === undefined || problems.length === 0) {
+export function Problems({ problems }: { problems: readonly Problem[] }) {
+  if (problems.length === 0) {
     return (
       <p class="calm">
-        {problems && (
-          <>
-            <span class="good">
-              <Icon name="check" />
-            </span>
-            Nothing needs you
-          </>
-        )}
+        <span class="good">
+          <Icon name="check" />
+        </span>
+        Nothing needs you
       </p>
     );
   }

@@ -1,6 +1,6 @@
 import { useLoaded } from "../loaded.ts";
 import { Fault } from "../parts/fault.tsx";
-import { Bone, Empty, Head, Panel } from "../parts/layout.tsx";
+import { Empty, Head, Panel, Skeleton } from "../parts/layout.tsx";
 import { to } from "../router.ts";
 import { client, lacking, session } from "../session.ts";
 import { count, rate, span } from "../text.ts";
@@ -24,7 +24,7 @@ export function Screen() {
       <Head title="Overview" />
       <Fault error={error} retry={reload} />
       {permission === undefined ? (
-        <Shown overview={value} />
+        <Loaded overview={value} isAwaited={error === undefined} />
       ) : (
         <Empty
           icon="overview"
@@ -35,8 +35,14 @@ export function Screen() {
   );
 }
 
-function Shown({ overview }: { overview: Overview | undefined }) {
-  if (overview?.totals.sources === 0 && overview.totals.destinations === 0) {
+function Loaded(props: { overview: Overview | undefined; isAwaited: boolean }) {
+  const { overview, isAwaited } = props;
+  if (overview !== undefined) return <Shown overview={overview} />;
+  return isAwaited ? <Skeleton /> : null;
+}
+
+function Shown({ overview }: { overview: Overview }) {
+  if (overview.totals.sources === 0 && overview.totals.destinations === 0) {
     return (
       <>
         <Problems problems={overview.problems} />
@@ -46,9 +52,11 @@ function Shown({ overview }: { overview: Overview | undefined }) {
   }
   return (
     <>
-      <Problems problems={overview?.problems} />
+      <Problems problems={overview.problems} />
       <Figures overview={overview} />
-      <Panel title="Way of the events">{overview ? <Graph overview={overview} /> : <Bone />}</Panel>
+      <Panel title="Way of the events">
+        <Graph overview={overview} />
+      </Panel>
       <Panel title="Connections" flush>
         <ConnectionTable overview={overview} />
       </Panel>
@@ -56,11 +64,11 @@ function Shown({ overview }: { overview: Overview | undefined }) {
   );
 }
 
-function Figures({ overview }: { overview: Overview | undefined }) {
+function Figures({ overview }: { overview: Overview }) {
   const sum = (of: (it: Overview["destinations"][number]) => number) =>
-    overview?.destinations.reduce((total, it) => total + of(it), 0) ?? 0;
-  const received = overview?.sources.reduce((total, it) => total + it.receivedPerSecond, 0) ?? 0;
-  const oldest = Math.max(0, ...(overview?.destinations.map((it) => it.lagSeconds) ?? []));
+    overview.destinations.reduce((total, it) => total + of(it), 0);
+  const received = overview.sources.reduce((total, it) => total + it.receivedPerSecond, 0);
+  const oldest = Math.max(0, ...overview.destinations.map((it) => it.lagSeconds));
   const waiting = sum((it) => it.lagEvents);
   const figures = [
     ["Received", rate(received)],
@@ -68,14 +76,14 @@ function Figures({ overview }: { overview: Overview | undefined }) {
     ["Failed", rate(sum((it) => it.rates.failed))],
     ["Waiting", count(waiting)],
     ["Oldest waits for", waiting === 0 ? "–" : span(oldest)],
-    ["Dead letters", count(overview?.totals.deadLetters ?? 0)],
+    ["Dead letters", count(overview.totals.deadLetters)],
   ] as const;
   return (
     <dl class="figures six">
       {figures.map(([name, figure]) => (
         <div key={name}>
           <dt>{name}</dt>
-          <dd>{overview ? figure : "–"}</dd>
+          <dd>{figure}</dd>
         </div>
       ))}
     </dl>

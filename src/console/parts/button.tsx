@@ -15,7 +15,7 @@ interface ButtonProps {
   label?: string;
   type?: "button" | "submit";
   /** Without it the button is disabled, and says which permission is lacking. */
-  needs?: Permission | undefined;
+  needs?: Permission | readonly Permission[] | undefined;
   /** Why it is disabled, in a sentence; undefined when it is not. */
   unless?: string | undefined;
   /** While its promise is pending the button is busy; what it rejects with is shown. */
@@ -62,7 +62,7 @@ export function Button(props: ButtonProps) {
 }
 
 export function reasonOf({ needs, unless }: Pick<ButtonProps, "needs" | "unless">) {
-  const permission = lacking(needs);
+  const permission = lacking(...(Array.isArray(needs) ? needs : [needs]));
   return permission === undefined ? unless : `Needs the permission ${permission}`;
 }
 

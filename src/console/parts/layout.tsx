@@ -85,6 +85,17 @@ export function Bone({ width = 60 }: { width?: number }) {
   return <span class="bone" style={style} />;
 }
 
+/** Where a screen will stand: what is shown then is new, and moves nothing. */
+export function Skeleton() {
+  return (
+    <div class="skeleton" aria-busy="true">
+      <Bone width={30} />
+      <Bone width={80} />
+      <Bone width={60} />
+    </div>
+  );
+}
+
 export function Tabs(props: { tabs: { href: string; text: string; current: boolean }[] }) {
   return (
     <nav class="tabs" aria-label="Parts of this screen">

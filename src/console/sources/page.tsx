@@ -5,7 +5,7 @@ import { Button, Copy, Switch } from "../parts/button.tsx";
 import { confirm } from "../parts/dialog.tsx";
 import { Fault } from "../parts/fault.tsx";
 import { TextField } from "../parts/field.tsx";
-import { Badge, Bone, Head, Panel } from "../parts/layout.tsx";
+import { Badge, Head, Panel, Skeleton } from "../parts/layout.tsx";
 import { tell } from "../parts/messages.ts";
 import { Time } from "../parts/time.tsx";
 import { go, to } from "../router.ts";
@@ -39,20 +39,28 @@ export function SourcePage({ id }: { id: string }) {
         {source && <Actions source={source} changed={reload} />}
       </Head>
       <Fault error={error} retry={reload} />
-      <div class="columns">
-        <div class="stack">
-          <Panel title="Put it on a page">{value ? <Snippet {...value} /> : <Bone />}</Panel>
-          <Panel title="Send a test event">{value ? <TestEvent {...value} /> : <Bone />}</Panel>
+      {value ? (
+        <div class="columns">
+          <div class="stack">
+            <Panel title="Put it on a page">
+              <Snippet {...value} />
+            </Panel>
+            <Panel title="Send a test event">
+              <TestEvent {...value} />
+            </Panel>
+          </div>
+          <div class="stack">
+            <Panel title="Source">
+              <Facts source={value.source} changed={reload} />
+            </Panel>
+            <Panel title="Destinations" flush>
+              <SourceConnections sourceId={id} />
+            </Panel>
+          </div>
         </div>
-        <div class="stack">
-          <Panel title="Source">
-            {source ? <Facts source={source} changed={reload} /> : <Bone />}
-          </Panel>
-          <Panel title="Destinations" flush>
-            <SourceConnections sourceId={id} />
-          </Panel>
-        </div>
-      </div>
+      ) : (
+        error === undefined && <Skeleton />
+      )}
     </>
   );
 }

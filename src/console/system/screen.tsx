@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 import type { AnswerOf } from "../../api/client.ts";
 import { useLoaded } from "../loaded.ts";
 import { Fault } from "../parts/fault.tsx";
-import { Badge, Bone, Empty, Head, Panel } from "../parts/layout.tsx";
+import { Badge, Empty, Head, Panel, Skeleton } from "../parts/layout.tsx";
 import { Search } from "../parts/search.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { client, lacking } from "../session.ts";
@@ -35,21 +35,34 @@ export function Screen() {
     <>
       <Head title="System" beside={value && <Ready readiness={value.readiness} />} />
       <Fault error={error} retry={reload} />
-      <Figures system={value} />
+      {value ? <Shown system={value} /> : error === undefined && <Skeleton />}
+    </>
+  );
+}
+
+function Shown({ system }: { system: System }) {
+  const { readiness, disk, processes, limits } = system;
+  return (
+    <>
+      <Figures system={system} />
       <div class="columns even">
-        <Panel title="Checks">{value ? <Checks readiness={value.readiness} /> : <Bone />}</Panel>
-        <Panel title="Disk">{value ? <Disk disk={value.disk} /> : <Bone />}</Panel>
+        <Panel title="Checks">
+          <Checks readiness={readiness} />
+        </Panel>
+        <Panel title="Disk">
+          <Disk disk={disk} />
+        </Panel>
       </div>
       <Panel title="Processes" flush>
         <Table
           label="Processes"
           columns={processColumns}
-          rows={value?.processes}
+          rows={processes}
           keyOf={({ name }) => name}
           empty={null}
         />
       </Panel>
-      <Limits limits={value?.limits} />
+      <Limits limits={limits} />
     </>
   );
 }
@@ -64,21 +77,21 @@ const processColumns: Column<Process>[] = [
   { title: "CPU time", kind: "number", cell: ({ cpuSeconds }) => span(cpuSeconds) },
 ];
 
-function Figures({ system }: { system: System | undefined }) {
+function Figures({ system }: { system: System }) {
   const figures = [
-    ["Version", system?.version],
-    ["Bun", system?.bun],
-    ["Up for", system && span(system.uptimeSeconds)],
-    ["Guests", system && count(system.guests.alive)],
-    ["Wait for a guest", system && count(system.guests.awaited)],
-    ["Memory free", system && bytes(system.memory.freeBytes)],
+    ["Version", system.version],
+    ["Bun", system.bun],
+    ["Up for", span(system.uptimeSeconds)],
+    ["Guests", count(system.guests.alive)],
+    ["Wait for a guest", count(system.guests.awaited)],
+    ["Memory free", bytes(system.memory.freeBytes)],
   ] as const;
   return (
     <dl class="figures six">
       {figures.map(([name, figure]) => (
         <div key={name}>
           <dt>{name}</dt>
-          <dd>{figure ?? "–"}</dd>
+          <dd>{figure}</dd>
         </div>
       ))}
     </dl>
@@ -135,10 +148,10 @@ const limitColumns: Column<[string, number]>[] = [
   { title: "Value", kind: "number", cell: ([, value]) => count(value) },
 ];
 
-function Limits({ limits }: { limits: System["limits"] | undefined }) {
+function Limits({ limits }: { limits: System["limits"] }) {
   const [text, setText] = useState("");
   const wanted = text.trim().toUpperCase().replaceAll(" ", "_");
-  const rows = limits && Object.entries(limits).filter(([name]) => name.includes(wanted));
+  const rows = Object.entries(limits).filter(([name]) => name.includes(wanted));
   return (
     <Panel
       title="Limits"
