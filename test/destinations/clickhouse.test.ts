@@ -398,7 +398,7 @@ describe("without a server", () => {
       socket.write(`HTTP/1.1 ${status}\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
     });
     const url = `http://127.0.0.1:${await sink.listen()}`;
-    const verdict = await opened({ url, timeoutMs: 2_000 }).deliver([track("m", {})], signal);
+    const verdict = await opened({ url }).deliver([track("m", {})], signal);
     expect(verdict.kind).toBe("retry");
     expect(reasonOf(verdict)).toContain(reason);
     expect(reasonOf(verdict)).toMatch(/^[A-Z].*[^.]$/);

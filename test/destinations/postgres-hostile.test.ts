@@ -1,9 +1,11 @@
-import { afterEach, describe, expect, test } from "bun:test";
+import { afterEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import type { Socket } from "node:net";
 import { postgresKind } from "../../src/destinations/postgres/postgres.ts";
 import { createEgress } from "../../src/egress/egress.ts";
 import { RawSink } from "../egress/sink.ts";
 import { outgoing } from "./outgoing.ts";
+
+setDefaultTimeout(120_000);
 
 /** Whoever makes a destination chooses its server, which may say anything. */
 const sinks: RawSink[] = [];
@@ -24,8 +26,10 @@ const scram = message("R", int(10), "SCRAM-SHA-256\0\0");
 const challenge = (text: string) => message("R", int(11), text);
 const welcome = Buffer.concat([message("R", int(0)), message("Z", "I")]);
 
+type Answer = Buffer | ((socket: Socket, said: string) => void);
+
 /** The verdict of a delivery to a server that answers each time with the next of these. */
-async function verdictOf(...answers: (Buffer | ((socket: Socket, said: string) => void))[]) {
+async function verdictOf(timeoutMs: number, ...answers: Answer[]) {
   const turns = new Map<Socket, number>();
   const sink = new RawSink((socket, said) => {
     const turn = turns.get(socket) ?? 0;
@@ -36,7 +40,7 @@ async function verdictOf(...answers: (Buffer | ((socket: Socket, said: string) =
   });
   sinks.push(sink);
   const egress = createEgress({ allow: ["127.0.0.0/8"] });
-  const config = { host: "127.0.0.1", port: await sink.listen(), tls: "off", timeoutMs: 500 };
+  const config = { host: "127.0.0.1", port: await sink.listen(), tls: "off", timeoutMs };
   const account = { user: "u", password: "secret", database: "d" };
   const open = postgresKind(egress).open({ ...config, ...account }, "workspace");
   const event = outgoing({ type: "page", messageId: "m" });
@@ -50,7 +54,7 @@ const nonceOf = (said: string) => /r=([^,]+)$/.exec(said)![1]!;
 const error = (code: string, text: string) => message("E", `SERROR\0C${code}\0M${text}\0\0`);
 
 describe("a hostile or broken server costs a retry, and nothing else", () => {
-  const answers: [string, Parameters<typeof verdictOf>][] = [
+  const answers: [string, Answer[]][] = [
     ["says nothing", []],
     ["speaks HTTP", [Buffer.from("HTTP/1.1 400 Bad Request\r\n\r\n")]],
     ["announces a message without end", [Buffer.from("R\xff\xff\xff\xff", "latin1")]],
@@ -97,7 +101,7 @@ describe("a hostile or broken server costs a retry, and nothing else", () => {
   ];
 
   test.each(answers)("that %s", async (_, turns) => {
-    const { verdict, sink } = await verdictOf(...turns);
+    const { verdict, sink } = await verdictOf(500, ...turns);
     expect(verdict).toEqual({ kind: "retry", reason: expect.stringMatching(/^[A-Z].*[^.]$/) });
     // Never in the open, whatever was asked.
     expect(sink.requests.join("")).not.toContain("secret");
@@ -110,12 +114,12 @@ describe("a hostile or broken server costs a retry, and nothing else", () => {
         await Bun.sleep(0);
       }
     };
-    const { verdict } = await verdictOf(slowly(error("3D000", "none")));
+    const { verdict } = await verdictOf(60_000, slowly(error("3D000", "none")));
     expect(verdict).toEqual({ kind: "retry", reason: "There is no such database: none (3D000)" });
   });
 
   test("that says a lot in an error is cut", async () => {
-    const { verdict } = await verdictOf(error("53300", "x".repeat(100_000)));
+    const { verdict } = await verdictOf(60_000, error("53300", "x".repeat(100_000)));
     expect((verdict as { reason: string }).reason.length).toBeLessThan(500);
   });
 });
