@@ -29,6 +29,8 @@ describe.skipIf(!executablePath)("in the console", () => {
     server = await startServer();
     sink = startSink();
     writeKey = await connected(server, sink.url);
+    const existing = { name: "Existing", language: "javascript", code: "" };
+    await server.api("POST", "/transformations", existing);
     browser = await launch("--host-resolver-rules=MAP *.test 127.0.0.1");
   });
   afterAll(async () => {
@@ -197,7 +199,7 @@ describe.skipIf(!executablePath)("in the console", () => {
     expect(await create.getAttribute("aria-description")).toContain(
       "transformations:create-delete",
     );
-    await page.getByRole("link", { name: "Completed" }).click();
+    await page.getByRole("link", { name: "Existing" }).click();
     const run = page.getByRole("button", { name: "Run" });
     expect(await run.getAttribute("aria-description")).toContain("transformations:edit");
 
@@ -216,7 +218,7 @@ describe.skipIf(!executablePath)("in the console", () => {
 
   test("a foreign page changes nothing by the session's cookie, and a foreign name reads nothing", async () => {
     const { page, close } = await open("transformations");
-    await page.getByRole("link", { name: "Completed" }).waitFor();
+    await page.getByRole("link", { name: "Existing" }).waitFor();
     const evil = Bun.serve({
       hostname: "127.0.0.1",
       port: 0,
