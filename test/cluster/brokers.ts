@@ -118,10 +118,13 @@ function write(place: Place, index: number, places: Place[], settings: string[])
     `default.replication.factor=${replicas}`,
     "auto.create.topics.enable=false",
     "group.initial.rebalance.delay.ms=0",
-    // A test waits for each election.
-    "broker.session.timeout.ms=2000",
-    "broker.heartbeat.interval.ms=200",
-    "replica.lag.time.max.ms=4000",
+    // By default a controller that hears nothing for 2 s has itself elected: on a machine that is
+    // busy with other things, three of them never agree.
+    "controller.quorum.fetch.timeout.ms=10000",
+    "controller.quorum.election.timeout.ms=5000",
+    "controller.quorum.request.timeout.ms=10000",
+    "broker.session.timeout.ms=6000",
+    "broker.heartbeat.interval.ms=500",
     // Two cores and little memory are enough for a broker of a test.
     "num.network.threads=1",
     "num.io.threads=2",
