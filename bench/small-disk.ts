@@ -20,6 +20,7 @@ export class SmallDisk {
     this.#path = path;
     // Also when the bench fails: whatever still uses it keeps it until then.
     process.on("exit", () => this.unmount());
+    for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => process.exit(1));
   }
 
   /** Mounts one on `data` in a directory. Throws what the system says. */
