@@ -203,7 +203,7 @@ class BatchRun {
       if (typeof number === "object") return { error: number };
       guest.events += taken.length;
       const answer = await this.#run(guest, number, taken, during);
-      if ("stopped" in answer && answer.stopped?.reason === "timeout") guest.softTimeouts += 1;
+      if ("stopped" in answer && wasInterrupted(answer.stopped)) guest.softTimeouts += 1;
       return answer;
     } catch (error) {
       if (!(error instanceof GuestGone)) throw error;
@@ -319,6 +319,11 @@ const endMessages: Readonly<Record<GuestEnd, string>> = {
   stderr: BROKE_OUT,
   retired: "Guest was stopped",
 };
+
+/** Whether the guest had to stop the code in the middle, which may leave its state half changed. */
+function wasInterrupted(stop: Stop | undefined): boolean {
+  return stop?.reason === "timeout" || stop?.reason === "starved";
+}
 
 /** Whether only code that has broken into its guest ends it so. */
 export function isBreach(end: GuestEnd): boolean {

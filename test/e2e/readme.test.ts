@@ -25,7 +25,7 @@ test("every command of the README prints what the README shows", async () => {
     const shown = { command, output: withoutChance(output) };
     expect({ command, output: withoutChance(printed[index]!) }).toEqual(shown);
   }
-}, 60_000);
+}, 600_000);
 
 test.each(["settings", "limits"])("its table of %s is that of the source", async (name) => {
   expect(sectionOf(readme, name)).toBe((await tables())[name]!);
