@@ -14,7 +14,7 @@ afterAll(() => api.stop());
 const create = (sent: Parameters<TestApi["send"]>[2]) => api.send("POST", "/transformations", sent);
 
 describe("an unknown path", () => {
-  test.each(["/", "/nope", "/transformations/a/b", "/%00", "/v1/x", "//", "/transformations%2Fx"])(
+  test.each(["/nope", "/transformations/a/b", "/%00", "/v1/x", "/transformations%2Fx"])(
     "%s is 404 with a message, with and without a token",
     async (path) => {
       for (const token of [null, undefined]) {
