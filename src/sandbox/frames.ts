@@ -1,6 +1,6 @@
 import { jsonEnd } from "./json.ts";
 
-/** Of a guest's message all but the outputs: counts, errors, lines of `log(...)`. */
+/** Bytes of a guest's message without its outputs: counts, errors, lines of `log(...)`. */
 const GUEST_HEADER_BYTES_MAX = 1 << 20;
 
 /**
@@ -18,7 +18,7 @@ export interface Frame {
   /** Parsed JSON of unknown shape: the other end may be hostile. */
   header: unknown;
   body: Buffer;
-  /** Both, as they came. */
+  /** Header and body, as they came. */
   bytes: Buffer;
 }
 
@@ -33,8 +33,8 @@ export function arrayBytes(texts: Texts): number {
 }
 
 /**
- * Writes frames, each into the same memory: it is valid until the next one. Fresh memory of
- * 200 KB for every batch costs a tenth of the host's time.
+ * Writes frames, each into the same memory, so that a frame is valid until the next one is written.
+ * Fresh memory of 200 KB for every batch costs a tenth of the host's time.
  */
 export class FrameWriter {
   #buffer = Buffer.allocUnsafeSlow(WRITER_BYTES_MIN);
@@ -54,7 +54,7 @@ export class FrameWriter {
   #room(bytes: number): Buffer {
     if (bytes <= this.#buffer.length) return this.#buffer;
     const buffer = Buffer.allocUnsafeSlow(2 ** Math.ceil(Math.log2(bytes)));
-    // A frame that is larger than usual does not keep its memory.
+    // The memory of an unusually large frame is not kept.
     if (bytes <= WRITER_BYTES_MAX) this.#buffer = buffer;
     return buffer;
   }
@@ -91,8 +91,8 @@ export function decodeFrame(bytes: Buffer): Frame {
 }
 
 /**
- * `decodeFrame` for what a guest sends: what is parsed is small and flat, since parsing costs many
- * times a header's size, more still for one that is nested deeply.
+ * As `decodeFrame`, for frames of a guest: only a small and flat header is parsed, since parsing
+ * costs many times a header's size, and still more for one that is nested deeply.
  */
 export function decodeAnswer(bytes: Buffer): Frame {
   const end = bytes.subarray(0, GUEST_HEADER_BYTES_MAX + 1).indexOf(NEWLINE);
@@ -103,15 +103,17 @@ export function decodeAnswer(bytes: Buffer): Frame {
   return decodeFrame(bytes);
 }
 
-/** An object with a list of objects in it, and one more. */
+/** Levels of a header: an object with a list of objects, and one level to spare. */
 const HEADER_LEVELS_MAX = 4;
 
 /** Puts frames together from the chunks of a pipe. */
 export class FrameReader {
-  /** What came and is no part of a frame yet: the first `#buffered` of it. */
+  /**
+   * Bytes that came and belong to no complete frame yet: the first `#buffered` bytes of the buffer.
+   */
   #bytes: Buffer = NOTHING;
   #buffered = 0;
-  /** Whether there is room for the whole frame, and its header is known to end in time. */
+  /** Whether the buffer has room for the whole frame, and the header's end was found in time. */
   #hasRoom = false;
   #hasHeader = false;
 
@@ -132,9 +134,9 @@ export class FrameReader {
   }
 
   /**
-   * The next frame without its length, if all of it is here; `FrameError` if over `bytesMax`. Its
-   * memory is nobody else's, and is taken once its length is known: chunks of a byte, kept as
-   * they come, would take hundreds of times their size.
+   * The next frame without its length, if all of it has come; `FrameError` when it is longer than
+   * `bytesMax`. Its memory is its own, and is allocated once its length is known: chunks of a byte
+   * each, kept as they come, would take hundreds of times their size.
    */
   next(bytesMax: number): Buffer | undefined {
     if (this.#buffered < LENGTH_BYTES) return undefined;
@@ -151,7 +153,7 @@ export class FrameReader {
     return bytes;
   }
 
-  /** A header without an end is not waited for. */
+  /** Refuses a header that has become too long without an end. */
   #expectHeader(): void {
     const end = LENGTH_BYTES + GUEST_HEADER_BYTES_MAX;
     if (this.#hasHeader || this.#buffered <= end) return;
@@ -175,7 +177,7 @@ export class FrameReader {
 
 const NOTHING = Buffer.alloc(0);
 
-/** The other end broke the rules of the pipe. */
+/** The other end broke the rules of the protocol. */
 export class FrameError extends Error {
   override readonly name = "FrameError";
 }

@@ -15,20 +15,20 @@ export interface Allowance {
   cpuMs: number;
   wallMs: number;
   replyBytesMax: number;
-  /** Counts the CPU time that the guest uses meanwhile. */
+  /** Adds up the CPU time that the guest uses during the exchange. */
   meter?: { cpuMs: number };
-  /** The wall time counts anew whenever the guest computes. */
+  /** Whether the time on the clock starts again whenever the guest computes. */
   patient?: boolean;
-  /** What the code may reach of the network meanwhile; nothing when absent. */
+  /** What the code may ask of the network during the exchange; nothing when absent. */
   calls?: HostCalls;
 }
 
 export interface Exchange extends Allowance {
   number: number;
   startedAt: number;
-  /** What the guest had used when the watch first saw the exchange. */
+  /** What the guest had used when the watch first saw this exchange. */
   atStart?: Usage;
-  /** The guest sleeps until the network answers. */
+  /** Since when the guest sleeps, waiting for answers of the network. */
   waitingSince?: number | undefined;
   resolve(frame: Frame): void;
   reject(error: GuestGone): void;
@@ -44,7 +44,7 @@ const field = ({ header }: Frame, name: string): unknown =>
 export class GuestChannel {
   readonly #reader = new FrameReader();
   readonly #writer = new FrameWriter();
-  /** The first one is being answered, the others wait in the pipe. */
+  /** The exchanges under way: the guest works on the first, the others wait in the socket. */
   readonly #exchanges: Exchange[] = [];
   readonly #send: (bytes: Buffer) => void;
   readonly #kill: (end: GuestEnd) => void;
@@ -60,7 +60,7 @@ export class GuestChannel {
     return this.#exchanges[0];
   }
 
-  /** Time in which the guest was kept from its work; it does not count. */
+  /** The guest was kept from its work for `ms`, which do not count as its time. */
   delay(ms: number): void {
     const exchange = this.current;
     if (!exchange || exchange.waitingSince !== undefined) return;
@@ -76,7 +76,7 @@ export class GuestChannel {
         this.#send(this.#writer.write(numbered, body));
         this.#exchanges.push(exchange);
       } catch {
-        // It died before it was asked: whatever it died of, it was not this question.
+        // The guest died before it was asked this; so this question did not cause its death.
         reject(new GuestGone("retired"));
         this.#kill("crash");
       }
@@ -91,7 +91,8 @@ export class GuestChannel {
     try {
       this.#readFrames(answers);
     } catch (error) {
-      // One that breaks the rules is not believed what it said before.
+      // After a protocol violation, the frames already read from this chunk are not believed
+      // either: their exchanges are put back, so that killing the guest rejects them.
       this.#exchanges.unshift(...answers.map(([exchange]) => exchange));
       throw error;
     }
@@ -123,7 +124,7 @@ export class GuestChannel {
     return exchange !== undefined && exchange.waitingSince === undefined;
   }
 
-  /** Time that the guest sleeps is not its own. */
+  /** Time during which the guest waits for the network is not its own. */
   async #wait(exchange: Exchange, requests: Buffer): Promise<void> {
     const { calls } = exchange;
     try {
@@ -140,7 +141,7 @@ export class GuestChannel {
     }
   }
 
-  /** The guest is no more. Only the exchange under way has to do with why. */
+  /** The guest has ended; only the exchange under way has to do with the cause. */
   end(end: GuestEnd): void {
     const [first, ...others] = this.#exchanges.splice(0);
     first?.reject(new GuestGone(end));

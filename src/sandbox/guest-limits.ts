@@ -1,12 +1,18 @@
-/** Memory and CPU of busy guests are read this often (2.3 GB/s is the fastest growth measured). */
+/**
+ * Time between two looks at the memory and CPU of busy guests (the fastest growth measured is 2.3
+ * GB/s).
+ */
 export const GUEST_MEMORY_POLL_MS = 25;
-/** One message from host to guest. */
+/** Bytes of one message from host to guest. */
 export const GUEST_FRAME_BYTES_MAX = 64 << 20;
-/** One message from guest to host; a guest that sends more is killed. */
+/** Bytes of one message from guest to host; a guest that sends more is killed. */
 export const GUEST_ANSWER_BYTES_MAX = 5 << 20;
-/** Outputs that go back at once. */
+/** Outputs of one answer. */
 export const GUEST_ANSWER_OUTPUTS_MAX = 10_000;
-/** Errors that go back at once, in UTF-16 units of JSON; more of them are cut to their start. */
+/**
+ * UTF-16 units of JSON of the errors of one answer; when there are more, the errors are cut to
+ * their start.
+ */
 export const GUEST_ERRORS_CHARS_MAX = 65_536;
 /** Threads of a guest (its runtime makes about ten); a guest that has more is killed. */
 export const GUEST_THREADS_MAX = 256;

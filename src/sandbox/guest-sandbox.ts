@@ -18,13 +18,16 @@ import { type Suspension, Suspensions } from "./suspension.ts";
 import type { GuestSource } from "./tenant.ts";
 import { TestBudget } from "./test-budget.ts";
 
-/** Outputs of a batch of live events; the rest of a batch that makes more runs after they went. */
+/**
+ * Bytes of outputs of a batch of live events; when there are more, the rest of the batch runs after
+ * they have gone.
+ */
 export const GUEST_BATCH_OUTPUT_BYTES_MAX = 2 << 20;
 
 export interface SandboxOptions extends Outside {
   /** Starts a guest; the language is appended: `[process.execPath, "guest"]`. */
   guestCommand: readonly string[];
-  /** Run user code although the kernel cannot confine it. */
+  /** Whether user code runs although the kernel cannot confine it. */
   insecure: boolean;
   log: Logger;
   metrics?: Registry;
@@ -193,7 +196,10 @@ export function createSandbox(options: SandboxOptions): GuestSandbox {
   }
 }
 
-/** Work that came too late, for the CPU time of its request is spent, fails like what ran then. */
+/**
+ * Work that came too late, after the request had used up its CPU time, fails like the work that ran
+ * then.
+ */
 async function unlessSpent<T>(
   budget: TestBudget,
   work: () => Promise<T>,

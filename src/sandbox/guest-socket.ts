@@ -9,20 +9,20 @@ const SOCK_CLOEXEC = 0o2000000;
 
 /** What comes of a guest's socket. Nothing may be thrown. */
 export interface SocketEvents {
-  /** The chunk is nobody else's. */
+  /** A chunk came, whose memory belongs to the receiver. */
   received(chunk: Buffer): void;
   /** The guest has closed its end, or is gone. */
   ended(): void;
 }
 
 /**
- * The host's end of what it says to a guest and hears from it. A pair of sockets instead of
- * `Bun.spawn`'s pipes, whose streams make three calls of `epoll_ctl`, two vain reads and six
- * promises of an exchange: a third of its cost.
+ * The host's end of the socket to a guest. It is a socket pair instead of `Bun.spawn`'s pipes:
+ * their streams make three calls of `epoll_ctl`, two vain reads and six promises for each exchange,
+ * a third of its cost.
  */
 export class GuestSocket {
   #socket: Socket | undefined;
-  /** What the kernel had no room for. */
+  /** Bytes that the kernel had no room for. */
   readonly #unsent: Buffer[] = [];
 
   /** Takes a descriptor of `socketPair`, which it closes. */
@@ -39,18 +39,21 @@ export class GuestSocket {
         close: () => events.ended(),
       },
     };
-    // A descriptor is missing in the type of what it takes.
+    // The option `fd` is missing in Bun's types.
     Bun.connect(options as unknown as Bun.UnixSocketOptions).catch(() => events.ended());
   }
 
-  /** Throws when the guest has closed its end. The bytes are the caller's again at once. */
+  /**
+   * Sends bytes, which belong to the caller again at once. Throws when the guest has closed its
+   * end.
+   */
   send(bytes: Buffer): void {
     const sent = this.#socket && this.#unsent.length === 0 ? this.#socket.write(bytes) : 0;
     if (sent < 0) throw new Error("Guest is gone");
     if (sent < bytes.length) this.#unsent.push(Buffer.from(bytes.subarray(sent)));
   }
 
-  /** At once: what is not sent by now never is. */
+  /** Closes at once; bytes that were not sent are dropped. */
   close(): void {
     this.#socket?.terminate();
   }
@@ -59,7 +62,7 @@ export class GuestSocket {
     for (let [bytes] = this.#unsent; bytes; [bytes] = this.#unsent) {
       const sent = this.#socket!.write(bytes);
       if (sent < bytes.length) {
-        // Of a guest that is gone: its end says so.
+        // An error of sending to a guest that is gone: the end of its socket is reported too.
         if (sent > 0) this.#unsent[0] = bytes.subarray(sent);
         return;
       }
@@ -68,7 +71,10 @@ export class GuestSocket {
   }
 }
 
-/** Two connected sockets, not inherited unless by name. Throws what the system says. */
+/**
+ * Two connected sockets, which a process inherits only when it is told to. Throws what the system
+ * says.
+ */
 export function socketPair(): [mine: number, guests: number] {
   libc ??= openLibc(functions);
   const { socketpair, __errno_location } = libc.symbols;

@@ -10,7 +10,7 @@ import { startFailure } from "./start-failure.ts";
 import { StartLine } from "./start-line.ts";
 import { Starts } from "./starts.ts";
 
-/** For the last words of a guest that did not start. */
+/** Time for reading the standard error of a guest that did not start. */
 const LAST_WORDS_MS_MAX = 2_000;
 
 export interface SandboxStatus {
@@ -32,8 +32,8 @@ export interface GuestStarterOptions {
 }
 
 /**
- * Brings guests up: started, confined, verified, not yet anybody's. Keeps warm spares, watches
- * what every guest uses, and waits longer and longer when guests do not even start.
+ * Starts guests, confined and verified, for whoever needs one. Keeps warm spares, watches what
+ * every guest uses, and waits longer and longer when guests do not even start.
  */
 export class GuestStarter {
   /** Called whenever all guests have been looked at. */
@@ -86,8 +86,8 @@ export class GuestStarter {
   }
 
   /**
-   * A guest that has seen no code yet, for code that has cost so many of late: spares are for code
-   * that has cost none. Rejects with `SandboxUnavailable`.
+   * A guest that has seen no code. `losses` is how many guests the code has cost of late: spares
+   * are for code that has cost none. Rejects with `SandboxUnavailable`.
    */
   async take(language: GuestLanguage, losses = 0): Promise<Guest> {
     const starts = this.#starts[language];
@@ -99,7 +99,7 @@ export class GuestStarter {
         // A spare may have died while it waited.
         if (!guest.dying) return guest;
       } catch (error) {
-        // One that does not start may be an accident.
+        // A single guest that does not start may be an accident.
         if (this.#closed || starts.unavailable) throw error;
         await Bun.sleep(starts.delayMs);
       }
@@ -177,7 +177,7 @@ export class GuestStarter {
     starts.succeeded(lacks);
   }
 
-  /** Without a guest when the system did not even make its process. */
+  /** A start failed; `guest` is undefined when the system did not even make the process. */
   #failed(language: GuestLanguage, error: unknown, guest: Guest | undefined): SandboxUnavailable {
     if (this.#closed) return new SandboxUnavailable("Sandbox is closed");
     const starts = this.#starts[language];
@@ -192,7 +192,7 @@ export class GuestStarter {
     return refused ? error : new SandboxUnavailable(reason);
   }
 
-  /** What keeps guests from starting may pass although nobody asks for one. */
+  /** Tries again by itself: what keeps guests from starting may pass while nobody asks for one. */
   #retry(language: GuestLanguage): void {
     clearTimeout(this.#retries.get(language));
     // Timers may fire a little early.

@@ -11,9 +11,9 @@ import type { GuestLanguage, UserError } from "./program.ts";
 import type { Request } from "./protocol.ts";
 import { hasOverflowed, readStarted, type Started } from "./replies.ts";
 
-/** Of what a guest writes to standard error, the rest is dropped. */
+/** Bytes that are kept of a guest's standard error. */
 const GUEST_STDERR_BYTES_MAX = 8_192;
-/** A guest that writes more than this to standard error is killed: its own runtime does not. */
+/** A guest that writes more than this to standard error is killed; an honest runtime does not. */
 const GUEST_STDERR_FLOOD_BYTES = 1 << 20;
 
 const REPLY_BYTES_SMALL = 4_096;
@@ -61,27 +61,27 @@ export class Guest {
     this.gone = Promise.all([this.#exit.promise, this.#readErrors()]);
   }
 
-  /** Near the end of its memory, as far as was seen. */
+  /** Whether the guest is near its memory limit, as far as was seen. */
   get bloated(): boolean {
     return this.#oversight.bloated;
   }
 
-  /** Memory that its end would give back, at the last look. */
+  /** Memory that the guest's end would give back, at the last look. */
   get bytes(): number {
     return this.#oversight.ownBytes;
   }
 
-  /** It computes, or wants to. */
+  /** Whether the guest computes, or wants to. */
   get awake(): boolean {
     return !this.dying && !this.#oversight.sleeps;
   }
 
-  /** CPU time that it has used of late beyond what is anybody's due. */
+  /** CPU time that the guest has used of late beyond its due share. */
   get debtMs(): number {
     return this.#oversight.debtMs;
   }
 
-  /** Takes over what another guest of its workspace owed. */
+  /** Takes over the debt of an earlier guest of the same workspace. */
   owe(debtMs: number): void {
     this.#oversight.owe(debtMs);
   }
@@ -104,7 +104,7 @@ export class Guest {
     return this.#channel.current !== undefined;
   }
 
-  /** Killed, perhaps not yet gone. */
+  /** Whether the guest is killed, and perhaps not yet gone. */
   get dying(): boolean {
     return this.ended !== undefined || this.#killedFor !== undefined;
   }
@@ -156,13 +156,16 @@ export class Guest {
     this.#channel.end(end);
   }
 
-  /** Ends the guest when it has answered what it was asked. */
+  /** Ends the guest once it has answered all questions. */
   retire(): void {
     if (this.busy) this.#retiring = true;
     else this.kill("retired");
   }
 
-  /** Kills the guest when it went over memory, threads or time. `dueShare`: of a processor. */
+  /**
+   * Kills the guest when it has gone over its memory, threads or time. `dueShare` is the part of a
+   * processor that it may use without debt.
+   */
   watch(graceMs: number, dueShare: number): void {
     const exchange = this.#channel.current;
     if (this.dying || (!exchange && !this.#oversight.isDue(performance.now()))) return;
@@ -215,7 +218,7 @@ export class Guest {
         this.stderr = printable(this.stderr + decoder.decode(kept, { stream: true }));
       }
     } catch {
-      // It only explains an end that is known otherwise.
+      // The text only explains an end that is known from elsewhere.
     }
   }
 

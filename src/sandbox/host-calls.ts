@@ -12,16 +12,25 @@ import { FrameError, type Texts } from "./frames.ts";
 import type { FetchAnswer, FetchRequest, Outside } from "./outside.ts";
 import { printable } from "./printable.ts";
 
-/** Of all requests of a batch without an answer, in UTF-16 units; beyond it the batch waits. */
+/**
+ * Characters of all requests of a batch that have no answer, in UTF-16 units; beyond it the batch
+ * waits.
+ */
 export const FETCH_REQUESTS_CHARS_MAX = 8 << 20;
 /** Bodies of answers that a batch has not taken, in UTF-16 units; beyond it no request starts. */
 export const FETCH_ANSWERS_CHARS_MAX = 8 << 20;
 
-/** Answers of one frame; more wait for the next. */
+/** Bytes of answers in one frame; further answers wait for the next. */
 const ANSWERS_BYTES_MAX = 8 << 20;
-/** A program may ask as much again while it is loaded; guests that ask more are not honest. */
+/**
+ * Questions of one batch. A program may ask as much again while it is loaded; a guest that asks
+ * more is not honest.
+ */
 const QUESTIONS_MAX = 2 * FETCHES_MAX;
-/** Questions of one frame, as the harness bounds them, with a comma and brackets, in UTF-8. */
+/**
+ * Bytes of the questions in one frame, as the harness bounds them, with a comma and brackets, in
+ * UTF-8.
+ */
 const QUESTIONS_BYTES_MAX = 3 * (FETCH_REQUEST_CHARS_MAX + 3);
 
 /** A question of user code: a request, or where an IP address is. */
@@ -31,18 +40,18 @@ type Answer = FetchAnswer | { location: object } | { error: string };
 
 /**
  * What one batch asks of the world outside. The guest hands over what its code asked for and
- * sleeps; it is woken with every answer that is there by then.
+ * sleeps; it is woken with every answer that has come by then.
  */
 export class HostCalls {
   readonly #outside: Outside;
   readonly #workspaceId: string;
   #ending: AbortController | undefined;
   readonly #queue: Question[] = [];
-  /** Of all questions without an answer. */
+  /** Characters of all questions without an answer. */
   #questionsChars = 0;
-  /** Not JSON yet: escaped, a body may take six times its memory. */
+  /** Kept unescaped: as JSON, a body may take six times its memory. */
   readonly #answers: (Answer & { id: number })[] = [];
-  /** Of their bodies. */
+  /** Characters of the answers' bodies. */
   #answersChars = 0;
   #underWay = 0;
   #count = 0;
@@ -55,9 +64,10 @@ export class HostCalls {
   }
 
   /**
-   * Takes new questions (a JSON array) and resolves with the answers that are there, at least
-   * one, and once not too much waits for an answer: the guest cannot ask more meanwhile. Throws
-   * `FrameError` for what is no list of questions, for too many, or when nothing is asked for.
+   * Takes new questions (a JSON array). Resolves with the answers that are there, at least one, and
+   * only once not too much waits for an answer: meanwhile the guest cannot ask more. Throws
+   * `FrameError` when the bytes are no list of questions, when there are too many, or when nothing
+   * is asked for.
    */
   async exchange(questions: Buffer): Promise<Texts> {
     for (const question of parseQuestions(questions, this.#workspaceId)) {
@@ -81,13 +91,16 @@ export class HostCalls {
     return texts;
   }
 
-  /** Ends what is under way; nobody waits for it. */
+  /** Ends the requests under way; nobody waits for them any more. */
   end(): void {
     clearTimeout(this.#deadline);
     this.#ending?.abort();
   }
 
-  /** Nothing under way: the answers have to go first. */
+  /**
+   * Whether too many questions are unanswered. When none is under way it does not wait: handing
+   * over answers is what frees the room.
+   */
   get #isLaden(): boolean {
     return this.#questionsChars > FETCH_REQUESTS_CHARS_MAX && this.#underWay > 0;
   }
@@ -145,7 +158,7 @@ export class HostCalls {
     return this.#ending;
   }
 
-  /** The words are RudderStack's. */
+  /** The answer is worded as RudderStack's. */
   #locate(ip: string): { location: object } {
     if (isIP(ip) === 0) throw new Error("invalid ip address");
     try {

@@ -32,12 +32,16 @@ export const NOT_JSON = -1;
 /** Nested more deeply than `levelsMax`. */
 export const TOO_DEEP = -2;
 
-/** Of the containers under way, whether each is an object. Reused: nothing here waits. */
+/**
+ * For each open container, whether it is an object. The array is used again at every call, since
+ * nothing here waits.
+ */
 let isObject = new Uint8Array(64);
 
 /**
- * End of the JSON value at `start`, written without spaces between its parts, as `JSON.stringify`
- * and the guests do; `NOT_JSON` when there is none. Half the time of `JSON.parse`, and no garbage.
+ * The end of the JSON value at `start`; `NOT_JSON` when there is none. The value must be written
+ * without spaces between its parts, as `JSON.stringify` and the guests write it. Takes half the
+ * time of `JSON.parse`, and makes no garbage.
  */
 export function jsonEnd(bytes: Uint8Array, start: number, levelsMax: number): number {
   if (isObject.length < levelsMax) isObject = new Uint8Array(levelsMax);

@@ -2,15 +2,21 @@ import { GUEST_MEMORY_BYTES_MAX, GUEST_PYTHON_MEMORY_BYTES_MAX } from "../limits
 import { GUEST_PROGRAMS_MAX, GUEST_THREADS_MAX } from "./guest-limits.ts";
 import type { GuestLanguage } from "./program.ts";
 
-/** What a guest may map (`ulimit -v`): what honest code comes to (760 MB), and some to grow. */
+/** Address space of a guest (`ulimit -v`): what honest code comes to (760 MB), and some to grow. */
 const GUEST_ADDRESS_KIB_MAX = 900_000;
-/** Above what an idle guest has, after a batch: it is replaced before it reaches its limit. */
+/**
+ * Memory above an idle guest's after which a guest is replaced between two batches, before it
+ * reaches its limit.
+ */
 export const GUEST_RECYCLE_MEMORY_BYTES = 150 << 20;
-/** CPU time of a guest that is asked nothing, beyond a twentieth of the time; then it is killed. */
+/**
+ * CPU time that a guest may use while it is asked nothing, beyond a twentieth of the time; then it
+ * is killed.
+ */
 const GUEST_IDLE_CPU_MS_MAX = 2_000;
 /** Confined guests that wait for work, per language. */
 const GUEST_WARM_SPARES = 1;
-/** Above what an idle Python guest has, after a batch: it is replaced before its limit. */
+/** Memory above an idle Python guest's after which a guest is replaced between two batches. */
 export const GUEST_PYTHON_RECYCLE_MEMORY_BYTES = 192 << 20;
 /** Address space of a Python guest: two reservations of 4 GiB, 1.4 GiB, and 0.7 GiB to grow. */
 const GUEST_PYTHON_ADDRESS_KIB_MAX = 10_800_000;
@@ -27,9 +33,9 @@ export interface LanguageTerms {
   addressKibMax: number;
   /** Resident memory above the idle guest's, at which it is killed. */
   memoryBytesMax: number;
-  /** The same, at which it is replaced between two batches. */
+  /** Resident memory above the idle guest's, at which it is replaced between two batches. */
   recycleBytes: number;
-  /** Of all its threads, while it is asked nothing. */
+  /** CPU time of all threads of a guest that is asked nothing. */
   idleCpuMsMax: number;
   threadsMax: number;
   /** Programs that one guest holds. */
@@ -45,16 +51,16 @@ export const languages: Readonly<Record<GuestLanguage, LanguageTerms>> = {
     ...everyGuest,
     environment: {
       TZ: "UTC",
-      // What the engine reserves at start shrinks from 6.4 to 1.3 GB, so that the address space
-      // can be limited with the JIT on.
+      // With this, the engine reserves 1.3 GB at its start instead of 6.4, so that the address
+      // space can be limited while the JIT is on.
       BUN_JSC_structureHeapSizeInKB: "65536",
       BUN_JSC_jitMemoryReservationSize: "67108864",
-      // Tail calls would leave the caller out of stack traces.
+      // Tail calls would remove the caller from stack traces.
       BUN_JSC_useTailCalls: "0",
       // Most of the engine's faults were in its optimizing compilers. A batch of 1, 10 or 100 usual
       // events costs the same without them, and a start a tenth less; hashing in loops does not.
       BUN_JSC_useDFGJIT: "0",
-      // User code has no use for these.
+      // User code does not need these.
       BUN_JSC_useWasm: "0",
       BUN_JSC_useSharedArrayBuffer: "0",
       BUN_JSC_useShadowRealm: "0",
@@ -81,7 +87,7 @@ export const languages: Readonly<Record<GuestLanguage, LanguageTerms>> = {
     recycleBytes: GUEST_PYTHON_RECYCLE_MEMORY_BYTES,
     programsMax: GUEST_PYTHON_PROGRAMS_MAX,
     spares: GUEST_WARM_SPARES,
-    // It takes 0.3 s of CPU and 200 MB: only for those who use it.
+    // A spare takes 0.3 s of CPU and 200 MB, so only those who use Python pay for one.
     sparesFromStart: false,
   },
 };

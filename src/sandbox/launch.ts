@@ -12,13 +12,19 @@ export type Signal = NodeJS.Signals | number | null;
 
 export const SHELL = "/bin/sh";
 
-/** A guest that computes gets a third of the time that the server gets beside it. */
+/**
+ * With this niceness, a guest that computes gets a third of the time that the server gets beside
+ * it.
+ */
 const NICENESS = 5;
 const NICENESS_MAX = 19;
 
 export interface Launched {
   process: GuestProcess;
-  /** The host's end of the socket that is its standard input and output, for the caller to close. */
+  /**
+   * The host's end of the socket that is the guest's standard input and output; the caller closes
+   * it.
+   */
   fd: number;
 }
 
@@ -39,8 +45,8 @@ export function launch(
   try {
     const process = Bun.spawn([SHELL, "-c", limited, ...command, language], {
       cwd: "/",
-      // A session of its own: Ctrl-C reaches every process of a terminal's, also one that just
-      // starts.
+      // The guest gets a session of its own, since Ctrl-C reaches every process of a terminal's
+      // session, also one that is just starting.
       detached: true,
       env: terms.environment,
       stdin: guestsFd,
@@ -58,11 +64,11 @@ export function launch(
   }
 }
 
-/** Where sessions are no groups: in containers and services, which are groups themselves. */
+/** For containers and services, whose sessions are not groups of their own to the scheduler. */
 function lower(pid: number): void {
   try {
     setPriority(pid, Math.min(NICENESS_MAX, getPriority() + NICENESS));
   } catch {
-    // It has ended, or is low already.
+    // The process has ended, or has this niceness already.
   }
 }

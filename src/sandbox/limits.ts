@@ -9,9 +9,12 @@ import {
   THROW_AWAY_GUESTS_OF_WORKSPACE_MAX,
 } from "../limits.ts";
 
-/** From the guest's own timeout to the host's SIGKILL. */
+/** Time from the guest's own timeout to the host's SIGKILL. */
 const GUEST_KILL_GRACE_MS = 500;
-/** To find the event that is to blame takes up to three. */
+/**
+ * Guests that a workspace may lose without a wait; finding the event that is to blame takes up to
+ * three.
+ */
 const FREE_LOSSES = 4;
 
 /** Bounds that a test may tighten, so that sixty endless loops end in seconds. */
@@ -42,7 +45,7 @@ export const defaultLimits: SandboxLimits = {
   throwAwaysOfWorkspace: THROW_AWAY_GUESTS_OF_WORKSPACE_MAX,
 };
 
-/** In bytes: of the container, where there is one with less than its machine. */
+/** Memory in bytes: of the container, when it has less than its machine. */
 function memoryOfMachine(): number {
   const constrained = process.constrainedMemory();
   return constrained > 0 ? Math.min(constrained, totalmem()) : totalmem();

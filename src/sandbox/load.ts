@@ -6,7 +6,7 @@ import type { SandboxLimits } from "./limits.ts";
 import type { Program, UserError } from "./program.ts";
 import { readInspected, readLoaded } from "./replies.ts";
 
-/** What the code may use meanwhile, and what counts it. */
+/** What the code may use during the load, and what counts its CPU time. */
 export type During = Pick<Allowance, "calls" | "meter">;
 
 /**
@@ -21,7 +21,7 @@ export async function load(
 ): Promise<number | UserError> {
   const known = guest.programs.get(program.id);
   if (known !== undefined) {
-    // Last is most recently used.
+    // The last key is the most recently used program.
     guest.programs.delete(program.id);
     guest.programs.set(program.id, known);
     return known;

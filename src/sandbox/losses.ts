@@ -1,22 +1,22 @@
 import { backoffMs } from "../backoff.ts";
 
-/** Until the next guest after one loss more, doubled with each. */
+/** Wait for the next guest after one loss too many, doubled with each further one. */
 const DELAY_MS_MIN = 100;
 const DELAY_MS_MAX = 5_000;
-/** Without a loss, after which one is forgotten. */
+/** Time without a loss after which one loss is forgotten. */
 const FORGOTTEN_MS = 10_000;
 
 /**
- * Guests that a workspace's code has cost of late. Each costs everybody a start, whatever good events
- * there are between: after some of them the workspace's next guest is later and later, and its
- * events wait.
+ * Guests that a workspace's code has cost of late. Each of them costs everybody a start, whatever
+ * good events lie between: so after some losses the workspace's next guest comes later and later,
+ * and its events wait.
  */
 export class Losses {
   readonly #free: number;
   #count = 0;
   #at = Number.NEGATIVE_INFINITY;
 
-  /** `free`: how many within a short time cost no wait. */
+  /** `free`: losses within a short time that cost no wait. */
   constructor(free: number) {
     this.#free = free;
   }
@@ -30,7 +30,7 @@ export class Losses {
     return Math.max(0, this.#count - Math.floor((now - this.#at) / FORGOTTEN_MS));
   }
 
-  /** Until the workspace may have its next guest. */
+  /** Time until the workspace may have its next guest. */
   delayMs(now = performance.now()): number {
     const beyond = this.#count - this.#free;
     if (beyond <= 0) return 0;

@@ -7,30 +7,30 @@ import { GUEST_BURST_CPU_MS_MAX } from "./rota.ts";
 /** Idle guests are looked at this often. */
 const GUEST_IDLE_POLL_MS = 1_000;
 
-/** What a guest owes beyond this is forgiven. */
+/** Debt beyond this is forgiven. */
 const DEBT_MS_MAX = 4 * GUEST_BURST_CPU_MS_MAX;
-/** Of a processor, for what a runtime does by itself. */
+/** Share of a processor that a runtime may use while it is idle. */
 const IDLE_CPU_SHARE = 0.05;
-/** A guest that uses less of a processor sleeps. */
+/** A guest that uses less than this share of a processor counts as asleep. */
 const AWAKE_CPU_SHARE = 0.2;
-/** All threads together may use this multiple of the time that user code has. */
+/** All threads together may use this multiple of the CPU time that user code has. */
 const ALL_THREADS = 3;
 
 /** Looks at what a guest uses of the machine, and tells when it is more than it may. */
 export class Oversight {
-  /** Memory of the idle guest, and at the last look. */
+  /** Memory of the guest when it was idle, and at the last look. */
   idleBytes = 0;
   residentBytes = 0;
-  /** What its end would give back. */
+  /** Memory that the guest's end would give back. */
   ownBytes = 0;
 
   readonly #pid: number;
   readonly #terms: LanguageTerms;
   #lookedAt = performance.now();
   #last: Usage | undefined;
-  /** What it worked on at the last look. */
+  /** The exchange that the guest worked on at the last look. */
   #exchange: Exchange | undefined;
-  /** CPU time of late beyond what is anybody's due, and what it has used while idle. */
+  /** Debt: CPU time beyond the due share; and CPU time that was used while idle. */
   #debtMs = 0;
   #idleDebtMs = 0;
   #sleeps = true;
@@ -58,7 +58,7 @@ export class Oversight {
     this.#debtMs = bounded(debtMs);
   }
 
-  /** The guest is started: what the start took was not its own. */
+  /** The guest has started; what the start used does not count. */
   begin(): void {
     this.#last = usage(this.#pid);
     this.#lookedAt = performance.now();
@@ -72,8 +72,8 @@ export class Oversight {
   }
 
   /**
-   * Why the guest has to end; undefined when all is well. `dueShare` of a processor is what it may
-   * use and owe nothing, none while it is paused.
+   * Returns why the guest has to end; undefined when all is well. `dueShare` is the part of a
+   * processor that the guest may use without debt; 0 while it is paused.
    */
   look(exchange: Exchange | undefined, graceMs: number, dueShare: number): GuestEnd | undefined {
     const now = performance.now();
@@ -118,7 +118,7 @@ function isOver(
   used: Usage | undefined,
 ): boolean {
   if (wallMs > exchange.wallMs) return true;
-  // Without /proc the clock has to do.
+  // Without /proc only the clock can tell.
   if (!used) return wallMs > exchange.cpuMs + graceMs;
   exchange.atStart ??= used;
   const mainMs = used.mainCpuMs - exchange.atStart.mainCpuMs;

@@ -12,13 +12,13 @@ import type { TestBudget } from "./test-budget.ts";
 import { ThrowAwayGuests } from "./throw-away-guests.ts";
 
 const SWEEP_MS = 5_000;
-/** What a guest takes that has just begun. */
+/** Memory of a guest that has just begun. */
 const NEW_GUEST_BYTES = 16 << 20;
 
 /**
- * Guests by workspace and language: no guest ever serves two. Each tenant's work is done in
- * order, tenants side by side. Throw-away guests have places of their own: whoever tests code
- * holds up no live event.
+ * Guests by workspace and language: no guest ever serves two of either. Each tenant's work is done
+ * in order, and tenants work side by side. Throw-away guests have places of their own, so that
+ * whoever tests code holds up no live event.
  */
 export class Pool {
   readonly #starter: GuestStarter;

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 /** What Linux tells of another process. Its files stay readable when it is not dumpable. */
 export interface Usage {
   residentBytes: number;
-  /** Resident memory that it shares with no file: what its end gives back. */
+  /** Resident memory that the process shares with no file: what its end gives back. */
   ownBytes: number;
   threads: number;
   /** CPU time of all its threads. */

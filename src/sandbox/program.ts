@@ -14,7 +14,10 @@ export interface LibraryCode {
 
 /** A transformation's code with the libraries it imports: everything a guest needs to run it. */
 export interface Program {
-  /** The same id means the same code throughout: `transformation versionId + library versionIds`. */
+  /**
+   * Two programs with the same id have the same code throughout: `transformation versionId +
+   * library versionIds`.
+   */
   id: string;
   workspaceId: string;
   language: GuestLanguage;

@@ -27,7 +27,7 @@ export interface Answers {
 /** First frame of every guest: it confines itself and answers `ready` or `unconfined`. */
 export interface StartRequest {
   kind: "start";
-  /** Serve although the confinement is incomplete. */
+  /** Whether to serve although the confinement is incomplete. */
   insecure: boolean;
 }
 
@@ -90,7 +90,7 @@ export interface OverflowedReply {
 }
 export interface ReadyReply {
   kind: "ready";
-  /** What is missing, when the guest was told to serve all the same. */
+  /** What the confinement lacks, when the guest was told to serve all the same. */
   reason?: string;
 }
 export interface UnconfinedReply {

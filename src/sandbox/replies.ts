@@ -22,7 +22,7 @@ const OPENING_BRACE = 123;
 const tooDeep = { message: `Output is nested more than ${GUEST_OUTPUT_LEVELS_MAX} levels deep` };
 
 export interface Ran {
-  /** Undefined for an event that did not come to its end. */
+  /** Outcomes by event; undefined for one that did not come to its end. */
   outcomes: (Outcome | undefined)[];
   logs: LogLine[];
   stopped?: Stop;
@@ -30,7 +30,7 @@ export interface Ran {
 
 export interface Started {
   ready: boolean;
-  /** What its confinement lacks. */
+  /** What the guest's confinement lacks. */
   reason?: string;
 }
 

@@ -1,17 +1,17 @@
-/** When workspaces take turns, a guest makes room for another at most so often. */
+/** When workspaces take turns: shortest time between two guests that make room for another. */
 export const GUEST_TURNOVER_MS = 100;
 
-/** Who has a guest, or waits for one. */
+/** A tenant that has a guest, or waits for one. */
 export interface Resident {
-  /** Since when there is nothing to do; undefined while there is. */
+  /** Since when the tenant has nothing to do; undefined while it has work. */
   readonly idleSince: number | undefined;
   /** Memory of the guest. */
   readonly bytes: number;
-  /** There is a place for it: it may have a guest until it calls `leave`. */
+  /** The tenant has a place: it may have a guest until it calls `leave`. */
   entered(): void;
   /**
-   * Begins no more work, and calls `leave` once the guest is gone: when the work under way is done,
-   * or `atOnce`.
+   * The tenant is to begin no more work, and to call `leave` once its guest is gone: when the work
+   * under way is done, or `atOnce`.
    */
   yield(atOnce: boolean): void;
 }
@@ -32,11 +32,11 @@ export interface Bounds {
  */
 export class Residence<T extends Resident> {
   readonly #bounds: Bounds;
-  /** Those who came first are first. */
+  /** Residents in the order in which they came. */
   readonly #residents = new Set<T>();
   readonly #yielding = new Set<T>();
   readonly #line = new Set<T>();
-  /** Leaves since memory is short. */
+  /** The resident that was sent away because memory is short. */
   #shed: T | undefined;
   #turnedAt = Number.NEGATIVE_INFINITY;
   #timer: Timer | undefined;
@@ -50,7 +50,7 @@ export class Residence<T extends Resident> {
     return this.#line.size;
   }
 
-  /** Stands in line, perhaps for no time at all. */
+  /** Takes a place in the line, perhaps for no time at all. */
   enter(resident: T): void {
     this.#line.add(resident);
     this.#admit();
@@ -119,7 +119,7 @@ export class Residence<T extends Resident> {
     return this.#staying()[0];
   }
 
-  /** All are at work: the one that takes most is in the others' way. */
+  /** When all residents are at work, the one that takes most memory has to go. */
   #largest(): T | undefined {
     return this.#staying().toSorted((a, b) => b.bytes - a.bytes)[0];
   }

@@ -1,21 +1,27 @@
 import { availableParallelism } from "node:os";
 
-/** CPU time of late beyond half of an equal share, when few compute; then a guest computes by turns. */
+/**
+ * When few guests compute: CPU time beyond half of an equal share that a guest may owe before it
+ * computes by turns.
+ */
 export const GUEST_BURST_CPU_MS_MAX = 250;
 /** Turn of a guest that computes by turns, when there are more of them than processors. */
 export const GUEST_TURN_MS = 100;
 
-/** What computes, and can be stopped and let go on; both are called again and again. */
+/**
+ * Something that computes and can be stopped and let go on; both methods are called again and
+ * again.
+ */
 export interface Computing {
-  /** It computes, or wants to. */
+  /** Whether it computes, or wants to. */
   readonly awake: boolean;
-  /** CPU time that it has used of late beyond what is anybody's due. */
+  /** CPU time that it has used of late beyond its due share. */
   readonly debtMs: number;
   pause(): void;
   resume(): void;
 }
 
-/** Of an equal share of the processors. */
+/** The part of an equal share of the processors that anybody may use without debt. */
 const DUE = 0.5;
 
 /**
@@ -28,7 +34,7 @@ const DUE = 0.5;
  */
 export class Rota<T extends Computing> {
   readonly #places: number;
-  /** The first ones have a processor, the others wait. */
+  /** Everyone who owes something: the first ones have a processor, the others wait. */
   #line: T[] = [];
   #turnedAt = 0;
   #awake = 0;
@@ -37,7 +43,7 @@ export class Rota<T extends Computing> {
     this.#places = places;
   }
 
-  /** What anybody may use of a processor and owe nothing. */
+  /** The part of a processor that anybody may use without debt. */
   get dueShare(): number {
     return Math.min(1, (DUE * this.#places) / Math.max(1, this.#awake));
   }
@@ -65,7 +71,7 @@ export class Rota<T extends Computing> {
   }
 }
 
-/** In turns, so that those who owe about as much go round. */
+/** Debt in whole turns, so that those who owe about the same take turns. */
 function turnsOwed({ debtMs }: Computing): number {
   return Math.floor(debtMs / GUEST_TURN_MS);
 }

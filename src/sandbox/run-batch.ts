@@ -18,51 +18,63 @@ import { type Ran, readRan } from "./replies.ts";
 import type { GuestSource } from "./tenant.ts";
 import type { TestBudget } from "./test-budget.ts";
 
-/** Events that go to a guest at once; a larger batch goes in parts. */
+/** Events of one frame to a guest; a larger batch goes in several frames. */
 const GUEST_INPUT_EVENTS_MAX = 500;
-/** Bytes of events that go to a guest at once, metadata included. */
+/** Bytes of events of one frame to a guest, metadata included. */
 export const GUEST_INPUT_BYTES_MAX = 4 << 20;
 
-/** Guests that an event may lose in company before it is to blame all the same. */
+/**
+ * An event that runs alone is blamed for its guest's death even if another program shared the
+ * guest, once this many guests have died in a row.
+ */
 const LOSSES_MAX = 3;
-/** Attempts at an event that the machine gave too little CPU, each with twice the time. */
+/**
+ * Attempts at an event for which the machine gave too little CPU; each attempt has twice the time
+ * of the last.
+ */
 const STARVED_ATTEMPTS_MAX = 3;
 
 export interface BatchRunResult {
   /** Set when the program did not load: no event ran. */
   error?: UserError;
-  /** Of the first events, at least one; of all unless their outputs are more than `bytesMax`. */
+  /**
+   * Outcomes of all events; of the first ones alone (at least one) when the outputs are more than
+   * `bytesMax`.
+   */
   outcomes: Outcome[];
   logs: LogLine[];
   /** Memory of the outcomes. */
   bytes: number;
-  /** What ended each guest, or its time, for an event or a load. */
+  /** What ended each guest, or used up its time, for an event or a load. */
   culprits: readonly GuestEnd[];
-  /** CPU time that it took, as far as was seen. */
+  /** CPU time that the batch took, as far as was seen. */
   cpuMs: number;
 }
 
 export interface Terms {
   limits: SandboxLimits;
-  /** Keep the lines of `log(...)`. */
+  /** Whether the lines of `log(...)` are kept. */
   logs: boolean;
   /** Events of the batch that may each use up the whole CPU time. */
   culpritsMax: number;
   /** CPU time without one good event after which the rest of the batch fails. */
   fruitlessCpuMs: number;
-  /** Of a test run: what is still open when it is over fails with its error. */
+  /** The budget of a test run: when it is over, events that are still open fail with its error. */
   budget?: TestBudget;
-  /** Outputs that are held at once. */
+  /** Bytes of outputs that are held at the same time. */
   bytesMax: number;
   outside: Outside;
 }
 
 /**
- * Runs a batch until every event has its outcome. Events that cost a guest its time or its life
- * fail; the others run again without them. A stop whose culprit is known costs the culprit
- * alone; after any other the open events run one at a time, in a guest that no other program
- * has touched since, and only what fails alone is to blame. So do the events of a batch that
- * `transformBatch` fails, but only for as long as a batch may: the rest fails as the batch did.
+ * Runs a batch, again and again until every event has an outcome.
+ * 1. When a guest times out and names the event it was running, that event fails, and the rest run
+ *    again.
+ * 2. When a guest times out or dies without a known culprit, the remaining events run one at a
+ *    time, each in a guest that no other program has touched; an event fails only if it ends a
+ *    guest on its own.
+ * 3. When `transformBatch` itself throws, its events also run one at a time, within the CPU time of
+ *    one batch; those that are left then fail with the batch's error.
  */
 export async function runBatch(
   source: GuestSource,
@@ -79,7 +91,7 @@ export async function runBatch(
   return run.end();
 }
 
-/** `shared`: another program was there, too. */
+/** `fresh`: the guest had run nothing else; `shared`: another program was loaded in it. */
 type Lost = { end: GuestEnd; fresh: boolean; shared: boolean };
 type Answer = Ran | { error: UserError };
 
@@ -93,9 +105,9 @@ class BatchRun {
   #open: number[];
   #alone = false;
   readonly #culprits: GuestEnd[] = [];
-  /** Of all guests of the batch, as far as was looked at. */
+  /** CPU time of all guests of the batch, as far as was looked at. */
   readonly #meter = { cpuMs: 0 };
-  /** An event has come through. */
+  /** Whether an event has come through. */
   #good = false;
   #bytes = 0;
   #logsChars = 0;
@@ -123,12 +135,12 @@ class BatchRun {
     return !this.#good && this.#meter.cpuMs >= this.#terms.fruitlessCpuMs;
   }
 
-  /** More outputs than may be held, and the first event has its outcome. */
+  /** Whether there are more outputs than may be held, and the first event has its outcome. */
   get full(): boolean {
     return this.#bytes > this.#terms.bytesMax && this.#outcomes[0] !== undefined;
   }
 
-  /** Runs what can go together. Returns the error of a program that does not load. */
+  /** Runs as many events as may go together. Returns the error of a program that does not load. */
   async attempt(source: GuestSource): Promise<UserError | undefined> {
     const taken = this.#take();
     const answer = await this.#ask(source, taken);
@@ -139,7 +151,7 @@ class BatchRun {
       if (outcome) this.#bytes += heldBytes(outcome);
       if (outcome && "events" in outcome) this.#good = true;
     }
-    // What runs once more, each event alone, logs once more.
+    // Events that run once more, each alone, log once more.
     if (answer.stopped?.reason !== "failed") this.#keepLogs(answer.logs, taken);
     if (answer.outcomes.some((outcome) => outcome !== undefined)) this.#starved = 0;
     if (answer.stopped) this.#stopped(taken, answer.stopped);
@@ -168,7 +180,7 @@ class BatchRun {
     for (const line of lines) {
       this.#logsChars += line.text.length;
       if (this.#logsChars > GUEST_LOGS_CHARS_MAX) return;
-      // What ran alone logged all of it.
+      // When one event ran alone, all lines are its own.
       const event = taken.length === 1 ? taken[0] : taken[line.event ?? -1];
       this.logs.push(event === undefined ? line : { ...line, event });
     }
@@ -188,10 +200,10 @@ class BatchRun {
 
   async #ask(source: GuestSource, taken: readonly number[]): Promise<Answer | Lost> {
     const guest = await source.guest();
-    // What ran in it before may be to blame for its end.
+    // What ran in the guest before may be to blame for its end.
     const fresh = guest.events === 0 && guest.programs.size === 0 && !guest.busy;
-    // Whatever took the last guest may have taken this one too, while it waited: only one that
-    // is known to live can die of this batch.
+    // Whatever killed the last guest may have killed this one too while it waited; only a guest
+    // that is known to live can die of this batch.
     if (this.#losses > 0 && !(await isAlive(guest, this.#terms.limits))) {
       return { end: "retired", fresh, shared: false };
     }
@@ -251,13 +263,13 @@ class BatchRun {
   #stopped(taken: readonly number[], stop: Stop): void {
     const alone = taken.length === 1;
     if (stop.error) {
-      // Not for ever: each event may wait for a receiver that is down.
+      // The time is bounded, since each event may wait for a receiver that is down.
       this.#failure ??= { error: stop.error, until: performance.now() + this.#terms.limits.cpuMs };
       this.#alone = true;
       return;
     }
     if (stop.reason === "full") {
-      // What is open goes in the next frame, unless nothing came of this one.
+      // Open events go in the next frame, unless this frame had no outcome at all.
       if (taken.every((index) => this.#outcomes[index] === undefined)) this.#alone = true;
       return;
     }
@@ -271,13 +283,13 @@ class BatchRun {
     else this.#blame(taken[culprit]!, "timeout");
   }
 
-  /** The guest died of it. Only an event that ran alone, in a guest of its own, is to blame. */
+  /** The guest died. Only an event that ran alone, in a guest of its own, is to blame. */
   #lost(taken: readonly number[], { end, fresh, shared }: Lost): undefined {
-    // The host ended it for reasons of its own.
+    // The host ended the guest for reasons of its own.
     if (end === "retired") return;
     this.#losses += 1;
-    // A crash may have come from outside (the system is out of memory): it takes two. Events are
-    // alone after the first, or because of an error.
+    // A first crash may be the kernel's out-of-memory killer, so an event is blamed only for a
+    // second one. Events run alone after the first death, or because `transformBatch` threw.
     const alone = this.#alone && (!this.#failure || end !== "crash" || this.#losses > 1);
     const sure = (fresh && end !== "crash") || (alone && (!shared || this.#losses > LOSSES_MAX));
     if (taken.length === 1 && sure) this.#blame(taken[0]!, end);
@@ -292,7 +304,7 @@ class BatchRun {
   }
 }
 
-/** What an object of bytes takes beside them, and an error. */
+/** Bytes that an output takes beside its text, or an error takes. */
 const OUTPUT_BYTES = 200;
 
 function heldBytes(outcome: Outcome): number {
@@ -325,7 +337,7 @@ function wasInterrupted(stop: Stop | undefined): boolean {
   return stop?.reason === "timeout" || stop?.reason === "starved";
 }
 
-/** Whether only code that has broken into its guest ends it so. */
+/** Whether a guest ends in this way only when code has broken into it. */
 export function isBreach(end: GuestEnd): boolean {
   return endMessages[end] === BROKE_OUT;
 }

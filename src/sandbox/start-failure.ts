@@ -6,11 +6,11 @@ import { SHELL, type Signal } from "./launch.ts";
 /** What is known of a guest that did not start. */
 export interface Dead {
   ended: { code: number | null; signal: Signal } | undefined;
-  /** Printable. */
+  /** The guest's standard error, made printable. */
   stderr: string;
 }
 
-/** What a shell says of a program that is not there, or not one. */
+/** Exit codes by which a shell says that a program is missing, or cannot be run. */
 const SHELL_CANNOT_RUN = [126, 127];
 const STDERR_CHARS_MAX = 300;
 
@@ -43,7 +43,7 @@ function endOf({ ended }: Dead): string {
   return code === null ? "end at once" : `end with code ${code}`;
 }
 
-/** Its first line; the shell puts the name of what it runs before it. */
+/** The first line of standard error; the shell puts the name of what it runs before it. */
 function said(stderr: string): string {
   const line = stderr.trim().replaceAll(/\s+/g, " ").slice(0, STDERR_CHARS_MAX);
   return line === "" ? "" : `: ${line}`;

@@ -1,13 +1,13 @@
 import { availableParallelism } from "node:os";
 
 /**
- * Starts of guests, no more at a time than there are processors: a hundred at once would leave a
- * start, and whoever has a guest already, a hundredth of the machine. Who has lost fewest guests of
- * late is next, then who came first.
+ * Orders the starts of guests. No more of them run at a time than there are processors: a hundred
+ * at once would leave each start, and every guest that runs already, a hundredth of the machine.
+ * The workspace that has lost the fewest guests of late is next, then the one that came first.
  */
 export class StartLine {
   #free: number;
-  /** Who waits, in the order in which they came. */
+  /** The starts that wait, in the order in which they came. */
   readonly #waiting: { losses: number; enter: () => void }[] = [];
 
   constructor(places = availableParallelism()) {

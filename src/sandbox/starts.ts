@@ -1,6 +1,6 @@
 import { backoffMs } from "../backoff.ts";
 
-/** A guest that does not even start is tried again after this long, doubled each time. */
+/** Delay after a guest that did not even start, doubled each time. */
 const GUEST_RESTART_DELAY_MS_MIN = 100;
 /** Longest delay until a guest that does not even start is tried again. */
 const GUEST_RESTART_DELAY_MS_MAX = 30_000;
@@ -14,12 +14,12 @@ export class Starts {
   #retryAt = 0;
   /** Why the last start failed; undefined when it did not. */
   reason: string | undefined;
-  /** A guest has started since. */
+  /** Whether a guest has started since. */
   ready = false;
   /** What the confinement of the last guest lacks. */
   lacks: string | undefined;
 
-  /** Guests do not start, and not by accident. */
+  /** Whether guests do not start, and not by accident. */
   get unavailable(): boolean {
     return this.#failures >= FAILURES_MAX;
   }
@@ -28,7 +28,7 @@ export class Starts {
     return this.#failures > 0;
   }
 
-  /** Until the next start may be tried. */
+  /** Time until the next start may be tried. */
   get delayMs(): number {
     return Math.max(0, this.#retryAt - performance.now());
   }

@@ -12,14 +12,14 @@ import type { Outcome, Program, UserError } from "./program.ts";
 /** Failing programs that are remembered. */
 const SUSPENDED_PROGRAMS_MAX = 10_000;
 
-/** A program that is not run for a while, because none of its last batches had a good event. */
+/** A program that is not run until a time, because none of its last batches had a good event. */
 export interface Suspension {
   programId: string;
   workspaceId: string;
   name: string;
   /** Milliseconds since the epoch. */
   until: number;
-  /** Its last error. */
+  /** The program's last error. */
   reason: string;
 }
 
@@ -28,29 +28,29 @@ export interface Spent {
   /** Events that cost a guest its time or its life. */
   culprits: number;
   cpuMs: number;
-  /** A guest did what only one does that its code has broken into. */
+  /** Whether a guest did what only a guest does whose code has broken into it. */
   broken: boolean;
 }
 
 interface Record {
   program: Program;
-  /** Of the failed batches since the last good event or suspension. */
+  /** Cost of the failed batches since the last good event or suspension. */
   cost: number;
-  /** CPU time that they took. */
+  /** CPU time of those batches. */
   cpuMs: number;
   batches: number;
-  /** Of the last suspension; 0 before the first. */
+  /** Length of the last suspension; 0 before the first. */
   periodMs: number;
   until: number;
   reason: string;
 }
 
 /**
- * Keeps programs that only fail from using up their workspace's guest. After enough batches
- * without one good event a program is suspended; then one batch is tried, and if it fails too,
- * the program is suspended for twice as long. A batch that cost a guest its time or its life
- * counts for several, and CPU time alone suffices, or one batch that breaks into its guest. New code
- * is a new program.
+ * Keeps programs that only fail from using up their workspace's guest. After enough batches without
+ * one good event a program is suspended; then one batch is tried, and if it fails too, the program
+ * is suspended for twice as long. A batch that cost a guest its time or its life counts as several
+ * failed batches; CPU time alone also suffices, and so does one batch that breaks into its guest. A
+ * new revision is a new program.
  */
 export class Suspensions {
   readonly #records = new Map<string, Record>();
@@ -106,7 +106,8 @@ export class Suspensions {
     const record = this.#records.get(program.id) ?? this.#open(program);
     record.reason = reason.split("\n")[0]!;
     record.batches += 1;
-    // Each such batch costs a start of a guest, and nothing speaks for the program.
+    // Each batch that breaks into its guest costs the start of a guest, and nothing speaks for the
+    // program.
     if (broken) record.cost += SUSPENSION_COST;
     else record.cost += culprits > 0 ? SUSPENSION_COST_OF_CULPRITS : 1;
     record.cpuMs += cpuMs;
@@ -116,7 +117,7 @@ export class Suspensions {
     record.periodMs = Math.min(SUSPENDED_MS_MAX, record.periodMs * 2 || SUSPENDED_MS_MIN);
     record.until = this.#now() + record.periodMs;
     this.#metrics.suspensions.inc();
-    // The first one: those that follow, each twice as long, say nothing new.
+    // Only the first suspension is logged: the next ones, each twice as long, say nothing new.
     if (record.periodMs > SUSPENDED_MS_MIN) return;
     this.#log.warn(aboutOf(record), "A transformation only fails, and is suspended");
   }
@@ -132,7 +133,10 @@ export class Suspensions {
   }
 }
 
-/** Without the error: it is user code's own text, and may hold what people sent. */
+/**
+ * What the log says of a program; its error is left out, since that is user code's own text and may
+ * hold what people sent.
+ */
 function aboutOf({ program: { workspaceId, id, name }, batches }: Record) {
   return { workspaceId, programId: id, transformation: name, failedBatches: batches };
 }

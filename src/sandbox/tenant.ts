@@ -11,15 +11,17 @@ const GUEST_EVENTS_MAX = 1_000_000;
 const GUEST_AGE_MS_MAX = 600_000;
 
 const SOFT_TIMEOUTS_MAX = 3;
-/** One that the guest works on, and one that is on its way to it, however large they are. */
+/**
+ * Batches on their way to a guest, however large: the guest works on one, the other is being sent.
+ */
 const LARGE_AT_ONCE_MAX = 2;
 /**
- * As many while all together are small. A guest that finds its next batch in its socket does not
- * sleep between two, and is not woken: that takes as long as two events on an idle machine, and far
- * longer on a busy one.
+ * Batches on their way to a guest while all of them together are small. A guest that finds its next
+ * batch in its socket neither sleeps nor has to be woken: that takes as long as two events on an
+ * idle machine, and far longer on a busy one.
  */
 const SMALL_AT_ONCE_MAX = 8;
-/** What the socket holds without waiting. */
+/** Bytes that the socket takes without waiting. */
 const SMALL_BYTES_MAX = 64 << 10;
 
 /** Where work finds its guest: the same one until it dies, then a new one. */
@@ -28,21 +30,21 @@ export interface GuestSource {
 }
 
 export interface Work {
-  /** Of what goes to the guest, about. */
+  /** Bytes that go to the guest, about. */
   bytes: number;
   perform(source: GuestSource): Promise<void>;
   refuse(error: SandboxUnavailable): void;
 }
 
-/** One workspace and language: at most one guest, its work in order. */
+/** One language of one workspace, with at most one guest and its work in order. */
 export class Tenant implements Resident {
   readonly #starter: GuestStarter;
   readonly #residence: Residence<Tenant>;
   readonly #language: GuestLanguage;
   #guest: Guest | undefined;
-  /** The guest that is being had. */
+  /** The start of the next guest, while it is under way. */
   #taking: Promise<Guest> | undefined;
-  /** Guests that are ending: the next one begins after them. */
+  /** Ends of earlier guests: the next guest begins after them. */
   #ending: Promise<unknown> = Promise.resolve();
   readonly #waiting: Work[] = [];
   #underWay = 0;
@@ -76,12 +78,12 @@ export class Tenant implements Resident {
     return this.#guest?.bytes ?? 0;
   }
 
-  /** Whether nothing would be lost without it. */
+  /** Whether nothing would be lost if this tenant were forgotten. */
   get isGone(): boolean {
     return this.#place === "none" && this.idleSince !== undefined && this.#losses.count() === 0;
   }
 
-  /** Its code has cost so many guests that the next one is late. */
+  /** Whether its code has cost so many guests that the next one has to wait. */
   get isPaused(): boolean {
     return this.#endPause !== undefined;
   }
@@ -121,7 +123,7 @@ export class Tenant implements Resident {
     }
   }
 
-  /** For the next work that waits. */
+  /** Whether the next work that waits may be sent to the guest. */
   get #hasRoom(): boolean {
     if (this.#underWay < LARGE_AT_ONCE_MAX) return true;
     const bytes = this.#underWayBytes + this.#waiting[0]!.bytes;
@@ -154,7 +156,7 @@ export class Tenant implements Resident {
     await this.#ending;
     await this.#pause(this.#losses.delayMs());
     const guest = await this.#starter.take(this.#language, this.#losses.count());
-    // A new guest is no way to get out of debt.
+    // A new guest takes over the debt of the last one.
     guest.owe(this.#debt.ms - (performance.now() - this.#debt.at));
     this.#guest = guest;
     this.#ending = guest.gone;
@@ -182,7 +184,7 @@ export class Tenant implements Resident {
     this.#guest = undefined;
   }
 
-  /** A place is for a guest. */
+  /** Gives the place back when there is no guest and no work for one. */
   #leaveWithoutGuest(): void {
     if (this.#place !== "taken" || this.#guest || this.idleSince === undefined) return;
     this.#place = "leaving";
@@ -198,7 +200,10 @@ export class Tenant implements Resident {
   }
 }
 
-/** Near a limit, or suspect: replaced between two batches, before it fails one. */
+/**
+ * Whether a guest is near a limit, or suspect; then it is replaced between two batches, before it
+ * fails one.
+ */
 function isWornOut(guest: Guest): boolean {
   return (
     guest.softTimeouts >= SOFT_TIMEOUTS_MAX ||

@@ -5,16 +5,16 @@ import type { UserError } from "./user-error.ts";
 export interface TestLimits {
   /** CPU time of the guests, but for their starts. */
   cpuMs: number;
-  /** On the clock, since the last guest began or for the first one. */
+  /** Time on the clock since the last guest began, or for the first one. */
   wallMs: number;
 }
 
 const defaults: TestLimits = { cpuMs: TEST_CPU_MS_MAX, wallMs: TEST_WALL_MS_MAX };
 
 /**
- * What the tests of one request may use together, until the caller hangs up. CPU time is the
- * rule, since a busy machine is no fault of the code; the clock is the end for code that sleeps,
- * and begins anew with each guest, since starts are slow on such a machine.
+ * What the tests of one request may use together, until the caller hangs up. CPU time is the rule,
+ * since a busy machine is no fault of the code. The clock is the end for code that sleeps; it
+ * begins anew with each guest, since starts are slow on a busy machine.
  */
 export class TestBudget implements Disposable {
   readonly #limits: TestLimits;
@@ -39,7 +39,7 @@ export class TestBudget implements Disposable {
     return this.#end.signal;
   }
 
-  /** What tests fail with that the budget did not allow; undefined while there is some left. */
+  /** The error of tests that the budget did not allow; undefined while some budget is left. */
   get error(): UserError | undefined {
     return this.#over && { message: this.#sentence(this.#over) };
   }
@@ -54,7 +54,7 @@ export class TestBudget implements Disposable {
     return this.#caller?.aborted ?? false;
   }
 
-  /** How guests end that still work then. */
+  /** How guests end that still work when the budget is over. */
   get guestEnd(): GuestEnd {
     return this.spent ? "timeout" : "retired";
   }
@@ -70,7 +70,10 @@ export class TestBudget implements Disposable {
     if (this.#cpuMs >= this.#limits.cpuMs) this.#stop("cpu");
   }
 
-  /** Of outputs that tests may still hold; all are answered to the caller at once. */
+  /**
+   * Bytes of outputs that the tests may still hold; all of them are answered to the caller
+   * together.
+   */
   get outputBytesLeft(): number {
     return Math.max(0, TEST_OUTPUT_BYTES_MAX - this.#outputBytes);
   }

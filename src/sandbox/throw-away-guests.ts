@@ -6,10 +6,13 @@ import type { GuestLanguage } from "./program.ts";
 import { SandboxUnavailable } from "./sandbox.ts";
 import type { TestBudget } from "./test-budget.ts";
 
-/** What a guest needs to load code that does nothing: many small tests may share one request. */
+/**
+ * CPU time that a guest needs to load code that does nothing; it is free, since many small tests
+ * may share one request.
+ */
 const FREE_CPU_MS = 20;
 
-/** The guest of one test, and the next when the test has killed it; they draw on the budget. */
+/** The guest of one test, and the next one when the test has killed it. Both draw on the budget. */
 export class ThrowAwayGuests {
   readonly #starter: GuestStarter;
   readonly #language: GuestLanguage;
@@ -17,7 +20,7 @@ export class ThrowAwayGuests {
   readonly #meter: Timer;
   #guest: Guest | undefined;
   #losses = 0;
-  /** CPU time of the guest that is known to the budget, its start included. */
+  /** CPU time of the guest that the budget knows of, the start included. */
   #chargedMs = 0;
 
   constructor(starter: GuestStarter, language: GuestLanguage, budget: TestBudget) {
@@ -35,7 +38,7 @@ export class ThrowAwayGuests {
     const guest = await unlessOver(taken, this.#budget);
     this.#guest = guest;
     this.#budget.begin();
-    // Its start is no fault of the code.
+    // The start is not charged, since the code is not to blame for its cost.
     this.#chargedMs = (usage(guest.pid)?.cpuMs ?? 0) + FREE_CPU_MS;
     return guest;
   }
