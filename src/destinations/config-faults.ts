@@ -2,10 +2,12 @@ import type { TObject, TSchema } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
 import type { Detail } from "../errors.ts";
 
-/** Errors of the shape that are looked at: each item of a long array could be one. */
+/** Errors of a schema that are looked at: each item of a long array could have one. */
 const ERRORS_MAX = 100;
 
-/** What is wrong with a config of flat keys: each wrong key once, with what was expected. */
+/**
+ * What is wrong with a config of flat keys: each wrong key is named once, with what was expected.
+ */
 export function configFaults(schema: TObject, config: Record<string, unknown>): Detail[] {
   const faults = new Map<string, Detail>();
   for (const { path } of Iterator.from(Value.Errors(schema, config)).take(ERRORS_MAX)) {

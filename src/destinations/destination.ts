@@ -4,30 +4,36 @@ import type { TestStep } from "./test-steps.ts";
 
 /** How a delivery ended. */
 export type Verdict =
-  /** But for those that `refused` has, by index, with the reason: they are dead letters at once. */
+  /**
+   * All events were delivered, except those in `refused`, by index, with the reason: these become
+   * dead letters at once.
+   */
   | { kind: "delivered"; refused?: ReadonlyMap<number, string> }
   /**
-   * The receiver will never take it (a 4xx): a dead letter at once. Of several events each is tried
-   * alone then, which shows the one that is wrong.
+   * The receiver will never take the delivery (a 4xx), so it becomes dead letters. Of several
+   * events each is first tried alone, which shows the wrong one.
    */
   | { kind: "rejected"; reason: string }
-  /** It may work later; `afterMs` is the receiver's own wish (`Retry-After`). */
+  /** The delivery may work later; `afterMs` is the receiver's own wish (`Retry-After`). */
   | { kind: "retry"; reason: string; afterMs?: number };
 
-/** What an event was when it came in: code that ran over it since has not changed this. */
+/** What an event was when it came in; code that ran over it has not changed this. */
 export interface Received {
-  /** A UUID; all that code made of one event shares it, and every repetition of its delivery. */
+  /**
+   * A UUID, shared by everything that code made of one event, and by every repetition of its
+   * delivery.
+   */
   readonly messageId: string;
   readonly sourceId: string;
   /** Milliseconds since the epoch. */
   readonly receivedAt: number;
-  /** As RudderStack calls it: `page`, `track`, … */
+  /** The type in RudderStack's words: `page`, `track`, … */
   readonly type: string;
 }
 
 /** One event of a delivery. */
 export interface Outgoing {
-  /** JSON text in UTF-8: what code made of it, or as it came. */
+  /** JSON text in UTF-8: what code made of the event, or the event as it came. */
   readonly bytes: Uint8Array;
   readonly input: Received;
 }
@@ -76,7 +82,7 @@ export interface DestinationKind {
    * `headers.to` is the key `to` of each item of `headers`: answered empty, kept when it is empty.
    */
   secretKeys: readonly string[];
-  /** Most events of one delivery, from 1. */
+  /** Most events of one delivery, at least 1. */
   batchSize(config: Record<string, unknown>): number;
   /** Deliveries that may be under way at once, from 1 to `LANE_DELIVERIES_MAX`. */
   concurrency(config: Record<string, unknown>): number;

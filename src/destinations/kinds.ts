@@ -7,12 +7,12 @@ import { s3Kind } from "./s3/s3.ts";
 import { webhookKind } from "./webhook/webhook.ts";
 
 export interface KindParts {
-  /** File destinations write below it. */
+  /** The directory below which file destinations write. */
   directory: string;
   egress: Egress;
 }
 
-/** Every kind of destination by its name, as `/v2/destinations` calls it. */
+/** Every kind of destination by the name that `/v2/destinations` uses. */
 export function destinationKinds({ directory, egress }: KindParts) {
   const kinds: DestinationKind[] = [
     webhookKind(egress),

@@ -38,7 +38,8 @@ export async function beneath<T>(
 export function openBeneath(root: string, path: string): Promise<FileHandle> {
   return beneath(root, path, async (place, directory) => {
     const file = await open(place, fileFlags, 0o640);
-    // It may have been made just now: what is flushed to a file is lost with its name.
+    // The file may have been made just now: what is flushed to a file is lost when its name is
+    // lost.
     await directory.sync();
     return file;
   });
@@ -53,7 +54,9 @@ const fileFlags =
   constants.O_NOFOLLOW |
   constants.O_NONBLOCK;
 
-/** Only Linux lets a path start at an open directory; elsewhere the check is by component alone. */
+/**
+ * Only Linux lets a path start at an open directory; elsewhere each component is checked by itself.
+ */
 function join(directory: FileHandle, here: string, name: string): string {
   return platform === "linux" ? `/proc/self/fd/${directory.fd}/${name}` : `${here}/${name}`;
 }

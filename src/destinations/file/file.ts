@@ -79,7 +79,10 @@ async function attempt(write: () => Promise<void>, signal: AbortSignal): Promise
   }
 }
 
-/** What is at the path is no file of ours: a symbolic link, a directory, a device. */
+/**
+ * Errors that mean that the path leads to no file of ours: to a symbolic link, a directory, a
+ * device.
+ */
 const misplaced = new Set(["ELOOP", "ENOTDIR", "EISDIR", "ENXIO", "EINVAL", "ENAMETOOLONG"]);
 
 function codeOf(error: unknown): string {
@@ -88,7 +91,7 @@ function codeOf(error: unknown): string {
 
 const unwritable = (code: string) => `The file cannot be written (${code})`;
 
-/** Writes a file of its own beside the destination's, and deletes it. */
+/** The connection test: writes a file beside the destination's, and deletes it. */
 async function testFile(root: string, path: string): Promise<TestStep[]> {
   const steps = new TestSteps();
   const probe = `${path.split("/").slice(0, -1).join("/")}/.connection-test-${crypto.randomUUID()}`;

@@ -8,9 +8,9 @@ import { deleteEnded, endFile, type Keeping } from "./ended-files.ts";
 const newline = 10;
 const brace = 0x7b;
 const sectorBytes = 512;
-/** The last append is looked through for what was not written: a batch with its last event. */
+/** Bytes of the last append that are searched for unwritten sectors: a batch and its last event. */
 const unwrittenBytesMax = 2 * DELIVERY_BYTES_MAX;
-/** What is read at once of a last line. */
+/** Bytes that are read at once of a last line. */
 const stepBytes = 64 << 10;
 
 /** When a file ends, and how long ended files are kept. */
@@ -63,7 +63,7 @@ export class LineFile {
       await handle.datasync();
       this.#size += lines.length;
     } catch (error) {
-      // Half a line may be there; without it the next one stays whole.
+      // A part of a line may have been written; it is cut off, so that the next line stays whole.
       await handle.truncate(this.#size).catch(() => {});
       await this.#forget();
       throw error;
@@ -170,7 +170,7 @@ async function cutUnwritten(handle: FileHandle, size: number): Promise<number> {
   return whole;
 }
 
-/** What stands behind the last newline; nothing when it is too long to be an event. */
+/** The text behind the last newline; empty when it is too long to be an event. */
 async function lastLine(handle: FileHandle, size: number): Promise<Buffer | undefined> {
   const parts: Buffer[] = [];
   let from = size;

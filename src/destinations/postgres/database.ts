@@ -11,12 +11,15 @@ import { query, simpleQuery, sslRequest } from "./frames.ts";
 import { PostgresError, type Row, Session, SessionLost } from "./session.ts";
 import * as sql from "./sql.ts";
 
-/** A table that is locked for longer is tried again later: whoever waits to change it stops readers. */
+/**
+ * Longest wait for a table's lock; then the delivery is tried again later, since whoever waits to
+ * change a table stops its readers.
+ */
 const LOCK_MS_MAX = 5_000;
 
 /**
- * The one connection of a destination: opened when it is first needed, closed when it is not used
- * for a while. Calls come one after the other.
+ * The one connection of a destination: opened when it is first needed, and closed when it has not
+ * been used for a while. Calls come one after the other.
  */
 export class PostgresDatabase implements OpenDatabase {
   readonly #config: PostgresConfig;
@@ -36,7 +39,10 @@ export class PostgresDatabase implements OpenDatabase {
     this.#timeoutMs = config.timeoutMs ?? DATABASE_TIMEOUT_MS_DEFAULT;
   }
 
-  /** Does some work that ends with the time or the signal, whatever the database does. */
+  /**
+   * Runs some work that ends when the time is over or the signal aborts, whatever the database
+   * does.
+   */
   async within<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
     clearTimeout(this.#idle);
     this.#deadline = new Deadline(this.#timeoutMs, signal);
@@ -85,13 +91,13 @@ export class PostgresDatabase implements OpenDatabase {
     await this.#run(query(...statements));
   }
 
-  /** Makes a table, writes into it, and takes all of that back. */
+  /** The connection test: makes a table, writes into it, and rolls all of that back. */
   async tryOut(): Promise<void> {
     const found = await this.#run(query([sql.schemaQuery, this.#schema]));
     await this.#run(simpleQuery(sql.trial(this.#schema, found.length > 0)));
   }
 
-  /** Signs in, if that has not been done. */
+  /** Signs in, unless that has been done. */
   async signIn(onStage: OnStage): Promise<void> {
     try {
       this.#session ??= await this.#open(this.#deadline!, onStage);
@@ -106,7 +112,10 @@ export class PostgresDatabase implements OpenDatabase {
     this.#session = undefined;
   }
 
-  /** Somebody else may make the same at the same time, of which one fails. */
+  /**
+   * Runs a statement that makes something; somebody else may be making the same, and then one of
+   * the two fails.
+   */
   async #make(text: string): Promise<void> {
     try {
       await this.#tell(simpleQuery(text));
@@ -130,7 +139,7 @@ export class PostgresDatabase implements OpenDatabase {
     try {
       return await this.#ask(this.#session, deadline, messages);
     } catch (error) {
-      // A kept connection may have ended unnoticed; all that is asked may be asked twice.
+      // A kept connection may have ended unnoticed; every statement here may be sent twice.
       if (kept === undefined || !(error instanceof SessionLost)) throw error;
       deadline.throwIfOver();
       this.#session = await this.#open(deadline);
@@ -175,5 +184,5 @@ export class PostgresDatabase implements OpenDatabase {
 
 const noTls = "The database does not offer TLS; set `tls` to `off` when its network is trusted";
 
-/** Duplicate table, schema, object, or row of the catalog. */
+/** SQLSTATEs for a table, schema, object, or row of the catalog that exists already. */
 const made = new Set(["42P07", "42P06", "42710", "23505"]);

@@ -2,7 +2,10 @@ import { EgressRefused, LookUpFailed } from "../../egress/egress.ts";
 import { DatabaseFailure } from "../tables/loader.ts";
 import { PostgresError } from "./session.ts";
 
-/** What a SQLSTATE, or its class, means to whoever set the destination up (PostgreSQL, appendix A). */
+/**
+ * What a SQLSTATE, or its class, means to the person who set the destination up (PostgreSQL,
+ * appendix A).
+ */
 const meanings: Record<string, string> = {
   "28P01": "The database does not accept the user or the password",
   "28": "The database does not let the user in",
@@ -25,12 +28,12 @@ const meanings: Record<string, string> = {
   "23": "A constraint of the table is not met",
 };
 
-/** Classes that speak of the rows themselves: data, constraints, limits of a row or an index. */
+/** Classes of errors in the rows themselves: data, constraints, limits of a row or an index. */
 const refusing = /^(22|23|54)/;
-/** What a changed schema can look like: tables, columns, types, and what a type takes. */
+/** Errors that a changed schema can cause: tables, columns, types, and what a type takes. */
 const stale = /^(42P01|42703|42804|42846|42P10|22|3F000)/;
 
-/** The failure in words for people. Errors that are none of the database's pass through. */
+/** The failure in words for people. Errors that did not come from the database pass through. */
 export function failureOf(error: unknown): unknown {
   if (error instanceof DatabaseFailure || !(error instanceof Error)) return error;
   if (error instanceof EgressRefused) return new DatabaseFailure("refused", error.message);

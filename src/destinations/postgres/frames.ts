@@ -5,12 +5,12 @@
  * catches. The server is anybody's, since whoever makes a destination chooses it.
  */
 export interface Frame {
-  /** A letter. */
+  /** The message's type, a letter. */
   type: string;
   body: Buffer;
 }
 
-/** The server does not speak the protocol. */
+/** The other side does not speak PostgreSQL's protocol. */
 export class NotPostgres extends Error {
   override readonly name = "NotPostgres";
 
@@ -19,7 +19,7 @@ export class NotPostgres extends Error {
   }
 }
 
-/** Splits what a server sends into messages, of at most so many bytes. */
+/** Splits what a server sends into messages, each of at most so many bytes. */
 export class FrameReader {
   readonly #bytesMax: number;
   #rest: Buffer = Buffer.alloc(0);
@@ -44,7 +44,7 @@ export class FrameReader {
       bytes = bytes.subarray(1 + length);
       yield { type, body };
     }
-    // A copy, so that a large piece is let go.
+    // Copied, so that the memory of a large piece is released.
     this.#rest = Buffer.from(bytes);
   }
 }

@@ -21,7 +21,7 @@ export function postgresKind(egress: Egress): DestinationKind {
     secretKeys: ["password"],
     validate: (config) => configFaults(PostgresConfig, config),
     batchSize: (config) => (config as PostgresConfig).batchSize ?? TABLE_BATCH_EVENTS_MAX,
-    // One connection each: a database has few.
+    // One connection for each destination, since a database allows few.
     concurrency: () => 1,
     open: (config, workspaceId) => openTables(config, rules, databaseOf(config, workspaceId)),
     test: (config, workspaceId, signal) => {

@@ -3,7 +3,7 @@ import { DATABASE_ANSWER_BYTES_MAX } from "../../limits.ts";
 import { errorFields, type Frame, FrameReader, rowOf, startup, terminate } from "./frames.ts";
 import { type Account, SignIn } from "./sign-in.ts";
 
-/** What PostgreSQL said no to, as it says it. */
+/** An error of PostgreSQL, in its own words. */
 export class PostgresError extends Error {
   override readonly name = "PostgresError";
   /** SQLSTATE. */
@@ -19,7 +19,7 @@ export class PostgresError extends Error {
   }
 }
 
-/** The connection ended before the answer was whole. */
+/** The connection ended before the answer was complete. */
 export class SessionLost extends Error {
   override readonly name = "SessionLost";
 }
@@ -30,21 +30,24 @@ export type Row = (string | null)[];
 
 interface Exchange {
   rows: Row[];
-  /** Bytes that the answer may still have. */
+  /** Bytes that the answer may still take. */
   bytesLeft: number;
   error: PostgresError | undefined;
   resolve: (rows: Row[]) => void;
   reject: (error: unknown) => void;
 }
 
-/** A connection that is signed in: one exchange after the other. */
+/** A connection that is signed in. It carries one exchange after the other. */
 export class Session {
-  /** Whether it has answered. */
+  /** Whether the session has answered a query. */
   isUsed = false;
   readonly #socket: Socket;
   readonly #frames = new FrameReader(DATABASE_ANSWER_BYTES_MAX);
   #signIn: SignIn | undefined;
-  /** Answers to sign in are made in another thread; what comes meanwhile waits. */
+  /**
+   * The messages are taken in turn: answers for signing in are made in another thread, and what
+   * comes meanwhile waits.
+   */
   #turn: Promise<unknown> = Promise.resolve();
   #exchange: Exchange | undefined;
   #isOpen = true;
@@ -55,7 +58,7 @@ export class Session {
     socket.once("close", () => this.destroy(new SessionLost("The database ended the connection")));
   }
 
-  /** Signs in over a fresh connection, which is the session's own from then on. */
+  /** Signs in over a fresh connection, which belongs to the session from then on. */
   static async open(
     socket: Socket,
     account: Account & { database: string },
@@ -73,12 +76,12 @@ export class Session {
     return this.#isOpen;
   }
 
-  /** Sends a query and resolves with the rows of all its answers; rejects with what was refused. */
+  /** Sends a query and resolves with the rows of all its answers; rejects with the error. */
   async run(query: Buffer): Promise<Row[]> {
     return await this.#exchangeFor(query);
   }
 
-  /** Ends it at once; an exchange under way fails with the error. */
+  /** Ends the session at once; an exchange under way fails with the error. */
   destroy(error: unknown): void {
     this.#isOpen = false;
     this.#socket.destroy();
@@ -87,7 +90,7 @@ export class Session {
     exchange?.reject(error);
   }
 
-  /** Says goodbye. */
+  /** Ends the session in the protocol's way. */
   close(): void {
     this.#isOpen = false;
     this.#socket.end(terminate, () => this.#socket.destroy());
@@ -105,7 +108,7 @@ export class Session {
   }
 
   #receive(piece: Buffer): void {
-    // Nobody asked: a notice, or that the server is shutting down.
+    // A message that no query asked for: a notice, or that the server is shutting down.
     const exchange = this.#exchange;
     if (exchange !== undefined) exchange.bytesLeft -= piece.length;
     if (exchange === undefined || exchange.bytesLeft < 0) {
@@ -126,7 +129,7 @@ export class Session {
     this.destroy(new SessionLost("The database sent what nobody asked for"));
   }
 
-  /** Takes a message while signing in is under way, or just over. */
+  /** Takes a message while signing in is under way, or has just ended. */
   async #greet(frame: Frame): Promise<void> {
     const signIn = this.#signIn;
     if (signIn === undefined || signIn.isDone || frame.type !== "R") return this.#take(frame);
@@ -145,7 +148,7 @@ export class Session {
 
   #refused(exchange: Exchange, error: PostgresError): void {
     exchange.error ??= error;
-    // A server that does not let us in, or ends the session, says no more.
+    // After an error of signing in, or one that ends the session, the server says no more.
     const isLast = this.#signIn !== undefined || /^(08|57P0)/.test(error.code);
     if (isLast) this.destroy(error);
   }

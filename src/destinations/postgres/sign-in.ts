@@ -19,12 +19,15 @@ export class SignInRefused extends Error {
   override readonly name = "SignInRefused";
 }
 
-/** Fifty times the default: 80 ms in another thread, which a server may not stretch. */
+/**
+ * Most SCRAM iterations, fifty times the default: 80 ms in another thread, which a server may not
+ * stretch.
+ */
 const ITERATIONS_MAX = 200_000;
 const mechanism = "SCRAM-SHA-256";
 const derive = promisify(pbkdf2);
 
-/** What is answered to the server's questions, one after the other, until it says yes. */
+/** Answers the server's questions of signing in, one after the other, until the server accepts. */
 export class SignIn {
   isDone = false;
   readonly #account: Account;
@@ -38,7 +41,7 @@ export class SignIn {
     this.#isSecure = isSecure;
   }
 
-  /** The answer to a message of type `R`, if it wants one. */
+  /** The answer to a message of type `R`; undefined when it needs none. */
   async answer({ body }: Frame): Promise<Buffer | undefined> {
     const { user, password } = this.#account;
     switch (int32(body, 0)) {

@@ -2,12 +2,12 @@ import type { Load } from "../tables/loader.ts";
 import type { Columns } from "../tables/table.ts";
 import type { Column, ColumnType } from "../tables/values.ts";
 
-/** A name as SQL takes it literally. */
+/** A name, quoted for SQL. */
 export function quoted(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
-/** Types of the columns that are made; RudderStack's for PostgreSQL. */
+/** SQL types of new columns, as RudderStack makes them for PostgreSQL. */
 const sqlTypes: Record<ColumnType, string> = {
   string: "text",
   int: "bigint",
@@ -17,7 +17,7 @@ const sqlTypes: Record<ColumnType, string> = {
   json: "jsonb",
 };
 
-/** Parameters: the schema, the table. */
+/** Query of a table's columns. Parameters: the schema, the table. */
 export const columnsQuery = `select a.attname, format_type(a.atttypid, a.atttypmod), a.attgenerated
 from pg_attribute a join pg_class c on c.oid = a.attrelid join pg_namespace n on n.oid = c.relnamespace
 where n.nspname = $1 and c.relname = $2 and c.relkind in ('r', 'p', 'v', 'f')
@@ -27,7 +27,7 @@ and a.attnum > 0 and not a.attisdropped order by a.attnum`;
 export const tableCountQuery = `select count(*) from pg_class c join pg_namespace n
 on n.oid = c.relnamespace where n.nspname = $1 and c.relkind in ('r', 'p')`;
 
-/** Parameter: the schema. A row when it is there. */
+/** Query of a schema: a row when it exists. Parameter: the schema. */
 export const schemaQuery = "select 1 from pg_namespace where nspname = $1";
 
 const integers: Record<string, readonly [number, number]> = {
@@ -36,7 +36,7 @@ const integers: Record<string, readonly [number, number]> = {
 };
 const realMax = 3.4e38;
 
-/** What fits into a column of this type, as `format_type` names it. */
+/** What fits into a column of this type, named as by `format_type`. */
 export function columnOf(sqlType: string, isGenerated: boolean): Column {
   const [, name = "", first, second] =
     /^([a-z ]+?)(?:\((\d+)(?:,(\d+))?\))?( with(?:out)? time zone)?$/.exec(sqlType) ?? [];
@@ -97,7 +97,7 @@ export function addColumns(
   return `alter table ${quoted(schema)}.${quoted(table)} ${lines.join(", ")}`;
 }
 
-/** What a connection test does: all of it is taken back. */
+/** The statements of a connection test, all of which are rolled back. */
 export function trial(schema: string, isThere: boolean): string {
   const place = quoted(schema);
   const table = `${place}."pixelmill_connection_test"`;
@@ -108,8 +108,8 @@ export function trial(schema: string, isThere: boolean): string {
 }
 
 /**
- * The records go in as one JSON text, which costs the client a third of what arrays of columns do.
- * Its parameter is that text.
+ * Inserts records, which go in as one JSON text, the parameter: that costs the client a third of
+ * what arrays of columns do.
  */
 export function insertRows(schema: string, { table, columns, records }: Load, key: string): string {
   const used = usedColumns(columns, records);

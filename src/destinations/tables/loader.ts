@@ -12,7 +12,7 @@ import {
 } from "./table.ts";
 import type { ColumnType } from "./values.ts";
 
-/** What is written into one table. */
+/** The records for one table. */
 export interface Load {
   table: string;
   columns: Columns;
@@ -21,26 +21,26 @@ export interface Load {
   refused?: ReadonlyMap<number, string>;
 }
 
-/** A database, as far as it is written to. Methods reject with `DatabaseFailure`. */
+/** A database, as far as the loader writes to it. Methods reject with `DatabaseFailure`. */
 export interface Database {
-  /** Undefined when there is no such table. */
+  /** The columns of a table; undefined when the table does not exist. */
   columns(table: string): Promise<Columns | undefined>;
-  /** Tables of the schema. */
+  /** The number of tables in the schema. */
   countTables(): Promise<number>;
-  /** Makes the table unless it is there. */
+  /** Makes the table, unless it exists. */
   create(table: string, key: string, columns: ReadonlyMap<string, ColumnType>): Promise<void>;
-  /** Makes those columns that are not there. */
+  /** Makes those of the columns that do not exist. */
   widen(table: string, columns: ReadonlyMap<string, ColumnType>): Promise<void>;
-  /** All or nothing; a row whose key is there already changes nothing. */
+  /** Inserts all rows or none; a row whose key exists already changes nothing. */
   insert(loads: readonly Load[], key: string): Promise<void>;
 }
 
-/** What a database said no to; the message is for people. */
+/** A refusal of the database, with a message for people. */
 export class DatabaseFailure extends Error {
   override readonly name = "DatabaseFailure";
   /** `later`: it may work when it is tried again. `refused`: these rows will never be taken. */
   readonly kind: "later" | "refused";
-  /** Tables may not be as they were when they were last looked at. */
+  /** Whether the tables may have changed since they were last looked at. */
   readonly isStale: boolean;
 
   constructor(kind: "later" | "refused", message: string, isStale = false) {
@@ -54,19 +54,19 @@ export interface LoaderOptions {
   mode: "columns" | "raw";
   /** Whether track events get a table each, by their names. */
   eventTables: boolean;
-  /** The table of mode `raw`. */
+  /** The table that mode `raw` writes to. */
   rawTable: string;
   names: Names;
 }
 
-/** Times that tables are looked at again because somebody else changed them meanwhile. */
+/** How often tables are looked at again because somebody else changed them meanwhile. */
 const LOOKS_MAX = 3;
 
 /** Brings batches of events into tables, which it makes and widens as the events need. */
 export class Loader {
   readonly #options: LoaderOptions;
   readonly #key: string;
-  /** Tables as they were last seen. */
+  /** The columns of tables, as last seen. */
   readonly #tables = new Map<string, Columns>();
   #tableCount: number | undefined;
 
@@ -75,7 +75,7 @@ export class Loader {
     this.#key = options.mode === "raw" ? "message_id" : "id";
   }
 
-  /** Never rejects but with what is no failure of the database. */
+  /** Delivers a batch. Rejects only with errors that are no failures of the database. */
   async load(events: readonly Outgoing[], database: Database): Promise<Verdict> {
     const refused = new Map<number, string>();
     const rows = events.flatMap((event, index) => {
@@ -98,13 +98,13 @@ export class Loader {
       : rowsOf(event, index, names, eventTables);
   }
 
-  /** Writes what finds its place; the other events by their index, with the reason. */
+  /** Writes the events that find a place. Returns the others by their index, with the reason. */
   async #write(rows: readonly Row[], database: Database): Promise<Map<number, string>> {
     for (let look = 1; ; look++) {
       try {
         return await this.#attempt(rows, database);
       } catch (error) {
-        // What failed may also be what was just made of these tables.
+        // The failed transaction may also have taken back what was just made of these tables.
         this.#tables.clear();
         this.#tableCount = undefined;
         const isStale = error instanceof DatabaseFailure && error.isStale;
@@ -179,7 +179,9 @@ export class Loader {
   }
 }
 
-/** What is made of an event; undefined when no table takes the event, which is refused then. */
+/**
+ * What `make` makes of an event; undefined when no table takes the event, which is then refused.
+ */
 function orRefused<T>(refused: Map<number, string>, index: number, make: () => T): T | undefined {
   try {
     return make();

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import snakeCase from "lodash/snakeCase.js";
 import { reservedWords } from "./reserved-words.ts";
 
-/** What a database allows of a name. */
+/** The rules of a database for names. */
 export interface NameRules {
   charsMax: number;
   /** Whether words of SQL get an underscore in front, as RudderStack does for PostgreSQL. */
@@ -14,7 +14,7 @@ const ownTables = new Set([
   ...["tracks", "pages", "screens", "aliases", "groups", "accounts", "users", "identifies"],
 ]);
 
-/** Keys whose names are remembered: making one is the most expensive part of a row. */
+/** Keys whose names are remembered: making a name is the most expensive part of a row. */
 const REMEMBERED_NAMES_MAX = 10_000;
 const REMEMBERED_CHARS_MAX = 256;
 
@@ -44,7 +44,7 @@ export class Names {
     });
   }
 
-  /** The column that takes what does not fit into this one. */
+  /** The column for values that do not fit into this one. */
   twin(column: string): string {
     return this.#cut(column, textTwin);
   }
@@ -55,7 +55,7 @@ export class Names {
     return this.#cut(isWord ? `_${name}` : name, "");
   }
 
-  /** Names that begin alike for long stay apart by a hash of the whole. */
+  /** Cuts a name; names that begin alike stay apart by a hash of the whole name. */
   #cut(name: string, suffix: string): string {
     const room = this.#rules.charsMax - suffix.length;
     if (name.length <= room) return name + suffix;
@@ -79,7 +79,7 @@ const textTwin = "__text";
 /** The column that takes, as a JSON object, what has no column of its own. */
 export const restColumn = "rest__json";
 
-/** Of a longer key only the beginning makes the name, and a hash the difference. */
+/** Characters of a longer key that make its name; a hash makes the difference. */
 const KEY_CHARS_MAX = 1_024;
 
 /** `CamelCase123Key`, `ome$ga`, `9mega` → `camel_case_123_key`, `ome_ga`, `_9_mega`. */
@@ -88,7 +88,8 @@ export function snake(key: string): string {
   const leading = /^_*/.exec(head)![0];
   const name = snakeCase(head.replace(/[^A-Za-z0-9]+/g, "_"));
   if (name === "") return "";
-  // What comes with an underscore keeps it, so that one's own `_timestamp` can be told apart.
+  // A name that comes with an underscore keeps it, so that a property `_timestamp` differs from
+  // `timestamp`.
   return leading === "" && /^[0-9]/.test(name) ? `_${name}` : leading + name;
 }
 

@@ -6,7 +6,7 @@ import type { Names } from "./names.ts";
 /** What goes into one row of a table. */
 export interface Row {
   table: string;
-  /** Which event of the delivery it is of. */
+  /** Index of the event in the delivery. */
   index: number;
   /** Values by column: texts that are not empty, numbers, booleans, arrays, nested objects. */
   cells: Map<string, unknown>;
@@ -31,7 +31,7 @@ const types: Record<string, { table: string; part: string }> = {
   alias: { table: "aliases", part: "traits" },
 };
 
-/** Columns that no property gets, in every table. */
+/** Columns that every table has and that no property fills. */
 const fixed: Record<string, (event: Json, outgoing: Outgoing) => unknown> = {
   anonymous_id: (event) => event.anonymousId,
   user_id: (event) => event.userId,
@@ -110,14 +110,15 @@ function put(
   value: unknown,
 ): void {
   const name = names.column(path);
-  // Two keys may have one name, such as those that differ by case only: the first one has it.
+  // Two keys may have the same name, such as keys that differ by case only: the first key has the
+  // column.
   if (name === "" || isKey(name) || cells.has(name)) {
     if (cells.get(name) !== value) rest[path] = value;
   } else if (cells.size >= TABLE_EVENT_COLUMNS_MAX) rest[path] = value;
   else cells.set(name, value);
 }
 
-/** Tells every value that becomes a column, with the keys that lead to it joined by `_`. */
+/** Calls back with every value that becomes a column, and with its keys joined by `_`. */
 function flatten(
   input: Json,
   prefix: string,
@@ -144,7 +145,9 @@ function parsed({ bytes }: Outgoing): Json {
   return event;
 }
 
-/** Of an event from which code took its own, a hash, so that another attempt has the same. */
+/**
+ * The messageId of an event; when code took it away, a hash, so that another attempt has the same.
+ */
 function messageIdOf({ messageId }: Json, { bytes, input }: Outgoing): string {
   if (isBlank(messageId)) {
     return createHash("sha256").update(input.messageId).update(bytes).digest("hex");
@@ -168,7 +171,7 @@ function isText(value: unknown): value is string {
   return typeof value === "string";
 }
 
-/** What RudderStack makes no column for. */
+/** Whether RudderStack makes no column for a value. */
 function isBlank(value: unknown): boolean {
   if (value === null || value === undefined || value === "") return true;
   return typeof value === "object" && Object.keys(value).length === 0;

@@ -1,9 +1,9 @@
 /** Types of columns that are made, after those of RudderStack's warehouse. */
 export type ColumnType = "string" | "int" | "float" | "boolean" | "datetime" | "json";
 
-/** A column that is there, whoever made it. */
+/** A column that exists, whoever made it. */
 export interface Column {
-  /** `other`: a type into which nothing is written. */
+  /** `other` is a type that nothing is written to. */
   type: ColumnType | "other";
   /** Its type as the database calls it. */
   sqlType: string;
@@ -13,27 +13,27 @@ export interface Column {
   range?: readonly [number, number];
 }
 
-/** What goes into a column: JSON text for one of type `json`. */
+/** A value as it is written: JSON text for a column of type `json`. */
 export type Cell = string | number | boolean;
 
-/** RFC 3339 and what of ISO 8601 RudderStack takes for a time. */
+/** RFC 3339, and those forms of ISO 8601 that RudderStack takes for a time. */
 const timestamp =
   /^[+-]?\d{4}-(0[1-9]|1[0-2])-([12]\d|0[1-9]|3[01])([T\s](([01]\d|2[0-3]):[0-5]\d(:\d+)?)?(:[0-5]\d(\.\d+)?)?([zZ]|[+-]([01]\d|2[0-3]):?([0-5]\d)?)?)?$/;
 const ownForm = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 const TIMESTAMP_CHARS_MAX = 64;
 const timeMin = Date.parse("0001-01-01T00:00:00Z");
 const timeMax = Date.parse("9999-12-31T23:59:59.999Z");
-/** Of 64 bits; the double above it is one too much. */
+/** Numbers of 64 bits end below this; the double itself is one too large. */
 const longMax = 2 ** 63;
 
 /** Milliseconds of a text that is a time. */
 function timeOf(value: unknown): number | undefined {
   if (typeof value !== "string" || value.length > TIMESTAMP_CHARS_MAX) return undefined;
-  // Most texts are none, which their first characters show.
+  // Most texts are not times, which their first characters show.
   const first = value.charCodeAt(0);
   if (!(first >= 0x30 && first <= 0x39) && first !== 0x2b && first !== 0x2d) return undefined;
   if (!timestamp.test(value)) return undefined;
-  // Some parsers make the second of March of the thirtieth of February.
+  // Some parsers make 2 March of 30 February.
   const day = dayEnd.exec(value);
   if (day !== null && isNoDay(day)) return undefined;
   const ms = Date.parse(value);
@@ -54,14 +54,14 @@ export function typeOf(value: unknown): ColumnType {
   return timeOf(value) === undefined ? "string" : "datetime";
 }
 
-/** The type of a column that takes both. */
+/** The type of a column that takes values of both types. */
 export function commonType(a: ColumnType, b: ColumnType): ColumnType {
   if (a === b) return a;
   const isNumber = (type: ColumnType) => type === "int" || type === "float";
   return isNumber(a) && isNumber(b) ? "float" : "string";
 }
 
-/** The value as the column takes it, or undefined when it does not. */
+/** The value as the column takes it; undefined when it does not fit. */
 export function fit(value: unknown, column: Column): Cell | undefined {
   switch (column.type) {
     case "string":

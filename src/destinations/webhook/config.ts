@@ -48,7 +48,7 @@ const expectations: Record<string, string> = {
   "/secret": `Expected a string of 1 to ${WEBHOOK_SECRET_CHARS_MAX} characters`,
 };
 
-/** Errors of the shape that are looked at: each of many wrong headers would be one. */
+/** Errors of the schema that are looked at: each of many wrong headers would be one. */
 const ERRORS_MAX = 100;
 
 /** What is wrong with a webhook's config; paths are JSON pointers inside it. */
@@ -73,7 +73,7 @@ export function sendsQuery({ webhookMethod }: WebhookConfig): boolean {
   return webhookMethod === "GET" || webhookMethod === "DELETE";
 }
 
-/** What only a body can have. */
+/** Faults of settings that only a request with a body can have. */
 function queryFaults({ batchSize = 1, secret, webhookMethod }: WebhookConfig): Detail[] {
   const without = (path: string, what: string) => [
     { path, message: `Expected ${what} with ${webhookMethod}, which has no body` },

@@ -18,7 +18,7 @@ export function queryUrl(webhookUrl: string, event: Uint8Array): string {
     expectFits(chars);
     url.searchParams.append(name, value);
   }
-  // Escapes have made it longer.
+  // Escaping has made the URL longer.
   expectFits(url.href.length);
   return url.href;
 }

@@ -70,7 +70,7 @@ async function testWebhook(
   return steps.done;
 }
 
-/** Makes the request that carries these events. */
+/** Returns the function that makes a request of events. */
 function requestMaker(config: WebhookConfig, workspaceId: string) {
   const key = config.secret === undefined ? undefined : signingKey(config.secret);
   const inQuery = sendsQuery(config);
@@ -90,7 +90,7 @@ function requestMaker(config: WebhookConfig, workspaceId: string) {
       body,
       timeoutMs: config.timeoutMs ?? WEBHOOK_TIMEOUT_MS_DEFAULT,
       answerBytesMax: WEBHOOK_ANSWER_BYTES_MAX,
-      // Deliveries are: at least once, with the same `messageId` each time.
+      // A delivery may be repeated: at least once, with the same `messageId` each time.
       isRepeatable: true,
       signal,
     };
@@ -104,8 +104,9 @@ const textOf = ({ bytes }: Outgoing) => bytes;
 const later = new Set([408, 425, 429]);
 
 /**
- * The status decides; what of the body is missing beyond the cap does not matter. A redirect is
- * a failure: its target was never checked, and most clients would turn it into a GET.
+ * The verdict by the answer's status; it does not matter what of the body lies beyond the bound. A
+ * redirect is a failure: its target was never checked, and most clients would turn the request into
+ * a GET.
  */
 function verdictOf({ status, headers }: EgressAnswer): Verdict {
   if (status >= 200 && status < 300) return { kind: "delivered" };
