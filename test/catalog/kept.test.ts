@@ -256,7 +256,8 @@ describe("revisions", () => {
     await before.close();
     // As an earlier version left it, which knew of a version what its publication tells alone.
     const raw = openStore(directory, logger);
-    await raw.change(() => raw.table<object, string>("pasts").remove(revision.versionId));
+    const pasts = raw.table<object, string>("pasts");
+    await raw.change(() => pasts.remove(revision.versionId));
     await raw.close();
 
     const { code } = await freshCatalog(directory);
