@@ -179,12 +179,12 @@ export function placesOf({ ids }: Scene): ScenePlace[] {
     {
       name: "history",
       hash: `#/transformations/${ids.transformation}?tab=history`,
-      seen: "text=Live",
+      seen: "main >> text=Live",
     },
     {
       name: "links",
       hash: `#/transformations/${ids.transformation}?tab=destinations`,
-      seen: "text=Warehouse",
+      seen: "main >> text=Warehouse",
     },
     { name: "libraries", hash: "#/libraries", seen: "td >> text=Prices" },
     { name: "library", hash: `#/libraries/${ids.library}`, seen: ".cm-line" },

@@ -117,7 +117,7 @@ function Actions({ letter }: { letter: DeadLetter }) {
   const ids = [letter.id];
   return (
     <>
-      {letter.stage === "deliver" && letter.transformationVersionId && (
+      {letter.line === undefined && letter.transformationVersionId && (
         <OpenInEditor letter={letter} />
       )}
       <Button
