@@ -1,4 +1,5 @@
-import type { Catalog, CodeChange, Found } from "../catalog/catalog.ts";
+import type { Catalog, CodeChange } from "../catalog/catalog.ts";
+import { importersThrough } from "../catalog/code/closure.ts";
 import type { Kind, Revision } from "../catalog/model.ts";
 import { ApiError } from "../errors.ts";
 import { SandboxUnavailable } from "../sandbox/sandbox.ts";
@@ -65,22 +66,16 @@ export async function tryOut(
  * does not name.
  */
 function importersOf(catalog: Catalog, workspaceId: string, trial: Trial): Inspected[] {
-  const named = [...trial.libraries, ...trial.transformations.map(({ revision }) => revision)];
-  const met = new Set(named.map(({ id }) => id));
-  const found: Found[] = [];
-  const left = [...trial.libraries];
-  for (let library = left.shift(); library !== undefined; library = left.shift()) {
-    const { language, importName = "" } = library;
-    for (const importer of catalog.code.importers(workspaceId, language, importName)) {
-      if (met.has(importer.resource.id)) continue;
-      met.add(importer.resource.id);
-      found.push(importer);
-      if (importer.revision.kind === "library") left.push(importer.revision);
-    }
-  }
-  return found.map(({ resource, revision }) => {
-    return { revision, imports: catalog.code.publication(resource)?.imports ?? [] };
-  });
+  const { code } = catalog;
+  const importers = importersThrough(
+    [...trial.libraries, ...trial.transformations.map(({ revision }) => revision)],
+    ({ kind, language, importName = "" }) => {
+      if (kind !== "library") return [];
+      return code.importers(workspaceId, language, importName).map(({ revision }) => revision);
+    },
+    ({ id }) => id,
+  );
+  return importers.map((revision) => ({ revision, imports: code.past(revision).imports ?? [] }));
 }
 
 /** The published libraries that the code ran with, without those of the trial itself. */

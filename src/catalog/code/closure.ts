@@ -39,3 +39,26 @@ export function publishedLibraries(tables: CodeTables, workspaceId: string, fami
     return revision && { revision, imports: publication.imports };
   };
 }
+
+/**
+ * The code that imports some libraries, also by way of other libraries: each once, breadth first,
+ * without what `start` names. `importersOf` answers nothing for code that is no library. Pure.
+ */
+export function importersThrough<T>(
+  start: readonly T[],
+  importersOf: (code: T) => readonly T[],
+  idOf: (code: T) => string,
+): T[] {
+  const met = new Set(start.map(idOf));
+  const found: T[] = [];
+  const left = [...start];
+  for (let code = left.shift(); code !== undefined; code = left.shift()) {
+    for (const importer of importersOf(code)) {
+      if (met.has(idOf(importer))) continue;
+      met.add(idOf(importer));
+      found.push(importer);
+      left.push(importer);
+    }
+  }
+  return found;
+}

@@ -4,7 +4,7 @@ import type { Revision } from "../model.ts";
 import { nameTaken, notFound, Stale } from "../refusals.ts";
 import { begun, published, revised } from "../states.ts";
 import type { Store } from "../store.ts";
-import { librariesFor, publishedLibraries } from "./closure.ts";
+import { importersThrough, librariesFor, publishedLibraries } from "./closure.ts";
 import type { Linking } from "./links.ts";
 import { keptEvents } from "./pasts.ts";
 import type { CodeTables } from "./tables.ts";
@@ -69,19 +69,18 @@ function checkUsed(tables: CodeTables, workspaceId: string, change: CodeChange):
  */
 function checkTested(tables: CodeTables, workspaceId: string, change: CodeChange): void {
   const tested = new Set([...change.publish, ...(change.tested ?? [])].map((it) => it.versionId));
-  const left = change.publish.filter(({ kind }) => kind === "library").map((it) => it.versionId);
-  const met = new Set(left);
-  for (let versionId = left.shift(); versionId !== undefined; versionId = left.shift()) {
-    const library = tables.revisions.get(versionId);
-    if (library?.importName === undefined) continue;
-    for (const id of importersOf(tables, workspaceId, library)) {
-      const live = tables.resource(id)?.published;
-      if (live === undefined || met.has(live)) continue;
-      if (!tested.has(live)) throw new Stale();
-      met.add(live);
-      left.push(live);
-    }
-  }
+  const published = change.publish.filter(({ kind }) => kind === "library");
+  const importers = importersThrough(
+    published.map((it) => it.versionId),
+    (versionId) => {
+      const library = tables.revisions.get(versionId);
+      if (library?.importName === undefined) return [];
+      const ids = importersOf(tables, workspaceId, library);
+      return ids.flatMap((id) => tables.resource(id)?.published ?? []);
+    },
+    (versionId) => versionId,
+  );
+  if (importers.some((versionId) => !tested.has(versionId))) throw new Stale();
 }
 
 function addRevision(tables: CodeTables, workspaceId: string, revision: Revision): void {
