@@ -1,3 +1,4 @@
+import { Connections } from "../connections/connections.tsx";
 import type { Destination } from "../every.ts";
 import { useLoaded } from "../loaded.ts";
 import { Button, Copy, Switch } from "../parts/button.tsx";
@@ -9,7 +10,6 @@ import { Time } from "../parts/time.tsx";
 import { go, to } from "../router.ts";
 import { client } from "../session.ts";
 import { ConnectionTest } from "./connection-test.tsx";
-import { DestinationSources } from "./connections.tsx";
 import { Health } from "./health.tsx";
 import { LastErrors } from "./last-errors.tsx";
 import { Settings } from "./settings.tsx";
@@ -57,7 +57,7 @@ export function DestinationPage({ id, tab }: { id: string; tab: string }) {
             <ConnectionTest destinationId={id} />
             <DestinationTransformation destination={value} changed={reload} />
             <Panel title="Sources" flush>
-              <DestinationSources destinationId={id} />
+              <Connections of="destination" id={id} />
             </Panel>
           </div>
         </div>

@@ -1,4 +1,5 @@
 import { useState } from "preact/hooks";
+import { Connections } from "../connections/connections.tsx";
 import type { Source } from "../every.ts";
 import { useLoaded } from "../loaded.ts";
 import { Button, Copy, Switch } from "../parts/button.tsx";
@@ -10,7 +11,6 @@ import { tell } from "../parts/messages.ts";
 import { Time } from "../parts/time.tsx";
 import { go, to } from "../router.ts";
 import { client } from "../session.ts";
-import { SourceConnections } from "./connections.tsx";
 import { Snippet } from "./snippet.tsx";
 import { TestEvent } from "./test-event.tsx";
 
@@ -54,7 +54,7 @@ export function SourcePage({ id }: { id: string }) {
               <Facts source={value.source} changed={reload} />
             </Panel>
             <Panel title="Destinations" flush>
-              <SourceConnections sourceId={id} />
+              <Connections of="source" id={id} />
             </Panel>
           </div>
         </div>
