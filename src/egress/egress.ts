@@ -75,7 +75,7 @@ export interface EgressOptions {
   /** Name servers; by default the system's. */
   nameServers?: readonly string[];
   resolve?: Resolve;
-  /** Further certificate authorities (PEM). */
+  /** Certificate authorities (PEM) that replace the known ones. */
   ca?: string;
   /** Descriptors of the process: an eighth of them is the most that requests under way take. */
   descriptorsMax?: number;

@@ -1,7 +1,7 @@
 import type { Step } from "./harness/harness.ts";
 import type { Realm } from "./realm.ts";
 
-/** Time on the clock for one question of the host. Waiting for the network does not count. */
+/** The time on the clock of one question of the host. Waiting for the network does not count. */
 export class Budget {
   #leftMs: number;
 

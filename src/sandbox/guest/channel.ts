@@ -14,22 +14,22 @@ const STDIN = 0;
 const STDOUT = 1;
 
 /**
- * Frames reuse these, which grow to the largest one: fresh memory of 200 KB costs its page faults
- * each time, a tenth of what a batch of a hundred events takes, and is collected late.
+ * Frames reuse these buffers, which grow to the largest frame: fresh memory of 200 KB costs its
+ * page faults each time, a tenth of what a batch of a hundred events takes, and is collected late.
  */
 const BUFFER_BYTES = 1 << 20;
 let usualInput = Buffer.allocUnsafeSlow(BUFFER_BYTES);
 let output = Buffer.allocUnsafeSlow(BUFFER_BYTES);
-/** A larger frame (a program with its libraries) does not keep its memory. */
+/** The memory of a larger frame (a program with its libraries) is not kept. */
 const KEPT_BYTES_MAX = 8 << 20;
 
-/** What is read and not yet used lies between `start` and `end`. */
+/** Bytes that were read and not used yet lie between `start` and `end`. */
 let input = usualInput;
 let start = 0;
 let end = 0;
 /** Questions that came while answers were awaited. */
 const backlog: Frame[] = [];
-/** The question under way; what is said belongs to it. */
+/** Number of the question under way, which every message names. */
 let exchange = 0;
 
 /**
@@ -44,7 +44,10 @@ export function receive(): Frame | undefined {
   return frame;
 }
 
-/** Answers to what was asked with `wait`. The host's next question may be before them. */
+/**
+ * Waits for the answers to what was asked with `wait`. The host's next question may come before
+ * them.
+ */
 export function receiveAnswers(): Frame | undefined {
   for (;;) {
     const frame = nextFrame();
@@ -68,7 +71,7 @@ function nextFrame(): Frame | undefined {
   return decodeFrame(bytes);
 }
 
-/** Reads until so many bytes are there; false at the end of the input. */
+/** Reads until so many bytes are in the buffer; false at the end of the input. */
 function readUntil(wanted: number): boolean {
   if (start + wanted > input.length) {
     const room = wanted > input.length ? inputOf(wanted) : input;
@@ -104,7 +107,7 @@ export function send(header: object, body: string | Uint8Array = ""): void {
   write(end);
 }
 
-/** Sends header and body as they are: whoever wrote them has put in the number of the question. */
+/** Sends header and body unchanged: whoever wrote them has put in the number of the question. */
 export function sendFrame(bytes: Uint8Array): void {
   makeRoom(bytes.length);
   output.set(bytes, LENGTH_BYTES);
@@ -116,7 +119,7 @@ function makeRoom(bytesMax: number): void {
   output = Buffer.allocUnsafeSlow(LENGTH_BYTES + bytesMax);
 }
 
-/** Of `output`, so much. */
+/** Writes the first `end` bytes of `output`. */
 function write(end: number): void {
   output.writeUInt32LE(end - LENGTH_BYTES, 0);
   for (let written = 0; written < end; ) {

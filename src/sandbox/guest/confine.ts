@@ -12,7 +12,10 @@ const PR_SET_NO_NEW_PRIVS = 38;
 const SIGKILL = 9;
 
 const SECCOMP_SET_MODE_FILTER = 1;
-/** All threads: Bun's pool threads are running already and would stay free otherwise. */
+/**
+ * The filter binds all threads: Bun's pool threads are running already and would stay free
+ * otherwise.
+ */
 const SECCOMP_FILTER_FLAG_TSYNC = 1;
 
 const LANDLOCK_CREATE_RULESET_VERSION = 1;
@@ -21,7 +24,9 @@ const LANDLOCK_SCOPE_SOCKET_SIGNAL = 3n;
 /** Number of file system rights that each version of Landlock knows, from version 1 on. */
 const LANDLOCK_FS_RIGHTS = [13n, 14n, 15n, 15n, 16n];
 
-/** In this order: a change of users undoes the parent-death signal, Landlock closes `/proc`. */
+/**
+ * The order matters: a change of users undoes the parent-death signal, and Landlock closes `/proc`.
+ */
 const steps = [
   closeInherited,
   dropPrivileges,
@@ -55,7 +60,8 @@ export async function confine(): Promise<string | undefined> {
 function setProcess(kernel: Kernel, table: SyscallTable): void {
   const settings: [option: number, value: number][] = [
     [PR_SET_NO_NEW_PRIVS, 1],
-    // Not readable through /proc and no core dump; the host's death is the guest's.
+    // The process is not readable through /proc and leaves no core dump; it ends when the host
+    // ends.
     [PR_SET_DUMPABLE, 0],
     [PR_SET_PDEATHSIG, SIGKILL],
   ];

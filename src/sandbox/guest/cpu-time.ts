@@ -1,4 +1,4 @@
-// Before the realm is sealed.
+// Taken before the realm is sealed.
 const { cpuUsage } = process;
 
 const READING_MS_MAX = 5;
@@ -6,7 +6,7 @@ const READING_MS_MAX = 5;
 let reading = 0;
 let readAt = Number.NEGATIVE_INFINITY;
 
-/** CPU time of this process in ms. Of all threads: the compiler's work for user code counts. */
+/** CPU time of this process in ms, of all threads: the compiler's work for user code counts. */
 export function cpuTimeMs(): number {
   const { user, system } = cpuUsage();
   reading = (user + system) / 1_000;
@@ -15,7 +15,7 @@ export function cpuTimeMs(): number {
 }
 
 /**
- * The same as it was at most some milliseconds ago, to count from: asked for at each batch, the
+ * CPU time as it was a few milliseconds ago at most, to count from: asked for at each batch, the
  * system's answer takes a tenth of the time of a batch of one event.
  */
 export function recentCpuTimeMs(): number {

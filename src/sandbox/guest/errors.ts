@@ -3,7 +3,10 @@ import { GUEST_ERRORS_CHARS_MAX } from "../guest-limits.ts";
 import type { UserError } from "../program.ts";
 import { columnInWords, inWords } from "./words.ts";
 
-/** Names of a program's files in stack traces. No whitespace: a sourceURL ends there. */
+/**
+ * Names of a program's files in stack traces. They hold no whitespace, at which a sourceURL would
+ * end.
+ */
 export const MAIN_FILE = "pixelmill:transformation";
 export const libraryFile = (index: number) => `pixelmill:library/${index}`;
 
@@ -11,7 +14,7 @@ export const libraryFile = (index: number) => `pixelmill:library/${index}`;
 export type Files = ReadonlyMap<string, SourceFile>;
 
 export interface SourceFile {
-  /** What the user calls it: the transformation's name, or `library` and its importName. */
+  /** The user's name for the file: the transformation's name, or `library` and its importName. */
   label: string;
   /** importName of a library. */
   library?: string;
@@ -109,7 +112,7 @@ function cut(message: string): string {
   return message.slice(0, GUEST_ERROR_CHARS_MAX);
 }
 
-/** Of an error, when those before it have used up the room of an answer. */
+/** Characters of an error when those before it have used up the room of an answer. */
 const SHORT_CHARS = 100;
 
 /** Errors of one answer: when there are many long ones, the later ones are cut to their start. */

@@ -38,7 +38,7 @@ export async function openJavascript(): Promise<GuestRuntime> {
     const program = programs.get(request.program);
     if (!program) throw new RangeError("Unknown program");
     try {
-      // After a timeout the context is gone: what it was doing might go on otherwise.
+      // After a timeout the context was dropped, since what it was doing might go on otherwise.
       program.realm ??= (await compile(program.source)).realm!;
     } catch (error) {
       return { reply: { kind: "loaded", error: faultOf(error) } };
@@ -64,7 +64,7 @@ async function answered(load: () => Promise<unknown>): Promise<Said> {
   }
 }
 
-/** Throws what is no fault of the code's. */
+/** The error of the code; throws what the code is not to blame for. */
 function faultOf(error: unknown): UserError {
   if (error instanceof LoadFailure) return error.fault;
   throw error;

@@ -4,11 +4,11 @@ import { openLibc } from "../../libc.ts";
 /** `syscall(2)` with the errno of a failure. Pointers are passed as views on live memory. */
 export interface Kernel {
   call(number: number, ...args: Word[]): CallResult;
-  /** Takes all threads out of every group but their main one; false if it cannot. */
+  /** Takes all threads out of every group except their main one; false when that fails. */
   leaveGroups(): boolean;
-  /** Makes a user and its group those of all threads; false if it cannot. */
+  /** Makes all threads run as this user and its group; false when that fails. */
   become(user: number): boolean;
-  /** Of memory that stays put while the view lives. */
+  /** The address of a view's memory, which stays put while the view lives. */
   address(view: ArrayBufferView): bigint;
 }
 export type Word = number | bigint | ArrayBufferView;
@@ -21,7 +21,7 @@ export function openKernel(): Kernel {
   const { symbols } = openLibc(functions);
   return {
     address,
-    // By the C library, which changes all threads: the system call changes the one that calls.
+    // The C library changes all threads; the system call itself changes only the thread that calls.
     leaveGroups: () => symbols.setgroups(0n, null) === 0,
     become(user) {
       return symbols.setresgid(user, user, user) === 0 && symbols.setresuid(user, user, user) === 0;

@@ -26,8 +26,8 @@ export async function startGuest(language: string | undefined): Promise<void> {
 
 /** `startGuest` for a runtime of one's own. `seal` is called once the process is confined. */
 export async function serve(open: () => Promise<GuestRuntime>, seal: () => void): Promise<void> {
-  // Without it Bun prints every rejection that user code does not handle, and asks user code how
-  // to show its value: standard error is for what the runtime itself has to say.
+  // Without this handler Bun prints every rejection that user code does not handle, and asks user
+  // code how to show its value; but standard error is for the runtime's own words.
   process.on("unhandledRejection", () => {});
   const runtime = await open();
   const first = receive()?.header as Request | undefined;
@@ -44,7 +44,10 @@ export async function serve(open: () => Promise<GuestRuntime>, seal: () => void)
   }
 }
 
-/** `answer`, and last words of a guest that ends by it: the host could not tell why it ended. */
+/**
+ * Answers a question. When the answer ends the guest, its last words tell why, which the host could
+ * not know.
+ */
 async function answerOf(runtime: GuestRuntime, question: Question): Promise<Answer> {
   try {
     return await runtime.answer(question);

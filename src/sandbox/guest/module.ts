@@ -23,7 +23,7 @@ export const NEVER_SETTLED = "Timed out";
 export interface LoadedProgram {
   source: LoadRequest;
   files: Files;
-  /** Absent after a timeout. */
+  /** Undefined after a timeout. */
   realm: Realm | undefined;
 }
 
@@ -148,7 +148,7 @@ async function evaluate(
   } catch (thrown) {
     throw new LoadFailure(describe(realm, budget, thrown, files));
   }
-  // Looked at from outside: `then` and `catch` of the promise may be functions of user code's.
+  // The promise's state is read from outside: its `then` and `catch` may be functions of user code.
   const status = () => Bun.peek.status(evaluation);
   try {
     await goOn(realm, budget, () => status() !== "pending");

@@ -16,15 +16,17 @@ const PR_CAP_AMBIENT_CLEAR_ALL = 4;
 
 const RLIMIT_NPROC = 6;
 
-/** Numbers that no system gives out: above those of containers, up to the largest process id. */
+/**
+ * User numbers that no system gives out: above those of containers, up to the largest process id.
+ */
 const USERS_START = 0x7000_0000;
-/** Where a user namespace does not have those. */
+/** The user where a user namespace does not have these numbers. */
 const NOBODY = 65_534;
 
 /**
- * Gives up what root has: a user of the guest's own where there is the right to change users, and
- * no capabilities. All threads change users, and lose their capabilities by it; without that
- * right there are few to lose.
+ * Gives up what root has: the guest gets a user of its own where it may change users, and keeps no
+ * capabilities. All threads change users, and so lose their capabilities; a guest that may not
+ * change users has few to lose.
  */
 export function dropPrivileges(kernel: Kernel, table: SyscallTable): void {
   const header = new Uint32Array([CAPABILITY_VERSION_3, 0]);

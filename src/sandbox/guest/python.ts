@@ -5,7 +5,9 @@ import { openInterpreter } from "./python/interpreter.ts";
 import { type Restored, restore } from "./python/pyodide.ts";
 import type { GuestRuntime } from "./runtime.ts";
 
-/** Frames that pass through a Python guest between two collections of JavaScript's garbage. */
+/**
+ * Bytes of frames that pass through a Python guest between two collections of JavaScript's garbage.
+ */
 const GUEST_PYTHON_GARBAGE_BYTES = 32 << 20;
 
 /**
@@ -32,11 +34,11 @@ export async function openPython(): Promise<GuestRuntime> {
   };
 }
 
-/** CPU time that user code has, if there is any. */
+/** CPU time that user code has for a request; undefined when the request runs none. */
 function budgetMs(request: Request): number | undefined {
   switch (request.kind) {
     case "run":
-      // Not the clock's: what it waits for costs nothing.
+      // CPU time and not time on the clock, since waiting for the network costs nothing.
       return request.cpuMs;
     case "load":
     case "library":
@@ -47,14 +49,17 @@ function budgetMs(request: Request): number | undefined {
 }
 
 /**
- * JavaScript's garbage: what the start left (50 MB), and frames. Beside a heap of 40 MB the
- * engine finds 200 MB of them not worth its while.
+ * Collects JavaScript's garbage: what the start left (50 MB), and frames. Beside a heap of 40 MB,
+ * the engine finds 200 MB of frames not worth a collection.
  */
 function collectGarbage(): void {
   Bun.gc(true);
 }
 
-/** One question and its answer. This process sleeps meanwhile, which costs no CPU time. */
+/**
+ * Asks the host one question and returns the answer. This process sleeps meanwhile, which costs no
+ * CPU time.
+ */
 function askHost(question: string): string {
   send({ kind: "wait" }, `[${question}]`);
   const answers = receiveAnswers();

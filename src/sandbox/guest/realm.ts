@@ -15,7 +15,10 @@ export class TimedOut extends Error {
   override readonly name = "TimedOut";
 }
 
-/** What user code threw through the harness, by built-ins that it has replaced, is not kept. */
+/**
+ * User code threw through the harness, by built-ins that it has replaced; what it threw is not
+ * kept.
+ */
 export class Broken extends Error {
   override readonly name = "Broken";
 
@@ -24,7 +27,10 @@ export class Broken extends Error {
   }
 }
 
-/** Memory may lack for what others have left behind: this guest ends, and the host tries again. */
+/**
+ * Memory ran out, perhaps because of what earlier code left behind: this guest ends, and the host
+ * tries again.
+ */
 export class OutOfMemory extends Error {
   override readonly name = "OutOfMemory";
 }
@@ -41,7 +47,7 @@ export function createRealm(): Realm {
     microtaskMode: "afterEvaluate",
   });
   const script = (source: string) =>
-    // Without a callback of ours import() rejects with an error of the guest's realm.
+    // Without a callback of ours, import() rejects with an error of the guest's own realm.
     new vm.Script(source, { filename: "pixelmill:harness", importModuleDynamically: refuseImport });
   const harness = script(harnessSource).runInContext(context) as Harness;
   const takeStep = script('this["pixelmill:step"]');
@@ -83,7 +89,10 @@ export function isTimeout(thrown: unknown): boolean {
   return Reflect.getOwnPropertyDescriptor(kind, "code")?.value === TIMEOUT_CODE;
 }
 
-/** Of the engine's own error, thrown through the harness; looks at it as `isTimeout` does. */
+/**
+ * Whether the engine's own error, thrown through the harness, says that memory ran out; looks at
+ * the error as `isTimeout` does.
+ */
 function isOutOfMemory(thrown: unknown): boolean {
   if (!isNativeError(thrown)) return false;
   return Reflect.getOwnPropertyDescriptor(thrown, "message")?.value === "Out of memory";

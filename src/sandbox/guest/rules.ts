@@ -32,14 +32,14 @@ const MAP_STACK = 0x2_0000;
 const MAP_FIXED_NOREPLACE = 0x10_0000;
 const MAP_AT = MAP_FIXED | MAP_FIXED_NOREPLACE;
 const MAP_FLAGS = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK | MAP_AT;
-/** The kernel's own structures are looked for near null by what dereferences it by mistake. */
+/** Low addresses: kernel code that dereferences null by mistake looks for structures near null. */
 const LOW_ADDRESSES = 0x1_0000;
 const MREMAP_MAYMOVE = 1;
 
 /**
- * Of its own memory, and in its own process: NORMAL, RANDOM, SEQUENTIAL, WILLNEED, DONTNEED, FREE,
- * HUGEPAGE, NOHUGEPAGE, DONTDUMP, DODUMP, GUARD_INSTALL, GUARD_REMOVE. Not: merging with other
- * processes' pages, pushing them out, poisoning them.
+ * Advice about a guest's own memory, in its own process: NORMAL, RANDOM, SEQUENTIAL, WILLNEED,
+ * DONTNEED, FREE, HUGEPAGE, NOHUGEPAGE, DONTDUMP, DODUMP, GUARD_INSTALL, GUARD_REMOVE. Left out:
+ * merging with other processes' pages, pushing them out, poisoning them.
  */
 const ADVICE = [0, 1, 2, 3, 4, 8, 14, 15, 16, 17, 102, 103];
 /** FUTEX_PRIVATE_FLAG and FUTEX_CLOCK_REALTIME, which go with any operation. */
@@ -51,10 +51,10 @@ const BARRIERS = [0, 8, 16, 32, 64];
 /** A clock with this bit is another process's, by its id. */
 const CLOCK_OF_PROCESS = 0x8000_0000;
 
-/** By the names of `syscalls.ts`. */
+/** The rules by the names of `syscalls.ts`. */
 export function rulesOf(pid: number): Readonly<Record<string, Rule>> {
   const ownClocks = all({ argument: 0, bits: CLOCK_OF_PROCESS, oneOf: [0] });
-  // No new executable memory: what the compilers write into is mapped by now.
+  // No new executable memory is allowed: what the compilers write into is mapped by now.
   const data = { bits: ~PROT_READ_WRITE, oneOf: [0] };
   const anonymous = [
     { argument: 2, ...data },
@@ -82,7 +82,7 @@ export function rulesOf(pid: number): Readonly<Record<string, Rule>> {
     madvise: all({ argument: 2, oneOf: ADVICE }),
     futex: all({ argument: 1, bits: ~FUTEX_FLAGS, oneOf: FUTEX_OPERATIONS }),
     membarrier: all({ argument: 0, oneOf: BARRIERS }),
-    // The C library asks for each new thread by its id, and does without this answer alone.
+    // The C library asks this for each new thread by its id, and does without the answer.
     sched_getaffinity: { ...all({ argument: 0, oneOf: [0] }), refusal: ENOSYS },
     clock_getres: ownClocks,
     clock_gettime: ownClocks,

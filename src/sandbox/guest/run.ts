@@ -9,10 +9,12 @@ import { OutOfMemory, TimedOut } from "./realm.ts";
 import type { Said } from "./runtime.ts";
 import { goOn } from "./turns.ts";
 
-/** Of its CPU budget that a batch must have used, to call a timeout the code's own. */
+/**
+ * Share of its CPU budget that a batch must have used before a timeout counts as the code's own.
+ */
 const BUSY_SHARE_MIN = 0.75;
 
-/** Runs a program over a batch. What it leaves `OPEN` says why in `stopped`. */
+/** Runs a program over a batch. `stopped` says why events were left `OPEN`. */
 export async function runEvents(
   program: LoadedProgram,
   request: RunRequest,
@@ -59,11 +61,11 @@ async function spend(program: LoadedProgram, request: RunRequest): Promise<Stop 
     budget.step(realm, "run");
     await goOn(realm, budget, () => harness.pending() === 0);
   } catch (error) {
-    // The program's promises may still be about to run: its context is not used again.
+    // The program's promises may still be about to run, so its context is not used again.
     program.realm = undefined;
     if (error instanceof OutOfMemory) throw error;
     if (!(error instanceof TimedOut)) {
-      // Thrown through the harness: by built-ins that the program has replaced.
+      // The error came through the harness, by built-ins that the program has replaced.
       harness.giveUp((error as Error).message);
       return undefined;
     }
@@ -82,7 +84,10 @@ async function spend(program: LoadedProgram, request: RunRequest): Promise<Stop 
   return undefined;
 }
 
-/** The event whose turn it was; among promises, the only one that has not settled. */
+/**
+ * The event to blame: the one whose function was running; among promises, the only one that has not
+ * settled.
+ */
 function blamed(harness: Harness): number | undefined {
   if (harness.current() >= 0) return harness.current();
   const counts = JSON.parse(harness.counts()) as number[];

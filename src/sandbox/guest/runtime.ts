@@ -14,7 +14,10 @@ export interface GuestRuntime {
   answer(question: Frame & { header: Request }): Promise<Answer> | Answer;
 }
 
-/** Sent before the next question is received. A `frame` is the whole of one, its number in it. */
+/**
+ * An answer, which is sent before the next question is received. A `frame` is the whole of it, its
+ * number included.
+ */
 export type Answer = Said | { frame: Uint8Array };
 
 export interface Said {

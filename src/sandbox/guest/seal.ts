@@ -20,7 +20,10 @@ const language = `
 
 const collections = "JSON Math Reflect";
 
-/** Of the global object: what makes code, threads and connections, prints, or waits for input. */
+/**
+ * Properties of the global object that make code, threads and connections, print, or wait for
+ * input.
+ */
 const powers = `
   eval Worker ShadowRealm fetch WebSocket EventSource BroadcastChannel MessageChannel
   HTMLRewriter console reportError alert confirm prompt require
@@ -36,7 +39,10 @@ const STDERR = 2;
 
 const prototypeOf = Object.getPrototypeOf as (value: object) => object;
 
-/** For good, and before user code is read. Modules take what they need of the rest before. */
+/**
+ * Seals the guest's realm for good, before user code is read. Modules take what they need of it
+ * before.
+ */
 export function sealRealm(): void {
   printNothingOfUsers();
   removeMakersOfCode();
@@ -46,7 +52,7 @@ export function sealRealm(): void {
   for (const name of names(powers)) define(name, undefined);
 }
 
-/** Bun would ask user code how to show what it has thrown. */
+/** Keeps Bun from asking user code how to show what it has thrown. */
 function printNothingOfUsers(): void {
   const { exit } = process;
   process.on("uncaughtException", (thrown: unknown) => {
@@ -55,13 +61,13 @@ function printNothingOfUsers(): void {
   });
 }
 
-/** Runs no code of the value: a property with a getter is not shown. */
+/** Shows a thrown value without running any of its code: a property with a getter is not shown. */
 function shown(thrown: unknown): string {
   if (!isNativeError(thrown)) return "A value was thrown that is no error";
   return `${Reflect.getOwnPropertyDescriptor(thrown, "stack")?.value}`;
 }
 
-/** The constructors of the four kinds of functions, which every function inherits. */
+/** Removes the constructors of the four kinds of functions, which every function inherits. */
 function removeMakersOfCode(): void {
   NoFunction.prototype = Function.prototype;
   define("Function", Object.freeze(NoFunction));
@@ -78,13 +84,13 @@ function removeMakersOfCode(): void {
   }
 }
 
-/** What `Function` is from here on: good for `instanceof` and for its prototype's functions. */
+/** Stands in for `Function`, for `instanceof` and for its prototype's functions. */
 function NoFunction(): never {
   throw new EvalError("Code generation from strings is not allowed");
 }
 
 function freezeLanguage(): void {
-  // It would be handed the functions on the stack.
+  // The function would be handed the functions on the stack.
   Object.defineProperty(Error, "prepareStackTrace", { value: undefined });
   const iterators = [[].values(), "".matchAll(/a/g), new Map().keys(), new Set().keys()];
   for (const iterator of iterators) Object.freeze(prototypeOf(iterator));
@@ -98,13 +104,16 @@ function freezeLanguage(): void {
   for (const name of names(collections)) Object.freeze(Reflect.get(globalThis, name));
 }
 
-/** What Bun's own modules look up where something fails, or they would fail for want of it. */
+/**
+ * A `process` with only what Bun's own modules look up where something fails; without it they would
+ * fail themselves.
+ */
 function processWithoutPower(): object {
   const { arch, platform, version, nextTick } = process;
   return { arch, platform, version, nextTick, env: {}, argv: [], cwd: () => "/" };
 }
 
-/** As the system would refuse it: Bun's modules make an answer of that. */
+/** Refuses as the system would, which Bun's modules make an answer of. */
 function refuse(): never {
   throw Object.assign(new Error("Operation not permitted"), { code: "EPERM" });
 }

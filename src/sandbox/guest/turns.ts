@@ -13,14 +13,14 @@ const IDLE_TURNS_MAX = 20;
 export async function goOn(realm: Realm, budget: Budget, done: () => boolean): Promise<void> {
   const { harness } = realm;
   for (let idle = 0; idle < IDLE_TURNS_MAX; idle += 1) {
-    // What is asked for is also done when nobody awaits it.
+    // Requests are also made when nobody awaits them.
     if (done() && harness.awaited() === 0) return;
-    // Promises of import() settle in the queue of the guest, those of user code in the realm's.
+    // Promises of import() settle in the guest's queue, those of user code in the realm's.
     await new Promise((resolve) => setImmediate(resolve));
     if (harness.awaited() > 0) {
       send({ kind: "wait" }, harness.outgoing());
       const answers = receiveAnswers();
-      // The host is gone, and so will be this process.
+      // The host is gone, and this process will end.
       if (!answers) return;
       harness.incoming(answers.body.toString());
       budget.step(realm, "arrive");

@@ -43,7 +43,8 @@ export async function verify(kernel: Kernel, table: SyscallTable): Promise<void>
   verifyArguments(kernel, table);
   verifyNoFork(kernel, table);
   if (succeeds(() => openSync(RULE_PATH, "r"))) throw new Unconfined("a guest can open a file");
-  // Through a pool thread: Landlock binds the calling thread only, the filter must bind all.
+  // The read goes through a pool thread: Landlock binds the calling thread only, but the filter
+  // must bind all.
   const opened = await readFile(RULE_PATH).then(
     () => true,
     () => false,
@@ -51,7 +52,7 @@ export async function verify(kernel: Kernel, table: SyscallTable): Promise<void>
   if (opened) throw new Unconfined("a thread of a guest can open a file");
 }
 
-/** What is forbidden of calls that are allowed. */
+/** Tries the forbidden arguments of calls that are allowed. */
 function verifyArguments(kernel: Kernel, { allowed }: SyscallTable): void {
   const map = (address: number, protection: number, flags: number) =>
     kernel.call(allowed.mmap!, address, PAGE_BYTES, protection, flags, -1, 0).value;

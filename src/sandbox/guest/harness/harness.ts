@@ -15,33 +15,42 @@ import outcomes from "./outcomes.realm.js" with { type: "text" };
 import own from "./own.realm.js" with { type: "text" };
 import run from "./run.realm.js" with { type: "text" };
 
-/** `drain` does nothing: all promises that are ready go on after every step. */
+/**
+ * The steps of the harness. `drain` itself does nothing: all promises that are ready go on after
+ * every step.
+ */
 export type Step = "run" | "drain" | "arrive" | "describe";
 
-/** The guest's side of the harness. All it takes and returns is text, numbers and the realm's own. */
+/**
+ * The harness as the guest sees it. All that it takes and returns is text, numbers and objects of
+ * the realm's own.
+ */
 export interface Harness {
   /** A JSON object of named secrets. */
   setCredentials(json: string): void;
   /** Takes the entry points of a module namespace and returns the names found. */
   install(namespace: object): string;
-  /** The next run: JSON arrays of events and of their metadata. */
+  /** Sets the next run: JSON arrays of events and of their metadata. */
   take(events: string, metadata: string, count: number, logs: number, logChars: number): void;
   arm(step: Step): void;
   /** A thrown value for `describe`, which makes it JSON `[message, stack]`. */
   hold(thrown: unknown): void;
   description(): string;
-  /** Promises of events that have not settled. */
+  /** Number of events whose promises have not settled. */
   pending(): number;
-  /** Index of the event whose function is running; −1 outside of it. */
+  /** Index of the event whose function is running; −1 when none is. */
   current(): number;
-  /** Questions to the outside without an answer. */
+  /** Number of questions to the outside that have no answer. */
   awaited(): number;
-  /** The new ones among them, as a JSON array. */
+  /** The questions that were not handed over yet, as a JSON array. */
   outgoing(): string;
   incoming(answers: string): void;
   /** Whether the run ended early because its output is large enough. */
   full(): boolean;
-  /** What failed a whole batch of several, as JSON `[message, stack]`; empty when nothing did. */
+  /**
+   * What failed a whole batch of several events, as JSON `[message, stack]`; empty when nothing
+   * did.
+   */
   failure(): string;
   giveUp(message: string): void;
   counts(): string;
@@ -51,10 +60,10 @@ export interface Harness {
   outputs(): string;
 }
 
-/** Longer parts of an error are cut before the frames of its stack are read. */
+/** Characters of an error's text that are looked at before the frames of its stack are read. */
 const RAW_ERROR_CHARS_MAX = 4 * GUEST_ERROR_CHARS_MAX;
 
-/** Of a stack of which the first frame of the user's own is wanted. */
+/** Characters of a stack in which the first frame of the user's own is looked for. */
 const LOG_STACK_CHARS_MAX = 1_024;
 
 const limits = {

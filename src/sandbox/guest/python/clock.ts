@@ -1,7 +1,7 @@
 import { cpuTimeMs, recentCpuTimeMs } from "../cpu-time.ts";
 
 const SIGINT = 2;
-/** Rest between two signals, in which the harness ends the batch. */
+/** Time between two signals, in which the harness ends the batch. */
 const REST_MS = 10;
 
 /**
@@ -14,7 +14,7 @@ export class CpuClock {
   #lookAt = Number.POSITIVE_INFINITY;
   #endMs = 0;
 
-  /** What CPython reads: a signal, or 0. */
+  /** What CPython reads: the number of a signal, or 0. */
   get 0(): number {
     const now = performance.now();
     if (now < this.#lookAt) return 0;
@@ -23,7 +23,7 @@ export class CpuClock {
     return leftMs > 0 ? 0 : SIGINT;
   }
 
-  /** CPython clears the signal that it took. This one comes again while the time is up. */
+  /** CPython clears the signal that it took; this signal comes again while the time is up. */
   set 0(_: number) {}
 
   /** Runs a step that gets signals once it has used `budgetMs` of CPU time. */

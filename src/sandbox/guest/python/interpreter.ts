@@ -1,7 +1,7 @@
 import { CpuClock } from "./clock.ts";
 import type { CPython, Restored } from "./pyodide.ts";
 
-/** For questions that run no code of the user's. */
+/** CPU time for questions that run no user code. */
 const BUDGET_MS_DEFAULT = 2_000;
 
 /** The harness inside Python (`harness/answer.py`). */

@@ -29,12 +29,12 @@ export interface Restored {
   setSignalSource(source: { 0: number }): void;
   /** Sets a function of a module of Python's, from text to text. */
   provide(module: string, name: string, call: (text: string) => string): void;
-  /** Whether the heap was at its limit: what is in it may be broken since. */
+  /** Whether the heap has been at its limit: what it holds may be broken since then. */
   exhausted(): boolean;
 }
 
 const WASM_PAGE_BYTES = 65_536;
-/** Of a snapshot: what precedes the heap when no JavaScript object is in it. */
+/** Bytes of a snapshot before its heap, when the heap holds no JavaScript object. */
 const SNAPSHOT_HEADER_BYTES = 128;
 
 const ABI = { abi_version: "2026_0" };
@@ -47,7 +47,7 @@ const options: Options = {
     info: { arch: "wasm32", platform: "none", version: "none", python: "none", ...ABI },
     packages: {},
   } as unknown as NonNullable<Options["lockFileContents"]>,
-  // Else Python's environment tells the path of the script that the process runs.
+  // Without this, Python's environment tells the path of the script that the process runs.
   _sysExecutable: "python",
   // `import js` finds nothing.
   jsglobals: {},
@@ -78,7 +78,7 @@ export async function restore(snapshot: Uint8Array): Promise<Restored> {
       return module;
     },
   });
-  // It keeps its options, and 38 MB with them.
+  // Pyodide would keep its options, and 38 MB with them.
   const { config } = (pyodide as unknown as { _api: { config: Options } })._api;
   delete config._loadSnapshot;
   return {
@@ -100,8 +100,9 @@ interface Heap {
 }
 
 /**
- * Beyond the limit Python raises MemoryError. It does not always keep its objects whole then
- * (`s += s` left a str without a type, Pyodide 314.0.7), so nobody may use it any more.
+ * Bounds Python's heap. Beyond the limit Python raises MemoryError, and does not always keep its
+ * objects whole (`s += s` left a str without a type, Pyodide 314.0.7), so nobody may use the
+ * interpreter any more.
  */
 function limitMemory(memory: WebAssembly.Memory, onLimit: () => void): void {
   const grow = memory.grow.bind(memory);

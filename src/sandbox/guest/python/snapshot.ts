@@ -44,7 +44,7 @@ function harnessFiles(): [name: string, text: string][] {
   ];
 }
 
-/** Makes the snapshot unless it is there and of the same inputs. Returns whether it was made. */
+/** Makes the snapshot, unless one of the same inputs exists. Returns whether it was made. */
 export async function ensureSnapshot(): Promise<boolean> {
   const files = harnessFiles();
   const inputs = [Bun.version, pyodideVersion, readFileSync(import.meta.path, "utf8"), files];
@@ -65,7 +65,7 @@ function keyOnDisk(): string | undefined {
   }
 }
 
-/** Several guests may make it at once: each replaces the file as a whole. */
+/** Writes a file as a whole: several guests may make the snapshot at the same time. */
 function put(path: string, content: string | Uint8Array): void {
   const temporary = `${path}.${process.pid}`;
   writeFileSync(temporary, content);
