@@ -62,8 +62,9 @@ export async function showDemo(
   } else {
     print("demo: skipped, this data directory has sources of its own");
   }
-  const docs = `${reachable(view.controlPlaneUrl)}/docs`;
-  print(`demo: the API's reference is ${docs}; any name, and the admin token as password`);
+  const controlPlane = reachable(view.controlPlaneUrl);
+  print(`demo: the console is ${controlPlane}/; sign in with the admin token`);
+  print(`demo: the API's reference is ${controlPlane}/docs; any name, and the token as password`);
 }
 
 const WITHOUT_CODE =
