@@ -1,5 +1,6 @@
 import { signal } from "@preact/signals";
 import { type AnswerOf, createClient, RequestRefused } from "../api/client.ts";
+import { forgetPicked } from "./picked.ts";
 
 export type Session = AnswerOf<"GET /v2/session">["session"];
 export type Permission = Session["permissions"][number];
@@ -9,12 +10,16 @@ export const session = signal<Session | null | undefined>(undefined);
 /** Why the sign-in is shown again. */
 export const ended = signal<string | undefined>(undefined);
 
+/** The workspace of the session that ended in this tab. */
+let leftWorkspace: string | undefined;
+
 export const client = createClient({ baseUrl: "", fetch: ask as typeof fetch });
 
 async function ask(url: string, init?: RequestInit): Promise<Response> {
   const response = await fetch(url, init);
   if (response.status === 401 && session.value) {
     ended.value = "Your session has ended. Sign in again to go on where you were.";
+    leftWorkspace = session.value.workspace.id;
     session.value = null;
   }
   return response;
@@ -37,12 +42,17 @@ export async function resume(): Promise<void> {
 }
 
 export async function signIn(token: string): Promise<void> {
-  session.value = (await client.call("POST /v2/session", { body: { token } })).session;
+  const begun = (await client.call("POST /v2/session", { body: { token } })).session;
+  // Events that were picked in one workspace are not for the next reader of this tab.
+  if (begun.workspace.id !== leftWorkspace) forgetPicked();
+  session.value = begun;
   ended.value = undefined;
 }
 
 export async function signOut(): Promise<void> {
   await client.call("DELETE /v2/session");
+  leftWorkspace = undefined;
+  forgetPicked();
   ended.value = undefined;
   session.value = null;
 }

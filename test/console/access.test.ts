@@ -43,9 +43,12 @@ describe.skipIf(!executablePath)("in the console", () => {
     expect(cookie).toMatchObject({ httpOnly: true, sameSite: "Strict" });
     await page.reload();
     await heading(page, "Overview").waitFor();
+    // The next reader of the tab must not see the events that this one picked.
+    await page.evaluate("sessionStorage.setItem('picked-events', '[]')");
     await page.getByRole("button", { name: "Sign out" }).click();
     await page.getByLabel("Token").waitFor();
     expect(await page.context().cookies()).toEqual([]);
+    expect(await page.evaluate("JSON.stringify({ ...sessionStorage })")).toBe("{}");
     await close();
   }, 120_000);
 
