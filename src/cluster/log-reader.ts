@@ -1,6 +1,6 @@
 import { BLOCK_RECORDS_MAX, type Block, blockAt } from "../log/block.ts";
 import { BlockCache, type CachedBlock } from "../log/block-cache.ts";
-import type { LogReader, LogRecord } from "../log/event-log.ts";
+import type { LogPart, LogReader, LogRecord } from "../log/event-log.ts";
 import type { Losses } from "../log/losses.ts";
 import type { Fetcher } from "./fetcher.ts";
 import { offsetOf, sequenceOf } from "./position.ts";
@@ -22,6 +22,9 @@ export function openPartitionReader(options: PartitionReaderOptions): LogReader 
   return new PartitionLogReader(options);
 }
 
+/** Parts that a partition is taken to have at most. */
+const PARTS_MAX = 64n;
+
 /** A block to hand out, or the position to go on from without one. */
 type Found = CachedBlock | number;
 
@@ -32,6 +35,8 @@ class PartitionLogReader implements LogReader {
   readonly #looks = new Map<bigint, Promise<Found>>();
   /** Offsets of damage that has been told. */
   readonly #damage = new Set<bigint>();
+  /** Blocks that were read, and their bytes: the brokers do not tell what blocks take. */
+  readonly #seen = { blocks: 0, bytes: 0 };
   #first: number;
   #end: number;
 
@@ -80,6 +85,23 @@ class PartitionLogReader implements LogReader {
     this.#options.losses.forget(this.#options.name, this.#first);
   }
 
+  /** A partition can be cut anywhere. Its parts begin where they began before, as far as can be. */
+  parts(): LogPart[] {
+    const first = offsetOf(this.#first);
+    const end = offsetOf(this.#end);
+    let step = 1n;
+    while ((end - first) / step >= PARTS_MAX) step *= 2n;
+    const bytesOfBlock = this.#seen.blocks === 0 ? 0 : this.#seen.bytes / this.#seen.blocks;
+    const parts: LogPart[] = [];
+    for (let at = first; at < end; ) {
+      const next = (at / step + 1n) * step;
+      const blocks = (next < end ? next : end) - at;
+      parts.push({ first: sequenceOf(at), bytes: Math.round(Number(blocks) * bytesOfBlock) });
+      at = next;
+    }
+    return parts;
+  }
+
   async close(): Promise<void> {
     await Promise.allSettled(this.#looks.values());
   }
@@ -118,6 +140,8 @@ class PartitionLogReader implements LogReader {
       this.#tellDamage(offset, value.length);
       return undefined;
     }
+    this.#seen.blocks += 1;
+    this.#seen.bytes += value.length;
     const first = sequenceOf(offset);
     return { first, end: first + block.end, bytes: block.bytes };
   }

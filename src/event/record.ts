@@ -36,6 +36,7 @@ export interface LogEnd {
 const VERSION = 1;
 const VERSION_WITH_ENDS = 2;
 const HEAD_BYTES = 32;
+const TIME_AT = 8;
 const END_BYTES = 10;
 const ENDS_MAX = 255;
 const TEXT_CHARS_MAX = 255;
@@ -59,7 +60,7 @@ export const pixelRecordCodec: RecordCodec<PixelRecord> = {
     into[offset + 2] = sourceId.length;
     into[offset + 3] = clientAddress.length;
     into.writeUInt32LE(query.length, offset + 4);
-    into.writeDoubleLE(record.receivedAt, offset + 8);
+    into.writeDoubleLE(record.receivedAt, offset + TIME_AT);
     for (let i = 0; i < 16; i++) into[offset + 16 + i] = messageId[i]!;
     let at = offset + HEAD_BYTES;
     at += into.write(sourceId, at, "latin1");
@@ -77,6 +78,12 @@ function encodeEnds(ends: readonly LogEnd[], into: Buffer, offset: number): numb
     at = into.writeDoubleLE(sequence, at);
   }
   return at;
+}
+
+/** When an encoded record was received: milliseconds since the epoch; NaN for what is no record. */
+export function timeOfRecord(bytes: Uint8Array): number {
+  if (bytes.length < HEAD_BYTES) return Number.NaN;
+  return new DataView(bytes.buffer, bytes.byteOffset).getFloat64(TIME_AT, true);
 }
 
 /** Reads what `pixelRecordCodec` wrote; the result shares no memory with `bytes`. */
@@ -102,7 +109,7 @@ export function decodeRecord(bytes: Uint8Array): PixelRecord {
   }
   return {
     type,
-    receivedAt: buffer.readDoubleLE(8),
+    receivedAt: buffer.readDoubleLE(TIME_AT),
     sourceId: buffer.toString("latin1", HEAD_BYTES, addressStart),
     clientAddress: buffer.toString("latin1", addressStart, queryStart),
     messageId: new Uint8Array(buffer.subarray(16, HEAD_BYTES)),

@@ -33,6 +33,14 @@ export interface LogRecord {
   bytes: Uint8Array;
 }
 
+/** A part of a log that is deleted as a whole. */
+export interface LogPart {
+  /** Sequence number at which the part starts. */
+  first: number;
+  /** What the part takes on disk, or about that. */
+  bytes: number;
+}
+
 export interface LogReader {
   /** Sequence number of the oldest record kept. */
   first(): number;
@@ -51,6 +59,8 @@ export interface LogReader {
    * `stop` says so, and while the log is copied.
    */
   trim(sequence: number, stop?: AbortSignal): Promise<void>;
+  /** What the log consists of, oldest first; the last part may still grow. */
+  parts(): LogPart[];
   close(): Promise<void>;
 }
 

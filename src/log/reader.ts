@@ -1,10 +1,10 @@
-import { closeSync, openSync } from "node:fs";
+import { closeSync, openSync, statSync } from "node:fs";
 import { makeDirectory } from "../disk/sync.ts";
 import type { Logger } from "../observe/log.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import { BlockCache, type CachedBlock } from "./block-cache.ts";
 import { deleteSegment } from "./delete-segment.ts";
-import type { LogReader, LogRecord } from "./event-log.ts";
+import type { LogPart, LogReader, LogRecord } from "./event-log.ts";
 import { tryTrimming } from "./lock.ts";
 import { Losses } from "./losses.ts";
 import { refusedWithin } from "./refused.ts";
@@ -37,6 +37,8 @@ interface KnownSegment extends Segment {
   index: SegmentIndex;
   /** Offsets of damage that was reported. */
   damage: Set<number>;
+  /** The segment's size, once a newer segment is there: from then on it does not grow. */
+  bytes?: number;
 }
 
 /** A block to hand out, or the position from which to search on. */
@@ -106,6 +108,16 @@ class SegmentLogReader implements LogReader {
       }
     }
     this.#losses.forget(this.#options.directory, this.first());
+  }
+
+  parts(): LogPart[] {
+    this.#list();
+    const newest = this.#segments.at(-1);
+    return this.#segments.map((segment) => {
+      const bytes = segment.bytes ?? statSync(segment.path, { throwIfNoEntry: false })?.size ?? 0;
+      if (segment !== newest) segment.bytes = bytes;
+      return { first: segment.first, bytes };
+    });
   }
 
   async close(): Promise<void> {

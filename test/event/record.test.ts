@@ -1,6 +1,11 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { decodeRecord, type PixelRecord, pixelRecordCodec } from "../../src/event/record.ts";
+import {
+  decodeRecord,
+  type PixelRecord,
+  pixelRecordCodec,
+  timeOfRecord,
+} from "../../src/event/record.ts";
 
 const latin1 = fc.string({
   unit: fc.integer({ min: 0, max: 255 }).map((code) => String.fromCharCode(code)),
@@ -33,6 +38,15 @@ function encoded(value: PixelRecord): Uint8Array {
 describe("a pixel record", () => {
   test("is read as it was written", () => {
     fc.assert(fc.property(record, (value) => expect(decodeRecord(encoded(value))).toEqual(value)));
+  });
+
+  test("tells its time without being read", () => {
+    fc.assert(
+      fc.property(record, (value) => {
+        expect(timeOfRecord(encoded(value))).toBe(value.receivedAt);
+      }),
+    );
+    expect(timeOfRecord(new Uint8Array(7))).toBeNaN();
   });
 
   test("shares no memory with the bytes it was read from", () => {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import type { LogReader, LogWriter } from "../../src/log/event-log.ts";
+import { firstTime, positionAt } from "../../src/log/log-time.ts";
 import { appendEach, readAll, texts } from "./support.ts";
 
 export interface OpenLog {
@@ -16,6 +17,9 @@ async function appendNoting(writer: LogWriter<string>, all: string[]): Promise<n
   }
   return ends;
 }
+
+/** The time of a text that begins with one, as `12:some text` does. */
+const timeOf = (bytes: Uint8Array) => Number.parseInt(Buffer.from(bytes).toString(), 10);
 
 const textsOf = (read: [number, string][]) => read.map(([, text]) => text);
 
@@ -163,6 +167,81 @@ export function describeEventLog(name: string, open: (log: string) => Promise<Op
       await writer.append("after");
       reader.advance(writer.durable());
       expect(textsOf(await readAll(reader, ends[20]))).toEqual(["after"]);
+      await writer.close();
+    });
+
+    test("consists of parts that begin where it begins, and ascend", async () => {
+      const { writer, reader } = await open(fresh());
+      const ends = await appendNoting(writer, texts(100));
+      reader.advance(writer.durable());
+      await readAll(reader);
+      const parts = reader.parts();
+      const starts = parts.map(({ first }) => first);
+      expect(starts[0]).toBe(reader.first());
+      expect(starts).toEqual([...new Set(starts)].sort((a, b) => a - b));
+      expect(starts.at(-1)).toBeLessThanOrEqual(reader.end());
+      const bytes = parts.reduce((sum, part) => sum + part.bytes, 0);
+      expect(bytes).toBeGreaterThan(texts(100).join("").length);
+      await reader.trim(ends[50]!);
+      expect(reader.parts()[0]!.first).toBe(reader.first());
+      await writer.close();
+    });
+
+    test("finds the place of a time", async () => {
+      const { writer, reader } = await open(fresh());
+      expect(await positionAt(reader, 5, timeOf)).toBe(0);
+      expect(await firstTime(reader, timeOf)).toBeUndefined();
+      // Ten records of each even time, some in one block.
+      const times = Array.from({ length: 300 }, (_, i) => 2 * Math.floor(i / 10));
+      for (let i = 0; i < times.length; i += 3) {
+        await Promise.all(times.slice(i, i + 3).map((time) => writer.append(`${time}:text`)));
+      }
+      reader.advance(writer.durable());
+      const all = await readAll(reader);
+      expect(await firstTime(reader, timeOf)).toBe(0);
+      for (let time = -1; time <= 60; time++) {
+        const from = await positionAt(reader, time, timeOf);
+        const found = all.filter(([sequence]) => sequence >= from).map(([, text]) => text);
+        expect(found).toEqual(times.filter((it) => it >= time).map((it) => `${it}:text`));
+      }
+      await writer.close();
+    });
+
+    test("finds a place within reach where the clock was set back", async () => {
+      const { writer, reader } = await open(fresh());
+      const times = [0, 10, 20, 30, 40, 25, 28, 33, 45, 50, 42, 60, 70];
+      const backMax = 15;
+      await appendEach(
+        writer,
+        times.map((time) => `${time}:text`),
+      );
+      reader.advance(writer.durable());
+      const all = await readAll(reader);
+      for (let time = -1; time <= 71; time++) {
+        const at = await positionAt(reader, time, timeOf);
+        const before = times.filter((_, i) => all[i]![0] < at);
+        const from = times.filter((_, i) => all[i]![0] >= at);
+        expect(Math.max(...before, -1)).toBeLessThan(time + backMax);
+        expect(Math.min(...from, 99)).toBeGreaterThanOrEqual(time - backMax);
+        expect(before.length === 0 || before.at(-1)! < time).toBe(true);
+        expect(from.length === 0 || from[0]! >= time).toBe(true);
+      }
+      await writer.close();
+    });
+
+    test("passes over records without a time", async () => {
+      const { writer, reader } = await open(fresh());
+      const all = ["odd", "1:a", "odd", "odd", "3:b", "odd"];
+      await appendEach(writer, all);
+      reader.advance(writer.durable());
+      const at = async (time: number) => {
+        const position = await positionAt(reader, time, timeOf);
+        return textsOf(await readAll(reader, position)).filter((text) => text !== "odd");
+      };
+      expect(await firstTime(reader, timeOf)).toBe(1);
+      expect(await at(0)).toEqual(["1:a", "3:b"]);
+      expect(await at(2)).toEqual(["3:b"]);
+      expect(await at(4)).toEqual([]);
       await writer.close();
     });
   });

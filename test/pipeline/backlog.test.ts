@@ -31,6 +31,7 @@ class EndlessLog implements LogReader {
     return { records, next };
   }
   async trim(): Promise<void> {}
+  parts = () => [{ first: 0, bytes: this.count * EVENT_BYTES }];
   async close(): Promise<void> {}
 }
 

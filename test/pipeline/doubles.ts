@@ -64,6 +64,10 @@ export class MemoryLog implements LogReader {
     for (; this.#first < sequence; this.#first++) this.#records.delete(this.#first);
   }
 
+  parts() {
+    return [...this.#records].map(([first, { length }]) => ({ first, bytes: length }));
+  }
+
   async close(): Promise<void> {}
 }
 
