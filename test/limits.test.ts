@@ -3,7 +3,7 @@ import * as limits from "../src/limits.ts";
 import { LOG_BLOCK_BYTES_MAX } from "../src/log/block.ts";
 import { LOG_SEGMENT_BYTES_MAX } from "../src/log/writer.ts";
 import { LANE_UNCOMMITTED_EVENTS_MAX } from "../src/pipeline/in-flight.ts";
-import { TOPOLOGY_POLL_MS } from "../src/pipeline/pipeline.ts";
+import { TOPOLOGY_POLL_MS } from "../src/pipeline/line.ts";
 import { TRIM_AGE_MS_MIN } from "../src/pipeline/reading/trim.ts";
 import { INGEST_CLOSE_MS_MAX } from "../src/pixel/limits.ts";
 import { GUEST_FRAME_BYTES_MAX } from "../src/sandbox/guest-limits.ts";

@@ -5,12 +5,12 @@ import type { Clock } from "./clock.ts";
 import type { Holdings } from "./holdings.ts";
 import type { LiveTail } from "./live-tail.ts";
 import type { LaneMetrics } from "./metrics.ts";
-import type { SharedReader } from "./reading/shared-reader.ts";
+import type { Logs } from "./reading/shared-reader.ts";
 import type { Ledger } from "./settling/ledger.ts";
 
 /** What all lanes share. */
 export interface LaneParts {
-  logs: SharedReader;
+  logs: Logs;
   live: Live;
   sandbox: Sandbox;
   ledger: Ledger;

@@ -1,7 +1,8 @@
 import type { Clock } from "./clock.ts";
+import type { LaneGauges } from "./gauges.ts";
 import type { ConnectionRates } from "./history.ts";
 import { DOWN_MS_MIN } from "./limits.ts";
-import type { LaneGauges, LaneMetrics } from "./metrics.ts";
+import type { LaneMetrics } from "./metrics.ts";
 
 /** How a lane is now, for people who look at it. */
 export interface LaneStatus {

@@ -3,11 +3,11 @@ import type { DestinationKind } from "../destinations/destination.ts";
 import { RETRY_DELAY_MS_MIN, TRANSFORM_BATCH_EVENTS_MAX } from "../limits.ts";
 import { Notifier } from "./clock.ts";
 import { Delivery } from "./delivering/delivery.ts";
+import type { LaneLabels } from "./gauges.ts";
 import { HandOver } from "./hand-over.ts";
 import { InFlight } from "./in-flight.ts";
 import type { Ending, Item, Output } from "./item.ts";
 import type { LaneParts } from "./lane-parts.ts";
-import type { LaneLabels } from "./metrics.ts";
 import { LaneReader } from "./reading/lane-reader.ts";
 import { NextBatch } from "./reading/next-batch.ts";
 import {

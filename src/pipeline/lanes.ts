@@ -1,9 +1,9 @@
 import type { Connection, Destination } from "../catalog/model.ts";
 import type { DestinationKind } from "../destinations/destination.ts";
 import type { DurableNews } from "../log/event-log.ts";
+import type { LaneGauges } from "./gauges.ts";
 import { Lane } from "./lane.ts";
 import type { LaneParts } from "./lane-parts.ts";
-import { type LaneStatus, laneStatus } from "./lane-status.ts";
 
 export interface LanesParts extends LaneParts {
   kinds: ReadonlyMap<string, DestinationKind>;
@@ -98,14 +98,13 @@ export class Lanes {
     for (const lane of this.#lanes.values()) lane.checkpoint();
   }
 
-  /** Undefined for a destination that nothing is owed to. */
-  status(destinationId: string): LaneStatus | undefined {
-    const lane = this.#lanes.get(destinationId);
-    return lane && laneStatus(lane.gauges, this.#parts);
+  *gauges(): Generator<LaneGauges> {
+    for (const lane of this.#lanes.values()) yield lane.gauges;
   }
 
-  *gauges() {
-    for (const lane of this.#lanes.values()) yield lane.gauges;
+  /** Undefined for a destination that nothing is owed to. */
+  gaugesOf(destinationId: string): LaneGauges | undefined {
+    return this.#lanes.get(destinationId)?.gauges;
   }
 
   abort(): void {

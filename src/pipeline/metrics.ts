@@ -3,30 +3,10 @@ import type { LiveProgram } from "../catalog/catalog.ts";
 import type { Verdict } from "../destinations/destination.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import type { Outcome } from "../sandbox/program.ts";
+import type { LaneGauges, LaneLabels } from "./gauges.ts";
 import { Histories } from "./history.ts";
 import type { Ending } from "./item.ts";
 import { createCodeMetrics } from "./transforming/code-metrics.ts";
-
-/**
- * Labels of a lane's metrics, which the lane's parts share: when a destination is renamed, all of
- * them show the new name.
- */
-export interface LaneLabels {
-  destination: string;
-  /** The destination's name, as people know it. */
-  name: string;
-  kind: string;
-}
-
-export interface LaneGauges {
-  labels: LaneLabels;
-  workspace: string;
-  lagEvents(): number;
-  lagSeconds(): number;
-  waiting(): boolean;
-  /** Since when nothing gets through (of `clock.elapsed`), and why; undefined while events do. */
-  failure: { since: number; reason: string } | undefined;
-}
 
 const labels = ["destination", "name", "kind"] as const;
 const outcomes: Ending["kind"][] = ["delivered", "dropped", "discarded", "dead-letter"];
@@ -122,6 +102,12 @@ function createCounters(registry: Metrics) {
       help: "Time of one batch in the sandbox, by the destination's kind",
       labelNames: ["kind"] as const,
       buckets,
+      registers,
+    }),
+    deadLettersDropped: new Counter({
+      name: "pixelmill_dead_letters_dropped_total",
+      help: "Dead letters that were dropped because of their number or their age, per workspace",
+      labelNames: ["workspace", "bound"] as const,
       registers,
     }),
     unreadable: new Counter({

@@ -1,7 +1,6 @@
 import type { Live } from "../catalog/catalog.ts";
 import type { Positions } from "../catalog/model.ts";
 import type { DestinationKind } from "../destinations/destination.ts";
-import { DRAIN_MS_MAX } from "../limits.ts";
 import type { DurableNews, LogReader } from "../log/event-log.ts";
 import type { Logger } from "../observe/log.ts";
 import type { Metrics } from "../observe/metrics.ts";
@@ -9,26 +8,25 @@ import type { Sandbox } from "../sandbox/sandbox.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import type { DeadLetters } from "./dead-letters/dead-letter.ts";
 import { createDeadLetters } from "./dead-letters/dead-letters.ts";
-import { createDeadLetterRetention, type DeadLetterBounds } from "./dead-letters/retention.ts";
+import { joined } from "./dead-letters/joined.ts";
+import type { DeadLetterBounds } from "./dead-letters/retention.ts";
+import { byDestination, together } from "./gauges.ts";
 import type { Minute } from "./history.ts";
 import { Holdings } from "./holdings.ts";
-import type { LaneStatus } from "./lane-status.ts";
-import { Lanes } from "./lanes.ts";
+import { type LaneStatus, laneStatus } from "./lane-status.ts";
+import { type Line, openLine } from "./line.ts";
 import { LiveTail, type Tail } from "./live-tail.ts";
 import { createLaneMetrics } from "./metrics.ts";
 import { SharedReader, type SharedReaderParts } from "./reading/shared-reader.ts";
-import { createTrimmer } from "./reading/trim.ts";
 import type { Ledger } from "./settling/ledger.ts";
-
-/** Longest time until a lane sees a changed connection when nothing else wakes it. */
-export const TOPOLOGY_POLL_MS = 100;
-/** Time between two trims of the event log. */
-const TRIM_INTERVAL_MS = 10_000;
 
 /** Routes, transforms and delivers what the event logs hold; each destination has a lane. */
 export interface Pipeline {
-  /** Where the event logs end now, per log directory name. */
-  logEnds(): Positions;
+  /**
+   * Where the event logs end, by name: beyond every record that was acknowledged before the call.
+   * Rejects when that cannot be known at the moment.
+   */
+  logEnds(): Promise<Positions>;
   deadLetters: DeadLetters;
   liveTail: Tail;
   /** How a destination's lane is; undefined for one that nothing is owed to. */
@@ -41,17 +39,23 @@ export interface Pipeline {
   close(): Promise<void>;
 }
 
-export interface PipelineParts {
+/** What runs the lanes of several logs, some of the time. */
+export interface Lines extends Pipeline {
+  /** Starts the lanes over some of the logs, which settle in this ledger. */
+  open(ledger: Ledger, readers: LinesParts["readers"]): Line;
+}
+
+export interface LinesParts {
   /** The catalog's `live`: topology is polled, programs are asked for per batch. */
   live: Live;
   sandbox: Sandbox;
-  /** By log directory name; may grow while the pipeline runs. */
+  /** Of all logs, by name, for those who look; may grow while the pipeline runs. */
   readers: ReadonlyMap<string, LogReader>;
   decode: SharedReaderParts["decode"];
   eventOf: SharedReaderParts["eventOf"];
   kinds: ReadonlyMap<string, DestinationKind>;
-  /** The pipeline closes the ledger when it is closed. */
-  ledger: Ledger;
+  /** Of all logs, also of those that have no line here. Their opener closes them. */
+  ledgers: readonly Ledger[];
   /**
    * Calls the listener whenever a log has more durable records; returns the function that ends
    * this. A call without news means that there may be records of any source.
@@ -66,63 +70,84 @@ export interface PipelineParts {
   retryWindowMs: number;
   /** Bounds beyond which dead letters are dropped; absent is no bound. */
   deadLetterBounds?: DeadLetterBounds;
+  /** As `Pipeline.logEnds`; by default what the readers know. */
+  logEnds?(): Promise<Positions>;
   logger: Logger;
   metrics: Metrics;
   clock?: Clock;
 }
 
-/** Starts a lane for every destination that has a connection. */
-export function createPipeline(parts: PipelineParts): Pipeline {
-  const { live, ledger, logger, clock = systemClock } = parts;
+/** Runs the lanes of logs that come and go. */
+export function createLines(parts: LinesParts): Lines {
+  const { live, logger, ledgers, clock = systemClock } = parts;
+  const { deadLetterBounds = { countMax: 0, ageMsMax: 0 } } = parts;
+  const lines = new Set<Line>();
   const holdings = new Holdings();
   const metrics = createLaneMetrics(
     parts.metrics,
-    () => lanes.gauges(),
-    () => ledger.letters.counts(),
+    () => byDestination(lines.values().flatMap((line) => line.gauges())),
+    () => ledgers.values().flatMap((ledger) => ledger.letters.counts()),
     () => holdings.bytes,
   );
   const logs = new SharedReader({ ...parts, metrics });
   const liveTail = new LiveTail(logs, live);
-  const shared = { ...parts, logs, liveTail, clock, metrics, holdings };
-  const lanes: Lanes = new Lanes({ ...shared, refresh: () => lanes.refresh() });
-  const trimmer = createTrimmer({ readers: parts.readers, lanes, clock, logger });
-  const bounds = parts.deadLetterBounds ?? { countMax: 0, ageMsMax: 0 };
-  const sweep = createDeadLetterRetention({
-    bounds,
-    ledger,
-    clock,
-    logger,
-    metrics: parts.metrics,
-  });
-
-  lanes.refresh();
   const stopListening = parts.onDurable((news) => {
-    lanes.wake(news);
+    for (const line of lines) line.wake(news);
     liveTail
       .advance()
       .catch((error) => logger.error({ err: error }, "The live tail cannot read on"));
   });
-  const poll = setInterval(() => lanes.refresh(), TOPOLOGY_POLL_MS);
-  const trim = setInterval(() => {
-    void trimmer.run();
-    void sweep.run();
-  }, TRIM_INTERVAL_MS);
+  const wake = (ids: readonly string[]) => {
+    for (const line of lines) line.replay(ids);
+  };
 
   return {
-    logEnds: () => logs.ends(),
-    deadLetters: createDeadLetters(ledger, (ids) => lanes.replay(ids), clock.now),
+    open(ledger, readers) {
+      const shared = { ...parts, liveTail, clock, metrics, holdings, deadLetterBounds };
+      const line = openLine({ ...shared, ledger, readers, logs: logs.of(readers) });
+      lines.add(line);
+      return {
+        ...line,
+        async close(drainMs) {
+          await line.close(drainMs);
+          lines.delete(line);
+        },
+      };
+    },
+    logEnds: parts.logEnds ?? (async () => logs.ends()),
+    deadLetters: joined(ledgers.map((ledger) => createDeadLetters(ledger, wake, clock.now))),
     liveTail,
-    status: (destinationId) => lanes.status(destinationId),
+    status(destinationId) {
+      const lane = together([...lines].flatMap((line) => line.gaugesOf(destinationId) ?? []));
+      return lane && laneStatus(lane, { clock, metrics });
+    },
     minutes: (destinationId) => metrics.histories.minutes(destinationId, clock.now()),
-    trouble: () => ledger.trouble(),
+    trouble: () =>
+      ledgers
+        .values()
+        .find((ledger) => ledger.trouble() !== undefined)
+        ?.trouble(),
     async close() {
       stopListening();
-      clearInterval(poll);
-      clearInterval(trim);
-      const cut = setTimeout(() => lanes.abort(), DRAIN_MS_MAX);
-      await lanes.stop();
-      clearTimeout(cut);
-      await Promise.all([trimmer.stop(), sweep.stop()]);
+      await Promise.all(lines.values().map((line) => line.close()));
+    },
+  };
+}
+
+export interface PipelineParts extends Omit<LinesParts, "ledgers"> {
+  /** The pipeline closes the ledger when it is closed. */
+  ledger: Ledger;
+}
+
+/** Starts a lane for every destination that has a connection, over all logs. */
+export function createPipeline(parts: PipelineParts): Pipeline {
+  const { ledger, readers } = parts;
+  const lines = createLines({ ...parts, ledgers: [ledger] });
+  lines.open(ledger, readers);
+  return {
+    ...lines,
+    async close() {
+      await lines.close();
       await ledger.close();
     },
   };

@@ -34,7 +34,7 @@ interface Demo {
 export interface DemoParts {
   catalog: Catalog;
   publishing: Publishing;
-  logEnds: () => Positions;
+  logEnds: () => Promise<Positions>;
 }
 
 /** What the operator is told of the demo. */
@@ -99,7 +99,7 @@ async function addDemo(parts: DemoParts, workspace: Workspace): Promise<Demo | u
   const source = existing ?? (await catalog.sources.create(workspace.id, { name: DEMO }));
   if (!existing) {
     const connection = { sourceId: source.id, destinationId: destination.id };
-    await catalog.connections.create(workspace.id, connection, parts.logEnds());
+    await catalog.connections.create(workspace.id, connection, await parts.logEnds());
   }
   return { writeKey: source.writeKey, file, withCode };
 }

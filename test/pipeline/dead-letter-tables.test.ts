@@ -7,6 +7,7 @@ import { createMetrics } from "../../src/observe/metrics.ts";
 import { createDeadLetters } from "../../src/pipeline/dead-letters/dead-letters.ts";
 import { createDeadLetterRetention } from "../../src/pipeline/dead-letters/retention.ts";
 import type { StoredLetter } from "../../src/pipeline/dead-letters/tables.ts";
+import { createLaneMetrics } from "../../src/pipeline/metrics.ts";
 import { Ledger } from "../../src/pipeline/settling/ledger.ts";
 import { openStore } from "../../src/store/store.ts";
 import { numbersTo, until } from "./rig.ts";
@@ -144,7 +145,13 @@ test("beyond the operator's bounds the oldest letters are dropped, counted and t
   const ledger = new Ledger(freshDirectory(), logger);
   await commit(ledger, [...lettersOf(1_500), ...lettersOf(30, { destinationId: "e" })]);
   const lines: string[] = [];
-  const metrics = createMetrics();
+  const registry = createMetrics();
+  const metrics = createLaneMetrics(
+    registry,
+    () => [],
+    () => [],
+    () => 0,
+  );
   const sweep = (countMax: number, ageMsMax: number) =>
     createDeadLetterRetention({
       bounds: { countMax, ageMsMax },
@@ -154,13 +161,11 @@ test("beyond the operator's bounds the oldest letters are dropped, counted and t
     }).run();
   await sweep(0, 0);
   expect(ledger.letters.countOf("w")).toBe(1_530);
-  metrics.clear();
   await sweep(40, 0);
   expect(ledger.letters.countOf("w", "d")).toBe(40);
   expect(ledger.letters.countOf("w", "e")).toBe(30);
   const oldest = ledger.letters.listOf("w", "d", "", 1)[0]!;
   expect(oldest.createdAt).toBe(1_460_000);
-  metrics.clear();
   await sweep(0, 20_000);
   expect(ledger.letters.countOf("w", "d")).toBe(20);
   expect(ledger.letters.countOf("w", "e")).toBe(0);
@@ -171,7 +176,7 @@ test("beyond the operator's bounds the oldest letters are dropped, counted and t
     [20, "age"],
     [30, "age"],
   ]);
-  expect(await metrics.metrics()).toContain(
+  expect(await registry.metrics()).toContain(
     'pixelmill_dead_letters_dropped_total{workspace="w",bound="age"',
   );
   await ledger.close();

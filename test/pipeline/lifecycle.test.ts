@@ -195,7 +195,7 @@ describe("changes", () => {
     rig.log.append(record(3));
     await until(() => sink.taken.length === 4);
     expect(sorted(sink.numbers())).toEqual([0, 1, 2, 3]);
-    expect(rig.pipeline.logEnds()).toEqual({ "0": 2, "1": 2 });
+    expect(await rig.pipeline.logEnds()).toEqual({ "0": 2, "1": 2 });
   });
 });
 

@@ -97,7 +97,7 @@ async function connect(name: string) {
   const input = { name, type: "webhook", config };
   const destination = await catalog.destinations.create(workspaceId, input);
   const pair = { sourceId: source.id, destinationId: destination.id };
-  await catalog.connections.create(workspaceId, pair, pipeline.logEnds());
+  await catalog.connections.create(workspaceId, pair, await pipeline.logEnds());
   return destination;
 }
 
@@ -149,12 +149,12 @@ test("a destination that is switched off and on, and a restart in between", asyn
   await append([0, 1]);
   await until(() => sink.taken.length === 2);
   const off = { enabled: false };
-  await catalog.destinations.update(workspaceId, destination.id, off, pipeline.logEnds());
+  await catalog.destinations.update(workspaceId, destination.id, off, await pipeline.logEnds());
   await append([2, 3]);
   await pipeline.close();
   pipeline = start();
   const on = { enabled: true };
-  await catalog.destinations.update(workspaceId, destination.id, on, pipeline.logEnds());
+  await catalog.destinations.update(workspaceId, destination.id, on, await pipeline.logEnds());
   await append([4, 5]);
   await until(() => sink.taken.length === 4);
   const numbers = sink.taken.map((event) => (event.properties as { n: number }).n);

@@ -8,7 +8,8 @@ import { pino } from "pino";
 import { turned } from "../../src/catalog/windows.ts";
 import type { DestinationKind, Verdict } from "../../src/destinations/destination.ts";
 import { createMetrics } from "../../src/observe/metrics.ts";
-import { createPipeline, type Pipeline, TOPOLOGY_POLL_MS } from "../../src/pipeline/pipeline.ts";
+import { TOPOLOGY_POLL_MS } from "../../src/pipeline/line.ts";
+import { createPipeline, type Pipeline } from "../../src/pipeline/pipeline.ts";
 import { Ledger } from "../../src/pipeline/settling/ledger.ts";
 import { SandboxUnavailable } from "../../src/sandbox/sandbox.ts";
 import { decode, eventOf, FakeLive, FakeSandbox, MemoryLog, record } from "./doubles.ts";
@@ -122,7 +123,7 @@ class World {
     const destination = this.live.destinations.get(id)!;
     const enabled = over.connection ?? connection.enabled;
     const open = over.destination ?? destination.enabled;
-    const next = turned({ ...connection, enabled }, enabled && open, this.pipeline.logEnds());
+    const next = turned({ ...connection, enabled }, enabled && open, { "0": this.log.end() });
     this.live.connections.set(connection.id, next);
     this.live.putDestination(id, { enabled: open });
   }

@@ -72,7 +72,7 @@ export const connectionRoutes = [
       answer,
     },
     async handle({ parts, workspaceId, body }) {
-      const logEnds = parts.pipeline.logEnds();
+      const logEnds = await parts.pipeline.logEnds();
       const connection = await parts.catalog.connections.create(workspaceId, body, logEnds);
       return { connection: connectionAnswer(connection) };
     },
@@ -96,7 +96,7 @@ export const connectionRoutes = [
     example: { params, body: { enabled: false }, answer },
     async handle({ parts, workspaceId, params, body }) {
       const { connections } = parts.catalog;
-      const logEnds = parts.pipeline.logEnds();
+      const logEnds = await parts.pipeline.logEnds();
       const connection = await connections.update(workspaceId, params.id, body, logEnds);
       return { connection: connectionAnswer(connection) };
     },
@@ -126,7 +126,7 @@ export const connectionRoutes = [
     },
     async handle({ parts, workspaceId, params, body: { externalId } }) {
       const { connections } = parts.catalog;
-      const logEnds = parts.pipeline.logEnds();
+      const logEnds = await parts.pipeline.logEnds();
       const connection = await connections.update(workspaceId, params.id, { externalId }, logEnds);
       return { connection: connectionAnswer(connection) };
     },

@@ -168,7 +168,7 @@ export const destinationRoutes = [
           config: settledConfig(kindOf(parts, before.type), body.config ?? {}, before.config),
         }),
       };
-      const logEnds = parts.pipeline.logEnds();
+      const logEnds = await parts.pipeline.logEnds();
       const destination = await destinations.update(workspaceId, params.id, input, logEnds);
       return { destination: destinationAnswer(parts, destination) };
     },
@@ -232,7 +232,7 @@ export const destinationRoutes = [
     },
     async handle({ parts, workspaceId, params, body: { externalId } }) {
       const { destinations } = parts.catalog;
-      const logEnds = parts.pipeline.logEnds();
+      const logEnds = await parts.pipeline.logEnds();
       const changed = await destinations.update(workspaceId, params.id, { externalId }, logEnds);
       return { destination: destinationAnswer(parts, changed) };
     },

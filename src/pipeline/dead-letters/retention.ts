@@ -1,7 +1,6 @@
-import { Counter } from "prom-client";
 import type { Logger } from "../../observe/log.ts";
-import type { Metrics } from "../../observe/metrics.ts";
 import type { Clock } from "../clock.ts";
+import type { LaneMetrics } from "../metrics.ts";
 import type { Ledger } from "../settling/ledger.ts";
 import { idAt } from "./keys.ts";
 import type { LetterCount } from "./tables.ts";
@@ -17,7 +16,7 @@ interface Parts {
   ledger: Ledger;
   clock: Pick<Clock, "now">;
   logger: Logger;
-  metrics: Metrics;
+  metrics: Pick<LaneMetrics, "deadLettersDropped">;
 }
 
 /**
@@ -25,12 +24,6 @@ interface Parts {
  * bounds.
  */
 export function createDeadLetterRetention({ bounds, ledger, clock, logger, metrics }: Parts) {
-  const drops = new Counter({
-    name: "pixelmill_dead_letters_dropped_total",
-    help: "Dead letters that were dropped because of their number or their age, per workspace",
-    labelNames: ["workspace", "bound"] as const,
-    registers: [metrics],
-  });
   let running: Promise<void> | undefined;
   let stopped = false;
 
@@ -43,7 +36,7 @@ export function createDeadLetterRetention({ bounds, ledger, clock, logger, metri
       dropped += lot;
     }
     if (dropped === 0) return;
-    drops.inc({ workspace: of.workspaceId, bound }, dropped);
+    metrics.deadLettersDropped.inc({ workspace: of.workspaceId, bound }, dropped);
     const about = { destinationId: of.destinationId, dropped, bound };
     logger.warn(about, "Dead letters were dropped");
   }

@@ -8,8 +8,9 @@ import type {
 } from "../../destinations/destination.ts";
 import type { Logger } from "../../observe/log.ts";
 import type { Clock } from "../clock.ts";
+import type { LaneLabels } from "../gauges.ts";
 import type { Tally } from "../item.ts";
-import type { LaneLabels, LaneMetrics } from "../metrics.ts";
+import type { LaneMetrics } from "../metrics.ts";
 import type { Announcements } from "../settling/announcements.ts";
 
 interface Opened {

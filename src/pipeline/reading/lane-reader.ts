@@ -4,11 +4,11 @@ import { ITEM_BYTES, type Item } from "../item.ts";
 import type { LaneRecord, Sealed } from "../settling/ledger.ts";
 import { Cursor, type CursorRecord } from "./cursor.ts";
 import { covers, type Routes, startOf } from "./routes.ts";
-import type { Chunk, SharedReader } from "./shared-reader.ts";
+import type { Chunk, Logs } from "./shared-reader.ts";
 
 /** A lane's places in all logs: takes the records that its routes cover, each once. */
 export class LaneReader {
-  readonly #logs: SharedReader;
+  readonly #logs: Logs;
   readonly #cursors = new Map<string, Cursor>();
   readonly #stored: Readonly<Record<string, CursorRecord>>;
   /** Where the live window of each connection started, by the routes that were taken up last. */
@@ -35,7 +35,7 @@ export class LaneReader {
 
   /** `repeated`: what is to be taken before all else, until `goOn`. */
   constructor(
-    logs: SharedReader,
+    logs: Logs,
     routes: Routes,
     record: LaneRecord | undefined,
     repeated?: Sealed | undefined,

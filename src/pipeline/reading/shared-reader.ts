@@ -28,6 +28,9 @@ export interface SharedReaderParts {
   metrics: Pick<LaneMetrics, "unreadable">;
 }
 
+/** What the lanes of a line read. */
+export type Logs = Pick<SharedReader, "names" | "pass" | "passed" | "end" | "read" | "sizeOf">;
+
 /**
  * Reads the event logs for all lanes. Most lanes are at the same place, the log's end: they share
  * one read, its decoded records, and the events built from them.
@@ -53,6 +56,18 @@ export class SharedReader {
 
   passed(log: string): number {
     return this.#passed.get(log) ?? 0;
+  }
+
+  /** The same, as if these were all logs. */
+  of(readers: ReadonlyMap<string, LogReader>): Logs {
+    return {
+      names: () => [...readers.keys()],
+      pass: (log, sequence) => this.pass(log, sequence),
+      passed: (log) => this.passed(log),
+      end: (log) => this.end(log),
+      read: (log, sequence) => this.read(log, sequence),
+      sizeOf: (log, sequence, input) => this.sizeOf(log, sequence, input),
+    };
   }
 
   names(): string[] {

@@ -1,11 +1,12 @@
 import type { Destination } from "../../catalog/model.ts";
 import type { Clock, Notifier } from "../clock.ts";
 import { letterOf } from "../dead-letters/dead-letters.ts";
+import type { LaneLabels } from "../gauges.ts";
 import type { InFlight } from "../in-flight.ts";
 import type { Ending, Item, Output } from "../item.ts";
 import { LANE_REPLAYS_EVENTS_MAX } from "../limits.ts";
 import type { LiveTail } from "../live-tail.ts";
-import type { LaneLabels, LaneMetrics } from "../metrics.ts";
+import type { LaneMetrics } from "../metrics.ts";
 import type { LaneReader } from "../reading/lane-reader.ts";
 import type { Announcements } from "./announcements.ts";
 import type { Committer, LaneChange, LaneRecord, Ledger, Sealed } from "./ledger.ts";

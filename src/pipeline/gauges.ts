@@ -1,0 +1,42 @@
+/** What is read off a lane at any moment, and of a destination's lanes in several lines as one. */
+
+/**
+ * Labels of a lane's metrics, which the lane's parts share: when a destination is renamed, all of
+ * them show the new name.
+ */
+export interface LaneLabels {
+  destination: string;
+  /** The destination's name, as people know it. */
+  name: string;
+  kind: string;
+}
+
+export interface LaneGauges {
+  labels: LaneLabels;
+  workspace: string;
+  lagEvents(): number;
+  lagSeconds(): number;
+  waiting(): boolean;
+  /** Since when nothing gets through (of `clock.elapsed`), and why; undefined while events do. */
+  failure: { since: number; reason: string } | undefined;
+}
+
+/** Undefined without a lane. A receiver that fails for one line fails: its line waits. */
+export function together(lanes: readonly LaneGauges[]): LaneGauges | undefined {
+  const [first] = lanes;
+  if (first === undefined || lanes.length === 1) return first;
+  const failures = lanes.flatMap(({ failure }) => failure ?? []);
+  return {
+    ...first,
+    lagEvents: () => lanes.reduce((sum, lane) => sum + lane.lagEvents(), 0),
+    lagSeconds: () => Math.max(...lanes.map((lane) => lane.lagSeconds())),
+    waiting: () => lanes.some((lane) => lane.waiting()),
+    failure: failures.sort((one, other) => one.since - other.since)[0],
+  };
+}
+
+/** The lanes of all lines, one for each destination. */
+export function byDestination(lanes: Iterable<LaneGauges>): LaneGauges[] {
+  const groups = Map.groupBy(lanes, ({ labels }) => labels.destination);
+  return [...groups.values()].flatMap((group) => together(group) ?? []);
+}

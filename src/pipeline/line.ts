@@ -1,0 +1,68 @@
+import { DRAIN_MS_MAX } from "../limits.ts";
+import type { DurableNews, LogReader } from "../log/event-log.ts";
+import { createDeadLetterRetention, type DeadLetterBounds } from "./dead-letters/retention.ts";
+import type { LaneGauges } from "./gauges.ts";
+import { Lanes, type LanesParts } from "./lanes.ts";
+import { createTrimmer } from "./reading/trim.ts";
+
+/** Longest time until a lane sees a changed connection when nothing else wakes it. */
+export const TOPOLOGY_POLL_MS = 100;
+/** Time between two trims of the event log. */
+const TRIM_INTERVAL_MS = 10_000;
+
+/** The lanes over some logs, and the ledger that they settle in. */
+export interface Line {
+  /** Some log has more durable records; without news, perhaps of any source. */
+  wake(news?: DurableNews): void;
+  /** The ledger holds new replays for these destinations. */
+  replay(destinationIds: readonly string[]): void;
+  gauges(): Iterable<LaneGauges>;
+  /** Of a destination's lane; undefined for one that nothing is owed to. */
+  gaugesOf(destinationId: string): LaneGauges | undefined;
+  /**
+   * Lets attempts under way end, for so many milliseconds, and commits the cursors. The ledger
+   * stays open.
+   */
+  close(drainMs?: number): Promise<void>;
+}
+
+export interface LineParts extends Omit<LanesParts, "refresh"> {
+  /** Of the line's logs alone, by name. */
+  readers: ReadonlyMap<string, LogReader>;
+  deadLetterBounds: DeadLetterBounds;
+}
+
+/** Starts a lane for every destination that has a connection. */
+export function openLine(parts: LineParts): Line {
+  const { readers, ledger, clock, logger, metrics } = parts;
+  const lanes: Lanes = new Lanes({ ...parts, refresh: () => lanes.refresh() });
+  const trimmer = createTrimmer({ readers, lanes, clock, logger });
+  const sweep = createDeadLetterRetention({
+    bounds: parts.deadLetterBounds,
+    ...{ ledger, clock, logger, metrics },
+  });
+
+  lanes.refresh();
+  const poll = setInterval(() => lanes.refresh(), TOPOLOGY_POLL_MS);
+  const trim = setInterval(() => {
+    void trimmer.run();
+    void sweep.run();
+  }, TRIM_INTERVAL_MS);
+
+  return {
+    wake(news) {
+      if (news === undefined || readers.has(news.log)) lanes.wake(news);
+    },
+    replay: (ids) => lanes.replay(ids),
+    gauges: () => lanes.gauges(),
+    gaugesOf: (destinationId) => lanes.gaugesOf(destinationId),
+    async close(drainMs = DRAIN_MS_MAX) {
+      clearInterval(poll);
+      clearInterval(trim);
+      const cut = setTimeout(() => lanes.abort(), drainMs);
+      await lanes.stop();
+      clearTimeout(cut);
+      await Promise.all([trimmer.stop(), sweep.stop()]);
+    },
+  };
+}
