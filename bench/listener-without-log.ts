@@ -12,12 +12,7 @@ const source = {
 const forgotten = Promise.resolve();
 const listener = createPixelListener({
   source: (writeKey) => (writeKey === source.writeKey ? source : undefined),
-  log: {
-    append: () => forgotten,
-    durable: () => 0,
-    healthy: () => true,
-    close: () => forgotten,
-  },
+  log: { append: () => forgotten },
   trustedProxies: [],
   recordClientAddress: true,
   logger: createLogger("warn"),

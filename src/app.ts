@@ -12,6 +12,7 @@ import { decodeRecord } from "./event/record.ts";
 import { HELD, INSECURE, metricsOf, readiness, suspensionsOf, systemOf } from "./health.ts";
 import { readDescriptors } from "./http/descriptors.ts";
 import { reachable } from "./http/url.ts";
+import type { EventLogs } from "./log/event-log.ts";
 import { showDisk } from "./observe/disk.ts";
 import type { Logger } from "./observe/log.ts";
 import { createMetrics, type Metrics } from "./observe/metrics.ts";
@@ -19,6 +20,7 @@ import { createPipeline, type Pipeline } from "./pipeline/pipeline.ts";
 import { knownPositions } from "./pipeline/reading/known-positions.ts";
 import { Ledger } from "./pipeline/settling/ledger.ts";
 import { createClientAddresses } from "./pixel/client-address.ts";
+import { type FileLogs, openFileLogs } from "./pixel/file-logs.ts";
 import { type Ingest, startIngestProcesses } from "./pixel/supervisor.ts";
 import { createPublishing } from "./publishing/create.ts";
 import { openGeolocation } from "./sandbox/geolocation.ts";
@@ -75,9 +77,10 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
   const publishing = createPublishing({ catalog, sandbox });
   const ledger = new Ledger(deliveryDirectory(config), logger);
   stack.defer(() => ledger.close());
-  const ingest = await openIngest(opening, catalog, ledger);
-  const { pipeline, kinds } = openPipeline(opening, { catalog, sandbox, ledger, ingest });
-  const api = openApi(opening, { catalog, sandbox, publishing, ingest, pipeline, kinds });
+  const logs = await openLogs(opening, catalog, ledger);
+  const ingest = await openIngest(opening, logs);
+  const { pipeline, kinds } = openPipeline(opening, { catalog, sandbox, ledger, logs });
+  const api = openApi(opening, { catalog, sandbox, publishing, ingest, logs, pipeline, kinds });
 
   // Both ports are taken before anything is made that is shown only once.
   const controlPlaneUrl = await api.start({
@@ -143,13 +146,23 @@ function openSandbox({ config, logger, metrics, stack }: Opening): GuestSandbox 
   return sandbox;
 }
 
-async function openIngest(opening: Opening, catalog: Catalog, ledger: Ledger): Promise<Ingest> {
+async function openLogs(opening: Opening, catalog: Catalog, ledger: Ledger): Promise<FileLogs> {
+  const { config, logger, metrics, stack } = opening;
+  const logs = await openFileLogs({
+    directory: eventsDirectory(config),
+    count: config["ingest.processes"],
+    known: knownPositions(catalog.live, ledger),
+    ...{ logger, metrics },
+  });
+  stack.defer(() => logs.close());
+  return logs;
+}
+
+async function openIngest(opening: Opening, logs: FileLogs): Promise<Ingest> {
   const { config, logger, metrics, stack } = opening;
   const ingest = await startIngestProcesses({
     command: [...self, "ingest"],
     count: config["ingest.processes"],
-    directory: eventsDirectory(config),
-    known: knownPositions(catalog.live, ledger),
     catalogDirectory: catalogDirectory(config),
     host: config.host,
     port: config.port,
@@ -158,10 +171,9 @@ async function openIngest(opening: Opening, catalog: Catalog, ledger: Ledger): P
     pixelsPerSecondMax: config["ingest.rate"],
     connectionsPerNetworkMax: config["ingest.connections"],
     logLevel: config["log.level"],
-    logger,
-    metrics,
+    ...{ logs, logger, metrics },
   });
-  stack.defer(() => ingest.close());
+  stack.defer(() => ingest.stop());
   return ingest;
 }
 
@@ -169,10 +181,10 @@ interface PipelineSources {
   catalog: Catalog;
   sandbox: GuestSandbox;
   ledger: Ledger;
-  ingest: Ingest;
+  logs: EventLogs;
 }
 
-function openPipeline(opening: Opening, { catalog, sandbox, ledger, ingest }: PipelineSources) {
+function openPipeline(opening: Opening, { catalog, sandbox, ledger, logs }: PipelineSources) {
   const { config, logger, metrics, stack } = opening;
   const egress = createEgress({
     allow: config["egress.allow"],
@@ -184,8 +196,8 @@ function openPipeline(opening: Opening, { catalog, sandbox, ledger, ingest }: Pi
   const pipeline = createPipeline({
     live: catalog.live,
     ...{ sandbox, ledger, kinds, eventOf, logger, metrics },
-    readers: ingest.readers,
-    onDurable: ingest.onDurable,
+    readers: logs.readers,
+    onDurable: logs.onDurable,
     decode: decodeRecord,
     held: () => existsSync(holdFile(config)),
     retryWindowMs: config["retry.window"] * 1_000,
@@ -202,16 +214,17 @@ interface ApiSources extends Pick<ApiParts, "publishing" | "kinds"> {
   catalog: Catalog;
   sandbox: GuestSandbox;
   ingest: Ingest;
+  logs: EventLogs;
   pipeline: Pipeline;
 }
 
 function openApi({ config, logger, metrics }: Opening, sources: ApiSources): Api {
-  const { catalog, sandbox, publishing, ingest, pipeline, kinds } = sources;
+  const { catalog, sandbox, publishing, ingest, logs, pipeline, kinds } = sources;
   const clients = createClientAddresses(config["trusted.proxies"]);
   return createApi({
     ...{ catalog, publishing, pipeline, kinds, version, logger, metrics },
     suspensions: (workspaceId) => suspensionsOf(sandbox, workspaceId),
-    ready: () => readiness({ config, ingest, sandbox, catalog, pipeline }),
+    ready: () => readiness({ config, ingest, logs, sandbox, catalog, pipeline }),
     metricsText: () => metricsOf(metrics, ingest),
     system: () => systemOf(metrics, ingest),
     clientOf(peer, forwardedFor) {

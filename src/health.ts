@@ -4,6 +4,7 @@ import { AggregatorRegistry } from "prom-client";
 import type { Readiness, Suspension, SystemFigures } from "./api/parts.ts";
 import type { Catalog } from "./catalog/catalog.ts";
 import type { Config } from "./config.ts";
+import type { EventLogs } from "./log/event-log.ts";
 import type { Metrics } from "./observe/metrics.ts";
 import type { Pipeline } from "./pipeline/pipeline.ts";
 import type { Ingest } from "./pixel/supervisor.ts";
@@ -18,14 +19,22 @@ export const INSECURE = "User code may run although it is not confined (sandbox.
 
 interface HealthParts {
   config: Config;
-  ingest: Pick<Ingest, "healthy" | "warnings">;
+  ingest: Pick<Ingest, "healthy">;
+  logs: Pick<EventLogs, "warnings">;
   sandbox: Pick<GuestSandbox, "status">;
   catalog: Pick<Catalog, "trouble">;
   pipeline: Pick<Pipeline, "trouble">;
 }
 
 /** What `/ready` answers: whether each part can do its work, and what an operator should know. */
-export function readiness({ config, ingest, sandbox, catalog, pipeline }: HealthParts): Readiness {
+export function readiness({
+  config,
+  ingest,
+  logs,
+  sandbox,
+  catalog,
+  pipeline,
+}: HealthParts): Readiness {
   const { state, reason, insecure } = sandbox.status();
   const check = (trouble: string | undefined) =>
     trouble === undefined ? { ok: true } : { ok: false, message: trouble };
@@ -42,7 +51,7 @@ export function readiness({ config, ingest, sandbox, catalog, pipeline }: Health
     warnings: [
       ...(insecure ? [INSECURE] : []),
       ...(existsSync(holdFile(config)) ? [HELD] : []),
-      ...ingest.warnings(),
+      ...logs.warnings(),
     ],
   };
 }

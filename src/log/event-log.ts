@@ -64,6 +64,25 @@ export interface LogReader {
   close(): Promise<void>;
 }
 
+/** All event logs that a server reads. */
+export interface EventLogs {
+  /** By name; more may be added. */
+  readonly readers: ReadonlyMap<string, LogReader>;
+  /**
+   * Sequence number after the last record of each log: beyond every record that was acknowledged
+   * before the call, by whichever machine.
+   */
+  ends(): Promise<Readonly<Record<string, number>>>;
+  /**
+   * Calls the listener whenever there are more durable records to read; a call without news means
+   * that any log may have more. Returns the function that ends the calls.
+   */
+  onDurable(listener: (news?: DurableNews) => void): () => void;
+  /** A sentence for each log that lost something. */
+  warnings(): string[];
+  close(): Promise<void>;
+}
+
 /** What became durable since the last news of the same log. */
 export interface DurableNews {
   /** Name of the log. */

@@ -1,11 +1,16 @@
 import type { Subprocess } from "bun";
 import { backoffMs } from "../backoff.ts";
 import { messageOf, StartError } from "../errors.ts";
-import type { Gap } from "../log/losses.ts";
 import type { Logger } from "../observe/log.ts";
 import { INGEST_CLOSE_MS_MAX, INGEST_PULSE_MS } from "./limits.ts";
 import { isSlow, type MainThread, mainThreadOf } from "./main-thread.ts";
-import type { FromIngest, IngestSettings, ProcessMetrics, ToIngest } from "./messages.ts";
+import type {
+  FromIngest,
+  IngestSettings,
+  ProcessMetrics,
+  ToIngest,
+  WrittenLogs,
+} from "./messages.ts";
 
 /**
  * Time from a process's start until it listens; the process may wait for its log's lock meanwhile.
@@ -37,21 +42,15 @@ const INGEST_START_AGAIN_MAX = 5;
 export interface IngestProcessParts {
   /** argv that starts this executable as an ingest process. */
   command: readonly string[];
-  settings: Omit<IngestSettings, "firstSequence">;
-  /**
-   * Sequence numbers below this one are taken, as far as the server knows when the process starts.
-   */
-  firstSequence(): number;
+  settings: Omit<IngestSettings, "log">;
+  /** Tells which log to open, and is told what the process has written. */
+  logs: WrittenLogs;
   /**
    * Descriptor of the socket that the process accepts from; the socket stays open when the process
    * dies.
    */
   socketFd: number;
   logger: Logger;
-  /** The process has opened its log, for the first time or again. */
-  onOpened(durable: number): void;
-  onDurable(sequence: number, sources: readonly string[] | undefined): void;
-  onMissing(gap: Gap): void;
   onDeath(): void;
 }
 
@@ -156,8 +155,8 @@ export class IngestProcess {
     this.#awaitStart(child);
     this.#watch = setInterval(() => this.#check(child), INGEST_PULSE_MS);
     child.exited.then(() => this.#died(child, performance.now() - startedAt));
-    const firstSequence = this.#parts.firstSequence();
-    this.#send({ type: "serve", ...this.#parts.settings, firstSequence });
+    const { settings, logs } = this.#parts;
+    this.#send({ type: "serve", ...settings, log: logs.settings(settings.index) });
   }
 
   /**
@@ -203,10 +202,11 @@ export class IngestProcess {
   }
 
   #receive(message: FromIngest): void {
+    const { logs, settings } = this.#parts;
     this.#missed = 0;
     switch (message.type) {
       case "opened":
-        this.#parts.onOpened(message.durable);
+        logs.opened(settings.index, message.durable);
         this.#opened.resolve();
         if (this.#mayListen) this.#send({ type: "listen" });
         break;
@@ -221,10 +221,10 @@ export class IngestProcess {
         this.#failure = message.message;
         break;
       case "durable":
-        this.#parts.onDurable(message.sequence, message.sources);
+        logs.written(settings.index, message.sequence, message.sources);
         break;
       case "missing":
-        this.#parts.onMissing(message);
+        logs.missing(settings.index, message);
         break;
       case "health":
         this.#healthy = message.healthy;

@@ -1,13 +1,10 @@
 import { openCatalog } from "../catalog/open.ts";
 import { messageOf, StartError } from "../errors.ts";
-import { pixelRecordCodec } from "../event/record.ts";
 import { readDescriptors } from "../http/descriptors.ts";
 import { HTTP_CONNECTIONS_MAX } from "../limits.ts";
-import type { LogWriter } from "../log/event-log.ts";
-import { openMark, storedMark } from "../log/mark.ts";
-import { openLogWriter } from "../log/writer.ts";
 import { createLogger, type Logger } from "../observe/log.ts";
 import { createMetrics, type Metrics } from "../observe/metrics.ts";
+import { openFileLog } from "./file-log.ts";
 import { INGEST_CLOSE_MS_MAX, INGEST_PULSE_MS } from "./limits.ts";
 import { createPixelListener } from "./listener.ts";
 import {
@@ -16,17 +13,14 @@ import {
   type IngestSettings,
   type ToIngest,
 } from "./messages.ts";
-import { watchOtherLogs } from "./other-logs.ts";
-import { WrittenSources } from "./sources.ts";
+import type { PixelLogParts } from "./pixel-log.ts";
 
-/** Pause between two messages that tell the server how far the log is durable. */
-const INGEST_DURABLE_MS = 5;
 /** Time that an ingest process whose server died has for answers and its last flush. */
 const INGEST_ORPHAN_MS_MAX = 2_000;
 
 /**
- * The hidden command `ingest`: takes pixels into an event log of its own until the server says
- * `close`, or is gone. Returns the exit code.
+ * The hidden command `ingest`: takes pixels into an event log until the server says `close`, or is
+ * gone. Returns the exit code.
  */
 export async function startIngest(): Promise<number> {
   // Ctrl-C and a service's stop reach every process of the group, but the server decides when this
@@ -42,7 +36,7 @@ export async function startIngest(): Promise<number> {
   server.answerMetrics(metrics);
   const logger = createLogger(settings.logLevel).child({ ingest: settings.index });
   try {
-    const opened = open(settings, server, logger, metrics);
+    const opened = open(settings, server, { logger, metrics });
     const close = await Promise.race([opened, server.end]);
     if (typeof close === "string") return 0;
     const waitMs = (await server.end) === "close" ? INGEST_CLOSE_MS_MAX : INGEST_ORPHAN_MS_MAX;
@@ -63,38 +57,19 @@ export async function startIngest(): Promise<number> {
 async function open(
   settings: IngestSettings,
   { send, listen }: Pick<ReturnType<typeof connect>, "send" | "listen">,
-  logger: Logger,
-  metrics: Metrics,
+  { logger, metrics }: Omit<PixelLogParts, "onHealth">,
 ): Promise<() => Promise<void>> {
-  const { directory, catalogDirectory, trustedProxies, recordClientAddress } = settings;
+  const { catalogDirectory, trustedProxies, recordClientAddress } = settings;
   await using opening = new AsyncDisposableStack();
   const catalog = await openCatalog({ directory: catalogDirectory, logger });
   opening.defer(() => catalog.close());
-
-  const onChange = () => {
-    mark.set(log.durable());
-    tell();
-  };
-  const mark = openMark(directory);
-  const log = await openLogWriter({
-    directory,
-    codec: pixelRecordCodec,
-    logger,
-    metrics,
-    // What the mark says was durable: a log that ends below has lost records.
-    first: Math.max(settings.firstSequence, storedMark(mark)),
-    onMissing: (gap) => send({ type: "missing", ...gap }),
-    onChange,
-  });
+  const parts = { logger, metrics, onHealth: createTellHealth(send) };
+  const log = await openFileLog(settings.log, { ...parts, send });
   opening.defer(() => log.close());
-  mark.set(log.durable());
-  const written = new WrittenSources();
-  const tell = createTell(log, written, send);
 
   const listener = createPixelListener({
     source: (writeKey) => catalog.live.source(writeKey),
-    log: written.noting(log),
-    otherLogs: watchOtherLogs(settings.otherLogs),
+    log,
     trustedProxies,
     recordClientAddress,
     pixelsPerSecondMax: settings.pixelsPerSecondMax,
@@ -103,7 +78,8 @@ async function open(
     logger,
     metrics,
   });
-  send({ type: "opened", durable: log.durable() });
+  const durable = log.durable?.();
+  send({ type: "opened", ...(durable !== undefined && { durable }) });
   await listen;
   listener.start({ fd: INGEST_SOCKET_FD, port: settings.port });
   opening.defer(() => listener.stop());
@@ -111,8 +87,17 @@ async function open(
   send({ type: "listening" });
   const pulse = setInterval(() => send({ type: "pulse" }), INGEST_PULSE_MS);
   opening.defer(() => clearInterval(pulse));
-  const parts = opening.move();
-  return () => parts.disposeAsync();
+  const opened = opening.move();
+  return () => opened.disposeAsync();
+}
+
+/** Tells the server when the log's health has changed. */
+function createTellHealth(send: (message: FromIngest) => void): (healthy: boolean) => void {
+  let told = true;
+  return (healthy) => {
+    if (healthy !== told) send({ type: "health", healthy });
+    told = healthy;
+  };
 }
 
 /** Connections that this process may have: the limit, or fewer where it has too few descriptors. */
@@ -124,41 +109,6 @@ function connectionsMax(logger: Logger): number {
     `The limit of open files leaves room for fewer than ${HTTP_CONNECTIONS_MAX} connections`,
   );
   return connectionsMax;
-}
-/**
- * Sources that one message names; when there are more, the message names none and the server looks
- * itself.
- */
-const SOURCES_TOLD_MAX = 100;
-
-/**
- * Tells the server how far the log is durable: at once after a pause, else at most once per
- * `INGEST_DURABLE_MS`.
- */
-function createTell(
-  log: LogWriter<unknown>,
-  written: WrittenSources,
-  send: (message: FromIngest) => void,
-): () => void {
-  let healthy = true;
-  let sequence = log.durable();
-  let pause: ReturnType<typeof setTimeout> | undefined;
-  const tellDurable = () => {
-    pause = undefined;
-    if (log.durable() === sequence) return;
-    sequence = log.durable();
-    const sources = written.take();
-    const named = sources.size <= SOURCES_TOLD_MAX && { sources: [...sources] };
-    send({ type: "durable", sequence, ...named });
-    pause = setTimeout(tellDurable, INGEST_DURABLE_MS);
-  };
-  return () => {
-    if (log.healthy() !== healthy) {
-      healthy = log.healthy();
-      send({ type: "health", healthy });
-    }
-    if (pause === undefined) tellDurable();
-  };
 }
 
 /** The channel to the server: what the server asks for, and the channel's end. */

@@ -1,6 +1,5 @@
 import type { Source } from "../catalog/model.ts";
 import { inspectQuery } from "../event/inspect.ts";
-import type { LogEnd, PixelRecord } from "../event/record.ts";
 import type { Answer } from "../http/answer.ts";
 import type { Exchange } from "../http/connection.ts";
 import type { ListeningSocket } from "../http/listening-socket.ts";
@@ -12,7 +11,7 @@ import {
   HTTP_HEADERS_MAX,
   PIXEL_TARGET_BYTES_MAX,
 } from "../limits.ts";
-import { LogUnavailable, type LogWriter } from "../log/event-log.ts";
+import { LogUnavailable } from "../log/event-log.ts";
 import type { Logger } from "../observe/log.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import {
@@ -27,14 +26,13 @@ import {
 import { createClientAddresses } from "./client-address.ts";
 import { createMessageId } from "./message-id.ts";
 import { countEnded, createCount, showConnections } from "./metrics.ts";
+import type { PixelLog } from "./pixel-log.ts";
 
 export interface PixelParts
   extends Pick<HttpServerOptions, "connectionsMax" | "connectionsPerNetworkMax"> {
   /** The source of a write key, enabled or not. */
   source(writeKey: string): Source | undefined;
-  log: LogWriter<PixelRecord>;
-  /** Where the event logs of other processes end now, if there are other processes. */
-  otherLogs?: (() => readonly LogEnd[]) | undefined;
+  log: Pick<PixelLog, "append" | "otherLogs">;
   /** CIDRs of proxies whose `X-Forwarded-For` is believed. */
   trustedProxies: readonly string[];
   /** Whether events carry `request_ip`. */
@@ -124,7 +122,7 @@ export function createPixelListener(parts: PixelParts): PixelListener {
       clientAddress: parts.recordClientAddress ? clients.of(exchange) : "",
       messageId: createMessageId(),
       query,
-      after: parts.otherLogs?.(),
+      after: parts.log.otherLogs?.(),
     });
     answerWhen(stored, exchange);
     return undefined;

@@ -1,20 +1,14 @@
 /** What the server and an ingest process tell each other, as JSON over Bun's IPC. */
 
 import type { MetricObjectWithValues, MetricValue } from "prom-client";
+import type { Gap } from "../log/losses.ts";
 
 export type ProcessMetrics = MetricObjectWithValues<MetricValue<string>>[];
 
 /** The settings of an ingest process, which reads neither configuration nor environment. */
 export interface IngestSettings {
   index: number;
-  /** Directory of this process's own event log. */
-  directory: string;
-  /** Sequence numbers below this one are taken in this process's log. */
-  firstSequence: number;
-  /**
-   * The event logs of other processes, whose records may come before those that this process takes.
-   */
-  otherLogs: readonly OtherLog[];
+  log: LogSettings;
   catalogDirectory: string;
   /**
    * The data plane's port. The socket itself is the descriptor `INGEST_SOCKET_FD`, which all
@@ -28,6 +22,33 @@ export interface IngestSettings {
   /** Open connections of one client address; 0 is no limit. */
   connectionsPerNetworkMax: number;
   logLevel: string;
+}
+
+/** The event log that a process appends to. */
+export type LogSettings = FileLogSettings;
+
+/** An event log of the process's own. */
+export interface FileLogSettings {
+  kind: "files";
+  directory: string;
+  /** Sequence numbers below this one are taken in the log. */
+  firstSequence: number;
+  /**
+   * The event logs of other processes, whose records may come before those that this process takes.
+   */
+  otherLogs: readonly OtherLog[];
+}
+
+/** What the processes write, and where they tell of it. Processes go by their index. */
+export interface WrittenLogs {
+  /** With which settings the process opens its log when it is started at this moment. */
+  settings(index: number): LogSettings;
+  /** The process has opened its log, for the first time or again. */
+  opened(index: number, durable: number | undefined): void;
+  /** Its log is durable below `end`; the new records are of these sources, or of any. */
+  written(index: number, end: number, sources: readonly string[] | undefined): void;
+  /** Its log should hold these records, and ends before them. */
+  missing(index: number, gap: Gap): void;
 }
 
 /** The descriptor under which an ingest process inherits the data plane's socket. */
@@ -47,8 +68,8 @@ export type ToIngest =
   | { type: "close" };
 
 export type FromIngest =
-  /** The process's log can be written, and is durable up to `durable`. */
-  | { type: "opened"; durable: number }
+  /** The process's log can be written; a log of its own is durable up to `durable`. */
+  | { type: "opened"; durable?: number }
   | { type: "listening" }
   /** The process could not start, and exits. */
   | { type: "failed"; message: string }

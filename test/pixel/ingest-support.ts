@@ -5,22 +5,20 @@ import { join } from "node:path";
 import { pino } from "pino";
 import { openCatalog } from "../../src/catalog/open.ts";
 import { decodeRecord, type PixelRecord } from "../../src/event/record.ts";
-import type { LogReader } from "../../src/log/event-log.ts";
-import {
-  type Ingest,
-  type IngestOptions,
-  startIngestProcesses,
-} from "../../src/pixel/supervisor.ts";
+import type { EventLogs, LogReader } from "../../src/log/event-log.ts";
+import { openFileLogs } from "../../src/pixel/file-logs.ts";
+import { type IngestOptions, startIngestProcesses } from "../../src/pixel/supervisor.ts";
 
 export const quiet = pino({ level: "silent" });
 
 export const ingestEntry = [process.execPath, join(import.meta.dir, "ingest-entry.ts")];
 
-export function ingestOptions(data: string, options: Partial<IngestOptions> = {}): IngestOptions {
+export type Options = Partial<Omit<IngestOptions, "logs">>;
+
+export function ingestOptions(data: string, options: Options = {}): Omit<IngestOptions, "logs"> {
   return {
     command: ingestEntry,
     count: 1,
-    directory: join(data, "events"),
     catalogDirectory: join(data, "catalog"),
     host: "127.0.0.1",
     port: 0,
@@ -45,9 +43,23 @@ export async function dataWithSource(): Promise<{ data: string; writeKey: string
   return { data, writeKey };
 }
 
+/** Opens the logs of a data directory, and starts the processes that write them. */
+export async function startFileIngest(data: string, given: Options = {}) {
+  const options = ingestOptions(data, given);
+  const logs = await openFileLogs({ ...options, directory: join(data, "events") });
+  try {
+    const ingest = await startIngestProcesses({ ...options, logs });
+    const close = () => ingest.stop().then(() => logs.close());
+    return { ...ingest, ...logs, close };
+  } catch (error) {
+    await logs.close();
+    throw error;
+  }
+}
+
 /** Starts ingest processes that end with the test. */
-export async function startIngest(data: string, options: Partial<IngestOptions> = {}) {
-  const ingest = await startIngestProcesses(ingestOptions(data, options));
+export async function startIngest(data: string, options: Options = {}) {
+  const ingest = await startFileIngest(data, options);
   return Object.assign(ingest, { [Symbol.asyncDispose]: () => ingest.close() });
 }
 
@@ -56,7 +68,7 @@ export function pixelUrl(url: string, writeKey: string, user: string): string {
 }
 
 /** The `anonymousId` of every record, from all logs. */
-export async function usersOf(ingest: Pick<Ingest, "readers">): Promise<string[]> {
+export async function usersOf(ingest: Pick<EventLogs, "readers">): Promise<string[]> {
   const users: string[] = [];
   for (const reader of ingest.readers.values()) users.push(...(await usersIn(reader)));
   return users;

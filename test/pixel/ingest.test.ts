@@ -6,12 +6,10 @@ import { StartError } from "../../src/errors.ts";
 import type { PixelRecord } from "../../src/event/record.ts";
 import { INGEST_PULSES_MISSED_MAX } from "../../src/pixel/ingest-process.ts";
 import { INGEST_CLOSE_MS_MAX, INGEST_PULSE_MS } from "../../src/pixel/limits.ts";
-import { startIngestProcesses } from "../../src/pixel/supervisor.ts";
 import { metricValue } from "../log/support.ts";
 import {
   dataWithSource,
   ingestEntry,
-  ingestOptions,
   isAlive,
   keptConnection,
   load,
@@ -20,6 +18,7 @@ import {
   openAsking,
   pixelUrl,
   recordsIn,
+  startFileIngest,
   startIngest,
   until,
   usersOf,
@@ -33,7 +32,7 @@ test("an answered pixel can be read at once", async () => {
   for (let i = 0; i < 20; i++) {
     expect((await fetch(pixelUrl(ingest.url, writeKey, `u${i}`))).status).toBe(200);
     // No message has to arrive first: who saw the answer finds the record below the tail.
-    expect(ingest.logEnds()).toEqual({ "0": i + 1 });
+    expect(await ingest.ends()).toEqual({ "0": i + 1 });
     expect((await usersOf(ingest)).at(-1)).toBe(`u${i}`);
   }
   await until(() => calls > 0);
@@ -151,7 +150,7 @@ test("while a process is killed and started again, another or its successor answ
     await Promise.all(clients);
     expect(failures).toBeLessThanOrEqual(clients.length * count);
     if (count === 1) continue;
-    expect(Object.values(ingest.logEnds()).filter((tail) => tail > 0).length).toBeGreaterThan(1);
+    expect(Object.values(await ingest.ends()).filter((tail) => tail > 0).length).toBeGreaterThan(1);
   }
 }, 60_000);
 
@@ -193,10 +192,10 @@ test("logs of processes that are no longer started stay readable", async () => {
     const headers = { Connection: "close" };
     await fetch(pixelUrl(before.url, writeKey, `u${i}`), { headers });
   }
-  const tails = before.logEnds();
+  const tails = await before.ends();
   await before.close();
   await using ingest = await startIngest(data);
-  expect(ingest.logEnds()).toEqual(tails);
+  expect(await ingest.ends()).toEqual(tails);
   expect((await usersOf(ingest)).length).toBe(50);
   // What is taken from now on stands behind what they hold.
   expect((await fetch(pixelUrl(ingest.url, writeKey, "later"))).status).toBe(200);
@@ -281,8 +280,8 @@ test("a taken port stops the start with a sentence", async () => {
   const { data } = await dataWithSource();
   const taken = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
   for (const count of [1, 2]) {
-    const options = ingestOptions(data, { count, port: taken.port });
-    const error = await startIngestProcesses(options).catch((error) => error);
+    const options = { count, port: taken.port };
+    const error = await startFileIngest(data, options).catch((error) => error);
     expect(error).toBeInstanceOf(StartError);
     expect(error.message).toStartWith(`Cannot listen on 127.0.0.1 port ${taken.port}: `);
   }
@@ -294,7 +293,7 @@ test("a taken port stops the start with a sentence", async () => {
 test("a process that ends before it listens stops the start", async () => {
   const { data } = await dataWithSource();
   const command = [process.execPath, "-e", "process.exit(3)"];
-  const error = await startIngestProcesses(ingestOptions(data, { command })).catch((it) => it);
+  const error = await startFileIngest(data, { command }).catch((it) => it);
   expect(error).toBeInstanceOf(StartError);
   expect(error.message).toBe("An ingest process ended before it listened");
 });
@@ -302,7 +301,7 @@ test("a process that ends before it listens stops the start", async () => {
 test("a process that cannot be made stops the start with a sentence", async () => {
   const { data } = await dataWithSource();
   const command = [join(data, "nothing-here")];
-  const error = await startIngestProcesses(ingestOptions(data, { command })).catch((it) => it);
+  const error = await startFileIngest(data, { command }).catch((it) => it);
   expect(error).toBeInstanceOf(StartError);
   expect(error.message).toStartWith("Cannot start an ingest process: ");
 });

@@ -126,12 +126,7 @@ describe("a request is refused", () => {
   test("with 503 and Retry-After while the log takes nothing", async () => {
     for (const error of [new LogUnavailable("disk full"), new Error("bug")]) {
       const broken = openListener({
-        log: {
-          append: () => Promise.reject(error),
-          durable: () => 0,
-          healthy: () => false,
-          close: async () => {},
-        },
+        log: { append: () => Promise.reject(error) },
       });
       const answer = await send(broken.port, get(PAGE));
       expect(answer.status).toBe(503);
@@ -233,9 +228,6 @@ test("stop lets the answers under way end", async () => {
         appended.resolve();
         return waiting.promise;
       },
-      durable: () => 0,
-      healthy: () => true,
-      close: async () => {},
     },
   });
   const answer = fetch(`${slow.url}${PAGE}`);

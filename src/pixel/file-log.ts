@@ -1,0 +1,70 @@
+import { pixelRecordCodec } from "../event/record.ts";
+import type { LogWriter } from "../log/event-log.ts";
+import { openMark, storedMark } from "../log/mark.ts";
+import { openLogWriter } from "../log/writer.ts";
+import type { FileLogSettings, FromIngest } from "./messages.ts";
+import { watchOtherLogs } from "./other-logs.ts";
+import type { PixelLog, PixelLogParts } from "./pixel-log.ts";
+import { WrittenSources } from "./sources.ts";
+
+interface FileLogParts extends PixelLogParts {
+  send(message: FromIngest): void;
+}
+
+/** Pause between two messages that tell the server how far the log is durable. */
+const INGEST_DURABLE_MS = 5;
+
+/** Opens the process's own event log, and tells the server what is written to it. */
+export async function openFileLog(
+  { directory, firstSequence, otherLogs }: FileLogSettings,
+  { logger, metrics, send, onHealth }: FileLogParts,
+): Promise<PixelLog> {
+  const onChange = () => {
+    mark.set(log.durable());
+    onHealth(log.healthy());
+    tell();
+  };
+  const mark = openMark(directory);
+  const log = await openLogWriter({
+    ...{ directory, logger, metrics, onChange },
+    codec: pixelRecordCodec,
+    // What the mark says was durable: a log that ends below has lost records.
+    first: Math.max(firstSequence, storedMark(mark)),
+    onMissing: (gap) => send({ type: "missing", ...gap }),
+  });
+  mark.set(log.durable());
+  const written = new WrittenSources();
+  const tell = createTell(log, written, send);
+  return { ...written.noting(log), otherLogs: watchOtherLogs(otherLogs) };
+}
+
+/**
+ * Sources that one message names; when there are more, the message names none and the server looks
+ * itself.
+ */
+const SOURCES_TOLD_MAX = 100;
+
+/**
+ * Tells the server how far the log is durable: at once after a pause, else at most once per
+ * `INGEST_DURABLE_MS`.
+ */
+function createTell(
+  log: LogWriter<unknown>,
+  written: WrittenSources,
+  send: (message: FromIngest) => void,
+): () => void {
+  let sequence = log.durable();
+  let pause: ReturnType<typeof setTimeout> | undefined;
+  const tellDurable = () => {
+    pause = undefined;
+    if (log.durable() === sequence) return;
+    sequence = log.durable();
+    const sources = written.take();
+    const named = sources.size <= SOURCES_TOLD_MAX && { sources: [...sources] };
+    send({ type: "durable", sequence, ...named });
+    pause = setTimeout(tellDurable, INGEST_DURABLE_MS);
+  };
+  return () => {
+    if (pause === undefined) tellDurable();
+  };
+}

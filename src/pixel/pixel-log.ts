@@ -1,0 +1,25 @@
+import type { LogEnd, PixelRecord } from "../event/record.ts";
+import type { Logger } from "../observe/log.ts";
+import type { Metrics } from "../observe/metrics.ts";
+
+/** The event log that an ingest process appends to: its own, or one that many machines share. */
+export interface PixelLog {
+  /** Settles as `LogWriter.append` does. */
+  append(record: PixelRecord): Promise<void>;
+  /** Whether records can be appended. */
+  healthy(): boolean;
+  /** Sequence number after the last durable record of a log of this process's own. */
+  durable?(): number;
+  /** Where the event logs of other processes end now, if there are other logs. */
+  otherLogs?: (() => readonly LogEnd[]) | undefined;
+  /** Flushes the records that wait, then closes. */
+  close(): Promise<void>;
+}
+
+/** What a log is opened with in an ingest process. */
+export interface PixelLogParts {
+  logger: Logger;
+  metrics: Metrics;
+  /** Is called when `healthy` may have changed. */
+  onHealth(healthy: boolean): void;
+}
