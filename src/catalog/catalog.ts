@@ -55,6 +55,8 @@ export interface Page<T> {
 
 export interface Workspaces {
   create(name: string): Promise<Workspace>;
+  /** The first workspace, made unless there is one. */
+  first(name: string): Promise<{ workspace: Workspace; isMade: boolean }>;
   get(id: string): Workspace | undefined;
   list(): Workspace[];
 }

@@ -4,16 +4,23 @@ import type { Store } from "./store.ts";
 import type { Tables } from "./tables.ts";
 
 export function openWorkspaces(store: Store, { workspaces }: Tables): Workspaces {
+  const list = () => [...workspaces.getRange({})].map(({ value }) => value);
+
+  function create(name: string) {
+    const now = Date.now();
+    const workspace = { id: newId(now), name, createdAt: now };
+    workspaces.put(workspace.id, workspace);
+    return workspace;
+  }
+
   return {
-    create(name) {
-      const now = Date.now();
-      const workspace = { id: newId(now), name, createdAt: now };
-      return store.change(() => {
-        workspaces.put(workspace.id, workspace);
-        return workspace;
-      });
-    },
+    create: (name) => store.change(() => create(name)),
+    first: (name) =>
+      store.change(() => {
+        const [existing] = list();
+        return { workspace: existing ?? create(name), isMade: existing === undefined };
+      }),
     get: (id) => (isId(id) ? workspaces.get(id) : undefined),
-    list: () => [...workspaces.getRange({})].map(({ value }) => value),
+    list,
   };
 }

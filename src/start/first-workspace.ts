@@ -1,5 +1,6 @@
 import type { Catalog } from "../catalog/catalog.ts";
 import { permissions, type Token, type Workspace } from "../catalog/model.ts";
+import { ApiError } from "../errors.ts";
 
 const SETTING_TOKEN = "admin.token setting";
 
@@ -19,9 +20,11 @@ interface FirstStart {
  */
 export async function firstWorkspace(catalog: Catalog, options: FirstStart): Promise<Workspace> {
   const { name, adminToken, unseen, print } = options;
-  const existing = catalog.workspaces.list()[0];
-  if (!existing && adminToken === undefined) unseen.set(true);
-  const workspace = existing ?? (await catalog.workspaces.create(name));
+  const wasUnseen = unseen.get();
+  if (catalog.workspaces.list().length === 0 && adminToken === undefined) unseen.set(true);
+  const { workspace, isMade } = await catalog.workspaces.first(name);
+  // Another node was quicker, and prints the token.
+  if (!isMade && !wasUnseen) unseen.set(false);
   if (adminToken !== undefined) {
     await setToken(catalog, workspace.id, adminToken);
   } else if (unseen.get()) {
@@ -36,12 +39,17 @@ export async function firstWorkspace(catalog: Catalog, options: FirstStart): Pro
 async function setToken(catalog: Catalog, workspaceId: string, secret: string): Promise<void> {
   if (catalog.tokens.authenticate(secret)) return;
   const before = tokensOf(catalog, workspaceId).filter(({ name }) => name === SETTING_TOKEN);
-  for (const token of before) await catalog.tokens.revoke(workspaceId, token.id);
-  await catalog.tokens.create(workspaceId, {
-    name: SETTING_TOKEN,
-    permissions: [...permissions],
-    secret,
-  });
+  for (const token of before) {
+    await catalog.tokens.revoke(workspaceId, token.id).catch(unlessDone);
+  }
+  const input = { name: SETTING_TOKEN, permissions: [...permissions], secret };
+  await catalog.tokens.create(workspaceId, input).catch(unlessDone);
+}
+
+/** Nodes that start together with the same setting do the same. */
+function unlessDone(error: unknown): void {
+  const isDone = error instanceof ApiError && ["not-found", "conflict"].includes(error.refusal);
+  if (!isDone) throw error;
 }
 
 function tokensOf(catalog: Catalog, workspaceId: string): Token[] {

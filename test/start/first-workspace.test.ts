@@ -56,3 +56,33 @@ test("a changed admin.token replaces the one before, however many tokens there a
   await catalog.close();
   removeDirectory(directory);
 });
+
+test("servers that start together with an empty catalog make one workspace and print one token", async () => {
+  const directory = temporaryDirectory();
+  const logger = pino({ level: "silent" });
+  const catalogs = [
+    await openCatalog({ directory, logger }),
+    await openCatalog({ directory, logger }),
+  ];
+  const printed: string[] = [];
+  const flags = catalogs.map(() => flag());
+  const start = (adminToken?: string) =>
+    Promise.all(
+      catalogs.map((catalog, at) =>
+        firstWorkspace(catalog, {
+          ...{ name: "Main", adminToken, unseen: flags[at]! },
+          print: (line) => void printed.push(line),
+        }),
+      ),
+    );
+  const [one, other] = await start();
+  expect(one!.id).toBe(other!.id);
+  expect(printed).toHaveLength(1);
+  expect(flags.map((it) => it.get())).toEqual([false, false]);
+  await start(`pm_${"1".repeat(32)}`);
+  await start(`pm_${"2".repeat(32)}`);
+  expect(catalogs[0]!.workspaces.list()).toHaveLength(1);
+  expect(catalogs[0]!.tokens.list(one!.id, 1).total).toBe(2);
+  await Promise.all(catalogs.map((catalog) => catalog.close()));
+  removeDirectory(directory);
+});
