@@ -24,7 +24,7 @@ export async function firstWorkspace(catalog: Catalog, options: FirstStart): Pro
   if (catalog.workspaces.list().length === 0 && adminToken === undefined) unseen.set(true);
   const { workspace, isMade } = await catalog.workspaces.first(name);
   // Another node was quicker, and prints the token.
-  if (!isMade && !wasUnseen) unseen.set(false);
+  if (!isMade && !wasUnseen && unseen.get()) unseen.set(false);
   if (adminToken !== undefined) {
     await setToken(catalog, workspace.id, adminToken);
   } else if (unseen.get()) {
@@ -48,7 +48,7 @@ async function setToken(catalog: Catalog, workspaceId: string, secret: string): 
 
 /** Nodes that start together with the same setting do the same. */
 function unlessDone(error: unknown): void {
-  const isDone = error instanceof ApiError && ["not-found", "conflict"].includes(error.refusal);
+  const isDone = error instanceof ApiError && ["missing", "conflict"].includes(error.refusal);
   if (!isDone) throw error;
 }
 
