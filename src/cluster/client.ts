@@ -1,4 +1,4 @@
-import type { Admin, Consumer, Producer } from "@platformatic/kafka";
+import type { Admin, Consumer, GroupOptions, Producer } from "@platformatic/kafka";
 
 /** How to reach the brokers. */
 export interface BrokerSettings {
@@ -23,8 +23,16 @@ export interface Clients {
   producer(): Producer;
   /** Of no group: reads what it is asked for, and fails at the first error. */
   reader(): Consumer;
+  /** Of a group, with partitions given as `options` say; it reads nothing. */
+  member(options: MemberClientOptions): Consumer;
   /** Ends every client that was made. */
   close(): Promise<void>;
+}
+
+export interface MemberClientOptions extends GroupOptions {
+  groupId: string;
+  /** After so long without a word from a member the brokers give its partitions to others. */
+  sessionTimeout: number;
 }
 
 /**
@@ -52,6 +60,10 @@ export async function connectClients(settings: BrokerSettings): Promise<Clients>
       const consumer = new Consumer({ ...options, ...ASKS_ONCE, groupId: CLIENT_ID });
       return keep(consumer, () => consumer.close(true));
     },
+    member(group) {
+      const consumer = new Consumer({ ...options, ...MEMBER, ...group, ...patienceOf(group) });
+      return keep(consumer, () => consumer.close(true));
+    },
     async close() {
       await Promise.allSettled(ends.map((end) => end()));
     },
@@ -61,6 +73,24 @@ export async function connectClients(settings: BrokerSettings): Promise<Clients>
 const CLIENT_ID = "pixelmill";
 /** The library asks the broker again that it asked before, also where another one leads. */
 const ASKS_ONCE = { retries: 0, autocommit: false };
+
+/**
+ * A member is told what is taken from it before another is given it. Whoever uses it repeats what
+ * fails.
+ */
+const MEMBER = {
+  retries: 3,
+  autocommit: false,
+  protocols: [{ name: "cooperative-sticky", version: 3 }],
+};
+
+/**
+ * A broker keeps a member that joins waiting for the others, a session at most. One that hangs is
+ * left in time for the member to be heard by the next.
+ */
+const patienceOf = ({ sessionTimeout }: MemberClientOptions) => ({
+  requestTimeout: 1.5 * sessionTimeout,
+});
 
 function optionsOf({ brokers, tls, sasl }: BrokerSettings) {
   return {

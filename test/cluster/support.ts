@@ -10,12 +10,12 @@ import { quiet, textCodec } from "../log/support.ts";
 import { type Brokers, brokersMissing, startBrokers } from "./brokers.ts";
 
 /** Brokers for the tests of a file, with clients of them; both end with the tests. */
-export function withBrokers(count: 1 | 3) {
+export function withBrokers(count: 1 | 3, settings: string[] = []) {
   let brokers: Brokers;
   let clients: Clients;
   beforeAll(async () => {
     if (brokersMissing !== undefined) return;
-    brokers = await startBrokers(count);
+    brokers = await startBrokers(count, settings);
     clients = await connectClients(settingsOf(brokers));
   }, 240_000);
   afterAll(async () => {
