@@ -7,6 +7,8 @@ export interface TopicSettings {
   partitions: number;
   /** Brokers that have a copy of each partition. */
   replicas: number;
+  /** Beyond which age or size a value is of no use; without it values are kept until trimmed. */
+  kept?: { ms: number; bytes: number };
 }
 
 /** A value is a block of the event log at most, or one change set. */
@@ -17,8 +19,7 @@ const APPEAR_MS_MAX = 30_000;
 const APPEAR_MS = 100;
 
 /**
- * Makes a topic unless it is there, and returns how many partitions it has. What is in it stays
- * until it is trimmed. Throws `StartError` for a topic that promises less than the settings ask
+ * Makes a topic unless it is there, and returns how many partitions it has. Throws `StartError` for a topic that promises less than the settings ask
  * for: fewer copies, or a write that is answered before a majority of the copies has it.
  */
 export async function ensureTopic(admin: Admin, topic: TopicSettings): Promise<number> {
@@ -53,8 +54,10 @@ async function create(admin: Admin, topic: TopicSettings): Promise<void> {
     "max.message.bytes": String(VALUE_BYTES_MAX),
     // What is not needed any more is deleted by its reader, which alone knows.
     "cleanup.policy": "delete",
-    "retention.ms": "-1",
-    "retention.bytes": "-1",
+    "retention.ms": String(topic.kept?.ms ?? -1),
+    "retention.bytes": String(topic.kept?.bytes ?? -1),
+    // Only whole segments are deleted.
+    ...(topic.kept && { "segment.bytes": String(topic.kept.bytes >> 2) }),
     // A replica that lags behind must not become the leader: what it lacks was acknowledged.
     "unclean.leader.election.enable": "false",
   });

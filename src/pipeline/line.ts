@@ -12,6 +12,8 @@ const TRIM_INTERVAL_MS = 10_000;
 
 /** The lanes over some logs, and the ledger that they settle in. */
 export interface Line {
+  /** Names of the logs that the lanes read. */
+  logs(): Iterable<string>;
   /** Some log has more durable records; without news, perhaps of any source. */
   wake(news?: DurableNews): void;
   /** The ledger holds new replays for these destinations. */
@@ -50,6 +52,7 @@ export function openLine(parts: LineParts): Line {
   }, TRIM_INTERVAL_MS);
 
   return {
+    logs: () => readers.keys(),
     wake(news) {
       if (news === undefined || readers.has(news.log)) lanes.wake(news);
     },

@@ -2,7 +2,7 @@ import type { Live } from "../catalog/catalog.ts";
 import type { Destination } from "../catalog/model.ts";
 import type { Ending, Output } from "./item.ts";
 import { jsonOf } from "./reading/input.ts";
-import type { SharedReader } from "./reading/shared-reader.ts";
+import type { Logs } from "./reading/shared-reader.ts";
 
 /** One event on its way, as the live tail shows it. */
 export interface TailMessage {
@@ -25,10 +25,20 @@ export interface Tail {
 
 type Receive = (message: TailMessage) => void;
 
+/** Subscribers at other nodes, who are shown what happens here; and the other way round. */
+export interface TailAudience {
+  isWanted(workspaceId: string): boolean;
+  readonly isAnyWanted: boolean;
+  show(workspaceId: string, message: TailMessage): void;
+  look(workspaceId: string, see: Receive): () => void;
+  /** Calls the listener when another node begins to look. */
+  onWanted(listener: () => void): void;
+}
+
 /**
  * The live tail. No message is built unless `wants` says so, so that the tail costs one look-up
  * when nobody listens. `received` messages come from a reading of the tail's own, which runs only
- * while there is a subscriber and starts at the end of the log.
+ * while there is a subscriber, at this node or another, and starts at the end of the log.
  */
 export class LiveTail implements Tail {
   readonly #subscribers = new Map<string, Set<Receive>>();
@@ -36,18 +46,25 @@ export class LiveTail implements Tail {
   #reading = false;
   #more = false;
 
+  #isFollowing = false;
+
   constructor(
-    readonly logs: SharedReader,
+    readonly logs: Logs,
     readonly live: Pick<Live, "sourceById">,
-  ) {}
+    readonly audience?: TailAudience | undefined,
+  ) {
+    audience?.onWanted(() => this.#follow());
+  }
 
   subscribe(workspaceId: string, receive: Receive): () => void {
-    if (this.#subscribers.size === 0) this.#startAtEnd();
+    this.#follow();
     const receivers = this.#subscribers.get(workspaceId) ?? new Set();
     // A new function, so that one receiver may subscribe twice.
     const subscription: Receive = (message) => receive(message);
     this.#subscribers.set(workspaceId, receivers.add(subscription));
+    const lookAway = this.audience?.look(workspaceId, subscription);
     return () => {
+      lookAway?.();
       receivers.delete(subscription);
       if (receivers.size === 0 && this.#subscribers.get(workspaceId) === receivers) {
         this.#subscribers.delete(workspaceId);
@@ -56,7 +73,8 @@ export class LiveTail implements Tail {
   }
 
   wants(workspaceId: string): boolean {
-    return this.#subscribers.size > 0 && this.#subscribers.has(workspaceId);
+    if (this.#subscribers.size > 0 && this.#subscribers.has(workspaceId)) return true;
+    return this.audience?.isWanted(workspaceId) ?? false;
   }
 
   send(workspaceId: string, message: TailMessage): void {
@@ -67,6 +85,7 @@ export class LiveTail implements Tail {
         // A subscriber's error must not stop the events.
       }
     }
+    if (this.audience?.isWanted(workspaceId)) this.audience.show(workspaceId, message);
   }
 
   /** Shows how an output ended. */
@@ -86,7 +105,8 @@ export class LiveTail implements Tail {
 
   /** There are more durable records. */
   async advance(): Promise<void> {
-    if (this.#subscribers.size === 0) return;
+    this.#isFollowing &&= this.#isWanted;
+    if (!this.#isFollowing) return;
     this.#more = true;
     if (this.#reading) return;
     this.#reading = true;
@@ -100,18 +120,26 @@ export class LiveTail implements Tail {
     }
   }
 
-  #startAtEnd(): void {
+  get #isWanted(): boolean {
+    return this.#subscribers.size > 0 || (this.audience?.isAnyWanted ?? false);
+  }
+
+  /** From here on `received` messages are read; from the end, when they were not before. */
+  #follow(): void {
+    if (this.#isFollowing && this.#isWanted) return;
+    this.#isFollowing = true;
     this.#positions.clear();
     for (const log of this.logs.names()) this.#positions.set(log, this.logs.end(log));
   }
 
   async #read(log: string): Promise<void> {
-    while (this.#subscribers.size > 0) {
-      const position = this.#positions.get(log) ?? 0;
+    while (this.#isWanted) {
+      const position = this.#positions.get(log) ?? this.logs.end(log);
+      this.#positions.set(log, position);
       const chunk = await this.logs.read(log, position);
       if (chunk === undefined) return;
       // All subscribers left during the read, and a new one came, who starts at the end.
-      if (position !== (this.#positions.get(log) ?? 0)) continue;
+      if (position !== this.#positions.get(log)) continue;
       this.#positions.set(log, chunk.next);
       const workspaces = new Map<string, string | undefined>();
       for (const id of chunk.sources) workspaces.set(id, this.live.sourceById(id)?.workspaceId);

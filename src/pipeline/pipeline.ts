@@ -15,7 +15,7 @@ import type { Minute } from "./history.ts";
 import { Holdings } from "./holdings.ts";
 import { type LaneStatus, laneStatus } from "./lane-status.ts";
 import { type Line, openLine } from "./line.ts";
-import { LiveTail, type Tail } from "./live-tail.ts";
+import { LiveTail, type Tail, type TailAudience } from "./live-tail.ts";
 import { createLaneMetrics } from "./metrics.ts";
 import { SharedReader, type SharedReaderParts } from "./reading/shared-reader.ts";
 import type { Ledger } from "./settling/ledger.ts";
@@ -70,6 +70,8 @@ export interface LinesParts {
   retryWindowMs: number;
   /** Bounds beyond which dead letters are dropped; absent is no bound. */
   deadLetterBounds?: DeadLetterBounds;
+  /** Those who follow the live tail at other nodes. */
+  audience?: TailAudience;
   /** As `Pipeline.logEnds`; by default what the readers know. */
   logEnds?(): Promise<Positions>;
   logger: Logger;
@@ -90,7 +92,8 @@ export function createLines(parts: LinesParts): Lines {
     () => holdings.bytes,
   );
   const logs = new SharedReader({ ...parts, metrics });
-  const liveTail = new LiveTail(logs, live);
+  const read = { keys: () => lines.values().flatMap((line) => line.logs()) };
+  const liveTail = new LiveTail(logs.of(read), live, parts.audience);
   const stopListening = parts.onDurable((news) => {
     for (const line of lines) line.wake(news);
     liveTail

@@ -59,7 +59,7 @@ export class SharedReader {
   }
 
   /** The same, as if these were all logs. */
-  of(readers: ReadonlyMap<string, LogReader>): Logs {
+  of(readers: { keys(): Iterable<string> }): Logs {
     return {
       names: () => [...readers.keys()],
       pass: (log, sequence) => this.pass(log, sequence),

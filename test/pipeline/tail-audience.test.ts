@@ -1,0 +1,61 @@
+import { expect, test } from "bun:test";
+import { LiveTail, type TailAudience, type TailMessage } from "../../src/pipeline/live-tail.ts";
+import { FakeLive, feedOf, MemoryLog, record } from "./doubles.ts";
+import { until } from "./rig.ts";
+
+/** Two nodes that hear each other at once. */
+function audiences(): [TailAudience, TailAudience] {
+  const looks: Map<string, Set<(message: TailMessage) => void>>[] = [new Map(), new Map()];
+  const listeners: Set<() => void>[] = [new Set(), new Set()];
+  const audience = (mine: 0 | 1): TailAudience => {
+    const other = mine === 0 ? 1 : 0;
+    return {
+      isWanted: (key) => (looks[other]!.get(key)?.size ?? 0) > 0,
+      get isAnyWanted() {
+        return looks[other]!.size > 0;
+      },
+      show(key, message) {
+        for (const see of looks[other]!.get(key) ?? []) see(message);
+      },
+      look(key, see) {
+        const sees = looks[mine]!.get(key) ?? new Set();
+        looks[mine]!.set(key, sees.add(see));
+        for (const listener of listeners[other]!) listener();
+        return () => {
+          sees.delete(see);
+          if (sees.size === 0) looks[mine]!.delete(key);
+        };
+      },
+      onWanted: (listener) => void listeners[mine]!.add(listener),
+    };
+  };
+  return [audience(0), audience(1)];
+}
+
+test("who looks at one node sees what came in at another", async () => {
+  const live = new FakeLive();
+  live.addSource();
+  const logs = [new MemoryLog(), new MemoryLog()];
+  const [here, there] = audiences();
+  const tails = [here, there].map(
+    (audience, at) => new LiveTail(feedOf(logs[at]!), live, audience),
+  );
+  logs[1]!.append(record(0));
+  await tails[1]!.advance();
+  const seen: unknown[] = [];
+  const end = tails[0]!.subscribe("workspace", ({ event }) =>
+    seen.push((event as { n: number }).n),
+  );
+  logs[1]!.append(record(1));
+  logs[0]!.append(record(2));
+  await Promise.all(tails.map((tail) => tail.advance()));
+  await until(() => seen.length === 2);
+  expect(seen.sort()).toEqual([1, 2]);
+  expect(tails[1]!.wants("workspace")).toBe(true);
+  expect(tails[1]!.wants("other")).toBe(false);
+  end();
+  expect(tails[1]!.wants("workspace")).toBe(false);
+  logs[1]!.append(record(3));
+  await tails[1]!.advance();
+  expect(seen).toHaveLength(2);
+});
