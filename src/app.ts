@@ -18,7 +18,7 @@ import type { Logger } from "./observe/log.ts";
 import { createMetrics, type Metrics } from "./observe/metrics.ts";
 import { createPipeline, type Pipeline } from "./pipeline/pipeline.ts";
 import { knownPositions } from "./pipeline/reading/known-positions.ts";
-import { Ledger } from "./pipeline/settling/ledger.ts";
+import { type Ledger, openLedger } from "./pipeline/settling/ledger.ts";
 import { createClientAddresses } from "./pixel/client-address.ts";
 import { type FileLogs, openFileLogs } from "./pixel/file-logs.ts";
 import { type Ingest, startIngestProcesses } from "./pixel/supervisor.ts";
@@ -75,7 +75,7 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
   stack.defer(() => catalog.close());
   const sandbox = openSandbox(opening);
   const publishing = createPublishing({ catalog, sandbox });
-  const ledger = new Ledger(deliveryDirectory(config), logger);
+  const ledger = openLedger(deliveryDirectory(config), logger);
   stack.defer(() => ledger.close());
   const logs = await openLogs(opening, catalog, ledger);
   const ingest = await openIngest(opening, logs);

@@ -5,7 +5,7 @@ import { openCatalog } from "../catalog/open.ts";
 import { Losses } from "../log/losses.ts";
 import { openLogReader } from "../log/reader.ts";
 import { settleLog } from "../log/recovery.ts";
-import { Ledger } from "../pipeline/settling/ledger.ts";
+import { openLedger } from "../pipeline/settling/ledger.ts";
 import { unpack } from "./archive.ts";
 
 /** What a backup holds, counted by reading it. */
@@ -28,7 +28,7 @@ export async function verify(archive: string, directory: string): Promise<Conten
   const catalog = await openCatalog({ directory: join(directory, "catalog"), logger });
   const workspaces = catalog.workspaces.list().map(({ id }) => id);
   await catalog.close();
-  const ledger = new Ledger(join(directory, "delivery"), logger);
+  const ledger = openLedger(join(directory, "delivery"), logger);
   await ledger.counted;
   const deadLetters = sum(workspaces.map((id) => ledger.letters.countOf(id)));
   await ledger.close();

@@ -44,15 +44,16 @@ export function openStore(directory: string, logger: Logger, order?: OrderedLog)
 
   return {
     table: (name) => store.table(name),
+    listen: (listener) => store.listen(listener),
     async current() {
       await store.current();
       epochsNow.clear();
     },
     trouble: () => store.trouble(),
     close: () => store.close(),
-    async change(apply) {
+    async change(apply, options) {
       try {
-        return await store.change(apply);
+        return await store.change(apply, options);
       } finally {
         epochsNow.clear();
       }

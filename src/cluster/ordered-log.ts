@@ -7,8 +7,9 @@ import { ensureTopic } from "./topics.ts";
 
 export interface OrderedTopicOptions {
   clients: Clients;
-  /** Name of the topic, which has one partition. */
   name: string;
+  /** Each is an ordered log of its own. */
+  partitions: number;
   /** Brokers that have a copy. */
   replicas: number;
   logger: Logger;
@@ -18,76 +19,144 @@ export interface OrderedTopicOptions {
 const FOLLOW_MS = 500;
 /** Between two attempts to read from brokers that do not answer. */
 const RETRY_MS = 250;
+/** Of one partition, what is read ahead of a node that is busy with what came before. */
+const AHEAD_BYTES_MAX = 1 << 20;
 
-/** Opens a topic of one partition as an ordered log. Throws `StartError` as `ensureTopic` does. */
-export async function openOrderedTopic(options: OrderedTopicOptions): Promise<OrderedLog> {
-  const { clients, name, replicas } = options;
-  await ensureTopic(clients.admin(), { name, partitions: 1, replicas });
+/**
+ * Opens a topic whose partitions are ordered logs; they share its connections. Throws `StartError`
+ * as `ensureTopic` does.
+ */
+export async function openOrderedTopic(options: OrderedTopicOptions): Promise<OrderedLog[]> {
+  const { clients, name, partitions, replicas, logger } = options;
+  const admin = clients.admin();
+  await ensureTopic(admin, { name, partitions, replicas });
   const sender = new Sender(clients.producer(), name);
   const asker = new Fetcher({ consumer: clients.reader(), topic: name, waitMs: 0 });
-  let trouble: string | undefined;
-  return {
-    async append(entry) {
-      await sender.send(0, Buffer.from(entry));
-    },
-    async end() {
-      return Number((await asker.offsets("end"))[0]);
-    },
-    follow(position, take) {
-      const tell = (reason: string | undefined) => {
-        trouble = reason;
-      };
-      return followTopic(options, position, take, tell);
-    },
-    trouble: () => trouble,
-  };
+  // What waits for entries to come holds up all others of its connections.
+  const fetcher = new Fetcher({ consumer: clients.reader(), topic: name, waitMs: FOLLOW_MS });
+  return Array.from({ length: partitions }, (_, partition): OrderedLog => {
+    let trouble: string | undefined;
+    const tell = (reason: string | undefined) => {
+      trouble = reason;
+    };
+    return {
+      async append(entry) {
+        await sender.send(partition, Buffer.from(entry));
+      },
+      async end() {
+        return Number((await asker.offsets("end"))[partition]);
+      },
+      follow: (position, take) =>
+        follow({ fetcher, name, partition, logger, tell }, position, take),
+      trouble: () => trouble,
+    };
+  });
 }
 
-function followTopic(
-  { clients, name, logger }: OrderedTopicOptions,
+interface FollowParts {
+  fetcher: Fetcher;
+  name: string;
+  partition: number;
+  logger: Logger;
+  tell(trouble: string | undefined): void;
+}
+
+function follow(
+  { fetcher, name, partition, logger, tell }: FollowParts,
   position: number,
   take: (entries: readonly Entry[]) => Promise<void>,
-  tell: (trouble: string | undefined) => void,
 ): Follower {
-  const consumer = clients.reader();
-  const fetcher = new Fetcher({ consumer, topic: name, waitMs: FOLLOW_MS });
-  let next = BigInt(position);
-  const stop = Promise.withResolvers<undefined>();
+  const ahead = new Ahead();
   let isOpen = true;
+  let next = BigInt(position);
 
-  async function step(): Promise<void> {
-    const fetched = await Promise.race([fetcher.fetch(0, next), stop.promise]);
-    if (fetched === undefined) return;
+  async function read(): Promise<void> {
+    await ahead.hasRoom();
+    const fetched = await fetcher.fetch(partition, next);
+    if (!isOpen) return;
     expectUnbroken(fetched, next, name);
     tell(undefined);
     const last = fetched.values.at(-1);
     if (last === undefined) return;
-    await take(fetched.values.map((it) => ({ position: Number(it.offset), bytes: it.value })));
+    ahead.push(fetched.values.map((it) => ({ position: Number(it.offset), bytes: it.value })));
     next = last.offset + 1n;
   }
 
-  const following = (async () => {
+  async function takeNext(): Promise<void> {
+    const entries = await ahead.next();
+    if (!isOpen || entries === undefined) return;
+    await take(entries);
+    ahead.shift();
+  }
+
+  /** Does something again and again; troubles are told at their beginning and their end. */
+  async function repeat(once: () => Promise<void>): Promise<void> {
     let isTold = false;
     while (isOpen) {
       try {
-        await step();
-        if (isTold) logger.info({ topic: name }, "The topic can be read again");
+        await once();
+        if (isTold) logger.info({ topic: name, partition }, "The topic can be read again");
         isTold = false;
       } catch (err) {
+        if (!isOpen) return;
         tell(`The topic ${name} cannot be read`);
-        if (!isTold) logger.error({ err, topic: name }, "The topic cannot be read");
+        if (!isTold) logger.error({ err, topic: name, partition }, "The topic cannot be read");
         isTold = true;
-        await Promise.race([Bun.sleep(RETRY_MS), stop.promise]);
+        await Bun.sleep(RETRY_MS);
       }
     }
-  })();
+  }
+
+  // A partition that asks for nothing while its entries are taken would miss the request that all
+  // others wait with, and its next entries would wait for that to end.
+  void repeat(read);
+  const taking = repeat(takeNext);
   return {
     async close() {
       isOpen = false;
-      stop.resolve(undefined);
-      await following;
+      ahead.end();
+      await taking;
     },
   };
+}
+
+/** Entries that were read and not taken yet. */
+class Ahead {
+  readonly #batches: { entries: readonly Entry[]; bytes: number }[] = [];
+  #bytes = 0;
+  #isEnded = false;
+  #changed = Promise.withResolvers<void>();
+
+  push(entries: readonly Entry[]): void {
+    const bytes = entries.reduce((sum, it) => sum + it.bytes.length, 0);
+    this.#batches.push({ entries, bytes });
+    this.#change(bytes);
+  }
+
+  /** The oldest ones, which stay until `shift`; undefined at the end. */
+  async next(): Promise<readonly Entry[] | undefined> {
+    while (this.#batches.length === 0 && !this.#isEnded) await this.#changed.promise;
+    return this.#batches[0]?.entries;
+  }
+
+  shift(): void {
+    this.#change(-this.#batches.shift()!.bytes);
+  }
+
+  async hasRoom(): Promise<void> {
+    while (this.#bytes > AHEAD_BYTES_MAX && !this.#isEnded) await this.#changed.promise;
+  }
+
+  end(): void {
+    this.#isEnded = true;
+    this.#change(0);
+  }
+
+  #change(bytes: number): void {
+    this.#bytes += bytes;
+    this.#changed.resolve();
+    this.#changed = Promise.withResolvers();
+  }
 }
 
 /** A log that starts behind what is read, or ends before it, is not the one that was read so far. */

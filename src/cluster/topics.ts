@@ -68,9 +68,10 @@ async function create(admin: Admin, topic: TopicSettings): Promise<void> {
       configs: configs.map(([key, value]) => ({ name: key, value })),
     });
   } catch (error) {
-    // Another node was quicker; or there are not as many brokers as replicas.
-    if (await exists(admin, name)) return;
-    throw new StartError(`The topic ${name} cannot be made: ${reasonOf(error)}`);
+    const innermost = innermostOf(error);
+    // Another node was quicker, whether or not the broker that lists topics has heard of that.
+    if (innermost.apiId === "TOPIC_ALREADY_EXISTS") return;
+    throw new StartError(`The topic ${name} cannot be made: ${innermost.message}`);
   }
 }
 
@@ -109,8 +110,8 @@ type DescribeConfigs = Parameters<Admin["describeConfigs"]>[0];
 const TOPIC = 2;
 
 /** The innermost error says what is wrong; those around it name requests. */
-function reasonOf(error: unknown): string {
-  const { errors, cause, message } = error as AggregateError;
+function innermostOf(error: unknown): Error & { apiId?: string } {
+  const { errors, cause } = error as AggregateError;
   const inner = errors?.at(-1) ?? cause;
-  return inner === undefined ? message : reasonOf(inner);
+  return inner === undefined ? (error as Error) : innermostOf(inner);
 }

@@ -3,7 +3,7 @@ import { ApiError } from "../errors.ts";
 import type { Logger } from "../observe/log.ts";
 import { type ChangeSet, decodeChangeSet, decodeValue, encodeChangeSet } from "./change-set.ts";
 import type { Entry, Follower, OrderedLog } from "./ordered-log.ts";
-import type { LocalStore, Rehearsal, Store } from "./store.ts";
+import type { ChangeOptions, LocalStore, Rehearsal, Store } from "./store.ts";
 import type { Table } from "./table.ts";
 
 export interface OrderedStoreOptions {
@@ -22,8 +22,16 @@ const CHANGE_MS_MAX = 20_000;
 
 interface Waiting {
   apply: () => unknown;
+  asKnown: boolean;
   resolve(value: unknown): void;
   reject(error: unknown): void;
+}
+
+interface Proposal {
+  /** Whether the set took effect. */
+  resolve(effective: boolean): void;
+  /** Whoever proposed it needs no news of it. */
+  isKnown: boolean;
 }
 
 /** How far the view is; stored in the transaction that brought it there. */
@@ -51,8 +59,9 @@ class OrderedStore implements Store {
   readonly #author = crypto.randomUUID();
   readonly #places: Table<Place, string>;
   readonly #follower: Follower;
-  /** Change sets of this node on their way, by number: whether they took effect. */
-  readonly #proposals = new Map<number, (effective: boolean) => void>();
+  /** Change sets of this node on their way, by number. */
+  readonly #proposals = new Map<number, Proposal>();
+  readonly #listeners = new Set<(tables: ReadonlySet<string>) => void>();
   /** Those of them that took effect in a transaction that may not have been committed yet. */
   readonly #effective = new Set<number>();
   /** Who waits for the view to reach a position. */
@@ -77,12 +86,17 @@ class OrderedStore implements Store {
     return this.#options.local.table(name);
   }
 
-  change<T>(apply: () => T): Promise<T> {
+  change<T>(apply: () => T, { asKnown = false }: ChangeOptions = {}): Promise<T> {
     if (this.#closed) return Promise.reject(this.#unavailable("is closed"));
     const { promise, resolve, reject } = Promise.withResolvers<T>();
-    this.#waiting.push({ apply, resolve: (value) => resolve(value as T), reject });
+    this.#waiting.push({ apply, asKnown, resolve: (value) => resolve(value as T), reject });
     this.#running ??= this.#run();
     return promise;
+  }
+
+  listen(listener: (tables: ReadonlySet<string>) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
   }
 
   async current(): Promise<void> {
@@ -121,8 +135,9 @@ class OrderedStore implements Store {
   async #decide(batch: readonly Waiting[]): Promise<void> {
     const until = performance.now() + CHANGE_MS_MAX;
     try {
+      const isKnown = batch.every(({ asKnown }) => asKnown);
       // A refusal, too, must know all that was answered before.
-      await this.current();
+      if (!isKnown) await this.current();
       while (performance.now() < until) {
         let base = EMPTY.version;
         const learn = () => {
@@ -133,7 +148,7 @@ class OrderedStore implements Store {
         const set = { author: this.#author, number: this.#number++, base, writes };
         const bytes = encodeChangeSet(set);
         if (bytes.length > CHANGE_SET_BYTES_MAX) return await this.#decideApart(batch);
-        const isDecided = writes.length === 0 || (await this.#propose(set.number, bytes));
+        const isDecided = writes.length === 0 || (await this.#propose(set.number, bytes, isKnown));
         if (isDecided) return settle(batch, outcomes.slice(1));
       }
       throw this.#unavailable("is changed by others all the time");
@@ -151,9 +166,9 @@ class OrderedStore implements Store {
   }
 
   /** Whether a change set took effect. Rejects when nobody knows yet whether it will. */
-  async #propose(number: number, bytes: Uint8Array): Promise<boolean> {
+  async #propose(number: number, bytes: Uint8Array, isKnown: boolean): Promise<boolean> {
     const { promise, resolve } = Promise.withResolvers<boolean>();
-    this.#proposals.set(number, resolve);
+    this.#proposals.set(number, { resolve, isKnown });
     try {
       const kept = this.#options.log.append(bytes).then(() => promise);
       // It is seen in the log also when the answer is lost.
@@ -177,17 +192,22 @@ class OrderedStore implements Store {
       this.#options.local.table(name);
     }
     const last = entries.at(-1)!.position;
+    const news = new Set<string>();
     await this.#options.local.change(() => {
       let { version } = this.#place();
       for (const { position, set } of sets) {
         if (set.base !== version) continue;
         this.#apply(set);
         version = position;
-        if (set.author === this.#author) this.#effective.add(set.number);
+        const isOwn = set.author === this.#author;
+        if (isOwn) this.#effective.add(set.number);
+        if (isOwn && this.#proposals.get(set.number)?.isKnown) continue;
+        for (const { table } of set.writes) news.add(table);
       }
       this.#places.put("place", { next: last + 1, version });
     });
     this.#next = last + 1;
+    if (news.size > 0) for (const listener of this.#listeners) listener(news);
     for (const { set } of sets) if (set.author === this.#author) this.#settle(set.number);
     const behind = this.#behind;
     this.#behind = behind.filter(({ position }) => position > this.#next);
@@ -211,7 +231,7 @@ class OrderedStore implements Store {
   }
 
   #settle(number: number): void {
-    this.#proposals.get(number)?.(this.#effective.delete(number));
+    this.#proposals.get(number)?.resolve(this.#effective.delete(number));
   }
 
   #place(): Place {

@@ -18,6 +18,14 @@ export interface StoreOptions {
   logger: Logger;
 }
 
+export interface ChangeOptions {
+  /**
+   * `apply` need not know every change that was answered before the call: only what it writes must
+   * be of the newest state. Spares nodes of a cluster the question what that is.
+   */
+  asKnown?: boolean;
+}
+
 /** An LMDB environment: named tables, and one way to change them. */
 export interface Store {
   table<V, K extends Key>(name: string): Table<V, K>;
@@ -26,7 +34,12 @@ export interface Store {
    * they are on disk. `apply` is synchronous, and reads its own writes. Rejects with what `apply`
    * threw, or as `unavailable` when the disk did not take the writes; then they may still be there.
    */
-  change<T>(apply: () => T): Promise<T>;
+  change<T>(apply: () => T, options?: ChangeOptions): Promise<T>;
+  /**
+   * Calls the listener after changes that were not made by `asKnown` here, with the tables that
+   * they wrote; returns the function that ends this. On one machine nobody is called.
+   */
+  listen(listener: (tables: ReadonlySet<string>) => void): () => void;
   /**
    * Resolves once every change that was answered before the call, on whichever node, can be read
    * here. On one machine that is at once.
@@ -36,6 +49,18 @@ export interface Store {
   trouble(): string | undefined;
   /** Waits for the changes under way; later changes are refused. */
   close(): Promise<void>;
+}
+
+/** A store for a user that closes what it was given, which ends nothing here. */
+export function lent(store: Store): Store {
+  return {
+    table: (name) => store.table(name),
+    change: (apply, options) => store.change(apply, options),
+    listen: (listener) => store.listen(listener),
+    current: () => store.current(),
+    trouble: () => store.trouble(),
+    async close() {},
+  };
 }
 
 /** A store that commits what it is told, and can say beforehand what that would write. */
@@ -127,6 +152,10 @@ class LmdbStore implements LocalStore {
   }
 
   async current(): Promise<void> {}
+
+  listen(): () => void {
+    return () => {};
+  }
 
   async rehearse(applies: readonly (() => unknown)[]): Promise<Rehearsal> {
     let rehearsal: Rehearsal = { outcomes: [], writes: [] };

@@ -20,7 +20,7 @@ import type { Logger } from "../../src/observe/log.ts";
 import { createMetrics } from "../../src/observe/metrics.ts";
 import type { TailMessage } from "../../src/pipeline/live-tail.ts";
 import { createPipeline } from "../../src/pipeline/pipeline.ts";
-import { Ledger } from "../../src/pipeline/settling/ledger.ts";
+import { openLedger } from "../../src/pipeline/settling/ledger.ts";
 import { createPublishing } from "../../src/publishing/create.ts";
 import { createSandbox } from "../../src/sandbox/guest-sandbox.ts";
 import type { OrderedLog } from "../../src/store/ordered-log.ts";
@@ -222,7 +222,7 @@ async function openParts(directory: string, logger: Logger, order?: OrderedLog) 
     decode: decodeRecord,
     eventOf,
     kinds,
-    ledger: new Ledger(join(directory, "delivery"), logger),
+    ledger: openLedger(join(directory, "delivery"), logger),
     retryWindowMs: 60_000,
     logger,
     metrics,

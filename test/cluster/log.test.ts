@@ -35,6 +35,15 @@ describe.skipIf(brokersMissing !== undefined)(titled("a partition of Kafka"), ()
     }
   });
 
+  test("is made once by nodes that begin at once", async () => {
+    for (const name of ["c", "d", "e"]) {
+      const nodes = Array.from({ length: 8 }, () => clients().admin());
+      const topic = { name, partitions: 2, replicas: 1 };
+      const made = await Promise.all(nodes.map((admin) => ensureTopic(admin, topic)));
+      expect(new Set(made)).toEqual(new Set([2]));
+    }
+  });
+
   test("tells what was deleted before it was read, and what is no block", async () => {
     const logs = await open();
     const [writer, reader] = [await logs.writer(1), await logs.reader(1)];

@@ -18,8 +18,9 @@ describe.skipIf(brokersMissing !== undefined)(titled("stores on a topic of Kafka
   /** A node as a process of its own would be: with connections of its own. */
   async function openNodeOf(topic: string, name: string) {
     const clients = await connectClients(settingsOf(brokers()));
-    const log = await openOrderedTopic({ clients, name: topic, replicas: 1, logger: quiet });
-    const store = openNode(join(directory, `${topic}-${name}.mdb`), log);
+    const options = { clients, name: topic, partitions: 1, replicas: 1, logger: quiet };
+    const [log] = await openOrderedTopic(options);
+    const store = openNode(join(directory, `${topic}-${name}.mdb`), log!);
     return { store, clients };
   }
 
@@ -63,5 +64,25 @@ describe.skipIf(brokersMissing !== undefined)(titled("stores on a topic of Kafka
       await stores[1]!.current();
       expect(stores[1]!.table<number, string>("numbers").get("last")).toBe(1);
     });
+  }, 240_000);
+
+  test("share a topic of several partitions, each with an order of its own", async () => {
+    const clients = await connectClients(settingsOf(brokers()));
+    const options = { clients, name: "shared", partitions: 3, replicas: 1, logger: quiet };
+    const logs = await openOrderedTopic(options);
+    const paths = logs.map((_, i) => join(directory, `shared-${i}.mdb`));
+    const stores = logs.map((log, i) => openNode(paths[i]!, log));
+    const numbersOf = (i: number) => stores[i]!.table<number, string>("numbers");
+    for (let n = 1; n <= 20; n++) {
+      await Promise.all(stores.map((it, i) => it.change(() => numbersOf(i).put("n", n + i))));
+    }
+    expect(stores.map((_, i) => numbersOf(i).get("n"))).toEqual([20, 21, 22]);
+    await stores[1]!.close();
+    await stores[0]!.change(() => numbersOf(0).put("n", 30));
+    stores[1] = openNode(paths[1]!, logs[1]!);
+    await stores[1].change(() => numbersOf(1).put("n", 31));
+    expect(stores.map((_, i) => numbersOf(i).get("n"))).toEqual([30, 31, 22]);
+    await Promise.all(stores.map((it) => it.close()));
+    await clients.close();
   }, 240_000);
 });

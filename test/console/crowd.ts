@@ -7,7 +7,7 @@ import { pino } from "pino";
 import type { Page } from "playwright-core";
 import { ensureConsole } from "../../src/console/bundle.ts";
 import type { StoredLetter } from "../../src/pipeline/dead-letters/tables.ts";
-import { Ledger } from "../../src/pipeline/settling/ledger.ts";
+import { openLedger } from "../../src/pipeline/settling/ledger.ts";
 import { launch } from "../api/_chromium.ts";
 import { ADMIN_TOKEN, removeDirectory, type Server, startServer } from "../e2e/server.ts";
 import { openPage, signIn } from "./_browser.ts";
@@ -104,7 +104,7 @@ type LetterOwner = Pick<StoredLetter, "workspaceId" | "sourceId" | "destinationI
 
 /** As a lane commits them, in lots. */
 async function writeLetters(directory: string, owner: LetterOwner, count: number): Promise<void> {
-  const ledger = new Ledger(directory, pino({ level: "silent" }));
+  const ledger = openLedger(directory, pino({ level: "silent" }));
   const { destinationId } = owner;
   for (let at = 0; at < count; at += LOT) {
     const lot = Math.min(LOT, count - at);

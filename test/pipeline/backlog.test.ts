@@ -8,7 +8,7 @@ import type { DestinationKind } from "../../src/destinations/destination.ts";
 import type { LogReader, LogRecord } from "../../src/log/event-log.ts";
 import { createMetrics } from "../../src/observe/metrics.ts";
 import { createPipeline } from "../../src/pipeline/pipeline.ts";
-import { Ledger } from "../../src/pipeline/settling/ledger.ts";
+import { openLedger } from "../../src/pipeline/settling/ledger.ts";
 import { eventOf, FakeLive, FakeSandbox, record } from "./doubles.ts";
 import { until } from "./rig.ts";
 
@@ -76,7 +76,7 @@ test(
       eventOf: (one) => ({ ...eventOf(one), json: Buffer.alloc(EVENT_BYTES, "x") }),
       readers: new Map([["0", new EndlessLog(EVENTS)]]),
       kinds: new Map([["fake", watchingKind(taken, heap)]]),
-      ledger: new Ledger(join(directory, "delivery"), logger),
+      ledger: openLedger(join(directory, "delivery"), logger),
       onDurable: () => () => {},
       retryWindowMs: 3_600_000,
       logger,

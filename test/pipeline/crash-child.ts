@@ -3,7 +3,7 @@ import { destinationKinds } from "../../src/destinations/kinds.ts";
 import { createEgress } from "../../src/egress/egress.ts";
 import { createMetrics } from "../../src/observe/metrics.ts";
 import { createPipeline } from "../../src/pipeline/pipeline.ts";
-import { Ledger } from "../../src/pipeline/settling/ledger.ts";
+import { openLedger } from "../../src/pipeline/settling/ledger.ts";
 import { decode, eventOf, FakeLive, FakeSandbox, MemoryLog, record } from "./doubles.ts";
 import { hurried } from "./hurried.ts";
 import { lettersOf } from "./rig.ts";
@@ -37,7 +37,7 @@ const pipeline = createPipeline({
   ...{ live, sandbox, decode, eventOf, metrics },
   readers: new Map([["0", log]]),
   kinds: destinationKinds({ directory, egress: createEgress({ allow: ["127.0.0.0/8"] }) }),
-  ledger: new Ledger(`${directory}/delivery`, logger),
+  ledger: openLedger(`${directory}/delivery`, logger),
   onDurable: log.onDurable,
   retryWindowMs: 3_600_000,
   logger,

@@ -8,7 +8,7 @@ import { createDeadLetters } from "../../src/pipeline/dead-letters/dead-letters.
 import { createDeadLetterRetention } from "../../src/pipeline/dead-letters/retention.ts";
 import type { StoredLetter } from "../../src/pipeline/dead-letters/tables.ts";
 import { createLaneMetrics } from "../../src/pipeline/metrics.ts";
-import { Ledger } from "../../src/pipeline/settling/ledger.ts";
+import { type Ledger, openLedger } from "../../src/pipeline/settling/ledger.ts";
 import { openStore } from "../../src/store/store.ts";
 import { numbersTo, until } from "./rig.ts";
 
@@ -41,7 +41,7 @@ const lettersOf = (count: number, over: Partial<StoredLetter> = {}) =>
 
 test("letters are counted with each change, and not when a ledger is opened", async () => {
   const directory = freshDirectory();
-  let ledger = new Ledger(directory, logger);
+  let ledger = openLedger(directory, logger);
   const letters = [...lettersOf(3), ...lettersOf(2, { destinationId: "e" })];
   await commit(ledger, letters);
   // A commit that failed may have reached the disk all the same, and is made again.
@@ -70,7 +70,7 @@ test("letters are counted with each change, and not when a ledger is opened", as
   } as ReturnType<typeof look>;
   expect(look()).toEqual(expected);
   await ledger.close();
-  ledger = new Ledger(directory, logger);
+  ledger = openLedger(directory, logger);
   expect(look()).toEqual(expected);
   await ledger.close();
 });
@@ -88,14 +88,14 @@ test("letters that an earlier version left uncounted are counted once", async ()
   });
   await store.close();
   for (let start = 0; start < 2; start++) {
-    const ledger = new Ledger(directory, logger);
+    const ledger = openLedger(directory, logger);
     await until(() => ledger.letters.countOf("w", "d") === 5, "the count");
     await ledger.close();
   }
 });
 
 test("replays that are under way are passed over once, and a lower one is found", async () => {
-  const ledger = new Ledger(freshDirectory(), logger);
+  const ledger = openLedger(freshDirectory(), logger);
   const letters = lettersOf(40);
   await commit(ledger, letters);
   const ids = letters.map(({ id }) => id);
@@ -119,7 +119,7 @@ test("replays that are under way are passed over once, and a lower one is found"
 });
 
 test("many letters are replayed, purged and removed in several transactions, all of them", async () => {
-  const ledger = new Ledger(freshDirectory(), logger);
+  const ledger = openLedger(freshDirectory(), logger);
   const letters = lettersOf(3_500);
   for (let i = 0; i < letters.length; i += 500) await commit(ledger, letters.slice(i, i + 500));
   const woken: number[] = [];
@@ -142,7 +142,7 @@ test("many letters are replayed, purged and removed in several transactions, all
 });
 
 test("beyond the operator's bounds the oldest letters are dropped, counted and told", async () => {
-  const ledger = new Ledger(freshDirectory(), logger);
+  const ledger = openLedger(freshDirectory(), logger);
   await commit(ledger, [...lettersOf(1_500), ...lettersOf(30, { destinationId: "e" })]);
   const lines: string[] = [];
   const registry = createMetrics();
@@ -183,7 +183,7 @@ test("beyond the operator's bounds the oldest letters are dropped, counted and t
 });
 
 test("letters are grouped by reason, whatever numbers and ids of the event are in it", async () => {
-  const ledger = new Ledger(freshDirectory(), logger);
+  const ledger = openLedger(freshDirectory(), logger);
   const reasons = [
     "The receiver answered 422",
     "The receiver answered 500",
@@ -218,7 +218,7 @@ test("letters are grouped by reason, whatever numbers and ids of the event are i
 });
 
 test("code that makes up a reason for each event makes no more groups than are kept", async () => {
-  const ledger = new Ledger(freshDirectory(), logger);
+  const ledger = openLedger(freshDirectory(), logger);
   const made = numbersTo(300).map((n) =>
     letter(n, { reason: `No ${String.fromCharCode(97 + (n % 26), 97 + n / 26)}` }),
   );
@@ -241,7 +241,7 @@ test("code that makes up a reason for each event makes no more groups than are k
 
 test("letters of an earlier version, which has no groups, are grouped when it is opened", async () => {
   const directory = freshDirectory();
-  const before = new Ledger(directory, logger);
+  const before = openLedger(directory, logger);
   await commit(before, lettersOf(2_500, { reason: "Old" }));
   await before.close();
   const store = openStore({ path: directory, tablesMax: 8, name: "The ledger", logger });
@@ -254,7 +254,7 @@ test("letters of an earlier version, which has no groups, are grouped when it is
   }
   await store.close();
 
-  const ledger = new Ledger(directory, logger);
+  const ledger = openLedger(directory, logger);
   // One that comes meanwhile is counted once.
   await commit(ledger, [letter(3_000, { reason: "Old" })]);
   await ledger.counted;

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { join } from "node:path";
 import { pino } from "pino";
-import { Ledger } from "../../src/pipeline/settling/ledger.ts";
+import { openLedger } from "../../src/pipeline/settling/ledger.ts";
 import { record } from "./doubles.ts";
 import { hurried } from "./hurried.ts";
 import { lettersOf, numbersTo, Rig, sorted, until } from "./rig.ts";
@@ -165,7 +165,7 @@ describe("dead letters", () => {
   test("live events go on, and none is lost, while the ledger cannot be read for replays", async () => {
     let status = 400;
     const sink = rig.webhook("one", () => new Response("", { status }));
-    const ledger = new Ledger(join(rig.directory, "delivery"), pino({ level: "silent" }));
+    const ledger = openLedger(join(rig.directory, "delivery"), pino({ level: "silent" }));
     const { deadLetters } = rig.start({ ledger });
     rig.log.append(record(0));
     await until(() => deadLetters.count("workspace") === 1);

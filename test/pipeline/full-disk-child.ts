@@ -4,7 +4,7 @@ import { destinationKinds } from "../../src/destinations/kinds.ts";
 import { createEgress } from "../../src/egress/egress.ts";
 import { createMetrics } from "../../src/observe/metrics.ts";
 import { createPipeline, type PipelineParts } from "../../src/pipeline/pipeline.ts";
-import { Ledger } from "../../src/pipeline/settling/ledger.ts";
+import { openLedger } from "../../src/pipeline/settling/ledger.ts";
 import { decode, eventOf, FakeLive, FakeSandbox, MemoryLog, record } from "./doubles.ts";
 import { lettersOf, Sink, until } from "./rig.ts";
 
@@ -27,7 +27,7 @@ const stream = {
   },
 };
 const logger = pino({ level: "error" }, stream);
-const openLedger = () => new Ledger(`${directory}/delivery`, logger);
+const openAnew = () => openLedger(`${directory}/delivery`, logger);
 const parts: PipelineParts = {
   ...{ live, sandbox: new FakeSandbox(), decode, metrics },
   // 20 KB each: some hundred letters fill the disk.
@@ -38,7 +38,7 @@ const parts: PipelineParts = {
   },
   readers: new Map([["0", log]]),
   kinds: destinationKinds({ directory, egress: createEgress({ allow: ["127.0.0.0/8"] }) }),
-  ledger: openLedger(),
+  ledger: openAnew(),
   onDurable: log.onDurable,
   retryWindowMs: 3_600_000,
   logger,
@@ -50,7 +50,7 @@ const stored = pipeline.deadLetters.count("workspace");
 if (restart === "true") await pipeline.close();
 liftLimit();
 if (restart === "true") {
-  pipeline = createPipeline({ ...parts, ledger: openLedger(), metrics: createMetrics() });
+  pipeline = createPipeline({ ...parts, ledger: openAnew(), metrics: createMetrics() });
 }
 await until(() => pipeline.deadLetters.count("workspace") === Number(count), "all letters", 60_000);
 const numbers = new Set(lettersOf(pipeline).map(({ event }) => (event as { n: number }).n));

@@ -3,7 +3,7 @@ import { pino } from "pino";
 import type { DestinationKind } from "../../src/destinations/destination.ts";
 import { createMetrics } from "../../src/observe/metrics.ts";
 import { createPipeline } from "../../src/pipeline/pipeline.ts";
-import { Ledger } from "../../src/pipeline/settling/ledger.ts";
+import { openLedger } from "../../src/pipeline/settling/ledger.ts";
 import { decode, eventOf, FakeLive, FakeSandbox, MemoryLog, record } from "./doubles.ts";
 
 /**
@@ -50,7 +50,7 @@ const pipeline = createPipeline({
   ...{ live, sandbox, decode, eventOf, metrics, logger },
   readers: logs,
   kinds: new Map([["fake", kind]]),
-  ledger: new Ledger(`${directory}/delivery`, logger),
+  ledger: openLedger(`${directory}/delivery`, logger),
   onDurable: (listener) => logs.get("0")!.onDurable(listener),
   retryWindowMs: 3_600_000,
 });

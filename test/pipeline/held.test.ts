@@ -16,7 +16,7 @@ import { type Item, outputOf, sizeOf } from "../../src/pipeline/item.ts";
 import { Lanes } from "../../src/pipeline/lanes.ts";
 import { LANE_HELD_BYTES_MIN } from "../../src/pipeline/limits.ts";
 import { LiveTail } from "../../src/pipeline/live-tail.ts";
-import { Ledger } from "../../src/pipeline/settling/ledger.ts";
+import { openLedger } from "../../src/pipeline/settling/ledger.ts";
 import { feedOf, laneMetrics, record } from "./doubles.ts";
 import { numbersTo, Rig, until } from "./rig.ts";
 
@@ -91,7 +91,7 @@ test("an ordinary event that found no room behind others of its lane finds it on
   const taken: string[] = [];
   const holdings = new Holdings();
   const logger = pino({ level: "silent" });
-  const ledger = new Ledger(join(rig.directory, "delivery"), logger);
+  const ledger = openLedger(join(rig.directory, "delivery"), logger);
   const { live, log, sandbox } = rig;
   const logs = feedOf(log);
   sandbox.codes.set("same", (event) => event);

@@ -8,7 +8,7 @@ import { systemClock } from "../../src/pipeline/clock.ts";
 import { Holdings } from "../../src/pipeline/holdings.ts";
 import { Lanes } from "../../src/pipeline/lanes.ts";
 import { LiveTail } from "../../src/pipeline/live-tail.ts";
-import { Ledger } from "../../src/pipeline/settling/ledger.ts";
+import { openLedger } from "../../src/pipeline/settling/ledger.ts";
 import { FakeLive, FakeSandbox, feedOf, laneMetrics, MemoryLog, record } from "./doubles.ts";
 import { numbersTo, until } from "./rig.ts";
 
@@ -24,7 +24,7 @@ async function rig(test: (live: FakeLive, lanes: Lanes) => Promise<void> | void)
   const log = new MemoryLog();
   live.addSource();
   log.append(...numbersTo(10).map((n) => record(n)));
-  const ledger = new Ledger(directory, logger);
+  const ledger = openLedger(directory, logger);
   const metrics = laneMetrics();
   const logs = feedOf(log);
   const lanes = new Lanes({

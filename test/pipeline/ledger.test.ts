@@ -6,11 +6,11 @@ import { pino } from "pino";
 import { createDeadLetters } from "../../src/pipeline/dead-letters/dead-letters.ts";
 import type { StoredLetter } from "../../src/pipeline/dead-letters/tables.ts";
 import { DEAD_LETTERS_PAGE_CHARS_MAX } from "../../src/pipeline/dead-letters/tables.ts";
-import { type LaneChange, Ledger } from "../../src/pipeline/settling/ledger.ts";
+import { type LaneChange, openLedger } from "../../src/pipeline/settling/ledger.ts";
 import { numbersTo, until } from "./rig.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "ledger-"));
-const ledger = new Ledger(directory, pino({ level: "silent" }));
+const ledger = openLedger(directory, pino({ level: "silent" }));
 afterAll(async () => {
   await ledger.close();
   rmSync(directory, { recursive: true });
@@ -62,7 +62,7 @@ test("large letters come in shorter pages, and their replays in smaller lots", a
 test("after letters that could not be written, the end writes no later cursor over them", async () => {
   const path = join(directory, "refusing");
   const logger = pino({ level: "silent" });
-  const refusing = new Ledger(path, logger);
+  const refusing = openLedger(path, logger);
   let refused = 0;
   const common = { destinationId: "d", replayed: [] };
   const first: LaneChange = {
@@ -78,7 +78,7 @@ test("after letters that could not be written, the end writes no later cursor ov
   refusing.schedule({ collect: () => ({ ...later, letters: [] }), committed: () => {} });
   await refusing.close();
 
-  const again = new Ledger(path, logger);
+  const again = openLedger(path, logger);
   expect(again.lane("d")).toBeUndefined();
   await again.close();
 });

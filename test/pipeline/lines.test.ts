@@ -9,7 +9,7 @@ import { createDeadLetters } from "../../src/pipeline/dead-letters/dead-letters.
 import { joined } from "../../src/pipeline/dead-letters/joined.ts";
 import type { StoredLetter } from "../../src/pipeline/dead-letters/tables.ts";
 import { createLines } from "../../src/pipeline/pipeline.ts";
-import { Ledger } from "../../src/pipeline/settling/ledger.ts";
+import { type Ledger, openLedger } from "../../src/pipeline/settling/ledger.ts";
 import { decode, eventOf, MemoryLog, record } from "./doubles.ts";
 import { Rig, sorted, until } from "./rig.ts";
 
@@ -23,7 +23,7 @@ afterEach(async () => {
 function ledgerOf(): Ledger {
   const directory = mkdtempSync(join(tmpdir(), "lines-"));
   directories.push(directory);
-  return new Ledger(directory, logger);
+  return openLedger(directory, logger);
 }
 
 /** Lines over the logs `a` and `b`, each with a ledger, and one webhook that gets what they hold. */

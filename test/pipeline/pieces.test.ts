@@ -18,7 +18,7 @@ import { Histories } from "../../src/pipeline/history.ts";
 import { type Item, type Output, outputOf } from "../../src/pipeline/item.ts";
 import type { Routes } from "../../src/pipeline/reading/routes.ts";
 import { Announcements } from "../../src/pipeline/settling/announcements.ts";
-import { Ledger } from "../../src/pipeline/settling/ledger.ts";
+import { type Ledger, openLedger } from "../../src/pipeline/settling/ledger.ts";
 import { laneMetrics } from "./doubles.ts";
 import { numbersTo } from "./rig.ts";
 
@@ -41,7 +41,7 @@ function letter(n: number, over: Partial<StoredLetter> = {}): StoredLetter {
 
 /** A ledger that has these letters, counted and grouped as they were put. */
 async function ledgerWith(letters: readonly StoredLetter[]): Promise<Ledger> {
-  const ledger = new Ledger(join(root, String(directories++)), logger);
+  const ledger = openLedger(join(root, String(directories++)), logger);
   await ledger.counted;
   const change = { destinationId: "d", record: { logs: {}, known: {} }, letters, replayed: [] };
   const { promise, resolve } = Promise.withResolvers<void>();

@@ -15,7 +15,7 @@ import { openLogReader } from "../../src/log/reader.ts";
 import { openLogWriter } from "../../src/log/writer.ts";
 import { createMetrics } from "../../src/observe/metrics.ts";
 import { createPipeline, type Pipeline } from "../../src/pipeline/pipeline.ts";
-import { Ledger } from "../../src/pipeline/settling/ledger.ts";
+import { openLedger } from "../../src/pipeline/settling/ledger.ts";
 import { createPublishing } from "../../src/publishing/create.ts";
 import type { Publishing } from "../../src/publishing/publishing.ts";
 import { createSandbox, type GuestSandbox } from "../../src/sandbox/guest-sandbox.ts";
@@ -68,7 +68,7 @@ function start(): Pipeline {
       directory: join(directory, "files"),
       egress: createEgress({ allow: ["127.0.0.0/8"] }),
     }),
-    ledger: new Ledger(join(directory, "delivery"), logger),
+    ledger: openLedger(join(directory, "delivery"), logger),
     onDurable(listener) {
       heard = listener;
       return () => {};

@@ -7,7 +7,7 @@ import { createEgress } from "../../src/egress/egress.ts";
 import { createMetrics } from "../../src/observe/metrics.ts";
 import type { DeadLetter } from "../../src/pipeline/dead-letters/dead-letter.ts";
 import { createPipeline, type Pipeline, type PipelineParts } from "../../src/pipeline/pipeline.ts";
-import { Ledger } from "../../src/pipeline/settling/ledger.ts";
+import { openLedger } from "../../src/pipeline/settling/ledger.ts";
 import { decode, eventOf, FakeLive, FakeSandbox, MemoryLog } from "./doubles.ts";
 
 /** A pipeline over doubles of the catalog, log and sandbox, with real destinations and ledger. */
@@ -40,7 +40,7 @@ export class Rig {
       decode,
       eventOf,
       kinds: this.kinds,
-      ledger: new Ledger(join(this.directory, "delivery"), logger),
+      ledger: openLedger(join(this.directory, "delivery"), logger),
       onDurable: this.log.onDurable,
       retryWindowMs: 3_600_000,
       logger,

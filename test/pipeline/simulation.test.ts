@@ -10,7 +10,7 @@ import type { DestinationKind, Verdict } from "../../src/destinations/destinatio
 import { createMetrics } from "../../src/observe/metrics.ts";
 import { TOPOLOGY_POLL_MS } from "../../src/pipeline/line.ts";
 import { createPipeline, type Pipeline } from "../../src/pipeline/pipeline.ts";
-import { Ledger } from "../../src/pipeline/settling/ledger.ts";
+import { openLedger } from "../../src/pipeline/settling/ledger.ts";
 import { SandboxUnavailable } from "../../src/sandbox/sandbox.ts";
 import { decode, eventOf, FakeLive, FakeSandbox, MemoryLog, record } from "./doubles.ts";
 import { hurried } from "./hurried.ts";
@@ -82,7 +82,7 @@ class World {
       ...{ metrics: this.metrics, clock: this.clock, logger: quiet },
       readers: new Map([["0", this.log]]),
       kinds: new Map([["fake", this.kind()]]),
-      ledger: new Ledger(join(this.directory, "delivery"), quiet),
+      ledger: openLedger(join(this.directory, "delivery"), quiet),
       onDurable: this.log.onDurable,
       retryWindowMs: 3_600_000,
     });

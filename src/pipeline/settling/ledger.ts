@@ -1,7 +1,6 @@
 import type { Positions } from "../../catalog/model.ts";
-import { ApiError } from "../../errors.ts";
 import type { Logger } from "../../observe/log.ts";
-import { openStore, type Store } from "../../store/store.ts";
+import { type ChangeOptions, openStore, type Store } from "../../store/store.ts";
 import type { Table } from "../../store/table.ts";
 import { firstsOf, type Owner, type Pair, within } from "../dead-letters/keys.ts";
 import {
@@ -12,6 +11,8 @@ import {
   upTo,
 } from "../dead-letters/tables.ts";
 import type { CursorRecord } from "../reading/cursor.ts";
+import { Claims, type LedgerOwner, OWNERS } from "./claim.ts";
+import { Commits, type CommitterOf } from "./commits.ts";
 
 /** A gathered delivery that may be under way: written before it begins, gone when it has ended. */
 export interface Sealed {
@@ -48,12 +49,14 @@ export interface LaneChange {
   replayed: readonly string[];
 }
 
-/** A lane, as the ledger sees it. */
-export interface Committer {
-  /** What is new since the last call; undefined when nothing is. */
-  collect(): LaneChange | undefined;
-  /** The change is on disk. */
-  committed(change: LaneChange): void;
+export type Committer = CommitterOf<LaneChange>;
+
+/** What a node that has claimed a ledger is told. */
+export interface OwnerEars {
+  /** Another node has claimed the ledger: nothing more is written for lanes. Called once. */
+  onLost(): void;
+  /** Others have written replays, of these destinations among others. */
+  onReplays(destinationIds: Set<string>): void;
 }
 
 /** Ids of replays that are in flight. */
@@ -64,15 +67,20 @@ export interface Busy {
 
 type LetterReads = "get" | "list" | "listOf" | "listIn" | "ids" | "groups" | "counts" | "countOf";
 
-const TABLES_MAX = 8;
-const failureWaitMs = 1_000;
+/** Tables of a ledger's store; one that nodes share keeps its place in the log in one more. */
+export const LEDGER_TABLES_MAX = 16;
 /** Replays that one transaction takes out. */
 const LOT_REPLAYS_MAX = 1_000;
 
+/** Opens the ledger of one machine, which is on disk before anything is told to be kept. */
+export function openLedger(directory: string, logger: Logger): Ledger {
+  const name = "The ledger";
+  const store = openStore({ path: directory, tablesMax: LEDGER_TABLES_MAX, name, logger });
+  return new Ledger(store, logger);
+}
+
 /**
- * Cursors and dead letters in an LMDB environment of their own. Lanes that have something to write
- * call `schedule`; one transaction writes for all of them, and the next transaction starts as soon
- * as that one is on disk (natural group commit).
+ * Cursors and dead letters in a store of their own, which the ledger closes with itself.
  */
 export class Ledger {
   readonly letters: Pick<DeadLetterTables, LetterReads>;
@@ -88,15 +96,21 @@ export class Ledger {
    * again.
    */
   readonly #given = new Map<string, { busy: Busy; last: string }>();
-  readonly #dirty = new Set<Committer>();
-  readonly #logger: Logger;
-  #flushing: Promise<void> | undefined;
+  readonly #commits: Commits<LaneChange>;
+  readonly #claims: Claims;
+  readonly #stopListening: () => void;
+  #claim: { id: string; ears: OwnerEars } | undefined;
   #closing = false;
-  #closed = false;
 
-  constructor(directory: string, logger: Logger) {
-    this.#logger = logger;
-    this.#store = openStore({ path: directory, tablesMax: TABLES_MAX, name: "The ledger", logger });
+  constructor(store: Store, logger: Logger) {
+    this.#store = store;
+    this.#commits = new Commits({
+      write: (changes, number) => this.#write(changes, number),
+      onLost: () => this.#claim?.ears.onLost(),
+      logger,
+    });
+    this.#claims = new Claims(store);
+    this.#stopListening = store.listen((tables) => this.#heard(tables));
     this.#lanes = this.#store.table("lanes");
     this.#replays = this.#store.table("replays");
     this.#tables = new DeadLetterTables(this.#store);
@@ -104,6 +118,23 @@ export class Ledger {
     // When counting fails, which the store reports, the next change counts first.
     const counting = this.#tables.isCounted ? Promise.resolve() : this.#change(() => {});
     this.counted = counting.then(() => this.#regroup()).catch(() => {});
+  }
+
+  /**
+   * Takes a shared ledger for the lanes of this node. Once it resolves, all that the lanes of other
+   * nodes wrote can be read, and these write nothing more. A ledger is claimed once at most, before
+   * it has lanes; that of one machine never.
+   */
+  async claim(node: string, ears: OwnerEars): Promise<void> {
+    const id = crypto.randomUUID();
+    await this.#change(() => this.#claims.put(node, id));
+    this.#claim = { id, ears };
+    // Another node may have been quicker than this answer.
+    this.#heard(new Set([OWNERS]));
+  }
+
+  owner(): LedgerOwner | undefined {
+    return this.#claims.owner();
   }
 
   lane(destinationId: string): LaneRecord | undefined {
@@ -123,13 +154,7 @@ export class Ledger {
 
   /** A lane has something to write. */
   schedule(committer: Committer): void {
-    if (this.#closed) return;
-    this.#dirty.add(committer);
-    this.#flushing ??= this.#flush().finally(() => {
-      this.#flushing = undefined;
-      const [next] = this.#dirty;
-      if (next !== undefined) this.schedule(next);
-    });
+    this.#commits.schedule(committer);
   }
 
   /**
@@ -190,7 +215,11 @@ export class Ledger {
    * dropped.
    */
   async remove(destinationId: string, letters: boolean): Promise<number> {
-    await this.#change(() => this.#lanes.remove(destinationId));
+    await this.#change(() => {
+      // A node that was replaced may not have heard that the destination is connected again.
+      if (this.#claim !== undefined) this.#claims.expect(this.#claim.id);
+      this.#lanes.remove(destinationId);
+    });
     this.#given.delete(destinationId);
     if (!letters) return 0;
     while ((await this.#change(() => this.#dropReplays(destinationId))) > 0);
@@ -215,72 +244,35 @@ export class Ledger {
   /** Writes what is scheduled, if the disk takes it, then closes. */
   async close(): Promise<void> {
     this.#closing = true;
-    while (this.#flushing !== undefined) await this.#flushing;
-    this.#closed = true;
+    await this.#commits.close();
+    this.#stopListening();
     await this.#store.close();
   }
 
-  async #flush(): Promise<void> {
-    // One turn of the event loop, so that all lanes that were woken together come along.
-    await new Promise((resolve) => setImmediate(resolve));
-    const committers = [...this.#dirty];
-    this.#dirty.clear();
-    const changes = committers.flatMap((committer) => {
-      const change = this.#collect(committer);
-      return change === undefined ? [] : [{ committer, change }];
-    });
-    if (changes.length === 0) {
-      if (this.#dirty.size > 0) await this.#pause();
-      return;
-    }
-    while (!(await this.#commit(changes.map(({ change }) => change)))) {
-      if (this.#closing) {
-        // Nothing may be written after a failed change: a later cursor would pass over its dead
-        // letters.
-        this.#closed = true;
-        return;
-      }
-      await this.#pause();
-    }
-    for (const { committer, change } of changes) committer.committed(change);
-  }
-
-  /**
-   * Asks a lane for its change; undefined when the store is being opened again, since a lane
-   * compares with what is stored.
-   */
-  #collect(committer: Committer): LaneChange | undefined {
-    try {
-      return committer.collect();
-    } catch (error) {
-      if (!(error instanceof ApiError) && !isOfLmdb(error)) throw error;
-      if (!this.#closing) this.#dirty.add(committer);
-      return undefined;
-    }
-  }
-
-  #pause(): Promise<void> {
-    return new Promise((resolve) => setTimeout(resolve, failureWaitMs));
-  }
-
-  async #commit(changes: readonly LaneChange[]): Promise<boolean> {
-    try {
-      await this.#change(() => {
-        for (const change of changes) this.#put(change);
-      });
-      return true;
-    } catch (error) {
-      // Most likely the disk is full. The lanes fill up and wait; nothing is lost.
-      const isTold = error instanceof ApiError;
-      if (!isTold) this.#logger.error({ err: error }, "Cursors and dead letters cannot be kept");
-      return false;
-    }
+  async #write(changes: readonly LaneChange[], number: number): Promise<void> {
+    const put = () => {
+      for (const change of changes) this.#put(change);
+    };
+    const claim = this.#claim;
+    const commit = claim === undefined ? put : () => this.#claims.once(claim.id, number, put);
+    await this.#change(commit, { asKnown: true });
   }
 
   #put({ destinationId, record, letters, replayed }: LaneChange): void {
     this.#lanes.put(destinationId, record);
     for (const id of replayed) this.#replays.remove([destinationId, id]);
     for (const letter of letters) this.#tables.put(letter);
+  }
+
+  /** Others have written to these tables. */
+  #heard(tables: ReadonlySet<string>): void {
+    const claim = this.#claim;
+    if (claim === undefined || this.#commits.isClosed) return;
+    if (tables.has(OWNERS) && this.owner()?.claim !== claim.id) this.#commits.lose();
+    else if (tables.has("replays")) {
+      this.#given.clear();
+      claim.ears.onReplays(firstsOf(this.#replays));
+    }
   }
 
   #dropReplays(destinationId: string): number {
@@ -294,18 +286,10 @@ export class Ledger {
     while (!this.#closing && (await this.#change(() => this.#tables.regroup())));
   }
 
-  #change<T>(apply: () => T): Promise<T> {
+  #change<T>(apply: () => T, options?: ChangeOptions): Promise<T> {
     return this.#store.change(() => {
       this.#tables.recount();
       return apply();
-    });
+    }, options);
   }
-}
-
-/**
- * Whether LMDB threw the error, which then has LMDB's number: an environment that LMDB has given up
- * cannot be read.
- */
-function isOfLmdb(error: unknown): boolean {
-  return error instanceof Error && "code" in error && typeof error.code === "number";
 }

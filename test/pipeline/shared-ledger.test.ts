@@ -1,0 +1,219 @@
+import { afterAll, describe, expect, test } from "bun:test";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pino } from "pino";
+import type { StoredLetter } from "../../src/pipeline/dead-letters/tables.ts";
+import {
+  type Committer,
+  type LaneChange,
+  LEDGER_TABLES_MAX,
+  Ledger,
+} from "../../src/pipeline/settling/ledger.ts";
+import type { Entry, OrderedLog } from "../../src/store/ordered-log.ts";
+import { openOrderedStore } from "../../src/store/ordered-store.ts";
+import { lent, openStore, type Store } from "../../src/store/store.ts";
+import { MemoryLog } from "../store/memory-log.ts";
+import { until } from "./rig.ts";
+
+const directory = mkdtempSync(
+  join(existsSync("/dev/shm") ? "/dev/shm" : tmpdir(), "pixelmill-shared-ledger-"),
+);
+afterAll(() => rmSync(directory, { recursive: true }));
+
+const logger = pino({ level: "silent" });
+let paths = 0;
+
+function openView(log: OrderedLog): Store {
+  const path = join(directory, `${paths++}.mdb`);
+  const name = "The ledger";
+  const local = openStore({ path, tablesMax: LEDGER_TABLES_MAX, name, logger });
+  return openOrderedStore({ local, log, name, logger });
+}
+
+/** A log that a node writes to and, for a while, hears nothing of. */
+class Deafening implements OrderedLog {
+  readonly #log: OrderedLog;
+  isDeaf = false;
+
+  constructor(log: OrderedLog) {
+    this.#log = log;
+  }
+
+  append(entry: Uint8Array): Promise<void> {
+    return this.#log.append(entry);
+  }
+
+  end(): Promise<number> {
+    return this.#log.end();
+  }
+
+  follow(position: number, take: (entries: readonly Entry[]) => Promise<void>) {
+    return this.#log.follow(position, (entries) =>
+      this.isDeaf ? Promise.reject(new Error("Deaf")) : take(entries),
+    );
+  }
+
+  trouble(): string | undefined {
+    return this.#log.trouble();
+  }
+}
+
+const open = (store: Store) => new Ledger(lent(store), logger);
+
+interface Owner {
+  ledger: Ledger;
+  lost: number;
+  replays: string[];
+}
+
+async function own(store: Store, node: string): Promise<Owner> {
+  const ledger = open(store);
+  const owner: Owner = { ledger, lost: 0, replays: [] };
+  await ledger.claim(node, {
+    onLost: () => {
+      owner.lost += 1;
+    },
+    onReplays: (ids) => owner.replays.push(...ids),
+  });
+  return owner;
+}
+
+function letter(id: string): StoredLetter {
+  return {
+    ...{ id, workspaceId: "w", destinationId: "d", sourceId: "s", messageId: id, text: "{}" },
+    ...{ stage: "deliver", reason: "", attempts: 1, user: "u", type: "track" },
+    ...{ receivedAt: 0, createdAt: 0 },
+  };
+}
+
+function changeTo(next: number, more: Partial<LaneChange> = {}): LaneChange {
+  const record = { logs: { k0: { next, pending: [] } }, known: {} };
+  return { destinationId: "d", record, letters: [], replayed: [], ...more };
+}
+
+/** Schedules one change; resolves once the lane is told that it is kept. */
+function commit(ledger: Ledger, change: LaneChange): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const committer: Committer = { collect: () => change, committed: () => resolve() };
+  ledger.schedule(committer);
+  return promise;
+}
+
+const nextOf = (ledger: Ledger) => ledger.lane("d")?.logs.k0?.next;
+
+describe("a ledger that nodes share", () => {
+  test("is written by the lanes of the last node that claimed it alone", async () => {
+    const log = new MemoryLog({ delayMs: () => 0 });
+    const [first, second] = [openView(log), openView(log)];
+    const one = await own(first, "one");
+    await commit(one.ledger, changeTo(1));
+    const other = await own(second, "other");
+    expect(nextOf(other.ledger)).toBe(1);
+    let isTold = false;
+    void commit(one.ledger, changeTo(2)).then(() => {
+      isTold = true;
+    });
+    await commit(other.ledger, changeTo(3, { letters: [letter("a")] }));
+    await until(() => one.lost > 0);
+    await first.current();
+    expect(nextOf(one.ledger)).toBe(3);
+    expect(one.ledger.owner()?.node).toBe("other");
+    await expect(one.ledger.remove("d", true)).rejects.toThrow("other");
+    await one.ledger.close();
+    expect({ isTold, lost: one.lost, others: other.lost }).toEqual({
+      ...{ isTold: false, lost: 1, others: 0 },
+    });
+    expect(other.ledger.letters.countOf("w")).toBe(1);
+    await other.ledger.close();
+    await Promise.all([first.close(), second.close()]);
+  });
+
+  test("never takes the commit of a node that lost it and does not know", async () => {
+    const log = new MemoryLog({ delayMs: () => 0 });
+    const paused = new Deafening(log);
+    const [first, second] = [openView(paused), openView(log)];
+    const one = await own(first, "one");
+    await commit(one.ledger, changeTo(1));
+    paused.isDeaf = true;
+    const other = await own(second, "other");
+    void commit(one.ledger, changeTo(2, { letters: [letter("zombie")] }));
+    await commit(other.ledger, changeTo(3));
+    paused.isDeaf = false;
+    await until(() => one.lost > 0);
+    await second.current();
+    expect(nextOf(other.ledger)).toBe(3);
+    expect(other.ledger.letters.countOf("w")).toBe(0);
+    await Promise.all([one.ledger.close(), other.ledger.close()]);
+    await Promise.all([first.close(), second.close()]);
+  });
+
+  test("lets any node replay and purge, and tells the owner of replays", async () => {
+    const log = new MemoryLog({ delayMs: () => 0 });
+    const [first, second] = [openView(log), openView(log)];
+    const owner = await own(first, "one");
+    const letters = ["a", "b", "c", "d"].map(letter);
+    await commit(owner.ledger, changeTo(1, { letters }));
+    const busy = new Set<string>();
+    const [api, near] = [open(second), open(first)];
+    expect(await api.replay("w", ["b"], 0)).toEqual({ destinationIds: ["d"], done: 1 });
+    await until(() => owner.replays.length > 0);
+    for (const replay of owner.ledger.replays("d", busy, 9)) busy.add(replay.letter.id);
+    expect([...busy]).toEqual(["b"]);
+    // Looked at from the start: an older one came from elsewhere, and one from this very node.
+    await api.replay("w", ["a"], 0);
+    await near.replay("w", ["d"], 0);
+    await until(() => owner.replays.length > 2);
+    const found = owner.ledger.replays("d", busy, 9).map((it) => it.letter.id);
+    expect(found).toEqual(["a", "d"]);
+    expect(await api.purge("w", ["c", "unknown"])).toEqual({ purged: 1, done: 2 });
+    await first.current();
+    expect(owner.ledger.letters.countOf("w")).toBe(0);
+    for (const ledger of [owner.ledger, api, near]) await ledger.close();
+    await Promise.all([first.close(), second.close()]);
+  });
+
+  test("asks nobody where the log ends before a lane's commit", async () => {
+    const log = new MemoryLog({ delayMs: () => 0 });
+    const store = openView(log);
+    const owner = await own(store, "one");
+    await owner.ledger.counted;
+    let asked = 0;
+    const end = log.end.bind(log);
+    log.end = () => {
+      asked += 1;
+      return end();
+    };
+    for (let next = 1; next <= 5; next++) await commit(owner.ledger, changeTo(next));
+    expect(asked).toBe(0);
+    await owner.ledger.purge("w", ["a"]);
+    expect(asked).toBe(1);
+    await owner.ledger.close();
+    await store.close();
+  });
+
+  test("writes a commit once whose outcome was not known, also when others went on from it", async () => {
+    let answered = true;
+    const fate = () => (answered ? ("kept" as const) : ("unanswered" as const));
+    const log = new MemoryLog({ delayMs: () => 0, fate });
+    // What is kept is not seen by the owner before the answer is lost.
+    const hidden = new Deafening(log);
+    const [first, second] = [openView(hidden), openView(log)];
+    const owner = await own(first, "one");
+    const api = open(second);
+    await Promise.all([owner.ledger.counted, api.counted]);
+    answered = false;
+    hidden.isDeaf = true;
+    const told = commit(owner.ledger, changeTo(1, { letters: [letter("a")] }));
+    await until(() => api.letters.countOf("w") === 1);
+    answered = true;
+    expect(await api.purge("w", ["a"])).toEqual({ purged: 1, done: 1 });
+    hidden.isDeaf = false;
+    await told;
+    await first.current();
+    expect(owner.ledger.letters.countOf("w")).toBe(0);
+    expect(nextOf(owner.ledger)).toBe(1);
+    await Promise.all([owner.ledger.close(), api.close()]);
+    await Promise.all([first.close(), second.close()]);
+  });
+});
