@@ -45,17 +45,42 @@ interface Place {
   directory: string;
   broker: number;
   controller: number;
+  others: Listener[];
 }
 
-/** Starts `count` brokers on free ports of 127.0.0.1; resolves when all of them serve. */
-export async function startBrokers(count: 1 | 3, settings: string[] = []): Promise<Brokers> {
+/** Where a broker listens beside its plain address. */
+export interface Listener {
+  name: string;
+  protocol: "PLAINTEXT" | "SSL" | "SASL_PLAINTEXT" | "SASL_SSL";
+  port: number;
+  /** `host:port` that the broker names instead. */
+  advertised?: string;
+}
+
+export interface WaysIn {
+  /** Of a broker that is alone. */
+  listeners?: Listener[];
+  /** Users of SCRAM: `SCRAM-SHA-256=[name=…,password=…]`. */
+  scram?: string[];
+}
+
+/**
+ * Starts `count` brokers on free ports of 127.0.0.1; resolves when all of them serve. `settings`
+ * are lines of `server.properties`, which win over those of the fixture.
+ */
+export async function startBrokers(
+  count: 1 | 3,
+  settings: string[] = [],
+  { listeners = [], scram = [] }: WaysIn = {},
+): Promise<Brokers> {
   if ("missing" in jars) throw new Error(jars.missing);
   const { classPath } = jars;
   const root = mkdtempSync(join(tmpdir(), "pixelmill-brokers-"));
   const ports = await freePorts(2 * count);
   const places = Array.from({ length: count }, (_, i): Place => {
     const directory = join(root, String(i + 1));
-    return { directory, broker: ports[2 * i]!, controller: ports[2 * i + 1]! };
+    const others = listeners;
+    return { directory, broker: ports[2 * i]!, controller: ports[2 * i + 1]!, others };
   });
   const running: (Subprocess | undefined)[] = [];
   const start = async (index: number) => {
@@ -72,7 +97,7 @@ export async function startBrokers(count: 1 | 3, settings: string[] = []): Promi
   };
   try {
     for (const [index, place] of places.entries()) write(place, index, places, settings);
-    await Promise.all(places.map((place) => format(classPath, place)));
+    await Promise.all(places.map((place) => format(classPath, place, scram)));
     await Promise.all(places.map((_, index) => start(index)));
     await Promise.all(places.map((place, index) => serving(place, () => running[index])));
   } catch (error) {
@@ -99,15 +124,21 @@ function write(place: Place, index: number, places: Place[], settings: string[])
   const majority = Math.floor(replicas / 2) + 1;
   const voters = places.map(({ controller }, i) => `${i + 1}@127.0.0.1:${controller}`);
   mkdirSync(place.directory, { recursive: true });
+  const others = place.others.map(({ name, port }) => `${name}://127.0.0.1:${port}`);
+  const named = place.others.map(
+    ({ name, port, advertised = `127.0.0.1:${port}` }) => `${name}://${advertised}`,
+  );
+  const plain = `PLAINTEXT://127.0.0.1:${place.broker}`;
+  const protocols = place.others.map(({ name, protocol }) => `,${name}:${protocol}`).join("");
   const lines = [
     "process.roles=broker,controller",
     `node.id=${index + 1}`,
     `controller.quorum.voters=${voters.join(",")}`,
-    `listeners=PLAINTEXT://127.0.0.1:${place.broker},CONTROLLER://127.0.0.1:${place.controller}`,
-    `advertised.listeners=PLAINTEXT://127.0.0.1:${place.broker}`,
+    `listeners=${[plain, `CONTROLLER://127.0.0.1:${place.controller}`, ...others].join(",")}`,
+    `advertised.listeners=${[plain, ...named].join(",")}`,
     "controller.listener.names=CONTROLLER",
     "inter.broker.listener.name=PLAINTEXT",
-    "listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+    `listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT${protocols}`,
     `log.dirs=${join(place.directory, "data")}`,
     `offsets.topic.replication.factor=${replicas}`,
     "offsets.topic.num.partitions=1",
@@ -135,10 +166,11 @@ function write(place: Place, index: number, places: Place[], settings: string[])
   writeFileSync(join(place.directory, "server.properties"), `${lines.join("\n")}\n`);
 }
 
-async function format(classPath: string, { directory }: Place): Promise<void> {
+async function format(classPath: string, { directory }: Place, scram: string[]): Promise<void> {
   const file = join(directory, "server.properties");
   const cluster = Buffer.from("pixelmill-tests!").toString("base64url");
-  const tool = ["kafka.tools.StorageTool", "format", "-t", cluster, "-c", file];
+  const users = scram.flatMap((user) => ["--add-scram", user]);
+  const tool = ["kafka.tools.StorageTool", "format", "-t", cluster, "-c", file, ...users];
   const child = Bun.spawn([...BOUND, ...JAVA, "-cp", classPath, ...tool], {
     stdout: "pipe",
     stderr: "inherit",
@@ -185,7 +217,7 @@ async function listens(port: number): Promise<boolean> {
 }
 
 /** Different ones: each stays taken until all are known. */
-async function freePorts(count: number): Promise<number[]> {
+export async function freePorts(count: number): Promise<number[]> {
   const servers = await Promise.all(Array.from({ length: count }, () => listenAnywhere()));
   const ports = servers.map((server) => (server.address() as { port: number }).port);
   await Promise.all(servers.map((server) => new Promise((done) => server.close(done))));
