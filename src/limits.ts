@@ -318,6 +318,12 @@ export const DATABASE_ANSWER_BYTES_MAX = 1 << 20;
 export const DATABASE_TEXT_CHARS_MAX = 1_024;
 /** Length of the certificate authorities in a database's config. */
 export const DATABASE_CA_CHARS_MAX = 65_536;
+/** Connections of one destination to brokers. */
+export const KAFKA_CONNECTIONS_MAX = 256;
+/** Topics that a destination with `{{event}}` writes to; events for more become dead letters. */
+export const KAFKA_TOPICS_MAX = 500;
+/** Headers that the config of a Kafka destination may add to records. */
+export const KAFKA_HEADERS_MAX = 50;
 /** An unused connection to a database is closed. */
 export const DATABASE_IDLE_MS_MAX = 60_000;
 

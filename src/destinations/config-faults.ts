@@ -24,6 +24,10 @@ function expectation(schema: TSchema): string {
   }
   if (schema.type === "integer") return `an integer from ${schema.minimum} to ${schema.maximum}`;
   if (schema.type === "boolean") return "true or false";
+  if (schema.type === "array") {
+    const keys = Object.keys(schema.items.properties).join(" and ");
+    return `an array of at most ${schema.maxItems} objects with ${keys}`;
+  }
   if (schema.maxLength !== undefined) return `a string of 1 to ${schema.maxLength} characters`;
   return `a string of the form ${schema.pattern}`;
 }

@@ -2,6 +2,7 @@ import type { Egress } from "../egress/egress.ts";
 import { clickhouseKind } from "./clickhouse/clickhouse.ts";
 import type { DestinationKind } from "./destination.ts";
 import { fileKind } from "./file/file.ts";
+import { kafkaKind } from "./kafka/kafka.ts";
 import { postgresKind } from "./postgres/postgres.ts";
 import { s3Kind } from "./s3/s3.ts";
 import { webhookKind } from "./webhook/webhook.ts";
@@ -20,6 +21,7 @@ export function destinationKinds({ directory, egress }: KindParts) {
     postgresKind(egress),
     clickhouseKind(egress),
     s3Kind(egress),
+    kafkaKind(egress),
   ];
   return new Map(kinds.map((kind) => [kind.kind, kind]));
 }

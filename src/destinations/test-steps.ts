@@ -6,7 +6,7 @@ export type TestStepName = (typeof testSteps)[number];
 export interface TestStep {
   step: TestStepName;
   ok: boolean;
-  /** Why it failed, in a sentence. */
+  /** Why the step failed, or what somebody should know of one that went well, in a sentence. */
   message?: string;
   /** Whole milliseconds. */
   durationMs: number;
@@ -20,9 +20,10 @@ export class TestSteps {
   readonly done: TestStep[] = [];
   #startedAt = performance.now();
 
-  /** This step went well. */
-  passed(step: TestStepName): void {
-    this.done.push({ step, ok: true, durationMs: this.#duration() });
+  /** This step went well; `message` says what else there is to know. */
+  passed(step: TestStepName, message?: string): void {
+    const durationMs = this.#duration();
+    this.done.push({ step, ok: true, ...(message !== undefined && { message }), durationMs });
   }
 
   failed(step: TestStepName, message: string): void {

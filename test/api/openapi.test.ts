@@ -54,6 +54,7 @@ describe("the OpenAPI document", () => {
       "postgres",
       "clickhouse",
       "s3",
+      "kafka",
     ]);
     const [{ properties }] = anyOf;
     expect([properties.secret.writeOnly, properties.webhookUrl.writeOnly]).toEqual([

@@ -51,7 +51,9 @@ const Destination = Type.Object(
 const NewDestination = Type.Object(
   {
     name: Name,
-    type: Type.String({ description: "webhook, file, s3, postgres or clickhouse, in any case" }),
+    type: Type.String({
+      description: "webhook, file, s3, postgres, clickhouse or kafka, in any case",
+    }),
     config: Type.Optional(nullable(Config)),
     enabled: Type.Optional(Type.Boolean()),
     externalId: Type.Optional(ExternalId),
@@ -78,7 +80,9 @@ const ConnectionTest = Type.Object(
       Type.Object({
         step: Type.Union(testSteps.map((step) => Type.Literal(step))),
         ok: Type.Boolean(),
-        message: Type.Optional(Type.String({ description: "Why the step failed" })),
+        message: Type.Optional(
+          Type.String({ description: "Why the step failed, or what else to know" }),
+        ),
         durationMs: Type.Integer({ minimum: 0 }),
       }),
       { description: "In their order, up to the first that failed; a type has some of them" },

@@ -39,7 +39,7 @@ export function ConnectionTest({ destinationId }: { destinationId: string }) {
                 <Badge tone={ok ? "good" : "bad"}>{step}</Badge>
                 <span class="quiet small tabular">{span(durationMs / 1_000)}</span>
               </span>
-              {message && <p class="bad">{message}</p>}
+              {message && <p class={ok ? "quiet" : "bad"}>{message}</p>}
             </li>
           ))}
         </ol>

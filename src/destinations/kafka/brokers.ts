@@ -1,0 +1,157 @@
+import { randomInt } from "node:crypto";
+import type { Egress, OnStage } from "../../egress/egress.ts";
+import {
+  DATABASE_IDLE_MS_MAX,
+  DATABASE_TIMEOUT_MS_DEFAULT,
+  KAFKA_CONNECTIONS_MAX,
+} from "../../limits.ts";
+import { addressesOf, type KafkaConfig } from "./config.ts";
+import { BrokerConnection, type Kafka } from "./connection.ts";
+import { type Address, atBroker, failureOf, KafkaFailure } from "./failures.ts";
+import { signIn } from "./sign-in.ts";
+
+/** Longest time for reaching a broker, and for one request, so that another can still be asked. */
+const STEP_MS_MAX = 10_000;
+
+/**
+ * The library takes 76 MB and a third of a second to load, so that only a process that writes to
+ * brokers does, once.
+ */
+export const loadKafka = (): Promise<Kafka> => import("@platformatic/kafka");
+
+export interface BrokersParts {
+  kafka: Kafka;
+  egress: Egress;
+  config: KafkaConfig;
+  workspaceId: string;
+}
+
+/**
+ * Connections to the brokers of a cluster, by address: one each, opened when it is first needed.
+ * All go through the guard, those too to addresses that the brokers name.
+ */
+export class Brokers {
+  readonly kafka: Kafka;
+  readonly #parts: BrokersParts;
+  readonly #first: Address[];
+  readonly #stepMs: number;
+  readonly #connections = new Map<string, Promise<BrokerConnection>>();
+  #turn: number;
+  #idle: Timer | undefined;
+
+  constructor(parts: BrokersParts) {
+    const { config, kafka } = parts;
+    this.kafka = kafka;
+    this.#parts = parts;
+    this.#first = addressesOf(config.brokers);
+    this.#stepMs = Math.min(config.timeoutMs ?? DATABASE_TIMEOUT_MS_DEFAULT, STEP_MS_MAX);
+    // Many nodes and destinations do not all ask the same broker first.
+    this.#turn = randomInt(this.#first.length);
+  }
+
+  /** Longest time for one request. */
+  get stepMs(): number {
+    return this.#stepMs;
+  }
+
+  /** A connection to any broker: one that is open, or the next one of the config that answers. */
+  async any(signal: AbortSignal): Promise<BrokerConnection> {
+    for (const opening of this.#connections.values()) {
+      const open = await opening.catch(() => undefined);
+      if (open?.isOpen) return open;
+    }
+    let failure: unknown;
+    for (let tried = 0; tried < this.#first.length; tried++) {
+      signal.throwIfAborted();
+      const address = this.#first[this.#turn % this.#first.length]!;
+      try {
+        return await this.to(address, signal);
+      } catch (error) {
+        this.#turn += 1;
+        // A refusal is the last word only when all refuse.
+        if (failure === undefined || failureOf(failure).outlook === "refused") failure = error;
+      }
+    }
+    throw failure;
+  }
+
+  /** The connection to this broker. */
+  async to(address: Address, signal: AbortSignal, onStage?: OnStage): Promise<BrokerConnection> {
+    const key = `${address.host}:${address.port}`;
+    const kept = this.#connections.get(key);
+    if (kept !== undefined) {
+      const open = await kept.catch(() => undefined);
+      if (open?.isOpen) return open;
+      open?.destroy(new KafkaFailure("later", "The session with the broker has ended"));
+      if (this.#connections.get(key) === kept) this.#connections.delete(key);
+      signal.throwIfAborted();
+    }
+    if (this.#connections.size >= KAFKA_CONNECTIONS_MAX) {
+      throw new KafkaFailure("later", `The cluster has more than ${KAFKA_CONNECTIONS_MAX} brokers`);
+    }
+    const opening = this.#connections.get(key) ?? this.#open(address, signal, onStage);
+    this.#connections.set(key, opening);
+    try {
+      return await opening;
+    } catch (error) {
+      if (this.#connections.get(key) === opening) this.#connections.delete(key);
+      throw error;
+    }
+  }
+
+  /** Reaches a broker and signs in; rejects with a `KafkaFailure` that names the broker. */
+  async #open(address: Address, signal: AbortSignal, onStage?: OnStage) {
+    const { host, port } = address;
+    const { kafka, egress, config, workspaceId } = this.#parts;
+    const { tls = "verify", tlsCa, tlsServerName, user, password = "", mechanism } = config;
+    try {
+      if (port < 1 || port > 65_535) throw new KafkaFailure("later", "There is no such port");
+      const socket = await egress.connect({
+        ...{ workspaceId, host, port, timeoutMs: this.#stepMs, signal, onStage },
+        ...(tls === "verify" && { tls: { ca: tlsCa, serverName: tlsServerName } }),
+      });
+      const connection = new BrokerConnection(kafka, socket, address, this.#stepMs);
+      const end = () => connection.destroy(signal.reason);
+      signal.addEventListener("abort", end, { once: true });
+      try {
+        await connection.greet();
+        const account = { user: user ?? "", password, mechanism: mechanism ?? "SCRAM-SHA-512" };
+        if (user !== undefined) await signIn(kafka, connection, account);
+        return connection;
+      } catch (error) {
+        connection.destroy(error);
+        throw error;
+      } finally {
+        signal.removeEventListener("abort", end);
+      }
+    } catch (error) {
+      throw signal.aborted ? failureOf(signal.reason) : atBroker(address, error);
+    }
+  }
+
+  /** Addresses that the config names. */
+  get first(): readonly Address[] {
+    return this.#first;
+  }
+
+  /** Ends all connections, so that requests under way fail with the reason. */
+  drop(reason: unknown): void {
+    clearTimeout(this.#idle);
+    for (const opening of this.#connections.values()) {
+      opening.then((connection) => connection.destroy(reason)).catch(() => {});
+    }
+    this.#connections.clear();
+  }
+
+  /** Nothing is asked for now: connections that stay unused are closed after a while. */
+  rest(): void {
+    clearTimeout(this.#idle);
+    const unused = new KafkaFailure("later", "The connection was not used");
+    this.#idle = setTimeout(() => this.drop(unused), DATABASE_IDLE_MS_MAX).unref();
+  }
+
+  /** Something is asked again. */
+  wake(): void {
+    clearTimeout(this.#idle);
+  }
+}

@@ -1,0 +1,119 @@
+import { type Static, Type } from "@sinclair/typebox";
+import { checkedHost, EgressRefused } from "../../egress/egress.ts";
+import type { Detail } from "../../errors.ts";
+import { DATABASE_TEXT_CHARS_MAX, KAFKA_HEADERS_MAX } from "../../limits.ts";
+import { configFaults } from "../config-faults.ts";
+import { rudderstackKeys } from "../rudderstack-keys.ts";
+import { databaseKeys } from "../tables/config.ts";
+import type { Address } from "./failures.ts";
+import { TOPIC_CHARS_MAX } from "./topic-name.ts";
+
+const Header = Type.Object({
+  from: Type.String({ minLength: 1, maxLength: 128, description: "Header name" }),
+  to: Type.String({ maxLength: 4_096, description: "Header value" }),
+});
+
+const text = (description: string) =>
+  Type.String({
+    minLength: 1,
+    maxLength: DATABASE_TEXT_CHARS_MAX,
+    pattern: "^[^\\u0000]+$",
+    description,
+  });
+
+export const KafkaConfig = Type.Object({
+  ...rudderstackKeys,
+  brokers: text(
+    "Some brokers of the cluster as host:port, with commas between; they name the rest",
+  ),
+  topic: Type.String({
+    pattern: "^(?:[A-Za-z0-9._-]|\\{\\{event\\}\\}){1,249}$",
+    description:
+      "Topic of the events; `{{event}}` in it is the event's name, or its type when it has none",
+  }),
+  createTopics: Type.Optional(
+    Type.Boolean({
+      default: false,
+      description: "Whether the brokers are asked to make topics that are missing, as they may do",
+    }),
+  ),
+  tls: Type.Optional(
+    Type.Union([Type.Literal("verify"), Type.Literal("off")], {
+      default: "verify",
+      description: "Whether connections are inside TLS, whose certificates are always checked",
+    }),
+  ),
+  user: Type.Optional(text("Name of the user; without it nobody signs in")),
+  password: Type.Optional(text("Password of the user")),
+  mechanism: Type.Optional(
+    Type.Union(
+      [Type.Literal("SCRAM-SHA-512"), Type.Literal("SCRAM-SHA-256"), Type.Literal("PLAIN")],
+      { default: "SCRAM-SHA-512", description: "SASL mechanism by which the user signs in" },
+    ),
+  ),
+  headers: Type.Optional(
+    Type.Array(Header, {
+      maxItems: KAFKA_HEADERS_MAX,
+      description: "Headers of every record, beside those that the service sets",
+    }),
+  ),
+  compression: Type.Optional(
+    Type.Union([Type.Literal("none"), Type.Literal("gzip")], { default: "none" }),
+  ),
+  ...databaseKeys,
+});
+export type KafkaConfig = Static<typeof KafkaConfig>;
+
+/** What is wrong with a config; paths are JSON pointers inside it. */
+export function kafkaFaults(config: Record<string, unknown>): Detail[] {
+  const faults = configFaults(KafkaConfig, config);
+  if (faults.length > 0) return faults;
+  const { brokers, topic, tls, user, password, mechanism, headers = [] } = config as KafkaConfig;
+  const at = (path: string, message: string) => [{ path, message }];
+  const isPlain = user !== undefined && mechanism === "PLAIN" && tls === "off";
+  return [
+    ...brokerFaults(brokers),
+    ...(topicFits(topic)
+      ? []
+      : at("/topic", `Expected a topic of 1 to ${TOPIC_CHARS_MAX} letters`)),
+    ...(user !== undefined && password === undefined
+      ? at("/password", "Expected the password of the user")
+      : []),
+    ...(isPlain ? at("/mechanism", "Expected SCRAM without TLS: PLAIN sends the password") : []),
+    ...headers.flatMap(({ from }, index) =>
+      ownHeaders.has(from)
+        ? at(`/headers/${index}/from`, "Expected a header that the service does not set")
+        : [],
+    ),
+  ];
+}
+
+/** Headers that every record has. */
+const ownHeaders = new Set(["messageId", "type", "sourceId", "receivedAt"]);
+
+function topicFits(topic: string): boolean {
+  const fixed = topic.replaceAll("{{event}}", "");
+  return fixed.length < TOPIC_CHARS_MAX && topic !== "." && topic !== "..";
+}
+
+function brokerFaults(brokers: string): Detail[] {
+  try {
+    addressesOf(brokers);
+    return [];
+  } catch (error) {
+    if (!(error instanceof EgressRefused)) throw error;
+    return [{ path: "/brokers", message: error.message }];
+  }
+}
+
+/** The brokers of a config; an IPv6 address stands in brackets. */
+export function addressesOf(brokers: string): Address[] {
+  return brokers.split(",").map((item) => {
+    const match = /^\s*(.+):(\d{1,5})\s*$/.exec(item);
+    const port = Number(match?.[2]);
+    if (match === null || port < 1 || port > 65_535) {
+      throw new EgressRefused("Expected host:port for each broker, with commas between");
+    }
+    return { host: checkedHost(match[1]!.replace(/^\[(.*)\]$/, "$1")), port };
+  });
+}

@@ -1,0 +1,72 @@
+import { Deadline } from "../../egress/deadline.ts";
+import type { Egress } from "../../egress/egress.ts";
+import { DATABASE_TIMEOUT_MS_DEFAULT, TABLE_BATCH_EVENTS_MAX } from "../../limits.ts";
+import type { DestinationKind, OpenDestination, Outgoing, Verdict } from "../destination.ts";
+import { Brokers, loadKafka } from "./brokers.ts";
+import { KafkaConfig, kafkaFaults } from "./config.ts";
+import { testKafka } from "./connection-test.ts";
+import { failureOf } from "./failures.ts";
+import { type Fate, Producer } from "./producer.ts";
+
+/** Writes events into topics of Apache Kafka, and of what speaks its protocol. */
+export function kafkaKind(egress: Egress): DestinationKind {
+  return {
+    kind: "kafka",
+    configSchema: KafkaConfig,
+    secretKeys: ["password", "headers.to"],
+    validate: kafkaFaults,
+    batchSize: (config) => (config as KafkaConfig).batchSize ?? TABLE_BATCH_EVENTS_MAX,
+    // What a delivery leaves undecided comes again before anything else.
+    concurrency: () => 1,
+    open: (config, workspaceId) => openKafka(egress, config as KafkaConfig, workspaceId),
+    test: (config, workspaceId, signal) => {
+      return testKafka(egress, config as KafkaConfig, workspaceId, signal);
+    },
+  };
+}
+
+function openKafka(egress: Egress, config: KafkaConfig, workspaceId: string): OpenDestination {
+  const timeoutMs = config.timeoutMs ?? DATABASE_TIMEOUT_MS_DEFAULT;
+  let opened: { brokers: Brokers; producer: Producer } | undefined;
+  let last: Promise<unknown> = Promise.resolve();
+
+  async function attempt(events: readonly Outgoing[], outer: AbortSignal): Promise<Verdict> {
+    const time = new Deadline(timeoutMs, outer);
+    try {
+      time.throwIfOver();
+      const cut = time.signal();
+      if (opened === undefined) {
+        const brokers = new Brokers({ kafka: await loadKafka(), egress, config, workspaceId });
+        opened = { brokers, producer: new Producer(brokers, config) };
+      }
+      const { brokers, producer } = opened;
+      brokers.wake();
+      cut.addEventListener("abort", () => brokers.drop(cut.reason), { once: true });
+      return verdictOf(await producer.write(events, cut));
+    } catch (error) {
+      const { outlook, message: reason } = failureOf(error);
+      return { kind: outlook === "refused" ? "rejected" : "retry", reason };
+    } finally {
+      time.clear();
+      opened?.brokers.rest();
+    }
+  }
+
+  return {
+    deliver(events, signal) {
+      const turn = last.then(() => attempt(events, signal));
+      last = turn;
+      return turn;
+    },
+    async close() {
+      await last;
+      opened?.brokers.drop(new Error("The destination was closed"));
+    },
+  };
+}
+
+function verdictOf(fates: readonly Fate[]): Verdict {
+  const refused = new Map<number, string>();
+  for (const [index, fate] of fates.entries()) if (fate !== true) refused.set(index, fate);
+  return refused.size > 0 ? { kind: "delivered", refused } : { kind: "delivered" };
+}

@@ -1,0 +1,72 @@
+import type { Outgoing } from "../destination.ts";
+import type { KafkaConfig } from "./config.ts";
+import { namesEvent, topicOf } from "./topic-name.ts";
+
+/** A record of an event, as the library writes it. */
+export interface Message {
+  topic: string;
+  partition: number;
+  key?: Buffer;
+  value: Buffer;
+  headers: Map<Buffer, Buffer>;
+  timestamp: bigint;
+}
+
+export interface EventRecord {
+  event: Outgoing;
+  message: Message;
+  /** About what the record takes in a batch. */
+  bytes: number;
+}
+
+/** What a record has beside its texts, in bytes, and each of its headers. */
+const RECORD_BYTES = 30;
+const HEADER_BYTES = 6;
+
+/** Makes records of events; the partition is found later. */
+export function recordMaker({ topic, headers = [] }: KafkaConfig) {
+  const hasName = namesEvent(topic);
+  const fixed = headers.map(({ from, to }) => [Buffer.from(from), Buffer.from(to)] as const);
+
+  return (event: Outgoing): EventRecord => {
+    const { input, bytes } = event;
+    const value = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    const said = parsed(value);
+    const key = textOf(said.userId) ?? textOf(said.anonymousId);
+    const name = textOf(said.event) ?? textOf(said.type) ?? input.type;
+    const all = new Map([
+      ...fixed,
+      [messageId, Buffer.from(input.messageId)],
+      [type, Buffer.from(input.type)],
+      [sourceId, Buffer.from(input.sourceId)],
+      [receivedAt, Buffer.from(new Date(input.receivedAt).toISOString())],
+    ]);
+    const message: Message = {
+      topic: hasName ? topicOf(topic, name) : topic,
+      partition: -1,
+      ...(key !== undefined && { key: Buffer.from(key) }),
+      value,
+      headers: all,
+      timestamp: BigInt(input.receivedAt),
+    };
+    let size = RECORD_BYTES + value.length + (message.key?.length ?? 0);
+    for (const [name, text] of all) size += HEADER_BYTES + name.length + text.length;
+    return { event, message, bytes: size };
+  };
+}
+
+const messageId = Buffer.from("messageId");
+const type = Buffer.from("type");
+const sourceId = Buffer.from("sourceId");
+const receivedAt = Buffer.from("receivedAt");
+
+/** What code made of an event is any JSON. */
+function parsed(value: Buffer): Record<string, unknown> {
+  const said: unknown = JSON.parse(value.toString());
+  return typeof said === "object" && said !== null ? (said as Record<string, unknown>) : {};
+}
+
+function textOf(value: unknown): string | undefined {
+  if (typeof value === "number") return String(value);
+  return typeof value === "string" && value !== "" ? value : undefined;
+}

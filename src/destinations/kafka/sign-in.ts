@@ -1,0 +1,73 @@
+import type { BrokerConnection, Kafka } from "./connection.ts";
+import { codeOf, KafkaFailure, sentenceOf } from "./failures.ts";
+
+export interface Account {
+  user: string;
+  password: string;
+  mechanism: "PLAIN" | "SCRAM-SHA-256" | "SCRAM-SHA-512";
+}
+
+/** Most SCRAM iterations: 80 ms in another thread, which a broker may not stretch. */
+const ITERATIONS_MAX = 200_000;
+/** Of a session whose length the broker bounds, the share after which another is opened. */
+const SESSION_SHARE = 0.8;
+
+/** Signs in over a connection that has not asked for anything else yet. */
+export async function signIn(
+  kafka: Kafka,
+  connection: BrokerConnection,
+  { user, password, mechanism }: Account,
+): Promise<void> {
+  try {
+    await kafka.saslHandshakeV1.api.async(connection.asLibrarys, mechanism);
+    const ask = connection.pick<Kafka["saslAuthenticateV2"]["api"]>("saslAuthenticate");
+    const over = connection.asLibrarys;
+    const { sessionLifetimeMs } = await (mechanism === "PLAIN"
+      ? promised((done) => kafka.saslPlain.authenticate(ask, over, user, password, done))
+      : promised((done) => {
+          const hash = mechanism.slice("SCRAM-".length) as "SHA-256";
+          const { authenticate } = kafka.saslScramSha;
+          authenticate(ask, over, hash, user, password, bounded(kafka), done);
+        }));
+    const ms = Number(sessionLifetimeMs);
+    if (ms > 0) connection.expiresAt = performance.now() + ms * SESSION_SHARE;
+  } catch (error) {
+    throw refusalOf(error, mechanism);
+  }
+}
+
+type Crypto = Kafka["saslScramSha"]["defaultCrypto"];
+
+function bounded(kafka: Kafka): Crypto {
+  const { defaultCrypto } = kafka.saslScramSha;
+  return {
+    ...defaultCrypto,
+    hi: async (definition, password, salt, iterations) => {
+      if (iterations > ITERATIONS_MAX) {
+        const message = `Expected at most ${ITERATIONS_MAX} iterations of SCRAM`;
+        throw new KafkaFailure("later", message);
+      }
+      return await defaultCrypto.hi(definition, password, salt, iterations);
+    },
+  };
+}
+
+type Answer = { sessionLifetimeMs: bigint };
+
+function promised(
+  start: (done: (error: Error | null, answer?: Answer) => void) => void,
+): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    start((error, answer) => (error ? reject(error) : resolve(answer!)));
+  });
+}
+
+/** The brokers' own words about a user are not repeated: they may be anything. */
+function refusalOf(error: unknown, mechanism: string): unknown {
+  const { cause } = error as { cause?: unknown };
+  if (cause instanceof KafkaFailure) return cause;
+  const code = codeOf(error);
+  if (code === undefined) return error;
+  const sentence = sentenceOf(code);
+  return new KafkaFailure("later", code === 33 ? `${sentence}: ${mechanism}` : sentence);
+}

@@ -1,0 +1,387 @@
+import {
+  afterAll,
+  afterEach,
+  beforeAll,
+  describe,
+  expect,
+  setDefaultTimeout,
+  test,
+} from "bun:test";
+import { type Clients, connectClients } from "../../src/cluster/client.ts";
+import type { OpenDestination } from "../../src/destinations/destination.ts";
+import { kafkaKind } from "../../src/destinations/kafka/kafka.ts";
+import { partitionOf } from "../../src/destinations/kafka/partition-of.ts";
+import { topicOf } from "../../src/destinations/kafka/topic-name.ts";
+import { createEgress } from "../../src/egress/egress.ts";
+import { KAFKA_TOPICS_MAX } from "../../src/limits.ts";
+import { brokersMissing } from "../cluster/brokers.ts";
+import {
+  account,
+  type GuardedBroker,
+  startGuardedBroker,
+  stranger,
+} from "../cluster/guarded-broker.ts";
+import { titled } from "../cluster/support.ts";
+import { ca } from "../cluster/tls.ts";
+import { describeDestination } from "./contract.ts";
+import { readTopic } from "./kafka-topic.ts";
+import { outgoing } from "./outgoing.ts";
+import { TcpProxy } from "./proxy.ts";
+
+setDefaultTimeout(240_000);
+
+const isThere = brokersMissing === undefined;
+let broker: GuardedBroker;
+let clients: Clients;
+let topics = 0;
+const ends: (() => unknown)[] = [];
+
+beforeAll(async () => {
+  if (!isThere) return;
+  broker = await startGuardedBroker();
+  clients = await connectClients({ brokers: broker.addresses });
+});
+afterAll(async () => {
+  await clients?.close();
+  await broker?.stop();
+});
+afterEach(async () => {
+  for (const end of ends.splice(0).reverse()) await end();
+});
+
+const egress = createEgress({ allow: ["127.0.0.0/8"] });
+const kind = kafkaKind(egress);
+const { signal } = new AbortController();
+
+/** Makes a topic that nobody else uses. */
+async function madeTopic(partitions = 1, configs: Record<string, string> = {}, name?: string) {
+  topics += 1;
+  const topic = name ?? `topic-${topics}`;
+  await clients.admin().createTopics({
+    ...{ topics: [topic], partitions, replicas: 1 },
+    configs: Object.entries(configs).map(([key, value]) => ({ name: key, value })),
+  });
+  return topic;
+}
+
+const configOf = (topic: string, over: Record<string, unknown> = {}) => ({
+  ...{ brokers: broker.addresses[0]!, tls: "off", topic },
+  ...over,
+});
+
+function opened(config: Record<string, unknown>): OpenDestination {
+  expect(kind.validate(config)).toEqual([]);
+  const open = kind.open(config, "workspace");
+  ends.push(() => open.close());
+  return open;
+}
+
+const valuesOf = async (topic: string) => (await readTopic(clients, topic)).map((it) => it.value);
+const delivered = { kind: "delivered" } as const;
+
+if (isThere) {
+  describeDestination("kafka", async () => {
+    const topic = await madeTopic();
+    const config = configOf(topic, { batchSize: 10 });
+    const broken = (over: Record<string, unknown>) => ({ ...config, ...over });
+    const { topic: _, ...without } = config;
+    const sasl = { user: "a", password: "b" };
+    return {
+      kind,
+      config,
+      faulty: [
+        { config: without, path: "/topic" },
+        ...["", "a b", "ä", "{{type}}", "x".repeat(250), "."].map((it) => ({
+          config: broken({ topic: it }),
+          path: "/topic",
+        })),
+        ...["", "kafka", "kafka:0", "kafka:99999", "a:1,,b:2", "http://kafka:9092"].map((it) => ({
+          config: broken({ brokers: it }),
+          path: "/brokers",
+        })),
+        { config: broken({ user: "a" }), path: "/password" },
+        { config: broken({ ...sasl, mechanism: "PLAIN" }), path: "/mechanism" },
+        { config: broken({ ...sasl, mechanism: "GSSAPI" }), path: "/mechanism" },
+        { config: broken({ compression: "zstd" }), path: "/compression" },
+        { config: broken({ headers: [{ from: "a" }] }), path: "/headers" },
+        { config: broken({ headers: [{ from: "type", to: "b" }] }), path: "/headers/0/from" },
+        { config: broken({ batchSize: 0 }), path: "/batchSize" },
+      ],
+      unusable: [
+        { config: broken({ brokers: "nowhere.invalid:9092" }), step: "resolve" },
+        { config: broken({ brokers: "10.1.2.3:9092" }), step: "resolve" },
+        { config: broken({ brokers: "127.0.0.1:1" }), step: "connect" },
+        { config: broken({ tls: "verify" }), step: "tls" },
+        { config: broken({ brokers: broker.tls, tls: "verify" }), step: "tls" },
+        { config: broken({ brokers: broker.tls }), step: "sign-in" },
+        { config: broken({ brokers: broker.sasl, ...sasl }), step: "sign-in" },
+        { config: broken({ topic: "missing" }), step: "write" },
+      ],
+      arrived: async () => await valuesOf(topic),
+      async end() {},
+    };
+  });
+}
+
+describe.skipIf(!isThere)(titled("kafka"), () => {
+  test("a record has its user as key, and says whose event it is", async () => {
+    const topic = await madeTopic(8);
+    const open = opened(configOf(topic, { headers: [{ from: "team", to: "grÖwth" }] }));
+    const input = { messageId: "m", sourceId: "s", receivedAt: 1_767_323_045_678, type: "page" };
+    const events = [{ userId: "ä", anonymousId: "b" }, { anonymousId: "b" }, { userId: 7 }, {}];
+    expect(
+      await open.deliver(
+        events.map((it) => outgoing(it, input)),
+        signal,
+      ),
+    ).toEqual(delivered);
+    const read = await readTopic(clients, topic);
+    expect(new Set(read.map(({ key }) => key))).toEqual(new Set(["ä", "b", "7", undefined]));
+    for (const { key, partition, headers, timestamp } of read) {
+      if (key !== undefined) expect(partition).toBe(partitionOf(Buffer.from(key), 8));
+      expect(timestamp).toBe(input.receivedAt);
+      expect(headers).toEqual({
+        ...{ messageId: "m", type: "page", sourceId: "s", team: "grÖwth" },
+        receivedAt: "2026-01-02T03:04:05.678Z",
+      });
+    }
+  });
+
+  test("a key has the partition that the library's hash and Java's give it", async () => {
+    const { compatibilityPartitioner } = await import("@platformatic/kafka");
+    for (let length = 0; length < 100; length++) {
+      const key = Buffer.from(crypto.getRandomValues(new Uint8Array(length)));
+      const hash = compatibilityPartitioner({} as never, key);
+      expect([key, partitionOf(key, 37)]).toEqual([key, hash % 37]);
+    }
+    // As in the tests of Kafka's own client.
+    expect(partitionOf(Buffer.from("21"), 0x7fffffff)).toBe(-973932308 & 0x7fffffff);
+  });
+
+  test.each([
+    { template: "events", name: "x", topic: "events" },
+    { template: "web.{{event}}", name: "Order Completed", topic: "web.Order_Completed" },
+    { template: "{{event}}", name: "ä/€", topic: "_" },
+    { template: "{{event}}", name: "..", topic: "_" },
+    { template: "{{event}}-{{event}}", name: "a", topic: "a-a" },
+    { template: "a{{event}}", name: "b".repeat(1_000), topic: `a${"b".repeat(248)}` },
+  ])("$template of an event is the topic $topic", ({ template, name, topic }) => {
+    expect(topicOf(template, name)).toBe(topic);
+  });
+
+  test("events go to topics of their names; where there is none, that event alone is a dead letter", async () => {
+    const prefix = `by-name-${topics}.`;
+    await madeTopic(1, {}, `${prefix}Order_Completed`);
+    await madeTopic(1, {}, `${prefix}page`);
+    const open = opened(configOf(`${prefix}{{event}}`));
+    const events = [
+      { type: "track", event: "Order Completed", n: 0 },
+      { type: "track", event: "Unknown", n: 1 },
+      { type: "page", n: 2 },
+    ];
+    const verdict = await open.deliver(
+      events.map((it) => outgoing(it)),
+      signal,
+    );
+    const reason = `The topic does not exist (topic ${prefix}Unknown, error 3)`;
+    expect(verdict).toEqual({ kind: "delivered", refused: new Map([[1, reason]]) });
+    expect(await valuesOf(`${prefix}Order_Completed`)).toEqual([events[0]]);
+    expect(await valuesOf(`${prefix}page`)).toEqual([events[2]]);
+    const [write] = (await kind.test(configOf(`${prefix}{{event}}`), "w", signal)).slice(-1);
+    expect(write).toMatchObject({ step: "write", ok: true });
+    expect(write!.message).toStartWith("Nothing was written: The topic does not exist");
+  });
+
+  test("a topic that is missing costs nothing: events come when it is there", async () => {
+    const name = `late-${topics}`;
+    const open = opened(configOf(name));
+    const events = [outgoing({ n: 0 })];
+    expect(await open.deliver(events, signal)).toEqual({
+      kind: "retry",
+      reason: `The topic does not exist (topic ${name}, error 3)`,
+    });
+    await madeTopic(1, {}, name);
+    expect(await open.deliver(events, signal)).toEqual(delivered);
+    expect(await valuesOf(name)).toEqual([{ n: 0 }]);
+  });
+
+  test("what is too large for the topic is a dead letter, and holds up nothing", async () => {
+    const topic = await madeTopic(1, { "max.message.bytes": "20000" });
+    const open = opened(configOf(topic));
+    const size = (n: number) => (n === 30 ? 30_000 : 500);
+    const events = Array.from({ length: 100 }, (_, n) => ({ n, text: "x".repeat(size(n)) }));
+    const verdict = await open.deliver(
+      events.map((it) => outgoing(it)),
+      signal,
+    );
+    if (verdict.kind !== "delivered") throw new Error(verdict.reason);
+    expect([...verdict.refused!.keys()]).toEqual([30]);
+    expect(verdict.refused!.get(30)).toStartWith("The record is larger than the topic takes");
+    expect(await valuesOf(topic)).toEqual(events.toSpliced(30, 1));
+  });
+
+  test("what the topic does not take is a dead letter, and its neighbours come once", async () => {
+    const topic = await madeTopic(1, { "cleanup.policy": "compact" });
+    const open = opened(configOf(topic));
+    const events = Array.from({ length: 20 }, (_, n) => (n % 7 === 3 ? { n } : { n, userId: "u" }));
+    const verdict = await open.deliver(
+      events.map((it) => outgoing(it)),
+      signal,
+    );
+    if (verdict.kind !== "delivered") throw new Error(verdict.reason);
+    expect([...verdict.refused!.keys()].sort((a, b) => a - b)).toEqual([3, 10, 17]);
+    expect(verdict.refused!.get(3)).toStartWith("The topic does not take such a record");
+    expect(await valuesOf(topic)).toEqual(events.filter((it) => "userId" in it));
+  });
+
+  test("gzip makes batches that others read", async () => {
+    const topic = await madeTopic(2);
+    const open = opened(configOf(topic, { compression: "gzip" }));
+    const events = Array.from({ length: 500 }, (_, n) => ({ n, userId: `u${n}` }));
+    expect(
+      await open.deliver(
+        events.map((it) => outgoing(it)),
+        signal,
+      ),
+    ).toEqual(delivered);
+    const read = (await valuesOf(topic)) as { n: number }[];
+    expect(read.map(({ n }) => n).sort((a, b) => a - b)).toEqual(events.map(({ n }) => n));
+  });
+
+  describe("TLS and SASL", () => {
+    const tls = { tls: "verify", tlsCa: ca };
+    test.each([
+      ["TLS", "tls", tls],
+      ["TLS under another name", "tls", { ...tls, tlsServerName: "broker.test" }],
+      ["SCRAM-SHA-256", "sasl", { ...account, mechanism: "SCRAM-SHA-256" }],
+      ["SCRAM-SHA-512", "sasl", account],
+      ["SCRAM inside TLS", "saslTls", { ...tls, ...account }],
+      ["PLAIN inside TLS", "saslTls", { ...tls, ...account, mechanism: "PLAIN" }],
+    ] as const)("reaches the broker by %s", async (_, way, over) => {
+      const topic = await madeTopic();
+      const config = configOf(topic, { brokers: broker[way], ...over });
+      expect((await kind.test(config, "w", signal)).filter(({ ok }) => !ok)).toEqual([]);
+      expect(await opened(config).deliver([outgoing({ n: 0 })], signal)).toEqual(delivered);
+      expect(await valuesOf(topic)).toContainEqual({ n: 0 });
+    });
+
+    test.each([
+      ["another password", "saslTls", { ...tls, ...account, password: "x" }, /do not accept/],
+      ["another password in the open", "sasl", { ...account, password: "x" }, /do not accept/],
+      ["no user", "sasl", {}, /ended the connection; it may want a user$/],
+      ["no authority", "tls", { tls: "verify" }, /certificate is not accepted/],
+      ["another name", "tls", { ...tls, tlsServerName: "x.test" }, /certificate is not accepted/],
+      ["no TLS", "tls", {}, /wants TLS; set `tls` to `verify`$/],
+    ] as const)("says why it cannot, and tries again: %s", async (_, way, over, reason) => {
+      const config = configOf("any", { brokers: broker[way], ...over });
+      const verdict = await opened(config).deliver([outgoing({ n: 0 })], signal);
+      expect(verdict.kind).toBe("retry");
+      expect((verdict as { reason: string }).reason).toMatch(reason);
+      expect((verdict as { reason: string }).reason).toStartWith(`Broker ${broker[way]}: `);
+    });
+
+    test("a user without a grant waits for it, and loses nothing", async () => {
+      const topic = await madeTopic();
+      const open = opened(configOf(topic, { brokers: broker.sasl, ...stranger }));
+      const events = [outgoing({ n: 0 })];
+      const verdict = await open.deliver(events, signal);
+      expect(verdict.kind).toBe("retry");
+      expect((verdict as { reason: string }).reason).toMatch(/^The user may not write/);
+      // A topic (2) of this literal name (3), WRITE (4), which brings DESCRIBE, allowed (3).
+      const grant = { resourceType: 2, resourceName: topic, resourcePatternType: 3 } as const;
+      const who = {
+        principal: `User:${stranger.user}`,
+        host: "*",
+        operation: 4,
+        permissionType: 3,
+      };
+      await clients.admin().createAcls({ creations: [{ ...grant, ...who }] } as never);
+      let last = verdict;
+      for (let tries = 0; tries < 50 && last.kind !== "delivered"; tries++) {
+        last = await open.deliver(events, signal);
+      }
+      expect(last).toEqual(delivered);
+      expect(await valuesOf(topic)).toEqual([{ n: 0 }]);
+    });
+  });
+
+  describe("the guard", () => {
+    test("brokers at private addresses are refused, with the setting that allows them", async () => {
+      const guarded = createEgress({ allow: [] });
+      ends.push(() => guarded.close());
+      const open = kafkaKind(guarded).open(configOf("any"), "workspace");
+      expect(await open.deliver([outgoing({})], signal)).toEqual({
+        kind: "rejected",
+        reason: `Broker ${broker.addresses[0]}: Requests must not reach this address (loopback) unless \`egress.allow\` holds it`,
+      });
+      await open.close();
+    });
+
+    test("an address that a broker names is checked like one of the config", async () => {
+      const topic = await madeTopic();
+      const open = opened(configOf(topic, { brokers: broker.elsewhere }));
+      expect(await open.deliver([outgoing({})], signal)).toEqual({
+        kind: "rejected",
+        reason:
+          "Broker 10.1.2.3:9092: Requests must not reach this address (private) unless `egress.allow` holds it",
+      });
+      expect(await valuesOf(topic)).toEqual([]);
+    });
+  });
+
+  describe("bad weather", () => {
+    /** A destination that knows the broker by the proxy alone: it names itself past it, though. */
+    async function proxied() {
+      const [, port] = broker.addresses[0]!.split(":");
+      const proxy = new TcpProxy(Number(port));
+      ends.push(() => proxy.close());
+      return { proxy, brokers: `127.0.0.1:${await proxy.listen()}` };
+    }
+
+    test("a broker that says nothing ends the delivery with its time", async () => {
+      const { proxy, brokers } = await proxied();
+      proxy.isStalled = true;
+      const open = opened(configOf(await madeTopic(), { brokers, timeoutMs: 1_500 }));
+      const verdict = await open.deliver([outgoing({})], signal);
+      expect(verdict.kind).toBe("retry");
+      proxy.isStalled = false;
+      expect(await open.deliver([outgoing({})], signal)).toEqual(delivered);
+    });
+
+    test("a server that is no broker is told so, however much it says", async () => {
+      const { proxy, brokers } = await proxied();
+      const said: Buffer[] = [Buffer.from("HTTP/1.1 400 Bad Request\r\n\r\n")];
+      proxy.onAnswered = (piece) => {
+        piece.set(said[0]!.subarray(0, piece.length));
+        return true;
+      };
+      const open = opened(configOf(await madeTopic(), { brokers }));
+      expect(await open.deliver([outgoing({})], signal)).toEqual({
+        kind: "retry",
+        reason: `Broker ${brokers}: The server does not answer as a Kafka broker does`,
+      });
+    });
+
+    test("a first broker that is away is passed over", async () => {
+      const brokers = `127.0.0.1:1,${broker.addresses[0]}`;
+      for (let tries = 0; tries < 4; tries++) {
+        const open = opened(configOf(await madeTopic(), { brokers }));
+        expect(await open.deliver([outgoing({})], signal)).toEqual(delivered);
+      }
+    });
+
+    test("topics that nobody made do not take the room of those that are there", async () => {
+      const prefix = `room-${topics}.`;
+      await madeTopic(1, {}, `${prefix}real`);
+      const open = opened(configOf(`${prefix}{{event}}`));
+      for (let round = 0; round < 2; round++) {
+        const names = Array.from({ length: KAFKA_TOPICS_MAX }, (_, n) => `made-up-${round}-${n}`);
+        const events = [...names, "real"].map((event) => outgoing({ type: "track", event }));
+        const verdict = await open.deliver(events, signal);
+        if (verdict.kind !== "delivered") throw new Error(verdict.reason);
+        expect(verdict.refused!.size).toBe(KAFKA_TOPICS_MAX);
+      }
+      expect((await valuesOf(`${prefix}real`)).length).toBe(2);
+    });
+  });
+});
