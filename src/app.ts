@@ -13,9 +13,11 @@ import { HELD, INSECURE, metricsOf, readiness, suspensionsOf, systemOf } from ".
 import { readDescriptors } from "./http/descriptors.ts";
 import { reachable } from "./http/url.ts";
 import type { EventLogs } from "./log/event-log.ts";
-import { showDisk } from "./observe/disk.ts";
+import { diskOf, showDisk } from "./observe/disk.ts";
 import type { Logger } from "./observe/log.ts";
 import { createMetrics, type Metrics } from "./observe/metrics.ts";
+import type { RetentionBounds } from "./pipeline/keeping/retention.ts";
+import { segmentsFor } from "./pipeline/keeping/segments.ts";
 import { createPipeline, type Pipeline } from "./pipeline/pipeline.ts";
 import { knownPositions } from "./pipeline/reading/known-positions.ts";
 import { type Ledger, openLedger } from "./pipeline/settling/ledger.ts";
@@ -152,6 +154,7 @@ async function openLogs(opening: Opening, catalog: Catalog, ledger: Ledger): Pro
     directory: eventsDirectory(config),
     count: config["ingest.processes"],
     known: knownPositions(catalog.live, ledger),
+    segments: segmentsFor(retentionBounds(config), config["ingest.processes"]),
     ...{ logger, metrics },
   });
   stack.defer(() => logs.close());
@@ -175,6 +178,13 @@ async function openIngest(opening: Opening, logs: FileLogs): Promise<Ingest> {
   });
   stack.defer(() => ingest.stop());
   return ingest;
+}
+
+function retentionBounds(config: Config): RetentionBounds {
+  return {
+    ageMsMax: config["events.retention.age"] * 1_000,
+    bytesMax: config["events.retention.bytes"],
+  };
 }
 
 interface PipelineSources {
@@ -201,6 +211,8 @@ function openPipeline(opening: Opening, { catalog, sandbox, ledger, logs }: Pipe
     decode: decodeRecord,
     held: () => existsSync(holdFile(config)),
     retryWindowMs: config["retry.window"] * 1_000,
+    retentionBounds: retentionBounds(config),
+    disk: () => diskOf(eventsDirectory(config)),
     deadLetterBounds: {
       countMax: config["dead.letters.count"],
       ageMsMax: config["dead.letters.age"] * 1_000,

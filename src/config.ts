@@ -90,6 +90,20 @@ export const configSchema = Type.Object({
     default: "pythonfaas",
     description: "what API answers call Python code; rudder-cli's `import` needs `python`",
   }),
+  "events.retention.age": Type.Integer({
+    default: 0,
+    minimum: 0,
+    maximum: 1_000_000_000,
+    description:
+      "seconds for which delivered events are kept for search and replay; 0 is no bound of its own",
+  }),
+  "events.retention.bytes": Type.Integer({
+    default: 0,
+    minimum: 0,
+    maximum: 1_000_000_000_000_000,
+    description:
+      "bytes of the event logs up to which delivered events are kept; 0 is no bound of its own",
+  }),
   "retry.window": Type.Integer({
     default: 3_600,
     minimum: 1,

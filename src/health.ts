@@ -64,6 +64,7 @@ export async function systemOf(
   const all = [await metrics.getMetricsAsJSON(), ...(await ingest.metrics())] as Measured[][];
   const [server = []] = all;
   const disk = valuesOf(server, "pixelmill_disk_used_bytes");
+  const oldestSeconds = figureOf(server, "pixelmill_events_oldest_timestamp_seconds");
   return {
     version,
     bun: Bun.version,
@@ -82,6 +83,14 @@ export async function systemOf(
     disk: {
       used: Object.fromEntries(disk.map(({ labels, value }) => [labels.part ?? "", value])),
       freeBytes: figureOf(server, "pixelmill_disk_free_bytes"),
+    },
+    events: {
+      bytes: figureOf(server, "pixelmill_events_kept_bytes"),
+      oldestAt: oldestSeconds > 0 ? oldestSeconds * 1_000 : undefined,
+      retention: {
+        seconds: figureOf(server, "pixelmill_events_retention_seconds"),
+        bytes: figureOf(server, "pixelmill_events_retention_bytes"),
+      },
     },
   };
 }

@@ -31,6 +31,15 @@ export interface SystemFigures {
   memory: { totalBytes: number; freeBytes: number };
   /** `used`: bytes by each part of the data directory. */
   disk: { used: Record<string, number>; freeBytes: number };
+  /**
+   * What the event logs hold, since when (milliseconds since the epoch), and up to which bounds
+   * delivered events are kept; 0 is no bound.
+   */
+  events: {
+    bytes: number;
+    oldestAt: number | undefined;
+    retention: { seconds: number; bytes: number };
+  };
 }
 
 /** The parts that the control plane works with. */

@@ -15,6 +15,11 @@ import { expectReadable, readOrPassOver } from "./unreadable.ts";
 
 /** Bytes that a reader reads of a segment at once. */
 const LOG_READ_WINDOW_BYTES = 256 << 10;
+/**
+ * Segments whose places a reader remembers, those it used last; the places of one that was read to
+ * its end take about 50 KB.
+ */
+export const LOG_INDEXED_SEGMENTS_MAX = 64;
 
 export interface LogReaderOptions {
   /** Created when it does not exist. Its writer may be another process. */
@@ -51,6 +56,8 @@ class SegmentLogReader implements LogReader {
   /** Searches under way, by position: lanes that wake together share one search. */
   readonly #looks = new Map<number, Promise<Found>>();
   #segments: KnownSegment[] = [];
+  /** The segments whose places are remembered, the one used last at the end. */
+  readonly #indexed = new Set<KnownSegment>();
   #end: number;
 
   constructor(options: LogReaderOptions) {
@@ -101,6 +108,7 @@ class SegmentLogReader implements LogReader {
       const unlock = tryTrimming(this.#options.directory);
       if (unlock === undefined) break;
       this.#segments.shift();
+      this.#indexed.delete(oldest);
       try {
         await deleteSegment(oldest, () => Promise.allSettled(this.#looks.values()));
       } finally {
@@ -135,7 +143,7 @@ class SegmentLogReader implements LogReader {
   /** The block that holds `position`, or the next block after it. The position must be durable. */
   async #find(position: number): Promise<Found> {
     let segment = this.#segmentOf(position);
-    let place = segment?.index.floor(position);
+    let place = segment && this.#indexOf(segment).floor(position);
     while (segment !== undefined && place !== undefined) {
       const stretch = await this.#stretch(segment, place);
       if (stretch === undefined) return this.#find(position);
@@ -146,6 +154,7 @@ class SegmentLogReader implements LogReader {
         place = { sequence: last.end, offset: stretch.end };
       } else {
         segment = this.#after(segment);
+        if (segment !== undefined) this.#indexOf(segment);
         place = segment && { sequence: segment.first, offset: 0 };
       }
     }
@@ -212,6 +221,17 @@ class SegmentLogReader implements LogReader {
     if (behind === undefined) throw new Error(`The end of ${segment.path} cannot be read`);
     await expectReadable(behind.path, isFollowed ? stretch.start : 0);
     return stretch;
+  }
+
+  #indexOf(segment: KnownSegment): SegmentIndex {
+    this.#indexed.delete(segment);
+    this.#indexed.add(segment);
+    const [unused] = this.#indexed;
+    if (this.#indexed.size > LOG_INDEXED_SEGMENTS_MAX && unused !== undefined) {
+      unused.index = new SegmentIndex(unused.first);
+      this.#indexed.delete(unused);
+    }
+    return segment.index;
   }
 
   #segmentOf(position: number): KnownSegment | undefined {

@@ -4,6 +4,7 @@ import type { Logger } from "../observe/log.ts";
 import { LOG_BLOCK_BYTES_MAX, RECORD_HEADER_BYTES } from "./block.ts";
 import { lockDirectory } from "./lock.ts";
 import { noteRefused } from "./refused.ts";
+import { closeSegment, createSegment } from "./segment-file.ts";
 import { listSegments, type Segment } from "./segments.ts";
 import { readStretch } from "./stretch.ts";
 import { readOrPassOver } from "./unreadable.ts";
@@ -14,11 +15,21 @@ import { readOrPassOver } from "./unreadable.ts";
  */
 const WINDOW_BYTES = 4 * LOG_BLOCK_BYTES_MAX;
 
-/** Makes a log whole that no process writes to any more, and returns where it ends. */
+/**
+ * Makes a log whole that no process writes to any more, and returns where it ends. An empty segment
+ * follows, so that all others can be trimmed.
+ */
 export async function settleLog(options: { directory: string; logger: Logger }): Promise<number> {
-  const unlock = await lockDirectory(options.directory);
+  const { directory, logger } = options;
+  const unlock = await lockDirectory(directory);
   try {
-    return await recover(options.directory, options.logger);
+    const end = await recover(directory, logger);
+    try {
+      await closeSegment(await createSegment(directory, end));
+    } catch (error) {
+      logger.warn({ err: error, directory }, "The last segment of an event log has to stay");
+    }
+    return end;
   } finally {
     unlock();
   }

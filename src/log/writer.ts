@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { makeDirectory } from "../disk/sync.ts";
 import { LOG_PENDING_BYTES_MAX } from "../limits.ts";
 import type { Logger } from "../observe/log.ts";
@@ -18,7 +19,7 @@ import {
   type SegmentFile,
   writeBlocks,
 } from "./segment-file.ts";
-import type { Segment } from "./segments.ts";
+import { type Segment, segmentAt } from "./segments.ts";
 
 /** A segment that is larger is followed by the next one; trimming deletes whole segments. */
 export const LOG_SEGMENT_BYTES_MAX = 64 << 20;
@@ -26,16 +27,28 @@ export const LOG_SEGMENT_BYTES_MAX = 64 << 20;
  * Longest delay of a flush by records that keep coming, counted from the start of the last flush.
  */
 const LOG_GATHER_MS = 1;
+/** Pause between two attempts to end an old segment that nothing is written to. */
+const LOG_SUCCEED_MS = 1_000;
 /** Pause between two attempts to write to a disk that failed. */
 const LOG_PROBE_MS = 250;
 
-export interface LogWriterOptions<T> {
+/** When a segment is followed by the next one. */
+export interface SegmentBounds {
+  /** The log's own bound when absent. */
+  segmentBytesMax?: number | undefined;
+  /**
+   * Time after its first block at which a segment is followed, also when nothing more comes: what
+   * is kept for a time must not stay because a segment does not fill. Absent: no such time.
+   */
+  segmentMsMax?: number | undefined;
+}
+
+export interface LogWriterOptions<T> extends SegmentBounds {
   /** Created when it does not exist; this process must be its only writer. */
   directory: string;
   codec: RecordCodec<T>;
   logger: Logger;
   metrics?: Metrics;
-  segmentBytesMax?: number;
   /** Sequence numbers below this one are taken, as whoever has read the log knows. */
   first?: number;
   /**
@@ -91,6 +104,9 @@ class SegmentLogWriter<T> implements LogWriter<T> {
   /** Set while batches are written or a new segment is tried. */
   #running: Promise<void> | undefined;
   #probe: ReturnType<typeof setTimeout> | undefined;
+  /** Runs out when the segment that is written is too old. */
+  #ageing: ReturnType<typeof setTimeout> | undefined;
+  #isOld = false;
 
   constructor(options: LogWriterOptions<T>, segment: SegmentFile, unlock: () => void) {
     this.#options = options;
@@ -132,6 +148,7 @@ class SegmentLogWriter<T> implements LogWriter<T> {
     if (this.#closed) return;
     this.#closed = true;
     clearTimeout(this.#probe);
+    clearTimeout(this.#ageing);
     await this.#running;
     if (this.#segment !== undefined) await closeSegment(this.#segment);
     this.#unlock();
@@ -202,12 +219,52 @@ class SegmentLogWriter<T> implements LogWriter<T> {
 
   async #write(batch: Batch): Promise<void> {
     const segment = this.#segment!;
-    if (segment.end > 0 && segment.end + batch.bytes > this.#segmentBytesMax) {
+    const isFull = segment.end + batch.bytes > this.#segmentBytesMax;
+    if (segment.end > 0 && (isFull || this.#isOld)) {
       this.#segment = await createSegment(this.#options.directory, batch.first);
       await closeSegment(segment);
     }
     await writeBlocks(this.#segment!, batch.seal(this.#segment!.end));
+    if (this.#empty !== undefined || this.#segment !== segment) this.#age();
     this.#empty = undefined;
+  }
+
+  /** The segment that is written has its first block. */
+  #age(): void {
+    this.#isOld = false;
+    clearTimeout(this.#ageing);
+    const { segmentMsMax } = this.#options;
+    if (segmentMsMax !== undefined && !this.#closed) this.#growOld(segmentMsMax);
+  }
+
+  /** Once the segment is old, the next batch begins a new one, and without a batch `#succeed`. */
+  #growOld(ms: number): void {
+    this.#ageing = setTimeout(() => {
+      this.#isOld = true;
+      // A segment that was begun after a failure ages from its own first block on.
+      if (this.#segment === undefined || this.#segment.end === 0) return;
+      if (this.#running === undefined) this.#running = this.#succeed(this.#segment);
+      else this.#growOld(LOG_SUCCEED_MS);
+    }, ms);
+  }
+
+  /** Lets an empty segment follow the one that is written, while no batch is. */
+  async #succeed(old: SegmentFile): Promise<void> {
+    const { directory, logger } = this.#options;
+    const next = segmentAt(directory, this.#batcher.next);
+    try {
+      this.#segment = await createSegment(directory, next.first);
+      this.#empty = this.#segment;
+      await closeSegment(old);
+    } catch (error) {
+      logger.warn({ err: error, directory }, "The event log cannot begin its next segment");
+      await removeSegment(next);
+      // Records that follow must not lie in a segment before the one that has their name.
+      if (existsSync(next.path)) await this.#abandon();
+      else this.#growOld(LOG_SUCCEED_MS);
+    }
+    if (this.#segment === undefined || this.#batcher.waiting.blocks.length > 0) await this.#run();
+    else this.#running = undefined;
   }
 
   async #abandon(): Promise<void> {

@@ -11,6 +11,12 @@ const LOOK_MS_MIN = 5_000;
 /** Bytes of a block as `stat` counts them, whatever the file system's own blocks are. */
 const STAT_BLOCK_BYTES = 512;
 
+/** What the disk of a directory has left for this user, and its size. */
+export function diskOf(directory: string): { freeBytes: number; sizeBytes: number } {
+  const { bavail, blocks, bsize } = statfsSync(directory);
+  return { freeBytes: bavail * bsize, sizeBytes: blocks * bsize };
+}
+
 /** Shows how much the directories of each part hold on disk, and how much their disk has left. */
 export function showDisk(metrics: Metrics, data: string, parts: Record<string, string>): void {
   const registers = [metrics];
@@ -33,8 +39,7 @@ export function showDisk(metrics: Metrics, data: string, parts: Record<string, s
     help: "Space that the disk of the data directory has left for this user",
     registers,
     collect() {
-      const { bavail, bsize } = statfsSync(data);
-      this.set(bavail * bsize);
+      this.set(diskOf(data).freeBytes);
     },
   });
 }

@@ -2,6 +2,7 @@ import { DRAIN_MS_MAX } from "../limits.ts";
 import type { DurableNews, LogReader } from "../log/event-log.ts";
 import { createDeadLetterRetention, type DeadLetterBounds } from "./dead-letters/retention.ts";
 import type { LaneGauges } from "./gauges.ts";
+import type { Retention } from "./keeping/retention.ts";
 import { Lanes, type LanesParts } from "./lanes.ts";
 import { createTrimmer } from "./reading/trim.ts";
 
@@ -32,13 +33,15 @@ export interface LineParts extends Omit<LanesParts, "refresh"> {
   /** Of the line's logs alone, by name. */
   readers: ReadonlyMap<string, LogReader>;
   deadLetterBounds: DeadLetterBounds;
+  /** What of the line's logs is kept. */
+  retention: Retention;
 }
 
 /** Starts a lane for every destination that has a connection. */
 export function openLine(parts: LineParts): Line {
-  const { readers, ledger, clock, logger, metrics } = parts;
+  const { readers, retention, ledger, clock, logger, metrics } = parts;
   const lanes: Lanes = new Lanes({ ...parts, refresh: () => lanes.refresh() });
-  const trimmer = createTrimmer({ readers, lanes, clock, logger });
+  const trimmer = createTrimmer({ readers, lanes, retention, clock, logger });
   const sweep = createDeadLetterRetention({
     bounds: parts.deadLetterBounds,
     ...{ ledger, clock, logger, metrics },

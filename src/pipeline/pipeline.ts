@@ -1,7 +1,9 @@
 import type { Live } from "../catalog/catalog.ts";
 import type { Positions } from "../catalog/model.ts";
 import type { DestinationKind } from "../destinations/destination.ts";
+import { timeOfRecord } from "../event/record.ts";
 import type { DurableNews, LogReader } from "../log/event-log.ts";
+import type { TimeOf } from "../log/log-time.ts";
 import type { Logger } from "../observe/log.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
@@ -13,6 +15,8 @@ import type { DeadLetterBounds } from "./dead-letters/retention.ts";
 import { byDestination, together } from "./gauges.ts";
 import type { Minute } from "./history.ts";
 import { Holdings } from "./holdings.ts";
+import { createKeptFigures } from "./keeping/figures.ts";
+import { type Disk, noRetention, Retention, type RetentionBounds } from "./keeping/retention.ts";
 import { type LaneStatus, laneStatus } from "./lane-status.ts";
 import { type Line, openLine } from "./line.ts";
 import { LiveTail, type Tail, type TailAudience } from "./live-tail.ts";
@@ -74,6 +78,12 @@ export interface LinesParts {
   audience?: TailAudience;
   /** As `Pipeline.logEnds`; by default what the readers know. */
   logEnds?(): Promise<Positions>;
+  /** Bounds up to which delivered events are kept; absent: none are. */
+  retentionBounds?: RetentionBounds;
+  /** When a record was received, as its encoded form tells. */
+  timeOf?: TimeOf;
+  /** The disk of the event logs; absent where they lie elsewhere. */
+  disk?(): Disk;
   logger: Logger;
   metrics: Metrics;
   clock?: Clock;
@@ -94,6 +104,8 @@ export function createLines(parts: LinesParts): Lines {
   const logs = new SharedReader({ ...parts, metrics });
   const read = { keys: () => lines.values().flatMap((line) => line.logs()) };
   const liveTail = new LiveTail(logs.of(read), live, parts.audience);
+  const { timeOf = timeOfRecord, retentionBounds = noRetention } = parts;
+  const kept = createKeptFigures(parts.metrics, parts.readers, retentionBounds, timeOf);
   const stopListening = parts.onDurable((news) => {
     for (const line of lines) line.wake(news);
     liveTail
@@ -106,8 +118,12 @@ export function createLines(parts: LinesParts): Lines {
 
   return {
     open(ledger, readers) {
+      const retention = new Retention({
+        ...{ bounds: retentionBounds, readers, timeOf, clock, logger, disk: parts.disk },
+        onGivenUp: (bytes) => kept.givenUp.inc(bytes),
+      });
       const shared = { ...parts, liveTail, clock, metrics, holdings, deadLetterBounds };
-      const line = openLine({ ...shared, ledger, readers, logs: logs.of(readers) });
+      const line = openLine({ ...shared, ledger, readers, logs: logs.of(readers), retention });
       lines.add(line);
       return {
         ...line,

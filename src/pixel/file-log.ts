@@ -16,7 +16,7 @@ const INGEST_DURABLE_MS = 5;
 
 /** Opens the process's own event log, and tells the server what is written to it. */
 export async function openFileLog(
-  { directory, firstSequence, otherLogs }: FileLogSettings,
+  { directory, firstSequence, otherLogs, segmentBytesMax, segmentMsMax }: FileLogSettings,
   { logger, metrics, send, onHealth }: FileLogParts,
 ): Promise<PixelLog> {
   const onChange = () => {
@@ -26,7 +26,7 @@ export async function openFileLog(
   };
   const mark = openMark(directory);
   const log = await openLogWriter({
-    ...{ directory, logger, metrics, onChange },
+    ...{ directory, logger, metrics, onChange, segmentBytesMax, segmentMsMax },
     codec: pixelRecordCodec,
     // What the mark says was durable: a log that ends below has lost records.
     first: Math.max(firstSequence, storedMark(mark)),

@@ -8,6 +8,7 @@ import { Losses } from "../log/losses.ts";
 import { type DurableMark, openMark } from "../log/mark.ts";
 import { openLogReader } from "../log/reader.ts";
 import { settleLog } from "../log/recovery.ts";
+import type { SegmentBounds } from "../log/writer.ts";
 import type { Logger } from "../observe/log.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import type { WrittenLogs } from "./messages.ts";
@@ -22,6 +23,8 @@ export interface FileLogsOptions {
    * whatever the log holds.
    */
   known?: Positions;
+  /** Of the segments that the processes write. */
+  segments?: SegmentBounds;
   logger: Logger;
   metrics?: Metrics;
 }
@@ -69,6 +72,7 @@ export async function openFileLogs(options: FileLogsOptions): Promise<FileLogs> 
       return {
         kind: "files",
         directory,
+        ...options.segments,
         firstSequence: Math.max(options.known?.[index] ?? 0, reader.end()),
         otherLogs: others.map(([name, it]) => ({ log: Number(name), directory: it.directory })),
       };

@@ -2,6 +2,7 @@
 
 import type { MetricObjectWithValues, MetricValue } from "prom-client";
 import type { Gap } from "../log/losses.ts";
+import type { SegmentBounds } from "../log/writer.ts";
 
 export type ProcessMetrics = MetricObjectWithValues<MetricValue<string>>[];
 
@@ -28,7 +29,7 @@ export interface IngestSettings {
 export type LogSettings = FileLogSettings;
 
 /** An event log of the process's own. */
-export interface FileLogSettings {
+export interface FileLogSettings extends SegmentBounds {
   kind: "files";
   directory: string;
   /** Sequence numbers below this one are taken in the log. */

@@ -107,4 +107,6 @@ test("the system's figures are real, and for administrators", async () => {
   expect(system.memory.totalBytes).toBeGreaterThan(system.memory.freeBytes);
   expect(system.limits.OVERVIEW_ITEMS_MAX).toBe(OVERVIEW_ITEMS_MAX);
   expect(system.readiness.ready).toBe(true);
+  expect(system.events.retention).toEqual({ seconds: 0, bytes: 0 });
+  expect(system.events.bytes).toBeGreaterThanOrEqual(0);
 });

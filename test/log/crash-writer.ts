@@ -4,12 +4,15 @@
  */
 
 import { openSync, writeSync } from "node:fs";
-import { CLIENTS, recordText, SEGMENT_BYTES_MAX } from "./crash.ts";
+import { CLIENTS, recordText, SEGMENT_BYTES_MAX, SEGMENT_MS_MAX } from "./crash.ts";
 import { openTextWriter } from "./support.ts";
 
 const [directory, round, told] = process.argv.slice(2) as [string, string, string];
 const fd = openSync(told, "a");
-const writer = await openTextWriter(directory, { segmentBytesMax: SEGMENT_BYTES_MAX });
+const writer = await openTextWriter(directory, {
+  segmentBytesMax: SEGMENT_BYTES_MAX,
+  segmentMsMax: SEGMENT_MS_MAX,
+});
 
 async function client(id: number): Promise<void> {
   for (let n = 0; ; n++) {

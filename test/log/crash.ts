@@ -15,6 +15,8 @@ import { listeningLogger, textCodec, until } from "./support.ts";
 export const CLIENTS = 32;
 /** Small, so that segments roll under the kill. */
 export const SEGMENT_BYTES_MAX = 1 << 20;
+/** Short, so that segments also roll because they are old. */
+export const SEGMENT_MS_MAX = 30;
 
 /** The record that a client appends as its nth in a round: 10 to 3,000 bytes, the same each time. */
 export function recordText(round: number, client: number, n: number): string {

@@ -35,7 +35,7 @@ export function temporaryDirectory(): string {
 
 export function openTextWriter(
   directory: string,
-  options: { segmentBytesMax?: number } = {},
+  options: { segmentBytesMax?: number; segmentMsMax?: number } = {},
 ): Promise<LogWriter<string>> {
   return openLogWriter({ directory, codec: textCodec, logger: quiet, ...options });
 }

@@ -1,24 +1,31 @@
 import { describe, expect, test } from "bun:test";
 import { pino } from "pino";
+import { Retention, type RetentionBounds } from "../../src/pipeline/keeping/retention.ts";
 import { createTrimmer, TRIM_AGE_MS_MIN } from "../../src/pipeline/reading/trim.ts";
-import { MemoryLog, record } from "./doubles.ts";
+import { decode, MemoryLog, record } from "./doubles.ts";
 import { numbersTo } from "./rig.ts";
 
-function rig(low: () => number | undefined) {
+const none: RetentionBounds = { ageMsMax: 0, bytesMax: 0 };
+
+function rig(low: () => number | undefined, bounds = none) {
   const log = new MemoryLog();
   const other = new MemoryLog("1");
   let now = 1_000_000;
   let checkpoints = 0;
+  const clock = { elapsed: () => now, now: () => now, age: (at: number) => now - at };
+  const readers = new Map([
+    ["0", log],
+    ["1", other],
+  ]);
+  const logger = pino({ level: "silent" });
+  const timeOf = (bytes: Uint8Array) => decode(bytes).receivedAt;
   const trimmer = createTrimmer({
-    readers: new Map([
-      ["0", log],
-      ["1", other],
-    ]),
     lanes: { durableLow: low, checkpoint: () => ++checkpoints },
-    clock: { elapsed: () => now },
-    logger: pino({ level: "silent" }),
+    retention: new Retention({ bounds, readers, timeOf, clock, logger }),
+    ...{ readers, clock, logger },
   });
   return {
+    now: () => now,
     log,
     other,
     trimmer,
@@ -64,6 +71,27 @@ describe("trimming", () => {
     expect(log.first()).toBe(11);
   });
 
+  test("what is kept goes once it is too old, and what a lane needs stays", async () => {
+    let low = 100;
+    const ageMsMax = 3_600_000;
+    const { log, trimmer, pass, now } = rig(() => low, { ageMsMax, bytesMax: 0 });
+    for (let n = 0; n < 100; n++) {
+      log.append(record(n, "ann", { receivedAt: now() }));
+      pass(60_000);
+      await trimmer.run();
+      expect(log.first()).toBe(Math.max(0, n - 59));
+    }
+    low = 60;
+    pass(30 * 60_000);
+    await trimmer.run();
+    expect(log.first()).toBe(60);
+    low = 100;
+    pass(ageMsMax);
+    await trimmer.run();
+    // The newest part of a log may still grow, and stays.
+    expect(log.first()).toBe(99);
+  });
+
   test("a failing log does not stop the others", async () => {
     const { log, other, trimmer, pass } = rig(() => undefined);
     log.append(record(0));
@@ -94,6 +122,7 @@ describe("trimming", () => {
     pass(TRIM_AGE_MS_MIN);
     await Bun.sleep(0);
     runs.push(trimmer.run());
+    await Bun.sleep(0);
     expect(trims).toBe(1);
     expect(other.first()).toBe(2);
     expect(checkpoints()).toBe(4);

@@ -2,6 +2,7 @@ import { Type } from "@sinclair/typebox";
 import * as limits from "../../limits.ts";
 import { answerHeaders, json } from "../errors.ts";
 import { route } from "../route.ts";
+import { isoTime } from "../transformation-answers.ts";
 
 const Readiness = Type.Object(
   {
@@ -40,6 +41,19 @@ const System = Type.Object(
       }),
       freeBytes: bytes(),
     }),
+    events: Type.Object(
+      {
+        bytes: bytes("Of all event logs"),
+        oldestAt: Type.Optional(
+          Type.String({ description: "When the oldest event came that is still there" }),
+        ),
+        retention: Type.Object(
+          { seconds: Type.Number(), bytes: Type.Number() },
+          { description: "Bounds up to which delivered events are kept; 0 is no bound" },
+        ),
+      },
+      { description: "What destinations are owed, and what is kept beyond that" },
+    ),
     readiness: Readiness,
     limits: Type.Record(Type.String(), Type.Number(), {
       description: "Every limit, its unit in its name",
@@ -60,12 +74,22 @@ export const systemRoutes = [
         guests: { alive: 3, awaited: 0, suspended: 0 },
         memory: { totalBytes: 8_000_000_000, freeBytes: 5_000_000_000 },
         disk: { used: { events: 67_108_864 }, freeBytes: 90_000_000_000 },
+        events: {
+          ...{ bytes: 67_108_864, oldestAt: "2026-02-09T01:11:11.586Z" },
+          retention: { seconds: 604_800, bytes: 0 },
+        },
         readiness: { ready: true, checks: { log: { ok: true } }, warnings: [] },
         limits: { PIXEL_TARGET_BYTES_MAX: 32_768 },
       },
     },
     async handle({ parts }) {
-      return { ...(await parts.system()), readiness: parts.ready(), limits: limitsOfAll };
+      const { events, ...figures } = await parts.system();
+      const { oldestAt, ...held } = events;
+      return {
+        ...figures,
+        events: { ...held, ...(oldestAt !== undefined && { oldestAt: isoTime(oldestAt) }) },
+        ...{ readiness: parts.ready(), limits: limitsOfAll },
+      };
     },
   }),
 

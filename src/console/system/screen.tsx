@@ -5,6 +5,7 @@ import { Fault } from "../parts/fault.tsx";
 import { Badge, Empty, Head, Panel, Skeleton } from "../parts/layout.tsx";
 import { Search } from "../parts/search.tsx";
 import { type Column, Table } from "../parts/table.tsx";
+import { Time } from "../parts/time.tsx";
 import { client, lacking } from "../session.ts";
 import { bytes, count, span } from "../text.ts";
 
@@ -41,7 +42,7 @@ export function Screen() {
 }
 
 function Shown({ system }: { system: System }) {
-  const { readiness, disk, processes, limits } = system;
+  const { readiness, disk, events, processes, limits } = system;
   return (
     <>
       <Figures system={system} />
@@ -51,6 +52,9 @@ function Shown({ system }: { system: System }) {
         </Panel>
         <Panel title="Disk">
           <Disk disk={disk} />
+        </Panel>
+        <Panel title="Events">
+          <Events events={events} />
         </Panel>
       </div>
       <Panel title="Processes" flush>
@@ -139,6 +143,23 @@ function Disk({ disk: { used, freeBytes } }: { disk: System["disk"] }) {
       ))}
       <dt>Free</dt>
       <dd class="tabular">{bytes(freeBytes)}</dd>
+    </dl>
+  );
+}
+
+function Events({ events: { bytes: held, oldestAt, retention } }: { events: System["events"] }) {
+  const bounds = [
+    ...(retention.seconds > 0 ? [span(retention.seconds)] : []),
+    ...(retention.bytes > 0 ? [bytes(retention.bytes)] : []),
+  ];
+  return (
+    <dl class="facts">
+      <dt>Held</dt>
+      <dd class="tabular">{bytes(held)}</dd>
+      <dt>Oldest</dt>
+      <dd>{oldestAt === undefined ? "None" : <Time at={oldestAt} />}</dd>
+      <dt>Kept after delivery</dt>
+      <dd>{bounds.length === 0 ? "No" : `Up to ${bounds.join(" and ")}`}</dd>
     </dl>
   );
 }

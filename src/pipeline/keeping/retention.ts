@@ -1,0 +1,163 @@
+import type { LogPart, LogReader } from "../../log/event-log.ts";
+import { firstTime, type TimeOf } from "../../log/log-time.ts";
+import type { Logger } from "../../observe/log.ts";
+import type { Clock } from "../clock.ts";
+
+/**
+ * For how long, and up to how many bytes of all event logs, events are kept that every lane has
+ * passed; 0 is no bound. Without either bound none are kept.
+ */
+export interface RetentionBounds {
+  ageMsMax: number;
+  bytesMax: number;
+}
+
+export const noRetention: RetentionBounds = { ageMsMax: 0, bytesMax: 0 };
+
+/** The disk that holds the event logs. */
+export interface Disk {
+  freeBytes: number;
+  sizeBytes: number;
+}
+
+/**
+ * Kept events are given up, the oldest first, where the disk has less left than this, or than a
+ * share of its size: a pixel that cannot be written is lost, and a kept event was delivered.
+ */
+export const RETENTION_FREE_BYTES_MIN = 1 << 30;
+const RETENTION_FREE_SHARE_MIN = 0.1;
+
+/** Lacking space of a disk that kept events are to leave. */
+export function lackingBytes({ freeBytes, sizeBytes }: Disk): number {
+  const least = Math.min(RETENTION_FREE_BYTES_MIN, sizeBytes * RETENTION_FREE_SHARE_MIN);
+  return Math.max(0, least - freeBytes);
+}
+
+export interface RetentionParts {
+  bounds: RetentionBounds;
+  readers: ReadonlyMap<string, LogReader>;
+  timeOf: TimeOf;
+  clock: Pick<Clock, "now" | "age">;
+  /** Absent where the logs lie on the disks of others. */
+  disk?: (() => Disk) | undefined;
+  /** Told of bytes that were given up although the bounds would have kept them. */
+  onGivenUp?(bytes: number): void;
+  logger: Logger;
+}
+
+/** A log while it is decided what of it goes: its parts before `at` do. */
+interface Cut {
+  name: string;
+  reader: LogReader;
+  parts: LogPart[];
+  at: number;
+  below: number;
+}
+
+/** Keeps events that every lane has passed, up to the bounds. */
+export class Retention {
+  readonly #parts: RetentionParts;
+  /** Times of first records, by log and the sequence number at which a part starts. */
+  readonly #times = new Map<string, Map<number, number>>();
+
+  constructor(parts: RetentionParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * Where each log may be trimmed. `below` tells for each log what no lane needs any more; all of
+   * that goes unless a bound keeps it. A part goes as a whole, when its first record is too old, or
+   * as the oldest of all logs when these take too much.
+   */
+  async trimmable(below: ReadonlyMap<string, number>): Promise<ReadonlyMap<string, number>> {
+    const { ageMsMax, bytesMax } = this.#parts.bounds;
+    if (ageMsMax === 0 && bytesMax === 0) return below;
+    const cuts = this.#cuts(below);
+    let excess = bytesMax === 0 ? 0 : sum(cuts.flatMap((cut) => cut.parts)) - bytesMax;
+    let lacking = this.#lacking();
+    let givenUp = 0;
+    for (;;) {
+      const oldest = await this.#oldest(cuts);
+      if (oldest === undefined) break;
+      const { cut, ageMs } = oldest;
+      const isOver = excess > 0 || (ageMsMax > 0 && ageMs > ageMsMax);
+      if (!isOver && lacking <= 0) break;
+      const { bytes } = cut.parts[cut.at]!;
+      if (!isOver) givenUp += bytes;
+      excess -= bytes;
+      lacking -= bytes;
+      cut.at += 1;
+    }
+    if (givenUp > 0) this.#tellGivenUp(givenUp);
+    return new Map(cuts.map(({ name, parts, at }) => [name, parts[at]?.first ?? 0]));
+  }
+
+  #cuts(below: ReadonlyMap<string, number>): Cut[] {
+    return Array.from(this.#parts.readers, ([name, reader]) => {
+      const times = this.#times.get(name) ?? new Map<number, number>();
+      for (const first of times.keys()) if (first < reader.first()) times.delete(first);
+      this.#times.set(name, times);
+      return { name, reader, parts: reader.parts(), at: 0, below: below.get(name) ?? 0 };
+    });
+  }
+
+  /** Of the parts that come next in each log and may go, the one that is the oldest. */
+  async #oldest(cuts: readonly Cut[]): Promise<{ cut: Cut; ageMs: number } | undefined> {
+    let oldest: { cut: Cut; ageMs: number } | undefined;
+    for (const cut of cuts) {
+      const next = cut.parts[cut.at + 1];
+      if (next === undefined || next.first > cut.below) continue;
+      const ageMs = await this.#age(cut);
+      if (oldest === undefined || ageMs > oldest.ageMs) oldest = { cut, ageMs };
+    }
+    return oldest;
+  }
+
+  /**
+   * How old the first record of the next part is. A part that a wrong clock put into the future is
+   * as old as the one behind it. What cannot be read is taken for new.
+   */
+  async #age(cut: Cut): Promise<number> {
+    const { clock, logger } = this.#parts;
+    for (let index = cut.at; index < cut.parts.length; index++) {
+      try {
+        const time = await this.#timeOf(cut, index);
+        if (time !== undefined && time <= clock.now()) return clock.age(time);
+      } catch (error) {
+        logger.error({ log: cut.name, err: error }, "The age of kept events cannot be read");
+        return 0;
+      }
+    }
+    return 0;
+  }
+
+  async #timeOf({ name, reader, parts }: Cut, index: number): Promise<number | undefined> {
+    const part = parts[index];
+    if (part === undefined) return undefined;
+    const times = this.#times.get(name)!;
+    const time = times.get(part.first) ?? (await firstTime(reader, this.#parts.timeOf, part.first));
+    if (time !== undefined) times.set(part.first, time);
+    return time;
+  }
+
+  #lacking(): number {
+    const { disk, logger } = this.#parts;
+    if (disk === undefined) return 0;
+    try {
+      return lackingBytes(disk());
+    } catch (error) {
+      logger.error({ err: error }, "The disk does not tell what it has left");
+      return 0;
+    }
+  }
+
+  #tellGivenUp(bytes: number): void {
+    this.#parts.onGivenUp?.(bytes);
+    const problem = "The disk is nearly full: events that were kept are given up";
+    this.#parts.logger.warn({ bytes }, problem);
+  }
+}
+
+function sum(parts: readonly LogPart[]): number {
+  return parts.reduce((bytes, part) => bytes + part.bytes, 0);
+}
