@@ -3,6 +3,7 @@ import type { Logger } from "../observe/log.ts";
 import type { OrderedLog } from "../store/ordered-log.ts";
 import { openOrderedStore } from "../store/ordered-store.ts";
 import { type Store as Environment, openStore as openEnvironment } from "../store/store.ts";
+import { openView } from "../store/view.ts";
 
 /** A counter in the store that moves whenever its part of the data changes. */
 export type Epoch = "topology" | "program";
@@ -24,8 +25,10 @@ const TABLES_MAX = 48;
 export function openStore(directory: string, logger: Logger, order?: OrderedLog): Store {
   const path = join(directory, "catalog.mdb");
   const name = "The catalog";
-  const local = openEnvironment({ path, tablesMax: TABLES_MAX, name, logger });
-  const store = order ? openOrderedStore({ local, log: order, name, logger }) : local;
+  const options = { path, tablesMax: TABLES_MAX, name, logger };
+  const store = order
+    ? openOrderedStore({ local: openView(options), log: order, name, logger })
+    : openEnvironment(options);
   const epochs = store.table<number, Epoch>("epochs");
   /**
    * The epochs read in this turn of the event loop: every pixel asks for them, and a read costs 0.4

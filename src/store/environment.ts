@@ -12,6 +12,7 @@ export function openEnvironment(
   path: string,
   tablesMax: number,
   names: Iterable<string>,
+  { isView = false } = {},
 ): Environment {
   // lmdb bundles an msgpackr of its own; with ours passed in, that copy is never used. Values are
   // stored as plain maps: several processes write, and msgpackr's shared record structures would
@@ -29,6 +30,7 @@ export function openEnvironment(
     // by a second promise, which never settles after a failed commit, and `close` would wait for
     // it.
     overlappingSync: false,
+    noSync: isView,
   });
   const tables = new Map<string, Database<unknown, Key>>();
   const table = (name: string) => {

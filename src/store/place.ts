@@ -17,7 +17,8 @@ const LOCK_BYTES = 16_384;
 const isFile = (path: string) => extname(path) !== "";
 export const directoryOf = (path: string) => (isFile(path) ? dirname(path) : path);
 export const dataFileOf = (path: string) => (isFile(path) ? path : join(path, "data.mdb"));
-const lockFileOf = (path: string) => (isFile(path) ? `${path}-lock` : join(path, "lock.mdb"));
+export const lockFileOf = (path: string) =>
+  isFile(path) ? `${path}-lock` : join(path, "lock.mdb");
 const inUse = (path: string) => join(directoryOf(path), "in-use");
 
 /** How long `shareStore` waits for a process that checks or compacts the store. */

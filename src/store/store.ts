@@ -15,6 +15,8 @@ export interface StoreOptions {
   tablesMax: number;
   /** The store's name in messages, as in "The catalog is closed". */
   name: string;
+  /** Commits do not wait for the disk, see `openView`. */
+  isView?: boolean;
   logger: Logger;
 }
 
@@ -282,8 +284,8 @@ class LmdbStore implements LocalStore {
   }
 
   #open(): Environment {
-    const { path, tablesMax } = this.#options;
-    return openEnvironment(path, tablesMax, this.#names);
+    const { path, tablesMax, isView } = this.#options;
+    return openEnvironment(path, tablesMax, this.#names, { isView });
   }
 
   /**

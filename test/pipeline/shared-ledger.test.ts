@@ -12,7 +12,8 @@ import {
 } from "../../src/pipeline/settling/ledger.ts";
 import type { Entry, OrderedLog } from "../../src/store/ordered-log.ts";
 import { openOrderedStore } from "../../src/store/ordered-store.ts";
-import { lent, openStore, type Store } from "../../src/store/store.ts";
+import { lent, type Store } from "../../src/store/store.ts";
+import { openView } from "../../src/store/view.ts";
 import { MemoryLog } from "../store/memory-log.ts";
 import { until } from "./rig.ts";
 
@@ -24,10 +25,10 @@ afterAll(() => rmSync(directory, { recursive: true }));
 const logger = pino({ level: "silent" });
 let paths = 0;
 
-function openView(log: OrderedLog): Store {
+function openNode(log: OrderedLog): Store {
   const path = join(directory, `${paths++}.mdb`);
   const name = "The ledger";
-  const local = openStore({ path, tablesMax: LEDGER_TABLES_MAX, name, logger });
+  const local = openView({ path, tablesMax: LEDGER_TABLES_MAX, name, logger });
   return openOrderedStore({ local, log, name, logger });
 }
 
@@ -105,7 +106,7 @@ const nextOf = (ledger: Ledger) => ledger.lane("d")?.logs.k0?.next;
 describe("a ledger that nodes share", () => {
   test("is written by the lanes of the last node that claimed it alone", async () => {
     const log = new MemoryLog({ delayMs: () => 0 });
-    const [first, second] = [openView(log), openView(log)];
+    const [first, second] = [openNode(log), openNode(log)];
     const one = await own(first, "one");
     await commit(one.ledger, changeTo(1));
     const other = await own(second, "other");
@@ -132,7 +133,7 @@ describe("a ledger that nodes share", () => {
   test("never takes the commit of a node that lost it and does not know", async () => {
     const log = new MemoryLog({ delayMs: () => 0 });
     const paused = new Deafening(log);
-    const [first, second] = [openView(paused), openView(log)];
+    const [first, second] = [openNode(paused), openNode(log)];
     const one = await own(first, "one");
     await commit(one.ledger, changeTo(1));
     paused.isDeaf = true;
@@ -150,7 +151,7 @@ describe("a ledger that nodes share", () => {
 
   test("lets any node replay and purge, and tells the owner of replays", async () => {
     const log = new MemoryLog({ delayMs: () => 0 });
-    const [first, second] = [openView(log), openView(log)];
+    const [first, second] = [openNode(log), openNode(log)];
     const owner = await own(first, "one");
     const letters = ["a", "b", "c", "d"].map(letter);
     await commit(owner.ledger, changeTo(1, { letters }));
@@ -175,7 +176,7 @@ describe("a ledger that nodes share", () => {
 
   test("asks nobody where the log ends before a lane's commit", async () => {
     const log = new MemoryLog({ delayMs: () => 0 });
-    const store = openView(log);
+    const store = openNode(log);
     const owner = await own(store, "one");
     await owner.ledger.counted;
     let asked = 0;
@@ -198,7 +199,7 @@ describe("a ledger that nodes share", () => {
     const log = new MemoryLog({ delayMs: () => 0, fate });
     // What is kept is not seen by the owner before the answer is lost.
     const hidden = new Deafening(log);
-    const [first, second] = [openView(hidden), openView(log)];
+    const [first, second] = [openNode(hidden), openNode(log)];
     const owner = await own(first, "one");
     const api = open(second);
     await Promise.all([owner.ledger.counted, api.counted]);

@@ -2,7 +2,8 @@ import { pino } from "pino";
 import { ApiError } from "../../src/errors.ts";
 import type { OrderedLog } from "../../src/store/ordered-log.ts";
 import { openOrderedStore } from "../../src/store/ordered-store.ts";
-import { openStore, type Store } from "../../src/store/store.ts";
+import type { Store } from "../../src/store/store.ts";
+import { openView } from "../../src/store/view.ts";
 import { type Call, isLinearizable } from "./linearizable.ts";
 
 const logger = pino({ level: "silent" });
@@ -10,7 +11,7 @@ const logger = pino({ level: "silent" });
 /** A store of one node, in a directory of its own. */
 export function openNode(path: string, log: OrderedLog): Store {
   const name = "The store";
-  const local = openStore({ path, tablesMax: 8, name, logger });
+  const local = openView({ path, tablesMax: 8, name, logger });
   const store = openOrderedStore({ local, log, name, logger });
   for (const table of ["numbers", "texts"]) store.table(table);
   return store;
