@@ -60,8 +60,12 @@ export async function startServer(options: StartOptions = {}): Promise<Server> {
       }
       return output().match(new RegExp(`${plane} plane listening on (http://\\S+)\n`))?.[1];
     }, 30_000);
-  const dataPlane = await url("data");
-  const controlPlane = await url("control");
+  const [dataPlane, controlPlane] = await Promise.all([url("data"), url("control")]).catch(
+    (error) => {
+      child.kill("SIGKILL");
+      throw error;
+    },
+  );
   return {
     directory,
     dataPlane,

@@ -45,6 +45,16 @@ describe("the oracle", () => {
     expect(faultsOf(arrivals)).toContain(fault);
   });
 
+  test("lets a pixel without an answer be taken after those that came next", () => {
+    const sent = pixels();
+    const [unanswered, next] = [19, sent.next("j1")];
+    sent.acknowledge("j1", next);
+    const arrivals = [...whole, next, unanswered].map((number) => arrival(number));
+    expect(judge(sent, "j", true, arrivals, letters).faults).toEqual({});
+    const late = [...whole.slice(1), next, unanswered, 0].map((number) => arrival(number));
+    expect(Object.keys(judge(sent, "j", true, late, letters).faults)).toEqual(["out of order"]);
+  });
+
   test("finds a dead letter of code that does not throw", () => {
     const more = new Map([...letters, ["j1:5", "transform"]]);
     const arrivals = whole.filter((it) => it !== 5).map((number) => arrival(number));

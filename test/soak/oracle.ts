@@ -55,9 +55,12 @@ export function judge(
     messageIds.set(id, messageId);
     if (coded && fateOf(number) !== "passes") fault("delivered although its code does not", id);
     const before = last.get(user);
-    if (before && before.number > number) fault("out of order", `${id} after ${before.number}`);
+    // A pixel whose answer did not come may be taken after those that its user sent next.
+    if (before && before.number > number && pixels.wasAcknowledged(user, number)) {
+      fault("out of order", `${id} after ${before.number}`);
+    }
     if (before && before.revision > revision) fault("older revision after a newer one", id);
-    last.set(user, { number, revision });
+    last.set(user, { number: Math.max(number, before?.number ?? 0), revision });
   }
 
   let owed = 0;

@@ -31,6 +31,15 @@ export class SentPixels {
     return (this.#states.get(user)?.[number] ?? 0) > 0;
   }
 
+  /** How many pixels a user has sent, which is the number of the next one. */
+  count(user: string): number {
+    return this.#counts.get(user) ?? 0;
+  }
+
+  wasAcknowledged(user: string, number: number): boolean {
+    return this.#states.get(user)?.[number] === ACKNOWLEDGED;
+  }
+
   *acknowledgedOf(prefix: string): Generator<[user: string, number: number]> {
     for (const [user, states] of this.#states) {
       if (!user.startsWith(prefix)) continue;

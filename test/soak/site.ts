@@ -198,7 +198,8 @@ export class Site {
   }
 }
 
-async function startReceiver(directory: string, moodMs: number) {
+/** Starts the receiver, which writes into `directory`. */
+export async function startReceiver(directory: string, moodMs: number) {
   const child = Bun.spawn(
     [process.execPath, join(import.meta.dir, "receiver.ts"), directory, String(moodMs)],
     // Bun prints each answer that is broken off on purpose.

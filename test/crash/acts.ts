@@ -1,0 +1,74 @@
+import type { Load } from "./load.ts";
+import type { Site } from "./site.ts";
+
+export interface Act {
+  name: string;
+  /** Does its harm and heals it; milliseconds until the events of all users went on, by when. */
+  run(site: Site, load: Load, turn: number): Promise<Record<string, number>>;
+}
+
+export interface ActOptions {
+  /** Longer than a node may be unheard of before it is replaced. */
+  hangMs: number;
+  /** How long all brokers are away. */
+  awayMs: number;
+}
+
+/** What can happen to a site, for as many rounds as one likes; some need brokers or other nodes. */
+export function actsOf(site: Site, { hangMs, awayMs }: ActOptions): Act[] {
+  const { brokers } = site;
+  /** While a node is away others go on; a single one has nobody. */
+  const without = async (load: Load): Promise<Record<string, number>> =>
+    site.nodes.length > 1 ? { without: await load.goesOn() } : {};
+  const node = (turn: number) => site.nodes[turn % site.nodes.length]!;
+
+  const nodeKilled: Act = {
+    name: "a node is killed",
+    async run(_, load, turn) {
+      await node(turn).kill();
+      const figures = await without(load);
+      await node(turn).start();
+      return { ...figures, with: await load.goesOn() };
+    },
+  };
+  const nodeHangs: Act = {
+    name: "a node hangs",
+    async run(_, load, turn) {
+      node(turn).hang();
+      const [figures] = await Promise.all([without(load), Bun.sleep(hangMs)]);
+      node(turn).wake();
+      return { ...figures, with: await load.goesOn() };
+    },
+  };
+  const allRestarted: Act = {
+    name: "all nodes are restarted",
+    async run({ nodes }, load, turn) {
+      await Promise.all(nodes.map((it) => (turn % 2 === 0 ? it.stop() : it.kill())));
+      await Promise.all(nodes.map((it) => it.start()));
+      return { with: await load.goesOn() };
+    },
+  };
+  if (brokers === undefined) return [nodeKilled, nodeHangs, allRestarted];
+
+  const indexes = brokers.addresses.map((_, index) => index);
+  const brokerKilled: Act = {
+    name: "a broker is killed",
+    async run(_, load, turn) {
+      const index = turn % indexes.length;
+      await brokers.kill(index);
+      const figures = indexes.length > 1 ? { without: await load.goesOn() } : {};
+      await brokers.restart(index);
+      return { ...figures, with: await load.goesOn() };
+    },
+  };
+  const brokersAway: Act = {
+    name: "all brokers are away",
+    async run(_, load) {
+      await Promise.all(indexes.map((it) => brokers.kill(it)));
+      await Bun.sleep(awayMs);
+      await Promise.all(indexes.map((it) => brokers.restart(it)));
+      return { with: await load.goesOn() };
+    },
+  };
+  return [nodeKilled, brokerKilled, nodeHangs, allRestarted, brokersAway];
+}

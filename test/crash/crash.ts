@@ -1,0 +1,120 @@
+/**
+ * Nodes and brokers are killed, hang and come back under a load of pixels and calls. In the end
+ * each acknowledged pixel is looked for where it was to arrive, and among the dead letters.
+ *
+ *   npm run crash [ROUNDS] [-- --kafka]      one node on its disk, or three on three brokers;
+ *                                            exits with 1 when a promise was broken
+ */
+import { judge, type Verdict } from "../soak/oracle.ts";
+import { type ActOptions, actsOf } from "./acts.ts";
+import { lettersFaults } from "./letters.ts";
+import { Load, type LoadOptions } from "./load.ts";
+import { Site, type SiteOptions } from "./site.ts";
+
+export interface CrashOptions extends SiteOptions, LoadOptions, ActOptions {
+  rounds: number;
+  /** Between two rounds, when nothing is harmed. */
+  quietMs: number;
+  onRound(row: object): void;
+}
+
+export interface CrashReport {
+  verdict: Verdict;
+  acknowledged: number;
+  /** Answers by status; 0 is a connection that broke, or no answer in time. */
+  pixels: Record<number, number>;
+  calls: Record<number, number>;
+  replayed: number;
+  /** Sentences for what was broken; none when everything held. */
+  broken: string[];
+}
+
+/** Until what was replayed has arrived. */
+const REPLAY_MS_MAX = 120_000;
+
+export async function crash(options: CrashOptions): Promise<CrashReport> {
+  const site = await Site.open(options);
+  try {
+    const load = new Load(site, options);
+    await upset(site, load, options);
+    await load.stop();
+    await site.drain();
+    await load.readEverywhere();
+    return await judged(site, load);
+  } catch (error) {
+    for (const { name, errors } of site.nodes.map((it) => ({ name: it.name, errors: it.errors() })))
+      process.stderr.write(`--- ${name}\n${errors.slice(-5_000)}\n`);
+    throw error;
+  } finally {
+    await site.close();
+  }
+}
+
+async function upset(site: Site, load: Load, options: CrashOptions): Promise<void> {
+  options.onRound({ act: "none", with: await load.goesOn() });
+  const acts = actsOf(site, options);
+  for (let round = 0; round < options.rounds; round++) {
+    await Bun.sleep(options.quietMs);
+    const { name, run } = acts[round % acts.length]!;
+    const figures = await run(site, load, Math.floor(round / acts.length));
+    options.onRound({ act: name, ...figures, acknowledged: load.pixels.acknowledged });
+  }
+}
+
+async function judged(site: Site, load: Load): Promise<CrashReport> {
+  const { arrivals } = site;
+  arrivals.read();
+  const known = await Promise.all(site.nodes.map((node) => site.letters(node)));
+  const letters = known[0]!;
+  const stages = new Map(letters.map(({ eventId, stage }) => [eventId, stage]));
+  const verdict = judge(load.pixels, "u", true, arrivals.all, stages);
+  const broken = [
+    ...Object.entries(verdict.faults).map(
+      ([fault, { count, examples }]) => `${count} ${fault}, as ${examples.join(", ")}`,
+    ),
+    ...lettersFaults(known),
+    ...load.faults,
+  ];
+  const replayed = letters.map(({ eventId }) => eventId);
+  broken.push(...(await replayFaults(site, replayed)));
+  return {
+    ...{ verdict, acknowledged: load.pixels.acknowledged, pixels: load.pixelStatuses },
+    ...{ calls: load.callStatuses, replayed: replayed.length, broken },
+  };
+}
+
+/** Each dead letter arrives when it is sent once more to code that takes it; none is left. */
+async function replayFaults(site: Site, eventIds: string[]): Promise<string[]> {
+  const { arrivals } = site;
+  const from = arrivals.all.length;
+  await site.replayAll();
+  let missing = eventIds;
+  for (const until = Date.now() + REPLAY_MS_MAX; missing.length > 0; await Bun.sleep(250)) {
+    arrivals.read();
+    const arrived = new Set(arrivals.all.slice(from).map((it) => `${it.user}:${it.number}`));
+    missing = eventIds.filter((it) => !arrived.has(it));
+    if (Date.now() > until) break;
+  }
+  const left = await Promise.all(site.nodes.map((node) => site.letters(node)));
+  return [
+    ...(missing.length > 0
+      ? [`${missing.length} dead letters lost when replayed, as ${missing[0]}`]
+      : []),
+    ...(left.flat().length > 0 ? [`${left.flat().length} dead letters left after a replay`] : []),
+  ];
+}
+
+if (import.meta.main) {
+  const flags = process.argv.slice(2);
+  const isCluster = flags.includes("--kafka");
+  const [rounds = "20"] = flags.filter((it) => !it.startsWith("--"));
+  const print = (row: object) => process.stdout.write(`${JSON.stringify(row)}\n`);
+  const report = await crash({
+    ...(isCluster ? { nodes: 3, brokers: 3 as const } : { nodes: 1, brokers: 0 as const }),
+    ...{ rounds: Number(rounds), users: 50, pixelsPerSecond: 100 },
+    ...{ hangMs: 15_000, awayMs: 60_000, quietMs: 5_000, onRound: print },
+  });
+  print(report);
+  for (const line of report.broken) process.stdout.write(`BROKEN ${line}\n`);
+  process.exit(report.broken.length === 0 ? 0 : 1);
+}

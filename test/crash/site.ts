@@ -1,0 +1,147 @@
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { type Brokers, startBrokers } from "../cluster/brokers.ts";
+import { removeDirectory, temporaryDirectory, waitFor } from "../e2e/server.ts";
+import { codeOf, testEvent } from "../soak/fates.ts";
+import { startReceiver } from "../soak/site.ts";
+import { Arrivals } from "./arrivals.ts";
+import { Node } from "./node.ts";
+
+export interface SiteOptions {
+  nodes: number;
+  /** None: a single node on its own disk. */
+  brokers: 0 | 1 | 3;
+}
+
+const PARTITIONS = 6;
+/** How long the backlog may take on a busy machine. */
+const DRAIN_MS_MAX = 600_000;
+/** Between two attempts of a call that a node could not answer. */
+const RETRY_MS = 250;
+const CALL_MS_MAX = 120_000;
+
+export interface Letter {
+  /** Of the pixel. */
+  eventId: string;
+  stage: string;
+}
+
+/** Nodes of one cluster, its brokers, what is set up in it, and where its events arrive. */
+export class Site {
+  writeKey = "";
+  sourceId = "";
+  #transformationId = "";
+
+  private constructor(
+    readonly nodes: Node[],
+    readonly brokers: Brokers | undefined,
+    readonly arrivals: Arrivals,
+    private readonly end: () => Promise<void>,
+  ) {}
+
+  static async open({ nodes: count, brokers: brokerCount }: SiteOptions): Promise<Site> {
+    const directory = temporaryDirectory();
+    const received = join(directory, "received");
+    mkdirSync(received);
+    const brokers = brokerCount === 0 ? undefined : await startBrokers(brokerCount);
+    const receiver = await startReceiver(received, 1_000_000);
+    const flags = ["--retry-window", "3600", "--log-level", "info", ...clusterFlags(brokers)];
+    const nodes = Array.from({ length: count }, (_, index) => {
+      const name = `node-${index + 1}`;
+      mkdirSync(join(directory, name));
+      return new Node(name, join(directory, name), flags);
+    });
+    const end = async () => {
+      await Promise.all(nodes.map((node) => node.kill()));
+      receiver.kill();
+      await brokers?.stop();
+      removeDirectory(directory);
+    };
+    const site = new Site(nodes, brokers, new Arrivals(join(received, "crash")), end);
+    try {
+      await Promise.all(nodes.map((node) => node.start()));
+      await site.#build(`${receiver.url}/crash`);
+    } catch (error) {
+      await end();
+      throw error;
+    }
+    return site;
+  }
+
+  close(): Promise<void> {
+    return this.end();
+  }
+
+  anyNode(): Node {
+    return this.nodes[Math.floor(Math.random() * this.nodes.length)]!;
+  }
+
+  /** Until nothing is on its way. */
+  async drain(): Promise<void> {
+    const isIdle = async () => {
+      const all = await Promise.all(this.nodes.map((it) => it.metric("pixelmill_lane_lag_events")));
+      return all.flat().length > 0 && all.flat().every((lag) => lag === 0);
+    };
+    await waitFor(isIdle, DRAIN_MS_MAX, "every lane to have passed all events");
+  }
+
+  /** As a node knows them. */
+  async letters(node: Node): Promise<Letter[]> {
+    const found: Letter[] = [];
+    for (let after = ""; ; ) {
+      const body = await this.#call(node, "GET", `/v2/dead-letters?count=1000${after}`);
+      for (const { event, stage } of body.deadLetters) {
+        found.push({ eventId: event.properties.id, stage });
+      }
+      if (body.paging.next === undefined) return found;
+      after = `&after=${body.deadLetters.at(-1).id}`;
+    }
+  }
+
+  /** Publishes code that throws for nothing, and sends all dead letters once more. */
+  async replayAll(): Promise<void> {
+    const code = codeOf.javascript(1).replace(/^.*thirteen.*$/m, "");
+    const body = { code, language: "javascript", events: [testEvent] };
+    const path = `/transformations/${this.#transformationId}?publish=true`;
+    await this.#call(this.anyNode(), "POST", path, body);
+    for (let request: object | undefined = { filter: {} }; request !== undefined; ) {
+      const answer = await this.#call(this.anyNode(), "POST", "/v2/dead-letters/replay", request);
+      request = answer.more ? { filter: {}, before: answer.before } : undefined;
+    }
+  }
+
+  async #build(url: string): Promise<void> {
+    const make = (path: string, body: object) => this.#call(this.anyNode(), "POST", path, body);
+    const { source } = await make("/v2/sources", { name: "Site 0", type: "http" });
+    this.writeKey = source.writeKey;
+    this.sourceId = source.id;
+    const config = { webhookUrl: url, batchSize: 50 };
+    const { destination } = await make("/v2/destinations", { name: "S", type: "webhook", config });
+    await make("/v2/connections", { sourceId: source.id, destinationId: destination.id });
+    const { id } = await make("/transformations?publish=true", {
+      ...{ name: "Crash", language: "javascript", code: codeOf.javascript(0) },
+      ...{ events: [testEvent], destinationIds: [destination.id] },
+    });
+    this.#transformationId = id;
+  }
+
+  /** The body of a good answer; while the node cannot answer it is asked again. */
+  async #call(node: Node, method: string, path: string, body?: object): Promise<any> {
+    for (const until = Date.now() + CALL_MS_MAX; ; await Bun.sleep(RETRY_MS)) {
+      const answer = await node.api(method, path, body);
+      if (answer.status === 200 || answer.status === 201) return answer.body;
+      if (![0, 503].includes(answer.status) || Date.now() > until) {
+        throw new Error(`${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
+      }
+    }
+  }
+}
+
+function clusterFlags(brokers: Brokers | undefined): string[] {
+  if (brokers === undefined) return [];
+  return [
+    ...["--cluster-kafka", brokers.addresses.join(",")],
+    ...["--cluster-partitions", String(PARTITIONS)],
+    ...["--cluster-replicas", String(brokers.addresses.length)],
+  ];
+}
