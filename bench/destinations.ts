@@ -72,7 +72,7 @@ async function throughput(running: Running) {
   // One round more: the first one makes the tables.
   for (let round = 0; round <= Number(values.rounds); round++) {
     const all = Array.from({ length: batches }, events);
-    const outgoing = all.map((batch) => batch.map((bytes) => ({ bytes, input })));
+    const outgoing = all.map((batch) => batch.map((bytes) => ({ bytes, input, byCode: true })));
     const cost = await costOf(running, async () => {
       for (const batch of outgoing) {
         const verdict = await open.deliver(batch, signal);

@@ -274,6 +274,28 @@ export const WEBHOOK_HEADERS_MAX = 50;
 export const WEBHOOK_URL_CHARS_MAX = 2_048;
 /** Length of a webhook's signing secret. */
 export const WEBHOOK_SECRET_CHARS_MAX = 256;
+/** Length of the name of a webhook's header. */
+export const WEBHOOK_HEADER_NAME_CHARS_MAX = 128;
+/** Length of the value of a webhook's header. */
+export const WEBHOOK_HEADER_VALUE_CHARS_MAX = 4_096;
+/** Length of a path that user code appends to a webhook's URL, or of the URL that it gives. */
+export const WEBHOOK_PATH_CHARS_MAX = 4_096;
+/** Length of a webhook's template of one event, or of the one around several. */
+export const WEBHOOK_TEMPLATE_CHARS_MAX = 16_384;
+/** Places of a webhook's template that are filled in. */
+export const WEBHOOK_TEMPLATE_PLACES_MAX = 200;
+/** A webhook's body that a template has made, before it is compressed; more is a dead letter. */
+export const WEBHOOK_BODY_BYTES_MAX = 8 << 20;
+/** Length of the URL, the id, the secret, the scope and the audience of OAuth, each. */
+export const OAUTH_TEXT_CHARS_MAX = 2_048;
+/** Bytes of an answer to a request for a token. */
+export const OAUTH_ANSWER_BYTES_MAX = 65_536;
+/** Length of an access token. */
+export const OAUTH_TOKEN_CHARS_MAX = 8_192;
+/** How long an access token is used when the answer that holds it does not say so. */
+export const OAUTH_TOKEN_MS_DEFAULT = 300_000;
+/** The longest that an access token is used, whatever its answer says. */
+export const OAUTH_TOKEN_MS_MAX = 86_400_000;
 /** Length of a URL that has an event in its query; a longer one makes a dead letter. */
 export const WEBHOOK_QUERY_URL_CHARS_MAX = 65_536;
 /** Levels of properties that go into the query of a URL; more make a dead letter. */

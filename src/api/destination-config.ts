@@ -18,9 +18,12 @@ export function settledConfig(kind: DestinationKind, sent: Config, before: Confi
   const given = Object.fromEntries(Object.entries(sent).filter(([, value]) => value !== null));
   const config = { ...given };
   for (const { key, inner } of secretsOf(kind)) {
-    const { maxItems } = kind.configSchema.properties[key];
-    if (inner !== undefined) config[key] = withOldItems(given[key], before[key], inner, maxItems);
-    else if (!(key in sent)) config[key] = before[key];
+    const { maxItems, type } = kind.configSchema.properties[key];
+    if (inner !== undefined && type === "object") {
+      config[key] = withOldMember(given[key], before[key], inner);
+    } else if (inner !== undefined) {
+      config[key] = withOldItems(given[key], before[key], inner, maxItems);
+    } else if (!(key in sent)) config[key] = before[key];
     if (config[key] === undefined) delete config[key];
   }
   const [fault, ...more] = faultsOf(kind, config).map((detail) => ({
@@ -44,6 +47,9 @@ export function shownConfig(kind: DestinationKind, config: Config): Config {
     if (inner === undefined) delete shown[key];
     else if (Array.isArray(shown[key])) {
       shown[key] = shown[key].map((item: Config) => ({ ...item, [inner]: "" }));
+    } else if (isObject(shown[key])) {
+      const { [inner]: _, ...rest } = shown[key];
+      shown[key] = rest;
     }
   }
   return shown;
@@ -54,7 +60,8 @@ export function markedSchema(kind: DestinationKind): TSchema {
   const schema: TSchema = structuredClone(kind.configSchema);
   for (const { key, inner } of secretsOf(kind)) {
     const property = schema.properties?.[key];
-    const secret = inner === undefined ? property : property?.items?.properties?.[inner];
+    const holder = property?.items ?? property;
+    const secret = inner === undefined ? property : holder?.properties?.[inner];
     if (secret !== undefined) secret.writeOnly = true;
   }
   return schema;
@@ -62,13 +69,20 @@ export function markedSchema(kind: DestinationKind): TSchema {
 
 /**
  * Secret keys as pairs: `secret` is a key of the config itself, `headers.to` a key of each item of
- * a list.
+ * a list, `oauth.clientSecret` a key of an object.
  */
 function secretsOf({ secretKeys }: DestinationKind) {
   return secretKeys.map((path) => {
     const [key = "", inner] = path.split(".", 2);
     return { key, inner };
   });
+}
+
+/** An object without its secret gets the stored one. */
+function withOldMember(value: unknown, before: unknown, inner: string): unknown {
+  if (!isObject(value) || !isObject(before)) return value;
+  const isLeftOut = value[inner] === undefined || value[inner] === null;
+  return isLeftOut && before[inner] !== undefined ? { ...value, [inner]: before[inner] } : value;
 }
 
 /**

@@ -36,6 +36,8 @@ export interface Outgoing {
   /** JSON text in UTF-8: what code made of the event, or the event as it came. */
   readonly bytes: Uint8Array;
   readonly input: Received;
+  /** Whether user code made the event; otherwise the event is as a client sent it. */
+  readonly byCode: boolean;
 }
 
 /** How a kind gathers events into large deliveries. */
@@ -80,12 +82,20 @@ export interface DestinationKind {
   /**
    * Keys of `config` that are write-only: never answered, kept when an update omits them.
    * `headers.to` is the key `to` of each item of `headers`: answered empty, kept when it is empty.
+   * `oauth.clientSecret` is the key `clientSecret` of the object `oauth`.
    */
   secretKeys: readonly string[];
   /** Most events of one delivery, at least 1. */
   batchSize(config: Record<string, unknown>): number;
   /** Deliveries that may be under way at once, from 1 to `LANE_DELIVERIES_MAX`. */
   concurrency(config: Record<string, unknown>): number;
+  /**
+   * Members of an event through which user code shapes its delivery. Code does not get those that a
+   * client sent: anybody may send pixels.
+   */
+  shapingMembers?: readonly string[];
+  /** Only events for which this is equal share a delivery; without it all may. */
+  shareKey?(event: Outgoing): string;
   /**
    * Events are gathered up to `batchSize`, or these bounds, whichever comes first, or until the lane
    * or others need the room. Without it what waits goes at once. The kind's concurrency is 1 then.

@@ -1,10 +1,17 @@
-/** The JSON text of an event that says of itself that it is a connection test's. */
-export function testEvent(): Uint8Array {
+import type { Outgoing } from "./destination.ts";
+
+/** An event that says of itself that it is a connection test's. */
+export function testEvent(): Outgoing {
   const messageId = crypto.randomUUID();
-  const now = new Date().toISOString();
+  const receivedAt = Date.now();
+  const now = new Date(receivedAt).toISOString();
   const event = {
     ...{ type: "track", event: "Connection test", messageId, anonymousId: "connection-test" },
     ...{ properties: {}, context: {}, originalTimestamp: now, sentAt: now, receivedAt: now },
   };
-  return Buffer.from(JSON.stringify(event));
+  return {
+    bytes: Buffer.from(JSON.stringify(event)),
+    input: { messageId, sourceId: "connection-test", receivedAt, type: "track" },
+    byCode: false,
+  };
 }

@@ -62,6 +62,7 @@ export interface Output {
   bytes: Uint8Array;
   /** The code that made the output; undefined when the event goes as it came. */
   live: LiveProgram | undefined;
+  byCode: boolean;
   attempts: number;
   /** Set when the output is handed to a queue. */
   seat?: Seat;
@@ -70,7 +71,8 @@ export interface Output {
 }
 
 export function outputOf(item: Item, bytes: Uint8Array, live?: LiveProgram): Output {
-  return { item, input: item.input, bytes, live, attempts: 0, firstFailure: undefined };
+  const byCode = live !== undefined;
+  return { item, input: item.input, bytes, live, byCode, attempts: 0, firstFailure: undefined };
 }
 
 /** How an output, or an input that made none, ended. */

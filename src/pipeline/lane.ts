@@ -21,6 +21,7 @@ import { Announcements } from "./settling/announcements.ts";
 import type { Sealed } from "./settling/ledger.ts";
 import { Settling } from "./settling/settling.ts";
 import { type Made, type TransformHost, transform } from "./transforming/transform.ts";
+import { withholding } from "./transforming/withheld.ts";
 
 const handedOn = Promise.resolve(true);
 
@@ -99,7 +100,7 @@ export class Lane {
       ...{ settling: this.#settling, next: this.#next },
     });
     if (holdsMuch) share.gathers(() => this.#delivery.press());
-    this.#ended = this.#run(this.#transformHost());
+    this.#ended = this.#run(this.#transformHost(kind));
   }
 
   get destination(): Destination {
@@ -299,13 +300,14 @@ export class Lane {
     return this.#parts.clock.sleep(ms, this.#changed);
   }
 
-  #transformHost(): TransformHost {
+  #transformHost({ shapingMembers = [] }: DestinationKind): TransformHost {
     const { live, sandbox, logger, clock, metrics } = this.#parts;
     return {
       ...{ live, sandbox, logger },
       destination: () => this.destination,
       running: () => this.#running,
       random: () => clock.random(),
+      withhold: withholding(shapingMembers),
       pause: (ms) => this.#pause(ms),
       unlessEnding: (work) => this.#ending.unlessNotified(work),
       waiting: (is) => {

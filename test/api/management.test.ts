@@ -96,6 +96,30 @@ describe("/v2/destinations", () => {
     expect((await api.send("DELETE", `/v2/destinations/${id}`)).status).toBe(204);
   });
 
+  test("keep a secret inside an object, and answer the rest of it", async () => {
+    const oauth = { tokenUrl: "https://a.test/token", clientId: "id", clientSecret: "hidden-1" };
+    const { clientSecret, ...shown } = oauth;
+    const { body } = await api.send("POST", "/v2/destinations", {
+      body: { name: "Hook", type: "webhook", config: { ...webhook, oauth } },
+    });
+    const { id, config } = body.destination;
+    expect(config).toEqual({ ...webhook, oauth: shown });
+    const changed = await put(id, { config: { ...config, oauth: { ...shown, scope: "a" } } });
+    expect(changed.body.destination.config.oauth).toEqual({ ...shown, scope: "a" });
+    expect(stored(id).oauth).toEqual({ ...oauth, scope: "a" });
+    await put(id, { config: { ...config, oauth: { ...shown, clientSecret: "hidden-2" } } });
+    expect(stored(id).oauth).toEqual({ ...oauth, clientSecret: "hidden-2" });
+    for (const path of [`/v2/destinations/${id}`, "/v2/destinations"]) {
+      expect((await api.send("GET", path)).text).not.toContain("hidden");
+    }
+    await put(id, { config: webhook });
+    expect(stored(id)).toEqual(webhook);
+    const without = await put(id, { config: { ...webhook, oauth: shown } });
+    expect(without.body.details).toMatchObject([{ path: "/config/oauth/clientSecret" }]);
+    const misspelt = await put(id, { config: { ...webhook, oauth: { ...oauth, tokenUri: "x" } } });
+    expect(misspelt.body.details).toMatchObject([{ path: "/config/oauth/tokenUrl" }]);
+  });
+
   test("answer no values of headers, and keep those that come back as they were answered", async () => {
     const headers = [
       { from: "Authorization", to: "Bearer hidden-1" },

@@ -1,6 +1,7 @@
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { gunzipSync } from "node:zlib";
 import { destinationKinds } from "../../src/destinations/kinds.ts";
 import { createEgress } from "../../src/egress/egress.ts";
 import { type Bench, describeDestination } from "./contract.ts";
@@ -11,20 +12,29 @@ function kindsIn(directory: string) {
   return { kinds: destinationKinds({ directory, egress }), egress };
 }
 
-function webhookBench(batchSize: number): Bench {
+function webhookBench(batchSize: number, over: Record<string, unknown> = {}): Bench {
   const { kinds, egress } = kindsIn("unused");
   const arrived: unknown[] = [];
   const server = Bun.serve({
     port: 0,
     hostname: "127.0.0.1",
     async fetch(request) {
-      const body = (await request.json()) as unknown[];
-      if (request.url.endsWith("/refused")) return new Response(null, { status: 401 });
-      arrived.push(...(batchSize > 1 ? body : [body]));
+      if (request.url.endsWith("/token")) return Response.json({ access_token: "token" });
+      const isOpen = over.oauth === undefined || request.headers.has("authorization");
+      if (request.url.endsWith("/refused") || !isOpen) return new Response(null, { status: 401 });
+      const bytes = Buffer.from(await request.arrayBuffer());
+      const isZipped = request.headers.get("content-encoding") === "gzip";
+      const body = JSON.parse((isZipped ? gunzipSync(bytes) : bytes).toString());
+      arrived.push(...(body.events ?? (batchSize > 1 ? body : [body])));
       return new Response("ok");
     },
   });
-  const config = { webhookUrl: `http://127.0.0.1:${server.port}/in?a=b`, batchSize };
+  const base = `http://127.0.0.1:${server.port}`;
+  const oauth = { tokenUrl: `${base}/token`, clientId: "id", clientSecret: "secret" };
+  const config = {
+    ...{ webhookUrl: `${base}/in?a=b`, batchSize, ...over },
+    ...(over.oauth !== undefined && { oauth }),
+  };
   const broken = (over: Record<string, unknown>) => ({ ...config, ...over });
   const header = (from: string, to: string) =>
     broken({
@@ -56,6 +66,16 @@ function webhookBench(batchSize: number): Bench {
       { config: header("b", "x\r\nEvil: 1"), path: "/headers/1/to" },
       { config: broken({ secret: "whsec_AAAA" }), path: "/secret" },
       { config: broken({ secret: "" }), path: "/secret" },
+      { config: header("Content-Encoding", "br"), path: "/headers/1/from" },
+      { config: header("a", "b".repeat(5_000)), path: "/headers" },
+      { config: broken({ gzip: 1 }), path: "/gzip" },
+      { config: broken({ template: "{{event" }), path: "/template" },
+      { config: broken({ template: "x".repeat(20_000) }), path: "/template" },
+      { config: broken({ batchTemplate: "{{event}}" }), path: "/batchTemplate" },
+      { config: broken({ batchTemplate: "[1]" }), path: "/batchTemplate" },
+      { config: broken({ oauth: 1 }), path: "/oauth" },
+      { config: broken({ oauth: { ...oauth, tokenUrl: "x" } }), path: "/oauth/tokenUrl" },
+      { config: broken({ oauth: { ...oauth, authStyle: "x" } }), path: "/oauth/authStyle" },
     ],
     unusable: [
       { config: broken({ webhookUrl: "http://nowhere.invalid/" }), step: "resolve" },
@@ -118,6 +138,10 @@ function fileBench(config: { path: string } & Record<string, unknown>): Bench {
 describeDestination("webhook", () => webhookBench(1));
 describeDestination("webhook with batches", () => webhookBench(10));
 const lines = { path: "a/b/events.jsonl" };
+const shaped = { template: "{{event}}", gzip: true, oauth: {}, secret: "any" };
+describeDestination("webhook with every option", () => webhookBench(1, shaped));
+const around = { ...shaped, batchTemplate: '{"events": {{events}}}' };
+describeDestination("webhook with every option and batches", () => webhookBench(10, around));
 describeDestination("file", () => fileBench(lines));
 describeDestination("file that ends at each write", () =>
   fileBench({ ...lines, rotateBytes: 1_024, rotateAgeMs: 1 }),

@@ -1,7 +1,7 @@
 import type { Outgoing, Received } from "../../src/destinations/destination.ts";
 
 /** An event of a delivery, as the pipeline hands it to a destination; bytes go as they are. */
-export function outgoing(value: unknown, over: Partial<Received> = {}): Outgoing {
+export function outgoing(value: unknown, over: Partial<Received> = {}, byCode = false): Outgoing {
   const bytes = value instanceof Uint8Array ? value : Buffer.from(JSON.stringify(value));
   const input = {
     messageId: crypto.randomUUID(),
@@ -10,5 +10,5 @@ export function outgoing(value: unknown, over: Partial<Received> = {}): Outgoing
     type: "track",
     ...over,
   };
-  return { bytes, input };
+  return { bytes, input, byCode };
 }

@@ -1,9 +1,11 @@
 import { describe, expect, test } from "bun:test";
 import {
+  idOf,
   signature,
   signatureHeaders,
   signingKey,
 } from "../../src/destinations/webhook/signature.ts";
+import { outgoing } from "./outgoing.ts";
 
 describe("Standard Webhooks", () => {
   const key = signingKey("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")!;
@@ -16,17 +18,19 @@ describe("Standard Webhooks", () => {
   });
 
   test("signs the id and the timestamp that it sends", () => {
-    const headers = signatureHeaders(key, body, 1_614_265_330_999);
-    const [id, timestamp] = [headers["webhook-id"]!, headers["webhook-timestamp"]!];
+    const headers = signatureHeaders(key, "msg_1", body, 1_614_265_330_999);
+    const timestamp = headers["webhook-timestamp"]!;
     expect(timestamp).toBe("1614265330");
-    expect(headers["webhook-signature"]).toBe(signature(key, id, timestamp, body));
+    expect(headers["webhook-signature"]).toBe(signature(key, "msg_1", timestamp, body));
   });
 
   test("the same events have the same id on every attempt, others another", () => {
-    const idOf = (text: string, now: number) =>
-      signatureHeaders(key, Buffer.from(text), now)["webhook-id"];
-    expect(idOf("a", 1)).toBe(idOf("a", 99_999)!);
-    expect(idOf("a", 1)).not.toBe(idOf("b", 1)!);
+    const of = (...events: [messageId: string, text: string][]) =>
+      idOf(events.map(([messageId, text]) => outgoing(Buffer.from(text), { messageId })));
+    expect(of(["m", "a"])).toMatch(/^msg_m_[0-9a-z]+$/);
+    expect(of(["m", "a"])).toBe(of(["m", "a"]));
+    const all = [of(["m", "a"]), of(["m", "b"]), of(["n", "a"]), of(["m", "a"], ["m", "a"])];
+    expect(new Set([...all, of(["m", "a"], ["n", "a"])]).size).toBe(5);
   });
 
   const base64 = (bytes: number) => Buffer.alloc(bytes, 7).toString("base64");

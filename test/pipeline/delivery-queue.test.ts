@@ -9,7 +9,13 @@ const routes = {} as Routes;
 
 /** A host of a lane in which nothing else goes on. */
 const quiet = {
-  ...{ batchSize: () => 1, retryWindowMs: 1e12, elapsed: () => 0, age: () => 0 },
+  ...{
+    batchSize: () => 1,
+    shareKey: () => "",
+    retryWindowMs: 1e12,
+    elapsed: () => 0,
+    age: () => 0,
+  },
   ...{ random: () => 1, running: () => true, filling: () => false, refresh: () => {} },
   ...{ routes: () => routes, standing: () => ({ kind: "send" }) as const, settle: () => {} },
   ...{ tally: () => ({ delivered: 0, failed: 0 }), failure: () => undefined },

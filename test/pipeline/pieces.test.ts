@@ -237,6 +237,7 @@ function queueOf({ batchSize = 100, verdicts = [] as Verdict[], isFilling = fals
   const slept: number[] = [];
   let isRunning = true;
   const queue = new DeliveryQueue({
+    shareKey: () => "",
     ...{ batchSize: () => batchSize, retryWindowMs: 1e12, elapsed: () => 0, age: () => 0 },
     ...{ random: () => 1, running: () => isRunning, filling: () => isFilling, refresh() {} },
     ...{ routes: () => routes, standing: () => ({ kind: "send" }) as const },
@@ -326,6 +327,7 @@ test("a queue whose attempts fail is the longest of all, and none that is filled
   const paused = Promise.withResolvers<void>();
   const answers: PromiseWithResolvers<Verdict>[] = [];
   const queue = new DeliveryQueue({
+    shareKey: () => "",
     ...{ batchSize: () => 2, retryWindowMs: 1e12, elapsed: () => 0, age: () => 0 },
     ...{ random: () => 1, running: () => true, filling: () => false, refresh() {} },
     ...{ routes: () => routes, standing: () => ({ kind: "send" }) as const, settle() {} },

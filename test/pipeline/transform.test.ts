@@ -21,6 +21,7 @@ test("an output that waits does not hold the answer of the guest that it came in
     destination: () => live.destinations.get("one")!,
     running: () => true,
     random: () => 0,
+    withhold: (event: Uint8Array) => event,
     pause: async () => {},
     unlessEnding: async <T>(work: Promise<T>) => work,
     waiting: () => {},

@@ -102,7 +102,7 @@ async function testFile(root: string, path: string): Promise<TestStep[]> {
     });
     const handle = await openBeneath(root, probe);
     try {
-      await handle.write(testEvent());
+      await handle.write(testEvent().bytes);
       await handle.datasync();
     } finally {
       await handle.close();

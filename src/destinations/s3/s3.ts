@@ -79,7 +79,7 @@ async function testS3(
   const requestOf = signedRequests(config, workspaceId);
   const name = `connection-test-${crypto.randomUUID()}`;
   const at = { key: config.prefix ? `${config.prefix}/${name}` : name, signal };
-  const put = await requestOf({ ...at, method: "PUT", body: testEvent() });
+  const put = await requestOf({ ...at, method: "PUT", body: testEvent().bytes });
   const answer = await askInSteps(egress, put, steps, "sign-in");
   if (answer === undefined) return steps.done;
   const failure = failureOf(answer);

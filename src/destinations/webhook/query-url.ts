@@ -1,9 +1,5 @@
 import { WEBHOOK_QUERY_LEVELS_MAX, WEBHOOK_QUERY_URL_CHARS_MAX } from "../../limits.ts";
-
-/** An event does not fit into a URL. */
-export class NotInQuery extends Error {
-  override readonly name = "NotInQuery";
-}
+import { RequestRefused } from "./request-refused.ts";
 
 /**
  * The URL with the event in its query, as RudderStack sends it: the properties of the event, or the
@@ -25,7 +21,7 @@ export function queryUrl(webhookUrl: string, event: Uint8Array): string {
 
 function expectFits(chars: number): void {
   if (chars <= WEBHOOK_QUERY_URL_CHARS_MAX) return;
-  throw new NotInQuery(
+  throw new RequestRefused(
     `Expected an event that makes a URL of at most ${WEBHOOK_QUERY_URL_CHARS_MAX} characters`,
   );
 }
@@ -38,7 +34,7 @@ function parametersOf(event: Uint8Array): unknown {
 /** Every value that holds no others, with its path. */
 function* leaves(value: unknown, path: string, level: number): Generator<[string, string]> {
   if (level > WEBHOOK_QUERY_LEVELS_MAX) {
-    throw new NotInQuery(`Expected properties of at most ${WEBHOOK_QUERY_LEVELS_MAX} levels`);
+    throw new RequestRefused(`Expected properties of at most ${WEBHOOK_QUERY_LEVELS_MAX} levels`);
   }
   const entries = typeof value === "object" && value !== null ? Object.entries(value) : [];
   if (entries.length === 0 && path !== "") yield [path, textOf(value)];

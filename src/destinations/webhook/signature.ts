@@ -1,19 +1,27 @@
-import { createHash, createHmac } from "node:crypto";
+import { createHmac } from "node:crypto";
+import type { Outgoing } from "../destination.ts";
 
 /**
- * Headers of Standard Webhooks (standardwebhooks.com): HMAC-SHA256 over `id.timestamp.body`.
- * The id comes from the body, so that every attempt at the same events carries the same one.
+ * The id of a request: every attempt at the same events carries the same one, whatever the config
+ * makes of them meanwhile, and other events another. Begins with the first event's `messageId`.
  */
+export function idOf(events: readonly Outgoing[]): string {
+  let hash = 0n;
+  for (const { bytes, input } of events) {
+    hash = Bun.hash.wyhash(bytes, Bun.hash.wyhash(input.messageId, hash));
+  }
+  return `msg_${events[0]?.input.messageId}_${hash.toString(36)}`;
+}
+
+/** Headers of Standard Webhooks (standardwebhooks.com): HMAC-SHA256 over `id.timestamp.body`. */
 export function signatureHeaders(
   key: Uint8Array,
+  id: string,
   body: Uint8Array,
   now: number,
 ): Record<string, string> {
-  const digest = createHash("sha256").update(body).digest("hex");
-  const id = `msg_${digest.slice(0, 32)}`;
   const timestamp = String(Math.floor(now / 1_000));
   return {
-    "webhook-id": id,
     "webhook-timestamp": timestamp,
     "webhook-signature": signature(key, id, timestamp, body),
   };

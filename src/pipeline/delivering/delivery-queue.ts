@@ -9,6 +9,8 @@ import { retryDelayMs } from "./retry.ts";
 /** What a queue asks of its lane. */
 export interface DeliveryQueueHost extends EndingsHost {
   batchSize(): number;
+  /** Only outputs for which this is equal may go in one request. */
+  shareKey(output: Output): string;
   random(): number;
   /** False once the lane stops; what has not settled then stays pending. */
   running(): boolean;
@@ -118,9 +120,12 @@ export class DeliveryQueue {
     const outputs: Output[] = [];
     let bytes = 0;
     const count = this.#host.batchSize();
+    const key = count > 1 ? this.#host.shareKey(this.#queue.first!) : "";
     while (this.#queue.length > 0 && outputs.length < count) {
-      const { length } = this.#queue.first!.bytes;
+      const next = this.#queue.first!;
+      const { length } = next.bytes;
       if (outputs.length > 0 && bytes + length > DELIVERY_BYTES_MAX) break;
+      if (outputs.length > 0 && this.#host.shareKey(next) !== key) break;
       bytes += length;
       outputs.push(this.#queue.shift()!);
     }

@@ -166,6 +166,7 @@ export class Delivery {
       age: (at) => clock.age(at),
       random: () => clock.random(),
       batchSize: () => this.#receiver.batchSize,
+      shareKey: (output) => this.#receiver.shareKey(output),
       filling: () => this.#filling,
       deliver: async (outputs) => {
         const verdict = await this.#receiver.deliver(outputs);

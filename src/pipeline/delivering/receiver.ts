@@ -67,6 +67,11 @@ export class Receiver {
     return this.#kind.batchSize(this.#config);
   }
 
+  /** Only outputs for which this is equal may go in one delivery. */
+  shareKey(output: Outgoing): string {
+    return this.#kind.shareKey?.(output) ?? "";
+  }
+
   /** Of a kind that gathers. */
   get gathering(): Gathering {
     return this.#kind.gathering?.(this.#config) ?? { bytes: 0, ageMs: 0 };

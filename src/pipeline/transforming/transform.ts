@@ -15,6 +15,8 @@ export interface TransformHost {
   destination(): Destination;
   running(): boolean;
   random(): number;
+  /** The event as code may have it. */
+  withhold(event: Uint8Array): Uint8Array;
   /** Waits, but no longer than until the lane's settings change. */
   pause(ms: number): Promise<void>;
   /**
@@ -90,7 +92,7 @@ async function runLive(host: TransformHost, items: readonly Item[]) {
     try {
       const live = host.live.program(destination.id);
       if (live === undefined) return undefined;
-      const events = items.map(({ input }) => input.event.json);
+      const events = items.map(({ input }) => host.withhold(input.event.json));
       const metadataOf = createMetadata(destination, live, host.live.sourceById);
       const metadata = items.map(({ input }) => metadataOf(input));
       const outcomes = await host.unlessEnding(

@@ -1,0 +1,91 @@
+/** Where a member of an object, or an item of an array, stands in a JSON text. */
+export interface Member {
+  /** The name of a member; the index of an item, as text. */
+  key: string;
+  /** Where the member begins: at its name. */
+  start: number;
+  /** Where its value begins. */
+  valueStart: number;
+  /** Where its value ends. */
+  end: number;
+}
+
+/**
+ * The members of the object, or the items of the array, that begins at `at` of a JSON text; none
+ * when another value begins there. Values are found without being parsed: a number of any length
+ * stays as it is written. Throws a SyntaxError where the text ends early.
+ */
+export function* membersAt(text: string, at: number): Generator<Member, undefined> {
+  const opening = text[at];
+  if (opening !== "{" && opening !== "[") return;
+  let start = tokenAt(text, at + 1);
+  for (let index = 0; text[start] !== "}" && text[start] !== "]"; index += 1) {
+    const keyEnd = opening === "{" ? valueEnd(text, start) : start;
+    const key = opening === "{" ? JSON.parse(text.slice(start, keyEnd)) : String(index);
+    const valueStart = opening === "{" ? tokenAt(text, tokenAt(text, keyEnd) + 1) : start;
+    const end = valueEnd(text, valueStart);
+    yield { key, start, valueStart, end };
+    const next = tokenAt(text, end);
+    start = text[next] === "," ? tokenAt(text, next + 1) : next;
+  }
+}
+
+/** The JSON text of an object without some of its members; the rest stays as it is written. */
+export function withoutMembers(text: string, names: ReadonlySet<string>): string {
+  const kept: string[] = [];
+  for (const { key, start, end } of membersAt(text, tokenAt(text, 0))) {
+    if (!names.has(key)) kept.push(text.slice(start, end));
+  }
+  return `{${kept.join(",")}}`;
+}
+
+/** Where the next token begins. */
+export function tokenAt(text: string, start: number): number {
+  let at = start;
+  while (isBlank(text.charCodeAt(at))) at += 1;
+  if (at >= text.length) throw new SyntaxError("Expected more of a JSON text");
+  return at;
+}
+
+/** Where the value that begins at `start` ends. */
+export function valueEnd(text: string, start: number): number {
+  let depth = 0;
+  let at = start;
+  do {
+    const first = text[at];
+    if (first === undefined) throw new SyntaxError("Expected the end of a JSON value");
+    if (first === '"') {
+      at = stringEnd(text, at);
+    } else if (first === "{" || first === "[") {
+      depth += 1;
+      at += 1;
+    } else if (first === "}" || first === "]") {
+      depth -= 1;
+      at += 1;
+    } else {
+      const pattern = depth === 0 ? word : betweenStrings;
+      pattern.lastIndex = at;
+      if (!pattern.test(text)) throw new SyntaxError("Expected a JSON value");
+      at = pattern.lastIndex;
+    }
+  } while (depth > 0);
+  return at;
+}
+
+/** A number, true, false or null. */
+const word = /[^\s,\]}]+/y;
+/** What may stand inside a container beside strings and containers. */
+const betweenStrings = /[^"{}[\]]+/y;
+
+/** After the string that begins at `start`. */
+function stringEnd(text: string, start: number): number {
+  for (let at = start + 1; ; at += 1) {
+    at = text.indexOf('"', at);
+    if (at < 0) throw new SyntaxError("Expected the end of a string");
+    let escapes = 0;
+    while (text[at - 1 - escapes] === "\\") escapes += 1;
+    if (escapes % 2 === 0) return at + 1;
+  }
+}
+
+const isBlank = (code: number) => code === 0x20 || (code >= 0x09 && code <= 0x0d);

@@ -1,0 +1,65 @@
+import { promisify } from "node:util";
+import { gzip, gzipSync } from "node:zlib";
+import { WEBHOOK_BODY_BYTES_MAX } from "../../limits.ts";
+import type { WebhookConfig } from "./config.ts";
+import { parseTemplate, render, type Template, tooLong } from "./template.ts";
+
+/** Compressed in the time of a small request; a larger body is compressed on another thread. */
+const GZIP_SYNC_BYTES_MAX = 64 << 10;
+/** The fastest level: a body is compressed once for one request. */
+const options = { level: 1 };
+const compress = promisify(gzip);
+
+export function gzipped(body: Uint8Array): Uint8Array | Promise<Uint8Array> {
+  return body.length > GZIP_SYNC_BYTES_MAX ? compress(body, options) : gzipSync(body, options);
+}
+
+/** Whether a body is made of several events, or in the form for several. */
+export function isList({ batchSize = 1, batchTemplate }: WebhookConfig): boolean {
+  return batchSize > 1 || batchTemplate !== undefined;
+}
+
+/** Returns the function that makes a body of JSON texts, one at a time unless they are a list. */
+export function bodyMaker(config: WebhookConfig): (events: readonly Uint8Array[]) => Uint8Array {
+  const joined = isList(config) ? jsonArray : ([event]: readonly Uint8Array[]) => event!;
+  const one = templateOf(config.template, "event");
+  const around = templateOf(config.batchTemplate, "events");
+  if (one === undefined && around === undefined) return joined;
+  return (events) => {
+    const body = joined(one === undefined ? events : rendered(one, events));
+    return around === undefined ? body : bounded(render(around, Buffer.from(body).toString()));
+  };
+}
+
+function templateOf(text: string | undefined, root: string): Template | undefined {
+  return text === undefined ? undefined : parseTemplate(text, root);
+}
+
+function rendered(template: Template, events: readonly Uint8Array[]): Uint8Array[] {
+  let left = WEBHOOK_BODY_BYTES_MAX;
+  return events.map((event) => {
+    const bytes = bounded(render(template, Buffer.from(event).toString()));
+    left -= bytes.length;
+    if (left < 0) throw tooLong();
+    return bytes;
+  });
+}
+
+function bounded(text: string): Uint8Array {
+  const bytes = Buffer.from(text);
+  if (bytes.length > WEBHOOK_BODY_BYTES_MAX) throw tooLong();
+  return bytes;
+}
+
+const open = Buffer.from("[");
+const comma = Buffer.from(",");
+const close = Buffer.from("]");
+
+function jsonArray(events: readonly Uint8Array[]): Uint8Array {
+  const parts: Uint8Array[] = [open];
+  for (const [index, event] of events.entries()) {
+    if (index > 0) parts.push(comma);
+    parts.push(event);
+  }
+  return Buffer.concat([...parts, close]);
+}

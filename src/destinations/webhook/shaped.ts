@@ -1,0 +1,113 @@
+import { WEBHOOK_HEADERS_MAX } from "../../limits.ts";
+import type { Outgoing } from "../destination.ts";
+import { membersAt, tokenAt, withoutMembers } from "../formats/json-members.ts";
+import { nameFault, valueFault } from "./headers.ts";
+import { RequestRefused } from "./request-refused.ts";
+
+/** What user code says in an event about the event's own request, as RudderStack's does. */
+export interface Shape {
+  /** Replaces the destination's URL. */
+  fullPath?: string;
+  /** What is appended to the URL. */
+  appendPath?: string;
+  /** By names in lower case; they win over the destination's. */
+  headers: Readonly<Record<string, string>>;
+}
+
+/** The members of an event that shape its request. */
+export const shapingMembers = ["header", "appendPath", "fullPath"] as const;
+
+export interface Shaped {
+  /** JSON text of the event, without what has shaped the request. */
+  text: string;
+  shape: Shape;
+}
+
+const needles = shapingMembers.map((name) => Buffer.from(`"${name}"`));
+
+/** Whether an event may shape its request: only one that user code made. */
+export function mayShape({ bytes, byCode }: Outgoing): boolean {
+  if (!byCode) return false;
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  return needles.some((needle) => text.includes(needle));
+}
+
+/**
+ * The request that an event asks for, as RudderStack's transformer reads it. `header` is taken out
+ * of the event when it holds anything, the paths when one of them is a text; each may also stand in
+ * `integrations.Webhook`, where it stays. Undefined when the event asks for nothing. Throws
+ * `RequestRefused`.
+ */
+export function shapedOf(event: Outgoing): Shaped | undefined {
+  if (!mayShape(event)) return undefined;
+  const text = Buffer.from(event.bytes).toString();
+  const { header, appendPath, fullPath, integrations } = shapingOf(text);
+  const elsewhere = webhookOf(integrations);
+  const taken = new Set<string>();
+  const shape: Shape = { headers: {} };
+  if (header) {
+    taken.add("header");
+    shape.headers = headersOf(header);
+  }
+  for (const [name, value] of Object.entries({ appendPath, fullPath })) {
+    const path = [value, elsewhere?.[name]].find(isText);
+    if (path === undefined) continue;
+    taken.add(name);
+    shape[name as "appendPath" | "fullPath"] = path;
+  }
+  if (taken.size === 0) return undefined;
+  return { text: withoutMembers(text, taken), shape };
+}
+
+/** Texts that are equal for events that can share a request. */
+export function shapeKey(event: Outgoing): string {
+  try {
+    const shape = shapedOf(event)?.shape;
+    return shape === undefined ? "" : JSON.stringify(shape);
+  } catch {
+    // Refused events are refused together.
+    return "refused";
+  }
+}
+
+function shapingOf(text: string): Record<string, unknown> {
+  const found: Record<string, unknown> = {};
+  for (const { key, valueStart, end } of membersAt(text, tokenAt(text, 0))) {
+    const isWanted = key === "integrations" || (shapingMembers as readonly string[]).includes(key);
+    if (isWanted) found[key] = JSON.parse(text.slice(valueStart, end));
+  }
+  return found;
+}
+
+/** The settings of this kind of destination among those of all; RudderStack writes it in many ways. */
+function webhookOf(integrations: unknown): Record<string, unknown> | undefined {
+  if (typeof integrations !== "object" || integrations === null) return undefined;
+  for (const [key, value] of Object.entries(integrations)) {
+    const isOurs = key.toLowerCase() === "webhook" && typeof value === "object";
+    if (isOurs && value !== null) return value as Record<string, unknown>;
+  }
+  return undefined;
+}
+
+const isText = (value: unknown): value is string => typeof value === "string" && value !== "";
+
+/** Empty texts are left out; what is no text is written as JSON. */
+function headersOf(header: unknown): Record<string, string> {
+  const headers: Record<string, string> = {};
+  if (typeof header !== "object" || header === null) return headers;
+  const given = Object.entries(header).filter(([, value]) => value !== "");
+  if (given.length > WEBHOOK_HEADERS_MAX) {
+    throw new RequestRefused(
+      `Expected header with at most ${WEBHOOK_HEADERS_MAX} names, got ${given.length}`,
+    );
+  }
+  for (const [name, value] of given) {
+    const text = typeof value === "string" ? value : JSON.stringify(value);
+    const fault = nameFault(name) ?? valueFault(text);
+    if (fault !== undefined) {
+      throw new RequestRefused(`${fault}, in header ${JSON.stringify(name.slice(0, 64))}`);
+    }
+    headers[name.toLowerCase()] = text;
+  }
+  return headers;
+}
