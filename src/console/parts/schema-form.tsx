@@ -18,6 +18,7 @@ export interface Schema {
   maximum?: number;
   maxLength?: number;
   maxItems?: number;
+  contentMediaType?: string;
 }
 
 export type Values = Record<string, unknown>;
@@ -64,12 +65,23 @@ function changed(values: Values, key: string, value: unknown): Values {
   return value === undefined || value === "" ? rest : { ...rest, [key]: value };
 }
 
-type Kind = "choice" | "text" | "secret" | "number" | "tick" | "list" | "lines" | "object" | "json";
+type Kind =
+  | "choice"
+  | "text"
+  | "code"
+  | "secret"
+  | "number"
+  | "tick"
+  | "list"
+  | "lines"
+  | "object"
+  | "json";
 
 function kindOf(schema: Schema): Kind | undefined {
   if (choicesOf(schema) !== undefined) return "choice";
   switch (schema.type) {
     case "string":
+      if (schema.contentMediaType !== undefined) return "code";
       return schema.writeOnly ? "secret" : "text";
     case "integer":
     case "number":
@@ -117,6 +129,8 @@ function Property(props: PropertyProps) {
     }
     case "text":
       return <TextField {...field} required={required} value={text} onInput={onChange} />;
+    case "code":
+      return <AreaField {...field} code value={text} onInput={onChange} />;
     case "secret":
       return (
         <TextField
@@ -164,8 +178,9 @@ function Property(props: PropertyProps) {
       return (
         <fieldset class="group">
           <legend>{field.label}</legend>
+          {schema.description && <p class="quiet small">{schema.description}</p>}
           <SchemaForm
-            schema={schema}
+            schema={required || value !== undefined ? schema : { ...schema, required: [] }}
             values={(value ?? {}) as Values}
             path={path}
             wrongAt={wrongAt}
