@@ -2,7 +2,7 @@
  * `npm run build`, or `bun src/build.ts [TARGET] [--entry FILE] [--outfile FILE]`: the single executable `dist/pixelmill`. ES module bytecode makes a start twice
  * as quick; whitespace stays, since Elysia reads the source of handlers.
  */
-import { join, relative } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { parseArgs } from "node:util";
 import type { BunPlugin } from "bun";
 import { ensureConsole } from "./console/bundle.ts";
@@ -57,6 +57,20 @@ const embedLmdb: BunPlugin = {
   },
 };
 
+/**
+ * Kafka's client reads a file of WebAssembly beside its code, and looks for a native addon that
+ * computes the same. The file stands as text in another module of its package; without the addon
+ * the client goes on.
+ */
+const embedKafka: BunPlugin = {
+  name: "embed Kafka's client",
+  setup(build) {
+    build.onResolve({ filter: /^@platformatic\/wasm-utils$/ }, ({ importer }) => ({
+      path: Bun.resolveSync("@platformatic/wasm-utils/bundled", dirname(importer)),
+    }));
+  },
+};
+
 function replaced(text: string, path: string, changes: [string | RegExp, string][]): string {
   return changes.reduce((current, [from, to]) => {
     const next = current.replace(from, to);
@@ -76,7 +90,7 @@ await Bun.build({
   bytecode: true,
   minify: { syntax: true, identifiers: true, whitespace: false },
   naming: { asset: "[name].[ext]" },
-  plugins: [embedLmdb],
+  plugins: [embedLmdb, embedKafka],
   compile: { ...(target && { target }), outfile, autoloadDotenv: false, autoloadBunfig: false },
 });
 process.stdout.write(`${relative(".", outfile)} ${(Bun.file(outfile).size / 1e6).toFixed(1)} MB\n`);

@@ -5,6 +5,7 @@ import {
   pixel,
   removeDirectory,
   route,
+  type Server,
   startServer,
   startSink,
   temporaryDirectory,
@@ -34,6 +35,17 @@ test("the single executable does the main job by itself", async () => {
   expect(answer.status).toBe(200);
   await waitFor(() => sink.events.length === 1);
   expect(sink.events[0]).toMatchObject({ type: "page", userId: "u1", loud: "HOME" });
+
+  // Kafka's client, whose WebAssembly is in the executable, gets as far as the network.
+  const { destination } = await made(server, "/v2/destinations", {
+    ...{ name: "Stream", type: "kafka" },
+    config: { brokers: "127.0.0.1:1", topic: "events", tls: "off" },
+  });
+  const { steps } = await made(server, `/v2/destinations/${destination.id}/test`, {});
+  expect(steps.map(({ step, message }: any) => [step, message])).toEqual([
+    ["resolve", undefined],
+    ["connect", "Broker 127.0.0.1:1: The connection failed (ECONNREFUSED)"],
+  ]);
 
   // Nothing is written beside the data directory.
   expect(readdirSync(directory).sort()).toEqual(["data", "pixelmill"]);
@@ -65,6 +77,12 @@ test("npm start serves the demo, and a second start finds its data again", async
   expect(await second.stop()).toBe(0);
   removeDirectory(directory);
 }, 120_000);
+
+async function made(server: Server, path: string, body: object) {
+  const answer = await server.api("POST", path, body);
+  expect([path, answer.status]).toEqual([path, path.endsWith("/test") ? 200 : 201]);
+  return answer.body;
+}
 
 async function startDemo(directory: string) {
   // The README promises that Bun alone does as well.
