@@ -9,6 +9,7 @@ import { parseArgs } from "node:util";
 import { createEgress } from "../src/egress/egress.ts";
 import { pixel, removeDirectory, startServer } from "../test/e2e/server.ts";
 import { cases, type Running } from "./destination-cases.ts";
+import { kafkaCases } from "./kafka-case.ts";
 import { median } from "./load.ts";
 import { objectCases } from "./object-cases.ts";
 import { report, round2 } from "./report.ts";
@@ -126,7 +127,7 @@ async function latencies(running: Running, type: string): Promise<number[]> {
 
 const per = (costs: Cost[], part: keyof Cost) => median(costs.map((cost) => cost[part]));
 const rows: Record<string, string | number>[] = [];
-for (const { name, plainly, isThere, start } of [...cases, ...objectCases]) {
+for (const { name, plainly, isThere, start } of [...cases, ...objectCases, ...kafkaCases]) {
   if (!isThere || (positionals.length > 0 && !positionals.includes(name))) continue;
   const egress = createEgress({ allow: ["127.0.0.0/8"] });
   const running = await start(egress);
