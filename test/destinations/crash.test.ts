@@ -1,6 +1,8 @@
 import { expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { connectClients } from "../../src/cluster/client.ts";
+import { brokersMissing, startBrokers } from "../cluster/brokers.ts";
 import {
   pixel,
   removeDirectory,
@@ -11,6 +13,7 @@ import {
 } from "../e2e/server.ts";
 import { ClickhouseServer, hasClickhouse } from "./clickhouse-server.ts";
 import { eventsOf } from "./formats.ts";
+import { readTopic } from "./kafka-topic.ts";
 import { hasPostgres, PostgresServer } from "./postgres-server.ts";
 import { hasS3, S3Server } from "./s3-server.ts";
 
@@ -80,6 +83,26 @@ async function files(directory: string): Promise<Target> {
   };
 }
 
+/** What a crash of the server leaves undecided is there twice: no producer of it is left. */
+async function kafka(): Promise<Target> {
+  const brokers = await startBrokers(1);
+  const clients = await connectClients({ brokers: brokers.addresses });
+  const topic = "events";
+  await clients.admin().createTopics({ topics: [topic], partitions: 3, replicas: 1 });
+  return {
+    ...{ type: "kafka", repeats: true },
+    config: { brokers: brokers.addresses[0]!, topic, tls: "off" },
+    async numbers() {
+      const read = await readTopic(clients, topic);
+      return read.map(({ value }) => (value as { properties: { n: string } }).properties.n);
+    },
+    async end() {
+      await clients.close();
+      await brokers.stop();
+    },
+  };
+}
+
 async function connect(server: Server, { type, config }: Target): Promise<string> {
   const made = async (path: string, body: object) => {
     const answer = await server.api("POST", path, body);
@@ -112,6 +135,7 @@ test.each([
   { name: "PostgreSQL", isThere: hasPostgres, start: postgres },
   { name: "ClickHouse", isThere: hasClickhouse, start: clickhouse },
   { name: "S3", isThere: hasS3, start: s3 },
+  { name: "Kafka", isThere: brokersMissing === undefined, start: kafka },
   { name: "files", isThere: true, start: files },
 ])(
   "SIGKILL in the middle of batches into $name loses nothing, and doubles nothing where it can",

@@ -10,6 +10,8 @@ export interface Read {
 }
 
 const READ_BYTES = 4 << 20;
+/** Of a batch whose time is when the broker took it. */
+const LOG_APPEND_TIME = 1 << 3;
 
 /** All records of a topic, in the order of each partition. */
 export async function readTopic(clients: Clients, topic: string): Promise<Read[]> {
@@ -29,7 +31,8 @@ export async function readTopic(clients: Clients, topic: string): Promise<Read[]
         },
       });
       const batches = responses.flatMap((it) => it.partitions).flatMap((it) => it.records ?? []);
-      for (const { firstOffset, firstTimestamp, records } of batches) {
+      for (const { firstOffset, firstTimestamp, maxTimestamp, attributes, records } of batches) {
+        const isOfBroker = (attributes & LOG_APPEND_TIME) !== 0;
         for (const { offsetDelta, timestampDelta, key, value, headers } of records) {
           if (firstOffset + BigInt(offsetDelta) < offset) continue;
           offset = firstOffset + BigInt(offsetDelta) + 1n;
@@ -40,7 +43,7 @@ export async function readTopic(clients: Clients, topic: string): Promise<Read[]
               headers.map(([name, text]) => [String(name), String(text)]),
             ),
             value: JSON.parse(String(value)),
-            timestamp: Number(firstTimestamp + timestampDelta),
+            timestamp: Number(isOfBroker ? maxTimestamp : firstTimestamp + timestampDelta),
           });
         }
       }

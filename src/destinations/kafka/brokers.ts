@@ -6,21 +6,14 @@ import {
   KAFKA_CONNECTIONS_MAX,
 } from "../../limits.ts";
 import { addressesOf, type KafkaConfig } from "./config.ts";
-import { BrokerConnection, type Kafka } from "./connection.ts";
+import { BrokerConnection } from "./connection.ts";
 import { type Address, atBroker, failureOf, KafkaFailure } from "./failures.ts";
 import { signIn } from "./sign-in.ts";
 
 /** Longest time for reaching a broker, and for one request, so that another can still be asked. */
 const STEP_MS_MAX = 10_000;
 
-/**
- * The library takes 76 MB and a third of a second to load, so that only a process that writes to
- * brokers does, once.
- */
-export const loadKafka = (): Promise<Kafka> => import("@platformatic/kafka");
-
 export interface BrokersParts {
-  kafka: Kafka;
   egress: Egress;
   config: KafkaConfig;
   workspaceId: string;
@@ -31,7 +24,6 @@ export interface BrokersParts {
  * All go through the guard, those too to addresses that the brokers name.
  */
 export class Brokers {
-  readonly kafka: Kafka;
   readonly #parts: BrokersParts;
   readonly #first: Address[];
   readonly #stepMs: number;
@@ -40,8 +32,7 @@ export class Brokers {
   #idle: Timer | undefined;
 
   constructor(parts: BrokersParts) {
-    const { config, kafka } = parts;
-    this.kafka = kafka;
+    const { config } = parts;
     this.#parts = parts;
     this.#first = addressesOf(config.brokers);
     this.#stepMs = Math.min(config.timeoutMs ?? DATABASE_TIMEOUT_MS_DEFAULT, STEP_MS_MAX);
@@ -102,9 +93,12 @@ export class Brokers {
   /** Reaches a broker and signs in; rejects with a `KafkaFailure` that names the broker. */
   async #open(address: Address, signal: AbortSignal, onStage?: OnStage) {
     const { host, port } = address;
-    const { kafka, egress, config, workspaceId } = this.#parts;
+    const { egress, config, workspaceId } = this.#parts;
     const { tls = "verify", tlsCa, tlsServerName, user, password = "", mechanism } = config;
     try {
+      // The library takes a third of a second to load, and 20 to 76 MB: only a process that writes
+      // to brokers does, once.
+      const kafka = await import("@platformatic/kafka");
       if (port < 1 || port > 65_535) throw new KafkaFailure("later", "There is no such port");
       const socket = await egress.connect({
         ...{ workspaceId, host, port, timeoutMs: this.#stepMs, signal, onStage },
@@ -116,7 +110,7 @@ export class Brokers {
       try {
         await connection.greet();
         const account = { user: user ?? "", password, mechanism: mechanism ?? "SCRAM-SHA-512" };
-        if (user !== undefined) await signIn(kafka, connection, account);
+        if (user !== undefined) await signIn(connection, account);
         return connection;
       } catch (error) {
         connection.destroy(error);

@@ -3,7 +3,7 @@ import type { Egress } from "../../egress/egress.ts";
 import { DATABASE_TIMEOUT_MS_DEFAULT } from "../../limits.ts";
 import { testEvent } from "../test-event.ts";
 import { type TestStep, type TestStepName, TestSteps } from "../test-steps.ts";
-import { Brokers, loadKafka } from "./brokers.ts";
+import { Brokers } from "./brokers.ts";
 import type { KafkaConfig } from "./config.ts";
 import { failureOf, isMissing } from "./failures.ts";
 import { Producer } from "./producer.ts";
@@ -20,7 +20,7 @@ export async function testKafka(
   const cut = time.signal();
   // A topic that is made for the test alone would stay.
   const tried = namesEvent(config.topic) ? { ...config, createTopics: false } : config;
-  const brokers = new Brokers({ kafka: await loadKafka(), egress, config: tried, workspaceId });
+  const brokers = new Brokers({ egress, config: tried, workspaceId });
   cut.addEventListener("abort", () => brokers.drop(cut.reason), { once: true });
   try {
     const steps = await reach(brokers, tried, cut);

@@ -36,7 +36,7 @@ const CLIENT_ID = "pixelmill";
 export class BrokerConnection {
   /** Milliseconds of `performance.now()` until which the broker takes requests. */
   expiresAt = Number.POSITIVE_INFINITY;
-  readonly #kafka: Kafka;
+  readonly kafka: Kafka;
   readonly #socket: Socket;
   readonly #address: Address;
   readonly #requestMs: number;
@@ -49,7 +49,7 @@ export class BrokerConnection {
   #ended: unknown;
 
   constructor(kafka: Kafka, socket: Socket, address: Address, requestMs: number) {
-    this.#kafka = kafka;
+    this.kafka = kafka;
     this.#address = address;
     this.#socket = socket;
     this.#requestMs = requestMs;
@@ -63,7 +63,7 @@ export class BrokerConnection {
 
   /** Asks which requests the broker knows; it answers that before anybody has signed in. */
   async greet(): Promise<void> {
-    const { apiVersionsV1 } = this.#kafka;
+    const { apiVersionsV1 } = this.kafka;
     const { apiKeys } = await apiVersionsV1.api.async(this.asLibrarys, CLIENT_ID, "1");
     for (const { name, minVersion: min, maxVersion: max } of apiKeys) {
       this.#versions.set(name, { min, max });
@@ -81,7 +81,7 @@ export class BrokerConnection {
     // The versions of a request take the same arguments.
     const ask = api.async as unknown as (...all: unknown[]) => Promise<never>;
     return await ask(this.asLibrarys, ...args).catch((error) => {
-      throw error instanceof this.#kafka.ResponseError ? error : atBroker(this.#address, error);
+      throw error instanceof this.kafka.ResponseError ? error : atBroker(this.#address, error);
     });
   }
 
@@ -90,7 +90,7 @@ export class BrokerConnection {
     const title = name.charAt(0).toUpperCase() + name.slice(1);
     const { min, max } = this.#versions.get(title) ?? { min: 0, max: -1 };
     for (let version = Math.min(max, VERSION_MAX); version >= min; version--) {
-      const found = this.#kafka[`${name}V${version}` as "metadataV12"];
+      const found = this.kafka[`${name}V${version}` as "metadataV12"];
       if (found !== undefined) return found.api as T;
     }
     throw new KafkaFailure("later", `The broker's versions of ${title} are not supported`);
@@ -134,7 +134,7 @@ export class BrokerConnection {
     if (this.#ended !== undefined) throw this.#ended;
     this.#lastId = (this.#lastId + 1) & 0x7fffffff;
     const id = this.#lastId;
-    const writer = this.#kafka.Writer.create()
+    const writer = this.kafka.Writer.create()
       .appendInt16(request.key)
       .appendInt16(request.version)
       .appendInt32(id)
@@ -184,10 +184,10 @@ export class BrokerConnection {
     let answer: unknown;
     try {
       const start = LENGTH_BYTES + (answerHasTags ? 1 : 0);
-      answer = read(id, key, version, this.#kafka.Reader.from(frame.subarray(start)));
+      answer = read(id, key, version, this.kafka.Reader.from(frame.subarray(start)));
     } catch (error) {
       // An answer that tells an error is thrown, as is one that cannot be read.
-      const isTold = error instanceof this.#kafka.ResponseError;
+      const isTold = error instanceof this.kafka.ResponseError;
       done(isTold ? error : noBroker());
       if (!isTold) throw noBroker();
       return;

@@ -2,7 +2,7 @@ import { Deadline } from "../../egress/deadline.ts";
 import type { Egress } from "../../egress/egress.ts";
 import { DATABASE_TIMEOUT_MS_DEFAULT, TABLE_BATCH_EVENTS_MAX } from "../../limits.ts";
 import type { DestinationKind, OpenDestination, Outgoing, Verdict } from "../destination.ts";
-import { Brokers, loadKafka } from "./brokers.ts";
+import { Brokers } from "./brokers.ts";
 import { KafkaConfig, kafkaFaults } from "./config.ts";
 import { testKafka } from "./connection-test.ts";
 import { failureOf } from "./failures.ts";
@@ -27,7 +27,8 @@ export function kafkaKind(egress: Egress): DestinationKind {
 
 function openKafka(egress: Egress, config: KafkaConfig, workspaceId: string): OpenDestination {
   const timeoutMs = config.timeoutMs ?? DATABASE_TIMEOUT_MS_DEFAULT;
-  let opened: { brokers: Brokers; producer: Producer } | undefined;
+  const brokers = new Brokers({ egress, config, workspaceId });
+  const producer = new Producer(brokers, config);
   let last: Promise<unknown> = Promise.resolve();
 
   async function attempt(events: readonly Outgoing[], outer: AbortSignal): Promise<Verdict> {
@@ -35,11 +36,6 @@ function openKafka(egress: Egress, config: KafkaConfig, workspaceId: string): Op
     try {
       time.throwIfOver();
       const cut = time.signal();
-      if (opened === undefined) {
-        const brokers = new Brokers({ kafka: await loadKafka(), egress, config, workspaceId });
-        opened = { brokers, producer: new Producer(brokers, config) };
-      }
-      const { brokers, producer } = opened;
       brokers.wake();
       cut.addEventListener("abort", () => brokers.drop(cut.reason), { once: true });
       return verdictOf(await producer.write(events, cut));
@@ -48,7 +44,7 @@ function openKafka(egress: Egress, config: KafkaConfig, workspaceId: string): Op
       return { kind: outlook === "refused" ? "rejected" : "retry", reason };
     } finally {
       time.clear();
-      opened?.brokers.rest();
+      brokers.rest();
     }
   }
 
@@ -60,7 +56,7 @@ function openKafka(egress: Egress, config: KafkaConfig, workspaceId: string): Op
     },
     async close() {
       await last;
-      opened?.brokers.drop(new Error("The destination was closed"));
+      brokers.drop(new Error("The destination was closed"));
     },
   };
 }

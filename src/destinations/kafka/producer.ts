@@ -168,8 +168,8 @@ export class Producer {
 
   /** Writes a batch of each of these partitions, which one broker leads. */
   async #produce(leader: Address, partitions: Partition[], round: Round, signal: AbortSignal) {
-    const { NumericMap, ResponseError, ProduceAcks } = this.#brokers.kafka;
     const connection = await this.#brokers.to(leader, signal);
+    const { NumericMap, ResponseError, ProduceAcks } = connection.kafka;
     const batches = partitions.map((it) => ({ ...it.batch!, of: `${it.topic}:${it.index}` }));
     const { id, epoch } = batches[0]!.identity;
     const messages = batches.flatMap(({ records }) => records.map(({ message }) => message));

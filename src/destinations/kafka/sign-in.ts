@@ -14,10 +14,10 @@ const SESSION_SHARE = 0.8;
 
 /** Signs in over a connection that has not asked for anything else yet. */
 export async function signIn(
-  kafka: Kafka,
   connection: BrokerConnection,
   { user, password, mechanism }: Account,
 ): Promise<void> {
+  const { kafka } = connection;
   try {
     await kafka.saslHandshakeV1.api.async(connection.asLibrarys, mechanism);
     const ask = connection.pick<Kafka["saslAuthenticateV2"]["api"]>("saslAuthenticate");

@@ -110,7 +110,7 @@ export class Topics {
       return await connection.ask("metadata", names, this.#isMade, false);
     } catch (error) {
       // Also an answer that tells an error of one topic tells of the others.
-      const { ResponseError } = this.#brokers.kafka;
+      const { ResponseError } = connection.kafka;
       if (!(error instanceof ResponseError) || codeOf(error) === undefined) throw error;
       return error.response as Awaited<ReturnType<typeof connection.ask<"metadata">>>;
     }
