@@ -9,7 +9,7 @@ import { batch, PATIENCE_MS, program, shown, testSandbox } from "./support.ts";
 
 setDefaultTimeout(PATIENCE_MS);
 
-const sandbox = pythonSandbox({ limits: { cpuMs: 10_000 } });
+const sandbox = pythonSandbox();
 afterAll(() => sandbox.close());
 
 const events = (count: number) => batch(...Array.from({ length: count }, (_, n) => ({ n })));
@@ -170,7 +170,7 @@ test.each(
 test("large events, two batches on their way at once, cost no guest and no event", async () => {
   const ended: string[] = [];
   const log = pino({ level: "warn" }, { write: (line: string) => ended.push(line) });
-  const busy = testSandbox({ log, limits: { cpuMs: 10_000 } });
+  const busy = testSandbox({ log });
   const code = program(`export const transformEvent = (event) => {
     event.properties.paths = event.properties.items.map(({ path }) => path.split("/").join(" "));
     return event;

@@ -1,7 +1,7 @@
 import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
 import type { Outcome } from "../../src/sandbox/program.ts";
 import cases from "./cases/user-code.json";
-import { library, PATIENCE_MS, program, testSandbox } from "./support.ts";
+import { hasty, library, PATIENCE_MS, program, testSandbox } from "./support.ts";
 
 setDefaultTimeout(PATIENCE_MS);
 
@@ -97,11 +97,11 @@ interface Expected {
   error?: string;
 }
 
-// The short CPU time shows endless loops; on a busy machine a memory limit is reached later.
-const hurried = testSandbox();
-const patient = testSandbox({ limits: { cpuMs: 20_000, wallMs: 60_000 } });
-const sandboxFor = (id: string) => (id.includes("memory") ? patient : hurried);
-afterAll(() => Promise.all([hurried.close(), patient.close()]));
+const sandbox = testSandbox();
+/** For code that loops. */
+const strict = testSandbox({ limits: hasty });
+const sandboxFor = (id: string) => (id.includes("loop") ? strict : sandbox);
+afterAll(() => Promise.all([sandbox.close(), strict.close()]));
 
 // The rule of import names has its test in the catalog, which makes them.
 for (const one of (cases as unknown as Case[]).filter(({ kind }) => kind !== "import-name")) {
@@ -147,7 +147,7 @@ function elements(outcome: Outcome): { error?: string; transformedEvent?: object
 }
 
 async function tested({ input }: Case): Promise<Expected> {
-  const error = await hurried.checkLibrary("w1", "javascript", library("library", input.code), []);
+  const error = await sandbox.checkLibrary("w1", "javascript", library("library", input.code), []);
   return error ? { ok: false, error: error.message } : { ok: true };
 }
 

@@ -2,7 +2,7 @@ import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
 import { FETCHES_AT_ONCE_MAX, FETCHES_MAX } from "../../src/limits.ts";
 import { FETCH_ANSWERS_CHARS_MAX, HostCalls } from "../../src/sandbox/host-calls.ts";
 import type { FetchAnswer, FetchRequest } from "../../src/sandbox/outside.ts";
-import { batch, eventually, PATIENCE_MS, program, shown, testSandbox } from "./support.ts";
+import { batch, eventually, hasty, PATIENCE_MS, program, shown, testSandbox } from "./support.ts";
 
 setDefaultTimeout(PATIENCE_MS);
 
@@ -84,9 +84,12 @@ test("fetchV2 rejects with the reason, and answers text as it is", async () => {
 test("many events wait at once, and more than may run wait for their turn", async () => {
   let running = 0;
   let most = 0;
+  const full = Promise.withResolvers<void>();
   answer = async ({ url }) => {
     running += 1;
     most = Math.max(most, running);
+    if (running === FETCHES_AT_ONCE_MAX) full.resolve();
+    await full.promise;
     await Bun.sleep(20);
     running -= 1;
     return ok(url, { url });
@@ -101,18 +104,22 @@ test("many events wait at once, and more than may run wait for their turn", asyn
 });
 
 test("waiting costs no CPU budget", async () => {
-  answer = async ({ url }) => {
-    await Bun.sleep(900); // Three times the budget of these tests.
+  const fetch = async ({ url }: FetchRequest) => {
+    await Bun.sleep(2 * hasty.cpuMs);
     return ok(url, {});
   };
+  const strict = testSandbox({ fetch, limits: hasty });
   const code = "export const transformEvent = async (event) => (await fetch('u'), event)";
-  expect(await run(code, { n: 1 })).toEqual([[{ n: 1 }]]);
+  expect(shown(await strict.run(program(code), batch({ n: 1 })))).toEqual([[{ n: 1 }]]);
+  await strict.close();
 });
 
 test("a loop after an answer times out", async () => {
-  answer = async ({ url }) => ok(url, {});
+  const strict = testSandbox({ fetch: async ({ url }) => ok(url, {}), limits: hasty });
   const code = "export const transformEvent = async (event) => { await fetch('u'); for (;;); }";
-  expect(await run(code, { n: 1 })).toEqual(["Script execution timed out."]);
+  const outcomes = shown(await strict.run(program(code), batch({ n: 1 })));
+  expect(outcomes).toEqual(["Script execution timed out."]);
+  await strict.close();
 });
 
 test("a fetch that nobody awaits is made", async () => {

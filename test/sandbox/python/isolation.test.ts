@@ -1,6 +1,6 @@
 import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
 import { batch, childProcesses, eventually, library, PATIENCE_MS, shown } from "../support.ts";
-import { python, pythonSandbox } from "./support.ts";
+import { hastyPython, python, pythonSandbox } from "./support.ts";
 
 setDefaultTimeout(PATIENCE_MS);
 
@@ -149,13 +149,15 @@ test("a program keeps its state between batches, and starts afresh after a timeo
             pass
         return {"seen": seen}
   `);
-  const run = async (...events: object[]) => shown(await sandbox.run(program, batch(...events)));
+  const strict = pythonSandbox({ limits: hastyPython });
+  const run = async (...events: object[]) => shown(await strict.run(program, batch(...events)));
   expect(await run({ n: 1 }, { n: 2 })).toEqual([[{ seen: [1] }], [{ seen: [1, 2] }]]);
   expect(await run({ n: 3 })).toEqual([[{ seen: [1, 2, 3] }]]);
   expect(await run({ n: "loop" }, { n: 4 })).toEqual([
     "Script execution timed out.",
     [{ seen: [4] }],
   ]);
+  await strict.close();
 });
 
 test("more programs than a guest holds take turns", async () => {

@@ -4,7 +4,7 @@ import { pythonSandbox, runner } from "./support.ts";
 
 setDefaultTimeout(PATIENCE_MS);
 
-const sandbox = pythonSandbox({ limits: { cpuMs: 4_000 } });
+const sandbox = pythonSandbox();
 afterAll(() => sandbox.close());
 const run = runner(sandbox);
 
@@ -138,13 +138,16 @@ test("two guests have different random values, and time goes on", async () => {
                 "time": time.time()}
   `;
   const other = pythonSandbox();
+  const before = Date.now() / 1_000;
   try {
     const [[first]] = (await run(code, {})) as [[Drawn]];
     const [[second]] = (await runner(other)(code, {})) as [[Drawn]];
     for (const [index, value] of first.random.entries()) {
       expect(second.random[index]).not.toBe(value);
     }
-    expect(Math.abs(first.time - Date.now() / 1_000)).toBeLessThan(60);
+    // Clocks of two processes may be read in different steps.
+    expect(first.time).toBeGreaterThan(before - 1);
+    expect(first.time).toBeLessThan(Date.now() / 1_000 + 1);
   } finally {
     await other.close();
   }

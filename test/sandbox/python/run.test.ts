@@ -313,7 +313,7 @@ test("a large batch goes through in parts, in order", async () => {
 });
 
 test("a batch asks no more than it may, and code can catch that it may not", async () => {
-  const locating = pythonSandbox({ geolocation: () => null, limits: { cpuMs: 20_000 } });
+  const locating = pythonSandbox({ geolocation: () => null });
   const code = `
     def transformEvent(event, metadata):
         known = 0
