@@ -126,7 +126,7 @@ async function run(lane: Lane, count: number, rate: number): Promise<Run> {
   const start = cpuByPart(lane.server.pid);
   await send(lane.pixel, count, rate);
   const isThere = async () => (await delivered(lane)) >= count || undefined;
-  await waitFor(isThere, DRAIN_MS_MAX, `${lane.one.name}: ${count} events`);
+  await waitFor(isThere, `${lane.one.name}: ${count} events`, DRAIN_MS_MAX);
   // What settles them on disk comes a little later.
   await Bun.sleep(300);
   const cpu = cpuBetween(start, cpuByPart(lane.server.pid));

@@ -70,7 +70,7 @@ async function rate(events: number): Promise<number> {
     }
   };
   await Promise.all(Array.from({ length: 32 }, (_, worker) => send(worker)));
-  await waitFor(() => sink.events.length >= before + events, 60_000);
+  await waitFor(() => sink.events.length >= before + events);
   return events / ((performance.now() - startedAt) / 1_000);
 }
 

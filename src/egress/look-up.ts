@@ -28,6 +28,8 @@ export interface LookUpOptions {
   servers?: readonly string[] | undefined;
   /** Milliseconds without an answer after which the name server is asked again, or the next one. */
   tryMs?: number;
+  /** Milliseconds that IPv6 addresses are waited for after the IPv4 addresses came. */
+  sixMs?: number;
   resolverFile?: string;
   hostsFile?: string;
 }
@@ -39,8 +41,6 @@ interface Answer {
 }
 
 const tries = 2;
-/** Milliseconds that IPv6 addresses are waited for after the IPv4 addresses came (RFC 8305 §3). */
-const sixMs = 50;
 /** Answers of a name server that say that the name, or its address, does not exist. */
 const absent = new Set(["ENOTFOUND", "ENODATA"]);
 
@@ -57,7 +57,8 @@ const reasons: Record<string, string> = {
  * every file and every other name for a minute.
  */
 export function createLookUp(options: LookUpOptions = {}): Resolve {
-  const { tryMs = 2_000 } = options;
+  // The wait for IPv6 is the one of RFC 8305 §3.
+  const { tryMs = 2_000, sixMs = 50 } = options;
   const settings = followFile(options.resolverFile ?? "/etc/resolv.conf", parseResolverSettings);
   const hosts = followFile(options.hostsFile ?? "/etc/hosts", parseHosts);
   /** Servers that are asked last because they kept an earlier look-up waiting. */

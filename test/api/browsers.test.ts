@@ -131,7 +131,7 @@ describe.skipIf(!executablePath)("in Chromium, whose user is logged in by Basic,
         httpCredentials: { username: "me", password: own.token },
       });
       const page = await context.newPage();
-      page.setDefaultTimeout(60_000);
+      page.setDefaultTimeout(240_000);
       await page.goto(`${target}/docs`);
       await page.waitForSelector("details.operation", { state: "attached" });
 
@@ -151,6 +151,6 @@ describe.skipIf(!executablePath)("in Chromium, whose user is logged in by Basic,
       await evil.stop(true);
       await own.stop();
     },
-    180_000,
+    300_000,
   );
 });

@@ -49,11 +49,21 @@ test("a file destination's test leaves no file behind", async () => {
 });
 
 test("a workspace has few tests under way at once, and places come back", async () => {
-  const silent = new RawSink();
+  // Answers nothing until all have asked, then hangs up.
+  const asked = Promise.withResolvers<void>();
+  const silent = new RawSink((socket) => void asked.promise.then(() => socket.destroy()));
   const port = await silent.listen();
-  const id = await webhook(`http://127.0.0.1:${port}/`, { timeoutMs: 1_000 });
+  const id = await webhook(`http://127.0.0.1:${port}/`);
   const count = CONNECTION_TESTS_OF_WORKSPACE_MAX + 2;
-  const answers = await Promise.all(Array.from({ length: count }, () => tried(id)));
+  let refusals = 0;
+  const answers = await Promise.all(
+    Array.from({ length: count }, async () => {
+      const answer = await tried(id);
+      if (answer.status === 429) refusals += 1;
+      if (refusals === 2) asked.resolve();
+      return answer;
+    }),
+  );
   const statuses = answers.map(({ status }) => status).sort();
   expect(statuses.slice(-2)).toEqual([429, 429]);
   expect(statuses.slice(0, -2)).toEqual(Array(count - 2).fill(200));

@@ -63,7 +63,7 @@ describe("a connection", () => {
         expect.stringMatching(/^HTTP\/1\.1 413 .*"Expected a body of at most 4194304 bytes/s),
       ]);
     }
-  }, 30_000);
+  }, 300_000);
 
   test(
     "that idles after its request, or stops within its body, is closed",
@@ -125,5 +125,5 @@ describe("a connection", () => {
     await entered.promise;
     await stopping.stop();
     expect(await cut).toBeInstanceOf(Error);
-  }, 30_000);
+  }, 300_000);
 });

@@ -84,7 +84,7 @@ describe("/v2/dead-letters", () => {
     await until(() => taken.length === 4);
     expect(taken.map((event) => event.properties.n).sort()).toEqual([1, 2, 3, 4]);
     await until(async () => (await list()).body.paging.total === 0);
-  }, 30_000);
+  }, 300_000);
 
   test("are grouped by their reason, and a whole group is replayed or purged by its filter", async () => {
     takes = false;
@@ -135,7 +135,7 @@ describe("/v2/dead-letters", () => {
     const rest = await api.client.call("POST /v2/dead-letters/replay", { body: { filter } });
     expect(rest).toMatchObject({ replayed: 3, more: false });
     await until(async () => (await groups()).length === 0);
-  }, 30_000);
+  }, 300_000);
 
   test.each([
     {},

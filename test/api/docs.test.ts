@@ -24,12 +24,12 @@ let browser: Browser | undefined;
 beforeAll(async () => {
   api = await startApi({ dataPlaneUrl: () => dataPlane.url.origin });
   if (executablePath) browser = await launch();
-}, 120_000);
+}, 300_000);
 afterAll(async () => {
   await browser?.close();
   await api.stop();
   await dataPlane.stop(true);
-}, 60_000);
+}, 300_000);
 
 /** The page at an address within it, with what it complained of. */
 async function read(hash: string, work: (page: Page) => Promise<void>): Promise<void> {
@@ -37,7 +37,7 @@ async function read(hash: string, work: (page: Page) => Promise<void>): Promise<
     httpCredentials: { username: "me", password: api.token },
   });
   const page = await context.newPage();
-  page.setDefaultTimeout(60_000);
+  page.setDefaultTimeout(240_000);
   const complaints: string[] = [];
   page.on("console", (it) => it.type() === "error" && complaints.push(it.text()));
   page.on("pageerror", (error) => complaints.push(error.message));
@@ -65,7 +65,7 @@ describe.skipIf(!executablePath)("/docs in Chromium", () => {
       await page.fill("input[type=search]", "");
       expect(await page.locator("nav a:visible").count()).toBe(all);
     });
-  }, 120_000);
+  }, 300_000);
 
   test("a deep link opens its operation, and so does a link of the page", async () => {
     await read("#post_v2_sources", async (page) => {
@@ -79,7 +79,7 @@ describe.skipIf(!executablePath)("/docs in Chromium", () => {
       await page.waitForSelector("#post_libraries[open]");
       expect(await page.locator("#post_libraries textarea").isVisible()).toBe(true);
     });
-  }, 120_000);
+  }, 300_000);
 
   test("sends to the plane that an operation is of", async () => {
     await read("#get_pixel_v1_track", async (page) => {
@@ -107,7 +107,7 @@ describe.skipIf(!executablePath)("/docs in Chromium", () => {
       const { sources } = await api.client.call("GET /v2/sources");
       expect(sources.map(({ name }) => name)).toEqual(["Shop"]);
     });
-  }, 120_000);
+  }, 300_000);
 });
 
 test("the document has the Pixel API, under the data plane's address", async () => {

@@ -4,7 +4,7 @@ import { startApi, type TestApi } from "./_setup.ts";
 let api: TestApi;
 beforeAll(async () => {
   api = await startApi();
-}, 60_000);
+}, 300_000);
 afterAll(() => api.stop());
 
 /** Lines of requests that were logged meanwhile. */
@@ -61,7 +61,7 @@ test("what is published is told with its version and result", async () => {
   expect(refused).toMatchObject({
     ...{ msg: "request refused", refusal: "invalid", reason: "The code does not pass its tests" },
   });
-}, 60_000);
+}, 300_000);
 
 test("whoever has no token leaves no line", async () => {
   const body = { name: "Source", type: "http" };

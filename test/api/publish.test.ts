@@ -114,7 +114,7 @@ test("without test events code runs over the default ones, however they are left
     const outputs = result.failedTestResults[0]!.result.output.transformedEvents;
     expect([more, outputs]).toEqual([more, [{ error: "always" }, { error: "always" }]]);
   }
-}, 60_000);
+}, 300_000);
 
 test("test events as a text nest no deeper than any other JSON", async () => {
   const { versionId } = await draft("export const transformEvent = (event) => event;");
@@ -136,7 +136,7 @@ test("test events as a text nest no deeper than any other JSON", async () => {
       expect([path, levels, status]).toEqual([path, levels, expected]);
     }
   }
-}, 60_000);
+}, 300_000);
 
 describe("POST /libraries/publish", () => {
   test("answers 400 and published: false with what failed, and publishes nothing", async () => {

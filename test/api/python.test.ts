@@ -27,7 +27,7 @@ describe("Python", () => {
       400,
       expect.objectContaining({ path: "/events/0", line: 3 }),
     ]);
-  }, 60_000);
+  }, 300_000);
 
   test("does not take another language on update, but its alias", async () => {
     const { body } = await api.send("POST", "/transformations", {

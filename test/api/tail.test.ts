@@ -62,6 +62,7 @@ describe("GET /v2/events", () => {
     for (let n = 0; n < 2_000; n++) {
       api.tell(api.workspaceId, message({ event: { large } }));
       if (n % 20 === 0) await Bun.sleep(1);
+      if (n % 200 === 0) Bun.gc(true);
     }
     // 200 MB were told; only the socket's buffers and the stream's bound are kept.
     expect(process.memoryUsage.rss() - before).toBeLessThan(100 << 20);
@@ -72,7 +73,7 @@ describe("GET /v2/events", () => {
     });
     socket.destroy();
     await until(() => api.followers() === 0);
-  }, 30_000);
+  }, 300_000);
 
   test("ends when its token is revoked, and when the server stops", async () => {
     const other = await startApi();
@@ -95,7 +96,7 @@ describe("GET /v2/events", () => {
     await until(() => other.followers() === 1);
     await other.stop();
     expect((await end).done).toBe(true);
-  }, 30_000);
+  }, 300_000);
 
   test("is one of a few of its token, and of some in all; its place comes back", async () => {
     const open = async (token: string) => {
@@ -128,7 +129,7 @@ describe("GET /v2/events", () => {
     expect(again.response.status).toBe(200);
     again.stop.abort();
     await until(() => api.followers() === 0);
-  }, 120_000);
+  }, 300_000);
 
   test("needs events:read", async () => {
     const token = await api.tokenWith(["workspace:admin"]);

@@ -85,7 +85,7 @@ test("a backup of a served directory, restored on hold, delivers what was not de
   expect(await copy.stop()).toBe(0);
   sink.stop();
   for (const it of [server.directory, directory]) removeDirectory(it);
-}, 120_000);
+}, 300_000);
 
 test("what cannot be backed up or restored is refused in a sentence, and leaves nothing", async () => {
   const directory = temporaryDirectory();
@@ -136,4 +136,4 @@ test("what cannot be backed up or restored is refused in a sentence, and leaves 
     "text",
   ]);
   removeDirectory(directory);
-}, 120_000);
+}, 300_000);

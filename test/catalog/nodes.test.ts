@@ -52,7 +52,7 @@ test(`${AT_ONCE * RUNS} sequences of triggers on three nodes leave what the mode
   await Promise.all(nodes.map((node) => node.current()));
   await Promise.all(nodes.map((node) => node.close()));
   for (const directory of directories) expect(await contradictions(directory)).toEqual([]);
-}, 240_000);
+}, 300_000);
 
 test("what only one may have is given to one, whichever nodes are asked at once", async () => {
   const { nodes } = await openNodes(3);

@@ -44,7 +44,7 @@ test("a machine that has all is told so, and nothing is left behind", async () =
   expect(found.line("user code in Python")).toBe("ok    user code in Python: runs confined");
   expect(found.line("disk speed")).toContain("a durable write takes");
   expect(readdirSync(cwd)).toEqual([]);
-}, 120_000);
+}, 300_000);
 
 test("what a server would stumble over is named, with what helps", async () => {
   const taken = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
@@ -61,4 +61,4 @@ test("what a server would stumble over is named, with what helps", async () => {
   );
   expect(found.line("data")).toStartWith("fails data: Cannot use ");
   expect(found.line("user code in JavaScript")).toContain("this kernel has no Landlock");
-}, 120_000);
+}, 300_000);

@@ -38,7 +38,7 @@ describe.skipIf(brokersMissing !== undefined)(titled("what nodes tell each other
     }
     expect(heard[0]).toEqual([]);
     await Promise.all(nodes.map((node) => node.close()));
-  }, 120_000);
+  }, 300_000);
 
   test("is shown where somebody looks, and nowhere else", async () => {
     const nodes = await Promise.all([open("shown"), open("shown")]);
@@ -62,5 +62,5 @@ describe.skipIf(brokersMissing !== undefined)(titled("what nodes tell each other
     here!.close();
     there!.close();
     await Promise.all(nodes.map((node) => node.close()));
-  }, 120_000);
+  }, 300_000);
 });

@@ -57,7 +57,7 @@ describe.skipIf(brokersMissing !== undefined)(titled("nodes share partitions"), 
       const all = [...a.runs(), ...c.runs()].sort();
       expect(all).toEqual([0, 1, 2, 3, 4, 5]);
     });
-  }, 120_000);
+  }, 300_000);
 
   test("and one that moves is closed by its old owner before its new one opens it", async () => {
     await withMembers(async (open) => {
@@ -72,7 +72,7 @@ describe.skipIf(brokersMissing !== undefined)(titled("nodes share partitions"), 
       expect(early).toEqual([]);
       expect(closed(slow)).toHaveLength(3);
     });
-  }, 120_000);
+  }, 300_000);
 
   test("and one that leaves has closed all before others open what it had", async () => {
     await withMembers(async (open) => {
@@ -88,7 +88,7 @@ describe.skipIf(brokersMissing !== undefined)(titled("nodes share partitions"), 
       expect(early).toEqual([]);
       await left;
     });
-  }, 120_000);
+  }, 300_000);
 
   test("and say who they are and what they run", async () => {
     await withMembers(async (open) => {
@@ -104,7 +104,7 @@ describe.skipIf(brokersMissing !== undefined)(titled("nodes share partitions"), 
       const state = { isMember: true, partitions: a.runs(), trouble: undefined };
       expect(a.membership.state()).toEqual(state);
     });
-  }, 120_000);
+  }, 300_000);
 
   test("also those that come to the topic", async () => {
     await withMembers(async (open, topic) => {
@@ -118,7 +118,7 @@ describe.skipIf(brokersMissing !== undefined)(titled("nodes share partitions"), 
       await until(() => counts(a, b) === "4,4");
       expect([closed(a), closed(b)]).toEqual(kept);
     });
-  }, 120_000);
+  }, 300_000);
 
   test("and keep them while a main thread is busy for two seconds", async () => {
     await withMembers(async (open) => {
@@ -130,7 +130,7 @@ describe.skipIf(brokersMissing !== undefined)(titled("nodes share partitions"), 
       await until(() => counts(a, b, c) === "2,2,2");
       expect([a.told.length, b.told.length]).toEqual(told.map((it) => it + 2));
     });
-  }, 120_000);
+  }, 300_000);
 
   test("and keep them while no broker answers, and are members again afterwards", async () => {
     await withMembers(async (open) => {
@@ -148,7 +148,7 @@ describe.skipIf(brokersMissing !== undefined)(titled("nodes share partitions"), 
       await b.stop();
       await until(() => counts(a, c) === "3,3");
     });
-  }, 240_000);
+  }, 300_000);
 
   describe("and one that is a process", () => {
     const started: MemberProcess[] = [];
@@ -171,7 +171,7 @@ describe.skipIf(brokersMissing !== undefined)(titled("nodes share partitions"), 
       await until(() => counts(a) === "6");
       const [c] = (await start("killed", ["c"])) as [MemberProcess];
       await until(() => counts(a, c) === "3,3");
-    }, 120_000);
+    }, 300_000);
 
     test("and hangs is replaced, and has closed all when it joins again", async () => {
       const [a, b] = (await start("hanging", ["a", "b"])) as [MemberProcess, MemberProcess];
@@ -183,7 +183,7 @@ describe.skipIf(brokersMissing !== undefined)(titled("nodes share partitions"), 
       await until(() => counts(a, b) === "3,3" && b.told.length > had);
       const first = b.told.slice(had, had + 6).map(({ what }) => what);
       expect(first.sort()).toEqual(["close", "close", "close", "closed", "closed", "closed"]);
-    }, 120_000);
+    }, 300_000);
 
     test("and is told to end hands over at once", async () => {
       const [a, b] = (await start("ending", ["a", "b"])) as [MemberProcess, MemberProcess];
@@ -192,6 +192,6 @@ describe.skipIf(brokersMissing !== undefined)(titled("nodes share partitions"), 
       expect(await b.child.exited).toBe(0);
       expect(b.runs()).toEqual([]);
       await until(() => counts(a) === "6");
-    }, 120_000);
+    }, 300_000);
   });
 });

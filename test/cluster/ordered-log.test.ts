@@ -42,7 +42,7 @@ describe.skipIf(brokersMissing !== undefined)(titled("stores on a topic of Kafka
       const answered = histories.flat().filter(({ output }) => output !== undefined);
       expect(answered).toHaveLength(1_000);
     });
-  }, 240_000);
+  }, 300_000);
 
   test("do so while the broker dies and comes back", async () => {
     await withNodes("dying", async (nodes) => {
@@ -64,7 +64,7 @@ describe.skipIf(brokersMissing !== undefined)(titled("stores on a topic of Kafka
       await stores[1]!.current();
       expect(stores[1]!.table<number, string>("numbers").get("last")).toBe(1);
     });
-  }, 240_000);
+  }, 300_000);
 
   test("share a topic of several partitions, each with an order of its own", async () => {
     const clients = await connectClients(settingsOf(brokers()));
@@ -84,5 +84,5 @@ describe.skipIf(brokersMissing !== undefined)(titled("stores on a topic of Kafka
     expect(stores.map((_, i) => numbersOf(i).get("n"))).toEqual([30, 31, 22]);
     await Promise.all(stores.map((it) => it.close()));
     await clients.close();
-  }, 240_000);
+  }, 300_000);
 });

@@ -17,11 +17,11 @@ export function withBrokers(count: 1 | 3, settings: string[] = []) {
     if (brokersMissing !== undefined) return;
     brokers = await startBrokers(count, settings);
     clients = await connectClients(settingsOf(brokers));
-  }, 240_000);
+  }, 300_000);
   afterAll(async () => {
     await clients?.close();
     await brokers?.stop();
-  }, 60_000);
+  }, 300_000);
   return { brokers: () => brokers, clients: () => clients };
 }
 

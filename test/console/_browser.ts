@@ -1,7 +1,7 @@
 import { expect } from "bun:test";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 
-const PATIENCE_MS = 60_000;
+const PATIENCE_MS = 240_000;
 
 /** A page of the console in a context of its own, and what the browser complained of. */
 export async function openPage(browser: Browser, options: BrowserContextOptions = {}) {

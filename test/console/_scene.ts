@@ -118,7 +118,7 @@ export async function startScene(): Promise<Scene> {
   const deadLetter = await waitFor(async () => {
     const { body } = await server.api("GET", "/v2/dead-letters?count=1");
     if (body.paging.total >= 60) return body.deadLetters[0].id as string;
-  }, 60_000);
+  });
 
   return {
     server,

@@ -13,11 +13,11 @@ beforeAll(async () => {
   await ensureConsole();
   api = await startApi();
   if (executablePath) browser = await launch();
-}, 120_000);
+}, 300_000);
 afterAll(async () => {
   await browser?.close();
   await api.stop();
-}, 60_000);
+}, 300_000);
 
 const heading = (page: Page, name: string) => page.getByRole("heading", { level: 1, name });
 
@@ -50,7 +50,7 @@ describe.skipIf(!executablePath)("in the console", () => {
     expect(await page.context().cookies()).toEqual([]);
     expect(await page.evaluate("JSON.stringify({ ...sessionStorage })")).toBe("{}");
     await close();
-  }, 120_000);
+  }, 300_000);
 
   test("a session that ends shows the sign-in again, and goes on where it was", async () => {
     const { id } = await source("Ends");
@@ -72,7 +72,7 @@ describe.skipIf(!executablePath)("in the console", () => {
     await page.getByRole("button", { name: "Sign in" }).click();
     await heading(page, "Ends").waitFor();
     await close();
-  }, 120_000);
+  }, 300_000);
 
   test("what a token may not do is disabled, and names the permission", async () => {
     const { id } = await source("Read only");
@@ -109,7 +109,7 @@ describe.skipIf(!executablePath)("in the console", () => {
     await other.page.getByText("This takes the permission events:read").waitFor();
     expect(asked).toEqual([]);
     await other.close();
-  }, 120_000);
+  }, 300_000);
 
   test("two workspaces in one browser see nothing of each other", async () => {
     const { id } = await source("Mine alone");
@@ -129,7 +129,7 @@ describe.skipIf(!executablePath)("in the console", () => {
     await page.getByRole("combobox").fill("mine");
     await page.getByText("Nothing is called").waitFor();
     await close();
-  }, 120_000);
+  }, 300_000);
 
   test("a foreign page cannot act by the session, nor frame the console", async () => {
     const { page, close, complaints } = await openPage(browser);
@@ -161,7 +161,7 @@ describe.skipIf(!executablePath)("in the console", () => {
     await foreign.stop(true);
     complaints.length = 0;
     await close();
-  }, 120_000);
+  }, 300_000);
 });
 
 async function published() {

@@ -14,11 +14,11 @@ beforeAll(async () => {
   if (!executablePath) return;
   await ensureConsole();
   [scene, browser] = await Promise.all([startScene(), launch()]);
-}, 120_000);
+}, 300_000);
 afterAll(async () => {
   await browser?.close();
   await scene?.stop();
-}, 60_000);
+}, 300_000);
 
 const axe = await Bun.file(Bun.resolveSync("axe-core/axe.min.js", import.meta.dir)).text();
 

@@ -10,5 +10,5 @@ describe.skipIf(!executablePath)("over very many dead letters and transformation
     const waits = await openCrowd({ letters: 5_000, transformations: 60 });
     process.stderr.write(said(waits));
     expect(Object.keys(waits.steps)).toHaveLength(6);
-  }, 240_000);
+  }, 300_000);
 });

@@ -21,12 +21,12 @@ beforeAll(async () => {
   await ensureConsole();
   api = await startApi();
   if (executablePath) browser = await launch();
-}, 120_000);
+}, 300_000);
 afterAll(async () => {
   await browser?.close();
   await api.stop();
   await refusing.stop(true);
-}, 60_000);
+}, 300_000);
 
 async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await condition())) await Bun.sleep(20);
@@ -111,5 +111,5 @@ describe.skipIf(!executablePath)("markup", () => {
     await page.locator(".palette [role=option]").first().waitFor();
     expect(await page.evaluate("window.broken ?? document.querySelectorAll('img').length")).toBe(0);
     await close();
-  }, 180_000);
+  }, 300_000);
 });

@@ -26,13 +26,13 @@ beforeAll(async () => {
   if (!executablePath) return;
   await ensureConsole();
   [server, browser] = await Promise.all([startServer(), launch()]);
-}, 120_000);
+}, 300_000);
 afterAll(async () => {
   await browser?.close();
   await server?.stop();
   if (server) removeDirectory(server.directory);
   await receiver.stop(true);
-}, 60_000);
+}, 300_000);
 
 const heading = (page: Page, name: string) => page.getByRole("heading", { level: 1, name });
 const button = (page: Page, name: string) => page.getByRole("button", { name, exact: true });
@@ -128,7 +128,7 @@ describe.skipIf(!executablePath)("a day's work", () => {
     await page.getByRole("switch", { name: "Takes events" }).click();
     await page.getByRole("switch", { name: /^Off/ }).waitFor();
     await close();
-  }, 240_000);
+  }, 300_000);
 
   test("people, tokens and secrets, by the page alone", async () => {
     const { page, close } = await openPage(browser);
@@ -170,5 +170,5 @@ describe.skipIf(!executablePath)("a day's work", () => {
     await ada.page.getByText("Your session has ended").waitFor();
     await ada.close();
     await close();
-  }, 240_000);
+  }, 300_000);
 });

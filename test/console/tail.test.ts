@@ -13,11 +13,11 @@ beforeAll(async () => {
   await ensureConsole();
   api = await startApi();
   if (executablePath) browser = await launch();
-}, 120_000);
+}, 300_000);
 afterAll(async () => {
   await browser?.close();
   await api.stop();
-}, 60_000);
+}, 300_000);
 
 const PER_SECOND = 5_000;
 
@@ -91,5 +91,5 @@ describe.skipIf(!executablePath)("the live tail", () => {
       `live tail: ${told()} events at ${PER_SECOND}/s, the page waited ${Math.round(longest)} ms at most\n`,
     );
     await close();
-  }, 180_000);
+  }, 300_000);
 });

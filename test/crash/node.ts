@@ -27,7 +27,7 @@ export class Node {
     const flags = [...this.flags, ...this.#ports];
     // The port of a node that was killed may be taken for a moment longer.
     const start = () => startServer({ directory, flags }).catch(() => undefined);
-    this.#server = await waitFor(start, START_MS_MAX, `${this.name} to start`);
+    this.#server = await waitFor(start, `${this.name} to start`, START_MS_MAX);
     this.#ports = [
       ...["--port", new URL(this.#server.dataPlane).port],
       ...["--admin-port", new URL(this.#server.controlPlane).port],

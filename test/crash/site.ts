@@ -82,7 +82,7 @@ export class Site {
       const all = await Promise.all(this.nodes.map((it) => it.metric("pixelmill_lane_lag_events")));
       return all.flat().length > 0 && all.flat().every((lag) => lag === 0);
     };
-    await waitFor(isIdle, DRAIN_MS_MAX, "every lane to have passed all events");
+    await waitFor(isIdle, "every lane to have passed all events", DRAIN_MS_MAX);
   }
 
   /** As a node knows them. */

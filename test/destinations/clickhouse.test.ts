@@ -18,7 +18,7 @@ import { describeDestination } from "./contract.ts";
 import { outgoing } from "./outgoing.ts";
 import { TcpProxy } from "./proxy.ts";
 
-setDefaultTimeout(120_000);
+setDefaultTimeout(300_000);
 
 const describeReal = describe.skipIf(!hasClickhouse);
 let server: ClickhouseServer;

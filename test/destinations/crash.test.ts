@@ -152,7 +152,7 @@ test.each([
         const before = acknowledged.size;
         const loaded = load(server, writeKey, acknowledged, round);
         const wanted = 200 + Math.random() * 400;
-        await waitFor(() => acknowledged.size - before >= wanted, 60_000);
+        await waitFor(() => acknowledged.size - before >= wanted);
         await server.stop("SIGKILL");
         await loaded;
       }
@@ -162,7 +162,7 @@ test.each([
         numbers = await target.numbers().catch(() => []);
         return acknowledged.difference(new Set(numbers));
       };
-      await waitFor(async () => (await missing()).size === 0, 60_000).catch(() => {});
+      await waitFor(async () => (await missing()).size === 0).catch(() => {});
       expect([...(await missing())]).toEqual([]);
       if (!target.repeats) expect(numbers.length).toBe(new Set(numbers).size);
       expect(await server.stop()).toBe(0);

@@ -9,7 +9,7 @@ import { ClickhouseServer, hasClickhouse } from "./clickhouse-server.ts";
 import { outgoing } from "./outgoing.ts";
 import { hasPostgres, PostgresServer } from "./postgres-server.ts";
 
-setDefaultTimeout(240_000);
+setDefaultTimeout(300_000);
 
 /** `EVOLUTION_RUNS=500 bun test test/destinations/evolution.test.ts` tries more. */
 const numRuns = Number(process.env.EVOLUTION_RUNS ?? 12);

@@ -28,7 +28,7 @@ import { readTopic } from "./kafka-topic.ts";
 import { outgoing } from "./outgoing.ts";
 import { TcpProxy } from "./proxy.ts";
 
-setDefaultTimeout(240_000);
+setDefaultTimeout(300_000);
 
 const isThere = brokersMissing === undefined;
 let broker: GuardedBroker;

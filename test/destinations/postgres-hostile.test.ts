@@ -5,7 +5,7 @@ import { createEgress } from "../../src/egress/egress.ts";
 import { RawSink } from "../egress/sink.ts";
 import { outgoing } from "./outgoing.ts";
 
-setDefaultTimeout(120_000);
+setDefaultTimeout(300_000);
 
 /** Whoever makes a destination chooses its server, which may say anything. */
 const sinks: RawSink[] = [];

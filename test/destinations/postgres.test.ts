@@ -18,7 +18,7 @@ import { outgoing } from "./outgoing.ts";
 import { hasPostgres, PostgresServer } from "./postgres-server.ts";
 import { TcpProxy } from "./proxy.ts";
 
-setDefaultTimeout(120_000);
+setDefaultTimeout(300_000);
 
 const describeReal = describe.skipIf(!hasPostgres);
 let server: PostgresServer;

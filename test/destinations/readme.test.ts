@@ -6,7 +6,7 @@ import { ClickhouseServer, hasClickhouse } from "./clickhouse-server.ts";
 import { outgoing } from "./outgoing.ts";
 import { hasPostgres, PostgresServer } from "./postgres-server.ts";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 
 interface Example {
   type: string;

@@ -68,5 +68,5 @@ test.skipIf(btrfs === undefined)(
     expect({ signalCode, exitCode }).toEqual({ signalCode: undefined, exitCode: 0 } as never);
     expect(JSON.parse(stdout.toString())).toMatchObject({ refused: true, after: "taken" });
   },
-  120_000,
+  300_000,
 );

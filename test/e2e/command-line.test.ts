@@ -167,7 +167,7 @@ test.each(["--request-ip=false", "--request-ip false", "--no-request-ip"])(
     sink.stop();
     removeDirectory(server.directory);
   },
-  30_000,
+  300_000,
 );
 
 describe("beside a running server", () => {
@@ -236,7 +236,7 @@ describe("beside a running server", () => {
       );
       removeDirectory(cwd);
     },
-    30_000,
+    300_000,
   );
 
   test("a second server on the same data is refused by name", async () => {
@@ -244,7 +244,7 @@ describe("beside a running server", () => {
     const { code, errors } = await pixelmill(["serve", ...flags]);
     expect(code).toBe(1);
     expect(errors.split("\n").find((line) => line.startsWith("pixelmill:"))).toContain("data");
-  }, 30_000);
+  }, 300_000);
 });
 
 test("a served data directory is not compacted, a stopped one is, and serves on", async () => {

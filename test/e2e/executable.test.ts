@@ -52,7 +52,7 @@ test("the single executable does the main job by itself", async () => {
   expect(await server.stop()).toBe(0);
   sink.stop();
   removeDirectory(directory);
-}, 120_000);
+}, 300_000);
 
 test("npm start serves the demo, and a second start finds its data again", async () => {
   const directory = temporaryDirectory();
@@ -76,7 +76,7 @@ test("npm start serves the demo, and a second start finds its data again", async
   await waitFor(() => lines().length === 2);
   expect(await second.stop()).toBe(0);
   removeDirectory(directory);
-}, 120_000);
+}, 300_000);
 
 async function made(server: Server, path: string, body: object) {
   const answer = await server.api("POST", path, body);
@@ -102,7 +102,7 @@ async function startDemo(directory: string) {
     for await (const chunk of child.stdout) output += new TextDecoder().decode(chunk);
   })();
   const ready = () => output.match(/control plane listening on (\S+)/);
-  await waitFor(() => ready() ?? undefined, 60_000, "the ready lines");
+  await waitFor(() => ready() ?? undefined, "the ready lines");
   return {
     pixelUrl: output.match(/http:\S+\/pixel\/v1\/page\S+/)![0],
     file: output.match(/look into (\S+)/)![1]!,

@@ -57,16 +57,16 @@ describe("hostile code", () => {
         expect((await track(goodKey, "fine", id)).status).toBe(200);
       }
       // The other workspace's traffic does not wait for the culprit.
-      await waitFor(() => good.events.length === goodBefore + 20, 30_000, "the good deliveries");
-      await waitFor(() => bad.events.length === badBefore + 19, 60_000, "the 19 others");
+      await waitFor(() => good.events.length === goodBefore + 20, "the good deliveries");
+      await waitFor(() => bad.events.length === badBefore + 19, "the 19 others");
       const letters = await waitFor(async () => {
         const { body } = await server.api("GET", "/v2/dead-letters");
         return body.deadLetters.filter((it: any) => it.event.event === attack)[0];
-      }, 30_000);
+      });
       expect(letters.stage).toBe("transform");
       expect((await fetch(`${server.controlPlane}/ready`)).status).toBe(200);
     },
-    120_000,
+    300_000,
   );
 
   test("code that fails every batch is suspended, tells why, and new code runs at once", async () => {
@@ -81,7 +81,7 @@ describe("hostile code", () => {
       await track(writeKey, "live", 1);
       const { body } = await server.api("GET", "/v2/suspensions");
       return body.suspensions[0];
-    }, 60_000);
+    });
     expect(suspension).toMatchObject({ name: "Test" });
     expect(suspension.reason).toContain("fails on live events");
     expect(Date.parse(suspension.until)).toBeGreaterThan(Date.now() - 1_000);
@@ -91,5 +91,5 @@ describe("hostile code", () => {
     await server.api("POST", `/transformations/${transformationId}?publish=true`, { code });
     await track(writeKey, "live", 2);
     await waitFor(() => good.events.slice(before).some((event) => event.mended));
-  }, 120_000);
+  }, 300_000);
 });

@@ -65,7 +65,7 @@ test.concurrent.each(Object.keys(accidents))(
     await send(server, writeKey, 60, 30);
     const delivered = () => new Set(sink.events.map((event) => Number(event.properties.n)));
     const missing = () => numbers(60, 30).filter((n) => !delivered().has(n));
-    await waitFor(() => missing().length === 0, 30_000, "the fresh pixels").catch(() => {});
+    await waitFor(() => missing().length === 0, "the fresh pixels").catch(() => {});
     expect(missing()).toEqual([]);
     const ready = await server.api("GET", "/ready");
     expect(ready.body.warnings.join()).toMatch(/^Event log 0: \d+ records are missing/);
@@ -76,7 +76,7 @@ test.concurrent.each(Object.keys(accidents))(
     sink.stop();
     removeDirectory(directory);
   },
-  120_000,
+  300_000,
 );
 
 const numbers = (from: number, count: number) => Array.from({ length: count }, (_, i) => from + i);

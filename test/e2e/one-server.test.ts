@@ -46,4 +46,4 @@ test("a second server of a data directory delivers nothing, also when the first 
   function send(userId: string) {
     return pixel(first, "track", { writeKey, userId, event: "E" });
   }
-}, 120_000);
+}, 300_000);

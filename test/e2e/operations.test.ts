@@ -25,7 +25,7 @@ let server: Server;
 const directory = temporaryDirectory();
 beforeAll(async () => {
   server = await startServer();
-}, 60_000);
+}, 300_000);
 afterAll(async () => {
   await server.stop();
   removeDirectory(server.directory);
@@ -117,7 +117,7 @@ test.skipIf(Bun.which("nginx") === null)(
     expect(value!.length).toBeGreaterThan(0);
     await nginx.stop();
   },
-  60_000,
+  300_000,
 );
 
 test("every metric to watch is one of the server", async () => {

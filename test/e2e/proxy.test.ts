@@ -64,6 +64,6 @@ for (const [name, startProxy] of Object.entries(proxies)) {
         removeDirectory(server.directory);
       }
     },
-    60_000,
+    300_000,
   );
 }

@@ -45,12 +45,12 @@ test("SIGTERM under load: no request is cut, nothing acknowledged is lost, exit 
     const delivered = new Set(sink.events.map((event) => event.properties.id));
     return [...acknowledged].filter((id) => !delivered.has(id));
   };
-  await waitFor(() => missing().length === 0, 20_000, "the rest after restart").catch(() => {});
+  await waitFor(() => missing().length === 0, "the rest after restart").catch(() => {});
   expect(missing()).toEqual([]);
   await again.stop();
   sink.stop();
   removeDirectory(server.directory);
-}, 60_000);
+}, 300_000);
 
 test("Ctrl-C, which reaches every process of the group, costs no event and no guest", async () => {
   const sink = startSink();
@@ -74,7 +74,7 @@ test("Ctrl-C, which reaches every process of the group, costs no event and no gu
   const users = () => new Set(sink.events.map((event) => event.userId)).size;
   await restartUntil(server, () => users() === sent.length);
   sink.stop();
-}, 60_000);
+}, 300_000);
 
 test("SIGTERM does not wait for user code that loops, and its events come again", async () => {
   const sink = startSink();
@@ -97,7 +97,7 @@ test("SIGTERM does not wait for user code that loops, and its events come again"
   const ids = () => new Set(sink.events.map((event) => event.properties.id)).size;
   await restartUntil(server, () => ids() === sent.length);
   sink.stop();
-}, 60_000);
+}, 300_000);
 
 test("SIGTERM stops accepting first; what hangs is cut in time for exit 0", async () => {
   const sink = startSink(() => new Promise(() => {}));
@@ -125,7 +125,7 @@ test("SIGTERM stops accepting first; what hangs is cut in time for exit 0", asyn
   expect(await server.exited()).toBe(0);
   sink.stop();
   removeDirectory(server.directory);
-}, 30_000);
+}, 300_000);
 
 test("a second signal ends at once what a hanging receiver holds up", async () => {
   const sink = startSink(() => new Promise(() => {}));
@@ -138,7 +138,7 @@ test("a second signal ends at once what a hanging receiver holds up", async () =
   expect(await server.stop("SIGTERM")).toBe(1);
   sink.stop();
   removeDirectory(server.directory);
-}, 30_000);
+}, 300_000);
 
 test("secrets are in no log line, no metric and no file but the catalog", async () => {
   const sink = startSink(() => 500);
@@ -166,12 +166,12 @@ test("secrets are in no log line, no metric and no file but the catalog", async 
   }
   sink.stop();
   removeDirectory(server.directory);
-}, 30_000);
+}, 300_000);
 
 /** Serves a server's data again until everything has arrived, nothing of it as a dead letter. */
 async function restartUntil({ directory }: Server, arrived: () => boolean): Promise<void> {
   const again = await startServer({ directory });
-  await waitFor(arrived, 20_000, "all events after restart");
+  await waitFor(arrived, "all events after restart");
   expect((await again.api("GET", "/v2/dead-letters")).body.paging.total).toBe(0);
   await again.stop();
   removeDirectory(directory);
@@ -189,4 +189,4 @@ test("the log tells the start and the end of a server, and nothing of single eve
   expect(told).toEqual(["starting", "serving", "stopping", "stopped"]);
   sink.stop();
   removeDirectory(server.directory);
-}, 60_000);
+}, 300_000);

@@ -32,7 +32,7 @@ test.each(["SIGHUP", "SIGUSR1", "SIGUSR2"] as const)(
     sink.stop();
     removeDirectory(server.directory);
   },
-  60_000,
+  300_000,
 );
 
 test("a kernel without Landlock: the demo serves, and says what user code would need", async () => {
@@ -63,7 +63,7 @@ test("a kernel without Landlock: the demo serves, and says what user code would 
   );
   expect(await again.stop()).toBe(0);
   removeDirectory(server.directory);
-}, 120_000);
+}, 300_000);
 
 test.each(["--version", "--help", "serve --help", "workspace create --help"])(
   "%s needs no temporary directory",
@@ -108,4 +108,4 @@ test("no admin token is made while a port of the server is taken", async () => {
   expect(output).toMatch(/^admin token pm_\w{32,} \(shown this once\)\n/);
   served.kill();
   expect(await served.exited).toBe(0);
-}, 60_000);
+}, 300_000);

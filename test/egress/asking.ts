@@ -7,7 +7,7 @@ export const ok = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
 export const requestTo = (url: string, headers: Record<string, string> = {}) => ({
   ...{ workspaceId: "w", url, method: "POST", headers, body: new Uint8Array() },
   ...{
-    timeoutMs: 3_000,
+    timeoutMs: 60_000,
     answerBytesMax: 1_000,
     isRepeatable: true,
     signal: new AbortController().signal,

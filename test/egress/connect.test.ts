@@ -31,7 +31,7 @@ async function sinkOn(host: string, answer?: (socket: Socket) => void) {
 
 const { signal } = new AbortController();
 const to = (host: string, port: number) => ({
-  ...{ workspaceId: "w", host, port, timeoutMs: 3_000, signal },
+  ...{ workspaceId: "w", host, port, timeoutMs: 60_000, signal },
 });
 
 /** What the other side sends back for this text. */
@@ -237,7 +237,7 @@ describe("TLS", () => {
     const egress = egressWith();
     const request = {
       ...{ workspaceId: "w", url, method: "GET", headers: {}, body: new Uint8Array() },
-      ...{ timeoutMs: 3_000, answerBytesMax: 100, isRepeatable: true, signal },
+      ...{ timeoutMs: 60_000, answerBytesMax: 100, isRepeatable: true, signal },
     };
     const tls = { ca, serverName: "good.test" };
     expect((await egress.request({ ...request, tls })).status).toBe(200);

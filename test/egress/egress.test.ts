@@ -185,7 +185,7 @@ test("idle connections are bounded over all receivers, and the longest idle is c
   const port = await sink.listen("0.0.0.0");
   const reach = async (n: number) => {
     const url = `http://127.0.${n >> 8}.${n & 255}:${port}/`;
-    const { status } = await egress.request({ ...requestTo(url), timeoutMs: 9_000 });
+    const { status } = await egress.request({ ...requestTo(url), timeoutMs: 60_000 });
     expect(status).toBe(200);
   };
   const settled = async () => {
@@ -308,7 +308,7 @@ describe("requests under way", () => {
       silent.close();
       sink.close();
     },
-    60_000,
+    300_000,
   );
 });
 

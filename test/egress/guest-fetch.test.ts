@@ -23,7 +23,7 @@ test.each([...egressHeaders])("user code does not set %s, however it is written"
   const answer = await guestFetch(egress)(
     {
       ...{ workspaceId: "workspace", url, method: "POST", body },
-      ...{ timeoutMs: 5_000, answerBytesMax: 100 },
+      ...{ timeoutMs: 60_000, answerBytesMax: 100 },
       headers: { [name]: value, [name.toUpperCase()]: value, Authorization: "kept" },
     },
     new AbortController().signal,

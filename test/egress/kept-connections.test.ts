@@ -96,12 +96,12 @@ test("a receiver that ends its side without reading has ended the request", asyn
   expect(await failureOf(egress.request(request))).toMatchObject({
     message: "The answer ended early",
   });
-}, 120_000);
+}, 300_000);
 
 describe("user code's fetch", () => {
   const guest = (url: string, method: string) => ({
     ...{ workspaceId: "w", url, method, headers: {}, body: "" },
-    ...{ timeoutMs: 5_000, answerBytesMax: 2 },
+    ...{ timeoutMs: 60_000, answerBytesMax: 2 },
   });
   const { signal } = new AbortController();
 
@@ -162,7 +162,7 @@ test("an egress holds none of the connections that it gave and that have ended",
   const held: WeakRef<Socket>[] = [];
   for (let n = 0; n < 40; n++) {
     const { signal } = new AbortController();
-    const to = { workspaceId: "w", host: "sink.test", port, timeoutMs: 9_000, signal };
+    const to = { workspaceId: "w", host: "sink.test", port, timeoutMs: 60_000, signal };
     const socket = await egress.connect(to);
     held.push(new WeakRef(socket));
     socket.destroy();

@@ -19,23 +19,23 @@ const MILLION = 1_000_000;
 
 test("a million events are built without allocating", async () => {
   expect(await growth("event", MILLION)).toBeLessThan(1);
-}, 120_000);
+}, 300_000);
 
 test("nor do those that have to go through the tree", async () => {
   expect(await growth("tree", 300_000)).toBeLessThan(1);
-}, 120_000);
+}, 300_000);
 
 test("an inspection allocates its answer, and nothing for a parameter", async () => {
   expect(await growth("inspect", 50_000)).toBeLessThan(250);
-}, 60_000);
+}, 300_000);
 
 test("a million records are encoded without allocating", async () => {
   expect(await growth("encode", MILLION)).toBeLessThan(1);
-}, 60_000);
+}, 300_000);
 
 test("the measure sees what a parser that allocates takes", async () => {
   expect(await growth("control", 2_000)).toBeGreaterThan(1_000);
-}, 60_000);
+}, 300_000);
 
 test("the heap does not grow under a collector either", () => {
   const record = recordOf(QUERY, "track");
@@ -51,4 +51,4 @@ test("the heap does not grow under a collector either", () => {
     Math.min(...rounds.slice(1).map((round, i) => round[key] - rounds[i]![key]));
   expect(least("heapSize")).toBeLessThan(64 << 10);
   expect(least("objectCount")).toBeLessThan(50);
-}, 30_000);
+}, 300_000);

@@ -4,8 +4,11 @@ import { inspectQuery } from "../../src/event/inspect.ts";
 import { checkAgreement, recordOf } from "./agreement.ts";
 import { QUERY_BYTES_MAX, worstQueries } from "./worst.ts";
 
-/** 2 ms is the promise, which `bench/parse.ts` checks; here a slip to something quadratic shows. */
-const PARSE_MS_MAX = 50;
+/**
+ * 2 ms is the promise, which `bench/parse.ts` checks; here a slip to something quadratic shows,
+ * which takes seconds, in the quickest of ten times.
+ */
+const PARSE_MS_MAX = 200;
 
 describe("the worst legal query", () => {
   for (const [name, query] of Object.entries(worstQueries)) {
@@ -14,12 +17,13 @@ describe("the worst legal query", () => {
       expect(inspectQuery(query, "page").problem).toBeUndefined();
       checkAgreement(query, "page");
       const record = recordOf(query);
-      const startedAt = performance.now();
-      for (let i = 0; i < 10; i++) {
+      const times = Array.from({ length: 10 }, () => {
+        const startedAt = performance.now();
         inspectQuery(query, "page");
         eventOf(record);
-      }
-      expect((performance.now() - startedAt) / 10).toBeLessThan(PARSE_MS_MAX);
+        return performance.now() - startedAt;
+      });
+      expect(Math.min(...times)).toBeLessThan(PARSE_MS_MAX);
     });
   }
 });

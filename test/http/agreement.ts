@@ -53,23 +53,8 @@ const NAMES = [
 ];
 const COLONS = [":", ":", ": ", ": ", ":\t", " :", "", "::"];
 const VALUES = [
-  ...[
-    "a",
-    "a:1",
-    "[::1]",
-    "a,b",
-    "a b",
-    "a/b",
-    "u@a",
-    "",
-    "0",
-    "1",
-    "+1",
-    "-1",
-    "0x1",
-    "00",
-    "1, 1",
-  ],
+  ...["a", "a:1", "[::1]", "a,b", "a b", "a/b", "u@a", "", "0", "+1", "-1", "0x1", "00", "1, 1"],
+  // No body of 1: what is left of the text behind it may be a request that Bun alone refuses.
   ...[
     "5",
     "99999999999999999999",

@@ -5,4 +5,4 @@ import { temporaryDirectory } from "./support.ts";
 
 test("SIGKILL under load loses nothing acknowledged and invents nothing", async () => {
   refuseVacuous(await crashRounds(join(temporaryDirectory(), "log"), 30));
-}, 120_000);
+}, 300_000);

@@ -99,7 +99,7 @@ test.skipIf(!existsSync(memory))(
       rmSync(directory, { recursive: true });
     }
   },
-  60_000,
+  300_000,
 );
 
 const broken = (code: string) => Object.assign(new Error(code), { code });

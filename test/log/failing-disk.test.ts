@@ -41,7 +41,7 @@ test.skipIf(disk === undefined)(
       unmount();
     }
   },
-  30_000,
+  300_000,
 );
 
 async function fillAndRecover(mounted: string): Promise<void> {

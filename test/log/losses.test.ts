@@ -106,7 +106,7 @@ test("a bad sector is passed over, counted and told, and what lies around it is 
   expect([read[0], read.at(-1)]).toEqual([0, 39]);
   expect(await metricValue(metrics, "pixelmill_log_missing_records_total")).toBe(40 - read.length);
   expect(losses.warnings()[0]).toMatch(/records are missing, \d+ bytes are damaged$/);
-}, 60_000);
+}, 300_000);
 
 test("a bad end of a segment is passed over where the next one can be read", async () => {
   const directory = temporaryDirectory();
@@ -121,7 +121,7 @@ test("a bad end of a segment is passed over where the next one can be read", asy
   expect(read.slice(0, 10)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
   expect(read.filter((sequence) => sequence >= next!.first).length).toBe(40 - next!.first);
   expect(read.length).toBeLessThan(40);
-}, 60_000);
+}, 300_000);
 
 test("a gap is counted once, whatever of it is seen at a time", async () => {
   const { logger, lines } = listeningLogger();
@@ -173,7 +173,7 @@ test("a disk that gives nothing back and takes nothing either is waited for", as
   await expect(reader.read(0, 1)).rejects.toThrow();
   healReads();
   expect((await readAll(reader)).length).toBe(3);
-}, 60_000);
+}, 300_000);
 
 test("reads that all fail for a while pass over nothing, though the disk takes what is written", async () => {
   const directory = temporaryDirectory();
@@ -191,7 +191,7 @@ test("reads that all fail for a while pass over nothing, though the disk takes w
   healReads();
   expect((await readAll(reader)).length).toBe(20);
   await writer.close();
-}, 60_000);
+}, 300_000);
 
 test("a tail that cannot be read stays, and its numbers are given to nobody", async () => {
   const directory = temporaryDirectory();
@@ -215,4 +215,4 @@ test("a tail that cannot be read stays, and its numbers are given to nobody", as
   expect(told).toContain("Skipped a damaged part of the event log");
   // Numbers that were given to nobody are not missed.
   expect(told).not.toContain("Records are missing from the event log");
-}, 60_000);
+}, 300_000);

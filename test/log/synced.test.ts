@@ -52,5 +52,5 @@ test.skipIf(!canTrace)(
     const others = calls.filter((call) => call.includes(`"${segment!.path}"`));
     for (const call of others) expect(call).toContain("O_DSYNC");
   },
-  120_000,
+  300_000,
 );

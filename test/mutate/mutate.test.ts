@@ -75,12 +75,12 @@ describe("a run", () => {
     expect(said).toContain("survived src/shop/price.ts:4  isMember → false");
     expect(said).toContain("test/shop/broken.test.ts fails without a mutant and is put aside");
     expect(row(report)).toMatchObject({ folder: "shop", made: report.mutants, equivalent: 0 });
-  }, 120_000);
+  }, 300_000);
 
   test("asks the tests whose child process runs the line", async () => {
     const { fates } = await run({ only: ["src/shop/child.ts"] });
     expect(fates["2 + 2 → 2 - 2"]).toBe("failed");
-  }, 120_000);
+  }, 300_000);
 
   test("counts known equivalents apart, takes a sample by its seed and leaves nothing", async () => {
     const known: Equivalent = {
@@ -97,7 +97,7 @@ describe("a run", () => {
     expect(Object.keys(one.fates)).toEqual(Object.keys(other.fates));
     expect(one.report.fates.size).toBe(2);
     expect(readdirSync(join(root, "src/shop")).sort()).toEqual(["child.ts", "price.ts"]);
-  }, 120_000);
+  }, 300_000);
 });
 
 describe("mutants", () => {

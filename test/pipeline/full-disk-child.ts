@@ -52,7 +52,7 @@ liftLimit();
 if (restart === "true") {
   pipeline = createPipeline({ ...parts, ledger: openAnew(), metrics: createMetrics() });
 }
-await until(() => pipeline.deadLetters.count("workspace") === Number(count), "all letters", 60_000);
+await until(() => pipeline.deadLetters.count("workspace") === Number(count), "all letters");
 const numbers = new Set(lettersOf(pipeline).map(({ event }) => (event as { n: number }).n));
 await pipeline.close();
 sink.close();

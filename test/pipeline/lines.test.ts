@@ -134,4 +134,4 @@ test("the dead letters of several ledgers are those of one", async () => {
     }),
     { numRuns: 15 },
   );
-}, 120_000);
+}, 300_000);

@@ -36,4 +36,4 @@ test("the metadata of an event is one JSON object, whatever its names and ids ar
       );
     }),
   );
-}, 60_000);
+}, 300_000);

@@ -113,11 +113,14 @@ export class Sink {
   }
 }
 
-/** Waits for a condition; the limit is for a machine that is busy with other things. */
-export async function until(holds: () => boolean, what = "the condition", ms = 20_000) {
+/** A machine that is busy with other things may take this long for what it does in a second. */
+const PATIENCE_MS = 120_000;
+
+/** Waits for a condition. */
+export async function until(holds: () => boolean, what = holds.toString(), ms = PATIENCE_MS) {
   const deadline = performance.now() + ms;
   while (!holds()) {
-    if (performance.now() > deadline) throw new Error(`Waited ${ms} ms for ${what}`);
+    if (performance.now() > deadline) throw new Error(`Waited in vain for ${what}`);
     await Bun.sleep(5);
   }
 }

@@ -61,7 +61,7 @@ test("killing an ingest process loses nothing acknowledged, and it is started ag
   expect([...pixels.acknowledged].filter((user) => !users.includes(user))).toEqual([]);
   expect(users.filter((user) => !pixels.sent.has(user))).toEqual([]);
   expect(await metricValue(metrics, "pixelmill_ingest_deaths_total")).toBe(4);
-}, 60_000);
+}, 300_000);
 
 // Tests that run at once cannot make their directories.
 const hanging = await dataWithSource();
@@ -82,7 +82,7 @@ test.concurrent("a process that hangs is not ready, then killed and started agai
   await until(() => ingest.healthy() && ingest.pids()[0] !== pid);
   expect((await fetch(pixelUrl(ingest.url, writeKey, "after"))).status).toBe(200);
   expect(await usersOf(ingest)).toEqual(["before", "after"]);
-}, 120_000);
+}, 300_000);
 
 test.concurrent("a process that computes for long is not ready meanwhile, and not killed", async () => {
   const { data } = slow;
@@ -92,14 +92,14 @@ test.concurrent("a process that computes for long is not ready meanwhile, and no
   await until(() => !ingest.healthy());
   await until(() => ingest.healthy());
   expect(ingest.pids()).toEqual([pid!]);
-}, 120_000);
+}, 300_000);
 
 test.concurrent("a process that takes long to start, since it computes, is waited for", async () => {
   const { data } = slowAtFirst;
   const command = [process.execPath, join(import.meta.dir, "slow-entry.ts"), "start"];
   await using ingest = await startIngest(data, { command });
   expect(ingest.healthy()).toBe(true);
-}, 120_000);
+}, 300_000);
 
 test("a process that cannot be made for a while is started again", async () => {
   const { data, writeKey } = await dataWithSource();
@@ -116,7 +116,7 @@ test("a process that cannot be made for a while is started again", async () => {
   symlinkSync(process.execPath, executable);
   await until(() => ingest.healthy());
   expect((await fetch(pixelUrl(ingest.url, writeKey, "after"))).status).toBe(200);
-}, 30_000);
+}, 300_000);
 
 test("while a process is killed and started again, another or its successor answers", async () => {
   const { data, writeKey } = await dataWithSource();
@@ -146,19 +146,21 @@ test("while a process is killed and started again, another or its successor answ
     }
     const before = answers;
     await until(() => answers > before + 100);
+    // Which process takes a connection is the kernel's choice.
+    const used = async () => Object.values(await ingest.ends()).filter((end) => end > 0).length;
+    await until(async () => (await used()) >= Math.min(count, 2));
     stopped = true;
     await Promise.all(clients);
     expect(failures).toBeLessThanOrEqual(clients.length * count);
-    if (count === 1) continue;
-    expect(Object.values(await ingest.ends()).filter((tail) => tail > 0).length).toBeGreaterThan(1);
   }
-}, 60_000);
+}, 300_000);
 
 test("pixels that are sent one after the other tell their order across processes", async () => {
   const { data, writeKey } = await dataWithSource();
   await using ingest = await startIngest(data, { count: 3 });
-  const COUNT = 200;
-  for (let n = 0; n < COUNT; n++) {
+  const used = async () => Object.values(await ingest.ends()).filter((end) => end > 0).length;
+  // Which process takes a connection is the kernel's choice.
+  for (let n = 0; n < 200 || (await used()) < 2; n++) {
     const connection = await openAsking(ingest.url);
     expect(await connection.ask(pixelUrl("", writeKey, `${n}`))).toBe(200);
     connection.close();
@@ -182,7 +184,7 @@ test("pixels that are sent one after the other tell their order across processes
     }
   }
   expect([...taken.values()].filter((records) => records.length > 0).length).toBeGreaterThan(1);
-}, 30_000);
+}, 300_000);
 
 test("logs of processes that are no longer started stay readable", async () => {
   const { data, writeKey } = await dataWithSource();
@@ -224,7 +226,7 @@ test("few descriptors hold as many connections as leave room for pixels", async 
     expect(answer.status).toBe(200);
   }
   for (const connection of silent) connection.terminate();
-}, 30_000);
+}, 300_000);
 
 test("a terminal's Ctrl-C and a group's SIGTERM do not reach through to requests", async () => {
   const { data, writeKey } = await dataWithSource();
@@ -274,7 +276,7 @@ test("ingest processes end soon after their server was killed", async () => {
   await using again = await startIngest(data);
   const users = new Set(await usersOf(again));
   expect([...pixels.acknowledged].filter((user) => !users.has(user))).toEqual([]);
-}, 30_000);
+}, 300_000);
 
 test("a taken port stops the start with a sentence", async () => {
   const { data } = await dataWithSource();
@@ -310,7 +312,9 @@ test("metrics come from each process under its name", async () => {
   const { data, writeKey } = await dataWithSource();
   await using ingest = await startIngest(data, { count: 2 });
   for (let i = 0; i < 10; i++) await fetch(pixelUrl(ingest.url, writeKey, `u${i}`));
-  const all = await ingest.metrics();
+  // A process that has no time to tell its metrics is left out.
+  let all = await ingest.metrics();
+  while (all.some((metrics) => metrics.length === 0)) all = await ingest.metrics();
   expect(all.length).toBe(2);
   const records = all.map(
     (metrics) => metrics.find(({ name }) => name === "pixelmill_log_appended_records_total")!,
@@ -352,5 +356,5 @@ test.skipIf(!mayMount())(
       Bun.spawnSync(["umount", "-l", directory]);
     }
   },
-  30_000,
+  300_000,
 );

@@ -50,7 +50,7 @@ export async function openRecordedDisk(
 
   const words = [fuse, at("backing"), String(DISK_BYTES), at("journal"), at("counter"), "1500"];
   const process = Bun.spawn([recorder, ...words], { stdout: "inherit", stderr: "inherit" });
-  await waitFor(() => existsSync(join(fuse, "disk")), 20_000, "the recorder's disk");
+  await waitFor(() => existsSync(join(fuse, "disk")), "the recorder's disk");
   const device = (await $`losetup -f --show ${join(fuse, "disk")}`.text()).trim();
   await $`${make[fileSystem]} ${device}`.quiet();
   await $`mount ${device} ${mountPoint}`;
@@ -87,13 +87,9 @@ export async function withImage<T>(
 
 /** Processes that were just killed hold the mount for a moment. */
 async function unmount(mountPoint: string, device: string): Promise<void> {
-  await waitFor(
-    async () => {
-      const { exitCode, stderr } = await $`umount ${mountPoint}`.nothrow().quiet();
-      return exitCode === 0 || /not mounted/.test(stderr.toString());
-    },
-    30_000,
-    `${mountPoint} to be unmounted`,
-  );
+  await waitFor(async () => {
+    const { exitCode, stderr } = await $`umount ${mountPoint}`.nothrow().quiet();
+    return exitCode === 0 || /not mounted/.test(stderr.toString());
+  }, `${mountPoint} to be unmounted`);
   await $`losetup -d ${device}`.nothrow().quiet();
 }

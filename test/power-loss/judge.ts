@@ -91,7 +91,9 @@ async function judgeEvents(
     return owed.filter((id) => !filed.has(id) || !taken.has(id));
   };
   const settled = async () => missing().length === 0 || (await lanesAreThrough(server));
-  await waitFor(settled, DRAIN_MS_MAX).catch(() => faults.push("the lanes do not get through"));
+  await waitFor(settled, "the lanes", DRAIN_MS_MAX).catch(() =>
+    faults.push("the lanes do not get through"),
+  );
   if (missing().length > 0) {
     faults.push(`${missing().length} pixels are lost, as ${missing().slice(0, 3)}`);
   }
@@ -115,9 +117,11 @@ async function judgeEvents(
   };
   const { status } = await pixel(server, "track", query);
   if (status !== 200) faults.push(`a fresh pixel is answered ${status}`);
-  await waitFor(() => taken.has(fresh) && ids().includes(fresh), DRAIN_MS_MAX).catch(() => {
-    faults.push("a fresh pixel is not delivered");
-  });
+  await waitFor(() => taken.has(fresh) && ids().includes(fresh), "the pixel", DRAIN_MS_MAX).catch(
+    () => {
+      faults.push("a fresh pixel is not delivered");
+    },
+  );
   return faults;
 }
 

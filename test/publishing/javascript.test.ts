@@ -105,7 +105,7 @@ test.each(broken)(
     expect(refused.details?.[0]).toMatchObject(detail);
     expect([...catalog.code.listPublished(workspaceId, "transformation")]).toEqual([]);
   },
-  60_000,
+  300_000,
 );
 
 test(
@@ -150,7 +150,7 @@ test.each(libraries)(
       message: expect.stringContaining(message),
     });
   },
-  30_000,
+  300_000,
 );
 
 test(

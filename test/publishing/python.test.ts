@@ -77,5 +77,5 @@ test.each(broken)(
     expect(refused.details?.[0]).toMatchObject(detail);
     expect([...catalog.code.listPublished(workspaceId, "transformation")]).toEqual([]);
   },
-  60_000,
+  300_000,
 );

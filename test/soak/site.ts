@@ -113,8 +113,8 @@ export class Site {
         const lags = (await this.metrics())("pixelmill_lane_lag_events");
         return lags.length >= this.#destinations.size && lags.every((lag) => lag === 0);
       },
-      DRAIN_MS_MAX,
       "every lane to have passed all events",
+      DRAIN_MS_MAX,
     );
   }
 
@@ -191,8 +191,8 @@ export class Site {
     // The port of a server that was killed may be its ingest process's for a moment longer.
     this.server = await waitFor(
       () => startServer({ directory, flags }).catch(() => undefined),
-      RESTART_MS_MAX,
       `the server to start after ${signal}`,
+      RESTART_MS_MAX,
     );
     this.#up = true;
   }
