@@ -101,7 +101,8 @@ function optionsOf({ brokers, tls, sasl }: BrokerSettings) {
     retries: ATTEMPTS,
     retryDelay: RETRY_MS,
     metadataMaxAge: METADATA_MS_MAX,
-    ...(tls && { tls }),
+    // Without this, an environment variable could switch the check off.
+    ...(tls && { tls: { ...tls, rejectUnauthorized: true } }),
     ...(sasl && {
       sasl: { mechanism: sasl.mechanism, username: sasl.user, password: sasl.password },
     }),

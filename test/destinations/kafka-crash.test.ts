@@ -13,7 +13,7 @@ const USERS = 20;
 const BATCH = 50;
 const ROUND_MS_MAX = 120_000;
 
-setDefaultTimeout(240_000 + rounds * 2 * ROUND_MS_MAX);
+setDefaultTimeout(300_000 + rounds * 2 * ROUND_MS_MAX);
 
 const { brokers, clients } = withBrokers(3);
 const egress = createEgress({ allow: ["127.0.0.0/8"] });
