@@ -76,7 +76,7 @@ const clients = await connectClients({ brokers: brokers.addresses });
 try {
   const name = "bench";
   await ensureTopic(clients.admin(), { name, partitions: PARTITIONS, replicas: 3 });
-  const sender = new Sender(clients.producer(), name);
+  const sender = new Sender({ producer: clients.producer(), topic: name });
   const partitions = Array.from({ length: PARTITIONS }, (_, partition) =>
     openPartitionWriter({ partition, sender, codec, end: 0n, logger }),
   );

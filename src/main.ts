@@ -9,7 +9,8 @@ if (command === "guest") {
   await startGuest(rest[0] ?? "");
 } else if (command === "ingest") {
   const { startIngest } = await import("./pixel/ingest.ts");
-  process.exit(await startIngest());
+  const { openPartitions } = await import("./cli/partitions.ts");
+  process.exit(await startIngest(openPartitions));
 } else {
   const { run } = await import("./cli/cli.ts");
   process.exit(await run(process.argv.slice(2)));

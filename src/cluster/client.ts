@@ -40,7 +40,8 @@ export interface MemberClientOptions extends GroupOptions {
  * of a cluster ever does.
  */
 export async function connectClients(settings: BrokerSettings): Promise<Clients> {
-  const { Admin, Consumer, Producer } = await import("@platformatic/kafka");
+  const kafka = await import("@platformatic/kafka");
+  const { Admin, Consumer, Producer } = kafka;
   const ends: (() => Promise<unknown>)[] = [];
   const options = optionsOf(settings);
   const keep = <T>(client: T, close: () => Promise<unknown>): T => {
@@ -54,10 +55,12 @@ export async function connectClients(settings: BrokerSettings): Promise<Clients>
     },
     producer() {
       const producer = new Producer({ ...options, idempotent: true });
+      knowLeaderless(kafka, producer);
       return keep(producer, () => producer.close(true));
     },
     reader() {
       const consumer = new Consumer({ ...options, ...ASKS_ONCE, groupId: CLIENT_ID });
+      knowLeaderless(kafka, consumer);
       return keep(consumer, () => consumer.close(true));
     },
     member(group) {
@@ -108,3 +111,43 @@ function optionsOf({ brokers, tls, sasl }: BrokerSettings) {
     }),
   };
 }
+
+type Kafka = typeof import("@platformatic/kafka");
+type GetApi = (name: string, callback: (error: Error | null, api?: MetadataApi) => void) => void;
+type MetadataApi = ((...all: unknown[]) => void) & { key: number; version: number };
+
+/**
+ * Lets a client know a topic of which some partition has no leader at the moment. The library takes
+ * the broker's word for such a partition as a failure of the whole question, and could then reach
+ * none of the others either.
+ */
+function knowLeaderless({ kGetApi }: Kafka, client: Admin | Consumer | Producer): void {
+  const known = client as unknown as Record<typeof kGetApi, GetApi>;
+  const getApi = known[kGetApi]!;
+  known[kGetApi] = (name, callback) => {
+    getApi.call(client, name, (error, api) => {
+      callback(error, api && name === "Metadata" ? withoutLeaders(api) : api);
+    });
+  };
+}
+
+function withoutLeaders(api: MetadataApi): MetadataApi {
+  const asked = (...all: unknown[]) => {
+    const answer = all.pop() as (error: unknown, response?: unknown) => void;
+    api(...all, (error: unknown, response?: unknown) => {
+      const { errors = [], response: partial } = (error ?? {}) as LeaderlessError;
+      const isWhole = errors.length > 0 && errors.every((it) => LEADERLESS.has(it.apiCode ?? 0));
+      if (isWhole) answer(null, partial);
+      else answer(error, response);
+    });
+  };
+  return Object.assign(asked, { key: api.key, version: api.version });
+}
+
+interface LeaderlessError {
+  errors?: { apiCode?: number }[];
+  response?: unknown;
+}
+
+/** A partition has no leader; or a replica is not there. */
+const LEADERLESS = new Set([5, 9]);

@@ -44,7 +44,7 @@ export async function openExchange(options: ExchangeOptions): Promise<Exchange> 
   await ensureTopic(clients.admin(), { name: topic, partitions: 1, replicas, kept });
   const author = crypto.randomUUID();
   const listeners = new Set<(message: unknown) => void>();
-  const teller = createTeller(new Sender(clients.producer(), topic), author);
+  const teller = createTeller(new Sender({ producer: clients.producer(), topic }), author);
   const hearing = hear(
     new Fetcher({ consumer: clients.reader(), topic, waitMs: FOLLOW_MS }),
     logger,
@@ -76,7 +76,8 @@ function createTeller(sender: Sender, author: string): (message: unknown) => voi
   async function send(): Promise<void> {
     sending = true;
     while (waiting.length > 0) {
-      await sender.send(0, Buffer.from(packr.encode([author, take()]))).catch(() => {});
+      const value = Buffer.from(packr.encode([author, take()]));
+      await sender.send(0, () => value).catch(() => {});
     }
     sending = false;
   }

@@ -2,7 +2,8 @@ import { BLOCK_RECORDS_MAX, type Block, blockAt } from "../log/block.ts";
 import { BlockCache, type CachedBlock } from "../log/block-cache.ts";
 import type { LogPart, LogReader, LogRecord } from "../log/event-log.ts";
 import type { Losses } from "../log/losses.ts";
-import type { Fetcher } from "./fetcher.ts";
+import { BlockCounts } from "./block-counts.ts";
+import type { Fetched, Fetcher } from "./fetcher.ts";
 import { offsetOf, sequenceOf } from "./position.ts";
 
 export interface PartitionReaderOptions {
@@ -15,12 +16,28 @@ export interface PartitionReaderOptions {
   /** Offset of the oldest block that is kept. */
   first: bigint;
   losses: Losses;
+  /** Bytes of blocks that are kept in memory. */
+  cacheBytesMax?: number;
 }
 
-/** Opens a partition for reading. It reads nothing before `advance` has told what is durable. */
-export function openPartitionReader(options: PartitionReaderOptions): LogReader {
+/** A partition that is read; nothing before `advance` or `take` has told what is durable. */
+export interface PartitionReader extends LogReader {
+  /** Takes what was fetched from the end on, and returns the new blocks. */
+  take(fetched: Fetched): readonly CachedBlock[];
+  /**
+   * Whether lanes of this node read the partition. Then nobody else trims it: what they ask for and
+   * is not there was lost.
+   */
+  own(isOwned: boolean): void;
+}
+
+export function openPartitionReader(options: PartitionReaderOptions): PartitionReader {
   return new PartitionLogReader(options);
 }
+
+/** How long a read waits for a leader that was just chosen to know what was acknowledged. */
+const READ_MS_MAX = 5_000;
+const READ_RETRY_MS = 50;
 
 /** Parts that a partition is taken to have at most. */
 const PARTS_MAX = 64n;
@@ -28,9 +45,10 @@ const PARTS_MAX = 64n;
 /** A block to hand out, or the position to go on from without one. */
 type Found = CachedBlock | number;
 
-class PartitionLogReader implements LogReader {
+class PartitionLogReader implements PartitionReader {
   readonly #options: PartitionReaderOptions;
-  readonly #cache = new BlockCache();
+  readonly #cache: BlockCache;
+  readonly #counts = new BlockCounts();
   /** Looks under way, by offset: lanes that wake together share one. */
   readonly #looks = new Map<bigint, Promise<Found>>();
   /** Offsets of damage that has been told. */
@@ -39,11 +57,18 @@ class PartitionLogReader implements LogReader {
   readonly #seen = { blocks: 0, bytes: 0 };
   #first: number;
   #end: number;
+  /** Where the partition began when it was opened. */
+  readonly #opened: number;
+  /** Everything below was deleted by this reader. */
+  #trimmed = 0;
+  #isOwned = false;
 
   constructor(options: PartitionReaderOptions) {
     this.#options = options;
+    this.#cache = new BlockCache(options.cacheBytesMax);
     this.#first = sequenceOf(options.first);
     this.#end = this.#first;
+    this.#opened = this.#first;
   }
 
   first(): number {
@@ -58,9 +83,25 @@ class PartitionLogReader implements LogReader {
     this.#end = Math.max(this.#end, sequence);
   }
 
+  own(isOwned: boolean): void {
+    this.#isOwned = isOwned;
+  }
+
+  take(fetched: Fetched): readonly CachedBlock[] {
+    const blocks = this.#blocksOf(fetched).map((block) => this.#cache.add(block));
+    const last = fetched.values.at(-1);
+    this.#startAt(fetched.first);
+    if (last !== undefined) this.advance(sequenceOf(last.offset + 1n));
+    return blocks;
+  }
+
+  countBetween(from: number, to: number): number {
+    return this.#counts.between(Math.max(from, this.#first), to);
+  }
+
   async read(sequence: number, bytesMax: number): Promise<{ records: LogRecord[]; next: number }> {
     const records: LogRecord[] = [];
-    let next = Math.max(sequence, this.#first);
+    let next = this.#kept(sequence);
     let bytes = 0;
     while (next < this.#end && (records.length === 0 || bytes < bytesMax)) {
       const offset = offsetOf(next);
@@ -80,6 +121,7 @@ class PartitionLogReader implements LogReader {
   async trim(sequence: number): Promise<void> {
     const offset = offsetOf(Math.min(sequence, this.#end));
     if (sequenceOf(offset) <= this.#first) return;
+    this.#trimmed = Math.max(this.#trimmed, sequenceOf(offset));
     await this.#options.trim(offset);
     this.#first = Math.max(this.#first, sequenceOf(offset));
     this.#options.losses.forget(this.#options.name, this.#first);
@@ -116,22 +158,42 @@ class PartitionLogReader implements LogReader {
 
   /** The block at an offset, or where to go on when there is none and there should be. */
   async #find(offset: bigint): Promise<Found> {
-    const { fetcher, partition } = this.#options;
-    const { values, first } = await fetcher.fetch(partition, offset);
-    let found: Found | undefined;
-    for (const { offset: at, value } of values) {
-      const block = this.#block(at, value);
-      if (block === undefined) continue;
-      const cached = this.#cache.add(block);
-      found ??= at === offset ? cached : this.#passOver(offset, at);
+    const { fetcher, partition, name } = this.#options;
+    const until = performance.now() + READ_MS_MAX;
+    for (;;) {
+      const fetched = await fetcher.fetch(partition, offset);
+      const [found, ...others] = this.#blocksOf(fetched);
+      for (const block of others) this.#cache.add(block);
+      if (found !== undefined) {
+        const cached = this.#cache.add(found);
+        return offsetOf(found.first) === offset ? cached : this.#passOver(offset, found.first);
+      }
+      const last = fetched.values.at(-1);
+      if (last !== undefined) return sequenceOf(last.offset + 1n);
+      this.#startAt(fetched.first);
+      if (fetched.first > offset) return this.#passOver(offset, sequenceOf(fetched.first));
+      // The leader is about to learn what others have.
+      if (performance.now() > until) throw new Error(`Block ${offset} of ${name} is not there`);
+      await Bun.sleep(READ_RETRY_MS);
     }
-    if (found !== undefined) return found;
-    const last = values.at(-1);
-    if (last !== undefined) return sequenceOf(last.offset + 1n);
-    // Deleted behind the log's back; else the leader is about to learn what others have.
-    if (first <= offset) return sequenceOf(offset);
-    this.#first = Math.max(this.#first, sequenceOf(first));
-    return this.#passOver(offset, first);
+  }
+
+  #blocksOf({ values }: Fetched): Block[] {
+    return values.flatMap(({ offset, value }) => this.#block(offset, value) ?? []);
+  }
+
+  /** The brokers keep nothing below this offset. */
+  #startAt(offset: bigint): void {
+    this.#first = Math.max(this.#first, sequenceOf(offset));
+    this.#end = Math.max(this.#end, this.#first);
+  }
+
+  /** Where to read when a sequence number is asked for. */
+  #kept(sequence: number): number {
+    // Who asks for the first number of all means where the partition begins.
+    const lost = Math.max(sequence === 0 ? this.#opened : sequence, this.#trimmed);
+    if (this.#isOwned && lost < this.#first) this.#passOver(offsetOf(lost), this.#first);
+    return Math.max(sequence, this.#first);
   }
 
   #block(offset: bigint, value: Buffer): Block | undefined {
@@ -142,6 +204,7 @@ class PartitionLogReader implements LogReader {
     }
     this.#seen.blocks += 1;
     this.#seen.bytes += value.length;
+    this.#counts.note(Number(offset), block.end);
     const first = sequenceOf(offset);
     return { first, end: first + block.end, bytes: block.bytes };
   }
@@ -153,11 +216,10 @@ class PartitionLogReader implements LogReader {
     losses.damaged(name, name, Number(offset), bytes);
   }
 
-  #passOver(from: bigint, to: bigint): number {
+  #passOver(from: bigint, to: number): number {
     const { name, losses } = this.#options;
-    const gap = { from: sequenceOf(from), to: sequenceOf(to) };
     // Blocks are what can be counted: nobody knows how many records they held.
-    losses.missing(name, gap, Number(to - from));
-    return gap.to;
+    losses.missing(name, { from: sequenceOf(from), to }, Number(offsetOf(to) - from));
+    return to;
   }
 }

@@ -9,6 +9,8 @@ import type { Sender } from "./sender.ts";
 
 /** Between two attempts to reach brokers that took nothing. */
 const PROBE_MS = 250;
+/** How long a record waits for brokers that say nothing. */
+const ANSWER_MS_MAX = 10_000;
 
 export interface PartitionWriterOptions<T> {
   partition: number;
@@ -18,7 +20,9 @@ export interface PartitionWriterOptions<T> {
   end: bigint;
   logger: Logger;
   /** Shared by the writers of all partitions. */
-  metrics?: WriterMetrics;
+  metrics?: Omit<WriterMetrics, "healthy">;
+  /** Bytes of records that may wait for the brokers. */
+  pendingBytesMax?: number;
   /** Called after `durable` or `healthy` moved, before any record's promise settles. */
   onChange?(): void;
 }
@@ -47,7 +51,6 @@ class PartitionLogWriter<T> implements LogWriter<T> {
     this.#options = options;
     this.#batcher = new Batcher(options.codec, 0);
     this.#durable = sequenceOf(options.end);
-    options.metrics?.healthy.set(1);
   }
 
   durable(): number {
@@ -83,7 +86,8 @@ class PartitionLogWriter<T> implements LogWriter<T> {
   #refusal(): string | undefined {
     if (this.#closed) return "The event log is closed";
     if (!this.#healthy) return "The brokers take nothing";
-    if (this.#sendingBytes + this.#batcher.waiting.bytes >= LOG_PENDING_BYTES_MAX) {
+    const { pendingBytesMax = LOG_PENDING_BYTES_MAX } = this.#options;
+    if (this.#sendingBytes + this.#batcher.waiting.bytes >= pendingBytesMax) {
       return "Too many records wait for the brokers";
     }
     return undefined;
@@ -91,61 +95,65 @@ class PartitionLogWriter<T> implements LogWriter<T> {
 
   /** Sends batches until none waits. Its last steps have no `await`: no append slips between. */
   async #run(): Promise<void> {
-    while (this.#batcher.waiting.blocks.length > 0) {
-      await this.#gather();
-      await this.#flush();
-    }
+    while (this.#batcher.waiting.blocks.length > 0) await this.#flush();
     this.#running = undefined;
   }
 
-  /** What comes in this turn of the event loop, and in the next as long as more comes, goes along. */
-  async #gather(): Promise<void> {
-    let count: number;
-    do {
-      count = this.#batcher.waiting.count;
-      await new Promise(setImmediate);
-    } while (this.#batcher.waiting.count > count && this.#batcher.waiting.blocks.length === 1);
-  }
-
+  /** Sends what waits in the moment in which the brokers take it. */
   async #flush(): Promise<void> {
-    const batch = this.#batcher.take();
-    this.#sendingBytes = batch.bytes;
     const startedAt = performance.now();
+    let batch: Batch | undefined;
+    const late = setTimeout(() => this.#refuse(batch, new Error(NO_ANSWER)), ANSWER_MS_MAX);
     try {
-      for (const block of batch.blocks) await this.#send(block);
+      await this.#send(() => {
+        batch = this.#batcher.take();
+        this.#sendingBytes = batch.bytes;
+        return batch.blocks[0];
+      });
+      for (const block of batch!.blocks.slice(1)) await this.#send(() => block);
       this.#setHealthy(true);
-      const { metrics } = this.#options;
-      metrics?.records.inc(batch.count);
-      metrics?.bytes.inc(batch.bytes);
-      metrics?.flushSeconds.observe((performance.now() - startedAt) / 1000);
-      this.#options.onChange?.();
-      batch.resolve();
-      this.#batcher.recycle(batch);
+      this.#tell(batch!, startedAt);
+      batch!.resolve();
+      this.#batcher.recycle(batch!);
     } catch (error) {
       // Its buffers may still be on their way.
       this.#refuse(batch, error);
+      this.#probeLater();
     }
+    clearTimeout(late);
     this.#sendingBytes = 0;
   }
 
-  async #send({ buffer, end, count }: Pick<OpenBlock, "buffer" | "end" | "count">): Promise<void> {
-    sealBlock(buffer, end, 0, count);
+  #tell(batch: Batch, startedAt: number): void {
+    const { metrics, onChange } = this.#options;
+    metrics?.records.inc(batch.count);
+    metrics?.bytes.inc(batch.bytes);
+    metrics?.flushSeconds.observe((performance.now() - startedAt) / 1000);
+    onChange?.();
+  }
+
+  /** Without a block an empty one is sent. */
+  async #send(take: () => Taken | undefined): Promise<void> {
     const { sender, partition } = this.#options;
-    const offset = await sender.send(partition, buffer.subarray(0, end));
+    const offset = await sender.send(partition, () => {
+      const { buffer, end, count } = take() ?? emptyBlock();
+      sealBlock(buffer, end, 0, count);
+      return buffer.subarray(0, end);
+    });
     this.#durable = Math.max(this.#durable, sequenceOf(offset + 1n));
   }
 
-  #refuse(batch: Batch, error: unknown): void {
+  /** Refuses what is on its way, and what waits. */
+  #refuse(batch: Batch | undefined, error: unknown): void {
     const { partition, logger, metrics } = this.#options;
     if (this.#healthy) {
       logger.error({ err: error, partition }, "The event log cannot be written");
     }
     this.#setHealthy(false);
     for (const refused of [batch, this.#batcher.take()]) {
-      metrics?.rejected.inc(refused.count);
-      refused.reject(new LogUnavailable("The brokers did not take it", { cause: error }));
+      metrics?.rejected.inc(refused?.count ?? 0);
+      refused?.reject(new LogUnavailable("The brokers did not take it", { cause: error }));
     }
-    this.#probeLater();
   }
 
   #probeLater(): void {
@@ -157,7 +165,7 @@ class PartitionLogWriter<T> implements LogWriter<T> {
 
   async #tryAgain(): Promise<void> {
     try {
-      await this.#send({ buffer: Buffer.alloc(HEADER_BYTES), end: HEADER_BYTES, count: 0 });
+      await this.#send(() => undefined);
       const { partition, logger } = this.#options;
       logger.info({ partition }, "The event log can be written again");
       this.#setHealthy(true);
@@ -170,7 +178,16 @@ class PartitionLogWriter<T> implements LogWriter<T> {
   #setHealthy(healthy: boolean): void {
     if (this.#healthy === healthy) return;
     this.#healthy = healthy;
-    this.#options.metrics?.healthy.set(healthy ? 1 : 0);
     this.#options.onChange?.();
   }
 }
+
+const NO_ANSWER = `The brokers said nothing for ${ANSWER_MS_MAX / 1000} s`;
+
+type Taken = Pick<OpenBlock, "buffer" | "end" | "count">;
+
+const emptyBlock = (): Taken => ({
+  buffer: Buffer.alloc(HEADER_BYTES),
+  end: HEADER_BYTES,
+  count: 0,
+});

@@ -30,7 +30,7 @@ export async function openOrderedTopic(options: OrderedTopicOptions): Promise<Or
   const { clients, name, partitions, replicas, logger } = options;
   const admin = clients.admin();
   await ensureTopic(admin, { name, partitions, replicas });
-  const sender = new Sender(clients.producer(), name);
+  const sender = new Sender({ producer: clients.producer(), topic: name });
   const asker = new Fetcher({ consumer: clients.reader(), topic: name, waitMs: 0 });
   // What waits for entries to come holds up all others of its connections.
   const fetcher = new Fetcher({ consumer: clients.reader(), topic: name, waitMs: FOLLOW_MS });
@@ -41,7 +41,7 @@ export async function openOrderedTopic(options: OrderedTopicOptions): Promise<Or
     };
     return {
       async append(entry) {
-        await sender.send(partition, Buffer.from(entry));
+        await sender.send(partition, () => Buffer.from(entry));
       },
       async end() {
         return Number((await asker.offsets("end"))[partition]);

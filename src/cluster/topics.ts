@@ -19,8 +19,9 @@ const APPEAR_MS_MAX = 30_000;
 const APPEAR_MS = 100;
 
 /**
- * Makes a topic unless it is there, and returns how many partitions it has. Throws `StartError` for a topic that promises less than the settings ask
- * for: fewer copies, or a write that is answered before a majority of the copies has it.
+ * Makes a topic unless it is there, adds the partitions that it lacks, and returns how many it has.
+ * Throws `StartError` for a topic that promises less than the settings ask for: fewer copies, or a
+ * write that is answered before a majority of the copies has it.
  */
 export async function ensureTopic(admin: Admin, topic: TopicSettings): Promise<number> {
   if (!(await exists(admin, topic.name))) await create(admin, topic);
@@ -37,8 +38,7 @@ export async function ensureTopic(admin: Admin, topic: TopicSettings): Promise<n
   if (valueBytes < VALUE_BYTES_MAX) {
     refuse(`have a max.message.bytes of ${VALUE_BYTES_MAX} or more`, valueBytes);
   }
-  if (partitions < topic.partitions) refuse(`have ${topic.partitions} partitions`, partitions);
-  return partitions;
+  return partitions < topic.partitions ? await grow(admin, topic) : partitions;
 }
 
 const majorityOf = (replicas: number) => Math.floor(replicas / 2) + 1;
@@ -75,12 +75,25 @@ async function create(admin: Admin, topic: TopicSettings): Promise<void> {
   }
 }
 
+async function grow(admin: Admin, { name, partitions }: TopicSettings): Promise<number> {
+  try {
+    await admin.createPartitions({ topics: [{ name, count: partitions, assignments: null }] });
+  } catch (error) {
+    // Another node was quicker.
+    const innermost = innermostOf(error);
+    if (innermost.apiId !== "INVALID_PARTITIONS") {
+      throw new StartError(`The topic ${name} cannot grow: ${innermost.message}`);
+    }
+  }
+  return (await appeared(admin, name, partitions)).partitions;
+}
+
 /** Partitions and copies of a topic, once every partition has a leader. */
-async function appeared(admin: Admin, name: string) {
+async function appeared(admin: Admin, name: string, countMin = 1) {
   const until = performance.now() + APPEAR_MS_MAX;
   for (;;) {
     const found = (await metadataOf(admin, name))?.partitions ?? [];
-    if (found.length > 0 && found.every(({ leader }) => leader >= 0)) {
+    if (found.length >= countMin && found.every(({ leader }) => leader >= 0)) {
       const replicas = Math.min(...found.map((it) => it.replicas.length));
       return { partitions: found.length, replicas };
     }

@@ -1,10 +1,12 @@
 import { PIXEL_ARRAY_ELEMENTS_MAX, PIXEL_LEVELS_MAX, PIXEL_PARAMETERS_MAX } from "../limits.ts";
-import { SPACE } from "./bytes.ts";
+import { BACKSLASH, QUOTE, SPACE } from "./bytes.ts";
 import { arrayIndex } from "./number.ts";
 import { decode, ends, loadQuery, pair, readPair, starts, text, textOf } from "./pair.ts";
 import { readQuery } from "./scan.ts";
 import { bytes, QUERY } from "./scratch.ts";
+import type { Span } from "./span.ts";
 import { isOverfull } from "./tree.ts";
+import { userHash } from "./user-hash.ts";
 
 /** What the listener needs to know of a query. */
 export interface Inspection {
@@ -12,7 +14,13 @@ export interface Inspection {
   problem: string | undefined;
   /** Empty when there is a problem. */
   writeKey: string;
+  /** Hash of whose event it is, as `userHash` tells; 0 when that was not asked for. */
+  user: number;
 }
+
+/** Where the ids of the query stand in the scratch, as JSON text. */
+const userId = { start: 0, end: 0 };
+const anonymousId = { start: 0, end: 0 };
 
 const encoder = new TextEncoder();
 const WRITE_KEY = encoder.encode("writeKey");
@@ -24,13 +32,13 @@ const EVENT = encoder.encode("event");
  * Checks a query against the rules of the Pixel API, and finds its write key, in one pass and
  * without building the event. The query has at most 32,768 characters, all below U+0100.
  */
-export function inspectQuery(query: string, type: "page" | "track"): Inspection {
+export function inspectQuery(query: string, type: "page" | "track", wantsUser = false): Inspection {
   const end = loadQuery(query);
   let parameters = 0;
   let elements = 0;
   let writeKey: string | undefined;
-  let anonymousId: boolean | undefined;
-  let userId: boolean | undefined;
+  let hasAnonymousId: boolean | undefined;
+  let hasUserId: boolean | undefined;
   let event: boolean | undefined;
   let at = QUERY;
   while (at < end) {
@@ -47,15 +55,15 @@ export function inspectQuery(query: string, type: "page" | "track"): Inspection 
       elements += elementsMax();
     } else if (pair.levels === 1) {
       if (isNamed(WRITE_KEY)) writeKey ??= valueText(query);
-      else if (isNamed(ANONYMOUS_ID)) anonymousId ??= isPresent(query, true);
-      else if (isNamed(USER_ID)) userId ??= isPresent(query, false);
+      else if (isNamed(ANONYMOUS_ID)) hasAnonymousId ??= isPresentId(anonymousId, query, true);
+      else if (isNamed(USER_ID)) hasUserId ??= isPresentId(userId, query, false);
       else if (isNamed(EVENT)) event ??= isPresent(query, false);
     }
   }
   if (writeKey === undefined || writeKey.trim() === "") {
     return refusal("Expected the query parameter writeKey");
   }
-  if (anonymousId !== true && userId !== true) {
+  if (hasAnonymousId !== true && hasUserId !== true) {
     return refusal("Request neither has anonymousId nor userId");
   }
   if (type === "track" && event !== true) {
@@ -64,11 +72,14 @@ export function inspectQuery(query: string, type: "page" | "track"): Inspection 
   if (elements > PIXEL_ARRAY_ELEMENTS_MAX && isOverfullQuery(query, type)) {
     return refusal(`Expected arrays of at most ${PIXEL_ARRAY_ELEMENTS_MAX} elements in all`);
   }
-  return { problem: undefined, writeKey };
+  if (!wantsUser) return { problem: undefined, writeKey, user: 0 };
+  const isKnown = hasUserId === true;
+  const user = isKnown ? userHash(userId.start, userId.end) : hashOfAnonymousId(anonymousId);
+  return { problem: undefined, writeKey, user };
 }
 
 function refusal(problem: string): Inspection {
-  return { problem, writeKey: "" };
+  return { problem, writeKey: "", user: 0 };
 }
 
 /**
@@ -105,6 +116,26 @@ function valueText(query: string): string {
   if (!pair.encoded) return query.slice(pair.start - QUERY, pair.end - QUERY);
   decode(pair.start, pair.end);
   return textOf(text.start, text.end);
+}
+
+/** As `isPresent`, and keeps where the id stands. */
+function isPresentId(id: Span, query: string, isQuoted: boolean): boolean {
+  const isThere = isPresent(query, isQuoted);
+  const { start, end } = pair.encoded ? text : pair;
+  id.start = start;
+  id.end = end;
+  return isThere;
+}
+
+/** The hash of an anonymousId, which may be an AMP client id in quotes. */
+function hashOfAnonymousId({ start, end }: Span): number {
+  const isInQuotes =
+    end - start >= 4 &&
+    bytes[start] === BACKSLASH &&
+    bytes[start + 1] === QUOTE &&
+    bytes[end - 2] === BACKSLASH &&
+    bytes[end - 1] === QUOTE;
+  return isInQuotes ? userHash(start + 2, end - 2) : userHash(start, end);
 }
 
 /**

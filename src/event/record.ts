@@ -125,3 +125,9 @@ function decodeEnds(buffer: Buffer, start: number): LogEnd[] {
   }
   return ends;
 }
+
+/** Source of what `pixelRecordCodec` wrote. */
+export function sourceOfRecord(bytes: Uint8Array): string {
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  return buffer.toString("latin1", HEAD_BYTES, HEAD_BYTES + (buffer[2] ?? 0));
+}

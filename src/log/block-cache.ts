@@ -15,6 +15,8 @@ export class BlockCache {
   readonly #blocks = new Map<number, CachedBlock>();
   #bytes = 0;
 
+  constructor(readonly bytesMax = LOG_CACHE_BYTES_MAX) {}
+
   get(first: number): CachedBlock | undefined {
     return this.#blocks.get(first);
   }
@@ -35,7 +37,7 @@ export class BlockCache {
    */
   #evict(): void {
     for (const block of this.#blocks.values()) {
-      if (this.#bytes <= LOG_CACHE_BYTES_MAX) return;
+      if (this.#bytes <= this.bytesMax) return;
       this.#blocks.delete(block.first);
       this.#bytes -= block.bytes.length;
     }

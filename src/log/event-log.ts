@@ -49,6 +49,11 @@ export interface LogReader {
   /** Tells the reader that records below `sequence` are durable; it reads no further than that. */
   advance(sequence: number): void;
   /**
+   * How many records have sequence numbers from `from` up to, not including, `to`; about so many
+   * where numbers have gaps.
+   */
+  countBetween(from: number, to: number): number;
+  /**
    * Whole blocks from `sequence` on: at least one if there is any, and about `bytesMax` at most.
    * `next` is where to go on; past a gap (a damaged block) it is larger than the last record's
    * number + 1.

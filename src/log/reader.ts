@@ -80,6 +80,10 @@ class SegmentLogReader implements LogReader {
     this.#end = Math.max(this.#end, sequence);
   }
 
+  countBetween(from: number, to: number): number {
+    return Math.max(0, to - from);
+  }
+
   async read(sequence: number, bytesMax: number): Promise<{ records: LogRecord[]; next: number }> {
     const records: LogRecord[] = [];
     let next = Math.max(sequence, this.first());

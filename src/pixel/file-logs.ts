@@ -30,7 +30,7 @@ export interface FileLogsOptions {
 }
 
 /** Event logs in directories, which the ingest processes of this server write. */
-export type FileLogs = EventLogs & WrittenLogs;
+export type FileLogs = EventLogs & Required<WrittenLogs>;
 
 interface Log {
   directory: string;
@@ -77,7 +77,7 @@ export async function openFileLogs(options: FileLogsOptions): Promise<FileLogs> 
         otherLogs: others.map(([name, it]) => ({ log: Number(name), directory: it.directory })),
       };
     },
-    opened(index, durable = 0) {
+    opened(index, durable) {
       const log = of(index);
       log.mark ??= openMark(log.directory);
       log.reader.advance(durable);

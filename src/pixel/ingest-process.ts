@@ -206,7 +206,7 @@ export class IngestProcess {
     this.#missed = 0;
     switch (message.type) {
       case "opened":
-        logs.opened(settings.index, message.durable);
+        if (message.durable !== undefined) logs.opened?.(settings.index, message.durable);
         this.#opened.resolve();
         if (this.#mayListen) this.#send({ type: "listen" });
         break;
@@ -221,10 +221,10 @@ export class IngestProcess {
         this.#failure = message.message;
         break;
       case "durable":
-        logs.written(settings.index, message.sequence, message.sources);
+        logs.written?.(settings.index, message.sequence, message.sources);
         break;
       case "missing":
-        logs.missing(settings.index, message);
+        logs.missing?.(settings.index, message);
         break;
       case "health":
         this.#healthy = message.healthy;

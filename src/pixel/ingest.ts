@@ -1,7 +1,9 @@
 import { openCatalog } from "../catalog/open.ts";
 import { messageOf, StartError } from "../errors.ts";
+import { type PixelRecord, pixelRecordCodec } from "../event/record.ts";
 import { readDescriptors } from "../http/descriptors.ts";
 import { HTTP_CONNECTIONS_MAX } from "../limits.ts";
+import type { RecordCodec } from "../log/event-log.ts";
 import { createLogger, type Logger } from "../observe/log.ts";
 import { createMetrics, type Metrics } from "../observe/metrics.ts";
 import { openFileLog } from "./file-log.ts";
@@ -13,16 +15,23 @@ import {
   type IngestSettings,
   type ToIngest,
 } from "./messages.ts";
-import type { PixelLogParts } from "./pixel-log.ts";
+import type { PixelLog, PixelLogParts } from "./pixel-log.ts";
 
 /** Time that an ingest process whose server died has for answers and its last flush. */
 const INGEST_ORPHAN_MS_MAX = 2_000;
+
+/** Opens partitions by settings that only this function understands. */
+export type OpenPartitions = (settings: object, parts: PartitionsParts) => Promise<PixelLog>;
+
+export interface PartitionsParts extends PixelLogParts {
+  codec: RecordCodec<PixelRecord>;
+}
 
 /**
  * The hidden command `ingest`: takes pixels into an event log until the server says `close`, or is
  * gone. Returns the exit code.
  */
-export async function startIngest(): Promise<number> {
+export async function startIngest(openPartitions: OpenPartitions): Promise<number> {
   // Ctrl-C and a service's stop reach every process of the group, but the server decides when this
   // one ends. A closed terminal (SIGHUP) ends nothing.
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2"] as const) {
@@ -36,7 +45,7 @@ export async function startIngest(): Promise<number> {
   server.answerMetrics(metrics);
   const logger = createLogger(settings.logLevel).child({ ingest: settings.index });
   try {
-    const opened = open(settings, server, { logger, metrics });
+    const opened = open(settings, server, { openPartitions, logger, metrics });
     const close = await Promise.race([opened, server.end]);
     if (typeof close === "string") return 0;
     const waitMs = (await server.end) === "close" ? INGEST_CLOSE_MS_MAX : INGEST_ORPHAN_MS_MAX;
@@ -53,18 +62,25 @@ export async function startIngest(): Promise<number> {
   }
 }
 
+interface Opening extends Omit<PixelLogParts, "onHealth"> {
+  openPartitions: OpenPartitions;
+}
+
 /** Opens catalog, log and listener, and returns how to close them in reverse order. */
 async function open(
   settings: IngestSettings,
   { send, listen }: Pick<ReturnType<typeof connect>, "send" | "listen">,
-  { logger, metrics }: Omit<PixelLogParts, "onHealth">,
+  { openPartitions, logger, metrics }: Opening,
 ): Promise<() => Promise<void>> {
   const { catalogDirectory, trustedProxies, recordClientAddress } = settings;
   await using opening = new AsyncDisposableStack();
   const catalog = await openCatalog({ directory: catalogDirectory, logger });
   opening.defer(() => catalog.close());
   const parts = { logger, metrics, onHealth: createTellHealth(send) };
-  const log = await openFileLog(settings.log, { ...parts, send });
+  const log =
+    settings.log.kind === "files"
+      ? await openFileLog(settings.log, { ...parts, send })
+      : await openPartitions(settings.log.settings, { ...parts, codec: pixelRecordCodec });
   opening.defer(() => log.close());
 
   const listener = createPixelListener({

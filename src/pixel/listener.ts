@@ -1,5 +1,6 @@
 import type { Source } from "../catalog/model.ts";
 import { inspectQuery } from "../event/inspect.ts";
+import type { PixelRecord } from "../event/record.ts";
 import type { Answer } from "../http/answer.ts";
 import type { Exchange } from "../http/connection.ts";
 import type { ListeningSocket } from "../http/listening-socket.ts";
@@ -32,7 +33,7 @@ export interface PixelParts
   extends Pick<HttpServerOptions, "connectionsMax" | "connectionsPerNetworkMax"> {
   /** The source of a write key, enabled or not. */
   source(writeKey: string): Source | undefined;
-  log: Pick<PixelLog, "append" | "otherLogs">;
+  log: Pick<PixelLog, "append" | "byUser" | "otherLogs">;
   /** CIDRs of proxies whose `X-Forwarded-For` is believed. */
   trustedProxies: readonly string[];
   /** Whether events carry `request_ip`. */
@@ -50,12 +51,6 @@ export interface PixelListener {
   stop(): Promise<void>;
 }
 
-/** Pixels whose records go to the disk together. */
-interface Flush {
-  stored: Promise<void>;
-  pixels: Exchange[];
-}
-
 /**
  * The data plane's listener: admits a pixel, appends its record to the log, and answers once the
  * record is durable.
@@ -64,7 +59,8 @@ export function createPixelListener(parts: PixelParts): PixelListener {
   const clients = createClientAddresses(parts.trustedProxies);
   const count = createCount(parts.metrics);
   const takePixel = createRateLimit(parts.pixelsPerSecondMax ?? 0);
-  let flush: Flush | undefined;
+  /** Pixels whose records are written together, by the promise that they share. */
+  const flushes = new Map<Promise<void>, Exchange[]>();
   let server: HttpServer | undefined;
   if (parts.metrics !== undefined) {
     showConnections(parts.metrics, () => server?.connections() ?? 0);
@@ -103,7 +99,7 @@ export function createPixelListener(parts: PixelParts): PixelListener {
     if (exchange.targetBytes > PIXEL_TARGET_BYTES_MAX) {
       return refuse(414, `Expected a URL of at most ${PIXEL_TARGET_BYTES_MAX} bytes`);
     }
-    const { problem, writeKey } = inspectQuery(query, type);
+    const { problem, writeKey, user } = inspectQuery(query, type, parts.log.byUser);
     if (problem !== undefined) return refuse(400, problem);
     const source = parts.source(writeKey);
     if (source === undefined) return refuse(401, "Invalid write key");
@@ -115,7 +111,7 @@ export function createPixelListener(parts: PixelParts): PixelListener {
       });
     }
 
-    const stored = parts.log.append({
+    const record: PixelRecord = {
       type,
       receivedAt: Date.now(),
       sourceId: source.id,
@@ -123,8 +119,8 @@ export function createPixelListener(parts: PixelParts): PixelListener {
       messageId: createMessageId(),
       query,
       after: parts.log.otherLogs?.(),
-    });
-    answerWhen(stored, exchange);
+    };
+    answerWhen(parts.log.append(record, user), exchange);
     return undefined;
   }
 
@@ -133,14 +129,15 @@ export function createPixelListener(parts: PixelParts): PixelListener {
    * share one callback here.
    */
   function answerWhen(stored: Promise<void>, exchange: Exchange): void {
-    if (flush?.stored === stored) {
-      flush.pixels.push(exchange);
+    const known = flushes.get(stored);
+    if (known !== undefined) {
+      known.push(exchange);
       return;
     }
     const pixels = [exchange];
-    flush = { stored, pixels };
+    flushes.set(stored, pixels);
     const settle = (answer: (pixel: Exchange) => void) => {
-      if (flush?.stored === stored) flush = undefined;
+      flushes.delete(stored);
       pixels.forEach(answer);
     };
     stored.then(

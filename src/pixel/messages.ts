@@ -26,7 +26,10 @@ export interface IngestSettings {
 }
 
 /** The event log that a process appends to. */
-export type LogSettings = FileLogSettings;
+export type LogSettings =
+  | FileLogSettings
+  /** Partitions, which all processes of all machines write; their opener knows the settings. */
+  | { kind: "partitions"; settings: object };
 
 /** An event log of the process's own. */
 export interface FileLogSettings extends SegmentBounds {
@@ -44,12 +47,12 @@ export interface FileLogSettings extends SegmentBounds {
 export interface WrittenLogs {
   /** With which settings the process opens its log when it is started at this moment. */
   settings(index: number): LogSettings;
-  /** The process has opened its log, for the first time or again. */
-  opened(index: number, durable: number | undefined): void;
+  /** The process has opened a log of its own, for the first time or again. */
+  opened?(index: number, durable: number): void;
   /** Its log is durable below `end`; the new records are of these sources, or of any. */
-  written(index: number, end: number, sources: readonly string[] | undefined): void;
+  written?(index: number, end: number, sources: readonly string[] | undefined): void;
   /** Its log should hold these records, and ends before them. */
-  missing(index: number, gap: Gap): void;
+  missing?(index: number, gap: Gap): void;
 }
 
 /** The descriptor under which an ingest process inherits the data plane's socket. */

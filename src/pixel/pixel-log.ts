@@ -4,8 +4,13 @@ import type { Metrics } from "../observe/metrics.ts";
 
 /** The event log that an ingest process appends to: its own, or one that many machines share. */
 export interface PixelLog {
-  /** Settles as `LogWriter.append` does. */
-  append(record: PixelRecord): Promise<void>;
+  /**
+   * Settles as `LogWriter.append` does. `user` is the hash of whose event it is, by which a log of
+   * many parts keeps a user's records in one; 0 where the log does not ask for it.
+   */
+  append(record: PixelRecord, user: number): Promise<void>;
+  /** Whether the log asks whose event a record is. */
+  byUser?: boolean;
   /** Whether records can be appended. */
   healthy(): boolean;
   /** Sequence number after the last durable record of a log of this process's own. */

@@ -22,7 +22,8 @@ async function roundTrip(settings: BrokerSettings, topic: string): Promise<strin
   const clients = await connectClients(settings);
   try {
     await clients.admin().createTopics({ topics: [topic], partitions: 1, replicas: 1 });
-    await new Sender(clients.producer(), topic).send(0, Buffer.from("there"));
+    const sender = new Sender({ producer: clients.producer(), topic });
+    await sender.send(0, () => Buffer.from("there"));
     const fetcher = new Fetcher({ consumer: clients.reader(), topic, waitMs: 50 });
     const { values } = await fetcher.fetch(0, 0n);
     return values.map(({ value }) => value.toString());

@@ -36,7 +36,7 @@ export async function openTopic(clients: Clients, topic: TopicSettings) {
   const admin = clients.admin();
   const { name } = topic;
   await ensureTopic(admin, topic);
-  const sender = new Sender(clients.producer(), name);
+  const sender = new Sender({ producer: clients.producer(), topic: name });
   const fetcher = new Fetcher({ consumer: clients.reader(), topic: name, waitMs: 50 });
   const losses = new Losses({ logger: quiet });
   return {

@@ -15,7 +15,7 @@ describe("a query is accepted", () => {
     [`${IDS}&${"=&".repeat(998)}`, "page"],
   ] as const) {
     test(`${type} ${query.slice(0, 60)}`, () => {
-      expect(inspectQuery(query, type)).toEqual({ problem: undefined, writeKey: "k" });
+      expect(inspectQuery(query, type)).toEqual({ problem: undefined, writeKey: "k", user: 0 });
     });
   }
 });

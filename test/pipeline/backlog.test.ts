@@ -24,6 +24,10 @@ class EndlessLog implements LogReader {
   first = () => 0;
   end = () => this.count;
   advance(): void {}
+  countBetween(from: number, to: number): number {
+    return Math.max(0, to - from);
+  }
+
   async read(sequence: number, bytesMax: number) {
     const next = Math.min(this.count, sequence + Math.ceil(bytesMax / EVENT_BYTES));
     const records: LogRecord[] = [];

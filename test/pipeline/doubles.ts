@@ -64,6 +64,10 @@ export class MemoryLog implements LogReader {
     for (; this.#first < sequence; this.#first++) this.#records.delete(this.#first);
   }
 
+  countBetween(from: number, to: number): number {
+    return Math.max(0, to - from);
+  }
+
   parts() {
     return [...this.#records].map(([first, { length }]) => ({ first, bytes: length }));
   }

@@ -34,6 +34,7 @@ class TimesLog implements LogReader {
   first = () => this.#first;
   end = () => this.times.length;
   advance(): void {}
+  countBetween = (from: number, to: number) => to - from;
 
   async read(sequence: number) {
     if (this.failing) throw new Error("EIO");

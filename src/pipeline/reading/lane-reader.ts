@@ -177,7 +177,7 @@ export class LaneReader {
     this.#pass();
     const lags = this.#logs.names().map((log) => {
       const low = this.#cursors.get(log)?.low ?? 0;
-      return Math.max(0, this.#logs.end(log) - low);
+      return this.#logs.countBetween(log, low, this.#logs.end(log));
     });
     return lags.reduce((sum, lag) => sum + lag, 0);
   }

@@ -29,7 +29,10 @@ export interface SharedReaderParts {
 }
 
 /** What the lanes of a line read. */
-export type Logs = Pick<SharedReader, "names" | "pass" | "passed" | "end" | "read" | "sizeOf">;
+export type Logs = Pick<
+  SharedReader,
+  "names" | "pass" | "passed" | "end" | "countBetween" | "read" | "sizeOf"
+>;
 
 /**
  * Reads the event logs for all lanes. Most lanes are at the same place, the log's end: they share
@@ -65,6 +68,7 @@ export class SharedReader {
       pass: (log, sequence) => this.pass(log, sequence),
       passed: (log) => this.passed(log),
       end: (log) => this.end(log),
+      countBetween: (log, from, to) => this.countBetween(log, from, to),
       read: (log, sequence) => this.read(log, sequence),
       sizeOf: (log, sequence, input) => this.sizeOf(log, sequence, input),
     };
@@ -77,6 +81,11 @@ export class SharedReader {
   /** Sequence number after the last durable record, per log. */
   ends(): Positions {
     return Object.fromEntries([...this.#parts.readers].map(([log, r]) => [log, r.end()]));
+  }
+
+  /** About how many records a log holds between two places. */
+  countBetween(log: string, from: number, to: number): number {
+    return this.#parts.readers.get(log)?.countBetween(from, to) ?? 0;
   }
 
   end(log: string): number {
@@ -113,8 +122,7 @@ export class SharedReader {
   }
 
   async #read(log: string, reader: LogReader, sequence: number): Promise<Chunk> {
-    const from = Math.max(sequence, reader.first());
-    const { records, next } = await reader.read(from, SHARED_READ_BYTES_MAX);
+    const { records, next } = await reader.read(sequence, SHARED_READ_BYTES_MAX);
     const inputs: { sequence: number; input: Input }[] = [];
     for (const record of records) {
       const input = this.#decode(log, record.sequence, record.bytes);

@@ -1,0 +1,205 @@
+import type { Admin } from "@platformatic/kafka";
+import type { DurableNews, EventLogs, LogReader } from "../log/event-log.ts";
+import { Losses } from "../log/losses.ts";
+import type { Logger } from "../observe/log.ts";
+import type { Metrics } from "../observe/metrics.ts";
+import type { BrokerSettings, Clients } from "./client.ts";
+import { Fetcher } from "./fetcher.ts";
+import { openPartitionReader, type PartitionReader } from "./log-reader.ts";
+import type { PartitionedLogSettings } from "./partitioned-log.ts";
+import { offsetOf, sequenceOf } from "./position.ts";
+import { Tail } from "./tail.ts";
+import { ensureTopic, type TopicSettings } from "./topics.ts";
+
+export interface TopicLogsOptions {
+  clients: Clients;
+  /** For the ingest processes, which have clients of their own. */
+  brokers: BrokerSettings;
+  topic: TopicSettings;
+  /** Source of a record, by its bytes. */
+  sourceOf(record: Uint8Array): string;
+  logger: Logger;
+  metrics?: Metrics;
+}
+
+/** All partitions of a topic as event logs. A partition goes by the name `logOf` gives it. */
+export interface TopicLogs extends EventLogs {
+  /**
+   * Fetches what is written to a log as soon as it is there, or to all logs, until the returned
+   * function is called. `onDurable` tells of these logs alone; the ends of the others are known as
+   * they were about a second ago.
+   */
+  follow(log?: string): () => void;
+  /**
+   * As `follow`, for the one node whose lanes read the log, of which everything below `known` was
+   * read before or is named by a connection. A log that has lost what comes next, or ends below
+   * `known`, is told among the warnings.
+   */
+  own(log: string, known: number): () => void;
+  /** With which settings an ingest process opens the partitions. */
+  settings(): { kind: "partitions"; settings: PartitionedLogSettings };
+  /** Why some partitions cannot be read at the moment; undefined while all can. */
+  trouble(): string | undefined;
+}
+
+/** How long a broker waits for something to come when there is nothing to give back. */
+const TAIL_WAIT_MS = 500;
+/** Pause between two looks at the ends of all partitions. */
+const ENDS_MS = 1_000;
+/** Blocks that the readers of all partitions keep in memory, and at least each. */
+const CACHE_BYTES_MAX = 64 << 20;
+const CACHE_BYTES_MIN = 2 << 20;
+
+/** Name of a partition's log, which no log of a directory has. */
+export const logOf = (partition: number) => `k${partition}`;
+
+/** Opens a topic, which is made unless it is there. Throws `StartError` as `ensureTopic` does. */
+export async function openTopicLogs(options: TopicLogsOptions): Promise<TopicLogs> {
+  const admin = options.clients.admin();
+  await ensureTopic(admin, options.topic);
+  const logs = new BrokerLogs(options, admin);
+  await logs.ends();
+  logs.watch();
+  return logs;
+}
+
+class BrokerLogs implements TopicLogs {
+  readonly readers = new Map<string, LogReader>();
+  readonly #options: TopicLogsOptions;
+  readonly #partitions: PartitionReader[] = [];
+  readonly #losses: Losses;
+  readonly #listeners = new Set<(news?: DurableNews) => void>();
+  readonly #admin: Admin;
+  readonly #asker: Fetcher;
+  readonly #tail: Tail;
+  #poll: ReturnType<typeof setTimeout> | undefined;
+  #polling: Promise<void> = Promise.resolve();
+  #trouble: string | undefined;
+  #isOpen = true;
+
+  constructor(options: TopicLogsOptions, admin: Admin) {
+    this.#options = options;
+    const { clients, topic, sourceOf, logger } = options;
+    this.#losses = new Losses(options);
+    this.#admin = admin;
+    this.#asker = new Fetcher({ consumer: clients.reader(), topic: topic.name, waitMs: 0 });
+    this.#tail = new Tail({
+      fetcher: new Fetcher({ consumer: clients.reader(), topic: topic.name, waitMs: TAIL_WAIT_MS }),
+      ...{ sourceOf, logger },
+      nameOf: logOf,
+      onNews: (news) => {
+        for (const listener of this.#listeners) listener(news);
+      },
+    });
+  }
+
+  async ends(): Promise<Readonly<Record<string, number>>> {
+    const ends = await this.#asker.offsets("end");
+    if (ends.length > this.#partitions.length) await this.#grow();
+    for (const [partition, end] of ends.entries()) {
+      // Of a followed partition nothing may become readable without news of it.
+      if (this.#tail.follows(partition)) continue;
+      this.#partitions[partition]?.advance(sequenceOf(end));
+    }
+    return Object.fromEntries(ends.map((end, partition) => [logOf(partition), sequenceOf(end)]));
+  }
+
+  onDurable(listener: (news?: DurableNews) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  follow(log?: string): () => void {
+    const partitions = log === undefined ? [...this.#partitions.keys()] : [this.#indexOf(log)];
+    const ends = partitions.map((it) => this.#tail.follow(it, this.#partitions[it]!));
+    return () => {
+      for (const end of ends) end();
+    };
+  }
+
+  own(log: string, known: number): () => void {
+    const reader = this.#partitions[this.#indexOf(log)]!;
+    const end = reader.end();
+    if (known > end) {
+      this.#losses.missing(log, { from: end, to: known }, Number(offsetOf(known) - offsetOf(end)));
+    }
+    reader.own(true);
+    const unfollow = this.follow(log);
+    return () => {
+      reader.own(false);
+      unfollow();
+    };
+  }
+
+  settings(): { kind: "partitions"; settings: PartitionedLogSettings } {
+    const { brokers, topic } = this.#options;
+    const partitions = this.#partitions.length;
+    return { kind: "partitions", settings: { brokers, topic: topic.name, partitions } };
+  }
+
+  warnings(): string[] {
+    return this.#losses.warnings();
+  }
+
+  trouble(): string | undefined {
+    return this.#trouble ?? this.#tail.trouble();
+  }
+
+  /** Looks at the ends of all partitions from time to time, and so sees new ones too. */
+  watch(): void {
+    this.#poll = setTimeout(() => {
+      this.#polling = this.#look().then(() => {
+        if (this.#isOpen) this.watch();
+      });
+    }, ENDS_MS);
+  }
+
+  async close(): Promise<void> {
+    this.#isOpen = false;
+    clearTimeout(this.#poll);
+    await Promise.all([this.#polling, this.#tail.close()]);
+    await Promise.all(this.#partitions.map((reader) => reader.close()));
+  }
+
+  async #look(): Promise<void> {
+    const { logger, topic } = this.#options;
+    try {
+      await this.ends();
+      if (this.#trouble !== undefined) logger.info({ topic: topic.name }, "All partitions answer");
+      this.#trouble = undefined;
+    } catch (err) {
+      if (this.#trouble === undefined) logger.error({ err, topic: topic.name }, TROUBLE);
+      this.#trouble = TROUBLE;
+    }
+  }
+
+  /** Opens the partitions that were added. */
+  async #grow(): Promise<void> {
+    const firsts = await this.#asker.offsets("first");
+    const { name, partitions } = this.#options.topic;
+    const share = Math.floor(CACHE_BYTES_MAX / Math.max(partitions, firsts.length));
+    for (let partition = this.#partitions.length; partition < firsts.length; partition++) {
+      const reader = openPartitionReader({
+        ...{ partition, name: logOf(partition), first: firsts[partition]! },
+        ...{ fetcher: this.#asker, losses: this.#losses },
+        cacheBytesMax: Math.max(CACHE_BYTES_MIN, share),
+        trim: (offset) => this.#trim(name, partition, offset),
+      });
+      this.#partitions.push(reader);
+      this.readers.set(logOf(partition), reader);
+    }
+  }
+
+  async #trim(name: string, partition: number, offset: bigint): Promise<void> {
+    const partitions = [{ partition, offset }];
+    await this.#admin.deleteRecords({ topics: [{ name, partitions }] });
+  }
+
+  #indexOf(log: string): number {
+    const partition = this.#partitions.findIndex((_, index) => logOf(index) === log);
+    if (partition < 0) throw new RangeError(`Expected the name of a partition's log, got ${log}`);
+    return partition;
+  }
+}
+
+const TROUBLE = "Some partitions of the event log do not answer";

@@ -1,0 +1,153 @@
+import { describe, expect, test } from "bun:test";
+import { logOf, type TopicLogs } from "../../src/cluster/topic-logs.ts";
+import type { DurableNews } from "../../src/log/event-log.ts";
+import {
+  dataWithSource,
+  load,
+  openAsking,
+  pixelUrl,
+  recordsIn,
+  until,
+  usersIn,
+} from "../pixel/ingest-support.ts";
+import { brokersMissing } from "./brokers.ts";
+import { openLogs, startIngest } from "./ingest-support.ts";
+import { settingsOf, titled, withBrokers } from "./support.ts";
+
+/** Who is in each partition, in order, once the brokers have told where all end. */
+async function usersOf(logs: TopicLogs): Promise<string[][]> {
+  await logs.ends();
+  return Promise.all(Array.from(logs.readers.values(), (reader) => usersIn(reader)));
+}
+
+/** One pixel over a connection of its own, so that any process may take it. */
+async function send(url: string): Promise<number> {
+  const asking = await openAsking(url);
+  try {
+    return await asking.ask(new URL(url).pathname + new URL(url).search);
+  } finally {
+    asking.close();
+  }
+}
+
+describe.skipIf(brokersMissing !== undefined)(titled("pixels into partitions"), () => {
+  const { brokers } = withBrokers(1);
+  const topic = (name: string, partitions: number) => ({ name, partitions, replicas: 1 });
+
+  test("a user's pixels go to one partition in order, whichever process takes them", async () => {
+    const { data, writeKey } = await dataWithSource();
+    await using logs = await openLogs(settingsOf(brokers()), topic("users", 4));
+    await using ingest = await startIngest(data, logs, { count: 2 });
+    for (let n = 0; n < 10; n++) {
+      const sent = Array.from({ length: 20 }, (_, user) => {
+        const url = pixelUrl(ingest.url, writeKey, `u${user}`);
+        // One id, encoded in different ways.
+        return send(`${n % 2 ? url.replace("=u", "=%75") : url}&n=${n}`);
+      });
+      expect(await Promise.all(sent)).toEqual(sent.map(() => 200));
+    }
+    await logs.ends();
+    const seen = new Map<string, { log: string; numbers: number[] }>();
+    for (const [log, reader] of logs.readers) {
+      for (const { query } of await recordsIn(reader)) {
+        const parameters = new URLSearchParams(query);
+        const user = parameters.get("anonymousId")!;
+        const known = seen.get(user) ?? { log, numbers: [] };
+        expect(known.log).toBe(log);
+        known.numbers.push(Number(parameters.get("n")));
+        seen.set(user, known);
+      }
+    }
+    expect(seen.size).toBe(20);
+    for (const { numbers } of seen.values()) expect(numbers).toEqual([...Array(10).keys()]);
+    expect(new Set(Array.from(seen.values(), ({ log }) => log)).size).toBeGreaterThan(1);
+  }, 300_000);
+
+  test("whoever follows a partition is told of what comes, and of its sources", async () => {
+    const { data, writeKey } = await dataWithSource();
+    await using logs = await openLogs(settingsOf(brokers()), topic("news", 2));
+    await using ingest = await startIngest(data, logs);
+    const news: (DurableNews | undefined)[] = [];
+    logs.onDurable((it) => news.push(it));
+    const unfollow = [...logs.readers.keys()].map((log) => logs.follow(log));
+    await until(() => news.length >= 2);
+    news.length = 0;
+    expect(await send(pixelUrl(ingest.url, writeKey, "a"))).toBe(200);
+    await until(() => news.length > 0);
+    const { log, end, sources } = news[0]!;
+    const reader = logs.readers.get(log)!;
+    const [record] = await recordsIn(reader);
+    expect(sources).toEqual([record!.sourceId]);
+    expect([reader.end(), (await logs.ends())[log]]).toEqual([end, end]);
+    expect(reader.countBetween(0, end)).toBe(1);
+    for (const stop of unfollow) stop();
+    news.length = 0;
+    expect(await send(pixelUrl(ingest.url, writeKey, "a"))).toBe(200);
+    // An end is known as soon as it is asked for.
+    await logs.ends();
+    expect(reader.end()).toBeGreaterThan(end);
+    expect(news).toEqual([]);
+  }, 300_000);
+
+  test("killing ingest processes loses nothing acknowledged", async () => {
+    const { data, writeKey } = await dataWithSource();
+    await using logs = await openLogs(settingsOf(brokers()), topic("killed", 3));
+    await using ingest = await startIngest(data, logs, { count: 2 });
+    const pixels = load(ingest.url, writeKey, 16);
+    for (let kill = 0; kill < 3; kill++) {
+      const acknowledged = pixels.acknowledged.size;
+      await until(() => pixels.acknowledged.size > acknowledged + 200);
+      const [pid] = ingest.pids();
+      process.kill(pid!, "SIGKILL");
+      await until(() => ingest.pids().length === 2 && ingest.pids()[0] !== pid && ingest.healthy());
+    }
+    await pixels.stop();
+    const users = (await usersOf(logs)).flat();
+    expect(new Set(users).size).toBe(users.length);
+    const kept = new Set(users);
+    expect([...pixels.acknowledged].filter((user) => !kept.has(user))).toEqual([]);
+  }, 300_000);
+
+  test("partitions that are added are written and read by all who run already", async () => {
+    const { data, writeKey } = await dataWithSource();
+    const few = topic("growing", 2);
+    await using logs = await openLogs(settingsOf(brokers()), few);
+    await using ingest = await startIngest(data, logs);
+    expect(await send(pixelUrl(ingest.url, writeKey, "before"))).toBe(200);
+    await using more = await openLogs(settingsOf(brokers()), { ...few, partitions: 6 });
+    await until(() => logs.readers.size === 6);
+    let n = 0;
+    await until(async () => {
+      expect(await send(pixelUrl(ingest.url, writeKey, `u${n++}`))).toBe(200);
+      return (await usersOf(logs)).every((users) => users.length > 0);
+    });
+    expect((await usersOf(more)).flat().sort()).toEqual((await usersOf(logs)).flat().sort());
+    expect((await usersOf(logs)).flat()).toHaveLength(n + 1);
+  }, 300_000);
+
+  test("what lanes have not read and is not there any more is told as lost", async () => {
+    const { data, writeKey } = await dataWithSource();
+    await using logs = await openLogs(settingsOf(brokers()), topic("lost", 1));
+    await using others = await openLogs(settingsOf(brokers()), topic("lost", 1));
+    await using ingest = await startIngest(data, logs);
+    for (let n = 0; n < 4; n++) await send(pixelUrl(ingest.url, writeKey, `u${n}`));
+    const log = logOf(0);
+    const reader = logs.readers.get(log)!;
+    const ends = await logs.ends();
+    const disown = logs.own(log, ends[log]!);
+    expect(await usersIn(reader, 0)).toEqual(["u0", "u1", "u2", "u3"]);
+    const places = (await reader.read(0, 1 << 20)).records.map(({ sequence }) => sequence);
+    await others.ends();
+    await others.readers.get(log)!.trim(places[2]!);
+    expect(await send(pixelUrl(ingest.url, writeKey, "u4"))).toBe(200);
+    await until(() => reader.first() > 0);
+    expect(logs.warnings()).toEqual([]);
+    expect(await usersIn(reader, places[1]!)).toEqual(["u2", "u3", "u4"]);
+    expect(logs.warnings()).toEqual(["Event log k0: 1 records are missing"]);
+    // What the owner itself has deleted is no loss.
+    await reader.trim(places[3]!);
+    expect(await usersIn(reader, places[2]!)).toEqual(["u3", "u4"]);
+    expect(logs.warnings()).toEqual(["Event log k0: 1 records are missing"]);
+    disown();
+  }, 300_000);
+});
