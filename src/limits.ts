@@ -105,6 +105,22 @@ export const TAILS_OF_TOKEN_MAX = 10;
 export const TAILS_MAX = 100;
 /** Unsent bytes of a live tail; beyond it a slow reader misses messages. */
 export const TAIL_PENDING_BYTES_MAX = 1 << 20;
+/** Kept events that one search answers; without `limit` it answers 50. */
+export const SEARCH_EVENTS_MAX = 100;
+/** Events that one search answers, as JSON; beyond it, and beyond one event, it stops. */
+export const SEARCH_ANSWER_BYTES_MAX = 4 << 20;
+/** Bytes of events that one search looks through; then its answer says where to go on. */
+export const SEARCH_BYTES_MAX = 256 << 20;
+/** Time of one search; then its answer says where to go on. */
+export const SEARCH_MS_MAX = 5_000;
+/** Length of the place where a search goes on. */
+export const SEARCH_CURSOR_CHARS_MAX = 4_096;
+/** Length of a text that a search looks for. */
+export const SEARCH_TEXT_CHARS_MAX = 1_024;
+/** Searches of one workspace at once; one more is 429. */
+export const SEARCHES_OF_WORKSPACE_MAX = 2;
+/** Searches in all at once; one more is 429. They share at most half of the server's time. */
+export const SEARCHES_MAX = 16;
 
 // Tests and publishing
 /** Transformations, and libraries, of one publish or test request. */

@@ -46,7 +46,10 @@ export interface SystemFigures {
 export interface ApiParts {
   catalog: Catalog;
   publishing: Publishing;
-  pipeline: Pick<Pipeline, "logEnds" | "deadLetters" | "liveTail" | "status" | "minutes">;
+  pipeline: Pick<
+    Pipeline,
+    "logEnds" | "deadLetters" | "liveTail" | "search" | "status" | "minutes"
+  >;
   kinds: ReadonlyMap<string, DestinationKind>;
   suspensions(workspaceId: string): Suspension[];
   ready(): Readiness;

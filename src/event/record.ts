@@ -80,6 +80,26 @@ function encodeEnds(ends: readonly LogEnd[], into: Buffer, offset: number): numb
   return at;
 }
 
+/** Parts of an encoded record that can be told without decoding it; views into its bytes. */
+export interface RawRecord {
+  receivedAt: number;
+  messageId: Buffer;
+  sourceId: Buffer;
+  query: Buffer;
+}
+
+export function rawRecord(bytes: Uint8Array): RawRecord {
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const addressStart = HEAD_BYTES + buffer[2]!;
+  const queryStart = addressStart + buffer[3]!;
+  return {
+    receivedAt: buffer.readDoubleLE(TIME_AT),
+    messageId: buffer.subarray(16, HEAD_BYTES),
+    sourceId: buffer.subarray(HEAD_BYTES, addressStart),
+    query: buffer.subarray(queryStart, queryStart + buffer.readUInt32LE(4)),
+  };
+}
+
 /** When an encoded record was received: milliseconds since the epoch; NaN for what is no record. */
 export function timeOfRecord(bytes: Uint8Array): number {
   if (bytes.length < HEAD_BYTES) return Number.NaN;

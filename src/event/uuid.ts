@@ -11,3 +11,9 @@ export function uuidText(bytes: Uint8Array): string {
   const [a, b, c, d] = [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20)];
   return `${a}-${b}-${c}-${d}-${hex.slice(20)}`;
 }
+
+/** The 16 bytes of a UUID's text; undefined for another text. */
+export function uuidBytes(text: string): Uint8Array | undefined {
+  if (!/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text)) return undefined;
+  return Uint8Array.fromHex(text.replaceAll("-", ""));
+}

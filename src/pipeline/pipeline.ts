@@ -22,6 +22,7 @@ import { type Line, openLine } from "./line.ts";
 import { LiveTail, type Tail, type TailAudience } from "./live-tail.ts";
 import { createLaneMetrics } from "./metrics.ts";
 import { SharedReader, type SharedReaderParts } from "./reading/shared-reader.ts";
+import { Search } from "./searching/search.ts";
 import type { Ledger } from "./settling/ledger.ts";
 
 /** Routes, transforms and delivers what the event logs hold; each destination has a lane. */
@@ -33,6 +34,8 @@ export interface Pipeline {
   logEnds(): Promise<Positions>;
   deadLetters: DeadLetters;
   liveTail: Tail;
+  /** Finds events that the logs still hold. */
+  search: Search["find"];
   /** How a destination's lane is; undefined for one that nothing is owed to. */
   status(destinationId: string): LaneStatus | undefined;
   /** The last hour of a destination, oldest minute first; the last one is under way. */
@@ -104,6 +107,7 @@ export function createLines(parts: LinesParts): Lines {
   const logs = new SharedReader({ ...parts, metrics });
   const read = { keys: () => lines.values().flatMap((line) => line.logs()) };
   const liveTail = new LiveTail(logs.of(read), live, parts.audience);
+  const search = new Search({ readers: parts.readers, clock });
   const { timeOf = timeOfRecord, retentionBounds = noRetention } = parts;
   const kept = createKeptFigures(parts.metrics, parts.readers, retentionBounds, timeOf);
   const stopListening = parts.onDurable((news) => {
@@ -136,6 +140,7 @@ export function createLines(parts: LinesParts): Lines {
     logEnds: parts.logEnds ?? (async () => logs.ends()),
     deadLetters: joined(ledgers.map((ledger) => createDeadLetters(ledger, wake, clock.now))),
     liveTail,
+    search: (query, signal) => search.find(query, signal),
     status(destinationId) {
       const lane = together([...lines].flatMap((line) => line.gaugesOf(destinationId) ?? []));
       return lane && laneStatus(lane, { clock, metrics });

@@ -86,6 +86,7 @@ export async function startApi(more: Partial<ApiParts> = {}, order?: OrderedLog)
       deadLetters: parts.pipeline.deadLetters,
       status: parts.pipeline.status,
       minutes: parts.pipeline.minutes,
+      search: parts.pipeline.search,
       // Told by the test: when a message comes is what these tests are about.
       liveTail: {
         subscribe(workspaceId, receive) {

@@ -101,6 +101,7 @@ const needs: Record<ClientKey | "GET /docs" | "GET /docs/json", Permission[] | "
   "POST /v2/dead-letters/replay": replay,
   "POST /v2/dead-letters/purge": replay,
   "GET /v2/events": events,
+  "GET /v2/events/search": events,
   "GET /v2/workspace": [],
   "GET /v2/destination-types": [],
   "GET /v2/accounts": [],

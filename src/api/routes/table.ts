@@ -13,6 +13,7 @@ import { memberRoutes } from "./members.ts";
 import { overviewRoutes } from "./overview.ts";
 import { publishRoutes } from "./publish.ts";
 import { runRoutes } from "./run.ts";
+import { searchRoutes } from "./search.ts";
 import { sessionRoutes } from "./sessions.ts";
 import { sourceRoutes } from "./sources.ts";
 import { suspensionRoutes } from "./suspensions.ts";
@@ -36,6 +37,7 @@ const table = [
   ...suspensionRoutes,
   ...overviewRoutes,
   ...tailRoutes,
+  ...searchRoutes,
   ...memberRoutes,
   ...tokenRoutes,
   ...sessionRoutes,

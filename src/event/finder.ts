@@ -1,0 +1,76 @@
+import { AMPERSAND, PERCENT, PLUS } from "./bytes.ts";
+import { eventOf } from "./event.ts";
+import { percentDecode } from "./percent.ts";
+import { decodeRecord, type RawRecord, rawRecord } from "./record.ts";
+
+/** Which events are looked for; all that is given has to fit. */
+export interface EventQuery {
+  /** Received then or later, in milliseconds since the epoch. */
+  from?: number;
+  /** Received before. */
+  to?: number;
+  /** 16 bytes. */
+  messageId?: Uint8Array;
+  userId?: string;
+  anonymousId?: string;
+  /** The name of a track event. */
+  event?: string;
+}
+
+/**
+ * Tells whether an encoded record is one of the events that are looked for. An event is built only
+ * when the record's own bytes do not rule it out: a text that the event has is in the query that the
+ * client sent, once that is decoded.
+ */
+export function createFinder(
+  query: EventQuery,
+  isSource: (sourceId: string) => boolean,
+): (record: Uint8Array) => boolean {
+  const { from = -Infinity, to = Infinity, messageId, userId, anonymousId, event } = query;
+  const texts = [userId, anonymousId, event].filter((text) => text !== undefined);
+  const needles = texts.filter((text) => !text.includes(REPLACEMENT)).map((it) => Buffer.from(it));
+
+  function isOurs({ receivedAt, sourceId, messageId: id }: RawRecord): boolean {
+    if (!(receivedAt >= from && receivedAt < to)) return false;
+    if (messageId !== undefined && Buffer.compare(id, messageId) !== 0) return false;
+    return isSource(sourceId.toString("latin1"));
+  }
+
+  function fits(record: Uint8Array): boolean {
+    const found = eventOf(decodeRecord(record));
+    if (userId !== undefined && found.userId !== userId) return false;
+    if (anonymousId !== undefined && found.anonymousId !== anonymousId) return false;
+    return event === undefined || found.name === event;
+  }
+
+  return (record) => {
+    try {
+      const raw = rawRecord(record);
+      return isOurs(raw) && mayHold(raw.query, needles) && fits(record);
+    } catch {
+      // Another version wrote the record, or it is damaged: lanes tell of it.
+      return false;
+    }
+  };
+}
+
+/** What an event has instead of bytes that are no UTF-8. */
+const REPLACEMENT = "\uFFFD";
+
+function mayHold(query: Buffer, needles: readonly Buffer[]): boolean {
+  if (needles.length === 0) return true;
+  const isEncoded = query.includes(PERCENT) || query.includes(PLUS);
+  const text = isEncoded ? decoded(query) : query;
+  return needles.every((needle) => text.includes(needle));
+}
+
+let scratch = Buffer.alloc(1 << 16);
+
+function decoded(query: Buffer): Buffer {
+  const start = query.length + 1;
+  if (scratch.length < 2 * start) scratch = Buffer.alloc(2 * start);
+  scratch.set(query);
+  // The decoder takes the byte behind the query for a separator.
+  scratch[query.length] = AMPERSAND;
+  return scratch.subarray(start, Math.abs(percentDecode(scratch, 0, query.length, start)));
+}

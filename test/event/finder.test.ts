@@ -1,0 +1,64 @@
+import { expect, test } from "bun:test";
+import fc from "fast-check";
+import { eventOf } from "../../src/event/event.ts";
+import { createFinder } from "../../src/event/finder.ts";
+import { type PixelRecord, pixelRecordCodec } from "../../src/event/record.ts";
+import { query } from "./queries.ts";
+
+function encoded(record: PixelRecord): Uint8Array {
+  const into = Buffer.alloc(pixelRecordCodec.bytesMax(record));
+  return into.subarray(0, pixelRecordCodec.encode(record, into, 0));
+}
+
+const recordOf = (text: string, type: "page" | "track" = "track"): PixelRecord => ({
+  type,
+  receivedAt: 5,
+  sourceId: "source",
+  clientAddress: "203.0.113.7",
+  messageId: new Uint8Array(16).fill(7),
+  query: text,
+});
+
+const fields = ["userId", "anonymousId"] as const;
+
+test("an event is found by what it has, however mean its query is, and by nothing else", () => {
+  let found = 0;
+  fc.assert(
+    fc.property(query, fc.constantFrom("page" as const, "track" as const), (text, type) => {
+      const record = recordOf(text, type);
+      const event = eventOf(record);
+      const bytes = encoded(record);
+      const isFound = (asked: object) => createFinder(asked, () => true)(bytes);
+      for (const field of fields) {
+        if (event[field] === "") continue;
+        found++;
+        expect(isFound({ [field]: event[field] })).toBe(true);
+        expect(isFound({ [field]: `${event[field]}x` })).toBe(false);
+        expect(isFound({ [field]: event[field], event: "no such name" })).toBe(false);
+      }
+      if (event.name !== "") expect(isFound({ event: event.name })).toBe(true);
+    }),
+    { numRuns: 3_000 },
+  );
+  expect(found).toBeGreaterThan(100);
+});
+
+test("an event is found by time, id and source", () => {
+  const bytes = encoded(recordOf("userId=u"));
+  const isFound = (asked: object, source = "source") =>
+    createFinder(asked, (id) => id === source)(bytes);
+  expect(isFound({})).toBe(true);
+  expect(isFound({}, "other")).toBe(false);
+  expect(isFound({ from: 5, to: 6 })).toBe(true);
+  expect(isFound({ from: 6 })).toBe(false);
+  expect(isFound({ to: 5 })).toBe(false);
+  expect(isFound({ messageId: new Uint8Array(16).fill(7) })).toBe(true);
+  expect(isFound({ messageId: new Uint8Array(16).fill(8) })).toBe(false);
+});
+
+test("what is no record is not found", () => {
+  const bytes = encoded(recordOf("userId=u"));
+  const finder = createFinder({}, () => true);
+  for (let end = 0; end < bytes.length; end++) expect(finder(bytes.subarray(0, end))).toBe(false);
+  expect(finder(Buffer.concat([Buffer.of(9), bytes.subarray(1)]))).toBe(false);
+});

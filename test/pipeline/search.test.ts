@@ -1,0 +1,268 @@
+import { afterAll, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import fc from "fast-check";
+import { pino } from "pino";
+import { eventOf } from "../../src/event/event.ts";
+import { type PixelRecord, pixelRecordCodec } from "../../src/event/record.ts";
+import { SEARCH_ANSWER_BYTES_MAX, SEARCH_MS_MAX } from "../../src/limits.ts";
+import type { LogReader } from "../../src/log/event-log.ts";
+import { openLogReader } from "../../src/log/reader.ts";
+import { openLogWriter } from "../../src/log/writer.ts";
+import { type Found, Search, type SearchQuery } from "../../src/pipeline/searching/search.ts";
+
+const logger = pino({ level: "silent" });
+const directory = mkdtempSync(join(tmpdir(), "pixelmill-search-"));
+afterAll(() => rmSync(directory, { recursive: true, force: true }));
+
+let records = 0;
+function record(receivedAt: number, query: string, over: Partial<PixelRecord> = {}): PixelRecord {
+  const messageId = new Uint8Array(16);
+  new DataView(messageId.buffer).setUint32(0, records++);
+  return {
+    type: "track",
+    sourceId: "ours",
+    clientAddress: "",
+    messageId,
+    receivedAt,
+    query,
+    ...over,
+  };
+}
+
+let opened = 0;
+/** Real logs of these records; a flush takes up to `together`. */
+async function logsOf(logs: PixelRecord[][], together = 7) {
+  const readers = new Map<string, LogReader>();
+  for (const [n, all] of logs.entries()) {
+    const at = join(directory, String(opened++));
+    const segmentBytesMax = 4_000;
+    const writer = await openLogWriter({
+      directory: at,
+      codec: pixelRecordCodec,
+      logger,
+      segmentBytesMax,
+    });
+    for (let i = 0; i < all.length; i += together) {
+      await Promise.all(all.slice(i, i + together).map((it) => writer.append(it)));
+    }
+    const reader = await openLogReader({ directory: at, logger });
+    reader.advance(writer.durable());
+    await writer.close();
+    readers.set(String(n), reader);
+  }
+  return readers;
+}
+
+const never = new AbortController().signal;
+const isSource = (id: string) => id === "ours";
+
+function searchOf(readers: ReadonlyMap<string, LogReader>, elapsed = () => 0) {
+  const search = new Search({ readers, clock: { elapsed } });
+  return (query: Partial<SearchQuery> = {}) =>
+    search.find({ limit: 10, isSource, ...query }, never);
+}
+
+/** All pages of a search. */
+async function all(
+  find: (query: Partial<SearchQuery>) => Promise<Found>,
+  query: Partial<SearchQuery>,
+): Promise<{ pages: Found[]; ids: string[] }> {
+  const pages: Found[] = [];
+  for (;;) {
+    const rest = pages.at(-1)?.stopped?.rest;
+    pages.push(await find({ ...query, ...(rest && { rest }) }));
+    if (pages.at(-1)!.stopped === undefined) break;
+  }
+  const ids = pages.flatMap(({ events }) => events.map((it) => idOf(it)));
+  return { pages, ids };
+}
+
+const idOf = ({ messageId }: { messageId: Uint8Array }) => Buffer.from(messageId).toString("hex");
+
+describe("a search", () => {
+  test("finds nothing in empty logs", async () => {
+    const find = searchOf(await logsOf([[], []]));
+    expect(await find()).toEqual({ events: [], reachedAt: undefined });
+    expect(await find({ from: 5, to: 9 })).toEqual({ events: [], reachedAt: 5 });
+  });
+
+  test("finds the newest events of all logs first, and goes on where it stopped", async () => {
+    const logs: PixelRecord[][] = [[], [], []];
+    for (let n = 0; n < 300; n++) logs[(n * n) % 3]!.push(record(1_000 + n, `event=E${n}`));
+    const find = searchOf(await logsOf(logs));
+    const { pages } = await all(find, { limit: 7 });
+    const names = pages.flatMap(({ events }) => events.map(({ event }) => event.name));
+    expect(names).toEqual(Array.from({ length: 300 }, (_, n) => `E${299 - n}`));
+    expect(pages[0]!.events.length).toBe(7);
+    expect(pages[0]!.stopped!.by).toBe("limit");
+    expect(pages[0]!.reachedAt).toBeGreaterThanOrEqual(1_292);
+    expect(pages[0]!.reachedAt).toBeLessThanOrEqual(1_293);
+  });
+
+  test("finds no event of a source that is not the caller's", async () => {
+    const readers = await logsOf([
+      [record(1, "userId=u"), record(2, "userId=u", { sourceId: "theirs" }), record(3, "userId=u")],
+    ]);
+    const { events } = await searchOf(readers)({ userId: "u" });
+    expect(events.map(({ receivedAt }) => receivedAt)).toEqual([3, 1]);
+  });
+
+  test("stops at the size of the answer, and answers one event however large it is", async () => {
+    const large = record(1, `properties.text=${"%01".repeat(10_000)}`);
+    const size = eventOf(large).json.length;
+    const fitting = Math.floor(SEARCH_ANSWER_BYTES_MAX / size);
+    const logs = [Array.from({ length: fitting + 5 }, (_, n) => ({ ...large, receivedAt: n + 1 }))];
+    const find = searchOf(await logsOf(logs));
+    const first = await find({ limit: 1_000 });
+    expect(first.events.length).toBe(fitting);
+    expect(first.stopped!.by).toBe("size");
+    const second = await find({ limit: 1_000, rest: first.stopped!.rest });
+    expect(second.events.map(({ receivedAt }) => receivedAt)).toEqual([5, 4, 3, 2, 1]);
+  });
+
+  test("stops when it took too long, and still comes to the end", async () => {
+    const logs = [0, 1].map((log) =>
+      Array.from({ length: 5_000 }, (_, n) => record(2 * n + log, `userId=${n % 1_000}`)),
+    );
+    let now = 0;
+    const find = searchOf(await logsOf(logs, 500), () => (now += SEARCH_MS_MAX));
+    const { pages, ids } = await all(find, { userId: "7" });
+    expect(ids.length).toBe(10);
+    expect(pages.length).toBeGreaterThan(1);
+    expect(new Set(pages.slice(0, -1).map(({ stopped }) => stopped!.by))).toEqual(
+      new Set(["time"]),
+    );
+    const reached = pages.slice(0, -1).map(({ reachedAt }) => reachedAt!);
+    expect(reached).toEqual([...reached].sort((a, b) => b - a));
+  });
+
+  test("ends when it is broken off", async () => {
+    const readers = await logsOf([[record(1, "")]]);
+    const search = new Search({ readers, clock: { elapsed: () => 0 } });
+    const signal = AbortSignal.abort(new Error("gone"));
+    expect(search.find({ limit: 1, isSource }, signal)).rejects.toThrow("gone");
+  });
+
+  test("goes on from a place that was trimmed meanwhile", async () => {
+    const logs = [Array.from({ length: 500 }, (_, n) => record(n, `event=E${n}`))];
+    const readers = await logsOf(logs);
+    const find = searchOf(readers);
+    const first = await find({ limit: 100 });
+    await readers.get("0")!.trim(450);
+    expect(readers.get("0")!.first()).toBeGreaterThan(400);
+    expect(await find({ rest: first.stopped!.rest })).toEqual({ events: [], reachedAt: undefined });
+  });
+
+  test("goes on from anything that a caller may send", async () => {
+    const find = searchOf(await logsOf([[record(1, "")], [record(2, "")]]));
+    const times = async (rest: Record<string, number>) =>
+      (await find({ rest })).events.map(({ receivedAt }) => receivedAt);
+    expect(await times({})).toEqual([]);
+    expect(await times({ 0: 2 ** 53 - 1, 7: 3, toString: 1 })).toEqual([1]);
+    expect(await times({ 0: 0, 1: 1.5 })).toEqual([2]);
+  });
+});
+
+const users = [
+  "u",
+  "U",
+  "u1",
+  "ü",
+  "日本",
+  "a b",
+  "a+b",
+  "a%b",
+  "%75",
+  '"u"',
+  "u\u0000",
+  "\uFFFD",
+  "x".repeat(300),
+];
+const text = fc.oneof(
+  fc.constantFrom(...users),
+  fc.string({ minLength: 1, maxLength: 3, unit: "grapheme" }),
+);
+
+/** A text as some client may send it: every character as it is or as an escape, as it likes. */
+const sent = fc.tuple(text, fc.infiniteStream(fc.nat(3))).map(([value, chances]) =>
+  [...Buffer.from(value)]
+    .map((byte) => {
+      const isPlain = /[A-Za-z0-9_.~-]/.test(String.fromCharCode(byte));
+      const chance = chances.next().value;
+      const hex = byte.toString(16).padStart(2, "0");
+      if (byte === 32 && chance === 0) return "+";
+      if (isPlain && chance !== 1) return String.fromCharCode(byte);
+      return `%${chance === 2 ? hex.toUpperCase() : hex}`;
+    })
+    .join(""),
+);
+const parameter = fc
+  .tuple(fc.constantFrom("userId", "anonymousId", "event", "properties.p", "%75serId"), sent)
+  .map(([name, value]) => `${name}=${value}`);
+const stored = fc.record({
+  log: fc.nat(2),
+  passes: fc.nat(3),
+  query: fc.array(parameter, { maxLength: 4 }).map((all) => all.join("&")),
+  type: fc.constantFrom("track" as const, "page" as const),
+  sourceId: fc.constantFrom("ours", "ours", "theirs"),
+});
+const asked = fc.record(
+  {
+    from: fc.nat(60),
+    to: fc.nat(60),
+    userId: text,
+    anonymousId: text,
+    event: text,
+    limit: fc.integer({ min: 1, max: 9 }),
+  },
+  { requiredKeys: [] },
+);
+
+test("pages of a search hold each event that fits, once, as looking at every event finds them", async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(stored, { maxLength: 60 }),
+      fc.array(asked, { minLength: 1, maxLength: 6 }),
+      fc.nat(1_000),
+      async (events, questions, chance) => {
+        const logs: PixelRecord[][] = [[], [], []];
+        let now = 0;
+        for (const { log, passes, ...more } of events) {
+          now += passes;
+          logs[log]!.push(record(now, more.query, more));
+        }
+        const find = searchOf(await logsOf(logs));
+        const some = logs.flat()[chance % Math.max(1, logs.flat().length)];
+        const byId = some === undefined ? [] : [{ messageId: some.messageId }];
+        // What some event has is asked for more often than chance would.
+        const known = some === undefined ? [] : [eventOf(some)];
+        const byUser = known.filter((it) => it.userId !== "").map(({ userId }) => ({ userId }));
+        for (const question of [...questions, ...byId, ...byUser]) {
+          const fitting = logs.flat().filter((it) => fits(it, question));
+          const { ids, pages } = await all(find, question);
+          expect(ids.length).toBe(new Set(ids).size);
+          expect([...ids].sort()).toEqual(fitting.map(idOf).sort());
+          const times = pages.flatMap((page) => page.events.map(({ receivedAt }) => receivedAt));
+          expect(times).toEqual([...times].sort((a, b) => b - a));
+        }
+      },
+    ),
+    { numRuns: 60 },
+  );
+});
+
+function fits(it: PixelRecord, question: Partial<SearchQuery>): boolean {
+  const { from = -1, to = 1e9, messageId, userId, anonymousId, event } = question;
+  const built = eventOf(it);
+  return (
+    it.sourceId === "ours" &&
+    it.receivedAt >= from &&
+    it.receivedAt < to &&
+    (messageId === undefined || idOf(it) === Buffer.from(messageId).toString("hex")) &&
+    (userId === undefined || built.userId === userId) &&
+    (anonymousId === undefined || built.anonymousId === anonymousId) &&
+    (event === undefined || built.name === event)
+  );
+}
