@@ -41,6 +41,8 @@ export async function startGuardedBroker(): Promise<GuardedBroker> {
         ),
       ]),
       "authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+      // Topics that nobody was asked for must not appear by themselves.
+      "auto.create.topics.enable=true",
       `super.users=User:ANONYMOUS;User:${account.user}`,
     ];
     const brokers = await startBrokers(1, lines, {

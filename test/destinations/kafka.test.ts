@@ -205,6 +205,20 @@ describe.skipIf(!isThere)(titled("kafka"), () => {
     expect(await valuesOf(name)).toEqual([{ n: 0 }]);
   });
 
+  test("brokers make topics when they are asked to, up to a number", async () => {
+    const prefix = `asked-${topics}.`;
+    const open = opened(configOf(`${prefix}{{event}}`, { createTopics: true }));
+    const events = [outgoing({ type: "track", event: "First" }), outgoing({ type: "page" })];
+    let verdict = await open.deliver(events, signal);
+    // A busy broker needs its time to make them.
+    for (let tries = 0; tries < 50 && verdict.kind === "retry"; tries++) {
+      verdict = await open.deliver(events, signal);
+    }
+    expect(verdict).toEqual(delivered);
+    expect((await valuesOf(`${prefix}First`)).length).toBe(1);
+    expect((await valuesOf(`${prefix}page`)).length).toBe(1);
+  });
+
   test("what is too large for the topic is a dead letter, and holds up nothing", async () => {
     const topic = await madeTopic(1, { "max.message.bytes": "20000" });
     const open = opened(configOf(topic));

@@ -62,12 +62,18 @@ function promised(
   });
 }
 
-/** The brokers' own words about a user are not repeated: they may be anything. */
+/** What the protocol of signing in says of itself may be the broker's own words. */
 function refusalOf(error: unknown, mechanism: string): unknown {
-  const { cause } = error as { cause?: unknown };
+  const { cause, code, message } = error as Error & { code?: string };
   if (cause instanceof KafkaFailure) return cause;
-  const code = codeOf(error);
-  if (code === undefined) return error;
-  const sentence = sentenceOf(code);
-  return new KafkaFailure("later", code === 33 ? `${sentence}: ${mechanism}` : sentence);
+  const told = codeOf(error);
+  if (told !== undefined) {
+    const sentence = sentenceOf(told);
+    return new KafkaFailure("later", told === 33 ? `${sentence}: ${mechanism}` : sentence);
+  }
+  if (code !== "PLT_KFK_AUTHENTICATION") return error;
+  const words = message.slice(0, WORDS_CHARS_MAX).replace(/\.$/, "");
+  return new KafkaFailure("later", `Signing in failed: ${words}`);
 }
+
+const WORDS_CHARS_MAX = 300;

@@ -20,7 +20,7 @@ export class Topics {
   readonly #brokers: Brokers;
   readonly #isMade: boolean;
   readonly #known = new Map<string, Topic>();
-  /** Topics that brokers were asked to make, and how often. */
+  /** Topics that brokers were asked to make, and when first, by `performance.now()`. */
   readonly #asked = new Map<string, number>();
   #addresses = new Map<number, Address>();
 
@@ -50,7 +50,9 @@ export class Topics {
   /** Whether an error of a topic will stay, as far as anybody can tell. */
   isLost(name: string, code: number): boolean {
     const isMissing = code === UNKNOWN_TOPIC || code === LEADER_NOT_AVAILABLE;
-    if (isMissing && this.#isMade) return (this.#asked.get(name) ?? 0) >= ASKED_TIMES_MAX;
+    if (isMissing && this.#isMade) {
+      return performance.now() - (this.#asked.get(name) ?? 0) > APPEAR_MS_MAX;
+    }
     return code === UNKNOWN_TOPIC || lasting.has(code);
   }
 
@@ -98,14 +100,16 @@ export class Topics {
       if (leaders.length === 0) faults.set(name, LEADER_NOT_AVAILABLE);
       else this.#known.set(name, { leaders, askedAt: performance.now() });
     }
-    for (const name of names)
+    for (const name of names) {
       if (!this.#known.has(name) && !faults.has(name)) faults.set(name, UNKNOWN_TOPIC);
+    }
   }
 
   async #metadata(names: string[], signal: AbortSignal) {
     const connection = await this.#brokers.any(signal);
-    if (this.#isMade)
-      for (const name of names) this.#asked.set(name, (this.#asked.get(name) ?? 0) + 1);
+    for (const name of this.#isMade ? names : []) {
+      this.#asked.set(name, this.#asked.get(name) ?? performance.now());
+    }
     try {
       return await connection.ask("metadata", names, this.#isMade, false);
     } catch (error) {
@@ -121,5 +125,5 @@ const UNKNOWN_TOPIC = 3;
 const LEADER_NOT_AVAILABLE = 5;
 /** A name that is not valid, and a topic that the user may not use. */
 const lasting = new Set([17, 29]);
-/** A topic that brokers make appears within a second or two, or never. */
-const ASKED_TIMES_MAX = 4;
+/** A topic that brokers make appears within a second or two; after this time it never does. */
+const APPEAR_MS_MAX = 10_000;

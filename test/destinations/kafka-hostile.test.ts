@@ -1,0 +1,115 @@
+import { afterEach, expect, setDefaultTimeout, test } from "bun:test";
+import { createServer, type Server } from "node:net";
+import { Writer } from "@platformatic/kafka";
+import fc from "fast-check";
+import { kafkaKind } from "../../src/destinations/kafka/kafka.ts";
+import { createEgress } from "../../src/egress/egress.ts";
+import { outgoing } from "./outgoing.ts";
+
+setDefaultTimeout(300_000);
+
+const servers: Server[] = [];
+afterEach(() => {
+  for (const server of servers.splice(0)) server.close();
+});
+
+const [PRODUCE, METADATA, HANDSHAKE, VERSIONS, INIT_PRODUCER, AUTHENTICATE] = [
+  0, 3, 17, 18, 22, 36,
+];
+
+/** What a broker says that knows the versions of today. */
+const greeting = Writer.create()
+  .appendInt16(0)
+  .appendArray(
+    [
+      [PRODUCE, 11],
+      [METADATA, 12],
+      [HANDSHAKE, 1],
+      [INIT_PRODUCER, 5],
+      [AUTHENTICATE, 2],
+    ],
+    (to, [key, version]) => to.appendInt16(key!).appendInt16(0).appendInt16(version!),
+    false,
+    false,
+  )
+  .appendInt32(0).buffer;
+
+/** A server that greets as a broker does, and answers each request with what it is told to. */
+async function listen(answer: (key: number, request: Buffer) => Uint8Array): Promise<string> {
+  const server = createServer((socket) => {
+    socket.on("error", () => {});
+    socket.on("data", (request: Buffer) => {
+      const key = request.readInt16BE(4);
+      const body = key === VERSIONS ? greeting : answer(key, request);
+      const head = Buffer.alloc(8);
+      head.writeInt32BE(4 + body.length);
+      request.copy(head, 4, 8, 12);
+      socket.write(Buffer.concat([head, body]));
+    });
+  });
+  servers.push(server);
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return `127.0.0.1:${(server.address() as { port: number }).port}`;
+}
+
+/** One delivery; a broker that names addresses may name those of this machine alone. */
+async function deliver(config: Record<string, unknown>) {
+  const egress = createEgress({ allow: ["127.0.0.1/32"] });
+  const open = kafkaKind(egress).open({ tls: "off", topic: "events", ...config }, "workspace");
+  try {
+    return await open.deliver([outgoing({ userId: "u" })], new AbortController().signal);
+  } finally {
+    await open.close();
+    egress.close();
+  }
+}
+
+test("whatever a broker answers, an attempt ends with a sentence", async () => {
+  const bytes = fc.uint8Array({ maxLength: 400 });
+  let body: Uint8Array = new Uint8Array();
+  const brokers = await listen(() => body);
+  await fc.assert(
+    fc.asyncProperty(bytes, async (random) => {
+      body = random;
+      const verdict = await deliver({ brokers, timeoutMs: 2_000 });
+      expect(verdict).toMatchObject({ kind: "retry", reason: expect.stringMatching(/^[A-Z]/) });
+    }),
+    { numRuns: 60 },
+  );
+});
+
+test("an answer that is too long is not held", async () => {
+  const brokers = await listen(() => Buffer.alloc(2 << 20));
+  expect(await deliver({ brokers })).toEqual({
+    kind: "retry",
+    reason: `Broker ${brokers}: The server does not answer as a Kafka broker does`,
+  });
+});
+
+test.each([
+  [1_000_000_000, "Expected at most 200000 iterations of SCRAM"],
+  [
+    1,
+    "Signing in failed: Algorithm SHA-512 requires at least 4096 iterations, while 1 were requested",
+  ],
+] as const)("a broker that asks for %d iterations of SCRAM is refused", async (count, reason) => {
+  const brokers = await listen((key, request) => {
+    if (key === HANDSHAKE) {
+      return Writer.create()
+        .appendInt16(0)
+        .appendArray(["SCRAM-SHA-512"], (to, name) => to.appendString(name, false), false, false)
+        .buffer;
+    }
+    const nonce = /r=([^,\0]+)/.exec(request.toString("latin1"))?.[1] ?? "";
+    const challenge = `r=${nonce}x,s=${Buffer.from("salt").toString("base64")},i=${count}`;
+    return Writer.create()
+      .appendTaggedFields()
+      .appendInt16(0)
+      .appendString(null)
+      .appendBytes(Buffer.from(challenge))
+      .appendInt64(0n)
+      .appendTaggedFields().buffer;
+  });
+  const verdict = await deliver({ brokers, user: "u", password: "p" });
+  expect(verdict).toEqual({ kind: "retry", reason: `Broker ${brokers}: ${reason}` });
+});
