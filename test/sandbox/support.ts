@@ -12,7 +12,7 @@ export const PATIENCE_MS = 300_000;
  * Budgets for tests with endless loops, which end with them. Whatever is to come to its end is
  * given the budgets of `testSandbox`, for a slow processor needs many times the time of a fast one.
  */
-export const hasty = { cpuMs: 400 };
+export const hasty = { cpuMs: 300 };
 
 export const guestEntry = join(import.meta.dir, "guest-entry.ts");
 

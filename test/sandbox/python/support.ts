@@ -10,7 +10,7 @@ await ensureSnapshot();
  * Budgets for tests with endless loops. They are longer than JavaScript's, since a fresh
  * interpreter compiles itself while it runs the first code.
  */
-export const hastyPython = { cpuMs: 2_000 };
+export const hastyPython = { cpuMs: 700 };
 
 /** A sandbox with Python guests. */
 export function pythonSandbox(options: Partial<SandboxOptions> = {}) {
