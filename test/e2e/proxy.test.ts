@@ -33,7 +33,7 @@ async function ask(url: string, from: string, ...options: string[]): Promise<num
 }
 
 for (const [name, startProxy] of Object.entries(proxies)) {
-  test.skipIf(Bun.which(name) === null)(
+  test.concurrent.skipIf(Bun.which(name) === null)(
     `the README's ${name} names the client, whatever that says of itself, and lets the longest URL through`,
     async () => {
       const sink = startSink();
