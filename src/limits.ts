@@ -265,6 +265,22 @@ export const GATHERED_BYTES_MAX = 32 << 20;
 /** The longest that events are gathered for one delivery. */
 export const GATHERED_MS_MAX = 900_000;
 
+// Replays
+/** Events a second of a replay that does not say how many. */
+export const REPLAY_RATE_DEFAULT = 1_000;
+/** Events a second that a replay may ask for. */
+export const REPLAY_RATE_MAX = 100_000;
+/** Replays of one workspace that run at the same time; one more is 429. */
+export const REPLAYS_OF_WORKSPACE_MAX = 4;
+/** Replays that run at the same time in all; one more is 429. */
+export const REPLAYS_MAX = 32;
+/** Replays of a workspace that have ended and are still shown; the oldest go first. */
+export const REPLAYS_KEPT_OF_WORKSPACE_MAX = 100;
+/** A replay that runs for longer fails, so that the event log is not kept for it for ever. */
+export const REPLAY_MS_MAX = 259_200_000;
+/** Length of each text of a replay's filter. */
+export const REPLAY_FILTER_CHARS_MAX = 1_024;
+
 // Destinations
 /** A connection test, all its steps together. */
 export const CONNECTION_TEST_MS_MAX = 20_000;

@@ -48,7 +48,7 @@ export interface ApiParts {
   publishing: Publishing;
   pipeline: Pick<
     Pipeline,
-    "logEnds" | "deadLetters" | "liveTail" | "search" | "status" | "minutes"
+    "logEnds" | "deadLetters" | "replays" | "liveTail" | "search" | "status" | "minutes"
   >;
   kinds: ReadonlyMap<string, DestinationKind>;
   suspensions(workspaceId: string): Suspension[];

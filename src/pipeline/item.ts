@@ -6,6 +6,8 @@ import type { Routes } from "./reading/routes.ts";
 /** Where an event of a lane comes from, which decides what is told when it has settled. */
 export type Origin =
   | { log: string; sequence: number; connectionId: string }
+  /** An event of the log that a job sends again. */
+  | { log: string; sequence: number; replayId: string }
   /** A dead letter that is sent once more. */
   | { replayOf: StoredLetter };
 
@@ -30,6 +32,8 @@ export interface Item {
   routes?: Routes;
   /** Whether the item became more than a lane that holds nothing else is sure to have room for. */
   isLarge?: boolean;
+  /** Whether one of the item's outputs was delivered. */
+  isDelivered?: boolean;
   /**
    * Dead letters of the item's outputs. They are written with the cursor when the item has settled,
    * so that a crash cannot double them.

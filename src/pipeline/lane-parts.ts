@@ -11,6 +11,8 @@ import type { Ledger } from "./settling/ledger.ts";
 /** What all lanes share. */
 export interface LaneParts {
   logs: Logs;
+  /** The same logs for replays, which read elsewhere: what lanes share is not driven out. */
+  replayedLogs: Logs;
   live: Live;
   sandbox: Sandbox;
   ledger: Ledger;

@@ -1,6 +1,6 @@
 import type { Connection, Destination } from "../catalog/model.ts";
 import type { DestinationKind } from "../destinations/destination.ts";
-import { RETRY_DELAY_MS_MIN, TRANSFORM_BATCH_EVENTS_MAX } from "../limits.ts";
+import { GATHERED_EVENTS_MAX, RETRY_DELAY_MS_MIN, TRANSFORM_BATCH_EVENTS_MAX } from "../limits.ts";
 import { Notifier } from "./clock.ts";
 import { Delivery } from "./delivering/delivery.ts";
 import type { LaneLabels } from "./gauges.ts";
@@ -8,6 +8,7 @@ import { HandOver } from "./hand-over.ts";
 import { InFlight } from "./in-flight.ts";
 import type { Ending, Item, Output } from "./item.ts";
 import type { LaneParts } from "./lane-parts.ts";
+import { LANE_REPLAYS_EVENTS_MAX } from "./limits.ts";
 import { LaneReader } from "./reading/lane-reader.ts";
 import { NextBatch } from "./reading/next-batch.ts";
 import {
@@ -17,6 +18,7 @@ import {
   type Standing,
   standing,
 } from "./reading/routes.ts";
+import { LaneReplays } from "./replays/lane-replays.ts";
 import { Announcements } from "./settling/announcements.ts";
 import type { Sealed } from "./settling/ledger.ts";
 import { Settling } from "./settling/settling.ts";
@@ -30,6 +32,7 @@ export class Lane {
   readonly #parts: LaneParts;
   readonly #labels: LaneLabels;
   readonly #reader: LaneReader;
+  readonly #replays: LaneReplays;
   readonly #delivery: Delivery;
   #routes: Routes;
   readonly #inFlight: InFlight;
@@ -67,17 +70,27 @@ export class Lane {
     this.#reader = new LaneReader(parts.logs, this.#routes, record, repeated);
     const share = parts.holdings.share(destination.workspaceId);
     this.#inFlight = new InFlight(share, holdsMuch);
+    const replays = {
+      ...{ ...parts, logs: parts.replayedLogs, work: this.#work },
+      // Replays fill deliveries that are gathered; others they only go beside.
+      inFlightMax: holdsMuch ? GATHERED_EVENTS_MAX : LANE_REPLAYS_EVENTS_MAX,
+      destination: () => this.destination,
+      schedule: () => this.#settling.schedule(),
+    };
+    this.#replays = new LaneReplays(replays, repeated);
     const announcements = new Announcements({ ...parts, destination: () => this.destination });
     this.#announcements = announcements;
     const settling = {
       ...parts,
       announcements,
       ...{ labels: this.#labels, reader: this.#reader, inFlight: this.#inFlight, room: this.#work },
+      replays: this.#replays,
       destination: () => this.destination,
     };
     this.#settling = new Settling(settling, repeated);
     this.#next = new NextBatch({
       ...{ destinationId: destination.id, reader: this.#reader, inFlight: this.#inFlight },
+      replays: this.#replays,
       ...{ ledger: parts.ledger, replaying: this.#settling.replaying, work: this.#work },
       ...{ clock: parts.clock, metrics: parts.metrics, changed: this.#changed },
     });
@@ -119,13 +132,18 @@ export class Lane {
   }
 
   durableLow(log: string): number | undefined {
-    return this.#reader.durableLow(log);
+    const low = this.#reader.durableLow(log);
+    return low && Math.min(low, this.#replays.durableLow(log) ?? low);
   }
 
   /** There may be something to read, or to replay. */
   wake(replays = false): void {
     this.#reader.wake();
-    if (replays) this.#next.replay();
+    if (replays) {
+      this.#next.replay();
+      // What is on its way for a job that was cancelled is looked up again.
+      if (this.#replays.load()) this.#reroute();
+    }
     this.#work.notify();
   }
 
@@ -158,6 +176,7 @@ export class Lane {
    */
   async stop(): Promise<void> {
     this.#running = false;
+    this.#replays.stop();
     this.#ending.notify();
     this.#hurry();
     await this.#ended;
@@ -173,8 +192,7 @@ export class Lane {
    */
   async remove(): Promise<number> {
     this.#removed = true;
-    // A new object, so that everything that was found by the old routes is looked up again.
-    this.#routes = { ...this.#routes };
+    this.#reroute();
     this.#settling.discard();
     this.abort();
     await this.stop();
@@ -185,6 +203,11 @@ export class Lane {
   /** Cuts off the attempts under way. */
   abort(): void {
     this.#delivery.abort();
+  }
+
+  /** A new object, so that everything that was found by the old routes is looked up again. */
+  #reroute(): void {
+    this.#routes = { ...this.#routes };
   }
 
   #hurry(): void {
@@ -220,6 +243,7 @@ export class Lane {
         if (this.#reader.repeated) {
           // It was handed on as a whole: from here on all others are taken.
           this.#reader.goOn();
+          this.#replays.goOn();
           this.#next.replay();
         } else if (this.#running) await notified;
         continue;
@@ -283,10 +307,13 @@ export class Lane {
   #standing(item: Item): Standing {
     if (this.#removed) return { kind: "discard" };
     const { origin, input } = item;
+    if ("replayId" in origin && !this.#replays.isRunning(origin.replayId)) {
+      return { kind: "discard" };
+    }
     const at =
-      "replayOf" in origin
-        ? replayStanding(this.#routes)
-        : standing(this.#routes, input.sourceId, origin);
+      "connectionId" in origin
+        ? standing(this.#routes, input.sourceId, origin)
+        : replayStanding(this.#routes);
     if (at.kind === "send") item.routes = this.#routes;
     return at;
   }

@@ -39,7 +39,10 @@ export class Lanes {
   constructor(parts: LanesParts) {
     this.#parts = parts;
     for (const id of parts.ledger.destinations()) {
-      if (parts.ledger.replays(id, new Set(), 1).length > 0) this.#replaying.add(id);
+      if (this.#hasReplays(id)) this.#replaying.add(id);
+    }
+    for (const job of parts.ledger.jobs.running()) {
+      if (job.kind === "events") this.#replaying.add(job.destinationId);
     }
   }
 
@@ -76,6 +79,7 @@ export class Lanes {
     this.#parts.logs.pass(news.log, news.end);
   }
 
+  /** Replays to these destinations began, or ended. */
   replay(destinationIds: readonly string[]): void {
     for (const id of new Set(destinationIds)) {
       this.#replaying.add(id);
@@ -117,6 +121,12 @@ export class Lanes {
     await Promise.all(this.#ending.values());
   }
 
+  #hasReplays(destinationId: string): boolean {
+    const { ledger } = this.#parts;
+    if (ledger.jobs.runningOf(destinationId).length > 0) return true;
+    return ledger.replays(destinationId, new Set(), 1).length > 0;
+  }
+
   #isHeld(): boolean {
     if (!this.#held) return false;
     this.#held = this.#parts.held?.() ?? false;
@@ -146,13 +156,12 @@ export class Lanes {
   }
 
   #wanted() {
-    const { live, ledger } = this.#parts;
+    const { live } = this.#parts;
     const wanted = new Map<string, { destination: Destination; connections: Connection[] }>();
     for (const lane of live.lanes()) wanted.set(lane.destination.id, lane);
     for (const id of this.#replaying) {
       const destination = live.destination(id);
-      const waits = ledger.replays(id, new Set(), 1).length > 0;
-      if (destination === undefined || !waits) this.#replaying.delete(id);
+      if (destination === undefined || !this.#hasReplays(id)) this.#replaying.delete(id);
       else if (!wanted.has(id)) wanted.set(id, { destination, connections: [] });
     }
     return wanted;

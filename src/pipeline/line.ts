@@ -5,6 +5,7 @@ import type { LaneGauges } from "./gauges.ts";
 import type { Retention } from "./keeping/retention.ts";
 import { Lanes, type LanesParts } from "./lanes.ts";
 import { createTrimmer } from "./reading/trim.ts";
+import { endHopelessJobs } from "./replays/ending.ts";
 
 /** Longest time until a lane sees a changed connection when nothing else wakes it. */
 export const TOPOLOGY_POLL_MS = 100;
@@ -52,6 +53,7 @@ export function openLine(parts: LineParts): Line {
   const trim = setInterval(() => {
     void trimmer.run();
     void sweep.run();
+    void endHopelessJobs({ ...parts, wake: (ids) => lanes.replay(ids) });
   }, TRIM_INTERVAL_MS);
 
   return {

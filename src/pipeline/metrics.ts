@@ -84,6 +84,12 @@ function createCounters(registry: Metrics) {
       labelNames: [...labels, "outcome"] as const,
       registers,
     }),
+    replayed: new Counter({
+      name: "pixelmill_replayed_events_total",
+      help: "Events of the log that a replay sent again, by what became of them",
+      labelNames: ["workspace", "outcome"] as const,
+      registers,
+    }),
     attempts: new Counter({
       name: "pixelmill_delivery_attempts_total",
       help: "Deliveries tried, by verdict",

@@ -22,6 +22,8 @@ import { type Line, openLine } from "./line.ts";
 import { LiveTail, type Tail, type TailAudience } from "./live-tail.ts";
 import { createLaneMetrics } from "./metrics.ts";
 import { SharedReader, type SharedReaderParts } from "./reading/shared-reader.ts";
+import { showReplays } from "./replays/metrics.ts";
+import { createReplays, type Replays } from "./replays/replays.ts";
 import { Search } from "./searching/search.ts";
 import type { Ledger } from "./settling/ledger.ts";
 
@@ -33,6 +35,7 @@ export interface Pipeline {
    */
   logEnds(): Promise<Positions>;
   deadLetters: DeadLetters;
+  replays: Replays;
   liveTail: Tail;
   /** Finds events that the logs still hold. */
   search: Search["find"];
@@ -105,17 +108,20 @@ export function createLines(parts: LinesParts): Lines {
     () => holdings.bytes,
   );
   const logs = new SharedReader({ ...parts, metrics });
-  const read = { keys: () => lines.values().flatMap((line) => line.logs()) };
-  const liveTail = new LiveTail(logs.of(read), live, parts.audience);
+  const followed = { keys: () => lines.values().flatMap((line) => line.logs()) };
+  const liveTail = new LiveTail(logs.of(followed), live, parts.audience);
   const search = new Search({ readers: parts.readers, clock });
   const { timeOf = timeOfRecord, retentionBounds = noRetention } = parts;
   const kept = createKeptFigures(parts.metrics, parts.readers, retentionBounds, timeOf);
+  const replayedLogs = new SharedReader({ ...parts, metrics });
   const stopListening = parts.onDurable((news) => {
     for (const line of lines) line.wake(news);
     liveTail
       .advance()
       .catch((error) => logger.error({ err: error }, "The live tail cannot read on"));
   });
+  const logEnds = parts.logEnds ?? (async () => logs.ends());
+  showReplays(parts.metrics, () => ledgers.flatMap((ledger) => ledger.jobs.running()));
   const wake = (ids: readonly string[]) => {
     for (const line of lines) line.replay(ids);
   };
@@ -127,7 +133,8 @@ export function createLines(parts: LinesParts): Lines {
         onGivenUp: (bytes) => kept.givenUp.inc(bytes),
       });
       const shared = { ...parts, liveTail, clock, metrics, holdings, deadLetterBounds };
-      const line = openLine({ ...shared, ledger, readers, logs: logs.of(readers), retention });
+      const read = { logs: logs.of(readers), replayedLogs: replayedLogs.of(readers) };
+      const line = openLine({ ...shared, ...read, ledger, readers, retention });
       lines.add(line);
       return {
         ...line,
@@ -137,7 +144,8 @@ export function createLines(parts: LinesParts): Lines {
         },
       };
     },
-    logEnds: parts.logEnds ?? (async () => logs.ends()),
+    logEnds,
+    replays: createReplays({ ...parts, timeOf, logEnds, wake, clock }),
     deadLetters: joined(ledgers.map((ledger) => createDeadLetters(ledger, wake, clock.now))),
     liveTail,
     search: (query, signal) => search.find(query, signal),

@@ -88,6 +88,13 @@ export async function makeThings(api: TestApi, token = api.token): Promise<Requi
   let found = await letters();
   for (; !found.deadLetters[0]; found = await letters()) await Bun.sleep(10);
   things.deadLetter = found.deadLetters[0].id;
+  const from = new Date(Date.now() - 3_600_000).toISOString();
+  things.replay = (
+    await send("POST", "/v2/replays", { destinationId, from, filter: { type: "track" } })
+  ).replay.id;
+  const replay = async () =>
+    (await api.send("GET", `/v2/replays/${things.replay}`, { token })).body;
+  while ((await replay()).replay.state === "running") await Bun.sleep(10);
   const path = `/v2/destinations/${destinationId}/transformation`;
   await send("PUT", path, { transformationId: things.transformation });
   // For the example that connects a source: the first one is connected already.

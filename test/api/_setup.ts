@@ -84,6 +84,7 @@ export async function startApi(more: Partial<ApiParts> = {}, order?: OrderedLog)
     pipeline: {
       logEnds: parts.pipeline.logEnds,
       deadLetters: parts.pipeline.deadLetters,
+      replays: parts.pipeline.replays,
       status: parts.pipeline.status,
       minutes: parts.pipeline.minutes,
       search: parts.pipeline.search,

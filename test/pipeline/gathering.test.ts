@@ -9,6 +9,8 @@ import { lettersOf, numbersTo, Rig, sorted, until } from "./rig.ts";
 
 /** Events of one round of the crash test. */
 const EVENTS = 2_000;
+/** Live events beside a replay of the others. */
+const LIVE_EVENTS = 500;
 const ROUNDS = Number(process.env.CRASH_ROUNDS ?? 1);
 
 let rig: Rig;
@@ -148,15 +150,21 @@ describe("an attempt that fails", () => {
   });
 });
 
-describe.each(["steady", "moody"])("killed again and again, with %s code", (code) => {
+describe.each([
+  ["steady", "live"],
+  ["moody", "live"],
+  ["steady", "replay"],
+  ["moody", "replay"],
+])("killed again and again, with %s code, of a %s", (code, mode) => {
   test.each(numbersTo(ROUNDS))(
     "every event is in one object, and in no other (round %d)",
     async () => {
-      const { objects, kills, repeated } = await livesOf(code);
+      const { objects, kills, repeated } = await livesOf(code, mode);
       const all = [...objects.values()].flat();
       expect(all.length).toBe(new Set(all).size);
       // What moody code drops when it runs again is gone; nothing else is.
-      if (code === "steady") expect(sorted(all)).toEqual(numbersTo(EVENTS));
+      const events = mode === "replay" ? EVENTS + LIVE_EVENTS : EVENTS;
+      if (code === "steady") expect(sorted(all)).toEqual(numbersTo(events));
       // Or nothing was tested.
       expect(kills).toBeGreaterThan(4);
       expect(repeated).toBeGreaterThan(0);
@@ -166,7 +174,7 @@ describe.each(["steady", "moody"])("killed again and again, with %s code", (code
 });
 
 /** Objects that a pipeline in a process of its own leaves which is killed beside its requests. */
-async function livesOf(code: string) {
+async function livesOf(code: string, mode: string) {
   const directory = mkdtempSync(join(tmpdir(), "gathering-"));
   const objects = new Map<string, number[]>();
   let repeated = 0;
@@ -191,11 +199,12 @@ async function livesOf(code: string) {
   });
   let kills = 0;
   for (let exit: number | undefined; exit !== 0; kills++) {
-    left = kills < 12 ? Math.floor(Math.random() * 4) : Number.POSITIVE_INFINITY;
+    left =
+      kills < (mode === "live" ? 12 : 7) ? Math.floor(Math.random() * 4) : Number.POSITIVE_INFINITY;
     child = Bun.spawn(
       [
         ...[process.execPath, join(import.meta.dir, "gathering-child.ts")],
-        ...[directory, server.url.href, code, String(EVENTS), String(kills)],
+        ...[directory, server.url.href, code, String(EVENTS), String(kills), mode],
       ],
       { stdout: "inherit", stderr: "inherit" },
     );

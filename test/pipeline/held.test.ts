@@ -102,7 +102,8 @@ test("an ordinary event that found no room behind others of its lane finds it on
   live.publish("good", "same", "v1");
   log.append(...numbersTo(10).map((n) => record(n)));
   const lanes = new Lanes({
-    ...{ live, logs, ledger, logger, holdings, sandbox, clock: systemClock, refresh: () => {} },
+    ...{ live, logs, replayedLogs: logs, ledger, logger, holdings, sandbox },
+    ...{ clock: systemClock, refresh: () => {} },
     ...{ liveTail: new LiveTail(logs, live), metrics: laneMetrics(), retryWindowMs: 60_000 },
     kinds: new Map([["fake", patientKind(Promise.resolve(), "good", taken)]]),
   });

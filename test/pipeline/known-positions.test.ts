@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import { knownPositions } from "../../src/pipeline/reading/known-positions.ts";
-import type { LaneRecord } from "../../src/pipeline/settling/ledger.ts";
+import type { Job } from "../../src/pipeline/replays/job.ts";
+import type { LaneRecord, Ledger } from "../../src/pipeline/settling/ledger.ts";
 import { FakeLive } from "./doubles.ts";
 
 const lane = (next: number, known = {}): LaneRecord => ({
@@ -8,9 +9,12 @@ const lane = (next: number, known = {}): LaneRecord => ({
   known,
 });
 
-test("a log's numbers are known up to the furthest cursor or connection", () => {
+test("a log's numbers are known up to the furthest cursor or connection or replay", () => {
   const live = new FakeLive();
-  const known = (...lanes: LaneRecord[]) => knownPositions(live, { lanes: () => lanes });
+  const jobs: Job[] = [];
+  const reads = { running: () => jobs } as Ledger["jobs"];
+  const known = (...lanes: LaneRecord[]) =>
+    knownPositions(live, { lanes: () => lanes, jobs: reads });
   expect(known()).toEqual({});
   expect(known(lane(7), lane(5))).toEqual({ "0": 7 });
   expect(known(lane(7, { c: { "0": 9, "1": 4 } }))).toEqual({ "0": 9, "1": 4 });
@@ -18,4 +22,6 @@ test("a log's numbers are known up to the furthest cursor or connection", () => 
   live.putDestination("one", { config: {} });
   live.connect("one", { "0": 12 });
   expect(known(lane(7))).toEqual({ "0": 12 });
+  jobs.push({ kind: "events", ends: { "1": 30 } } as unknown as Job);
+  expect(known(lane(7))).toEqual({ "0": 12, "1": 30 });
 });

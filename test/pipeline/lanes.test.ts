@@ -31,6 +31,7 @@ async function rig(test: (live: FakeLive, lanes: Lanes) => Promise<void> | void)
     ...{
       live,
       logs,
+      replayedLogs: logs,
       ledger,
       logger,
       metrics,

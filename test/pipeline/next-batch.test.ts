@@ -3,8 +3,12 @@ import { Notifier, systemClock } from "../../src/pipeline/clock.ts";
 import type { Item } from "../../src/pipeline/item.ts";
 import { NextBatch, type NextBatchParts } from "../../src/pipeline/reading/next-batch.ts";
 
-/** A lane with live events and replays without end, and room for so many events at a time. */
-function endless(room: number) {
+/**
+ * A lane with live events and replays without end, of dead letters or of the log, and room for so
+ * many events at a time.
+ */
+function endless(room: number, kind = "dead letters") {
+  const isOfLog = kind === "the log";
   let letters = 0;
   const replaying = new Set<string>();
   const live = { input: { sourceId: "s" }, origin: {} } as unknown as Item;
@@ -16,22 +20,33 @@ function endless(room: number) {
     metrics: { histories: { of: () => ({ received() {} }) } },
     ledger: {
       replays: (_id: string, _busy: unknown, count: number) =>
-        Array.from({ length: count }, () => ({ letter: letter(), replayedAt: 0 })),
+        Array.from({ length: isOfLog ? 0 : count }, () => ({ letter: letter(), replayedAt: 0 })),
+    },
+    replays: {
+      isDue: isOfLog,
+      take: (count: number) =>
+        Array.from({ length: isOfLog ? count : 0 }, () => ({ origin: { replayId: "r" } })),
     },
     ...{ replaying, work: new Notifier(), clock: systemClock, changed: new Notifier() },
   } as unknown as NextBatchParts;
   return { batches: new NextBatch(parts), replaying };
 }
 
-test.each([1, 2, 5, 9, 100])(
-  "beside live events, replays have a tenth of what is taken in batches of %d",
-  async (room) => {
-    const { batches, replaying } = endless(room);
+test.each(
+  [1, 2, 5, 9, 100].flatMap((room) => [
+    [room, "dead letters"] as const,
+    [room, "the log"] as const,
+  ]),
+)(
+  "beside live events, replays have a tenth of what is taken in batches of %d: of %s",
+  async (room, kind) => {
+    const { batches, replaying } = endless(room, kind);
     const taken = { live: 0, replays: 0 };
     while (taken.live + taken.replays < 1_000) {
       const items = await batches.take();
       expect(items.length).toBe(room);
-      const replays = items.filter(({ origin }) => "replayOf" in origin).length;
+      const isReplay = ({ origin }: Item) => "replayOf" in origin || "replayId" in origin;
+      const replays = items.filter(isReplay).length;
       taken.replays += replays;
       taken.live += items.length - replays;
       replaying.clear();

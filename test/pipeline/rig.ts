@@ -39,6 +39,7 @@ export class Rig {
       readers: new Map([["0", this.log]]),
       decode,
       eventOf,
+      timeOf: (bytes) => decode(bytes).receivedAt,
       kinds: this.kinds,
       ledger: openLedger(join(this.directory, "delivery"), logger),
       onDurable: this.log.onDurable,

@@ -20,6 +20,7 @@ export const ids = {
   /** The secret as a token's holder has it. */
   secret: "pm_f3V0vM9c2YxJ7QdR1sWnKeLtBzHaUgPo",
   deadLetter: "01JD3QB9XA3VE7KJ6QTS0HWNC82",
+  replay: "01JD3QC1RT5PW8YB2MKZ4XGHN60",
 } as const;
 
 const times = {
@@ -152,6 +153,23 @@ export const deadLetterGroup = {
   reason: "The receiver answered 400",
   count: 1,
   lastAt: times.createdAt,
+} as const;
+
+export const replay = {
+  id: ids.replay,
+  kind: "events",
+  state: "running",
+  destinationId: ids.destination,
+  from: "2026-02-15T00:00:00.000Z",
+  to: "2026-02-16T01:11:11.586Z",
+  filter: { type: "page" },
+  rate: 1_000,
+  progress: 0.25,
+  counts: { done: 500, delivered: 480, dropped: 20, failed: 0, discarded: 0, moved: 0 },
+  left: 1_500,
+  perSecond: 250,
+  reachedAt: "2026-02-15T06:17:40.102Z",
+  createdAt: times.createdAt,
 } as const;
 
 export const deadLetter = {

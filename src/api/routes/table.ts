@@ -12,6 +12,7 @@ import { tailRoutes } from "./live-tail.ts";
 import { memberRoutes } from "./members.ts";
 import { overviewRoutes } from "./overview.ts";
 import { publishRoutes } from "./publish.ts";
+import { replayRoutes } from "./replays.ts";
 import { runRoutes } from "./run.ts";
 import { searchRoutes } from "./search.ts";
 import { sessionRoutes } from "./sessions.ts";
@@ -34,6 +35,7 @@ const table = [
   ...linkRoutes,
   ...connectionRoutes,
   ...deadLetterRoutes,
+  ...replayRoutes,
   ...suspensionRoutes,
   ...overviewRoutes,
   ...tailRoutes,

@@ -4,10 +4,10 @@ import type { LaneRecord, Ledger } from "../settling/ledger.ts";
 
 /**
  * For each event log, the sequence number below which records were taken by a lane or are named by
- * a connection. A log that ends below it, because it was damaged or restored from an older copy,
+ * a connection or a replay. A log that ends below it, because it was damaged or restored from an older copy,
  * must go on from it: a record with a lower number would count as taken.
  */
-export function knownPositions(live: Live, ledger: Pick<Ledger, "lanes">): Positions {
+export function knownPositions(live: Live, ledger: Pick<Ledger, "lanes" | "jobs">): Positions {
   const known: Record<string, number> = {};
   const note = (positions: Positions) => {
     for (const [log, sequence] of Object.entries(positions)) {
@@ -16,6 +16,7 @@ export function knownPositions(live: Live, ledger: Pick<Ledger, "lanes">): Posit
   };
   for (const { connections } of live.lanes()) connections.flatMap(positionsOf).forEach(note);
   for (const record of ledger.lanes()) positionsOfLane(record).forEach(note);
+  for (const job of ledger.jobs.running()) if (job.kind === "events") note(job.ends);
   return known;
 }
 

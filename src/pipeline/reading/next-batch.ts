@@ -5,6 +5,7 @@ import type { InFlight } from "../in-flight.ts";
 import type { Item } from "../item.ts";
 import { LANE_REPLAYS_EVENTS_MAX } from "../limits.ts";
 import type { LaneMetrics } from "../metrics.ts";
+import type { LaneReplays } from "../replays/lane-replays.ts";
 import type { Ledger } from "../settling/ledger.ts";
 import type { LaneReader } from "./lane-reader.ts";
 
@@ -20,6 +21,8 @@ export interface NextBatchParts {
   inFlight: InFlight;
   metrics: Pick<LaneMetrics, "histories">;
   ledger: Ledger;
+  /** Of the log; replays of dead letters are the ledger's. */
+  replays: LaneReplays;
   /** Ids of the dead letters that are in flight again. */
   replaying: Set<string>;
   /** Notifies when there may be something to take, or room for it. */
@@ -133,11 +136,13 @@ export class NextBatch {
       inFlight.take(item);
       history.received(item.input.sourceId, now);
     }
-    const isRepeated = reader.repeated !== undefined && reader.repeated.letter === undefined;
-    if (!this.#replaysWait || isRepeated) return items;
     const left = inFlight.room;
+    const room = Math.min(count - items.length, left.events);
     try {
-      const replays = this.#takeReplays(Math.min(count - items.length, left.events), left.bytes);
+      const isRepeated = reader.repeated !== undefined;
+      const replays = isRepeated
+        ? await this.#takeRepeated(room, left.bytes)
+        : this.#takeReplays(room, left.bytes);
       return [...items, ...replays];
     } catch (error) {
       // Live events that were taken must not be lost because the ledger cannot be read.
@@ -147,7 +152,7 @@ export class NextBatch {
   }
 
   #keptForReplays(count: number): number {
-    if (!this.#replaysWait) return 0;
+    if (!this.#replaysWait && !this.#parts.replays.isDue) return 0;
     this.#replaysDue += count * REPLAYS_SHARE;
     const kept = Math.min(count, Math.floor(this.#replaysDue));
     this.#replaysDue -= kept;
@@ -155,6 +160,26 @@ export class NextBatch {
   }
 
   #takeReplays(count: number, bytes: number): Item[] {
+    const { replays, inFlight } = this.#parts;
+    const letters = this.#takeLetters(count, bytes);
+    const left = bytes - letters.reduce((sum, item) => sum + item.bytes, 0);
+    const events = replays.take(count - letters.length, left);
+    for (const item of events) inFlight.take(item);
+    return [...letters, ...events];
+  }
+
+  /** Replays that were in the delivery of before a crash. */
+  async #takeRepeated(count: number, bytes: number): Promise<Item[]> {
+    const { reader, replays, inFlight } = this.#parts;
+    const letters = reader.repeated?.letter === undefined ? [] : this.#takeLetters(count, bytes);
+    if (letters.length > 0) return letters;
+    const events = await replays.takeRepeated(count, bytes);
+    for (const item of events) inFlight.take(item);
+    return events;
+  }
+
+  #takeLetters(count: number, bytes: number): Item[] {
+    if (!this.#replaysWait) return [];
     const { ledger, replaying, destinationId, inFlight } = this.#parts;
     const events = Math.min(count, LANE_REPLAYS_EVENTS_MAX - replaying.size);
     if (events <= 0) return [];

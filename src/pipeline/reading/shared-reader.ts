@@ -31,7 +31,7 @@ export interface SharedReaderParts {
 /** What the lanes of a line read. */
 export type Logs = Pick<
   SharedReader,
-  "names" | "pass" | "passed" | "end" | "countBetween" | "read" | "sizeOf"
+  "names" | "pass" | "passed" | "first" | "end" | "countBetween" | "read" | "sizeOf"
 >;
 
 /**
@@ -67,6 +67,7 @@ export class SharedReader {
       names: () => [...readers.keys()],
       pass: (log, sequence) => this.pass(log, sequence),
       passed: (log) => this.passed(log),
+      first: (log) => this.first(log),
       end: (log) => this.end(log),
       countBetween: (log, from, to) => this.countBetween(log, from, to),
       read: (log, sequence) => this.read(log, sequence),
@@ -86,6 +87,11 @@ export class SharedReader {
   /** About how many records a log holds between two places. */
   countBetween(log: string, from: number, to: number): number {
     return this.#parts.readers.get(log)?.countBetween(from, to) ?? 0;
+  }
+
+  /** Sequence number of the oldest record that is kept. */
+  first(log: string): number {
+    return this.#parts.readers.get(log)?.first() ?? 0;
   }
 
   end(log: string): number {

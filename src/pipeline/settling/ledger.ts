@@ -11,6 +11,8 @@ import {
   upTo,
 } from "../dead-letters/tables.ts";
 import type { CursorRecord } from "../reading/cursor.ts";
+import type { JobProgress } from "../replays/job.ts";
+import { JobTables, RUNNING } from "../replays/tables.ts";
 import { Claims, type LedgerOwner, OWNERS } from "./claim.ts";
 import { Commits, type CommitterOf } from "./commits.ts";
 
@@ -21,6 +23,8 @@ export interface Sealed {
   ends: Positions;
   /** So are replays up to this letter. */
   letter?: string;
+  /** So are, of each job that replays the log, its pending records below these, by log. */
+  replays?: Readonly<Record<string, Positions>>;
 }
 
 /** A lane's durable state. */
@@ -47,6 +51,8 @@ export interface LaneChange {
   letters: readonly StoredLetter[];
   /** Letter ids of replays that have settled. */
   replayed: readonly string[];
+  /** How far jobs are that replay the log. */
+  jobs?: readonly JobProgress[];
 }
 
 export type Committer = CommitterOf<LaneChange>;
@@ -55,7 +61,7 @@ export type Committer = CommitterOf<LaneChange>;
 export interface OwnerEars {
   /** Another node has claimed the ledger: nothing more is written for lanes. Called once. */
   onLost(): void;
-  /** Others have written replays, of these destinations among others. */
+  /** Others have written replays, or begun or ended jobs, of these destinations among others. */
   onReplays(destinationIds: Set<string>): void;
 }
 
@@ -65,6 +71,7 @@ export interface Busy {
   has(id: string): boolean;
 }
 
+type JobReads = "get" | "list" | "running" | "runningOf";
 type LetterReads = "get" | "list" | "listOf" | "listIn" | "ids" | "groups" | "counts" | "countOf";
 
 /** Tables of a ledger's store; one that nodes share keeps its place in the log in one more. */
@@ -84,10 +91,12 @@ export function openLedger(directory: string, logger: Logger): Ledger {
  */
 export class Ledger {
   readonly letters: Pick<DeadLetterTables, LetterReads>;
+  readonly jobs: Pick<JobTables, JobReads>;
   /** Resolves once letters that an earlier version stored are counted and grouped. */
   readonly counted: Promise<void>;
   readonly #store: Store;
   readonly #tables: DeadLetterTables;
+  readonly #jobs: JobTables;
   readonly #lanes: Table<LaneRecord, string>;
   /** [destination, letter] → replay. */
   readonly #replays: Table<Replay, Pair>;
@@ -100,6 +109,8 @@ export class Ledger {
   readonly #claims: Claims;
   readonly #stopListening: () => void;
   #claim: { id: string; ears: OwnerEars } | undefined;
+  /** Destinations with jobs that ran when others last changed which do. */
+  #replayed = new Set<string>();
   #closing = false;
 
   constructor(store: Store, logger: Logger) {
@@ -115,6 +126,8 @@ export class Ledger {
     this.#replays = this.#store.table("replays");
     this.#tables = new DeadLetterTables(this.#store);
     this.letters = this.#tables;
+    this.#jobs = new JobTables(this.#store);
+    this.jobs = this.#jobs;
     // When counting fails, which the store reports, the next change counts first.
     const counting = this.#tables.isCounted ? Promise.resolve() : this.#change(() => {});
     this.counted = counting.then(() => this.#regroup()).catch(() => {});
@@ -129,6 +142,7 @@ export class Ledger {
     const id = crypto.randomUUID();
     await this.#change(() => this.#claims.put(node, id));
     this.#claim = { id, ears };
+    this.#replayed = this.#jobs.destinations();
     // Another node may have been quicker than this answer.
     this.#heard(new Set([OWNERS]));
   }
@@ -199,6 +213,11 @@ export class Ledger {
     return { destinationIds: taken.map((letter) => letter.destinationId), done };
   }
 
+  /** Changes jobs that replay, in one transaction. */
+  changeJobs<T>(apply: (jobs: JobTables) => T): Promise<T> {
+    return this.#change(() => apply(this.#jobs));
+  }
+
   /** As `replay`, but removes the letters for good. */
   async purge(workspaceId: string, ids: readonly string[]) {
     const { taken, done } = await this.#change(() => this.#tables.take(workspaceId, ids));
@@ -258,8 +277,9 @@ export class Ledger {
     await this.#change(commit, { asKnown: true });
   }
 
-  #put({ destinationId, record, letters, replayed }: LaneChange): void {
+  #put({ destinationId, record, letters, replayed, jobs = [] }: LaneChange): void {
     this.#lanes.put(destinationId, record);
+    for (const progress of jobs) this.#jobs.advance(progress);
     for (const id of replayed) this.#replays.remove([destinationId, id]);
     for (const letter of letters) this.#tables.put(letter);
   }
@@ -272,6 +292,11 @@ export class Ledger {
     else if (tables.has("replays")) {
       this.#given.clear();
       claim.ears.onReplays(firstsOf(this.#replays));
+    }
+    if (!this.#commits.isClosed && tables.has(RUNNING)) {
+      const before = this.#replayed;
+      this.#replayed = this.#jobs.destinations();
+      claim.ears.onReplays(before.union(this.#replayed));
     }
   }
 

@@ -8,6 +8,7 @@ import { LANE_REPLAYS_EVENTS_MAX } from "../limits.ts";
 import type { LiveTail } from "../live-tail.ts";
 import type { LaneMetrics } from "../metrics.ts";
 import type { LaneReader } from "../reading/lane-reader.ts";
+import type { LaneReplays } from "../replays/lane-replays.ts";
 import type { Announcements } from "./announcements.ts";
 import type { Committer, LaneChange, LaneRecord, Ledger, Sealed } from "./ledger.ts";
 
@@ -17,6 +18,13 @@ import type { Committer, LaneChange, LaneRecord, Ledger, Sealed } from "./ledger
  */
 const GATHER_MS = 50;
 
+/** Of a change on its way to the disk: its items, and the low marks of when it was made. */
+interface Committing {
+  items: Item[];
+  lows: Map<string, number>;
+  replayLows: ReturnType<LaneReplays["lows"]>;
+}
+
 export interface SettlingParts {
   ledger: Ledger;
   metrics: LaneMetrics;
@@ -25,6 +33,7 @@ export interface SettlingParts {
   labels: LaneLabels;
   announcements: Announcements;
   reader: LaneReader;
+  replays: LaneReplays;
   inFlight: InFlight;
   destination(): Destination;
   /** Notifies when a lane that was full may have room. */
@@ -38,7 +47,7 @@ export class Settling implements Committer {
   readonly #parts: SettlingParts;
   /** Items that settled since the last commit began. */
   #settled: Item[] = [];
-  readonly #committing = new Map<LaneChange, { items: Item[]; lows: Map<string, number> }>();
+  readonly #committing = new Map<LaneChange, Committing>();
   /** Ids of the dead letters that are in flight again. */
   readonly replaying = new Set<string>();
   #scheduling: ReturnType<typeof setTimeout> | undefined;
@@ -87,7 +96,10 @@ export class Settling implements Committer {
       if (ending.kind !== "discarded") history.ended(item.input.sourceId, ending.kind, now);
       liveTail.settled(output, ending, destination, now);
       item.open -= 1;
-      if (item.open === 0) this.#settled.push(item);
+      if (ending.kind === "delivered") item.isDelivered = true;
+      if (item.open > 0) continue;
+      this.#settled.push(item);
+      this.#parts.replays.settle(item, ending);
     }
     const settled = this.#settled.length - settledBefore;
     if (settled === 0) return;
@@ -111,29 +123,31 @@ export class Settling implements Committer {
 
   collect(): LaneChange | undefined {
     if (this.#discarded) return undefined;
-    const { reader } = this.#parts;
+    const { reader, replays } = this.#parts;
     const destinationId = this.#parts.destination().id;
     const items = this.#settled;
     this.#settled = [];
     const replayed: string[] = [];
     for (const { origin } of items) {
       if ("replayOf" in origin) replayed.push(origin.replayOf.id);
-      else reader.settle(origin.log, origin.sequence);
+      else if ("connectionId" in origin) reader.settle(origin.log, origin.sequence);
     }
+    const jobs = replays.progress();
     const record = { ...reader.record(), ...(this.#sealed && { sealed: this.#sealed }) };
-    if (items.length === 0 && this.#isKept(record)) return undefined;
+    if (items.length === 0 && jobs.length === 0 && this.#isKept(record)) return undefined;
     const letters = items.flatMap((item) => item.letters);
-    const change = { destinationId, record, letters, replayed };
-    this.#committing.set(change, { items, lows: reader.lows() });
+    const change = { destinationId, record, letters, replayed, jobs };
+    this.#committing.set(change, { items, lows: reader.lows(), replayLows: replays.lows() });
     return change;
   }
 
   committed(change: LaneChange): void {
-    const { reader, inFlight, room } = this.#parts;
-    const { items, lows } = this.#committing.get(change)!;
+    const { reader, replays, inFlight, room } = this.#parts;
+    const { items, lows, replayLows } = this.#committing.get(change)!;
     this.#committing.delete(change);
     if (this.#sealed !== undefined && change.record.sealed === this.#sealed) this.#told?.();
     reader.kept(lows);
+    replays.kept(change.jobs ?? [], replayLows);
     const wasFull = inFlight.isFull;
     inFlight.commit(items);
     for (const id of change.replayed) this.replaying.delete(id);

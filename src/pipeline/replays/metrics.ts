@@ -1,0 +1,20 @@
+import { Gauge } from "prom-client";
+import type { Metrics } from "../../observe/metrics.ts";
+import type { Job } from "./job.ts";
+
+const kinds: Job["kind"][] = ["events", "dead-letters", "purge"];
+
+/** Shows how many replays run, in all workspaces. */
+export function showReplays(registry: Metrics, running: () => readonly Job[]): void {
+  new Gauge({
+    name: "pixelmill_replays_running",
+    help: "Replays that run, by what they send again; a purge deletes dead letters",
+    labelNames: ["kind"] as const,
+    registers: [registry],
+    collect() {
+      const ids = new Map(running().map(({ id, kind }) => [id, kind]));
+      for (const kind of kinds)
+        this.set({ kind }, [...ids.values()].filter((it) => it === kind).length);
+    },
+  });
+}

@@ -1,0 +1,277 @@
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { LANE_REPLAYS_EVENTS_MAX } from "../../src/pipeline/limits.ts";
+import type { EventJob } from "../../src/pipeline/replays/job.ts";
+import { record } from "./doubles.ts";
+import { lettersOf, numbersTo, type Received, Rig, sorted, until } from "./rig.ts";
+
+const HOUR = 3_600_000;
+let rig: Rig;
+beforeEach(() => {
+  rig = new Rig();
+});
+afterEach(() => rig.end());
+
+/** Events of so many users, each received a second after the one before; the last one just now. */
+function append(count: number, users = 5, over = {}): void {
+  for (const n of numbersTo(count)) {
+    rig.log.append(record(n, `user ${n % users}`, { receivedAt: receivedAt(n, count), ...over }));
+  }
+}
+
+const started = Date.now() - 1_000;
+const receivedAt = (n: number, count: number) => started - (count - 1 - n) * 1_000;
+const job = (id: string) => rig.pipeline.replays.get("workspace", id) as EventJob;
+const ended = (id: string) => until(() => job(id).state !== "running", "the replay", 60_000);
+
+async function replay(over = {}): Promise<EventJob> {
+  const asked = { destinationId: "one", from: Date.now() - 100 * HOUR, rate: 100_000, ...over };
+  return (await rig.pipeline.replays.start("workspace", asked)) as EventJob;
+}
+
+function expectOrder(taken: readonly Received[], users = 5): void {
+  for (const user of numbersTo(users)) {
+    const own = taken.filter((e) => e.anonymousId === `user ${user}`).map(({ n }) => n);
+    expect(own).toEqual(sorted(own));
+  }
+}
+
+describe("a replay", () => {
+  test("sends what was received in its time again, each event once, in order per user", async () => {
+    const sink = rig.webhook("one");
+    rig.start();
+    append(600);
+    await until(() => sink.taken.length === 600);
+    sink.taken.length = 0;
+    const { id } = await replay({
+      from: receivedAt(100, 600) - 500,
+      to: receivedAt(500, 600) - 500,
+    });
+    await ended(id);
+    expect(sorted(sink.numbers())).toEqual(numbersTo(500).slice(100));
+    expectOrder(sink.taken);
+    expect(job(id)).toMatchObject({
+      state: "done",
+      counts: { delivered: 400, dropped: 0, failed: 0 },
+      endedAt: expect.any(Number),
+    });
+    expect(job(id).missingBefore).toBeUndefined();
+  });
+
+  test("reaches a destination without a connection, and those of before its connection", async () => {
+    rig.start();
+    append(20);
+    const sink = rig.webhook("one");
+    for (const id of rig.live.connections.keys()) rig.live.disconnect(id);
+    const { id } = await replay({ sourceId: "source" });
+    await ended(id);
+    expect(sorted(sink.numbers())).toEqual(numbersTo(20));
+  });
+
+  test("runs the code that is live now, and what fails becomes dead letters", async () => {
+    const sink = rig.webhook("one");
+    const pipeline = rig.start();
+    append(30);
+    await until(() => sink.taken.length === 30);
+    sink.taken.length = 0;
+    rig.sandbox.codes.set("new", (event) => {
+      if (event.n % 10 === 3) return null;
+      if (event.n % 10 === 4) throw new Error("Four");
+      return { ...event, isNew: true };
+    });
+    rig.live.publish("one", "new", "v2");
+    const { id } = await replay();
+    await ended(id);
+    expect(sink.taken.every(({ isNew }) => isNew === true)).toBe(true);
+    expect(sink.taken.length).toBe(24);
+    expect(job(id).counts).toMatchObject({ delivered: 24, dropped: 3, failed: 3 });
+    expect(lettersOf(pipeline).length).toBe(3);
+  });
+
+  test("keeps the messageId of its events", async () => {
+    const ids: string[][] = [[], []];
+    rig.webhook("one", (_, request) => {
+      ids[round]!.push(request.headers.get("x-pixelmill-message-id") ?? "");
+      return new Response("");
+    });
+    let round = 0;
+    rig.start();
+    append(10, 1);
+    await until(() => ids[0]!.length === 10);
+    round = 1;
+    await ended((await replay()).id);
+    expect(ids[1]).toEqual(ids[0]!);
+  });
+
+  test.each([
+    [{ type: "page" }, (n: number) => n % 2 === 0],
+    [{ anonymousId: "user 3" }, (n: number) => n % 5 === 3],
+    [{ event: "seen", anonymousId: "user 1", type: "track" }, (n: number) => n % 10 === 1],
+    [{ event: "other" }, () => false],
+    [{ userId: "nobody" }, () => false],
+  ])("sends those alone that its filter finds: %j", async (filter, holds) => {
+    const sink = rig.webhook("one");
+    rig.start();
+    for (const n of numbersTo(100)) {
+      rig.log.append(record(n, `user ${n % 5}`, { type: n % 2 === 0 ? "page" : "track" }));
+    }
+    await until(() => sink.taken.length === 100);
+    sink.taken.length = 0;
+    await Bun.sleep(2);
+    await ended((await replay({ filter })).id);
+    expect(sorted(sink.numbers())).toEqual(numbersTo(100).filter(holds));
+  });
+
+  test("sends events of its sources alone", async () => {
+    const sink = rig.webhook("one");
+    rig.live.addSource("other");
+    rig.live.addSource("strange", "another workspace");
+    rig.start();
+    for (const n of numbersTo(90)) {
+      const sourceId = ["source", "other", "strange"][n % 3]!;
+      rig.log.append(record(n, "ann", { sourceId }));
+    }
+    await until(() => sink.taken.length === 30);
+    await Bun.sleep(2);
+    sink.taken.length = 0;
+    await ended((await replay()).id);
+    expect(sink.numbers()).toEqual(numbersTo(90).filter((n) => n % 3 === 0));
+    sink.taken.length = 0;
+    await ended((await replay({ sourceId: "other" })).id);
+    expect(sink.numbers()).toEqual(numbersTo(90).filter((n) => n % 3 === 1));
+    expect(replay({ sourceId: "strange" })).rejects.toThrow("Source not found");
+  });
+
+  test("goes on after a stop where it was, and sends nothing twice", async () => {
+    const sink = rig.webhook("one");
+    rig.start();
+    append(400);
+    await until(() => sink.taken.length === 400);
+    sink.taken.length = 0;
+    const { id } = await replay({ rate: 500 });
+    await until(() => sink.taken.length >= 100);
+    await rig.stop();
+    const before = sink.taken.length;
+    expect(before).toBeLessThan(400);
+    rig.start();
+    expect(job(id).state).toBe("running");
+    await ended(id);
+    expect(sorted(sink.numbers())).toEqual(numbersTo(400));
+    expectOrder(sink.taken);
+    expect(job(id).counts.delivered).toBe(400);
+  });
+
+  test("goes at its rate", async () => {
+    const sink = rig.webhook("one");
+    rig.start();
+    append(300);
+    await until(() => sink.taken.length === 300);
+    const started = performance.now();
+    const { id } = await replay({ rate: 300 });
+    await ended(id);
+    // The first tenth of a second is allowed at once.
+    expect(performance.now() - started).toBeGreaterThan(850);
+  });
+
+  test("that is cancelled sends nothing more", async () => {
+    const sink = rig.webhook("one");
+    rig.start();
+    append(400);
+    await until(() => sink.taken.length === 400);
+    sink.taken.length = 0;
+    const { id } = await replay({ rate: 200 });
+    await until(() => sink.taken.length >= 50);
+    const cancelled = await rig.pipeline.replays.cancel("workspace", id);
+    expect(cancelled?.state).toBe("cancelled");
+    // What is on its way may still arrive.
+    await Bun.sleep(1_000);
+    const sent = sink.taken.length;
+    expect(sent).toBeLessThan(400);
+    await Bun.sleep(500);
+    expect(sink.taken.length).toBe(sent);
+    expect(job(id)).toMatchObject({ state: "cancelled", endedAt: expect.any(Number) });
+    // A further one is not refused because of it.
+    await ended((await replay()).id);
+    expect(sink.taken.length).toBe(sent + 400);
+  });
+
+  test("that is cancelled while its destination is down is over at once", async () => {
+    const sink = rig.webhook("one");
+    const pipeline = rig.start();
+    append(100);
+    await until(() => sink.taken.length === 100);
+    sink.answer = () => new Response("", { status: 503 });
+    const { id } = await replay();
+    await until(() => sink.requests > 100);
+    await pipeline.replays.cancel("workspace", id);
+    const discarded = () => job(id).counts.discarded;
+    sink.answer = () => new Response("");
+    await until(() => discarded() > 0, "what was on its way", 60_000);
+    expect(sink.taken.length + discarded()).toBeLessThanOrEqual(100 + LANE_REPLAYS_EVENTS_MAX);
+  });
+
+  test("lets live events go first", async () => {
+    const sink = rig.webhook("one");
+    rig.start();
+    append(3_000);
+    await until(() => sink.taken.length === 3_000);
+    sink.taken.length = 0;
+    sink.answer = async () => {
+      await Bun.sleep(5);
+      return new Response("");
+    };
+    const { id } = await replay();
+    await until(() => sink.taken.length > 100);
+    const before = sink.taken.length;
+    for (const n of numbersTo(20)) rig.log.append(record(10_000 + n, `live ${n}`));
+    await until(() => sink.taken.filter(({ n }) => n >= 10_000).length === 20);
+    // Replays on their way when they came, and their share beside them: not the whole replay.
+    expect(sink.taken.length - before).toBeLessThan(4 * LANE_REPLAYS_EVENTS_MAX);
+    await rig.pipeline.replays.cancel("workspace", id);
+  });
+
+  test("keeps what it still has to read, and tells what was gone before", async () => {
+    const sink = rig.webhook("one");
+    const pipeline = rig.start();
+    append(300);
+    await until(() => sink.taken.length === 300);
+    await rig.log.trim(100);
+    sink.taken.length = 0;
+    const { id } = await replay();
+    await ended(id);
+    expect(sorted(sink.numbers())).toEqual(numbersTo(300).slice(100));
+    const missing = job(id).missingBefore!;
+    expect(missing).toBe(receivedAt(100, 300));
+    expect(pipeline.replays.list("workspace").map((it) => it.id)).toEqual([id]);
+  });
+});
+
+describe("a replay is refused", () => {
+  test.each([
+    ["to a destination that is not there", { destinationId: "two" }, "Destination not found"],
+    ["of no time", { from: 5, to: 5 }, "Expected `from` to be before `to`"],
+    ["of the future", { from: Date.now() + HOUR }, "Expected `from` to be before `to`"],
+  ])("%s", async (_, over, message) => {
+    rig.webhook("one");
+    rig.start();
+    expect(replay(over)).rejects.toThrow(message);
+  });
+
+  test("of another workspace", async () => {
+    rig.webhook("one");
+    const { replays } = rig.start();
+    const asked = { destinationId: "one", from: 0 };
+    expect(replays.start("other", asked)).rejects.toThrow("Destination not found");
+    const { id } = await replay({ rate: 1 });
+    expect(replays.get("other", id)).toBeUndefined();
+    expect(await replays.cancel("other", id)).toBeUndefined();
+    expect(job(id).state).toBe("running");
+  });
+
+  test("while another one to the same destination runs", async () => {
+    rig.webhook("one");
+    rig.start();
+    append(50);
+    await replay({ rate: 1 });
+    expect(replay()).rejects.toThrow("A replay to this destination is running already");
+  });
+});
