@@ -26,11 +26,15 @@ describe("Standard Webhooks", () => {
 
   test("the same events have the same id on every attempt, others another", () => {
     const of = (...events: [messageId: string, text: string][]) =>
-      idOf(events.map(([messageId, text]) => outgoing(Buffer.from(text), { messageId })));
+      idOf(
+        events.map(([messageId, text]) => outgoing(Buffer.from(text), { messageId }, true)),
+        Buffer.from(events.map(([, text]) => text).join()),
+      );
     expect(of(["m", "a"])).toMatch(/^msg_m_[0-9a-z]+$/);
     expect(of(["m", "a"])).toBe(of(["m", "a"]));
+    expect(idOf([outgoing({}, { messageId: "m" })], Buffer.from("{}"))).toBe("msg_m");
     const all = [of(["m", "a"]), of(["m", "b"]), of(["n", "a"]), of(["m", "a"], ["m", "a"])];
-    expect(new Set([...all, of(["m", "a"], ["n", "a"])]).size).toBe(5);
+    expect(new Set([...all, of(["m", "a"], ["n", "b"])]).size).toBe(5);
   });
 
   const base64 = (bytes: number) => Buffer.alloc(bytes, 7).toString("base64");

@@ -30,6 +30,18 @@ export function* membersAt(text: string, at: number): Generator<Member, undefine
   }
 }
 
+/** Searches a `Uint8Array` too, without a `Buffer` over the same memory. */
+const { includes } = Buffer.prototype;
+
+/**
+ * Returns the function that tells whether a JSON text may hold members of these names, in whatever
+ * depth: quick, since most texts hold none. Names that are written with escapes are not found.
+ */
+export function mayHold(names: readonly string[]): (json: Uint8Array) => boolean {
+  const needles = names.map((name) => Buffer.from(`"${name}"`));
+  return (json) => needles.some((needle) => includes.call(json, needle));
+}
+
 /** The JSON text of an object without some of its members; the rest stays as it is written. */
 export function withoutMembers(text: string, names: ReadonlySet<string>): string {
   const kept: string[] = [];

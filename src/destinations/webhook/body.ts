@@ -19,15 +19,24 @@ export function isList({ batchSize = 1, batchTemplate }: WebhookConfig): boolean
   return batchSize > 1 || batchTemplate !== undefined;
 }
 
-/** Returns the function that makes a body of JSON texts, one at a time unless they are a list. */
-export function bodyMaker(config: WebhookConfig): (events: readonly Uint8Array[]) => Uint8Array {
+/** Makes bodies of the JSON texts of events, of one at a time unless they are a list. */
+export interface Bodies {
+  /** The text of one event, or of the list. */
+  joined(events: readonly Uint8Array[]): Uint8Array;
+  /** What the templates make of the events, which are `joined` without a template. */
+  filled(events: readonly Uint8Array[], joined: Uint8Array): Uint8Array;
+}
+
+export function bodiesOf(config: WebhookConfig): Bodies {
   const joined = isList(config) ? jsonArray : ([event]: readonly Uint8Array[]) => event!;
   const one = templateOf(config.template, "event");
   const around = templateOf(config.batchTemplate, "events");
-  if (one === undefined && around === undefined) return joined;
-  return (events) => {
-    const body = joined(one === undefined ? events : rendered(one, events));
-    return around === undefined ? body : bounded(render(around, Buffer.from(body).toString()));
+  return {
+    joined,
+    filled(events, plain) {
+      const body = one === undefined ? plain : joined(rendered(one, events));
+      return around === undefined ? body : bounded(render(around, Buffer.from(body).toString()));
+    },
   };
 }
 

@@ -2,7 +2,7 @@ import type { EgressRequest } from "../../egress/egress.ts";
 import { WEBHOOK_ANSWER_BYTES_MAX, WEBHOOK_TIMEOUT_MS_DEFAULT } from "../../limits.ts";
 import type { Outgoing } from "../destination.ts";
 import { fullUrl, withPath } from "./appended-path.ts";
-import { bodyMaker, gzipped } from "./body.ts";
+import { bodiesOf, gzipped } from "./body.ts";
 import { sendsQuery, type WebhookConfig } from "./config.ts";
 import { queryUrl } from "./query-url.ts";
 import { RequestRefused } from "./request-refused.ts";
@@ -16,57 +16,62 @@ import { idOf, signatureHeaders, signingKey } from "./signature.ts";
 export function requestMaker(config: WebhookConfig, workspaceId: string) {
   const key = config.secret === undefined ? undefined : signingKey(config.secret);
   const inQuery = sendsQuery(config);
-  const bodyOf = inQuery ? () => nothing : bodyMaker(config);
-  const headers: Record<string, string> = {
+  const bodies = bodiesOf(config);
+  // Other requests hold the `messageId` in their bodies: a header for each would cost a twelfth of
+  // what an event costs.
+  const isOther = config.template !== undefined || config.batchTemplate !== undefined || inQuery;
+  const hasId = key !== undefined || isOther;
+  const fixed: Record<string, string> = {
     ...(!inQuery && { "content-type": "application/json" }),
     "user-agent": "pixelmill",
   };
-  for (const { from, to } of config.headers ?? []) headers[from.toLowerCase()] = to;
-  if (config.gzip) headers["content-encoding"] = "gzip";
+  for (const { from, to } of config.headers ?? []) fixed[from.toLowerCase()] = to;
+  if (config.gzip) fixed["content-encoding"] = "gzip";
 
-  return async (events: readonly Outgoing[], signal: AbortSignal): Promise<EgressRequest> => {
+  return (events: readonly Outgoing[], signal: AbortSignal) => {
     const { texts, shape } = shapedAlike(events);
-    if (shape?.headers.authorization !== undefined && config.oauth !== undefined) {
-      throw new RequestRefused("Expected no header authorization, which the access token needs");
+    const url = urlOf(config, shape);
+    const joined = bodies.joined(texts);
+    const body = inQuery ? nothing : bodies.filled(texts, joined);
+    let headers = shape === undefined ? fixed : { ...fixed, ...shape.headers };
+    if (hasId) {
+      const id = idOf(events, joined);
+      // What is signed is the body as the receiver's code reads it, which is not compressed.
+      const signed = key && signatureHeaders(key, id, body, Date.now());
+      headers = { ...headers, "webhook-id": id, ...signed };
     }
-    const url = urlOf(config.webhookUrl, shape);
-    const plain = bodyOf(texts);
-    const id = idOf(events);
-    return {
-      workspaceId,
+    const request: EgressRequest = {
+      ...{ workspaceId, headers, body, signal },
       url: inQuery ? queryUrl(url, texts[0]!) : url,
       method: config.webhookMethod ?? "POST",
-      headers: {
-        ...headers,
-        ...shape?.headers,
-        "webhook-id": id,
-        // What is signed is the body as the receiver's code reads it, which is not compressed.
-        ...(key && signatureHeaders(key, id, plain, Date.now())),
-      },
-      body: config.gzip ? await gzipped(plain) : plain,
       timeoutMs: config.timeoutMs ?? WEBHOOK_TIMEOUT_MS_DEFAULT,
       answerBytesMax: WEBHOOK_ANSWER_BYTES_MAX,
       // A delivery may be repeated: at least once, with the same `messageId` each time.
       isRepeatable: true,
-      signal,
     };
+    return config.gzip ? compressed(request) : request;
   };
 }
 
-/** The texts of events, and the shape that all of them ask for. */
-function shapedAlike(events: readonly Outgoing[]): { texts: Uint8Array[]; shape?: Shape } {
-  const shaped = events.map(shapedOf);
-  const texts = events.map(({ bytes }, index) => {
-    const own = shaped[index];
-    return own === undefined ? bytes : Buffer.from(own.text);
-  });
-  const shape = shaped[0]?.shape;
-  return { texts, ...(shape && { shape }) };
+async function compressed(request: EgressRequest): Promise<EgressRequest> {
+  return { ...request, body: await gzipped(request.body) };
 }
 
-function urlOf(webhookUrl: string, shape: Shape | undefined): string {
-  const url = shape?.fullPath === undefined ? webhookUrl : fullUrl(webhookUrl, shape.fullPath);
-  return shape?.appendPath === undefined ? url : withPath(url, shape.appendPath);
+/** The texts of events, and the shape of their request, for which the first speaks. */
+function shapedAlike(events: readonly Outgoing[]): { texts: Uint8Array[]; shape?: Shape } {
+  const first = shapedOf(events[0]!);
+  if (first === undefined) return { texts: events.map(({ bytes }) => bytes) };
+  const texts = events.map((event) => Buffer.from((shapedOf(event) ?? first).text));
+  return { texts, shape: first.shape };
+}
+
+function urlOf({ webhookUrl, oauth }: WebhookConfig, shape: Shape | undefined): string {
+  if (shape === undefined) return webhookUrl;
+  if (oauth !== undefined && shape.headers.authorization !== undefined) {
+    throw new RequestRefused("Expected no header authorization, which the access token needs");
+  }
+  const url = shape.fullPath === undefined ? webhookUrl : fullUrl(webhookUrl, shape.fullPath);
+  return shape.appendPath === undefined ? url : withPath(url, shape.appendPath);
 }
 
 const nothing = new Uint8Array();

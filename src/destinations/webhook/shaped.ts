@@ -1,6 +1,6 @@
 import { WEBHOOK_HEADERS_MAX } from "../../limits.ts";
 import type { Outgoing } from "../destination.ts";
-import { membersAt, tokenAt, withoutMembers } from "../formats/json-members.ts";
+import { mayHold, membersAt, tokenAt, withoutMembers } from "../formats/json-members.ts";
 import { nameFault, valueFault } from "./headers.ts";
 import { RequestRefused } from "./request-refused.ts";
 
@@ -23,14 +23,7 @@ export interface Shaped {
   shape: Shape;
 }
 
-const needles = shapingMembers.map((name) => Buffer.from(`"${name}"`));
-
-/** Whether an event may shape its request: only one that user code made. */
-export function mayShape({ bytes, byCode }: Outgoing): boolean {
-  if (!byCode) return false;
-  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  return needles.some((needle) => text.includes(needle));
-}
+const mayShape = mayHold(shapingMembers);
 
 /**
  * The request that an event asks for, as RudderStack's transformer reads it. `header` is taken out
@@ -39,7 +32,8 @@ export function mayShape({ bytes, byCode }: Outgoing): boolean {
  * `RequestRefused`.
  */
 export function shapedOf(event: Outgoing): Shaped | undefined {
-  if (!mayShape(event)) return undefined;
+  // Only what user code made may shape its request.
+  if (!event.byCode || !mayShape(event.bytes)) return undefined;
   const text = Buffer.from(event.bytes).toString();
   const { header, appendPath, fullPath, integrations } = shapingOf(text);
   const elsewhere = webhookOf(integrations);

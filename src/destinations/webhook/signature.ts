@@ -2,15 +2,17 @@ import { createHmac } from "node:crypto";
 import type { Outgoing } from "../destination.ts";
 
 /**
- * The id of a request: every attempt at the same events carries the same one, whatever the config
- * makes of them meanwhile, and other events another. Begins with the first event's `messageId`.
+ * The id of a request, from its first event and the text of all: every attempt at the same events
+ * carries the same one, whatever a template makes of them, and other events another. It begins with
+ * the `messageId`; an event that is as it came needs nothing else.
  */
-export function idOf(events: readonly Outgoing[]): string {
-  let hash = 0n;
-  for (const { bytes, input } of events) {
-    hash = Bun.hash.wyhash(bytes, Bun.hash.wyhash(input.messageId, hash));
-  }
-  return `msg_${events[0]?.input.messageId}_${hash.toString(36)}`;
+export function idOf(events: readonly Outgoing[], joined: Uint8Array): string {
+  const { bytes, input, byCode } = events[0]!;
+  const id = `msg_${input.messageId}`;
+  if (events.length === 1 && !byCode) return id;
+  const first = Bun.hash.wyhash(bytes);
+  const hash = events.length === 1 ? first : Bun.hash.wyhash(joined, first);
+  return `${id}_${hash.toString(36)}`;
 }
 
 /** Headers of Standard Webhooks (standardwebhooks.com): HMAC-SHA256 over `id.timestamp.body`. */

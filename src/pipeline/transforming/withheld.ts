@@ -1,4 +1,4 @@
-import { withoutMembers } from "../../destinations/formats/json-members.ts";
+import { mayHold, withoutMembers } from "../../destinations/formats/json-members.ts";
 
 /**
  * Returns the function that takes members of these names out of an event, so that only user code can
@@ -6,10 +6,9 @@ import { withoutMembers } from "../../destinations/formats/json-members.ts";
  */
 export function withholding(names: readonly string[]): (event: Uint8Array) => Uint8Array {
   const taken = new Set(names);
-  const needles = names.map((name) => Buffer.from(`"${name}"`));
+  const isConcerned = mayHold(names);
   return (event) => {
-    const text = Buffer.from(event.buffer, event.byteOffset, event.byteLength);
-    if (!needles.some((needle) => text.includes(needle))) return event;
-    return Buffer.from(withoutMembers(text.toString(), taken));
+    if (!isConcerned(event)) return event;
+    return Buffer.from(withoutMembers(Buffer.from(event).toString(), taken));
   };
 }
