@@ -11,28 +11,40 @@ export interface LaneLabels {
   kind: string;
 }
 
+/** Since when something holds (of `clock.elapsed`), and why. */
+interface Since {
+  since: number;
+  reason: string;
+}
+
 export interface LaneGauges {
   labels: LaneLabels;
   workspace: string;
   lagEvents(): number;
   lagSeconds(): number;
   waiting(): boolean;
-  /** Since when nothing gets through (of `clock.elapsed`), and why; undefined while events do. */
-  failure: { since: number; reason: string } | undefined;
+  /** Since when nothing gets through, and why; undefined while the receiver answers. */
+  failure: Since | undefined;
+  /** Since when the receiver refuses all that it answers to, and why. */
+  refusal: Since | undefined;
 }
 
 /** Undefined without a lane. A receiver that fails for one line fails: its line waits. */
 export function together(lanes: readonly LaneGauges[]): LaneGauges | undefined {
   const [first] = lanes;
   if (first === undefined || lanes.length === 1) return first;
-  const failures = lanes.flatMap(({ failure }) => failure ?? []);
   return {
     ...first,
     lagEvents: () => lanes.reduce((sum, lane) => sum + lane.lagEvents(), 0),
     lagSeconds: () => Math.max(...lanes.map((lane) => lane.lagSeconds())),
     waiting: () => lanes.some((lane) => lane.waiting()),
-    failure: failures.sort((one, other) => one.since - other.since)[0],
+    failure: firstOf(lanes.flatMap(({ failure }) => failure ?? [])),
+    refusal: firstOf(lanes.flatMap(({ refusal }) => refusal ?? [])),
   };
+}
+
+function firstOf(all: readonly Since[]): Since | undefined {
+  return all.toSorted((one, other) => one.since - other.since)[0];
 }
 
 /** The lanes of all lines, one for each destination. */

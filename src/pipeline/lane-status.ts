@@ -11,7 +11,10 @@ export interface LaneStatus {
   lagSeconds: number;
   /** For a guest to run its code. */
   isWaiting: boolean;
-  /** Nothing got through since then (milliseconds since the epoch). */
+  /**
+   * Nothing got through since then (milliseconds since the epoch): the receiver does not answer, or
+   * refuses everything, which is not being down.
+   */
   failure?: { since: number; reason: string; isDown: boolean };
   rates: ConnectionRates[];
 }
@@ -21,16 +24,27 @@ export function laneStatus(
   { clock, metrics }: { clock: Clock; metrics: LaneMetrics },
 ): LaneStatus {
   const now = clock.now();
-  const { failure, labels } = lane;
+  const { failure, refusal, labels } = lane;
   return {
     lagEvents: lane.lagEvents(),
     lagSeconds: lane.lagSeconds(),
     isWaiting: lane.waiting(),
-    ...(failure && { failure: failing(failure, clock.elapsed() - failure.since, now) }),
+    ...(failure && { failure: failing(failure, clock.elapsed(), now) }),
+    ...(!failure && refusal && { failure: refusing(refusal, clock.elapsed(), now) }),
     rates: metrics.histories.of(labels.destination).rates(now),
   };
 }
 
-function failing({ reason }: { reason: string }, ms: number, now: number) {
+interface Since {
+  since: number;
+  reason: string;
+}
+
+function failing({ since, reason }: Since, elapsed: number, now: number) {
+  const ms = elapsed - since;
   return { since: now - ms, reason, isDown: ms >= DOWN_MS_MIN };
+}
+
+function refusing({ since, reason }: Since, elapsed: number, now: number) {
+  return { since: now - (elapsed - since), reason, isDown: false };
 }

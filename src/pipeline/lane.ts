@@ -128,6 +128,7 @@ export class Lane {
       lagEvents: () => Math.max(this.#reader.lagEvents(), this.#inFlight.size),
       lagSeconds: () => this.#lagSeconds(),
       ...{ waiting: () => this.#waitsForSandbox, failure: this.#delivery.failure },
+      refusal: this.#delivery.refusal,
     };
   }
 

@@ -30,7 +30,9 @@ describe("the overview", () => {
     const [destination] = shown.destinations;
     expect(destination).toMatchObject({
       id: things.destination,
-      state: "ok",
+      state: "failing",
+      reason: "The receiver answered 400",
+      since: expect.any(String),
       transformationId: things.transformation,
       deadLetters: 1,
     });
@@ -42,6 +44,12 @@ describe("the overview", () => {
     expect(fed.receivedPerSecond).toBeGreaterThan(0);
     expect(shown.totals).toEqual({ sources: 2, destinations: 1, connections: 1, deadLetters: 1 });
     expect(shown.problems).toEqual([
+      {
+        kind: "destination-failing",
+        message: `${destination!.name}: The receiver answered 400`,
+        destinationId: things.destination,
+        since: destination!.since!,
+      },
       {
         kind: "dead-letters",
         message: `${destination!.name} has 1 dead letter`,
@@ -56,6 +64,13 @@ describe("the overview", () => {
     expect(minutes.reduce((sum, { failed }) => sum + failed, 0)).toBe(1);
     expect(JSON.stringify(shown)).not.toContain("webhookUrl");
     expect(JSON.stringify(shown)).not.toContain("writeKey");
+  });
+
+  test("tells no longer what was refused before the settings changed", async () => {
+    const { id } = (await overview()).destinations[0]!;
+    const config = { webhookUrl: "https://receiver.test/" };
+    await api.client.call("PUT /v2/destinations/{id}", { params: { id }, body: { config } });
+    while ((await overview()).destinations[0]!.state !== "ok") await Bun.sleep(10);
   });
 
   test("tells suspended code, a paused destination and a server that is not ready", async () => {

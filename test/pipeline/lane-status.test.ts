@@ -49,3 +49,38 @@ test("a lane whose receiver does not take events says since when, and why, until
   const retried = pipeline.minutes("one").reduce((all, minute) => all + minute.retried, 0);
   expect(retried).toBeGreaterThan(0);
 });
+
+test("a receiver that refuses all events fails, with the reason, until it takes one", async () => {
+  let status = 422;
+  const sink = rig.webhook("one", ([event]) => {
+    return new Response("", { status: event!.n < 0 ? 400 : status });
+  });
+  const pipeline = rig.start();
+  const failure = () => pipeline.status("one")?.failure;
+  const before = Date.now();
+  rig.log.append(record(1));
+  await until(() => failure() !== undefined);
+  expect(failure()).toMatchObject({ reason: "The receiver answered 422", isDown: false });
+  expect(failure()!.since).toBeGreaterThanOrEqual(before - 1_000);
+  expect(failure()!.since).toBeLessThanOrEqual(Date.now() + 1_000);
+  status = 200;
+  rig.log.append(record(2));
+  await until(() => sink.taken.length === 1 && failure() === undefined);
+  // A wrong event among good ones says nothing about the receiver; several in a row do.
+  rig.log.append(record(-1), record(-2));
+  await until(() => pipeline.deadLetters.count("workspace") === 3);
+  expect(failure()).toBeUndefined();
+  rig.log.append(record(-3));
+  await until(() => failure()?.reason === "The receiver answered 400");
+  rig.log.append(record(3));
+  await until(() => failure() === undefined);
+});
+
+test("what was refused is forgotten when the settings change", async () => {
+  const sink = rig.webhook("one", () => new Response("", { status: 401 }));
+  const pipeline = rig.start();
+  rig.log.append(record(1));
+  await until(() => pipeline.status("one")?.failure !== undefined);
+  rig.live.putDestination("one", { config: { webhookUrl: `${sink.url}other` } });
+  await until(() => pipeline.status("one")?.failure === undefined);
+});

@@ -69,7 +69,9 @@ const Overview = Type.Object(
         transformationId: Type.Optional(Type.String()),
         state: Type.Union(destinationStates.map((it) => Type.Literal(it))),
         since: Type.Optional({ ...Time, description: "Nothing got through since then" }),
-        reason: Type.Optional(Type.String({ description: "Of the last failed attempt" })),
+        reason: Type.Optional(
+          Type.String({ description: "Of the last failed or refused attempt" }),
+        ),
         lagEvents: Type.Integer({ description: "Events that have not settled" }),
         lagSeconds: Type.Number({ description: "Age of the oldest of them" }),
         rates: Rates,

@@ -6,7 +6,7 @@ export type StateName = AnswerOf<"GET /v2/overview">["destinations"][number]["st
 const shown: Record<StateName, { text: string; tone?: "good" | "warn" | "bad" }> = {
   ok: { text: "Delivers", tone: "good" },
   paused: { text: "Paused" },
-  failing: { text: "Fails now and then", tone: "warn" },
+  failing: { text: "Failing", tone: "warn" },
   down: { text: "Down", tone: "bad" },
   waiting: { text: "Waits for a guest", tone: "warn" },
   unconnected: { text: "Not connected" },

@@ -74,6 +74,11 @@ export class Delivery {
     return this.#receiver.failure;
   }
 
+  /** Since when the receiver refuses everything, and why; see `Receiver.refusal`. */
+  get refusal() {
+    return this.#receiver.refusal;
+  }
+
   /** More comes soon. */
   fill(): void {
     this.#filling = true;

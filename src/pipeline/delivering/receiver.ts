@@ -20,6 +20,8 @@ interface Opened {
 }
 
 const DARK_MS_MIN = 2_000;
+/** Deliveries in a row that a receiver which took others must refuse to count as failing. */
+const REFUSALS_MIN = 3;
 
 export interface ReceiverParts {
   clock: Clock;
@@ -50,6 +52,11 @@ export class Receiver {
    */
   failure: { since: number; at: number; reason: string } | undefined;
   /**
+   * Set while the receiver answers and refuses everything, since something was last delivered:
+   * when it began, by `clock.elapsed`, how many deliveries, and why the last.
+   */
+  #refusals: { since: number; count: number; reason: string } | undefined;
+  /**
    * How often the receiver answered again after a time of at least `DARK_MS_MIN` in which nothing
    * got through.
    */
@@ -67,6 +74,13 @@ export class Receiver {
     return this.#kind.batchSize(this.#config);
   }
 
+  /** The refusals, once they tell of more than of a wrong event among good ones. */
+  get refusal(): { since: number; reason: string } | undefined {
+    if (this.#refusals === undefined) return undefined;
+    const isTelling = this.tally.delivered === 0 || this.#refusals.count >= REFUSALS_MIN;
+    return isTelling ? this.#refusals : undefined;
+  }
+
   /** Only outputs for which this is equal may go in one delivery. */
   shareKey(output: Outgoing): string {
     return this.#kind.shareKey?.(output) ?? "";
@@ -81,6 +95,7 @@ export class Receiver {
     if (JSON.stringify(config) === JSON.stringify(this.#config)) return;
     this.#config = config;
     this.failure = undefined;
+    this.#refusals = undefined;
     this.#retire();
   }
 
@@ -100,7 +115,15 @@ export class Receiver {
     }
     const { delivered, failed } = this.tally;
     if (verdict.kind !== "retry" && this.#wasDark()) this.recoveries += 1;
-    if (verdict.kind === "delivered") this.tally = { delivered: delivered + 1, failed };
+    const refused = refusalOf(verdict, events.length);
+    if (verdict.kind === "delivered" && refused === undefined) {
+      this.tally = { delivered: delivered + 1, failed };
+      this.#refusals = undefined;
+    }
+    if (refused !== undefined) {
+      const { since = clock.elapsed(), count = 0 } = this.#refusals ?? {};
+      this.#refusals = { since, count: count + 1, reason: refused };
+    }
     if (verdict.kind === "retry") {
       this.tally = { delivered, failed: failed + 1 };
       const at = clock.elapsed();
@@ -180,4 +203,11 @@ export class Receiver {
       this.#parts.logger.error({ ...this.#labels, err: error }, "A destination failed to close");
     }
   }
+}
+
+/** Why nothing of a delivery was taken; undefined when something was, or may be later. */
+function refusalOf(verdict: Verdict, events: number): string | undefined {
+  if (verdict.kind === "rejected") return verdict.reason;
+  const refused = verdict.kind === "delivered" ? verdict.refused : undefined;
+  return refused?.size === events ? refused.values().next().value : undefined;
 }
