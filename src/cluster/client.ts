@@ -1,4 +1,5 @@
 import type { Admin, Consumer, GroupOptions, Producer } from "@platformatic/kafka";
+import { type MemberClient, makeMemberClient } from "./member-client.ts";
 
 /** How to reach the brokers. */
 export interface BrokerSettings {
@@ -24,16 +25,12 @@ export interface Clients {
   /** Of no group: reads what it is asked for, and fails at the first error. */
   reader(): Consumer;
   /** Of a group, with partitions given as `options` say; it reads nothing. */
-  member(options: MemberClientOptions): Consumer;
+  member(options: MemberClientOptions): MemberClient;
   /** Ends every client that was made. */
   close(): Promise<void>;
 }
 
-export interface MemberClientOptions extends GroupOptions {
-  groupId: string;
-  /** After so long without a word from a member the brokers give its partitions to others. */
-  sessionTimeout: number;
-}
+export type MemberClientOptions = GroupOptions & { groupId: string };
 
 /**
  * Kafka's clients. The library takes 76 MB and a third of a second to load, so that only a server
@@ -64,7 +61,7 @@ export async function connectClients(settings: BrokerSettings): Promise<Clients>
       return keep(consumer, () => consumer.close(true));
     },
     member(group) {
-      const consumer = new Consumer({ ...options, ...MEMBER, ...group, ...patienceOf(group) });
+      const consumer = makeMemberClient(kafka, { ...options, ...MEMBER, ...group });
       return keep(consumer, () => consumer.close(true));
     },
     async close() {
@@ -86,14 +83,6 @@ const MEMBER = {
   autocommit: false,
   protocols: [{ name: "cooperative-sticky", version: 3 }],
 };
-
-/**
- * A broker keeps a member that joins waiting for the others, a session at most. One that hangs is
- * left in time for the member to be heard by the next.
- */
-const patienceOf = ({ sessionTimeout }: MemberClientOptions) => ({
-  requestTimeout: 1.5 * sessionTimeout,
-});
 
 function optionsOf({ brokers, tls, sasl }: BrokerSettings) {
   return {

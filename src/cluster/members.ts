@@ -1,11 +1,11 @@
 import type {
   Admin,
-  Consumer,
   GroupPartitionsAssigner,
   GroupPartitionsAssignments,
 } from "@platformatic/kafka";
 import { assignPartitions } from "./assign.ts";
 import type { Clients } from "./client.ts";
+import type { MemberClient } from "./member-client.ts";
 import { type TurnOptions, Turns } from "./turns.ts";
 
 /** What a node says of itself to the others. */
@@ -57,7 +57,14 @@ const HEARTBEAT_MS = 400;
 const RETRY_MS = 500;
 /** How often it is looked whether the topic has more partitions. */
 const GROWTH_MS = 5_000;
-/** To join takes a session when a member that hangs is waited for. */
+/** How often it is looked whether a broker has answered. */
+const WATCH_MS = 500;
+/**
+ * Sessions for which an answer is waited for: to a heartbeat, so that others can be asked in time;
+ * to an attempt to join, during which a member that hangs is waited for; by any broker at all.
+ */
+const HEARTBEAT_SESSIONS = 0.3;
+const JOIN_SESSIONS = 1.2;
 const ANSWER_SESSIONS = 1.5;
 /** Longest that is waited for the brokers to name the members. */
 const ANSWER_MS_MAX = 3_000;
@@ -78,7 +85,7 @@ export function joinMembers(options: MemberOptions): Membership {
 class GroupMember implements Membership {
   readonly #options: MemberOptions;
   readonly #turns: Turns;
-  readonly #consumer: Consumer;
+  readonly #consumer: MemberClient;
   readonly #admin: Admin;
   readonly #closed = Promise.withResolvers<void>();
   readonly #loops: Promise<void>[];
@@ -90,6 +97,7 @@ class GroupMember implements Membership {
   /** Partitions that the topic had when this node joined. */
   #partitions = 0;
   #heardAt = performance.now();
+  #askedAt = performance.now();
 
   constructor(options: MemberOptions) {
     const { clients, group, topic, sessionMs } = options;
@@ -109,7 +117,7 @@ class GroupMember implements Membership {
     });
     this.#consumer.topics.track(topic);
     this.#listen();
-    this.#loops = [this.#stayJoined(), this.#watchGrowth()];
+    this.#loops = [this.#stayJoined(), this.#watchGrowth(), this.#watchSilence()];
   }
 
   async members(): Promise<Member[]> {
@@ -203,11 +211,23 @@ class GroupMember implements Membership {
     }
   }
 
+  /** A broker may take requests and never answer; another one is asked then. */
+  async #watchSilence(): Promise<void> {
+    const { sessionMs } = this.#options;
+    for (; this.#isOpen; await this.#pause(WATCH_MS)) {
+      const silentMs = performance.now() - Math.max(this.#heardAt, this.#askedAt);
+      const sessions = this.#consumer.isActive() ? HEARTBEAT_SESSIONS : JOIN_SESSIONS;
+      if (silentMs < sessions * sessionMs) continue;
+      this.#askedAt = performance.now();
+      this.#consumer.askAnother();
+    }
+  }
+
   async #pause(ms: number): Promise<void> {
     await Promise.race([Bun.sleep(ms), this.#closed.promise]);
   }
 
-  #partitionsOf(assignments: Consumer["assignments"] | undefined): number[] {
+  #partitionsOf(assignments: MemberClient["assignments"] | undefined): number[] {
     return assignments?.find(({ topic }) => topic === this.#options.topic)?.partitions ?? [];
   }
 }

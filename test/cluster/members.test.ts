@@ -1,4 +1,6 @@
 import { afterEach, describe, expect, test } from "bun:test";
+import { once } from "node:events";
+import { type AddressInfo, createServer } from "node:net";
 import { ensureTopic } from "../../src/cluster/topics.ts";
 import { until } from "../log/support.ts";
 import { brokersMissing } from "./brokers.ts";
@@ -148,6 +150,22 @@ describe.skipIf(brokersMissing !== undefined)(titled("nodes share partitions"), 
       await b.stop();
       await until(() => counts(a, c) === "3,3");
     });
+  }, 300_000);
+
+  test("although the first broker that they know takes requests and never answers", async () => {
+    const mute = createServer(() => {}).listen(0, "127.0.0.1");
+    await once(mute, "listening");
+    const { port } = mute.address() as AddressInfo;
+    const known = [`127.0.0.1:${port}`, ...brokers().addresses];
+    await ensureTopic(clients().admin(), { name: "mute", partitions: PARTITIONS, replicas: 1 });
+    const options = { brokers: { brokers: known }, topic: "mute", sessionMs: SHORT_SESSION_MS };
+    const member = await openMember({ ...options, id: "a" });
+    try {
+      await until(() => counts(member) === "6");
+    } finally {
+      await member.stop();
+      mute.close();
+    }
   }, 300_000);
 
   describe("and one that is a process", () => {
