@@ -13,6 +13,7 @@ const names = [
   "publish",
   "tenants",
   "catalog",
+  "search",
 ];
 const chosen = Bun.argv.length > 2 ? Bun.argv.slice(2) : names;
 
