@@ -56,6 +56,13 @@ export const screens: readonly Screen[] = [
     load: () => import("./tail/screen.tsx"),
   },
   {
+    name: "search",
+    title: "Event search",
+    icon: "search",
+    needs: "events:read",
+    load: () => import("./search/screen.tsx"),
+  },
+  {
     name: "dead-letters",
     title: "Dead letters",
     icon: "letter",

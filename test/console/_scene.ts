@@ -188,6 +188,7 @@ export function placesOf({ ids }: Scene): ScenePlace[] {
     },
     { name: "libraries", hash: "#/libraries", seen: "td >> text=Prices" },
     { name: "library", hash: `#/libraries/${ids.library}`, seen: ".cm-line" },
+    { name: "event search", hash: "#/search", seen: "text=Received before" },
     { name: "live tail", hash: "#/events", seen: "text=Waiting for events" },
     { name: "dead letters", hash: "#/dead-letters", seen: "td >> text=The receiver answered" },
     { name: "dead letter list", hash: "#/dead-letters?all=1", seen: "td input" },

@@ -75,6 +75,7 @@ describe.skipIf(!executablePath)("markup", () => {
       "#/dead-letters?all=1",
       `#/dead-letters/${letter.id}`,
       "#/events",
+      `#/search?text=${encodeURIComponent(markup)}&sourceId=${encodeURIComponent(markup)}&from=${encodeURIComponent(markup)}`,
       "#/settings/members",
       "#/settings/tokens",
       "#/transformations",

@@ -1,0 +1,64 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import type { Browser } from "playwright-core";
+import { ensureConsole } from "../../src/console/bundle.ts";
+import { executablePath, launch, sayWithout } from "../api/_chromium.ts";
+import { startApi, type TestApi } from "../api/_setup.ts";
+import { openPage, signIn } from "./_browser.ts";
+
+sayWithout("how events are searched in the console");
+
+let api: TestApi;
+let browser: Browser;
+beforeAll(async () => {
+  await ensureConsole();
+  api = await startApi();
+  if (executablePath) browser = await launch();
+}, 300_000);
+afterAll(async () => {
+  await browser?.close();
+  await api.stop();
+}, 300_000);
+
+const EVENTS = 120;
+
+describe.skipIf(!executablePath)("the event search", () => {
+  test("finds what a user did, opens it, and goes on further back", async () => {
+    const { source } = await api.client.call("POST /v2/sources", { body: { name: "Shop" } });
+    for (let n = 0; n < EVENTS; n++) {
+      await api.page(source.id, `name=Page%20${n}&userId=${n === 7 ? "ann" : "bob"}`);
+    }
+    const { page, close } = await openPage(browser);
+    await signIn(page, api.url, api.token);
+    await page.goto(`${api.url}/#/search`);
+    const rows = page.locator("tbody tr");
+    await page.getByText("Page 119").waitFor();
+    expect(await rows.count()).toBe(50);
+
+    await page.getByRole("button", { name: "Search further back" }).click();
+    await page.getByText("100 events").waitFor();
+    await page.getByRole("button", { name: "Search further back" }).click();
+    await page.getByText(`${EVENTS} events, that is all`).waitFor();
+    expect(await rows.last().textContent()).toContain("Page 0");
+
+    await page.getByLabel("That is").fill("ann");
+    await page.getByRole("main").getByRole("button", { name: "Search" }).click();
+    await page.getByText("1 event, that is all").waitFor();
+    expect(page.url()).toContain("text=ann");
+    await page.getByRole("button", { name: "Page 7" }).click();
+    const opened = page.getByRole("dialog");
+    await opened.getByText('"ann"').first().waitFor();
+    await opened.getByRole("button", { name: "Close" }).last().click();
+
+    await page.getByLabel("Look for").selectOption("Message id");
+    await page.getByRole("main").getByRole("button", { name: "Search" }).click();
+    await page.getByText("Expected a UUID").first().waitFor();
+
+    // A place that somebody passed on, at which nothing is.
+    await page.goto(`${api.url}/#/search?by=event&text=nothing&from=2026-01-01T00:00`);
+    await page.getByText("No event that is still there fits").waitFor();
+    expect(await page.getByLabel("That is").inputValue()).toBe("nothing");
+    await page.goto(`${api.url}/#/search?text=bob`);
+    await page.getByText("Page 119").waitFor();
+    await close();
+  }, 300_000);
+});
