@@ -7,10 +7,10 @@ import {
   rmSync,
   writeFileSync,
 } from "node:fs";
-import { createServer, type Server } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Subprocess } from "bun";
+import { freePorts } from "../free-ports.ts";
 import { brokerJars } from "./jars.ts";
 
 /** Real brokers: Apache Kafka in KRaft mode, each a process that is broker and controller at once. */
@@ -214,20 +214,4 @@ async function listens(port: number): Promise<boolean> {
   } catch {
     return false;
   }
-}
-
-/** Different ones: each stays taken until all are known. */
-export async function freePorts(count: number): Promise<number[]> {
-  const servers = await Promise.all(Array.from({ length: count }, () => listenAnywhere()));
-  const ports = servers.map((server) => (server.address() as { port: number }).port);
-  await Promise.all(servers.map((server) => new Promise((done) => server.close(done))));
-  return ports;
-}
-
-function listenAnywhere(): Promise<Server> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once("error", reject);
-    server.listen(0, "127.0.0.1", () => resolve(server));
-  });
 }

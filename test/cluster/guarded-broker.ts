@@ -1,7 +1,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Brokers, freePorts, startBrokers } from "./brokers.ts";
+import { freePorts } from "../free-ports.ts";
+import { type Brokers, startBrokers } from "./brokers.ts";
 import { broker as certificate } from "./tls.ts";
 
 /** A broker that asks who is there: inside TLS, with a password, or both; it has rules of access. */

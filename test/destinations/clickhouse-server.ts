@@ -1,6 +1,7 @@
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { freePort } from "../free-ports.ts";
 
 /** Where continuous integration puts chDB. */
 const library = join(import.meta.dir, "../../node_modules/.chdb");
@@ -28,6 +29,7 @@ export class ClickhouseServer {
 
   /** Runs the server, again on its port. */
   async run(): Promise<void> {
+    if (this.port === 0) this.port = await freePort();
     const script = join(import.meta.dir, "clickhouse-server.py");
     const data = join(this.#directory, "data");
     this.#process = Bun.spawn(["python3", script, String(this.port), data, this.password], {

@@ -10,6 +10,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { good } from "../egress/tls.ts";
+import { freePort } from "../free-ports.ts";
 
 /** Where Debian keeps PostgreSQL's programs, the newest version. */
 function programs(): string | undefined {
@@ -65,7 +66,7 @@ export class PostgresServer {
     this.#process = Bun.spawn([...asNobody, `${programs()}/postgres`, ...flags], {
       ...{ stdout: "ignore", stderr: Bun.file(join(this.directory, "log")), cwd: "/" },
     });
-    for (let tries = 0; tries < 600; tries++) {
+    for (let tries = 0; tries < 2_400; tries++) {
       const { exitCode } = Bun.spawnSync([
         ...[`${programs()}/pg_isready`, "-q", "-h", "127.0.0.1", "-p", String(this.port)],
       ]);
@@ -183,11 +184,4 @@ export class PostgresServer {
     );
     if ((await made.exited) !== 0) throw new Error(await new Response(made.stderr).text());
   }
-}
-
-async function freePort(): Promise<number> {
-  const taken = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
-  const { port } = taken;
-  taken.stop(true);
-  return port;
 }

@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { S3Client } from "bun";
+import { freePort } from "../free-ports.ts";
 
 /** Where `.ci/run` puts what it builds. */
 const built = join(homedir(), ".cache/pixelmill/bin/versitygw");
@@ -64,7 +65,7 @@ export class S3Server {
         env: { ...process.env, ROOT_ACCESS_KEY: this.accessKeyId, ROOT_SECRET_KEY: secret },
       },
     );
-    for (let tries = 0; tries < 600 && this.#process.exitCode === null; tries++) {
+    for (let tries = 0; tries < 2_400 && this.#process.exitCode === null; tries++) {
       const answer = await fetch(this.endpoint, { keepalive: false }).catch(() => undefined);
       if (answer !== undefined) return;
       await Bun.sleep(50);
@@ -103,11 +104,4 @@ export class S3Server {
     if (name === "sidecar") mkdirSync(place, { recursive: true });
     return place;
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
-  const { port } = server;
-  server.stop(true);
-  return port;
 }

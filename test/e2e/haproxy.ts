@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { freePort } from "./nginx.ts";
+import { freePort } from "../free-ports.ts";
 import { waitFor } from "./server.ts";
 
 /** Starts HAProxy (Debian package) with this configuration of a free port. */

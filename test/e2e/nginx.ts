@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { freePort } from "../free-ports.ts";
 import { waitFor } from "./server.ts";
 
 /** Starts nginx (Debian package) with one worker, and what `http` says of a free port. */
@@ -42,13 +42,4 @@ export async function startNginx(http: (port: number) => string): Promise<{
       rmSync(directory, { recursive: true });
     },
   };
-}
-
-export function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, "127.0.0.1", () => {
-      const { port } = server.address() as { port: number };
-      server.close(() => resolve(port));
-    });
-  });
 }
