@@ -46,6 +46,10 @@ export async function openOrderedTopic(options: OrderedTopicOptions): Promise<Or
       async end() {
         return Number((await asker.offsets("end"))[partition]);
       },
+      async trim(position) {
+        const partitions = [{ partition, offset: BigInt(position) }];
+        await admin.deleteRecords({ topics: [{ name, partitions }] });
+      },
       follow: (position, take) =>
         follow({ fetcher, name, partition, logger, tell }, position, take),
       trouble: () => trouble,
@@ -76,6 +80,7 @@ function follow(
     if (!isOpen) return;
     expectUnbroken(fetched, next, name);
     tell(undefined);
+    if (fetched.first > next) next = fetched.first;
     const last = fetched.values.at(-1);
     if (last === undefined) return;
     ahead.push(fetched.values.map((it) => ({ position: Number(it.offset), bytes: it.value })));
@@ -159,9 +164,9 @@ class Ahead {
   }
 }
 
-/** A log that starts behind what is read, or ends before it, is not the one that was read so far. */
+/** A log that ends before what was read is not the one that was read so far. */
 function expectUnbroken({ first, end, isOutside }: Fetched, next: bigint, name: string): void {
-  if (!isOutside) return;
+  if (!isOutside || first > next) return;
   const kept = `has entries ${first} to ${end}`;
   throw new Error(`Expected entry ${next} of the topic ${name} to be the next, but it ${kept}`);
 }

@@ -19,27 +19,64 @@ export interface ChangeSet {
   writes: readonly Write[];
 }
 
+/** Of a set that is too long for one entry; the pieces come in order. */
+export interface Piece {
+  author: string;
+  number: number;
+  base: number;
+  index: number;
+  count: number;
+  bytes: Uint8Array;
+  /** Tables that the set writes to. */
+  tables: readonly string[];
+}
+
+/** Brokers have bounds of their own. */
+const ENTRY_BYTES_MAX = 1 << 20;
+const PIECE_BYTES = ENTRY_BYTES_MAX - 4_096;
+
 // As the tables of a store encode, see `openEnvironment`.
 const packr = new Packr({ useRecords: false, useToJSON: false });
 
 export const encodeValue = (value: unknown): Uint8Array => packr.encode(value);
 export const decodeValue = (value: Uint8Array): unknown => packr.decode(value);
 
-/** The form in which nodes exchange change sets; a later version may add to it at its end. */
-export function encodeChangeSet({ author, number, base, writes }: ChangeSet): Uint8Array {
+/** A write as it goes to other nodes; a removal comes without a value. */
+export function writeOf(table: string, key: Key, value: readonly unknown[]): Write {
+  return value.length === 0 ? { table, key } : { table, key, value: encodeValue(value[0]) };
+}
+
+/**
+ * The form in which nodes exchange change sets, in one entry or in pieces; a later version may add
+ * to it at its end.
+ */
+export function encodeChangeSet(set: ChangeSet): Uint8Array[] {
+  const { author, number, base, writes } = set;
   const each = writes.map(({ table, key, value }) => (value ? [table, key, value] : [table, key]));
-  return packr.encode([author, number, base, each]);
+  const bytes = packr.encode([author, number, base, each]);
+  if (bytes.length <= ENTRY_BYTES_MAX) return [bytes];
+  const tables = [...new Set(writes.map(({ table }) => table))];
+  const count = Math.ceil(bytes.length / PIECE_BYTES);
+  return Array.from({ length: count }, (_, index) => {
+    const piece = bytes.subarray(index * PIECE_BYTES, (index + 1) * PIECE_BYTES);
+    return packr.encode([author, number, base, null, index, count, piece, tables]);
+  });
 }
 
 /** Undefined when the bytes are none of ours. */
-export function decodeChangeSet(bytes: Uint8Array): ChangeSet | undefined {
+export function decodeEntry(bytes: Uint8Array): ChangeSet | Piece | undefined {
   try {
-    const [author, number, base, each] = packr.decode(bytes);
+    const [author, number, base, each, ...piece] = packr.decode(bytes);
+    if (!Number.isSafeInteger(base)) return undefined;
+    if (each === null) {
+      const [index, count, part, tables] = piece;
+      return { author, number, base, index, count, bytes: part, tables };
+    }
     const writes = each.map(([table, key, value]: [string, Key, Uint8Array?]) => {
       if (typeof table !== "string") throw new TypeError("A table has a name");
       return value === undefined ? { table, key } : { table, key, value };
     });
-    return Number.isSafeInteger(base) ? { author, number, base, writes } : undefined;
+    return { author, number, base, writes };
   } catch {
     return undefined;
   }

@@ -62,3 +62,16 @@ export function isAlive({ root }: Environment): boolean {
  * takes writes.
  */
 export const PROBE = "\u0000probe";
+
+/**
+ * What LMDB or the disk says against a transaction; undefined when the transaction worked, or when
+ * its `apply` refused. A commit that fails tells its reason by a promise of its own; a failing
+ * write within the transaction throws an error with LMDB's or the system's number. The returned
+ * promise never rejects.
+ */
+export function faultOf(outcome: PromiseSettledResult<unknown>): Promise<unknown> | undefined {
+  if (outcome.status === "fulfilled" || !(outcome.reason instanceof Error)) return undefined;
+  const error: Error & { commitError?: unknown; code?: unknown } = outcome.reason;
+  if (error.commitError !== undefined) return Promise.resolve(error.commitError).catch((it) => it);
+  return typeof error.code === "number" ? Promise.resolve(error) : undefined;
+}

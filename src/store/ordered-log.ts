@@ -7,9 +7,12 @@ export interface OrderedLog {
   append(entry: Uint8Array): Promise<void>;
   /** Position after the last entry that is kept: of all whose `append` resolved before the call. */
   end(): Promise<number>;
+  /** Deletes the entries before a position, for all nodes. */
+  trim(position: number): Promise<void>;
   /**
-   * Gives every entry from `position` on, in order, some at a time, until it is closed. The next
-   * ones wait for `take`; when it rejects, the same are given again.
+   * Gives every entry from `position` on, in order, some at a time, until it is closed. Where
+   * entries were deleted before they were given, the oldest that is kept comes next. The next ones
+   * wait for `take`; when it rejects, the same are given again.
    */
   follow(position: number, take: (entries: readonly Entry[]) => Promise<void>): Follower;
   /** Why entries are not kept or not read at the moment, as a sentence; undefined while they are. */

@@ -1,8 +1,10 @@
 import type { Key } from "lmdb";
 import { ApiError } from "../errors.ts";
 import type { Logger } from "../observe/log.ts";
-import { type ChangeSet, decodeChangeSet, decodeValue, encodeChangeSet } from "./change-set.ts";
+import { encodeChangeSet } from "./change-set.ts";
 import type { Entry, Follower, OrderedLog } from "./ordered-log.ts";
+import { OrderedView } from "./ordered-view.ts";
+import { Rewriting, type RewritingBounds } from "./rewriting.ts";
 import type { ChangeOptions, LocalStore, Rehearsal, Store } from "./store.ts";
 import type { Table } from "./table.ts";
 
@@ -13,12 +15,26 @@ export interface OrderedStoreOptions {
   /** What messages call the store, as in "The catalog is closed". */
   name: string;
   logger: Logger;
+  /** By default of a log that is read in a second or two. */
+  bounds?: RewritingBounds;
 }
 
-/** A change set is at most so long; brokers have bounds of their own. */
-const CHANGE_SET_BYTES_MAX = 1 << 20;
+/** A store that several nodes change. */
+export interface OrderedStore extends Store {
+  /**
+   * Resolves once the view has what the log held at the call, however long that takes; rejects as
+   * `unavailable` when the store is closed.
+   */
+  whole(): Promise<void>;
+}
+
+/** A change set is at most so long. */
+const CHANGE_SET_BYTES_MAX = 64 << 20;
 /** A change, or a wait for what others changed, that takes longer is answered as unavailable. */
 const CHANGE_MS_MAX = 20_000;
+
+/** Until a node that begins asks once more where the log ends. */
+const RETRY_MS = 250;
 
 interface Waiting {
   apply: () => unknown;
@@ -34,36 +50,25 @@ interface Proposal {
   isKnown: boolean;
 }
 
-/** How far the view is; stored in the transaction that brought it there. */
-interface Place {
-  /** Position of the first entry that is not in it. */
-  next: number;
-  /** Position of the last change set that took effect. */
-  version: number;
-}
-
-const EMPTY: Place = { next: 0, version: -1 };
-
 /**
  * Opens a store that several nodes change. A change runs against this node's view, and what it
  * would write goes to the log with the version it was computed at. Every node applies a change set
  * if, and only if, it was computed at the version it meets; the node that proposed one that was
  * not runs the change again. So the log decides, and nobody holds a lock.
  */
-export function openOrderedStore(options: OrderedStoreOptions): Store {
-  return new OrderedStore(options);
+export function openOrderedStore(options: OrderedStoreOptions): OrderedStore {
+  return new NodeStore(options);
 }
 
-class OrderedStore implements Store {
+class NodeStore implements OrderedStore {
   readonly #options: OrderedStoreOptions;
   readonly #author = crypto.randomUUID();
-  readonly #places: Table<Place, string>;
+  readonly #view: OrderedView;
+  readonly #rewriting: Rewriting;
   readonly #follower: Follower;
   /** Change sets of this node on their way, by number. */
   readonly #proposals = new Map<number, Proposal>();
   readonly #listeners = new Set<(tables: ReadonlySet<string>) => void>();
-  /** Those of them that took effect in a transaction that may not have been committed yet. */
-  readonly #effective = new Set<number>();
   /** Who waits for the view to reach a position. */
   #behind: { position: number; resolve(): void }[] = [];
   #waiting: Waiting[] = [];
@@ -72,14 +77,26 @@ class OrderedStore implements Store {
   #asking: Promise<number> | undefined;
   #asked: Promise<unknown> = Promise.resolve();
   #next: number;
+  /** The view has all rows of its version. */
+  #isWhole: boolean;
   #number = 0;
   #closed = false;
 
   constructor(options: OrderedStoreOptions) {
     this.#options = options;
-    this.#places = options.local.table("order");
-    this.#next = this.#place().next;
-    this.#follower = options.log.follow(this.#next, (entries) => this.#take(entries));
+    const { local, log } = options;
+    // No table can be opened within a transaction, and a walk goes over all.
+    for (const name of local.tables()) local.table(name);
+    const isKnown = (number: number) => this.#proposals.get(number)?.isKnown ?? false;
+    this.#view = new OrderedView({ ...options, author: this.#author, isKnown });
+    this.#rewriting = new Rewriting({
+      ...{ ...options, view: this.#view },
+      change: (apply, how) => this.change(apply, how),
+    });
+    const { next, lacks } = this.#view.place();
+    this.#next = next;
+    this.#isWhole = lacks === undefined;
+    this.#follower = log.follow(next, (entries) => this.#take(entries));
   }
 
   table<V, K extends Key>(name: string): Table<V, K> {
@@ -109,13 +126,28 @@ class OrderedStore implements Store {
     await this.#reach(end);
   }
 
+  async whole(): Promise<void> {
+    for (;;) {
+      if (this.#closed) throw this.#unavailable("is closed");
+      try {
+        return await this.current();
+      } catch {
+        await Bun.sleep(RETRY_MS);
+      }
+    }
+  }
+
   trouble(): string | undefined {
-    return this.#options.local.trouble() ?? this.#options.log.trouble();
+    const { local, log, name } = this.#options;
+    return (
+      local.trouble() ?? log.trouble() ?? (this.#isWhole ? undefined : `${name} is being read`)
+    );
   }
 
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
+    await this.#rewriting.close();
     await this.#running;
     await this.#follower.close();
     for (const { resolve } of this.#behind) resolve();
@@ -139,22 +171,33 @@ class OrderedStore implements Store {
       // A refusal, too, must know all that was answered before.
       if (!isKnown) await this.current();
       while (performance.now() < until) {
-        let base = EMPTY.version;
-        const learn = () => {
-          base = this.#place().version;
-        };
-        const applies = [learn, ...batch.map(({ apply }) => apply)];
-        const { outcomes, writes } = await this.#options.local.rehearse(applies);
+        if (!this.#isWhole) await this.current();
+        const { outcomes, writes, base } = await this.#rehearse(batch);
+        if (base === undefined) continue;
         const set = { author: this.#author, number: this.#number++, base, writes };
-        const bytes = encodeChangeSet(set);
-        if (bytes.length > CHANGE_SET_BYTES_MAX) return await this.#decideApart(batch);
-        const isDecided = writes.length === 0 || (await this.#propose(set.number, bytes, isKnown));
-        if (isDecided) return settle(batch, outcomes.slice(1));
+        const entries = encodeChangeSet(set);
+        if (lengthOf(entries) > CHANGE_SET_BYTES_MAX) return await this.#decideApart(batch);
+        const isDecided =
+          writes.length === 0 || (await this.#propose(set.number, entries, isKnown));
+        if (isDecided) return settle(batch, outcomes);
       }
       throw this.#unavailable("is changed by others all the time");
     } catch (error) {
       for (const { reject } of batch) reject(error);
     }
+  }
+
+  /** Without a base when the view has not all rows. */
+  async #rehearse(batch: readonly Waiting[]) {
+    let base: number | undefined;
+    const learn = () => {
+      const { version, lacks } = this.#view.place();
+      base = version;
+      if (lacks !== undefined) base = undefined;
+    };
+    const applies = [learn, ...batch.map(({ apply }) => apply)];
+    const { outcomes, writes } = await this.#options.local.rehearse(applies);
+    return { outcomes: outcomes.slice(1), writes, base };
   }
 
   async #decideApart(batch: readonly Waiting[]): Promise<void> {
@@ -166,11 +209,15 @@ class OrderedStore implements Store {
   }
 
   /** Whether a change set took effect. Rejects when nobody knows yet whether it will. */
-  async #propose(number: number, bytes: Uint8Array, isKnown: boolean): Promise<boolean> {
+  async #propose(
+    number: number,
+    entries: readonly Uint8Array[],
+    isKnown: boolean,
+  ): Promise<boolean> {
     const { promise, resolve } = Promise.withResolvers<boolean>();
     this.#proposals.set(number, { resolve, isKnown });
     try {
-      const kept = this.#options.log.append(bytes).then(() => promise);
+      const kept = this.#append(entries).then(() => promise);
       // It is seen in the log also when the answer is lost.
       return await this.#timely(Promise.race([promise, kept]));
     } catch (cause) {
@@ -181,61 +228,23 @@ class OrderedStore implements Store {
     }
   }
 
-  /**
-   * Brings the view forward. Entries may come twice, when it is not known whether they were stored:
-   * the version is past them then, and what was decided the first time stands.
-   */
+  async #append(entries: readonly Uint8Array[]): Promise<void> {
+    for (const entry of entries) await this.#options.log.append(entry);
+  }
+
   async #take(entries: readonly Entry[]): Promise<void> {
-    const sets = entries.flatMap(({ position, bytes }) => this.#decode(position, bytes));
-    // No table can be opened within a transaction; another node may know more of them.
-    for (const name of new Set(sets.flatMap(({ set }) => set.writes.map((it) => it.table)))) {
-      this.#options.local.table(name);
-    }
-    const last = entries.at(-1)!.position;
-    const news = new Set<string>();
-    await this.#options.local.change(() => {
-      let { version } = this.#place();
-      for (const { position, set } of sets) {
-        if (set.base !== version) continue;
-        this.#apply(set);
-        version = position;
-        const isOwn = set.author === this.#author;
-        if (isOwn) this.#effective.add(set.number);
-        if (isOwn && this.#proposals.get(set.number)?.isKnown) continue;
-        for (const { table } of set.writes) news.add(table);
-      }
-      this.#places.put("place", { next: last + 1, version });
-    });
-    this.#next = last + 1;
+    const { place, own, news } = await this.#view.take(entries);
+    this.#next = place.next;
+    this.#isWhole = place.lacks === undefined;
     if (news.size > 0) for (const listener of this.#listeners) listener(news);
-    for (const { set } of sets) if (set.author === this.#author) this.#settle(set.number);
+    for (const [number, isEffective] of own) this.#proposals.get(number)?.resolve(isEffective);
     const behind = this.#behind;
-    this.#behind = behind.filter(({ position }) => position > this.#next);
-    for (const { position, resolve } of behind) if (position <= this.#next) resolve();
-  }
-
-  #decode(position: number, bytes: Uint8Array): { position: number; set: ChangeSet }[] {
-    const set = decodeChangeSet(bytes);
-    if (set !== undefined) return [{ position, set }];
-    const { logger, name } = this.#options;
-    logger.error({ position }, `${name} passes over an entry that is no change set`);
-    return [];
-  }
-
-  #apply({ writes }: ChangeSet): void {
-    for (const { table, key, value } of writes) {
-      const opened = this.#options.local.table<unknown, Key>(table);
-      if (value === undefined) opened.remove(key);
-      else opened.put(key, decodeValue(value));
+    const isBehind = (position: number) => !this.#isWhole || position > this.#next;
+    this.#behind = behind.filter(({ position }) => isBehind(position));
+    for (const { position, resolve } of behind) if (!isBehind(position)) resolve();
+    if (this.#isWhole && own.values().some((isEffective) => isEffective)) {
+      this.#rewriting.consider(place);
     }
-  }
-
-  #settle(number: number): void {
-    this.#proposals.get(number)?.resolve(this.#effective.delete(number));
-  }
-
-  #place(): Place {
-    return this.#places.get("place") ?? EMPTY;
   }
 
   /** Where the log ends: asked after the call, and once for all calls that wait to be asked. */
@@ -250,7 +259,7 @@ class OrderedStore implements Store {
   }
 
   #reach(position: number): Promise<void> {
-    if (this.#next >= position) return Promise.resolve();
+    if (this.#isWhole && this.#next >= position) return Promise.resolve();
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#behind.push({ position, resolve });
     return this.#timely(promise);
@@ -274,6 +283,9 @@ class OrderedStore implements Store {
     return new ApiError("unavailable", `${name} ${state}`);
   }
 }
+
+const lengthOf = (entries: readonly Uint8Array[]) =>
+  entries.reduce((sum, { length }) => sum + length, 0);
 
 function settle(batch: readonly Waiting[], outcomes: Rehearsal["outcomes"]): void {
   outcomes.forEach((outcome, i) => {

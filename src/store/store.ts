@@ -1,9 +1,9 @@
-import { ABORT, type Database, type Key } from "lmdb";
+import { ABORT, asBinary, type Database, type Key, type RangeOptions } from "lmdb";
 import { makeDirectory, syncPath } from "../disk/sync.ts";
 import { ApiError } from "../errors.ts";
 import type { Logger } from "../observe/log.ts";
-import { encodeValue, type Write } from "./change-set.ts";
-import { type Environment, isAlive, openEnvironment, PROBE } from "./environment.ts";
+import { type Write, writeOf } from "./change-set.ts";
+import { type Environment, faultOf, isAlive, openEnvironment, PROBE } from "./environment.ts";
 import { directoryOf, noteWhole, shareStore } from "./place.ts";
 import { type Table, tableOf } from "./table.ts";
 
@@ -72,6 +72,15 @@ export interface LocalStore extends Store {
    * What one of them writes that throws is taken back at once, and counts for nothing.
    */
   rehearse(applies: readonly (() => unknown)[]): Promise<Rehearsal>;
+  /** Names of all tables, also of those that this process has not opened. */
+  tables(): string[];
+  /** Rows of a table in order, as they are stored. */
+  rows(table: string, range: RangeOptions): Iterable<{ key: Key; value: Uint8Array }>;
+  /**
+   * Within a change. Puts rows as they are stored; returns whether a row was another before. Within
+   * a rehearsal the rows count as written, and nothing is: they must be there as they are.
+   */
+  write(write: Write): boolean;
 }
 
 export interface Rehearsal {
@@ -172,6 +181,31 @@ class LmdbStore implements LocalStore {
       return ABORT;
     });
     return rehearsal;
+  }
+
+  tables(): string[] {
+    const names = [...this.#opened().root.getKeys()].map(String);
+    return names.filter((name) => name !== PROBE).sort();
+  }
+
+  *rows(table: string, range: RangeOptions) {
+    const opened = this.#opened().table(table);
+    for (const key of opened.getKeys(range)) yield { key, value: opened.getBinary(key)! };
+  }
+
+  write({ table, key, value }: Write): boolean {
+    if (!this.#changing) throw new Error(`Expected a change of ${table} within a transaction`);
+    if (this.#rehearsed !== undefined) {
+      this.#rehearsed.push(value === undefined ? { table, key } : { table, key, value });
+      return false;
+    }
+    const opened = this.#opened().table(table);
+    const before = opened.getBinaryFast(key);
+    if (value === undefined ? before === undefined : before?.equals(value)) return false;
+    this.#wrote = true;
+    if (value === undefined) void opened.remove(key);
+    else void opened.put(key, asBinary(value as Buffer));
+    return true;
   }
 
   trouble(): string | undefined {
@@ -310,22 +344,4 @@ class LmdbStore implements LocalStore {
   #unavailable(state: string): ApiError {
     return new ApiError("unavailable", `${this.#options.name} ${state}`);
   }
-}
-
-/**
- * What LMDB or the disk says against a transaction; undefined when the transaction worked, or when
- * its `apply` refused. A commit that fails tells its reason by a promise of its own; a failing
- * write within the transaction throws an error with LMDB's or the system's number. The returned
- * promise never rejects.
- */
-function faultOf(outcome: PromiseSettledResult<unknown>): Promise<unknown> | undefined {
-  if (outcome.status === "fulfilled" || !(outcome.reason instanceof Error)) return undefined;
-  const error: Error & { commitError?: unknown; code?: unknown } = outcome.reason;
-  if (error.commitError !== undefined) return Promise.resolve(error.commitError).catch((it) => it);
-  return typeof error.code === "number" ? Promise.resolve(error) : undefined;
-}
-
-/** A write as it goes to other nodes; a removal comes without a value. */
-function writeOf(table: string, key: Key, value: readonly unknown[]): Write {
-  return value.length === 0 ? { table, key } : { table, key, value: encodeValue(value[0]) };
 }

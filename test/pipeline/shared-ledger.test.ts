@@ -49,6 +49,10 @@ class Deafening implements OrderedLog {
     return this.#log.end();
   }
 
+  trim(position: number): Promise<void> {
+    return this.#log.trim(position);
+  }
+
   follow(position: number, take: (entries: readonly Entry[]) => Promise<void>) {
     return this.#log.follow(position, (entries) =>
       this.isDeaf ? Promise.reject(new Error("Deaf")) : take(entries),

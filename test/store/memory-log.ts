@@ -9,7 +9,9 @@ export interface MemoryLogOptions {
 
 /** An ordered log that several stores of one process share, with the delays and faults of brokers. */
 export class MemoryLog implements OrderedLog {
-  readonly entries: Uint8Array[] = [];
+  /** Those that were deleted are undefined. */
+  readonly entries: (Uint8Array | undefined)[] = [];
+  first = 0;
   readonly #options: MemoryLogOptions;
   /** While it is set, nothing is kept, read or answered. */
   away = false;
@@ -34,13 +36,23 @@ export class MemoryLog implements OrderedLog {
     return length;
   }
 
+  async trim(position: number): Promise<void> {
+    await this.#step();
+    for (; this.first < position; this.first++) this.entries[this.first] = undefined;
+  }
+
   follow(position: number, take: (entries: readonly Entry[]) => Promise<void>) {
     let isOpen = true;
     const following = (async () => {
       for (let at = position; isOpen; ) {
         await Bun.sleep(this.#options.delayMs());
-        const some = this.entries.slice(at, at + 1 + Math.floor(Math.random() * 50));
-        if (some.length === 0 || this.away) continue;
+        if (this.away) continue;
+        at = Math.max(at, this.first);
+        const some = this.entries.slice(
+          at,
+          at + 1 + Math.floor(Math.random() * 50),
+        ) as Uint8Array[];
+        if (some.length === 0) continue;
         try {
           await take(some.map((bytes, i) => ({ position: at + i, bytes })));
           at += some.length;

@@ -1,7 +1,8 @@
 import { pino } from "pino";
 import { ApiError } from "../../src/errors.ts";
 import type { OrderedLog } from "../../src/store/ordered-log.ts";
-import { openOrderedStore } from "../../src/store/ordered-store.ts";
+import { type OrderedStore, openOrderedStore } from "../../src/store/ordered-store.ts";
+import type { RewritingBounds } from "../../src/store/rewriting.ts";
 import type { Store } from "../../src/store/store.ts";
 import { openView } from "../../src/store/view.ts";
 import { type Call, isLinearizable } from "./linearizable.ts";
@@ -9,10 +10,10 @@ import { type Call, isLinearizable } from "./linearizable.ts";
 const logger = pino({ level: "silent" });
 
 /** A store of one node, in a directory of its own. */
-export function openNode(path: string, log: OrderedLog): Store {
+export function openNode(path: string, log: OrderedLog, bounds?: RewritingBounds): OrderedStore {
   const name = "The store";
   const local = openView({ path, tablesMax: 8, name, logger });
-  const store = openOrderedStore({ local, log, name, logger });
+  const store = openOrderedStore({ local, log, name, logger, ...(bounds && { bounds }) });
   for (const table of ["numbers", "texts"]) store.table(table);
   return store;
 }

@@ -1,0 +1,148 @@
+import { messageOf } from "../errors.ts";
+import type { Logger } from "../observe/log.ts";
+
+import type { OrderedLog } from "./ordered-log.ts";
+import type { OrderedView, Place } from "./ordered-view.ts";
+import type { LocalStore, Store } from "./store.ts";
+import { type Portion, portionAfter, WALK, WALKS, type Walk } from "./walk.ts";
+
+export interface RewritingBounds {
+  /** A log is rewritten beyond so much, and so many times what the last walk put again. */
+  min: Portion;
+  factor: number;
+  /** What one change puts again: others wait for no more. */
+  portion: Portion;
+  /** Of a walk without a step for so long, the walker is taken to be gone. */
+  stalledMs: number;
+}
+
+/** A log of this length is read in a second or two. */
+const BOUNDS: RewritingBounds = {
+  min: { rows: 10_000, bytes: 16 << 20 },
+  factor: 4,
+  portion: { rows: 500, bytes: 128 << 10 },
+  stalledMs: 10_000,
+};
+
+/** Until a walk is tried again that the brokers refused. */
+const RETRY_MS = 5_000;
+
+export interface RewritingOptions {
+  local: LocalStore;
+  view: OrderedView;
+  log: OrderedLog;
+  name: string;
+  logger: Logger;
+  change: Store["change"];
+  bounds?: RewritingBounds;
+}
+
+/**
+ * Keeps an ordered log from growing without bound. When it has become much longer than what is in
+ * the store, one node walks over all rows and puts them again, by ordinary changes; then what came
+ * before the walk is deleted. Nobody is stopped meanwhile.
+ */
+export class Rewriting {
+  readonly #options: RewritingOptions;
+  readonly #bounds: RewritingBounds;
+  #running: Promise<void> | undefined;
+  /** The walk that this node has begun or taken over. */
+  #own: string | undefined;
+  /** The walk as it was last seen, and since when it is as it is. */
+  #seen: { step: string; since: number } | undefined;
+  #trimmed = 0;
+  #notBefore = 0;
+  #isClosed = false;
+
+  constructor(options: RewritingOptions) {
+    this.#options = options;
+    this.#bounds = options.bounds ?? BOUNDS;
+  }
+
+  /**
+   * A change of this node took effect. Nodes that change nothing have the least to put again: who
+   * changes most walks, and is in nobody's way.
+   */
+  consider(place: Place): void {
+    if (this.#running !== undefined || this.#isClosed) return;
+    if (performance.now() < this.#notBefore || !this.#isWanted(place)) return;
+    const { logger, name } = this.#options;
+    this.#running = this.#run()
+      .catch((error) => {
+        this.#notBefore = performance.now() + RETRY_MS;
+        if (this.#isClosed) return;
+        logger.warn({ reason: messageOf(error) }, `${name} cannot be rewritten at the moment`);
+      })
+      .finally(() => {
+        this.#running = undefined;
+      });
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#running;
+  }
+
+  #isWanted({ walk, first, next, bytes }: Place): boolean {
+    if (walk !== undefined) return this.#own !== undefined || this.#isStalled();
+    const { min, factor } = this.#bounds;
+    const last = this.#options.view.walk();
+    const isLong = next - first > min.rows + factor * (last?.rows ?? 0);
+    return isLong || bytes > min.bytes + factor * (last?.bytes ?? 0) || first > this.#trimmed;
+  }
+
+  #isStalled(): boolean {
+    const { id, rows } = this.#options.view.walk()!;
+    const step = `${id} ${rows}`;
+    const now = performance.now();
+    if (this.#seen?.step !== step) this.#seen = { step, since: now };
+    return now - this.#seen.since > this.#bounds.stalledMs;
+  }
+
+  async #run(): Promise<void> {
+    const { view, change } = this.#options;
+    if (view.place().first <= this.#trimmed) {
+      const id = await change(() => this.#begin(), { asKnown: true });
+      this.#own = id;
+      if (id === undefined) return;
+      for (let isOver = false; !isOver && !this.#isClosed; ) {
+        const startedAt = performance.now();
+        isOver = await change(() => this.#step(id), { asKnown: true });
+        // Half of the time is for others.
+        await Bun.sleep(Math.ceil(performance.now() - startedAt));
+      }
+      if (this.#isClosed) return;
+      this.#own = undefined;
+    }
+    const { first } = view.place();
+    if (first > this.#trimmed) await this.#options.log.trim(first);
+    this.#trimmed = first;
+  }
+
+  /** Within a change. Name of the walk to go on with; undefined for one that another node is at. */
+  #begin(): string | undefined {
+    const { local, view } = this.#options;
+    const walk = view.walk();
+    if (walk !== undefined && !walk.isDone) {
+      return walk.id === this.#own || this.#isStalled() ? walk.id : undefined;
+    }
+    const id = crypto.randomUUID();
+    local.table<Walk, string>(WALKS).put(WALK, { id, rows: 0, bytes: 0, isDone: false });
+    return id;
+  }
+
+  /** Within a change. Puts a portion again; returns whether that was the last. */
+  #step(id: string): boolean {
+    const { local, view } = this.#options;
+    const walk = view.walk();
+    if (walk?.id !== id || walk.isDone) return true;
+    const { writes, bytes, next } = portionAfter(local, walk.at, this.#bounds.portion);
+    for (const write of writes) local.write(write);
+    const walked: Walk = {
+      ...{ id, rows: walk.rows + writes.length, bytes: walk.bytes + bytes },
+      ...{ isDone: next === undefined, ...(next && { at: next }) },
+    };
+    local.table<Walk, string>(WALKS).put(WALK, walked);
+    return walked.isDone;
+  }
+}
