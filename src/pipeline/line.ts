@@ -6,6 +6,7 @@ import type { Retention } from "./keeping/retention.ts";
 import { Lanes, type LanesParts } from "./lanes.ts";
 import { createTrimmer } from "./reading/trim.ts";
 import { endHopelessJobs } from "./replays/ending.ts";
+import { LetterJobs } from "./replays/letter-jobs.ts";
 
 /** Longest time until a lane sees a changed connection when nothing else wakes it. */
 export const TOPOLOGY_POLL_MS = 100;
@@ -48,6 +49,8 @@ export function openLine(parts: LineParts): Line {
     ...{ ledger, clock, logger, metrics },
   });
 
+  const letterJobs = new LetterJobs({ ...parts, wake: (ids) => lanes.replay(ids) });
+
   lanes.refresh();
   const poll = setInterval(() => lanes.refresh(), TOPOLOGY_POLL_MS);
   const trim = setInterval(() => {
@@ -61,12 +64,16 @@ export function openLine(parts: LineParts): Line {
     wake(news) {
       if (news === undefined || readers.has(news.log)) lanes.wake(news);
     },
-    replay: (ids) => lanes.replay(ids),
+    replay(ids) {
+      lanes.replay(ids);
+      letterJobs.look();
+    },
     gauges: () => lanes.gauges(),
     gaugesOf: (destinationId) => lanes.gaugesOf(destinationId),
     async close(drainMs = DRAIN_MS_MAX) {
       clearInterval(poll);
       clearInterval(trim);
+      await letterJobs.stop();
       const cut = setTimeout(() => lanes.abort(), drainMs);
       await lanes.stop();
       clearTimeout(cut);

@@ -150,3 +150,46 @@ describe("/v2/dead-letters", () => {
     }
   });
 });
+
+describe("dead letters by a filter", () => {
+  test("are replayed and purged by a job when all are asked for", async () => {
+    takes = false;
+    taken.length = 0;
+    const { source } = await api.client.call("POST /v2/sources", { body: { name: "S" } });
+    const { destination } = await api.client.call("POST /v2/destinations", {
+      body: { name: "D", type: "webhook", config: { webhookUrl: receiver.url.href } },
+    });
+    await api.client.call("POST /v2/connections", {
+      body: { sourceId: source.id, destinationId: destination.id },
+    });
+    for (let n = 0; n < 6; n++) await api.page(source.id, `anonymousId=a&properties.n=${n}`);
+    const filter = { destinationId: destination.id, reason: "answered 400" };
+    const query = new URLSearchParams(filter);
+    const list = async () => (await api.send("GET", `/v2/dead-letters?${query}`)).body.deadLetters;
+    await until(async () => (await list()).length === 6);
+    const from = (await list())[4].createdAt;
+    query.set("from", from);
+    const later = (await list()).length;
+    query.delete("from");
+
+    takes = true;
+    const send = (verb: string, body: object) =>
+      api.send("POST", `/v2/dead-letters/${verb}`, { body });
+    const over = async (id: string) => {
+      const get = async () => (await api.send("GET", `/v2/replays/${id}`)).body.replay;
+      await until(async () => (await get()).state === "done");
+      return await get();
+    };
+    const replayed = (await send("replay", { filter: { ...filter, to: from }, all: true })).body;
+    expect(replayed).toMatchObject({ replayed: 0, replay: { kind: "dead-letters", filter } });
+    expect((await over(replayed.replay.id)).counts.moved).toBe(6 - later);
+    await until(() => taken.length === 6 - later);
+    const purged = (await send("purge", { filter, all: true })).body;
+    expect(purged).toMatchObject({ purged: 0, replay: { kind: "purge" } });
+    expect(await over(purged.replay.id)).toMatchObject({ progress: 1, counts: { moved: later } });
+    expect(await list()).toEqual([]);
+    const refused = await send("purge", { ids: ["a"], all: true });
+    expect(refused.status).toBe(400);
+    expect(refused.body.message).toBe("Expected a filter beside all, and no ids at /all");
+  });
+});

@@ -164,7 +164,10 @@ test("beyond the operator's bounds the oldest letters are dropped, counted and t
   await sweep(40, 0);
   expect(ledger.letters.countOf("w", "d")).toBe(40);
   expect(ledger.letters.countOf("w", "e")).toBe(30);
-  const oldest = ledger.letters.listOf("w", "d", "", 1)[0]!;
+  const oldest = ledger.letters.get(
+    "w",
+    ledger.letters.look("w", { destinationId: "d" }, { after: "", before: "~", count: 1 }).ids[0]!,
+  )!;
   expect(oldest.createdAt).toBe(1_460_000);
   await sweep(0, 20_000);
   expect(ledger.letters.countOf("w", "d")).toBe(20);

@@ -11,6 +11,7 @@ import {
 } from "../../src/limits.ts";
 import { systemClock } from "../../src/pipeline/clock.ts";
 import { createDeadLetters, itemOfReplay } from "../../src/pipeline/dead-letters/dead-letters.ts";
+import { idAt } from "../../src/pipeline/dead-letters/keys.ts";
 import type { StoredLetter } from "../../src/pipeline/dead-letters/tables.ts";
 import { DeliveryQueue } from "../../src/pipeline/delivering/delivery-queue.ts";
 import { Receiver } from "../../src/pipeline/delivering/receiver.ts";
@@ -74,17 +75,19 @@ describe("dead letters", () => {
     expect(groups("v")).toEqual([["v", "f", 1]]);
     const { id: groupId } = shown.groups("w", "d")[0]!;
     const page = { groupId, count: 10 };
+    const idsOf = (workspace: string, filter: object, before: number, count: number) =>
+      shown.ids(workspace, filter, { after: "", before: idAt(before), count }).ids;
     expect(shown.count("w", { groupId })).toBe(2);
     expect(shown.count("v", { groupId })).toBe(0);
     expect(shown.list("w", page).length).toBe(2);
     expect(shown.list("v", page)).toEqual([]);
     expect(shown.list("w", { destinationId: "e", count: 10 }).length).toBe(1);
     expect(shown.list("v", { destinationId: "e", count: 10 })).toEqual([]);
-    expect(shown.ids("w", { groupId }, 10_000, 10).length).toBe(2);
-    expect(shown.ids("w", { groupId }, 2_000, 10).length).toBe(1);
-    expect(shown.ids("w", { destinationId: "d" }, 10_000, 1).length).toBe(1);
-    expect(shown.ids("v", { destinationId: "d" }, 10_000, 10)).toEqual([]);
-    expect(shown.ids("w", {}, 10_000, 10).length).toBe(3);
+    expect(idsOf("w", { groupId }, 10_000, 10).length).toBe(2);
+    expect(idsOf("w", { groupId }, 2_000, 10).length).toBe(1);
+    expect(idsOf("w", { destinationId: "d" }, 10_000, 1).length).toBe(1);
+    expect(idsOf("v", { destinationId: "d" }, 10_000, 10)).toEqual([]);
+    expect(idsOf("w", {}, 10_000, 10).length).toBe(3);
     await ledger.close();
   });
 

@@ -275,3 +275,115 @@ describe("a replay is refused", () => {
     expect(replay()).rejects.toThrow("A replay to this destination is running already");
   });
 });
+
+describe("a job over dead letters", () => {
+  /** Events that the destination refused, each for a reason with its number. */
+  async function refuse(count: number) {
+    const sink = rig.webhook("one", () => new Response("", { status: 400 }));
+    const pipeline = rig.start();
+    append(count);
+    await until(() => pipeline.deadLetters.count("workspace") === count);
+    sink.answer = () => new Response("");
+    return { sink, pipeline };
+  }
+  const state = (id: string) => rig.pipeline.replays.get("workspace", id)!;
+  const over = (id: string) => until(() => state(id).state !== "running", "the job");
+
+  test("replays all that its filter finds, and not what fails again", async () => {
+    const { sink, pipeline } = await refuse(600);
+    sink.answer = (events) => new Response("", { status: events[0]!.n % 100 === 7 ? 400 : 200 });
+    const asked = { kind: "dead-letters", filter: { destinationId: "one" }, rate: 50_000 } as const;
+    const { id } = await pipeline.replays.startLetters("workspace", asked);
+    await over(id);
+    expect(state(id)).toMatchObject({
+      state: "done",
+      seen: 600,
+      total: 600,
+      counts: { moved: 600 },
+    });
+    await until(() => sink.taken.length === 594 && lettersOf(pipeline).length === 6);
+    expect(sorted(sink.numbers())).toEqual(numbersTo(600).filter((n) => n % 100 !== 7));
+    expectOrder(sink.taken);
+  });
+
+  test("goes on after a stop, and is cancelled", async () => {
+    const { sink, pipeline } = await refuse(600);
+    const asked = { kind: "dead-letters", filter: {}, rate: 200 } as const;
+    const { id } = await pipeline.replays.startLetters("workspace", asked);
+    await until(() => sink.taken.length >= 50);
+    await rig.stop();
+    const before = sink.taken.length;
+    rig.start();
+    await until(() => sink.taken.length > before);
+    await rig.pipeline.replays.cancel("workspace", id);
+    const { moved } = state(id).counts;
+    expect(moved).toBeLessThan(600);
+    await until(() => sink.taken.length === moved);
+    expect(rig.pipeline.deadLetters.count("workspace")).toBe(600 - moved);
+    expect(state(id).state).toBe("cancelled");
+  });
+
+  test("purges what its filter finds", async () => {
+    const { pipeline } = await refuse(300);
+    const all = lettersOf(pipeline);
+    const to = all[200]!.createdAt;
+    const rest = all.filter(({ createdAt }) => createdAt >= to).map(({ id }) => id);
+    const { id } = await pipeline.replays.startLetters("workspace", {
+      kind: "purge",
+      filter: { to },
+    });
+    await over(id);
+    expect(lettersOf(pipeline).map((letter) => letter.id)).toEqual(rest);
+    expect(state(id).counts.moved).toBe(300 - rest.length);
+  });
+});
+
+describe("dead letters are found", () => {
+  test("by their reason, the revision that ran, and the time", async () => {
+    rig.webhook("one");
+    const pipeline = rig.start();
+    rig.sandbox.codes.set("fails", ({ n }) => {
+      throw new Error(n % 2 === 0 ? "Even odds" : "An odd one");
+    });
+    rig.live.publish("one", "fails", "v1");
+    append(10);
+    await until(() => pipeline.deadLetters.count("workspace") === 10);
+    await Bun.sleep(5);
+    const between = Date.now();
+    rig.live.publish("one", "fails", "v2");
+    append(10);
+    await until(() => pipeline.deadLetters.count("workspace") === 20);
+    const found = (filter: object) =>
+      pipeline.deadLetters.find("workspace", { ...filter, count: 100 }).letters.length;
+    expect(found({})).toBe(20);
+    expect(found({ reason: "ODD ONE" })).toBe(10);
+    expect(found({ reason: "odd" })).toBe(20);
+    expect(found({ transformationVersionId: "v2" })).toBe(10);
+    expect(found({ reason: "even", transformationVersionId: "v2" })).toBe(5);
+    expect(found({ from: between })).toBe(10);
+    expect(found({ to: between, reason: "even", destinationId: "one" })).toBe(5);
+    expect(found({ from: between, to: between })).toBe(0);
+  });
+
+  test("page by page, also where few of many are meant", async () => {
+    rig.webhook("one", () => new Response("", { status: 400 }));
+    const pipeline = rig.start();
+    append(2_500);
+    await until(() => pipeline.deadLetters.count("workspace") === 2_500, "letters", 60_000);
+    const { find } = pipeline.deadLetters;
+    let after = "";
+    let pages = 0;
+    for (;;) {
+      const { letters, reached } = find("workspace", {
+        reason: "nothing like it",
+        after,
+        count: 5,
+      });
+      expect(letters).toEqual([]);
+      pages += 1;
+      if (reached === undefined) break;
+      after = reached;
+    }
+    expect(pages).toBe(3);
+  });
+});

@@ -1,17 +1,24 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { ApiError } from "../../errors.ts";
-import { DEAD_LETTER_GROUPS_MAX, DEAD_LETTERS_PAGE_MAX, PAGE_ITEMS_MAX } from "../../limits.ts";
+import {
+  DEAD_LETTER_GROUPS_MAX,
+  DEAD_LETTERS_PAGE_MAX,
+  PAGE_ITEMS_MAX,
+  REPLAY_FILTER_CHARS_MAX,
+} from "../../limits.ts";
 import type {
   DeadLetters,
   DeadLetter as StoredDeadLetter,
 } from "../../pipeline/dead-letters/dead-letter.ts";
 import type { LetterGroup } from "../../pipeline/dead-letters/groups.ts";
+import { idAt, type LetterFilter } from "../../pipeline/dead-letters/keys.ts";
 import * as example from "../document/examples.ts";
 import { listed } from "../listing.ts";
 import { invalid } from "../request-validation.ts";
 import { route } from "../route.ts";
 import { enveloped, Id, paged, Time } from "../schema/pieces.ts";
 import { isoTime } from "../transformation-answers.ts";
+import { Rate, Replay, replayAnswer } from "./replays.ts";
 
 const DeadLetter = Type.Object(
   {
@@ -35,15 +42,42 @@ const DeadLetter = Type.Object(
 /** Dead letters read in one go; between two such reads other requests get their turn. */
 const LETTERS_AT_ONCE = 10;
 
+/** Looks into the letters of one page: of a filter that finds few, pages may be empty. */
+const LOOKS_OF_PAGE_MAX = 5;
+
 const filter = {
   destinationId: Type.Optional(Id),
   groupId: Type.Optional({ ...Id, description: "Id of a group of dead letters" }),
+  reason: Type.Optional(
+    Type.String({
+      ...{ minLength: 1, maxLength: REPLAY_FILTER_CHARS_MAX },
+      description: "A part of the reason, in any case",
+    }),
+  ),
+  transformationVersionId: Type.Optional({ ...Id, description: "Of the code that ran" }),
+  from: Type.Optional({ ...Time, description: "Given up from this time on" }),
+  to: Type.Optional({ ...Time, description: "Given up before" }),
 };
+const Filter = Type.Object(filter, { description: "An empty one finds all" });
+
+function filterOf({ from, to, ...rest }: Static<typeof Filter>): LetterFilter {
+  return {
+    ...rest,
+    ...(from !== undefined && { from: Date.parse(from) }),
+    ...(to !== undefined && { to: Date.parse(to) }),
+  };
+}
 
 const Selection = Type.Object(
   {
     ids: Type.Optional(Type.Array(Id, { minItems: 1, maxItems: DEAD_LETTERS_PAGE_MAX })),
-    filter: Type.Optional(Type.Object(filter, { description: "An empty one finds all" })),
+    filter: Type.Optional(Filter),
+    all: Type.Optional(
+      Type.Boolean({
+        description: "All that a filter finds now, however many: answers a `replay` that runs",
+      }),
+    ),
+    rate: Type.Optional({ ...Rate, description: "With `all`: dead letters replayed a second" }),
     before: Type.Optional({
       ...Time,
       description: "Of a filter, those alone that were given up before; else all until now",
@@ -68,6 +102,7 @@ const rest = {
     ...Time,
     description: "To be sent with the next, so that what fails again is not meant again",
   }),
+  replay: Type.Optional(Replay),
 };
 
 const DeadLetterGroup = Type.Object(
@@ -101,24 +136,25 @@ export const deadLetterRoutes = [
     handle(call) {
       const { parts, workspaceId, query } = call;
       const { deadLetters } = parts.pipeline;
-      const { count = PAGE_ITEMS_MAX, ...asked } = query;
-      let { after } = query;
+      const { count = PAGE_ITEMS_MAX, after: start, ...asked } = query;
+      let after = start;
+      let goesOn = true;
       function* letters() {
-        for (let left = count; left > 0; ) {
-          const filter = { ...asked, ...(after !== undefined && { after }) };
-          const lot = Math.min(left, LETTERS_AT_ONCE);
-          const found = deadLetters.list(workspaceId, { ...filter, count: lot });
-          if (found.length === 0) return;
-          after = found.at(-1)?.id;
-          left -= found.length;
-          yield* found.map(deadLetterAnswer);
+        let looks = 0;
+        for (let left = count; left > 0 && goesOn && looks < LOOKS_OF_PAGE_MAX; ) {
+          const part = { ...(after !== undefined && { after }), count: lotOf(left) };
+          const found = deadLetters.find(workspaceId, { ...filterOf(asked), ...part });
+          looks = found.letters.length > 0 ? 0 : looks + 1;
+          left -= found.letters.length;
+          goesOn = found.reached !== undefined;
+          after = found.reached;
+          yield* found.letters.map(deadLetterAnswer);
         }
       }
       function rest() {
-        const total = deadLetters.count(workspaceId, query);
-        if (after === undefined) return { paging: { total } };
-        const more = deadLetters.list(workspaceId, { ...asked, after, count: 1 }).length > 0;
-        return { paging: { total, ...(more && { next: nextPage({ ...query, after }) }) } };
+        const total = deadLetters.count(workspaceId, filterOf(asked));
+        if (!goesOn || after === undefined) return { paging: { total } };
+        return { paging: { total, next: nextPage({ ...query, after }) } };
       }
       return listed(call, "deadLetters", letters(), rest);
     },
@@ -165,8 +201,13 @@ export const deadLetterRoutes = [
       answer: { replayed: 1 },
     },
     async handle({ parts, workspaceId, body }) {
-      const { deadLetters } = parts.pipeline;
-      const { ids, ...rest } = selected(deadLetters, workspaceId, body);
+      const { deadLetters, replays } = parts.pipeline;
+      const asked = allOf(body);
+      if (asked !== undefined) {
+        const job = await replays.startLetters(workspaceId, { kind: "dead-letters", ...asked });
+        return { replayed: 0, replay: replayAnswer(job) };
+      }
+      const { ids, ...rest } = await selected(deadLetters, workspaceId, body);
       return { ...(await deadLetters.replay(workspaceId, ids)), ...rest };
     },
   }),
@@ -181,28 +222,53 @@ export const deadLetterRoutes = [
       answer: { purged: 1 },
     },
     async handle({ parts, workspaceId, body }) {
-      const { deadLetters } = parts.pipeline;
-      const { ids, ...rest } = selected(deadLetters, workspaceId, body);
+      const { deadLetters, replays } = parts.pipeline;
+      const asked = allOf(body);
+      if (asked !== undefined) {
+        const job = await replays.startLetters(workspaceId, { kind: "purge", ...asked });
+        return { purged: 0, replay: replayAnswer(job) };
+      }
+      const { ids, ...rest } = await selected(deadLetters, workspaceId, body);
       return { ...(await deadLetters.purge(workspaceId, ids)), ...rest };
     },
   }),
 ] as const;
 
+/** What a body selects that asks for all; undefined when it does not. */
+function allOf({ ids, filter, all, rate }: Selection) {
+  if (all !== true) return undefined;
+  if (ids !== undefined || filter === undefined) {
+    throw invalid([{ path: "/all", message: "Expected a filter beside all, and no ids" }]);
+  }
+  return { filter: filterOf(filter), ...(rate !== undefined && { rate }) };
+}
+
 /** The dead letters that a body selects, and whether its filter finds more of them. */
-function selected(
+async function selected(
   deadLetters: DeadLetters,
   workspaceId: string,
   { ids, filter, before, count = DEAD_LETTERS_PAGE_MAX }: Selection,
-): { ids: string[]; more?: boolean; before?: string } {
+): Promise<{ ids: string[]; more?: boolean; before?: string }> {
   if ((ids === undefined) === (filter === undefined)) {
     const got = ids === undefined ? "neither" : "both";
     throw invalid([{ path: "", message: `Expected either ids or a filter, got ${got}` }]);
   }
   if (ids !== undefined) return { ids };
   const until = before === undefined ? Date.now() : Date.parse(before);
-  const found = deadLetters.ids(workspaceId, filter ?? {}, until, count + 1);
+  const found: string[] = [];
+  let after: string | undefined = "";
+  while (after !== undefined && found.length <= count) {
+    const part = { after, before: idAt(until), count: count + 1 - found.length };
+    const looked = deadLetters.ids(workspaceId, filterOf(filter ?? {}), part);
+    found.push(...looked.ids);
+    after = looked.reached;
+    // Other requests get their turn.
+    await new Promise((resolve) => setImmediate(resolve));
+  }
   return { ids: found.slice(0, count), more: found.length > count, before: isoTime(until) };
 }
+
+const lotOf = (left: number) => Math.min(left, LETTERS_AT_ONCE);
 
 function groupAnswer(group: LetterGroup): Static<typeof DeadLetterGroup> {
   const { workspaceId: _, lastAt, ...shown } = group;

@@ -1,5 +1,5 @@
 import type { LetterGroup } from "./groups.ts";
-import type { LetterFilter } from "./keys.ts";
+import type { LetterFilter, Look, Looked } from "./keys.ts";
 
 /** An event that was not delivered, kept until somebody replays or purges it. */
 export interface DeadLetter {
@@ -24,18 +24,24 @@ export interface DeadLetter {
 export interface DeadLetters {
   /**
    * Dead letters, oldest first; `after` is the id of the last one seen. Fewer than `count` do not
-   * mean the end, since large events make a page shorter.
+   * mean the end, since large events make a page shorter, and a part is looked through at a time.
    */
   list(
     workspaceId: string,
     options: LetterFilter & { after?: string; count: number },
   ): DeadLetter[];
+  /** As `list`, with the id to go on from; absent at the end. */
+  find(
+    workspaceId: string,
+    options: LetterFilter & { after?: string; count: number },
+  ): { letters: DeadLetter[]; reached: string | undefined };
   get(workspaceId: string, id: string): DeadLetter | undefined;
+  /** Of a destination or a group; what else the filter says is not reckoned with. */
   count(workspaceId: string, filter?: LetterFilter): number;
   /** Most letters first, of those that are alike the latest. */
   groups(workspaceId: string, destinationId?: string): LetterGroup[];
-  /** Ids of the oldest of those that were given up before a time, up to `count`. */
-  ids(workspaceId: string, filter: LetterFilter, before: number, count: number): string[];
+  /** Ids of a part of what a filter finds, oldest first. */
+  ids(workspaceId: string, filter: LetterFilter, part: Look): Looked;
   /** Sends them once more, through the code that is live now; each settles again. */
   replay(workspaceId: string, ids: readonly string[]): Promise<{ replayed: number }>;
   purge(workspaceId: string, ids: readonly string[]): Promise<{ purged: number }>;

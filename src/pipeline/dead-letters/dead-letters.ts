@@ -1,9 +1,15 @@
 import { type Ending, ITEM_BYTES, type Item, type Output } from "../item.ts";
 import { jsonOf } from "../reading/input.ts";
-import type { Ledger, Replay } from "../settling/ledger.ts";
+import type { Ledger } from "../settling/ledger.ts";
 import type { DeadLetter, DeadLetters } from "./dead-letter.ts";
-import { idAt } from "./keys.ts";
-import type { StoredLetter } from "./tables.ts";
+import { last } from "./keys.ts";
+import {
+  charsOf,
+  DEAD_LETTERS_PAGE_CHARS_MAX,
+  type Replay,
+  type StoredLetter,
+  upTo,
+} from "./tables.ts";
 
 /** A dead letter for an output. Its id is a UUID of version 7, so that ids sort by time. */
 export function letterOf(
@@ -76,18 +82,17 @@ export function createDeadLetters(
   wake: (destinationIds: readonly string[]) => void,
   now: () => number,
 ): DeadLetters {
+  const find: DeadLetters["find"] = (workspaceId, { after = "", count, ...filter }) => {
+    const looked = ledger.letters.look(workspaceId, filter, { after, before: last, count });
+    const found = looked.ids.map((id) => ledger.letters.get(workspaceId, id));
+    const letters = found.filter((letter) => letter !== undefined);
+    const page = upTo(DEAD_LETTERS_PAGE_CHARS_MAX, charsOf, letters);
+    const reached = page.length < letters.length ? page.at(-1)?.id : looked.reached;
+    return { letters: page.map(shown), reached };
+  };
   return {
-    list(workspaceId, { destinationId, groupId, after = "", count }) {
-      const { letters } = ledger;
-      if (groupId !== undefined) {
-        return letters.listIn(workspaceId, groupId, after, count).map(shown);
-      }
-      const found =
-        destinationId === undefined
-          ? letters.list(workspaceId, after, count)
-          : letters.listOf(workspaceId, destinationId, after, count);
-      return found.map(shown);
-    },
+    list: (workspaceId, options) => find(workspaceId, options).letters,
+    find,
     get(workspaceId, id) {
       const letter = ledger.letters.get(workspaceId, id);
       return letter && shown(letter);
@@ -110,10 +115,7 @@ export function createDeadLetters(
         .toArray()
         .sort((one, other) => other.count - one.count || other.lastAt - one.lastAt);
     },
-    ids: (workspaceId, filter, before, count) =>
-      Iterator.from(ledger.letters.ids(workspaceId, filter, idAt(before)))
-        .take(count)
-        .toArray(),
+    ids: (workspaceId, filter, part) => ledger.letters.look(workspaceId, filter, part),
     async replay(workspaceId, ids) {
       let replayed = 0;
       await inLots(ids, async (rest) => {

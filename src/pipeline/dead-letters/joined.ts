@@ -1,16 +1,19 @@
-import type { DeadLetter, DeadLetters } from "./dead-letter.ts";
+import type { DeadLetters } from "./dead-letter.ts";
 import type { LetterGroup } from "./groups.ts";
 
 /** The dead letters of several ledgers as if they were in one. A letter is in one of them alone. */
 export function joined(all: readonly DeadLetters[]): DeadLetters {
   const [first] = all;
   if (first !== undefined && all.length === 1) return first;
+  const find: DeadLetters["find"] = (workspaceId, options) => {
+    const parts = all.map((one) => one.find(workspaceId, options));
+    const letters = parts.map(({ letters, reached }) => ({ items: letters, reached }));
+    const { items, reached } = page(letters, options.count, ({ id }) => id);
+    return { letters: items, reached };
+  };
   return {
-    list: (workspaceId, options) =>
-      page(
-        all.map((one) => pageOf(one, workspaceId, options)),
-        options.count,
-      ),
+    list: (workspaceId, options) => find(workspaceId, options).letters,
+    find,
     get: (workspaceId, id) =>
       all
         .values()
@@ -21,11 +24,13 @@ export function joined(all: readonly DeadLetters[]): DeadLetters {
       const groups = all.flatMap((one) => one.groups(workspaceId, destinationId));
       return [...Map.groupBy(groups, ({ id }) => id).values()].map(together).sort(byCount);
     },
-    ids: (workspaceId, filter, before, count) =>
-      all
-        .flatMap((one) => one.ids(workspaceId, filter, before, count))
-        .sort()
-        .slice(0, count),
+    ids(workspaceId, filter, part) {
+      const parts = all.map((one) => one.ids(workspaceId, filter, part));
+      const ids = parts.map(({ ids, reached }) => ({ items: ids, reached }));
+      const seen = sum(parts.map((one) => one.seen));
+      const { items, reached } = page(ids, part.count, (id) => id);
+      return { ids: items, seen, reached };
+    },
     async replay(workspaceId, ids) {
       const lots = await Promise.all(all.map((one) => one.replay(workspaceId, ids)));
       return { replayed: sum(lots.map(({ replayed }) => replayed)) };
@@ -37,35 +42,26 @@ export function joined(all: readonly DeadLetters[]): DeadLetters {
   };
 }
 
-/** A ledger's part of a page. */
-interface Part {
-  letters: DeadLetter[];
-  /** Letters beyond the last one of a part that goes on were not looked at. */
-  goesOn: boolean;
-}
-
-function pageOf(
-  one: DeadLetters,
-  workspaceId: string,
-  options: Parameters<DeadLetters["list"]>[1],
-): Part {
-  const letters = one.list(workspaceId, options);
-  const last = letters.at(-1);
-  const goesOn =
-    last !== undefined &&
-    one.list(workspaceId, { ...options, after: last.id, count: 1 }).length > 0;
-  return { letters, goesOn };
+/** A ledger's part of a page: those beyond `reached` were not looked at. */
+interface Part<Item> {
+  items: Item[];
+  reached: string | undefined;
 }
 
 /** Parts in the order of their ids, up to where the first part stops that goes on. */
-function page(parts: readonly Part[], count: number): DeadLetter[] {
-  const ends = parts.flatMap(({ letters, goesOn }) => (goesOn ? (letters.at(-1)?.id ?? []) : []));
+function page<Item>(
+  parts: readonly Part<Item>[],
+  count: number,
+  idOf: (item: Item) => string,
+): Part<Item> {
+  const ends = parts.flatMap(({ reached }) => reached ?? []);
   const end = ends.sort()[0];
-  return parts
-    .flatMap(({ letters }) => letters)
-    .filter(({ id }) => end === undefined || id <= end)
-    .sort((one, other) => (one.id < other.id ? -1 : 1))
-    .slice(0, count);
+  const items = parts
+    .flatMap((part) => part.items)
+    .filter((item) => end === undefined || idOf(item) <= end)
+    .sort((one, other) => (idOf(one) < idOf(other) ? -1 : 1));
+  if (items.length <= count) return { items, reached: end };
+  return { items: items.slice(0, count), reached: idOf(items[count - 1]!) };
 }
 
 function together(groups: readonly LetterGroup[]): LetterGroup {

@@ -8,10 +8,31 @@ export interface Owner {
   destinationId: string;
 }
 
-/** Which letters are meant: those of a destination, or of a group of it. */
+/** Which letters are meant: those of a destination, or of a group of it, for all that is said. */
 export interface LetterFilter {
   destinationId?: string;
   groupId?: string;
+  /** A part of the reason, in any case. */
+  reason?: string;
+  /** The revision of the code that ran over the event. */
+  transformationVersionId?: string;
+  /** Given up from this time on, and before `to`, in milliseconds since the epoch. */
+  from?: number;
+  to?: number;
+}
+
+/** Which part of what a filter finds: ids after the one and below the other, at most so many. */
+export interface Look {
+  after: string;
+  before: string;
+  count: number;
+}
+
+export interface Looked {
+  ids: string[];
+  /** Letters that were looked at, and the last of them; absent when there are no more. */
+  seen: number;
+  reached: string | undefined;
 }
 
 /** Sorts after every id: ids are ASCII. */

@@ -2,7 +2,17 @@ import type { Store } from "../../store/store.ts";
 import type { Table } from "../../store/table.ts";
 import type { DeadLetter } from "./dead-letter.ts";
 import { DeadLetterGroups } from "./groups.ts";
-import { firstsOf, type LetterFilter, last, type Owner, type Pair, within } from "./keys.ts";
+import {
+  firstsOf,
+  idAt,
+  type LetterFilter,
+  type Look,
+  type Looked,
+  last,
+  type Owner,
+  type Pair,
+  within,
+} from "./keys.ts";
 
 /**
  * Characters of events in one read of dead letters, beyond the first event; the next page goes on
@@ -23,6 +33,12 @@ export interface StoredLetter extends Omit<DeadLetter, "event"> {
   name?: string;
 }
 
+/** A dead letter that is to be sent again. */
+export interface Replay {
+  letter: StoredLetter;
+  replayedAt: number;
+}
+
 /** Letters of one destination, as `counts` tells them. */
 export interface LetterCount extends Owner {
   count: number;
@@ -38,6 +54,8 @@ export interface Oldest {
 const LOT_CHARS_MAX = 8 << 20;
 /** Dead letters that one transaction takes out or moves. */
 const LOT_LETTERS_MAX = 1_000;
+/** Letters that one look goes through. */
+const LOOK_LETTERS_MAX = 1_000;
 /** Key of a record that says that letters are counted, which earlier versions did not do. */
 const COUNTED: Pair = ["", ""];
 
@@ -134,57 +152,36 @@ export class DeadLetterTables {
   }
 
   /**
-   * Letters of a workspace, oldest first: at least one, then up to `count` and up to what a page
-   * holds.
+   * Ids of what a filter finds, oldest first. Looks through so many letters at most: what a filter
+   * says of a letter itself no index knows.
    */
-  list(workspaceId: string, after: string, count: number): StoredLetter[] {
-    const range = this.#letters.getRange(within(workspaceId, after, count));
-    const letters = range.map((entry) => entry.value);
-    return upTo(DEAD_LETTERS_PAGE_CHARS_MAX, charsOf, letters);
-  }
-
-  /** As `list`, for one destination. */
-  listOf(workspaceId: string, destinationId: string, after: string, count: number): StoredLetter[] {
-    const range = this.#byDestination.getRange(within(destinationId, after, count));
-    const letters = Iterator.from(range)
-      .filter((entry) => entry.value === workspaceId)
-      .map((entry) => this.#letters.get([workspaceId, entry.key[1]]))
-      .filter((letter) => letter !== undefined);
-    return upTo(DEAD_LETTERS_PAGE_CHARS_MAX, charsOf, letters);
-  }
-
-  /** As `list`, of one group. */
-  listIn(workspaceId: string, groupId: string, after: string, count: number): StoredLetter[] {
-    const letters = this.groups
-      .lettersOf(workspaceId, groupId, after)
-      .take(count)
-      .map((id) => this.#letters.get([workspaceId, id]))
-      .filter((letter) => letter !== undefined);
-    return upTo(DEAD_LETTERS_PAGE_CHARS_MAX, charsOf, letters);
-  }
-
-  /** Ids of what a filter finds, oldest first, up to the id `before`. */
-  *ids(
-    workspaceId: string,
-    { destinationId, groupId }: LetterFilter,
-    before: string,
-  ): Generator<string> {
-    const ids =
-      groupId !== undefined
-        ? this.groups.lettersOf(workspaceId, groupId, "")
-        : destinationId !== undefined
-          ? this.#idsOf(workspaceId, destinationId)
-          : Iterator.from(this.#letters.getKeys(within(workspaceId))).map(([, id]) => id);
-    for (const id of ids) {
-      if (id >= before) return;
-      yield id;
+  look(workspaceId: string, filter: LetterFilter, { after, before, count }: Look): Looked {
+    const { reason, transformationVersionId, from = 0, to } = filter;
+    const start = [after, idAt(from)].sort().at(-1)!;
+    const end = to === undefined ? before : [before, idAt(to)].sort()[0]!;
+    const looks = reason !== undefined || transformationVersionId !== undefined;
+    const ids: string[] = [];
+    let seen = 0;
+    let reached: string | undefined;
+    for (const id of this.#idsOf(workspaceId, filter, start)) {
+      if (id >= end) break;
+      if (ids.length >= count || seen >= LOOK_LETTERS_MAX) return { ids, seen, reached };
+      seen += 1;
+      reached = id;
+      if (!looks || isMeant(this.get(workspaceId, id), filter)) ids.push(id);
     }
+    return { ids, seen, reached: undefined };
   }
 
-  *#idsOf(workspaceId: string, destinationId: string): Generator<string> {
-    for (const { key, value } of this.#byDestination.getRange(within(destinationId))) {
-      if (value === workspaceId) yield key[1];
+  #idsOf(workspaceId: string, filter: LetterFilter, after: string): Iterable<string> {
+    const { destinationId, groupId } = filter;
+    if (groupId !== undefined) return this.groups.lettersOf(workspaceId, groupId, after);
+    if (destinationId === undefined) {
+      return Iterator.from(this.#letters.getKeys(within(workspaceId, after))).map(([, id]) => id);
     }
+    return Iterator.from(this.#byDestination.getRange(within(destinationId, after)))
+      .filter(({ value }) => value === workspaceId)
+      .map(({ key }) => key[1]);
   }
 
   /** Groups a lot of the letters that an earlier version stored; false when none is left. */
@@ -255,6 +252,13 @@ export function upTo<T>(charsMax: number, sizeOf: (item: T) => number, items: It
     if (chars >= charsMax) break;
   }
   return found;
+}
+
+function isMeant(letter: StoredLetter | undefined, filter: LetterFilter): boolean {
+  if (letter === undefined) return false;
+  const { reason = "", transformationVersionId = letter.transformationVersionId } = filter;
+  if (letter.transformationVersionId !== transformationVersionId) return false;
+  return letter.reason.toLowerCase().includes(reason.toLowerCase());
 }
 
 export function charsOf({ text, original = "" }: StoredLetter): number {

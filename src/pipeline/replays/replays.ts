@@ -1,13 +1,14 @@
 import type { Live } from "../../catalog/catalog.ts";
 import type { Positions } from "../../catalog/model.ts";
 import { ApiError } from "../../errors.ts";
-import { REPLAY_RATE_DEFAULT } from "../../limits.ts";
+import { REPLAY_RATE_DEFAULT, REPLAY_RATE_MAX } from "../../limits.ts";
 import type { LogReader } from "../../log/event-log.ts";
 import { positionAt, type TimeOf } from "../../log/log-time.ts";
 import type { Clock } from "../clock.ts";
+import { idAt, type LetterFilter } from "../dead-letters/keys.ts";
 import type { Ledger } from "../settling/ledger.ts";
 import { endJob } from "./ending.ts";
-import { type EventFilter, type EventJob, type Job, noCounts } from "./job.ts";
+import { type EventFilter, type EventJob, type Job, type LetterJob, noCounts } from "./job.ts";
 import { merged } from "./merged.ts";
 
 /** A part of the log that is to be sent again. Times are milliseconds since the epoch. */
@@ -23,9 +24,19 @@ export interface AskedReplay {
   rate?: number;
 }
 
+/** Dead letters that are to be sent again, or deleted. */
+export interface AskedLetters {
+  kind: LetterJob["kind"];
+  filter: LetterFilter;
+  /** Letters a second; a purge has none. */
+  rate?: number;
+}
+
 export interface Replays {
   /** Refuses what the bounds do not allow, and destinations and sources of other workspaces. */
   start(workspaceId: string, asked: AskedReplay): Promise<Job>;
+  /** Replays, or purges, all dead letters that a filter finds now. */
+  startLetters(workspaceId: string, asked: AskedLetters): Promise<Job>;
   get(workspaceId: string, id: string): Job | undefined;
   /** Those that run and the last that ended, newest first. */
   list(workspaceId: string): Job[];
@@ -62,6 +73,21 @@ export function createReplays(parts: ReplaysParts): Replays {
       wake([job.destinationId]);
       return job;
     },
+    async startLetters(workspaceId, asked) {
+      const { filter } = asked;
+      const job = letterJob(workspaceId, asked, parts.clock.now());
+      for (const ledger of ledgers) {
+        const { destinationId, groupId } = filter;
+        const { groups } = ledger.letters;
+        const total =
+          groupId === undefined
+            ? ledger.letters.countOf(workspaceId, destinationId)
+            : (groups.get(workspaceId, groupId)?.count ?? 0);
+        await ledger.changeJobs((jobs) => jobs.start({ ...job, total }));
+      }
+      wake([]);
+      return get(workspaceId, job.id) ?? job;
+    },
     get,
     list(workspaceId) {
       const all = ledgers.flatMap((ledger) => ledger.jobs.list(workspaceId));
@@ -76,6 +102,15 @@ export function createReplays(parts: ReplaysParts): Replays {
       }
       return get(workspaceId, id);
     },
+  };
+}
+
+function letterJob(workspaceId: string, asked: AskedLetters, now: number): LetterJob {
+  const { kind, filter, rate = REPLAY_RATE_DEFAULT } = asked;
+  return {
+    ...{ id: Bun.randomUUIDv7("hex", now), workspaceId, kind, state: "running", filter },
+    ...{ rate: kind === "purge" ? REPLAY_RATE_MAX : rate, createdAt: now, counts: noCounts },
+    ...{ after: "", before: idAt(now), seen: 0, total: 0 },
   };
 }
 

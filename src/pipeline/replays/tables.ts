@@ -47,7 +47,7 @@ export class JobTables {
 
   /** Destinations of event jobs that run. */
   destinations(): Set<string> {
-    return firstsOf(this.#running);
+    return firstsOf(this.#running).difference(new Set([""]));
   }
 
   /** Event jobs of a destination that run. */

@@ -7,11 +7,13 @@ import {
   charsOf,
   DeadLetterTables,
   type Oldest,
+  type Replay,
   type StoredLetter,
   upTo,
 } from "../dead-letters/tables.ts";
 import type { CursorRecord } from "../reading/cursor.ts";
 import type { JobProgress } from "../replays/job.ts";
+import { type Moved, moveLetters } from "../replays/letters.ts";
 import { JobTables, RUNNING } from "../replays/tables.ts";
 import { Claims, type LedgerOwner, OWNERS } from "./claim.ts";
 import { Commits, type CommitterOf } from "./commits.ts";
@@ -36,12 +38,6 @@ export interface LaneRecord {
    * starts.
    */
   known: Record<string, Positions>;
-}
-
-/** A dead letter that is to be sent again. */
-export interface Replay {
-  letter: StoredLetter;
-  replayedAt: number;
 }
 
 /** What one lane wants to have written, all or nothing. */
@@ -72,7 +68,7 @@ export interface Busy {
 }
 
 type JobReads = "get" | "list" | "running" | "runningOf";
-type LetterReads = "get" | "list" | "listOf" | "listIn" | "ids" | "groups" | "counts" | "countOf";
+type LetterReads = "get" | "look" | "groups" | "counts" | "countOf";
 
 /** Tables of a ledger's store; one that nodes share keeps its place in the log in one more. */
 export const LEDGER_TABLES_MAX = 16;
@@ -206,11 +202,26 @@ export class Ledger {
       }
       return moved;
     });
-    for (const { destinationId, id } of taken) {
-      const given = this.#given.get(destinationId);
-      if (given !== undefined && id <= given.last) this.#given.delete(destinationId);
-    }
+    this.#replaysCame(taken);
     return { destinationIds: taken.map((letter) => letter.destinationId), done };
+  }
+
+  /** Brings a job over dead letters further, by up to `count` of them; see `moveLetters`. */
+  async moveLetters(workspaceId: string, id: string, count: number, now: number): Promise<Moved> {
+    const moved = await this.#change(() => {
+      const moved = moveLetters(this.#tables, this.#jobs, { workspaceId, id, count, now });
+      for (const replay of moved.replays) {
+        this.#replays.put([replay.letter.destinationId, replay.letter.id], replay);
+      }
+      return moved;
+    });
+    this.#replaysCame(moved.replays.map(({ letter }) => letter));
+    return moved;
+  }
+
+  /** Whether so many replays of a destination wait. */
+  hasWaiting(destinationId: string, count: number): boolean {
+    return [...this.#replays.getKeys(within(destinationId, "", count))].length >= count;
   }
 
   /** Changes jobs that replay, in one transaction. */
@@ -297,6 +308,13 @@ export class Ledger {
       const before = this.#replayed;
       this.#replayed = this.#jobs.destinations();
       claim.ears.onReplays(before.union(this.#replayed));
+    }
+  }
+
+  #replaysCame(letters: readonly StoredLetter[]): void {
+    for (const { destinationId, id } of letters) {
+      const given = this.#given.get(destinationId);
+      if (given !== undefined && id <= given.last) this.#given.delete(destinationId);
     }
   }
 
