@@ -40,7 +40,11 @@ test("the tests of one request end with its CPU time, and say so", async () => {
   const reports = await Promise.all(
     [0, 1, 2].map(() => sandbox.check(program(looping), many, budget)),
   );
-  for (const { outcomes } of reports) {
+  // One whose guest came late did not even load.
+  const late = reports.filter(({ error }) => error !== undefined);
+  for (const { error } of late) expect(error!.message).toBe(over);
+  expect(late.length).toBeLessThan(3);
+  for (const { outcomes } of reports.filter((report) => !late.includes(report))) {
     const texts = shown(outcomes);
     expect(texts).toHaveLength(500);
     expect(new Set(texts)).toContain(over);
