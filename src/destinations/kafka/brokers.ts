@@ -82,10 +82,16 @@ export class Brokers {
     }
     const opening = this.#connections.get(key) ?? this.#open(address, signal, onStage);
     this.#connections.set(key, opening);
-    try {
-      return await opening;
-    } catch (error) {
+    const forget = () => {
       if (this.#connections.get(key) === opening) this.#connections.delete(key);
+    };
+    try {
+      const connection = await opening;
+      connection.onEnd = forget;
+      if (!connection.isOpen) forget();
+      return connection;
+    } catch (error) {
+      forget();
       throw error;
     }
   }

@@ -36,6 +36,8 @@ const CLIENT_ID = "pixelmill";
 export class BrokerConnection {
   /** Milliseconds of `performance.now()` until which the broker takes requests. */
   expiresAt = Number.POSITIVE_INFINITY;
+  /** Called once, when the connection ends. */
+  onEnd: () => void = () => {};
   readonly kafka: Kafka;
   readonly #socket: Socket;
   readonly #address: Address;
@@ -127,6 +129,7 @@ export class BrokerConnection {
       clearTimeout(timer);
       done(reason as Error);
     }
+    this.onEnd();
   }
 
   async #send(request: Request<unknown>): Promise<void> {

@@ -48,6 +48,11 @@ const meanings = new Map<number, string>([
 
 /** Errors that speak of the records of a batch. */
 const ofRecords = new Set([10, 18, 32, 44, 87]);
+/** Whether a code says that a batch has too many bytes. */
+export function isOfSize(code: number): boolean {
+  return code === 10 || code === 18;
+}
+
 /** Errors after which the producer needs another identity: the broker does not know it any more. */
 const ofIdentity = new Set([45, 47, 49, 59, 90]);
 

@@ -1,4 +1,4 @@
-import { judge, sentenceOf } from "./failures.ts";
+import { isOfSize, judge, sentenceOf } from "./failures.ts";
 import type { EventRecord } from "./record.ts";
 
 /** By which brokers know a producer, and so a batch that comes again. */
@@ -77,7 +77,8 @@ export class Partition {
       case "written":
         this.#sequence = (this.batch!.sequence + records.length) % SEQUENCES;
         this.batch = undefined;
-        if (this.waiting.length === 0) this.#countMax = Number.POSITIVE_INFINITY;
+        // The next wrong one may be far away.
+        this.#countMax *= 2;
         return { written: records, refused: [] };
       case "records": {
         const about = (detail?: string | null) => sentenceOf(errorCode, this.topic, detail);
@@ -85,7 +86,7 @@ export class Partition {
           recordErrors.map((it) => [it.batchIndex, about(it.batchIndexErrorMessage)]),
         );
         if (records.length === 1) named.set(0, named.get(0) ?? about(errorMessage));
-        return this.#without(named);
+        return this.#without(named, isOfSize(errorCode));
       }
       case "identity":
         // The records go again under another identity, with new numbers.
@@ -98,18 +99,19 @@ export class Partition {
     return { written: [], refused: [], again };
   }
 
-  /** Nothing of the batch was written: those that are named are refused, the others go again. */
-  #without(named: Map<number, string>): Settled {
+  /**
+   * Nothing of the batch was written: those that are named are refused, the others go again. Where
+   * none is named, the wrong one shows in smaller batches.
+   */
+  #without(named: Map<number, string>, isTooLarge: boolean): Settled {
     const { records } = this.batch!;
     const refused = [...named]
       .filter(([index]) => records[index] !== undefined)
       .map(([index, reason]) => ({ record: records[index]!, reason }));
-    if (refused.length === 0) {
-      // Which one is wrong shows in smaller batches; where it is their bytes, so do they stay.
-      const bytes = records.reduce((sum, record) => sum + record.bytes, 0);
-      this.#bytesMax = Math.min(this.#bytesMax, bytes / 2);
-      this.#countMax = Math.ceil(records.length / 2);
-    }
+    if (refused.length === 0 && isTooLarge) {
+      // Also the batches that come later must not be larger.
+      this.#bytesMax = records.reduce((sum, record) => sum + record.bytes, 0) / 2;
+    } else if (refused.length === 0) this.#countMax = Math.ceil(records.length / 2);
     const wrong = new Set(refused.map(({ record }) => record));
     this.#back(records.filter((record) => !wrong.has(record)));
     return { written: [], refused };

@@ -60,9 +60,14 @@ const type = Buffer.from("type");
 const sourceId = Buffer.from("sourceId");
 const receivedAt = Buffer.from("receivedAt");
 
-/** What code made of an event is any JSON. */
+/** What code made of an event is any JSON; what is none has no user. */
 function parsed(value: Buffer): Record<string, unknown> {
-  const said: unknown = JSON.parse(value.toString());
+  let said: unknown;
+  try {
+    said = JSON.parse(value.toString());
+  } catch {
+    // The record says it to whoever reads it.
+  }
   return typeof said === "object" && said !== null ? (said as Record<string, unknown>) : {};
 }
 

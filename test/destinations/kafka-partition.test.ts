@@ -1,0 +1,105 @@
+import { expect, test } from "bun:test";
+import fc from "fast-check";
+import { Partition, type PartitionAnswer } from "../../src/destinations/kafka/partition.ts";
+import type { EventRecord } from "../../src/destinations/kafka/record.ts";
+import { outgoing } from "./outgoing.ts";
+
+const identity = { id: 7n, epoch: 0 };
+const [OK, TOO_LARGE, DUPLICATE, OUT_OF_ORDER, INVALID, NO_LEADER] = [0, 10, 46, 45, 87, 6];
+
+function recordOf(n: number, bytes = 100): EventRecord {
+  const message = { topic: "t", partition: 0, value: Buffer.from(String(n)), headers: new Map() };
+  return { event: outgoing({ n }), message: { ...message, timestamp: 0n }, bytes };
+}
+
+const numbersOf = (records: EventRecord[]) => records.map((it) => Number(it.message.value));
+
+/** A broker that takes batches without wrong records, each number once and in order. */
+class Log {
+  readonly kept: number[] = [];
+  #next = 0;
+  #last: { sequence: number; count: number } | undefined;
+
+  constructor(
+    readonly isWrong: (record: EventRecord) => boolean,
+    readonly code: number,
+  ) {}
+
+  take({ batch }: Partition): PartitionAnswer {
+    const { records, sequence } = batch!;
+    const [last, count] = [this.#last, records.length];
+    if (last?.sequence === sequence && last.count === count) return { errorCode: DUPLICATE };
+    if (records.some(this.isWrong)) return { errorCode: this.code };
+    if (sequence !== this.#next) return { errorCode: OUT_OF_ORDER };
+    this.kept.push(...numbersOf(records));
+    this.#next = sequence + count;
+    this.#last = { sequence, count };
+    return { errorCode: OK };
+  }
+}
+
+test("wrong records are refused alone, and an answer that was lost doubles nothing", () => {
+  const wrongs = fc.uniqueArray(fc.nat(59), { maxLength: 6 });
+  const lost = fc.array(fc.constantFrom("no", "before", "after"), { minLength: 1, maxLength: 9 });
+  const code = fc.constantFrom(TOO_LARGE, INVALID);
+  fc.assert(
+    fc.property(wrongs, lost, code, (wrong, losses, error) => {
+      const partition = new Partition("t", 0);
+      partition.waiting = Array.from({ length: 60 }, (_, n) => recordOf(n));
+      const log = new Log(({ message }) => wrong.includes(Number(message.value)), error);
+      const refused: number[] = [];
+      for (let turn = 0; partition.batch !== undefined || partition.waiting.length > 0; turn++) {
+        expect(turn).toBeLessThan(2_000);
+        partition.fill(identity);
+        const loss = turn % 3 === 0 ? losses[turn % losses.length] : "no";
+        const answer = loss === "before" ? { errorCode: NO_LEADER } : log.take(partition);
+        // The broker has taken the batch, and nobody hears of it.
+        if (loss === "after") continue;
+        refused.push(...numbersOf(partition.answered(answer).refused.map(({ record }) => record)));
+      }
+      expect(refused.toSorted((a, b) => a - b)).toEqual(wrong.toSorted((a, b) => a - b));
+      expect(log.kept).toEqual(
+        Array.from({ length: 60 }, (_, n) => n).filter((n) => !wrong.includes(n)),
+      );
+    }),
+    { numRuns: 300 },
+  );
+});
+
+test("after a wrong record batches grow again; after one that was too large they stay below", () => {
+  for (const { code, count } of [
+    { code: INVALID, count: 64 },
+    { code: TOO_LARGE, count: 32 },
+  ]) {
+    const partition = new Partition("t", 0);
+    partition.waiting = Array.from({ length: 64 }, (_, n) => recordOf(n));
+    partition.fill(identity);
+    partition.answered({ errorCode: code });
+    for (let sizes = 1; sizes <= 64; sizes *= 2) {
+      partition.fill(identity);
+      partition.answered({ errorCode: OK });
+    }
+    partition.waiting = Array.from({ length: 64 }, (_, n) => recordOf(n));
+    partition.fill(identity);
+    expect({ code, count: partition.batch!.records.length }).toEqual({ code, count });
+  }
+});
+
+test("a batch keeps its number until it is decided, and begins anew under another identity", () => {
+  const partition = new Partition("t", 0);
+  partition.waiting = [recordOf(0), recordOf(1)];
+  partition.fill(identity);
+  partition.answered({ errorCode: OK });
+  partition.waiting = [recordOf(2)];
+  partition.fill(identity);
+  const { batch } = partition;
+  expect(batch).toMatchObject({ sequence: 2, identity });
+  expect(partition.answered({ errorCode: NO_LEADER }).again).toBeString();
+  const other = { id: 8n, epoch: 0 };
+  partition.fill(other);
+  expect(partition.batch).toBe(batch!);
+  partition.answered({ errorCode: OUT_OF_ORDER });
+  partition.fill(other);
+  expect(partition.batch).toMatchObject({ sequence: 0, identity: other });
+  expect(numbersOf(partition.batch!.records)).toEqual([2]);
+});
