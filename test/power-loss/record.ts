@@ -25,13 +25,15 @@ export interface Change {
 }
 
 export const DATA = "data";
+/** Events are kept, in segments that are followed after a second: files come and go all the time. */
+const FLAGS = ["--events-retention-age", "16"];
 const USERS = 6;
 const BIG_CHARS = 30_000;
 
 /** Runs a server on the recorded disk under load; kills and restarts it once on the way. */
 export async function recordRun(disk: RecordedDisk, seconds: number, sink: Sink): Promise<Trace> {
   const directory = disk.mountPoint;
-  let server = await startServer({ directory });
+  let server = await startServer({ directory, flags: FLAGS });
   const trace: Trace = {
     ...{ writeKey: "", file: "", ready: 0, end: 0, pixels: [], changes: [], deliveries: [] },
   };
@@ -71,7 +73,7 @@ export async function recordRun(disk: RecordedDisk, seconds: number, sink: Sink)
   await Bun.sleep(seconds * 400);
   serving = false;
   await server.stop("SIGKILL");
-  server = await startServer({ directory });
+  server = await startServer({ directory, flags: FLAGS });
   serving = true;
   await Bun.sleep(seconds * 600);
   on = false;
