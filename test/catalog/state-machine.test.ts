@@ -26,7 +26,7 @@ test(`${SEQUENCES} sequences of triggers leave what the model says`, async () =>
   );
   await fc.assert(property, { numRuns: SEQUENCES / AT_ONCE });
   expect(await contradictions(directory)).toEqual([]);
-}, 300_000);
+}, 900_000);
 
 async function freshState(catalog: Catalog): Promise<{ model: Model; real: Real }> {
   const workspaceId = (await catalog.workspaces.create("Acme")).id;

@@ -32,7 +32,7 @@ const jars = await brokerJars();
 /** Why no brokers can be started here, as a sentence; undefined when they can. */
 export const brokersMissing = "missing" in jars ? jars.missing : undefined;
 
-const START_MS_MAX = 180_000;
+const START_MS_MAX = 240_000;
 /** Small, quick to start, and told to say only what is wrong. */
 const JAVA = [
   ...["java", "-Xmx512m", "-Xms64m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto"],
@@ -193,10 +193,11 @@ async function startBroker(classPath: string, { directory }: Place): Promise<Sub
   }
 }
 
-/** A broker listens once it has joined the cluster. */
+/** A broker listens once it has joined the cluster, at one port after the other. */
 async function serving(place: Place, process: () => Subprocess | undefined): Promise<void> {
   const until = performance.now() + START_MS_MAX;
-  while (!(await listens(place.broker))) {
+  const ports = [place.broker, ...place.others.map(({ port }) => port)];
+  while (!(await Promise.all(ports.map(listens))).every((it) => it)) {
     const gone = process()?.exitCode !== null;
     if (gone || performance.now() > until) {
       const said = readFileSync(join(place.directory, "output"), "utf8").slice(-4_000);

@@ -62,5 +62,5 @@ describe.skipIf(brokersMissing !== undefined)(titled("partitions on three broker
       expect(read.filter((text) => !refused.has(text))).toEqual(kept);
       expect(new Set(read).size).toBe(read.length);
     }
-  }, 300_000);
+  }, 900_000);
 });

@@ -99,5 +99,5 @@ describe.skipIf(brokersMissing !== undefined)(titled("a partition of Kafka"), ()
     reader.advance(writer.durable());
     const read = (await readAll(reader)).map(([, text]) => text);
     expect(read.filter((text) => text !== "lost")).toEqual([...texts(100), "after"]);
-  }, 300_000);
+  }, 900_000);
 });

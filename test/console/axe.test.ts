@@ -78,7 +78,7 @@ test.skipIf(!executablePath)(
     await close();
     expect(jumped).toEqual({});
   },
-  300_000,
+  900_000,
 );
 
 describe.skipIf(!executablePath)("axe finds nothing", () => {
@@ -97,5 +97,5 @@ describe.skipIf(!executablePath)("axe finds nothing", () => {
     await close();
     const wrong = Object.entries(found).filter(([, faults]) => faults.length > 0);
     expect(Object.fromEntries(wrong)).toEqual({});
-  }, 300_000);
+  }, 900_000);
 });

@@ -5,7 +5,7 @@ import { freshWorkspace } from "../catalog/_setup.ts";
 import { PATIENCE_MS, testSandbox } from "../sandbox/support.ts";
 import { code, refusalOf } from "./_setup.ts";
 
-const sandbox = testSandbox({ limits: { cpuMs: 4_000, wallMs: 30_000 } });
+const sandbox = testSandbox();
 afterAll(() => sandbox.close());
 
 /** Publishing Python over the real sandbox. */
