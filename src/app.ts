@@ -1,8 +1,6 @@
 import { existsSync } from "node:fs";
 import { type Api, createApi } from "./api/api.ts";
 import type { ApiParts } from "./api/parts.ts";
-import type { Catalog } from "./catalog/catalog.ts";
-import { openCatalog } from "./catalog/open.ts";
 import type { Config } from "./config.ts";
 import { destinationKinds } from "./destinations/kinds.ts";
 import { createEgress } from "./egress/egress.ts";
@@ -12,22 +10,17 @@ import { decodeRecord } from "./event/record.ts";
 import { HELD, INSECURE, metricsOf, readiness, suspensionsOf, systemOf } from "./health.ts";
 import { readDescriptors } from "./http/descriptors.ts";
 import { reachable } from "./http/url.ts";
-import type { EventLogs } from "./log/event-log.ts";
-import { diskOf, showDisk } from "./observe/disk.ts";
+import { showDisk } from "./observe/disk.ts";
 import type { Logger } from "./observe/log.ts";
-import { createMetrics, type Metrics } from "./observe/metrics.ts";
-import type { RetentionBounds } from "./pipeline/keeping/retention.ts";
-import { segmentsFor } from "./pipeline/keeping/segments.ts";
-import { createPipeline, type Pipeline } from "./pipeline/pipeline.ts";
-import { knownPositions } from "./pipeline/reading/known-positions.ts";
-import { type Ledger, openLedger } from "./pipeline/settling/ledger.ts";
+import { createMetrics } from "./observe/metrics.ts";
+import type { Pipeline } from "./pipeline/pipeline.ts";
 import { createClientAddresses } from "./pixel/client-address.ts";
-import { type FileLogs, openFileLogs } from "./pixel/file-logs.ts";
 import { type Ingest, startIngestProcesses } from "./pixel/supervisor.ts";
 import { createPublishing } from "./publishing/create.ts";
 import { openGeolocation } from "./sandbox/geolocation.ts";
 import { createSandbox, type GuestSandbox } from "./sandbox/guest-sandbox.ts";
 import { self } from "./self.ts";
+import { openAlone } from "./start/alone.ts";
 import {
   catalogDirectory,
   deliveryDirectory,
@@ -40,6 +33,7 @@ import {
 } from "./start/data-directory.ts";
 import { showDemo } from "./start/demo.ts";
 import { firstWorkspace } from "./start/first-workspace.ts";
+import { type Ground, type Opening, retentionBounds } from "./start/ground.ts";
 import { version } from "./version.ts";
 
 export interface App {
@@ -56,15 +50,6 @@ export interface AppOptions {
   print(line: string): void;
 }
 
-/** What every part is opened with. */
-interface Opening {
-  config: Config;
-  logger: Logger;
-  metrics: Metrics;
-  /** Closes what is open, the last part first, when a later part does not open. */
-  stack: AsyncDisposableStack;
-}
-
 /** Opens the parts in order; what is open already is closed again when a later one fails. */
 export async function openApp(config: Config, options: AppOptions): Promise<App> {
   const { logger, print } = options;
@@ -73,16 +58,13 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
   if (config["sandbox.insecure"]) logger.warn(INSECURE);
 
   await takeData(opening);
-  const catalog = await openCatalog({ directory: catalogDirectory(config), logger });
-  stack.defer(() => catalog.close());
+  const ground = await openGround(opening);
+  const { catalog } = ground;
   const sandbox = openSandbox(opening);
   const publishing = createPublishing({ catalog, sandbox });
-  const ledger = openLedger(deliveryDirectory(config), logger);
-  stack.defer(() => ledger.close());
-  const logs = await openLogs(opening, catalog, ledger);
-  const ingest = await openIngest(opening, logs);
-  const { pipeline, kinds } = openPipeline(opening, { catalog, sandbox, ledger, logs });
-  const api = openApi(opening, { catalog, sandbox, publishing, ingest, logs, pipeline, kinds });
+  const ingest = await openIngest(opening, ground);
+  const { pipeline, kinds } = openPipeline(opening, ground, sandbox);
+  const api = openApi(opening, { ground, sandbox, publishing, ingest, pipeline, kinds });
 
   // Both ports are taken before anything is made that is shown only once.
   const controlPlaneUrl = await api.start({
@@ -91,7 +73,7 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
   });
   // The first step of closing: neither pixels nor requests are accepted any more.
   stack.defer(async () => {
-    await Promise.all([ingest.stop(), api.stop()]);
+    await Promise.all([ground.leave(), ingest.stop(), api.stop()]);
   });
 
   const workspace = await firstWorkspace(catalog, {
@@ -108,8 +90,16 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
     });
   }
 
+  ground.join(controlPlaneUrl);
   const parts = stack.move();
   return { dataPlaneUrl: ingest.url, controlPlaneUrl, close: () => parts.disposeAsync() };
+}
+
+/** What is loaded for a cluster alone, is loaded for a cluster alone. */
+async function openGround(opening: Opening): Promise<Ground> {
+  if (opening.config["cluster.kafka"].length === 0) return await openAlone(opening);
+  const { openCluster } = await import("./start/cluster.ts");
+  return await openCluster(opening);
 }
 
 /** Makes the data directory, or checks it, and holds it for this server alone. */
@@ -148,25 +138,12 @@ function openSandbox({ config, logger, metrics, stack }: Opening): GuestSandbox 
   return sandbox;
 }
 
-async function openLogs(opening: Opening, catalog: Catalog, ledger: Ledger): Promise<FileLogs> {
+async function openIngest(opening: Opening, ground: Ground): Promise<Ingest> {
   const { config, logger, metrics, stack } = opening;
-  const logs = await openFileLogs({
-    directory: eventsDirectory(config),
-    count: config["ingest.processes"],
-    known: knownPositions(catalog.live, ledger),
-    segments: segmentsFor(retentionBounds(config), config["ingest.processes"]),
-    ...{ logger, metrics },
-  });
-  stack.defer(() => logs.close());
-  return logs;
-}
-
-async function openIngest(opening: Opening, logs: FileLogs): Promise<Ingest> {
-  const { config, logger, metrics, stack } = opening;
+  const { logs, catalogDirectory } = ground;
   const ingest = await startIngestProcesses({
     command: [...self, "ingest"],
     count: config["ingest.processes"],
-    catalogDirectory: catalogDirectory(config),
     host: config.host,
     port: config.port,
     trustedProxies: config["trusted.proxies"],
@@ -174,28 +151,14 @@ async function openIngest(opening: Opening, logs: FileLogs): Promise<Ingest> {
     pixelsPerSecondMax: config["ingest.rate"],
     connectionsPerNetworkMax: config["ingest.connections"],
     logLevel: config["log.level"],
-    ...{ logs, logger, metrics },
+    ...{ logs, catalogDirectory, logger, metrics },
   });
   stack.defer(() => ingest.stop());
   return ingest;
 }
 
-function retentionBounds(config: Config): RetentionBounds {
-  return {
-    ageMsMax: config["events.retention.age"] * 1_000,
-    bytesMax: config["events.retention.bytes"],
-  };
-}
-
-interface PipelineSources {
-  catalog: Catalog;
-  sandbox: GuestSandbox;
-  ledger: Ledger;
-  logs: EventLogs;
-}
-
-function openPipeline(opening: Opening, { catalog, sandbox, ledger, logs }: PipelineSources) {
-  const { config, logger, metrics, stack } = opening;
+function openPipeline(opening: Opening, ground: Ground, sandbox: GuestSandbox) {
+  const { config, stack } = opening;
   const egress = createEgress({
     allow: config["egress.allow"],
     nameServers: config["egress.resolver"],
@@ -203,16 +166,12 @@ function openPipeline(opening: Opening, { catalog, sandbox, ledger, logs }: Pipe
   });
   stack.defer(() => egress.close());
   const kinds = destinationKinds({ directory: filesDirectory(config), egress });
-  const pipeline = createPipeline({
-    live: catalog.live,
-    ...{ sandbox, ledger, kinds, eventOf, logger, metrics },
-    readers: logs.readers,
-    onDurable: logs.onDurable,
+  const pipeline = ground.run({
+    ...{ sandbox, kinds, eventOf },
     decode: decodeRecord,
     held: () => existsSync(holdFile(config)),
     retryWindowMs: config["retry.window"] * 1_000,
     retentionBounds: retentionBounds(config),
-    disk: () => diskOf(eventsDirectory(config)),
     deadLetterBounds: {
       countMax: config["dead.letters.count"],
       ageMsMax: config["dead.letters.age"] * 1_000,
@@ -223,20 +182,21 @@ function openPipeline(opening: Opening, { catalog, sandbox, ledger, logs }: Pipe
 }
 
 interface ApiSources extends Pick<ApiParts, "publishing" | "kinds"> {
-  catalog: Catalog;
+  ground: Ground;
   sandbox: GuestSandbox;
   ingest: Ingest;
-  logs: EventLogs;
   pipeline: Pipeline;
 }
 
 function openApi({ config, logger, metrics }: Opening, sources: ApiSources): Api {
-  const { catalog, sandbox, publishing, ingest, logs, pipeline, kinds } = sources;
+  const { ground, sandbox, publishing, ingest, pipeline, kinds } = sources;
+  const { catalog, nodes } = ground;
   const clients = createClientAddresses(config["trusted.proxies"]);
   return createApi({
     ...{ catalog, publishing, pipeline, kinds, version, logger, metrics },
     suspensions: (workspaceId) => suspensionsOf(sandbox, workspaceId),
-    ready: () => readiness({ config, ingest, logs, sandbox, catalog, pipeline }),
+    ready: () => readiness({ config, ground, ingest, sandbox, pipeline }),
+    ...(nodes && { nodes }),
     metricsText: () => metricsOf(metrics, ingest),
     system: () => systemOf(metrics, ingest),
     clientOf(peer, forwardedFor) {

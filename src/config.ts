@@ -1,149 +1,10 @@
 import { existsSync, readFileSync } from "node:fs";
 import { isIP } from "node:net";
-import { type Static, type TProperties, type TSchema, Type } from "@sinclair/typebox";
+import type { Static, TProperties, TSchema } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
 import { isValidCIDR } from "ipaddr.js";
 import { StartError } from "./errors.ts";
-
-/**
- * Every setting, under its one name: a key of `pixelmill.toml` (`admin.port`), an environment
- * variable (`PIXELMILL_ADMIN_PORT`) and a flag (`--admin-port`). Flags win over the environment,
- * the environment over the file. The README's table is checked against this schema by a test.
- */
-export const configSchema = Type.Object({
-  data: Type.String({ default: "./data", minLength: 1, description: "directory of all state" }),
-  host: Type.String({
-    default: "0.0.0.0",
-    minLength: 1,
-    description: "address of the data plane (pixels)",
-  }),
-  port: port(8080, "port of the data plane; 0 takes a free one"),
-  "admin.host": Type.String({
-    default: "127.0.0.1",
-    minLength: 1,
-    description: "address of the control plane (API, metrics)",
-  }),
-  "admin.port": port(8081, "port of the control plane; 0 takes a free one"),
-  "admin.hosts": Type.Array(
-    Type.String({ pattern: "^[A-Za-z0-9_-]+(\\.[A-Za-z0-9_-]+)*$", title: "host names" }),
-    {
-      default: [],
-      description: "names of the control plane for browsers and scrapers, beside localhost",
-    },
-  ),
-  "admin.token": Type.Optional(
-    Type.String({
-      pattern: "^pm_[A-Za-z0-9]{32,128}$",
-      writeOnly: true,
-      description: "admin token of the first workspace (`pm_` and 32 to 128 letters or digits)",
-    }),
-  ),
-  "public.url": Type.Optional(
-    Type.String({
-      pattern: "^https?://[^ ]+$",
-      description: "URL under which browsers reach the data plane, as `/v2/workspace` tells it",
-    }),
-  ),
-  "egress.allow": cidrs("private ranges that destinations may reach all the same"),
-  "egress.resolver": Type.Array(
-    // An IPv4 address or an IPv6 one in brackets, and perhaps a port.
-    Type.String({
-      pattern: "^([0-9.]{7,15}|\\[[0-9a-fA-F:.]{2,45}\\])(:[1-9][0-9]{0,4})?$",
-      title: "ADDRESS or ADDRESS:PORT",
-    }),
-    {
-      default: [],
-      description: "name servers of destinations and `fetch` instead of the system's",
-    },
-  ),
-  "trusted.proxies": cidrs("proxies whose `X-Forwarded-For` names the client"),
-  "request.ip": Type.Boolean({
-    default: true,
-    description: "record the client address of a pixel as `request_ip`",
-  }),
-  "ingest.processes": Type.Integer({
-    default: 1,
-    minimum: 1,
-    maximum: 64,
-    description: "processes that take pixels",
-  }),
-  "ingest.connections": Type.Integer({
-    default: 1_024,
-    minimum: 0,
-    maximum: 1_000_000,
-    description:
-      "connections of one client address to a process, trusted proxies excepted; 0 is no limit",
-  }),
-  "ingest.rate": Type.Integer({
-    default: 0,
-    minimum: 0,
-    maximum: 10_000_000,
-    description: "pixels per second and write key beyond which 429 is answered; 0 is no limit",
-  }),
-  "admin.rate": Type.Integer({
-    default: 0,
-    minimum: 0,
-    maximum: 1_000_000,
-    description: "API requests per second and token beyond which 429 is answered; 0 is no limit",
-  }),
-  "api.python": Type.Union([Type.Literal("pythonfaas"), Type.Literal("python")], {
-    default: "pythonfaas",
-    description: "what API answers call Python code; rudder-cli's `import` needs `python`",
-  }),
-  "events.retention.age": Type.Integer({
-    default: 0,
-    minimum: 0,
-    maximum: 1_000_000_000,
-    description:
-      "seconds for which delivered events are kept for search and replay; 0 is no bound of its own",
-  }),
-  "events.retention.bytes": Type.Integer({
-    default: 0,
-    minimum: 0,
-    maximum: 1_000_000_000_000_000,
-    description:
-      "bytes of the event logs up to which delivered events are kept; 0 is no bound of its own",
-  }),
-  "retry.window": Type.Integer({
-    default: 3_600,
-    minimum: 1,
-    maximum: 604_800,
-    description: "seconds after its arrival for which the delivery of an event is retried",
-  }),
-  "dead.letters.count": Type.Integer({
-    default: 0,
-    minimum: 0,
-    maximum: 1_000_000_000,
-    description: "dead letters of a destination beyond which the oldest are dropped; 0 is no limit",
-  }),
-  "dead.letters.age": Type.Integer({
-    default: 0,
-    minimum: 0,
-    maximum: 1_000_000_000,
-    description: "seconds after which a dead letter is dropped; 0 is no limit",
-  }),
-  "sandbox.insecure": Type.Boolean({
-    default: false,
-    description: "run user code although the kernel cannot confine it",
-  }),
-  "sandbox.memory": Type.Integer({
-    default: 0,
-    minimum: 0,
-    maximum: 16_777_216,
-    description: "MiB that all guests may take together; 0 is half of the memory there is",
-  }),
-  "sandbox.fetch.allow": cidrs("private ranges that user code's `fetch` may reach all the same"),
-  "geolocation.database": Type.Optional(
-    Type.String({
-      minLength: 1,
-      description: "MaxMind-format file behind user code's `geolocation(ip)`",
-    }),
-  ),
-  "log.level": Type.Union(
-    ["trace", "debug", "info", "warn", "error", "fatal", "silent"].map((it) => Type.Literal(it)),
-    { default: "info", description: "trace, debug, info, warn, error, fatal or silent" },
-  ),
-});
+import { configSchema } from "./settings.ts";
 
 export type Config = Readonly<Static<typeof configSchema>>;
 type Key = keyof Config;
@@ -250,6 +111,7 @@ function list(value: unknown): unknown {
 const itemFits: Record<string, (item: string) => boolean> = {
   "CIDR ranges": isValidCIDR,
   "ADDRESS or ADDRESS:PORT": isServer,
+  "HOST:PORT": (item) => Number(/\d+$/.exec(item)) <= 65_535,
 };
 
 function itemsFit(schema: TSchema, value: unknown): boolean {
@@ -308,12 +170,4 @@ function fromFlags(flags: Record<string, unknown>): Setting[] {
   return keys
     .filter((key) => flags[flagName(key)] !== undefined)
     .map((key) => ({ key, value: flags[flagName(key)], name: `--${flagName(key)}` }));
-}
-
-function port(fallback: number, description: string) {
-  return Type.Integer({ default: fallback, minimum: 0, maximum: 65_535, description });
-}
-
-function cidrs(description: string) {
-  return Type.Array(Type.String({ title: "CIDR ranges" }), { default: [], description });
 }

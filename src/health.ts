@@ -2,15 +2,14 @@ import { existsSync } from "node:fs";
 import { freemem, totalmem } from "node:os";
 import { AggregatorRegistry } from "prom-client";
 import type { Readiness, Suspension, SystemFigures } from "./api/parts.ts";
-import type { Catalog } from "./catalog/catalog.ts";
 import type { Config } from "./config.ts";
-import type { EventLogs } from "./log/event-log.ts";
 import type { Metrics } from "./observe/metrics.ts";
 import type { Pipeline } from "./pipeline/pipeline.ts";
 import type { Ingest } from "./pixel/supervisor.ts";
 import { transformationVersionOf } from "./publishing/program.ts";
 import type { GuestSandbox } from "./sandbox/guest-sandbox.ts";
 import { holdFile } from "./start/data-directory.ts";
+import type { Ground } from "./start/ground.ts";
 import { version } from "./version.ts";
 
 export const HELD =
@@ -19,22 +18,14 @@ export const INSECURE = "User code may run although it is not confined (sandbox.
 
 interface HealthParts {
   config: Config;
+  ground: Pick<Ground, "catalog" | "logs" | "checks">;
   ingest: Pick<Ingest, "healthy">;
-  logs: Pick<EventLogs, "warnings">;
   sandbox: Pick<GuestSandbox, "status">;
-  catalog: Pick<Catalog, "trouble">;
   pipeline: Pick<Pipeline, "trouble">;
 }
 
 /** What `/ready` answers: whether each part can do its work, and what an operator should know. */
-export function readiness({
-  config,
-  ingest,
-  logs,
-  sandbox,
-  catalog,
-  pipeline,
-}: HealthParts): Readiness {
+export function readiness({ config, ground, ingest, sandbox, pipeline }: HealthParts): Readiness {
   const { state, reason, insecure } = sandbox.status();
   const check = (trouble: string | undefined) =>
     trouble === undefined ? { ok: true } : { ok: false, message: trouble };
@@ -42,8 +33,9 @@ export function readiness({
   const checks = {
     ingest: check(ingest.healthy() ? undefined : ingestTrouble),
     sandbox: check(state === "ready" ? undefined : (reason ?? "Not started yet")),
-    catalog: check(catalog.trouble()),
+    catalog: check(ground.catalog.trouble()),
     delivery: check(pipeline.trouble()),
+    ...ground.checks(),
   };
   return {
     ready: Object.values(checks).every(({ ok }) => ok),
@@ -51,7 +43,7 @@ export function readiness({
     warnings: [
       ...(insecure ? [INSECURE] : []),
       ...(existsSync(holdFile(config)) ? [HELD] : []),
-      ...logs.warnings(),
+      ...ground.logs.warnings(),
     ],
   };
 }

@@ -388,3 +388,9 @@ export const LOG_LOCK_MS_MAX = 10_000;
 export const DRAIN_MS_MAX = 4_000;
 /** Time from SIGTERM to the end, whatever is still in flight. */
 export const SHUTDOWN_MS_MAX = 10_000;
+
+// Several nodes
+/** Partitions of a cluster's events. */
+export const CLUSTER_PARTITIONS_MAX = 256;
+/** Time for attempts under way when a partition goes to another node. */
+export const HAND_OVER_MS_MAX = 700;

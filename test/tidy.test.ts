@@ -28,6 +28,7 @@ const levels: string[][] = [
   ["store"],
   ["disk"],
   ["config", "observe", "fair-places"],
+  ["settings"],
   ["backoff", "limits", "errors", "self", "version", "libc"],
 ];
 const level = new Map(levels.flatMap((parts, depth) => parts.map((part) => [part, depth])));

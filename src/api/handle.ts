@@ -29,6 +29,9 @@ export interface Listener {
   closing: AbortSignal;
 }
 
+const isOfEvents = ({ needs }: Route) =>
+  needs !== "open" && needs.some((permission) => permission.startsWith("events:"));
+
 /**
  * Answers one request, with the cheapest refusal first: nothing of the body is read before the
  * token is known and permits what the route does.
@@ -37,6 +40,7 @@ export async function serve(route: Route, listener: Listener, arrival: Arrival):
   const { parts } = listener;
   // Whether the server is well is answered also while nobody knows what other nodes have changed.
   if (route.needs !== "open") await parts.catalog.current();
+  if (isOfEvents(route)) await parts.pipeline.current();
   const principal = admitted(route, listener, arrival.request.headers);
   const asked = { route, params: arrival.params, ...principal };
   try {

@@ -42,19 +42,37 @@ export interface SystemFigures {
   };
 }
 
+/** The nodes of a cluster, and who of them runs what. */
+export interface ClusterFigures {
+  name: string;
+  /** Id of the node that answers. */
+  node: string;
+  nodes: { id: string; version: string; controlPlaneUrl: string; partitions: number[] }[];
+  partitions: {
+    partition: number;
+    /** Id of the node whose lanes run over it; absent when none did yet. */
+    node?: string;
+    /** Events that some destination has not settled. */
+    lagEvents: number;
+  }[];
+}
+
 /** The parts that the control plane works with. */
 export interface ApiParts {
   catalog: Catalog;
   publishing: Publishing;
   pipeline: Pick<
     Pipeline,
-    "logEnds" | "deadLetters" | "replays" | "liveTail" | "search" | "status" | "minutes"
+    | ("current" | "logEnds" | "deadLetters" | "replays")
+    | ("liveTail" | "search" | "status" | "minutes")
   >;
   kinds: ReadonlyMap<string, DestinationKind>;
   suspensions(workspaceId: string): Suspension[];
   ready(): Readiness;
   metricsText(): Promise<string>;
   system(): Promise<SystemFigures>;
+  /** Absent where the server is alone. */
+  nodes?(): Promise<ClusterFigures>;
   dataPlaneUrl(): string;
   /**
    * The client of a request that came from `peer`; behind a trusted proxy, the one that

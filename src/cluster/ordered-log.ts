@@ -34,6 +34,15 @@ export async function openOrderedTopic(options: OrderedTopicOptions): Promise<Or
   const asker = new Fetcher({ consumer: clients.reader(), topic: name, waitMs: 0 });
   // What waits for entries to come holds up all others of its connections.
   const fetcher = new Fetcher({ consumer: clients.reader(), topic: name, waitMs: FOLLOW_MS });
+  let asking: Promise<bigint[]> | undefined;
+  /** One question for all that ask in this turn of the event loop. */
+  const ends = () => {
+    asking ??= Promise.resolve().then(() => {
+      asking = undefined;
+      return asker.offsets("end");
+    });
+    return asking;
+  };
   return Array.from({ length: partitions }, (_, partition): OrderedLog => {
     let trouble: string | undefined;
     const tell = (reason: string | undefined) => {
@@ -44,7 +53,7 @@ export async function openOrderedTopic(options: OrderedTopicOptions): Promise<Or
         await sender.send(partition, () => Buffer.from(entry));
       },
       async end() {
-        return Number((await asker.offsets("end"))[partition]);
+        return Number((await ends())[partition]);
       },
       async trim(position) {
         const partitions = [{ partition, offset: BigInt(position) }];

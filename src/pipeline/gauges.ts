@@ -11,9 +11,12 @@ export interface LaneLabels {
   kind: string;
 }
 
-/** Since when something holds (of `clock.elapsed`), and why. */
-interface Since {
+/** Since when something holds, and why. */
+export interface Since {
+  /** Of `clock.elapsed`, which nobody sets back. */
   since: number;
+  /** Milliseconds since the epoch, as people are told. */
+  date: number;
   reason: string;
 }
 

@@ -1,5 +1,5 @@
 import type { Clock } from "./clock.ts";
-import type { LaneGauges } from "./gauges.ts";
+import type { LaneGauges, Since } from "./gauges.ts";
 import type { ConnectionRates } from "./history.ts";
 import { DOWN_MS_MIN } from "./limits.ts";
 import type { LaneMetrics } from "./metrics.ts";
@@ -29,22 +29,12 @@ export function laneStatus(
     lagEvents: lane.lagEvents(),
     lagSeconds: lane.lagSeconds(),
     isWaiting: lane.waiting(),
-    ...(failure && { failure: failing(failure, clock.elapsed(), now) }),
-    ...(!failure && refusal && { failure: refusing(refusal, clock.elapsed(), now) }),
+    ...(failure && { failure: toldOf(failure, clock.elapsed() - failure.since >= DOWN_MS_MIN) }),
+    ...(!failure && refusal && { failure: toldOf(refusal, false) }),
     rates: metrics.histories.of(labels.destination).rates(now),
   };
 }
 
-interface Since {
-  since: number;
-  reason: string;
-}
-
-function failing({ since, reason }: Since, elapsed: number, now: number) {
-  const ms = elapsed - since;
-  return { since: now - ms, reason, isDown: ms >= DOWN_MS_MIN };
-}
-
-function refusing({ since, reason }: Since, elapsed: number, now: number) {
-  return { since: now - (elapsed - since), reason, isDown: false };
+function toldOf({ date, reason }: Since, isDown: boolean) {
+  return { since: date, reason, isDown };
 }

@@ -69,7 +69,7 @@ function createGauges(registry: Metrics, { lanes, deadLetters, heldBytes }: Gaug
         this.set({ workspace, destination: labels.destination }, 0);
       }
       for (const { workspaceId, destinationId, count } of deadLetters()) {
-        if (count > 0) this.set({ workspace: workspaceId, destination: destinationId }, count);
+        if (count > 0) this.inc({ workspace: workspaceId, destination: destinationId }, count);
       }
     },
   });

@@ -34,6 +34,8 @@ export interface Pipeline {
    * Rejects when that cannot be known at the moment.
    */
   logEnds(): Promise<Positions>;
+  /** Resolves once dead letters can be read as they were at any answer before the call. */
+  current(): Promise<void>;
   deadLetters: DeadLetters;
   replays: Replays;
   liveTail: Tail;
@@ -65,7 +67,7 @@ export interface LinesParts {
   eventOf: SharedReaderParts["eventOf"];
   kinds: ReadonlyMap<string, DestinationKind>;
   /** Of all logs, also of those that have no line here. Their opener closes them. */
-  ledgers: readonly Ledger[];
+  ledgers(): readonly Ledger[];
   /**
    * Calls the listener whenever a log has more durable records; returns the function that ends
    * this. A call without news means that there may be records of any source.
@@ -99,31 +101,32 @@ export interface LinesParts {
 export function createLines(parts: LinesParts): Lines {
   const { live, logger, ledgers, clock = systemClock } = parts;
   const { deadLetterBounds = { countMax: 0, ageMsMax: 0 } } = parts;
-  const lines = new Set<Line>();
+  /** Those that are open, with the ledger of each. */
+  const lines = new Map<Line, Ledger>();
   const holdings = new Holdings();
   const metrics = createLaneMetrics(
     parts.metrics,
-    () => byDestination(lines.values().flatMap((line) => line.gauges())),
-    () => ledgers.values().flatMap((ledger) => ledger.letters.counts()),
+    () => byDestination(lines.keys().flatMap((line) => line.gauges())),
+    () => lines.values().flatMap((ledger) => ledger.letters.counts()),
     () => holdings.bytes,
   );
   const logs = new SharedReader({ ...parts, metrics });
-  const followed = { keys: () => lines.values().flatMap((line) => line.logs()) };
+  const followed = { keys: () => lines.keys().flatMap((line) => line.logs()) };
   const liveTail = new LiveTail(logs.of(followed), live, parts.audience);
   const search = new Search({ readers: parts.readers, clock });
   const { timeOf = timeOfRecord, retentionBounds = noRetention } = parts;
   const kept = createKeptFigures(parts.metrics, parts.readers, retentionBounds, timeOf);
   const replayedLogs = new SharedReader({ ...parts, metrics });
   const stopListening = parts.onDurable((news) => {
-    for (const line of lines) line.wake(news);
+    for (const line of lines.keys()) line.wake(news);
     liveTail
       .advance()
       .catch((error) => logger.error({ err: error }, "The live tail cannot read on"));
   });
   const logEnds = parts.logEnds ?? (async () => logs.ends());
-  showReplays(parts.metrics, () => ledgers.flatMap((ledger) => ledger.jobs.running()));
+  showReplays(parts.metrics, () => [...lines.values()].flatMap((ledger) => ledger.jobs.running()));
   const wake = (ids: readonly string[]) => {
-    for (const line of lines) line.replay(ids);
+    for (const line of lines.keys()) line.replay(ids);
   };
 
   return {
@@ -135,7 +138,7 @@ export function createLines(parts: LinesParts): Lines {
       const shared = { ...parts, liveTail, clock, metrics, holdings, deadLetterBounds };
       const read = { logs: logs.of(readers), replayedLogs: replayedLogs.of(readers) };
       const line = openLine({ ...shared, ...read, ledger, readers, retention });
-      lines.add(line);
+      lines.set(line, ledger);
       return {
         ...line,
         async close(drainMs) {
@@ -145,23 +148,28 @@ export function createLines(parts: LinesParts): Lines {
       };
     },
     logEnds,
+    async current() {
+      await Promise.all(ledgers().map((ledger) => ledger.current()));
+    },
     replays: createReplays({ ...parts, timeOf, logEnds, wake, clock }),
-    deadLetters: joined(ledgers.map((ledger) => createDeadLetters(ledger, wake, clock.now))),
+    deadLetters: joined(() => ledgers().map((it) => createDeadLetters(it, wake, clock.now))),
     liveTail,
     search: (query, signal) => search.find(query, signal),
     status(destinationId) {
-      const lane = together([...lines].flatMap((line) => line.gaugesOf(destinationId) ?? []));
+      const lane = together(
+        [...lines.keys()].flatMap((line) => line.gaugesOf(destinationId) ?? []),
+      );
       return lane && laneStatus(lane, { clock, metrics });
     },
     minutes: (destinationId) => metrics.histories.minutes(destinationId, clock.now()),
     trouble: () =>
-      ledgers
+      ledgers()
         .values()
-        .find((ledger) => ledger.trouble() !== undefined)
-        ?.trouble(),
+        .map((ledger) => ledger.trouble())
+        .find((trouble) => trouble !== undefined),
     async close() {
       stopListening();
-      await Promise.all(lines.values().map((line) => line.close()));
+      await Promise.all(lines.keys().map((line) => line.close()));
     },
   };
 }
@@ -174,7 +182,7 @@ export interface PipelineParts extends Omit<LinesParts, "ledgers"> {
 /** Starts a lane for every destination that has a connection, over all logs. */
 export function createPipeline(parts: PipelineParts): Pipeline {
   const { ledger, readers } = parts;
-  const lines = createLines({ ...parts, ledgers: [ledger] });
+  const lines = createLines({ ...parts, ledgers: () => [ledger] });
   lines.open(ledger, readers);
   return {
     ...lines,

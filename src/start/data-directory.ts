@@ -21,6 +21,9 @@ export const deliveryDirectory = (config: Config) => inData(config, "delivery");
 /** What `file` destinations write. */
 export const filesDirectory = (config: Config) => inData(config, "files");
 
+/** What a node of a cluster keeps: views of what the nodes share. */
+export const clusterDirectory = (config: Config, name: string) => inData(config, `cluster/${name}`);
+
 /** The file that tells which version of the format the data have. */
 export const formatFile = (config: Config) => inData(config, "format");
 /** While this file exists, the server delivers nothing: the data are a copy of another server's. */
@@ -54,6 +57,22 @@ export function tokenUnseen(config: Config) {
       syncPath(resolve(config.data));
     },
   };
+}
+
+/** A server with data of its own becomes a node by taking these along, and not by forgetting them. */
+export function expectNoOwnData(config: Config): void {
+  if (!existsSync(catalogDirectory(config))) return;
+  throw new StartError(
+    `Expected the data directory of a node, but ${resolve(config.data)} is that of a server without cluster.kafka; \`pixelmill cluster import\` takes its data along`,
+  );
+}
+
+/** A node that forgot its cluster would begin anew, with nothing in it. */
+export function expectNoCluster(config: Config): void {
+  if (!existsSync(clusterDirectory(config, ""))) return;
+  throw new StartError(
+    `Expected the setting cluster.kafka, since ${resolve(config.data)} is the data directory of a node`,
+  );
 }
 
 /**

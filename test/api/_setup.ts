@@ -82,6 +82,7 @@ export async function startApi(more: Partial<ApiParts> = {}, order?: OrderedLog)
     catalog,
     publishing: parts.publishing,
     pipeline: {
+      current: parts.pipeline.current,
       logEnds: parts.pipeline.logEnds,
       deadLetters: parts.pipeline.deadLetters,
       replays: parts.pipeline.replays,

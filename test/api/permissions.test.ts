@@ -95,6 +95,7 @@ const needs: Record<ClientKey | "GET /docs" | "GET /docs/json", Permission[] | "
   "GET /v2/suspensions": events,
   "GET /v2/overview": events,
   "GET /v2/system": admin,
+  "GET /v2/cluster": admin,
   "GET /v2/destinations/{id}/history": events,
   "GET /v2/dead-letters/{id}": events,
   "GET /v2/dead-letter-groups": events,

@@ -3,8 +3,9 @@
  *
  *   bun test/e2e/reference.ts    writes them into the README
  */
-import { configSchema, environmentName, flagName } from "../../src/config.ts";
+import { environmentName, flagName } from "../../src/config.ts";
 import * as limits from "../../src/limits.ts";
+import { configSchema } from "../../src/settings.ts";
 
 export async function tables(): Promise<Record<string, string>> {
   return { settings: settingsTable(), limits: await limitsTables() };

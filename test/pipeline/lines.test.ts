@@ -34,7 +34,8 @@ function twoLines() {
   const logs = ["a", "b"].map((name) => new MemoryLog(name));
   const ledgers = logs.map(() => ledgerOf());
   const lines = createLines({
-    ...{ live: rig.live, sandbox: rig.sandbox, kinds: rig.kinds, decode, eventOf, ledgers, logger },
+    ...{ live: rig.live, sandbox: rig.sandbox, kinds: rig.kinds, decode, eventOf, logger },
+    ledgers: () => ledgers,
     readers: new Map(logs.map((log) => [log.name, log])),
     onDurable(listener) {
       const ends = logs.map((log) => log.onDurable(listener));
@@ -111,7 +112,7 @@ test("the dead letters of several ledgers are those of one", async () => {
         );
       }
       const look = (ledger: Ledger) => createDeadLetters(ledger, () => {}, Date.now);
-      const [expected, found] = [look(one!), joined(several.map(look))];
+      const [expected, found] = [look(one!), joined(() => several.map(look))];
       const pages = (from: typeof found) => {
         const ids: string[] = [];
         for (;;) {

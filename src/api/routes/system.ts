@@ -62,7 +62,54 @@ const System = Type.Object(
   { $id: "System", description: "Figures of the whole server" },
 );
 
+const Cluster = Type.Object(
+  {
+    name: Type.Optional(Type.String({ description: "Absent where the server is alone" })),
+    node: Type.Optional(Type.String({ description: "Id of the node that answers" })),
+    nodes: Type.Array(
+      Type.Object({
+        id: Type.String(),
+        version: Type.String(),
+        controlPlaneUrl: Type.String(),
+        partitions: Type.Array(Type.Integer(), { description: "What the node is to run" }),
+      }),
+    ),
+    partitions: Type.Array(
+      Type.Object({
+        partition: Type.Integer(),
+        node: Type.Optional(Type.String({ description: "Id of the node that runs it" })),
+        lagEvents: Type.Integer({ description: "Events that some destination has not settled" }),
+      }),
+    ),
+  },
+  { $id: "Cluster", description: "Nodes that share the work; none where the server is alone" },
+);
+
 export const systemRoutes = [
+  route("GET /v2/cluster", {
+    summary: "Tell the nodes of the cluster, and which of them runs which partition",
+    needs: ["workspace:admin"],
+    answer: Cluster,
+    example: {
+      answer: {
+        ...{ name: "pixelmill", node: "a-1b2c3d4e" },
+        nodes: [
+          {
+            ...{ id: "a-1b2c3d4e", version: "0.1.0", partitions: [0, 1] },
+            controlPlaneUrl: "http://10.0.0.7:8081",
+          },
+        ],
+        partitions: [
+          { partition: 0, node: "a-1b2c3d4e", lagEvents: 0 },
+          { partition: 1, node: "a-1b2c3d4e", lagEvents: 12 },
+        ],
+      },
+    },
+    async handle({ parts }) {
+      return (await parts.nodes?.()) ?? { nodes: [], partitions: [] };
+    },
+  }),
+
   route("GET /v2/system", {
     summary: "Tell how the server does: processes, guests, memory, disk, versions, limits",
     needs: ["workspace:admin"],

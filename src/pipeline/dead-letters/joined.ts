@@ -2,11 +2,9 @@ import type { DeadLetters } from "./dead-letter.ts";
 import type { LetterGroup } from "./groups.ts";
 
 /** The dead letters of several ledgers as if they were in one. A letter is in one of them alone. */
-export function joined(all: readonly DeadLetters[]): DeadLetters {
-  const [first] = all;
-  if (first !== undefined && all.length === 1) return first;
+export function joined(all: () => readonly DeadLetters[]): DeadLetters {
   const find: DeadLetters["find"] = (workspaceId, options) => {
-    const parts = all.map((one) => one.find(workspaceId, options));
+    const parts = all().map((one) => one.find(workspaceId, options));
     const letters = parts.map(({ letters, reached }) => ({ items: letters, reached }));
     const { items, reached } = page(letters, options.count, ({ id }) => id);
     return { letters: items, reached };
@@ -15,28 +13,28 @@ export function joined(all: readonly DeadLetters[]): DeadLetters {
     list: (workspaceId, options) => find(workspaceId, options).letters,
     find,
     get: (workspaceId, id) =>
-      all
+      all()
         .values()
-        .find((one) => one.get(workspaceId, id))
-        ?.get(workspaceId, id),
-    count: (workspaceId, filter) => sum(all.map((one) => one.count(workspaceId, filter))),
+        .map((one) => one.get(workspaceId, id))
+        .find((letter) => letter !== undefined),
+    count: (workspaceId, filter) => sum(all().map((one) => one.count(workspaceId, filter))),
     groups(workspaceId, destinationId) {
-      const groups = all.flatMap((one) => one.groups(workspaceId, destinationId));
+      const groups = all().flatMap((one) => one.groups(workspaceId, destinationId));
       return [...Map.groupBy(groups, ({ id }) => id).values()].map(together).sort(byCount);
     },
     ids(workspaceId, filter, part) {
-      const parts = all.map((one) => one.ids(workspaceId, filter, part));
+      const parts = all().map((one) => one.ids(workspaceId, filter, part));
       const ids = parts.map(({ ids, reached }) => ({ items: ids, reached }));
       const seen = sum(parts.map((one) => one.seen));
       const { items, reached } = page(ids, part.count, (id) => id);
       return { ids: items, seen, reached };
     },
     async replay(workspaceId, ids) {
-      const lots = await Promise.all(all.map((one) => one.replay(workspaceId, ids)));
+      const lots = await Promise.all(all().map((one) => one.replay(workspaceId, ids)));
       return { replayed: sum(lots.map(({ replayed }) => replayed)) };
     },
     async purge(workspaceId, ids) {
-      const lots = await Promise.all(all.map((one) => one.purge(workspaceId, ids)));
+      const lots = await Promise.all(all().map((one) => one.purge(workspaceId, ids)));
       return { purged: sum(lots.map(({ purged }) => purged)) };
     },
   };

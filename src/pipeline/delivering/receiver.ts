@@ -8,7 +8,7 @@ import type {
 } from "../../destinations/destination.ts";
 import type { Logger } from "../../observe/log.ts";
 import type { Clock } from "../clock.ts";
-import type { LaneLabels } from "../gauges.ts";
+import type { LaneLabels, Since } from "../gauges.ts";
 import type { Tally } from "../item.ts";
 import type { LaneMetrics } from "../metrics.ts";
 import type { Announcements } from "../settling/announcements.ts";
@@ -50,12 +50,12 @@ export class Receiver {
    * Set while every attempt fails, since the receiver last answered: when the first and the last
    * attempt failed, by `clock.elapsed`, and why the last.
    */
-  failure: { since: number; at: number; reason: string } | undefined;
+  failure: (Since & { at: number }) | undefined;
   /**
    * Set while the receiver answers and refuses everything, since something was last delivered:
-   * when it began, by `clock.elapsed`, how many deliveries, and why the last.
+   * how many deliveries, and why the last.
    */
-  #refusals: { since: number; count: number; reason: string } | undefined;
+  #refusals: (Since & { count: number }) | undefined;
   /**
    * How often the receiver answered again after a time of at least `DARK_MS_MIN` in which nothing
    * got through.
@@ -75,7 +75,7 @@ export class Receiver {
   }
 
   /** The refusals, once they tell of more than of a wrong event among good ones. */
-  get refusal(): { since: number; reason: string } | undefined {
+  get refusal(): Since | undefined {
     if (this.#refusals === undefined) return undefined;
     const isTelling = this.tally.delivered === 0 || this.#refusals.count >= REFUSALS_MIN;
     return isTelling ? this.#refusals : undefined;
@@ -121,15 +121,20 @@ export class Receiver {
       this.#refusals = undefined;
     }
     if (refused !== undefined) {
-      const { since = clock.elapsed(), count = 0 } = this.#refusals ?? {};
-      this.#refusals = { since, count: count + 1, reason: refused };
+      const { count = 0, ...began } = this.#refusals ?? this.#now();
+      this.#refusals = { ...began, count: count + 1, reason: refused };
     }
     if (verdict.kind === "retry") {
       this.tally = { delivered, failed: failed + 1 };
-      const at = clock.elapsed();
-      this.failure = { since: this.failure?.since ?? at, at, reason: verdict.reason };
+      const began = this.failure ?? this.#now();
+      this.failure = { ...began, at: clock.elapsed(), reason: verdict.reason };
     } else this.failure = undefined;
     return verdict;
+  }
+
+  #now(): { since: number; date: number; count?: number } {
+    const { clock } = this.#parts;
+    return { since: clock.elapsed(), date: clock.now() };
   }
 
   /**

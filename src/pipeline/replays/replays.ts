@@ -47,7 +47,7 @@ export interface Replays {
 export interface ReplaysParts {
   live: Live;
   /** Of all logs: a job is in each, which has the progress of its own logs. */
-  ledgers: readonly Ledger[];
+  ledgers(): readonly Ledger[];
   readers: ReadonlyMap<string, LogReader>;
   timeOf: TimeOf;
   logEnds(): Promise<Positions>;
@@ -65,18 +65,18 @@ const CLOCK_STEP_MS_MAX = 600_000;
 export function createReplays(parts: ReplaysParts): Replays {
   const { ledgers, wake } = parts;
   const get = (workspaceId: string, id: string) =>
-    merged(ledgers.flatMap((ledger) => ledger.jobs.get(workspaceId, id) ?? []));
+    merged(ledgers().flatMap((ledger) => ledger.jobs.get(workspaceId, id) ?? []));
   return {
     async start(workspaceId, asked) {
       const job = await eventJob(parts, workspaceId, asked);
-      for (const ledger of ledgers) await ledger.changeJobs((jobs) => jobs.start(job));
+      for (const ledger of ledgers()) await ledger.changeJobs((jobs) => jobs.start(job));
       wake([job.destinationId]);
       return job;
     },
     async startLetters(workspaceId, asked) {
       const { filter } = asked;
       const job = letterJob(workspaceId, asked, parts.clock.now());
-      for (const ledger of ledgers) {
+      for (const ledger of ledgers()) {
         const { destinationId, groupId } = filter;
         const { groups } = ledger.letters;
         const total =
@@ -90,12 +90,12 @@ export function createReplays(parts: ReplaysParts): Replays {
     },
     get,
     list(workspaceId) {
-      const all = ledgers.flatMap((ledger) => ledger.jobs.list(workspaceId));
+      const all = ledgers().flatMap((ledger) => ledger.jobs.list(workspaceId));
       const jobs = [...Map.groupBy(all, ({ id }) => id).values()].flatMap((it) => merged(it) ?? []);
       return jobs.sort((one, other) => (one.id < other.id ? 1 : -1));
     },
     async cancel(workspaceId, id) {
-      for (const ledger of ledgers) {
+      for (const ledger of ledgers()) {
         const job = ledger.jobs.get(workspaceId, id);
         if (job?.state !== "running") continue;
         await endJob({ ...parts, ledger }, job, { state: "cancelled" });

@@ -266,6 +266,11 @@ export class Ledger {
     return dropped;
   }
 
+  /** Resolves once all that was answered before the call, by whichever node, can be read here. */
+  current(): Promise<void> {
+    return this.#store.current();
+  }
+
   /** Why cursors and dead letters are not written at the moment; undefined while they are. */
   trouble(): string | undefined {
     return this.#store.trouble();

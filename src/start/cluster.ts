@@ -1,0 +1,110 @@
+import { hostname } from "node:os";
+import type { Catalog } from "../catalog/catalog.ts";
+import { openCatalog } from "../catalog/open.ts";
+import { createAudience } from "../cluster/audience.ts";
+import { type Clients, connectClients } from "../cluster/client.ts";
+import { openExchange } from "../cluster/exchange.ts";
+import { joinMembers, type Membership } from "../cluster/members.ts";
+import { openOrderedTopic } from "../cluster/ordered-log.ts";
+import { openTopicLogs } from "../cluster/topic-logs.ts";
+import { decodeRecord } from "../event/record.ts";
+import type { RetentionBounds } from "../pipeline/keeping/retention.ts";
+import type { TailMessage } from "../pipeline/live-tail.ts";
+import { createLines } from "../pipeline/pipeline.ts";
+import { version } from "../version.ts";
+import { brokersOf } from "./brokers.ts";
+import { clusterDirectory, expectNoOwnData } from "./data-directory.ts";
+import type { Check, Ground, Opening } from "./ground.ts";
+import { Shares } from "./shares.ts";
+
+/** The ground of a node: topics that all nodes of a cluster write and read. */
+export async function openCluster(opening: Opening): Promise<Ground> {
+  const { config, logger, metrics, stack } = opening;
+  expectNoOwnData(config);
+  const brokers = brokersOf(config);
+  const clients = await connectClients(brokers);
+  stack.defer(() => clients.close());
+  const group = config["cluster.name"];
+  const replicas = config["cluster.replicas"];
+  const topic = (name: string) => ({ clients, topic: `${group}.${name}`, replicas, logger });
+
+  const catalog = await openSharedCatalog(opening, clients);
+  const logs = await openTopicLogs({
+    ...{ clients, brokers, logger, metrics },
+    topic: { name: `${group}.events`, partitions: config["cluster.partitions"], replicas },
+    sourceOf: (record) => decodeRecord(record).sourceId,
+  });
+  stack.defer(() => logs.close());
+  const node = `${hostname()}-${crypto.randomUUID().slice(0, 8)}`;
+  const shares = await Shares.open({ ...topic("ledgers"), config, live: catalog.live, logs, node });
+  stack.defer(() => shares.end());
+  const exchange = await openExchange(topic("nodes"));
+  stack.defer(() => exchange.close());
+  const audience = createAudience<TailMessage>(exchange);
+  stack.defer(() => audience.close());
+
+  let membership: Membership | undefined;
+  return {
+    ...{ catalog, logs },
+    catalogDirectory: clusterDirectory(config, "catalog"),
+    run(work) {
+      const lines = createLines({
+        ...work,
+        ...{ live: catalog.live, readers: logs.readers, audience, logger, metrics },
+        onDurable: (listener) => logs.onDurable(listener),
+        logEnds: () => logs.ends(),
+        ledgers: () => shares.ledgers(),
+        retentionBounds: ofEach(work.retentionBounds, logs.readers.size),
+      });
+      shares.run(lines);
+      return lines;
+    },
+    join(controlPlaneUrl) {
+      membership = joinMembers({
+        ...{ clients, group, logger, topic: `${group}.events` },
+        self: { id: node, version, controlPlaneUrl },
+        sessionMs: 1_000 * config["cluster.session"],
+        onAssigned: (partition) => shares.take(partition),
+        onRevoked: (partition) => shares.give(partition),
+      });
+    },
+    async leave() {
+      await membership?.leave();
+    },
+    checks: () => ({ cluster: checkOf(membership, logs.trouble() ?? shares.trouble()) }),
+    async nodes() {
+      const [nodes = [], partitions] = await Promise.all([membership?.members(), shares.lags()]);
+      return { name: group, node, nodes, partitions };
+    },
+  };
+}
+
+/** Bounds of one partition's log, so that all together keep to these. */
+function ofEach(bounds: RetentionBounds | undefined, partitions: number): RetentionBounds {
+  const { ageMsMax = 0, bytesMax = 0 } = bounds ?? {};
+  return { ageMsMax, bytesMax: Math.ceil(bytesMax / partitions) };
+}
+
+/** Resolves once all that was changed before can be read here. */
+async function openSharedCatalog(
+  { config, logger, stack }: Opening,
+  clients: Clients,
+): Promise<Catalog> {
+  const [order] = await openOrderedTopic({
+    ...{ clients, logger, partitions: 1, replicas: config["cluster.replicas"] },
+    name: `${config["cluster.name"]}.catalog`,
+  });
+  const directory = clusterDirectory(config, "catalog");
+  const catalog = await openCatalog({ directory, logger, order: order! });
+  stack.defer(() => catalog.close());
+  await catalog.current();
+  return catalog;
+}
+
+function checkOf(membership: Membership | undefined, unread: string | undefined): Check {
+  const { isMember = false, partitions = [], trouble = unread } = membership?.state() ?? {};
+  if (trouble !== undefined) return { ok: false, message: trouble };
+  if (!isMember) return { ok: false, message: "This node has not joined the others yet" };
+  const which = partitions.length === 0 ? "no partition" : `partitions ${partitions.join(", ")}`;
+  return { ok: true, message: `This node runs ${which}` };
+}

@@ -1,0 +1,60 @@
+import type { ClusterFigures } from "../api/parts.ts";
+import type { Catalog } from "../catalog/catalog.ts";
+import type { Config } from "../config.ts";
+import type { EventLogs } from "../log/event-log.ts";
+import type { Logger } from "../observe/log.ts";
+import type { Metrics } from "../observe/metrics.ts";
+import type { RetentionBounds } from "../pipeline/keeping/retention.ts";
+import type { Pipeline, PipelineParts } from "../pipeline/pipeline.ts";
+import type { WrittenLogs } from "../pixel/messages.ts";
+
+/** What every part is opened with. */
+export interface Opening {
+  config: Config;
+  logger: Logger;
+  metrics: Metrics;
+  /** Closes what is open, the last part first, when a later part does not open. */
+  stack: AsyncDisposableStack;
+}
+
+/** What is known of a lane's work whatever the lanes stand on. */
+export type Work = Omit<
+  PipelineParts,
+  | ("live" | "ledger" | "readers" | "onDurable" | "logEnds" | "audience" | "disk")
+  | ("logger" | "metrics")
+>;
+
+/**
+ * What a server stands on: what is configured, what came in, and the lanes over that. It lies on
+ * the server's own disk, or on a log that the nodes of a cluster share.
+ */
+export interface Ground {
+  catalog: Catalog;
+  /** Where the processes of this server read the catalog. */
+  catalogDirectory: string;
+  logs: EventLogs & WrittenLogs;
+  /** Runs the lanes; called once. */
+  run(work: Work): Pipeline;
+  /** All parts of the server are open: from here on other nodes know of it. */
+  join(controlPlaneUrl: string): void;
+  /** Hands what runs here over to other nodes, if there are any. */
+  leave(): Promise<void>;
+  /** What must be well for the server to be ready, by name. */
+  checks(): Record<string, Check>;
+  /** The nodes of the cluster; undefined where the server is alone. */
+  nodes?(): Promise<ClusterFigures>;
+}
+
+export interface Check {
+  ok: boolean;
+  /** A sentence; always there when something is not well. */
+  message?: string;
+}
+
+/** How long events are kept that every destination has. */
+export function retentionBounds(config: Config): RetentionBounds {
+  return {
+    ageMsMax: config["events.retention.age"] * 1_000,
+    bytesMax: config["events.retention.bytes"],
+  };
+}

@@ -1,0 +1,179 @@
+import type { Live } from "../catalog/catalog.ts";
+import type { Clients } from "../cluster/client.ts";
+import { openOrderedTopic } from "../cluster/ordered-log.ts";
+import { logOf, type TopicLogs } from "../cluster/topic-logs.ts";
+import type { Config } from "../config.ts";
+import { HAND_OVER_MS_MAX } from "../limits.ts";
+import type { Logger } from "../observe/log.ts";
+import type { Line } from "../pipeline/line.ts";
+import type { Lines } from "../pipeline/pipeline.ts";
+import { knownPositions } from "../pipeline/reading/known-positions.ts";
+import { type LaneRecord, LEDGER_TABLES_MAX, Ledger } from "../pipeline/settling/ledger.ts";
+import { openOrderedStore } from "../store/ordered-store.ts";
+import { lent, type Store } from "../store/store.ts";
+import { openView } from "../store/view.ts";
+import { clusterDirectory } from "./data-directory.ts";
+
+export interface SharesOptions {
+  clients: Clients;
+  /** Topic of the ledgers, a partition for each partition of the events. */
+  topic: string;
+  replicas: number;
+  config: Config;
+  live: Live;
+  logs: TopicLogs;
+  /** What this node is called. */
+  node: string;
+  logger: Logger;
+}
+
+/** Between the loss of a partition that the other nodes think is here, and the next claim. */
+const CLAIM_AGAIN_MS = 2_000;
+
+/** The lanes over a partition. */
+interface Running {
+  ledger: Ledger;
+  line: Line;
+  /** Ends the following of the log. */
+  leave(): void;
+}
+
+/** One partition, as this node knows it. */
+interface Share {
+  store: Store;
+  /** Of all nodes' doings; its lanes, if they are here, write by a ledger of their own. */
+  ledger: Ledger;
+  /** Whether the other nodes think that the partition is run here. */
+  isWanted: boolean;
+  running?: Running;
+  /** Steps of taking and giving, one after the other. */
+  last: Promise<void>;
+}
+
+/**
+ * The partitions of a cluster: the ledgers of all, and the lanes over those that are this node's.
+ */
+export class Shares {
+  readonly #options: SharesOptions;
+  readonly #shares: Share[];
+  #lines: Lines | undefined;
+
+  /** Throws `StartError` when the topic cannot be used. */
+  static async open(options: SharesOptions): Promise<Shares> {
+    const { clients, topic, replicas, logger, logs } = options;
+    const partitions = logs.readers.size;
+    const name = { name: topic, partitions, replicas };
+    const orders = await openOrderedTopic({ ...name, clients, logger });
+    const shares = orders.map((log, partition): Share => {
+      const path = clusterDirectory(options.config, `ledger/${partition}`);
+      const about = { name: "The ledger", logger };
+      const local = openView({ path, tablesMax: LEDGER_TABLES_MAX, ...about });
+      const store = openOrderedStore({ local, log, ...about });
+      const ledger = new Ledger(store, logger);
+      return { store, ledger, isWanted: false, last: Promise.resolve() };
+    });
+    return new Shares(options, shares);
+  }
+
+  constructor(options: SharesOptions, shares: Share[]) {
+    this.#options = options;
+    this.#shares = shares;
+  }
+
+  /** Of all partitions. */
+  ledgers(): Ledger[] {
+    return this.#shares.map(({ ledger }) => ledger);
+  }
+
+  /** Where the lanes run of partitions that are taken. */
+  run(lines: Lines): void {
+    this.#lines = lines;
+  }
+
+  /** A partition is this node's; resolves when its lanes run here. */
+  take(partition: number): Promise<void> {
+    const share = this.#shares[partition]!;
+    share.isWanted = true;
+    return this.#next(share, () => this.#start(partition, share));
+  }
+
+  /** A partition is this node's no more; resolves when its lanes have ended here. */
+  give(partition: number): Promise<void> {
+    const share = this.#shares[partition]!;
+    share.isWanted = false;
+    return this.#next(share, () => this.#stop(share, HAND_OVER_MS_MAX));
+  }
+
+  /** Of each partition: who runs it, and how much some destination is behind. */
+  async lags() {
+    const { readers } = this.#options.logs;
+    const ends = await this.#options.logs.ends();
+    return this.#shares.map(({ ledger }, partition) => {
+      const log = logOf(partition);
+      const reader = readers.get(log);
+      const end = ends[log] ?? 0;
+      const lows = ledger.lanes().map((record) => lowOf(record, log) ?? end);
+      const low = Math.min(end, ...lows);
+      const node = ledger.owner()?.node;
+      return { partition, lagEvents: reader?.countBetween(low, end) ?? 0, ...(node && { node }) };
+    });
+  }
+
+  /** Why some ledger cannot be read or written at the moment; undefined while all can. */
+  trouble(): string | undefined {
+    const troubles = this.#shares.values().map(({ ledger }) => ledger.trouble());
+    return troubles.find((trouble) => trouble !== undefined);
+  }
+
+  async end(): Promise<void> {
+    await Promise.all(this.#shares.map((share) => this.#next(share, () => this.#stop(share, 0))));
+    await Promise.all(this.#shares.map(({ ledger }) => ledger.close()));
+  }
+
+  /** A step that fails does not stop the next. */
+  #next(share: Share, step: () => Promise<void>): Promise<void> {
+    const done = share.last.then(step);
+    share.last = done.catch(() => {});
+    return done;
+  }
+
+  async #start(partition: number, share: Share): Promise<void> {
+    if (!share.isWanted || share.running !== undefined) return;
+    const { node, live, logger, logs } = this.#options;
+    const ledger = new Ledger(lent(share.store), logger);
+    let line: Line | undefined;
+    await ledger.claim(node, {
+      onLost: () => this.#lost(partition, share),
+      onReplays: (ids) => line?.replay([...ids]),
+    });
+    const log = logOf(partition);
+    const leave = logs.own(log, knownPositions(live, ledger)[log] ?? 0);
+    line = this.#lines!.open(ledger, new Map([[log, logs.readers.get(log)!]]));
+    share.running = { ledger, line, leave };
+    logger.info({ partition }, "This node runs a partition");
+  }
+
+  async #stop(share: Share, drainMs: number): Promise<void> {
+    const { running } = share;
+    if (running === undefined) return;
+    delete share.running;
+    running.leave();
+    await running.line.close(drainMs);
+    await running.ledger.close();
+  }
+
+  /** Another node claimed the partition. What it is delivering here is cut off: it goes on there. */
+  #lost(partition: number, share: Share): void {
+    const { logger } = this.#options;
+    logger.warn({ partition }, "Another node has taken a partition that this one ran");
+    void this.#next(share, () => this.#stop(share, 0));
+    setTimeout(() => {
+      if (share.isWanted) this.take(partition).catch((err) => logger.error({ err, partition }));
+    }, CLAIM_AGAIN_MS).unref();
+  }
+}
+
+function lowOf({ logs }: LaneRecord, log: string): number | undefined {
+  const cursor = logs[log];
+  return cursor && Math.min(cursor.next, ...cursor.pending);
+}

@@ -1,0 +1,197 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import {
+  ADMIN_TOKEN,
+  pixel,
+  removeDirectory,
+  route,
+  type Server,
+  startServer,
+  startSink,
+  temporaryDirectory,
+  waitFor,
+} from "../e2e/server.ts";
+import { type Brokers, brokersMissing, startBrokers } from "./brokers.ts";
+import { titled } from "./support.ts";
+
+const users = Array.from({ length: 12 }, (_, n) => `user-${n}`);
+
+describe.skipIf(brokersMissing !== undefined)(titled("two nodes"), () => {
+  let brokers: Brokers;
+  let nodes: Server[] = [];
+  const directories: string[] = [];
+
+  const flags = () => [
+    ...["--cluster-kafka", brokers.addresses.join(","), "--cluster-replicas", "1"],
+    ...["--cluster-partitions", "4"],
+  ];
+  const start = async () => {
+    const directory = temporaryDirectory();
+    directories.push(directory);
+    return await startServer({ directory, flags: flags() });
+  };
+
+  beforeAll(async () => {
+    brokers = await startBrokers(1);
+    nodes = await Promise.all([start(), start()]);
+  }, 600_000);
+  afterAll(async () => {
+    await Promise.all(nodes.map((node) => node.stop()));
+    await brokers?.stop();
+    for (const directory of directories) removeDirectory(directory);
+  }, 600_000);
+
+  const cluster = async (at: number) => (await nodes[at]!.api("GET", "/v2/cluster")).body;
+  const shared = (count: number) =>
+    waitFor(async () => {
+      const { nodes: members, partitions } = await cluster(0);
+      const ids = members.map(({ id }: { id: string }) => id);
+      const run = partitions.filter(({ node }: { node: string }) => ids.includes(node));
+      return members.length === count && run.length === 4;
+    }, `four partitions to be shared by ${count}`);
+
+  /** A pixel of each user, at the nodes in turns. */
+  async function send(writeKey: string, n: number, at: readonly Server[] = nodes): Promise<void> {
+    for (const [index, userId] of users.entries()) {
+      const query = { writeKey, userId, event: "Seen", "properties.n": String(n) };
+      expect((await pixel(at[(index + n) % at.length]!, "track", query)).status).toBe(200);
+    }
+  }
+
+  test("have one first workspace, and share the partitions", async () => {
+    await shared(2);
+    const [one, other] = await Promise.all(
+      [0, 1].map((at) => nodes[at]!.api("GET", "/v2/workspace")),
+    );
+    expect(one!.status).toBe(200);
+    expect(one!.body.id).toBe(other!.body.id);
+    const isEven = async () => {
+      const { nodes: members, partitions } = await cluster(1);
+      const counts = members.map((it: { partitions: number[] }) => it.partitions.length);
+      const lags = partitions.map((it: { lagEvents: number }) => it.lagEvents);
+      return Bun.deepEquals(
+        [counts, lags],
+        [
+          [2, 2],
+          [0, 0, 0, 0],
+        ],
+      );
+    };
+    await waitFor(isEven, "each node to have two partitions");
+    const ready = await waitFor(async () => {
+      const { status, body } = await nodes[1]!.api("GET", "/ready");
+      return status === 200 ? body : undefined;
+    });
+    expect(ready.checks.cluster.message).toMatch(/^This node runs partitions \d, \d$/);
+  }, 600_000);
+
+  test("deliver what either took, each user's events in order, after either's answers", async () => {
+    const sink = startSink();
+    const code = "export const transformEvent = (event) => ({ ...event, seen: true })";
+    const { writeKey } = await route(nodes[0]!, { url: sink.url, code });
+    for (let n = 0; n < 20; n++) await send(writeKey, n);
+    await waitFor(() => sink.events.length >= 20 * users.length);
+    expect(sink.events.every(({ seen }) => seen)).toBe(true);
+    for (const user of users) {
+      const own = sink.events.filter(({ userId }) => userId === user);
+      expect(own.map((event) => event.properties.n)).toEqual([...Array(20).keys()]);
+    }
+    sink.stop();
+  }, 600_000);
+
+  test("answer the same dead letters, and replay those of the other", async () => {
+    const sink = startSink();
+    const code =
+      "export const transformEvent = (event) => { if (event.event === 'Seen') throw new Error('no'); return event }";
+    const { writeKey, transformationId, destinationId } = await route(nodes[1]!, {
+      ...{ url: sink.url, code },
+    });
+    await send(writeKey, 0);
+    const list = async (at: number) => {
+      const path = `/v2/dead-letters?destinationId=${destinationId}`;
+      return (await nodes[at]!.api("GET", path)).body.deadLetters as { id: string }[];
+    };
+    await waitFor(async () => (await list(0)).length === users.length);
+    expect(await list(1)).toEqual(await list(0));
+    const groups = await Promise.all(
+      nodes.map((node) => node.api("GET", `/v2/dead-letter-groups?destinationId=${destinationId}`)),
+    );
+    expect(groups[0]!.body).toEqual(groups[1]!.body);
+
+    const mended = {
+      name: "Test",
+      language: "javascript",
+      code: "export const transformEvent = (e) => e",
+    };
+    const published = await nodes[0]!.api(
+      ...(["POST", `/transformations/${transformationId}?publish=true`] as const),
+      mended,
+    );
+    expect(published.status).toBe(200);
+    const ids = (await list(0)).map(({ id }) => id);
+    const replayed = await nodes[1]!.api("POST", "/v2/dead-letters/replay", { ids });
+    expect(replayed.body.replayed).toBe(users.length);
+    await waitFor(() => sink.events.length >= users.length);
+    expect(sink.events.map(({ userId }) => userId).sort()).toEqual([...users].sort());
+    expect(await list(0)).toEqual([]);
+    sink.stop();
+  }, 600_000);
+
+  test("show in the live tail of each what happens at both", async () => {
+    const sink = startSink();
+    const { writeKey } = await route(nodes[0]!, { url: sink.url });
+    const looking = new AbortController();
+    const tail = await fetch(`${nodes[0]!.controlPlane}/v2/events`, {
+      headers: { authorization: `Bearer ${ADMIN_TOKEN}` },
+      signal: looking.signal,
+    });
+    expect(tail.status).toBe(200);
+    let text = "";
+    const reading = (async () => {
+      const decoder = new TextDecoder();
+      for await (const chunk of tail.body!) text += decoder.decode(chunk, { stream: true });
+    })().catch(() => {});
+    const seen = (stage: string) =>
+      new Set(
+        [...text.matchAll(/^data: (\{.*\})$/gm)]
+          .map(([, json]) => JSON.parse(json!))
+          .filter((message) => message.stage === stage)
+          .map(({ event }) => event.userId),
+      );
+    let n = 0;
+    await waitFor(async () => {
+      await send(writeKey, n++);
+      return seen("received").size === users.length && seen("delivered").size === users.length;
+    });
+    looking.abort();
+    await reading;
+    sink.stop();
+  }, 600_000);
+
+  test("that stops hands its partitions over", async () => {
+    const sink = startSink();
+    const { writeKey } = await route(nodes[0]!, { url: sink.url });
+    expect(await nodes[1]!.stop()).toBe(0);
+    const alone = startServer({ directory: directories[1]! });
+    await expect(alone).rejects.toThrow(/Expected the setting cluster\.kafka/);
+    await shared(1);
+    await send(writeKey, 0, [nodes[0]!]);
+    await waitFor(() => sink.events.length >= users.length);
+    nodes[1] = await startServer({ directory: directories[1]!, flags: flags() });
+    await shared(2);
+    await send(writeKey, 1);
+    await waitFor(() => sink.events.length >= 2 * users.length);
+    sink.stop();
+  }, 600_000);
+
+  test("do not start where another kind of server has its data", async () => {
+    const directory = temporaryDirectory();
+    directories.push(directory);
+    mkdirSync(join(directory, "data"));
+    const alone = await startServer({ directory });
+    await alone.stop();
+    const asNode = startServer({ directory, flags: flags() });
+    await expect(asNode).rejects.toThrow(/Expected the data directory of a node/);
+  }, 600_000);
+});
