@@ -127,7 +127,10 @@ class PartitionLogReader implements PartitionReader {
     this.#options.losses.forget(this.#options.name, this.#first);
   }
 
-  /** A partition can be cut anywhere. Its parts begin where they began before, as far as can be. */
+  /**
+   * A partition can be cut anywhere, also at its end, where an empty part stands. The others begin
+   * where they began before, as far as can be.
+   */
   parts(): LogPart[] {
     const first = offsetOf(this.#first);
     const end = offsetOf(this.#end);
@@ -141,6 +144,7 @@ class PartitionLogReader implements PartitionReader {
       parts.push({ first: sequenceOf(at), bytes: Math.round(Number(blocks) * bytesOfBlock) });
       at = next;
     }
+    parts.push({ first: sequenceOf(end), bytes: 0 });
     return parts;
   }
 

@@ -184,6 +184,10 @@ export function describeEventLog(name: string, open: (log: string) => Promise<Op
       expect(bytes).toBeGreaterThan(texts(100).join("").length);
       await reader.trim(ends[50]!);
       expect(reader.parts()[0]!.first).toBe(reader.first());
+      // What is trimmed up to a part begins with that part.
+      await reader.trim(reader.parts().at(-1)!.first);
+      expect(reader.parts().length).toBe(1);
+      expect(reader.parts()[0]!.first).toBe(reader.first());
       await writer.close();
     });
 

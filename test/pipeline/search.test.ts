@@ -253,6 +253,27 @@ test("pages of a search hold each event that fits, once, as looking at every eve
   );
 });
 
+test("where clocks are set back, each event is still found once", async () => {
+  const moved = fc.record({ log: fc.nat(2), passes: fc.integer({ min: -20, max: 20 }) });
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(moved, { maxLength: 60 }),
+      fc.integer({ min: 1, max: 9 }),
+      async (events, limit) => {
+        const logs: PixelRecord[][] = [[], [], []];
+        let now = 1_000;
+        for (const { log, passes } of events) {
+          now += passes;
+          logs[log]!.push(record(now, ""));
+        }
+        const { ids } = await all(searchOf(await logsOf(logs)), { limit });
+        expect([...ids].sort()).toEqual(logs.flat().map(idOf).sort());
+      },
+    ),
+    { numRuns: 40 },
+  );
+});
+
 function fits(it: PixelRecord, question: Partial<SearchQuery>): boolean {
   const { from = -1, to = 1e9, messageId, userId, anonymousId, event } = question;
   const built = eventOf(it);
