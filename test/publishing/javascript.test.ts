@@ -5,7 +5,8 @@ import { freshWorkspace } from "../catalog/_setup.ts";
 import { PATIENCE_MS, testSandbox } from "../sandbox/support.ts";
 import { code, refusalOf } from "./_setup.ts";
 
-const sandbox = testSandbox();
+// One of the programs loops, and is stopped at its first event.
+const sandbox = testSandbox({ limits: { cpuMs: 2_000, fruitlessTestCpuMs: 1 } });
 afterAll(() => sandbox.close());
 
 /** Publishing over the real sandbox: real guests compile, link and run the code. */
