@@ -1,5 +1,6 @@
 import {
   closeSync,
+  existsSync,
   mkdirSync,
   mkdtempSync,
   openSync,
@@ -109,6 +110,9 @@ export async function startBrokers(
     pids: () => running.flatMap((it) => (it === undefined ? [] : [it.pid])),
     kill,
     async restart(index) {
+      const place = places[index]!;
+      // A disk without anything is one that was put in for another.
+      if (!existsSync(join(place.directory, "data"))) await format(classPath, place, scram);
       await start(index);
       await serving(places[index]!, () => running[index]);
     },

@@ -1,0 +1,155 @@
+import { describe, expect, test } from "bun:test";
+import type { TopicLogs } from "../../src/cluster/topic-logs.ts";
+import {
+  type Asking,
+  dataWithSource,
+  openAsking,
+  pixelUrl,
+  recordsIn,
+  until,
+} from "../pixel/ingest-support.ts";
+import { brokersMissing } from "./brokers.ts";
+import { openLogs, startIngest } from "./ingest-support.ts";
+import { settingsOf, titled, withBrokers } from "./support.ts";
+
+/** What a user has sent, by the pixel's number. */
+interface Sent {
+  kept: Set<number>;
+  refused: Set<number>;
+  /** Connections that broke: nobody knows what became of the pixel. */
+  unknown: Set<number>;
+}
+
+/** Users who send one pixel after the other, until they are stopped. */
+function sendAs(url: string, writeKey: string, users: number) {
+  let isStopped = false;
+  const sent = Array.from({ length: users }, (): Sent => {
+    return { kept: new Set(), refused: new Set(), unknown: new Set() };
+  });
+  const runs = sent.map(async ({ kept, refused, unknown }, user) => {
+    let asking: Asking | undefined;
+    for (let n = 0; !isStopped; n++) {
+      try {
+        asking ??= await openAsking(url);
+        const status = await asking.ask(`${pixelUrl("", writeKey, `u${user}`)}&n=${n}`);
+        if (status !== 200 && status !== 503) throw new Error(`Answered ${status}`);
+        (status === 200 ? kept : refused).add(n);
+        if (status === 503) await Bun.sleep(20);
+      } catch {
+        unknown.add(n);
+        asking = undefined;
+        await Bun.sleep(20);
+      }
+    }
+    asking?.close();
+  });
+  const sizes = (of: keyof Sent) => sent.map((it) => it[of].size);
+  return {
+    sizes,
+    /** Resolves when each of these users had so many more answers of a kind. */
+    async more(of: keyof Sent, count: number, who: readonly number[] = sent.map((_, i) => i)) {
+      const before = sizes(of);
+      await until(() => who.every((user) => sent[user]![of].size >= before[user]! + count));
+    },
+    async stop() {
+      isStopped = true;
+      await Promise.all(runs);
+      return sent;
+    },
+  };
+}
+
+/** The numbers of each user's pixels in the order in which they are read. */
+async function readNumbers(logs: TopicLogs): Promise<Map<string, number[]>> {
+  await logs.ends();
+  const numbers = new Map<string, number[]>();
+  for (const reader of logs.readers.values()) {
+    for (const { query } of await recordsIn(reader)) {
+      const parameters = new URLSearchParams(query);
+      const user = parameters.get("anonymousId")!;
+      const known = numbers.get(user) ?? [];
+      known.push(Number(parameters.get("n")));
+      numbers.set(user, known);
+    }
+  }
+  return numbers;
+}
+
+/** Every answered pixel is there once, and each user's are in order. */
+function expectKept(read: Map<string, number[]>, sent: readonly Sent[]): void {
+  for (const [user, { kept, refused, unknown }] of sent.entries()) {
+    const numbers = read.get(`u${user}`) ?? [];
+    expect(numbers).toEqual([...new Set(numbers)].sort((a, b) => a - b));
+    const there = new Set(numbers);
+    expect([...kept].filter((n) => !there.has(n))).toEqual([]);
+    const strange = numbers.filter((n) => !kept.has(n) && !refused.has(n) && !unknown.has(n));
+    expect(strange).toEqual([]);
+  }
+}
+
+describe.skipIf(brokersMissing !== undefined)(titled("pixels into three brokers"), () => {
+  const { brokers } = withBrokers(3);
+  const topic = (name: string, partitions: number, replicas = 3) => {
+    return { name, partitions, replicas };
+  };
+
+  test("are kept while an ingest process dies, and a broker that loses its disk too", async () => {
+    const { data, writeKey } = await dataWithSource();
+    await using logs = await openLogs(settingsOf(brokers()), topic("dying-under-load", 6));
+    await using ingest = await startIngest(data, logs, { count: 2 });
+    const users = sendAs(ingest.url, writeKey, 16);
+    await users.more("kept", 20);
+    await brokers().kill(0);
+    brokers().wipe(0);
+    await users.more("kept", 20);
+    process.kill(ingest.pids()[0]!, "SIGKILL");
+    await brokers().restart(0);
+    await users.more("kept", 20);
+    const sent = await users.stop();
+    expectKept(await readNumbers(logs), sent);
+  }, 600_000);
+
+  test("are refused while all brokers are away for 15 s, and taken again after", async () => {
+    const { data, writeKey } = await dataWithSource();
+    await using logs = await openLogs(settingsOf(brokers()), topic("all-away", 6));
+    await using ingest = await startIngest(data, logs);
+    const pids = ingest.pids();
+    const users = sendAs(ingest.url, writeKey, 16);
+    await users.more("kept", 20);
+    const away = Bun.sleep(15_000);
+    await Promise.all([0, 1, 2].map((index) => brokers().kill(index)));
+    await users.more("refused", 5);
+    await until(() => !ingest.healthy());
+    await until(() => logs.trouble() !== undefined);
+    await away;
+    await Promise.all([0, 1, 2].map((index) => brokers().restart(index)));
+    await users.more("kept", 20);
+    await until(() => ingest.healthy() && logs.trouble() === undefined);
+    expect(ingest.pids()).toEqual(pids);
+    const sent = await users.stop();
+    expectKept(await readNumbers(logs), sent);
+  }, 600_000);
+
+  test("of a partition without a leader are refused, and those of the others taken", async () => {
+    const { data, writeKey } = await dataWithSource();
+    await using logs = await openLogs(settingsOf(brokers()), topic("one-copy", 3, 1));
+    await using ingest = await startIngest(data, logs);
+    const users = sendAs(ingest.url, writeKey, 24);
+    await users.more("kept", 20);
+    await brokers().kill(2);
+    const before = users.sizes("refused");
+    await until(() => users.sizes("refused").filter((it, i) => it > before[i]! + 5).length > 1);
+    const without = [...before.keys()].filter((i) => users.sizes("refused")[i]! > before[i]!);
+    const others = [...before.keys()].filter((i) => !without.includes(i));
+    expect(others.length).toBeGreaterThan(1);
+    await users.more("kept", 50, others);
+    expect(users.sizes("refused").filter((_, i) => others.includes(i))).toEqual(
+      before.filter((_, i) => others.includes(i)),
+    );
+    expect(ingest.healthy()).toBe(true);
+    await brokers().restart(2);
+    await users.more("kept", 20);
+    const sent = await users.stop();
+    expectKept(await readNumbers(logs), sent);
+  }, 600_000);
+});
