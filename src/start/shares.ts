@@ -27,6 +27,8 @@ export interface SharesOptions {
   logger: Logger;
 }
 
+/** How often it is looked whether there are more partitions. */
+const GROWTH_MS = 2_000;
 /** Between the loss of a partition that the other nodes think is here, and the next claim. */
 const CLAIM_AGAIN_MS = 2_000;
 
@@ -55,29 +57,24 @@ interface Share {
  */
 export class Shares {
   readonly #options: SharesOptions;
-  readonly #shares: Share[];
+  readonly #shares: Share[] = [];
   #lines: Lines | undefined;
+
+  #growing: Promise<void> = Promise.resolve();
+  readonly #looking: ReturnType<typeof setInterval>;
 
   /** Throws `StartError` when the topic cannot be used. */
   static async open(options: SharesOptions): Promise<Shares> {
-    const { clients, topic, replicas, logger, logs } = options;
-    const partitions = logs.readers.size;
-    const name = { name: topic, partitions, replicas };
-    const orders = await openOrderedTopic({ ...name, clients, logger });
-    const shares = orders.map((log, partition): Share => {
-      const path = clusterDirectory(options.config, `ledger/${partition}`);
-      const about = { name: "The ledger", logger };
-      const local = openView({ path, tablesMax: LEDGER_TABLES_MAX, ...about });
-      const store = openOrderedStore({ local, log, ...about });
-      const ledger = new Ledger(store, logger);
-      return { store, ledger, isWanted: false, last: Promise.resolve() };
-    });
-    return new Shares(options, shares);
+    const shares = new Shares(options);
+    await shares.#grow();
+    return shares;
   }
 
-  constructor(options: SharesOptions, shares: Share[]) {
+  constructor(options: SharesOptions) {
     this.#options = options;
-    this.#shares = shares;
+    this.#looking = setInterval(() => {
+      this.#grow().catch((err) => options.logger.error({ err }, "A ledger cannot be opened"));
+    }, GROWTH_MS);
   }
 
   /** Of all partitions. */
@@ -91,17 +88,19 @@ export class Shares {
   }
 
   /** A partition is this node's; resolves when its lanes run here. */
-  take(partition: number): Promise<void> {
+  async take(partition: number): Promise<void> {
+    if (partition >= this.#shares.length) await this.#grow();
     const share = this.#shares[partition]!;
     share.isWanted = true;
-    return this.#next(share, () => this.#start(partition, share));
+    await this.#next(share, () => this.#start(partition, share));
   }
 
   /** A partition is this node's no more; resolves when its lanes have ended here. */
-  give(partition: number): Promise<void> {
-    const share = this.#shares[partition]!;
+  async give(partition: number): Promise<void> {
+    const share = this.#shares[partition];
+    if (share === undefined) return;
     share.isWanted = false;
-    return this.#next(share, () => this.#stop(share, HAND_OVER_MS_MAX));
+    await this.#next(share, () => this.#stop(share, HAND_OVER_MS_MAX));
   }
 
   /** Of each partition: who runs it, and how much some destination is behind. */
@@ -126,8 +125,32 @@ export class Shares {
   }
 
   async end(): Promise<void> {
+    clearInterval(this.#looking);
+    await this.#growing.catch(() => {});
     await Promise.all(this.#shares.map((share) => this.#next(share, () => this.#stop(share, 0))));
     await Promise.all(this.#shares.map(({ ledger }) => ledger.close()));
+  }
+
+  /** Opens the ledgers of partitions that are new to this node. */
+  #grow(): Promise<void> {
+    this.#growing = this.#growing.catch(() => {}).then(() => this.#openLedgers());
+    return this.#growing;
+  }
+
+  async #openLedgers(): Promise<void> {
+    const { clients, topic, replicas, config, logger, logs } = this.#options;
+    const partitions = logs.readers.size;
+    const known = this.#shares.length;
+    if (partitions <= known) return;
+    const orders = await openOrderedTopic({ clients, name: topic, partitions, replicas, logger });
+    const about = { name: "The ledger", logger };
+    for (const [index, log] of orders.slice(known).entries()) {
+      const path = clusterDirectory(config, `ledger/${known + index}`);
+      const local = openView({ path, tablesMax: LEDGER_TABLES_MAX, ...about });
+      const store = openOrderedStore({ local, log, ...about });
+      const ledger = new Ledger(store, logger);
+      this.#shares.push({ store, ledger, isWanted: false, last: Promise.resolve() });
+    }
   }
 
   /** A step that fails does not stop the next. */

@@ -43,13 +43,13 @@ describe.skipIf(brokersMissing !== undefined)(titled("two nodes"), () => {
   }, 600_000);
 
   const cluster = async (at: number) => (await nodes[at]!.api("GET", "/v2/cluster")).body;
-  const shared = (count: number) =>
+  const shared = (count: number, all = 4) =>
     waitFor(async () => {
       const { nodes: members, partitions } = await cluster(0);
       const ids = members.map(({ id }: { id: string }) => id);
       const run = partitions.filter(({ node }: { node: string }) => ids.includes(node));
-      return members.length === count && run.length === 4;
-    }, `four partitions to be shared by ${count}`);
+      return members.length === count && run.length === all;
+    }, `${all} partitions to be shared by ${count}`);
 
   /** A pixel of each user, at the nodes in turns. */
   async function send(writeKey: string, n: number, at: readonly Server[] = nodes): Promise<void> {
@@ -182,6 +182,23 @@ describe.skipIf(brokersMissing !== undefined)(titled("two nodes"), () => {
     await shared(2);
     await send(writeKey, 1);
     await waitFor(() => sink.events.length >= 2 * users.length);
+    sink.stop();
+  }, 600_000);
+
+  test("take up partitions that are added while they run", async () => {
+    const sink = startSink();
+    const { writeKey } = await route(nodes[0]!, { url: sink.url });
+    await send(writeKey, 0);
+    await nodes[1]!.stop();
+    const more = flags().map((flag) => (flag === "4" ? "7" : flag));
+    nodes[1] = await startServer({ directory: directories[1]!, flags: more });
+    await shared(2, 7);
+    for (let n = 1; n < 6; n++) await send(writeKey, n);
+    await waitFor(() => sink.events.length >= 6 * users.length);
+    const { partitions } = await cluster(0);
+    expect(partitions.map((it: { partition: number }) => it.partition)).toEqual([
+      ...Array(7).keys(),
+    ]);
     sink.stop();
   }, 600_000);
 

@@ -241,7 +241,7 @@ export class EventReplay {
     const { inFlightMax } = this.#parts;
     const waiting = Math.min(this.#ready.length, inFlightMax - this.#inFlight);
     if (this.#isStopped || this.#isRepeating || waiting <= 0) return 0;
-    const { rate } = this.job;
+    const rate = this.#rate();
     const burst = Math.max(1, (rate * REPLAY_BURST_MS) / 1_000);
     const now = this.#parts.clock.elapsed();
     const earned = ((now - this.#allowedAt) * rate) / 1_000;
@@ -252,6 +252,12 @@ export class EventReplay {
     if (this.#allowance >= lot) return Math.min(waiting, Math.floor(this.#allowance));
     this.#wakeIn(((lot - this.#allowance) * 1_000) / rate);
     return 0;
+  }
+
+  /** Of the job's rate, what falls to the logs that are read here. */
+  #rate(): number {
+    const all = Math.max(1, Object.keys(this.job.ends).length);
+    return (this.job.rate * Math.max(1, this.#range.names().length)) / all;
   }
 
   #wakeIn(ms: number): void {
