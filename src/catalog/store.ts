@@ -12,6 +12,8 @@ export type Epoch = "topology" | "program";
 export interface Store extends Environment {
   /** The epoch as of this turn of the event loop, or of this process's last change. */
   epoch(name: Epoch): number;
+  /** Resolves once this node has all that is there, however long it has to read. */
+  whole(): Promise<void>;
   /** Only inside a change. */
   advance(name: Epoch): void;
 }
@@ -26,9 +28,8 @@ export function openStore(directory: string, logger: Logger, order?: OrderedLog)
   const path = join(directory, "catalog.mdb");
   const name = "The catalog";
   const options = { path, tablesMax: TABLES_MAX, name, logger };
-  const store = order
-    ? openOrderedStore({ local: openView(options), log: order, name, logger })
-    : openEnvironment(options);
+  const ordered = order && openOrderedStore({ ...options, local: openView(options), log: order });
+  const store = ordered ?? openEnvironment(options);
   const epochs = store.table<number, Epoch>("epochs");
   /**
    * The epochs read in this turn of the event loop: every pixel asks for them, and a read costs 0.4
@@ -48,6 +49,7 @@ export function openStore(directory: string, logger: Logger, order?: OrderedLog)
   return {
     table: (name) => store.table(name),
     listen: (listener) => store.listen(listener),
+    whole: async () => ordered?.whole(),
     async current() {
       await store.current();
       epochsNow.clear();

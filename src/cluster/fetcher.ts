@@ -45,6 +45,8 @@ export class Fetcher {
   readonly #options: FetcherOptions;
   #waiting: Waiting[] = [];
   readonly #busy = new Set<number>();
+  /** What was last heard of each partition. */
+  readonly #heard = new Map<number, Pick<Fetched, "first" | "end">>();
 
   constructor(options: FetcherOptions) {
     this.#options = options;
@@ -54,9 +56,7 @@ export class Fetcher {
   /** Reads about `READ_WINDOW_BYTES` of values from `offset` on; rejects when the broker cannot. */
   fetch(partition: number, offset: bigint): Promise<Fetched> {
     const { promise, resolve, reject } = Promise.withResolvers<Fetched>();
-    if (this.#waiting.push({ partition, offset, resolve, reject }) === 1) {
-      setImmediate(() => void this.#fetchWaiting());
-    }
+    if (this.#waiting.push({ partition, offset, resolve, reject }) === 1) this.#fetchSoon();
     return promise;
   }
 
@@ -79,7 +79,13 @@ export class Fetcher {
     }
   }
 
+  /** Those who go on from an answer come along: who does not waits for this request to end. */
+  #fetchSoon(): void {
+    setImmediate(() => void this.#fetchWaiting());
+  }
+
   async #fetchWaiting(): Promise<void> {
+    if (this.#waiting.length === 0) return;
     const waiting = this.#waiting;
     this.#waiting = [];
     try {
@@ -111,7 +117,7 @@ export class Fetcher {
       await this.#refresh().catch(() => {});
     }
     this.#busy.delete(leader);
-    if (this.#waiting.length > 0) void this.#fetchWaiting();
+    if (this.#waiting.length > 0) this.#fetchSoon();
   }
 
   async #ask(leader: number, topicId: string, wanted: Waiting[]): Promise<Map<number, Answer>> {
@@ -134,11 +140,21 @@ export class Fetcher {
   async #settle(wanted: Waiting, answer: Answer | undefined): Promise<void> {
     const { partition, offset, resolve, reject } = wanted;
     try {
-      if (answer?.errorCode === 0) return resolve(fetchedOf(answer, offset));
+      if (answer?.errorCode === 0) {
+        const fetched = fetchedOf(answer, offset);
+        this.#heard.set(partition, { first: fetched.first, end: fetched.end });
+        return resolve(fetched);
+      }
+      const heard = this.#heard.get(partition);
+      // A broker leaves out what is as it was: there is nothing to read, and its bounds are the same.
+      if (answer === undefined && heard !== undefined) {
+        return resolve({ values: [], ...heard, isOutside: false });
+      }
       if (answer !== undefined && answer.errorCode !== OFFSET_OUT_OF_RANGE) {
         await this.#refresh();
         throw new Error(`The broker answered with error ${answer.errorCode}`);
       }
+      this.#heard.delete(partition);
       const [firsts, ends] = await Promise.all([this.offsets("first"), this.offsets("end")]);
       const [first, end] = [firsts[partition] ?? 0n, ends[partition] ?? 0n];
       resolve({ values: [], first, end, isOutside: offset < first || offset > end });

@@ -14,6 +14,9 @@ export interface TopicSettings {
 /** A value is a block of the event log at most, or one change set. */
 export const VALUE_BYTES_MAX = 2 * LOG_BLOCK_BYTES_MAX;
 
+/** Of a topic that its readers trim, brokers give the disk back in such parts. */
+const SEGMENT_BYTES = 128 << 20;
+
 /** How long a topic may take to be known everywhere. */
 const APPEAR_MS_MAX = 30_000;
 const APPEAR_MS = 100;
@@ -57,7 +60,7 @@ async function create(admin: Admin, topic: TopicSettings): Promise<void> {
     "retention.ms": String(topic.kept?.ms ?? -1),
     "retention.bytes": String(topic.kept?.bytes ?? -1),
     // Only whole segments are deleted.
-    ...(topic.kept && { "segment.bytes": String(topic.kept.bytes >> 2) }),
+    "segment.bytes": String(topic.kept ? topic.kept.bytes >> 2 : SEGMENT_BYTES),
     // A replica that lags behind must not become the leader: what it lacks was acknowledged.
     "unclean.leader.election.enable": "false",
   });

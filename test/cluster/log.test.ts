@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { Fetcher } from "../../src/cluster/fetcher.ts";
 import { offsetOf, sequenceOf } from "../../src/cluster/position.ts";
 import { ensureTopic } from "../../src/cluster/topics.ts";
 import { LogUnavailable } from "../../src/log/event-log.ts";
@@ -34,6 +35,29 @@ describe.skipIf(brokersMissing !== undefined)(titled("a partition of Kafka"), ()
       expect(read.filter((it) => it.startsWith(`writer ${i}`))).toEqual(texts(50, `writer ${i}`));
     }
   });
+
+  test("is followed beside others that nothing comes to, which its readers do not wait for", async () => {
+    const topic = { name: "f", partitions: 6, replicas: 1 };
+    const { sender } = await openTopic(clients(), topic);
+    // A request that lacks the partition would take this long.
+    const fetcher = new Fetcher({ consumer: clients().reader(), topic: "f", waitMs: 30_000 });
+    let isOpen = true;
+    const read = Array.from({ length: topic.partitions }, () => 0n);
+    const loops = read.map(async (_, partition) => {
+      while (isOpen) {
+        // A new partition's leader may not know of that yet.
+        const fetched = await fetcher.fetch(partition, read[partition]!).catch(() => undefined);
+        read[partition] = read[partition]! + BigInt(fetched?.values.length ?? 0);
+      }
+    });
+    for (let i = 0; i < 60; i++) {
+      await sender.send(i % 2 === 0 ? 0 : 5, () => Buffer.from("x"));
+      await until(() => read[0]! + read[5]! === BigInt(i + 1));
+    }
+    isOpen = false;
+    for (const partition of read.keys()) await sender.send(partition, () => Buffer.from("last"));
+    await Promise.all(loops);
+  }, 300_000);
 
   test("is made once by nodes that begin at once", async () => {
     for (const name of ["c", "d", "e"]) {

@@ -2,8 +2,10 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { connectClients } from "../../src/cluster/client.ts";
+import { type Clients, connectClients } from "../../src/cluster/client.ts";
+import { Fetcher } from "../../src/cluster/fetcher.ts";
 import { openOrderedTopic } from "../../src/cluster/ordered-log.ts";
+import type { OrderedStore } from "../../src/store/ordered-store.ts";
 import { quiet, until } from "../log/support.ts";
 import { openNode, runLoad, unexplained } from "../store/nodes.ts";
 import { brokersMissing } from "./brokers.ts";
@@ -84,5 +86,43 @@ describe.skipIf(brokersMissing !== undefined)(titled("stores on a topic of Kafka
     expect(stores.map((_, i) => numbersOf(i).get("n"))).toEqual([30, 31, 22]);
     await Promise.all(stores.map((it) => it.close()));
     await clients.close();
+  }, 300_000);
+
+  test("are rewritten, and a node that begins or was away takes it from there", async () => {
+    const bounds = {
+      ...{ min: { rows: 50, bytes: 1 << 20 }, factor: 1, portion: { rows: 20, bytes: 2_000 } },
+      stalledMs: 1_000,
+    };
+    const all: Clients[] = [];
+    const open = async (name: string) => {
+      const clients = await connectClients(settingsOf(brokers()));
+      all.push(clients);
+      const options = { clients, name: "rewritten", partitions: 2, replicas: 1, logger: quiet };
+      const [, log] = await openOrderedTopic(options);
+      return openNode(join(directory, `re-${name}`, "view.mdb"), log!, bounds);
+    };
+    const nodes = [await open("a"), await open("b")];
+    const consumer = all[0]!.reader();
+    const asker = new Fetcher({ consumer, topic: "rewritten", waitMs: 0 });
+    const first = async () => Number((await asker.offsets("first"))[1]);
+    const away = await open("away");
+    await away.change(() => away.table<number, string>("numbers").put("gone", 1));
+    await away.close();
+    await nodes[0]!.change(() => nodes[0]!.table<number, string>("numbers").remove("gone"));
+    const before = await first();
+    // Answered in one order while the log is rewritten.
+    const load = { clients: 24, pairs: 12, callsPerPair: 40, random: Math.random };
+    const histories = await runLoad(() => nodes, load, "calls");
+    expect(unexplained(histories)).toEqual([]);
+    expect(before).toBe(0);
+    while ((await first()) <= 50) await Bun.sleep(20);
+    const rows = async (store: OrderedStore) => {
+      await store.whole();
+      return [...store.table<number, string>("numbers").getRange({})];
+    };
+    nodes.push(await open("away"), await open("new"));
+    for (const node of nodes) expect(await rows(node)).toEqual(await rows(nodes[0]!));
+    await Promise.all(nodes.map((it) => it.close()));
+    await Promise.all(all.map((it) => it.close()));
   }, 300_000);
 });
