@@ -59,6 +59,11 @@ async function makeDestination(page: Page): Promise<void> {
   await page.locator(".field .wrong").filter({ hasText: "Expected an absolute URL" }).waitFor();
   await page.getByLabel("Webhook URL").fill(receiver.url.href);
   await page.getByLabel("Secret (optional)", { exact: true }).fill(`whsec_${"c2VjcmV0".repeat(4)}`);
+  const template = page.getByLabel(/^Template/);
+  await template.fill('{"type": {{type}}}');
+  await button(page, "Create destination").click();
+  await page.locator(".field .wrong").filter({ hasText: "Expected a path such as" }).waitFor();
+  await template.fill('{\n  "type": {{event.type}},\n  "event": "{{event.event}}"\n}');
   await button(page, "Create destination").click();
   await heading(page, "CRM").waitFor();
   await button(page, "Send test event").click();
