@@ -78,13 +78,13 @@ function start(): Pipeline {
   });
 }
 
-async function append(numbers: readonly number[]): Promise<void> {
+async function append(numbers: readonly number[], more = ""): Promise<void> {
   await Promise.all(
     numbers.map((n) =>
       writer.append({
         ...{ type: "track", receivedAt: Date.now(), sourceId: source.id, clientAddress: "" },
         messageId: crypto.getRandomValues(new Uint8Array(16)),
-        query: `event=Seen&userId=user%20${n % 5}&anonymousId=a&properties.n=${n}`,
+        query: `event=Seen&userId=user%20${n % 5}&anonymousId=a&properties.n=${n}${more}`,
       }),
     ),
   );
@@ -165,4 +165,39 @@ test("a destination that is switched off and on, and a restart in between", asyn
   await append([6]);
   await Bun.sleep(50);
   expect(sink.taken.length).toBe(4);
+}, 300_000);
+
+const shaping = `
+export function transformEvent(event) {
+  const { n } = event.properties;
+  const header = { "X-N": n, Accept: "text/" };
+  const appendPath = "users/" + encodeURIComponent(event.userId);
+  return n === 1 ? { ...event, n } : { n, header, appendPath };
+}`;
+
+test("code says where an event goes, and with which headers; a pixel cannot", async () => {
+  const requests: unknown[] = [];
+  sink.answer = ([event], request) => {
+    const { pathname } = new URL(request.url);
+    const { accept, "x-n": n, authorization } = Object.fromEntries(request.headers);
+    requests.push([event!.n, pathname, accept, n, authorization]);
+    return new Response("ok");
+  };
+  const destination = await connect("Hook");
+  await publishing.create(workspaceId, "transformation", {
+    ...{ name: "Shape", code: shaping, language: "javascript", publish: true },
+    events: [{ type: "track", userId: "u", properties: { n: 1 } }],
+    destinationIds: [destination.id],
+  });
+  await append([1, 2, 3], "&appendPath=admin&header.authorization=mine&header.X-N=no&other=kept");
+  await until(() => sink.taken.length === 3);
+  expect(requests.sort()).toEqual([
+    [1, "/", undefined, undefined, undefined],
+    [2, "/users/user%202", "text/", "2", undefined],
+    [3, "/users/user%203", "text/", "3", undefined],
+  ]);
+  const [first, ...others] = sink.taken.toSorted((one, other) => one.n - other.n);
+  expect(first).toMatchObject({ n: 1, other: "kept" });
+  expect(first).not.toHaveProperty("appendPath");
+  expect(others as unknown[]).toEqual([{ n: 2 }, { n: 3 }]);
 }, 300_000);
