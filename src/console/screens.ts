@@ -70,6 +70,13 @@ export const screens: readonly Screen[] = [
     load: () => import("./dead-letters/screen.tsx"),
   },
   {
+    name: "replays",
+    title: "Replays",
+    icon: "turn",
+    needs: "events:read",
+    load: () => import("./replays/screen.tsx"),
+  },
+  {
     name: "settings",
     title: "Settings",
     icon: "settings",

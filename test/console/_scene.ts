@@ -188,6 +188,8 @@ export function placesOf({ ids }: Scene): ScenePlace[] {
     },
     { name: "libraries", hash: "#/libraries", seen: "td >> text=Prices" },
     { name: "library", hash: `#/libraries/${ids.library}`, seen: ".cm-line" },
+    { name: "replays", hash: "#/replays", seen: "text=Nothing was sent again yet" },
+    { name: "new replay", hash: "#/replays/new", seen: "text=Received before" },
     { name: "event search", hash: "#/search", seen: "text=Received before" },
     { name: "live tail", hash: "#/events", seen: "text=Waiting for events" },
     { name: "dead letters", hash: "#/dead-letters", seen: "td >> text=The receiver answered" },

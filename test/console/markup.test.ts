@@ -75,6 +75,8 @@ describe.skipIf(!executablePath)("markup", () => {
       "#/dead-letters?all=1",
       `#/dead-letters/${letter.id}`,
       "#/events",
+      "#/replays",
+      `#/replays/new?destinationId=${encodeURIComponent(markup)}`,
       `#/search?text=${encodeURIComponent(markup)}&sourceId=${encodeURIComponent(markup)}&from=${encodeURIComponent(markup)}`,
       "#/settings/members",
       "#/settings/tokens",

@@ -42,10 +42,15 @@ export const Replay = Type.Object(
   {
     id: Type.String(),
     kind: Type.Union(
-      ["events", "dead-letters", "purge"].map((it) => Type.Literal(it)),
+      [Type.Literal("events"), Type.Literal("dead-letters"), Type.Literal("purge")],
       { description: "What is sent again; a purge deletes dead letters" },
     ),
-    state: Type.Union(["running", "done", "cancelled", "failed"].map((it) => Type.Literal(it))),
+    state: Type.Union([
+      Type.Literal("running"),
+      Type.Literal("done"),
+      Type.Literal("cancelled"),
+      Type.Literal("failed"),
+    ]),
     error: Type.Optional(Type.String({ description: "Why it failed" })),
     destinationId: Type.Optional(Type.String()),
     sourceId: Type.Optional(Type.String()),

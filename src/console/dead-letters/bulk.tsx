@@ -2,7 +2,8 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { Button } from "../parts/button.tsx";
 import { confirm } from "../parts/dialog.tsx";
 import { Fault } from "../parts/fault.tsx";
-import { tell } from "../parts/messages.ts";
+import { tell, tellError } from "../parts/messages.ts";
+import { go, to } from "../router.ts";
 import { client } from "../session.ts";
 import { count, plural } from "../text.ts";
 
@@ -24,6 +25,8 @@ interface Progress {
   error?: unknown;
 }
 
+/** More than these are left to a job of the server. */
+const BY_JOB_MIN = 5_000;
 /** So many a request: each is one or two transactions, and the bar moves. */
 const LOT = 500;
 
@@ -41,6 +44,7 @@ export function Bulk(props: BulkProps) {
   );
 
   async function run(deed: Deed) {
+    if (props.filter !== undefined && total > BY_JOB_MIN) return await runAsJob(deed, props.filter);
     stopped.current = false;
     wanted.current = total;
     let done = 0;
@@ -62,6 +66,8 @@ export function Bulk(props: BulkProps) {
     }
     await changed();
   }
+
+  const start = (deed: Deed) => void run(deed).catch(tellError);
 
   if (progress !== undefined) {
     return (
@@ -92,7 +98,7 @@ export function Bulk(props: BulkProps) {
   }
   return (
     <div class="row">
-      <Button icon="turn" needs="events:replay" onClick={() => void run("replay")}>
+      <Button icon="turn" needs="events:replay" onClick={() => start("replay")}>
         Replay {what}
       </Button>
       <Button
@@ -105,7 +111,7 @@ export function Bulk(props: BulkProps) {
             text: `${plural(total, "event")} would be gone for good.`,
             action: "Purge",
             danger: true,
-            onConfirm: async () => void run("purge"),
+            onConfirm: async () => start("purge"),
           })
         }
       >
@@ -113,6 +119,15 @@ export function Bulk(props: BulkProps) {
       </Button>
     </div>
   );
+}
+
+/** The server does it, also when this page is closed. */
+async function runAsJob(deed: Deed, filter: NonNullable<BulkProps["filter"]>): Promise<void> {
+  const body = { filter, all: true };
+  if (deed === "replay") await client.call("POST /v2/dead-letters/replay", { body });
+  else await client.call("POST /v2/dead-letters/purge", { body });
+  tell(deed === "replay" ? "A replay of them runs" : "They are being deleted");
+  go(to("replays"));
 }
 
 /** Does it lot after lot, and tells how many each was. */

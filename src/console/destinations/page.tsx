@@ -77,6 +77,9 @@ function Actions({ destination: { id, name } }: Parts) {
       <a class="button" href={to("events", { destinationId: id })}>
         Live tail
       </a>
+      <a class="button" href={to("replays", "new", { destinationId: id })}>
+        Replay events
+      </a>
       <Button
         icon="bin"
         danger

@@ -1,0 +1,63 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import type { Browser } from "playwright-core";
+import { ensureConsole } from "../../src/console/bundle.ts";
+import { executablePath, launch, sayWithout } from "../api/_chromium.ts";
+import { startApi, type TestApi } from "../api/_setup.ts";
+import { openPage, signIn } from "./_browser.ts";
+
+sayWithout("replays on the console");
+
+let api: TestApi;
+let browser: Browser;
+const taken: unknown[] = [];
+const receiver = Bun.serve({
+  hostname: "127.0.0.1",
+  port: 0,
+  async fetch(request) {
+    taken.push(await request.json());
+    return new Response(null);
+  },
+});
+beforeAll(async () => {
+  await ensureConsole();
+  api = await startApi();
+  if (executablePath) browser = await launch();
+}, 300_000);
+afterAll(async () => {
+  await browser?.close();
+  await api.stop();
+  await receiver.stop(true);
+}, 300_000);
+
+describe.skipIf(!executablePath)("replays", () => {
+  test("begin at a destination, show how far they are, and are cancelled", async () => {
+    const { source } = await api.client.call("POST /v2/sources", { body: { name: "Shop" } });
+    const { destination } = await api.client.call("POST /v2/destinations", {
+      body: { name: "Hook", type: "webhook", config: { webhookUrl: receiver.url.href } },
+    });
+    for (let n = 0; n < 30; n++) await api.page(source.id, `anonymousId=a&properties.n=${n}`);
+    const { page, close } = await openPage(browser);
+    await signIn(page, api.url, api.token);
+
+    const begin = async (perSecond: string) => {
+      await page.goto(`${api.url}/#/destinations/${destination.id}`);
+      await page.getByRole("link", { name: "Replay events" }).click();
+      await page.getByLabel("Source").selectOption({ label: "Shop" });
+      await page.getByLabel("Received from").fill("2020-01-01T00:00");
+      await page.getByLabel("Events a second").fill(perSecond);
+      await page.getByRole("button", { name: "Start the replay" }).click();
+    };
+    await begin("1000");
+    const row = page.getByRole("row").filter({ hasText: "of Shop" });
+    await row.filter({ hasText: "done" }).waitFor();
+    expect(taken).toHaveLength(30);
+    expect(await row.textContent()).toContain("Events of Shop to Hook");
+
+    await begin("1");
+    await page.getByRole("button", { name: "Cancel" }).click();
+    await page.getByRole("button", { name: "Cancel replay" }).click();
+    await row.filter({ hasText: "cancelled" }).waitFor();
+    expect(taken.length).toBeLessThan(60);
+    await close();
+  });
+});
