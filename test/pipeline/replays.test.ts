@@ -1,8 +1,16 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { pino } from "pino";
+import type { Destination } from "../../src/catalog/model.ts";
+import { systemClock } from "../../src/pipeline/clock.ts";
 import { LANE_REPLAYS_EVENTS_MAX } from "../../src/pipeline/limits.ts";
-import type { EventJob } from "../../src/pipeline/replays/job.ts";
-import { record } from "./doubles.ts";
+import { EventReplay } from "../../src/pipeline/replays/event-replay.ts";
+import { type EventJob, noCounts } from "../../src/pipeline/replays/job.ts";
+import { feedOf, MemoryLog, record } from "./doubles.ts";
 import { lettersOf, numbersTo, type Received, Rig, sorted, until } from "./rig.ts";
+
+interface Place {
+  sequence: number;
+}
 
 const HOUR = 3_600_000;
 let rig: Rig;
@@ -243,6 +251,45 @@ describe("a replay", () => {
     expect(missing).toBe(receivedAt(100, 300));
     expect(pipeline.replays.list("workspace").map((it) => it.id)).toEqual([id]);
   });
+});
+
+test("a replay needs the log from where it has not settled on, until it ends", async () => {
+  const log = new MemoryLog();
+  for (const n of numbersTo(50)) log.append(record(n, "ann", { receivedAt: 1_000 + n }));
+  const replay = new EventReplay({
+    job: {
+      ...{ id: "job", workspaceId: "workspace", kind: "events", state: "running" },
+      ...{ destinationId: "one", sources: ["source"], from: 0, to: 5_000, rate: 100_000 },
+      ...{ createdAt: 0, counts: noCounts, starts: { "0": 10 }, ends: { "0": 40 } },
+      logs: { "0": { next: 10, pending: [] } },
+    },
+    ...{ logs: feedOf(log), clock: systemClock, logger: pino({ level: "silent" }) },
+    destination: { id: "one" } as Destination,
+    ...{ inFlightMax: 256, repeated: undefined, work() {}, wasRead() {} },
+  });
+  expect(replay.durableLow("0")).toBe(10);
+  const taken: number[] = [];
+  await until(() => {
+    taken.push(...replay.take(100, 1 << 20).map(({ origin }) => (origin as Place).sequence));
+    return taken.length === 30;
+  });
+  expect(taken).toEqual(numbersTo(40).slice(10));
+  const settle = (from: number, to: number) => {
+    for (let n = from; n < to; n++) replay.settle("0", n, "delivered");
+    const progress = replay.progress()!;
+    replay.kept(replay.lows());
+    return progress;
+  };
+  // Settled, but not on disk.
+  replay.settle("0", 10, "delivered");
+  expect(replay.durableLow("0")).toBe(10);
+  expect(settle(11, 25)).toMatchObject({ counts: { delivered: 15 } });
+  expect(replay.durableLow("0")).toBe(25);
+  expect(settle(26, 40).doneAt).toBeUndefined();
+  expect(replay.durableLow("0")).toBe(25);
+  expect(settle(25, 26)).toMatchObject({ counts: { delivered: 30 }, doneAt: expect.any(Number) });
+  replay.end();
+  expect(replay.durableLow("0")).toBeUndefined();
 });
 
 describe("a replay is refused", () => {

@@ -14,8 +14,8 @@ export interface RangeLogsParts {
 
 /**
  * The event logs as one replay sees them: they end where the replay ends, and hold the events that
- * it is about. Reads that find none of them pause as long as they took, so that looking for a few
- * events in a long log takes at most half of the server's time from live events.
+ * it is about. What a read spends on others is followed by a pause as long, so that looking for a
+ * few events in a long log takes at most half of the server's time from live events.
  */
 export class RangeLogs implements Logs {
   readonly #parts: RangeLogsParts;
@@ -84,7 +84,8 @@ export class RangeLogs implements Logs {
     const inputs = chunk.inputs.filter(
       (it) => it.sequence < end && this.#isWanted(log, it.sequence, it.input),
     );
-    this.#pauseMs = inputs.length === 0 ? clock.elapsed() - started : 0;
+    const strange = 1 - inputs.length / Math.max(1, chunk.inputs.length);
+    this.#pauseMs = (clock.elapsed() - started) * strange;
     const sources = new Set(inputs.map(({ input }) => input.sourceId));
     return { ...chunk, inputs, sources, next: Math.min(chunk.next, end) };
   }
