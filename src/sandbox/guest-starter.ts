@@ -12,6 +12,11 @@ import { Starts } from "./starts.ts";
 
 /** Time for reading the standard error of a guest that did not start. */
 const LAST_WORDS_MS_MAX = 2_000;
+/**
+ * A look at guests that is this late tells that the server stood still: its container was paused,
+ * its machine suspended, or it had no processor.
+ */
+const STANDSTILL_MS_MIN = 500;
 
 export interface SandboxStatus {
   state: "starting" | "ready" | "unavailable";
@@ -56,8 +61,14 @@ export class GuestStarter {
 
   constructor(options: GuestStarterOptions) {
     this.#options = options;
+    let lookedAt = performance.now();
     this.#watch = setInterval(() => {
-      for (const guest of this.#alive) guest.watch(options.graceMs, this.#rota.dueShare);
+      const lateMs = performance.now() - lookedAt - options.watchMs;
+      lookedAt = performance.now();
+      for (const guest of this.#alive) {
+        if (lateMs > STANDSTILL_MS_MIN) guest.forgive(lateMs);
+        guest.watch(options.graceMs, this.#rota.dueShare);
+      }
       this.onLook();
       this.#rota.look(this.#alive, performance.now());
     }, options.watchMs);

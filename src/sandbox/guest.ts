@@ -175,6 +175,11 @@ export class Guest {
     if (end) this.kill(end);
   }
 
+  /** The server stood still for `ms`, most likely with its guests: that time is not their own. */
+  forgive(ms: number): void {
+    if (this.#pausedAt === undefined) this.#channel.delay(ms);
+  }
+
   /** Stops the guest where it is; the time until `resume` is not its own. */
   pause(): void {
     if (this.#pausedAt !== undefined || this.dying) return;
