@@ -9,6 +9,13 @@ export interface Write {
   value?: Uint8Array;
 }
 
+/** What changes would do. */
+export interface Rehearsal {
+  outcomes: PromiseSettledResult<unknown>[];
+  /** What those that worked wrote, as it is at the end of all. */
+  writes: Write[];
+}
+
 /** What a node wants to have changed, all or nothing, in the state that it computed it at. */
 export interface ChangeSet {
   /** The node, and its own number of the set: how it knows its sets in the log. */
@@ -44,6 +51,13 @@ export const decodeValue = (value: Uint8Array): unknown => packr.decode(value);
 /** A write as it goes to other nodes; a removal comes without a value. */
 export function writeOf(table: string, key: Key, value: readonly unknown[]): Write {
   return value.length === 0 ? { table, key } : { table, key, value: encodeValue(value[0]) };
+}
+
+/** The last write of each row: counts and the like are written again and again in one change. */
+export function lastOfEach(writes: readonly Write[]): Write[] {
+  const last = new Map<string, Write>();
+  for (const write of writes) last.set(`${write.table} ${JSON.stringify(write.key)}`, write);
+  return [...last.values()];
 }
 
 /**

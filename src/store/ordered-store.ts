@@ -1,11 +1,11 @@
 import type { Key } from "lmdb";
 import { ApiError } from "../errors.ts";
 import type { Logger } from "../observe/log.ts";
-import { encodeChangeSet } from "./change-set.ts";
+import { encodeChangeSet, type Rehearsal } from "./change-set.ts";
 import type { Entry, Follower, OrderedLog } from "./ordered-log.ts";
 import { OrderedView } from "./ordered-view.ts";
 import { Rewriting, type RewritingBounds } from "./rewriting.ts";
-import type { ChangeOptions, LocalStore, Rehearsal, Store } from "./store.ts";
+import type { ChangeOptions, LocalStore, Store } from "./store.ts";
 import type { Table } from "./table.ts";
 
 export interface OrderedStoreOptions {

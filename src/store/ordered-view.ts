@@ -165,7 +165,12 @@ export class OrderedView {
     const isNext = walk !== undefined && walk.id === before?.id;
     // A row of before that the walk has not found is gone.
     if (isNext && place.lacks === walk.id) sweep(local, before?.at, walk.at);
-    for (const write of set.writes) if (local.write(write)) news?.add(write.table);
+    for (const write of set.writes) {
+      // A walk puts rows again that a view which is not behind has just like that.
+      if (walk !== undefined && local.has(write)) continue;
+      local.write(write);
+      news?.add(write.table);
+    }
     if (walk === undefined) return;
     if (!isNext) place.walk = { position, bytes: place.bytes - bytes };
     if (!walk.isDone || place.walk === undefined) return;

@@ -2,7 +2,7 @@ import { ABORT, asBinary, type Database, type Key, type RangeOptions } from "lmd
 import { makeDirectory, syncPath } from "../disk/sync.ts";
 import { ApiError } from "../errors.ts";
 import type { Logger } from "../observe/log.ts";
-import { type Write, writeOf } from "./change-set.ts";
+import { lastOfEach, type Rehearsal, type Write, writeOf } from "./change-set.ts";
 import { type Environment, faultOf, isAlive, openEnvironment, PROBE } from "./environment.ts";
 import { directoryOf, noteWhole, shareStore } from "./place.ts";
 import { type Table, tableOf } from "./table.ts";
@@ -77,16 +77,12 @@ export interface LocalStore extends Store {
   /** Rows of a table in order, as they are stored. */
   rows(table: string, range: RangeOptions): Iterable<{ key: Key; value: Uint8Array }>;
   /**
-   * Within a change. Puts rows as they are stored; returns whether a row was another before. Within
-   * a rehearsal the rows count as written, and nothing is: they must be there as they are.
+   * Within a change. Puts a row as it is stored. Within a rehearsal the row counts as written, and
+   * nothing is: it must be there as it is.
    */
-  write(write: Write): boolean;
-}
-
-export interface Rehearsal {
-  outcomes: PromiseSettledResult<unknown>[];
-  /** What those that worked wrote, in order. */
-  writes: Write[];
+  write(write: Write): void;
+  /** Whether a row is stored like this. */
+  has(row: Write): boolean;
 }
 
 /** Pause between two writes that try whether a disk that failed takes changes again. */
@@ -149,8 +145,13 @@ class LmdbStore implements LocalStore {
     this.#opened().table(name);
     const note = (key: K, ...value: [V?]) => {
       if (!this.#changing) throw new Error(`Expected a change of ${name} within a transaction`);
-      if (this.#rehearsed === undefined) this.#wrote = true;
-      else this.#rehearsed.push(writeOf(name, key, value));
+      if (this.#rehearsed === undefined) {
+        this.#wrote = true;
+        return undefined;
+      }
+      const write = writeOf(name, key, value);
+      this.#rehearsed.push(write);
+      return write.value;
     };
     const opened = () => this.#opened().table(name) as Database<V, K>;
     return tableOf(opened, note);
@@ -174,7 +175,7 @@ class LmdbStore implements LocalStore {
       this.#rehearsed = [];
       try {
         const outcomes = applies.map((apply) => this.#rehearse(apply));
-        rehearsal = { outcomes, writes: this.#rehearsed };
+        rehearsal = { outcomes, writes: lastOfEach(this.#rehearsed) };
       } finally {
         this.#rehearsed = undefined;
       }
@@ -193,19 +194,19 @@ class LmdbStore implements LocalStore {
     for (const key of opened.getKeys(range)) yield { key, value: opened.getBinary(key)! };
   }
 
-  write({ table, key, value }: Write): boolean {
+  write(write: Write): void {
+    const { table, key, value } = write;
     if (!this.#changing) throw new Error(`Expected a change of ${table} within a transaction`);
-    if (this.#rehearsed !== undefined) {
-      this.#rehearsed.push(value === undefined ? { table, key } : { table, key, value });
-      return false;
-    }
-    const opened = this.#opened().table(table);
-    const before = opened.getBinaryFast(key);
-    if (value === undefined ? before === undefined : before?.equals(value)) return false;
+    if (this.#rehearsed?.push(write)) return;
     this.#wrote = true;
+    const opened = this.#opened().table(table);
     if (value === undefined) void opened.remove(key);
     else void opened.put(key, asBinary(value as Buffer));
-    return true;
+  }
+
+  has({ table, key, value }: Write): boolean {
+    const stored = this.#opened().table(table).getBinaryFast(key);
+    return value === undefined ? stored === undefined : (stored?.equals(value) ?? false);
   }
 
   trouble(): string | undefined {

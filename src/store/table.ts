@@ -1,4 +1,4 @@
-import type { Database, Key } from "lmdb";
+import { asBinary, type Database, type Key } from "lmdb";
 
 type Reads = "get" | "doesExist" | "getRange" | "getKeys" | "getKeysCount";
 
@@ -12,10 +12,11 @@ export interface Table<V, K extends Key> extends Pick<Database<V, K>, Reads> {
 /**
  * `opened` finds the table in the environment that is open at the moment, or throws. `note` is told
  * of every write before it is made, and throws outside a change; a removal comes without a value.
+ * Where `note` has encoded the value, it returns the bytes.
  */
 export function tableOf<V, K extends Key>(
   opened: () => Database<V, K>,
-  note: (key: K, ...value: [V?]) => void,
+  note: (key: K, ...value: [V?]) => Uint8Array | undefined,
 ): Table<V, K> {
   return {
     get: (key, options) => opened().get(key, options),
@@ -24,9 +25,9 @@ export function tableOf<V, K extends Key>(
     getKeys: (range) => opened().getKeys(range),
     getKeysCount: (range) => opened().getKeysCount(range),
     put(key, value) {
-      note(key, value);
+      const encoded = note(key, value) as Buffer | undefined;
       // LMDB answers with a promise of the whole transaction, for which the change waits.
-      void opened().put(key, value);
+      void opened().put(key, encoded ? (asBinary(encoded) as V) : value);
     },
     remove(key) {
       note(key);
