@@ -1,0 +1,145 @@
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pino } from "pino";
+import {
+  REPLAY_MS_MAX,
+  REPLAYS_KEPT_OF_WORKSPACE_MAX,
+  REPLAYS_MAX,
+  REPLAYS_OF_WORKSPACE_MAX,
+} from "../../src/limits.ts";
+import { endHopelessJobs } from "../../src/pipeline/replays/ending.ts";
+import { type EventJob, type LetterJob, noCounts } from "../../src/pipeline/replays/job.ts";
+import { merged } from "../../src/pipeline/replays/merged.ts";
+import { shareOf } from "../../src/pipeline/replays/share.ts";
+import { type Ledger, openLedger } from "../../src/pipeline/settling/ledger.ts";
+import { FakeLive } from "./doubles.ts";
+import { numbersTo } from "./rig.ts";
+
+const logger = pino({ level: "silent" });
+let directory: string;
+let ledger: Ledger;
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), "replay-jobs-"));
+  ledger = openLedger(directory, logger);
+});
+afterEach(async () => {
+  await ledger.close();
+  rmSync(directory, { recursive: true });
+});
+
+const idOf = (n: number) => `job-${String(n).padStart(5, "0")}`;
+
+function eventJob(n: number, over: Partial<EventJob> = {}): EventJob {
+  return {
+    ...{ id: idOf(n), workspaceId: "w", kind: "events", state: "running" },
+    ...{ destinationId: `d${n}`, sources: ["s"], from: 0, to: 1, rate: 1, createdAt: 0 },
+    ...{ starts: {}, ends: {}, logs: {}, counts: noCounts, ...over },
+  };
+}
+
+const start = (job: EventJob) => ledger.changeJobs((jobs) => jobs.start(job));
+const end = (job: EventJob) =>
+  ledger.changeJobs((jobs) => jobs.end(job.workspaceId, job.id, { state: "done", endedAt: 9 }));
+
+describe("jobs", () => {
+  test("run at most so many of a workspace, and so many in all", async () => {
+    for (const n of numbersTo(REPLAYS_OF_WORKSPACE_MAX)) await start(eventJob(n));
+    expect(start(eventJob(90))).rejects.toThrow("to run in a workspace");
+    await end(eventJob(0));
+    for (const n of numbersTo(REPLAYS_MAX - REPLAYS_OF_WORKSPACE_MAX + 1)) {
+      await start(eventJob(100 + n, { workspaceId: `w${n}` }));
+    }
+    expect(ledger.jobs.running()).toHaveLength(REPLAYS_MAX);
+    expect(start(eventJob(900, { workspaceId: "other" }))).rejects.toThrow("to run in all");
+  });
+
+  test("that have ended are kept up to a number, the newest", async () => {
+    const count = REPLAYS_KEPT_OF_WORKSPACE_MAX + 7;
+    await start(eventJob(0));
+    for (const n of numbersTo(count)) {
+      await start(eventJob(n + 1));
+      await end(eventJob(n + 1));
+    }
+    const ids = ledger.jobs.list("w").map(({ id }) => id);
+    expect(ids).toHaveLength(REPLAYS_KEPT_OF_WORKSPACE_MAX + 1);
+    expect(ids[0]).toBe(idOf(count));
+    // The one that runs is older than all of them.
+    expect(ids.at(-1)).toBe(idOf(0));
+  });
+
+  test("that have ended stay as they are, but for what was on its way", async () => {
+    const job = eventJob(1);
+    await start(job);
+    await ledger.changeJobs((jobs) => jobs.end("w", job.id, { state: "cancelled", endedAt: 5 }));
+    const counts = { ...noCounts, delivered: 3 };
+    const { id, workspaceId, logs } = job;
+    await ledger.changeJobs((jobs) => jobs.advance({ id, workspaceId, logs, counts, doneAt: 7 }));
+    expect(ledger.jobs.get("w", id)).toMatchObject({ state: "cancelled", endedAt: 5, counts });
+    expect(ledger.jobs.running()).toEqual([]);
+  });
+
+  test("fail when their destination is gone, or when they take too long", async () => {
+    const live = new FakeLive();
+    for (const id of ["d1", "d2"]) live.putDestination(id);
+    await start(eventJob(1, { createdAt: 1_000 }));
+    await start(eventJob(2, { createdAt: 2_000 }));
+    await start(eventJob(3, { createdAt: 2_000 }));
+    const woken: string[] = [];
+    const parts = {
+      ...{ live, ledger, logger, clock: { now: () => REPLAY_MS_MAX + 1_500 } },
+      wake: (ids: readonly string[]) => void woken.push(...ids),
+    };
+    await endHopelessJobs(parts);
+    const states = [1, 2, 3].map((n) => ledger.jobs.get("w", idOf(n)));
+    expect(states.map((job) => job?.error)).toEqual([
+      "The replay took longer than 72 hours",
+      undefined,
+      "The destination was deleted",
+    ]);
+    expect(states[1]?.state).toBe("running");
+    expect(woken).toEqual(["d1", "d3"]);
+  });
+});
+
+describe("how much of a job is done", () => {
+  test.each([
+    [{}, {}, {}, 1],
+    [{ a: 0 }, { a: 100 }, { a: { next: 50, pending: [] } }, 0.5],
+    [{ a: 0 }, { a: 100 }, { a: { next: 50, pending: [25] } }, 0.25],
+    [{ a: 1_000 }, { a: 1_100 }, {}, 0],
+    // Numbers of partitions have gaps: what lies behind the end counts for nothing.
+    [{ a: 0, b: 10 }, { a: 10, b: 20 }, { a: { next: 64, pending: [] } }, 0.5],
+  ])("from %j to %j, at %j: %d", (starts, ends, logs, share) => {
+    expect(shareOf(eventJob(1, { starts, ends, logs } as Partial<EventJob>))).toBe(share);
+  });
+
+  test("of dead letters, by their number", () => {
+    const job = { kind: "purge", seen: 30, total: 120 } as LetterJob;
+    expect(shareOf(job)).toBe(0.25);
+    expect(shareOf({ ...job, total: 0 })).toBe(1);
+  });
+});
+
+describe("a job of several ledgers", () => {
+  const delivered = (count: number) => ({ ...noCounts, delivered: count });
+  test("runs while one of them runs, and has done what all have", () => {
+    const one = eventJob(1, {
+      ...{ state: "done", endedAt: 5, counts: delivered(2), reachedAt: 70 },
+      logs: { a: { next: 9, pending: [] }, b: { next: 0, pending: [] } },
+    });
+    const other = eventJob(1, {
+      ...{ counts: delivered(3), missingBefore: 4 },
+      logs: { a: { next: 0, pending: [] }, b: { next: 7, pending: [5] } },
+    });
+    const job = merged([one, other]);
+    expect(job).toMatchObject({
+      ...{ state: "running", counts: { delivered: 5 }, reachedAt: 70, missingBefore: 4 },
+      logs: { a: { next: 9 }, b: { next: 7, pending: [5] } },
+    });
+    expect(job?.endedAt).toBeUndefined();
+    const ended = { ...other, state: "failed", endedAt: 8, error: "Why" } as const;
+    expect(merged([one, ended])).toMatchObject({ state: "failed", endedAt: 8, error: "Why" });
+  });
+});
