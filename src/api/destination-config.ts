@@ -78,10 +78,10 @@ function secretsOf({ secretKeys }: DestinationKind) {
   });
 }
 
-/** An object without its secret gets the stored one. */
+/** An object whose secret is absent or empty gets the stored one. */
 function withOldMember(value: unknown, before: unknown, inner: string): unknown {
   if (!isObject(value) || !isObject(before)) return value;
-  const isLeftOut = value[inner] === undefined || value[inner] === null;
+  const isLeftOut = [undefined, null, ""].includes(value[inner] as string | null | undefined);
   return isLeftOut && before[inner] !== undefined ? { ...value, [inner]: before[inner] } : value;
 }
 

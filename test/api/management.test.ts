@@ -107,6 +107,8 @@ describe("/v2/destinations", () => {
     const changed = await put(id, { config: { ...config, oauth: { ...shown, scope: "a" } } });
     expect(changed.body.destination.config.oauth).toEqual({ ...shown, scope: "a" });
     expect(stored(id).oauth).toEqual({ ...oauth, scope: "a" });
+    await put(id, { config: { ...config, oauth: { ...shown, clientSecret: "" } } });
+    expect(stored(id).oauth).toEqual(oauth);
     await put(id, { config: { ...config, oauth: { ...shown, clientSecret: "hidden-2" } } });
     expect(stored(id).oauth).toEqual({ ...oauth, clientSecret: "hidden-2" });
     for (const path of [`/v2/destinations/${id}`, "/v2/destinations"]) {
