@@ -316,6 +316,8 @@ export const WEBHOOK_PATH_CHARS_MAX = 4_096;
 export const WEBHOOK_TEMPLATE_CHARS_MAX = 16_384;
 /** Places of a webhook's template that are filled in. */
 export const WEBHOOK_TEMPLATE_PLACES_MAX = 200;
+/** Levels of a path in a webhook's template. */
+export const WEBHOOK_TEMPLATE_LEVELS_MAX = 64;
 /** A webhook's body that a template has made, before it is compressed; more is a dead letter. */
 export const WEBHOOK_BODY_BYTES_MAX = 8 << 20;
 /** Length of the URL, the id, the secret, the scope and the audience of OAuth, each. */

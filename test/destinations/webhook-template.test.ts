@@ -1,8 +1,16 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { membersAt, withoutMembers } from "../../src/destinations/formats/json-members.ts";
+import {
+  readMembers,
+  valueEnd,
+  withoutMembers,
+} from "../../src/destinations/formats/json-members.ts";
 import { parseTemplate, render, TemplateFault } from "../../src/destinations/webhook/template.ts";
-import { WEBHOOK_BODY_BYTES_MAX, WEBHOOK_TEMPLATE_PLACES_MAX } from "../../src/limits.ts";
+import {
+  WEBHOOK_BODY_BYTES_MAX,
+  WEBHOOK_TEMPLATE_LEVELS_MAX,
+  WEBHOOK_TEMPLATE_PLACES_MAX,
+} from "../../src/limits.ts";
 
 const filled = (template: string, event: unknown) =>
   render(parseTemplate(template, "event"), JSON.stringify(event));
@@ -59,6 +67,7 @@ describe("a template", () => {
     ['{"{{event.a}}": 1}', "Expected no {{ in names"],
     ['{"a": "\\u00{{event.a}}41"}', "Expected JSON"],
     ['{"a": "\\{{event.a}}"}', "Expected JSON"],
+    [`{{event${".a".repeat(WEBHOOK_TEMPLATE_LEVELS_MAX + 1)}}}`, "Expected paths of at most"],
     [`[${"{{event}},".repeat(WEBHOOK_TEMPLATE_PLACES_MAX)}{{event}}]`, "Expected at most"],
   ])("%j is a fault", (template, message) => {
     expect(() => parseTemplate(template, "event")).toThrow(TemplateFault);
@@ -102,10 +111,13 @@ describe("a template", () => {
     const spaces = fc.constantFrom(0, 1, 3, "\t", "\r\n ");
     const property = fc.property(fc.dictionary(text, value), spaces, (object, space) => {
       const json = JSON.stringify(object, null, space);
-      const found = [...membersAt(json, 0)].map(({ key, valueStart, end }) => [
-        key,
-        JSON.parse(json.slice(valueStart, end)),
-      ]);
+      const found: [string, unknown][] = [];
+      const end = readMembers(json, 0, (key, valueStart) => {
+        const end = valueEnd(json, valueStart);
+        found.push([key, JSON.parse(json.slice(valueStart, end))]);
+        return end;
+      });
+      expect(end).toBe(json.length);
       expect(found).toEqual(Object.entries(JSON.parse(json)));
       const [first = "none"] = Object.keys(object);
       const { [first]: _, ...rest } = JSON.parse(json);
@@ -117,7 +129,8 @@ describe("a template", () => {
   test("a text that is cut off anywhere is an error and no endless loop", () => {
     const json = '{"a":[1,{"b":"c\\"d"}],"e":{"f":null}}';
     for (let length = 1; length < json.length; length += 1) {
-      expect(() => [...membersAt(json.slice(0, length), 0)]).toThrow(SyntaxError);
+      const cut = json.slice(0, length);
+      expect(() => readMembers(cut, 0, (_, at) => valueEnd(cut, at))).toThrow(SyntaxError);
     }
   });
 });

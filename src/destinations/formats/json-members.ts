@@ -1,33 +1,26 @@
-/** Where a member of an object, or an item of an array, stands in a JSON text. */
-export interface Member {
-  /** The name of a member; the index of an item, as text. */
-  key: string;
-  /** Where the member begins: at its name. */
-  start: number;
-  /** Where its value begins. */
-  valueStart: number;
-  /** Where its value ends. */
-  end: number;
-}
+/**
+ * Reads a member of an object or an item of an array: its name (an index, as text), where its value
+ * begins, and where itself. Returns where the value ends: `valueEnd` finds that.
+ */
+type ReadMember = (key: string, valueStart: number, start: number) => number;
 
 /**
- * The members of the object, or the items of the array, that begins at `at` of a JSON text; none
- * when another value begins there. Values are found without being parsed: a number of any length
- * stays as it is written. Throws a SyntaxError where the text ends early.
+ * Reads the members of the object, or the items of the array, that begins at `at` of a JSON text,
+ * once and in their order; returns where it ends. Values are found without being parsed: a number of
+ * any length stays as it is written. Throws a SyntaxError where the text ends early.
  */
-export function* membersAt(text: string, at: number): Generator<Member, undefined> {
+export function readMembers(text: string, at: number, read: ReadMember): number {
   const opening = text[at];
-  if (opening !== "{" && opening !== "[") return;
+  if (opening !== "{" && opening !== "[") return valueEnd(text, at);
   let start = tokenAt(text, at + 1);
   for (let index = 0; text[start] !== "}" && text[start] !== "]"; index += 1) {
     const keyEnd = opening === "{" ? valueEnd(text, start) : start;
     const key = opening === "{" ? JSON.parse(text.slice(start, keyEnd)) : String(index);
     const valueStart = opening === "{" ? tokenAt(text, tokenAt(text, keyEnd) + 1) : start;
-    const end = valueEnd(text, valueStart);
-    yield { key, start, valueStart, end };
-    const next = tokenAt(text, end);
+    const next = tokenAt(text, read(key, valueStart, start));
     start = text[next] === "," ? tokenAt(text, next + 1) : next;
   }
+  return start + 1;
 }
 
 /** Searches a `Uint8Array` too, without a `Buffer` over the same memory. */
@@ -45,9 +38,11 @@ export function mayHold(names: readonly string[]): (json: Uint8Array) => boolean
 /** The JSON text of an object without some of its members; the rest stays as it is written. */
 export function withoutMembers(text: string, names: ReadonlySet<string>): string {
   const kept: string[] = [];
-  for (const { key, start, end } of membersAt(text, tokenAt(text, 0))) {
+  readMembers(text, tokenAt(text, 0), (key, valueStart, start) => {
+    const end = valueEnd(text, valueStart);
     if (!names.has(key)) kept.push(text.slice(start, end));
-  }
+    return end;
+  });
   return `{${kept.join(",")}}`;
 }
 

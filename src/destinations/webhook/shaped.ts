@@ -1,6 +1,12 @@
 import { WEBHOOK_HEADERS_MAX } from "../../limits.ts";
 import type { Outgoing } from "../destination.ts";
-import { mayHold, membersAt, tokenAt, withoutMembers } from "../formats/json-members.ts";
+import {
+  mayHold,
+  readMembers,
+  tokenAt,
+  valueEnd,
+  withoutMembers,
+} from "../formats/json-members.ts";
 import { nameFault, valueFault } from "./headers.ts";
 import { RequestRefused } from "./request-refused.ts";
 
@@ -66,10 +72,12 @@ export function shapeKey(event: Outgoing): string {
 
 function shapingOf(text: string): Record<string, unknown> {
   const found: Record<string, unknown> = {};
-  for (const { key, valueStart, end } of membersAt(text, tokenAt(text, 0))) {
+  readMembers(text, tokenAt(text, 0), (key, valueStart) => {
+    const end = valueEnd(text, valueStart);
     const isWanted = key === "integrations" || (shapingMembers as readonly string[]).includes(key);
     if (isWanted) found[key] = JSON.parse(text.slice(valueStart, end));
-  }
+    return end;
+  });
   return found;
 }
 

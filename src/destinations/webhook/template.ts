@@ -1,5 +1,9 @@
-import { WEBHOOK_BODY_BYTES_MAX, WEBHOOK_TEMPLATE_PLACES_MAX } from "../../limits.ts";
-import { membersAt, tokenAt, valueEnd } from "../formats/json-members.ts";
+import {
+  WEBHOOK_BODY_BYTES_MAX,
+  WEBHOOK_TEMPLATE_LEVELS_MAX,
+  WEBHOOK_TEMPLATE_PLACES_MAX,
+} from "../../limits.ts";
+import { readMembers, tokenAt, valueEnd } from "../formats/json-members.ts";
 import { RequestRefused } from "./request-refused.ts";
 import { parsePath } from "./template-path.ts";
 
@@ -28,6 +32,9 @@ interface Wanted {
   members: Map<string, Wanted>;
 }
 
+/** JSON texts by their places. */
+type Values = (string | undefined)[];
+
 /**
  * Reads a template: JSON in which `{{event.properties.price}}` stands for a value. Every path
  * begins with `root`. Throws `TemplateFault`.
@@ -38,6 +45,9 @@ export function parseTemplate(text: string, root: string): Template {
     throw new TemplateFault(
       `Expected at most ${WEBHOOK_TEMPLATE_PLACES_MAX} places in a template, got ${places.length}`,
     );
+  }
+  if (places.some(({ path }) => path.length > WEBHOOK_TEMPLATE_LEVELS_MAX)) {
+    throw new TemplateFault(`Expected paths of at most ${WEBHOOK_TEMPLATE_LEVELS_MAX} levels`);
   }
   expectJson(texts, places);
   const wanted: Wanted = { places: [], members: new Map() };
@@ -55,7 +65,7 @@ export function parseTemplate(text: string, root: string): Template {
 
 /** The template with values of a JSON text. What is missing is null, and empty within a string. */
 export function render({ texts, places, wanted }: Template, json: string): string {
-  const values: (string | undefined)[] = [];
+  const values: Values = [];
   collect(json, tokenAt(json, 0), wanted, values);
   let length = 0;
   const parts: string[] = [];
@@ -77,22 +87,24 @@ export function render({ texts, places, wanted }: Template, json: string): strin
 export const tooLong = () =>
   new RequestRefused(`Expected events that make a body of at most ${WEBHOOK_BODY_BYTES_MAX} bytes`);
 
-/** Takes the JSON texts of wanted values; of a repeated name the last counts, as in JSON.parse. */
-function collect(json: string, at: number, wanted: Wanted, values: (string | undefined)[]): void {
-  if (wanted.places.length > 0) {
-    const value = json.slice(at, valueEnd(json, at));
-    for (const place of wanted.places) values[place] = value;
-  }
-  if (wanted.members.size === 0) return;
-  for (const { key, valueStart } of membersAt(json, at)) {
+/**
+ * Takes the JSON texts of wanted values, and reads each part of the text once; returns where the
+ * value ends. Of a repeated name the last counts, as in JSON.parse.
+ */
+function collect(json: string, at: number, wanted: Wanted, values: Values): number {
+  const readMember = (key: string, valueStart: number) => {
     const inner = wanted.members.get(key);
-    if (inner === undefined) continue;
+    if (inner === undefined) return valueEnd(json, valueStart);
     forget(inner, values);
-    collect(json, valueStart, inner, values);
-  }
+    return collect(json, valueStart, inner, values);
+  };
+  const isWhole = wanted.members.size === 0;
+  const end = isWhole ? valueEnd(json, at) : readMembers(json, at, readMember);
+  for (const place of wanted.places) values[place] = json.slice(at, end);
+  return end;
 }
 
-function forget(wanted: Wanted, values: (string | undefined)[]): void {
+function forget(wanted: Wanted, values: Values): void {
   for (const place of wanted.places) values[place] = undefined;
   for (const inner of wanted.members.values()) forget(inner, values);
 }
