@@ -56,6 +56,18 @@ test("an event is found by time, id and source", () => {
   expect(isFound({ messageId: new Uint8Array(16).fill(8) })).toBe(false);
 });
 
+test.each([
+  ["userId=a+b", "a b"],
+  ["userId=a%20b", "a b"],
+  ["userId=a%2Bb", "a+b"],
+  ["user%49d=%61b", "ab"],
+  ["userId=%E6%97%a5", "日"],
+  ["userId=%FF", "\uFFFD"],
+  ["userId=x&userId=y", "x"],
+])("%s is found by its user", (text, userId) => {
+  expect(createFinder({ userId }, () => true)(encoded(recordOf(text)))).toBe(true);
+});
+
 test("what is no record is not found", () => {
   const bytes = encoded(recordOf("userId=u"));
   const finder = createFinder({}, () => true);

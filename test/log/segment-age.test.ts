@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { mkdirSync, rmdirSync } from "node:fs";
+import { mkdirSync, renameSync, rmdirSync } from "node:fs";
 import { openLogReader } from "../../src/log/reader.ts";
 import { settleLog } from "../../src/log/recovery.ts";
 import { listSegments, segmentAt } from "../../src/log/segments.ts";
@@ -86,6 +86,24 @@ test("a segment that cannot be followed yet goes on", async () => {
       () => Bun.sleep(20).then(() => false),
     );
   }
+  const reader = await openLogReader({ directory, logger: quiet });
+  reader.advance(writer.durable());
+  expect((await readAll(reader)).map(([, text]) => text)).toEqual(["first", "second"]);
+  await writer.close();
+});
+
+test("an old segment is followed once that can be done", async () => {
+  const directory = temporaryDirectory();
+  const writer = await open(directory, 20);
+  await writer.append("first");
+  // Nothing can be made in a directory that is not there; what is open can still be written.
+  renameSync(directory, `${directory}-away`);
+  await Bun.sleep(200);
+  const before = firsts(`${directory}-away`);
+  renameSync(`${directory}-away`, directory);
+  await until(() => firsts(directory).length > before.length);
+  expect(writer.healthy()).toBe(true);
+  await writer.append("second");
   const reader = await openLogReader({ directory, logger: quiet });
   reader.advance(writer.durable());
   expect((await readAll(reader)).map(([, text]) => text)).toEqual(["first", "second"]);

@@ -6,7 +6,7 @@ import fc from "fast-check";
 import { pino } from "pino";
 import { eventOf } from "../../src/event/event.ts";
 import { type PixelRecord, pixelRecordCodec } from "../../src/event/record.ts";
-import { SEARCH_ANSWER_BYTES_MAX, SEARCH_MS_MAX } from "../../src/limits.ts";
+import { SEARCH_ANSWER_BYTES_MAX, SEARCH_BYTES_MAX, SEARCH_MS_MAX } from "../../src/limits.ts";
 import type { LogReader } from "../../src/log/event-log.ts";
 import { openLogReader } from "../../src/log/reader.ts";
 import { openLogWriter } from "../../src/log/writer.ts";
@@ -136,6 +136,60 @@ describe("a search", () => {
     );
     const reached = pages.slice(0, -1).map(({ reachedAt }) => reachedAt!);
     expect(reached).toEqual([...reached].sort((a, b) => b - a));
+  });
+
+  test("reads no further than it has to, and says how far", async () => {
+    const logs = [Array.from({ length: 20_000 }, (_, n) => record(n, `event=E${n}`))];
+    const readers = await logsOf(logs, 500);
+    const reader = readers.get("0")!;
+    let lowest = Number.POSITIVE_INFINITY;
+    const read = reader.read.bind(reader);
+    reader.read = (sequence, bytesMax) => {
+      lowest = Math.min(lowest, sequence);
+      return read(sequence, bytesMax);
+    };
+    const { events, reachedAt } = await searchOf(readers)({ limit: 10 });
+    expect(events.map(({ receivedAt }) => receivedAt)).toEqual(
+      Array.from({ length: 10 }, (_, n) => 19_999 - n),
+    );
+    expect(reachedAt).toBe(19_990);
+    expect(lowest).toBeGreaterThan(15_000);
+  });
+
+  test("stops when it has looked through enough, and says where to go on", async () => {
+    const bytes = new Uint8Array(1 << 20);
+    const count = SEARCH_BYTES_MAX / bytes.length + 100;
+    const steps: number[] = [];
+    const reader: LogReader = {
+      first: () => 0,
+      end: () => count,
+      advance() {},
+      async read(sequence) {
+        steps.push(sequence);
+        return { records: [{ sequence, bytes }], next: sequence + 1 };
+      },
+      trim: async () => {},
+      countBetween: (from, to) => to - from,
+      parts: () => [{ first: 0, bytes: count * bytes.length }],
+      close: async () => {},
+    };
+    const find = searchOf(new Map([["0", reader]]));
+    const first = await find();
+    expect(first.events).toEqual([]);
+    expect(first.stopped!.by).toBe("bytes");
+    const { rest } = first.stopped!;
+    expect(rest["0"]).toBeGreaterThan(0);
+    expect(steps.length).toBeLessThan(count);
+    steps.length = 0;
+    expect((await find({ rest })).stopped).toBeUndefined();
+    expect(Math.max(...steps)).toBe(rest["0"]! - 1);
+  });
+
+  test("goes on within the time that is looked for", async () => {
+    const logs = [Array.from({ length: 100 }, (_, n) => record(n, ""))];
+    const { pages } = await all(searchOf(await logsOf(logs)), { from: 20, to: 50, limit: 7 });
+    const times = pages.flatMap(({ events }) => events.map(({ receivedAt }) => receivedAt));
+    expect(times).toEqual(Array.from({ length: 30 }, (_, n) => 49 - n));
   });
 
   test("ends when it is broken off", async () => {

@@ -4,6 +4,8 @@ import type { Pacer } from "./pacer.ts";
 
 /** About what is looked at before it is decided which log is next. */
 const STRIDE_BYTES = 512 << 10;
+/** A stride over records so large that it comes to more is begun again, shorter. */
+const STRIDE_BYTES_MAX = 4 << 20;
 const READ_BYTES = 256 << 10;
 /** Positions of the first stride; the next ones are as long as their bytes say. */
 const FIRST_STRIDE = 1_024;
@@ -68,7 +70,7 @@ export class Backwards {
     this.#hits.pop();
   }
 
-  /** Looks through the records of one stride. */
+  /** Looks through the records of one stride, unless that turns out to be too long. */
   async step(signal: AbortSignal): Promise<void> {
     const { reader, countMax } = this.#options;
     const high = this.#high;
@@ -81,6 +83,11 @@ export class Backwards {
       const within = records.filter(({ sequence }) => sequence < high);
       await this.#look(within, seen, signal);
       const beyond = seen.hits.length - countMax;
+      if (seen.bytes > STRIDE_BYTES_MAX && high - start > 1) {
+        this.bytes += seen.bytes;
+        this.#stride = Math.ceil((high - start) / GROWTH_MAX);
+        return;
+      }
       if (beyond > 0) cut = seen.hits.splice(0, beyond).at(-1)!.sequence;
       at = next;
     }
