@@ -43,7 +43,7 @@ function tokenTable(store: Store) {
     uses,
     sessions,
     byHash(hash: string): StoredToken | undefined {
-      const token = findAll(tokens, [byHash.get(hash)])[0];
+      const token = findAll(tokens, [byHash.getNewest(hash)])[0];
       return token !== undefined && sameHash(token.hash, hash) ? token : undefined;
     },
     ofMember(memberId: string): StoredToken[] {
@@ -83,7 +83,7 @@ function sessionTable(store: Store) {
   );
   return {
     byHash(hash: string): StoredSession | undefined {
-      const session = sessions.get(hash);
+      const session = sessions.getNewest(hash);
       return session !== undefined && sameHash(session.hash, hash) ? session : undefined;
     },
     /** Sessions of a token, the oldest first. */
@@ -142,7 +142,7 @@ function sourceTable(store: Store) {
   return {
     ...sources,
     byWriteKey: (writeKey: string): Source | undefined =>
-      findAll(sources, [byWriteKey.get(writeKey)])[0],
+      findAll(sources, [byWriteKey.getNewest(writeKey)])[0],
     put(source: Source): void {
       sources.put(source);
       byWriteKey.put(source.writeKey, source.id);

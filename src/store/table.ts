@@ -4,6 +4,11 @@ type Reads = "get" | "doesExist" | "getRange" | "getKeys" | "getKeysCount";
 
 /** A named table of a store. The object stays valid when its store is opened again. */
 export interface Table<V, K extends Key> extends Pick<Database<V, K>, Reads> {
+  /**
+   * The value as of the newest commit of any process. Other reads of one turn of the event loop see
+   * the same state, which may be older than a commit that a request of this turn was sent after.
+   */
+  getNewest(key: K): V | undefined;
   /** Only inside a change, like `remove`. */
   put(key: K, value: V): void;
   remove(key: K): void;
@@ -20,6 +25,13 @@ export function tableOf<V, K extends Key>(
 ): Table<V, K> {
   return {
     get: (key, options) => opened().get(key, options),
+    getNewest(key) {
+      const table = opened();
+      const value = table.get(key);
+      if (value !== undefined) return value;
+      table.resetReadTxn();
+      return table.get(key);
+    },
     doesExist: (key: K) => opened().doesExist(key),
     getRange: (range) => opened().getRange(range),
     getKeys: (range) => opened().getKeys(range),

@@ -49,6 +49,19 @@ test("another process sees each commit: sources, connections, code and tokens", 
   expect(await next()).toEqual({ source: null, lanes: 1, code: "two", token: false });
 }, 300_000);
 
+test("what another process made is known at once, also to who has just looked", async () => {
+  const directory = await freshDirectory();
+  const catalog = await freshCatalog(directory);
+  const { id } = await catalog.workspaces.create("Acme");
+  const { secret } = await catalog.tokens.create(id, { name: "old", permissions: [] });
+  // From here on everything is one turn of the event loop, whose reads share a state.
+  expect(catalog.tokens.authenticate(secret)).toBeDefined();
+  const command = [process.execPath, `${import.meta.dir}/children/newcomer.ts`, directory, id];
+  const made = JSON.parse(Bun.spawnSync(command, { stderr: "inherit" }).stdout.toString());
+  expect(catalog.tokens.authenticate(made.secret)).toBeDefined();
+  expect(catalog.live.source(made.writeKey)).toBeDefined();
+}, 300_000);
+
 test("four processes write at once: every id is new, none is lost", async () => {
   const directory = await freshDirectory();
   const catalog = await freshCatalog(directory);
