@@ -5,6 +5,7 @@ import { ApiError, StartError } from "../errors.ts";
 import { version } from "../version.ts";
 import { backup, release, restore } from "./backup.ts";
 import { check } from "./check.ts";
+import { cluster } from "./cluster.ts";
 import { compact } from "./compact.ts";
 import { serve } from "./serve.ts";
 import { token } from "./token.ts";
@@ -16,7 +17,7 @@ const pixelmill = defineCommand({
     version,
     description: "Pixel events in, user code over them, deliveries out",
   },
-  subCommands: { serve, workspace, token, check, compact, backup, restore, release },
+  subCommands: { serve, workspace, token, check, compact, backup, restore, release, cluster },
 });
 
 /** Runs one command line and answers its exit code: 0 done, 1 failed, 2 wrongly called. */

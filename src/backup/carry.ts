@@ -1,0 +1,141 @@
+import type { Key } from "lmdb";
+import type { Live } from "../catalog/catalog.ts";
+import type { Connection, Positions } from "../catalog/model.ts";
+import { StartError } from "../errors.ts";
+import type { Replay } from "../pipeline/dead-letters/tables.ts";
+import { DeadLetterTables, type StoredLetter } from "../pipeline/dead-letters/tables.ts";
+import type { LaneRecord } from "../pipeline/settling/ledger.ts";
+import { encodeValue } from "../store/change-set.ts";
+import type { LocalStore, Store } from "../store/store.ts";
+import { ORDER, WALKS } from "../store/walk.ts";
+import { cursorOf, type Debts } from "./owed.ts";
+
+/** Events as they were put into a log of the other side. */
+export interface Placed {
+  /** Keys of the events, in their order in the log. */
+  keys: string[];
+  /** Their sequence numbers there. */
+  sequences: number[];
+  /** Where the log ends behind them. */
+  end: number;
+}
+
+/** One change of the other side holds so much of what is carried over. */
+const PORTION_BYTES = 256 << 10;
+/** Events below those that a lane is owed without exception, which it is owed as well. */
+const PENDING_MAX = 100_000;
+
+/** Puts rows into their stores, by changes of about `PORTION_BYTES` each. Returns how many. */
+async function carry<T>(
+  rows: Iterable<T>,
+  { to, bytesOf, put }: { to(row: T): Store; bytesOf(row: T): number; put(row: T): void },
+): Promise<number> {
+  const portions = new Map<Store, { rows: T[]; bytes: number }>();
+  let count = 0;
+  const flush = async (store: Store, portion: T[]) => {
+    portions.delete(store);
+    await store.change(() => portion.forEach(put));
+  };
+  for (const row of rows) {
+    const store = to(row);
+    const portion = portions.get(store) ?? { rows: [], bytes: 0 };
+    portions.set(store, portion);
+    portion.rows.push(row);
+    portion.bytes += bytesOf(row);
+    count += 1;
+    if (portion.bytes >= PORTION_BYTES) await flush(store, portion.rows);
+  }
+  for (const [store, portion] of [...portions]) await flush(store, portion.rows);
+  return count;
+}
+
+/**
+ * Copies the rows of a catalog. Connections that are not live end behind what was carried over, so
+ * that what they are still owed is treated as before.
+ */
+export async function carryCatalog(from: LocalStore, to: Store, ends: Positions): Promise<void> {
+  for (const name of from.tables()) {
+    if (name === ORDER || name === WALKS) continue;
+    const rows = from.table<unknown, Key>(name).getRange({});
+    const table = to.table<unknown, Key>(name);
+    await carry(rows, {
+      to: () => to,
+      bytesOf: ({ value }) => encodeValue(value).length,
+      put: ({ key, value }) => table.put(key, name === "connections" ? behind(value, ends) : value),
+    });
+  }
+}
+
+function behind(value: unknown, ends: Positions): unknown {
+  const connection = value as Connection;
+  const { until } = connection;
+  return until === undefined ? connection : { ...connection, until: { ...until, ...ends } };
+}
+
+/** Stores where the lanes go on, for each log of the other side. */
+export async function carryLanes(
+  live: Live,
+  debts: Debts,
+  placed: ReadonlyMap<string, Placed>,
+  ledgerOf: (log: string) => Store,
+): Promise<void> {
+  for (const [log, { keys, sequences, end }] of placed) {
+    const store = ledgerOf(log);
+    const lanes = store.table<LaneRecord, string>("lanes");
+    const records = live.lanes().map(({ destination, connections }) => {
+      const owed = debts.get(destination.id) ?? new Set();
+      const cursor = cursorOf(keys, sequences, owed, end);
+      if (cursor.pending.length > PENDING_MAX) {
+        const debt = `more than ${PENDING_MAX} events between others that it has`;
+        throw new StartError(
+          `Destination ${destination.id} is owed ${debt}; let it catch up first`,
+        );
+      }
+      const known = Object.fromEntries(connections.map((it) => [it.id, it.from]));
+      return { id: destination.id, record: { logs: { [log]: cursor }, known } };
+    });
+    await carry(records, {
+      to: () => store,
+      bytesOf: ({ record }) => encodeValue(record).length,
+      put: ({ id, record }) => lanes.put(id, record),
+    });
+  }
+}
+
+/** Copies dead letters, and those that are about to be sent again. Returns how many. */
+export async function carryLetters(
+  from: Store,
+  ledgerOf: (letter: StoredLetter) => Store,
+): Promise<number> {
+  const opened = new Map<Store, DeadLetterTables>();
+  const tablesOf = (letter: StoredLetter) => {
+    const store = ledgerOf(letter);
+    const tables = opened.get(store) ?? new DeadLetterTables(store);
+    opened.set(store, tables);
+    return tables;
+  };
+  const letters = await carry(from.table<StoredLetter, Key>("letters").getRange({}), {
+    to({ value }) {
+      tablesOf(value);
+      return ledgerOf(value);
+    },
+    bytesOf: ({ value }) => sizeOf(value),
+    put({ value }) {
+      const tables = tablesOf(value);
+      tables.recount();
+      tables.put(value);
+    },
+  });
+  const replays = await carry(from.table<Replay, Key>("replays").getRange({}), {
+    to({ value }) {
+      const store = ledgerOf(value.letter);
+      store.table("replays");
+      return store;
+    },
+    bytesOf: ({ value }) => sizeOf(value.letter),
+    put: ({ key, value }) => ledgerOf(value.letter).table<Replay, Key>("replays").put(key, value),
+  });
+  return letters + replays;
+}
+
+const sizeOf = ({ text, original = "" }: StoredLetter) => text.length + original.length;

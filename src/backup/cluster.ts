@@ -1,0 +1,156 @@
+import { existsSync, mkdirSync, renameSync, rmSync } from "node:fs";
+import { basename, join } from "node:path";
+import { Registry } from "prom-client";
+import { openCatalog } from "../catalog/open.ts";
+import type { Config } from "../config.ts";
+import { syncPath } from "../disk/sync.ts";
+import { StartError } from "../errors.ts";
+import { eventOf } from "../event/event.ts";
+import { decodeRecord, pixelRecordCodec } from "../event/record.ts";
+import type { LogReader } from "../log/event-log.ts";
+import { openLogWriter } from "../log/writer.ts";
+import type { Logger } from "../observe/log.ts";
+import { createLaneMetrics } from "../pipeline/metrics.ts";
+import { SharedReader } from "../pipeline/reading/shared-reader.ts";
+import { Ledger } from "../pipeline/settling/ledger.ts";
+import { openFileLogs } from "../pixel/file-logs.ts";
+import {
+  catalogDirectory,
+  clusterDirectory,
+  deliveryDirectory,
+  eventsDirectory,
+  lockData,
+  prepareData,
+} from "../start/data-directory.ts";
+import { lent, openStore } from "../store/store.ts";
+import { carryCatalog, carryLanes, carryLetters, type Placed } from "./carry.ts";
+import { addDebts, type Debts, owedEvents } from "./owed.ts";
+import { appendAll, catalogOptions, ledgerOptions, openTopics } from "./topics.ts";
+
+/** What was carried over. */
+export interface Carried {
+  workspaces: number;
+  /** Events that some destination had not settled. */
+  events: number;
+  deadLetters: number;
+}
+
+/**
+ * Takes the data of a server that was alone into a cluster that has none yet; they stay on disk,
+ * under another name. What breaks off in the middle may be called again. Throws `StartError` where
+ * a server or a node runs, or where the cluster has data.
+ */
+export async function importAlone(config: Config, logger: Logger): Promise<Carried> {
+  await using stack = new AsyncDisposableStack();
+  stack.defer(await lockData(config));
+  if (!existsSync(catalogDirectory(config))) {
+    throw new StartError(`Expected the data of a server without cluster.kafka in ${config.data}`);
+  }
+  const cluster = await openTopics(config, logger, stack);
+  await cluster.expectNew();
+
+  const catalog = await openCatalog({ directory: catalogDirectory(config), logger });
+  stack.defer(() => catalog.close());
+  const delivery = openStore({ path: deliveryDirectory(config), ...ledgerOptions(logger) });
+  stack.defer(() => delivery.close());
+  const ledger = new Ledger(lent(delivery), logger);
+  await ledger.counted;
+  expectNoJobs(ledger);
+  const files = await openFileLogs({ directory: eventsDirectory(config), count: 0, logger });
+  stack.defer(() => files.close());
+
+  const debts: Debts = new Map();
+  const logs = readOf(files.readers, logger);
+  await addDebts(debts, { live: catalog.live, logs, lane: (id) => ledger.lane(id) });
+  const placed = await cluster.append(owedEvents(files.readers, debts));
+  await carryLanes(catalog.live, debts, placed, (log) => cluster.ledgerOf(log));
+  const deadLetters = await carryLetters(delivery, (letter) => cluster.ledgerOfUser(letter.user));
+  await ledger.close();
+  const { path, ...options } = catalogOptions(catalogDirectory(config), logger);
+  const rows = openStore({ path, ...options });
+  stack.defer(() => rows.close());
+  await carryCatalog(rows, cluster.catalog, endsOf(placed));
+  const workspaces = catalog.workspaces.list().length;
+  await stack.disposeAsync();
+  putAside(config);
+  return { workspaces, events: countOf(placed), deadLetters };
+}
+
+/** The way back: a data directory for a server that is alone, of what a stopped cluster has. */
+export async function exportAlone(config: Config, logger: Logger): Promise<Carried> {
+  if (existsSync(catalogDirectory(config))) {
+    throw new StartError(`Expected a directory without data, got ${config.data}`);
+  }
+  await using stack = new AsyncDisposableStack();
+  prepareData(config);
+  stack.defer(await lockData(config));
+  const cluster = await openTopics(config, logger, stack);
+  const catalog = await cluster.openCatalog();
+  const debts: Debts = new Map();
+  const shared = readOf(cluster.logs.readers, logger);
+  for (const [log, ledger] of cluster.ledgers) {
+    expectNoJobs(ledger);
+    const logs = shared.of({ keys: () => [log] });
+    await addDebts(debts, { live: catalog.live, logs, lane: (id) => ledger.lane(id) });
+  }
+  const events = owedEvents(cluster.logs.readers, debts);
+  const placed = new Map([["0", await appendAlone(config, logger, events)]]);
+  const delivery = openStore({ path: deliveryDirectory(config), ...ledgerOptions(logger) });
+  stack.defer(() => delivery.close());
+  await carryLanes(catalog.live, debts, placed, () => delivery);
+  let deadLetters = 0;
+  for (const log of cluster.ledgers.keys()) {
+    deadLetters += await carryLetters(cluster.ledgerOf(log), () => delivery);
+  }
+  const workspaces = catalog.workspaces.list().length;
+  const to = openStore(catalogOptions(catalogDirectory(config), logger));
+  stack.defer(() => to.close());
+  await carryCatalog(cluster.view, to, endsOf(placed));
+  await stack.disposeAsync();
+  rmSync(clusterDirectory(config, ""), { recursive: true });
+  return { workspaces, events: countOf(placed), deadLetters };
+}
+
+function expectNoJobs(ledger: Ledger): void {
+  if (ledger.jobs.running().length === 0) return;
+  throw new StartError("Expected no replay to be under way; let it end, or cancel it");
+}
+
+function readOf(readers: ReadonlyMap<string, LogReader>, logger: Logger): SharedReader {
+  const none = () => [];
+  const metrics = createLaneMetrics(new Registry(), none, none, () => 0);
+  return new SharedReader({ readers, decode: decodeRecord, eventOf, logger, metrics });
+}
+
+const endsOf = (placed: ReadonlyMap<string, Placed>) =>
+  Object.fromEntries([...placed].map(([log, { end }]) => [log, end]));
+
+const countOf = (placed: ReadonlyMap<string, Placed>) =>
+  placed.values().reduce((sum, { keys }) => sum + keys.length, 0);
+
+async function appendAlone(
+  config: Config,
+  logger: Logger,
+  events: ReturnType<typeof owedEvents>,
+): Promise<Placed> {
+  const directory = join(eventsDirectory(config), "0");
+  const log = await openLogWriter({ directory, codec: pixelRecordCodec, logger });
+  try {
+    const appended = await appendAll(events, (record) => ({ log: "0", done: log.append(record) }));
+    const keys = appended.get("0") ?? [];
+    const sequences = [...keys.keys()];
+    return { keys, sequences, end: log.durable() };
+  } finally {
+    await log.close();
+  }
+}
+
+/** The data stay, where no server takes them for its own. */
+function putAside(config: Config): void {
+  const aside = join(config.data, "before-cluster");
+  mkdirSync(aside, { recursive: true, mode: 0o700 });
+  for (const path of [eventsDirectory(config), deliveryDirectory(config), catalogDirectory(config)])
+    if (existsSync(path)) renameSync(path, join(aside, basename(path)));
+  syncPath(aside);
+  syncPath(config.data);
+}

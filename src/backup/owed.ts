@@ -1,0 +1,100 @@
+import type { Live } from "../catalog/catalog.ts";
+import { decodeRecord } from "../event/record.ts";
+import type { LogReader } from "../log/event-log.ts";
+import type { CursorRecord } from "../pipeline/reading/cursor.ts";
+import { LaneReader } from "../pipeline/reading/lane-reader.ts";
+import { routesOf } from "../pipeline/reading/routes.ts";
+import type { Logs } from "../pipeline/reading/shared-reader.ts";
+import type { LaneRecord } from "../pipeline/settling/ledger.ts";
+
+/** An event of a log that some destination has not settled. */
+export interface OwedEvent {
+  /** Names the event in its log, for `Debts`. */
+  key: string;
+  receivedAt: number;
+  /** A record as the log keeps it. */
+  bytes: Uint8Array;
+}
+
+/** By destination, the keys of the events that it has not settled. */
+export type Debts = Map<string, Set<string>>;
+
+const TAKE_EVENTS = 1_000;
+const TAKE_BYTES = 16 << 20;
+const READ_BYTES = 4 << 20;
+
+const keyOf = (log: string, sequence: number) => `${log} ${sequence}`;
+
+/** Adds what the destinations are owed of these logs, by what their lanes have stored. */
+export async function addDebts(
+  debts: Debts,
+  { live, logs, lane }: { live: Live; logs: Logs; lane(id: string): LaneRecord | undefined },
+): Promise<void> {
+  for (const { destination, connections } of live.lanes()) {
+    const owed = debts.get(destination.id) ?? new Set();
+    debts.set(destination.id, owed);
+    const reader = new LaneReader(logs, routesOf(destination, connections), lane(destination.id));
+    for (;;) {
+      const items = await reader.take(TAKE_EVENTS, TAKE_BYTES);
+      if (items.length === 0) break;
+      for (const { origin } of items) {
+        if (!("replayOf" in origin)) owed.add(keyOf(origin.log, origin.sequence));
+      }
+    }
+  }
+}
+
+/** What some destination is owed, in the order in which it came in. */
+export async function* owedEvents(
+  readers: ReadonlyMap<string, LogReader>,
+  debts: Debts,
+): AsyncGenerator<OwedEvent> {
+  const all = new Set([...debts.values()].flatMap((owed) => [...owed]));
+  const logs = [...readers].map(([log, reader]) => eventsOf(log, reader, all));
+  const advance = async (log: AsyncGenerator<OwedEvent>) => {
+    const { value, done } = await log.next();
+    return done ? [] : [{ log, event: value }];
+  };
+  let heads = (await Promise.all(logs.map(advance))).flat();
+  while (heads.length > 0) {
+    const next = heads.reduce((one, other) =>
+      other.event.receivedAt < one.event.receivedAt ? other : one,
+    );
+    yield next.event;
+    heads = [...heads.filter((it) => it !== next), ...(await advance(next.log))];
+  }
+}
+
+async function* eventsOf(
+  log: string,
+  reader: LogReader,
+  owed: ReadonlySet<string>,
+): AsyncGenerator<OwedEvent> {
+  for (let at = reader.first(); at < reader.end(); ) {
+    const { records, next } = await reader.read(at, READ_BYTES);
+    for (const { sequence, bytes } of records) {
+      const key = keyOf(log, sequence);
+      if (!owed.has(key)) continue;
+      const { receivedAt } = decodeRecord(bytes);
+      yield { key, receivedAt, bytes: Uint8Array.from(bytes) };
+    }
+    if (next <= at) return;
+    at = next;
+  }
+}
+
+/**
+ * A lane's place in a log that holds these events, in order, at these sequence numbers: from `next`
+ * on the lane is owed all.
+ */
+export function cursorOf(
+  keys: readonly string[],
+  sequences: readonly number[],
+  owed: ReadonlySet<string>,
+  end: number,
+): CursorRecord {
+  let from = keys.length;
+  while (from > 0 && owed.has(keys[from - 1]!)) from -= 1;
+  const pending = keys.flatMap((key, at) => (at < from && owed.has(key) ? [sequences[at]!] : []));
+  return { next: from === keys.length ? end : sequences[from]!, pending };
+}

@@ -1,0 +1,174 @@
+import { join } from "node:path";
+import { openCatalog } from "../catalog/open.ts";
+import { type Clients, connectClients } from "../cluster/client.ts";
+import { openPartitionWriter } from "../cluster/log-writer.ts";
+import { openOrderedTopic } from "../cluster/ordered-log.ts";
+import { Sender } from "../cluster/sender.ts";
+import { logOf, openTopicLogs, type TopicLogs } from "../cluster/topic-logs.ts";
+import type { Config } from "../config.ts";
+import { StartError } from "../errors.ts";
+import { inspectQuery } from "../event/inspect.ts";
+import { decodeRecord, type PixelRecord, pixelRecordCodec } from "../event/record.ts";
+import type { LogReader } from "../log/event-log.ts";
+import type { Logger } from "../observe/log.ts";
+import { LEDGER_TABLES_MAX, Ledger } from "../pipeline/settling/ledger.ts";
+import { brokersOf } from "../start/brokers.ts";
+import { clusterDirectory } from "../start/data-directory.ts";
+import { openOrderedStore } from "../store/ordered-store.ts";
+import { lent, type Store } from "../store/store.ts";
+import { openView } from "../store/view.ts";
+import type { Placed } from "./carry.ts";
+import type { owedEvents } from "./owed.ts";
+
+const CATALOG_TABLES_MAX = 64;
+/** Events that are appended before it is waited for them. */
+const APPENDED_MAX = 2_000;
+
+export const ledgerOptions = (logger: Logger) => ({
+  ...{ tablesMax: LEDGER_TABLES_MAX, name: "The ledger", logger },
+});
+
+export const catalogOptions = (directory: string, logger: Logger) => ({
+  path: join(directory, "catalog.mdb"),
+  ...{ tablesMax: CATALOG_TABLES_MAX, name: "The catalog", logger },
+});
+
+/** The record as another log keeps it, whose other logs are none of those that it names. */
+const recordOf = (bytes: Uint8Array): PixelRecord => ({ ...decodeRecord(bytes), after: undefined });
+
+/** Appends events; `append` tells for each in which log, and when it is there. */
+export async function appendAll(
+  events: ReturnType<typeof owedEvents>,
+  append: (record: PixelRecord) => { log: string; done: Promise<void> },
+): Promise<Map<string, string[]>> {
+  const keys = new Map<string, string[]>();
+  let waiting: Promise<void>[] = [];
+  for await (const { key, bytes } of events) {
+    const { log, done } = append(recordOf(bytes));
+    const known = keys.get(log) ?? [];
+    keys.set(log, known);
+    known.push(key);
+    waiting.push(done);
+    if (waiting.length < APPENDED_MAX) continue;
+    await Promise.all(waiting);
+    waiting = [];
+  }
+  await Promise.all(waiting);
+  return keys;
+}
+
+/** The topics of a cluster that no node runs. */
+export async function openTopics(config: Config, logger: Logger, stack: AsyncDisposableStack) {
+  const brokers = brokersOf(config);
+  if (brokers.brokers.length === 0) throw new StartError("Expected the setting cluster.kafka");
+  const clients = await connectClients(brokers);
+  stack.defer(() => clients.close());
+  await expectNoNodes(clients, config["cluster.name"]);
+  const replicas = config["cluster.replicas"];
+  const named = (name: string) => `${config["cluster.name"]}.${name}`;
+  const logs = await openTopicLogs({
+    ...{ clients, brokers, logger },
+    topic: { name: named("events"), partitions: config["cluster.partitions"], replicas },
+    sourceOf: (record) => decodeRecord(record).sourceId,
+  });
+  stack.defer(() => logs.close());
+  const partitions = logs.readers.size;
+  const order = { clients, replicas, logger };
+  const orders = await openOrderedTopic({ ...order, name: named("ledgers"), partitions });
+  const stores = orders.map((log, partition) => {
+    const path = clusterDirectory(config, `ledger/${partition}`);
+    const options = ledgerOptions(logger);
+    return openOrderedStore({ ...options, local: openView({ path, ...options }), log });
+  });
+  const ledgers = stores.map((store) => new Ledger(lent(store), logger));
+  stack.defer(async () => {
+    await Promise.all(ledgers.map((ledger) => ledger.close()));
+    await Promise.all(stores.map((store) => store.close()));
+  });
+  await Promise.all(ledgers.map((ledger) => ledger.counted));
+  await Promise.all(stores.map((store) => store.current()));
+  const directory = clusterDirectory(config, "catalog");
+  const [log] = await openOrderedTopic({ ...order, name: named("catalog"), partitions: 1 });
+  const options = catalogOptions(directory, logger);
+  const view = openView(options);
+  const catalog = openOrderedStore({ ...options, local: view, log: log! });
+  stack.defer(() => catalog.close());
+  await catalog.current();
+  return {
+    ...{ catalog, view, logs },
+    ledgers: new Map(ledgers.map((ledger, partition) => [logOf(partition), ledger])),
+    ledgerOf: (log: string): Store => stores[Number(log.slice(1))]!,
+    ledgerOfUser: (user: string): Store => stores[Number(Bun.hash(user) % BigInt(partitions))]!,
+    append: (events: ReturnType<typeof owedEvents>) =>
+      appendShared({ clients, logs, logger, topic: named("events") }, events),
+    async expectNew() {
+      if ([...catalog.table("workspaces").getKeys({ limit: 1 })].length === 0) return;
+      throw new StartError(
+        `Expected a cluster without data, but ${config["cluster.name"]} has some`,
+      );
+    },
+    /** Reads the view alone, which is current. */
+    async openCatalog() {
+      const opened = await openCatalog({ directory, logger });
+      stack.defer(() => opened.close());
+      return opened;
+    },
+  };
+}
+
+async function expectNoNodes(clients: Clients, group: string): Promise<void> {
+  const found = (await clients.admin().describeGroups({ groups: [group] })).get(group);
+  const count = found?.members.size ?? 0;
+  if (count > 0) throw new StartError(`Expected no node to run, but ${group} has ${count}`);
+}
+
+interface SharedParts {
+  clients: Clients;
+  logs: TopicLogs;
+  logger: Logger;
+  topic: string;
+}
+
+/** Empties the partitions of what an attempt before has left, and appends the events. */
+async function appendShared(
+  { clients, logs, logger, topic }: SharedParts,
+  events: ReturnType<typeof owedEvents>,
+): Promise<Map<string, Placed>> {
+  const before = await logs.ends();
+  for (const [log, reader] of logs.readers) await reader.trim(before[log] ?? 0);
+  const sender = new Sender({ producer: clients.producer(), topic });
+  const writers = [...logs.readers.keys()].map((_, partition) =>
+    openPartitionWriter({ partition, sender, codec: pixelRecordCodec, end: 0n, logger }),
+  );
+  const keys = await appendAll(events, (record) => {
+    const { user } = inspectQuery(record.query, record.type, true);
+    const partition = user % writers.length;
+    return { log: logOf(partition), done: writers[partition]!.append(record) };
+  });
+  await Promise.all(writers.map((writer) => writer.close()));
+  const ends = await logs.ends();
+  const placed = new Map<string, Placed>();
+  for (const [log, reader] of logs.readers) {
+    const end = ends[log] ?? 0;
+    const sequences = await sequencesOf(reader, before[log] ?? 0, end);
+    const expected = keys.get(log) ?? [];
+    if (sequences.length !== expected.length) {
+      throw new StartError(
+        `Expected ${expected.length} events in ${log}, found ${sequences.length}`,
+      );
+    }
+    placed.set(log, { keys: expected, sequences, end });
+  }
+  return placed;
+}
+
+async function sequencesOf(reader: LogReader, from: number, end: number): Promise<number[]> {
+  const sequences: number[] = [];
+  for (let at = from; at < end; ) {
+    const { records, next } = await reader.read(at, 4 << 20);
+    for (const { sequence } of records) sequences.push(sequence);
+    if (next <= at) break;
+    at = next;
+  }
+  return sequences;
+}
