@@ -2,8 +2,10 @@
  * Nodes and brokers are killed, hang and come back under a load of pixels and calls. In the end
  * each acknowledged pixel is looked for where it was to arrive, and among the dead letters.
  *
- *   npm run crash [ROUNDS] [-- --kafka]      one node on its disk, or three on three brokers;
- *                                            exits with 1 when a promise was broken
+ *   npm run crash [ROUNDS] [-- --kafka] [--only=WORD]
+ *
+ * One node on its disk, or three on three brokers; only what has the word in its name. Exits with 1
+ * when a promise was broken.
  */
 import { judge, type Verdict } from "../soak/oracle.ts";
 import { type ActOptions, actsOf } from "./acts.ts";
@@ -13,6 +15,8 @@ import { Site, type SiteOptions } from "./site.ts";
 
 export interface CrashOptions extends SiteOptions, LoadOptions, ActOptions {
   rounds: number;
+  /** Only the acts that have this in their name. */
+  only?: string;
   /** Between two rounds, when nothing is harmed. */
   quietMs: number;
   onRound(row: object): void;
@@ -31,6 +35,9 @@ export interface CrashReport {
 
 /** Until what was replayed has arrived. */
 const REPLAY_MS_MAX = 120_000;
+/** Of the logs, what is shown when a promise was broken. */
+const LOG_LINES = 100;
+const LOG_COLUMNS = 1_000;
 
 export async function crash(options: CrashOptions): Promise<CrashReport> {
   const site = await Site.open(options);
@@ -40,26 +47,41 @@ export async function crash(options: CrashOptions): Promise<CrashReport> {
     await load.stop();
     await site.drain();
     await load.readEverywhere();
-    return await judged(site, load);
+    const report = await judged(site, load);
+    if (report.broken.length > 0) tellLogs(site);
+    return report;
   } catch (error) {
-    for (const { name, errors } of site.nodes.map((it) => ({ name: it.name, errors: it.errors() })))
-      process.stderr.write(`--- ${name}\n${errors.slice(-5_000)}\n`);
+    tellLogs(site);
     throw error;
   } finally {
     await site.close();
   }
 }
 
+/** What the nodes said last. */
+function tellLogs({ nodes }: Site): void {
+  for (const node of nodes) {
+    const lines = node.errors().trimEnd().split("\n").slice(-LOG_LINES);
+    const text = lines.map((line) => line.slice(0, LOG_COLUMNS)).join("\n");
+    process.stderr.write(`--- ${node.name}\n${text}\n`);
+  }
+}
+
 async function upset(site: Site, load: Load, options: CrashOptions): Promise<void> {
+  const startedAt = performance.now();
   options.onRound({ act: "none", with: await load.goesOn() });
-  const acts = actsOf(site, options);
+  const { only = "" } = options;
+  const acts = actsOf(site, options).filter(({ name }) => name.includes(only));
   for (let round = 0; round < options.rounds; round++) {
     await Bun.sleep(options.quietMs);
     const { name, run } = acts[round % acts.length]!;
     const figures = await run(site, load, Math.floor(round / acts.length));
-    options.onRound({ act: name, ...figures, acknowledged: load.pixels.acknowledged });
+    const { acknowledged } = load.pixels;
+    options.onRound({ act: name, ...figures, acknowledged, second: secondsSince(startedAt) });
   }
 }
+
+const secondsSince = (ms: number) => Math.round((performance.now() - ms) / 1_000);
 
 async function judged(site: Site, load: Load): Promise<CrashReport> {
   const { arrivals } = site;
@@ -108,10 +130,12 @@ if (import.meta.main) {
   const flags = process.argv.slice(2);
   const isCluster = flags.includes("--kafka");
   const [rounds = "20"] = flags.filter((it) => !it.startsWith("--"));
+  const only = flags.find((it) => it.startsWith("--only="))?.slice("--only=".length);
   const print = (row: object) => process.stdout.write(`${JSON.stringify(row)}\n`);
   const report = await crash({
     ...(isCluster ? { nodes: 3, brokers: 3 as const } : { nodes: 1, brokers: 0 as const }),
     ...{ rounds: Number(rounds), users: 50, pixelsPerSecond: 100 },
+    ...(only !== undefined && { only }),
     ...{ hangMs: 15_000, awayMs: 60_000, quietMs: 5_000, onRound: print },
   });
   print(report);

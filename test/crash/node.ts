@@ -13,7 +13,6 @@ export interface Answer {
 
 /** A real pixelmill that is killed, hangs, and is started again on what it left behind. */
 export class Node {
-  #ports: string[] = [];
   #server: Server | undefined;
 
   constructor(
@@ -24,14 +23,9 @@ export class Node {
 
   async start(): Promise<void> {
     const { directory } = this;
-    const flags = [...this.flags, ...this.#ports];
     // The port of a node that was killed may be taken for a moment longer.
-    const start = () => startServer({ directory, flags }).catch(() => undefined);
+    const start = () => startServer({ directory, flags: this.flags }).catch(() => undefined);
     this.#server = await waitFor(start, `${this.name} to start`, START_MS_MAX);
-    this.#ports = [
-      ...["--port", new URL(this.#server.dataPlane).port],
-      ...["--admin-port", new URL(this.#server.controlPlane).port],
-    ];
   }
 
   async stop(): Promise<void> {

@@ -2,6 +2,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { type Brokers, startBrokers } from "../cluster/brokers.ts";
 import { removeDirectory, temporaryDirectory, waitFor } from "../e2e/server.ts";
+import { freePorts } from "../free-ports.ts";
 import { codeOf, testEvent } from "../soak/fates.ts";
 import { startReceiver } from "../soak/site.ts";
 import { Arrivals } from "./arrivals.ts";
@@ -46,10 +47,13 @@ export class Site {
     const brokers = brokerCount === 0 ? undefined : await startBrokers(brokerCount);
     const receiver = await startReceiver(received, 1_000_000);
     const flags = ["--retry-window", "3600", "--log-level", "info", ...clusterFlags(brokers)];
+    const ports = await freePorts(2 * count);
     const nodes = Array.from({ length: count }, (_, index) => {
       const name = `node-${index + 1}`;
       mkdirSync(join(directory, name));
-      return new Node(name, join(directory, name), flags);
+      const [port, admin] = ports.splice(0, 2);
+      const own = [...flags, "--port", String(port), "--admin-port", String(admin)];
+      return new Node(name, join(directory, name), own);
     });
     const end = async () => {
       await Promise.all(nodes.map((node) => node.kill()));

@@ -1,0 +1,18 @@
+import { expect, test } from "bun:test";
+import { brokersMissing } from "../cluster/brokers.ts";
+import { titled } from "../cluster/support.ts";
+import { crash } from "./crash.ts";
+
+/** A short form of `npm run crash -- --kafka`. */
+test.skipIf(brokersMissing !== undefined)(
+  titled("nodes of a cluster lose and double nothing when one is killed, then its broker"),
+  async () => {
+    const report = await crash({
+      ...{ nodes: 2, brokers: 1, rounds: 2, users: 20, pixelsPerSecond: 40 },
+      ...{ hangMs: 15_000, awayMs: 5_000, quietMs: 5_000, onRound() {} },
+    });
+    expect(report.broken).toEqual([]);
+    expect(report.verdict.delivered).toBeGreaterThan(100);
+  },
+  600_000,
+);
