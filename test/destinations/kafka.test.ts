@@ -8,7 +8,7 @@ import {
   test,
 } from "bun:test";
 import { type Clients, connectClients } from "../../src/cluster/client.ts";
-import type { OpenDestination } from "../../src/destinations/destination.ts";
+import type { OpenDestination, Verdict } from "../../src/destinations/destination.ts";
 import { kafkaKind } from "../../src/destinations/kafka/kafka.ts";
 import { partitionOf } from "../../src/destinations/kafka/partition-of.ts";
 import { topicOf } from "../../src/destinations/kafka/topic-name.ts";
@@ -53,14 +53,22 @@ const egress = createEgress({ allow: ["127.0.0.0/8"] });
 const kind = kafkaKind(egress);
 const { signal } = new AbortController();
 
+const yes = () => true;
+const no = () => false;
+
 /** Makes a topic that nobody else uses. */
 async function madeTopic(partitions = 1, configs: Record<string, string> = {}, name?: string) {
   topics += 1;
   const topic = name ?? `topic-${topics}`;
-  await clients.admin().createTopics({
+  const admin = clients.admin();
+  await admin.createTopics({
     ...{ topics: [topic], partitions, replicas: 1 },
     configs: Object.entries(configs).map(([key, value]) => ({ name: key, value })),
   });
+  // The broker hears of the topic a little later than who asked for it.
+  const asked = { topics: [topic], forceUpdate: true, retries: 0 };
+  const isUnknown = () => admin.metadata(asked).then(no, yes);
+  while (await isUnknown()) await Bun.sleep(20);
   return topic;
 }
 
@@ -192,6 +200,25 @@ describe.skipIf(!isThere)(titled("kafka"), () => {
     expect(write!.message).toStartWith("Nothing was written: The topic does not exist");
   });
 
+  test("a topic by name that somebody deletes holds up no others", async () => {
+    const prefix = `deleted-${topics}.`;
+    for (const name of ["gone", "there"]) await madeTopic(1, {}, prefix + name);
+    const open = opened(configOf(`${prefix}{{event}}`));
+    const eventsOf = () => ["gone", "there"].map((event) => outgoing({ event }));
+    expect(await open.deliver(eventsOf(), signal)).toEqual(delivered);
+    await clients.admin().deleteTopics({ topics: [`${prefix}gone`] });
+    const refused = new Map([[0, `The topic does not exist (topic ${prefix}gone, error 3)`]]);
+    // The broker takes its time to forget the topic.
+    let sent = 1;
+    let verdict: Verdict = delivered;
+    for (; sent < 500 && !("refused" in verdict); sent++) {
+      verdict = await open.deliver(eventsOf(), signal);
+      expect(verdict.kind).toBe("delivered");
+    }
+    expect(verdict).toEqual({ kind: "delivered", refused });
+    expect((await valuesOf(`${prefix}there`)).length).toBe(sent);
+  });
+
   test("a topic that is missing costs nothing: events come when it is there", async () => {
     const name = `late-${topics}`;
     const open = opened(configOf(name));
@@ -294,6 +321,36 @@ describe.skipIf(!isThere)(titled("kafka"), () => {
       expect((verdict as { reason: string }).reason).toStartWith(`Broker ${broker[way]}: `);
     });
 
+    /** Operations on a topic, by Kafka's numbers; who may write or read may describe. */
+    const [READ, WRITE] = [3, 4];
+    /** Lets the stranger do something with a topic (2) of this literal name (3). */
+    async function grant(topic: string, operation: number) {
+      const what = { resourceType: 2, resourceName: topic, resourcePatternType: 3 };
+      const who = { principal: `User:${stranger.user}`, host: "*", operation, permissionType: 3 };
+      await clients.admin().createAcls({ creations: [{ ...what, ...who }] } as never);
+    }
+
+    test("with topics by name, those that the user may not write to hold up no others", async () => {
+      const prefix = `granted-${topics}.`;
+      for (const name of ["write", "read", "nothing"]) await madeTopic(1, {}, prefix + name);
+      await grant(`${prefix}write`, WRITE);
+      await grant(`${prefix}read`, READ);
+      const over = { brokers: broker.sasl, ...stranger };
+      const open = opened(configOf(`${prefix}{{event}}`, over));
+      const events = ["write", "read", "nothing"].map((event) => outgoing({ event }));
+      const refused = (verdict: Verdict) =>
+        verdict.kind === "delivered" ? [...(verdict.refused?.keys() ?? [])] : [];
+      let verdict = await open.deliver(events, signal);
+      // A grant takes its time to be known.
+      for (let tries = 0; tries < 50 && refused(verdict).length !== 2; tries++) {
+        await Bun.sleep(100);
+        verdict = await open.deliver(events, signal);
+      }
+      expect(refused(verdict).sort()).toEqual([1, 2]);
+      expect(await valuesOf(`${prefix}write`)).toContainEqual({ event: "write" });
+      expect(await valuesOf(`${prefix}read`)).toEqual([]);
+    });
+
     test("a user without a grant waits for it, and loses nothing", async () => {
       const topic = await madeTopic();
       const open = opened(configOf(topic, { brokers: broker.sasl, ...stranger }));
@@ -301,15 +358,7 @@ describe.skipIf(!isThere)(titled("kafka"), () => {
       const verdict = await open.deliver(events, signal);
       expect(verdict.kind).toBe("retry");
       expect((verdict as { reason: string }).reason).toMatch(/^The user may not write/);
-      // A topic (2) of this literal name (3), WRITE (4), which brings DESCRIBE, allowed (3).
-      const grant = { resourceType: 2, resourceName: topic, resourcePatternType: 3 } as const;
-      const who = {
-        principal: `User:${stranger.user}`,
-        host: "*",
-        operation: 4,
-        permissionType: 3,
-      };
-      await clients.admin().createAcls({ creations: [{ ...grant, ...who }] } as never);
+      await grant(topic, WRITE);
       let last = verdict;
       for (let tries = 0; tries < 50 && last.kind !== "delivered"; tries++) {
         last = await open.deliver(events, signal);

@@ -117,6 +117,13 @@ export class Partition {
     return { written: [], refused };
   }
 
+  /** Gives up the batch that is under way, of which nothing was written. */
+  drop(): EventRecord[] {
+    const records = this.batch?.records ?? [];
+    this.batch = undefined;
+    return records;
+  }
+
   #back(records: EventRecord[]): void {
     this.waiting = [...records, ...this.waiting];
     this.batch = undefined;

@@ -154,6 +154,9 @@ export class Producer {
         // Somebody made the topic anew, with fewer partitions.
         this.#partitions.delete(`${topic}:${index}`);
         unplaced.push(...(partition.batch?.records ?? []), ...partition.waiting);
+      } else if (count === undefined && this.#hasTemplate) {
+        // The topic is gone: the next round finds that out, or asks for another.
+        unplaced.push(...partition.drop(), ...partition.waiting.splice(0));
       } else if (leader === undefined) {
         round.failure ??= new KafkaFailure("soon", sentenceOf(NO_LEADER, topic));
       } else {
@@ -204,6 +207,13 @@ export class Producer {
       round.failure = new KafkaFailure("soon", "The broker did not answer for a partition");
       return;
     }
+    if (this.#hasTemplate && answer.errorCode === NOT_AUTHORISED) {
+      // One name of many, which must not hold up the others.
+      const reason = sentenceOf(NOT_AUTHORISED, partition.topic);
+      for (const { event } of partition.drop()) this.#fates.set(event, reason);
+      round.isProgress = true;
+      return;
+    }
     const { written, refused, again } = partition.answered(answer);
     for (const { event } of written) this.#fates.set(event, true);
     for (const { record, reason } of refused) this.#fates.set(record.event, reason);
@@ -228,6 +238,7 @@ interface ProduceAnswer {
 }
 
 const NO_LEADER = 5;
+const NOT_AUTHORISED = 29;
 
 const tooMany = (topic: string) =>
   `The destination writes to ${KAFKA_TOPICS_MAX} topics, and ${topic} would be one more`;
