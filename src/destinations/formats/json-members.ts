@@ -31,7 +31,9 @@ const { includes } = Buffer.prototype;
  * depth: quick, since most texts hold none. Names that are written with escapes are not found.
  */
 export function mayHold(names: readonly string[]): (json: Uint8Array) => boolean {
-  const needles = names.map((name) => Buffer.from(`"${name}"`));
+  // Names that end alike are looked for together: each search takes its time of every event.
+  const ends = new Set(names.map((name) => `${name.slice(-4)}"`));
+  const needles = [...ends].map((end) => Buffer.from(end));
   return (json) => needles.some((needle) => includes.call(json, needle));
 }
 
