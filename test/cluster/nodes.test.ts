@@ -138,6 +138,32 @@ describe.skipIf(brokersMissing !== undefined)(titled("two nodes"), () => {
     sink.stop();
   }, 600_000);
 
+  test("send what the partitions have kept again, asked of either, and cancel it", async () => {
+    const sink = startSink();
+    const { writeKey, sourceId, destinationId } = await route(nodes[0]!, { url: sink.url });
+    for (let n = 0; n < 5; n++) await send(writeKey, n);
+    await waitFor(() => sink.events.length >= 5 * users.length);
+    sink.events.length = 0;
+    const from = new Date(Date.now() - 3_600_000).toISOString();
+    const asked = { sourceId, destinationId, from };
+    const replay = async (at: number, over = {}) =>
+      (await nodes[at]!.api("POST", "/v2/replays", { ...asked, ...over })).body.replay.id as string;
+    const get = async (at: number, id: string) =>
+      (await nodes[at]!.api("GET", `/v2/replays/${id}`)).body.replay;
+    const done = await replay(1);
+    await waitFor(async () => (await get(0, done)).state === "done");
+    expect((await get(1, done)).counts).toMatchObject({ done: 5 * users.length });
+    for (const user of users) {
+      const own = sink.events.filter(({ userId }) => userId === user);
+      expect(own.map((event) => event.properties.n)).toEqual([0, 1, 2, 3, 4]);
+    }
+    const ended = await replay(0, { rate: 1 });
+    await nodes[1]!.api("POST", `/v2/replays/${ended}/cancel`);
+    await waitFor(async () => (await get(0, ended)).state === "cancelled");
+    await replay(0);
+    sink.stop();
+  }, 600_000);
+
   test("show in the live tail of each what happens at both", async () => {
     const sink = startSink();
     const { writeKey } = await route(nodes[0]!, { url: sink.url });
