@@ -6,7 +6,7 @@ import { brokersMissing } from "./brokers.ts";
 import { titled, withBrokers } from "./support.ts";
 
 async function until(holds: () => boolean): Promise<void> {
-  const end = performance.now() + 60_000;
+  const end = performance.now() + 240_000;
   while (!holds() && performance.now() < end) await Bun.sleep(10);
   expect(holds()).toBe(true);
 }

@@ -404,7 +404,7 @@ describe.skipIf(!isThere)(titled("kafka"), () => {
     test("a broker that says nothing ends the delivery with its time", async () => {
       const { proxy, brokers } = await proxied();
       proxy.isStalled = true;
-      const open = opened(configOf(await madeTopic(), { brokers, timeoutMs: 1_500 }));
+      const open = opened(configOf(await madeTopic(), { brokers, timeoutMs: 4_000 }));
       const verdict = await open.deliver([outgoing({})], signal);
       expect(verdict.kind).toBe("retry");
       proxy.isStalled = false;

@@ -190,5 +190,5 @@ describe("stores on one ordered log", () => {
     await restarts;
     expect(calls).toBe(10_000);
     await closeAll(nodes);
-  }, 300_000);
+  }, 900_000);
 });
