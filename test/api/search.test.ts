@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import type { ApiParts } from "../../src/api/parts.ts";
 import { SEARCHES_OF_WORKSPACE_MAX } from "../../src/limits.ts";
 import { startApi, type TestApi } from "./_setup.ts";
 
@@ -76,10 +77,10 @@ describe("GET /v2/events/search", () => {
   test("a workspace has a few searches at once, and places are given back", async () => {
     const waiting: ((found: any) => void)[] = [];
     const held = await startApi({
-      pipeline: new Proxy({} as any, {
-        get: (_, name) =>
-          name === "search" ? () => new Promise((resolve) => waiting.push(resolve)) : undefined,
-      }),
+      pipeline: {
+        current: async () => {},
+        search: () => new Promise((resolve) => waiting.push(resolve)),
+      } as unknown as ApiParts["pipeline"],
     });
     const ask = () => held.send("GET", "/v2/events/search");
     const asked = Array.from({ length: SEARCHES_OF_WORKSPACE_MAX }, ask);
