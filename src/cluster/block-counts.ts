@@ -24,7 +24,9 @@ export class BlockCounts {
   between(from: number, to: number): number {
     const first = Math.floor(from / BLOCK_RECORDS_MAX);
     const last = Math.floor((to - 1) / BLOCK_RECORDS_MAX);
-    if (last - first >= KNOWN_MAX) return Math.ceil((last - first) * this.#usual());
+    if (last - first >= KNOWN_MAX) {
+      return Math.ceil(((to - from) / BLOCK_RECORDS_MAX) * this.#usual());
+    }
     let records = 0;
     for (let offset = first; offset <= last; offset++) {
       const start = offset * BLOCK_RECORDS_MAX;
