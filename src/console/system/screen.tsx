@@ -8,6 +8,7 @@ import { type Column, Table } from "../parts/table.tsx";
 import { Time } from "../parts/time.tsx";
 import { client, lacking } from "../session.ts";
 import { bytes, count, span } from "../text.ts";
+import { Nodes } from "./nodes.tsx";
 
 type System = AnswerOf<"GET /v2/system">;
 type Process = System["processes"][number];
@@ -57,6 +58,7 @@ function Shown({ system }: { system: System }) {
           <Events events={events} />
         </Panel>
       </div>
+      <Nodes />
       <Panel title="Processes" flush>
         <Table
           label="Processes"

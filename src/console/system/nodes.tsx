@@ -1,0 +1,63 @@
+import type { AnswerOf } from "../../api/client.ts";
+import { useLoaded } from "../loaded.ts";
+import { Badge, Panel } from "../parts/layout.tsx";
+import { type Column, Table } from "../parts/table.tsx";
+import { client } from "../session.ts";
+import { count } from "../text.ts";
+
+type Cluster = AnswerOf<"GET /v2/cluster">;
+
+interface Row {
+  id: string;
+  isThis: boolean;
+  version: string;
+  url: string;
+  partitions: string;
+  lagEvents: number;
+}
+
+const ASKED_EVERY_MS = 5_000;
+
+/** The nodes of a cluster, with what each runs; nothing where the server is alone. */
+export function Nodes() {
+  const { value } = useLoaded(() => client.call("GET /v2/cluster"), [], ASKED_EVERY_MS);
+  if (value === undefined || value.nodes.length === 0) return null;
+  return (
+    <Panel title="Nodes" flush>
+      <Table
+        label="Nodes"
+        columns={columns}
+        rows={rowsOf(value)}
+        keyOf={({ id }) => id}
+        empty={null}
+      />
+    </Panel>
+  );
+}
+
+function rowsOf({ node, nodes, partitions }: Cluster): Row[] {
+  return nodes.map(({ id, version, controlPlaneUrl }) => {
+    const run = partitions.filter((it) => it.node === id);
+    return {
+      ...{ id, version, isThis: id === node, url: controlPlaneUrl },
+      partitions: run.map(({ partition }) => partition).join(", ") || "None",
+      lagEvents: run.reduce((sum, { lagEvents }) => sum + lagEvents, 0),
+    };
+  });
+}
+
+const columns: Column<Row>[] = [
+  {
+    title: "Node",
+    kind: "name",
+    cell: ({ id, isThis }) => (
+      <>
+        {id} {isThis && <Badge tone="good">Answers here</Badge>}
+      </>
+    ),
+  },
+  { title: "Version", cell: ({ version }) => version },
+  { title: "Control plane", cell: ({ url }) => <code>{url}</code> },
+  { title: "Partitions", cell: ({ partitions }) => partitions },
+  { title: "Events behind", kind: "number", cell: ({ lagEvents }) => count(lagEvents) },
+];
