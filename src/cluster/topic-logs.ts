@@ -72,6 +72,8 @@ class BrokerLogs implements TopicLogs {
   readonly #admin: Admin;
   readonly #asker: Fetcher;
   readonly #tail: Tail;
+  /** Of logs that were taken over, what their ends are not below, until that was looked at. */
+  readonly #known = new Map<string, number>();
   #poll: ReturnType<typeof setTimeout> | undefined;
   #polling: Promise<void> = Promise.resolve();
   #trouble: string | undefined;
@@ -101,7 +103,17 @@ class BrokerLogs implements TopicLogs {
       if (this.#tail.follows(partition)) continue;
       this.#partitions[partition]?.advance(sequenceOf(end));
     }
-    return Object.fromEntries(ends.map((end, partition) => [logOf(partition), sequenceOf(end)]));
+    const found = ends.map((end, partition) => [logOf(partition), sequenceOf(end)] as const);
+    for (const [log, end] of found) this.#expectBeyond(log, end);
+    return Object.fromEntries(found);
+  }
+
+  /** A log that was taken over ends where it did, or later; what is between was lost. */
+  #expectBeyond(log: string, end: number): void {
+    const known = this.#known.get(log) ?? 0;
+    this.#known.delete(log);
+    if (known <= end) return;
+    this.#losses.missing(log, { from: end, to: known }, Number(offsetOf(known) - offsetOf(end)));
   }
 
   onDurable(listener: (news?: DurableNews) => void): () => void {
@@ -119,10 +131,7 @@ class BrokerLogs implements TopicLogs {
 
   own(log: string, known: number): () => void {
     const reader = this.#partitions[this.#indexOf(log)]!;
-    const end = reader.end();
-    if (known > end) {
-      this.#losses.missing(log, { from: end, to: known }, Number(offsetOf(known) - offsetOf(end)));
-    }
+    this.#known.set(log, known);
     reader.own(true);
     const unfollow = this.follow(log);
     return () => {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { logOf, type TopicLogs } from "../../src/cluster/topic-logs.ts";
+import { BLOCK_RECORDS_MAX } from "../../src/log/block.ts";
 import type { DurableNews } from "../../src/log/event-log.ts";
 import {
   dataWithSource,
@@ -149,5 +150,21 @@ describe.skipIf(brokersMissing !== undefined)(titled("pixels into partitions"), 
     expect(await usersIn(reader, places[2]!)).toEqual(["u3", "u4"]);
     expect(logs.warnings()).toEqual(["Event log k0: 1 records are missing"]);
     disown();
+  }, 300_000);
+
+  test("a log that ends below what was read of it is told as lost, and no other", async () => {
+    const { data, writeKey } = await dataWithSource();
+    await using logs = await openLogs(settingsOf(brokers()), topic("shorter", 2));
+    await using others = await openLogs(settingsOf(brokers()), topic("shorter", 2));
+    await using ingest = await startIngest(data, others);
+    for (let n = 0; n < 20; n++) await send(pixelUrl(ingest.url, writeKey, `u${n}`));
+    const [a, b] = [logOf(0), logOf(1)];
+    const ends = await others.ends();
+    // Another node may know an end before this one does.
+    const disown = [logs.own(a, ends[a]!), logs.own(b, ends[b]! + 3 * BLOCK_RECORDS_MAX)];
+    await until(() => logs.warnings().length > 0);
+    await logs.ends();
+    expect(logs.warnings()).toEqual([`Event log ${b}: 3 records are missing`]);
+    for (const end of disown) end();
   }, 300_000);
 });
