@@ -61,6 +61,19 @@ export function actsOf(site: Site, { hangMs, awayMs }: ActOptions): Act[] {
       return { ...figures, with: await load.goesOn() };
     },
   };
+  const brokerHangs: Act = {
+    name: "a broker stands still",
+    async run(_, load, turn) {
+      const pid = brokers.pids()[turn % indexes.length]!;
+      process.kill(pid, "SIGSTOP");
+      const [figures] = await Promise.all([
+        indexes.length > 1 ? load.goesOn().then((ms) => ({ without: ms })) : {},
+        Bun.sleep(hangMs),
+      ]);
+      process.kill(pid, "SIGCONT");
+      return { ...figures, with: await load.goesOn() };
+    },
+  };
   const brokersAway: Act = {
     name: "all brokers are away",
     async run(_, load) {
@@ -70,5 +83,5 @@ export function actsOf(site: Site, { hangMs, awayMs }: ActOptions): Act[] {
       return { with: await load.goesOn() };
     },
   };
-  return [nodeKilled, brokerKilled, nodeHangs, allRestarted, brokersAway];
+  return [nodeKilled, brokerKilled, nodeHangs, allRestarted, brokersAway, brokerHangs];
 }
