@@ -90,6 +90,8 @@ describe.skipIf(brokersMissing !== undefined)(titled("two nodes"), () => {
     const sink = startSink();
     const code = "export const transformEvent = (event) => ({ ...event, seen: true })";
     const { writeKey } = await route(nodes[0]!, { url: sink.url, code });
+    // A node's lanes run what the node has heard of; an answer is given once it has heard all.
+    await nodes[1]!.api("GET", "/v2/destinations");
     for (let n = 0; n < 20; n++) await send(writeKey, n);
     await waitFor(() => sink.events.length >= 20 * users.length);
     expect(sink.events.every(({ seen }) => seen)).toBe(true);
