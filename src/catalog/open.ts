@@ -1,5 +1,6 @@
 import type { Logger } from "../observe/log.ts";
 import type { OrderedLog } from "../store/ordered-log.ts";
+import type { RewritingBounds } from "../store/rewriting.ts";
 import type { Catalog } from "./catalog.ts";
 import { openCodeTables } from "./code/tables.ts";
 import { openCode } from "./code.ts";
@@ -25,8 +26,11 @@ export async function openCatalog(options: {
   logger: Logger;
   /** What all nodes change; without it this machine is the only one. */
   order?: OrderedLog;
+  /** Of `order`, when the log is to be rewritten sooner or later than logs are by default. */
+  bounds?: RewritingBounds;
 }): Promise<Catalog> {
-  const store = openStore(options.directory, options.logger, options.order);
+  const { directory, logger, order, bounds } = options;
+  const store = openStore(directory, logger, order, bounds);
   const tables = openTables(store);
   const codeTables = openCodeTables(store);
   try {

@@ -2,6 +2,7 @@ import { join } from "node:path";
 import type { Logger } from "../observe/log.ts";
 import type { OrderedLog } from "../store/ordered-log.ts";
 import { openOrderedStore } from "../store/ordered-store.ts";
+import type { RewritingBounds } from "../store/rewriting.ts";
 import { type Store as Environment, openStore as openEnvironment } from "../store/store.ts";
 import { openView } from "../store/view.ts";
 
@@ -24,11 +25,17 @@ export const LAST = "\uffff";
 const TABLES_MAX = 48;
 
 /** Opens the catalog's store in a directory; with `order` as this node's view of that log. */
-export function openStore(directory: string, logger: Logger, order?: OrderedLog): Store {
+export function openStore(
+  directory: string,
+  logger: Logger,
+  order?: OrderedLog,
+  bounds?: RewritingBounds,
+): Store {
   const path = join(directory, "catalog.mdb");
   const name = "The catalog";
   const options = { path, tablesMax: TABLES_MAX, name, logger };
-  const ordered = order && openOrderedStore({ ...options, local: openView(options), log: order });
+  const shared = { ...options, log: order!, ...(bounds && { bounds }) };
+  const ordered = order && openOrderedStore({ ...shared, local: openView(options) });
   const store = ordered ?? openEnvironment(options);
   const epochs = store.table<number, Epoch>("epochs");
   /**

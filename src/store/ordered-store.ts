@@ -46,6 +46,8 @@ interface Waiting {
 interface Proposal {
   /** Whether the set took effect. */
   resolve(effective: boolean): void;
+  /** Nobody will know. */
+  reject(error: unknown): void;
   /** Whoever proposed it needs no news of it. */
   isKnown: boolean;
 }
@@ -214,8 +216,9 @@ class NodeStore implements OrderedStore {
     entries: readonly Uint8Array[],
     isKnown: boolean,
   ): Promise<boolean> {
-    const { promise, resolve } = Promise.withResolvers<boolean>();
-    this.#proposals.set(number, { resolve, isKnown });
+    const { promise, resolve, reject } = Promise.withResolvers<boolean>();
+    promise.catch(() => {});
+    this.#proposals.set(number, { resolve, reject, isKnown });
     try {
       const kept = this.#append(entries).then(() => promise);
       // It is seen in the log also when the answer is lost.
@@ -233,11 +236,13 @@ class NodeStore implements OrderedStore {
   }
 
   async #take(entries: readonly Entry[]): Promise<void> {
-    const { place, own, news } = await this.#view.take(entries);
+    const { place, own, news, isBroken } = await this.#view.take(entries);
     this.#next = place.next;
     this.#isWhole = place.lacks === undefined;
     if (news.size > 0) for (const listener of this.#listeners) listener(news);
     for (const [number, isEffective] of own) this.#proposals.get(number)?.resolve(isEffective);
+    // What became of the others was told in entries that are gone, perhaps.
+    if (isBroken) for (const { reject } of this.#proposals.values()) reject(new Error("Unseen"));
     const behind = this.#behind;
     const isBehind = (position: number) => !this.#isWhole || position > this.#next;
     this.#behind = behind.filter(({ position }) => isBehind(position));

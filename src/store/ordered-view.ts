@@ -40,6 +40,8 @@ export interface Taken {
   own: Map<number, boolean>;
   /** Tables that were written, but for sets of this node that nobody needs news of. */
   news: Set<string>;
+  /** Entries were deleted before they were seen. */
+  isBroken: boolean;
 }
 
 type Numbered = Pick<ChangeSet, "author" | "number">;
@@ -81,9 +83,14 @@ export class OrderedView {
       if (found === undefined) this.#tellStrange(position);
     }
     return local.change(() => {
-      const taken: Taken = { place: { ...this.place() }, own: new Map(), news: new Set() };
+      const taken: Taken = {
+        ...{ place: { ...this.place() }, own: new Map(), news: new Set(), isBroken: false },
+      };
       for (const { position, bytes, found } of decoded) {
-        if (position > taken.place.next) taken.place = this.#beginAt(position, found);
+        if (position > taken.place.next) {
+          taken.place = this.#beginAt(position, found);
+          taken.isBroken = true;
+        }
         taken.place.next = position + 1;
         taken.place.bytes += bytes.length;
         if (found === undefined) continue;

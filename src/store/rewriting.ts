@@ -14,6 +14,11 @@ export interface RewritingBounds {
   portion: Portion;
   /** Of a walk without a step for so long, the walker is taken to be gone. */
   stalledMs: number;
+  /**
+   * How long entries stay that nobody needs any more: a node that is a little behind finds them,
+   * and learns what became of its own.
+   */
+  keptMs: number;
 }
 
 /** A log of this length is read in a second or two. */
@@ -22,6 +27,7 @@ const BOUNDS: RewritingBounds = {
   factor: 4,
   portion: { rows: 500, bytes: 128 << 10 },
   stalledMs: 10_000,
+  keptMs: 30_000,
 };
 
 /** Until a walk is tried again that the brokers refused. */
@@ -51,6 +57,8 @@ export class Rewriting {
   /** The walk as it was last seen, and since when it is as it is. */
   #seen: { step: string; since: number } | undefined;
   #trimmed = 0;
+  /** The first entry that is needed, as of some time ago, and when that was. */
+  #first: { position: number; since: number } | undefined;
   #notBefore = 0;
   #isClosed = false;
 
@@ -65,9 +73,10 @@ export class Rewriting {
    */
   consider(place: Place): void {
     if (this.#running !== undefined || this.#isClosed) return;
-    if (performance.now() < this.#notBefore || !this.#isWanted(place)) return;
+    const step = performance.now() < this.#notBefore ? undefined : this.#wanted(place);
+    if (step === undefined) return;
     const { logger, name } = this.#options;
-    this.#running = this.#run()
+    this.#running = (step === "walk" ? this.#walk() : this.#trim())
       .catch((error) => {
         this.#notBefore = performance.now() + RETRY_MS;
         if (this.#isClosed) return;
@@ -83,12 +92,23 @@ export class Rewriting {
     await this.#running;
   }
 
-  #isWanted({ walk, first, next, bytes }: Place): boolean {
-    if (walk !== undefined) return this.#own !== undefined || this.#isStalled();
+  #wanted({ walk, first, next, bytes }: Place): "walk" | "trim" | undefined {
+    if (this.#isPast(first)) return "trim";
+    if (walk !== undefined) {
+      return this.#own !== undefined || this.#isStalled() ? "walk" : undefined;
+    }
     const { min, factor } = this.#bounds;
     const last = this.#options.view.walk();
     const isLong = next - first > min.rows + factor * (last?.rows ?? 0);
-    return isLong || bytes > min.bytes + factor * (last?.bytes ?? 0) || first > this.#trimmed;
+    return isLong || bytes > min.bytes + factor * (last?.bytes ?? 0) ? "walk" : undefined;
+  }
+
+  /** Whether entries have stayed for long enough that are not needed since a walk has ended. */
+  #isPast(first: number): boolean {
+    if (first <= this.#trimmed) return false;
+    const now = performance.now();
+    this.#first ??= { position: first, since: now };
+    return now - this.#first.since >= this.#bounds.keptMs;
   }
 
   #isStalled(): boolean {
@@ -99,24 +119,26 @@ export class Rewriting {
     return now - this.#seen.since > this.#bounds.stalledMs;
   }
 
-  async #run(): Promise<void> {
-    const { view, change } = this.#options;
-    if (view.place().first <= this.#trimmed) {
-      const id = await change(() => this.#begin(), { asKnown: true });
-      this.#own = id;
-      if (id === undefined) return;
-      for (let isOver = false; !isOver && !this.#isClosed; ) {
-        const startedAt = performance.now();
-        isOver = await change(() => this.#step(id), { asKnown: true });
-        // Half of the time is for others.
-        await Bun.sleep(Math.ceil(performance.now() - startedAt));
-      }
+  async #walk(): Promise<void> {
+    const { change } = this.#options;
+    const id = await change(() => this.#begin(), { asKnown: true });
+    this.#own = id;
+    if (id === undefined) return;
+    for (let isOver = false; !isOver; ) {
       if (this.#isClosed) return;
-      this.#own = undefined;
+      const startedAt = performance.now();
+      isOver = await change(() => this.#step(id), { asKnown: true });
+      // Half of the time is for others.
+      await Bun.sleep(Math.ceil(performance.now() - startedAt));
     }
-    const { first } = view.place();
-    if (first > this.#trimmed) await this.#options.log.trim(first);
-    this.#trimmed = first;
+    this.#own = undefined;
+  }
+
+  async #trim(): Promise<void> {
+    const { position } = this.#first!;
+    await this.#options.log.trim(position);
+    this.#trimmed = position;
+    this.#first = undefined;
   }
 
   /** Within a change. Name of the walk to go on with; undefined for one that another node is at. */

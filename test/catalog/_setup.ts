@@ -9,6 +9,7 @@ import { openCatalog } from "../../src/catalog/open.ts";
 import { ApiError } from "../../src/errors.ts";
 import { createLogger } from "../../src/observe/log.ts";
 import type { OrderedLog } from "../../src/store/ordered-log.ts";
+import type { RewritingBounds } from "../../src/store/rewriting.ts";
 
 export const logger = createLogger("silent");
 
@@ -19,9 +20,14 @@ export async function freshDirectory(): Promise<string> {
 }
 
 /** A catalog in a directory of its own, closed and removed after the test. */
-export async function freshCatalog(directory?: string, order?: OrderedLog): Promise<Catalog> {
+export async function freshCatalog(
+  directory?: string,
+  order?: OrderedLog,
+  bounds?: RewritingBounds,
+): Promise<Catalog> {
   directory ??= await freshDirectory();
-  const catalog = await openCatalog({ directory, logger, ...(order && { order }) });
+  const more = { ...(order && { order }), ...(bounds && { bounds }) };
+  const catalog = await openCatalog({ directory, logger, ...more });
   onTestFinished(() => catalog.close());
   return catalog;
 }

@@ -28,6 +28,7 @@ const tight: RewritingBounds = {
   factor: 1,
   portion: { rows: 3, bytes: 400 },
   stalledMs: 20,
+  keptMs: 0,
 };
 
 const chosen = <T>(some: readonly T[]): T => some[Math.floor(Math.random() * some.length)]!;
@@ -311,11 +312,11 @@ describe("a log that is rewritten", () => {
     // As if nothing had been kept yet behind the first steps of the walk.
     line.endsAt = log.first + 4;
     const late = openNode(freshPath(), line, tight);
+    while (late.trouble() === undefined) await Bun.sleep(5);
     const answers = [
       late.current(),
       late.change(() => late.table<number, string>("numbers").put("x", 1), { asKnown: true }),
     ];
-    while (late.trouble() === undefined) await Bun.sleep(5);
     expect(late.trouble()).toBe("The store is being read");
     expect(await Promise.race([...answers, Bun.sleep(200).then(() => "nothing")])).toBe("nothing");
     line.endsAt = Number.POSITIVE_INFINITY;

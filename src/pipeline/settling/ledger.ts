@@ -103,7 +103,7 @@ export class Ledger {
   readonly #given = new Map<string, { busy: Busy; last: string }>();
   readonly #commits: Commits<LaneChange>;
   readonly #claims: Claims;
-  readonly #stopListening: () => void;
+  #stopListening = () => {};
   #claim: { id: string; ears: OwnerEars } | undefined;
   /** Destinations with jobs that ran when others last changed which do. */
   #replayed = new Set<string>();
@@ -117,7 +117,6 @@ export class Ledger {
       logger,
     });
     this.#claims = new Claims(store);
-    this.#stopListening = store.listen((tables) => this.#heard(tables));
     this.#lanes = this.#store.table("lanes");
     this.#replays = this.#store.table("replays");
     this.#tables = new DeadLetterTables(this.#store);
@@ -138,6 +137,7 @@ export class Ledger {
     const id = crypto.randomUUID();
     await this.#change(() => this.#claims.put(node, id));
     this.#claim = { id, ears };
+    this.#stopListening = this.#store.listen((tables) => this.#heard(tables));
     this.#replayed = this.#jobs.destinations();
     // Another node may have been quicker than this answer.
     this.#heard(new Set([OWNERS]));

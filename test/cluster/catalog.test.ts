@@ -1,0 +1,50 @@
+import { afterAll, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { openCatalog } from "../../src/catalog/open.ts";
+import { type Clients, connectClients } from "../../src/cluster/client.ts";
+import { Fetcher } from "../../src/cluster/fetcher.ts";
+import { openOrderedTopic } from "../../src/cluster/ordered-log.ts";
+import { contradictions } from "../catalog/consistency.ts";
+import { runTriggers, tight } from "../catalog/on-nodes.ts";
+import { quiet } from "../log/support.ts";
+import { brokersMissing } from "./brokers.ts";
+import { settingsOf, titled, withBrokers } from "./support.ts";
+
+const root = mkdtempSync(join(tmpdir(), "pixelmill-catalogs-"));
+afterAll(() => rmSync(root, { recursive: true }));
+
+const AT_ONCE = 64;
+
+describe.skipIf(brokersMissing !== undefined)(titled("catalogs on a topic of Kafka"), () => {
+  const { brokers } = withBrokers(1);
+
+  test(`are what the model says after ${AT_ONCE} sequences of triggers at once, while the log is rewritten`, async () => {
+    const all: Clients[] = [];
+    const directories = ["a", "b", "c"].map((name) => join(root, name));
+    const open = async (directory: string) => {
+      const clients = await connectClients(settingsOf(brokers()));
+      all.push(clients);
+      const options = { clients, name: "catalog", partitions: 1, replicas: 1, logger: quiet };
+      const [order] = await openOrderedTopic(options);
+      return openCatalog({ directory, logger: quiet, order: order!, bounds: tight });
+    };
+    const nodes = await Promise.all(directories.map(open));
+    await runTriggers(nodes, AT_ONCE, 1);
+    await Promise.all(nodes.map((node) => node.current()));
+    // One that begins at the last rewriting has what all others have.
+    const late = join(root, "late");
+    nodes.push(await open(late));
+    const fetcher = new Fetcher({ consumer: all[0]!.reader(), topic: "catalog", waitMs: 0 });
+    expect((await fetcher.offsets("first"))[0]).toBeGreaterThan(0n);
+    const ids = nodes.map((node) => node.workspaces.list().map(({ id }) => id));
+    expect(ids[0]).toHaveLength(AT_ONCE);
+    for (const some of ids) expect(some).toEqual(ids[0]!);
+    await Promise.all(nodes.map((node) => node.close()));
+    for (const directory of [...directories, late]) {
+      expect(await contradictions(directory)).toEqual([]);
+    }
+    await Promise.all(all.map((clients) => clients.close()));
+  }, 300_000);
+});
