@@ -79,6 +79,8 @@ const ASKS_ONCE = { retries: 0, autocommit: false };
  * fails.
  */
 const MEMBER = {
+  // One that joins is kept waiting for the others.
+  requestTimeout: 30_000,
   retries: 3,
   autocommit: false,
   protocols: [{ name: "cooperative-sticky", version: 3 }],
@@ -89,6 +91,8 @@ function optionsOf({ brokers, tls, sasl }: BrokerSettings) {
     clientId: CLIENT_ID,
     bootstrapBrokers: [...brokers],
     timeout: REQUEST_MS_MAX,
+    // A broker that takes a request and stands still is left for the one that leads after it.
+    requestTimeout: 2 * REQUEST_MS_MAX,
     connectTimeout: REQUEST_MS_MAX,
     retries: ATTEMPTS,
     retryDelay: RETRY_MS,
