@@ -14,6 +14,9 @@ const names = [
   "tenants",
   "catalog",
   "search",
+  "cluster",
+  "cluster-ingest",
+  "cluster-nodes",
 ];
 const chosen = Bun.argv.length > 2 ? Bun.argv.slice(2) : names;
 

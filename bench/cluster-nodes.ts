@@ -1,0 +1,124 @@
+/**
+ * `bun bench/cluster-nodes.ts [EVENTS] [ROUNDS]`: what an event costs on its way from the pixel to a
+ * webhook that takes a hundred at once, through JavaScript: one machine on its disk, one node and
+ * three nodes on three Kafka brokers, all started here. CPU is that of all of pixelmill's own
+ * processes; brokers, load and receiver share the machine. Rounds take turns. Then events at an
+ * even rate tell how long one takes from the pixel to the receiver.
+ */
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
+import { startBrokers } from "../test/cluster/brokers.ts";
+import { removeDirectory, type Server, startServer, waitFor } from "../test/e2e/server.ts";
+import { cpuByPart } from "./cpu.ts";
+import { median } from "./load.ts";
+import { cases, code, library, pixelOf } from "./pipeline-cases.ts";
+import { report, round2 } from "./report.ts";
+
+const [events = "9000", rounds = "5"] = process.argv.slice(2);
+const USERS = 5_000;
+const CONNECTIONS = 48;
+const EVEN = { rate: 150, seconds: 6 };
+const one = cases.find(({ name }) => name === "webhook by 100, JavaScript")!;
+const executable = resolve("dist/pixelmill");
+const command = existsSync(executable) ? { command: [executable] } : {};
+
+interface Site {
+  name: string;
+  nodes: Server[];
+  pixel: string;
+  sink: string;
+  stop(): void;
+}
+
+const ok = async (server: Server, path: string, body: unknown) => {
+  const answer = await server.api("POST", path, body);
+  if (answer.status > 201) throw new Error(`${answer.status} ${JSON.stringify(answer.body)}`);
+  return answer.body;
+};
+
+async function open(name: string, count: number, flags: string[]): Promise<Site> {
+  const nodes: Server[] = [];
+  for (let n = 0; n < count; n++) nodes.push(await startServer({ ...command, flags }));
+  const sink = Bun.spawn([process.execPath, `${import.meta.dir}/pipeline-sink.ts`], {
+    stdout: "pipe",
+  });
+  const port = new TextDecoder().decode((await sink.stdout.getReader().read()).value).trim();
+  const url = `http://127.0.0.1:${port}/`;
+  const [first] = nodes as [Server];
+  const kit = { name: "Shop kit", importName: "shopKit", language: "javascript", code: library };
+  await ok(first, "/libraries?publish=true", kit);
+  const { source } = await ok(first, "/v2/sources", { name, type: "http" });
+  const config = { webhookUrl: url, batchSize: 100 };
+  const { destination } = await ok(first, "/v2/destinations", { name, type: "webhook", config });
+  await ok(first, "/v2/connections", { sourceId: source.id, destinationId: destination.id });
+  const linked = { name, code, language: "javascript", destinationIds: [destination.id] };
+  await ok(first, "/transformations?publish=true", linked);
+  await waitFor(async () => {
+    const { body } = await first.api("GET", "/v2/cluster");
+    return count === 1 || body.nodes.filter((it: any) => it.partitions.length > 0).length === count;
+  }, "the nodes to share the partitions");
+  const stop = () => sink.kill();
+  return { name, nodes, pixel: pixelOf(source.writeKey, one), sink: url, stop };
+}
+
+/** Sends so many pixels, spread over the nodes, and waits until all are at the receiver. */
+async function run({ nodes, pixel, sink }: Site, count: number, rate: number) {
+  await fetch(sink, { method: "DELETE" });
+  const cpu = () => nodes.flatMap(({ pid }) => Object.values(cpuByPart(pid)));
+  const sum = (all: number[]) => all.reduce((one, other) => one + other, 0);
+  const before = sum(cpu());
+  const share = Math.ceil(count / nodes.length);
+  const loads = nodes.map(({ dataPlane }) => {
+    const argv = [dataPlane + pixel, share, rate / nodes.length, CONNECTIONS / nodes.length, USERS];
+    const child = Bun.spawn(
+      [process.execPath, `${import.meta.dir}/pixels.ts`, ...argv.map(String)],
+      { stdout: "ignore" },
+    );
+    return child.exited;
+  });
+  await Promise.all(loads);
+  const read = async () => (await (await fetch(sink)).json()) as Record<string, number>;
+  await waitFor(async () => (await read()).events! >= share * nodes.length || undefined, "all");
+  await Bun.sleep(300);
+  const { p50, p99 } = await read();
+  return { perCpuSecond: (1e6 * share * nodes.length) / (sum(cpu()) - before), p50, p99 };
+}
+
+const brokers = await startBrokers(3);
+const cluster = (name: string) => [
+  ...["--cluster-kafka", brokers.addresses.join(","), "--cluster-name", name],
+];
+const sites = [
+  await open("one machine, files", 1, []),
+  await open("one node, Kafka", 1, cluster("one")),
+  await open("three nodes, Kafka", 3, cluster("three")),
+];
+try {
+  for (const site of sites) await run(site, 5_000, 0);
+  const found = new Map<Site, Awaited<ReturnType<typeof run>>[]>(sites.map((it) => [it, []]));
+  for (let round = 0; round < Number(rounds); round++) {
+    for (const site of sites) found.get(site)!.push(await run(site, Number(events), 0));
+  }
+  const rows = [];
+  for (const [site, all] of found) {
+    const even = await run(site, EVEN.rate * EVEN.seconds, EVEN.rate);
+    rows.push({
+      case: site.name,
+      "events/CPU-s": Math.round(median(all.map((it) => it.perCpuSecond))),
+      "of files": round2(
+        median(all.map((it, n) => it.perCpuSecond / found.get(sites[0]!)![n]!.perCpuSecond)),
+      ),
+      [`p50 ms at ${EVEN.rate}/s`]: round2(even.p50!),
+      [`p99 ms at ${EVEN.rate}/s`]: round2(even.p99!),
+    });
+  }
+  await report("cluster-nodes", rows);
+} finally {
+  for (const { nodes, stop } of sites) {
+    stop();
+    await Promise.all(nodes.map((node) => node.stop()));
+    for (const { directory } of nodes) removeDirectory(directory);
+  }
+  await brokers.stop();
+}
+process.exit(0);
