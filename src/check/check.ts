@@ -1,5 +1,6 @@
 import type { Config } from "../config.ts";
 import { differing } from "../config.ts";
+import { brokersFinding } from "./brokers.ts";
 import { diskFindings } from "./disk.ts";
 import type { Finding } from "./finding.ts";
 import { listenFinding, systemFindings } from "./system.ts";
@@ -14,6 +15,7 @@ export async function* check(config: Config): AsyncGenerator<Finding> {
   yield await listenFinding("data plane", config.host, config.port);
   yield await listenFinding("control plane", config["admin.host"], config["admin.port"]);
   yield* diskFindings(config);
+  if (config["cluster.kafka"].length > 0) yield await brokersFinding(config);
   yield await userCodeFinding("javascript");
   yield await userCodeFinding("python");
 }

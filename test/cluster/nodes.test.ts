@@ -197,6 +197,23 @@ describe.skipIf(brokersMissing !== undefined)(titled("two nodes"), () => {
     sink.stop();
   }, 600_000);
 
+  test("are looked at before: whether the brokers answer, and are enough", async () => {
+    const cwd = temporaryDirectory();
+    directories.push(cwd);
+    const check = async (...settings: string[]) => {
+      const main = join(import.meta.dir, "../../src/main.ts");
+      const child = Bun.spawn([process.execPath, main, "check", "--port", "0", ...settings], {
+        ...{ cwd, stdout: "pipe", stderr: "inherit" },
+      });
+      const output = await new Response(child.stdout).text();
+      return output.split("\n").find((line) => line.includes(" brokers: "));
+    };
+    const one = ["--cluster-kafka", brokers.addresses[0]!];
+    expect(await check(...one, "--cluster-replicas", "1")).toBe("ok    brokers: 1 answer");
+    expect(await check(...one)).toBe("fails brokers: 1 answer, fewer than cluster.replicas (3)");
+    expect(await check("--cluster-kafka", "127.0.0.1:1")).toMatch(/^fails brokers: 127\.0\.0\.1:1/);
+  }, 600_000);
+
   test("that stops hands its partitions over", async () => {
     const sink = startSink();
     const { writeKey } = await route(nodes[0]!, { url: sink.url });

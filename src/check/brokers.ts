@@ -1,0 +1,38 @@
+import { connectClients } from "../cluster/client.ts";
+import type { Config } from "../config.ts";
+import { messageOf } from "../errors.ts";
+import { brokersOf } from "../start/brokers.ts";
+import type { Finding } from "./finding.ts";
+
+/** Longest that brokers may take to answer; a wrong password is tried for 12 s. */
+const ANSWER_MS_MAX = 30_000;
+
+/** Whether the brokers answer, and are enough for the copies that the settings ask for. */
+export async function brokersFinding(config: Config): Promise<Finding> {
+  const what = "brokers";
+  const asked = config["cluster.kafka"].join(", ");
+  try {
+    const clients = await connectClients(brokersOf(config));
+    try {
+      const answer = clients.admin().metadata({ topics: [] });
+      const late = Bun.sleep(ANSWER_MS_MAX).then(() => undefined);
+      const metadata = await Promise.race([answer, late]);
+      if (metadata === undefined) {
+        return {
+          state: "fails",
+          what,
+          found: `${asked} did not answer within ${ANSWER_MS_MAX / 1_000} s`,
+        };
+      }
+      const count = metadata.brokers.size;
+      const replicas = config["cluster.replicas"];
+      const found = `${count} answer`;
+      if (count >= replicas) return { state: "ok", what, found };
+      return { state: "fails", what, found: `${found}, fewer than cluster.replicas (${replicas})` };
+    } finally {
+      await clients.close();
+    }
+  } catch (error) {
+    return { state: "fails", what, found: `${asked}: ${messageOf(error)}` };
+  }
+}
