@@ -14,9 +14,10 @@ import { median } from "./load.ts";
 import { cases, code, library, pixelOf } from "./pipeline-cases.ts";
 import { report, round2 } from "./report.ts";
 
-const [events = "9000", rounds = "5"] = process.argv.slice(2);
+const [events = "20000", rounds = "3"] = process.argv.slice(2);
 const USERS = 5_000;
-const CONNECTIONS = 48;
+/** Few would wait for brokers most of the time, and each request to these would carry little. */
+const CONNECTIONS = 768;
 const EVEN = { rate: 150, seconds: 6 };
 const one = cases.find(({ name }) => name === "webhook by 100, JavaScript")!;
 const executable = resolve("dist/pixelmill");
@@ -94,7 +95,8 @@ const sites = [
   await open("three nodes, Kafka", 3, cluster("three")),
 ];
 try {
-  for (const site of sites) await run(site, 5_000, 0);
+  // Warm: code is compiled after many thousand events on each node.
+  for (const site of sites) await run(site, site.nodes.length * Number(events), 0);
   const found = new Map<Site, Awaited<ReturnType<typeof run>>[]>(sites.map((it) => [it, []]));
   for (let round = 0; round < Number(rounds); round++) {
     for (const site of sites) found.get(site)!.push(await run(site, Number(events), 0));
