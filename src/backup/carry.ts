@@ -49,13 +49,17 @@ async function carry<T>(
   return count;
 }
 
+/** A catalog that has none is as good as empty, and is begun again. */
+const WORKSPACES = "workspaces";
+
 /**
- * Copies the rows of a catalog. Connections that are not live end behind what was carried over, so
+ * Copies the rows of a catalog, its workspaces at last. Connections that are not live end behind what was carried over, so
  * that what they are still owed is treated as before.
  */
 export async function carryCatalog(from: LocalStore, to: Store, ends: Positions): Promise<void> {
-  for (const name of from.tables()) {
-    if (name === ORDER || name === WALKS) continue;
+  const apart = [ORDER, WALKS, WORKSPACES];
+  const names = from.tables().filter((name) => !apart.includes(name));
+  for (const name of [...names, WORKSPACES]) {
     const rows = from.table<unknown, Key>(name).getRange({});
     const table = to.table<unknown, Key>(name);
     await carry(rows, {

@@ -66,8 +66,7 @@ export async function importAlone(config: Config, logger: Logger): Promise<Carri
   await carryLanes(catalog.live, debts, placed, (log) => cluster.ledgerOf(log));
   const deadLetters = await carryLetters(delivery, (letter) => cluster.ledgerOfUser(letter.user));
   await ledger.close();
-  const { path, ...options } = catalogOptions(catalogDirectory(config), logger);
-  const rows = openStore({ path, ...options });
+  const rows = openStore(catalogOptions(catalogDirectory(config), logger));
   stack.defer(() => rows.close());
   await carryCatalog(rows, cluster.catalog, endsOf(placed));
   const workspaces = catalog.workspaces.list().length;
