@@ -8,7 +8,12 @@ import { logOf, openTopicLogs, type TopicLogs } from "../cluster/topic-logs.ts";
 import type { Config } from "../config.ts";
 import { StartError } from "../errors.ts";
 import { inspectQuery } from "../event/inspect.ts";
-import { decodeRecord, type PixelRecord, pixelRecordCodec } from "../event/record.ts";
+import {
+  decodeRecord,
+  type PixelRecord,
+  pixelRecordCodec,
+  sourceOfRecord,
+} from "../event/record.ts";
 import type { LogReader } from "../log/event-log.ts";
 import type { Logger } from "../observe/log.ts";
 import { LEDGER_TABLES_MAX, Ledger } from "../pipeline/settling/ledger.ts";
@@ -69,7 +74,7 @@ export async function openTopics(config: Config, logger: Logger, stack: AsyncDis
   const logs = await openTopicLogs({
     ...{ clients, brokers, logger },
     topic: { name: named("events"), partitions: config["cluster.partitions"], replicas },
-    sourceOf: (record) => decodeRecord(record).sourceId,
+    sourceOf: sourceOfRecord,
   });
   stack.defer(() => logs.close());
   const partitions = logs.readers.size;

@@ -7,7 +7,7 @@ import { openExchange } from "../cluster/exchange.ts";
 import { joinMembers, type Membership } from "../cluster/members.ts";
 import { openOrderedTopic } from "../cluster/ordered-log.ts";
 import { openTopicLogs } from "../cluster/topic-logs.ts";
-import { decodeRecord } from "../event/record.ts";
+import { sourceOfRecord } from "../event/record.ts";
 import type { RetentionBounds } from "../pipeline/keeping/retention.ts";
 import type { TailMessage } from "../pipeline/live-tail.ts";
 import { createLines } from "../pipeline/pipeline.ts";
@@ -32,7 +32,7 @@ export async function openCluster(opening: Opening): Promise<Ground> {
   const logs = await openTopicLogs({
     ...{ clients, brokers, logger, metrics },
     topic: { name: `${group}.events`, partitions: config["cluster.partitions"], replicas },
-    sourceOf: (record) => decodeRecord(record).sourceId,
+    sourceOf: sourceOfRecord,
   });
   stack.defer(() => logs.close());
   const node = `${hostname()}-${crypto.randomUUID().slice(0, 8)}`;
