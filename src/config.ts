@@ -3,7 +3,8 @@ import { isIP } from "node:net";
 import type { Static, TProperties, TSchema } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
 import { isValidCIDR } from "ipaddr.js";
-import { StartError } from "./errors.ts";
+import { StartError, systemReason } from "./errors.ts";
+import { misspelt } from "./misspelt.ts";
 import { configSchema } from "./settings.ts";
 
 export type Config = Readonly<Static<typeof configSchema>>;
@@ -18,16 +19,25 @@ export const flagName = (key: string) => key.replaceAll(".", "-");
 
 /** Flags of every command that reads the configuration, in citty's form. */
 export const configFlags = Object.fromEntries([
-  ["config", { type: "string", description: "configuration file [pixelmill.toml]" }],
+  [
+    "config",
+    { type: "string", description: "configuration file [pixelmill.toml]", valueHint: "file" },
+  ],
   ...keys.map((key) => {
     const schema = schemas[key];
     const fallback =
       schema.default === undefined || schema.type === "array" ? "none" : schema.default;
     const description = `${schema.description} [${fallback}]`;
-    const valueHint = schema.type === "boolean" ? { valueHint: "true|false" } : {};
-    return [flagName(key), { type: "string", description, ...valueHint }];
+    return [flagName(key), { type: "string", description, valueHint: valueHint(schema) }];
   }),
-]) as Record<string, { type: "string"; description: string; valueHint?: string }>;
+]) as Record<string, { type: "string"; description: string; valueHint: string }>;
+
+/** What stands for a flag's value in the text of `--help`. */
+function valueHint(schema: TSchema): string {
+  if (schema.type === "integer") return "number";
+  if (schema.type === "array") return "list";
+  return schema.type === "boolean" ? "true|false" : "text";
+}
 
 /** Flags of settings that are true or false: alone they mean true. */
 export const switches: ReadonlySet<string> = new Set(
@@ -71,13 +81,30 @@ export function differing(config: Config): Record<string, unknown> {
 
 function parsed({ key, value, name }: Setting): unknown {
   const schema = schemas[key as Key];
-  if (!schema) throw new StartError(`Unknown setting ${name}`);
+  if (!schema) throw new StartError(`Unknown setting ${name}${nearest(key, name)}`);
   const meant = converted(schema, value);
   if (!Value.Check(schema, meant) || !itemsFit(schema, meant)) {
-    throw new StartError(`Setting ${name} must be ${expectation(schema)}: ${schema.description}`);
+    throw new StartError(
+      `Setting ${name} must be ${expectation(schema)}${got(schema, value)}: ${schema.description}`,
+    );
   }
   return meant;
 }
+
+/** The setting that an unknown one was probably meant to be, named as the unknown one was. */
+function nearest(key: string, name: string): string {
+  const isVariable = name.startsWith("PIXELMILL_");
+  const meant = misspelt(key, isVariable ? keys.map(environmentName) : keys);
+  return meant === undefined ? "" : `; the nearest is ${meant}`;
+}
+
+/** The value that came, unless it may be a secret. */
+function got(schema: TSchema, value: unknown): string {
+  if (schema.writeOnly) return "";
+  const text = JSON.stringify(value);
+  return `, got ${text.length > GOT_CHARS_MAX ? `${text.slice(0, GOT_CHARS_MAX)}…` : text}`;
+}
+const GOT_CHARS_MAX = 100;
 
 function converted(schema: TSchema, value: unknown): unknown {
   if (schema.type === "array") return list(value);
@@ -96,7 +123,7 @@ function expectation(schema: TSchema): string {
   if (schema.type === "boolean") return "true or false";
   if (schema.type === "array") return `a comma-separated list of ${schema.items.title}`;
   if (schema.anyOf) return `one of ${schema.anyOf.map((it: TSchema) => it.const).join(", ")}`;
-  return schema.pattern ? "of its documented form" : "a text that is not empty";
+  return schema.title ?? "a text that is not empty";
 }
 
 function list(value: unknown): unknown {
@@ -127,14 +154,37 @@ function isServer(text: string): boolean {
 function fromFile(path: string | undefined): Setting[] {
   const chosen = path ?? "pixelmill.toml";
   if (path === undefined && !existsSync(chosen)) return [];
-  let content: object;
+  let text: string;
   try {
-    content = Bun.TOML.parse(readFileSync(chosen, "utf8"));
+    text = readFileSync(chosen, "utf8");
   } catch (error) {
-    const reason = (error as NodeJS.ErrnoException).code ?? (error as Error).message;
-    throw new StartError(`Cannot read the configuration file ${chosen}: ${reason}`);
+    throw new StartError(`Cannot read the configuration file ${chosen}: ${systemReason(error)}`);
+  }
+  const content = parseToml(text);
+  if (content instanceof Error) {
+    const line = lineOfFault(text);
+    throw new StartError(
+      `Cannot read the configuration file ${chosen}, line ${line}: ${content.message}`,
+    );
   }
   return flatten(content, "").map(([key, value]) => ({ key, value, name: `${key} in ${chosen}` }));
+}
+
+function parseToml(text: string): object {
+  try {
+    return Bun.TOML.parse(text);
+  } catch (error) {
+    return error as Error;
+  }
+}
+
+/** Bun does not tell where TOML is wrong: it is after the most lines that can be read by themselves. */
+function lineOfFault(text: string): number {
+  const lines = text.split("\n");
+  const whole = lines.findLastIndex(
+    (_, count) => !(parseToml(lines.slice(0, count).join("\n")) instanceof Error),
+  );
+  return whole + 1;
 }
 
 function flatten(table: object, prefix: string): [string, unknown][] {

@@ -44,11 +44,21 @@ export class StartError extends Error {
 /** The error for a listener that does not start, mostly because its port is taken. */
 export function cannotListen(address: { host: string; port: number }, cause: unknown): StartError {
   const { host, port } = address;
-  return new StartError(`Cannot listen on ${host} port ${port}: ${systemReason(cause)}`);
+  const reason = isUnknownHost(cause)
+    ? "expected an address of this machine, or a name that it can look up"
+    : systemReason(cause);
+  return new StartError(`Cannot listen on ${host} port ${port}: ${reason}`);
+}
+
+/** Bun tells a name that it cannot look up in three ways, one of them without a code. */
+function isUnknownHost(cause: unknown): boolean {
+  const { code, message } = (cause ?? {}) as { code?: string; message?: string };
+  if (code === undefined) return message?.startsWith("Failed to listen at") === true;
+  return ["ENOENT", "ENOTFOUND", "EAI_AGAIN", "EADDRNOTAVAIL"].includes(code);
 }
 
 /** The system's own words for an error code: Bun says only that it failed to listen. */
-function systemReason(cause: unknown): string {
+export function systemReason(cause: unknown): string {
   const code = (cause as { code?: unknown } | null)?.code;
   const known = [...getSystemErrorMap().values()].find(([name]) => name === code);
   return known ? `${known[1]} (${known[0]})` : messageOf(cause);

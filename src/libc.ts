@@ -1,11 +1,19 @@
 import { dlopen, type FFIFunction } from "bun:ffi";
+import { messageOf, StartError } from "./errors.ts";
 
-/** Binds functions of the C library, glibc's or musl's. Throws when the system has neither. */
+/** Binds functions of the C library, glibc's or musl's. `StartError` when neither can be loaded. */
 export function openLibc<T extends Record<string, FFIFunction>>(symbols: T) {
   const musl = `libc.musl-${process.arch === "arm64" ? "aarch64" : "x86_64"}.so.1`;
   try {
     return dlopen("libc.so.6", symbols);
-  } catch {
-    return dlopen(musl, symbols);
+  } catch (error) {
+    try {
+      return dlopen(musl, symbols);
+    } catch {
+      // Where the address space is bounded, the library is there and Bun cannot map or call it.
+      throw new StartError(
+        `Cannot load the C library: ${messageOf(error)}; expected glibc or musl, and no limit of the address space (ulimit -v)`,
+      );
+    }
   }
 }

@@ -8,17 +8,9 @@ import { CLUSTER_PARTITIONS_MAX } from "./limits.ts";
  */
 export const configSchema = Type.Object({
   data: Type.String({ default: "./data", minLength: 1, description: "directory of all state" }),
-  host: Type.String({
-    default: "0.0.0.0",
-    minLength: 1,
-    description: "address of the data plane (pixels)",
-  }),
+  host: host("0.0.0.0", "address of the data plane (pixels)"),
   port: port(8080, "port of the data plane; 0 takes a free one"),
-  "admin.host": Type.String({
-    default: "127.0.0.1",
-    minLength: 1,
-    description: "address of the control plane (API, metrics)",
-  }),
+  "admin.host": host("127.0.0.1", "address of the control plane (API, metrics)"),
   "admin.port": port(8081, "port of the control plane; 0 takes a free one"),
   "admin.hosts": Type.Array(
     Type.String({ pattern: "^[A-Za-z0-9_-]+(\\.[A-Za-z0-9_-]+)*$", title: "host names" }),
@@ -30,6 +22,7 @@ export const configSchema = Type.Object({
   "admin.token": Type.Optional(
     Type.String({
       pattern: "^pm_[A-Za-z0-9]{32,128}$",
+      title: "`pm_` and 32 to 128 letters or digits",
       writeOnly: true,
       description: "admin token of the first workspace (`pm_` and 32 to 128 letters or digits)",
     }),
@@ -37,6 +30,7 @@ export const configSchema = Type.Object({
   "public.url": Type.Optional(
     Type.String({
       pattern: "^https?://[^ ]+$",
+      title: "a URL that begins with http:// or https://",
       description: "URL under which browsers reach the data plane, as `/v2/workspace` tells it",
     }),
   ),
@@ -148,6 +142,7 @@ export const configSchema = Type.Object({
   "cluster.name": Type.String({
     default: "pixelmill",
     pattern: "^[A-Za-z0-9_-]{1,64}$",
+    title: "1 to 64 letters, digits, `_` or `-`",
     description: "prefix of the cluster's topics and name of its consumer group",
   }),
   "cluster.partitions": Type.Integer({
@@ -180,7 +175,11 @@ export const configSchema = Type.Object({
   ),
   "cluster.sasl": Type.Union(
     (["none", "PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"] as const).map((it) => Type.Literal(it)),
-    { default: "none", description: "how the server signs in to brokers" },
+    {
+      default: "none",
+      description:
+        "how the server signs in to brokers: none, PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512",
+    },
   ),
   "cluster.user": Type.Optional(
     Type.String({ minLength: 1, maxLength: 256, description: "name to sign in to brokers with" }),
@@ -195,9 +194,17 @@ export const configSchema = Type.Object({
   ),
   "log.level": Type.Union(
     ["trace", "debug", "info", "warn", "error", "fatal", "silent"].map((it) => Type.Literal(it)),
-    { default: "info", description: "trace, debug, info, warn, error, fatal or silent" },
+    {
+      default: "info",
+      description: "least level of log lines: trace, debug, info, warn, error, fatal or silent",
+    },
   ),
 });
+
+function host(fallback: string, description: string) {
+  const title = "an IP address without brackets, or a host name";
+  return Type.String({ default: fallback, pattern: "^[^\\s/\\[\\]]+$", title, description });
+}
 
 function port(fallback: number, description: string) {
   return Type.Integer({ default: fallback, minimum: 0, maximum: 65_535, description });

@@ -38,6 +38,42 @@ describe("what Kubernetes tells a container of a Service", () => {
   });
 });
 
+describe("a value that does not fit", () => {
+  test("is told with what was expected, as far as a person reads", () => {
+    expect(() => loadConfig({ port: "8080a" }, {})).toThrow(
+      'Setting --port must be a whole number from 0 to 65535, got "8080a": port of the data plane',
+    );
+    expect(() => loadConfig({ port: "x".repeat(1_000) }, {})).toThrow(
+      `got "${"x".repeat(99)}…: port`,
+    );
+  });
+
+  test.each(["admin-token", "cluster-password"])(
+    "is not repeated where --%s is a secret",
+    (flag) => {
+      const secret = "-".repeat(2_000);
+      expect(() => loadConfig({ [flag]: secret }, {})).toThrow(/^Setting --[a-z-]+ must be [^-]+$/);
+    },
+  );
+});
+
+describe("a file that is no TOML", () => {
+  test.each([
+    ['port = 1\nhost = "x\n', 2],
+    ["[admin\nport = 1", 1],
+    ["port = 1\n\n\nport = 2\n", 4],
+    ['[cluster]\nkafka = [\n  "a:1",\n  "b:2"\n', 2],
+  ])("%j is told with the line from which it cannot be read", async (content, line) => {
+    expect(await fromFile(content)).toThrow(`pixelmill.toml, line ${line}: TOML Parse error`);
+  });
+
+  test("a key that is almost a setting is told with the setting", async () => {
+    expect(await fromFile("[admin]\nprot = 1")).toThrow(
+      `Unknown setting admin.prot in ${directory}/pixelmill.toml; the nearest is admin.port`,
+    );
+  });
+});
+
 describe("a whole number", () => {
   test("is digits in flags and the environment, an integer in the file", async () => {
     expect(loadConfig({ port: "9000" }, { PIXELMILL_INGEST_RATE: "0" })).toMatchObject({

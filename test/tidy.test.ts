@@ -28,8 +28,8 @@ const levels: string[][] = [
   ["store"],
   ["disk"],
   ["config", "observe", "fair-places"],
-  ["settings"],
-  ["backoff", "limits", "errors", "self", "version", "libc"],
+  ["settings", "libc"],
+  ["backoff", "limits", "errors", "misspelt", "self", "version"],
 ];
 const level = new Map(levels.flatMap((parts, depth) => parts.map((part) => [part, depth])));
 

@@ -2,7 +2,7 @@ import type { TSchema } from "@sinclair/typebox";
 import type { DestinationKind } from "../destinations/destination.ts";
 import type { Detail } from "../errors.ts";
 import { DETAILS_MAX } from "../limits.ts";
-import { misspelt } from "./misspelt.ts";
+import { misspelt } from "../misspelt.ts";
 import { invalid } from "./request-validation.ts";
 
 type Config = Record<string, unknown>;

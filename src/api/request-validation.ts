@@ -3,7 +3,7 @@ import { type TypeCheck, TypeCompiler } from "@sinclair/typebox/compiler";
 import type { ValueError } from "@sinclair/typebox/errors";
 import { ApiError, type Detail } from "../errors.ts";
 import { DETAILS_MAX } from "../limits.ts";
-import { misspelt } from "./misspelt.ts";
+import { misspelt } from "../misspelt.ts";
 import { expectedFormat } from "./schema/formats.ts";
 
 const checks = new WeakMap<TSchema, TypeCheck<TSchema>>();

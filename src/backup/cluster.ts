@@ -19,13 +19,14 @@ import {
   clusterDirectory,
   deliveryDirectory,
   eventsDirectory,
+  expectData,
   lockData,
   prepareData,
 } from "../start/data-directory.ts";
 import { lent, openStore } from "../store/store.ts";
 import { carryCatalog, carryLanes, carryLetters, type Placed } from "./carry.ts";
 import { addDebts, type Debts, owedEvents } from "./owed.ts";
-import { appendAll, catalogOptions, ledgerOptions, openTopics } from "./topics.ts";
+import { appendAll, catalogOptions, expectBrokers, ledgerOptions, openTopics } from "./topics.ts";
 
 /** What was carried over. */
 export interface Carried {
@@ -41,6 +42,8 @@ export interface Carried {
  * a server or a node runs, or where the cluster has data.
  */
 export async function importAlone(config: Config, logger: Logger): Promise<Carried> {
+  expectBrokers(config);
+  expectData(config);
   await using stack = new AsyncDisposableStack();
   stack.defer(await lockData(config));
   if (!existsSync(catalogDirectory(config))) {
@@ -80,6 +83,7 @@ export async function exportAlone(config: Config, logger: Logger): Promise<Carri
   if (existsSync(catalogDirectory(config))) {
     throw new StartError(`Expected a directory without data, got ${config.data}`);
   }
+  expectBrokers(config);
   await using stack = new AsyncDisposableStack();
   prepareData(config);
   stack.defer(await lockData(config));

@@ -62,10 +62,16 @@ export async function appendAll(
   return keys;
 }
 
+/** Throws `StartError` where the settings name no brokers. */
+export function expectBrokers(config: Config): void {
+  if (config["cluster.kafka"].length === 0)
+    throw new StartError("Expected the setting cluster.kafka");
+}
+
 /** The topics of a cluster that no node runs. */
 export async function openTopics(config: Config, logger: Logger, stack: AsyncDisposableStack) {
+  expectBrokers(config);
   const brokers = brokersOf(config);
-  if (brokers.brokers.length === 0) throw new StartError("Expected the setting cluster.kafka");
   const clients = await connectClients(brokers);
   stack.defer(() => clients.close());
   await expectNoNodes(clients, config["cluster.name"]);

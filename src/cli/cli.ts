@@ -2,6 +2,7 @@ import { parseArgs } from "node:util";
 import { type ArgsDef, type CommandDef, defineCommand, renderUsage, runCommand } from "citty";
 import { configFlags, switches } from "../config.ts";
 import { ApiError, StartError } from "../errors.ts";
+import { misspelt } from "../misspelt.ts";
 import { version } from "../version.ts";
 import { backup, release, restore } from "./backup.ts";
 import { check } from "./check.ts";
@@ -26,13 +27,20 @@ export async function run(argv: string[]): Promise<number> {
     print(version);
     return 0;
   }
-  const { command, rest } = resolve(argv.map(withValue));
-  if (rest.includes("--help") || rest.includes("-h")) {
+  // Who reads the output may stop before its end, as `head` does.
+  process.stdout.on("error", () => {});
+  const asked = argv[0] === "help" ? [...argv.slice(1), "--help"] : argv;
+  const { command, rest } = resolve(asked.map(withValue));
+  const unknown = command.run || rest[0]?.startsWith("-") ? undefined : rest[0];
+  if (unknown === undefined && (rest.includes("--help") || rest.includes("-h"))) {
     print(await usage(command));
     return 0;
   }
   if (!command.run) {
-    const problem = rest[0] === undefined ? "Expected a command" : `Unknown command ${rest[0]}`;
+    const problem =
+      unknown === undefined
+        ? "Expected a command"
+        : `Unknown command ${unknown}${nearest(unknown, Object.keys(command.subCommands ?? {}))}`;
     complain(`${problem}\n\n${await usage(command)}`);
     return 2;
   }
@@ -45,10 +53,24 @@ export async function run(argv: string[]): Promise<number> {
     const { result } = await runCommand(command, { rawArgs: rest });
     return typeof result === "number" ? result : 0;
   } catch (error) {
-    if (!(error instanceof StartError || error instanceof ApiError)) throw error;
+    if (!isForOperator(error)) throw error;
     complain(error.message);
     return 1;
   }
+}
+
+/**
+ * Whether an error is told as its message alone: it is meant for who called, or the system refused
+ * a file, a process or a library. Every other error is a fault of the program, and has a stack.
+ */
+function isForOperator(error: unknown): error is Error {
+  if (error instanceof StartError || error instanceof ApiError) return true;
+  return error instanceof Error && "syscall" in error && "code" in error;
+}
+
+function nearest(name: string, known: string[], prefix = ""): string {
+  const meant = misspelt(name, known);
+  return meant === undefined ? "" : `; the nearest is ${prefix}${meant}`;
 }
 
 /**
@@ -81,7 +103,7 @@ async function usage(command: CommandDef): Promise<string> {
   const shown = { ...command, args: Object.fromEntries(args) };
   // The full name of a command holds those of the commands above it, except the first.
   const text = await renderUsage(shown, command === pixelmill ? undefined : pixelmill);
-  return process.stdout.isTTY ? text : Bun.stripANSI(text);
+  return (process.stdout.isTTY ? text : Bun.stripANSI(text)).replaceAll(/ +$/gm, "");
 }
 
 /**
@@ -117,7 +139,9 @@ function wrongCall(args: ArgsDef, rest: string[]): string | undefined {
     const absent = flags.find(([name, arg]) => arg.required && parsed.values[name] === undefined);
     return absent && `Expected --${absent[0]}`;
   } catch (error) {
-    return (error as Error).message.split(". ")[0];
+    const [problem] = (error as Error).message.split(". ");
+    const unknown = /^Unknown option '--(.+)'/.exec(problem ?? "")?.[1];
+    return unknown === undefined ? problem : problem + nearest(unknown, Object.keys(args), "--");
   }
 }
 

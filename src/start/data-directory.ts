@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { Config } from "../config.ts";
 import { waitForFile } from "../disk/lock.ts";
@@ -80,8 +80,17 @@ export function expectNoCluster(config: Config): void {
  * directory.
  */
 export function expectData(config: Config): void {
-  if (!existsSync(formatFile(config))) {
-    throw new StartError(`Expected a data directory of pixelmill, got ${resolve(config.data)}`);
+  try {
+    statSync(formatFile(config));
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    // Whether there are data cannot be seen without the right to look into the directory.
+    const known = code === "ENOENT" || code === "ENOTDIR";
+    throw new StartError(
+      known
+        ? `Expected a data directory of pixelmill, got ${resolve(config.data)}`
+        : `Cannot use the data directory ${resolve(config.data)}: ${messageOf(error)}`,
+    );
   }
   prepareData(config);
 }
@@ -96,6 +105,7 @@ export function prepareData(config: Config): void {
   let format = "";
   try {
     // The directory holds people's data and hashes of secrets, which are for the operator alone.
+    expectNoFile(directory);
     makeDirectory(directory, 0o700);
     if (existsSync(path)) format = readFileSync(path, "utf8").trim();
     // The file is empty when the first start was cut off before it wrote the version.
@@ -111,4 +121,10 @@ export function prepareData(config: Config): void {
   throw new StartError(
     `Expected data of format ${FORMAT} in ${directory}, got format ${format}: another version of pixelmill wrote it`,
   );
+}
+
+/** `mkdir` says of a file only that it exists. */
+function expectNoFile(directory: string): void {
+  const found = statSync(directory, { throwIfNoEntry: false });
+  if (found && !found.isDirectory()) throw new Error("expected a directory, got a file");
 }

@@ -37,14 +37,27 @@ async function pixelmill(
 describe("a wrong call", () => {
   const port = "must be a whole number from 0 to 65535";
   test.each([
-    [["srve"], {}, "Unknown command srve"],
+    [["srve"], {}, "Unknown command srve; the nearest is serve"],
+    [["srve", "--help"], {}, "Unknown command srve; the nearest is serve"],
+    [["token", "craete"], {}, "Unknown command craete; the nearest is create"],
     [[], {}, "Expected a command"],
-    [["serve", "--prot", "1"], {}, "Unknown option '--prot'"],
+    [["serve", "--prot", "1"], {}, "Unknown option '--prot'; the nearest is --port"],
+    [
+      ["serve", "--admin.port", "1"],
+      {},
+      "Unknown option '--admin.port'; the nearest is --admin-port",
+    ],
     [["serve", "now"], {}, "Unexpected argument now"],
-    [["serve", "--port", "http"], {}, `Setting --port ${port}`],
+    [["serve", "--port", "http"], {}, `Setting --port ${port}, got "http"`],
+    [["serve", "--host", "[::1]"], {}, "Setting --host must be an IP address without brackets"],
+    [["serve", "--public-url", "x.example"], {}, "Setting --public-url must be a URL that begins"],
     [["serve", "--request-ip=no"], {}, "Setting --request-ip must be true or false"],
     [["serve"], { PIXELMILL_ADMIN_PORT: "-1" }, `Setting PIXELMILL_ADMIN_PORT ${port}`],
-    [["serve"], { PIXELMILL_PROT: "1" }, "Unknown setting PIXELMILL_PROT"],
+    [
+      ["serve"],
+      { PIXELMILL_PROT: "1" },
+      "Unknown setting PIXELMILL_PROT; the nearest is PIXELMILL_PORT",
+    ],
     [
       ["serve"],
       { PIXELMILL_EGRESS_ALLOW: "10.0.0.1/99" },
@@ -54,13 +67,20 @@ describe("a wrong call", () => {
     [
       ["serve", "--config", "/nowhere.toml"],
       {},
-      "Cannot read the configuration file /nowhere.toml",
+      "Cannot read the configuration file /nowhere.toml: no such file or directory (ENOENT)",
     ],
     [["workspace", "create"], {}, "Expected NAME"],
     [["workspace", "create", " "], {}, "Expected a name of 1 to 255 characters"],
     [["workspace", "create", "n".repeat(256)], {}, "Expected a name of 1 to 255 characters"],
     [["token", "create", "--name", ""], {}, "Expected a name of 1 to 255 characters"],
     [["token", "create", "--permissions", "all"], {}, "Unknown permission all"],
+    [["cluster", "import"], {}, "Expected the setting cluster.kafka"],
+    [["cluster", "export"], {}, "Expected the setting cluster.kafka"],
+    [
+      ["cluster", "import", "--cluster-kafka", "127.0.0.1:1"],
+      {},
+      "Expected a data directory of pixelmill",
+    ],
   ])("%j %j is told apart", async (args, environment, message) => {
     const { code, output, errors } = await pixelmill(args, environment as Record<string, string>);
     expect({ code: code > 0, output }).toEqual({ code: true, output: "" });
@@ -77,6 +97,10 @@ describe("a wrong call", () => {
     expect(errors).toStartWith("pixelmill: Setting log.level in pixelmill.toml must be one of");
     removeDirectory(cwd);
   });
+});
+
+test("a wrong call leaves nothing behind", () => {
+  expect(readdirSync(elsewhere)).toEqual([]);
 });
 
 test("data that another version wrote is left alone", async () => {
@@ -103,8 +127,8 @@ test("data that another version wrote is left alone", async () => {
 
   const { code, errors } = await pixelmill(["serve", "--data", join(data, "format")]);
   expect(code).toBe(1);
-  expect(errors.split("\n").at(-2)).toStartWith(
-    `pixelmill: Cannot use the data directory ${data}/format: `,
+  expect(errors.split("\n").at(-2)).toBe(
+    `pixelmill: Cannot use the data directory ${data}/format: expected a directory, got a file`,
   );
   removeDirectory(cwd);
 });
@@ -125,9 +149,50 @@ test("a directory that is no data directory is refused, and stays as it is", asy
   removeDirectory(cwd);
 });
 
+test("an address space that is too small is told in a line, without a stack", async () => {
+  const data = temporaryDirectory();
+  const entry = join(import.meta.dir, "../../src/main.ts");
+  // An address space in which Bun starts, and no library can be mapped.
+  const command = 'ulimit -v 500000; exec "$0" "$1" serve --port 0 --admin-port 0 --data "$2"';
+  const { exitCode, stderr } = Bun.spawnSync(
+    ["sh", "-c", command, process.execPath, entry, join(data, "d")],
+    { env: {} },
+  );
+  const said = stderr
+    .toString()
+    .split("\n")
+    .filter((line) => !line.startsWith("{"));
+  expect(exitCode).toBe(1);
+  expect(said).toEqual([
+    expect.stringMatching(/^pixelmill: Cannot load the C library: .*ulimit -v/),
+    "",
+  ]);
+  removeDirectory(data);
+});
+
+test("a reader that stops reading is no fault", async () => {
+  const data = temporaryDirectory();
+  const server = Bun.spawn(
+    [process.execPath, join(import.meta.dir, "../../src/main.ts"), "serve"].concat(
+      ...["--host=127.0.0.1", "--port=0", "--admin-port=0", `--data=${join(data, "d")}`],
+    ),
+    { cwd: data, env: {}, stdout: "pipe", stderr: Bun.file(join(data, "errors")) },
+  );
+  await server.stdout.cancel();
+  const errors = () => Bun.file(join(data, "errors")).text();
+  await waitFor(async () => (await errors()).includes('"serving"') || undefined);
+  server.kill("SIGTERM");
+  expect(await server.exited).toBe(0);
+  const lines = (await errors()).trimEnd().split("\n");
+  expect(lines.filter((line) => !line.startsWith("{"))).toEqual([]);
+  removeDirectory(data);
+}, 300_000);
+
 test.each([
   ["--version", /^\d+\.\d+\.\d+\n$/],
   ["--help", /^USAGE pixelmill serve\|/m],
+  ["help", /^USAGE pixelmill serve\|/m],
+  ["help token create", /^USAGE pixelmill token create \[OPTIONS\]/m],
   ["serve --help", /^USAGE pixelmill serve \[OPTIONS\]/m],
   ["token --help", /^USAGE pixelmill token create/m],
   ["token create --help", /^USAGE pixelmill token create \[OPTIONS\]/m],

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { misspelt } from "../../src/api/misspelt.ts";
-import { startApi, type TestApi } from "./_setup.ts";
+import { misspelt } from "../src/misspelt.ts";
+import { startApi, type TestApi } from "./api/_setup.ts";
 
 let api: TestApi;
 beforeAll(async () => {
