@@ -1,55 +1,20 @@
-import type { ComponentChildren } from "preact";
-import { useState } from "preact/hooks";
-import { matching } from "../every.ts";
-import { useLoaded } from "../loaded.ts";
-import { Button } from "../parts/button.tsx";
-import { Fault } from "../parts/fault.tsx";
-import { Badge, Empty, Head, Panel } from "../parts/layout.tsx";
-import { Search } from "../parts/search.tsx";
-import { Pages, Table } from "../parts/table.tsx";
+import { NamedList } from "../named-list.tsx";
+import { Badge } from "../parts/layout.tsx";
 import { Time } from "../parts/time.tsx";
-import { go, to } from "../router.ts";
+import { to } from "../router.ts";
 import { client, lacking } from "../session.ts";
 import { type Code, type Kind, languageName, libraries } from "./kinds.ts";
 import { NewCode } from "./new.tsx";
 
-const PAGE_ITEMS = 50;
-
 /** All transformations, or all libraries, published ones and drafts. */
 export function CodeList({ kind, isNew }: { kind: Kind; isNew: boolean }) {
-  const { value, error, reload } = useLoaded(() => everything(kind), [kind.screen]);
-  const [text, setText] = useState("");
-  const [page, setPage] = useState(1);
-  const found = matching(value, text);
-  const create = (
-    <Button kind="main" icon="plus" needs={kind.create} onClick={() => go(to(kind.screen, "new"))}>
-      New {kind.one}
-    </Button>
-  );
   return (
     <>
-      <Head title={kind.title}>{create}</Head>
-      <Fault error={error} retry={reload} />
-      <Panel flush>
-        <header>
-          <Search
-            label={`Find a ${kind.one}`}
-            value={text}
-            onInput={(typed) => {
-              setText(typed);
-              setPage(1);
-            }}
-          />
-        </header>
-        <Table
-          label={kind.title}
-          columns={columnsOf(kind)}
-          rows={found?.slice((page - 1) * PAGE_ITEMS, page * PAGE_ITEMS)}
-          keyOf={({ id }) => id}
-          empty={<Nothing {...{ kind, text, create }} />}
-        />
-        <Pages page={page} pageItems={PAGE_ITEMS} total={found?.length} onChange={setPage} />
-      </Panel>
+      <NamedList {...kind} load={() => everything(kind)} columns={columnsOf(kind)}>
+        {kind === libraries
+          ? "A library is code that transformations import by its name."
+          : "A transformation is code that changes, drops or multiplies events on their way to a destination."}
+      </NamedList>
       {isNew && <NewCode kind={kind} />}
     </>
   );
@@ -125,22 +90,4 @@ export function State(props: { isPublished: boolean; suspended?: string | undefi
     );
   }
   return props.isPublished ? <Badge tone="good">Live</Badge> : <Badge>Draft</Badge>;
-}
-
-function Nothing(props: { kind: Kind; text: string; create: ComponentChildren }) {
-  const { kind, text, create } = props;
-  if (text !== "") {
-    return (
-      <Empty icon="search" title={`No ${kind.one} is called “${text}”`}>
-        Try a part of the name, or the whole id.
-      </Empty>
-    );
-  }
-  return (
-    <Empty icon={kind.icon} title={`No ${kind.one} yet`} action={create}>
-      {kind === libraries
-        ? "A library is code that transformations import by its name."
-        : "A transformation is code that changes, drops or multiplies events on their way to a destination."}
-    </Empty>
-  );
 }

@@ -3,6 +3,7 @@ import { Button } from "../parts/button.tsx";
 import { Dialog } from "../parts/dialog.tsx";
 import { Fault, faultOf } from "../parts/fault.tsx";
 import { SelectField, TextField } from "../parts/field.tsx";
+import { useSubmit } from "../parts/form.ts";
 import { go, to } from "../router.ts";
 import { beginning, type Kind, type Language } from "./kinds.ts";
 
@@ -16,26 +17,14 @@ export function NewCode({ kind }: { kind: Kind }) {
   const [name, setName] = useState("");
   const [description, setDescription] = useState("");
   const [language, setLanguage] = useState<Language>("javascript");
-  const [error, setError] = useState<unknown>();
-  const [busy, setBusy] = useState(false);
-
-  async function make(event: Event) {
-    event.preventDefault();
-    if (busy) return;
-    setBusy(true);
-    try {
-      const code = beginning(kind, language);
-      const { id } = await kind.make({ name, description, language, code });
-      go(to(kind.screen, id));
-    } catch (fault) {
-      setError(fault);
-      setBusy(false);
-    }
-  }
-
+  const { submit, busy, error } = useSubmit(async () => {
+    const code = beginning(kind, language);
+    const { id } = await kind.make({ name, description, language, code });
+    go(to(kind.screen, id));
+  });
   return (
     <Dialog title={`New ${kind.one}`} onClose={() => go(to(kind.screen))}>
-      <form class="form" onSubmit={make}>
+      <form class="form" onSubmit={submit}>
         <TextField
           label="Name"
           value={name}

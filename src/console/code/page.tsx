@@ -1,6 +1,5 @@
 import { useLoaded } from "../loaded.ts";
-import { Button } from "../parts/button.tsx";
-import { confirm } from "../parts/dialog.tsx";
+import { AskingButton } from "../parts/dialog.tsx";
 import { Fault } from "../parts/fault.tsx";
 import { Later } from "../parts/later.tsx";
 import { Badge, Bone, Empty, Head, Panel, Tabs } from "../parts/layout.tsx";
@@ -75,9 +74,9 @@ function Page(props: { opened: Opened; tab: string; way: { href: string; text: s
           </>
         }
       >
-        <Button kind="plain" icon="bin" needs={kind.create} onClick={() => askToRemove(opened)}>
+        <AskingButton kind="plain" icon="bin" needs={kind.create} {...removalOf(opened)}>
           Delete
-        </Button>
+        </AskingButton>
       </Head>
       {newest.description && <p class="quiet">{newest.description}</p>}
       <Tabs
@@ -97,20 +96,19 @@ function Page(props: { opened: Opened; tab: string; way: { href: string; text: s
 const workbench = async () => (await import("./workbench.tsx")).Workbench;
 const past = async () => (await import("./history.tsx")).History;
 
-function askToRemove({ kind, newest }: Opened): void {
-  confirm({
+function removalOf({ kind, newest }: Opened) {
+  return {
     title: `Delete ${newest.name}?`,
     text:
       kind === libraries
         ? "What imports it can no longer be published. Its revisions are kept, and publishing one restores it."
         : "Its destinations get their events unchanged from then on. Its revisions are kept, and publishing one restores it.",
     action: "Delete",
-    danger: true,
-    onConfirm: async () => {
+    async onConfirm() {
       await kind.remove(newest.id);
       forget(`code ${newest.id}`);
       tell(`${newest.name} is deleted`);
       go(to(kind.screen));
     },
-  });
+  };
 }

@@ -1,6 +1,6 @@
 import type { Connection } from "../every.ts";
-import { Button, Switch } from "../parts/button.tsx";
-import { confirm } from "../parts/dialog.tsx";
+import { Switch } from "../parts/button.tsx";
+import { AskingButton } from "../parts/dialog.tsx";
 import { client } from "../session.ts";
 
 /** A connection as one of its ends shows it: the other end, on or off, away with it. */
@@ -27,24 +27,19 @@ export function ConnectionRow(props: {
       >
         <span class="unseen">Events go to or come from {name}</span>
       </Switch>
-      <Button
+      <AskingButton
         kind="plain"
         tight
         icon="bin"
         label={`Disconnect ${name}`}
         needs="workspace:admin"
-        onClick={() =>
-          confirm({
-            title: `Disconnect ${name}?`,
-            text: "New events no longer take this way. Those that are on it still arrive.",
-            action: "Disconnect",
-            danger: true,
-            async onConfirm() {
-              await client.call("DELETE /v2/connections/{id}", { params });
-              await changed();
-            },
-          })
-        }
+        title={`Disconnect ${name}?`}
+        text="New events no longer take this way. Those that are on it still arrive."
+        action="Disconnect"
+        onConfirm={async () => {
+          await client.call("DELETE /v2/connections/{id}", { params });
+          await changed();
+        }}
       />
     </li>
   );

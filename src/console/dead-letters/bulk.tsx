@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { Button } from "../parts/button.tsx";
-import { confirm } from "../parts/dialog.tsx";
+import { AskingButton } from "../parts/dialog.tsx";
 import { Fault } from "../parts/fault.tsx";
 import { tell, tellError } from "../parts/messages.ts";
 import { go, to } from "../router.ts";
@@ -101,22 +101,16 @@ export function Bulk(props: BulkProps) {
       <Button icon="turn" needs="events:replay" onClick={() => start("replay")}>
         Replay {what}
       </Button>
-      <Button
+      <AskingButton
         icon="bin"
-        danger
         needs="events:replay"
-        onClick={() =>
-          confirm({
-            title: `Purge ${what}?`,
-            text: `${plural(total, "event")} would be gone for good.`,
-            action: "Purge",
-            danger: true,
-            onConfirm: async () => start("purge"),
-          })
-        }
+        title={`Purge ${what}?`}
+        text={`${plural(total, "event")} would be gone for good.`}
+        action="Purge"
+        onConfirm={async () => start("purge")}
       >
         Purge {what}
-      </Button>
+      </AskingButton>
     </div>
   );
 }

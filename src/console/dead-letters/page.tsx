@@ -3,7 +3,7 @@ import { useNames } from "../every.ts";
 import { useLoaded } from "../loaded.ts";
 import { Button, Copy } from "../parts/button.tsx";
 import { Code, Json } from "../parts/code.tsx";
-import { confirm } from "../parts/dialog.tsx";
+import { AskingButton } from "../parts/dialog.tsx";
 import { Fault } from "../parts/fault.tsx";
 import { Head, Panel, Skeleton } from "../parts/layout.tsx";
 import { tell } from "../parts/messages.ts";
@@ -131,26 +131,20 @@ function Actions({ letter }: { letter: DeadLetter }) {
       >
         Replay
       </Button>
-      <Button
+      <AskingButton
         icon="bin"
-        danger
         needs="events:replay"
-        onClick={() =>
-          confirm({
-            title: "Purge this dead letter?",
-            text: "The event would be gone for good.",
-            action: "Purge",
-            danger: true,
-            async onConfirm() {
-              await client.call("POST /v2/dead-letters/purge", { body: { ids } });
-              tell("The dead letter is deleted");
-              go(to("dead-letters"));
-            },
-          })
-        }
+        title="Purge this dead letter?"
+        text="The event would be gone for good."
+        action="Purge"
+        onConfirm={async () => {
+          await client.call("POST /v2/dead-letters/purge", { body: { ids } });
+          tell("The dead letter is deleted");
+          go(to("dead-letters"));
+        }}
       >
         Purge
-      </Button>
+      </AskingButton>
     </>
   );
 }

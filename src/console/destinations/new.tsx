@@ -3,6 +3,7 @@ import { useLoaded } from "../loaded.ts";
 import { Button } from "../parts/button.tsx";
 import { Fault, faultOf } from "../parts/fault.tsx";
 import { SelectField, TextField } from "../parts/field.tsx";
+import { useSubmit } from "../parts/form.ts";
 import { Bone, Head, Panel } from "../parts/layout.tsx";
 import { SchemaForm, type Values } from "../parts/schema-form.tsx";
 import { go, to } from "../router.ts";
@@ -15,24 +16,13 @@ export function NewDestination() {
   const [name, setName] = useState("");
   const [chosen, setChosen] = useState<string>();
   const [config, setConfig] = useState<Values>({});
-  const [error, setError] = useState<unknown>();
-  const [busy, setBusy] = useState(false);
   const type = types?.find((it) => it.type === chosen) ?? types?.[0];
-
-  async function submit(event: SubmitEvent) {
-    event.preventDefault();
+  const { submit, busy, error, forgetError } = useSubmit(async () => {
     if (type === undefined) return;
-    setBusy(true);
-    setError(undefined);
-    try {
-      const body = { name, type: type.type, config };
-      const { destination } = await client.call("POST /v2/destinations", { body });
-      go(to("destinations", destination.id));
-    } catch (fault) {
-      setError(fault);
-      setBusy(false);
-    }
-  }
+    const body = { name, type: type.type, config };
+    const { destination } = await client.call("POST /v2/destinations", { body });
+    go(to("destinations", destination.id));
+  });
 
   return (
     <>
@@ -59,7 +49,7 @@ export function NewDestination() {
               onChange={(next) => {
                 setChosen(next);
                 setConfig({});
-                setError(undefined);
+                forgetError();
               }}
             />
             <SchemaForm

@@ -1,8 +1,8 @@
 import { Connections } from "../connections/connections.tsx";
 import type { Destination } from "../every.ts";
 import { useLoaded } from "../loaded.ts";
-import { Button, Copy, Switch } from "../parts/button.tsx";
-import { confirm } from "../parts/dialog.tsx";
+import { Copy, Switch } from "../parts/button.tsx";
+import { AskingButton } from "../parts/dialog.tsx";
 import { Fault } from "../parts/fault.tsx";
 import { Bone, Head, Panel, Tabs } from "../parts/layout.tsx";
 import { tell } from "../parts/messages.ts";
@@ -80,26 +80,20 @@ function Actions({ destination: { id, name } }: Parts) {
       <a class="button" href={to("replays", "new", { destinationId: id })}>
         Replay events
       </a>
-      <Button
+      <AskingButton
         icon="bin"
-        danger
         needs="workspace:admin"
-        onClick={() =>
-          confirm({
-            title: `Delete ${name}?`,
-            text: "Its connections and its dead letters go with it, and events that wait for it are not delivered. Its transformation stays.",
-            action: "Delete destination",
-            danger: true,
-            async onConfirm() {
-              await client.call("DELETE /v2/destinations/{id}", { params: { id } });
-              tell(`${name} is deleted`);
-              go(to("destinations"));
-            },
-          })
-        }
+        title={`Delete ${name}?`}
+        text="Its connections and its dead letters go with it, and events that wait for it are not delivered. Its transformation stays."
+        action="Delete destination"
+        onConfirm={async () => {
+          await client.call("DELETE /v2/destinations/{id}", { params: { id } });
+          tell(`${name} is deleted`);
+          go(to("destinations"));
+        }}
       >
         Delete
-      </Button>
+      </AskingButton>
     </>
   );
 }

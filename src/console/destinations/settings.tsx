@@ -4,6 +4,7 @@ import { useLoaded } from "../loaded.ts";
 import { Button } from "../parts/button.tsx";
 import { Fault, faultOf } from "../parts/fault.tsx";
 import { TextField } from "../parts/field.tsx";
+import { useSubmit } from "../parts/form.ts";
 import { Bone, Panel } from "../parts/layout.tsx";
 import { tell } from "../parts/messages.ts";
 import { SchemaForm, type Values } from "../parts/schema-form.tsx";
@@ -17,23 +18,12 @@ export function Settings(props: { destination: Destination; changed: () => Promi
   const { value: types, error: loading, reload } = useLoaded(destinationTypes, []);
   const [name, setName] = useState(destination.name);
   const [config, setConfig] = useState<Values>(destination.config);
-  const [error, setError] = useState<unknown>();
-  const [busy, setBusy] = useState(false);
   const schema = types?.find((it) => it.type === type.toLowerCase())?.config;
-
-  async function submit(event: SubmitEvent) {
-    event.preventDefault();
-    setBusy(true);
-    setError(undefined);
-    try {
-      await client.call("PUT /v2/destinations/{id}", { params: { id }, body: { name, config } });
-      tell("The settings are saved; they hold from the next delivery on");
-      await changed();
-    } catch (fault) {
-      setError(fault);
-      setBusy(false);
-    }
-  }
+  const { submit, busy, error } = useSubmit(async () => {
+    await client.call("PUT /v2/destinations/{id}", { params: { id }, body: { name, config } });
+    tell("The settings are saved; they hold from the next delivery on");
+    await changed();
+  });
 
   return (
     <Panel title="Settings">

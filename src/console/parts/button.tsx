@@ -4,7 +4,7 @@ import { lacking, type Permission } from "../session.ts";
 import { Icon, type IconName } from "./icon.tsx";
 import { tellError } from "./messages.ts";
 
-interface ButtonProps {
+export interface ButtonProps {
   children?: ComponentChildren;
   icon?: IconName;
   /** `main` is the one thing that a screen is for; `plain` stands in rows. */

@@ -1,7 +1,7 @@
 import { signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
-import { Button } from "./button.tsx";
+import { Button, type ButtonProps } from "./button.tsx";
 import { Fault } from "./fault.tsx";
 
 /** A dialog over the page; Escape and a click beside it close it. */
@@ -39,6 +39,7 @@ interface Question {
   text: ComponentChildren;
   /** What the button says that does it. */
   action: string;
+  /** False for what loses nothing. */
   danger?: boolean;
   /** Done while the dialog is open; what it rejects with is shown in it. */
   onConfirm: () => Promise<unknown>;
@@ -46,12 +47,21 @@ interface Question {
 
 const question = signal<Question | undefined>(undefined);
 
-/** Asks before something that cannot be taken back. */
-export function confirm(asked: Question): void {
-  question.value = asked;
+/** A button that asks before it does what cannot be taken back. */
+export function AskingButton(props: Omit<ButtonProps, "onClick" | "danger"> & Question) {
+  const { title, text, action, danger = true, onConfirm, ...button } = props;
+  return (
+    <Button
+      {...button}
+      danger={danger && button.kind !== "plain"}
+      onClick={() => {
+        question.value = { title, text, action, danger, onConfirm };
+      }}
+    />
+  );
 }
 
-/** Where the dialog of `confirm` appears. */
+/** Where the dialog of an `AskingButton` appears. */
 export function Confirmation() {
   const asked = question.value;
   return asked ? <Asked key={asked.title} {...asked} /> : null;

@@ -1,8 +1,7 @@
 import type { AnswerOf } from "../../api/client.ts";
 import { type Names, useNames } from "../every.ts";
 import { useLoaded } from "../loaded.ts";
-import { Button } from "../parts/button.tsx";
-import { confirm } from "../parts/dialog.tsx";
+import { AskingButton } from "../parts/dialog.tsx";
 import { Fault } from "../parts/fault.tsx";
 import { Badge, Empty, Head, Panel } from "../parts/layout.tsx";
 import { tell } from "../parts/messages.ts";
@@ -115,26 +114,24 @@ function Progress({ replay: { state, progress, left } }: { replay: Replay }) {
 
 function Cancel({ replay: { id, kind }, changed }: { replay: Replay; changed(): Promise<void> }) {
   return (
-    <Button
+    <AskingButton
       tight
       needs="events:replay"
-      onClick={() =>
-        confirm({
-          title: "Cancel this replay?",
-          text:
-            kind === "purge"
-              ? "What was deleted stays deleted."
-              : "What was sent has been sent; nothing more follows.",
-          action: "Cancel replay",
-          async onConfirm() {
-            await client.call("POST /v2/replays/{id}/cancel", { params: { id } });
-            tell("The replay is cancelled");
-            await changed();
-          },
-        })
+      title="Cancel this replay?"
+      text={
+        kind === "purge"
+          ? "What was deleted stays deleted."
+          : "What was sent has been sent; nothing more follows."
       }
+      action="Cancel replay"
+      onConfirm={async () => {
+        await client.call("POST /v2/replays/{id}/cancel", { params: { id } });
+        tell("The replay is cancelled");
+        await changed();
+      }}
+      danger={false}
     >
       Cancel
-    </Button>
+    </AskingButton>
   );
 }

@@ -3,6 +3,7 @@ import { useNames } from "../every.ts";
 import { Button } from "../parts/button.tsx";
 import { Fault } from "../parts/fault.tsx";
 import { SelectField, TextField } from "../parts/field.tsx";
+import { useSubmit } from "../parts/form.ts";
 import { Head, Panel } from "../parts/layout.tsx";
 import { tell } from "../parts/messages.ts";
 import { go, to } from "../router.ts";
@@ -24,32 +25,17 @@ export function NewReplay({ destinationId }: { destinationId: string }) {
   const names = useNames();
   const empty = { sourceId: "", from: "", to: "", event: "", userId: "", rate: "1000" };
   const [asked, setAsked] = useState<Asked>({ destinationId, ...empty });
-  const [error, setError] = useState<unknown>();
-  const [busy, setBusy] = useState(false);
   const set = (change: Partial<Asked>) => setAsked({ ...asked, ...change });
-
-  async function start() {
-    setBusy(true);
-    setError(undefined);
-    try {
-      await client.call("POST /v2/replays", { body: bodyOf(asked) });
-      tell("The replay runs");
-      go(to("replays"));
-    } catch (problem) {
-      setError(problem);
-      setBusy(false);
-    }
-  }
+  const { submit, busy, error } = useSubmit(async () => {
+    await client.call("POST /v2/replays", { body: bodyOf(asked) });
+    tell("The replay runs");
+    go(to("replays"));
+  });
 
   return (
     <>
       <Head title="Replay events" way={{ href: to("replays"), text: "Replays" }} />
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          void start();
-        }}
-      >
+      <form onSubmit={submit}>
         <Panel>
           <SelectField
             label="Destination"

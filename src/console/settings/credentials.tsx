@@ -1,7 +1,6 @@
 import { useState } from "preact/hooks";
 import type { AnswerOf } from "../../api/client.ts";
-import { Button } from "../parts/button.tsx";
-import { confirm } from "../parts/dialog.tsx";
+import { AskingButton } from "../parts/dialog.tsx";
 import { TextField } from "../parts/field.tsx";
 import { Empty } from "../parts/layout.tsx";
 import { tell } from "../parts/messages.ts";
@@ -44,25 +43,20 @@ function columnsOf(reload: () => Promise<void>): Column<Credential>[] {
       title: "",
       kind: "narrow",
       cell: ({ id, name }) => (
-        <Button
+        <AskingButton
           kind="plain"
           tight
           icon="bin"
           label={`Delete ${name}`}
           needs="workspace:admin"
-          onClick={() =>
-            confirm({
-              title: `Delete ${name}?`,
-              text: "Code that asks for it gets nothing from then on.",
-              action: "Delete credential",
-              danger: true,
-              async onConfirm() {
-                await client.call("DELETE /v2/credentials/{id}", { params: { id } });
-                await reload();
-                tell(`${name} is deleted`);
-              },
-            })
-          }
+          title={`Delete ${name}?`}
+          text="Code that asks for it gets nothing from then on."
+          action="Delete credential"
+          onConfirm={async () => {
+            await client.call("DELETE /v2/credentials/{id}", { params: { id } });
+            await reload();
+            tell(`${name} is deleted`);
+          }}
         />
       ),
     },

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
-import { useState } from "preact/hooks";
 import { Button } from "../parts/button.tsx";
 import { Fault } from "../parts/fault.tsx";
+import { useSubmit } from "../parts/form.ts";
 
 /** A form in a dialog: what it rejects with is shown, and it stays open then. */
 export function EditForm(props: {
@@ -11,17 +11,7 @@ export function EditForm(props: {
   onCancel: () => void;
 }) {
   const { children, action, onSubmit, onCancel } = props;
-  const [error, setError] = useState<unknown>();
-  const [busy, setBusy] = useState(false);
-
-  async function submit(event: SubmitEvent) {
-    event.preventDefault();
-    setBusy(true);
-    setError(undefined);
-    await onSubmit().catch(setError);
-    setBusy(false);
-  }
-
+  const { submit, busy, error } = useSubmit(onSubmit);
   return (
     <form class="form" onSubmit={submit}>
       {children}

@@ -1,7 +1,6 @@
 import { useState } from "preact/hooks";
 import type { AnswerOf } from "../../api/client.ts";
-import { Button } from "../parts/button.tsx";
-import { confirm, Dialog } from "../parts/dialog.tsx";
+import { AskingButton, Dialog } from "../parts/dialog.tsx";
 import { TextField } from "../parts/field.tsx";
 import { Badge, Empty } from "../parts/layout.tsx";
 import { tell } from "../parts/messages.ts";
@@ -80,25 +79,20 @@ function columnsOf(reload: () => Promise<void>, edit: (member: Member) => void):
       title: "",
       kind: "narrow",
       cell: ({ id, name }) => (
-        <Button
+        <AskingButton
           kind="plain"
           tight
           icon="bin"
           label={`Remove ${name}`}
           needs="workspace:admin"
-          onClick={() =>
-            confirm({
-              title: `Remove ${name}?`,
-              text: "Their personal tokens stop at once, and their sessions end.",
-              action: "Remove member",
-              danger: true,
-              async onConfirm() {
-                await client.call("DELETE /v2/members/{id}", { params: { id } });
-                await reload();
-                tell(`${name} is removed`);
-              },
-            })
-          }
+          title={`Remove ${name}?`}
+          text="Their personal tokens stop at once, and their sessions end."
+          action="Remove member"
+          onConfirm={async () => {
+            await client.call("DELETE /v2/members/{id}", { params: { id } });
+            await reload();
+            tell(`${name} is removed`);
+          }}
         />
       ),
     },

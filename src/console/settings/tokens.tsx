@@ -3,7 +3,7 @@ import type { AnswerOf } from "../../api/client.ts";
 import { useLoaded } from "../loaded.ts";
 import { Button } from "../parts/button.tsx";
 import { Code } from "../parts/code.tsx";
-import { confirm } from "../parts/dialog.tsx";
+import { AskingButton } from "../parts/dialog.tsx";
 import { SelectField, TextField } from "../parts/field.tsx";
 import { Badge, Empty } from "../parts/layout.tsx";
 import { tell } from "../parts/messages.ts";
@@ -80,28 +80,24 @@ function columnsOf(reload: () => Promise<void>): Column<Token>[] {
       title: "",
       kind: "narrow",
       cell: ({ id, name }) => (
-        <Button
+        <AskingButton
           kind="plain"
           tight
           icon="bin"
           label={`Revoke ${name}`}
           needs="workspace:admin"
-          onClick={() =>
-            confirm({
-              title: `Revoke ${name}?`,
-              text:
-                id === session.value?.token.id
-                  ? "It is the token that you signed in with: you are signed out at once."
-                  : "Who uses it is refused at once, and its sessions end.",
-              action: "Revoke token",
-              danger: true,
-              async onConfirm() {
-                await client.call("DELETE /v2/tokens/{id}", { params: { id } });
-                await reload();
-                tell(`${name} is revoked`);
-              },
-            })
+          title={`Revoke ${name}?`}
+          text={
+            id === session.value?.token.id
+              ? "It is the token that you signed in with: you are signed out at once."
+              : "Who uses it is refused at once, and its sessions end."
           }
+          action="Revoke token"
+          onConfirm={async () => {
+            await client.call("DELETE /v2/tokens/{id}", { params: { id } });
+            await reload();
+            tell(`${name} is revoked`);
+          }}
         />
       ),
     },

@@ -2,23 +2,14 @@ import { useState } from "preact/hooks";
 import { Button } from "../parts/button.tsx";
 import { Fault } from "../parts/fault.tsx";
 import { TextField } from "../parts/field.tsx";
+import { useSubmit } from "../parts/form.ts";
 import { Mark } from "../parts/mark.tsx";
 import { signIn } from "../session.ts";
 
 /** The token goes into a cookie that no script can read; the console keeps none of it. */
 export function SignIn({ reason }: { reason: string | undefined }) {
   const [token, setToken] = useState("");
-  const [error, setError] = useState<unknown>();
-  const [busy, setBusy] = useState(false);
-
-  async function submit(event: SubmitEvent) {
-    event.preventDefault();
-    setBusy(true);
-    setError(undefined);
-    await signIn(token.trim()).catch(setError);
-    setBusy(false);
-  }
-
+  const { submit, busy, error } = useSubmit(() => signIn(token.trim()));
   return (
     <main class="sign-in" id="main">
       <form class="panel" onSubmit={submit}>

@@ -3,9 +3,10 @@ import { Connections } from "../connections/connections.tsx";
 import type { Source } from "../every.ts";
 import { useLoaded } from "../loaded.ts";
 import { Button, Copy, Switch } from "../parts/button.tsx";
-import { confirm } from "../parts/dialog.tsx";
+import { AskingButton } from "../parts/dialog.tsx";
 import { Fault } from "../parts/fault.tsx";
 import { TextField } from "../parts/field.tsx";
+import { useSubmit } from "../parts/form.ts";
 import { Badge, Head, Panel, Skeleton } from "../parts/layout.tsx";
 import { tell } from "../parts/messages.ts";
 import { Time } from "../parts/time.tsx";
@@ -73,45 +74,34 @@ interface Parts {
 function Actions({ source: { id, name }, changed }: Parts) {
   return (
     <>
-      <Button
+      <AskingButton
         icon="turn"
         needs="workspace:admin"
-        onClick={() =>
-          confirm({
-            title: "Rotate the write key?",
-            text: "The key of now stops at once: pages that still send it are answered with 401, and their events are lost. Have the new key in place soon.",
-            action: "Rotate the key",
-            danger: true,
-            async onConfirm() {
-              await client.call("POST /v2/sources/{id}/rotate-write-key", { params: { id } });
-              await changed();
-              tell(`${name} has a new write key`);
-            },
-          })
-        }
+        title="Rotate the write key?"
+        text="The key of now stops at once: pages that still send it are answered with 401, and their events are lost. Have the new key in place soon."
+        action="Rotate the key"
+        onConfirm={async () => {
+          await client.call("POST /v2/sources/{id}/rotate-write-key", { params: { id } });
+          await changed();
+          tell(`${name} has a new write key`);
+        }}
       >
         Rotate write key
-      </Button>
-      <Button
+      </AskingButton>
+      <AskingButton
         icon="bin"
-        danger
         needs="workspace:admin"
-        onClick={() =>
-          confirm({
-            title: `Delete ${name}?`,
-            text: "Its write key stops at once, and its connections go with it. Events that it has sent are still delivered.",
-            action: "Delete source",
-            danger: true,
-            async onConfirm() {
-              await client.call("DELETE /v2/sources/{id}", { params: { id } });
-              tell(`${name} is deleted`);
-              go(to("sources"));
-            },
-          })
-        }
+        title={`Delete ${name}?`}
+        text="Its write key stops at once, and its connections go with it. Events that it has sent are still delivered."
+        action="Delete source"
+        onConfirm={async () => {
+          await client.call("DELETE /v2/sources/{id}", { params: { id } });
+          tell(`${name} is deleted`);
+          go(to("sources"));
+        }}
       >
         Delete
-      </Button>
+      </AskingButton>
     </>
   );
 }
@@ -128,7 +118,7 @@ function Facts({ source, changed }: Parts) {
           await changed();
         }}
       >
-        {enabled ? "Takes events" : "Off: pixels are answered with 401"}
+        {enabled ? "Takes events" : "Off: pixels are answered with 404"}
       </Switch>
       <dl class="facts">
         <dt>Write key</dt>
@@ -153,27 +143,18 @@ function Facts({ source, changed }: Parts) {
 
 function Rename({ source: { id, name: before }, changed }: Parts) {
   const [name, setName] = useState(before);
-  const [error, setError] = useState<unknown>();
-
-  async function submit(event: SubmitEvent) {
-    event.preventDefault();
-    setError(undefined);
-    try {
-      await client.call("PUT /v2/sources/{id}", { params: { id }, body: { name } });
-      await changed();
-      tell("The name is changed");
-    } catch (fault) {
-      setError(fault);
-    }
-  }
-
+  const { submit, busy, error } = useSubmit(async () => {
+    await client.call("PUT /v2/sources/{id}", { params: { id }, body: { name } });
+    await changed();
+    tell("The name is changed");
+  });
   return (
     <form class="form" onSubmit={submit}>
       <TextField label="Name" value={name} onInput={setName} required />
       <Fault error={error} />
       {name !== before && (
         <div class="ends">
-          <Button type="submit" kind="main" needs="workspace:admin">
+          <Button type="submit" kind="main" needs="workspace:admin" busy={busy}>
             Rename
           </Button>
         </div>
