@@ -1,7 +1,31 @@
-import { expect } from "bun:test";
+import { afterAll, beforeAll, expect } from "bun:test";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import { ensureConsole } from "../../src/console/bundle.ts";
+import { executablePath, launch, sayWithout } from "../api/_chromium.ts";
+import { startApi, type TestApi } from "../api/_setup.ts";
 
 const PATIENCE_MS = 240_000;
+
+/** Opens an API with the console, and a browser, for a file of tests about `what`. */
+export function useConsole(
+  what: string,
+  use: (opened: { api: TestApi; browser: Browser }) => void,
+): void {
+  sayWithout(what);
+  if (!executablePath) return;
+  let api: TestApi | undefined;
+  let browser: Browser | undefined;
+  beforeAll(async () => {
+    await ensureConsole();
+    api = await startApi();
+    browser = await launch();
+    use({ api, browser });
+  }, 300_000);
+  afterAll(async () => {
+    await browser?.close();
+    await api?.stop();
+  }, 300_000);
+}
 
 /** A page of the console in a context of its own, and what the browser complained of. */
 export async function openPage(browser: Browser, options: BrowserContextOptions = {}) {

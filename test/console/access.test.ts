@@ -1,23 +1,14 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import type { Browser, Page } from "playwright-core";
-import { ensureConsole } from "../../src/console/bundle.ts";
-import { executablePath, launch, sayWithout } from "../api/_chromium.ts";
-import { startApi, type TestApi } from "../api/_setup.ts";
-import { openPage, signIn } from "./_browser.ts";
-
-sayWithout("who may do what in the console");
+import { executablePath } from "../api/_chromium.ts";
+import type { TestApi } from "../api/_setup.ts";
+import { openPage, signIn, useConsole } from "./_browser.ts";
 
 let api: TestApi;
 let browser: Browser;
-beforeAll(async () => {
-  await ensureConsole();
-  api = await startApi();
-  if (executablePath) browser = await launch();
-}, 300_000);
-afterAll(async () => {
-  await browser?.close();
-  await api.stop();
-}, 300_000);
+useConsole("who may do what in the console", (opened) => {
+  ({ api, browser } = opened);
+});
 
 const heading = (page: Page, name: string) => page.getByRole("heading", { level: 1, name });
 

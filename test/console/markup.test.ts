@@ -1,32 +1,23 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, describe, expect, test } from "bun:test";
 import type { Browser } from "playwright-core";
-import { ensureConsole } from "../../src/console/bundle.ts";
-import { executablePath, launch, sayWithout } from "../api/_chromium.ts";
-import { startApi, type TestApi } from "../api/_setup.ts";
-import { openPage, signIn } from "./_browser.ts";
-
-sayWithout("what markup in names and events does in the console");
+import { executablePath } from "../api/_chromium.ts";
+import type { TestApi } from "../api/_setup.ts";
+import { openPage, signIn, useConsole } from "./_browser.ts";
 
 /** Runs in a page that takes it for markup, an address or a script; the quotes leave attributes. */
 const markup = `"'><img src=x onerror=window.broken=1><script>window.broken=1</script>\${window.broken=1}`;
 
-let api: TestApi;
-let browser: Browser;
 const refusing = Bun.serve({
   hostname: "127.0.0.1",
   port: 0,
   fetch: () => new Response(markup, { status: 422 }),
 });
-beforeAll(async () => {
-  await ensureConsole();
-  api = await startApi();
-  if (executablePath) browser = await launch();
-}, 300_000);
-afterAll(async () => {
-  await browser?.close();
-  await api.stop();
-  await refusing.stop(true);
-}, 300_000);
+let api: TestApi;
+let browser: Browser;
+useConsole("what markup in names and events does in the console", (opened) => {
+  ({ api, browser } = opened);
+});
+afterAll(() => refusing.stop(true));
 
 async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await condition())) await Bun.sleep(20);

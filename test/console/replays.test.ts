@@ -1,14 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, describe, expect, test } from "bun:test";
 import type { Browser } from "playwright-core";
-import { ensureConsole } from "../../src/console/bundle.ts";
-import { executablePath, launch, sayWithout } from "../api/_chromium.ts";
-import { startApi, type TestApi } from "../api/_setup.ts";
-import { openPage, signIn } from "./_browser.ts";
+import { executablePath } from "../api/_chromium.ts";
+import type { TestApi } from "../api/_setup.ts";
+import { openPage, signIn, useConsole } from "./_browser.ts";
 
-sayWithout("replays on the console");
-
-let api: TestApi;
-let browser: Browser;
 const taken: unknown[] = [];
 const receiver = Bun.serve({
   hostname: "127.0.0.1",
@@ -18,16 +13,12 @@ const receiver = Bun.serve({
     return new Response(null);
   },
 });
-beforeAll(async () => {
-  await ensureConsole();
-  api = await startApi();
-  if (executablePath) browser = await launch();
-}, 300_000);
-afterAll(async () => {
-  await browser?.close();
-  await api.stop();
-  await receiver.stop(true);
-}, 300_000);
+let api: TestApi;
+let browser: Browser;
+useConsole("replays on the console", (opened) => {
+  ({ api, browser } = opened);
+});
+afterAll(() => receiver.stop(true));
 
 describe.skipIf(!executablePath)("replays", () => {
   test("begin at a destination, show how far they are, and are cancelled", async () => {

@@ -1,23 +1,14 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import type { Browser, Page } from "playwright-core";
-import { ensureConsole } from "../../src/console/bundle.ts";
-import { executablePath, launch, sayWithout } from "../api/_chromium.ts";
-import { startApi, type TestApi } from "../api/_setup.ts";
-import { openPage, signIn } from "./_browser.ts";
-
-sayWithout("how the console's live tail bears a flood");
+import { executablePath } from "../api/_chromium.ts";
+import type { TestApi } from "../api/_setup.ts";
+import { openPage, signIn, useConsole } from "./_browser.ts";
 
 let api: TestApi;
 let browser: Browser;
-beforeAll(async () => {
-  await ensureConsole();
-  api = await startApi();
-  if (executablePath) browser = await launch();
-}, 300_000);
-afterAll(async () => {
-  await browser?.close();
-  await api.stop();
-}, 300_000);
+useConsole("how the console's live tail bears a flood", (opened) => {
+  ({ api, browser } = opened);
+});
 
 const PER_SECOND = 5_000;
 
