@@ -279,6 +279,8 @@ export interface RevisionInput {
 }
 export interface CodeChange {
   revisions: Revision[];
+  /** What has to be the newest revision of the things that `revisions` are of: they amend it. */
+  amends?: { kind: Kind; id: string; versionId: string }[];
   publish: { kind: Kind; id: string; versionId: string; imports: string[] }[];
   links: { transformationId: string; destinationId: string }[];
   /** Published libraries that the check used: importName, language → versionId. */

@@ -10,6 +10,15 @@ export class Stale extends ApiError {
   }
 }
 
+/** A revision was made between reading the newest and storing one that amends it. */
+export class Overtaken extends ApiError {
+  readonly overtaken = true;
+
+  constructor() {
+    super("conflict", "Another revision was made at the same time; send the request again");
+  }
+}
+
 export function notFound(kind: Kind): ApiError {
   return new ApiError("missing", `${nouns[kind]} not found`);
 }

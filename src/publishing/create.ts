@@ -1,6 +1,6 @@
 import type { Catalog, CodeChange, RevisionInput } from "../catalog/catalog.ts";
 import type { Revision } from "../catalog/model.ts";
-import { Stale } from "../catalog/refusals.ts";
+import { Overtaken, Stale } from "../catalog/refusals.ts";
 import { ApiError } from "../errors.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import { suiteOf } from "./checks.ts";
@@ -23,7 +23,7 @@ import { createTurns } from "./turns.ts";
 import { validationOf } from "./validation.ts";
 import { excuses, warningsOf } from "./warnings.ts";
 
-/** How often code is tested again because published code changed meanwhile. */
+/** How often a request is tried in all because others change what it is about meanwhile. */
 export const PUBLISH_ATTEMPTS_MAX = 5;
 
 export function createPublishing(parts: { catalog: Catalog; sandbox: Sandbox }): Publishing {
@@ -34,11 +34,11 @@ export function createPublishing(parts: { catalog: Catalog; sandbox: Sandbox }):
   async function store(
     revision: Revision,
     input: CreateInput | UpdateInput,
-    externalIds: CodeChange["externalIds"] = [],
+    more: Pick<CodeChange, "externalIds" | "amends">,
   ): Promise<Stored> {
     const { workspaceId, kind, id, versionId } = revision;
     const events = input.events?.length ? [{ versionId, events: input.events }] : [];
-    const change = { revisions: [revision], publish: [], links: [], seen: [], externalIds, events };
+    const change = { revisions: [revision], publish: [], links: [], seen: [], events, ...more };
     let warnings: string[] = [];
     if (input.publish) {
       const destinationIds = kind === "transformation" ? (input.destinationIds ?? []) : [];
@@ -74,7 +74,7 @@ export function createPublishing(parts: { catalog: Catalog; sandbox: Sandbox }):
             libraries: [],
             withImporters: false,
           };
-    return untilFresh(async () => {
+    return repeatedly(Stale, async () => {
       checkPublishable(catalog, workspaceId, code.libraries);
       const trialed = await tryOut(testing, workspaceId, code);
       const failures = failuresOf(trialed);
@@ -124,18 +124,21 @@ export function createPublishing(parts: { catalog: Catalog; sandbox: Sandbox }):
       const { externalId } = input;
       const revision = catalog.code.draft(workspaceId, kind, input);
       const externalIds = externalId === undefined ? [] : [{ kind, id: revision.id, externalId }];
-      return store(revision, input, externalIds);
+      return store(revision, input, { externalIds });
     },
 
     update(workspaceId, kind, id, input) {
-      return inTurn(id, async () => {
-        return store(catalog.code.amend(workspaceId, kind, id, changesOf(input)), input);
-      });
+      const attempt = async () => {
+        const { newest } = catalog.code.resource(workspaceId, kind, id);
+        const revision = catalog.code.amend(workspaceId, kind, id, changesOf(input));
+        return store(revision, input, { amends: [{ kind, id, versionId: newest }] });
+      };
+      return inTurn(id, () => repeatedly(Overtaken, attempt));
     },
 
     publish(workspaceId, selection) {
       return tests(workspaceId, selection.caller, (testing) =>
-        untilFresh(() => publishSelected(testing, workspaceId, selection)),
+        repeatedly(Stale, () => publishSelected(testing, workspaceId, selection)),
       );
     },
 
@@ -156,13 +159,16 @@ export function createPublishing(parts: { catalog: Catalog; sandbox: Sandbox }):
   };
 }
 
-/** Runs the attempt again when published code changed between its check and its commit. */
-async function untilFresh<T>(attempt: () => Promise<T>): Promise<T> {
+/** Runs the attempt again when it is refused because of what others have done meanwhile. */
+async function repeatedly<T>(
+  refusal: typeof Stale | typeof Overtaken,
+  attempt: () => Promise<T>,
+): Promise<T> {
   for (let left = PUBLISH_ATTEMPTS_MAX - 1; ; left--) {
     try {
       return await attempt();
     } catch (error) {
-      if (!(error instanceof Stale) || left === 0) throw error;
+      if (!(error instanceof refusal) || left === 0) throw error;
     }
   }
 }

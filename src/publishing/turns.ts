@@ -1,7 +1,7 @@
 /**
  * Runs work on the same key one after another, in the order of the calls; other keys do not wait.
- * Otherwise two updates of one transformation at the same time would both start from the same
- * revision, and the fields that one of them changed would be lost.
+ * Otherwise of many updates of one transformation at the same time each would amend the same
+ * revision, and all but one would have to be done, and tested, again.
  */
 export function createTurns(): <T>(key: string, work: () => Promise<T>) => Promise<T> {
   const last = new Map<string, Promise<unknown>>();

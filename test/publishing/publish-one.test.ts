@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { PUBLISH_ATTEMPTS_MAX } from "../../src/publishing/create.ts";
+import { createPublishing, PUBLISH_ATTEMPTS_MAX } from "../../src/publishing/create.ts";
 import { SandboxUnavailable } from "../../src/sandbox/sandbox.ts";
 import { code, destination, freshPublishing, publish, refusalOf, view } from "./_setup.ts";
 
@@ -332,5 +332,42 @@ describe("what changes during a test", () => {
     expect(refused).toMatchObject({ refusal: "conflict", stale: true });
     const tests = sandbox.checked.filter(({ program }) => program.name === "User");
     expect(tests.length).toBe(PUBLISH_ATTEMPTS_MAX);
+  });
+});
+
+describe("updates by several nodes at once", () => {
+  /** Each node makes its updates take turns, and knows nothing of the others' turns. */
+  const twoNodes = async () => {
+    const { publishing: one, ...house } = await freshPublishing();
+    const other = createPublishing(house);
+    const { resource } = await one.create(house.workspaceId, "transformation", code());
+    return { ...house, one, other, id: resource.id };
+  };
+
+  test("keep what each of them changes", async () => {
+    const { catalog, workspaceId, one, other, id } = await twoNodes();
+    await Promise.all([
+      one.update(workspaceId, "transformation", id, { code: "new", publish: false }),
+      other.update(workspaceId, "transformation", id, { description: "new", publish: false }),
+    ]);
+    const { revision } = catalog.code.newest(workspaceId, "transformation", id);
+    expect([revision.code, revision.description]).toEqual(["new", "new"]);
+  });
+
+  test("publish the newest, though tests of an older one end later", async () => {
+    const { catalog, workspaceId, sandbox, one, other, id } = await twoNodes();
+    const ended = Promise.withResolvers<void>();
+    sandbox.meanwhile = async (program) => {
+      if (program.code === "slow") await ended.promise;
+    };
+    const update = (node: typeof one, text: string) =>
+      node.update(workspaceId, "transformation", id, { code: text, publish: true });
+    const slow = update(one, "slow");
+    await update(other, "fast");
+    ended.resolve();
+    const { revision, resource } = await slow;
+    const found = catalog.code.resource(workspaceId, "transformation", id);
+    expect(resource).toEqual(found);
+    expect([found.published, found.newest]).toEqual([revision.versionId, revision.versionId]);
   });
 });

@@ -1,7 +1,7 @@
 import type { CodeChange, CodeStore } from "../catalog.ts";
 import { familyOf } from "../import-name.ts";
 import type { Revision } from "../model.ts";
-import { nameTaken, notFound, Stale } from "../refusals.ts";
+import { nameTaken, notFound, Overtaken, Stale } from "../refusals.ts";
 import { begun, published, revised } from "../states.ts";
 import type { Store } from "../store.ts";
 import { importersThrough, librariesFor, publishedLibraries } from "./closure.ts";
@@ -22,6 +22,7 @@ export function committer(
     commit(workspaceId, change) {
       return store.change(() => {
         checkSeen(tables, workspaceId, change);
+        checkNewest(tables, workspaceId, change);
         for (const revision of change.revisions) addRevision(tables, workspaceId, revision);
         for (const item of change.publish) publish(tables, workspaceId, item);
         for (const { versionId, events } of change.events ?? []) {
@@ -39,6 +40,15 @@ export function committer(
       });
     },
   };
+}
+
+/** Checks that nobody made another revision of what the change amends. */
+function checkNewest(tables: CodeTables, workspaceId: string, change: CodeChange): void {
+  for (const { kind, id, versionId } of change.amends ?? []) {
+    const resource = tables.resourceOf(workspaceId, kind, id);
+    if (resource.deleted) throw notFound(kind);
+    if (resource.newest !== versionId) throw new Overtaken();
+  }
 }
 
 /** Checks that the libraries a trial ran with are still the published ones. */
