@@ -190,13 +190,14 @@ interface ApiSources extends Pick<ApiParts, "publishing" | "kinds"> {
 
 function openApi({ config, logger, metrics }: Opening, sources: ApiSources): Api {
   const { ground, sandbox, publishing, ingest, pipeline, kinds } = sources;
-  const { catalog, nodes } = ground;
+  const { catalog, nodes, others } = ground;
   const clients = createClientAddresses(config["trusted.proxies"]);
   return createApi({
     ...{ catalog, publishing, pipeline, kinds, version, logger, metrics },
     suspensions: (workspaceId) => suspensionsOf(sandbox, workspaceId),
     ready: () => readiness({ config, ground, ingest, sandbox, pipeline }),
     ...(nodes && { nodes }),
+    ...(others && { others }),
     metricsText: () => metricsOf(metrics, ingest),
     system: () => systemOf(metrics, ingest),
     clientOf(peer, forwardedFor) {

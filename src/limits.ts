@@ -99,6 +99,10 @@ export const SESSION_SECONDS_MAX = 43_200;
 export const SESSIONS_OF_TOKEN_MAX = 32;
 /** Sources, destinations and connections that one overview shows of each. */
 export const OVERVIEW_ITEMS_MAX = 500;
+/** Suspended transformations that one node tells of a workspace. */
+export const SUSPENSIONS_SHOWN_MAX = 500;
+/** Requests of one workspace at once that all nodes are asked for, at one node; more are 429. */
+export const STATUS_QUESTIONS_OF_WORKSPACE_MAX = 16;
 /** Live tails of one token; one more is 429. */
 export const TAILS_OF_TOKEN_MAX = 10;
 /** Live tails in all; one more is 429. */

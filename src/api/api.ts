@@ -6,6 +6,7 @@ import { createRateLimit } from "../http/rate-limit.ts";
 import { httpUrl } from "../http/url.ts";
 import { DRAIN_MS_MAX, HTTP_HEAD_BYTES_MAX, IDLE_CONNECTION_SECONDS_MAX } from "../limits.ts";
 import { consoleAnswer } from "./console.ts";
+import { ownAnswer } from "./doings.ts";
 import { failure, refuse } from "./errors.ts";
 import { type Arrival, serve } from "./handle.ts";
 import type { ApiParts } from "./parts.ts";
@@ -30,6 +31,7 @@ export function createApi(parts: ApiParts): Api {
   const seconds = requestSeconds(parts);
   const take = createRateLimit(parts.requestsPerSecondMax);
   const listener = { parts, take, closing: closing.signal };
+  parts.others?.answerWith((question) => ownAnswer(parts, question));
 
   async function answered(route: Route, arrival: Arrival): Promise<Response> {
     const { method, url } = arrival.request;

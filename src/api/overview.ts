@@ -1,22 +1,14 @@
 import type { Connection, Destination, Source } from "../catalog/model.ts";
-import { OVERVIEW_ITEMS_MAX, PAGE_ITEMS_MAX } from "../limits.ts";
-import type { LaneStatus } from "../pipeline/lane-status.ts";
-import type { ApiParts, Suspension } from "./parts.ts";
+import type { Rates } from "../pipeline/history.ts";
+import { type Doings, doingsOf, type LaneDoings, noRates, type Parts } from "./doings.ts";
+import { firstOf } from "./first-of.ts";
+import type { Suspension } from "./parts.ts";
 import { isoTime } from "./transformation-answers.ts";
 
 /**
  * What the sources, transformations and destinations of a workspace do at the moment, and what of
  * it needs a person.
  */
-
-type Parts = Pick<ApiParts, "catalog" | "pipeline" | "suspensions" | "ready">;
-
-export interface Rates {
-  received: number;
-  delivered: number;
-  dropped: number;
-  failed: number;
-}
 
 /** The states of a destination, the most pressing first: where several apply, the first counts. */
 export const destinationStates = [
@@ -25,6 +17,7 @@ export const destinationStates = [
   "suspended",
   "waiting",
   "paused",
+  "unknown",
   "unconnected",
   "ok",
 ] as const;
@@ -33,6 +26,7 @@ export interface Problem {
   kind:
     | "not-ready"
     | "warning"
+    | "node-missing"
     | "destination-down"
     | "destination-failing"
     | "suspended"
@@ -52,18 +46,20 @@ interface Code {
   suspended?: { until: string; reason: string };
 }
 
-const none: Rates = { received: 0, delivered: 0, dropped: 0, failed: 0 };
-
-export function overviewOf(parts: Parts, workspaceId: string) {
+export async function overviewOf(parts: Parts, workspaceId: string) {
   const { catalog, pipeline } = parts;
+  const { missingNodes, ...doings } = await doingsOf(parts, workspaceId);
   const sources = firstOf((page) => catalog.sources.list(workspaceId, page));
   const destinations = firstOf((page) => catalog.destinations.list(workspaceId, page));
   const connections = firstOf((page) => catalog.connections.list(workspaceId, page));
-  const { code, codeOf } = linkedCode(parts, workspaceId, destinations.items);
-  const lanes = new Map(destinations.items.map(({ id }) => [id, pipeline.status(id)]));
-  const shownConnections = connections.items.map((it) => connectionOf(it, lanes));
+  const { code, codeOf } = linkedCode(parts, doings, destinations.items);
+  const shownConnections = connections.items.map((it) => connectionOf(it, doings));
   const shownDestinations = destinations.items.map((it) =>
-    destinationOf(parts, it, { lane: lanes.get(it.id), code: codeOf.get(it.id) }),
+    destinationOf(parts, it, {
+      lane: doings.lanes[it.id],
+      code: codeOf.get(it.id),
+      isAllKnown: missingNodes.length === 0,
+    }),
   );
   return {
     sources: sources.items.map((it) => sourceOf(it, shownConnections)),
@@ -76,32 +72,23 @@ export function overviewOf(parts: Parts, workspaceId: string) {
       connections: connections.total,
       deadLetters: pipeline.deadLetters.count(workspaceId),
     },
-    problems: problemsOf(parts, shownDestinations, code),
+    problems: [
+      ...missingNodes.map((id): Problem => ({ kind: "node-missing", message: missing(id) })),
+      ...problemsOf(doings, shownDestinations, code),
+    ],
+    ...(missingNodes.length > 0 && { missingNodes }),
   };
 }
 
-/** The first items of a list, as many as one overview shows. */
-function firstOf<T>(list: (page: number) => { items: T[]; total: number }) {
-  const items: T[] = [];
-  let total = 0;
-  for (let page = 1; items.length < OVERVIEW_ITEMS_MAX; page += 1) {
-    const found = list(page);
-    total = found.total;
-    items.push(...found.items);
-    if (found.items.length < PAGE_ITEMS_MAX) break;
-  }
-  return { items, total };
-}
+const missing = (id: string) => `Node ${id} does not answer: what it does is not in these figures`;
 
 /** The transformations that destinations have, each once. */
-function linkedCode(parts: Parts, workspaceId: string, destinations: readonly Destination[]) {
+function linkedCode(parts: Parts, doings: Doings, destinations: readonly Destination[]) {
   const { catalog } = parts;
-  const suspended = new Map(
-    parts.suspensions(workspaceId).map((it) => [it.transformationVersionId, it]),
-  );
+  const suspended = new Map(doings.suspensions.map((it) => [it.transformationVersionId, it]));
   const known = new Map<string, Code>();
   const codeOf = new Map<string, Code>();
-  for (const { id: destinationId } of destinations) {
+  for (const { id: destinationId, workspaceId } of destinations) {
     const id = catalog.code.linkOf(workspaceId, destinationId);
     if (id === undefined) continue;
     const shown = known.get(id) ?? transformationOf(parts, workspaceId, id, suspended);
@@ -142,47 +129,42 @@ function sourceOf(
 
 function connectionOf(
   { id, sourceId, destinationId, enabled }: Connection,
-  lanes: ReadonlyMap<string, LaneStatus | undefined>,
+  { connections }: Doings,
 ) {
-  const rates = lanes.get(destinationId)?.rates.find((it) => it.sourceId === sourceId);
-  return { id, sourceId, destinationId, enabled, rates: rates ? onlyRates(rates) : none };
+  return { id, sourceId, destinationId, enabled, rates: connections[id] ?? noRates };
 }
 
-function onlyRates({ received, delivered, dropped, failed }: Rates): Rates {
-  return { received, delivered, dropped, failed };
+interface Known {
+  lane: LaneDoings | undefined;
+  code: Code | undefined;
+  /** Whether all nodes told their lanes. */
+  isAllKnown: boolean;
 }
 
 function destinationOf(
   { pipeline }: Parts,
   { id, workspaceId, name, type, enabled }: Destination,
-  { lane, code }: { lane: LaneStatus | undefined; code: Code | undefined },
+  known: Known,
 ) {
-  const rates = lane?.rates ?? [];
-  const sum = (of: keyof Rates) => rates.reduce((all, it) => all + it[of], 0);
+  const { lane, code } = known;
   const { failure, lagEvents = 0, lagSeconds = 0 } = lane ?? {};
   return {
     ...{ id, name, type, enabled },
     ...(code && { transformationId: code.id }),
-    state: stateOf(enabled, lane, code),
+    state: stateOf(enabled, known),
     ...(failure && { since: isoTime(failure.since), reason: failure.reason }),
     ...{ lagEvents, lagSeconds },
-    rates: {
-      received: sum("received"),
-      delivered: sum("delivered"),
-      dropped: sum("dropped"),
-      failed: sum("failed"),
-    },
+    rates: lane?.rates ?? noRates,
     deadLetters: pipeline.deadLetters.count(workspaceId, { destinationId: id }),
   };
 }
 
 function stateOf(
   enabled: boolean,
-  lane: LaneStatus | undefined,
-  code: Code | undefined,
+  { lane, code, isAllKnown }: Known,
 ): (typeof destinationStates)[number] {
   if (!enabled) return "paused";
-  if (lane === undefined) return "unconnected";
+  if (lane === undefined) return isAllKnown ? "unconnected" : "unknown";
   if (lane.failure?.isDown) return "down";
   if (lane.failure) return "failing";
   if (code?.suspended) return "suspended";
@@ -190,16 +172,12 @@ function stateOf(
 }
 
 function problemsOf(
-  parts: Parts,
+  { troubles, warnings }: Doings,
   destinations: readonly ReturnType<typeof destinationOf>[],
   code: readonly Code[],
 ): Problem[] {
-  const { checks, warnings } = parts.ready();
-  const failing = Object.entries(checks).filter(([, { ok }]) => !ok);
   return [
-    ...failing.map(([name, { message }]): Problem => {
-      return { kind: "not-ready", message: `${name}: ${message ?? "not ready"}` };
-    }),
+    ...troubles.map((message): Problem => ({ kind: "not-ready", message })),
     ...destinations.flatMap(destinationProblems),
     ...code.flatMap(({ id, name, suspended }): Problem[] => {
       if (suspended === undefined) return [];

@@ -57,6 +57,21 @@ export interface ClusterFigures {
   }[];
 }
 
+/** The other nodes of a cluster, who can be asked. */
+export interface Others {
+  /** Id of the node that asks. */
+  node: string;
+  /** Resolves after two seconds at most. */
+  ask(question: unknown): Promise<{
+    /** By the id of the node. */
+    answers: ReadonlyMap<string, unknown>;
+    /** Ids of nodes that did not answer in time. */
+    missing: string[];
+  }>;
+  /** How this node answers what others ask; called once. */
+  answerWith(answer: (question: unknown) => unknown): void;
+}
+
 /** The parts that the control plane works with. */
 export interface ApiParts {
   catalog: Catalog;
@@ -64,7 +79,7 @@ export interface ApiParts {
   pipeline: Pick<
     Pipeline,
     | ("current" | "logEnds" | "deadLetters" | "replays")
-    | ("liveTail" | "search" | "status" | "minutes")
+    | ("liveTail" | "search" | "status" | "counted")
   >;
   kinds: ReadonlyMap<string, DestinationKind>;
   suspensions(workspaceId: string): Suspension[];
@@ -73,6 +88,8 @@ export interface ApiParts {
   system(): Promise<SystemFigures>;
   /** Absent where the server is alone. */
   nodes?(): Promise<ClusterFigures>;
+  /** Absent where the server is alone. */
+  others?: Others;
   dataPlaneUrl(): string;
   /**
    * The client of a request that came from `peer`; behind a trusted proxy, the one that

@@ -5,7 +5,8 @@ import { type Place, Slots } from "./slots.ts";
 export type Counted = "received" | "delivered" | "dropped" | "failed";
 
 /** Events per second over the last minute. */
-export interface ConnectionRates extends Record<Counted, number> {
+export type Rates = Record<Counted, number>;
+export interface ConnectionRates extends Rates {
   sourceId: string;
 }
 
@@ -23,6 +24,13 @@ export interface Minute {
   /** Of the attempts' times; absent without attempts. */
   p50Ms?: number;
   p99Ms?: number;
+}
+
+/** What was counted in one minute, by place; as nodes tell each other. */
+export interface CountedMinute {
+  /** When it began. */
+  at: number;
+  counts: number[];
 }
 
 const MINUTE_MS = 60_000;
@@ -79,10 +87,11 @@ export class LaneHistory {
     minutes?.add(now, TIMES + (bucket < 0 ? BUCKETS_MS.length - 1 : bucket));
   }
 
-  /** The last hour, oldest minute first; the last one is under way. */
-  minutes(now: number): Minute[] {
-    const slots = this.#minutes ?? new Slots(MINUTES, MINUTE_MS, 0);
-    return [...slots.rows(now)].map(({ at, counts }) => minuteOf(at, counts));
+  /** Minutes of the last hour in which something happened. */
+  counted(now: number): CountedMinute[] {
+    return [...(this.#minutes?.rows(now) ?? [])].flatMap(({ at, counts }) =>
+      counts.some((count) => count > 0) ? [{ at, counts: [...counts] }] : [],
+    );
   }
 
   rates(now: number): ConnectionRates[] {
@@ -141,8 +150,8 @@ export class Histories {
     return history;
   }
 
-  minutes(destinationId: string, now: number): Minute[] {
-    return (this.#all.get(destinationId) ?? new LaneHistory(this)).minutes(now);
+  counted(destinationId: string, now: number): CountedMinute[] {
+    return this.#all.get(destinationId)?.counted(now) ?? [];
   }
 
   forget(destinationId: string): void {
@@ -179,8 +188,24 @@ export class Histories {
   }
 }
 
-function minuteOf(at: number, counts: Uint32Array): Minute {
-  const times = counts.subarray(TIMES);
+/** The last hour, oldest minute first, of what was counted anywhere; the last one is under way. */
+export function minutesOf(counted: Iterable<CountedMinute>, now: number): Minute[] {
+  const newest = Math.floor(now / MINUTE_MS);
+  const sums = new Map<number, number[]>();
+  for (const { at, counts } of counted) {
+    // Another node's clock may be a little ahead.
+    const number = Math.floor(at / MINUTE_MS) - (at === (newest + 1) * MINUTE_MS ? 1 : 0);
+    const before = sums.get(number);
+    sums.set(number, before ? before.map((sum, place) => sum + (counts[place] ?? 0)) : counts);
+  }
+  return Array.from({ length: MINUTES }, (_, index) => {
+    const number = newest - MINUTES + 1 + index;
+    return minuteOf(number * MINUTE_MS, sums.get(number) ?? []);
+  });
+}
+
+function minuteOf(at: number, counts: readonly number[]): Minute {
+  const times = counts.slice(TIMES);
   const attempts = times.reduce((sum, count) => sum + count, 0);
   return {
     at,
@@ -194,7 +219,7 @@ function minuteOf(at: number, counts: Uint32Array): Minute {
 }
 
 /** The upper end of the bucket that the quantile falls into. */
-function quantile(times: Uint32Array, share: number): number {
+function quantile(times: readonly number[], share: number): number {
   const rank = Math.ceil(share * times.reduce((sum, count) => sum + count, 0));
   let seen = 0;
   const bucket = times.findIndex((count) => {

@@ -13,7 +13,7 @@ import { createDeadLetters } from "./dead-letters/dead-letters.ts";
 import { joined } from "./dead-letters/joined.ts";
 import type { DeadLetterBounds } from "./dead-letters/retention.ts";
 import { byDestination, together } from "./gauges.ts";
-import type { Minute } from "./history.ts";
+import type { CountedMinute } from "./history.ts";
 import { Holdings } from "./holdings.ts";
 import { createKeptFigures } from "./keeping/figures.ts";
 import { type Disk, noRetention, Retention, type RetentionBounds } from "./keeping/retention.ts";
@@ -43,8 +43,8 @@ export interface Pipeline {
   search: Search["find"];
   /** How a destination's lane is; undefined for one that nothing is owed to. */
   status(destinationId: string): LaneStatus | undefined;
-  /** The last hour of a destination, oldest minute first; the last one is under way. */
-  minutes(destinationId: string): Minute[];
+  /** What was counted of a destination in the minutes of the last hour. */
+  counted(destinationId: string): CountedMinute[];
   /** Why cursors and dead letters are not written at the moment; undefined while they are. */
   trouble(): string | undefined;
   /** Lets attempts under way end, commits the cursors, and closes. */
@@ -161,7 +161,7 @@ export function createLines(parts: LinesParts): Lines {
       );
       return lane && laneStatus(lane, { clock, metrics });
     },
-    minutes: (destinationId) => metrics.histories.minutes(destinationId, clock.now()),
+    counted: (destinationId) => metrics.histories.counted(destinationId, clock.now()),
     trouble: () =>
       ledgers()
         .values()

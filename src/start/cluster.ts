@@ -6,6 +6,7 @@ import { type Clients, connectClients } from "../cluster/client.ts";
 import { openExchange } from "../cluster/exchange.ts";
 import { joinMembers, type Membership } from "../cluster/members.ts";
 import { openOrderedTopic } from "../cluster/ordered-log.ts";
+import { createQuestions } from "../cluster/questions.ts";
 import { openTopicLogs } from "../cluster/topic-logs.ts";
 import { sourceOfRecord } from "../event/record.ts";
 import type { RetentionBounds } from "../pipeline/keeping/retention.ts";
@@ -40,12 +41,14 @@ export async function openCluster(opening: Opening): Promise<Ground> {
   stack.defer(() => shares.end());
   const exchange = await openExchange(topic("nodes"));
   stack.defer(() => exchange.close());
+  const questions = createQuestions({ exchange, node, expected: () => shares.owners() });
+  stack.defer(() => questions.close());
   const audience = createAudience<TailMessage>(exchange);
   stack.defer(() => audience.close());
 
   let membership: Membership | undefined;
   return {
-    ...{ catalog, logs },
+    ...{ catalog, logs, others: questions },
     catalogDirectory: clusterDirectory(config, "catalog"),
     run(work) {
       const lines = createLines({
@@ -70,6 +73,7 @@ export async function openCluster(opening: Opening): Promise<Ground> {
     },
     async leave() {
       await membership?.leave();
+      questions.close();
     },
     checks: () => ({ cluster: checkOf(membership, logs.trouble() ?? shares.trouble()) }),
     async nodes() {

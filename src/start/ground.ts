@@ -1,4 +1,4 @@
-import type { ClusterFigures } from "../api/parts.ts";
+import type { ClusterFigures, Others } from "../api/parts.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import type { Config } from "../config.ts";
 import type { EventLogs } from "../log/event-log.ts";
@@ -43,6 +43,8 @@ export interface Ground {
   checks(): Record<string, Check>;
   /** The nodes of the cluster; undefined where the server is alone. */
   nodes?(): Promise<ClusterFigures>;
+  /** Whom else to ask; undefined where the server is alone. */
+  others?: Others;
 }
 
 export interface Check {

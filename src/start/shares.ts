@@ -82,6 +82,11 @@ export class Shares {
     return this.#shares.map(({ ledger }) => ledger);
   }
 
+  /** Ids of the nodes that run partitions, as far as this node knows. */
+  owners(): Set<string> {
+    return new Set(this.#shares.flatMap(({ ledger }) => ledger.owner()?.node ?? []));
+  }
+
   /** Where the lanes run of partitions that are taken. */
   run(lines: Lines): void {
     this.#lines = lines;

@@ -87,7 +87,7 @@ export async function startApi(more: Partial<ApiParts> = {}, order?: OrderedLog)
       deadLetters: parts.pipeline.deadLetters,
       replays: parts.pipeline.replays,
       status: parts.pipeline.status,
-      minutes: parts.pipeline.minutes,
+      counted: parts.pipeline.counted,
       search: parts.pipeline.search,
       // Told by the test: when a message comes is what these tests are about.
       liveTail: {

@@ -1,6 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import type { Others } from "../../src/api/parts.ts";
+import { createQuestions } from "../../src/cluster/questions.ts";
+import { STATUS_QUESTIONS_OF_WORKSPACE_MAX } from "../../src/limits.ts";
+import { exchanges } from "../cluster/exchanges.ts";
 import { MemoryLog } from "../store/memory-log.ts";
 import { startApi, type TestApi } from "./_setup.ts";
+
+setDefaultTimeout(300_000);
 
 describe("APIs of three nodes", () => {
   const log = new MemoryLog({ delayMs: () => Math.random() * 5 });
@@ -55,4 +61,94 @@ describe("APIs of three nodes", () => {
     log.away = false;
     expect((await asked(nodes[1], "GET", "/v2/sources")).status).toBe(200);
   });
+});
+
+describe("what nodes do", () => {
+  const log = new MemoryLog({ delayMs: () => 1 });
+  const suspension = (transformationVersionId: string, until: number) => ({
+    ...{ transformationVersionId, name: "Bad", until, reason: "Error: no" },
+  });
+  const suspended = [[suspension("a", 1_000), suspension("b", 5_000)], [suspension("a", 3_000)]];
+  const expected = ["one", "two"];
+  let nodes: TestApi[] = [];
+  beforeAll(async () => {
+    const { all } = exchanges(2);
+    nodes = await Promise.all(
+      all.map((exchange, at) => {
+        const others = createQuestions({
+          ...{ exchange, node: expected[at]!, expected: () => expected, answerMsMax: 300_000 },
+        });
+        return startApi({ others, suspensions: () => suspended[at]! }, log);
+      }),
+    );
+  });
+  afterAll(() => Promise.all(nodes.map((node) => node.stop())));
+
+  const asked = async (at: number, path: string) =>
+    (await nodes[at]!.send("GET", path, { token: nodes[0]!.token })).body;
+
+  test("is answered by each, of all of them", async () => {
+    nodes[1]!.readiness.checks.log = { ok: false, message: "The disk is full" };
+    nodes[0]!.readiness.warnings.push("Something is odd");
+    for (const at of [0, 1]) {
+      const { suspensions, paging } = await asked(at, "/v2/suspensions");
+      const found = suspensions.map((it: { transformationVersionId: string; until: string }) => [
+        it.transformationVersionId,
+        Date.parse(it.until),
+      ]);
+      expect(found.sort()).toEqual([
+        ["a", 3_000],
+        ["b", 5_000],
+      ]);
+      expect(paging.total).toBe(2);
+      const { problems, missingNodes } = await asked(at, "/v2/overview");
+      expect(problems).toEqual([
+        { kind: "not-ready", message: "two: log: The disk is full" },
+        { kind: "warning", message: "one: Something is odd" },
+      ]);
+      expect(missingNodes).toBeUndefined();
+    }
+  });
+});
+
+test("a node that does not answer is told, and that its lanes are not known", async () => {
+  const others: Others = {
+    node: "one",
+    ask: async () => ({ answers: new Map(), missing: ["two"] }),
+    answerWith() {},
+  };
+  const api = await startApi({ others });
+  const made = await api.send("POST", "/v2/destinations", {
+    body: { name: "Hook", type: "webhook", config: { webhookUrl: "https://receiver.test/" } },
+  });
+  const { id } = made.body.destination;
+  const { body } = await api.send("GET", "/v2/overview");
+  expect(body.missingNodes).toEqual(["two"]);
+  expect(body.destinations[0].state).toBe("unknown");
+  expect(body.problems[0]).toMatchObject({ kind: "node-missing" });
+  expect((await api.send("GET", "/v2/suspensions")).body.missingNodes).toEqual(["two"]);
+  const history = await api.send("GET", `/v2/destinations/${id}/history`);
+  expect(history.body.missingNodes).toEqual(["two"]);
+  await api.stop();
+});
+
+test("a workspace asks all nodes for so much at once", async () => {
+  const answers = Promise.withResolvers<void>();
+  const others: Others = {
+    node: "one",
+    async ask() {
+      await answers.promise;
+      return { answers: new Map(), missing: [] };
+    },
+    answerWith() {},
+  };
+  const api = await startApi({ others });
+  const waiting = Array.from({ length: STATUS_QUESTIONS_OF_WORKSPACE_MAX + 1 }, async () => {
+    const { status } = await api.send("GET", "/v2/suspensions");
+    answers.resolve();
+    return status;
+  });
+  const statuses = await Promise.all(waiting);
+  expect(statuses.filter((status) => status === 429)).toHaveLength(1);
+  await api.stop();
 });

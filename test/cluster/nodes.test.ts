@@ -102,6 +102,50 @@ describe.skipIf(brokersMissing !== undefined)(titled("two nodes"), () => {
     sink.stop();
   }, 600_000);
 
+  test("tell the same of lanes, whichever is asked, and who does not answer", async () => {
+    let isUp = false;
+    const sink = startSink(() => (isUp ? 200 : 503));
+    const { writeKey, destinationId } = await route(nodes[0]!, { url: sink.url });
+    await nodes[1]!.api("GET", "/v2/destinations");
+    await send(writeKey, 0);
+    const path = `/v2/destinations/${destinationId}/history`;
+    const told = async (at: number) => {
+      const [overview, history] = await Promise.all([
+        nodes[at]!.api("GET", "/v2/overview"),
+        nodes[at]!.api("GET", path),
+      ]);
+      const minutes: { delivered: number }[] = history.body.minutes;
+      const { state, reason, lagEvents } = overview.body.destinations.find(
+        ({ id }: { id: string }) => id === destinationId,
+      );
+      const delivered = minutes.reduce((sum, it) => sum + it.delivered, 0);
+      return { isWell: state === "ok", reason, lagEvents, delivered };
+    };
+    const waits = { isWell: false, reason: "The receiver answered 503" };
+    const down = { ...waits, lagEvents: users.length, delivered: 0 };
+    for (const at of [0, 1]) {
+      await waitFor(async () => Bun.deepEquals(await told(at), down), `node ${at} to tell of both`);
+    }
+    isUp = true;
+    const well = { isWell: true, reason: undefined, lagEvents: 0, delivered: users.length };
+    for (const at of [0, 1]) {
+      await waitFor(async () => Bun.deepEquals(await told(at), well), `node ${at} to tell of both`);
+    }
+    sink.stop();
+
+    const { node } = await cluster(1);
+    await waitFor(async () => {
+      process.kill(nodes[1]!.pid, "SIGSTOP");
+      const { body } = await nodes[0]!.api("GET", path);
+      process.kill(nodes[1]!.pid, "SIGCONT");
+      return Bun.deepEquals(body.missingNodes, [node]);
+    }, "a node that hangs to be told as missing");
+    await waitFor(async () => {
+      return (await nodes[0]!.api("GET", path)).body.missingNodes === undefined;
+    });
+    await shared(2);
+  }, 600_000);
+
   test("answer the same dead letters, and replay those of the other", async () => {
     const sink = startSink();
     const code =

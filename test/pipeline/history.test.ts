@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { LANE_HISTORIES_MAX, LANE_HISTORY_CONNECTIONS_MAX } from "../../src/limits.ts";
-import { Histories } from "../../src/pipeline/history.ts";
+import { Histories, minutesOf } from "../../src/pipeline/history.ts";
 import { Slots } from "../../src/pipeline/slots.ts";
 
 const MINUTE = 60_000;
@@ -38,14 +38,14 @@ describe("counts by time", () => {
 describe("a lane's history", () => {
   test("has the last hour by minutes, with the times of attempts", () => {
     const history = new Histories().of("d");
-    expect(history.minutes(start)).toHaveLength(60);
+    expect(minutesOf(history.counted(start), start)).toHaveLength(60);
     for (let n = 0; n < 100; n += 1) {
       history.attempted(n === 0, n === 99 ? 900 : 10, start);
       history.ended("s", "delivered", start);
     }
     history.ended("s", "dropped", start + 2 * MINUTE);
     history.ended("s", "dead-letter", start + 2 * MINUTE);
-    const minutes = history.minutes(start + 2 * MINUTE);
+    const minutes = minutesOf(history.counted(start + 2 * MINUTE), start + 2 * MINUTE);
     expect(minutes).toHaveLength(60);
     expect(minutes.at(-3)).toEqual({
       ...{ at: start, delivered: 100, dropped: 0, failed: 0, retried: 1, attempts: 100 },
@@ -55,10 +55,14 @@ describe("a lane's history", () => {
     expect(minutes.at(-1)).toMatchObject({ delivered: 0, dropped: 1, failed: 1, attempts: 0 });
     expect(minutes.at(-1)!.p50Ms).toBeUndefined();
     history.attempted(false, 900, start + 2 * MINUTE);
-    const { p99Ms } = history.minutes(start + 2 * MINUTE).at(-1)!;
+    const { p99Ms } = minutesOf(history.counted(start + 2 * MINUTE), start + 2 * MINUTE).at(-1)!;
     expect(p99Ms!).toBeGreaterThanOrEqual(900);
     expect(p99Ms!).toBeLessThanOrEqual(1_350);
-    expect(history.minutes(start + 63 * MINUTE).every((it) => it.delivered === 0)).toBe(true);
+    expect(
+      minutesOf(history.counted(start + 63 * MINUTE), start + 63 * MINUTE).every(
+        (it) => it.delivered === 0,
+      ),
+    ).toBe(true);
   });
 
   test("has the rates of each connection over the last minute", () => {
@@ -106,7 +110,7 @@ test("connections of all lanes are bounded, and those of a lane that ended make 
   b.received("s", start);
   b.ended("s", "delivered", start);
   expect(b.rates(start)).toEqual([]);
-  expect(b.minutes(start).at(-1)!.delivered).toBe(1);
+  expect(minutesOf(b.counted(start), start).at(-1)!.delivered).toBe(1);
   histories.forget("a");
   b.received("s", start);
   expect(b.rates(start)).toHaveLength(1);

@@ -1,9 +1,11 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { OVERVIEW_ITEMS_MAX } from "../../limits.ts";
+import { minutesOf } from "../../pipeline/history.ts";
 import * as example from "../document/examples.ts";
+import { countedOf } from "../doings.ts";
 import { destinationStates, overviewOf } from "../overview.ts";
 import { route } from "../route.ts";
-import { Time } from "../schema/pieces.ts";
+import { MissingNodes, Time } from "../schema/pieces.ts";
 import { isoTime } from "../transformation-answers.ts";
 
 const Rates = Type.Object(
@@ -25,6 +27,7 @@ const Problem = Type.Object(
       [
         "not-ready",
         "warning",
+        "node-missing",
         "destination-down",
         "destination-failing",
         "suspended",
@@ -94,6 +97,7 @@ const Overview = Type.Object(
       deadLetters: Type.Integer(),
     }),
     problems: Type.Array(Problem),
+    missingNodes: MissingNodes,
   },
   { $id: "Overview", description: `The first ${OVERVIEW_ITEMS_MAX} of each kind` },
 );
@@ -162,7 +166,8 @@ export const overviewRoutes = [
         ],
       },
     },
-    handle: ({ parts, workspaceId }): Static<typeof Overview> => overviewOf(parts, workspaceId),
+    handle: ({ parts, workspaceId }): Promise<Static<typeof Overview>> =>
+      overviewOf(parts, workspaceId),
   }),
 
   route("GET /v2/destinations/{id}/history", {
@@ -170,6 +175,7 @@ export const overviewRoutes = [
     needs: ["events:read"],
     answer: Type.Object({
       minutes: Type.Array(Minute, { description: "Oldest first; the last one is under way" }),
+      missingNodes: MissingNodes,
     }),
     example: {
       params: { id },
@@ -183,10 +189,14 @@ export const overviewRoutes = [
         ],
       },
     },
-    handle({ parts, workspaceId, params }) {
-      const destination = parts.catalog.destinations.get(workspaceId, params.id);
-      const minutes = parts.pipeline.minutes(destination.id);
-      return { minutes: minutes.map(({ at, ...counts }) => ({ at: isoTime(at), ...counts })) };
+    async handle({ parts, workspaceId, params: { id } }) {
+      const { id: destinationId } = parts.catalog.destinations.get(workspaceId, id);
+      const { counted, missingNodes } = await countedOf(parts, workspaceId, destinationId);
+      const minutes = minutesOf(counted, Date.now());
+      return {
+        minutes: minutes.map(({ at, ...counts }) => ({ at: isoTime(at), ...counts })),
+        ...(missingNodes.length > 0 && { missingNodes }),
+      };
     },
   }),
 ] as const;

@@ -1,7 +1,8 @@
 import { Type } from "@sinclair/typebox";
 import * as example from "../document/examples.ts";
+import { suspensionsOf } from "../doings.ts";
 import { route } from "../route.ts";
-import { paged, Time } from "../schema/pieces.ts";
+import { MissingNodes, paged, Time } from "../schema/pieces.ts";
 import { isoTime } from "../transformation-answers.ts";
 
 const Suspension = Type.Object(
@@ -19,14 +20,18 @@ export const suspensionRoutes = [
     summary: "List transformations that are not run for a while, because they only fail",
     aliases: ["/suspensions"],
     needs: ["events:read"],
-    answer: paged("suspensions", Suspension),
+    answer: Type.Object({
+      ...paged("suspensions", Suspension).properties,
+      missingNodes: MissingNodes,
+    }),
     example: { answer: { suspensions: [example.suspension], paging: { total: 1 } } },
-    handle({ parts, workspaceId }) {
-      const suspensions = parts.suspensions(workspaceId).map(({ until, ...suspension }) => ({
-        ...suspension,
-        until: isoTime(until),
-      }));
-      return { suspensions, paging: { total: suspensions.length } };
+    async handle({ parts, workspaceId }) {
+      const { suspensions, missingNodes } = await suspensionsOf(parts, workspaceId);
+      return {
+        suspensions: suspensions.map(({ until, ...it }) => ({ ...it, until: isoTime(until) })),
+        paging: { total: suspensions.length },
+        ...(missingNodes.length > 0 && { missingNodes }),
+      };
     },
   }),
 ] as const;

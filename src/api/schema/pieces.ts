@@ -73,6 +73,13 @@ export function paged<Key extends string, S extends TSchema>(key: Key, schema: S
   } & { paging: typeof Paging });
 }
 
+/** Of an answer that all nodes are asked for. */
+export const MissingNodes = Type.Optional(
+  Type.Array(Type.String(), {
+    description: "Ids of nodes that did not answer in time: what they know is not in the answer",
+  }),
+);
+
 export const Permissions = Type.Array(
   Type.Union(permissions.map((permission) => Type.Literal(permission))),
   { maxItems: PERMISSIONS_MAX },

@@ -27,6 +27,7 @@ export function Health({ destination: { id } }: { destination: Destination }) {
       return {
         minutes: history.minutes,
         state: overview.destinations.find((it) => it.id === id),
+        missingNodes: history.missingNodes ?? overview.missingNodes ?? [],
       };
     },
     [id],
@@ -38,6 +39,11 @@ export function Health({ destination: { id } }: { destination: Destination }) {
   return (
     <>
       <Fault error={error} retry={reload} />
+      {value !== undefined && value.missingNodes.length > 0 && (
+        <p class="notice">
+          Not all figures are here: {value.missingNodes.join(", ")} did not answer.
+        </p>
+      )}
       {value?.state?.since && <Down state={value.state} since={value.state.since} />}
       <Figures state={value?.state} />
       <Charts minutes={value?.minutes} />

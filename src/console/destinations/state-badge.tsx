@@ -9,6 +9,7 @@ const shown: Record<StateName, { text: string; tone?: "good" | "warn" | "bad" }>
   failing: { text: "Failing", tone: "warn" },
   down: { text: "Down", tone: "bad" },
   waiting: { text: "Waits for a guest", tone: "warn" },
+  unknown: { text: "Not known", tone: "warn" },
   unconnected: { text: "Not connected" },
   suspended: { text: "Code suspended", tone: "bad" },
 };

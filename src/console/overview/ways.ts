@@ -33,7 +33,16 @@ export interface Ways {
 export const ROWS_MAX = 24;
 export const UNCHANGED = "unchanged";
 
-const urgency = ["down", "failing", "suspended", "waiting", "ok", "paused", "unconnected"];
+const urgency = [
+  "down",
+  "failing",
+  "suspended",
+  "unknown",
+  "waiting",
+  "ok",
+  "paused",
+  "unconnected",
+];
 
 /** What the graph draws: what is wrong first, then what is busy. */
 export function waysOf({ sources, transformations, destinations, connections }: Overview): Ways {

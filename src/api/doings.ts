@@ -1,0 +1,187 @@
+import { STATUS_QUESTIONS_OF_WORKSPACE_MAX, SUSPENSIONS_SHOWN_MAX } from "../limits.ts";
+import type { CountedMinute, Rates } from "../pipeline/history.ts";
+import type { LaneStatus } from "../pipeline/lane-status.ts";
+import { TooMany } from "./errors.ts";
+import { firstOf } from "./first-of.ts";
+import type { ApiParts, Suspension } from "./parts.ts";
+import { createPlaces } from "./places.ts";
+
+/**
+ * What lanes and guests do at the moment is known to the node that runs them. Whoever is asked asks
+ * all nodes, so that all answer the same.
+ */
+
+export interface LaneDoings extends Omit<LaneStatus, "rates"> {
+  rates: Rates;
+}
+
+/** What the lanes and guests of a workspace do. */
+export interface Doings {
+  /** By destination. */
+  lanes: Record<string, LaneDoings>;
+  /** By connection. */
+  connections: Record<string, Rates>;
+  suspensions: Suspension[];
+  /** Sentences on what does not work, and on what works but should not stay so. */
+  troubles: string[];
+  warnings: string[];
+}
+
+export interface FromAll<T> {
+  all: T[];
+  /** Ids of nodes that did not answer in time; none where the server is alone. */
+  missingNodes: string[];
+}
+
+export type Parts = Pick<ApiParts, "catalog" | "pipeline" | "suspensions" | "ready" | "others">;
+
+/** Characters of a reason that are told. */
+const REASON_CHARS_MAX = 500;
+const RETRY_SECONDS = 1;
+const tooMany = `Expected at most ${STATUS_QUESTIONS_OF_WORKSPACE_MAX} questions of a workspace that all nodes are asked, got more`;
+const places = createPlaces({ each: STATUS_QUESTIONS_OF_WORKSPACE_MAX });
+
+export const noRates: Rates = { received: 0, delivered: 0, dropped: 0, failed: 0 };
+
+export async function doingsOf(parts: Parts, workspaceId: string) {
+  const { all, missingNodes } = await askAll<Doings>(parts, workspaceId, ["doings", workspaceId]);
+  return { ...together(all), missingNodes };
+}
+
+export async function suspensionsOf(parts: Parts, workspaceId: string) {
+  const question = ["suspensions", workspaceId];
+  const { all, missingNodes } = await askAll<Suspension[]>(parts, workspaceId, question);
+  return { suspensions: latest(all.flat()), missingNodes };
+}
+
+export async function countedOf(parts: Parts, workspaceId: string, destinationId: string) {
+  const question = ["counted", destinationId];
+  const { all, missingNodes } = await askAll<CountedMinute[]>(parts, workspaceId, question);
+  return { counted: all.flat(), missingNodes };
+}
+
+/** What this node answers, be it asked by a client or by another node. */
+export function ownAnswer(parts: Parts, question: unknown): unknown {
+  const [kind, id] = question as [string, string];
+  switch (kind) {
+    case "doings":
+      return ownDoings(parts, id);
+    case "suspensions":
+      return ownSuspensions(parts, id);
+    case "counted":
+      return parts.pipeline.counted(id);
+    default:
+      throw new Error(`Expected a question that this version knows, got ${kind}`);
+  }
+}
+
+async function askAll<T>(
+  parts: Parts,
+  workspaceId: string,
+  question: readonly unknown[],
+): Promise<FromAll<T>> {
+  const own = ownAnswer(parts, question) as T;
+  if (parts.others === undefined) return { all: [own], missingNodes: [] };
+  const leave = places.enter(workspaceId);
+  if (leave === undefined) throw new TooMany(RETRY_SECONDS, tooMany);
+  try {
+    const { answers, missing } = await parts.others.ask(question);
+    return { all: [own, ...(answers.values() as Iterable<T>)], missingNodes: missing };
+  } finally {
+    leave();
+  }
+}
+
+function ownDoings(parts: Parts, workspaceId: string): Doings {
+  const { catalog, pipeline, others } = parts;
+  const destinations = firstOf((page) => catalog.destinations.list(workspaceId, page));
+  const connections = firstOf((page) => catalog.connections.list(workspaceId, page));
+  const lanes = new Map<string, LaneStatus>();
+  for (const { id } of destinations.items) {
+    const status = pipeline.status(id);
+    if (status !== undefined) lanes.set(id, status);
+  }
+  const rates = connections.items.map(({ id, sourceId, destinationId }) => {
+    const all = lanes.get(destinationId)?.rates ?? [];
+    return [id, sumOf(all.filter((it) => it.sourceId === sourceId))] as const;
+  });
+  const { checks, warnings } = parts.ready();
+  const of = others === undefined ? "" : `${others.node}: `;
+  const failing = Object.entries(checks).filter(([, { ok }]) => !ok);
+  return {
+    lanes: Object.fromEntries(lanes.entries().map(([id, status]) => [id, laneDoings(status)])),
+    connections: Object.fromEntries(rates),
+    suspensions: ownSuspensions(parts, workspaceId),
+    troubles: failing.map(([name, { message }]) => `${of}${name}: ${message ?? "not ready"}`),
+    warnings: warnings.map((warning) => `${of}${warning}`),
+  };
+}
+
+function ownSuspensions(parts: Parts, workspaceId: string): Suspension[] {
+  const shown = parts.suspensions(workspaceId).slice(0, SUSPENSIONS_SHOWN_MAX);
+  return shown.map((it) => ({ ...it, reason: it.reason.slice(0, REASON_CHARS_MAX) }));
+}
+
+function laneDoings({ rates, failure, ...status }: LaneStatus): LaneDoings {
+  const reason = failure?.reason.slice(0, REASON_CHARS_MAX) ?? "";
+  return { ...status, ...(failure && { failure: { ...failure, reason } }), rates: sumOf(rates) };
+}
+
+function together(all: readonly Doings[]): Doings {
+  return {
+    lanes: byId(
+      all.map(({ lanes }) => lanes),
+      togetherLanes,
+    ),
+    connections: byId(
+      all.map(({ connections }) => connections),
+      sumOf,
+    ),
+    suspensions: latest(all.flatMap(({ suspensions }) => suspensions)),
+    troubles: all.flatMap(({ troubles }) => troubles).sort(),
+    warnings: all.flatMap(({ warnings }) => warnings).sort(),
+  };
+}
+
+function byId<T>(
+  all: readonly Record<string, T>[],
+  join: (values: readonly T[]) => T,
+): Record<string, T> {
+  const groups = Map.groupBy(all.flatMap(Object.entries<T>), ([id]) => id);
+  return Object.fromEntries(
+    groups.entries().map(([id, entries]) => [id, join(entries.map(([, value]) => value))]),
+  );
+}
+
+/** A destination has lanes at several nodes. A receiver that fails for one of them fails. */
+function togetherLanes(lanes: readonly LaneDoings[]): LaneDoings {
+  const failure = lanes.flatMap((lane) => lane.failure ?? []).sort(byUrgency)[0];
+  return {
+    lagEvents: lanes.reduce((sum, { lagEvents }) => sum + lagEvents, 0),
+    lagSeconds: Math.max(...lanes.map(({ lagSeconds }) => lagSeconds)),
+    isWaiting: lanes.some(({ isWaiting }) => isWaiting),
+    ...(failure && { failure }),
+    rates: sumOf(lanes.map(({ rates }) => rates)),
+  };
+}
+
+type Failure = NonNullable<LaneStatus["failure"]>;
+
+const byUrgency = (one: Failure, other: Failure) =>
+  Number(other.isDown) - Number(one.isDown) || one.since - other.since;
+
+function sumOf(all: readonly Rates[]): Rates {
+  const sum = (key: keyof Rates) => all.reduce((total, rates) => total + rates[key], 0);
+  return {
+    received: sum("received"),
+    delivered: sum("delivered"),
+    dropped: sum("dropped"),
+    failed: sum("failed"),
+  };
+}
+
+/** Code is suspended at each node that runs it: the last end counts. */
+function latest(suspensions: readonly Suspension[]): Suspension[] {
+  const groups = Map.groupBy(suspensions, (it) => it.transformationVersionId).values();
+  return [...groups].map((of) => of.reduce((one, it) => (it.until > one.until ? it : one)));
+}
