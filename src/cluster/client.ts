@@ -1,5 +1,5 @@
 import type { Admin, Consumer, GroupOptions, Producer } from "@platformatic/kafka";
-import { type MemberClient, makeMemberClient } from "./member-client.ts";
+import { callRoll } from "./roll.ts";
 
 /** How to reach the brokers. */
 export interface BrokerSettings {
@@ -25,7 +25,7 @@ export interface Clients {
   /** Of no group: reads what it is asked for, and fails at the first error. */
   reader(): Consumer;
   /** Of a group, with partitions given as `options` say; it reads nothing. */
-  member(options: MemberClientOptions): MemberClient;
+  member(options: MemberClientOptions): Consumer;
   /** Ends every client that was made. */
   close(): Promise<void>;
 }
@@ -39,11 +39,18 @@ export type MemberClientOptions = GroupOptions & { groupId: string };
 export async function connectClients(settings: BrokerSettings): Promise<Clients> {
   const kafka = await import("@platformatic/kafka");
   const { Admin, Consumer, Producer } = kafka;
-  const ends: (() => Promise<unknown>)[] = [];
   const options = optionsOf(settings);
-  const keep = <T>(client: T, close: () => Promise<unknown>): T => {
+  const roll = callRoll(kafka, options);
+  const ends = [() => roll.close()];
+  const keep = <T extends Admin | Consumer | Producer>(client: T, close: () => Promise<void>) => {
+    roll.guide(client);
+    knowLeaderless(kafka, client);
     ends.push(close);
     return client;
+  };
+  const consume = (more: object & { groupId: string }) => {
+    const consumer: Consumer = new Consumer({ ...options, ...more });
+    return keep(consumer, () => consumer.close(true));
   };
   return {
     admin() {
@@ -51,19 +58,11 @@ export async function connectClients(settings: BrokerSettings): Promise<Clients>
       return keep(admin, () => admin.close());
     },
     producer() {
-      const producer = new Producer({ ...options, idempotent: true });
-      knowLeaderless(kafka, producer);
+      const producer: Producer = new Producer({ ...options, idempotent: true });
       return keep(producer, () => producer.close(true));
     },
-    reader() {
-      const consumer = new Consumer({ ...options, ...ASKS_ONCE, groupId: CLIENT_ID });
-      knowLeaderless(kafka, consumer);
-      return keep(consumer, () => consumer.close(true));
-    },
-    member(group) {
-      const consumer = makeMemberClient(kafka, { ...options, ...MEMBER, ...group });
-      return keep(consumer, () => consumer.close(true));
-    },
+    reader: () => consume({ ...ASKS_ONCE, groupId: CLIENT_ID }),
+    member: (group) => consume({ ...MEMBER, ...group }),
     async close() {
       await Promise.allSettled(ends.map((end) => end()));
     },

@@ -1,11 +1,11 @@
 import type {
   Admin,
+  Consumer,
   GroupPartitionsAssigner,
   GroupPartitionsAssignments,
 } from "@platformatic/kafka";
 import { assignPartitions } from "./assign.ts";
 import type { Clients } from "./client.ts";
-import type { MemberClient } from "./member-client.ts";
 import { type TurnOptions, Turns } from "./turns.ts";
 
 /** What a node says of itself to the others. */
@@ -85,7 +85,7 @@ export function joinMembers(options: MemberOptions): Membership {
 class GroupMember implements Membership {
   readonly #options: MemberOptions;
   readonly #turns: Turns;
-  readonly #consumer: MemberClient;
+  readonly #consumer: Consumer;
   readonly #admin: Admin;
   readonly #closed = Promise.withResolvers<void>();
   readonly #loops: Promise<void>[];
@@ -219,7 +219,7 @@ class GroupMember implements Membership {
       const sessions = this.#consumer.isActive() ? HEARTBEAT_SESSIONS : JOIN_SESSIONS;
       if (silentMs < sessions * sessionMs) continue;
       this.#askedAt = performance.now();
-      this.#consumer.askAnother();
+      for (const [, connection] of this.#consumer.connections) connection.socket.destroy();
     }
   }
 
@@ -227,7 +227,7 @@ class GroupMember implements Membership {
     await Promise.race([Bun.sleep(ms), this.#closed.promise]);
   }
 
-  #partitionsOf(assignments: MemberClient["assignments"] | undefined): number[] {
+  #partitionsOf(assignments: Consumer["assignments"] | undefined): number[] {
     return assignments?.find(({ topic }) => topic === this.#options.topic)?.partitions ?? [];
   }
 }

@@ -29,38 +29,49 @@ async function appendUntil(
 describe.skipIf(brokersMissing !== undefined)(titled("partitions on three brokers"), () => {
   const { brokers, clients } = withBrokers(3);
 
-  test("keep what was answered for while a broker dies and comes back", async () => {
-    const logs = await openTopic(clients(), { name: "dying", partitions: 3, replicas: 3 });
-    const writers = await Promise.all([0, 1, 2].map((it) => logs.writer(it)));
-    let phase = 0;
-    let counts = [0, 0, 0];
-    const appends = writers.map((writer, i) => {
-      const append = async (text: string) => {
-        await writer.append(text);
-        counts[i] = counts[i]! + 1;
+  const hold = async (signal: NodeJS.Signals) => {
+    process.kill(brokers().pids()[0]!, signal);
+  };
+  test.each<[how: string, lose: () => Promise<void>, regain: () => Promise<void>]>([
+    ["dies", () => brokers().kill(0), () => brokers().restart(0)],
+    ["stands still", () => hold("SIGSTOP"), () => hold("SIGCONT")],
+  ])(
+    "keep what was answered for while a broker %s and comes back",
+    async (how, lose, regain) => {
+      const name = how.replace(" ", "-");
+      const logs = await openTopic(clients(), { name, partitions: 3, replicas: 3 });
+      const writers = await Promise.all([0, 1, 2].map((it) => logs.writer(it)));
+      let phase = 0;
+      let counts = [0, 0, 0];
+      const appends = writers.map((writer, i) => {
+        const append = async (text: string) => {
+          await writer.append(text);
+          counts[i] = counts[i]! + 1;
+        };
+        return appendUntil(append, `partition ${i},`, () => phase === 3);
+      });
+      const written = () => counts.every((count) => count >= 20);
+      const next = () => {
+        phase++;
+        counts = [0, 0, 0];
       };
-      return appendUntil(append, `partition ${i},`, () => phase === 3);
-    });
-    const written = () => counts.every((count) => count >= 20);
-    const next = () => {
-      phase++;
-      counts = [0, 0, 0];
-    };
-    await until(written);
-    await brokers().kill(0);
-    next();
-    // Also in the partition that the dead one led.
-    await until(written);
-    await brokers().restart(0);
-    next();
-    await until(written);
-    next();
-    for (const [i, { kept, refused }] of (await Promise.all(appends)).entries()) {
-      const reader = await logs.reader(i);
-      reader.advance(writers[i]!.durable());
-      const read = (await readAll(reader)).map(([, text]) => text);
-      expect(read.filter((text) => !refused.has(text))).toEqual(kept);
-      expect(new Set(read).size).toBe(read.length);
-    }
-  }, 900_000);
+      await until(written);
+      await lose();
+      next();
+      // Also in the partition that the dead one led.
+      await until(written);
+      await regain();
+      next();
+      await until(written);
+      next();
+      for (const [i, { kept, refused }] of (await Promise.all(appends)).entries()) {
+        const reader = await logs.reader(i);
+        reader.advance(writers[i]!.durable());
+        const read = (await readAll(reader)).map(([, text]) => text);
+        expect(read.filter((text) => !refused.has(text))).toEqual(kept);
+        expect(new Set(read).size).toBe(read.length);
+      }
+    },
+    900_000,
+  );
 });

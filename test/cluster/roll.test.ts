@@ -1,0 +1,53 @@
+import { describe, expect, test } from "bun:test";
+import { connectClients } from "../../src/cluster/client.ts";
+import { openExchange } from "../../src/cluster/exchange.ts";
+import { openOrderedTopic } from "../../src/cluster/ordered-log.ts";
+import { quiet } from "../log/support.ts";
+import { brokersMissing } from "./brokers.ts";
+import { openTopic, titled, withBrokers } from "./support.ts";
+
+/** Takes connections and requests, and never answers. */
+function standStill() {
+  let connections = 0;
+  const server = Bun.listen({
+    ...{ hostname: "127.0.0.1", port: 0 },
+    socket: {
+      open() {
+        connections += 1;
+      },
+      data() {},
+    },
+  });
+  return {
+    address: `127.0.0.1:${server.port}`,
+    connections: () => connections,
+    [Symbol.dispose]: () => server.stop(true),
+  };
+}
+
+describe.skipIf(brokersMissing !== undefined)(titled("clients of several brokers"), () => {
+  const { brokers } = withBrokers(1);
+
+  test("send nothing to a broker that stands still, also when it is named first", async () => {
+    using still = standStill();
+    const clients = await connectClients({ brokers: [still.address, ...brokers().addresses] });
+    try {
+      const replicas = 1;
+      const { sender, fetcher } = await openTopic(clients, { name: "a", partitions: 2, replicas });
+      expect(await sender.send(1, () => Buffer.from("there"))).toBe(0n);
+      expect(await fetcher.offsets("end")).toEqual([0n, 1n]);
+      expect((await fetcher.fetch(1, 0n)).values).toHaveLength(1);
+      const open = { clients, replicas, logger: quiet };
+      const [log] = await openOrderedTopic({ ...open, name: "b", partitions: 1 });
+      await log!.append(Buffer.from("there"));
+      expect(await log!.end()).toBe(1);
+      const exchange = await openExchange({ ...open, topic: "c" });
+      exchange.tell("hello");
+      await exchange.close();
+      // It is asked whether it is there, and nothing else.
+      expect(still.connections()).toBe(1);
+    } finally {
+      await clients.close();
+    }
+  }, 300_000);
+});
