@@ -77,6 +77,8 @@ function refusalHeaders(error: ApiError, path: string): Record<string, string> {
       return { Connection: "close" };
     case "too-many":
       return error instanceof TooMany ? { "Retry-After": String(error.retryAfterSeconds) } : {};
+    case "unavailable":
+      return { "Retry-After": "1" };
     default:
       return {};
   }

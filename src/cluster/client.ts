@@ -26,6 +26,8 @@ export interface Clients {
   reader(): Consumer;
   /** Of a group, with partitions given as `options` say; it reads nothing. */
   member(options: MemberClientOptions): Consumer;
+  /** Until `close` is called. */
+  isOpen(): boolean;
   /** Ends every client that was made. */
   close(): Promise<void>;
 }
@@ -41,6 +43,7 @@ export async function connectClients(settings: BrokerSettings): Promise<Clients>
   const { Admin, Consumer, Producer } = kafka;
   const options = optionsOf(settings);
   const roll = callRoll(kafka, options);
+  let isOpen = true;
   const ends = [() => roll.close()];
   const keep = <T extends Admin | Consumer | Producer>(client: T, close: () => Promise<void>) => {
     roll.guide(client);
@@ -63,7 +66,9 @@ export async function connectClients(settings: BrokerSettings): Promise<Clients>
     },
     reader: () => consume({ ...ASKS_ONCE, groupId: CLIENT_ID }),
     member: (group) => consume({ ...MEMBER, ...group }),
+    isOpen: () => isOpen,
     async close() {
+      isOpen = false;
       await Promise.allSettled(ends.map((end) => end()));
     },
   };

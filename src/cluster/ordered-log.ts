@@ -2,6 +2,7 @@ import type { Logger } from "../observe/log.ts";
 import type { Entry, Follower, OrderedLog } from "../store/ordered-log.ts";
 import type { Clients } from "./client.ts";
 import { type Fetched, Fetcher } from "./fetcher.ts";
+import { Gate } from "./gate.ts";
 import { Sender } from "./sender.ts";
 import { ensureTopic } from "./topics.ts";
 
@@ -34,12 +35,14 @@ export async function openOrderedTopic(options: OrderedTopicOptions): Promise<Or
   const asker = new Fetcher({ consumer: clients.reader(), topic: name, waitMs: 0 });
   // What waits for entries to come holds up all others of its connections.
   const fetcher = new Fetcher({ consumer: clients.reader(), topic: name, waitMs: FOLLOW_MS });
+  const isOpen = () => clients.isOpen();
+  const gate = new Gate({ probe: () => asker.offsets("end"), isOpen });
   let asking: Promise<bigint[]> | undefined;
   /** One question for all that ask in this turn of the event loop. */
   const ends = () => {
     asking ??= Promise.resolve().then(() => {
       asking = undefined;
-      return asker.offsets("end");
+      return gate.pass(() => asker.offsets("end"));
     });
     return asking;
   };
@@ -48,9 +51,12 @@ export async function openOrderedTopic(options: OrderedTopicOptions): Promise<Or
     const tell = (reason: string | undefined) => {
       trouble = reason;
     };
+    // Readers pass over an entry without bytes.
+    const probe = () => sender.send(partition, () => Buffer.alloc(0));
+    const appending = new Gate({ probe, isOpen });
     return {
       async append(entry) {
-        await sender.send(partition, () => Buffer.from(entry));
+        await appending.pass(() => sender.send(partition, () => Buffer.from(entry)));
       },
       async end() {
         return Number((await ends())[partition]);

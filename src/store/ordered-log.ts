@@ -19,6 +19,7 @@ export interface OrderedLog {
   trouble(): string | undefined;
 }
 
+/** One without bytes says nothing: somebody looked whether entries are kept. */
 export interface Entry {
   position: number;
   bytes: Uint8Array;

@@ -77,10 +77,10 @@ export class OrderedView {
   async take(entries: readonly Entry[]): Promise<Taken> {
     const { local } = this.#options;
     const decoded = entries.map((entry) => ({ ...entry, found: decodeEntry(entry.bytes) }));
-    for (const { position, found } of decoded) {
+    for (const { position, bytes, found } of decoded) {
       // No table can be opened within a transaction; another node may know more of them.
       for (const name of found === undefined ? [] : tablesOf(found)) local.table(name);
-      if (found === undefined) this.#tellStrange(position);
+      if (found === undefined && bytes.length > 0) this.#tellStrange(position);
     }
     return local.change(() => {
       const taken: Taken = {

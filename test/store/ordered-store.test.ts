@@ -97,6 +97,7 @@ describe("stores on one ordered log", () => {
     await first.change(() => numbersOf(first).put("a", 1));
     const writes = [{ table: "numbers", key: "a" }];
     await log.append(Buffer.from("no change set"));
+    await log.append(new Uint8Array(0));
     for (const set of [
       { author: "late", number: 0, base: -1, writes },
       { author: "from the future", number: 0, base: 7, writes },
