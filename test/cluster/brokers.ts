@@ -9,9 +9,10 @@ import {
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import type { Subprocess } from "bun";
 import { freePorts } from "../free-ports.ts";
+import { fillDisk, makeSpace, mountDisk, unmountDisk } from "./disk.ts";
 import { brokerJars } from "./jars.ts";
 
 /** Real brokers: Apache Kafka in KRaft mode, each a process that is broker and controller at once. */
@@ -25,6 +26,14 @@ export interface Brokers {
   restart(index: number): Promise<void>;
   /** Makes what one has on disk disappear, while it is down. */
   wipe(index: number): void;
+  /** Whether each has a disk of its own. */
+  haveDisks: boolean;
+  /** Takes all space that is left on the disk of one. */
+  fill(index: number): void;
+  /** Gives the space back that `fill` took. */
+  makeSpace(index: number): void;
+  /** Resolves when one has come to its end by itself. */
+  ended(index: number): Promise<void>;
   /** Ends all, and removes what they wrote. */
   stop(): Promise<void>;
 }
@@ -44,6 +53,7 @@ const BOUND = Bun.which("setpriv") === null ? [] : ["setpriv", "--pdeathsig", "K
 
 interface Place {
   directory: string;
+  data: string;
   broker: number;
   controller: number;
   others: Listener[];
@@ -58,11 +68,13 @@ export interface Listener {
   advertised?: string;
 }
 
-export interface WaysIn {
+export interface BrokersOptions {
   /** Of a broker that is alone. */
   listeners?: Listener[];
   /** Users of SCRAM: `SCRAM-SHA-256=[name=…,password=…]`. */
   scram?: string[];
+  /** Each has a disk of its own, of so many bytes, which can be filled. */
+  diskBytes?: number;
 }
 
 /**
@@ -72,7 +84,7 @@ export interface WaysIn {
 export async function startBrokers(
   count: 1 | 3,
   settings: string[] = [],
-  { listeners = [], scram = [] }: WaysIn = {},
+  { listeners = [], scram = [], diskBytes }: BrokersOptions = {},
 ): Promise<Brokers> {
   if ("missing" in jars) throw new Error(jars.missing);
   const { classPath } = jars;
@@ -80,8 +92,14 @@ export async function startBrokers(
   const ports = await freePorts(2 * count);
   const places = Array.from({ length: count }, (_, i): Place => {
     const directory = join(root, String(i + 1));
-    const others = listeners;
-    return { directory, broker: ports[2 * i]!, controller: ports[2 * i + 1]!, others };
+    const [broker, controller] = ports.slice(2 * i) as [number, number];
+    return {
+      directory,
+      data: join(directory, "disk", "data"),
+      broker,
+      controller,
+      others: listeners,
+    };
   });
   const running: (Subprocess | undefined)[] = [];
   const start = async (index: number) => {
@@ -94,10 +112,15 @@ export async function startBrokers(
   };
   const stop = async () => {
     await Promise.all(places.map((_, index) => kill(index)));
+    if (diskBytes !== undefined) for (const place of places) unmountDisk(diskOf(place));
     rmSync(root, { recursive: true, force: true });
   };
   try {
-    for (const [index, place] of places.entries()) write(place, index, places, settings);
+    for (const [index, place] of places.entries()) {
+      mkdirSync(diskOf(place), { recursive: true });
+      if (diskBytes !== undefined) mountDisk(diskOf(place), diskBytes);
+      write(place, index, places, settings);
+    }
     await Promise.all(places.map((place) => format(classPath, place, scram)));
     await Promise.all(places.map((_, index) => start(index)));
     await Promise.all(places.map((place, index) => serving(place, () => running[index])));
@@ -112,22 +135,29 @@ export async function startBrokers(
     async restart(index) {
       const place = places[index]!;
       // A disk without anything is one that was put in for another.
-      if (!existsSync(join(place.directory, "data"))) await format(classPath, place, scram);
+      if (!existsSync(place.data)) await format(classPath, place, scram);
       await start(index);
       await serving(places[index]!, () => running[index]);
     },
     wipe(index) {
-      rmSync(join(places[index]!.directory, "data"), { recursive: true, force: true });
+      rmSync(places[index]!.data, { recursive: true, force: true });
+    },
+    haveDisks: diskBytes !== undefined,
+    fill: (index) => fillDisk(diskOf(places[index]!)),
+    makeSpace: (index) => makeSpace(diskOf(places[index]!)),
+    async ended(index) {
+      await running[index]?.exited;
     },
     stop,
   };
 }
 
+const diskOf = ({ data }: Place) => dirname(data);
+
 function write(place: Place, index: number, places: Place[], settings: string[]): void {
   const replicas = places.length;
   const majority = Math.floor(replicas / 2) + 1;
   const voters = places.map(({ controller }, i) => `${i + 1}@127.0.0.1:${controller}`);
-  mkdirSync(place.directory, { recursive: true });
   const others = place.others.map(({ name, port }) => `${name}://127.0.0.1:${port}`);
   const named = place.others.map(
     ({ name, port, advertised = `127.0.0.1:${port}` }) => `${name}://${advertised}`,
@@ -143,7 +173,7 @@ function write(place: Place, index: number, places: Place[], settings: string[])
     "controller.listener.names=CONTROLLER",
     "inter.broker.listener.name=PLAINTEXT",
     `listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT${protocols}`,
-    `log.dirs=${join(place.directory, "data")}`,
+    `log.dirs=${place.data}`,
     `offsets.topic.replication.factor=${replicas}`,
     "offsets.topic.num.partitions=1",
     `transaction.state.log.replication.factor=${replicas}`,

@@ -9,6 +9,7 @@ import {
   until,
 } from "../pixel/ingest-support.ts";
 import { brokersMissing } from "./brokers.ts";
+import { disksMissing } from "./disk.ts";
 import { openLogs, startIngest } from "./ingest-support.ts";
 import { settingsOf, titled, withBrokers } from "./support.ts";
 
@@ -88,7 +89,8 @@ function expectKept(read: Map<string, number[]>, sent: readonly Sent[]): void {
 }
 
 describe.skipIf(brokersMissing !== undefined)(titled("pixels into three brokers"), () => {
-  const { brokers } = withBrokers(3);
+  const disks = disksMissing === undefined ? { diskBytes: 256 << 20 } : {};
+  const { brokers } = withBrokers(3, [], disks);
   const topic = (name: string, partitions: number, replicas = 3) => {
     return { name, partitions, replicas };
   };
@@ -129,6 +131,35 @@ describe.skipIf(brokersMissing !== undefined)(titled("pixels into three brokers"
     const sent = await users.stop();
     expectKept(await readNumbers(logs), sent);
   }, 600_000);
+
+  const title = disksMissing === undefined ? "" : ` (skipped: ${disksMissing})`;
+  const full = `are kept while a broker's disk is full, refused while all are, taken again${title}`;
+  test.skipIf(disksMissing !== undefined)(
+    full,
+    async () => {
+      const { data, writeKey } = await dataWithSource();
+      await using logs = await openLogs(settingsOf(brokers()), topic("full-disks", 6));
+      await using ingest = await startIngest(data, logs);
+      const pids = ingest.pids();
+      const users = sendAs(ingest.url, writeKey, 16);
+      await users.more("kept", 20);
+      brokers().fill(0);
+      await brokers().ended(0);
+      await users.more("kept", 20);
+      for (const index of [1, 2]) brokers().fill(index);
+      await users.more("refused", 5);
+      await until(() => !ingest.healthy() && logs.trouble() !== undefined);
+      await Promise.all([0, 1, 2].map((index) => brokers().ended(index)));
+      for (const index of [0, 1, 2]) brokers().makeSpace(index);
+      await Promise.all([0, 1, 2].map((index) => brokers().restart(index)));
+      await users.more("kept", 20);
+      await until(() => ingest.healthy() && logs.trouble() === undefined);
+      expect(ingest.pids()).toEqual(pids);
+      const sent = await users.stop();
+      expectKept(await readNumbers(logs), sent);
+    },
+    600_000,
+  );
 
   test("of a partition without a leader are refused, and those of the others taken", async () => {
     const { data, writeKey } = await dataWithSource();

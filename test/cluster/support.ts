@@ -7,15 +7,15 @@ import { Sender } from "../../src/cluster/sender.ts";
 import { ensureTopic, type TopicSettings } from "../../src/cluster/topics.ts";
 import { Losses } from "../../src/log/losses.ts";
 import { quiet, textCodec } from "../log/support.ts";
-import { type Brokers, brokersMissing, startBrokers } from "./brokers.ts";
+import { type Brokers, type BrokersOptions, brokersMissing, startBrokers } from "./brokers.ts";
 
 /** Brokers for the tests of a file, with clients of them; both end with the tests. */
-export function withBrokers(count: 1 | 3, settings: string[] = []) {
+export function withBrokers(count: 1 | 3, settings: string[] = [], options: BrokersOptions = {}) {
   let brokers: Brokers;
   let clients: Clients;
   beforeAll(async () => {
     if (brokersMissing !== undefined) return;
-    brokers = await startBrokers(count, settings);
+    brokers = await startBrokers(count, settings, options);
     clients = await connectClients(settingsOf(brokers));
   }, 300_000);
   afterAll(async () => {

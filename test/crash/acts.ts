@@ -83,5 +83,36 @@ export function actsOf(site: Site, { hangMs, awayMs }: ActOptions): Act[] {
       return { with: await load.goesOn() };
     },
   };
-  return [nodeKilled, brokerKilled, nodeHangs, allRestarted, brokersAway, brokerHangs];
+  const acts = [nodeKilled, brokerKilled, nodeHangs, allRestarted, brokersAway, brokerHangs];
+  if (!brokers.haveDisks) return acts;
+
+  /** Of some brokers; a broker that cannot write ends. */
+  const whileFull = async (full: number[], then: () => Promise<Record<string, number>>) => {
+    for (const index of full) brokers.fill(index);
+    const figures = await then();
+    await Promise.all(full.map((index) => brokers.ended(index)));
+    for (const index of full) brokers.makeSpace(index);
+    await Promise.all(full.map((index) => brokers.restart(index)));
+    return figures;
+  };
+  const diskFull: Act = {
+    name: "a broker's disk is full",
+    async run(_, load, turn) {
+      const index = turn % indexes.length;
+      const figures = await whileFull([index], async () => {
+        await brokers.ended(index);
+        return indexes.length > 1 ? { without: await load.goesOn() } : {};
+      });
+      return { ...figures, with: await load.goesOn() };
+    },
+  };
+  const disksFull: Act = {
+    name: "most or all brokers' disks are full",
+    async run(_, load, turn) {
+      const full = turn % 2 === 0 ? indexes : indexes.slice(1);
+      const figures = await whileFull(full, () => load.isRefused());
+      return { ...figures, with: await load.goesOn() };
+    },
+  };
+  return [...acts, diskFull, disksFull];
 }

@@ -12,6 +12,8 @@ const AWAY = [0, 503];
 const PAUSE_MS = 50;
 const CALL_PAUSE_MS = 200;
 const READERS = 2;
+/** Pixels and changes that are refused in a row where nothing is taken. */
+const REFUSED = 5;
 /** Longest that a user's events may stand still while there is a node to run them. */
 const GO_ON_MS_MAX = 240_000;
 
@@ -21,6 +23,8 @@ export class Load {
   /** Answers by status: to pixels, and to calls. */
   readonly pixelStatuses: Record<number, number> = {};
   readonly callStatuses: Record<number, number> = {};
+  /** Of the calls that change something. */
+  readonly writeStatuses: Record<number, number> = {};
   readonly faults: string[] = [];
   readonly #register = new Register();
   readonly #users: string[];
@@ -62,6 +66,33 @@ export class Load {
       }
     }
     return Math.round(performance.now() - startedAt);
+  }
+
+  /**
+   * Waits until pixels and calls are refused by nodes which say why, and nothing is taken any more;
+   * milliseconds that it took.
+   */
+  async isRefused(): Promise<Record<string, number>> {
+    const startedAt = performance.now();
+    const taken = () => (this.pixelStatuses[200] ?? 0) + (this.writeStatuses[200] ?? 0);
+    const refused = () => Math.min(this.pixelStatuses[503] ?? 0, this.writeStatuses[503] ?? 0);
+    for (let [before, least] = [taken(), refused() + REFUSED]; refused() < least; ) {
+      if (performance.now() - startedAt > GO_ON_MS_MAX) {
+        this.faults.push("pixels and calls are not refused");
+        break;
+      }
+      await Bun.sleep(PAUSE_MS);
+      if (taken() > before) [before, least] = [taken(), refused() + REFUSED];
+    }
+    const refusedMs = Math.round(performance.now() - startedAt);
+    for (const node of this.site.nodes) {
+      const { status, body } = await node.api("GET", "/ready");
+      if (status !== 503) this.faults.push(`${node.name} is ready while the brokers take nothing`);
+      const failing = Object.values(body?.checks ?? {}).filter((it: any) => !it.ok);
+      if (status === 503 && !failing.every((it: any) => it.message))
+        this.faults.push(`${node.name} does not say why it is not ready`);
+    }
+    return { refused: refusedMs };
   }
 
   /** All nodes must know what was written last. */
@@ -112,6 +143,7 @@ export class Load {
   }
 
   #count(status: number, method: string): void {
+    if (method === "PUT") this.writeStatuses[status] = (this.writeStatuses[status] ?? 0) + 1;
     this.callStatuses[status] = (this.callStatuses[status] ?? 0) + 1;
     if (status !== 200 && !AWAY.includes(status))
       this.faults.push(`${method} is answered ${status}`);

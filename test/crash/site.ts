@@ -1,6 +1,7 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { type Brokers, startBrokers } from "../cluster/brokers.ts";
+import { disksMissing } from "../cluster/disk.ts";
 import { removeDirectory, temporaryDirectory, waitFor } from "../e2e/server.ts";
 import { freePorts } from "../free-ports.ts";
 import { codeOf, testEvent } from "../soak/fates.ts";
@@ -15,6 +16,8 @@ export interface SiteOptions {
 }
 
 const PARTITIONS = 6;
+/** Of each broker; more than a long run writes. */
+const DISK_BYTES = 512 << 20;
 /** How long the backlog may take on a busy machine. */
 const DRAIN_MS_MAX = 600_000;
 /** Between two attempts of a call that a node could not answer. */
@@ -44,7 +47,8 @@ export class Site {
     const directory = temporaryDirectory();
     const received = join(directory, "received");
     mkdirSync(received);
-    const brokers = brokerCount === 0 ? undefined : await startBrokers(brokerCount);
+    const disks = disksMissing === undefined ? { diskBytes: DISK_BYTES } : {};
+    const brokers = brokerCount === 0 ? undefined : await startBrokers(brokerCount, [], disks);
     const receiver = await startReceiver(received, 1_000_000);
     const flags = ["--retry-window", "3600", "--log-level", "info", ...clusterFlags(brokers)];
     const ports = await freePorts(2 * count);
