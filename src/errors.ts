@@ -64,6 +64,11 @@ export function systemReason(cause: unknown): string {
   return known ? `${known[1]} (${known[0]})` : messageOf(cause);
 }
 
+/** The code of an error of the system or of a library, such as `ENOENT`; empty when it has none. */
+export function codeOf(error: unknown): string {
+  return error instanceof Error && "code" in error ? String(error.code) : "";
+}
+
 /** The message of whatever was thrown. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);

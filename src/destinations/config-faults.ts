@@ -1,5 +1,6 @@
 import type { TObject, TSchema } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
+import { EgressRefused } from "../egress/egress.ts";
 import type { Detail } from "../errors.ts";
 
 /** Errors of a schema that are looked at: each item of a long array could have one. */
@@ -16,6 +17,17 @@ export function configFaults(schema: TObject, config: Record<string, unknown>): 
     faults.set(top, { path: top, message: `Expected ${key ? expectation(key) : "another value"}` });
   }
   return [...faults.values()];
+}
+
+/** What the guard of the way out says against the value at `path`, when `check` asks it. */
+export function refusalsOf(path: string, check: () => unknown): Detail[] {
+  try {
+    check();
+    return [];
+  } catch (error) {
+    if (!(error instanceof EgressRefused)) throw error;
+    return [{ path, message: error.message }];
+  }
 }
 
 function expectation(schema: TSchema): string {

@@ -9,6 +9,7 @@ import {
   rmSync,
   writeFileSync,
 } from "node:fs";
+import { codeOf } from "../errors.ts";
 import { openLibc } from "../libc.ts";
 
 /** `ioctl` requests and a flag of Linux (`linux/fs.h`), the same on x86-64 and arm64. */
@@ -33,7 +34,7 @@ export function makeMappable(path: string, content: Uint8Array): void {
     // it.
     linkSync(made, path);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+    if (codeOf(error) !== "EEXIST") throw error;
   } finally {
     rmSync(made, { force: true });
   }

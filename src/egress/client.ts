@@ -1,3 +1,4 @@
+import { codeOf } from "../errors.ts";
 import { AnswerReader } from "./answer-reader.ts";
 import { Connection, ConnectionClosed } from "./connection.ts";
 import type { Deadline } from "./deadline.ts";
@@ -50,9 +51,9 @@ const copiedBytesMax = 64 << 10;
  * A client of our own. `fetch` obeys `HTTP_PROXY`, cannot be told the address, and has at most 256
  * requests under way in the whole process, so that a few dead receivers would stop all others;
  * node:http costs three times as much. Connections are kept by address and TLS name, so that a kept
- * connection always leads to a checked address.
+ * connection always leads to a checked address. `idleMax` is the most idle connections that are
+ * kept, if fewer than `EGRESS_IDLE_CONNECTIONS_MAX`.
  */
-/** `idleMax`: idle connections, if fewer than the limit. */
 export function createClient(idleMax: number): Client {
   const idle = new IdleConnections(idleMax);
   const busy = new Set<Connection>();
@@ -116,9 +117,4 @@ function bytesOf(method: string, { target, headers, body }: Attempt): Uint8Array
 export function keepMs(keepAlive = ""): number | undefined {
   const seconds = /\btimeout=(\d{1,9})/i.exec(keepAlive)?.[1];
   return seconds === undefined ? undefined : (Number(seconds) - 1) * 1_000;
-}
-
-/** The code of an error of node:net, node:tls or node:dns. */
-export function codeOf(error: unknown): string {
-  return error instanceof Error && "code" in error ? String(error.code) : "";
 }

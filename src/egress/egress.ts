@@ -1,8 +1,9 @@
 import type { Socket } from "node:net";
+import { codeOf } from "../errors.ts";
 import { FairPlaces, leavingSome } from "../fair-places.ts";
 import { EGRESS_REQUESTS_MAX } from "../limits.ts";
 import { createAddressRules } from "./address.ts";
-import { codeOf, createClient, type EgressAnswer } from "./client.ts";
+import { createClient, type EgressAnswer } from "./client.ts";
 import {
   checkedHost,
   connectTo,

@@ -1,4 +1,5 @@
 import { promises as dns } from "node:dns";
+import { codeOf } from "../errors.ts";
 import { EGRESS_LOOKUP_MS_MAX } from "../limits.ts";
 import { followFile, parseHosts, parseResolverSettings } from "./name-files.ts";
 
@@ -113,7 +114,7 @@ async function addressesOf(asked: Promise<{ address: string; ttl: number }[]>): 
   try {
     return { addresses: await asked };
   } catch (error) {
-    const code = error instanceof Error && "code" in error ? String(error.code) : "EFAILED";
+    const code = codeOf(error) || "EFAILED";
     return absent.has(code) ? { addresses: [] } : { addresses: [], failure: code };
   }
 }

@@ -1,4 +1,5 @@
 import { type FileHandle, open, unlink } from "node:fs/promises";
+import { codeOf } from "../errors.ts";
 import type { Segment } from "./segments.ts";
 
 /** Space of a deleted segment is given back in steps of this size. */
@@ -23,7 +24,7 @@ export async function deleteSegment(
   try {
     file = await open(path, "r+");
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+    if (codeOf(error) !== "ENOENT") throw error;
     return;
   }
   try {

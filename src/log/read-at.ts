@@ -1,5 +1,6 @@
 import fs from "node:fs";
 import { promisify } from "node:util";
+import { codeOf } from "../errors.ts";
 import { PAGE_BYTES } from "./page.ts";
 
 /** Reads a part of a file; the result is shorter only at the file's end. */
@@ -9,7 +10,7 @@ export type ReadAt = (fd: number, offset: number, bytes: number) => Promise<Buff
 const UNREADABLE = new Set(["EIO", "EBADMSG", "EUCLEAN"]);
 
 export function isUnreadable(error: unknown): boolean {
-  return error instanceof Error && UNREADABLE.has((error as NodeJS.ErrnoException).code ?? "");
+  return UNREADABLE.has(codeOf(error));
 }
 
 export const readAt: ReadAt = async (fd, offset, bytes) => {

@@ -1,5 +1,6 @@
 import { closeSync, openSync, statSync } from "node:fs";
 import { makeDirectory } from "../disk/sync.ts";
+import { codeOf } from "../errors.ts";
 import type { Logger } from "../observe/log.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import { BlockCache, type CachedBlock } from "./block-cache.ts";
@@ -195,7 +196,7 @@ class SegmentLogReader implements LogReader {
     try {
       fd = openSync(segment.path, "r");
     } catch (error) {
-      ignoreMissing(error);
+      if (codeOf(error) !== "ENOENT") throw error;
       this.#list();
       return undefined;
     }
@@ -281,8 +282,4 @@ class SegmentLogReader implements LogReader {
     if (missing > 0) this.#losses.missing(directory, { from, to }, missing);
     return to;
   }
-}
-
-function ignoreMissing(error: unknown): void {
-  if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
 }

@@ -6,6 +6,7 @@
 import { closeSync, fdatasyncSync, openSync, readFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { syncPath } from "../disk/sync.ts";
+import { codeOf } from "../errors.ts";
 import type { Gap } from "./losses.ts";
 
 /** Lines that are kept: a disk that fails more often than this has more to tell. */
@@ -39,7 +40,7 @@ function refusedOf(directory: string): Gap[] {
   try {
     text = readFileSync(pathIn(directory), "utf8");
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+    if (codeOf(error) !== "ENOENT") throw error;
     return [];
   }
   return text

@@ -11,6 +11,7 @@ import {
 } from "node:fs";
 import { promisify } from "node:util";
 import { syncPath } from "../disk/sync.ts";
+import { codeOf } from "../errors.ts";
 import { LOG_BLOCK_BYTES_MAX } from "./block.ts";
 import { PAGE_BYTES, pageAligned } from "./page.ts";
 import { type Segment, segmentAt } from "./segments.ts";
@@ -102,7 +103,7 @@ async function putBlocks(
     return await put(direct, blocks, end);
   } catch (error) {
     // It is refused before anything is written: this disk wants larger units than pages.
-    if ((error as NodeJS.ErrnoException).code !== "EINVAL") throw error;
+    if (codeOf(error) !== "EINVAL") throw error;
     segment.direct = undefined;
     await closeFile(direct);
     return put(fd, blocks, end);

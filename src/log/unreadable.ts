@@ -1,5 +1,6 @@
 import { closeSync, constants, openSync, unlinkSync, writeSync } from "node:fs";
 import { join } from "node:path";
+import { codeOf } from "../errors.ts";
 import { PAGE_BYTES, pageAligned } from "./page.ts";
 import { isUnreadable, readInto } from "./read-at.ts";
 
@@ -55,7 +56,7 @@ export async function expectReadable(path: string, offset: number): Promise<void
   try {
     bytes = await readPage(path, page, from, constants.O_DIRECT);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "EINVAL") throw error;
+    if (codeOf(error) !== "EINVAL") throw error;
     bytes = await readPage(path, page, from, 0);
   }
   if (bytes === 0) throw new Error(`Nothing can be read of ${path} at ${from} yet`);

@@ -45,7 +45,7 @@ export class LiveTail implements Tail {
   readonly #positions = new Map<string, number>();
   #reading = false;
   #more = false;
-
+  /** Whether `received` messages are read. */
   #isFollowing = false;
 
   constructor(

@@ -11,7 +11,7 @@ export class WrittenSources {
   #flushes: { sources: Set<string>; isOver: boolean }[] = [];
   #writing: Promise<void> | undefined;
 
-  /** The same log, whose appended records are noted here. */
+  /** A view of the log that notes here whose records are appended through it. */
   noting(log: LogWriter<PixelRecord>): LogWriter<PixelRecord> {
     return {
       append: (record) => {

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { type CityResponse, Reader } from "mmdb-lib";
-import { StartError } from "../errors.ts";
+import { codeOf, messageOf, StartError } from "../errors.ts";
 
 /**
  * Looks addresses up in a MaxMind-format file (GeoLite2, GeoIP2, DB-IP): `geolocation(ip)` of user
@@ -12,7 +12,7 @@ export function openGeolocation(path: string): (ip: string) => object | null {
   try {
     reader = new Reader<CityResponse>(readFileSync(path));
   } catch (error) {
-    const reason = (error as NodeJS.ErrnoException).code ?? (error as Error).message;
+    const reason = codeOf(error) || messageOf(error);
     throw new StartError(`Cannot read the geolocation database ${path}: ${reason}`);
   }
   return (ip) => reader.get(ip);

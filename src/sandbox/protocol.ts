@@ -17,9 +17,6 @@ export interface Numbered {
 
 export type Request = StartRequest | LoadRequest | RunRequest | InspectRequest | LibraryRequest;
 
-export interface WaitReply {
-  kind: "wait";
-}
 export interface Answers {
   kind: "answers";
 }

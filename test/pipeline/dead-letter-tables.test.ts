@@ -51,10 +51,10 @@ test("letters are counted with each change, and not when a ledger is opened", as
   await ledger.replay("w", [letters[4]!.id, letters[1]!.id, letters[1]!.id], 0);
   const look = () => ({
     counts: [...ledger.letters.counts()].filter(({ count }) => count > 0),
-    d: ledger.letters.countOf("w", "d"),
+    d: ledger.letters.countOf("w", { destinationId: "d" }),
     w: ledger.letters.countOf("w"),
-    unknown: ledger.letters.countOf("x", "y"),
-    other: ledger.letters.countOf("w", "f"),
+    unknown: ledger.letters.countOf("x", { destinationId: "y" }),
+    other: ledger.letters.countOf("w", { destinationId: "f" }),
   });
   const expected = {
     ...{
@@ -89,7 +89,7 @@ test("letters that an earlier version left uncounted are counted once", async ()
   await store.close();
   for (let start = 0; start < 2; start++) {
     const ledger = openLedger(directory, logger);
-    await until(() => ledger.letters.countOf("w", "d") === 5, "the count");
+    await until(() => ledger.letters.countOf("w", { destinationId: "d" }) === 5, "the count");
     await ledger.close();
   }
 });
@@ -162,16 +162,16 @@ test("beyond the operator's bounds the oldest letters are dropped, counted and t
   await sweep(0, 0);
   expect(ledger.letters.countOf("w")).toBe(1_530);
   await sweep(40, 0);
-  expect(ledger.letters.countOf("w", "d")).toBe(40);
-  expect(ledger.letters.countOf("w", "e")).toBe(30);
+  expect(ledger.letters.countOf("w", { destinationId: "d" })).toBe(40);
+  expect(ledger.letters.countOf("w", { destinationId: "e" })).toBe(30);
   const oldest = ledger.letters.get(
     "w",
     ledger.letters.look("w", { destinationId: "d" }, { after: "", before: "~", count: 1 }).ids[0]!,
   )!;
   expect(oldest.createdAt).toBe(1_460_000);
   await sweep(0, 20_000);
-  expect(ledger.letters.countOf("w", "d")).toBe(20);
-  expect(ledger.letters.countOf("w", "e")).toBe(0);
+  expect(ledger.letters.countOf("w", { destinationId: "d" })).toBe(20);
+  expect(ledger.letters.countOf("w", { destinationId: "e" })).toBe(0);
   expect(
     lines.map((line) => JSON.parse(line)).map(({ dropped, bound }) => [dropped, bound]),
   ).toEqual([

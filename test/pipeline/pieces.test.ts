@@ -95,7 +95,7 @@ describe("dead letters", () => {
     const ledger = await ledgerWith([letter(1), letter(2), letter(3, { destinationId: "e" })]);
     expect(await ledger.remove("d", false)).toBe(0);
     expect(ledger.lane("d")).toBeUndefined();
-    expect(ledger.letters.countOf("w", "d")).toBe(2);
+    expect(ledger.letters.countOf("w", { destinationId: "d" })).toBe(2);
     expect(await ledger.remove("d", true)).toBe(2);
     expect(ledger.letters.countOf("w")).toBe(1);
     expect(ledger.destinations()).toEqual(new Set(["e"]));

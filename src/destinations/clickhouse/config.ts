@@ -1,8 +1,8 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { checkedUrl, EgressRefused } from "../../egress/egress.ts";
+import { checkedUrl } from "../../egress/egress.ts";
 import type { Detail } from "../../errors.ts";
 import { DATABASE_TEXT_CHARS_MAX } from "../../limits.ts";
-import { configFaults } from "../config-faults.ts";
+import { configFaults, refusalsOf } from "../config-faults.ts";
 import { rudderstackKeys } from "../rudderstack-keys.ts";
 import { databaseKeys, tableKeys } from "../tables/config.ts";
 
@@ -38,11 +38,5 @@ export type ClickhouseConfig = Static<typeof ClickhouseConfig>;
 export function clickhouseFaults(config: Record<string, unknown>): Detail[] {
   const faults = configFaults(ClickhouseConfig, config);
   if (faults.some(({ path }) => path === "/url")) return faults;
-  try {
-    checkedUrl(String(config.url));
-    return faults;
-  } catch (error) {
-    if (!(error instanceof EgressRefused)) throw error;
-    return [{ path: "/url", message: error.message }, ...faults];
-  }
+  return [...refusalsOf("/url", () => checkedUrl(String(config.url))), ...faults];
 }

@@ -1,6 +1,7 @@
 import { constants, type FileHandle, mkdir, open } from "node:fs/promises";
 import { platform } from "node:process";
 import { makeDirectory } from "../../disk/sync.ts";
+import { codeOf } from "../../errors.ts";
 
 /**
  * Does something at a path beneath a directory without following any symbolic link below it, also
@@ -21,7 +22,9 @@ export async function beneath<T>(
   try {
     for (const name of names) {
       const next = join(directory, here, name);
-      await mkdir(next).catch(ignoreExisting);
+      await mkdir(next).catch((error) => {
+        if (codeOf(error) !== "EEXIST") throw error;
+      });
       await directory.sync();
       const inner = await open(next, directoryFlags);
       await directory.close();
@@ -59,8 +62,4 @@ const fileFlags =
  */
 function join(directory: FileHandle, here: string, name: string): string {
   return platform === "linux" ? `/proc/self/fd/${directory.fd}/${name}` : `${here}/${name}`;
-}
-
-function ignoreExisting(error: unknown): void {
-  if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
 }

@@ -1,4 +1,5 @@
 import { lstat, rm } from "node:fs/promises";
+import { codeOf } from "../../errors.ts";
 import { FILE_BATCH_EVENTS_MAX, GATHERED_EVENTS_MAX } from "../../limits.ts";
 import type { DestinationKind, OpenDestination, Verdict } from "../destination.ts";
 import { parquet } from "../formats/parquet.ts";
@@ -85,11 +86,7 @@ async function attempt(write: () => Promise<void>, signal: AbortSignal): Promise
  */
 const misplaced = new Set(["ELOOP", "ENOTDIR", "EISDIR", "ENXIO", "EINVAL", "ENAMETOOLONG"]);
 
-function codeOf(error: unknown): string {
-  return error instanceof Error && "code" in error ? String(error.code) : "unknown";
-}
-
-const unwritable = (code: string) => `The file cannot be written (${code})`;
+const unwritable = (code: string) => `The file cannot be written (${code || "unknown"})`;
 
 /** The connection test: writes a file beside the destination's, and deletes it. */
 async function testFile(root: string, path: string): Promise<TestStep[]> {

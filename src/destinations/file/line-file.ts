@@ -170,7 +170,7 @@ async function cutUnwritten(handle: FileHandle, size: number): Promise<number> {
   return whole;
 }
 
-/** The text behind the last newline; empty when it is too long to be an event. */
+/** The text behind the last newline; undefined when it is too long to be an event. */
 async function lastLine(handle: FileHandle, size: number): Promise<Buffer | undefined> {
   const parts: Buffer[] = [];
   let from = size;

@@ -1,10 +1,10 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { checkedHost, EgressRefused } from "../../egress/egress.ts";
 import type { Detail } from "../../errors.ts";
-import { DATABASE_TEXT_CHARS_MAX, KAFKA_HEADERS_MAX } from "../../limits.ts";
-import { configFaults } from "../config-faults.ts";
+import { KAFKA_HEADERS_MAX } from "../../limits.ts";
+import { configFaults, refusalsOf } from "../config-faults.ts";
 import { rudderstackKeys } from "../rudderstack-keys.ts";
-import { databaseKeys } from "../tables/config.ts";
+import { databaseKeys, databaseText as text } from "../tables/config.ts";
 import type { Address } from "./failures.ts";
 import { TOPIC_CHARS_MAX } from "./topic-name.ts";
 
@@ -12,14 +12,6 @@ const Header = Type.Object({
   from: Type.String({ minLength: 1, maxLength: 128, description: "Header name" }),
   to: Type.String({ maxLength: 4_096, description: "Header value" }),
 });
-
-const text = (description: string) =>
-  Type.String({
-    minLength: 1,
-    maxLength: DATABASE_TEXT_CHARS_MAX,
-    pattern: "^[^\\u0000]+$",
-    description,
-  });
 
 export const KafkaConfig = Type.Object({
   ...rudderstackKeys,
@@ -72,7 +64,7 @@ export function kafkaFaults(config: Record<string, unknown>): Detail[] {
   const at = (path: string, message: string) => [{ path, message }];
   const isPlain = user !== undefined && mechanism === "PLAIN" && tls === "off";
   return [
-    ...brokerFaults(brokers),
+    ...refusalsOf("/brokers", () => addressesOf(brokers)),
     ...(topicFits(topic)
       ? []
       : at("/topic", `Expected a topic of 1 to ${TOPIC_CHARS_MAX} letters`)),
@@ -94,16 +86,6 @@ const ownHeaders = new Set(["messageId", "type", "sourceId", "receivedAt"]);
 function topicFits(topic: string): boolean {
   const fixed = topic.replaceAll("{{event}}", "");
   return fixed.length < TOPIC_CHARS_MAX && topic !== "." && topic !== "..";
-}
-
-function brokerFaults(brokers: string): Detail[] {
-  try {
-    addressesOf(brokers);
-    return [];
-  } catch (error) {
-    if (!(error instanceof EgressRefused)) throw error;
-    return [{ path: "/brokers", message: error.message }];
-  }
 }
 
 /** The brokers of a config; an IPv6 address stands in brackets. */

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { backoffMs } from "../../backoff.ts";
 import { KAFKA_TOPICS_MAX } from "../../limits.ts";
 import type { Outgoing } from "../destination.ts";
@@ -61,7 +62,9 @@ export class Producer {
       if (failure === undefined) continue;
       if (failure.outlook !== "soon" || failures >= ROUNDS_MAX) throw failure;
       this.#topics.doubt();
-      await pause(backoffMs(failures, PAUSE_MS_MIN, PAUSE_MS_MAX), signal);
+      const ms = backoffMs(failures, PAUSE_MS_MIN, PAUSE_MS_MAX);
+      // A pause that is cut off ends the loop by the signal's own reason.
+      await sleep(ms, undefined, { signal }).catch(() => {});
     }
     const fates = events.map((event) => this.#fates.get(event)!);
     for (const event of events) this.#fates.delete(event);
@@ -242,17 +245,3 @@ const NOT_AUTHORISED = 29;
 
 const tooMany = (topic: string) =>
   `The destination writes to ${KAFKA_TOPICS_MAX} topics, and ${topic} would be one more`;
-
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const end = () => {
-      clearTimeout(timer);
-      reject(signal.reason);
-    };
-    const timer = setTimeout(() => {
-      signal.removeEventListener("abort", end);
-      resolve();
-    }, ms);
-    signal.addEventListener("abort", end, { once: true });
-  });
-}

@@ -1,15 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { DATABASE_TEXT_CHARS_MAX } from "../../limits.ts";
 import { rudderstackKeys } from "../rudderstack-keys.ts";
-import { databaseKeys, tableKeys } from "../tables/config.ts";
-
-const text = (description: string) =>
-  Type.String({
-    minLength: 1,
-    maxLength: DATABASE_TEXT_CHARS_MAX,
-    pattern: "^[^\\u0000]+$",
-    description,
-  });
+import { databaseKeys, tableKeys, databaseText as text } from "../tables/config.ts";
 
 export const PostgresConfig = Type.Object({
   ...rudderstackKeys,

@@ -8,7 +8,7 @@ import {
   S3_TIMEOUT_MS_DEFAULT,
   S3_TIMEOUT_MS_MAX,
 } from "../../limits.ts";
-import { configFaults } from "../config-faults.ts";
+import { configFaults, refusalsOf } from "../config-faults.ts";
 import { rudderstackKeys } from "../rudderstack-keys.ts";
 
 /** How long events are gathered for an object, unless the config says otherwise. */
@@ -88,16 +88,15 @@ export function s3Faults(config: Record<string, unknown>): Detail[] {
   return endpoint === undefined ? [] : endpointFaults(endpoint);
 }
 
+/** What is wrong with the URL of a store. */
 function endpointFaults(endpoint: string): Detail[] {
-  const at = (message: string) => [{ path: "/endpoint", message }];
-  try {
+  return refusalsOf("/endpoint", () => {
     const { pathname, search, hash } = checkedUrl(endpoint);
-    if (pathname === "/" && search === "" && hash === "") return [];
-    return at("Expected a URL of a host, without a path: the bucket has a key of its own");
-  } catch (error) {
-    if (!(error instanceof EgressRefused)) throw error;
-    return at(error.message);
-  }
+    if (pathname === "/" && search === "" && hash === "") return;
+    throw new EgressRefused(
+      "Expected a URL of a host, without a path: the bucket has a key of its own",
+    );
+  });
 }
 
 /** How events are gathered for an object. */

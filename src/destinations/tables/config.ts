@@ -7,6 +7,15 @@ import {
   TABLE_BATCH_EVENTS_MAX,
 } from "../../limits.ts";
 
+/** A text that a database or a broker takes: it cannot hold NUL. */
+export const databaseText = (description: string) =>
+  Type.String({
+    minLength: 1,
+    maxLength: DATABASE_TEXT_CHARS_MAX,
+    pattern: "^[^\\u0000]+$",
+    description,
+  });
+
 /** Keys of a config of any database: whose certificate is trusted, how much goes at once. */
 export const databaseKeys = {
   tlsCa: Type.Optional(

@@ -1,6 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
-import { checkedUrl, EgressRefused } from "../../egress/egress.ts";
+import { checkedUrl } from "../../egress/egress.ts";
 import type { Detail } from "../../errors.ts";
 import {
   OAUTH_TEXT_CHARS_MAX,
@@ -13,6 +13,7 @@ import {
   WEBHOOK_TIMEOUT_MS_MAX,
   WEBHOOK_URL_CHARS_MAX,
 } from "../../limits.ts";
+import { refusalsOf } from "../config-faults.ts";
 import { rudderstackKeys } from "../rudderstack-keys.ts";
 import { nameFault, valueFault } from "./headers.ts";
 import { signingKey } from "./signature.ts";
@@ -109,7 +110,7 @@ export function webhookFaults(config: Record<string, unknown>): Detail[] {
   if (shape.size > 0 || !Value.Check(WebhookConfig, config)) return [...shape.values()];
   const secret = config.secret === undefined || signingKey(config.secret) !== undefined;
   return [
-    ...urlFaults("/webhookUrl", config.webhookUrl),
+    ...refusalsOf("/webhookUrl", () => checkedUrl(config.webhookUrl)),
     ...(config.headers ?? []).flatMap(headerFaults),
     ...(secret ? [] : [{ path: "/secret", message: expectedKey }]),
     ...templateFaults("/template", config.template, "event"),
@@ -160,22 +161,12 @@ function oauthFaults({ tokenUrl }: OauthConfig, headers: WebhookConfig["headers"
   const own = headers?.findIndex(({ from }) => from.toLowerCase() === "authorization") ?? -1;
   const message = "Expected no header Authorization, which the access token needs";
   return [
-    ...urlFaults("/oauth/tokenUrl", tokenUrl),
+    ...refusalsOf("/oauth/tokenUrl", () => checkedUrl(tokenUrl)),
     ...(own < 0 ? [] : [{ path: `/headers/${own}/from`, message }]),
   ];
 }
 
 const expectedKey = "Expected base64 of 24 to 64 bytes after whsec_";
-
-function urlFaults(path: string, url: string): Detail[] {
-  try {
-    checkedUrl(url);
-    return [];
-  } catch (error) {
-    if (!(error instanceof EgressRefused)) throw error;
-    return [{ path, message: error.message }];
-  }
-}
 
 function headerFaults({ from, to }: { from: string; to: string }, index: number): Detail[] {
   const path = `/headers/${index}`;

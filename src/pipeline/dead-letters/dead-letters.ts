@@ -97,10 +97,7 @@ export function createDeadLetters(
       const letter = ledger.letters.get(workspaceId, id);
       return letter && shown(letter);
     },
-    count: (workspaceId, { destinationId, groupId } = {}) =>
-      groupId === undefined
-        ? ledger.letters.countOf(workspaceId, destinationId)
-        : (ledger.letters.groups.get(workspaceId, groupId)?.count ?? 0),
+    count: (workspaceId, filter) => ledger.letters.countOf(workspaceId, filter),
     groups(workspaceId, destinationId) {
       const { letters } = ledger;
       const owners = Iterator.from(letters.counts()).filter(

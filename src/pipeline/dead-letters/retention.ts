@@ -45,7 +45,7 @@ export function createDeadLetterRetention({ bounds, ledger, clock, logger, metri
     const { countMax, ageMsMax } = bounds;
     for (const of of [...ledger.letters.counts()]) {
       if (ageMsMax > 0) await drop(of, "age", of.count, idAt(clock.now() - ageMsMax));
-      const count = ledger.letters.countOf(of.workspaceId, of.destinationId);
+      const count = ledger.letters.countOf(of.workspaceId, of);
       if (countMax > 0) await drop(of, "count", count - countMax);
     }
   }

@@ -142,7 +142,7 @@ export class DeadLetterTables {
   /** As `dropOldest`, for a destination that is gone: its count is removed with its last letter. */
   dropAll(of: Owner): { dropped: number; left: number } {
     const dropped = this.dropOldest(of, { count: LOT_LETTERS_MAX });
-    const left = dropped < LOT_LETTERS_MAX ? 0 : this.countOf(of.workspaceId, of.destinationId);
+    const left = dropped < LOT_LETTERS_MAX ? 0 : this.countOf(of.workspaceId, of);
     if (left === 0) this.#counts.remove([of.workspaceId, of.destinationId]);
     return { dropped, left };
   }
@@ -209,8 +209,9 @@ export class DeadLetterTables {
     }
   }
 
-  /** The number of letters of a workspace, or of one of its destinations. */
-  countOf(workspaceId: string, destinationId?: string): number {
+  /** The number of letters of a workspace, or of one of its destinations or groups. */
+  countOf(workspaceId: string, { destinationId, groupId }: LetterFilter = {}): number {
+    if (groupId !== undefined) return this.groups.get(workspaceId, groupId)?.count ?? 0;
     if (destinationId !== undefined) return this.#counts.get([workspaceId, destinationId]) ?? 0;
     let sum = 0;
     for (const { value } of this.#counts.getRange(within(workspaceId))) sum += value;

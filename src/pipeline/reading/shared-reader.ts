@@ -61,7 +61,7 @@ export class SharedReader {
     return this.#passed.get(log) ?? 0;
   }
 
-  /** The same, as if these were all logs. */
+  /** What lanes read of these logs alone, as if there were no others. */
   of(readers: { keys(): Iterable<string> }): Logs {
     return {
       names: () => [...readers.keys()],

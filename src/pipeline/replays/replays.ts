@@ -74,15 +74,9 @@ export function createReplays(parts: ReplaysParts): Replays {
       return job;
     },
     async startLetters(workspaceId, asked) {
-      const { filter } = asked;
       const job = letterJob(workspaceId, asked, parts.clock.now());
       for (const ledger of ledgers()) {
-        const { destinationId, groupId } = filter;
-        const { groups } = ledger.letters;
-        const total =
-          groupId === undefined
-            ? ledger.letters.countOf(workspaceId, destinationId)
-            : (groups.get(workspaceId, groupId)?.count ?? 0);
+        const total = ledger.letters.countOf(workspaceId, asked.filter);
         await ledger.changeJobs((jobs) => jobs.start({ ...job, total }));
       }
       wake([]);
