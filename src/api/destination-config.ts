@@ -3,33 +3,22 @@ import type { DestinationKind } from "../destinations/destination.ts";
 import type { Detail } from "../errors.ts";
 import { DETAILS_MAX } from "../limits.ts";
 import { misspelt } from "../misspelt.ts";
+import { type Config, isObject, movedFaults, secretsOf, withKept } from "./kept-secrets.ts";
 import { invalid } from "./request-validation.ts";
-
-type Config = Record<string, unknown>;
 
 /** Longest unknown key for which a similar known key is looked for. */
 const LIKE_KEY_CHARS_MAX = 100;
 
 /**
  * The config to store: without nulls, with the stored secrets where the caller leaves them out, and
- * valid.
+ * valid. A secret that would be sent to another place is not kept, for who changes a destination
+ * need not know its secrets.
  */
 export function settledConfig(kind: DestinationKind, sent: Config, before: Config): Config {
-  const given = Object.fromEntries(Object.entries(sent).filter(([, value]) => value !== null));
-  const config = { ...given };
-  for (const { key, inner } of secretsOf(kind)) {
-    const { maxItems, type } = kind.configSchema.properties[key];
-    if (inner !== undefined && type === "object") {
-      config[key] = withOldMember(given[key], before[key], inner);
-    } else if (inner !== undefined) {
-      config[key] = withOldItems(given[key], before[key], inner, maxItems);
-    } else if (!(key in sent)) config[key] = before[key];
-    if (config[key] === undefined) delete config[key];
-  }
-  const [fault, ...more] = faultsOf(kind, config).map((detail) => ({
-    ...detail,
-    path: `/config${detail.path}`,
-  }));
+  const { config, kept } = withKept(kind, sent, before);
+  const faults = faultsOf(kind, config);
+  if (faults.length === 0) faults.push(...movedFaults(kept, config, before));
+  const [fault, ...more] = faults.map((it) => ({ ...it, path: `/config${it.path}` }));
   if (fault) throw invalid([fault, ...more]);
   return config;
 }
@@ -65,45 +54,6 @@ export function markedSchema(kind: DestinationKind): TSchema {
     if (secret !== undefined) secret.writeOnly = true;
   }
   return schema;
-}
-
-/**
- * Secret keys as pairs: `secret` is a key of the config itself, `headers.to` a key of each item of
- * a list, `oauth.clientSecret` a key of an object.
- */
-function secretsOf({ secretKeys }: DestinationKind) {
-  return secretKeys.map((path) => {
-    const [key = "", inner] = path.split(".", 2);
-    return { key, inner };
-  });
-}
-
-/** An object whose secret is absent or empty gets the stored one. */
-function withOldMember(value: unknown, before: unknown, inner: string): unknown {
-  if (!isObject(value) || !isObject(before)) return value;
-  const isLeftOut = [undefined, null, ""].includes(value[inner] as string | null | undefined);
-  return isLeftOut && before[inner] !== undefined ? { ...value, [inner]: before[inner] } : value;
-}
-
-/**
- * An item whose secret is absent, or empty as it is shown, gets the secret of the stored item that
- * is otherwise equal; of several equal ones, each gets its own. A list with too many items stays as
- * it is, and is refused later.
- */
-function withOldItems(items: unknown, before: unknown, inner: string, max: number): unknown {
-  if (!Array.isArray(items) || !Array.isArray(before) || items.length > max) return items;
-  const left = Map.groupBy(before.filter(isObject), (item) => identity(item, inner));
-  return items.map((item: unknown) => {
-    if (!isObject(item)) return item;
-    const old = left.get(identity(item, inner))?.shift();
-    const isLeftOut = item[inner] === undefined || item[inner] === "";
-    return isLeftOut && old ? { ...item, [inner]: old[inner] } : item;
-  });
-}
-
-/** An item without its secret, as a text to compare. */
-function identity(item: Config, inner: string): string {
-  return JSON.stringify({ ...item, [inner]: undefined });
 }
 
 function faultsOf(kind: DestinationKind, config: Config): Detail[] {
@@ -143,8 +93,4 @@ function meantBy(key: string, known: readonly string[]): string | undefined {
 function isPartOf(name: string, key: string): boolean {
   const [one, other] = [name.toLowerCase(), key.toLowerCase()];
   return other.length > 2 && (one.includes(other) || other.includes(one));
-}
-
-function isObject(value: unknown): value is Config {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -72,6 +72,30 @@ export interface OpenDestination {
   close(): Promise<void>;
 }
 
+/**
+ * A key of a config that is write-only: never answered, and kept when an update omits it and moves
+ * it to no other place.
+ */
+export interface SecretKey {
+  /**
+   * `password`; `headers.to` is the key `to` of each item of `headers`: answered empty, kept when it
+   * is empty; `oauth.clientSecret` is the key `clientSecret` of the object `oauth`.
+   */
+  path: string;
+  /** Where the secret is sent, or what is signed with it. Throws where a config does not tell. */
+  places(config: Record<string, unknown>): Place[];
+}
+
+/** Whom a secret is sent to. */
+export interface Place {
+  /** `db.example.com:5432`, in lower case. */
+  host: string;
+  /** Whether only who has the host's certificate can read it. */
+  isTls: boolean;
+  /** What the secret is for there, where a config names several places; one is not the other. */
+  use?: string;
+}
+
 /** One kind of destination: `webhook`, `file`. A factory of plain objects. */
 export interface DestinationKind {
   kind: string;
@@ -79,12 +103,7 @@ export interface DestinationKind {
   configSchema: TSchema;
   /** Everything that is wrong with a config, schema included; paths are pointers inside it. */
   validate(config: Record<string, unknown>): Detail[];
-  /**
-   * Keys of `config` that are write-only: never answered, kept when an update omits them.
-   * `headers.to` is the key `to` of each item of `headers`: answered empty, kept when it is empty.
-   * `oauth.clientSecret` is the key `clientSecret` of the object `oauth`.
-   */
-  secretKeys: readonly string[];
+  secretKeys: readonly SecretKey[];
   /** Most events of one delivery, at least 1. */
   batchSize(config: Record<string, unknown>): number;
   /** Deliveries that may be under way at once, from 1 to `LANE_DELIVERIES_MAX`. */

@@ -69,7 +69,9 @@ const DestinationChange = Type.Object(
   },
   {
     $id: "DestinationChange",
-    description: "What is absent keeps its value; a new config keeps the secrets it leaves out",
+    description:
+      "What is absent keeps its value; a new config keeps the secrets it leaves out, unless it would " +
+      "send them to another host: then it has to have them",
   },
 );
 

@@ -138,7 +138,7 @@ function Property(props: PropertyProps) {
           type="password"
           autoComplete="new-password"
           required={required && !hasSecrets}
-          placeholder={hasSecrets ? "Not shown; empty leaves it as it is" : ""}
+          placeholder={hasSecrets ? "Not shown; empty keeps it, for the same host" : ""}
           value={text}
           onInput={onChange}
         />

@@ -2,6 +2,7 @@ import type { Egress } from "../../egress/egress.ts";
 import { DATABASE_TIMEOUT_MS_DEFAULT, TABLE_BATCH_EVENTS_MAX } from "../../limits.ts";
 import type { DestinationKind } from "../destination.ts";
 import { askInSteps } from "../http.ts";
+import { placeOfUrl } from "../places.ts";
 import { openTables } from "../tables/open.ts";
 import { type TestStep, TestSteps } from "../test-steps.ts";
 import { ClickhouseConfig, clickhouseFaults } from "./config.ts";
@@ -19,7 +20,7 @@ export function clickhouseKind(egress: Egress): DestinationKind {
   return {
     kind: "clickhouse",
     configSchema: ClickhouseConfig,
-    secretKeys: ["password"],
+    secretKeys: [{ path: "password", places: ({ url }) => [placeOfUrl(url)] }],
     validate: clickhouseFaults,
     batchSize: (config) => (config as ClickhouseConfig).batchSize ?? TABLE_BATCH_EVENTS_MAX,
     // Many small inserts at once are what ClickHouse is slowest at.

@@ -1,9 +1,9 @@
 import { Deadline } from "../../egress/deadline.ts";
 import type { Egress } from "../../egress/egress.ts";
 import { DATABASE_TIMEOUT_MS_DEFAULT, TABLE_BATCH_EVENTS_MAX } from "../../limits.ts";
-import type { DestinationKind, OpenDestination, Outgoing, Verdict } from "../destination.ts";
+import type { DestinationKind, OpenDestination, Outgoing, Place, Verdict } from "../destination.ts";
 import { Brokers } from "./brokers.ts";
-import { KafkaConfig, kafkaFaults } from "./config.ts";
+import { addressesOf, KafkaConfig, kafkaFaults } from "./config.ts";
 import { testKafka } from "./connection-test.ts";
 import { failureOf } from "./failures.ts";
 import { type Fate, Producer } from "./producer.ts";
@@ -13,7 +13,10 @@ export function kafkaKind(egress: Egress): DestinationKind {
   return {
     kind: "kafka",
     configSchema: KafkaConfig,
-    secretKeys: ["password", "headers.to"],
+    secretKeys: [
+      { path: "password", places },
+      { path: "headers.to", places },
+    ],
     validate: kafkaFaults,
     batchSize: (config) => (config as KafkaConfig).batchSize ?? TABLE_BATCH_EVENTS_MAX,
     // What a delivery leaves undecided comes again before anything else.
@@ -23,6 +26,14 @@ export function kafkaKind(egress: Egress): DestinationKind {
       return testKafka(egress, config as KafkaConfig, workspaceId, signal);
     },
   };
+}
+
+/** Brokers name others, to which the secrets go too. */
+function places(config: Record<string, unknown>): Place[] {
+  const { brokers, tls } = config as KafkaConfig;
+  return addressesOf(brokers).map(({ host, port }) => {
+    return { host: `${host.toLowerCase()}:${port}`, isTls: tls !== "off" };
+  });
 }
 
 function openKafka(egress: Egress, config: KafkaConfig, workspaceId: string): OpenDestination {

@@ -1,7 +1,7 @@
 import type { Egress } from "../../egress/egress.ts";
 import { TABLE_BATCH_EVENTS_MAX } from "../../limits.ts";
 import { configFaults } from "../config-faults.ts";
-import type { DestinationKind } from "../destination.ts";
+import type { DestinationKind, Place } from "../destination.ts";
 import { openTables } from "../tables/open.ts";
 import { type TestStep, type TestStepName, TestSteps } from "../test-steps.ts";
 import { PostgresConfig } from "./config.ts";
@@ -18,7 +18,7 @@ export function postgresKind(egress: Egress): DestinationKind {
   return {
     kind: "postgres",
     configSchema: PostgresConfig,
-    secretKeys: ["password"],
+    secretKeys: [{ path: "password", places: (config) => [placeOf(config as PostgresConfig)] }],
     validate: (config) => configFaults(PostgresConfig, config),
     batchSize: (config) => (config as PostgresConfig).batchSize ?? TABLE_BATCH_EVENTS_MAX,
     // One connection for each destination, since a database allows few.
@@ -28,6 +28,10 @@ export function postgresKind(egress: Egress): DestinationKind {
       return testPostgres(databaseOf(config, workspaceId), config, signal);
     },
   };
+}
+
+function placeOf({ host, port = 5432, tls }: PostgresConfig): Place {
+  return { host: `${host.toLowerCase()}:${port}`, isTls: tls !== "off" };
 }
 
 async function testPostgres(

@@ -1,9 +1,10 @@
 import type { Egress } from "../../egress/egress.ts";
 import { GATHERED_EVENTS_MAX } from "../../limits.ts";
-import type { DestinationKind, OpenDestination, Outgoing, Verdict } from "../destination.ts";
+import type { DestinationKind, OpenDestination, Outgoing, Place, Verdict } from "../destination.ts";
 import { gzipJsonLines } from "../formats/json-lines.ts";
 import { parquet } from "../formats/parquet.ts";
 import { askInSteps, networkReason } from "../http.ts";
+import { placeOfUrl } from "../places.ts";
 import { testEvent } from "../test-event.ts";
 import { type TestStep, TestSteps } from "../test-steps.ts";
 import { failureOf } from "./answer.ts";
@@ -21,7 +22,7 @@ export function s3Kind(egress: Egress): DestinationKind {
   return {
     kind: "s3",
     configSchema: S3Config,
-    secretKeys: ["secretAccessKey"],
+    secretKeys: [{ path: "secretAccessKey", places: ({ endpoint }) => [placeOf(endpoint)] }],
     validate: s3Faults,
     batchSize: (config) => (config as S3Config).batchSize ?? GATHERED_EVENTS_MAX,
     concurrency: () => 1,
@@ -29,6 +30,11 @@ export function s3Kind(egress: Egress): DestinationKind {
     open: (config, workspaceId) => openS3(egress, config as S3Config, workspaceId),
     test: (config, workspaceId, signal) => testS3(egress, config as S3Config, workspaceId, signal),
   };
+}
+
+/** Amazon's regions and buckets have hosts of their own, which all are Amazon's. */
+function placeOf(endpoint: unknown): Place {
+  return placeOfUrl(endpoint ?? "https://amazonaws.com");
 }
 
 function openS3(egress: Egress, config: S3Config, workspaceId: string): OpenDestination {

@@ -5,13 +5,14 @@ import {
   type EgressRequest,
 } from "../../egress/egress.ts";
 import { LANE_DELIVERIES_MAX, WEBHOOK_TIMEOUT_MS_DEFAULT } from "../../limits.ts";
-import type { DestinationKind, OpenDestination, Verdict } from "../destination.ts";
+import type { DestinationKind, OpenDestination, Place, Verdict } from "../destination.ts";
 import { askInSteps, networkReason } from "../http.ts";
+import { placeOfUrl } from "../places.ts";
 import { testEvent } from "../test-event.ts";
 import { type TestStep, TestSteps } from "../test-steps.ts";
 import { verdictOf } from "./answers.ts";
 import { isList } from "./body.ts";
-import { WebhookConfig, webhookFaults } from "./config.ts";
+import { type OauthConfig, WebhookConfig, webhookFaults } from "./config.ts";
 import { NoToken, Tokens } from "./oauth.ts";
 import { requestMaker } from "./request.ts";
 import { RequestRefused } from "./request-refused.ts";
@@ -22,7 +23,11 @@ export function webhookKind(egress: Egress): DestinationKind {
   return {
     kind: "webhook",
     configSchema: WebhookConfig,
-    secretKeys: ["secret", "headers.to", "oauth.clientSecret"],
+    secretKeys: [
+      { path: "secret", places },
+      { path: "headers.to", places },
+      { path: "oauth.clientSecret", places: (config) => [...places(config), ...tokens(config)] },
+    ],
     validate: webhookFaults,
     batchSize: (config) => (config as WebhookConfig).batchSize ?? 1,
     concurrency: () => LANE_DELIVERIES_MAX,
@@ -32,6 +37,13 @@ export function webhookKind(egress: Egress): DestinationKind {
     test: (config, workspaceId, signal) =>
       testWebhook(egress, config as WebhookConfig, workspaceId, signal),
   };
+}
+
+const places = ({ webhookUrl }: Record<string, unknown>) => [placeOfUrl(webhookUrl)];
+
+/** What the client's secret is answered with goes to the webhook. */
+function tokens({ oauth }: Record<string, unknown>): Place[] {
+  return [{ ...placeOfUrl((oauth as OauthConfig).tokenUrl), use: "token" }];
 }
 
 function openWebhook(config: WebhookConfig, workspaceId: string, egress: Egress): OpenDestination {
