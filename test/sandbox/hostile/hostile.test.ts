@@ -25,7 +25,7 @@ setDefaultTimeout(PATIENCE_MS);
  * `handed-…` are given objects of the guest's own realm, which is sealed.
  *
  * Each file says what it must end in (`expect`, matched with the error or the outputs), which it
- * can only when it really ran.
+ * can only when it really ran, and perhaps which file stands before it (`with`).
  */
 const directory = join(import.meta.dir, "javascript");
 const files = readdirSync(directory).filter((name) => name.endsWith(".js"));
@@ -79,7 +79,9 @@ for (const file of [...awake, ...files.filter((file) => sleepers.test(file))]) {
   const add = awake.includes(file) ? test : test.concurrent;
   const workspaceId = awake.includes(file) ? "w1" : file;
   add(file, async () => {
-    const code = readFileSync(join(directory, file), "utf8");
+    const own = readFileSync(join(directory, file), "utf8");
+    const before = /^\/\/ with: (.+)$/m.exec(own)?.[1];
+    const code = before ? readFileSync(join(import.meta.dir, before), "utf8") + own : own;
     const expected = /^\/\/ expect: (.+)$/m.exec(code)?.[1];
     if (!expected) throw new Error("Expected a line `// expect: <pattern>`");
     const sandbox = sandboxFor(file, expected);
