@@ -67,6 +67,19 @@ test("a session lasts no longer than its token", async () => {
   }
 });
 
+test("a session is over after its own time, though its token is not", async () => {
+  const { catalog, workspaceId } = await freshWorkspace();
+  const { secret } = await catalog.tokens.create(workspaceId, input);
+  const begun = (await catalog.sessions.begin(secret))!;
+  setSystemTime(begun.principal.expiresAt!);
+  try {
+    expect(catalog.sessions.authenticate(begun.secret)).toBeUndefined();
+    expect(catalog.tokens.authenticate(secret)).toBeDefined();
+  } finally {
+    setSystemTime();
+  }
+});
+
 test("a token's oldest session makes room", async () => {
   const { catalog, workspaceId } = await freshWorkspace();
   const { secret } = await catalog.tokens.create(workspaceId, input);

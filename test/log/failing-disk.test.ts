@@ -1,8 +1,9 @@
 import { expect, test } from "bun:test";
-import { rmSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Registry } from "prom-client";
 import { LogUnavailable } from "../../src/log/event-log.ts";
+import { Losses } from "../../src/log/losses.ts";
 import { openLogReader } from "../../src/log/reader.ts";
 import { listSegments } from "../../src/log/segments.ts";
 import { openLogWriter } from "../../src/log/writer.ts";
@@ -93,6 +94,8 @@ async function fillAndRecover(mounted: string): Promise<void> {
     await until(() => writer.healthy());
     expect(toldHealth).toBe(true);
     expect(writer.durable()).toBe(position);
+    // The attempt that succeeded has taken back what it wrote to try the disk.
+    expect(statSync(listSegments(directory).at(-1)!.path).size).toBe(0);
     await append(`round ${round} is over`);
     expect(kept.at(-1)).toBe(`round ${round} is over`);
     expect(await metricValue(metrics, "pixelmill_log_healthy_ratio")).toBe(1);
@@ -127,9 +130,12 @@ test("numbers of refused records are given to no other record", async () => {
   const outcome: Outcome = JSON.parse(await new Response(child.stdout).text());
   expect(await child.exited).toBe(0);
   expect(outcome.healthy).toBe(true);
-  const reader = await openLogReader({ directory: child.directory, logger: quiet });
+  const losses = new Losses({ logger: quiet });
+  const reader = await openLogReader({ directory: child.directory, logger: quiet, losses });
   reader.advance(outcome.durable);
   const read = await readAll(reader);
+  // What was refused is neither missed nor damaged.
+  expect(losses.warnings()).toEqual([]);
   expect(read.map(([, text]) => text)).toEqual(outcome.acknowledged);
   const numbers = new Set(read.map(([sequence]) => sequence));
   expect(numbers.size).toBe(read.length);
@@ -137,6 +143,21 @@ test("numbers of refused records are given to no other record", async () => {
   expect(unused).toBeGreaterThan(0);
   expect(unused).toBeLessThanOrEqual(outcome.refused.length);
   expect(listSegments(child.directory).length).toBeGreaterThan(1);
+});
+
+test("a writer that is closed while its disk fails tries the disk no more", async () => {
+  const directory = temporaryDirectory();
+  const writer = await openTextWriter(directory, { segmentBytesMax: 1 });
+  await writer.append("kept");
+  rmSync(directory, { recursive: true });
+  // An attempt to go on has ended, and the next one is due in a while.
+  for (let error: unknown; !(error instanceof LogUnavailable) || error.cause !== undefined; ) {
+    error = await writer.append("refused").catch((error) => error);
+  }
+  await writer.close();
+  mkdirSync(directory);
+  await Bun.sleep(600);
+  expect(readdirSync(directory)).toEqual([]);
 });
 
 /** A writer whose files cannot grow beyond a size: every segment ends in a short or failed write. */

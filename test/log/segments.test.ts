@@ -33,6 +33,18 @@ async function logOf(records: number) {
 
 const firsts = (directory: string) => listSegments(directory).map(({ first }) => first);
 
+test("nothing of a block is read before all of the block is durable", async () => {
+  const directory = temporaryDirectory();
+  const writer = await openTextWriter(directory);
+  await Promise.all(texts(3).map((text) => writer.append(text)));
+  const reader = await openLogReader({ directory, logger: quiet });
+  reader.advance(2);
+  expect(await reader.read(0, 1 << 20)).toEqual({ records: [], next: 0 });
+  reader.advance(3);
+  expect((await readAll(reader)).map(([sequence]) => sequence)).toEqual([0, 1, 2]);
+  await writer.close();
+});
+
 test("starts a segment when the last one is full, and whenever it opens", async () => {
   const { directory, writer } = await logOf(25);
   expect(firsts(directory)).toEqual([0, 10, 20]);
