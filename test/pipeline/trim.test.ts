@@ -55,6 +55,18 @@ describe("trimming", () => {
     expect(checkpoints()).toBe(4);
   });
 
+  test("what every lane has passed at once stays for a minute all the same", async () => {
+    const { log, trimmer, pass } = rig(() => 10);
+    log.append(...numbersTo(10).map((n) => record(n)));
+    await trimmer.run();
+    pass(TRIM_AGE_MS_MIN - 1);
+    await trimmer.run();
+    expect(log.first()).toBe(0);
+    pass(1);
+    await trimmer.run();
+    expect(log.first()).toBe(10);
+  });
+
   test("without lanes all goes that was there a minute ago, and nothing younger", async () => {
     const { log, trimmer, pass } = rig(() => undefined);
     log.append(...numbersTo(10).map((n) => record(n)));
