@@ -2,12 +2,9 @@ import type { TSchema } from "@sinclair/typebox";
 import type { DestinationKind } from "../destinations/destination.ts";
 import type { Detail } from "../errors.ts";
 import { DETAILS_MAX } from "../limits.ts";
-import { misspelt } from "../misspelt.ts";
 import { type Config, isObject, movedFaults, secretsOf, withKept } from "./kept-secrets.ts";
 import { invalid } from "./request-validation.ts";
-
-/** Longest unknown key for which a similar known key is looked for. */
-const LIKE_KEY_CHARS_MAX = 100;
+import { unknownKeys } from "./unknown-keys.ts";
 
 /**
  * The config to store: without nulls, with the stored secrets where the caller leaves them out, and
@@ -59,38 +56,4 @@ export function markedSchema(kind: DestinationKind): TSchema {
 function faultsOf(kind: DestinationKind, config: Config): Detail[] {
   const unknown = unknownKeys(kind.configSchema, config, "").take(DETAILS_MAX);
   return [...unknown, ...kind.validate(config)].slice(0, DETAILS_MAX);
-}
-
-/**
- * Keys that the schema does not have, such as a misspelt `secret`, without which a webhook would
- * not be signed. The value is never repeated in the error, for it may be a secret.
- */
-function* unknownKeys(schema: TSchema, value: unknown, path: string): Generator<Detail> {
-  if (Array.isArray(value) && schema.type === "array") {
-    for (const [index, item] of value.entries()) {
-      yield* unknownKeys(schema.items, item, `${path}/${index}`);
-    }
-  }
-  if (!isObject(value) || schema.type !== "object" || schema.properties === undefined) return;
-  const known = Object.keys(schema.properties);
-  for (const key in value) {
-    if (known.includes(key)) {
-      yield* unknownKeys(schema.properties[key], value[key], `${path}/${key}`);
-      continue;
-    }
-    const meant = meantBy(key, known);
-    yield meant === undefined
-      ? { path, message: `Expected one of ${known.join(", ")}, got another key` }
-      : { path: `${path}/${meant}`, message: `Expected ${meant}, got a key that is like it` };
-  }
-}
-
-function meantBy(key: string, known: readonly string[]): string | undefined {
-  if (key.length > LIKE_KEY_CHARS_MAX) return undefined;
-  return misspelt(key, known) ?? known.find((name) => isPartOf(name, key));
-}
-
-function isPartOf(name: string, key: string): boolean {
-  const [one, other] = [name.toLowerCase(), key.toLowerCase()];
-  return other.length > 2 && (one.includes(other) || other.includes(one));
 }

@@ -1,10 +1,11 @@
 import type { Static, TObject, TSchema } from "@sinclair/typebox";
 import { type TypeCheck, TypeCompiler } from "@sinclair/typebox/compiler";
-import type { ValueError } from "@sinclair/typebox/errors";
+import { type ValueError, ValueErrorType } from "@sinclair/typebox/errors";
 import { ApiError, type Detail } from "../errors.ts";
 import { DETAILS_MAX } from "../limits.ts";
 import { misspelt } from "../misspelt.ts";
 import { expectedFormat } from "./schema/formats.ts";
+import { unknownKey } from "./unknown-keys.ts";
 
 const checks = new WeakMap<TSchema, TypeCheck<TSchema>>();
 
@@ -119,6 +120,11 @@ function converted(schema: TSchema, text: string): unknown {
  * schema here names the keys of a caller's object.
  */
 function toDetail(error: ValueError, at: string): Detail {
+  if (error.type === ValueErrorType.ObjectAdditionalProperties) {
+    const end = error.path.lastIndexOf("/");
+    const known = Object.keys(error.schema.properties);
+    return unknownKey(error.path.slice(end + 1), known, error.path.slice(0, end));
+  }
   const path = at === "?" ? error.path.replace("/", "?") : error.path;
   return { path, message: `Expected ${expected(error.schema)}, got ${came(error.value)}` };
 }

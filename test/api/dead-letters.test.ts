@@ -144,6 +144,7 @@ describe("/v2/dead-letters", () => {
     { ids: [] },
     { ids: "all" },
     { ids: [1] },
+    { filter: {}, befor: "2026-01-01T00:00:00Z" },
   ])("refuse to replay %p", async (body) => {
     for (const verb of ["replay", "purge"]) {
       expect((await api.send("POST", `/v2/dead-letters/${verb}`, { body })).status).toBe(400);
@@ -152,6 +153,24 @@ describe("/v2/dead-letters", () => {
 });
 
 describe("dead letters by a filter", () => {
+  test.each(["replay", "purge"])(
+    "are not all taken by a %s whose filter has a misspelt key",
+    async (verb) => {
+      for (const all of [undefined, true]) {
+        const send = async (filter: object) =>
+          (await api.send("POST", `/v2/dead-letters/${verb}`, { body: { filter, all } })).body;
+        const like = "Expected destinationId, got a key that is like it";
+        expect(await send({ destinatonId: "a" })).toMatchObject({
+          message: "Expected destinationId at /filter/destinationId, got a key that is like it",
+          details: [{ path: "/filter/destinationId", message: like }],
+        });
+        const { message } = await send({ "a/b~c": "a" });
+        expect(message).toStartWith("Expected one of destinationId, groupId, reason,");
+        expect(message).toEndWith(" at /filter, got another key");
+      }
+    },
+  );
+
   test("are replayed and purged by a job when all are asked for", async () => {
     takes = false;
     taken.length = 0;

@@ -94,11 +94,18 @@ describe("/v2/replays", () => {
   });
 
   test.each([
-    [{ from: "yesterday" }, 400, "Expected a time in ISO 8601 at /from"],
+    [
+      { from: "yesterday" },
+      400,
+      "Expected a time in ISO 8601 such as 2026-02-16T01:11:11Z at /from",
+    ],
     [{ from: "2100-01-01T00:00:00Z" }, 400, "Expected `from` to be before `to`, and in the past"],
     [{ rate: 0 }, 400, "at /rate"],
     [{ rate: REPLAY_RATE_MAX + 1 }, 400, "at /rate"],
     [{ filter: { event: "" } }, 400, "at /filter/event"],
+    [{ filter: { evnt: "Refund" } }, 400, "Expected event at /filter/event, got a key that is"],
+    [{ filter: { messageId: "m" } }, 400, "Expected one of type, event, userId, anonymousId at"],
+    [{ sourceid: "a" }, 400, "Expected sourceId at /sourceId, got a key that is like it"],
     [{ filter: { type: "x".repeat(5_000) } }, 400, "at /filter/type"],
     [{ sourceId: "nobody's" }, 404, "Source not found"],
     [{ destinationId: "nobody's" }, 404, "Destination not found"],

@@ -16,7 +16,7 @@ import * as example from "../document/examples.ts";
 import { listed } from "../listing.ts";
 import { invalid } from "../request-validation.ts";
 import { route } from "../route.ts";
-import { enveloped, Id, paged, Time } from "../schema/pieces.ts";
+import { enveloped, Id, paged, strict, Time } from "../schema/pieces.ts";
 import { isoTime } from "../transformation-answers.ts";
 import { Rate, Replay, replayAnswer } from "./replays.ts";
 
@@ -58,7 +58,7 @@ const filter = {
   from: Type.Optional({ ...Time, description: "Given up from this time on" }),
   to: Type.Optional({ ...Time, description: "Given up before" }),
 };
-const Filter = Type.Object(filter, { description: "An empty one finds all" });
+const Filter = Type.Object(filter, { ...strict, description: "An empty one finds all" });
 
 function filterOf({ from, to, ...rest }: Static<typeof Filter>): LetterFilter {
   return {
@@ -91,7 +91,7 @@ const Selection = Type.Object(
       }),
     ),
   },
-  { $id: "DeadLetterSelection", description: "Either `ids`, or a `filter`" },
+  { ...strict, $id: "DeadLetterSelection", description: "Either `ids`, or a `filter`" },
 );
 type Selection = Static<typeof Selection>;
 

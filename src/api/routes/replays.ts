@@ -5,7 +5,7 @@ import type { Job } from "../../pipeline/replays/job.ts";
 import { shareOf } from "../../pipeline/replays/share.ts";
 import * as example from "../document/examples.ts";
 import { route } from "../route.ts";
-import { enveloped, Id, paged, Time } from "../schema/pieces.ts";
+import { enveloped, Id, paged, strict, Time } from "../schema/pieces.ts";
 import { isoTime } from "../transformation-answers.ts";
 
 export const Rate = Type.Integer({
@@ -16,12 +16,15 @@ export const Rate = Type.Integer({
 });
 
 const FilterText = Type.String({ minLength: 1, maxLength: REPLAY_FILTER_CHARS_MAX });
-const EventFilter = Type.Object({
-  type: Type.Optional({ ...FilterText, description: "`page`, `track`, …" }),
-  event: Type.Optional({ ...FilterText, description: "Of a track event, or name of a page" }),
-  userId: Type.Optional(FilterText),
-  anonymousId: Type.Optional(FilterText),
-});
+const EventFilter = Type.Object(
+  {
+    type: Type.Optional({ ...FilterText, description: "`page`, `track`, …" }),
+    event: Type.Optional({ ...FilterText, description: "Of a track event, or name of a page" }),
+    userId: Type.Optional(FilterText),
+    anonymousId: Type.Optional(FilterText),
+  },
+  strict,
+);
 
 const NewReplay = Type.Object(
   {
@@ -35,7 +38,7 @@ const NewReplay = Type.Object(
     filter: Type.Optional(EventFilter),
     rate: Type.Optional(Rate),
   },
-  { $id: "NewReplay" },
+  { ...strict, $id: "NewReplay" },
 );
 
 export const Replay = Type.Object(

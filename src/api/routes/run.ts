@@ -4,7 +4,7 @@ import type { RunResult } from "../../publishing/publishing.ts";
 import * as example from "../document/examples.ts";
 import { invalid } from "../request-validation.ts";
 import { type Condition, route } from "../route.ts";
-import { AnyObject, Code, Language, Name, TestEvents } from "../schema/pieces.ts";
+import { AnyObject, Code, Language, Name, strict, TestEvents } from "../schema/pieces.ts";
 
 /** Runs code that is being written, before any of it is saved. */
 
@@ -29,7 +29,7 @@ const RunBody = Type.Object(
       }),
     ),
   },
-  { $id: "Run" },
+  { ...strict, $id: "Run" },
 );
 type RunBody = Static<typeof RunBody>;
 

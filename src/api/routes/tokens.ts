@@ -4,7 +4,16 @@ import * as example from "../document/examples.ts";
 import { pagingOf } from "../paging.ts";
 import { invalid } from "../request-validation.ts";
 import { route } from "../route.ts";
-import { enveloped, Id, Name, Permissions, paged, pageQuery, Time } from "../schema/pieces.ts";
+import {
+  enveloped,
+  Id,
+  Name,
+  Permissions,
+  paged,
+  pageQuery,
+  strict,
+  Time,
+} from "../schema/pieces.ts";
 import { isoTime } from "../transformation-answers.ts";
 
 const tokenFields = {
@@ -32,6 +41,7 @@ const NewToken = Type.Object(
     expiresAt: Type.Optional(Time),
   },
   {
+    ...strict,
     $id: "NewToken",
     description: "A service token has its permissions; one with memberId has the member's of now",
   },

@@ -13,7 +13,7 @@ const formats: Record<string, { expected: string; fits: (text: string) => boolea
     fits: (text) => Buffer.byteLength(text, "utf8") <= CODE_BYTES_MAX,
   },
   "date-time": {
-    expected: "a time in ISO 8601",
+    expected: "a time in ISO 8601 such as 2026-02-16T01:11:11Z",
     fits: (text) =>
       /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)$/.test(text) &&
       Number.isFinite(Date.parse(text)),

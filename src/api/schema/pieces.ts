@@ -51,6 +51,12 @@ export const hasExternalIdQuery = {
     Type.Boolean({ description: "Lists what has an external id alone, or what has none" }),
   ),
 };
+/**
+ * For objects whose misspelt key would do more than was asked: a filter that finds all, a token
+ * that never ends.
+ */
+export const strict = { additionalProperties: false } as const;
+
 export const Paging = Type.Object(
   {
     total: Type.Integer(),
