@@ -73,3 +73,16 @@ export function codeOf(error: unknown): string {
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
+
+/** Describes what came by its kind and size alone: the caller's text is never repeated. */
+export function came(value: unknown): string {
+  if (value === undefined) return "nothing";
+  if (value === null) return "null";
+  if (Array.isArray(value)) return `an array of ${counted(value.length, "item")}`;
+  if (typeof value === "string") return `a string of ${counted(value.length, "character")}`;
+  return typeof value === "object" ? "an object" : `a ${typeof value}`;
+}
+
+function counted(count: number, unit: string): string {
+  return `${count} ${unit}${count === 1 ? "" : "s"}`;
+}

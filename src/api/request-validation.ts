@@ -1,7 +1,7 @@
 import type { Static, TObject, TSchema } from "@sinclair/typebox";
 import { type TypeCheck, TypeCompiler } from "@sinclair/typebox/compiler";
 import { type ValueError, ValueErrorType } from "@sinclair/typebox/errors";
-import { ApiError, type Detail } from "../errors.ts";
+import { ApiError, came, type Detail } from "../errors.ts";
 import { DETAILS_MAX } from "../limits.ts";
 import { misspelt } from "../misspelt.ts";
 import { expectedFormat } from "./schema/formats.ts";
@@ -160,17 +160,4 @@ function bounds(min?: number, max?: number, unit = ""): string {
   if (min !== undefined && max !== undefined) return ` of ${min} to ${max}${unit}`;
   if (min !== undefined) return ` of at least ${min}${unit}`;
   return max === undefined ? "" : ` of at most ${max}${unit}`;
-}
-
-/** Describes what came by its kind and size alone: the caller's text is never repeated. */
-function came(value: unknown): string {
-  if (value === undefined) return "nothing";
-  if (value === null) return "null";
-  if (Array.isArray(value)) return `an array of ${counted(value.length, "item")}`;
-  if (typeof value === "string") return `a string of ${counted(value.length, "character")}`;
-  return typeof value === "object" ? "an object" : `a ${typeof value}`;
-}
-
-function counted(count: number, unit: string): string {
-  return `${count} ${unit}${count === 1 ? "" : "s"}`;
 }

@@ -40,12 +40,10 @@ export function openCredentials(store: Store, { credentials }: Tables): Credenti
 function check(name: string, value: string): void {
   if (!nameShape.test(name) || name.length > CREDENTIAL_NAME_CHARS_MAX) {
     const message = `Expected 1 to ${CREDENTIAL_NAME_CHARS_MAX} letters, digits or underscores, no digit first`;
-    throw new ApiError("invalid", "The credential name is not valid", [{ path: "/name", message }]);
+    throw new ApiError("invalid", `${message} at /name`, [{ path: "/name", message }]);
   }
   if (value.length > CREDENTIAL_VALUE_CHARS_MAX) {
     const message = `Expected at most ${CREDENTIAL_VALUE_CHARS_MAX} characters`;
-    throw new ApiError("invalid", "The credential value is too long", [
-      { path: "/value", message },
-    ]);
+    throw new ApiError("invalid", `${message} at /value`, [{ path: "/value", message }]);
   }
 }

@@ -1,7 +1,7 @@
 import type { TObject, TSchema } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
 import { EgressRefused } from "../egress/egress.ts";
-import type { Detail } from "../errors.ts";
+import { came, type Detail } from "../errors.ts";
 
 /** Errors of a schema that are looked at: each item of a long array could have one. */
 const ERRORS_MAX = 100;
@@ -14,7 +14,9 @@ export function configFaults(schema: TObject, config: Record<string, unknown>): 
   for (const { path } of Iterator.from(Value.Errors(schema, config)).take(ERRORS_MAX)) {
     const top = path.split("/", 2).join("/");
     const key = schema.properties[top.slice(1)];
-    faults.set(top, { path: top, message: `Expected ${key ? expectation(key) : "another value"}` });
+    const expected = key ? expectation(key) : "another value";
+    const message = `Expected ${expected}, got ${came(config[top.slice(1)])}`;
+    faults.set(top, { path: top, message });
   }
   return [...faults.values()];
 }
@@ -40,6 +42,5 @@ function expectation(schema: TSchema): string {
     const keys = Object.keys(schema.items.properties).join(" and ");
     return `an array of at most ${schema.maxItems} objects with ${keys}`;
   }
-  if (schema.maxLength !== undefined) return `a string of 1 to ${schema.maxLength} characters`;
-  return `a string of the form ${schema.pattern}`;
+  return schema["x-expected"] ?? `a string of 1 to ${schema.maxLength} characters`;
 }

@@ -210,7 +210,9 @@ export function checkedUrl(text: string): URL {
     throw new EgressRefused("Expected a URL with http or https");
   }
   if (url.username !== "" || url.password !== "") {
-    throw new EgressRefused("Expected a URL without credentials; send them in a header");
+    throw new EgressRefused(
+      "Expected a URL without a user and a password, which a header may hold",
+    );
   }
   return url;
 }

@@ -307,11 +307,17 @@ describe("faults of the settings", () => {
     expect(oauth({ tokenUrl: "ftp://a" })).toEqual([
       "/oauth/tokenUrl: Expected a URL with http or https",
     ]);
-    expect(oauth({ clientSecret: undefined })).toEqual([`/oauth/clientSecret: ${chars}`]);
-    expect(oauth({ clientId: "" })).toEqual([`/oauth/clientId: ${chars}`]);
-    expect(oauth({ authStyle: "jwt" })).toEqual(["/oauth/authStyle: Expected one of basic, post"]);
+    expect(oauth({ clientSecret: undefined })).toEqual([
+      `/oauth/clientSecret: ${chars}, got nothing`,
+    ]);
+    expect(oauth({ clientId: "" })).toEqual([
+      `/oauth/clientId: ${chars}, got a string of 0 characters`,
+    ]);
+    expect(oauth({ authStyle: "jwt" })).toEqual([
+      "/oauth/authStyle: Expected one of basic, post, got a string of 3 characters",
+    ]);
     expect(paths({ webhookUrl: "http://a.test", oauth: "x" })).toEqual([
-      "/oauth: Expected an object with tokenUrl, clientId and clientSecret",
+      "/oauth: Expected an object with tokenUrl, clientId and clientSecret, got a string of 1 character",
     ]);
     const headers = [{ from: "authorization", to: "x" }];
     expect(paths(configOf({}, { headers }))).toEqual([

@@ -87,5 +87,5 @@ function check(description: string, code: string): void {
 }
 
 function invalid(path: string, message: string): ApiError {
-  return new ApiError("invalid", "The request is not valid", [{ path, message }]);
+  return new ApiError("invalid", `${message} at ${path}`, [{ path, message }]);
 }

@@ -16,6 +16,7 @@ export const ClickhouseConfig = Type.Object({
   database: Type.Optional(
     Type.String({
       pattern: "^[A-Za-z_][A-Za-z0-9_]{0,62}$",
+      "x-expected": "1 to 63 letters, digits and underscores, no digit first",
       default: "default",
       description: "Database of the tables, which is made when it is missing",
     }),
@@ -23,12 +24,17 @@ export const ClickhouseConfig = Type.Object({
   user: Type.Optional(
     Type.String({
       pattern: "^[\\x21-\\x7e]{1,255}$",
+      "x-expected": "1 to 255 characters of ASCII without spaces",
       default: "default",
       description: "Name of the user",
     }),
   ),
   password: Type.Optional(
-    Type.String({ pattern: "^[\\x20-\\x7e]{0,255}$", description: "Password of the user" }),
+    Type.String({
+      pattern: "^[\\x20-\\x7e]{0,255}$",
+      "x-expected": "at most 255 characters of ASCII",
+      description: "Password of the user",
+    }),
   ),
   ...databaseKeys,
   ...tableKeys,

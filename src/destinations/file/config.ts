@@ -1,6 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
-import type { Detail } from "../../errors.ts";
+import { came, type Detail } from "../../errors.ts";
 import {
   DELIVERY_BYTES_MAX,
   FILE_KEEP_MS_MAX,
@@ -66,10 +66,16 @@ export function fileFaults(config: Record<string, unknown>): Detail[] {
   const { path, ...others } = config;
   const isGood = Value.Check(FileConfig.properties.path, path) && isRelative(path);
   const faults = [
-    ...(isGood ? [] : [{ path: "/path", message: expectedPath }]),
+    ...(isGood ? [] : [{ path: "/path", message: `${expectedPath}, got ${cameOfPath(path)}` }]),
     ...configFaults(Type.Omit(FileConfig, ["path"]), others),
   ];
   return faults.length > 0 ? faults : contradictions(config as FileConfig);
+}
+
+/** A path is told apart by what is wrong with it: most are texts of a good length. */
+function cameOfPath(path: unknown): string {
+  if (typeof path !== "string" || path === "") return came(path);
+  return path.startsWith("/") ? "an absolute path" : "another path";
 }
 
 /** What cannot be together. */

@@ -20,6 +20,7 @@ export const KafkaConfig = Type.Object({
   ),
   topic: Type.String({
     pattern: "^(?:[A-Za-z0-9._-]|\\{\\{event\\}\\}){1,249}$",
+    "x-expected": "1 to 249 letters, digits, `.`, `_`, `-` and places `{{event}}`",
     description:
       "Topic of the events; `{{event}}` in it is the event's name, or its type when it has none",
   }),
@@ -71,7 +72,9 @@ export function kafkaFaults(config: Record<string, unknown>): Detail[] {
     ...(user !== undefined && password === undefined
       ? at("/password", "Expected the password of the user")
       : []),
-    ...(isPlain ? at("/mechanism", "Expected SCRAM without TLS: PLAIN sends the password") : []),
+    ...(isPlain
+      ? at("/mechanism", "Expected SCRAM where TLS is off, since PLAIN sends the password")
+      : []),
     ...headers.flatMap(({ from }, index) =>
       ownHeaders.has(from)
         ? at(`/headers/${index}/from`, "Expected a header that the service does not set")

@@ -14,6 +14,7 @@ export const PostgresConfig = Type.Object({
   schema: Type.Optional(
     Type.String({
       pattern: "^[A-Za-z_][A-Za-z0-9_]{0,62}$",
+      "x-expected": "1 to 63 letters, digits and underscores, no digit first",
       default: "public",
       description: "Schema of the tables, which is made when it is missing",
     }),

@@ -26,17 +26,28 @@ export const S3Config = Type.Object({
     }),
   ),
   region: Type.Optional(
-    Type.String({ pattern: "^[a-z0-9-]{1,64}$", default: "us-east-1", description: "As signed" }),
+    Type.String({
+      pattern: "^[a-z0-9-]{1,64}$",
+      "x-expected": "1 to 64 small letters, digits and hyphens",
+      default: "us-east-1",
+      description: "As signed",
+    }),
   ),
   bucket: Type.String({
     pattern: "^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$",
+    "x-expected":
+      "the name of a bucket: 3 to 63 small letters, digits, dots and hyphens, a letter or a digit at both ends",
     description: "It must exist",
   }),
-  accessKeyId: Type.String({ pattern: "^[\\x21-\\x2e\\x30-\\x7e]{1,256}$" }),
+  accessKeyId: Type.String({
+    pattern: "^[\\x21-\\x2e\\x30-\\x7e]{1,256}$",
+    "x-expected": "1 to 256 characters of ASCII without spaces and slashes",
+  }),
   secretAccessKey: Type.String({ minLength: 1, maxLength: 1_024, description: "Write-only" }),
   prefix: Type.Optional(
     Type.String({
       pattern: "^[A-Za-z0-9_.=-]{1,255}(/[A-Za-z0-9_.=-]{1,255}){0,15}$",
+      "x-expected": "letters, digits, `_`, `.`, `=`, `-` and single slashes between them",
       description: "What all keys begin with, without a slash at either end",
     }),
   ),

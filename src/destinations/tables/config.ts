@@ -67,6 +67,7 @@ export const tableKeys = {
   rawTable: Type.Optional(
     Type.String({
       pattern: "^[A-Za-z_][A-Za-z0-9_]{0,62}$",
+      "x-expected": "1 to 63 letters, digits and underscores, no digit first",
       default: "events",
       description: "Table of mode `raw`",
     }),

@@ -1,7 +1,7 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { Value } from "@sinclair/typebox/value";
+import { Value, ValuePointer } from "@sinclair/typebox/value";
 import { checkedUrl } from "../../egress/egress.ts";
-import type { Detail } from "../../errors.ts";
+import { came, type Detail } from "../../errors.ts";
 import {
   OAUTH_TEXT_CHARS_MAX,
   WEBHOOK_BATCH_EVENTS_MAX,
@@ -105,7 +105,9 @@ export function webhookFaults(config: Record<string, unknown>): Detail[] {
   const shape = new Map<string, Detail>();
   for (const { path } of Iterator.from(Value.Errors(WebhookConfig, config)).take(ERRORS_MAX)) {
     const top = path.split("/", path.startsWith("/oauth/") ? 3 : 2).join("/");
-    shape.set(top, { path: top, message: expectations[top] ?? otherExpectation(top) });
+    const expected = expectations[top] ?? otherExpectation(top);
+    const message = `${expected}, got ${came(ValuePointer.Get(config, top))}`;
+    shape.set(top, { path: top, message });
   }
   if (shape.size > 0 || !Value.Check(WebhookConfig, config)) return [...shape.values()];
   const secret = config.secret === undefined || signingKey(config.secret) !== undefined;

@@ -1,0 +1,57 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { startApi, type TestApi } from "../api/_setup.ts";
+
+let api: TestApi;
+beforeAll(async () => {
+  api = await startApi();
+});
+afterAll(() => api.stop());
+
+const refusal = async (type: string, config: object) =>
+  (await api.send("POST", "/v2/destinations", { body: { name: "D", type, config } })).body;
+
+test("every key of every kind tells what it takes and what came, in words", async () => {
+  const { body } = await api.send("GET", "/v2/destination-types");
+  expect(body.destinationTypes.length).toBeGreaterThan(5);
+  for (const { type, config } of body.destinationTypes) {
+    for (const key of Object.keys(config.properties)) {
+      const { details } = await refusal(type, { [key]: { wrong: 1 } });
+      const fault = details?.find(({ path }: { path: string }) =>
+        path.startsWith(`/config/${key}`),
+      );
+      if (fault === undefined) continue;
+      expect(fault.message).toMatch(/^Expected [^^]+, got (an object|another key)/);
+      expect(fault.message).not.toContain("undefined");
+    }
+  }
+});
+
+test.each([
+  [
+    "webhook",
+    {},
+    "Expected an absolute http or https URL of at most 2048 characters at /config/webhookUrl, got nothing",
+  ],
+  [
+    "webhook",
+    { webhookUrl: "https://example.com", batchSize: "10" },
+    "Expected an integer from 1 to 1000 at /config/batchSize, got a string of 2 characters",
+  ],
+  [
+    "file",
+    { path: "/var/log/events.jsonl" },
+    "Expected a relative path of at most 1024 characters without . or .. as a name at /config/path, got an absolute path",
+  ],
+  [
+    "s3",
+    { bucket: "s3://lake", accessKeyId: "a", secretAccessKey: "b" },
+    "Expected the name of a bucket: 3 to 63 small letters, digits, dots and hyphens, a letter or a digit at both ends at /config/bucket, got a string of 9 characters",
+  ],
+  [
+    "kafka",
+    { brokers: "kafka:9092", topic: "sign ups" },
+    "Expected 1 to 249 letters, digits, `.`, `_`, `-` and places `{{event}}` at /config/topic, got a string of 8 characters",
+  ],
+])("a %s of %j is refused with a sentence", async (type, config, message) => {
+  expect((await refusal(type, config)).message).toBe(message);
+});
