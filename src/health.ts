@@ -18,7 +18,7 @@ export const INSECURE = "User code may run although it is not confined (sandbox.
 
 interface HealthParts {
   config: Config;
-  ground: Pick<Ground, "catalog" | "logs" | "checks">;
+  ground: Pick<Ground, "catalog" | "logs" | "checks" | "warnings">;
   ingest: Pick<Ingest, "healthy">;
   sandbox: Pick<GuestSandbox, "status">;
   pipeline: Pick<Pipeline, "trouble">;
@@ -44,6 +44,7 @@ export function readiness({ config, ground, ingest, sandbox, pipeline }: HealthP
       ...(insecure ? [INSECURE] : []),
       ...(existsSync(holdFile(config)) ? [HELD] : []),
       ...ground.logs.warnings(),
+      ...ground.warnings(),
     ],
   };
 }

@@ -23,26 +23,48 @@ const APPEAR_MS = 100;
 
 /**
  * Makes a topic unless it is there, adds the partitions that it lacks, and returns how many it has.
- * Throws `StartError` for a topic that promises less than the settings ask for: fewer copies, or a
- * write that is answered before a majority of the copies has it.
+ * Throws `StartError` for a topic that promises less than the settings ask for: fewer copies, a
+ * write that is answered before a majority of the copies has it, or values that are deleted by age
+ * or size.
  */
 export async function ensureTopic(admin: Admin, topic: TopicSettings): Promise<number> {
   if (!(await exists(admin, topic.name))) await create(admin, topic);
   const { partitions, replicas } = await appeared(admin, topic.name);
-  const configs = await configsOf(admin, topic.name);
-  const inSync = Number(configs.get("min.insync.replicas"));
-  const valueBytes = Number(configs.get("max.message.bytes"));
-  const refuse = (expected: string, found: number) => {
-    throw new StartError(`Expected the topic ${topic.name} to ${expected}, but it has ${found}`);
-  };
-  if (replicas < topic.replicas) refuse(`have ${topic.replicas} replicas`, replicas);
-  const majority = majorityOf(topic.replicas);
-  if (inSync < majority) refuse(`have a min.insync.replicas of ${majority} or more`, inSync);
-  if (valueBytes < VALUE_BYTES_MAX) {
-    refuse(`have a max.message.bytes of ${VALUE_BYTES_MAX} or more`, valueBytes);
+  if (replicas < topic.replicas) {
+    throw new StartError(expected(topic, `have ${topic.replicas} replicas`, replicas));
   }
+  const fault = await topicFault(admin, topic);
+  if (fault !== undefined) throw new StartError(fault);
   return partitions < topic.partitions ? await grow(admin, topic) : partitions;
 }
+
+/** What an operator has set on a topic that promises less than is needed, as a sentence. */
+export async function topicFault(admin: Admin, topic: TopicSettings): Promise<string | undefined> {
+  const configs = await configsOf(admin, topic.name);
+  const { kept } = topic;
+  const leasts = {
+    "min.insync.replicas": majorityOf(topic.replicas),
+    "max.message.bytes": VALUE_BYTES_MAX,
+    "retention.ms": kept?.ms ?? UNBOUND,
+    "retention.bytes": kept?.bytes ?? UNBOUND,
+  };
+  for (const [name, least] of Object.entries(leasts)) {
+    const found = Number(configs.get(name));
+    if (found === UNBOUND || (found >= least && least !== UNBOUND)) continue;
+    const which = least === UNBOUND ? "-1, which is no bound" : `${least} or more`;
+    return expected(topic, `have a ${name} of ${which}`, found);
+  }
+  // Where values are also deleted by their keys, the brokers refuse those that have none.
+  const policy = configs.get("cleanup.policy");
+  if (policy === "delete") return undefined;
+  return expected(topic, "have a cleanup.policy of delete", policy);
+}
+
+/** Kafka's word for no bound of time or size. */
+const UNBOUND = -1;
+
+const expected = ({ name }: TopicSettings, what: string, found: unknown) =>
+  `Expected the topic ${name} to ${what}, but it has ${found}`;
 
 const majorityOf = (replicas: number) => Math.floor(replicas / 2) + 1;
 
@@ -57,8 +79,8 @@ async function create(admin: Admin, topic: TopicSettings): Promise<void> {
     "max.message.bytes": String(VALUE_BYTES_MAX),
     // What is not needed any more is deleted by its reader, which alone knows.
     "cleanup.policy": "delete",
-    "retention.ms": String(topic.kept?.ms ?? -1),
-    "retention.bytes": String(topic.kept?.bytes ?? -1),
+    "retention.ms": String(topic.kept?.ms ?? UNBOUND),
+    "retention.bytes": String(topic.kept?.bytes ?? UNBOUND),
     // Only whole segments are deleted.
     "segment.bytes": String(topic.kept ? topic.kept.bytes >> 2 : SEGMENT_BYTES),
     // A replica that lags behind must not become the leader: what it lacks was acknowledged.

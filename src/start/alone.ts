@@ -39,5 +39,6 @@ export async function openAlone({ config, logger, metrics, stack }: Opening): Pr
     join() {},
     async leave() {},
     checks: () => ({}),
+    warnings: () => [],
   };
 }

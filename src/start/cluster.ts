@@ -8,6 +8,7 @@ import { joinMembers, type Membership } from "../cluster/members.ts";
 import { openOrderedTopic } from "../cluster/ordered-log.ts";
 import { createQuestions } from "../cluster/questions.ts";
 import { openTopicLogs } from "../cluster/topic-logs.ts";
+import { watchTopics } from "../cluster/topic-watch.ts";
 import { sourceOfRecord } from "../event/record.ts";
 import type { RetentionBounds } from "../pipeline/keeping/retention.ts";
 import type { TailMessage } from "../pipeline/live-tail.ts";
@@ -46,8 +47,24 @@ export async function openCluster(opening: Opening): Promise<Ground> {
   const audience = createAudience<TailMessage>(exchange);
   stack.defer(() => audience.close());
 
+  const named = (name: string, partitions: number) => ({
+    name: `${group}.${name}`,
+    partitions,
+    replicas,
+  });
+  const watch = watchTopics({
+    ...{ admin: clients.admin(), logger },
+    topics: [
+      named("catalog", 1),
+      named("events", logs.readers.size),
+      named("ledgers", logs.readers.size),
+    ],
+  });
+  stack.defer(() => watch.close());
+
   let membership: Membership | undefined;
   return {
+    warnings: () => watch.faults(),
     ...{ catalog, logs, others: questions },
     catalogDirectory: clusterDirectory(config, "catalog"),
     run(work) {

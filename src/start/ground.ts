@@ -41,6 +41,8 @@ export interface Ground {
   leave(): Promise<void>;
   /** What must be well for the server to be ready, by name. */
   checks(): Record<string, Check>;
+  /** What may lose events or changes before long, as sentences. */
+  warnings(): string[];
   /** The nodes of the cluster; undefined where the server is alone. */
   nodes?(): Promise<ClusterFigures>;
   /** Whom else to ask; undefined where the server is alone. */

@@ -1,12 +1,27 @@
 import { describe, expect, test } from "bun:test";
+import type { Admin } from "@platformatic/kafka";
 import { Fetcher } from "../../src/cluster/fetcher.ts";
 import { offsetOf, sequenceOf } from "../../src/cluster/position.ts";
+import { watchTopics } from "../../src/cluster/topic-watch.ts";
 import { ensureTopic } from "../../src/cluster/topics.ts";
 import { LogUnavailable } from "../../src/log/event-log.ts";
 import { describeEventLog, type OpenLog } from "../log/contract.ts";
-import { appendEach, readAll, texts, until } from "../log/support.ts";
+import { appendEach, quiet, readAll, texts, until } from "../log/support.ts";
 import { brokersMissing } from "./brokers.ts";
 import { openTopic, titled, withBrokers } from "./support.ts";
+
+/** Sets one of a topic's settings, as an operator does. */
+async function setOn(admin: Admin, topic: string, name: string, value: string): Promise<void> {
+  const configs = [{ name, configOperation: SET, value }];
+  const resources = [{ resourceType: TOPIC, resourceName: topic, configs }];
+  await admin.incrementalAlterConfigs({ resources } as IncrementalAlterConfigs);
+}
+
+type IncrementalAlterConfigs = Parameters<Admin["incrementalAlterConfigs"]>[0];
+
+/** Kafka's numbers for a resource that is a topic, and for setting a value. */
+const TOPIC = 2;
+const SET = 0;
 
 describe.skipIf(brokersMissing !== undefined)(titled("a partition of Kafka"), () => {
   const { brokers, clients } = withBrokers(1);
@@ -104,8 +119,34 @@ describe.skipIf(brokersMissing !== undefined)(titled("a partition of Kafka"), ()
       "StartError: Expected the topic small to have a max.message.bytes of 2097152 or more, " +
         "but it has 1048588",
     );
+    for (const [setting, value, wanted] of [
+      ["retention.ms", "604800000", "-1, which is no bound"],
+      ["retention.bytes", "1000000", "-1, which is no bound"],
+      ["cleanup.policy", "compact", "delete"],
+    ] as const) {
+      await setOn(admin, "weak", setting, value);
+      const sentence = `Expected the topic weak to have a ${setting} of ${wanted}, but it has ${value}`;
+      // Each broker hears of it in its own time.
+      while ((await refused({})) !== `StartError: ${sentence}`) await Bun.sleep(20);
+      await setOn(admin, "weak", setting, setting === "cleanup.policy" ? "delete" : "-1");
+    }
     const many = await refused({ name: "many", replicas: 3 });
     expect(many).toStartWith("StartError: The topic many cannot be made: ");
+  });
+
+  test("is told when it promises less while nodes run, and when it promises that again", async () => {
+    const admin = clients().admin();
+    const topic = { name: "watched", partitions: 1, replicas: 1 };
+    await ensureTopic(admin, topic);
+    const watch = watchTopics({ admin, topics: [topic], logger: quiet, everyMs: 50 });
+    await setOn(admin, topic.name, "retention.ms", "1000");
+    await until(() => watch.faults().length > 0);
+    expect(watch.faults()).toEqual([
+      "Expected the topic watched to have a retention.ms of -1, which is no bound, but it has 1000",
+    ]);
+    await setOn(admin, topic.name, "retention.ms", "-1");
+    await until(() => watch.faults().length === 0);
+    watch.close();
   });
 
   test("refuses records while the broker is away, and takes them again without a restart", async () => {
