@@ -4,7 +4,7 @@ import type { Destination } from "../every.ts";
 import { useLoaded } from "../loaded.ts";
 import { Chart } from "../parts/chart.tsx";
 import { Fault } from "../parts/fault.tsx";
-import { Panel } from "../parts/layout.tsx";
+import { FigureList, Panel } from "../parts/layout.tsx";
 import { Time } from "../parts/time.tsx";
 import { client, lacking } from "../session.ts";
 import { brief, count, rate, span } from "../text.ts";
@@ -72,16 +72,7 @@ function Figures({ state }: { state: State | undefined }) {
     ["Oldest waits for", state && (state.lagEvents === 0 ? "–" : span(state.lagSeconds))],
     ["Dead letters", state && count(state.deadLetters)],
   ] as const;
-  return (
-    <dl class="figures">
-      {figures.map(([name, figure]) => (
-        <div key={name}>
-          <dt>{name}</dt>
-          <dd>{figure ?? "–"}</dd>
-        </div>
-      ))}
-    </dl>
-  );
+  return <FigureList figures={figures} />;
 }
 
 function Charts({ minutes }: { minutes: readonly Minute[] | undefined }) {

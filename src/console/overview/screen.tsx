@@ -1,6 +1,6 @@
 import { useLoaded } from "../loaded.ts";
 import { Fault } from "../parts/fault.tsx";
-import { Empty, Head, Panel, Skeleton } from "../parts/layout.tsx";
+import { Empty, FigureList, Head, Panel, Skeleton } from "../parts/layout.tsx";
 import { to } from "../router.ts";
 import { client, lacking, session } from "../session.ts";
 import { count, rate, span } from "../text.ts";
@@ -78,16 +78,7 @@ function Figures({ overview }: { overview: Overview }) {
     ["Oldest waits for", waiting === 0 ? "–" : span(oldest)],
     ["Dead letters", count(overview.totals.deadLetters)],
   ] as const;
-  return (
-    <dl class="figures six">
-      {figures.map(([name, figure]) => (
-        <div key={name}>
-          <dt>{name}</dt>
-          <dd>{figure}</dd>
-        </div>
-      ))}
-    </dl>
-  );
+  return <FigureList class="six" figures={figures} />;
 }
 
 const steps = [

@@ -79,6 +79,23 @@ export function Badge(props: { tone?: Tone; flat?: boolean; children: ComponentC
   return <span class={["badge", tone, flat && "flat"].filter(Boolean).join(" ")}>{children}</span>;
 }
 
+/** Figures beside one another, each under its name; one that is not there yet is a dash. */
+export function FigureList(props: {
+  figures: readonly (readonly [name: string, figure: string | undefined])[];
+  class?: string;
+}) {
+  return (
+    <dl class={`figures ${props.class ?? ""}`}>
+      {props.figures.map(([name, figure]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{figure ?? "–"}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
 /** Where text will stand, of the same height. */
 export function Bone({ width = 60 }: { width?: number }) {
   const style = { width: `${width}%` };

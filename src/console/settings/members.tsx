@@ -2,13 +2,13 @@ import { useState } from "preact/hooks";
 import type { AnswerOf } from "../../api/client.ts";
 import { AskingButton, Dialog } from "../parts/dialog.tsx";
 import { TextField } from "../parts/field.tsx";
-import { Badge, Empty } from "../parts/layout.tsx";
+import { Empty } from "../parts/layout.tsx";
 import { tell } from "../parts/messages.ts";
 import type { Column } from "../parts/table.tsx";
 import { client, type Permission } from "../session.ts";
 import { EditForm } from "./edit-form.tsx";
 import { Listed } from "./listed.tsx";
-import { PermissionTicks } from "./permissions.tsx";
+import { PermissionBadges, PermissionTicks } from "./permissions.tsx";
 
 type Member = AnswerOf<"GET /v2/members">["members"][number];
 
@@ -65,15 +65,7 @@ function columnsOf(reload: () => Promise<void>, edit: (member: Member) => void):
     { title: "E-mail", cell: ({ email }) => <span class="cut">{email}</span> },
     {
       title: "Permissions",
-      cell: ({ permissions }) => (
-        <span class="badges">
-          {permissions.map((permission) => (
-            <Badge flat key={permission}>
-              {permission}
-            </Badge>
-          ))}
-        </span>
-      ),
+      cell: ({ permissions }) => <PermissionBadges of={permissions} />,
     },
     {
       title: "",

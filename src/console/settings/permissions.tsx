@@ -1,4 +1,5 @@
 import { Tick } from "../parts/field.tsx";
+import { Badge } from "../parts/layout.tsx";
 import type { Permission } from "../session.ts";
 
 const meanings: Record<Permission, string> = {
@@ -12,6 +13,18 @@ const meanings: Record<Permission, string> = {
   "workspace:admin": "sources, destinations, members, tokens, credentials",
 };
 export const permissions = Object.keys(meanings) as Permission[];
+
+export function PermissionBadges(props: { of: readonly Permission[] }) {
+  return (
+    <span class="badges">
+      {props.of.map((permission) => (
+        <Badge flat key={permission}>
+          {permission}
+        </Badge>
+      ))}
+    </span>
+  );
+}
 
 /** Ticks for what somebody may do. */
 export function PermissionTicks(props: {

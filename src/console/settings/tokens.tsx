@@ -12,7 +12,7 @@ import { Time } from "../parts/time.tsx";
 import { client, type Permission, session } from "../session.ts";
 import { EditForm } from "./edit-form.tsx";
 import { Listed } from "./listed.tsx";
-import { PermissionTicks } from "./permissions.tsx";
+import { PermissionBadges, PermissionTicks } from "./permissions.tsx";
 
 type Token = AnswerOf<"GET /v2/tokens">["tokens"][number];
 
@@ -56,15 +56,7 @@ function columnsOf(reload: () => Promise<void>): Column<Token>[] {
     },
     {
       title: "Permissions",
-      cell: ({ permissions }) => (
-        <span class="badges">
-          {permissions.map((permission) => (
-            <Badge flat key={permission}>
-              {permission}
-            </Badge>
-          ))}
-        </span>
-      ),
+      cell: ({ permissions }) => <PermissionBadges of={permissions} />,
     },
     {
       title: "Last used",

@@ -1,9 +1,10 @@
 import { useLoaded } from "../loaded.ts";
 import { Copy } from "../parts/button.tsx";
 import { Fault } from "../parts/fault.tsx";
-import { Badge, Bone, Panel } from "../parts/layout.tsx";
+import { Bone, Panel } from "../parts/layout.tsx";
 import { Time } from "../parts/time.tsx";
 import { client, session } from "../session.ts";
+import { PermissionBadges } from "./permissions.tsx";
 
 /** The workspace, and what the reader may do in it. */
 export function Workspace() {
@@ -50,12 +51,8 @@ export function Workspace() {
             </>
           )}
           <dt>Permissions</dt>
-          <dd class="badges">
-            {who?.permissions.map((permission) => (
-              <Badge flat key={permission}>
-                {permission}
-              </Badge>
-            ))}
+          <dd>
+            <PermissionBadges of={who?.permissions ?? []} />
           </dd>
         </dl>
       </Panel>

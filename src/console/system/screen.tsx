@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 import type { AnswerOf } from "../../api/client.ts";
 import { useLoaded } from "../loaded.ts";
 import { Fault } from "../parts/fault.tsx";
-import { Badge, Empty, Head, Panel, Skeleton } from "../parts/layout.tsx";
+import { Badge, Empty, FigureList, Head, Panel, Skeleton } from "../parts/layout.tsx";
 import { Search } from "../parts/search.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { Time } from "../parts/time.tsx";
@@ -92,16 +92,7 @@ function Figures({ system }: { system: System }) {
     ["Wait for a guest", count(system.guests.awaited)],
     ["Memory free", bytes(system.memory.freeBytes)],
   ] as const;
-  return (
-    <dl class="figures six">
-      {figures.map(([name, figure]) => (
-        <div key={name}>
-          <dt>{name}</dt>
-          <dd>{figure}</dd>
-        </div>
-      ))}
-    </dl>
-  );
+  return <FigureList class="six" figures={figures} />;
 }
 
 function Checks({ readiness: { checks, warnings } }: { readiness: System["readiness"] }) {
