@@ -1,3 +1,4 @@
+import { PIXEL_TARGET_BYTES_MAX } from "../limits.ts";
 import { AMPERSAND, PERCENT, PLUS } from "./bytes.ts";
 import { eventOf } from "./event.ts";
 import { percentDecode } from "./percent.ts";
@@ -64,11 +65,11 @@ function mayHold(query: Buffer, needles: readonly Buffer[]): boolean {
   return needles.every((needle) => text.includes(needle));
 }
 
-let scratch = Buffer.alloc(1 << 16);
+/** A query, a separator, and the query decoded. */
+const scratch = Buffer.alloc(2 * PIXEL_TARGET_BYTES_MAX + 1);
 
 function decoded(query: Buffer): Buffer {
   const start = query.length + 1;
-  if (scratch.length < 2 * start) scratch = Buffer.alloc(2 * start);
   scratch.set(query);
   // The decoder takes the byte behind the query for a separator.
   scratch[query.length] = AMPERSAND;

@@ -103,3 +103,14 @@ test("a batch keeps its number until it is decided, and begins anew under anothe
   expect(partition.batch).toMatchObject({ sequence: 0, identity: other });
   expect(numbersOf(partition.batch!.records)).toEqual([2]);
 });
+
+test("numbers begin anew behind the largest that a batch can have", () => {
+  const partition = new Partition("t", 0);
+  partition.waiting = [recordOf(0), recordOf(1)];
+  partition.fill(identity);
+  partition.batch!.sequence = 2 ** 31 - 1;
+  partition.answered({ errorCode: OK });
+  partition.waiting = [recordOf(2)];
+  partition.fill(identity);
+  expect(partition.batch?.sequence).toBe(1);
+});

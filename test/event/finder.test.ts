@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { eventOf } from "../../src/event/event.ts";
 import { createFinder } from "../../src/event/finder.ts";
 import { type PixelRecord, pixelRecordCodec } from "../../src/event/record.ts";
+import { PIXEL_TARGET_BYTES_MAX } from "../../src/limits.ts";
 import { query } from "./queries.ts";
 
 function encoded(record: PixelRecord): Uint8Array {
@@ -66,6 +67,11 @@ test.each([
   ["userId=x&userId=y", "x"],
 ])("%s is found by its user", (text, userId) => {
   expect(createFinder({ userId }, () => true)(encoded(recordOf(text)))).toBe(true);
+});
+
+test("the longest query is looked through to its end", () => {
+  const text = "url=&userId=%62".padStart(PIXEL_TARGET_BYTES_MAX, "x");
+  expect(createFinder({ userId: "b" }, () => true)(encoded(recordOf(text)))).toBe(true);
 });
 
 test("what is no record is not found", () => {
