@@ -18,7 +18,7 @@ import type { LogReader } from "../log/event-log.ts";
 import type { Logger } from "../observe/log.ts";
 import { LEDGER_TABLES_MAX, Ledger } from "../pipeline/settling/ledger.ts";
 import { brokersOf } from "../start/brokers.ts";
-import { clusterDirectory } from "../start/data-directory.ts";
+import { clusterDirectory, topicIds } from "../start/data-directory.ts";
 import { openOrderedStore } from "../store/ordered-store.ts";
 import { lent, type Store } from "../store/store.ts";
 import { openView } from "../store/view.ts";
@@ -84,7 +84,7 @@ export async function openTopics(config: Config, logger: Logger, stack: AsyncDis
   });
   stack.defer(() => logs.close());
   const partitions = logs.readers.size;
-  const order = { clients, replicas, logger };
+  const order = { clients, replicas, logger, ids: topicIds(config) };
   const orders = await openOrderedTopic({ ...order, name: named("ledgers"), partitions });
   const stores = orders.map((log, partition) => {
     const path = clusterDirectory(config, `ledger/${partition}`);

@@ -1,4 +1,5 @@
 import type { Consumer } from "@platformatic/kafka";
+import { AnotherTopic, type TopicIdentity } from "./topic-identity.ts";
 
 /** What a partition gave back. */
 export interface Fetched {
@@ -25,6 +26,8 @@ export interface FetcherOptions {
   topic: string;
   /** How long a broker waits for something to come when there is nothing to give back. */
   waitMs: number;
+  /** Of a topic that is to last: of one that was made anew nothing is read. */
+  identity?: TopicIdentity;
 }
 
 /** How long it is tried to learn offsets, and the time between two attempts. */
@@ -70,9 +73,11 @@ export class Fetcher {
     const until = performance.now() + OFFSETS_MS_MAX;
     for (;;) {
       try {
-        return (await consumer.listOffsets({ topics: [topic], timestamp })).get(topic) ?? [];
+        const offsets = await consumer.listOffsets({ topics: [topic], timestamp });
+        await this.#leaders();
+        return offsets.get(topic) ?? [];
       } catch (error) {
-        if (performance.now() > until) throw error;
+        if (performance.now() > until || error instanceof AnotherTopic) throw error;
         consumer.clearMetadata();
         await Bun.sleep(OFFSETS_RETRY_MS);
       }
@@ -167,6 +172,7 @@ export class Fetcher {
     const { consumer, topic } = this.#options;
     const found = (await consumer.metadata({ topics: [topic] })).topics.get(topic);
     if (found === undefined) throw new Error(`The topic ${topic} is not there`);
+    this.#options.identity?.see(found.id);
     return { topicId: found.id, leaders: found.partitions.map(({ leader }) => leader) };
   }
 

@@ -4,7 +4,8 @@ import type { Clients } from "./client.ts";
 import { type Fetched, Fetcher } from "./fetcher.ts";
 import { Gate } from "./gate.ts";
 import { Sender } from "./sender.ts";
-import { ensureTopic } from "./topics.ts";
+import { AnotherTopic, TopicIdentity } from "./topic-identity.ts";
+import { ensureTopic, type TopicIds } from "./topics.ts";
 
 export interface OrderedTopicOptions {
   clients: Clients;
@@ -13,6 +14,8 @@ export interface OrderedTopicOptions {
   partitions: number;
   /** Brokers that have a copy. */
   replicas: number;
+  /** Under which this node knows the topic. */
+  ids?: TopicIds;
   logger: Logger;
 }
 
@@ -28,13 +31,15 @@ const AHEAD_BYTES_MAX = 1 << 20;
  * as `ensureTopic` does.
  */
 export async function openOrderedTopic(options: OrderedTopicOptions): Promise<OrderedLog[]> {
-  const { clients, name, partitions, replicas, logger } = options;
+  const { clients, name, partitions, replicas, ids, logger } = options;
   const admin = clients.admin();
-  await ensureTopic(admin, { name, partitions, replicas });
+  await ensureTopic(admin, { name, partitions, replicas }, ids);
   const sender = new Sender({ producer: clients.producer(), topic: name });
-  const asker = new Fetcher({ consumer: clients.reader(), topic: name, waitMs: 0 });
+  const identity = new TopicIdentity(name);
+  const asker = new Fetcher({ consumer: clients.reader(), topic: name, waitMs: 0, identity });
   // What waits for entries to come holds up all others of its connections.
-  const fetcher = new Fetcher({ consumer: clients.reader(), topic: name, waitMs: FOLLOW_MS });
+  const consumer = clients.reader();
+  const fetcher = new Fetcher({ consumer, topic: name, waitMs: FOLLOW_MS, identity });
   const isOpen = () => clients.isOpen();
   const gate = new Gate({ probe: () => asker.offsets("end"), isOpen });
   let asking: Promise<bigint[]> | undefined;
@@ -52,11 +57,18 @@ export async function openOrderedTopic(options: OrderedTopicOptions): Promise<Or
       trouble = reason;
     };
     // Readers pass over an entry without bytes.
-    const probe = () => sender.send(partition, () => Buffer.alloc(0));
+    const probe = async () => {
+      identity.expectSame();
+      await sender.send(partition, () => Buffer.alloc(0));
+    };
     const appending = new Gate({ probe, isOpen });
     return {
       async append(entry) {
-        await appending.pass(() => sender.send(partition, () => Buffer.from(entry)));
+        await appending.pass(async () => {
+          // What is made of entries that are gone is not written to the topic that came after.
+          identity.expectSame();
+          await sender.send(partition, () => Buffer.from(entry));
+        });
       },
       async end() {
         return Number((await ends())[partition]);
@@ -119,7 +131,7 @@ function follow(
         isTold = false;
       } catch (err) {
         if (!isOpen) return;
-        tell(`The topic ${name} cannot be read`);
+        tell(err instanceof AnotherTopic ? err.message : `The topic ${name} cannot be read`);
         if (!isTold) logger.error({ err, topic: name, partition }, "The topic cannot be read");
         isTold = true;
         await Bun.sleep(RETRY_MS);

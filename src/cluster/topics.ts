@@ -11,6 +11,12 @@ export interface TopicSettings {
   kept?: { ms: number; bytes: number };
 }
 
+/** Ids that a node knows topics by, from one run to the next: a topic made anew has another id. */
+export interface TopicIds {
+  get(name: string): string | undefined;
+  put(name: string, id: string): void;
+}
+
 /** A value is a block of the event log at most, or one change set. */
 export const VALUE_BYTES_MAX = 2 * LOG_BLOCK_BYTES_MAX;
 
@@ -25,11 +31,23 @@ const APPEAR_MS = 100;
  * Makes a topic unless it is there, adds the partitions that it lacks, and returns how many it has.
  * Throws `StartError` for a topic that promises less than the settings ask for: fewer copies, a
  * write that is answered before a majority of the copies has it, or values that are deleted by age
- * or size.
+ * or size; and for one that is not, or no longer, the one that `ids` knows.
  */
-export async function ensureTopic(admin: Admin, topic: TopicSettings): Promise<number> {
-  if (!(await exists(admin, topic.name))) await create(admin, topic);
-  const { partitions, replicas } = await appeared(admin, topic.name);
+export async function ensureTopic(
+  admin: Admin,
+  topic: TopicSettings,
+  ids?: TopicIds,
+): Promise<number> {
+  const known = ids?.get(topic.name);
+  if (!(await exists(admin, topic.name))) {
+    if (known !== undefined) throw new StartError(`${gone(topic)}. ${REMEDY}`);
+    await create(admin, topic);
+  }
+  const { partitions, replicas, id } = await appeared(admin, topic.name);
+  if (known !== undefined && known !== id) {
+    throw new StartError(`${gone(topic)}: the one of this name was made anew. ${REMEDY}`);
+  }
+  ids?.put(topic.name, id);
   if (replicas < topic.replicas) {
     throw new StartError(expected(topic, `have ${topic.replicas} replicas`, replicas));
   }
@@ -37,6 +55,10 @@ export async function ensureTopic(admin: Admin, topic: TopicSettings): Promise<n
   if (fault !== undefined) throw new StartError(fault);
   return partitions < topic.partitions ? await grow(admin, topic) : partitions;
 }
+
+const gone = ({ name }: TopicSettings) => `The topic ${name} that this node has used is gone`;
+const REMEDY =
+  "Restore it, or remove the directory `cluster` from the data directory of every node to begin with what the topics hold";
 
 /** What an operator has set on a topic that promises less than is needed, as a sentence. */
 export async function topicFault(admin: Admin, topic: TopicSettings): Promise<string | undefined> {
@@ -117,10 +139,10 @@ async function grow(admin: Admin, { name, partitions }: TopicSettings): Promise<
 async function appeared(admin: Admin, name: string, countMin = 1) {
   const until = performance.now() + APPEAR_MS_MAX;
   for (;;) {
-    const found = (await metadataOf(admin, name))?.partitions ?? [];
+    const { id = "", partitions: found = [] } = (await metadataOf(admin, name)) ?? {};
     if (found.length >= countMin && found.every(({ leader }) => leader >= 0)) {
       const replicas = Math.min(...found.map((it) => it.replicas.length));
-      return { partitions: found.length, replicas };
+      return { partitions: found.length, replicas, id };
     }
     if (performance.now() > until) throw new StartError(`The topic ${name} has no leaders`);
     await Bun.sleep(APPEAR_MS);

@@ -15,7 +15,7 @@ import type { TailMessage } from "../pipeline/live-tail.ts";
 import { createLines } from "../pipeline/pipeline.ts";
 import { version } from "../version.ts";
 import { brokersOf } from "./brokers.ts";
-import { clusterDirectory, expectNoOwnData } from "./data-directory.ts";
+import { clusterDirectory, expectNoOwnData, topicIds } from "./data-directory.ts";
 import type { Check, Ground, Opening } from "./ground.ts";
 import { Shares } from "./shares.ts";
 
@@ -113,6 +113,7 @@ async function openSharedCatalog(
 ): Promise<Catalog> {
   const [order] = await openOrderedTopic({
     ...{ clients, logger, partitions: 1, replicas: config["cluster.replicas"] },
+    ids: topicIds(config),
     name: `${config["cluster.name"]}.catalog`,
   });
   const directory = clusterDirectory(config, "catalog");

@@ -1,5 +1,6 @@
-import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import type { TopicIds } from "../cluster/topics.ts";
 import type { Config } from "../config.ts";
 import { waitForFile } from "../disk/lock.ts";
 import { makeDirectory, syncPath } from "../disk/sync.ts";
@@ -23,6 +24,25 @@ export const filesDirectory = (config: Config) => inData(config, "files");
 
 /** What a node of a cluster keeps: views of what the nodes share. */
 export const clusterDirectory = (config: Config, name: string) => inData(config, `cluster/${name}`);
+
+/** The topics that a node has used, by name, which are on disk when `put` returns. */
+export function topicIds(config: Config): TopicIds {
+  const path = clusterDirectory(config, "topics");
+  const known = (): Record<string, string> =>
+    existsSync(path) ? JSON.parse(readFileSync(path, "utf8")) : {};
+  return {
+    get: (name) => known()[name],
+    put(name, id) {
+      const ids = known();
+      if (ids[name] === id) return;
+      makeDirectory(dirname(path), 0o700);
+      const part = `${path}.part`;
+      writeFileSync(part, JSON.stringify({ ...ids, [name]: id }), { flush: true });
+      renameSync(part, path);
+      syncPath(dirname(path));
+    },
+  };
+}
 
 /** The file that tells which version of the format the data have. */
 export const formatFile = (config: Config) => inData(config, "format");

@@ -12,7 +12,7 @@ import { type LaneRecord, LEDGER_TABLES_MAX, Ledger } from "../pipeline/settling
 import { openOrderedStore } from "../store/ordered-store.ts";
 import { lent, type Store } from "../store/store.ts";
 import { openView } from "../store/view.ts";
-import { clusterDirectory } from "./data-directory.ts";
+import { clusterDirectory, topicIds } from "./data-directory.ts";
 
 export interface SharesOptions {
   clients: Clients;
@@ -147,7 +147,10 @@ export class Shares {
     const partitions = logs.readers.size;
     const known = this.#shares.length;
     if (partitions <= known) return;
-    const orders = await openOrderedTopic({ clients, name: topic, partitions, replicas, logger });
+    const orders = await openOrderedTopic({
+      ...{ clients, name: topic, partitions, replicas, logger },
+      ids: topicIds(config),
+    });
     const about = { name: "The ledger", logger };
     for (const [index, log] of orders.slice(known).entries()) {
       const path = clusterDirectory(config, `ledger/${known + index}`);

@@ -1,5 +1,5 @@
 import type { Key } from "lmdb";
-import { ApiError } from "../errors.ts";
+import { ApiError, StartError } from "../errors.ts";
 import type { Logger } from "../observe/log.ts";
 import { encodeChangeSet, type Rehearsal } from "./change-set.ts";
 import type { Entry, Follower, OrderedLog } from "./ordered-log.ts";
@@ -23,7 +23,7 @@ export interface OrderedStoreOptions {
 export interface OrderedStore extends Store {
   /**
    * Resolves once the view has what the log held at the call, however long that takes; rejects as
-   * `unavailable` when the store is closed.
+   * `unavailable` when the store is closed, and with `StartError` when the log has lost its end.
    */
   whole(): Promise<void>;
 }
@@ -33,6 +33,8 @@ const CHANGE_SET_BYTES_MAX = 64 << 20;
 /** A change, or a wait for what others changed, that takes longer is answered as unavailable. */
 const CHANGE_MS_MAX = 20_000;
 
+/** How long a node that begins waits for a log that ends before what was read of it. */
+const AHEAD_MS_MAX = 2_000;
 /** Until a node that begins asks once more where the log ends. */
 const RETRY_MS = 250;
 
@@ -81,6 +83,8 @@ class NodeStore implements OrderedStore {
   #next: number;
   /** The view has all rows of its version. */
   #isWhole: boolean;
+  /** What is wrong with a log that has lost its end. */
+  #ahead: string | undefined;
   #number = 0;
   #closed = false;
 
@@ -119,21 +123,29 @@ class NodeStore implements OrderedStore {
   }
 
   async current(): Promise<void> {
+    const read = this.#next;
     let end: number;
     try {
       end = await this.#end();
     } catch (cause) {
       throw this.#unavailable("cannot be compared with the other nodes'", cause);
     }
+    this.#ahead = end < read ? `has ${read} entries of its log, which ends at ${end}` : undefined;
+    // What was read of it is gone: no change that is appended would be seen.
+    if (this.#ahead !== undefined) throw this.#unavailable(this.#ahead);
     await this.#reach(end);
   }
 
   async whole(): Promise<void> {
+    const { name } = this.#options;
+    const until = performance.now() + AHEAD_MS_MAX;
     for (;;) {
       if (this.#closed) throw this.#unavailable("is closed");
       try {
         return await this.current();
       } catch {
+        const isLate = performance.now() > until;
+        if (isLate && this.#ahead !== undefined) throw new StartError(`${name} ${this.#ahead}`);
         await Bun.sleep(RETRY_MS);
       }
     }
@@ -141,9 +153,8 @@ class NodeStore implements OrderedStore {
 
   trouble(): string | undefined {
     const { local, log, name } = this.#options;
-    return (
-      local.trouble() ?? log.trouble() ?? (this.#isWhole ? undefined : `${name} is being read`)
-    );
+    const own = this.#ahead ?? (this.#isWhole ? undefined : "is being read");
+    return local.trouble() ?? log.trouble() ?? (own && `${name} ${own}`);
   }
 
   async close(): Promise<void> {

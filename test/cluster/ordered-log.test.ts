@@ -88,6 +88,38 @@ describe.skipIf(brokersMissing !== undefined)(titled("stores on a topic of Kafka
     await clients.close();
   }, 300_000);
 
+  test("write nothing to a topic that was made anew, and do not open with it again", async () => {
+    const known = new Map<string, string>();
+    const ids = {
+      get: (topic: string) => known.get(topic),
+      put: (topic: string, id: string) => void known.set(topic, id),
+    };
+    const clients = await connectClients(settingsOf(brokers()));
+    const name = "anew";
+    const options = { clients, name, partitions: 1, replicas: 1, ids, logger: quiet };
+    const [log] = await openOrderedTopic(options);
+    const store = openNode(join(directory, "anew.mdb"), log!);
+    const numbers = store.table<number, string>("numbers");
+    await store.change(() => numbers.put("n", 1));
+    const admin = clients.admin();
+    const refusal = () => openOrderedTopic(options).catch((error) => error.message);
+    await admin.deleteTopics({ topics: [name] });
+    while ((await admin.listTopics()).includes(name)) await Bun.sleep(20);
+    const gone = `The topic ${name} that this node has used is gone`;
+    expect(await refusal()).toStartWith(`${gone}. Restore it, or remove`);
+    await openOrderedTopic({ ...options, ids: { get: () => undefined, put() {} } });
+    await until(() => store.trouble() === `The topic ${name} was deleted and made anew`);
+    const changed = store.change(() => numbers.put("n", 2));
+    expect(await changed.catch((error) => error.refusal)).toBe("unavailable");
+    const asKnown = store.change(() => numbers.put("n", 3), { asKnown: true });
+    expect(await asKnown.catch((error) => error.refusal)).toBe("unavailable");
+    const asker = new Fetcher({ consumer: clients.reader(), topic: name, waitMs: 0 });
+    expect(await asker.offsets("end")).toEqual([0n]);
+    expect(await refusal()).toStartWith(`${gone}: the one of this name was made anew. Restore`);
+    await store.close();
+    await clients.close();
+  }, 300_000);
+
   test("are rewritten, and a node that begins or was away takes it from there", async () => {
     const bounds = {
       ...{ min: { rows: 50, bytes: 1 << 20 }, factor: 1, portion: { rows: 20, bytes: 2_000 } },

@@ -110,6 +110,27 @@ describe("stores on one ordered log", () => {
     await closeAll(nodes);
   });
 
+  test("refuse all when the log has lost its end, also when they are opened again", async () => {
+    const { log, nodes } = openNodes(1);
+    const path = freshPath();
+    const node = openNode(path, log);
+    for (const n of [1, 2, 3]) await node.change(() => numbersOf(node).put("n", n));
+    log.entries.length = 1;
+    const lost = "The store has 3 entries of its log, which ends at 1";
+    const put = node.change(() => numbersOf(node).put("n", 4));
+    expect(await put.catch((error) => `${error.refusal}: ${error.message}`)).toBe(
+      `unavailable: ${lost}`,
+    );
+    expect(node.trouble()).toBe(lost);
+    await node.close();
+    const again = openNode(path, log);
+    expect(await again.whole().catch((error) => `${error.name}: ${error.message}`)).toBe(
+      `StartError: ${lost}`,
+    );
+    expect(log.entries).toHaveLength(1);
+    await closeAll([...nodes, again]);
+  });
+
   test("take changes that are longer than an entry, and refuse one that is longer than any", async () => {
     const { log, nodes } = openNodes(2);
     const texts = nodes.map((it) => it.table<string, string>("texts"));
