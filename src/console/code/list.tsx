@@ -46,7 +46,9 @@ function columnsOf(kind: Kind) {
       kind: "name" as const,
       cell: ({ id, name, description }: Row) => (
         <>
-          <a href={to(kind.screen, id)}>{name}</a>
+          <a class="cut" href={to(kind.screen, id)}>
+            {name}
+          </a>
           {description && <p class="quiet small cut">{description}</p>}
         </>
       ),

@@ -36,8 +36,11 @@ export function Credentials() {
 
 function columnsOf(reload: () => Promise<void>): Column<Credential>[] {
   return [
-    { title: "Name", kind: "name", cell: ({ name }) => <code>{name}</code> },
-    { title: "In code", cell: ({ name }) => <code class="quiet">getCredential("{name}")</code> },
+    { title: "Name", kind: "name", cell: ({ name }) => <code class="cut">{name}</code> },
+    {
+      title: "In code",
+      cell: ({ name }) => <code class="quiet cut">getCredential("{name}")</code>,
+    },
     { title: "Set", kind: "narrow", cell: ({ updatedAt }) => <Time at={updatedAt} /> },
     {
       title: "",

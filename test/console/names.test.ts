@@ -1,0 +1,70 @@
+import { expect, setDefaultTimeout, test } from "bun:test";
+import type { Browser } from "playwright-core";
+import { executablePath } from "../api/_chromium.ts";
+import type { TestApi } from "../api/_setup.ts";
+import { openPage, signIn, useConsole } from "./_browser.ts";
+
+setDefaultTimeout(300_000);
+
+let api: TestApi;
+let browser: Browser;
+useConsole("the console with long names", (opened) => {
+  ({ api, browser } = opened);
+});
+
+/** As long as a name may be, a word without a place to break it included. */
+const name = `Name of a generator ${"WithoutAnySpace".repeat(20)}`.slice(0, 255);
+
+/** One thing of each kind, all of the same name; the screens on which they are shown. */
+async function fill(): Promise<string[]> {
+  const made = async (path: string, body: object) => (await api.send("POST", path, { body })).body;
+  const { source } = await made("/v2/sources", { name, type: "http" });
+  const file = { type: "file", config: { path: "a.jsonl" } };
+  const { destination } = await made("/v2/destinations", { name, ...file });
+  await made("/v2/connections", { sourceId: source.id, destinationId: destination.id });
+  const code = "export function transformEvent(event) { return event; }";
+  const draft = { name, language: "javascript", description: name };
+  const transformation = await made("/transformations?publish=true", {
+    ...{ ...draft, code, destinationIds: [destination.id] },
+  });
+  const library = await made("/libraries", { ...draft, code: "export const a = 1;" });
+  await made("/v2/tokens", { name, permissions: [] });
+  await made("/v2/members", { name, email: `${"a".repeat(60)}@example.com` });
+  await made("/v2/credentials", { name: "c".repeat(1_000), value: "v" });
+  return [
+    ...["", "sources", "destinations", "transformations", "libraries", "events", "search"],
+    ...["dead-letters", "replays/new", "settings/tokens", "settings/members"],
+    ...["settings/credentials", `sources/${source.id}`, `destinations/${destination.id}`],
+    `destinations/${destination.id}?tab=settings`,
+    ...["", "?tab=history", "?tab=destinations"].map(
+      (tab) => `transformations/${transformation.id}${tab}`,
+    ),
+    `libraries/${library.id}`,
+  ];
+}
+
+/** What is wider than its room: the page itself, or a cell whose text runs into the next one. */
+const tooWide = `[document.documentElement, ...document.querySelectorAll("td, th, .panel")]
+  .filter((it) => it.scrollWidth > it.clientWidth + 1)
+  .map((it) => it.localName + " " + it.className + " " + it.textContent.slice(0, 40))`;
+
+const stay = test.skipIf(!executablePath);
+
+stay("names of any length stay in their place, on every screen, wide and narrow", async () => {
+  const screens = await fill();
+  const { page, close } = await openPage(browser);
+  await signIn(page, api.url, api.token);
+  const found: Record<string, unknown> = {};
+  for (const width of [1_280, 400]) {
+    await page.setViewportSize({ width, height: 860 });
+    for (const screen of screens) {
+      await page.goto(`${api.url}/#/${screen}`);
+      await page.locator("h1").first().waitFor();
+      await page.locator("[aria-busy=true]").first().waitFor({ state: "detached" });
+      const wide = (await page.evaluate(tooWide)) as string[];
+      if (wide.length > 0) found[`${width} ${screen}`] = wide;
+    }
+  }
+  expect(found).toEqual({});
+  await close();
+});
