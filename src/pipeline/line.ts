@@ -7,6 +7,7 @@ import { Lanes, type LanesParts } from "./lanes.ts";
 import { createTrimmer } from "./reading/trim.ts";
 import { endHopelessJobs } from "./replays/ending.ts";
 import { LetterJobs } from "./replays/letter-jobs.ts";
+import type { Ledger } from "./settling/ledger.ts";
 
 /** Longest time until a lane sees a changed connection when nothing else wakes it. */
 export const TOPOLOGY_POLL_MS = 100;
@@ -35,6 +36,8 @@ export interface LineParts extends Omit<LanesParts, "refresh"> {
   /** Of the line's logs alone, by name. */
   readers: ReadonlyMap<string, LogReader>;
   deadLetterBounds: DeadLetterBounds;
+  /** Of all logs, the line's own among them. */
+  ledgers(): readonly Ledger[];
   /** What of the line's logs is kept. */
   retention: Retention;
 }
@@ -45,7 +48,7 @@ export function openLine(parts: LineParts): Line {
   const lanes: Lanes = new Lanes({ ...parts, refresh: () => lanes.refresh() });
   const trimmer = createTrimmer({ readers, lanes, retention, clock, logger });
   const sweep = createDeadLetterRetention({
-    bounds: parts.deadLetterBounds,
+    ...{ bounds: parts.deadLetterBounds, ledgers: parts.ledgers },
     ...{ ledger, clock, logger, metrics },
   });
 

@@ -155,7 +155,7 @@ test("beyond the operator's bounds the oldest letters are dropped, counted and t
   const sweep = (countMax: number, ageMsMax: number) =>
     createDeadLetterRetention({
       bounds: { countMax, ageMsMax },
-      ...{ ledger, metrics },
+      ...{ ledger, metrics, ledgers: () => [ledger] },
       clock: { now: () => 1_500_000 },
       logger: pino({ level: "info" }, { write: (line: string) => void lines.push(line) }),
     }).run();
@@ -183,6 +183,24 @@ test("beyond the operator's bounds the oldest letters are dropped, counted and t
     'pixelmill_dead_letters_dropped_total{workspace="w",bound="age"',
   );
   await ledger.close();
+});
+
+test("the operator's bound of a destination is of all ledgers together", async () => {
+  const ledgers = [openLedger(freshDirectory(), logger), openLedger(freshDirectory(), logger)];
+  await commit(ledgers[0]!, lettersOf(300));
+  await commit(ledgers[1]!, lettersOf(100));
+  const metrics = { deadLettersDropped: { inc() {} } } as never;
+  const sweeps = ledgers.map((ledger) =>
+    createDeadLetterRetention({
+      bounds: { countMax: 40, ageMsMax: 0 },
+      ...{ ledger, metrics, logger, ledgers: () => ledgers, clock: { now: () => 1_500_000 } },
+    }),
+  );
+  for (let n = 0; n < 20; n++) for (const sweep of sweeps) await sweep.run();
+  const counts = ledgers.map((ledger) => ledger.letters.countOf("w"));
+  expect(counts[0]! + counts[1]!).toBeGreaterThanOrEqual(40);
+  expect(counts[0]! + counts[1]!).toBeLessThan(40 + ledgers.length);
+  for (const ledger of ledgers) await ledger.close();
 });
 
 test("letters are grouped by reason, whatever numbers and ids of the event are in it", async () => {

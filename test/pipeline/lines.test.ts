@@ -52,7 +52,7 @@ function twoLines() {
     await Promise.all(ledgers.map((ledger) => ledger.close()));
     await rig.end();
   };
-  return { sink, lines, open, end, a: logs[0]!, b: logs[1]! };
+  return { sink, lines, open, end, ledgers, a: logs[0]!, b: logs[1]! };
 }
 
 test("a line delivers what its own logs hold, and stops when it is closed", async () => {
@@ -137,3 +137,18 @@ test("the dead letters of several ledgers are those of one", async () => {
     { numRuns: 15 },
   );
 }, 300_000);
+
+test("a replay of dead letters keeps to its rate over all ledgers together", async () => {
+  const { lines, end, ledgers } = twoLines();
+  await commit(
+    ledgers[0]!,
+    [1, 2, 3].map((n) => letter(n, 10)),
+  );
+  await commit(ledgers[1]!, [letter(4, 10)]);
+  const asked = { kind: "dead-letters" as const, filter: {}, rate: 8 };
+  const job = await lines.replays.startLetters("w", asked);
+  const rates = ledgers.map((ledger) => ledger.jobs.get("w", job.id)!.rate);
+  expect(rates).toEqual([6, 2]);
+  expect(lines.replays.get("w", job.id)).toMatchObject({ rate: 8, total: 4 });
+  await end();
+});

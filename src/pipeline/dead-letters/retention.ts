@@ -14,6 +14,8 @@ export interface DeadLetterBounds {
 interface Parts {
   bounds: DeadLetterBounds;
   ledger: Ledger;
+  /** All that a destination's letters may be in, the ledger's own among them. */
+  ledgers(): readonly Pick<Ledger, "letters">[];
   clock: Pick<Clock, "now">;
   logger: Logger;
   metrics: Pick<LaneMetrics, "deadLettersDropped">;
@@ -23,7 +25,8 @@ interface Parts {
  * Drops dead letters beyond the operator's bounds, the oldest first; by default there are no
  * bounds.
  */
-export function createDeadLetterRetention({ bounds, ledger, clock, logger, metrics }: Parts) {
+export function createDeadLetterRetention(parts: Parts) {
+  const { bounds, ledger, clock, logger, metrics } = parts;
   let running: Promise<void> | undefined;
   let stopped = false;
 
@@ -45,9 +48,15 @@ export function createDeadLetterRetention({ bounds, ledger, clock, logger, metri
     const { countMax, ageMsMax } = bounds;
     for (const of of [...ledger.letters.counts()]) {
       if (ageMsMax > 0) await drop(of, "age", of.count, idAt(clock.now() - ageMsMax));
-      const count = ledger.letters.countOf(of.workspaceId, of);
-      if (countMax > 0) await drop(of, "count", count - countMax);
+      if (countMax > 0) await drop(of, "count", excessOf(of, countMax));
     }
+  }
+
+  /** This ledger's share of the letters that a destination has too many, rounded down. */
+  function excessOf(of: LetterCount, countMax: number): number {
+    const countIn = ({ letters }: Pick<Ledger, "letters">) => letters.countOf(of.workspaceId, of);
+    const all = parts.ledgers().reduce((sum, it) => sum + countIn(it), 0);
+    return all > countMax ? Math.floor(((all - countMax) * countIn(ledger)) / all) : 0;
   }
 
   return {

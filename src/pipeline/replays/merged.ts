@@ -18,7 +18,14 @@ export function merged(parts: readonly Job[]): Job | undefined {
   }
   const letters = parts as readonly LetterJob[];
   const sum = (of: (job: LetterJob) => number) => letters.reduce((all, it) => all + of(it), 0);
-  return { ...rest, ...together, seen: sum(({ seen }) => seen), total: sum(({ total }) => total) };
+  const rate = Math.round(sum((job) => job.rate));
+  return {
+    ...rest,
+    ...together,
+    rate,
+    seen: sum(({ seen }) => seen),
+    total: sum(({ total }) => total),
+  };
 }
 
 function placesOf(parts: readonly EventJob[]) {

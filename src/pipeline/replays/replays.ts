@@ -75,9 +75,14 @@ export function createReplays(parts: ReplaysParts): Replays {
     },
     async startLetters(workspaceId, asked) {
       const job = letterJob(workspaceId, asked, parts.clock.now());
-      for (const ledger of ledgers()) {
-        const total = ledger.letters.countOf(workspaceId, asked.filter);
-        await ledger.changeJobs((jobs) => jobs.start({ ...job, total }));
+      const all = ledgers().map((ledger) => {
+        return { ledger, total: ledger.letters.countOf(workspaceId, asked.filter) };
+      });
+      const sum = all.reduce((letters, { total }) => letters + Math.max(1, total), 0);
+      for (const { ledger, total } of all) {
+        // All ledgers together keep to the rate.
+        const rate = (job.rate * Math.max(1, total)) / sum;
+        await ledger.changeJobs((jobs) => jobs.start({ ...job, total, rate }));
       }
       wake([]);
       return get(workspaceId, job.id) ?? job;
