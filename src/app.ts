@@ -39,6 +39,8 @@ import { version } from "./version.ts";
 export interface App {
   dataPlaneUrl: string;
   controlPlaneUrl: string;
+  /** Resolves, with the reason, when the server cannot go on and is to be closed. */
+  broken: Promise<string>;
   /** Stops accepting, finishes what is in flight, makes durable. */
   close(): Promise<void>;
 }
@@ -54,7 +56,9 @@ export interface AppOptions {
 export async function openApp(config: Config, options: AppOptions): Promise<App> {
   const { logger, print } = options;
   await using stack = new AsyncDisposableStack();
-  const opening: Opening = { config, logger, metrics: createMetrics(), stack };
+  const broken = Promise.withResolvers<string>();
+  const giveUp = broken.resolve;
+  const opening: Opening = { config, logger, metrics: createMetrics(), stack, giveUp };
   if (config["sandbox.insecure"]) logger.warn(INSECURE);
 
   await takeData(opening);
@@ -92,7 +96,10 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
 
   ground.join(controlPlaneUrl);
   const parts = stack.move();
-  return { dataPlaneUrl: ingest.url, controlPlaneUrl, close: () => parts.disposeAsync() };
+  return {
+    ...{ dataPlaneUrl: ingest.url, controlPlaneUrl, broken: broken.promise },
+    close: () => parts.disposeAsync(),
+  };
 }
 
 /** What is loaded for a cluster alone, is loaded for a cluster alone. */

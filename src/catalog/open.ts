@@ -28,9 +28,11 @@ export async function openCatalog(options: {
   order?: OrderedLog;
   /** Of `order`, when the log is to be rewritten sooner or later than logs are by default. */
   bounds?: RewritingBounds;
+  /** Called when a newer pixelmill wrote to `order`: what it wrote is not known here. */
+  onNewer?(reason: string): void;
 }): Promise<Catalog> {
-  const { directory, logger, order, bounds } = options;
-  const store = openStore(directory, logger, order, bounds);
+  const { directory, logger, order } = options;
+  const store = openStore(directory, logger, order, options);
   const tables = openTables(store);
   const codeTables = openCodeTables(store);
   try {

@@ -1,8 +1,7 @@
 import { join } from "node:path";
 import type { Logger } from "../observe/log.ts";
 import type { OrderedLog } from "../store/ordered-log.ts";
-import { openOrderedStore } from "../store/ordered-store.ts";
-import type { RewritingBounds } from "../store/rewriting.ts";
+import { type OrderedStoreOptions, openOrderedStore } from "../store/ordered-store.ts";
 import { type Store as Environment, openStore as openEnvironment } from "../store/store.ts";
 import { openView } from "../store/view.ts";
 
@@ -29,12 +28,13 @@ export function openStore(
   directory: string,
   logger: Logger,
   order?: OrderedLog,
-  bounds?: RewritingBounds,
+  { bounds, onNewer }: Pick<OrderedStoreOptions, "bounds" | "onNewer"> = {},
 ): Store {
   const path = join(directory, "catalog.mdb");
   const name = "The catalog";
   const options = { path, tablesMax: TABLES_MAX, name, logger };
-  const shared = { ...options, log: order!, ...(bounds && { bounds }) };
+  const more = { ...(bounds && { bounds }), ...(onNewer && { onNewer }) };
+  const shared = { ...options, log: order!, ...more };
   const ordered = order && openOrderedStore({ ...shared, local: openView(options) });
   const store = ordered ?? openEnvironment(options);
   const epochs = store.table<number, Epoch>("epochs");

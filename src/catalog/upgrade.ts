@@ -1,3 +1,4 @@
+import { SHARED_FORMAT } from "../store/change-set.ts";
 import type { CodeTables } from "./code/tables.ts";
 import type { Permission } from "./model.ts";
 import type { Store } from "./store.ts";
@@ -13,6 +14,11 @@ interface Step {
 }
 
 const steps: readonly Step[] = [
+  {
+    // The first of this format that a node writes, before anything else: older nodes stop at it.
+    name: `format ${SHARED_FORMAT}`,
+    apply() {},
+  },
   {
     // Tokens that could replay and purge by `events:read` alone keep that right.
     name: "events:replay is a permission of its own",

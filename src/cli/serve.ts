@@ -29,12 +29,15 @@ export const serve = defineCommand({
     const { dataPlaneUrl, controlPlaneUrl } = app;
     logger.info({ dataPlaneUrl, controlPlaneUrl }, "serving");
 
-    logger.info({ signal: await stop.first }, "stopping");
+    const broken = app.broken.then((reason) => ({ reason }));
+    const why = await Promise.race([stop.first.then((signal) => ({ signal })), broken]);
+    if ("reason" in why) logger.error(why, "stopping, since the server cannot go on");
+    else logger.info(why, "stopping");
     const late = Bun.sleep(SHUTDOWN_MS_MAX).then(() => "late" as const);
     const end = await Promise.race([app.close(), stop.second, late]);
     if (end === undefined) logger.info("stopped");
     else logger.error({ reason: end }, "stopped before everything in flight ended");
-    return end === undefined ? 0 : 1;
+    return end === undefined && "signal" in why ? 0 : 1;
   },
 });
 

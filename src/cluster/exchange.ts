@@ -25,6 +25,8 @@ export interface ExchangeOptions {
   logger: Logger;
 }
 
+/** Raised with every change after which an older pixelmill would misread messages. */
+const FORMAT = 1;
 /** Messages of this node that wait while others are on their way. */
 const WAITING_BYTES_MAX = 4 << 20;
 /** Of one value. */
@@ -49,11 +51,17 @@ export async function openExchange(options: ExchangeOptions): Promise<Exchange> 
     new Fetcher({ consumer: clients.reader(), topic, waitMs: FOLLOW_MS }),
     logger,
     (value) => {
-      const [from, messages] = decode(value);
-      if (from === author) return;
+      const [format, from, messages] = decode(value);
+      if (format > FORMAT) tellNewer(format);
+      if (format !== FORMAT || from === author) return;
       for (const message of messages) for (const listener of listeners) listener(message);
     },
   );
+  let isTold = false;
+  function tellNewer(format: number): void {
+    if (!isTold) logger.warn({ format, known: FORMAT }, "A newer node is not understood");
+    isTold = true;
+  }
   return {
     tell: teller,
     listen(listener) {
@@ -76,7 +84,7 @@ function createTeller(sender: Sender, author: string): (message: unknown) => voi
   async function send(): Promise<void> {
     sending = true;
     while (waiting.length > 0) {
-      const value = Buffer.from(packr.encode([author, take()]));
+      const value = Buffer.from(packr.encode([FORMAT, author, take()]));
       await sender.send(0, () => value).catch(() => {});
     }
     sending = false;
@@ -105,12 +113,13 @@ function createTeller(sender: Sender, author: string): (message: unknown) => voi
 }
 
 /** A value that is none of ours tells nothing. */
-function decode(value: Uint8Array): [author: string, messages: unknown[]] {
+function decode(value: Uint8Array): [format: number, author: string, messages: unknown[]] {
   try {
-    const [author, messages] = packr.decode(value);
-    return [author, messages.map((message: Uint8Array) => packr.decode(message))];
+    const [format, author, messages] = packr.decode(value);
+    if (format !== FORMAT) return [Number(format), "", []];
+    return [format, author, messages.map((message: Uint8Array) => packr.decode(message))];
   } catch {
-    return ["", []];
+    return [0, "", []];
   }
 }
 

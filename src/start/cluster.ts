@@ -38,7 +38,9 @@ export async function openCluster(opening: Opening): Promise<Ground> {
   });
   stack.defer(() => logs.close());
   const node = `${hostname()}-${crypto.randomUUID().slice(0, 8)}`;
-  const shares = await Shares.open({ ...topic("ledgers"), config, live: catalog.live, logs, node });
+  const shares = await Shares.open({
+    ...{ ...topic("ledgers"), config, live: catalog.live, logs, node, onNewer: opening.giveUp },
+  });
   stack.defer(() => shares.end());
   const exchange = await openExchange(topic("nodes"));
   stack.defer(() => exchange.close());
@@ -108,7 +110,7 @@ function ofEach(bounds: RetentionBounds | undefined, partitions: number): Retent
 
 /** Resolves once all that was changed before can be read here. */
 async function openSharedCatalog(
-  { config, logger, stack }: Opening,
+  { config, logger, stack, giveUp }: Opening,
   clients: Clients,
 ): Promise<Catalog> {
   const [order] = await openOrderedTopic({
@@ -117,7 +119,7 @@ async function openSharedCatalog(
     name: `${config["cluster.name"]}.catalog`,
   });
   const directory = clusterDirectory(config, "catalog");
-  const catalog = await openCatalog({ directory, logger, order: order! });
+  const catalog = await openCatalog({ directory, logger, order: order!, onNewer: giveUp });
   stack.defer(() => catalog.close());
   await catalog.current();
   return catalog;

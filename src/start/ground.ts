@@ -15,6 +15,8 @@ export interface Opening {
   metrics: Metrics;
   /** Closes what is open, the last part first, when a later part does not open. */
   stack: AsyncDisposableStack;
+  /** Asks for the server's end, with the reason as a sentence. */
+  giveUp(reason: string): void;
 }
 
 /** What is known of a lane's work whatever the lanes stand on. */

@@ -25,6 +25,8 @@ export interface SharesOptions {
   /** What this node is called. */
   node: string;
   logger: Logger;
+  /** Called when a newer pixelmill wrote to a ledger. */
+  onNewer(reason: string): void;
 }
 
 /** How often it is looked whether there are more partitions. */
@@ -143,7 +145,7 @@ export class Shares {
   }
 
   async #openLedgers(): Promise<void> {
-    const { clients, topic, replicas, config, logger, logs } = this.#options;
+    const { clients, topic, replicas, config, logger, logs, onNewer } = this.#options;
     const partitions = logs.readers.size;
     const known = this.#shares.length;
     if (partitions <= known) return;
@@ -155,7 +157,7 @@ export class Shares {
     for (const [index, log] of orders.slice(known).entries()) {
       const path = clusterDirectory(config, `ledger/${known + index}`);
       const local = openView({ path, tablesMax: LEDGER_TABLES_MAX, ...about });
-      const store = openOrderedStore({ local, log, ...about });
+      const store = openOrderedStore({ local, log, onNewer, ...about });
       const ledger = new Ledger(store, logger);
       this.#shares.push({ store, ledger, isWanted: false, last: Promise.resolve() });
     }

@@ -38,6 +38,12 @@ export interface Piece {
   tables: readonly string[];
 }
 
+/**
+ * Of the entries and of the rows that they write: raised with every change after which an older
+ * pixelmill would misread either. A node stops at the first entry of a higher format.
+ */
+export const SHARED_FORMAT = 1;
+
 /** Brokers have bounds of their own. */
 const ENTRY_BYTES_MAX = 1 << 20;
 const PIECE_BYTES = ENTRY_BYTES_MAX - 4_096;
@@ -61,27 +67,35 @@ export function lastOfEach(writes: readonly Write[]): Write[] {
 }
 
 /**
- * The form in which nodes exchange change sets, in one entry or in pieces; a later version may add
- * to it at its end.
+ * The form in which nodes exchange change sets, in one entry or in pieces: a list that begins with
+ * the format.
  */
-export function encodeChangeSet(set: ChangeSet): Uint8Array[] {
+export function encodeChangeSet(set: ChangeSet, format = SHARED_FORMAT): Uint8Array[] {
   const { author, number, base, writes } = set;
   const each = writes.map(({ table, key, value }) => (value ? [table, key, value] : [table, key]));
-  const bytes = packr.encode([author, number, base, each]);
+  const bytes = packr.encode([format, author, number, base, each]);
   if (bytes.length <= ENTRY_BYTES_MAX) return [bytes];
   const tables = [...new Set(writes.map(({ table }) => table))];
   const count = Math.ceil(bytes.length / PIECE_BYTES);
   return Array.from({ length: count }, (_, index) => {
     const piece = bytes.subarray(index * PIECE_BYTES, (index + 1) * PIECE_BYTES);
-    return packr.encode([author, number, base, null, index, count, piece, tables]);
+    return packr.encode([format, author, number, base, null, index, count, piece, tables]);
   });
+}
+
+/** The format of an entry that a newer pixelmill wrote; undefined for all others. */
+export function newerFormat(bytes: Uint8Array): number | undefined {
+  // In MessagePack a short list is a byte of 0x9., and a small number is a byte.
+  const [list = 0, format = 0] = bytes;
+  const isNewer = list >> 4 === 0x9 && format > SHARED_FORMAT && format < 0x80;
+  return isNewer ? format : undefined;
 }
 
 /** Undefined when the bytes are none of ours. */
 export function decodeEntry(bytes: Uint8Array): ChangeSet | Piece | undefined {
   try {
-    const [author, number, base, each, ...piece] = packr.decode(bytes);
-    if (!Number.isSafeInteger(base)) return undefined;
+    const [format, author, number, base, each, ...piece] = packr.decode(bytes);
+    if (format !== SHARED_FORMAT || !Number.isSafeInteger(base)) return undefined;
     if (each === null) {
       const [index, count, part, tables] = piece;
       return { author, number, base, index, count, bytes: part, tables };

@@ -1,7 +1,7 @@
 import type { Key } from "lmdb";
 import { ApiError, StartError } from "../errors.ts";
 import type { Logger } from "../observe/log.ts";
-import { encodeChangeSet, type Rehearsal } from "./change-set.ts";
+import { encodeChangeSet, newerFormat, type Rehearsal, SHARED_FORMAT } from "./change-set.ts";
 import type { Entry, Follower, OrderedLog } from "./ordered-log.ts";
 import { OrderedView } from "./ordered-view.ts";
 import { Rewriting, type RewritingBounds } from "./rewriting.ts";
@@ -17,6 +17,8 @@ export interface OrderedStoreOptions {
   logger: Logger;
   /** By default of a log that is read in a second or two. */
   bounds?: RewritingBounds;
+  /** Called when the log has what a newer pixelmill wrote: nothing is read from there on. */
+  onNewer?(reason: string): void;
 }
 
 /** A store that several nodes change. */
@@ -74,7 +76,7 @@ class NodeStore implements OrderedStore {
   readonly #proposals = new Map<number, Proposal>();
   readonly #listeners = new Set<(tables: ReadonlySet<string>) => void>();
   /** Who waits for the view to reach a position. */
-  #behind: { position: number; resolve(): void }[] = [];
+  #behind: { position: number; resolve(): void; refuse(): void }[] = [];
   #waiting: Waiting[] = [];
   #running: Promise<void> | undefined;
   /** The question for the log's end that comes next, for all who ask before it is asked. */
@@ -85,6 +87,8 @@ class NodeStore implements OrderedStore {
   #isWhole: boolean;
   /** What is wrong with a log that has lost its end. */
   #ahead: string | undefined;
+  /** Why nothing more is read, when a newer pixelmill wrote to the log. */
+  #refusal: string | undefined;
   #number = 0;
   #closed = false;
 
@@ -102,7 +106,7 @@ class NodeStore implements OrderedStore {
     const { next, lacks } = this.#view.place();
     this.#next = next;
     this.#isWhole = lacks === undefined;
-    this.#follower = log.follow(next, (entries) => this.#take(entries));
+    this.#follower = log.follow(next, (entries) => this.#takeKnown(entries));
   }
 
   table<V, K extends Key>(name: string): Table<V, K> {
@@ -123,6 +127,7 @@ class NodeStore implements OrderedStore {
   }
 
   async current(): Promise<void> {
+    if (this.#refusal !== undefined) throw new ApiError("unavailable", this.#refusal);
     const read = this.#next;
     let end: number;
     try {
@@ -141,6 +146,7 @@ class NodeStore implements OrderedStore {
     const until = performance.now() + AHEAD_MS_MAX;
     for (;;) {
       if (this.#closed) throw this.#unavailable("is closed");
+      if (this.#refusal !== undefined) throw new StartError(this.#refusal);
       try {
         return await this.current();
       } catch {
@@ -154,7 +160,8 @@ class NodeStore implements OrderedStore {
   trouble(): string | undefined {
     const { local, log, name } = this.#options;
     const own = this.#ahead ?? (this.#isWhole ? undefined : "is being read");
-    return local.trouble() ?? log.trouble() ?? (own && `${name} ${own}`);
+    const trouble = this.#refusal ?? local.trouble() ?? log.trouble();
+    return trouble ?? (own && `${name} ${own}`);
   }
 
   async close(): Promise<void> {
@@ -182,7 +189,7 @@ class NodeStore implements OrderedStore {
     try {
       const isKnown = batch.every(({ asKnown }) => asKnown);
       // A refusal, too, must know all that was answered before.
-      if (!isKnown) await this.current();
+      if (!isKnown || this.#refusal !== undefined) await this.current();
       while (performance.now() < until) {
         if (!this.#isWhole) await this.current();
         const { outcomes, writes, base } = await this.#rehearse(batch);
@@ -246,6 +253,25 @@ class NodeStore implements OrderedStore {
     for (const entry of entries) await this.#options.log.append(entry);
   }
 
+  /** Up to what a newer pixelmill wrote, which may mean anything. */
+  async #takeKnown(entries: readonly Entry[]): Promise<void> {
+    const until = entries.findIndex(({ bytes }) => newerFormat(bytes) !== undefined);
+    if (until < 0) return await this.#take(entries);
+    if (until > 0) await this.#take(entries.slice(0, until));
+    const refusal = this.#refusalOf(entries[until]!);
+    const isNews = this.#refusal === undefined;
+    this.#refusal = refusal;
+    if (isNews) this.#options.onNewer?.(refusal);
+    for (const { refuse } of this.#behind.splice(0)) refuse();
+    throw new Error(refusal);
+  }
+
+  #refusalOf({ position, bytes }: Entry): string {
+    const expected = `expected entries of format ${SHARED_FORMAT} at most`;
+    const got = `got format ${newerFormat(bytes)} at ${position}`;
+    return `${this.#options.name}'s log: ${expected}, ${got}: a newer pixelmill wrote it`;
+  }
+
   async #take(entries: readonly Entry[]): Promise<void> {
     const { place, own, news, isBroken } = await this.#view.take(entries);
     this.#next = place.next;
@@ -276,8 +302,9 @@ class NodeStore implements OrderedStore {
 
   #reach(position: number): Promise<void> {
     if (this.#isWhole && this.#next >= position) return Promise.resolve();
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.#behind.push({ position, resolve });
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const refuse = () => reject(new ApiError("unavailable", this.#refusal ?? ""));
+    this.#behind.push({ position, resolve, refuse });
     return this.#timely(promise);
   }
 

@@ -1,6 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
+import { connectClients } from "../../src/cluster/client.ts";
+import { Sender } from "../../src/cluster/sender.ts";
+import { encodeChangeSet, SHARED_FORMAT } from "../../src/store/change-set.ts";
 import {
   ADMIN_TOKEN,
   pixel,
@@ -13,7 +16,7 @@ import {
   waitFor,
 } from "../e2e/server.ts";
 import { type Brokers, brokersMissing, startBrokers } from "./brokers.ts";
-import { titled } from "./support.ts";
+import { settingsOf, titled } from "./support.ts";
 
 const users = Array.from({ length: 12 }, (_, n) => `user-${n}`);
 
@@ -289,6 +292,24 @@ describe.skipIf(brokersMissing !== undefined)(titled("two nodes"), () => {
       ...Array(7).keys(),
     ]);
     sink.stop();
+  }, 600_000);
+
+  test("stop at what a newer pixelmill wrote, and do not start on it", async () => {
+    const directory = temporaryDirectory();
+    directories.push(directory);
+    const options = { directory, flags: [...flags(), "--cluster-name", "upgraded"] };
+    const node = await startServer(options);
+    const clients = await connectClients(settingsOf(brokers));
+    const sender = new Sender({ producer: clients.producer(), topic: "upgraded.catalog" });
+    const set = { author: "newer", number: 0, base: 0, writes: [] };
+    const [entry] = encodeChangeSet(set, SHARED_FORMAT + 1);
+    await sender.send(0, () => Buffer.from(entry!));
+    await clients.close();
+    expect(await node.exited()).toBe(1);
+    const refusal =
+      /The catalog's log: expected entries of format 1 at most, got format 2 at \d+: a newer/;
+    expect(node.errors()).toMatch(refusal);
+    await expect(startServer(options)).rejects.toThrow(refusal);
   }, 600_000);
 
   test("do not start where another kind of server has its data", async () => {

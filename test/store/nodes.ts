@@ -10,10 +10,19 @@ import { type Call, isLinearizable } from "./linearizable.ts";
 const logger = pino({ level: "silent" });
 
 /** A store of one node, in a directory of its own. */
-export function openNode(path: string, log: OrderedLog, bounds?: RewritingBounds): OrderedStore {
+export function openNode(
+  path: string,
+  log: OrderedLog,
+  bounds?: RewritingBounds,
+  onNewer?: (reason: string) => void,
+): OrderedStore {
   const name = "The store";
   const local = openView({ path, tablesMax: 8, name, logger });
-  const store = openOrderedStore({ local, log, name, logger, ...(bounds && { bounds }) });
+  const store = openOrderedStore({
+    ...{ local, log, name, logger },
+    ...(bounds && { bounds }),
+    ...(onNewer && { onNewer }),
+  });
   for (const table of ["numbers", "texts"]) store.table(table);
   return store;
 }

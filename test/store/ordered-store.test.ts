@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ApiError } from "../../src/errors.ts";
-import { encodeChangeSet } from "../../src/store/change-set.ts";
+import { encodeChangeSet, SHARED_FORMAT } from "../../src/store/change-set.ts";
 import type { Store } from "../../src/store/store.ts";
 import { MemoryLog } from "./memory-log.ts";
 import { openNode, runLoad, unexplained } from "./nodes.ts";
@@ -129,6 +129,33 @@ describe("stores on one ordered log", () => {
     );
     expect(log.entries).toHaveLength(1);
     await closeAll([...nodes, again]);
+  });
+
+  test("stop at what a newer pixelmill wrote, say so, and do not start on it", async () => {
+    const { log, nodes } = openNodes(1);
+    const [node] = nodes;
+    await node!.change(() => numbersOf(node!).put("a", 1));
+    const told: string[] = [];
+    const watching = openNode(freshPath(), log, undefined, (reason) => {
+      told.push(reason);
+    });
+    await watching.current();
+    const writes = [{ table: "numbers", key: "a" }];
+    const set = { author: "newer", number: 0, base: 0, writes };
+    for (const entry of encodeChangeSet(set, SHARED_FORMAT + 1)) await log.append(entry);
+    const refusal =
+      /^The store's log: expected entries of format 1 at most, got format 2 at \d+: a newer pixel/;
+    for (const it of [node!, watching]) {
+      await expect(it.current()).rejects.toThrow(refusal);
+      await expect(it.change(() => numbersOf(it).put("b", 1))).rejects.toThrow(refusal);
+      expect(it.trouble()).toMatch(refusal);
+      // What came before is there, and what the newer one wrote is not guessed at.
+      expect(numbersOf(it).get("a")).toBe(1);
+    }
+    expect(told).toEqual([expect.stringMatching(refusal)]);
+    const late = openNode(freshPath(), log);
+    await expect(late.whole()).rejects.toThrow(refusal);
+    await closeAll([node!, watching, late]);
   });
 
   test("take changes that are longer than an entry, and refuse one that is longer than any", async () => {
