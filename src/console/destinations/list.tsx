@@ -54,7 +54,8 @@ export function DestinationList() {
       load={everyDestination}
       columns={columns}
     >
-      A destination takes the events of the sources that are connected to it: a webhook, a file.
+      A destination takes the events of the sources that are connected to it: a webhook, a database,
+      Kafka, an object store, a file.
     </NamedList>
   );
 }

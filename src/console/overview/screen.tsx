@@ -89,7 +89,7 @@ const steps = [
   },
   {
     title: "Make a destination",
-    text: "A webhook or a file that takes the events.",
+    text: "What takes the events: a webhook, a database, Kafka, an object store or a file.",
     href: to("destinations", "new"),
   },
   {

@@ -10,6 +10,7 @@ import {
   WEBHOOK_HEADERS_MAX,
   WEBHOOK_SECRET_CHARS_MAX,
   WEBHOOK_TEMPLATE_CHARS_MAX,
+  WEBHOOK_TIMEOUT_MS_DEFAULT,
   WEBHOOK_TIMEOUT_MS_MAX,
   WEBHOOK_URL_CHARS_MAX,
 } from "../../limits.ts";
@@ -59,7 +60,10 @@ const templateOf = (description: string) =>
 
 export const WebhookConfig = Type.Object({
   ...rudderstackKeys,
-  webhookUrl: Type.String({ minLength: 1, maxLength: WEBHOOK_URL_CHARS_MAX }),
+  webhookUrl: Type.String({
+    ...{ minLength: 1, maxLength: WEBHOOK_URL_CHARS_MAX },
+    description: "Where events are sent; a private address takes egress.allow",
+  }),
   webhookMethod: Type.Optional(
     Type.Union(
       methods.map((method) => Type.Literal(method)),
@@ -69,9 +73,24 @@ export const WebhookConfig = Type.Object({
     ),
   ),
   headers: Type.Optional(Type.Array(Header, { maxItems: WEBHOOK_HEADERS_MAX })),
-  batchSize: Type.Optional(Type.Integer({ minimum: 1, maximum: WEBHOOK_BATCH_EVENTS_MAX })),
-  timeoutMs: Type.Optional(Type.Integer({ minimum: 1, maximum: WEBHOOK_TIMEOUT_MS_MAX })),
-  secret: Type.Optional(Type.String({ minLength: 1, maxLength: WEBHOOK_SECRET_CHARS_MAX })),
+  batchSize: Type.Optional(
+    Type.Integer({
+      ...{ minimum: 1, maximum: WEBHOOK_BATCH_EVENTS_MAX, default: 1 },
+      description: "Most events of a request: one is sent as an object, above that as a JSON array",
+    }),
+  ),
+  timeoutMs: Type.Optional(
+    Type.Integer({
+      ...{ minimum: 1, maximum: WEBHOOK_TIMEOUT_MS_MAX, default: WEBHOOK_TIMEOUT_MS_DEFAULT },
+      description: "Milliseconds for one request, look-up to last byte",
+    }),
+  ),
+  secret: Type.Optional(
+    Type.String({
+      ...{ minLength: 1, maxLength: WEBHOOK_SECRET_CHARS_MAX },
+      description: "Signs requests as Standard Webhooks does: whsec_ and base64, or any text",
+    }),
+  ),
   gzip: Type.Optional(Type.Boolean({ description: "Whether bodies are sent compressed" })),
   template: Type.Optional(
     templateOf("Body of one event: JSON in which {{event.properties.price}} stands for a value"),
