@@ -1,3 +1,4 @@
+import { Producer } from "@platformatic/kafka";
 import { connectClients } from "../src/cluster/client.ts";
 import { kafkaKind } from "../src/destinations/kafka/kafka.ts";
 import type { Egress } from "../src/egress/egress.ts";
@@ -23,7 +24,9 @@ function plainMessage(topic: string, bytes: Uint8Array) {
 async function start(egress: Egress, compression: "none" | "gzip"): Promise<Running> {
   const brokers = await startBrokers(1);
   const clients = await connectClients({ brokers: brokers.addresses });
-  const producer = clients.producer();
+  const producer = new Producer({
+    ...{ clientId: "plain", bootstrapBrokers: [...brokers.addresses], idempotent: true },
+  });
   const of = { partitions: PARTITIONS, replicas: 1 };
   await clients.admin().createTopics({
     ...{ topics: ["events"], ...of },
@@ -48,6 +51,7 @@ async function start(egress: Egress, compression: "none" | "gzip"): Promise<Runn
       });
     },
     async end() {
+      await producer.close();
       await clients.close();
       await brokers.stop();
     },

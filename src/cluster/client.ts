@@ -1,4 +1,5 @@
 import type { Admin, Consumer, GroupOptions, Producer } from "@platformatic/kafka";
+import { makeProduceClient, type ProduceClient } from "./produce-client.ts";
 import { callRoll } from "./roll.ts";
 
 /** How to reach the brokers. */
@@ -21,7 +22,7 @@ const METADATA_MS_MAX = 5_000;
 export interface Clients {
   admin(): Admin;
   /** Acknowledged by all replicas in sync, each record once and in order. */
-  producer(): Producer;
+  producer(): ProduceClient;
   /** Of no group: reads what it is asked for, and fails at the first error. */
   reader(): Consumer;
   /** Of a group, with partitions given as `options` say; it reads nothing. */
@@ -61,8 +62,9 @@ export async function connectClients(settings: BrokerSettings): Promise<Clients>
       return keep(admin, () => admin.close());
     },
     producer() {
-      const producer: Producer = new Producer({ ...options, idempotent: true });
-      return keep(producer, () => producer.close(true));
+      const producer: Producer = new Producer(options);
+      keep(producer, () => producer.close(true));
+      return makeProduceClient(kafka, producer, REQUEST_MS_MAX);
     },
     reader: () => consume({ ...ASKS_ONCE, groupId: CLIENT_ID }),
     member: (group) => consume({ ...MEMBER, ...group }),

@@ -1,19 +1,19 @@
-import type { Producer } from "@platformatic/kafka";
-
-interface Waiting {
-  partition: number;
-  /** Gives the value, in the moment in which it is sent. */
-  take(): Buffer;
-  resolve(offset: bigint): void;
-  reject(error: unknown): void;
-}
+import { Outbox } from "./outbox.ts";
+import type { PartitionAnswer, ProduceClient } from "./produce-client.ts";
+import type { Identity } from "./record-batch.ts";
 
 export interface SenderOptions {
-  producer: Producer;
+  producer: ProduceClient;
   topic: string;
   /** Called when the topic is seen to have more partitions than before. */
   onPartitions?(count: number): void;
 }
+
+/** A broker that dies is replaced as leader of its partitions within so many attempts. */
+const ATTEMPTS = 20;
+const RETRY_MS = 250;
+/** How soon it is noticed that a topic has more partitions. */
+const LEADERS_MS_MAX = 5_000;
 
 /**
  * Sends values to the partitions of a topic: one request at a time to each leader, which carries
@@ -22,11 +22,18 @@ export interface SenderOptions {
  */
 export class Sender {
   readonly #options: SenderOptions;
-  #waiting: Waiting[] = [];
+  readonly #outboxes: Outbox[] = [];
+  #added = 0;
   #gathering = false;
   /** Leaders that have not answered yet. */
   readonly #busy = new Set<number>();
-  #partitions = 0;
+  /** Of batches to come; an outbox that gave a batch up never sends under the same one again. */
+  #identity: Identity | undefined;
+  /** Leader of each partition, as of some seconds ago; negative for one that has none. */
+  #leaders: readonly number[] | undefined;
+  #asking: Promise<void> | undefined;
+  /** When leaders were asked for, in milliseconds of `performance.now()`. */
+  #askedAt = 0;
 
   constructor(options: SenderOptions) {
     this.#options = options;
@@ -40,7 +47,9 @@ export class Sender {
    */
   send(partition: number, take: () => Buffer): Promise<bigint> {
     const { promise, resolve, reject } = Promise.withResolvers<bigint>();
-    this.#waiting.push({ partition, take, resolve, reject });
+    for (let it = this.#outboxes.length; it <= partition; it++) this.#outboxes.push(new Outbox(it));
+    this.#outboxes[partition]!.add({ take, resolve, reject });
+    this.#added += 1;
     void this.#sendWaiting();
     return promise;
   }
@@ -49,78 +58,96 @@ export class Sender {
     if (this.#gathering) return;
     this.#gathering = true;
     // What comes in this turn of the event loop, and in the next as long as more comes, goes along.
-    let count: number;
+    let added: number;
     do {
-      count = this.#waiting.length;
+      added = this.#added;
       await new Promise(setImmediate);
-    } while (this.#waiting.length > count);
+    } while (this.#added > added);
     try {
-      const leaders = await this.#leaders();
-      const waiting = this.#waiting;
-      this.#waiting = [];
-      for (const [leader, group] of Map.groupBy(waiting, (it) => leaders[it.partition])) {
-        if (leader === undefined) refuse(group, new Error("The partition is not there"));
-        else if (this.#busy.has(leader)) this.#waiting.push(...group);
-        else void this.#sendTo(leader, group);
+      if (this.#leaders === undefined) await this.#askLeaders();
+      // What is known is used meanwhile.
+      else if (performance.now() - this.#askedAt > LEADERS_MS_MAX) {
+        this.#askLeaders().catch(() => {});
       }
+      this.#identity ??= await this.#options.producer.identify();
+      this.#sendDue(this.#leaders!, this.#identity);
     } catch (error) {
-      const waiting = this.#waiting;
-      this.#waiting = [];
-      refuse(waiting, error);
+      this.#refuse(this.#due(), error);
     }
     this.#gathering = false;
   }
 
-  /**
-   * Leader of each partition, as of some seconds ago; negative for one that has none. The library
-   * sees to those that moved.
-   */
-  async #leaders(): Promise<number[]> {
-    const { producer, topic, onPartitions } = this.#options;
-    const { topics } = await producer.metadata({ topics: [topic] });
-    const leaders = topics.get(topic)?.partitions.map(({ leader }) => leader) ?? [];
-    if (leaders.length > this.#partitions) onPartitions?.(leaders.length);
-    this.#partitions = leaders.length;
-    return leaders;
+  #sendDue(leaders: readonly number[], identity: Identity): void {
+    for (const [leader, group] of Map.groupBy(this.#due(), (it) => leaders[it.partition])) {
+      if (leader === undefined) this.#refuse(group, new Error("The partition is not there"));
+      else if (!this.#busy.has(leader)) void this.#sendTo(leader, group, identity);
+    }
   }
 
-  async #sendTo(leader: number, group: readonly Waiting[]): Promise<void> {
+  #due(): Outbox[] {
+    return this.#outboxes.filter((it) => it.isDue);
+  }
+
+  #refuse(outboxes: readonly Outbox[], error: unknown): void {
+    this.#identity = undefined;
+    for (const outbox of outboxes) outbox.refuse(error);
+  }
+
+  #askLeaders(): Promise<void> {
+    const { producer, topic, onPartitions } = this.#options;
+    this.#askedAt = performance.now();
+    const ask = async () => {
+      const leaders = await producer.leaders(topic);
+      const isMore = leaders.length > (this.#leaders?.length ?? 0);
+      this.#leaders = leaders;
+      if (isMore) onPartitions?.(leaders.length);
+    };
+    this.#asking ??= ask().finally(() => {
+      this.#asking = undefined;
+    });
+    return this.#asking;
+  }
+
+  async #sendTo(leader: number, group: readonly Outbox[], identity: Identity): Promise<void> {
     this.#busy.add(leader);
     const { producer, topic } = this.#options;
-    let offsets: Map<number, bigint>;
+    let answers: PartitionAnswer[] = [];
     let reason: unknown;
     try {
-      const messages = group.map(({ partition, take }) => ({ topic, partition, value: take() }));
-      // The library starts a new sequence after an error only where it is told of idempotence here.
-      offsets = offsetsOf(await producer.send({ messages, idempotent: true }));
+      const batches = group.map((outbox) => outbox.batch(identity));
+      answers = await producer.produce(leader, topic, batches);
     } catch (error) {
-      // Partitions that moved to different leaders meanwhile fail and succeed apart.
-      offsets = offsetsOf((error as { produced?: Produced }).produced);
       reason = error;
     }
     this.#busy.delete(leader);
-    for (const { partition, resolve, reject } of group) {
-      const offset = offsets.get(partition);
-      if (offset === undefined) {
-        reject(reason ?? new Error(`Partition ${partition} was not answered for`));
-        continue;
-      }
-      resolve(offset);
-      // The answer names the first value of each partition; the others follow it.
-      offsets.set(partition, offset + 1n);
+    for (const outbox of group) {
+      const answer = answers.find((it) => it.index === outbox.partition);
+      if (answer?.errorCode === 0) outbox.taken(answer.baseOffset);
+      else this.#missed(outbox, answer ? producer.errorOf(answer) : (reason ?? unanswered()));
     }
-    if (this.#waiting.length > 0) void this.#sendWaiting();
+    void this.#sendWaiting();
+  }
+
+  /** The leader did not take the batch, as far as anybody knows. */
+  #missed(outbox: Outbox, error: unknown): void {
+    const { attempts } = outbox;
+    const judgement = this.#options.producer.judge(error);
+    if (judgement === "refused" || attempts >= ATTEMPTS) {
+      this.#refuse([outbox], error);
+      return;
+    }
+    if (judgement === "identity") {
+      this.#identity = undefined;
+      outbox.disown();
+    }
+    const asked = this.#askLeaders().catch(() => {});
+    const rest = Bun.sleep(RETRY_MS);
+    // Where another leads already, the batch need not wait.
+    void (attempts === 1 ? Promise.race([asked, rest]) : rest).then(() => {
+      outbox.release();
+      void this.#sendWaiting();
+    });
   }
 }
 
-interface Produced {
-  offsets?: { partition: number; offset: bigint }[];
-}
-
-function offsetsOf(produced: Produced | undefined): Map<number, bigint> {
-  return new Map(produced?.offsets?.map(({ partition, offset }) => [partition, offset]));
-}
-
-function refuse(waiting: readonly Waiting[], error: unknown): void {
-  for (const { reject } of waiting) reject(error);
-}
+const unanswered = () => new Error("The leader did not answer for the partition");
