@@ -1,3 +1,4 @@
+import { heapStats } from "bun:jsc";
 import { expect, test } from "bun:test";
 import { createClientAddresses } from "../../src/pixel/client-address.ts";
 import { get, openListener, send, WRITE_KEY } from "./harness.ts";
@@ -42,6 +43,17 @@ test("only a trusted proxy is believed", () => {
 test("nobody is believed without trusted proxies", () => {
   const request = { peer: "127.0.0.1", forwardedFor: () => "203.0.113.9" };
   expect(createClientAddresses([]).of(request)).toBe("127.0.0.1");
+});
+
+test("of all the peers that ever came, few are remembered", () => {
+  const clients = createClientAddresses([]);
+  const visit = (network: number) => {
+    for (let n = 0; n < 50_000; n++) clients.networkOf(`10.${network}.${n >> 8}.${n & 255}`);
+    Bun.gc(true);
+    return heapStats().objectCount;
+  };
+  const before = visit(1);
+  expect(visit(2) - before).toBeLessThan(10_000);
 });
 
 test("connections count for an address, or for half of an IPv6 one, but not for a proxy", () => {

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { Registry } from "prom-client";
 import { StartError } from "../../src/errors.ts";
 import type { PixelRecord } from "../../src/event/record.ts";
+import { RATE_BURST_SECONDS } from "../../src/limits.ts";
 import { INGEST_PULSES_MISSED_MAX } from "../../src/pixel/ingest-process.ts";
 import { INGEST_CLOSE_MS_MAX, INGEST_PULSE_MS } from "../../src/pixel/limits.ts";
 import { metricValue } from "../log/support.ts";
@@ -66,6 +67,7 @@ test("killing an ingest process loses nothing acknowledged, and it is started ag
 // Tests that run at once cannot make their directories.
 const hanging = await dataWithSource();
 const silent = await dataWithSource();
+const stuck = await dataWithSource();
 const slow = await dataWithSource();
 const slowAtFirst = await dataWithSource();
 
@@ -88,6 +90,18 @@ test.concurrent("a process that hangs is not ready, then killed and started agai
   await until(() => ingest.healthy() && ingest.pids()[0] !== pid);
   expect((await fetch(pixelUrl(ingest.url, writeKey, "after"))).status).toBe(200);
   expect(await usersOf(ingest)).toEqual(["before", "after"]);
+}, 300_000);
+
+test.concurrent("a process that hangs is killed when the server closes", async () => {
+  const ingest = await startIngest(stuck.data);
+  const [pid] = ingest.pids();
+  process.kill(pid!, "SIGSTOP");
+  const closingAt = performance.now();
+  await ingest.close();
+  expect(await isAlive(pid!)).toBe(false);
+  // The watch would kill the process later.
+  const ms = performance.now() - closingAt;
+  expect(ms).toBeLessThan(INGEST_PULSE_MS * INGEST_PULSES_MISSED_MAX);
 }, 300_000);
 
 test.concurrent("a process that computes for long is not ready meanwhile, and not killed", async () => {
@@ -115,9 +129,12 @@ test("a process that cannot be made for a while is started again", async () => {
   const command = [executable, ...ingestEntry.slice(1)];
   await using ingest = await startIngest(data, { command, metrics });
   rmSync(executable);
+  const killedAt = performance.now();
   process.kill(ingest.pids()[0]!, "SIGKILL");
   const deaths = () => metricValue(metrics, "pixelmill_ingest_deaths_total");
-  await until(async () => (await deaths()) >= 3);
+  await until(async () => (await deaths()) >= 5);
+  // Each attempt comes after twice the time of the one before.
+  expect(performance.now() - killedAt).toBeGreaterThan(50 + 100 + 200 + 400);
   expect(ingest.healthy()).toBe(false);
   symlinkSync(process.execPath, executable);
   await until(() => ingest.healthy());
@@ -190,6 +207,22 @@ test("pixels that are sent one after the other tell their order across processes
     }
   }
   expect([...taken.values()].filter((records) => records.length > 0).length).toBeGreaterThan(1);
+}, 300_000);
+
+test("two processes take no more pixels together than the rate allows", async () => {
+  const { data, writeKey } = await dataWithSource();
+  const pixelsPerSecondMax = 20;
+  await using ingest = await startIngest(data, { count: 2, pixelsPerSecondMax });
+  const startedAt = performance.now();
+  const askOnce = async () => {
+    const connection = await openAsking(ingest.url);
+    const status = await connection.ask(pixelUrl("", writeKey, "a"));
+    connection.close();
+    return status === 200;
+  };
+  const taken = await Promise.all(Array.from({ length: 400 }, askOnce));
+  const seconds = RATE_BURST_SECONDS + (performance.now() - startedAt) / 1_000;
+  expect(taken.filter(Boolean).length).toBeLessThanOrEqual(pixelsPerSecondMax * seconds);
 }, 300_000);
 
 test("logs of processes that are no longer started stay readable", async () => {
