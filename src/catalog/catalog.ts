@@ -249,10 +249,27 @@ export interface CodeStore {
    */
   commit(workspaceId: string, change: CodeChange): Promise<void>;
 
-  link(workspaceId: string, transformationId: string, destinationId: string): Promise<void>;
-  unlink(workspaceId: string, transformationId: string, destinationId: string): Promise<void>;
+  /**
+   * Resolves with what `answer` reads as long as nobody has changed anything since; when it throws,
+   * nothing is changed. So with `unlink`.
+   */
+  link<T = void>(
+    workspaceId: string,
+    transformationId: string,
+    destinationId: string,
+    answer?: () => T,
+  ): Promise<T>;
+  unlink<T = void>(
+    workspaceId: string,
+    transformationId: string,
+    destinationId: string,
+    answer?: () => T,
+  ): Promise<T>;
+  /** Takes the link of a destination away, whichever it has. */
+  clear(workspaceId: string, destinationId: string): Promise<void>;
   /** Destinations linked to a transformation, in the order of linking. */
   linked(workspaceId: string, transformationId: string): Destination[];
+  /** Undefined also where there is no such destination. */
   linkOf(workspaceId: string, destinationId: string): string | undefined;
   /** When a destination was linked to its transformation. */
   linkedAt(workspaceId: string, destinationId: string): number | undefined;

@@ -335,6 +335,27 @@ test("a destination's transformation can be set from the destination's side", as
   expect((await api.send("GET", path)).status).toBe(404);
 });
 
+test("a link that was made is answered as made, whatever is called beside it", async () => {
+  const { destination } = await api.client.call("POST /v2/destinations", {
+    body: { name: "D", type: "file", config: { path: "b.jsonl" } },
+  });
+  const { id } = await api.client.call("POST /transformations", {
+    query: { publish: true },
+    body: { name: "T", language: "javascript", code: "export const transformEvent = (it) => it;" },
+  });
+  const path = `/v2/destinations/${destination.id}/transformation`;
+  const link = `/transformations/${id}/connectToDestination`;
+  for (let round = 0; round < 10; round++) {
+    const [set, linked] = await Promise.all([
+      api.send("PUT", path, { body: { transformationId: id } }),
+      api.send("POST", link, { body: { destinationId: destination.id } }),
+      api.send("DELETE", path),
+    ]);
+    expect([set.status, linked.status]).toEqual([200, 200]);
+    expect(linked.body.destinations).toHaveLength(1);
+  }
+});
+
 describe("/v2/credentials", () => {
   test("are named secrets that are never answered", async () => {
     const value = crypto.randomUUID();

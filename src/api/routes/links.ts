@@ -42,8 +42,10 @@ export const linkRoutes = [
     answer: Link,
     example: { params, body: { transformationId: example.ids.transformation }, answer },
     async handle({ parts, workspaceId, params, body }) {
-      await parts.catalog.code.link(workspaceId, body.transformationId, params.id);
-      return linkAnswer(parts.catalog, workspaceId, params.id);
+      const { catalog } = parts;
+      return catalog.code.link(workspaceId, body.transformationId, params.id, () =>
+        linkAnswer(catalog, workspaceId, params.id),
+      );
     },
   }),
 
@@ -54,21 +56,19 @@ export const linkRoutes = [
     status: 204,
     example: { params, answer: undefined },
     async handle({ parts, workspaceId, params }) {
-      const { destinations, code } = parts.catalog;
-      const { id } = destinations.get(workspaceId, params.id);
-      const transformationId = code.linkOf(workspaceId, id);
-      if (transformationId) await code.unlink(workspaceId, transformationId, id);
+      await parts.catalog.code.clear(workspaceId, params.id);
       return undefined;
     },
   }),
 ] as const;
 
 function linkAnswer(
-  { code }: Catalog,
+  { code, destinations }: Catalog,
   workspaceId: string,
   destinationId: string,
 ): Static<typeof Link> {
-  const transformationId = code.linkOf(workspaceId, destinationId);
+  const { id } = destinations.get(workspaceId, destinationId);
+  const transformationId = code.linkOf(workspaceId, id);
   const at = code.linkedAt(workspaceId, destinationId);
   if (transformationId === undefined || at === undefined) {
     throw new ApiError("missing", "The destination has no transformation");

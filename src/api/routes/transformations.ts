@@ -218,9 +218,11 @@ export const transformationRoutes = [
       answer: example.transformation,
     },
     async handle({ parts, workspaceId, params, body }) {
-      await parts.catalog.code.link(workspaceId, params.id, body.destinationId);
-      const found = parts.catalog.code.published(workspaceId, "transformation", params.id);
-      return transformationAnswer(parts, found, { destinations: true });
+      const { code } = parts.catalog;
+      return code.link(workspaceId, params.id, body.destinationId, () => {
+        const found = code.published(workspaceId, "transformation", params.id);
+        return transformationAnswer(parts, found, { destinations: true });
+      });
     },
   }),
 
@@ -236,12 +238,13 @@ export const transformationRoutes = [
     },
     async handle({ parts, workspaceId, params, body }) {
       const { code } = parts.catalog;
-      await code.unlink(workspaceId, params.id, body.destinationId);
-      const found = code.newest(workspaceId, "transformation", params.id);
-      const shown = found.resource.published
-        ? code.published(workspaceId, "transformation", params.id)
-        : found;
-      return transformationAnswer(parts, shown, { destinations: true });
+      return code.unlink(workspaceId, params.id, body.destinationId, () => {
+        const found = code.newest(workspaceId, "transformation", params.id);
+        const shown = found.resource.published
+          ? code.published(workspaceId, "transformation", params.id)
+          : found;
+        return transformationAnswer(parts, shown, { destinations: true });
+      });
     },
   }),
 

@@ -7,6 +7,8 @@ import type { Store } from "../store.ts";
 import type { Tables } from "../tables.ts";
 import type { CodeTables } from "./tables.ts";
 
+const none = <T>() => undefined as T;
+
 /** Linking of destinations to transformations, for use inside a change. */
 export interface Linking {
   link(workspaceId: string, transformationId: string, destinationId: string): void;
@@ -16,7 +18,9 @@ export function openLinks(
   store: Store,
   { destinations }: Tables,
   tables: CodeTables,
-): Pick<CodeStore, "link" | "unlink" | "linked" | "linkOf" | "linkedAt"> & { linking: Linking } {
+): Pick<CodeStore, "link" | "unlink" | "clear" | "linked" | "linkOf" | "linkedAt"> & {
+  linking: Linking;
+} {
   const { links } = tables;
 
   function transformation(workspaceId: string, id: string): Resource {
@@ -36,23 +40,40 @@ export function openLinks(
 
   return {
     linking,
-    link(workspaceId, transformationId, destinationId) {
-      return store.change(() => linking.link(workspaceId, transformationId, destinationId));
+    link<T>(
+      workspaceId: string,
+      transformationId: string,
+      destinationId: string,
+      answer: () => T = none,
+    ) {
+      return store.change(() => {
+        linking.link(workspaceId, transformationId, destinationId);
+        return answer();
+      });
     },
-    unlink(workspaceId, transformationId, destinationId) {
+    unlink<T>(
+      workspaceId: string,
+      transformationId: string,
+      destinationId: string,
+      answer: () => T = none,
+    ) {
       return store.change(() => {
         transformation(workspaceId, transformationId);
         const destination = destinations.get(workspaceId, destinationId);
-        if (links.of(destination.id) !== transformationId) return;
-        links.remove(destination.id);
+        if (links.of(destination.id) === transformationId) links.remove(destination.id);
+        return answer();
       });
+    },
+    clear(workspaceId, destinationId) {
+      return store.change(() => links.remove(destinations.get(workspaceId, destinationId).id));
     },
     linked: (workspaceId, transformationId) =>
       links
-        .destinations(transformation(workspaceId, transformationId).id)
+        .destinations(tables.resourceOf(workspaceId, "transformation", transformationId).id)
         .map((id) => destinations.get(workspaceId, id)),
     linkOf(workspaceId, destinationId) {
-      return links.of(destinations.get(workspaceId, destinationId).id);
+      const destination = destinations.find(destinationId);
+      return destination?.workspaceId === workspaceId ? links.of(destination.id) : undefined;
     },
     linkedAt(workspaceId, destinationId) {
       return links.madeAt(destinations.get(workspaceId, destinationId).id);
