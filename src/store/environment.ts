@@ -5,6 +5,8 @@ import { Packr } from "msgpackr";
 export interface Environment {
   root: RootDatabase;
   table(name: string): Database<unknown, Key>;
+  /** Runs a transaction, which is taken back as a whole when `apply` throws or returns `ABORT`. */
+  transact(apply: () => unknown): Promise<unknown>;
 }
 
 /** Opens an LMDB environment and its tables; throws what LMDB and the file system throw. */
@@ -40,7 +42,11 @@ export function openEnvironment(
     return opened;
   };
   for (const name of names) table(name);
-  return { root, table };
+  // When a function throws, lmdb's plain `transaction` keeps the writes before the throw; these two
+  // drop them. A commit that nobody syncs takes less than to have another thread make it.
+  const transact = async (apply: () => unknown) =>
+    isView ? root.transactionSync(apply) : root.childTransaction(apply);
+  return { root, table, transact };
 }
 
 /**

@@ -247,10 +247,7 @@ class LmdbStore implements LocalStore {
       for (const { reject } of batch) reject(this.#unavailable("cannot be opened"));
       return;
     }
-    const { root } = environment;
-    // When a function throws, lmdb's plain `transaction` keeps the writes before the throw; a child
-    // transaction drops them.
-    const commits = batch.map(({ apply }) => root.childTransaction(() => this.#apply(apply)));
+    const commits = batch.map(({ apply }) => environment.transact(() => this.#apply(apply)));
     const outcomes = await Promise.allSettled(commits);
     const faults = outcomes.map((outcome) => faultOf(outcome));
     const fault = faults.find((found) => found !== undefined);
