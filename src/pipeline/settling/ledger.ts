@@ -143,6 +143,11 @@ export class Ledger {
     this.#heard(new Set([OWNERS]));
   }
 
+  /** Whether it was claimed, since other nodes have it too. */
+  get isShared(): boolean {
+    return this.#claim !== undefined;
+  }
+
   owner(): LedgerOwner | undefined {
     return this.#claims.owner();
   }
