@@ -1,4 +1,4 @@
-import type { Admin, Consumer, GroupOptions, Producer } from "@platformatic/kafka";
+import type { Admin, ConnectionPool, Consumer, GroupOptions, Producer } from "@platformatic/kafka";
 import { makeProduceClient, type ProduceClient } from "./produce-client.ts";
 import { callRoll } from "./roll.ts";
 
@@ -41,7 +41,7 @@ export type MemberClientOptions = GroupOptions & { groupId: string };
  */
 export async function connectClients(settings: BrokerSettings): Promise<Clients> {
   const kafka = await import("@platformatic/kafka");
-  const { Admin, Consumer, Producer } = kafka;
+  const { Admin, ConnectionPool, Consumer, Producer } = kafka;
   const options = optionsOf(settings);
   const roll = callRoll(kafka, options);
   let isOpen = true;
@@ -66,7 +66,12 @@ export async function connectClients(settings: BrokerSettings): Promise<Clients>
       keep(producer, () => producer.close(true));
       return makeProduceClient(kafka, producer, REQUEST_MS_MAX);
     },
-    reader: () => consume({ ...ASKS_ONCE, groupId: CLIENT_ID }),
+    reader() {
+      const fetching = new ConnectionPool(CLIENT_ID, options);
+      roll.guide({ connections: fetching });
+      ends.push(() => fetching.close());
+      return fetchingBy(fetching, consume({ ...ASKS_ONCE, groupId: CLIENT_ID }));
+    },
     member: (group) => consume({ ...MEMBER, ...group }),
     isOpen: () => isOpen,
     async close() {
@@ -114,6 +119,20 @@ function optionsOf({ brokers, tls, sasl }: BrokerSettings) {
 type Kafka = typeof import("@platformatic/kafka");
 type GetApi = (name: string, callback: (error: Error | null, api?: MetadataApi) => void) => void;
 type MetadataApi = ((...all: unknown[]) => void) & { key: number; version: number };
+
+/**
+ * Has a consumer fetch over these connections alone. A broker answers the requests of a connection
+ * one after the other: the question who leads which partition, asked every few seconds, would be
+ * answered when the fetch before it ends, which waits for something to come; and nothing is fetched
+ * meanwhile.
+ */
+function fetchingBy(connectionPool: ConnectionPool, consumer: Consumer): Consumer {
+  const fetch: Fetch = consumer.fetch.bind(consumer);
+  const fetchApart: Fetch = (request) => fetch({ ...request, connectionPool });
+  return Object.assign(consumer, { fetch: fetchApart });
+}
+
+type Fetch = (request: Parameters<Consumer["fetch"]>[0]) => ReturnType<Consumer["fetch"]>;
 
 /**
  * Lets a client know a topic of which some partition has no leader at the moment. The library takes

@@ -74,6 +74,22 @@ describe.skipIf(brokersMissing !== undefined)(titled("a partition of Kafka"), ()
     await Promise.all(loops);
   }, 300_000);
 
+  test("tells who leads it while a fetch waits for something to come", async () => {
+    const { sender } = await openTopic(clients(), { name: "g", partitions: 1, replicas: 1 });
+    const consumer = clients().reader();
+    const fetcher = new Fetcher({ consumer, topic: "g", waitMs: 8_000 });
+    await sender.send(0, () => Buffer.from("x"));
+    // A new partition's leader may not know of that yet.
+    while ((await fetcher.fetch(0, 0n).catch(() => undefined)) === undefined) await Bun.sleep(5);
+    const fetched = fetcher.fetch(0, 1n).then(() => "fetched");
+    // The fetch is on its way before the question is.
+    await Bun.sleep(100);
+    const told = consumer.metadata({ topics: ["g"], forceUpdate: true }).then(() => "told");
+    expect(await Promise.race([fetched, told])).toBe("told");
+    await sender.send(0, () => Buffer.from("x"));
+    expect(await fetched).toBe("fetched");
+  }, 300_000);
+
   test("is made once by nodes that begin at once", async () => {
     for (const name of ["c", "d", "e"]) {
       const nodes = Array.from({ length: 8 }, () => clients().admin());
