@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { afterEach, beforeEach, describe, expect, spyOn, test } from "bun:test";
 import { randomBytes } from "node:crypto";
 import {
   appendFileSync,
@@ -12,6 +12,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
+import { type FileHandle, open as openFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileKind } from "../../src/destinations/file/file.ts";
@@ -321,6 +322,25 @@ test("a Parquet file that is written again replaces itself, and leaves no half o
   expect(readdirSync(join(root, "p"))).toEqual([name]);
   const bytes = readFileSync(join(root, "p", name));
   expect(await eventsOf(name, bytes)).toEqual([{ n: 0 }, { n: 1 }, { n: 2 }]);
+});
+
+test("a Parquet file is flushed before it has its name, and its name before it is answered", async () => {
+  const handle = await openFile(files);
+  const name = "e-20260101T000000Z-a.parquet";
+  const flushed: string[] = [];
+  async function sync(this: FileHandle) {
+    const what = (await this.stat()).isFile() ? "file" : "directory";
+    flushed.push(`${what} ${readdirSync(root).includes(name) ? "with" : "without"} the name`);
+  }
+  const spy = spyOn(Object.getPrototypeOf(handle), "sync").mockImplementation(sync);
+  try {
+    const destination = fileKind(files).open({ path: "e.parquet", format: "parquet" }, "team");
+    await destination.deliver([event(1)], idle, "20260101T000000Z-a");
+    expect(flushed.slice(-2)).toEqual(["file without the name", "directory with the name"]);
+  } finally {
+    spy.mockRestore();
+    await handle.close();
+  }
 });
 
 describe("a disk that is full", () => {

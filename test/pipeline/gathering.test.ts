@@ -86,6 +86,19 @@ describe("events are gathered", () => {
     for (const size of bytes) expect(size).toBeLessThan(10_001);
   });
 
+  test("and all that one event became goes together", async () => {
+    const store = new Store();
+    rig.sandbox.codes.set("triple", ({ n }) => [{ n }, { n }, { n }]);
+    start(store, { batchSize: 4 });
+    rig.live.publish("one", "triple", "v");
+    append(0, 4);
+    await until(() => store.objects.size === 2);
+    expect([...store.objects.values()]).toEqual([
+      [0, 0, 0, 1, 1, 1],
+      [2, 2, 2, 3, 3, 3],
+    ]);
+  });
+
   test("until the first one has waited for long enough", async () => {
     const store = new Store();
     const started = performance.now();

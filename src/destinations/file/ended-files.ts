@@ -1,4 +1,4 @@
-import { lstat, readdir, rename, rm } from "node:fs/promises";
+import { readdir, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import { beneath } from "./beneath.ts";
 
@@ -49,10 +49,7 @@ export async function endFile(root: string, path: string): Promise<void> {
       .map((name) => endedAt(path, name) ?? 0)
       .reduce((last, time) => Math.max(last, time), 0);
     const name = timeName(Math.max(Date.now(), times + 1));
-    const ended = endedPath(place, name);
-    // Nothing of ours has this name; what somebody else put there stays.
-    if (await lstat(ended).catch(() => undefined)) return;
-    await rename(place, ended);
+    await rename(place, endedPath(place, name));
     await directory.sync();
   });
 }
