@@ -27,8 +27,9 @@ export interface Doings {
   warnings: string[];
 }
 
-export interface FromAll<T> {
-  all: T[];
+interface FromAll<T> {
+  /** By the node's id, this node's own too. */
+  told: ReadonlyMap<string, T>;
   /** Ids of nodes that did not answer in time; none where the server is alone. */
   missingNodes: string[];
 }
@@ -44,20 +45,21 @@ const places = createPlaces({ each: STATUS_QUESTIONS_OF_WORKSPACE_MAX });
 export const noRates: Rates = { received: 0, delivered: 0, dropped: 0, failed: 0 };
 
 export async function doingsOf(parts: Parts, workspaceId: string) {
-  const { all, missingNodes } = await askAll<Doings>(parts, workspaceId, ["doings", workspaceId]);
-  return { ...together(all), missingNodes };
+  const question = ["doings", workspaceId];
+  const { told, missingNodes } = await askAll<Doings>(parts, workspaceId, question);
+  return { ...together(told), missingNodes };
 }
 
 export async function suspensionsOf(parts: Parts, workspaceId: string) {
   const question = ["suspensions", workspaceId];
-  const { all, missingNodes } = await askAll<Suspension[]>(parts, workspaceId, question);
-  return { suspensions: latest(all.flat()), missingNodes };
+  const { told, missingNodes } = await askAll<Suspension[]>(parts, workspaceId, question);
+  return { suspensions: latest([...told.values()].flat()), missingNodes };
 }
 
 export async function countedOf(parts: Parts, workspaceId: string, destinationId: string) {
   const question = ["counted", destinationId];
-  const { all, missingNodes } = await askAll<CountedMinute[]>(parts, workspaceId, question);
-  return { counted: all.flat(), missingNodes };
+  const { told, missingNodes } = await askAll<CountedMinute[]>(parts, workspaceId, question);
+  return { counted: [...told.values()].flat(), missingNodes };
 }
 
 /** What this node answers, be it asked by a client or by another node. */
@@ -68,6 +70,8 @@ export function ownAnswer(parts: Parts, question: unknown): unknown {
       return ownDoings(parts, id);
     case "suspensions":
       return ownSuspensions(parts, id);
+    case "health":
+      return healthOf(parts);
     case "counted":
       return parts.pipeline.counted(id);
     default:
@@ -80,20 +84,21 @@ async function askAll<T>(
   workspaceId: string,
   question: readonly unknown[],
 ): Promise<FromAll<T>> {
-  const own = ownAnswer(parts, question) as T;
-  if (parts.others === undefined) return { all: [own], missingNodes: [] };
+  const told = new Map([[parts.others?.node ?? "", ownAnswer(parts, question) as T]]);
+  if (parts.others === undefined) return { told, missingNodes: [] };
   const leave = places.enter(workspaceId);
   if (leave === undefined) throw new TooMany(RETRY_SECONDS, tooMany);
   try {
     const { answers, missing } = await parts.others.ask(question);
-    return { all: [own, ...(answers.values() as Iterable<T>)], missingNodes: missing };
+    for (const [node, answer] of answers) told.set(node, answer as T);
+    return { told, missingNodes: missing };
   } finally {
     leave();
   }
 }
 
 function ownDoings(parts: Parts, workspaceId: string): Doings {
-  const { catalog, pipeline, others } = parts;
+  const { catalog, pipeline } = parts;
   const destinations = firstOf((page) => catalog.destinations.list(workspaceId, page));
   const connections = firstOf((page) => catalog.connections.list(workspaceId, page));
   const lanes = new Map<string, LaneStatus>();
@@ -105,16 +110,22 @@ function ownDoings(parts: Parts, workspaceId: string): Doings {
     const all = lanes.get(destinationId)?.rates ?? [];
     return [id, sumOf(all.filter((it) => it.sourceId === sourceId))] as const;
   });
-  const { checks, warnings } = parts.ready();
-  const of = others === undefined ? "" : `${others.node}: `;
-  const failing = Object.entries(checks).filter(([, { ok }]) => !ok);
   return {
     lanes: Object.fromEntries(lanes.entries().map(([id, status]) => [id, laneDoings(status)])),
     connections: Object.fromEntries(rates),
     suspensions: ownSuspensions(parts, workspaceId),
-    troubles: failing.map(([name, { message }]) => `${of}${name}: ${message ?? "not ready"}`),
-    warnings: warnings.map((warning) => `${of}${warning}`),
+    ...healthOf(parts),
   };
+}
+
+export type Health = Pick<Doings, "troubles" | "warnings">;
+
+/** How this node is, in sentences. */
+function healthOf({ ready }: Pick<Parts, "ready">): Health {
+  const { checks, warnings } = ready();
+  const failing = Object.entries(checks).filter(([, { ok }]) => !ok);
+  const troubles = failing.map(([name, { message }]) => `${name}: ${message ?? "not ready"}`);
+  return { troubles, warnings };
 }
 
 function ownSuspensions(parts: Parts, workspaceId: string): Suspension[] {
@@ -127,7 +138,8 @@ function laneDoings({ rates, failure, ...status }: LaneStatus): LaneDoings {
   return { ...status, ...(failure && { failure: { ...failure, reason } }), rates: sumOf(rates) };
 }
 
-function together(all: readonly Doings[]): Doings {
+function together(told: ReadonlyMap<string, Doings>): Doings {
+  const all = [...told.values()];
   return {
     lanes: byId(
       all.map(({ lanes }) => lanes),
@@ -138,9 +150,23 @@ function together(all: readonly Doings[]): Doings {
       sumOf,
     ),
     suspensions: latest(all.flatMap(({ suspensions }) => suspensions)),
-    troubles: all.flatMap(({ troubles }) => troubles).sort(),
-    warnings: all.flatMap(({ warnings }) => warnings).sort(),
+    troubles: toldOnce(told, ({ troubles }) => troubles),
+    warnings: toldOnce(told, ({ warnings }) => warnings),
   };
+}
+
+/** What all nodes tell is told once; of the rest it is told whose it is. */
+export function toldOnce<T>(
+  told: ReadonlyMap<string, T>,
+  sentencesOf: (of: T) => readonly string[],
+): string[] {
+  const all = [...told].flatMap(([id, of]) => sentencesOf(of).map((text) => ({ id, text })));
+  return [...Map.groupBy(all, ({ text }) => text)]
+    .map(([text, by]) => {
+      const ids = by.map(({ id }) => id).sort();
+      return ids.length === told.size ? text : `${ids.join(", ")}: ${text}`;
+    })
+    .sort();
 }
 
 function byId<T>(

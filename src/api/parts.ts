@@ -47,13 +47,14 @@ export interface ClusterFigures {
   name: string;
   /** Id of the node that answers. */
   node: string;
-  nodes: { id: string; version: string; controlPlaneUrl: string; partitions: number[] }[];
+  /** Absent while the brokers do not name them. */
+  nodes?: { id: string; version: string; controlPlaneUrl: string; partitions: number[] }[];
   partitions: {
     partition: number;
     /** Id of the node whose lanes run over it; absent when none did yet. */
     node?: string;
-    /** Events that some destination has not settled. */
-    lagEvents: number;
+    /** Events that some destination has not settled; absent while the brokers do not tell. */
+    lagEvents?: number;
   }[];
 }
 

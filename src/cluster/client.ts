@@ -27,6 +27,8 @@ export interface Clients {
   reader(): Consumer;
   /** Of a group, with partitions given as `options` say; it reads nothing. */
   member(options: MemberClientOptions): Consumer;
+  /** Addresses of brokers that do not answer at the moment. */
+  silentBrokers(): string[];
   /** Until `close` is called. */
   isOpen(): boolean;
   /** Ends every client that was made. */
@@ -73,6 +75,7 @@ export async function connectClients(settings: BrokerSettings): Promise<Clients>
       return fetchingBy(fetching, consume({ ...ASKS_ONCE, groupId: CLIENT_ID }));
     },
     member: (group) => consume({ ...MEMBER, ...group }),
+    silentBrokers: () => roll.silent(),
     isOpen: () => isOpen,
     async close() {
       isOpen = false;

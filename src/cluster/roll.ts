@@ -4,6 +4,8 @@ import type { Base, BaseOptions, Broker, Connection, ConnectionPool } from "@pla
 export interface Roll {
   /** Has the client ask brokers that answer, and leave those that the others have given up. */
   guide(client: Pick<Base, "connections">): void;
+  /** Addresses of brokers that do not answer, of those that are asked all the time. */
+  silent(): string[];
   close(): Promise<void>;
 }
 
@@ -70,6 +72,11 @@ class BrokerRoll implements Roll {
     };
     Object.assign(connections, { get: reach, getFirstAvailable: reachFirst });
     this.#guided.push(connections);
+  }
+
+  silent(): string[] {
+    const addresses = [...this.#asked.keys()].sort();
+    return addresses.filter((address) => !this.#answers(address));
   }
 
   async close(): Promise<void> {

@@ -58,8 +58,8 @@ export class Tail {
   /** Why some partitions cannot be read at the moment. */
   trouble(): string | undefined {
     if (this.#failing.size === 0) return undefined;
-    const names = [...this.#failing].sort((a, b) => a - b).map(this.#options.nameOf);
-    return `Partitions of the event log that cannot be read: ${names.join(", ")}`;
+    const failing = [...this.#failing].sort((a, b) => a - b);
+    return `The event log cannot be read in partitions ${failing.join(", ")}`;
   }
 
   async close(): Promise<void> {

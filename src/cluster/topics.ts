@@ -88,7 +88,7 @@ const UNBOUND = -1;
 const expected = ({ name }: TopicSettings, what: string, found: unknown) =>
   `Expected the topic ${name} to ${what}, but it has ${found}`;
 
-const majorityOf = (replicas: number) => Math.floor(replicas / 2) + 1;
+export const majorityOf = (replicas: number) => Math.floor(replicas / 2) + 1;
 
 async function exists(admin: Admin, name: string): Promise<boolean> {
   return (await admin.listTopics()).includes(name);

@@ -5,8 +5,10 @@ import { createAudience } from "../cluster/audience.ts";
 import { type Clients, connectClients } from "../cluster/client.ts";
 import { openExchange } from "../cluster/exchange.ts";
 import { joinMembers, type Membership } from "../cluster/members.ts";
+import { showCluster } from "../cluster/metrics.ts";
 import { openOrderedTopic } from "../cluster/ordered-log.ts";
 import { createQuestions } from "../cluster/questions.ts";
+import { watchStanding } from "../cluster/standing.ts";
 import { openTopicLogs } from "../cluster/topic-logs.ts";
 import { watchTopics } from "../cluster/topic-watch.ts";
 import { sourceOfRecord } from "../event/record.ts";
@@ -64,9 +66,20 @@ export async function openCluster(opening: Opening): Promise<Ground> {
   });
   stack.defer(() => watch.close());
 
+  const standing = watchStanding({
+    clients,
+    topics: () =>
+      ["catalog", "events", "ledgers", "nodes"].map((name) => named(name, logs.readers.size)),
+  });
+  stack.defer(() => standing.close());
+  showCluster(metrics, {
+    partitions: () => shares.running(),
+    troubles: () => standing.troubles().length,
+  });
+
   let membership: Membership | undefined;
   return {
-    warnings: () => watch.faults(),
+    warnings: () => [...standing.troubles(), ...watch.faults()],
     ...{ catalog, logs, others: questions },
     catalogDirectory: clusterDirectory(config, "catalog"),
     run(work) {
@@ -96,8 +109,11 @@ export async function openCluster(opening: Opening): Promise<Ground> {
     },
     checks: () => ({ cluster: checkOf(membership, logs.trouble() ?? shares.trouble()) }),
     async nodes() {
-      const [nodes = [], partitions] = await Promise.all([membership?.members(), shares.lags()]);
-      return { name: group, node, nodes, partitions };
+      const [members, partitions] = await Promise.all([
+        membership?.members().catch(() => undefined),
+        shares.lags(),
+      ]);
+      return { name: group, node, ...(members && { nodes: members }), partitions };
     },
   };
 }

@@ -89,6 +89,11 @@ export class Shares {
     return new Set(this.#shares.flatMap(({ ledger }) => ledger.owner()?.node ?? []));
   }
 
+  /** Number of partitions whose lanes run here. */
+  running(): number {
+    return this.#shares.filter(({ running }) => running !== undefined).length;
+  }
+
   /** Where the lanes run of partitions that are taken. */
   run(lines: Lines): void {
     this.#lines = lines;
@@ -110,18 +115,23 @@ export class Shares {
     await this.#next(share, () => this.#stop(share, HAND_OVER_MS_MAX));
   }
 
-  /** Of each partition: who runs it, and how much some destination is behind. */
+  /**
+   * Of each partition: who runs it, and how much some destination is behind, where the brokers tell
+   * how long it is.
+   */
   async lags() {
     const { readers } = this.#options.logs;
-    const ends = await this.#options.logs.ends();
+    const ends = await this.#options.logs.ends().catch(() => undefined);
     return this.#shares.map(({ ledger }, partition) => {
       const log = logOf(partition);
       const reader = readers.get(log);
+      const node = ledger.owner()?.node;
+      const whose = { partition, ...(node && { node }) };
+      if (ends === undefined) return whose;
       const end = ends[log] ?? 0;
       const lows = ledger.lanes().map((record) => lowOf(record, log) ?? end);
       const low = Math.min(end, ...lows);
-      const node = ledger.owner()?.node;
-      return { partition, lagEvents: reader?.countBetween(low, end) ?? 0, ...(node && { node }) };
+      return { ...whose, lagEvents: reader?.countBetween(low, end) ?? 0 };
     });
   }
 

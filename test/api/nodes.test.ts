@@ -111,6 +111,50 @@ describe("what nodes do", () => {
   });
 });
 
+test("the cluster tells what is wrong: at which node, where nothing runs, which versions", async () => {
+  const node = (id: string, version: string, partitions: number[]) => ({
+    ...{ id, version, partitions, controlPlaneUrl: "http://10.0.0.1:8081" },
+  });
+  const health = (troubles: string[]) => ({ troubles, warnings: ["Broker b does not answer"] });
+  let members: ReturnType<typeof node>[] | undefined = [
+    ...[node("one", "1.0.0", [0]), node("two", "1.1.0", [1]), node("three", "1.0.0", [])],
+  ];
+  const others: Others = {
+    node: "one",
+    ask: async () => ({ answers: new Map([["two", health(["log: full"])]]), missing: ["three"] }),
+    answerWith() {},
+  };
+  const api = await startApi({
+    others,
+    nodes: async () => ({
+      ...{ name: "c", node: "one", ...(members && { nodes: members }) },
+      partitions: [
+        { partition: 0, node: "one", lagEvents: 2 },
+        { partition: 1, node: "gone" },
+        { partition: 2, node: "gone" },
+        { partition: 3 },
+      ],
+    }),
+  });
+  api.readiness.warnings.push("Broker b does not answer");
+  const { body } = await api.send("GET", "/v2/cluster");
+  expect(body.problems).toEqual([
+    "Node three does not answer",
+    "Partitions 1, 2 run at no node that is there: the last was gone",
+    "Partitions 3 run at no node",
+    "Nodes run versions 1.0.0 and 1.1.0",
+    "Broker b does not answer",
+    "two: log: full",
+  ]);
+  expect(body.nodes.map((it: { answers: boolean }) => it.answers)).toEqual([true, true, false]);
+  expect(body.nodes[1].problems).toEqual(["log: full", "Broker b does not answer"]);
+  members = undefined;
+  expect((await api.send("GET", "/v2/cluster")).body.problems[0]).toBe(
+    "The brokers do not name the nodes",
+  );
+  await api.stop();
+});
+
 test("a node that does not answer is told, and that its lanes are not known", async () => {
   const others: Others = {
     node: "one",

@@ -1,4 +1,6 @@
 import { describe, expect, test } from "bun:test";
+import { watchStanding } from "../../src/cluster/standing.ts";
+import { ensureTopic } from "../../src/cluster/topics.ts";
 import { LogUnavailable } from "../../src/log/event-log.ts";
 import { readAll, until } from "../log/support.ts";
 import { brokersMissing } from "./brokers.ts";
@@ -28,6 +30,27 @@ async function appendUntil(
 
 describe.skipIf(brokersMissing !== undefined)(titled("partitions on three brokers"), () => {
   const { brokers, clients } = withBrokers(3);
+
+  test("are told by name where a broker is away that leads them, or has copies", async () => {
+    const topics = [
+      { name: "copied", partitions: 1, replicas: 3 },
+      { name: "alone", partitions: 3, replicas: 1 },
+    ];
+    for (const topic of topics) await ensureTopic(clients().admin(), topic);
+    const standing = watchStanding({ clients: clients(), topics: () => topics, everyMs: 50 });
+    const silent = `Broker ${brokers().addresses[1]} does not answer`;
+    await until(() => !standing.troubles().includes(silent));
+    await brokers().kill(1);
+    const expected = [
+      /^copied lacks copies on broker 2, in partitions 0$/,
+      /^alone has no leader, and is neither read nor written, without broker 2, in partitions \d$/,
+    ];
+    const isTold = (it: RegExp) => standing.troubles().some((trouble) => it.test(trouble));
+    await until(() => standing.troubles().includes(silent) && expected.every(isTold));
+    await brokers().restart(1);
+    await until(() => standing.troubles().length === 0);
+    standing.close();
+  }, 600_000);
 
   const hold = async (signal: NodeJS.Signals) => {
     process.kill(brokers().pids()[0]!, signal);

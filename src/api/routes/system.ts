@@ -1,5 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import * as limits from "../../limits.ts";
+import { clusterOf } from "../cluster-answer.ts";
 import { answerHeaders, json } from "../errors.ts";
 import { route } from "../route.ts";
 import { isoTime } from "../transformation-answers.ts";
@@ -72,22 +73,32 @@ const Cluster = Type.Object(
         version: Type.String(),
         controlPlaneUrl: Type.String(),
         partitions: Type.Array(Type.Integer(), { description: "What the node is to run" }),
+        answers: Type.Boolean({ description: "Within two seconds" }),
+        problems: Type.Array(Type.String(), {
+          description: "What fails at the node, and what should not stay so",
+        }),
       }),
     ),
     partitions: Type.Array(
       Type.Object({
         partition: Type.Integer(),
         node: Type.Optional(Type.String({ description: "Id of the node that runs it" })),
-        lagEvents: Type.Integer({ description: "Events that some destination has not settled" }),
+        lagEvents: Type.Optional(
+          Type.Integer({
+            description:
+              "Events that some destination has not settled; absent while the brokers do not tell",
+          }),
+        ),
       }),
     ),
+    problems: Type.Array(Type.String(), { description: "What needs a person, of all nodes" }),
   },
   { $id: "Cluster", description: "Nodes that share the work; none where the server is alone" },
 );
 
 export const systemRoutes = [
   route("GET /v2/cluster", {
-    summary: "Tell the nodes of the cluster, and which of them runs which partition",
+    summary: "Tell the nodes of the cluster, which of them runs which partition, and what is wrong",
     needs: ["workspace:admin"],
     answer: Cluster,
     example: {
@@ -96,18 +107,18 @@ export const systemRoutes = [
         nodes: [
           {
             ...{ id: "a-1b2c3d4e", version: "0.1.0", partitions: [0, 1] },
-            controlPlaneUrl: "http://10.0.0.7:8081",
+            ...{ controlPlaneUrl: "http://10.0.0.7:8081", answers: true },
+            problems: ["Broker 10.0.0.3:9092 does not answer"],
           },
         ],
         partitions: [
           { partition: 0, node: "a-1b2c3d4e", lagEvents: 0 },
           { partition: 1, node: "a-1b2c3d4e", lagEvents: 12 },
         ],
+        problems: ["Broker 10.0.0.3:9092 does not answer"],
       },
     },
-    async handle({ parts }) {
-      return (await parts.nodes?.()) ?? { nodes: [], partitions: [] };
-    },
+    handle: ({ parts }) => clusterOf(parts),
   }),
 
   route("GET /v2/system", {

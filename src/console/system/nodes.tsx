@@ -1,5 +1,6 @@
 import type { AnswerOf } from "../../api/client.ts";
 import { useLoaded } from "../loaded.ts";
+import { Icon } from "../parts/icon.tsx";
 import { Badge, Panel } from "../parts/layout.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { client } from "../session.ts";
@@ -10,6 +11,7 @@ type Cluster = AnswerOf<"GET /v2/cluster">;
 interface Row {
   id: string;
   isThis: boolean;
+  answers: boolean;
   version: string;
   url: string;
   partitions: string;
@@ -24,6 +26,18 @@ export function Nodes() {
   if (value === undefined || value.nodes.length === 0) return null;
   return (
     <Panel title="Nodes" flush>
+      {value.problems.length > 0 && (
+        <ul>
+          {value.problems.map((problem) => (
+            <li class="entry" key={problem}>
+              <span class="warn">
+                <Icon name="alert" />
+              </span>
+              {problem}
+            </li>
+          ))}
+        </ul>
+      )}
       <Table
         label="Nodes"
         columns={columns}
@@ -36,12 +50,12 @@ export function Nodes() {
 }
 
 function rowsOf({ node, nodes, partitions }: Cluster): Row[] {
-  return nodes.map(({ id, version, controlPlaneUrl }) => {
+  return nodes.map(({ id, version, controlPlaneUrl, answers }) => {
     const run = partitions.filter((it) => it.node === id);
     return {
-      ...{ id, version, isThis: id === node, url: controlPlaneUrl },
+      ...{ id, version, answers, isThis: id === node, url: controlPlaneUrl },
       partitions: run.map(({ partition }) => partition).join(", ") || "None",
-      lagEvents: run.reduce((sum, { lagEvents }) => sum + lagEvents, 0),
+      lagEvents: run.reduce((sum, { lagEvents = 0 }) => sum + lagEvents, 0),
     };
   });
 }
@@ -50,9 +64,10 @@ const columns: Column<Row>[] = [
   {
     title: "Node",
     kind: "name",
-    cell: ({ id, isThis }) => (
+    cell: ({ id, isThis, answers }) => (
       <>
         {id} {isThis && <Badge tone="good">Answers here</Badge>}
+        {!answers && <Badge tone="bad">Does not answer</Badge>}
       </>
     ),
   },

@@ -1,0 +1,22 @@
+import { Gauge } from "prom-client";
+import type { Metrics } from "../observe/metrics.ts";
+
+/** Shows how a node and the brokers stand, as the node sees them. */
+export function showCluster(
+  metrics: Metrics,
+  of: { partitions(): number; troubles(): number },
+): void {
+  const show = (name: string, help: string, value: () => number) =>
+    new Gauge({
+      ...{ name, help, registers: [metrics] },
+      collect() {
+        this.set(value());
+      },
+    });
+  show("pixelmill_cluster_partitions", "Partitions whose lanes run at this node", of.partitions);
+  show(
+    "pixelmill_cluster_troubles",
+    "Brokers that do not answer, and topics whose partitions lack leaders or copies",
+    of.troubles,
+  );
+}
