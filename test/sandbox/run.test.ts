@@ -5,6 +5,7 @@ import {
   eventually,
   hasty,
   library,
+  nameless,
   PATIENCE_MS,
   program,
   shown,
@@ -241,6 +242,27 @@ export function transformEvent() {
       library: "myLib",
     },
   });
+});
+
+test("metadata of events without a messageId is that of each", async () => {
+  const code = `export function transformEvent(event, metadata) {
+    const { eventName } = metadata(event);
+    return { of: event.event, eventName, copied: metadata({ ...event }).eventName };
+  }`;
+  const batchwise = `export function transformBatch(events, metadata) {
+    events.reverse();
+    return [{ names: events.map((event) => metadata(event).eventName) }];
+  }`;
+  expect(shown(await sandbox.run(program(code), nameless))).toEqual([
+    [{ of: "one", eventName: "one" }],
+    [{ of: "two", eventName: "two" }],
+    [{ of: "three", eventName: "three" }],
+  ]);
+  expect(shown(await sandbox.run(program(batchwise), nameless))).toEqual([
+    [{ names: ["three", "two", "one"] }],
+    [],
+    [],
+  ]);
 });
 
 test("credentials, metadata and globals are what the contract says", async () => {

@@ -62,6 +62,12 @@ export function batch(...events: object[]): Batch {
   };
 }
 
+/** Events as people write them for a test, without a messageId, each of another name. */
+export const nameless: Batch = {
+  events: ["one", "two", "three"].map((event) => Buffer.from(JSON.stringify({ event }))),
+  metadata: ["one", "two", "three"].map((eventName) => Buffer.from(JSON.stringify({ eventName }))),
+};
+
 /** Outcomes with events parsed: a list of outputs, or the text of an error. */
 export function shown(outcomes: readonly Outcome[]): unknown[] {
   return outcomes.map((outcome) =>

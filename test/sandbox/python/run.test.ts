@@ -1,5 +1,5 @@
 import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
-import { batch, library, PATIENCE_MS, shown } from "../support.ts";
+import { batch, library, nameless, PATIENCE_MS, shown } from "../support.ts";
 import { python, pythonSandbox, runner } from "./support.ts";
 
 setDefaultTimeout(PATIENCE_MS);
@@ -182,6 +182,28 @@ test("metadata is found by the messageId that came in", async () => {
   expect(await run(code, { messageId: "a", was: "a" }, { messageId: "b", was: "b" })).toEqual([
     [{ found: { sourceId: "s1", messageId: "a" }, unknown: {} }],
     [{ found: { sourceId: "s1", messageId: "b" }, unknown: {} }],
+  ]);
+});
+
+test("metadata of events without a messageId is that of each", async () => {
+  const code = `
+    def transformEvent(event, metadata):
+        return {"of": event["event"], **metadata(event), "copied": metadata(dict(event))}
+  `;
+  const batchwise = `
+    def transformBatch(events, metadata):
+        events.reverse()
+        return [{"names": [metadata(event)["eventName"] for event in events]}]
+  `;
+  expect(shown(await sandbox.run(python(code), nameless))).toEqual([
+    [{ of: "one", eventName: "one", copied: {} }],
+    [{ of: "two", eventName: "two", copied: {} }],
+    [{ of: "three", eventName: "three", copied: {} }],
+  ]);
+  expect(shown(await sandbox.run(python(batchwise), nameless))).toEqual([
+    [{ names: ["three", "two", "one"] }],
+    [],
+    [],
   ]);
 });
 

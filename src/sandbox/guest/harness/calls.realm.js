@@ -13,7 +13,10 @@
   let current = () => -1;
   let metadataText = "[]";
   let metadataOf;
+  let metadataList;
   let ids = create(null);
+  /** Events that came without a messageId, by index. */
+  let nameless = create(null);
   let count = 0;
 
   provide("log", function log(...values) {
@@ -43,19 +46,28 @@
     return typeof key === "string" ? credentials[key] : undefined;
   });
 
-  /** By the messageId that the event had when it came in; the last of equal ones wins. */
+  /**
+   * By the messageId that the event had when it came in; the last of equal ones wins. An event that
+   * came without one, as test events do, is known as the object that it is.
+   */
   function metadata(event) {
     if (metadataOf === undefined) {
-      const list = parse(metadataText);
+      metadataList = parse(metadataText);
       metadataOf = create(null);
-      for (let i = 0; i < count; i += 1) metadataOf[ids[i]] = list[i];
+      for (let i = 0; i < count; i += 1) metadataOf[ids[i]] = metadataList[i];
     }
-    const known = metadataOf[event?.messageId];
+    const id = event?.messageId;
+    const known = id === undefined ? ofNameless(event) : metadataOf[id];
     const answer = {};
     for (let i = 0; i < metadataKeys.length; i += 1) {
       answer[metadataKeys[i]] = known?.[metadataKeys[i]];
     }
     return answer;
+  }
+
+  function ofNameless(event) {
+    for (const index in nameless) if (nameless[index] === event) return metadataList[index];
+    return undefined;
   }
 
   return {
@@ -78,10 +90,12 @@
       logCount = 0;
       current = currentEvent;
     },
-    /** messageIds of the events, by index. */
-    know(messageIds, eventCount) {
+    /** messageIds of the events, by index, and the events. */
+    know(messageIds, events, eventCount) {
       ids = messageIds;
       count = eventCount;
+      nameless = create(null);
+      for (let i = 0; i < count; i += 1) if (ids[i] === undefined) nameless[i] = events[i];
     },
   };
 };

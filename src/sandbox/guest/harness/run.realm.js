@@ -70,7 +70,7 @@
       events = parse(events);
       if (events.length !== count) throw new Fault("Expected as many events as announced");
       for (let i = 0; i < count; i += 1) ids[i] = events[i]?.messageId;
-      calls.know(ids, count);
+      calls.know(ids, events, count);
       if (batchwise) runBatch();
       else runEvents();
     },

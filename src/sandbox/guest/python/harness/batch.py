@@ -33,6 +33,7 @@ class Batch:
         self._ids = [event.get("messageId") if type(event) is dict else None for event in events]
         self._metadata_json = metadata_json
         self._metadata = None
+        self._nameless = []
         self._output_chars = 0
         self._outputs = 0
         self.current = None
@@ -54,13 +55,23 @@ class Batch:
                 self.outcomes[self.current] = None
 
     def metadata(self, event):
-        """By the messageId that the event had when it came in; the last of equal ones wins."""
+        """By the messageId that the event had when it came in; the last of equal ones wins. An
+        event that came without one, as test events do, is known as the object that it is.
+        """
         if self._metadata is None:
             every = decoded(self._metadata_json.decode())
             self._metadata = {
                 identity: one for identity, one in zip(self._ids, every) if type(identity) is str
             }
-        return dict(self._metadata.get(_id_of(event), ()))
+            self._nameless = [
+                (given, one)
+                for given, identity, one in zip(self._events, self._ids, every)
+                if type(identity) is not str
+            ]
+        identity = _id_of(event)
+        if identity is not None:
+            return dict(self._metadata.get(identity, ()))
+        return next((dict(one) for given, one in self._nameless if given is event), {})
 
     # --- transformEvent ---
 
