@@ -92,8 +92,7 @@ describe("a hostile or broken server costs a retry, and nothing else", () => {
     ["ends with an error without fields", [welcome, message("E", "\0")]],
     ["sends a row that is cut", [welcome, message("D", "\0\x02\0\0\0\x05ab")]],
     ["sends a row of impossible length", [welcome, message("D", "\0\x01\x7f\xff\xff\xff")]],
-    ["sends rows without end", [welcome, (socket) => forever(socket, message("D", "\0\0"))]],
-    ["sends notices without end", [(socket) => forever(socket, message("N", "x".repeat(900)))]],
+    ["sends empty rows without end", [welcome, (socket) => forever(socket, message("D", "\0\0"))]],
     ["hangs up", [(socket) => socket.end()]],
     ["hangs up after the greeting", [welcome, (socket) => socket.destroy()]],
     ["refuses", [error("28P01", "no")]],
@@ -105,6 +104,15 @@ describe("a hostile or broken server costs a retry, and nothing else", () => {
     expect(verdict).toEqual({ kind: "retry", reason: expect.stringMatching(/^[A-Z].*[^.]$/) });
     // Never in the open, whatever was asked.
     expect(sink.requests.join("")).not.toContain("secret");
+  });
+
+  test.each([
+    ["notices", message("N", "x".repeat(900))],
+    ["rows", message("D", "\0\x01", int(900), "x".repeat(900))],
+  ])("that sends %s without end is left before its time is over", async (_, piece) => {
+    const { verdict } = await verdictOf(60_000, welcome, (socket) => forever(socket, piece));
+    const reason = "The database sent what nobody asked for";
+    expect(verdict).toEqual({ kind: "retry", reason });
   });
 
   test("that sends its messages byte by byte is understood", async () => {
