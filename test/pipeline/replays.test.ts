@@ -65,6 +65,19 @@ describe("a replay", () => {
     expect(job(id).missingBefore).toBeUndefined();
   });
 
+  test("sends what was received before the clock was set back", async () => {
+    const sink = rig.webhook("one");
+    rig.start();
+    const minutesAgo = [60, ...Array(20).fill(50), ...Array(200).fill(55)];
+    for (const [n, minutes] of minutesAgo.entries()) {
+      rig.log.append(record(n, "user", { receivedAt: started - minutes * 60_000 }));
+    }
+    await until(() => sink.taken.length === minutesAgo.length);
+    sink.taken.length = 0;
+    await ended((await replay({ from: started - 52 * 60_000 })).id);
+    expect(sink.numbers()).toEqual(numbersTo(21).slice(1));
+  });
+
   test("reaches a destination without a connection, and those of before its connection", async () => {
     rig.start();
     append(20);

@@ -6,7 +6,7 @@ import { pino } from "pino";
 import { openCatalog } from "../../src/catalog/open.ts";
 import { decodeRecord, type PixelRecord } from "../../src/event/record.ts";
 import type { EventLogs, LogReader } from "../../src/log/event-log.ts";
-import { openFileLogs } from "../../src/pixel/file-logs.ts";
+import { type FileLogsOptions, openFileLogs } from "../../src/pixel/file-logs.ts";
 import { type IngestOptions, startIngestProcesses } from "../../src/pixel/supervisor.ts";
 
 export const quiet = pino({ level: "silent" });
@@ -14,6 +14,7 @@ export const quiet = pino({ level: "silent" });
 export const ingestEntry = [process.execPath, join(import.meta.dir, "ingest-entry.ts")];
 
 export type Options = Partial<Omit<IngestOptions, "logs">>;
+type FileOptions = Options & Pick<FileLogsOptions, "known">;
 
 export function ingestOptions(data: string, options: Options = {}): Omit<IngestOptions, "logs"> {
   return {
@@ -44,8 +45,8 @@ export async function dataWithSource(): Promise<{ data: string; writeKey: string
 }
 
 /** Opens the logs of a data directory, and starts the processes that write them. */
-export async function startFileIngest(data: string, given: Options = {}) {
-  const options = ingestOptions(data, given);
+export async function startFileIngest(data: string, given: FileOptions = {}) {
+  const options = { ...given, ...ingestOptions(data, given) };
   const logs = await openFileLogs({ ...options, directory: join(data, "events") });
   try {
     const ingest = await startIngestProcesses({ ...options, logs });
@@ -58,7 +59,7 @@ export async function startFileIngest(data: string, given: Options = {}) {
 }
 
 /** Starts ingest processes that end with the test. */
-export async function startIngest(data: string, options: Options = {}) {
+export async function startIngest(data: string, options: FileOptions = {}) {
   const ingest = await startFileIngest(data, options);
   return Object.assign(ingest, { [Symbol.asyncDispose]: () => ingest.close() });
 }

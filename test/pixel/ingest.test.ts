@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Registry } from "prom-client";
 import { StartError } from "../../src/errors.ts";
@@ -242,6 +242,21 @@ test("logs of processes that are no longer started stay readable", async () => {
   expect((await fetch(pixelUrl(ingest.url, writeKey, "later"))).status).toBe(200);
   const record = (await recordsIn(ingest.readers.get("0")!)).at(-1)!;
   expect(record.after).toEqual([{ log: 1, sequence: tails["1"]! }]);
+});
+
+test("numbers that a lost log had, or that a lane knows, are not given again", async () => {
+  const { data, writeKey } = await dataWithSource();
+  const take = async (known = {}) => {
+    await using ingest = await startIngest(data, { known });
+    expect((await fetch(pixelUrl(ingest.url, writeKey, "a"))).status).toBe(200);
+    return (await ingest.ends())["0"];
+  };
+  expect(await take()).toBe(1);
+  const log = join(data, "events", "0");
+  // The mark alone is left.
+  for (const name of readdirSync(log)) if (name !== "durable") rmSync(join(log, name));
+  expect(await take()).toBe(2);
+  expect(await take({ 0: 100 })).toBe(101);
 });
 
 test("one process alone writes of no other log", async () => {
