@@ -64,10 +64,25 @@ function unresolvedOf(
 ): UserError | undefined {
   if (familyOf(revision.language) === "python") return undefined;
   if (revision.kind === "library" && imports.length > 0) {
-    return { message: "A JavaScript library cannot import libraries" };
+    const message = "A JavaScript library cannot import libraries";
+    return { message, ...placeOf(imports[0]!, revision.code) };
   }
   const missing = imports.find((name) => find(name) === undefined);
   return missing === undefined
     ? undefined
-    : { message: `Error: import from ${missing} failed. Module not found.` };
+    : {
+        message: `Error: import from ${missing} failed. Module not found.`,
+        ...placeOf(missing, revision.code),
+      };
+}
+
+/**
+ * Line and column of the name in the statement that imports it. A comment that looks like an import
+ * may be taken for it; a name that is written with escapes has no place.
+ */
+function placeOf(name: string, code: string): { line: number; column: number } | undefined {
+  const match = new RegExp(`\\b(?:from|import)\\s*(?=(["'])${RegExp.escape(name)}\\1)`).exec(code);
+  if (match === null) return undefined;
+  const before = code.slice(0, match.index + match[0].length).split(/\r\n|[\n\r\u2028\u2029]/);
+  return { line: before.length, column: before.at(-1)!.length + 1 };
 }

@@ -71,8 +71,11 @@ const broken: [name: string, code: string, detail: object][] = [
   ],
   [
     "an unknown import",
-    `import fs from "fs";\n${passThrough}`,
-    { path: "/code", message: "Error: import from fs failed. Module not found." },
+    `// From disk.\nimport fs from "fs";\n${passThrough}`,
+    {
+      ...{ path: "/code", line: 2, column: 16 },
+      message: "Error: import from fs failed. Module not found.",
+    },
   ],
   [
     "a missing export",

@@ -243,6 +243,7 @@ describe("test runs", () => {
     });
     const failed = {
       error: "Error: import from lib failed. Module not found.",
+      ...{ line: 1, column: 6 },
       output: { transformedEvents: [], logs: [] },
     };
     const { id } = transformation.resource;

@@ -91,7 +91,9 @@ describe("a transformation", () => {
     const input = code({ code: 'import {a} from "lib"; import b from "lib"', publish: true });
     const create = () => publishing.create(workspaceId, "transformation", input);
     const message = "Error: import from lib failed. Module not found.";
-    expect((await refusalOf(create)).details).toEqual([{ path: "/code", message }]);
+    expect((await refusalOf(create)).details).toEqual([
+      { path: "/code", message, line: 1, column: 17 },
+    ]);
     const libraries = [{ versionId: draft.revision.versionId }];
     await publishing.publish(workspaceId, { transformations: [], libraries });
     const { resource } = await create();

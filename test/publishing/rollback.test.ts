@@ -83,7 +83,7 @@ describe("a revision that was published before", () => {
     await catalog.code.remove(workspaceId, "library", lib.resource.id);
     expect(await publishing(house)({ transformations: [{ versionId: versions[0]! }] })).toEqual({
       published: true,
-      warnings: ["T: Error: import from lib failed. Module not found."],
+      warnings: ["T: Error: import from lib failed. Module not found. (line 1)"],
     });
   });
 
