@@ -94,8 +94,11 @@ export function newerFormat(bytes: Uint8Array): number | undefined {
 /** Undefined when the bytes are none of ours. */
 export function decodeEntry(bytes: Uint8Array): ChangeSet | Piece | undefined {
   try {
-    const [format, author, number, base, each, ...piece] = packr.decode(bytes);
-    if (format !== SHARED_FORMAT || !Number.isSafeInteger(base)) return undefined;
+    const found = packr.decode(bytes);
+    // An entry that begins with its author is of the first format.
+    const whole = typeof found[0] === "string" ? [1, ...found] : found;
+    const [format, author, number, base, each, ...piece] = whole;
+    if (!(format <= SHARED_FORMAT && Number.isSafeInteger(base))) return undefined;
     if (each === null) {
       const [index, count, part, tables] = piece;
       return { author, number, base, index, count, bytes: part, tables };

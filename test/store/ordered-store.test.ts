@@ -2,8 +2,9 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { Packr } from "msgpackr";
 import { ApiError } from "../../src/errors.ts";
-import { encodeChangeSet, SHARED_FORMAT } from "../../src/store/change-set.ts";
+import { encodeChangeSet, encodeValue, SHARED_FORMAT } from "../../src/store/change-set.ts";
 import type { Store } from "../../src/store/store.ts";
 import { MemoryLog } from "./memory-log.ts";
 import { openNode, runLoad, unexplained } from "./nodes.ts";
@@ -129,6 +130,16 @@ describe("stores on one ordered log", () => {
     );
     expect(log.entries).toHaveLength(1);
     await closeAll([...nodes, again]);
+  });
+
+  test("take entries without a format as of the first one", async () => {
+    const { log, nodes } = openNodes(1);
+    await log.append(
+      new Packr({ useRecords: false }).encode(["first", 0, -1, [["numbers", "a", encodeValue(1)]]]),
+    );
+    await nodes[0]!.current();
+    expect(numbersOf(nodes[0]!).get("a")).toBe(1);
+    await closeAll(nodes);
   });
 
   test("stop at what a newer pixelmill wrote, say so, and do not start on it", async () => {
