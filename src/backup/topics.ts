@@ -19,6 +19,7 @@ import type { Logger } from "../observe/log.ts";
 import { LEDGER_TABLES_MAX, Ledger } from "../pipeline/settling/ledger.ts";
 import { brokersOf } from "../start/brokers.ts";
 import { clusterDirectory, topicIds } from "../start/data-directory.ts";
+import { followPlace } from "../start/places.ts";
 import { openOrderedStore } from "../store/ordered-store.ts";
 import { lent, type Store } from "../store/store.ts";
 import { openView } from "../store/view.ts";
@@ -98,6 +99,7 @@ export async function openTopics(config: Config, logger: Logger, stack: AsyncDis
   });
   await Promise.all(ledgers.map((ledger) => ledger.counted));
   await Promise.all(stores.map((store) => store.current()));
+  for (const [partition, store] of stores.entries()) followPlace(store, logs, logOf(partition));
   const directory = clusterDirectory(config, "catalog");
   const [log] = await openOrderedTopic({ ...order, name: named("catalog"), partitions: 1 });
   const options = catalogOptions(directory, logger);

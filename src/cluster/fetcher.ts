@@ -1,4 +1,5 @@
 import type { Consumer } from "@platformatic/kafka";
+import { Placement } from "./placement.ts";
 import { AnotherTopic, type TopicIdentity } from "./topic-identity.ts";
 
 /** What a partition gave back. */
@@ -28,6 +29,8 @@ export interface FetcherOptions {
   waitMs: number;
   /** Of a topic that is to last: of one that was made anew nothing is read. */
   identity?: TopicIdentity;
+  /** How the offsets of the partitions are counted; by default as the brokers do. */
+  placement?: Placement;
 }
 
 /** How long it is tried to learn offsets, and the time between two attempts. */
@@ -46,6 +49,7 @@ const OFFSET_OUT_OF_RANGE = 1;
  */
 export class Fetcher {
   readonly #options: FetcherOptions;
+  readonly #placement: Placement;
   #waiting: Waiting[] = [];
   readonly #busy = new Set<number>();
   /** What was last heard of each partition. */
@@ -53,34 +57,59 @@ export class Fetcher {
 
   constructor(options: FetcherOptions) {
     this.#options = options;
+    this.#placement = options.placement ?? new Placement();
     options.consumer.topics.track(options.topic);
   }
 
-  /** Reads about `READ_WINDOW_BYTES` of values from `offset` on; rejects when the broker cannot. */
-  fetch(partition: number, offset: bigint): Promise<Fetched> {
+  /** Reads about `READ_WINDOW_BYTES` of values from an offset on; rejects when the broker cannot. */
+  fetch(partition: number, from: bigint): Promise<Fetched> {
     const { promise, resolve, reject } = Promise.withResolvers<Fetched>();
+    const base = this.#placement.base(partition);
+    const offset = from > base ? from - base : 0n;
     if (this.#waiting.push({ partition, offset, resolve, reject }) === 1) this.#fetchSoon();
-    return promise;
+    return base === 0n ? promise : promise.then((fetched) => countedFrom(base, fetched));
   }
 
   /**
-   * First or last offsets of all partitions, as their leaders know them at this moment. A leader
-   * that has just been chosen refuses until it knows what was acknowledged: it is asked again.
+   * First or last offsets of all partitions, as their leaders know them at this moment. Rejects with
+   * `AnotherTopic` where it is not known how those of the topic are counted.
    */
   async offsets(which: "first" | "end"): Promise<bigint[]> {
+    const { topicId, offsets } = await this.look(which);
+    return offsets.map((offset, partition) => {
+      this.#expectPlaced(partition, topicId);
+      return offset + this.#placement.base(partition);
+    });
+  }
+
+  /**
+   * As `offsets`, as the brokers count them. A leader that has just been chosen refuses until it
+   * knows what was acknowledged: it is asked again.
+   */
+  async look(which: "first" | "end"): Promise<{ topicId: string; offsets: bigint[] }> {
     const { consumer, topic } = this.#options;
     const timestamp = which === "first" ? EARLIEST : LATEST;
     const until = performance.now() + OFFSETS_MS_MAX;
     for (;;) {
       try {
-        const offsets = await consumer.listOffsets({ topics: [topic], timestamp });
-        await this.#leaders();
-        return offsets.get(topic) ?? [];
+        const offsets = (await consumer.listOffsets({ topics: [topic], timestamp })).get(topic);
+        const { topicId } = await this.#leaders();
+        return { topicId, offsets: offsets ?? [] };
       } catch (error) {
         if (performance.now() > until || error instanceof AnotherTopic) throw error;
         consumer.clearMetadata();
         await Bun.sleep(OFFSETS_RETRY_MS);
       }
+    }
+  }
+
+  /** As `look`; what it tells is of one topic, also while that is made anew. */
+  async lookTwice(): Promise<{ topicId: string; offsets: bigint[] }> {
+    for (;;) {
+      await this.#refresh();
+      const { topicId, offsets } = await this.look("end");
+      await this.#refresh();
+      if ((await this.#leaders()).topicId === topicId) return { topicId, offsets };
     }
   }
 
@@ -95,6 +124,7 @@ export class Fetcher {
     this.#waiting = [];
     try {
       const { topicId, leaders } = await this.#leaders();
+      for (const { partition } of waiting) this.#expectPlaced(partition, topicId);
       for (const [leader, wanted] of Map.groupBy(waiting, (it) => leaders[it.partition])) {
         if (leader === undefined || leader < 0)
           refuse(wanted, new Error("A partition has no leader"));
@@ -160,12 +190,16 @@ export class Fetcher {
         throw new Error(`The broker answered with error ${answer.errorCode}`);
       }
       this.#heard.delete(partition);
-      const [firsts, ends] = await Promise.all([this.offsets("first"), this.offsets("end")]);
-      const [first, end] = [firsts[partition] ?? 0n, ends[partition] ?? 0n];
+      const [firsts, ends] = await Promise.all([this.look("first"), this.look("end")]);
+      const [first, end] = [firsts.offsets[partition] ?? 0n, ends.offsets[partition] ?? 0n];
       resolve({ values: [], first, end, isOutside: offset < first || offset > end });
     } catch (error) {
       reject(error);
     }
+  }
+
+  #expectPlaced(partition: number, topicId: string): void {
+    if (!this.#placement.isOf(partition, topicId)) throw new AnotherTopic(this.#options.topic);
   }
 
   async #leaders(): Promise<{ topicId: string; leaders: number[] }> {
@@ -216,6 +250,13 @@ function fetchedOf(answer: Answer, from: bigint): Fetched {
     first: answer.logStartOffset,
     end: answer.highWatermark,
     isOutside: false,
+  };
+}
+
+function countedFrom(base: bigint, { values, first, end, isOutside }: Fetched): Fetched {
+  return {
+    values: values.map(({ offset, value }) => ({ offset: offset + base, value })),
+    ...{ first: first + base, end: end + base, isOutside },
   };
 }
 

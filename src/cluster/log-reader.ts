@@ -29,6 +29,8 @@ export interface PartitionReader extends LogReader {
    * is not there was lost.
    */
   own(isOwned: boolean): void;
+  /** Offsets are counted from here on; what was read of it before is forgotten. */
+  restart(offset: bigint): void;
 }
 
 export function openPartitionReader(options: PartitionReaderOptions): PartitionReader {
@@ -47,7 +49,7 @@ type Found = CachedBlock | number;
 
 class PartitionLogReader implements PartitionReader {
   readonly #options: PartitionReaderOptions;
-  readonly #cache: BlockCache;
+  #cache: BlockCache;
   readonly #counts = new BlockCounts();
   /** Looks under way, by offset: lanes that wake together share one. */
   readonly #looks = new Map<bigint, Promise<Found>>();
@@ -85,6 +87,14 @@ class PartitionLogReader implements PartitionReader {
 
   own(isOwned: boolean): void {
     this.#isOwned = isOwned;
+  }
+
+  restart(offset: bigint): void {
+    this.#cache = new BlockCache(this.#options.cacheBytesMax);
+    this.#first = sequenceOf(offset);
+    this.#end = this.#first;
+    // What is missing before was told by whoever saw it.
+    this.#trimmed = Math.max(this.#trimmed, this.#first);
   }
 
   take(fetched: Fetched): readonly CachedBlock[] {

@@ -1,4 +1,5 @@
 import type { Admin } from "@platformatic/kafka";
+import { BLOCK_RECORDS_MAX } from "../log/block.ts";
 import type { DurableNews, EventLogs, LogReader } from "../log/event-log.ts";
 import { Losses } from "../log/losses.ts";
 import type { Logger } from "../observe/log.ts";
@@ -7,8 +8,10 @@ import type { BrokerSettings, Clients } from "./client.ts";
 import { Fetcher } from "./fetcher.ts";
 import { openPartitionReader, type PartitionReader } from "./log-reader.ts";
 import type { PartitionedLogSettings } from "./partitioned-log.ts";
+import { type Found, type Lost, type Place, Placement } from "./placement.ts";
 import { offsetOf, sequenceOf } from "./position.ts";
 import { Tail } from "./tail.ts";
+import { AnotherTopic } from "./topic-identity.ts";
 import { ensureTopic, type TopicSettings } from "./topics.ts";
 
 export interface TopicLogsOptions {
@@ -31,11 +34,19 @@ export interface TopicLogs extends EventLogs {
    */
   follow(log?: string): () => void;
   /**
-   * As `follow`, for the one node whose lanes read the log, of which everything below `known` was
-   * read before or is named by a connection. A log that has lost what comes next, or ends below
-   * `known`, is told among the warnings.
+   * As `follow`, for the one node whose lanes read the log. When it has lost what comes next, that
+   * is told among the warnings.
    */
-  own(log: string, known: number): () => void;
+  own(log: string): () => void;
+  /**
+   * The topic of a log, and where the log ends, as the brokers count. Everything below `known` was
+   * read of it before, or is named by a connection.
+   */
+  find(log: string, known: number): Promise<Found>;
+  /** Where a log is from here on; `lost` says what happened to it, which is told. */
+  place(log: string, place: Place, lost?: Lost): void;
+  /** Calls the listener with logs that are not where they were. */
+  onMoved(listener: (logs: string[]) => void): void;
   /** With which settings an ingest process opens the partitions. */
   settings(): { kind: "partitions"; settings: PartitionedLogSettings };
   /** Why some partitions cannot be read at the moment; undefined while all can. */
@@ -72,8 +83,8 @@ class BrokerLogs implements TopicLogs {
   readonly #admin: Admin;
   readonly #asker: Fetcher;
   readonly #tail: Tail;
-  /** Of logs that were taken over, what their ends are not below, until that was looked at. */
-  readonly #known = new Map<string, number>();
+  readonly #placement = new Placement();
+  readonly #moved = new Set<(logs: string[]) => void>();
   #poll: ReturnType<typeof setTimeout> | undefined;
   #polling: Promise<void> = Promise.resolve();
   #trouble: string | undefined;
@@ -84,9 +95,10 @@ class BrokerLogs implements TopicLogs {
     const { clients, topic, sourceOf, logger } = options;
     this.#losses = new Losses(options);
     this.#admin = admin;
-    this.#asker = new Fetcher({ consumer: clients.reader(), topic: topic.name, waitMs: 0 });
+    const of = { topic: topic.name, placement: this.#placement };
+    this.#asker = new Fetcher({ ...of, consumer: clients.reader(), waitMs: 0 });
     this.#tail = new Tail({
-      fetcher: new Fetcher({ consumer: clients.reader(), topic: topic.name, waitMs: TAIL_WAIT_MS }),
+      fetcher: new Fetcher({ ...of, consumer: clients.reader(), waitMs: TAIL_WAIT_MS }),
       ...{ sourceOf, logger },
       nameOf: logOf,
       onNews: (news) => {
@@ -96,24 +108,29 @@ class BrokerLogs implements TopicLogs {
   }
 
   async ends(): Promise<Readonly<Record<string, number>>> {
-    const ends = await this.#asker.offsets("end");
-    if (ends.length > this.#partitions.length) await this.#grow();
+    const read = this.#partitions.map((reader) => offsetOf(reader.end()));
+    const { topicId, offsets } = await this.#asker.look("end");
+    if (offsets.length > this.#partitions.length) await this.#grow();
+    const ends = offsets.map((offset, partition) => offset + this.#placement.base(partition));
+    this.#tellMoved(topicId, ends, read);
     for (const [partition, end] of ends.entries()) {
       // Of a followed partition nothing may become readable without news of it.
       if (this.#tail.follows(partition)) continue;
       this.#partitions[partition]?.advance(sequenceOf(end));
     }
-    const found = ends.map((end, partition) => [logOf(partition), sequenceOf(end)] as const);
-    for (const [log, end] of found) this.#expectBeyond(log, end);
-    return Object.fromEntries(found);
+    return Object.fromEntries(ends.map((end, at) => [logOf(at), sequenceOf(end)]));
   }
 
-  /** A log that was taken over ends where it did, or later; what is between was lost. */
-  #expectBeyond(log: string, end: number): void {
-    const known = this.#known.get(log) ?? 0;
-    this.#known.delete(log);
-    if (known <= end) return;
-    this.#losses.missing(log, { from: end, to: known }, Number(offsetOf(known) - offsetOf(end)));
+  /** A log may have come to be another one, or end before what was read of it. */
+  #tellMoved(topicId: string, ends: bigint[], read: bigint[]): void {
+    const others = [...ends.keys()].filter((it) => !this.#placement.isOf(it, topicId));
+    const cut = read.flatMap((end, partition) => (ends[partition]! < end ? [partition] : []));
+    for (const partition of cut) {
+      this.#partitions[partition]!.restart(this.#placement.base(partition));
+    }
+    const moved = new Set([...others, ...cut]);
+    if (moved.size > 0) for (const tell of this.#moved) tell([...moved].map(logOf));
+    if (others.length > 0) throw new AnotherTopic(this.#options.topic.name);
   }
 
   onDurable(listener: (news?: DurableNews) => void): () => void {
@@ -129,15 +146,36 @@ class BrokerLogs implements TopicLogs {
     };
   }
 
-  own(log: string, known: number): () => void {
+  own(log: string): () => void {
     const reader = this.#partitions[this.#indexOf(log)]!;
-    this.#known.set(log, known);
     reader.own(true);
     const unfollow = this.follow(log);
     return () => {
       reader.own(false);
       unfollow();
     };
+  }
+
+  async find(log: string, known: number): Promise<Found> {
+    const { topicId, offsets } = await this.#asker.lookTwice();
+    const end = Number(offsets[this.#indexOf(log)]);
+    return { topic: topicId, end, known: Number(offsetOf(known + BLOCK_RECORDS_MAX - 1)) };
+  }
+
+  place(log: string, place: Place, lost?: Lost): void {
+    const partition = this.#indexOf(log);
+    const isMoved = this.#placement.base(partition) !== BigInt(place.base);
+    this.#placement.put(partition, place);
+    if (isMoved) this.#partitions[partition]!.restart(BigInt(place.base));
+    if (lost === undefined) return;
+    const { logger, topic } = this.#options;
+    logger.error({ log, topic: topic.name }, `A partition of the event log ${lost.how}`);
+    const at = sequenceOf(BigInt(place.base));
+    this.#losses.missing(log, { from: at - 1, to: at }, lost.blocks);
+  }
+
+  onMoved(listener: (logs: string[]) => void): void {
+    this.#moved.add(listener);
   }
 
   settings(): { kind: "partitions"; settings: PartitionedLogSettings } {
@@ -200,7 +238,7 @@ class BrokerLogs implements TopicLogs {
   }
 
   async #trim(name: string, partition: number, offset: bigint): Promise<void> {
-    const partitions = [{ partition, offset }];
+    const partitions = [{ partition, offset: offset - this.#placement.base(partition) }];
     await this.#admin.deleteRecords({ topics: [{ name, partitions }] });
   }
 

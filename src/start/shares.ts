@@ -1,6 +1,7 @@
 import type { Live } from "../catalog/catalog.ts";
 import type { Clients } from "../cluster/client.ts";
 import { openOrderedTopic } from "../cluster/ordered-log.ts";
+import { placeOf } from "../cluster/placement.ts";
 import { logOf, type TopicLogs } from "../cluster/topic-logs.ts";
 import type { Config } from "../config.ts";
 import { HAND_OVER_MS_MAX } from "../limits.ts";
@@ -13,6 +14,7 @@ import { openOrderedStore } from "../store/ordered-store.ts";
 import { lent, type Store } from "../store/store.ts";
 import { openView } from "../store/view.ts";
 import { clusterDirectory, topicIds } from "./data-directory.ts";
+import { followPlace, PLACE, placeIn, placesOf } from "./places.ts";
 
 export interface SharesOptions {
   clients: Clients;
@@ -49,6 +51,8 @@ interface Share {
   ledger: Ledger;
   /** Whether the other nodes think that the partition is run here. */
   isWanted: boolean;
+  /** While it is stopped and started because its log is not where it was. */
+  isMoving?: boolean;
   running?: Running;
   /** Steps of taking and giving, one after the other. */
   last: Promise<void>;
@@ -69,6 +73,7 @@ export class Shares {
   static async open(options: SharesOptions): Promise<Shares> {
     const shares = new Shares(options);
     await shares.#grow();
+    options.logs.onMoved((moved) => shares.#restart(moved));
     return shares;
   }
 
@@ -169,6 +174,7 @@ export class Shares {
       const local = openView({ path, tablesMax: LEDGER_TABLES_MAX, ...about });
       const store = openOrderedStore({ local, log, onNewer, ...about });
       const ledger = new Ledger(store, logger);
+      followPlace(store, logs, logOf(known + index));
       this.#shares.push({ store, ledger, isWanted: false, last: Promise.resolve() });
     }
   }
@@ -190,7 +196,14 @@ export class Shares {
       onReplays: (ids) => line?.replay([...ids]),
     });
     const log = logOf(partition);
-    const leave = logs.own(log, knownPositions(live, ledger)[log] ?? 0);
+    const found = await logs.find(log, knownPositions(live, ledger)[log] ?? 0);
+    const { place, lost } = await share.store.change(() => {
+      const placed = placeOf(placeIn(share.store), found);
+      placesOf(share.store).put(PLACE, placed.place);
+      return placed;
+    });
+    logs.place(log, place, lost);
+    const leave = logs.own(log);
     line = this.#lines!.open(ledger, new Map([[log, logs.readers.get(log)!]]));
     share.running = { ledger, line, leave };
     logger.info({ partition }, "This node runs a partition");
@@ -203,6 +216,25 @@ export class Shares {
     running.leave();
     await running.line.close(drainMs);
     await running.ledger.close();
+  }
+
+  /** Logs that are not where they were are looked for by those whose lanes read them. */
+  #restart(moved: readonly string[]): void {
+    for (const [partition, share] of this.#shares.entries()) {
+      if (!share.isWanted || share.isMoving || !moved.includes(logOf(partition))) continue;
+      share.isMoving = true;
+      const { logger } = this.#options;
+      logger.warn({ partition }, "A partition is not where it was, and is opened again");
+      const restarted = this.#next(share, async () => {
+        await this.#stop(share, 0);
+        await this.#start(partition, share);
+      });
+      restarted
+        .catch((err) => logger.error({ err, partition }, "A partition cannot be opened again"))
+        .finally(() => {
+          share.isMoving = false;
+        });
+    }
   }
 
   /** Another node claimed the partition. What it is delivering here is cut off: it goes on there. */

@@ -1,5 +1,7 @@
 import { describe, expect, test } from "bun:test";
+import { placeOf } from "../../src/cluster/placement.ts";
 import { logOf, type TopicLogs } from "../../src/cluster/topic-logs.ts";
+import { ensureTopic } from "../../src/cluster/topics.ts";
 import { BLOCK_RECORDS_MAX } from "../../src/log/block.ts";
 import type { DurableNews } from "../../src/log/event-log.ts";
 import {
@@ -32,7 +34,7 @@ async function send(url: string): Promise<number> {
 }
 
 describe.skipIf(brokersMissing !== undefined)(titled("pixels into partitions"), () => {
-  const { brokers } = withBrokers(1);
+  const { brokers, clients } = withBrokers(1);
   const topic = (name: string, partitions: number) => ({ name, partitions, replicas: 1 });
 
   test("a user's pixels go to one partition in order, whichever process takes them", async () => {
@@ -134,8 +136,8 @@ describe.skipIf(brokersMissing !== undefined)(titled("pixels into partitions"), 
     for (let n = 0; n < 4; n++) await send(pixelUrl(ingest.url, writeKey, `u${n}`));
     const log = logOf(0);
     const reader = logs.readers.get(log)!;
-    const ends = await logs.ends();
-    const disown = logs.own(log, ends[log]!);
+    await logs.ends();
+    const disown = logs.own(log);
     expect(await usersIn(reader, 0)).toEqual(["u0", "u1", "u2", "u3"]);
     const places = (await reader.read(0, 1 << 20)).records.map(({ sequence }) => sequence);
     await others.ends();
@@ -152,19 +154,61 @@ describe.skipIf(brokersMissing !== undefined)(titled("pixels into partitions"), 
     disown();
   }, 300_000);
 
-  test("a log that ends below what was read of it is told as lost, and no other", async () => {
+  test("a log whose topic was made anew is read from its first event, beyond what was", async () => {
     const { data, writeKey } = await dataWithSource();
-    await using logs = await openLogs(settingsOf(brokers()), topic("shorter", 2));
-    await using others = await openLogs(settingsOf(brokers()), topic("shorter", 2));
-    await using ingest = await startIngest(data, others);
-    for (let n = 0; n < 20; n++) await send(pixelUrl(ingest.url, writeKey, `u${n}`));
-    const [a, b] = [logOf(0), logOf(1)];
-    const ends = await others.ends();
-    // Another node may know an end before this one does.
-    const disown = [logs.own(a, ends[a]!), logs.own(b, ends[b]! + 3 * BLOCK_RECORDS_MAX)];
-    await until(() => logs.warnings().length > 0);
-    await logs.ends();
-    expect(logs.warnings()).toEqual([`Event log ${b}: 3 records are missing`]);
-    for (const end of disown) end();
+    const settings = topic("made-anew", 1);
+    await using logs = await openLogs(settingsOf(brokers()), settings);
+    const log = logOf(0);
+    const reader = logs.readers.get(log)!;
+    {
+      await using ingest = await startIngest(data, logs);
+      for (let n = 0; n < 4; n++) await send(pixelUrl(ingest.url, writeKey, `u${n}`));
+    }
+    const known = (await logs.ends())[log]!;
+    const { place: before } = placeOf(undefined, await logs.find(log, known));
+    logs.place(log, before);
+    expect(logs.warnings()).toEqual([]);
+    const disown = logs.own(log);
+    expect(await usersIn(reader, 0)).toHaveLength(4);
+    const told = Promise.withResolvers<string[]>();
+    logs.onMoved(told.resolve);
+    const admin = clients().admin();
+    await admin.deleteTopics({ topics: [settings.name] });
+    while ((await admin.listTopics()).includes(settings.name)) await Bun.sleep(20);
+    await ensureTopic(admin, settings);
+    expect(await told.promise).toEqual([log]);
+    const { place, lost } = placeOf(before, await logs.find(log, known));
+    logs.place(log, place, lost);
+    await using ingest = await startIngest(data, logs);
+    expect(await send(pixelUrl(ingest.url, writeKey, "u4"))).toBe(200);
+    expect(await send(pixelUrl(ingest.url, writeKey, "u5"))).toBe(200);
+    await until(async () => (await usersIn(reader, known)).length === 2);
+    expect(await usersIn(reader, known)).toEqual(["u4", "u5"]);
+    expect(reader.first()).toBeGreaterThan(known);
+    expect(reader.countBetween(known, reader.end())).toBe(2);
+    await reader.trim(reader.end());
+    expect(reader.first()).toBe(reader.end());
+    expect(logs.warnings()).toEqual(["Event log k0: 1 records are missing"]);
+    disown();
+  }, 300_000);
+
+  test("a log that has lost its end goes on where it was", async () => {
+    const { data, writeKey } = await dataWithSource();
+    await using logs = await openLogs(settingsOf(brokers()), topic("shorter", 1));
+    await using ingest = await startIngest(data, logs);
+    for (let n = 0; n < 4; n++) await send(pixelUrl(ingest.url, writeKey, `u${n}`));
+    const log = logOf(0);
+    const reader = logs.readers.get(log)!;
+    // As if three blocks more had been read.
+    const known = (await logs.ends())[log]! + 3 * BLOCK_RECORDS_MAX;
+    const found = await logs.find(log, known);
+    const { place, lost } = placeOf({ topic: found.topic, base: 0 }, found);
+    logs.place(log, place, lost);
+    const disown = logs.own(log);
+    expect(await send(pixelUrl(ingest.url, writeKey, "u4"))).toBe(200);
+    await until(async () => (await usersIn(reader, known)).length > 0);
+    expect(await usersIn(reader, known)).toEqual(["u4"]);
+    expect(logs.warnings()).toEqual([`Event log ${log}: 3 records are missing`]);
+    disown();
   }, 300_000);
 });

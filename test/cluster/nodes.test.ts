@@ -3,6 +3,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { connectClients } from "../../src/cluster/client.ts";
 import { Sender } from "../../src/cluster/sender.ts";
+import { ensureTopic } from "../../src/cluster/topics.ts";
 import { encodeChangeSet, SHARED_FORMAT } from "../../src/store/change-set.ts";
 import {
   ADMIN_TOKEN,
@@ -147,6 +148,38 @@ describe.skipIf(brokersMissing !== undefined)(titled("two nodes"), () => {
       return (await nodes[0]!.api("GET", path)).body.missingNodes === undefined;
     });
     await shared(2);
+  }, 600_000);
+
+  test("deliver what comes after the topic of the events was deleted and made anew", async () => {
+    const sink = startSink();
+    const { writeKey } = await route(nodes[0]!, { url: sink.url });
+    await nodes[1]!.api("GET", "/v2/destinations");
+    const arrived = (n: number) =>
+      new Set(sink.events.filter((it) => it.properties.n === n).map((it) => it.userId));
+    await send(writeKey, 0);
+    await waitFor(() => arrived(0).size === users.length);
+    const clients = await connectClients({ brokers: brokers.addresses });
+    const admin = clients.admin();
+    const name = "pixelmill.events";
+    await admin.deleteTopics({ topics: [name] });
+    while ((await admin.listTopics()).includes(name)) await Bun.sleep(20);
+    await ensureTopic(admin, { name, partitions: 4, replicas: 1 });
+    await clients.close();
+    // Until a node knows of the new topic, it may refuse.
+    const ask = (userId: string, at: number) =>
+      pixel(nodes[at % 2]!, "track", { writeKey, userId, event: "Seen", "properties.n": "1" });
+    for (const [at, userId] of users.entries()) {
+      await waitFor(async () => (await ask(userId, at)).status === 200, "a pixel to be taken");
+    }
+    await waitFor(() => arrived(1).size === users.length, "all to arrive");
+    const isTold = async () => {
+      const all = await Promise.all(nodes.map((node) => node.api("GET", "/ready")));
+      const warnings = all.flatMap(({ body }) => body.warnings as string[]);
+      return [0, 1, 2, 3].every((it) => warnings.some((text) => text.includes(`log k${it}:`)));
+    };
+    await waitFor(isTold, "the loss of each partition to be told");
+    await waitFor(async () => (await nodes[0]!.api("GET", "/ready")).status === 200);
+    sink.stop();
   }, 600_000);
 
   test("answer the same dead letters, and replay those of the other", async () => {
