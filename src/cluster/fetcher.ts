@@ -37,6 +37,12 @@ export interface FetcherOptions {
 const OFFSETS_MS_MAX = 5_000;
 const OFFSETS_RETRY_MS = 50;
 
+/**
+ * How often it is asked who leads, beside the fetches. The library has a fetch wait for that when
+ * what it knows is `METADATA_MS_MAX` old.
+ */
+const LEADERS_MS = 2_500;
+
 /** What is read of a partition at once. */
 const READ_WINDOW_BYTES = 256 << 10;
 
@@ -54,6 +60,7 @@ export class Fetcher {
   readonly #busy = new Set<number>();
   /** What was last heard of each partition. */
   readonly #heard = new Map<number, Pick<Fetched, "first" | "end">>();
+  #leadersAt = performance.now();
 
   constructor(options: FetcherOptions) {
     this.#options = options;
@@ -204,6 +211,10 @@ export class Fetcher {
 
   async #leaders(): Promise<{ topicId: string; leaders: number[] }> {
     const { consumer, topic } = this.#options;
+    if (performance.now() - this.#leadersAt > LEADERS_MS) {
+      this.#leadersAt = performance.now();
+      void consumer.metadata({ topics: [topic], forceUpdate: true }).catch(() => {});
+    }
     const found = (await consumer.metadata({ topics: [topic] })).topics.get(topic);
     if (found === undefined) throw new Error(`The topic ${topic} is not there`);
     this.#options.identity?.see(found.id);
