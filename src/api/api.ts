@@ -128,9 +128,12 @@ function noRoute(path: string): Response {
 
 /**
  * A hint at the path that was probably meant: RudderStack has some of its resources under /v2
- * alone.
+ * alone, and pixels have a port of their own.
  */
 function nothingAt(path: string): string {
+  if (path.startsWith("/pixel/")) {
+    return "There is nothing at this path: pixels go to the port of the data plane";
+  }
   const other = path.startsWith("/v2/") ? path.slice(3) : `/v2${path}`;
   const meant = paths.find(({ pattern }) => pattern.test(other));
   return `There is nothing at this path${meant ? `, but at ${meant.path}` : ""}`;

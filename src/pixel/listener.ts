@@ -90,7 +90,7 @@ export function createPixelListener(parts: PixelParts): PixelListener {
       case "/robots.txt":
         return isRead(exchange) ? robotsAnswer : otherMethod(exchange, readOnlyAnswer);
       default:
-        return errorAnswer(404, "Not found");
+        return errorAnswer(404, nothingHere);
     }
   }
 
@@ -185,6 +185,10 @@ export function createPixelListener(parts: PixelParts): PixelListener {
 const isPixel = ({ method }: Exchange) => method === "GET" || method === "POST";
 
 const isRead = ({ method }: Exchange) => method === "GET" || method === "HEAD";
+
+/** Two ports are easily confused: the API and the console are not here. */
+const nothingHere =
+  "There is nothing at this path: expected /pixel/v1/page or /pixel/v1/track; the API and the console have a port of their own";
 
 const otherMethod = ({ method }: Exchange, refusal = methodAnswer) =>
   method === "OPTIONS" ? preflightAnswer : refusal;

@@ -36,6 +36,12 @@ describe("an unknown path", () => {
     expect([status, body.message]).toEqual([404, `There is nothing at this path, but at ${meant}`]);
   });
 
+  test("a pixel's path is 404 and names the data plane", async () => {
+    const { status, body } = await api.send("GET", "/pixel/v1/page?writeKey=a&anonymousId=a");
+    const message = "There is nothing at this path: pixels go to the port of the data plane";
+    expect([status, body]).toEqual([404, { message }]);
+  });
+
   test("under /v2/ it has error as well", async () => {
     const { body } = await api.send("GET", "/v2/nope");
     expect(body).toEqual({ message: body.message, error: body.message });

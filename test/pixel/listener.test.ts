@@ -14,6 +14,9 @@ beforeAll(() => {
 });
 afterAll(() => server.stop());
 
+const nothingHere =
+  "There is nothing at this path: expected /pixel/v1/page or /pixel/v1/track; the API and the console have a port of their own";
+
 describe("a pixel", () => {
   test("is answered with the GIF once its event is in the log", async () => {
     const before = Date.now();
@@ -98,8 +101,9 @@ describe("a request is refused", () => {
       400,
       "Expected at most 1000 parameters",
     ],
-    ["elsewhere", "/pixel/v2/page", 404, "Not found"],
-    ["for what is no path", "/%zz?%", 404, "Not found"],
+    ["elsewhere", "/pixel/v2/page", 404, nothingHere],
+    ["of the other port", "/v2/sources", 404, nothingHere],
+    ["for what is no path", "/%zz?%", 404, nothingHere],
   ] as const) {
     test(what, async () => {
       const count = server.records.length;
