@@ -1,4 +1,5 @@
 import type { Admin } from "@platformatic/kafka";
+import { ApiError } from "../errors.ts";
 import { BLOCK_RECORDS_MAX } from "../log/block.ts";
 import type { DurableNews, EventLogs, LogReader } from "../log/event-log.ts";
 import { Losses } from "../log/losses.ts";
@@ -69,7 +70,7 @@ export async function openTopicLogs(options: TopicLogsOptions): Promise<TopicLog
   const admin = options.clients.admin();
   await ensureTopic(admin, options.topic);
   const logs = new BrokerLogs(options, admin);
-  await logs.ends();
+  await logs.learnEnds();
   logs.watch();
   return logs;
 }
@@ -108,6 +109,17 @@ class BrokerLogs implements TopicLogs {
   }
 
   async ends(): Promise<Readonly<Record<string, number>>> {
+    try {
+      return await this.learnEnds();
+    } catch (err) {
+      const { logger, topic } = this.#options;
+      logger.warn({ err, topic: topic.name }, UNKNOWN_ENDS);
+      throw new ApiError("unavailable", UNKNOWN_ENDS);
+    }
+  }
+
+  /** As `ends`; throws what the brokers say. */
+  async learnEnds(): Promise<Readonly<Record<string, number>>> {
     const read = this.#partitions.map((reader) => offsetOf(reader.end()));
     const { topicId, offsets } = await this.#asker.look("end");
     if (offsets.length > this.#partitions.length) await this.#grow();
@@ -211,7 +223,7 @@ class BrokerLogs implements TopicLogs {
   async #look(): Promise<void> {
     const { logger, topic } = this.#options;
     try {
-      await this.ends();
+      await this.learnEnds();
       if (this.#trouble !== undefined) logger.info({ topic: topic.name }, "All partitions answer");
       this.#trouble = undefined;
     } catch (err) {
@@ -249,4 +261,5 @@ class BrokerLogs implements TopicLogs {
   }
 }
 
+const UNKNOWN_ENDS = "Where the event log ends cannot be known at the moment";
 const TROUBLE = "Some partitions of the event log do not answer";

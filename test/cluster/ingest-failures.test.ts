@@ -123,6 +123,8 @@ describe.skipIf(brokersMissing !== undefined)(titled("pixels into three brokers"
     await users.more("refused", 5);
     await until(() => !ingest.healthy());
     await until(() => logs.trouble() !== undefined);
+    // Whoever makes a connection meanwhile is told to come again.
+    await expect(logs.ends()).rejects.toMatchObject({ refusal: "unavailable" });
     await away;
     await Promise.all([0, 1, 2].map((index) => brokers().restart(index)));
     await users.more("kept", 20);
