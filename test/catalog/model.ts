@@ -30,6 +30,16 @@ export class Model {
     this.destinations = destinations;
   }
 
+  /** Of which nothing is shared that a trigger changes. */
+  copy(): Model {
+    const model = new Model(this.destinations);
+    const copies = new Map<Thing, Thing>();
+    for (const thing of this.things) copies.set(thing, { ...thing, versions: [...thing.versions] });
+    model.things = [...copies.values()];
+    model.links = new Map([...this.links].map(([to, thing]) => [to, copies.get(thing)!]));
+    return model;
+  }
+
   library(importName: string): Thing | undefined {
     return this.things.find((it) => it.published !== undefined && it.importName === importName);
   }

@@ -57,8 +57,15 @@ export class Node {
     return (await this.#call(`${this.#server!.dataPlane}/pixel/v1/track?${query}`, {})).status;
   }
 
-  async api(method: string, path: string, body?: unknown): Promise<Answer> {
+  async api(
+    method: string,
+    path: string,
+    body?: unknown,
+    patienceMs = PATIENCE_MS,
+  ): Promise<Answer> {
+    const signal = AbortSignal.timeout(patienceMs);
     return this.#call(this.#server!.controlPlane + path, {
+      signal,
       method,
       headers: { authorization: `Bearer ${ADMIN_TOKEN}`, "content-type": "application/json" },
       ...(body !== undefined && { body: JSON.stringify(body) }),
@@ -76,11 +83,8 @@ export class Node {
   async #call(url: string, request: RequestInit): Promise<Answer> {
     try {
       // On a kept connection that breaks, fetch asks a second time by itself.
-      const answer = await fetch(url, {
-        ...request,
-        keepalive: false,
-        signal: AbortSignal.timeout(PATIENCE_MS),
-      });
+      const signal = AbortSignal.timeout(PATIENCE_MS);
+      const answer = await fetch(url, { signal, ...request, keepalive: false });
       const text = await answer.text();
       const isJson = answer.headers.get("content-type")?.startsWith("application/json");
       return { status: answer.status, body: isJson ? JSON.parse(text) : text };

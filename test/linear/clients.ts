@@ -1,0 +1,160 @@
+import type { Node } from "../crash/node.ts";
+import { Board } from "./board.ts";
+import { answerOf, httpCall, Names } from "./calls.ts";
+import type { Call } from "./checker.ts";
+import { type Answer, isRead, type Request } from "./group.ts";
+
+export interface ClientsOptions {
+  clients: number;
+  /** Of all clients together; those that nobody answered are not counted. */
+  calls: number;
+  /** At work at once: the fewer, the more clients are in each other's way. */
+  groups: number;
+}
+
+/** A call, and which node took it. */
+export type GroupCall = Call<Request, Answer> & { node: string };
+
+/** A group is left for a new one, since the search for an order takes longer with its length. */
+const CALLS_OF_GROUP = 150;
+/** A node that did not answer is not asked for so long, as a load balancer does it. */
+const REST_MS = 2_000;
+const PAUSE_MS = 50;
+/** Most clients wait for a node that hangs, and are answered by it when it wakes; some give up. */
+const patienceMs = () => (Math.random() < 0.1 ? 2_000 : 30_000);
+/** Deletions of what a group that is left has, which a node could not answer. */
+const DELETION_ATTEMPTS = 3;
+/** Longest that clients may be without an answer while there is a node to give one. */
+const GO_ON_MS_MAX = 240_000;
+
+class Work {
+  readonly calls: GroupCall[] = [];
+  begun = 0;
+  underWay = 0;
+  constructor(
+    readonly name: string,
+    readonly board: Board,
+  ) {}
+}
+
+/** Clients that call any node, one call after another's answer, and note what they are answered. */
+export class Clients {
+  /** Calls by group. */
+  readonly histories = new Map<string, GroupCall[]>();
+  readonly counts = { reads: 0, writes: 0, untried: 0, unknown: 0 };
+  readonly #names = new Names();
+  readonly #resting = new Map<Node, number>();
+  readonly #answers: number[];
+  readonly #groups: Work[];
+  readonly #done: Promise<unknown>;
+  #made = 0;
+  #on = true;
+
+  constructor(
+    private readonly nodes: readonly Node[],
+    private readonly options: ClientsOptions,
+  ) {
+    this.#answers = Array(options.clients).fill(0);
+    this.#groups = Array.from({ length: options.groups }, () => this.#newGroup());
+    this.#done = Promise.all(this.#answers.map((_, client) => this.#run(client)));
+    this.#done.catch(() => {});
+  }
+
+  /** Resolves when all calls are made. */
+  async done(): Promise<void> {
+    await this.#done;
+  }
+
+  get isDone(): boolean {
+    return !this.#on;
+  }
+
+  /** Waits until each client was answered from now on; milliseconds that it took. */
+  async goesOn(): Promise<number> {
+    const startedAt = performance.now();
+    const before = [...this.#answers];
+    while (this.#on && this.#answers.some((count, client) => count === before[client])) {
+      if (performance.now() - startedAt > GO_ON_MS_MAX) throw new Error("No client is answered");
+      await Bun.sleep(PAUSE_MS);
+    }
+    return Math.round(performance.now() - startedAt);
+  }
+
+  async #run(client: number): Promise<void> {
+    while (this.#on) {
+      const at = Math.floor(Math.random() * this.#groups.length);
+      const group = this.#groups[at]!;
+      if (++group.begun === CALLS_OF_GROUP) {
+        this.#groups[at] = this.#newGroup();
+        await this.#leave(group);
+      }
+      const answer = await this.#call(group, group.board.next());
+      if (answer !== undefined) this.#answers[client]! += 1;
+      if (this.counts.reads + this.counts.writes >= this.options.calls) this.#on = false;
+    }
+  }
+
+  #newGroup(): Work {
+    const name = `g${this.histories.size + 1}`;
+    const group = new Work(name, new Board(() => String(++this.#made)));
+    this.histories.set(name, group.calls);
+    return group;
+  }
+
+  /** What nobody calls any more would make the lists of all longer. */
+  async #leave(group: Work): Promise<void> {
+    while (group.underWay > 0) await Bun.sleep(PAUSE_MS);
+    for (const request of group.board.deletions()) {
+      for (let left = DELETION_ATTEMPTS; left > 0; left--) {
+        if ((await this.#call(group, request)) !== undefined) break;
+      }
+    }
+  }
+
+  async #call(group: Work, request: Request): Promise<Answer | undefined> {
+    group.underWay += 1;
+    try {
+      const node = await this.#awake();
+      const { method, path, body } = httpCall(request, group.name, this.#names);
+      const calledAt = performance.now();
+      const given = await node.api(method, path, body, patienceMs());
+      const answeredAt = performance.now();
+      if (given.status === 0) this.#resting.set(node, answeredAt + REST_MS);
+      const answer = answerOf(request, group.name, this.#names, given);
+      this.#note(group, { request, node: node.name, calledAt }, answeredAt, answer);
+      return answer;
+    } finally {
+      group.underWay -= 1;
+    }
+  }
+
+  #note(
+    group: Work,
+    call: Omit<GroupCall, "answeredAt">,
+    answeredAt: number,
+    answer: Answer | undefined,
+  ): void {
+    const { counts } = this;
+    if (answer !== undefined) {
+      group.calls.push({ ...call, answer, answeredAt });
+      group.board.take(call.request, answer);
+      if (answer.outcome === "untried") counts.untried += 1;
+      else counts[isRead(call.request) ? "reads" : "writes"] += 1;
+      return;
+    }
+    counts.unknown += 1;
+    // A read that nobody saw says nothing.
+    if (isRead(call.request)) return;
+    group.calls.push({ ...call, answeredAt: Number.POSITIVE_INFINITY });
+  }
+
+  async #awake(): Promise<Node> {
+    for (;;) {
+      const now = performance.now();
+      const awake = this.nodes.filter((node) => (this.#resting.get(node) ?? 0) < now);
+      const node = awake[Math.floor(Math.random() * awake.length)];
+      if (node !== undefined) return node;
+      await Bun.sleep(PAUSE_MS);
+    }
+  }
+}

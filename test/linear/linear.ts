@@ -1,0 +1,107 @@
+/**
+ * Many clients make, publish, connect and delete over HTTP at several nodes at once, while nodes
+ * and brokers are killed and hang. In the end there has to be an order of all calls that explains
+ * every answer, and in which no call comes after one that began when it was answered.
+ *
+ *   npm run linear [CALLS] [-- --alone] [--quiet]
+ *
+ * At three nodes on three brokers, or at one node on its disk; with `--quiet` nothing is harmed.
+ * Exits with 1 and prints the shortest part that no order explains, when there is none.
+ */
+import { Site, type SiteOptions } from "../crash/site.ts";
+import { Undecided, violation } from "./checker.ts";
+import { Clients, type ClientsOptions, type GroupCall } from "./clients.ts";
+import { groupRules, withEvidence } from "./group.ts";
+import { harms } from "./harm.ts";
+
+export interface LinearOptions extends SiteOptions, ClientsOptions {
+  /** What is done to the nodes and brokers, in turns. */
+  harm: readonly (keyof typeof harms)[];
+  /** Between two of these. */
+  quietMs: number;
+  onRound(row: object): void;
+}
+
+export interface LinearReport {
+  calls: Clients["counts"];
+  groups: number;
+  perSecond: { reads: number; writes: number };
+  /** Of each group that no order explains, the shortest such part. */
+  violations: GroupCall[][];
+  /** Groups with too many orders to try. */
+  undecided: string[];
+}
+
+export async function linear(options: LinearOptions): Promise<LinearReport> {
+  const { clients, seconds } = await called(options);
+  const { histories, counts } = clients;
+  options.onRound({ act: "all calls are made", ...counts, seconds: Math.round(seconds) });
+  const violations: GroupCall[][] = [];
+  const undecided: string[] = [];
+  for (const [group, calls] of histories) {
+    try {
+      const found = violation(groupRules, withEvidence(calls));
+      if (found !== undefined) violations.push(found as GroupCall[]);
+    } catch (error) {
+      if (!(error instanceof Undecided)) throw error;
+      undecided.push(group);
+    }
+  }
+  const perSecond = {
+    reads: Math.round(counts.reads / seconds),
+    writes: Math.round(counts.writes / seconds),
+  };
+  return { calls: counts, groups: histories.size, perSecond, violations, undecided };
+}
+
+async function called(options: LinearOptions) {
+  const site = await Site.open(options);
+  try {
+    const startedAt = performance.now();
+    const clients = new Clients(site.nodes, options);
+    await Promise.all([clients.done(), upset(site, clients, options)]);
+    return { clients, seconds: (performance.now() - startedAt) / 1_000 };
+  } finally {
+    await site.close();
+  }
+}
+
+async function upset(site: Site, clients: Clients, options: LinearOptions): Promise<void> {
+  const { harm, quietMs, onRound } = options;
+  for (let round = 0; harm.length > 0; round++) {
+    for (const until = Date.now() + quietMs; Date.now() < until; await Bun.sleep(100)) {
+      if (clients.isDone) return;
+    }
+    const name = harm[round % harm.length]!;
+    const goesOn = () => clients.goesOn();
+    await harms[name](site, Math.floor(round / harm.length), goesOn);
+    onRound({ harm: name, answeredMs: await goesOn(), ...clients.counts });
+  }
+}
+
+/** A call as a line: when it began and was answered, by which node, and what. */
+export function told({ calledAt, answeredAt, node, request, answer }: GroupCall): string {
+  const ms = (at: number) => (Number.isFinite(at) ? at.toFixed(1) : "?").padStart(10);
+  const said = answer === undefined ? "" : `→ ${answer.outcome} ${answer.seen?.join("; ") ?? ""}`;
+  return `${ms(calledAt)} ${ms(answeredAt)} ${node} ${JSON.stringify(request)} ${said}`;
+}
+
+if (import.meta.main) {
+  const flags = process.argv.slice(2);
+  const [calls = "10000"] = flags.filter((it) => !it.startsWith("--"));
+  const isAlone = flags.includes("--alone");
+  const all = ["nodeKilled", "brokerKilled", "nodeHangs"] as const;
+  const harm = isAlone ? (["nodeKilled"] as const) : all;
+  const print = (row: object) => process.stdout.write(`${JSON.stringify(row)}\n`);
+  const { violations, ...report } = await linear({
+    ...(isAlone ? { nodes: 1, brokers: 0 as const } : { nodes: 3, brokers: 3 as const }),
+    ...{ clients: 64, calls: Number(calls), groups: 24 },
+    ...{ harm: flags.includes("--quiet") ? [] : harm, quietMs: 5_000 },
+    onRound: print,
+  });
+  print(report);
+  for (const calls of violations) {
+    process.stdout.write(`NO ORDER EXPLAINS\n${calls.map((it) => `${told(it)}\n`).join("")}`);
+  }
+  process.exit(violations.length + report.undecided.length === 0 ? 0 : 1);
+}
