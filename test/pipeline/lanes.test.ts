@@ -8,7 +8,7 @@ import { systemClock } from "../../src/pipeline/clock.ts";
 import { Holdings } from "../../src/pipeline/holdings.ts";
 import { Lanes } from "../../src/pipeline/lanes.ts";
 import { LiveTail } from "../../src/pipeline/live-tail.ts";
-import { openLedger } from "../../src/pipeline/settling/ledger.ts";
+import { type Ledger, openLedger } from "../../src/pipeline/settling/ledger.ts";
 import { FakeLive, FakeSandbox, feedOf, laneMetrics, MemoryLog, record } from "./doubles.ts";
 import { numbersTo, until } from "./rig.ts";
 
@@ -17,7 +17,7 @@ const known = { kind: "known", batchSize: () => 1, concurrency: () => 1 };
 const kinds = new Map([["known", known as unknown as DestinationKind]]);
 
 /** Lanes over ten records of one source. */
-async function rig(test: (live: FakeLive, lanes: Lanes) => Promise<void> | void) {
+async function rig(test: (live: FakeLive, lanes: Lanes, ledger: Ledger) => Promise<void> | void) {
   const directory = mkdtempSync(join(tmpdir(), "pipeline-"));
   const logger = pino({ level: "silent" });
   const live = new FakeLive();
@@ -41,7 +41,7 @@ async function rig(test: (live: FakeLive, lanes: Lanes) => Promise<void> | void)
     holdings: new Holdings(),
     ...{ sandbox: new FakeSandbox(), kinds, retryWindowMs: 1_000, refresh: () => {} },
   });
-  await test(live, lanes);
+  await test(live, lanes, ledger);
   await lanes.stop();
   await ledger.close();
   rmSync(directory, { recursive: true });
@@ -85,4 +85,25 @@ test("nothing is trimmed while the catalog cannot be read", () =>
     live.topology = broken;
     lanes.refresh();
     expect(lanes.durableLow("0")).toBe(0);
+  }));
+
+test("a destination that is connected again at once keeps what was known of it", () =>
+  rig(async (live, lanes, ledger) => {
+    live.putDestination("one", { type: "known" });
+    const before = live.connect("one", {}, { sourceId: "another" });
+    lanes.refresh();
+    const isKept = () => ledger.lane("one") !== undefined;
+    await until(() => {
+      lanes.checkpoint();
+      return isKept();
+    });
+    live.disconnect(before);
+    lanes.refresh();
+    live.connect("one", {}, { sourceId: "another" });
+    lanes.refresh();
+    const end = performance.now() + 300;
+    await until(() => {
+      expect(isKept()).toBe(true);
+      return performance.now() > end;
+    });
   }));
