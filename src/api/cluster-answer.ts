@@ -1,4 +1,4 @@
-import { type Health, ownAnswer, type Parts, toldOnce } from "./doings.ts";
+import { type Health, ownAnswer, type Parts, toldOnce } from "./activity.ts";
 import type { ApiParts, ClusterFigures } from "./parts.ts";
 
 type Node = NonNullable<ClusterFigures["nodes"]>[number];

@@ -1,6 +1,6 @@
 import type { Connection, Destination, Source } from "../catalog/model.ts";
 import type { Rates } from "../pipeline/history.ts";
-import { type Doings, doingsOf, type LaneDoings, noRates, type Parts } from "./doings.ts";
+import { type Activity, activityOf, type LaneActivity, noRates, type Parts } from "./activity.ts";
 import { firstOf } from "./first-of.ts";
 import type { Suspension } from "./parts.ts";
 import { isoTime } from "./transformation-answers.ts";
@@ -48,15 +48,15 @@ interface Code {
 
 export async function overviewOf(parts: Parts, workspaceId: string) {
   const { catalog, pipeline } = parts;
-  const { missingNodes, ...doings } = await doingsOf(parts, workspaceId);
+  const { missingNodes, ...activity } = await activityOf(parts, workspaceId);
   const sources = firstOf((page) => catalog.sources.list(workspaceId, page));
   const destinations = firstOf((page) => catalog.destinations.list(workspaceId, page));
   const connections = firstOf((page) => catalog.connections.list(workspaceId, page));
-  const { code, codeOf } = linkedCode(parts, doings, destinations.items);
-  const shownConnections = connections.items.map((it) => connectionOf(it, doings));
+  const { code, codeOf } = linkedCode(parts, activity, destinations.items);
+  const shownConnections = connections.items.map((it) => connectionOf(it, activity));
   const shownDestinations = destinations.items.map((it) =>
     destinationOf(parts, it, {
-      lane: doings.lanes[it.id],
+      lane: activity.lanes[it.id],
       code: codeOf.get(it.id),
       isAllKnown: missingNodes.length === 0,
     }),
@@ -74,7 +74,7 @@ export async function overviewOf(parts: Parts, workspaceId: string) {
     },
     problems: [
       ...missingNodes.map((id): Problem => ({ kind: "node-missing", message: missing(id) })),
-      ...problemsOf(doings, shownDestinations, code),
+      ...problemsOf(activity, shownDestinations, code),
     ],
     ...(missingNodes.length > 0 && { missingNodes }),
   };
@@ -83,9 +83,9 @@ export async function overviewOf(parts: Parts, workspaceId: string) {
 const missing = (id: string) => `Node ${id} does not answer: what it does is not in these figures`;
 
 /** The transformations that destinations have, each once. */
-function linkedCode(parts: Parts, doings: Doings, destinations: readonly Destination[]) {
+function linkedCode(parts: Parts, activity: Activity, destinations: readonly Destination[]) {
   const { catalog } = parts;
-  const suspended = new Map(doings.suspensions.map((it) => [it.transformationVersionId, it]));
+  const suspended = new Map(activity.suspensions.map((it) => [it.transformationVersionId, it]));
   const known = new Map<string, Code>();
   const codeOf = new Map<string, Code>();
   for (const { id: destinationId, workspaceId } of destinations) {
@@ -129,13 +129,13 @@ function sourceOf(
 
 function connectionOf(
   { id, sourceId, destinationId, enabled }: Connection,
-  { connections }: Doings,
+  { connections }: Activity,
 ) {
   return { id, sourceId, destinationId, enabled, rates: connections[id] ?? noRates };
 }
 
 interface Known {
-  lane: LaneDoings | undefined;
+  lane: LaneActivity | undefined;
   code: Code | undefined;
   /** Whether all nodes told their lanes. */
   isAllKnown: boolean;
@@ -172,7 +172,7 @@ function stateOf(
 }
 
 function problemsOf(
-  { troubles, warnings }: Doings,
+  { troubles, warnings }: Activity,
   destinations: readonly ReturnType<typeof destinationOf>[],
   code: readonly Code[],
 ): Problem[] {

@@ -47,7 +47,7 @@ interface Running {
 /** One partition, as this node knows it. */
 interface Share {
   store: Store;
-  /** Of all nodes' doings; its lanes, if they are here, write by a ledger of their own. */
+  /** Reads what any node wrote. The lanes, if this node has them, write by a ledger of their own. */
   ledger: Ledger;
   /** Whether the other nodes think that the partition is run here. */
   isWanted: boolean;

@@ -1,8 +1,8 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { OVERVIEW_ITEMS_MAX } from "../../limits.ts";
 import { minutesOf } from "../../pipeline/history.ts";
+import { countedOf } from "../activity.ts";
 import * as example from "../document/examples.ts";
-import { countedOf } from "../doings.ts";
 import { destinationStates, overviewOf } from "../overview.ts";
 import { route } from "../route.ts";
 import { MissingNodes, Time } from "../schema/pieces.ts";

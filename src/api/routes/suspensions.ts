@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
+import { suspensionsOf } from "../activity.ts";
 import * as example from "../document/examples.ts";
-import { suspensionsOf } from "../doings.ts";
 import { route } from "../route.ts";
 import { MissingNodes, paged, Time } from "../schema/pieces.ts";
 import { isoTime } from "../transformation-answers.ts";

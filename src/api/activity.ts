@@ -7,18 +7,18 @@ import type { ApiParts, Suspension } from "./parts.ts";
 import { createPlaces } from "./places.ts";
 
 /**
- * What lanes and guests do at the moment is known to the node that runs them. Whoever is asked asks
- * all nodes, so that all answer the same.
+ * What lanes and guests do at the moment only the node that runs them knows. A node that a client
+ * asks therefore asks all others, so that every node gives the same answer.
  */
 
-export interface LaneDoings extends Omit<LaneStatus, "rates"> {
+export interface LaneActivity extends Omit<LaneStatus, "rates"> {
   rates: Rates;
 }
 
 /** What the lanes and guests of a workspace do. */
-export interface Doings {
+export interface Activity {
   /** By destination. */
-  lanes: Record<string, LaneDoings>;
+  lanes: Record<string, LaneActivity>;
   /** By connection. */
   connections: Record<string, Rates>;
   suspensions: Suspension[];
@@ -44,10 +44,10 @@ const places = createPlaces({ each: STATUS_QUESTIONS_OF_WORKSPACE_MAX });
 
 export const noRates: Rates = { received: 0, delivered: 0, dropped: 0, failed: 0 };
 
-export async function doingsOf(parts: Parts, workspaceId: string) {
-  const question = ["doings", workspaceId];
-  const { told, missingNodes } = await askAll<Doings>(parts, workspaceId, question);
-  return { ...together(told), missingNodes };
+export async function activityOf(parts: Parts, workspaceId: string) {
+  const question = ["activity", workspaceId];
+  const { told, missingNodes } = await askAll<Activity>(parts, workspaceId, question);
+  return { ...merged(told), missingNodes };
 }
 
 export async function suspensionsOf(parts: Parts, workspaceId: string) {
@@ -66,8 +66,8 @@ export async function countedOf(parts: Parts, workspaceId: string, destinationId
 export function ownAnswer(parts: Parts, question: unknown): unknown {
   const [kind, id] = question as [string, string];
   switch (kind) {
-    case "doings":
-      return ownDoings(parts, id);
+    case "activity":
+      return ownActivity(parts, id);
     case "suspensions":
       return ownSuspensions(parts, id);
     case "health":
@@ -97,7 +97,7 @@ async function askAll<T>(
   }
 }
 
-function ownDoings(parts: Parts, workspaceId: string): Doings {
+function ownActivity(parts: Parts, workspaceId: string): Activity {
   const { catalog, pipeline } = parts;
   const destinations = firstOf((page) => catalog.destinations.list(workspaceId, page));
   const connections = firstOf((page) => catalog.connections.list(workspaceId, page));
@@ -111,14 +111,14 @@ function ownDoings(parts: Parts, workspaceId: string): Doings {
     return [id, sumOf(all.filter((it) => it.sourceId === sourceId))] as const;
   });
   return {
-    lanes: Object.fromEntries(lanes.entries().map(([id, status]) => [id, laneDoings(status)])),
+    lanes: Object.fromEntries(lanes.entries().map(([id, status]) => [id, laneActivity(status)])),
     connections: Object.fromEntries(rates),
     suspensions: ownSuspensions(parts, workspaceId),
     ...healthOf(parts),
   };
 }
 
-export type Health = Pick<Doings, "troubles" | "warnings">;
+export type Health = Pick<Activity, "troubles" | "warnings">;
 
 /** How this node is, in sentences. */
 function healthOf({ ready }: Pick<Parts, "ready">): Health {
@@ -133,17 +133,17 @@ function ownSuspensions(parts: Parts, workspaceId: string): Suspension[] {
   return shown.map((it) => ({ ...it, reason: it.reason.slice(0, REASON_CHARS_MAX) }));
 }
 
-function laneDoings({ rates, failure, ...status }: LaneStatus): LaneDoings {
+function laneActivity({ rates, failure, ...status }: LaneStatus): LaneActivity {
   const reason = failure?.reason.slice(0, REASON_CHARS_MAX) ?? "";
   return { ...status, ...(failure && { failure: { ...failure, reason } }), rates: sumOf(rates) };
 }
 
-function together(told: ReadonlyMap<string, Doings>): Doings {
+function merged(told: ReadonlyMap<string, Activity>): Activity {
   const all = [...told.values()];
   return {
     lanes: byId(
       all.map(({ lanes }) => lanes),
-      togetherLanes,
+      mergedLanes,
     ),
     connections: byId(
       all.map(({ connections }) => connections),
@@ -180,7 +180,7 @@ function byId<T>(
 }
 
 /** A destination has lanes at several nodes. A receiver that fails for one of them fails. */
-function togetherLanes(lanes: readonly LaneDoings[]): LaneDoings {
+function mergedLanes(lanes: readonly LaneActivity[]): LaneActivity {
   const failure = lanes.flatMap((lane) => lane.failure ?? []).sort(byUrgency)[0];
   return {
     lagEvents: lanes.reduce((sum, { lagEvents }) => sum + lagEvents, 0),
