@@ -185,7 +185,11 @@ class PartitionLogReader implements PartitionReader {
       const last = fetched.values.at(-1);
       if (last !== undefined) return sequenceOf(last.offset + 1n);
       this.#startAt(fetched.first);
-      if (fetched.first > offset) return this.#passOver(offset, sequenceOf(fetched.first));
+      if (fetched.first > offset) {
+        const next = sequenceOf(fetched.first);
+        // Where others' lanes read, others trim.
+        return this.#isOwned ? this.#passOver(offset, next) : next;
+      }
       // The leader is about to learn what others have.
       if (performance.now() > until) throw new Error(`Block ${offset} of ${name} is not there`);
       await Bun.sleep(READ_RETRY_MS);

@@ -151,6 +151,10 @@ describe.skipIf(brokersMissing !== undefined)(titled("pixels into partitions"), 
     await reader.trim(places[3]!);
     expect(await usersIn(reader, places[2]!)).toEqual(["u3", "u4"]);
     expect(logs.warnings()).toEqual(["Event log k0: 1 records are missing"]);
+    // Nor is it one for a node that has not heard of it.
+    await others.ends();
+    expect(await usersIn(others.readers.get(log)!, 0)).toEqual(["u3", "u4"]);
+    expect(others.warnings()).toEqual([]);
     disown();
   }, 300_000);
 

@@ -103,6 +103,7 @@ describe.skipIf(brokersMissing !== undefined)(titled("a partition of Kafka"), ()
     const logs = await open();
     const [writer, reader] = [await logs.writer(1), await logs.reader(1)];
     await appendEach(writer, texts(10));
+    reader.own(true);
     const strange = await logs.sender.send(1, () => Buffer.from("not of ours"));
     await writer.append("last");
     await logs.trim(1, 4n);
