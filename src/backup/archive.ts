@@ -25,7 +25,7 @@ const ENTRY =
 const MANIFEST = "manifest";
 const LOG_FILE = /^(\d{16}\.segment|refused)$/;
 
-type Entry = Extract<TarSource, { type: "stream" }>;
+type Entry = Extract<TarSource, { type: "stream" | "content" }> & { target: string; size: number };
 
 /** The entries of a log directory: each file up to its length at this time. */
 export function logEntries(directory: string, name: string): Entry[] {
@@ -38,10 +38,12 @@ export function logEntries(directory: string, name: string): Entry[] {
 /** A file up to its length at this time: the newest segment grows while it is read. */
 export function fileEntry(source: string, target: string): Entry {
   const { size } = statSync(source);
+  // The newest segment is empty between the start of a server and its first pixel.
+  if (size === 0) return { type: "content", target, size, mode: 0o600, content: "" };
   // The file is opened when its turn comes, since there may be more segments than a process may
   // have open files.
   const bytes = async function* () {
-    if (size > 0) yield* createReadStream(source, { end: size - 1 });
+    yield* createReadStream(source, { end: size - 1 });
   };
   return { type: "stream", target, size, mode: 0o600, content: Readable.from(bytes()) };
 }

@@ -87,6 +87,33 @@ test("a backup of a served directory, restored on hold, delivers what was not de
   for (const it of [server.directory, directory]) removeDirectory(it);
 }, 300_000);
 
+test("a server that has taken no pixel since its start is backed up, and its copy takes some", async () => {
+  const sink = startSink();
+  let server = await startServer();
+  const { directory } = server;
+  const backup = async (name: string) =>
+    (await pixelmill("backup", join(directory, name), "--data", join(directory, "data"))).errors;
+  expect(await backup("new.tar.zst")).toBe("");
+  const { writeKey } = await route(server, { url: sink.url });
+  await send(server, writeKey, "before");
+  await waitFor(() => sink.events.length === 1);
+  expect(await server.stop()).toBe(0);
+  server = await startServer({ directory });
+  expect(await backup("restarted.tar.zst")).toBe("");
+  expect(await server.stop()).toBe(0);
+
+  const copied = temporaryDirectory();
+  const file = join(directory, "restarted.tar.zst");
+  const restored = await pixelmill("restore", file, "--data", join(copied, "data"));
+  expect({ ...restored, output: "" }).toEqual({ code: 0, output: "", errors: "" });
+  const copy = await startServer({ directory: copied });
+  await send(copy, writeKey, "after");
+  await waitFor(() => idsOf(sink.events).includes("after"));
+  expect(await copy.stop()).toBe(0);
+  sink.stop();
+  for (const it of [directory, copied]) removeDirectory(it);
+}, 300_000);
+
 test("what cannot be backed up or restored is refused in a sentence, and leaves nothing", async () => {
   const directory = temporaryDirectory();
   const at = (name: string) => join(directory, name);
