@@ -1,0 +1,20 @@
+import { expect, test } from "bun:test";
+import { brokersMissing } from "../cluster/brokers.ts";
+import { titled } from "../cluster/support.ts";
+import { linear, told } from "./linear.ts";
+
+/** A short form of `npm run linear`. */
+test.skipIf(brokersMissing !== undefined)(
+  titled("some order explains all that nodes of a cluster answer while one is killed"),
+  async () => {
+    const report = await linear({
+      ...{ nodes: 2, brokers: 1, clients: 24, calls: 300, groups: 12 },
+      ...{ harm: ["nodeKilled"], quietMs: 2_000, onRound() {} },
+    });
+    expect(report.violations.flatMap((calls) => calls.map(told))).toEqual([]);
+    expect(report.undecided).toEqual([]);
+    expect(report.calls.reads).toBeGreaterThan(30);
+    expect(report.calls.writes).toBeGreaterThan(30);
+  },
+  600_000,
+);
