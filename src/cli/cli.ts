@@ -1,7 +1,7 @@
 import { parseArgs } from "node:util";
 import { type ArgsDef, type CommandDef, defineCommand, renderUsage, runCommand } from "citty";
 import { configFlags, switches } from "../config.ts";
-import { ApiError, StartError } from "../errors.ts";
+import { ApiError, messageOf, StartError } from "../errors.ts";
 import { misspelt } from "../misspelt.ts";
 import { version } from "../version.ts";
 import { backup, release, restore } from "./backup.ts";
@@ -53,8 +53,9 @@ export async function run(argv: string[]): Promise<number> {
     const { result } = await runCommand(command, { rawArgs: rest });
     return typeof result === "number" ? result : 0;
   } catch (error) {
-    if (!isForOperator(error)) throw error;
-    complain(error.message);
+    const brokers = brokersFault(error);
+    if (brokers === undefined && !isForOperator(error)) throw error;
+    complain(brokers ?? messageOf(error));
     return 1;
   }
 }
@@ -63,9 +64,22 @@ export async function run(argv: string[]): Promise<number> {
  * Whether an error is told as its message alone: it is meant for who called, or the system refused
  * a file, a process or a library. Every other error is a fault of the program, and has a stack.
  */
-function isForOperator(error: unknown): error is Error {
+function isForOperator(error: unknown): boolean {
   if (error instanceof StartError || error instanceof ApiError) return true;
   return error instanceof Error && "syscall" in error && "code" in error;
+}
+
+/** What Kafka's client gave up on, by its causes; undefined for an error that is not the client's. */
+function brokersFault(error: unknown): string | undefined {
+  const code = (error as { code?: unknown } | null)?.code;
+  if (typeof code !== "string" || !code.startsWith("PLT_KFK_")) return undefined;
+  return `Cannot use the brokers of cluster.kafka: ${[...new Set(rootsOf(error))].join("; ")}`;
+}
+
+function rootsOf(error: unknown): string[] {
+  const { errors = [], cause } = error as { errors?: unknown[]; cause?: unknown };
+  const deeper = cause === undefined ? errors : [...errors, cause];
+  return deeper.length === 0 ? [messageOf(error)] : deeper.flatMap(rootsOf);
 }
 
 function nearest(name: string, known: string[], prefix = ""): string {

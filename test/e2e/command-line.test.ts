@@ -170,6 +170,18 @@ test("an address space that is too small is told in a line, without a stack", as
   removeDirectory(data);
 });
 
+test("brokers that do not answer are told in a line, without a stack", async () => {
+  const cwd = temporaryDirectory();
+  const flags = ["--port=0", "--admin-port=0", "--cluster-kafka=127.0.0.1:1"];
+  const { code, errors } = await pixelmill(["serve", ...flags], {}, cwd);
+  expect(code).toBe(1);
+  expect(errors.split("\n").filter((line) => !line.startsWith("{"))).toEqual([
+    "pixelmill: Cannot use the brokers of cluster.kafka: connect ECONNREFUSED 127.0.0.1:1",
+    "",
+  ]);
+  removeDirectory(cwd);
+}, 300_000);
+
 test("a reader that stops reading is no fault", async () => {
   const data = temporaryDirectory();
   const server = Bun.spawn(
