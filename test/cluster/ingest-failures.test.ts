@@ -89,7 +89,7 @@ function expectKept(read: Map<string, number[]>, sent: readonly Sent[]): void {
 }
 
 describe.skipIf(brokersMissing !== undefined)(titled("pixels into three brokers"), () => {
-  const disks = disksMissing === undefined ? { diskBytes: 256 << 20 } : {};
+  const disks = disksMissing === undefined ? { diskBytes: 128 << 20 } : {};
   const { brokers } = withBrokers(3, [], disks);
   const topic = (name: string, partitions: number, replicas = 3) => {
     return { name, partitions, replicas };
