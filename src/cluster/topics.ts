@@ -71,16 +71,27 @@ export async function topicFault(admin: Admin, topic: TopicSettings): Promise<st
     "retention.bytes": kept?.bytes ?? UNBOUND,
   };
   for (const [name, least] of Object.entries(leasts)) {
-    const found = Number(configs.get(name));
-    if (found === UNBOUND || (found >= least && least !== UNBOUND)) continue;
+    const told = configs.get(name);
+    const found = Number(told);
+    // What a broker does not tell of, it does not have: not all that speak Kafka's protocol do.
+    if (told === undefined || found === UNBOUND || (found >= least && least !== UNBOUND)) continue;
     const which = least === UNBOUND ? "-1, which is no bound" : `${least} or more`;
     return expected(topic, `have a ${name} of ${which}`, found);
   }
-  // Where values are also deleted by their keys, the brokers refuse those that have none.
-  const policy = configs.get("cleanup.policy");
-  if (policy === "delete") return undefined;
-  return expected(topic, "have a cleanup.policy of delete", policy);
+  for (const [name, wanted] of WORDS) {
+    const found = configs.get(name) ?? wanted;
+    if (found !== wanted) return expected(topic, `have a ${name} of ${wanted}`, found);
+  }
+  return undefined;
 }
+
+/** What settings that are words have to be. */
+const WORDS = [
+  // Where values are also deleted by their keys, the brokers refuse those that have none.
+  ["cleanup.policy", "delete"],
+  // A replica that lags behind must not become the leader: what it lacks was acknowledged.
+  ["unclean.leader.election.enable", "false"],
+] as const;
 
 /** Kafka's word for no bound of time or size. */
 const UNBOUND = -1;
@@ -99,14 +110,12 @@ async function create(admin: Admin, topic: TopicSettings): Promise<void> {
   const configs = Object.entries({
     "min.insync.replicas": String(majorityOf(replicas)),
     "max.message.bytes": String(VALUE_BYTES_MAX),
+    ...Object.fromEntries(WORDS),
     // What is not needed any more is deleted by its reader, which alone knows.
-    "cleanup.policy": "delete",
     "retention.ms": String(topic.kept?.ms ?? UNBOUND),
     "retention.bytes": String(topic.kept?.bytes ?? UNBOUND),
     // Only whole segments are deleted.
     "segment.bytes": String(topic.kept ? topic.kept.bytes >> 2 : SEGMENT_BYTES),
-    // A replica that lags behind must not become the leader: what it lacks was acknowledged.
-    "unclean.leader.election.enable": "false",
   });
   try {
     await admin.createTopics({

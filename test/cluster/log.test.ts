@@ -3,7 +3,7 @@ import type { Admin } from "@platformatic/kafka";
 import { Fetcher } from "../../src/cluster/fetcher.ts";
 import { offsetOf, sequenceOf } from "../../src/cluster/position.ts";
 import { watchTopics } from "../../src/cluster/topic-watch.ts";
-import { ensureTopic } from "../../src/cluster/topics.ts";
+import { ensureTopic, topicFault } from "../../src/cluster/topics.ts";
 import { LogUnavailable } from "../../src/log/event-log.ts";
 import { describeEventLog, type OpenLog } from "../log/contract.ts";
 import { appendEach, quiet, readAll, texts, until } from "../log/support.ts";
@@ -140,15 +140,25 @@ describe.skipIf(brokersMissing !== undefined)(titled("a partition of Kafka"), ()
       ["retention.ms", "604800000", "-1, which is no bound"],
       ["retention.bytes", "1000000", "-1, which is no bound"],
       ["cleanup.policy", "compact", "delete"],
+      ["unclean.leader.election.enable", "true", "false"],
     ] as const) {
       await setOn(admin, "weak", setting, value);
       const sentence = `Expected the topic weak to have a ${setting} of ${wanted}, but it has ${value}`;
       // Each broker hears of it in its own time.
       while ((await refused({})) !== `StartError: ${sentence}`) await Bun.sleep(20);
-      await setOn(admin, "weak", setting, setting === "cleanup.policy" ? "delete" : "-1");
+      await setOn(admin, "weak", setting, wanted.split(",")[0]!);
     }
     const many = await refused({ name: "many", replicas: 3 });
     expect(many).toStartWith("StartError: The topic many cannot be made: ");
+  });
+
+  test("is taken where brokers do not have a setting", async () => {
+    const topic = { name: "bare", partitions: 1, replicas: 1 };
+    const configs = [{ name: "max.message.bytes", value: "2097152" }];
+    const admin = { describeConfigs: async () => [{ configs }] } as unknown as Admin;
+    expect(await topicFault(admin, topic)).toBeUndefined();
+    configs.push({ name: "cleanup.policy", value: "compact" });
+    expect(await topicFault(admin, topic)).toContain("have a cleanup.policy of delete");
   });
 
   test("is told when it promises less while nodes run, and when it promises that again", async () => {
