@@ -148,7 +148,7 @@ export interface Destinations {
   update(
     workspaceId: string,
     id: string,
-    input: Partial<Omit<DestinationInput, "type" | "typeAs">>,
+    input: DestinationChange,
     logEnds: Positions,
   ): Promise<Destination>;
   /** The destination's connections and its link are removed with it. */
@@ -168,6 +168,11 @@ export interface DestinationInput {
   config: Record<string, unknown>;
   /** An empty external id takes the destination's away. */
   externalId?: string;
+}
+export interface DestinationChange
+  extends Partial<Pick<DestinationInput, "name" | "enabled" | "externalId">> {
+  /** Makes the new config of what is stored at the change; what this throws, `update` throws. */
+  config?: (before: Destination) => Record<string, unknown>;
 }
 
 export interface Connections {

@@ -40,7 +40,7 @@ export function openDestinations(
           ...before,
           name: input.name ?? before.name,
           enabled: input.enabled ?? before.enabled,
-          config: input.config ?? before.config,
+          config: input.config?.(before) ?? before.config,
           updatedAt: Date.now(),
         };
         const after = marked(changed, input);

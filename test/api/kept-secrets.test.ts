@@ -143,6 +143,26 @@ describe("a secret that is left out", () => {
     }
   });
 
+  test("is the one that another call has just given", async () => {
+    const config = { webhookUrl: hook, headers: [header] };
+    const { body } = await api.send("POST", "/v2/destinations", {
+      body: { name: "D", type: "webhook", config },
+    });
+    const { id } = body.destination;
+    const put = (changed: Config) =>
+      api.send("PUT", `/v2/destinations/${id}`, { body: { config: { ...config, ...changed } } });
+    for (let n = 0; n < 10; n++) {
+      const to = `hidden ${n}`;
+      const headers = [{ from: header.from, to: "" }];
+      await Promise.all([
+        put({ headers: [{ ...header, to }] }),
+        put({ headers, batchSize: n + 1 }),
+      ]);
+      const stored = api.catalog.destinations.get(api.workspaceId, id).config;
+      expect(stored.headers).toEqual([{ ...header, to }]);
+    }
+  });
+
   test("is forgotten by who may not know it, and is not needed then", async () => {
     const { body } = await api.send("POST", "/v2/destinations", {
       body: { name: "D", type: "webhook", config: { webhookUrl: hook, headers: [header] } },

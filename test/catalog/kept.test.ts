@@ -100,7 +100,9 @@ describe("what is made has these fields and no others", () => {
     let now: object = { ...made, updatedAt: START + 5 };
     for (const change of [{ name: "N" }, { enabled: false }, { config: { path: "b" } }]) {
       now = { ...now, ...change };
-      const after = await catalog.destinations.update(workspaceId, id, change, {});
+      const { config, ...rest } = change as { config?: object };
+      const input = { ...rest, ...(config && { config: () => ({ ...config }) }) };
+      const after = await catalog.destinations.update(workspaceId, id, input, {});
       expect(after).toStrictEqual(now as never);
       expect(catalog.live.destination(id)).toEqual(now as never);
     }

@@ -165,16 +165,17 @@ export const destinationRoutes = [
     answer: enveloped("destination", Destination),
     example: { params, body: { enabled: true }, answer },
     async handle({ parts, workspaceId, params, body }) {
-      const { destinations } = parts.catalog;
-      const before = destinations.get(workspaceId, params.id);
+      const { name, enabled, config } = body;
       const input = {
-        ...(body.name !== undefined && { name: body.name.trim() }),
-        ...(body.enabled !== undefined && { enabled: body.enabled }),
-        ...(body.config !== undefined && {
-          config: settledConfig(kindOf(parts, before.type), body.config ?? {}, before.config),
+        ...(name !== undefined && { name: name.trim() }),
+        ...(enabled !== undefined && { enabled }),
+        ...(config !== undefined && {
+          config: (before: StoredDestination) =>
+            settledConfig(kindOf(parts, before.type), config ?? {}, before.config),
         }),
       };
       const logEnds = await parts.pipeline.logEnds();
+      const { destinations } = parts.catalog;
       const destination = await destinations.update(workspaceId, params.id, input, logEnds);
       return { destination: destinationAnswer(parts, destination) };
     },
