@@ -253,6 +253,8 @@ export interface CodeStore {
    * Otherwise rejects with `Stale`, a `conflict` with `stale: true`.
    */
   commit(workspaceId: string, change: CodeChange): Promise<void>;
+  /** Throws what `commit` throws when others deleted or revised what the change amends. */
+  expectNewest(workspaceId: string, change: Pick<CodeChange, "amends">): void;
 
   /**
    * Resolves with what `answer` reads as long as nobody has changed anything since; when it throws,

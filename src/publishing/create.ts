@@ -42,14 +42,12 @@ export function createPublishing(parts: { catalog: Catalog; sandbox: Sandbox }):
     let warnings: string[] = [];
     if (input.publish) {
       const destinationIds = kind === "transformation" ? (input.destinationIds ?? []) : [];
-      // Unknown destinations are refused before any code runs.
-      for (const destinationId of destinationIds) {
-        catalog.destinations.get(workspaceId, destinationId);
-      }
       const links = destinationIds.map((destinationId) => ({
         transformationId: id,
         destinationId,
       }));
+      // Unknown destinations are refused before any code runs.
+      expectThere(workspaceId, { ...change, links });
       warnings = await tests(workspaceId, input.caller, (testing) =>
         publishOne(testing, revision, input.events, { ...change, links }),
       );
@@ -57,6 +55,13 @@ export function createPublishing(parts: { catalog: Catalog; sandbox: Sandbox }):
       await catalog.code.commit(workspaceId, change);
     }
     return { resource: catalog.code.resource(workspaceId, kind, id), revision, warnings };
+  }
+
+  function expectThere(workspaceId: string, change: CodeChange): void {
+    catalog.code.expectNewest(workspaceId, change);
+    for (const { destinationId } of change.links) {
+      catalog.destinations.get(workspaceId, destinationId);
+    }
   }
 
   async function publishOne(
@@ -79,6 +84,8 @@ export function createPublishing(parts: { catalog: Catalog; sandbox: Sandbox }):
       const trialed = await tryOut(testing, workspaceId, code);
       const failures = failuresOf(trialed);
       if (failures.length > 0) {
+        // What others deleted during the tests is the answer, as if the tests had come after that.
+        expectThere(workspaceId, change);
         const details = detailsOf(failures, versionId);
         throw new ApiError("invalid", "The code does not pass its tests", details);
       }

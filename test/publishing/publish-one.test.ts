@@ -372,4 +372,21 @@ describe("updates by several nodes at once", () => {
     expect(resource).toEqual(found);
     expect([found.published, found.newest]).toEqual([revision.versionId, revision.versionId]);
   });
+
+  test("of what was deleted meanwhile are told so, also where tests fail since a library went too", async () => {
+    const { catalog, workspaceId, sandbox, one } = await twoNodes();
+    const library = code({ name: "Lib", publish: true });
+    const kit = await one.create(workspaceId, "library", library);
+    const user = code({ name: "User", code: 'from "lib"', publish: true });
+    const { id } = (await one.create(workspaceId, "transformation", user)).resource;
+    let isDeleted = false;
+    sandbox.meanwhile = async () => {
+      if (isDeleted) return;
+      isDeleted = true;
+      await catalog.code.remove(workspaceId, "transformation", id);
+      await catalog.code.remove(workspaceId, "library", kit.resource.id);
+    };
+    const updating = one.update(workspaceId, "transformation", id, user);
+    expect((await refusalOf(() => updating)).refusal).toBe("missing");
+  });
 });

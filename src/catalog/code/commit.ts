@@ -17,12 +17,20 @@ export function committer(
   store: Store,
   tables: CodeTables,
   linking: Linking,
-): Pick<CodeStore, "commit"> {
+): Pick<CodeStore, "commit" | "expectNewest"> {
+  const expectNewest: CodeStore["expectNewest"] = (workspaceId, { amends = [] }) => {
+    for (const { kind, id, versionId } of amends) {
+      const resource = tables.resourceOf(workspaceId, kind, id);
+      if (resource.deleted) throw notFound(kind);
+      if (resource.newest !== versionId) throw new Overtaken();
+    }
+  };
   return {
+    expectNewest,
     commit(workspaceId, change) {
       return store.change(() => {
         checkSeen(tables, workspaceId, change);
-        checkNewest(tables, workspaceId, change);
+        expectNewest(workspaceId, change);
         for (const revision of change.revisions) addRevision(tables, workspaceId, revision);
         for (const item of change.publish) publish(tables, workspaceId, item);
         for (const { versionId, events } of change.events ?? []) {
@@ -40,15 +48,6 @@ export function committer(
       });
     },
   };
-}
-
-/** Checks that nobody made another revision of what the change amends. */
-function checkNewest(tables: CodeTables, workspaceId: string, change: CodeChange): void {
-  for (const { kind, id, versionId } of change.amends ?? []) {
-    const resource = tables.resourceOf(workspaceId, kind, id);
-    if (resource.deleted) throw notFound(kind);
-    if (resource.newest !== versionId) throw new Overtaken();
-  }
 }
 
 /** Checks that the libraries a trial ran with are still the published ones. */
