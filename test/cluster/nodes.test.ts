@@ -90,6 +90,23 @@ describe.skipIf(brokersMissing !== undefined)(titled("two nodes"), () => {
     expect(ready.checks.cluster.message).toMatch(/^This node runs partitions \d, \d$/);
   }, 600_000);
 
+  test("tell in metrics what the README names, of their own", async () => {
+    const page = await Bun.file(join(import.meta.dir, "../../README.md")).text();
+    const named = new Set(
+      [...page.matchAll(/`(pixelmill_cluster_\w+)`/g)].map(([, name]) => name!),
+    );
+    expect([...named]).toEqual(["pixelmill_cluster_troubles"]);
+    const of = async (node: Server) => (await fetch(`${node.controlPlane}/metrics`)).text();
+    for (const node of nodes) {
+      const metrics = await waitFor(async () => {
+        const told = await of(node);
+        return /^pixelmill_cluster_partitions\{.*\} 2$/m.test(told) ? told : undefined;
+      }, "the lanes of two partitions to run");
+      for (const name of named) expect(metrics).toContain(`# TYPE ${name} gauge`);
+      expect(metrics).toMatch(/^pixelmill_cluster_troubles\{.*\} 0$/m);
+    }
+  }, 600_000);
+
   test("deliver what either took, each user's events in order, after either's answers", async () => {
     const sink = startSink();
     const code = "export const transformEvent = (event) => ({ ...event, seen: true })";

@@ -20,6 +20,8 @@ const CALLS_OF_GROUP = 150;
 /** A node that did not answer is not asked for so long, as a load balancer does it. */
 const REST_MS = 2_000;
 const PAUSE_MS = 50;
+/** A client that is answered 503 calls again after so long, as `Retry-After` tells it. */
+const RETRY_MS = 1_000;
 /** Most clients wait for a node that hangs, and are answered by it when it wakes; some give up. */
 const patienceMs = () => (Math.random() < 0.1 ? 2_000 : 30_000);
 /** Deletions of what a group that is left has, which a node could not answer. */
@@ -122,6 +124,7 @@ export class Clients {
       if (given.status === 0) this.#resting.set(node, answeredAt + REST_MS);
       const answer = answerOf(request, group.name, this.#names, given);
       this.#note(group, { request, node: node.name, calledAt }, answeredAt, answer);
+      if (given.status === 503) await Bun.sleep(RETRY_MS);
       return answer;
     } finally {
       group.underWay -= 1;
