@@ -103,7 +103,7 @@ describe.skipIf(!executablePath)("in the console", () => {
 
     await publish(page);
     await page.getByText("Live", { exact: true }).waitFor();
-    await page.getByRole("link", { name: "Destinations" }).last().click();
+    await page.getByRole("main").getByRole("link", { name: "Destinations" }).click();
     await page.getByLabel("Destination", { exact: true }).selectOption({ label: "Receiver" });
     await page.getByRole("button", { name: "Connect", exact: true }).click();
     await page

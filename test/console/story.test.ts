@@ -117,7 +117,7 @@ describe.skipIf(!executablePath)("a day's work", () => {
     // The secret is not shown again, and saving the form keeps it.
     await menu(page, "Destinations").click();
     await page.getByRole("link", { name: "CRM" }).click();
-    await page.getByRole("link", { name: "Settings" }).last().click();
+    await page.getByRole("main").getByRole("link", { name: "Settings" }).click();
     expect(await page.getByLabel("Secret (optional)", { exact: true }).inputValue()).toBe("");
     await page.getByLabel("Name", { exact: true }).fill("CRM of the shop");
     await button(page, "Save settings").click();
