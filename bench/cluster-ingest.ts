@@ -11,11 +11,11 @@ import { openPartitions } from "../src/cli/partitions.ts";
 import { connectClients } from "../src/cluster/client.ts";
 import { openTopicLogs } from "../src/cluster/topic-logs.ts";
 import { sourceOfRecord } from "../src/event/record.ts";
+import { openFileLogs } from "../src/ingest/file-logs.ts";
+import { startIngest } from "../src/ingest/ingest.ts";
+import type { WrittenLogs } from "../src/ingest/messages.ts";
+import { startIngestProcesses } from "../src/ingest/supervisor.ts";
 import { createLogger } from "../src/observe/log.ts";
-import { openFileLogs } from "../src/pixel/file-logs.ts";
-import { startIngest } from "../src/pixel/ingest.ts";
-import type { WrittenLogs } from "../src/pixel/messages.ts";
-import { startIngestProcesses } from "../src/pixel/supervisor.ts";
 import { startBrokers } from "../test/cluster/brokers.ts";
 import { QUERY } from "./parse-query.ts";
 

@@ -1,9 +1,9 @@
 /** The pixel listener as it is, over a log that forgets every record at once. */
 
 import { openListeningSocket } from "../src/http/listening-socket.ts";
+import { createPixelListener } from "../src/ingest/listener.ts";
 import { createLogger } from "../src/observe/log.ts";
 import { createMetrics } from "../src/observe/metrics.ts";
-import { createPixelListener } from "../src/pixel/listener.ts";
 
 const source = {
   ...{ id: "0".repeat(27), workspaceId: "0".repeat(27), name: "Bench", type: "http" as const },

@@ -20,9 +20,9 @@ import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { permissions } from "../src/catalog/model.ts";
 import { withCatalog } from "../src/cli/catalog.ts";
-import { loadConfig } from "../src/config.ts";
+import { prepareData } from "../src/first-start/data-directory.ts";
 import { mapAtOnce } from "../src/publishing/turns.ts";
-import { prepareData } from "../src/start/data-directory.ts";
+import { loadConfig } from "../src/settings/reader.ts";
 import {
   childrenOf,
   removeDirectory,

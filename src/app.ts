@@ -1,26 +1,13 @@
 import { existsSync } from "node:fs";
 import { type Api, createApi } from "./api/api.ts";
 import type { ApiParts } from "./api/parts.ts";
-import type { Config } from "./config.ts";
+import { type Backend, retentionBounds, type StartContext } from "./backend/backend.ts";
+import { openStandalone } from "./backend/standalone.ts";
 import { destinationKinds } from "./destinations/kinds.ts";
 import { createEgress } from "./egress/egress.ts";
 import { guestFetch } from "./egress/guest-fetch.ts";
 import { eventOf } from "./event/event.ts";
 import { decodeRecord } from "./event/record.ts";
-import { HELD, INSECURE, metricsOf, readiness, suspensionsOf, systemOf } from "./health.ts";
-import { readDescriptors } from "./http/descriptors.ts";
-import { reachable } from "./http/url.ts";
-import { showDisk } from "./observe/disk.ts";
-import type { Logger } from "./observe/log.ts";
-import { createMetrics } from "./observe/metrics.ts";
-import type { Pipeline } from "./pipeline/pipeline.ts";
-import { createClientAddresses } from "./pixel/client-address.ts";
-import { type Ingest, startIngestProcesses } from "./pixel/supervisor.ts";
-import { createPublishing } from "./publishing/create.ts";
-import { openGeolocation } from "./sandbox/geolocation.ts";
-import { createSandbox, type GuestSandbox } from "./sandbox/guest-sandbox.ts";
-import { self } from "./self.ts";
-import { openAlone } from "./start/alone.ts";
 import {
   catalogDirectory,
   deliveryDirectory,
@@ -30,10 +17,23 @@ import {
   lockData,
   prepareData,
   tokenUnseen,
-} from "./start/data-directory.ts";
-import { showDemo } from "./start/demo.ts";
-import { firstWorkspace } from "./start/first-workspace.ts";
-import { type Ground, type Opening, retentionBounds } from "./start/ground.ts";
+} from "./first-start/data-directory.ts";
+import { showDemo } from "./first-start/demo.ts";
+import { firstWorkspace } from "./first-start/first-workspace.ts";
+import { HELD, INSECURE, metricsOf, readiness, suspensionsOf, systemOf } from "./health.ts";
+import { readDescriptors } from "./http/descriptors.ts";
+import { reachable } from "./http/url.ts";
+import { createClientAddresses } from "./ingest/client-address.ts";
+import { type Ingest, startIngestProcesses } from "./ingest/supervisor.ts";
+import { showDisk } from "./observe/disk.ts";
+import type { Logger } from "./observe/log.ts";
+import { createMetrics } from "./observe/metrics.ts";
+import type { Pipeline } from "./pipeline/pipeline.ts";
+import { createPublishing } from "./publishing/create.ts";
+import { openGeolocation } from "./sandbox/geolocation.ts";
+import { createSandbox, type GuestSandbox } from "./sandbox/guest-sandbox.ts";
+import { self } from "./self.ts";
+import type { Config } from "./settings/reader.ts";
 import { version } from "./version.ts";
 
 export interface App {
@@ -58,7 +58,7 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
   await using stack = new AsyncDisposableStack();
   const broken = Promise.withResolvers<string>();
   const giveUp = broken.resolve;
-  const opening: Opening = { config, logger, metrics: createMetrics(), stack, giveUp };
+  const opening: StartContext = { config, logger, metrics: createMetrics(), stack, giveUp };
   if (config["sandbox.insecure"]) logger.warn(INSECURE);
 
   await takeData(opening);
@@ -103,14 +103,14 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
 }
 
 /** What is loaded for a cluster alone, is loaded for a cluster alone. */
-async function openGround(opening: Opening): Promise<Ground> {
-  if (opening.config["cluster.kafka"].length === 0) return await openAlone(opening);
-  const { openCluster } = await import("./start/cluster.ts");
+async function openGround(opening: StartContext): Promise<Backend> {
+  if (opening.config["cluster.kafka"].length === 0) return await openStandalone(opening);
+  const { openCluster } = await import("./backend/cluster.ts");
   return await openCluster(opening);
 }
 
 /** Makes the data directory, or checks it, and holds it for this server alone. */
-async function takeData({ config, logger, metrics, stack }: Opening): Promise<void> {
+async function takeData({ config, logger, metrics, stack }: StartContext): Promise<void> {
   prepareData(config);
   stack.defer(await lockData(config));
   if (existsSync(holdFile(config))) logger.warn(HELD);
@@ -122,7 +122,7 @@ async function takeData({ config, logger, metrics, stack }: Opening): Promise<vo
   });
 }
 
-function openSandbox({ config, logger, metrics, stack }: Opening): GuestSandbox {
+function openSandbox({ config, logger, metrics, stack }: StartContext): GuestSandbox {
   const egress = createEgress({
     allow: config["sandbox.fetch.allow"],
     allowSetting: "sandbox.fetch.allow",
@@ -145,7 +145,7 @@ function openSandbox({ config, logger, metrics, stack }: Opening): GuestSandbox 
   return sandbox;
 }
 
-async function openIngest(opening: Opening, ground: Ground): Promise<Ingest> {
+async function openIngest(opening: StartContext, ground: Backend): Promise<Ingest> {
   const { config, logger, metrics, stack } = opening;
   const { logs, catalogDirectory } = ground;
   const ingest = await startIngestProcesses({
@@ -164,7 +164,7 @@ async function openIngest(opening: Opening, ground: Ground): Promise<Ingest> {
   return ingest;
 }
 
-function openPipeline(opening: Opening, ground: Ground, sandbox: GuestSandbox) {
+function openPipeline(opening: StartContext, ground: Backend, sandbox: GuestSandbox) {
   const { config, stack } = opening;
   const egress = createEgress({
     allow: config["egress.allow"],
@@ -189,13 +189,13 @@ function openPipeline(opening: Opening, ground: Ground, sandbox: GuestSandbox) {
 }
 
 interface ApiSources extends Pick<ApiParts, "publishing" | "kinds"> {
-  ground: Ground;
+  ground: Backend;
   sandbox: GuestSandbox;
   ingest: Ingest;
   pipeline: Pipeline;
 }
 
-function openApi({ config, logger, metrics }: Opening, sources: ApiSources): Api {
+function openApi({ config, logger, metrics }: StartContext, sources: ApiSources): Api {
   const { ground, sandbox, publishing, ingest, pipeline, kinds } = sources;
   const { catalog, nodes, others } = ground;
   const clients = createClientAddresses(config["trusted.proxies"]);

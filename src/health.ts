@@ -2,14 +2,14 @@ import { existsSync } from "node:fs";
 import { freemem, totalmem } from "node:os";
 import { AggregatorRegistry } from "prom-client";
 import type { Readiness, Suspension, SystemFigures } from "./api/parts.ts";
-import type { Config } from "./config.ts";
+import type { Backend } from "./backend/backend.ts";
+import { holdFile } from "./first-start/data-directory.ts";
+import type { Ingest } from "./ingest/supervisor.ts";
 import type { Metrics } from "./observe/metrics.ts";
 import type { Pipeline } from "./pipeline/pipeline.ts";
-import type { Ingest } from "./pixel/supervisor.ts";
 import { transformationVersionOf } from "./publishing/program.ts";
 import type { GuestSandbox } from "./sandbox/guest-sandbox.ts";
-import { holdFile } from "./start/data-directory.ts";
-import type { Ground } from "./start/ground.ts";
+import type { Config } from "./settings/reader.ts";
 import { version } from "./version.ts";
 
 export const HELD =
@@ -18,7 +18,7 @@ export const INSECURE = "User code may run although it is not confined (sandbox.
 
 interface HealthParts {
   config: Config;
-  ground: Pick<Ground, "catalog" | "logs" | "checks" | "warnings">;
+  ground: Pick<Backend, "catalog" | "logs" | "checks" | "warnings">;
   ingest: Pick<Ingest, "healthy">;
   sandbox: Pick<GuestSandbox, "status">;
   pipeline: Pick<Pipeline, "trouble">;

@@ -8,7 +8,7 @@ if (command === "guest") {
   const { startGuest } = await import("./sandbox/guest/main.ts");
   await startGuest(rest[0] ?? "");
 } else if (command === "ingest") {
-  const { startIngest } = await import("./pixel/ingest.ts");
+  const { startIngest } = await import("./ingest/ingest.ts");
   const { openPartitions } = await import("./cli/partitions.ts");
   process.exit(await startIngest(openPartitions));
 } else {

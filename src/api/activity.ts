@@ -1,6 +1,6 @@
-import { STATUS_QUESTIONS_OF_WORKSPACE_MAX, SUSPENSIONS_SHOWN_MAX } from "../limits.ts";
 import type { CountedMinute, Rates } from "../pipeline/history.ts";
 import type { LaneStatus } from "../pipeline/lane-status.ts";
+import { STATUS_QUESTIONS_OF_WORKSPACE_MAX, SUSPENSIONS_SHOWN_MAX } from "../settings/limits.ts";
 import { TooMany } from "./errors.ts";
 import { firstOf } from "./first-of.ts";
 import type { ApiParts, Suspension } from "./parts.ts";

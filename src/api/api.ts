@@ -4,7 +4,11 @@ import { Histogram } from "prom-client";
 import { cannotListen } from "../errors.ts";
 import { createRateLimit } from "../http/rate-limit.ts";
 import { httpUrl } from "../http/url.ts";
-import { DRAIN_MS_MAX, HTTP_HEAD_BYTES_MAX, IDLE_CONNECTION_SECONDS_MAX } from "../limits.ts";
+import {
+  DRAIN_MS_MAX,
+  HTTP_HEAD_BYTES_MAX,
+  IDLE_CONNECTION_SECONDS_MAX,
+} from "../settings/limits.ts";
 import { ownAnswer } from "./activity.ts";
 import { consoleAnswer } from "./console.ts";
 import { failure, refuse } from "./errors.ts";

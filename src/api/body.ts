@@ -1,5 +1,5 @@
 import { ApiError } from "../errors.ts";
-import { BODY_BYTES_MAX, BODY_SECONDS_MAX, JSON_LEVELS_MAX } from "../limits.ts";
+import { BODY_BYTES_MAX, BODY_SECONDS_MAX, JSON_LEVELS_MAX } from "../settings/limits.ts";
 
 /**
  * Bytes of a body that is too large which are read and dropped, so that the sender sees the 413.

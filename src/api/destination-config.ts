@@ -1,7 +1,7 @@
 import type { TSchema } from "@sinclair/typebox";
 import type { DestinationKind } from "../destinations/destination.ts";
 import type { Detail } from "../errors.ts";
-import { DETAILS_MAX } from "../limits.ts";
+import { DETAILS_MAX } from "../settings/limits.ts";
 import { type Config, isObject, movedFaults, secretsOf, withKept } from "./kept-secrets.ts";
 import { invalid } from "./request-validation.ts";
 import { unknownKeys } from "./unknown-keys.ts";

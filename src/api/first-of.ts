@@ -1,4 +1,4 @@
-import { OVERVIEW_ITEMS_MAX, PAGE_ITEMS_MAX } from "../limits.ts";
+import { OVERVIEW_ITEMS_MAX, PAGE_ITEMS_MAX } from "../settings/limits.ts";
 
 /** The first items of a list, as many as one overview shows. */
 export function firstOf<T>(list: (page: number) => { items: T[]; total: number }) {

@@ -1,7 +1,7 @@
 import type { Server } from "bun";
 import type { Principal } from "../catalog/model.ts";
 import { ApiError } from "../errors.ts";
-import { BODY_BYTES_MAX, ID_CHARS_MAX, IDLE_CONNECTION_SECONDS_MAX } from "../limits.ts";
+import { BODY_BYTES_MAX, ID_CHARS_MAX, IDLE_CONNECTION_SECONDS_MAX } from "../settings/limits.ts";
 import { authenticate, nobody, permit } from "./auth.ts";
 import { readJson } from "./body.ts";
 import { refuseForeignPages } from "./browsers.ts";

@@ -1,7 +1,7 @@
 import type { DestinationKind, Place, SecretKey } from "../destinations/destination.ts";
 import { newPlaces } from "../destinations/places.ts";
 import type { Detail } from "../errors.ts";
-import { DETAILS_MAX } from "../limits.ts";
+import { DETAILS_MAX } from "../settings/limits.ts";
 
 export type Config = Record<string, unknown>;
 

@@ -1,4 +1,4 @@
-import { LISTS_OF_WORKSPACE_MAX } from "../limits.ts";
+import { LISTS_OF_WORKSPACE_MAX } from "../settings/limits.ts";
 import { answerHeaders, TooMany } from "./errors.ts";
 import { createPlaces } from "./places.ts";
 import type { Call } from "./route.ts";

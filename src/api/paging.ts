@@ -1,5 +1,5 @@
 import type { Page } from "../catalog/catalog.ts";
-import { PAGE_ITEMS_MAX } from "../limits.ts";
+import { PAGE_ITEMS_MAX } from "../settings/limits.ts";
 
 /**
  * The paging object of a list. `path` is the list's path without `/v2`, since RudderStack's clients

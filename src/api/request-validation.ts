@@ -2,8 +2,8 @@ import type { Static, TObject, TSchema } from "@sinclair/typebox";
 import { type TypeCheck, TypeCompiler } from "@sinclair/typebox/compiler";
 import { type ValueError, ValueErrorType } from "@sinclair/typebox/errors";
 import { ApiError, came, type Detail } from "../errors.ts";
-import { DETAILS_MAX } from "../limits.ts";
-import { misspelt } from "../misspelt.ts";
+import { DETAILS_MAX } from "../settings/limits.ts";
+import { misspelt } from "../settings/misspelt.ts";
 import { expectedFormat } from "./schema/formats.ts";
 import { unknownKey } from "./unknown-keys.ts";
 

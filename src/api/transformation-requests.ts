@@ -1,6 +1,10 @@
 import { type Static, type TObject, Type } from "@sinclair/typebox";
-import { DESTINATION_REFERENCES_MAX, JSON_LEVELS_MAX, TEST_EVENTS_MAX } from "../limits.ts";
 import type { TestEvent } from "../publishing/publishing.ts";
+import {
+  DESTINATION_REFERENCES_MAX,
+  JSON_LEVELS_MAX,
+  TEST_EVENTS_MAX,
+} from "../settings/limits.ts";
 import { isTooDeep } from "./body.ts";
 import { invalid } from "./request-validation.ts";
 import { AnyObject, Id, type publishQuery, TestEvents } from "./schema/pieces.ts";

@@ -1,6 +1,6 @@
 import type { TSchema } from "@sinclair/typebox";
 import type { Detail } from "../errors.ts";
-import { misspelt } from "../misspelt.ts";
+import { misspelt } from "../settings/misspelt.ts";
 import { isObject } from "./kept-secrets.ts";
 
 /** Longest unknown key for which a similar known key is looked for. */

@@ -1,5 +1,5 @@
 import { type Static, type TObject, Type } from "@sinclair/typebox";
-import { VERSIONS_COUNT_DEFAULT, VERSIONS_COUNT_MAX } from "../limits.ts";
+import { VERSIONS_COUNT_DEFAULT, VERSIONS_COUNT_MAX } from "../settings/limits.ts";
 
 /** How many revisions a listing answers, and from which end. */
 export const versionsQuery = {

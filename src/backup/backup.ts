@@ -1,15 +1,15 @@
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
-import type { Config } from "../config.ts";
 import { syncPath } from "../disk/sync.ts";
 import { messageOf, StartError } from "../errors.ts";
-import { withoutTrimming } from "../log/lock.ts";
 import {
   catalogDirectory,
   deliveryDirectory,
   eventsDirectory,
   formatFile,
-} from "../start/data-directory.ts";
+} from "../first-start/data-directory.ts";
+import { withoutTrimming } from "../log/lock.ts";
+import type { Config } from "../settings/reader.ts";
 import { openEnvironment } from "../store/environment.ts";
 import { fileEntry, logEntries, pack } from "./archive.ts";
 import { type Contents, verify } from "./verify.ts";

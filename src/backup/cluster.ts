@@ -2,18 +2,10 @@ import { existsSync, mkdirSync, renameSync, rmSync } from "node:fs";
 import { basename, join } from "node:path";
 import { Registry } from "prom-client";
 import { openCatalog } from "../catalog/open.ts";
-import type { Config } from "../config.ts";
 import { syncPath } from "../disk/sync.ts";
 import { StartError } from "../errors.ts";
 import { eventOf } from "../event/event.ts";
 import { decodeRecord, pixelRecordCodec } from "../event/record.ts";
-import type { LogReader } from "../log/event-log.ts";
-import { openLogWriter } from "../log/writer.ts";
-import type { Logger } from "../observe/log.ts";
-import { createLaneMetrics } from "../pipeline/metrics.ts";
-import { SharedReader } from "../pipeline/reading/shared-reader.ts";
-import { Ledger } from "../pipeline/settling/ledger.ts";
-import { openFileLogs } from "../pixel/file-logs.ts";
 import {
   catalogDirectory,
   clusterDirectory,
@@ -22,7 +14,15 @@ import {
   expectData,
   lockData,
   prepareData,
-} from "../start/data-directory.ts";
+} from "../first-start/data-directory.ts";
+import { openFileLogs } from "../ingest/file-logs.ts";
+import type { LogReader } from "../log/event-log.ts";
+import { openLogWriter } from "../log/writer.ts";
+import type { Logger } from "../observe/log.ts";
+import { createLaneMetrics } from "../pipeline/metrics.ts";
+import { SharedReader } from "../pipeline/reading/shared-reader.ts";
+import { Ledger } from "../pipeline/settling/ledger.ts";
+import type { Config } from "../settings/reader.ts";
 import { lent, openStore } from "../store/store.ts";
 import { carryCatalog, carryLanes, carryLetters, type Placed } from "./carry.ts";
 import { addDebts, type Debts, owedEvents } from "./owed.ts";

@@ -1,9 +1,9 @@
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
-import type { Config } from "../config.ts";
 import { syncPath } from "../disk/sync.ts";
 import { messageOf, StartError } from "../errors.ts";
-import { expectData, holdFile } from "../start/data-directory.ts";
+import { expectData, holdFile } from "../first-start/data-directory.ts";
+import type { Config } from "../settings/reader.ts";
 import { type Contents, verify } from "./verify.ts";
 
 /**

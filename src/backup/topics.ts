@@ -1,11 +1,12 @@
 import { join } from "node:path";
+import { brokersOf } from "../backend/broker-settings.ts";
+import { followPlace } from "../backend/offset-base.ts";
 import { openCatalog } from "../catalog/open.ts";
 import { type Clients, connectClients } from "../cluster/client.ts";
 import { openPartitionWriter } from "../cluster/log-writer.ts";
 import { openOrderedTopic } from "../cluster/ordered-log.ts";
 import { Sender } from "../cluster/sender.ts";
 import { logOf, openTopicLogs, type TopicLogs } from "../cluster/topic-logs.ts";
-import type { Config } from "../config.ts";
 import { StartError } from "../errors.ts";
 import { inspectQuery } from "../event/inspect.ts";
 import {
@@ -14,12 +15,11 @@ import {
   pixelRecordCodec,
   sourceOfRecord,
 } from "../event/record.ts";
+import { clusterDirectory, topicIds } from "../first-start/data-directory.ts";
 import type { LogReader } from "../log/event-log.ts";
 import type { Logger } from "../observe/log.ts";
 import { LEDGER_TABLES_MAX, Ledger } from "../pipeline/settling/ledger.ts";
-import { brokersOf } from "../start/brokers.ts";
-import { clusterDirectory, topicIds } from "../start/data-directory.ts";
-import { followPlace } from "../start/places.ts";
+import type { Config } from "../settings/reader.ts";
 import { openOrderedStore } from "../store/ordered-store.ts";
 import { lent, type Store } from "../store/store.ts";
 import { openView } from "../store/view.ts";

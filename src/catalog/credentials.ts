@@ -1,5 +1,5 @@
 import { ApiError } from "../errors.ts";
-import { CREDENTIAL_NAME_CHARS_MAX, CREDENTIAL_VALUE_CHARS_MAX } from "../limits.ts";
+import { CREDENTIAL_NAME_CHARS_MAX, CREDENTIAL_VALUE_CHARS_MAX } from "../settings/limits.ts";
 import type { Credentials } from "./catalog.ts";
 import { newId } from "./ids.ts";
 import type { Store } from "./store.ts";

@@ -1,4 +1,4 @@
-import { PAGE_ITEMS_MAX } from "../limits.ts";
+import { PAGE_ITEMS_MAX } from "../settings/limits.ts";
 import { LAST, type Store } from "./store.ts";
 
 type Mark = "marked" | "unmarked";

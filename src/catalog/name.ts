@@ -1,5 +1,5 @@
 import { ApiError } from "../errors.ts";
-import { NAME_CHARS_MAX } from "../limits.ts";
+import { NAME_CHARS_MAX } from "../settings/limits.ts";
 
 /** What a name is, in words. */
 export const nameExpected = `a name of 1 to ${NAME_CHARS_MAX} characters`;

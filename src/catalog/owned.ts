@@ -1,5 +1,5 @@
 import { ApiError } from "../errors.ts";
-import { PAGE_ITEMS_MAX } from "../limits.ts";
+import { PAGE_ITEMS_MAX } from "../settings/limits.ts";
 import type { Page } from "./catalog.ts";
 import { isId } from "./ids.ts";
 import { markIndex } from "./marks.ts";

@@ -1,5 +1,5 @@
 import { ApiError } from "../errors.ts";
-import { SESSION_SECONDS_MAX, SESSIONS_OF_TOKEN_MAX } from "../limits.ts";
+import { SESSION_SECONDS_MAX, SESSIONS_OF_TOKEN_MAX } from "../settings/limits.ts";
 import type { Sessions } from "./catalog.ts";
 import type { Principal } from "./model.ts";
 import { hashOf, isSecret, isSessionSecret, newSessionSecret } from "./secrets.ts";

@@ -1,7 +1,7 @@
+import { brokersOf } from "../backend/broker-settings.ts";
 import { connectClients } from "../cluster/client.ts";
-import type { Config } from "../config.ts";
 import { messageOf } from "../errors.ts";
-import { brokersOf } from "../start/brokers.ts";
+import type { Config } from "../settings/reader.ts";
 import type { Finding } from "./finding.ts";
 
 /** Longest that brokers may take to answer; a wrong password is tried for 12 s. */

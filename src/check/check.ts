@@ -1,5 +1,5 @@
-import type { Config } from "../config.ts";
-import { differing } from "../config.ts";
+import type { Config } from "../settings/reader.ts";
+import { differing } from "../settings/reader.ts";
 import { brokersFinding } from "./brokers.ts";
 import { diskFindings } from "./disk.ts";
 import type { Finding } from "./finding.ts";

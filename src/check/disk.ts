@@ -12,9 +12,9 @@ import {
   writeSync,
 } from "node:fs";
 import { join, resolve } from "node:path";
-import type { Config } from "../config.ts";
 import { messageOf } from "../errors.ts";
-import { expectData, formatFile } from "../start/data-directory.ts";
+import { expectData, formatFile } from "../first-start/data-directory.ts";
+import type { Config } from "../settings/reader.ts";
 import type { Finding } from "./finding.ts";
 
 const FREE_BYTES_MIN = 2 ** 31;

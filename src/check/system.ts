@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { availableParallelism, release, totalmem } from "node:os";
 import { cannotListen } from "../errors.ts";
-import { HTTP_CONNECTIONS_MAX } from "../limits.ts";
+import { HTTP_CONNECTIONS_MAX } from "../settings/limits.ts";
 import type { Finding } from "./finding.ts";
 
 /**

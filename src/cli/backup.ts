@@ -1,7 +1,7 @@
 import { defineCommand } from "citty";
 import type { Contents } from "../backup/verify.ts";
-import { configFlags, loadConfig } from "../config.ts";
-import { expectData } from "../start/data-directory.ts";
+import { expectData } from "../first-start/data-directory.ts";
+import { configFlags, loadConfig } from "../settings/reader.ts";
 
 export const backup = defineCommand({
   meta: {

@@ -1,7 +1,7 @@
 import type { Catalog } from "../catalog/catalog.ts";
-import type { Config } from "../config.ts";
+import { catalogDirectory } from "../first-start/data-directory.ts";
 import { createLogger } from "../observe/log.ts";
-import { catalogDirectory } from "../start/data-directory.ts";
+import type { Config } from "../settings/reader.ts";
 
 /** Opens the catalog for one command, also beside a server that has it open. */
 export async function withCatalog(

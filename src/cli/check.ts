@@ -1,5 +1,5 @@
 import { defineCommand } from "citty";
-import { configFlags, loadConfig } from "../config.ts";
+import { configFlags, loadConfig } from "../settings/reader.ts";
 
 export const check = defineCommand({
   meta: { name: "check", description: "Look whether a server with these settings would work here" },

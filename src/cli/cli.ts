@@ -1,8 +1,8 @@
 import { parseArgs } from "node:util";
 import { type ArgsDef, type CommandDef, defineCommand, renderUsage, runCommand } from "citty";
-import { configFlags, switches } from "../config.ts";
 import { ApiError, messageOf, StartError } from "../errors.ts";
-import { misspelt } from "../misspelt.ts";
+import { misspelt } from "../settings/misspelt.ts";
+import { configFlags, switches } from "../settings/reader.ts";
 import { version } from "../version.ts";
 import { backup, release, restore } from "./backup.ts";
 import { check } from "./check.ts";

@@ -1,7 +1,7 @@
 import { defineCommand } from "citty";
 import type { Carried } from "../backup/cluster.ts";
-import { type Config, configFlags, loadConfig } from "../config.ts";
 import { createLogger, type Logger } from "../observe/log.ts";
+import { type Config, configFlags, loadConfig } from "../settings/reader.ts";
 
 type Carry = (config: Config, logger: Logger) => Promise<Carried>;
 

@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { defineCommand } from "citty";
-import { configFlags, loadConfig } from "../config.ts";
-import { catalogDirectory, deliveryDirectory, expectData } from "../start/data-directory.ts";
+import { catalogDirectory, deliveryDirectory, expectData } from "../first-start/data-directory.ts";
+import { configFlags, loadConfig } from "../settings/reader.ts";
 
 export const compact = defineCommand({
   meta: {

@@ -1,5 +1,5 @@
 import type { PartitionedLogSettings } from "../cluster/partitioned-log.ts";
-import type { OpenPartitions } from "../pixel/ingest.ts";
+import type { OpenPartitions } from "../ingest/ingest.ts";
 
 /** Opens partitions for an ingest process; only one of a cluster loads what reaches brokers. */
 export const openPartitions: OpenPartitions = async (settings, parts) => {

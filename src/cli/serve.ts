@@ -1,8 +1,8 @@
 import { defineCommand } from "citty";
-import { configFlags, differing, loadConfig } from "../config.ts";
 import { StartError } from "../errors.ts";
-import { SHUTDOWN_MS_MAX } from "../limits.ts";
 import { createLogger, type Logger } from "../observe/log.ts";
+import { SHUTDOWN_MS_MAX } from "../settings/limits.ts";
+import { configFlags, differing, loadConfig } from "../settings/reader.ts";
 import { version } from "../version.ts";
 
 export const serve = defineCommand({

@@ -1,9 +1,9 @@
 import { defineCommand } from "citty";
 import { type Permission, permissions } from "../catalog/model.ts";
 import { keptName } from "../catalog/name.ts";
-import { configFlags, loadConfig } from "../config.ts";
 import { StartError } from "../errors.ts";
-import { expectData } from "../start/data-directory.ts";
+import { expectData } from "../first-start/data-directory.ts";
+import { configFlags, loadConfig } from "../settings/reader.ts";
 import { withCatalog } from "./catalog.ts";
 
 const create = defineCommand({

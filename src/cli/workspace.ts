@@ -1,8 +1,8 @@
 import { defineCommand } from "citty";
 import { permissions } from "../catalog/model.ts";
 import { keptName } from "../catalog/name.ts";
-import { configFlags, loadConfig } from "../config.ts";
-import { expectData, prepareData } from "../start/data-directory.ts";
+import { expectData, prepareData } from "../first-start/data-directory.ts";
+import { configFlags, loadConfig } from "../settings/reader.ts";
 import { withCatalog } from "./catalog.ts";
 
 const create = defineCommand({

@@ -1,9 +1,9 @@
-import { LOG_PENDING_BYTES_MAX } from "../limits.ts";
 import { type Batch, Batcher, type OpenBlock } from "../log/batch.ts";
 import { HEADER_BYTES, sealBlock } from "../log/block.ts";
 import { LogUnavailable, type LogWriter, type RecordCodec } from "../log/event-log.ts";
 import type { WriterMetrics } from "../log/metrics.ts";
 import type { Logger } from "../observe/log.ts";
+import { LOG_PENDING_BYTES_MAX } from "../settings/limits.ts";
 import { sequenceOf } from "./position.ts";
 import type { Sender } from "./sender.ts";
 

@@ -1,8 +1,8 @@
-import { LOG_PENDING_BYTES_MAX } from "../limits.ts";
 import type { LogWriter, RecordCodec } from "../log/event-log.ts";
 import { writerMetrics } from "../log/metrics.ts";
 import type { Logger } from "../observe/log.ts";
 import type { Metrics } from "../observe/metrics.ts";
+import { LOG_PENDING_BYTES_MAX } from "../settings/limits.ts";
 import { type BrokerSettings, connectClients } from "./client.ts";
 import { openPartitionWriter } from "./log-writer.ts";
 import { Sender } from "./sender.ts";

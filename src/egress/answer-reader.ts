@@ -1,4 +1,4 @@
-import { EGRESS_HEAD_BYTES_MAX } from "../limits.ts";
+import { EGRESS_HEAD_BYTES_MAX } from "../settings/limits.ts";
 import { Chunks } from "./chunks.ts";
 
 const nothing = Buffer.alloc(0);

@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
+import { FairSemaphore, leavingSome } from "../concurrency/fair-semaphore.ts";
 import { codeOf } from "../errors.ts";
-import { FairPlaces, leavingSome } from "../fair-places.ts";
-import { EGRESS_REQUESTS_MAX } from "../limits.ts";
+import { EGRESS_REQUESTS_MAX } from "../settings/limits.ts";
 import { createAddressRules } from "./address.ts";
 import { createClient, type EgressAnswer } from "./client.ts";
 import {
@@ -93,11 +93,16 @@ export function createEgress(options: EgressOptions): Egress {
   });
   const share = Math.ceil((options.descriptorsMax ?? Number.POSITIVE_INFINITY) / 8);
   const client = createClient(share);
-  const requests = new FairPlaces(Math.min(EGRESS_REQUESTS_MAX, share), leavingSome);
-  const connections = new FairPlaces(Math.min(EGRESS_CONNECTIONS_MAX, share), leavingSome);
+  const requests = new FairSemaphore(Math.min(EGRESS_REQUESTS_MAX, share), leavingSome);
+  const connections = new FairSemaphore(Math.min(EGRESS_CONNECTIONS_MAX, share), leavingSome);
   const sockets = new Set<Socket>();
 
-  async function takePlace(places: FairPlaces, what: string, workspaceId: string, time: Deadline) {
+  async function takePlace(
+    places: FairSemaphore,
+    what: string,
+    workspaceId: string,
+    time: Deadline,
+  ) {
     if (places.tryTake(workspaceId)) return;
     time.awaited = `place for one more ${what} of the workspace`;
     await places.take(workspaceId, time.signal());

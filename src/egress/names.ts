@@ -1,5 +1,5 @@
 import { isIP } from "node:net";
-import { FairPlaces, leavingSome } from "../fair-places.ts";
+import { FairSemaphore, leavingSome } from "../concurrency/fair-semaphore.ts";
 import type { AddressRules } from "./address.ts";
 import type { Found, Resolve } from "./look-up.ts";
 
@@ -53,7 +53,7 @@ export function createNames({ rules, resolve, setting, now = Date.now }: NamesPa
   const known = new Map<string, { addresses: string[]; until: number }>();
   /** Look-ups under way, by owner and name, so that no workspace waits for another's place. */
   const looking = new Map<string, Promise<string[]>>();
-  const places = new FairPlaces(EGRESS_LOOKUPS_MAX, leavingSome);
+  const places = new FairSemaphore(EGRESS_LOOKUPS_MAX, leavingSome);
 
   async function look(host: string, owner: string, signal: AbortSignal): Promise<string[]> {
     if (isIP(host) !== 0) return keep(host, { addresses: [host], seconds: 0 });

@@ -1,4 +1,4 @@
-import { PIXEL_ARRAY_INDEX_MAX, PIXEL_LEVELS_MAX } from "../limits.ts";
+import { PIXEL_ARRAY_INDEX_MAX, PIXEL_LEVELS_MAX } from "../settings/limits.ts";
 import { BRACE_CLOSE, BRACE_OPEN, BRACKET_CLOSE, BRACKET_OPEN, COLON, COMMA } from "./bytes.ts";
 import { arrayIndex } from "./number.ts";
 import { bytes } from "./scratch.ts";

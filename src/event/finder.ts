@@ -1,4 +1,4 @@
-import { PIXEL_TARGET_BYTES_MAX } from "../limits.ts";
+import { PIXEL_TARGET_BYTES_MAX } from "../settings/limits.ts";
 import { AMPERSAND, PERCENT, PLUS } from "./bytes.ts";
 import { eventOf } from "./event.ts";
 import { percentDecode } from "./percent.ts";

@@ -1,4 +1,8 @@
-import { PIXEL_ARRAY_ELEMENTS_MAX, PIXEL_LEVELS_MAX, PIXEL_PARAMETERS_MAX } from "../limits.ts";
+import {
+  PIXEL_ARRAY_ELEMENTS_MAX,
+  PIXEL_LEVELS_MAX,
+  PIXEL_PARAMETERS_MAX,
+} from "../settings/limits.ts";
 import { BACKSLASH, QUOTE, SPACE } from "./bytes.ts";
 import { arrayIndex } from "./number.ts";
 import { decode, ends, loadQuery, pair, readPair, starts, text, textOf } from "./pair.ts";

@@ -1,4 +1,4 @@
-import { PIXEL_ARRAY_INDEX_MAX, PIXEL_NUMBER_DIGITS_MAX } from "../limits.ts";
+import { PIXEL_ARRAY_INDEX_MAX, PIXEL_NUMBER_DIGITS_MAX } from "../settings/limits.ts";
 import { DOT, MINUS, NINE, ZERO } from "./bytes.ts";
 
 /**

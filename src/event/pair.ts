@@ -1,4 +1,4 @@
-import { PIXEL_LEVELS_MAX } from "../limits.ts";
+import { PIXEL_LEVELS_MAX } from "../settings/limits.ts";
 import { AMPERSAND, BACKSLASH, DOT, EQUALS, PERCENT, PLUS, QUOTE, SPACE } from "./bytes.ts";
 import { percentDecode } from "./percent.ts";
 import { bytes, QUERY, TEXTS } from "./scratch.ts";

@@ -1,4 +1,8 @@
-import { PIXEL_LEVELS_MAX, PIXEL_PARAMETERS_MAX, PIXEL_TARGET_BYTES_MAX } from "../limits.ts";
+import {
+  PIXEL_LEVELS_MAX,
+  PIXEL_PARAMETERS_MAX,
+  PIXEL_TARGET_BYTES_MAX,
+} from "../settings/limits.ts";
 import { isNumber } from "./number.ts";
 import { decode, ends, loadQuery, pair, readPair, starts, text } from "./pair.ts";
 import { bytes, QUERY } from "./scratch.ts";

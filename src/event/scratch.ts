@@ -3,7 +3,7 @@ import {
   PIXEL_LEVELS_MAX,
   PIXEL_PARAMETERS_MAX,
   PIXEL_TARGET_BYTES_MAX,
-} from "../limits.ts";
+} from "../settings/limits.ts";
 import { TEXT_GROWTH_MAX } from "./text.ts";
 
 /**

@@ -1,4 +1,8 @@
-import { PIXEL_ARRAY_ELEMENTS_MAX, PIXEL_LEVELS_MAX, PIXEL_PARAMETERS_MAX } from "../limits.ts";
+import {
+  PIXEL_ARRAY_ELEMENTS_MAX,
+  PIXEL_LEVELS_MAX,
+  PIXEL_PARAMETERS_MAX,
+} from "../settings/limits.ts";
 import { arrayIndex } from "./number.ts";
 import { ends, pair, starts } from "./pair.ts";
 import { bytes } from "./scratch.ts";

@@ -1,4 +1,4 @@
-import { HTTP_BODY_BYTES_MAX } from "../limits.ts";
+import { HTTP_BODY_BYTES_MAX } from "../settings/limits.ts";
 import { isValueByte } from "./head.ts";
 
 const CR = 0x0d;

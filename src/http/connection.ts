@@ -1,5 +1,5 @@
 import type { Socket } from "bun";
-import { HTTP_HEAD_BYTES_MAX, HTTP_WAITING_BYTES_MAX } from "../limits.ts";
+import { HTTP_HEAD_BYTES_MAX, HTTP_WAITING_BYTES_MAX } from "../settings/limits.ts";
 import type { Answer } from "./answer.ts";
 import { Body, ENCODED_BODY_BYTES_MAX } from "./body.ts";
 import { canBeginHead, hasBareFeed, head, readHead } from "./head.ts";

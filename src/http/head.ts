@@ -1,4 +1,4 @@
-import { HTTP_HEADERS_MAX, HTTP_METHOD_CHARS_MAX } from "../limits.ts";
+import { HTTP_HEADERS_MAX, HTTP_METHOD_CHARS_MAX } from "../settings/limits.ts";
 
 /**
  * Reads the head of a request (RFC 9112) from bytes, without allocating. Strict where parsers

@@ -1,4 +1,4 @@
-import { RATE_BURST_SECONDS } from "../limits.ts";
+import { RATE_BURST_SECONDS } from "../settings/limits.ts";
 
 /** Tokens, or sources, whose use a rate limit remembers. */
 export const RATE_KEYS_MAX = 10_000;

@@ -1,6 +1,6 @@
 import { closeSync } from "node:fs";
 import type { Socket, TCPSocketListener } from "bun";
-import { HTTP_CONNECTIONS_MAX, IDLE_CONNECTION_SECONDS_MAX } from "../limits.ts";
+import { HTTP_CONNECTIONS_MAX, IDLE_CONNECTION_SECONDS_MAX } from "../settings/limits.ts";
 import { Connection, type Shared } from "./connection.ts";
 import { duplicate, type ListeningSocket } from "./listening-socket.ts";
 import { Places, type PlacesOptions } from "./places.ts";

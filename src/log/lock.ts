@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { lockFile, waitForFile } from "../disk/lock.ts";
 import { StartError } from "../errors.ts";
-import { LOG_LOCK_MS_MAX } from "../limits.ts";
+import { LOG_LOCK_MS_MAX } from "../settings/limits.ts";
 
 /**
  * Locks a log directory for this process, and returns the function that lets go of it. The kernel

@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
 import { makeDirectory } from "../disk/sync.ts";
-import { LOG_PENDING_BYTES_MAX } from "../limits.ts";
 import type { Logger } from "../observe/log.ts";
 import type { Metrics } from "../observe/metrics.ts";
+import { LOG_PENDING_BYTES_MAX } from "../settings/limits.ts";
 import { type Batch, Batcher } from "./batch.ts";
 import { LogUnavailable, type LogWriter, type RecordCodec } from "./event-log.ts";
 import { lockDirectory } from "./lock.ts";

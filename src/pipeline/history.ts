@@ -1,4 +1,4 @@
-import { LANE_HISTORIES_MAX, LANE_HISTORY_CONNECTIONS_MAX } from "../limits.ts";
+import { LANE_HISTORIES_MAX, LANE_HISTORY_CONNECTIONS_MAX } from "../settings/limits.ts";
 import { type Place, Slots } from "./slots.ts";
 
 /** What a lane counts of each source's events: those it took, and how what they became ended. */

@@ -3,7 +3,7 @@ import {
   LANE_IN_FLIGHT_BYTES_MAX,
   LANES_HELD_BYTES_MAX,
   WORKSPACE_HELD_BYTES_MAX,
-} from "../limits.ts";
+} from "../settings/limits.ts";
 import type { Notifier } from "./clock.ts";
 import { LANE_HELD_BYTES_MIN } from "./limits.ts";
 

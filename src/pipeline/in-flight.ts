@@ -1,4 +1,4 @@
-import { GATHERED_EVENTS_MAX, LANE_IN_FLIGHT_EVENTS_MAX } from "../limits.ts";
+import { GATHERED_EVENTS_MAX, LANE_IN_FLIGHT_EVENTS_MAX } from "../settings/limits.ts";
 import type { Notifier } from "./clock.ts";
 import type { Share } from "./holdings.ts";
 import type { Item } from "./item.ts";

@@ -1,6 +1,10 @@
 import type { Connection, Destination } from "../catalog/model.ts";
 import type { DestinationKind } from "../destinations/destination.ts";
-import { GATHERED_EVENTS_MAX, RETRY_DELAY_MS_MIN, TRANSFORM_BATCH_EVENTS_MAX } from "../limits.ts";
+import {
+  GATHERED_EVENTS_MAX,
+  RETRY_DELAY_MS_MIN,
+  TRANSFORM_BATCH_EVENTS_MAX,
+} from "../settings/limits.ts";
 import { Notifier } from "./clock.ts";
 import { Delivery } from "./delivering/delivery.ts";
 import type { LaneLabels } from "./gauges.ts";

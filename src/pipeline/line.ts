@@ -1,5 +1,5 @@
-import { DRAIN_MS_MAX } from "../limits.ts";
 import type { DurableNews, LogReader } from "../log/event-log.ts";
+import { DRAIN_MS_MAX } from "../settings/limits.ts";
 import { createDeadLetterRetention, type DeadLetterBounds } from "./dead-letters/retention.ts";
 import type { LaneGauges } from "./gauges.ts";
 import type { Retention } from "./keeping/retention.ts";

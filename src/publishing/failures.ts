@@ -1,5 +1,5 @@
 import type { Detail } from "../errors.ts";
-import { GUEST_ERROR_CHARS_MAX } from "../limits.ts";
+import { GUEST_ERROR_CHARS_MAX } from "../settings/limits.ts";
 import type { Failure } from "./publishing.ts";
 import type { Trialed } from "./trialed.ts";
 

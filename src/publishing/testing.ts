@@ -1,8 +1,8 @@
 import type { Catalog } from "../catalog/catalog.ts";
 import { ApiError } from "../errors.ts";
-import { TEST_REQUESTS_MAX, TEST_REQUESTS_OF_WORKSPACE_MAX } from "../limits.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import { TestBudget } from "../sandbox/test-budget.ts";
+import { TEST_REQUESTS_MAX, TEST_REQUESTS_OF_WORKSPACE_MAX } from "../settings/limits.ts";
 
 /** What the tests of one request need. */
 export interface Testing {

@@ -1,6 +1,6 @@
 import type { Catalog } from "../catalog/catalog.ts";
 import type { Revision } from "../catalog/model.ts";
-import { DETAILS_MAX } from "../limits.ts";
+import { DETAILS_MAX } from "../settings/limits.ts";
 import { failuresOf, shortened } from "./failures.ts";
 import { suiteResult } from "./suites.ts";
 import type { Trialed, TrialedTransformation } from "./trialed.ts";

@@ -1,6 +1,6 @@
 import type { Logger } from "pino";
 import type { Registry } from "prom-client";
-import { GUEST_CULPRITS_MAX, TEST_OUTPUT_BYTES_MAX } from "../limits.ts";
+import { GUEST_CULPRITS_MAX, TEST_OUTPUT_BYTES_MAX } from "../settings/limits.ts";
 import { arrayBytes } from "./frames.ts";
 import type { Guest } from "./guest.ts";
 import { GuestGone } from "./guest-end.ts";

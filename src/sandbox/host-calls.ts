@@ -7,7 +7,7 @@ import {
   FETCH_WAIT_MS_MAX,
   FETCHES_AT_ONCE_MAX,
   FETCHES_MAX,
-} from "../limits.ts";
+} from "../settings/limits.ts";
 import { FrameError, type Texts } from "./frames.ts";
 import type { FetchAnswer, FetchRequest, Outside } from "./outside.ts";
 import { printable } from "./printable.ts";

@@ -1,4 +1,4 @@
-import { GUEST_MEMORY_BYTES_MAX, GUEST_PYTHON_MEMORY_BYTES_MAX } from "../limits.ts";
+import { GUEST_MEMORY_BYTES_MAX, GUEST_PYTHON_MEMORY_BYTES_MAX } from "../settings/limits.ts";
 import { GUEST_PROGRAMS_MAX, GUEST_THREADS_MAX } from "./guest-limits.ts";
 import type { GuestLanguage } from "./program.ts";
 

@@ -7,7 +7,7 @@ import {
   SUSPENSION_CPU_MS,
   THROW_AWAY_GUESTS_MAX,
   THROW_AWAY_GUESTS_OF_WORKSPACE_MAX,
-} from "../limits.ts";
+} from "../settings/limits.ts";
 
 /** Time from the guest's own timeout to the host's SIGKILL. */
 const GUEST_KILL_GRACE_MS = 500;

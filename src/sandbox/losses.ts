@@ -1,4 +1,4 @@
-import { backoffMs } from "../backoff.ts";
+import { backoffMs } from "../concurrency/backoff.ts";
 
 /** Wait for the next guest after one loss too many, doubled with each further one. */
 const DELAY_MS_MIN = 100;

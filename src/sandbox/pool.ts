@@ -1,6 +1,6 @@
+import { FairSemaphore, upTo } from "../concurrency/fair-semaphore.ts";
 import { messageOf } from "../errors.ts";
-import { FairPlaces, upTo } from "../fair-places.ts";
-import { GUEST_IDLE_MS_MAX } from "../limits.ts";
+import { GUEST_IDLE_MS_MAX } from "../settings/limits.ts";
 import type { GuestStarter } from "./guest-starter.ts";
 import type { SandboxLimits } from "./limits.ts";
 import { Losses } from "./losses.ts";
@@ -25,7 +25,7 @@ export class Pool {
   readonly #tenants = new Map<string, Tenant>();
   readonly #residence: Residence<Tenant>;
   readonly #freeLosses: number;
-  readonly #throwAwayPlaces: FairPlaces;
+  readonly #throwAwayPlaces: FairSemaphore;
   readonly #sweep: Timer;
 
   constructor(starter: GuestStarter, limits: SandboxLimits) {
@@ -38,7 +38,7 @@ export class Pool {
       isOver: () => starter.bytes > memoryBytes,
     });
     starter.onLook = () => this.#residence.shed();
-    this.#throwAwayPlaces = new FairPlaces(throwAways, upTo(throwAwaysOfWorkspace));
+    this.#throwAwayPlaces = new FairSemaphore(throwAways, upTo(throwAwaysOfWorkspace));
     this.#sweep = setInterval(() => this.#retireIdle(), SWEEP_MS);
   }
 

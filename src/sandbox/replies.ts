@@ -5,7 +5,7 @@ import {
   GUEST_LOG_CHARS_MAX,
   GUEST_OUTPUT_LEVELS_MAX,
   GUEST_OUTPUTS_MAX,
-} from "../limits.ts";
+} from "../settings/limits.ts";
 import { type Frame, FrameError, NEWLINE } from "./frames.ts";
 import { GUEST_ANSWER_OUTPUTS_MAX } from "./guest-limits.ts";
 import { jsonEnd, TOO_DEEP } from "./json.ts";

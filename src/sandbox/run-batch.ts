@@ -3,7 +3,7 @@ import {
   GUEST_LOGS_MAX,
   GUEST_MEMORY_BYTES_MAX,
   GUEST_SHORT_CPU_MS_MAX,
-} from "../limits.ts";
+} from "../settings/limits.ts";
 import { arrayBytes, type Texts } from "./frames.ts";
 import type { Guest } from "./guest.ts";
 import { type GuestEnd, GuestGone } from "./guest-end.ts";

@@ -1,4 +1,4 @@
-import { backoffMs } from "../backoff.ts";
+import { backoffMs } from "../concurrency/backoff.ts";
 
 /** Delay after a guest that did not even start, doubled each time. */
 const GUEST_RESTART_DELAY_MS_MIN = 100;

@@ -5,7 +5,7 @@ import {
   SUSPENSION_COST,
   SUSPENSION_COST_OF_CULPRITS,
   SUSPENSION_CPU_MS,
-} from "../limits.ts";
+} from "../settings/limits.ts";
 import type { SandboxMetrics } from "./metrics.ts";
 import type { Outcome, Program, UserError } from "./program.ts";
 

@@ -1,4 +1,4 @@
-import { TEST_CPU_MS_MAX, TEST_OUTPUT_BYTES_MAX, TEST_WALL_MS_MAX } from "../limits.ts";
+import { TEST_CPU_MS_MAX, TEST_OUTPUT_BYTES_MAX, TEST_WALL_MS_MAX } from "../settings/limits.ts";
 import type { GuestEnd } from "./guest-end.ts";
 import type { UserError } from "./user-error.ts";
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { CONNECTION_TESTS_OF_WORKSPACE_MAX } from "../../src/limits.ts";
+import { CONNECTION_TESTS_OF_WORKSPACE_MAX } from "../../src/settings/limits.ts";
 import { RawSink } from "../egress/sink.ts";
 import { startApi, type TestApi } from "./_setup.ts";
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { connect, type Socket } from "node:net";
-import { BODY_BYTES_MAX } from "../../src/limits.ts";
+import { BODY_BYTES_MAX } from "../../src/settings/limits.ts";
 import { startApi, type TestApi } from "./_setup.ts";
 
 /** What becomes of a connection: neither an idle nor a refused one is kept. */

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { LIST_CHUNK_CHARS, LIST_TURN_MS, listed } from "../../src/api/listing.ts";
-import { LISTS_OF_WORKSPACE_MAX } from "../../src/limits.ts";
+import { LISTS_OF_WORKSPACE_MAX } from "../../src/settings/limits.ts";
 import { startApi, type TestApi } from "./_setup.ts";
 
 let api: TestApi;

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import type { Others } from "../../src/api/parts.ts";
 import { createQuestions } from "../../src/cluster/questions.ts";
-import { STATUS_QUESTIONS_OF_WORKSPACE_MAX } from "../../src/limits.ts";
+import { STATUS_QUESTIONS_OF_WORKSPACE_MAX } from "../../src/settings/limits.ts";
 import { exchanges } from "../cluster/exchanges.ts";
 import { MemoryLog } from "../store/memory-log.ts";
 import { startApi, type TestApi } from "./_setup.ts";

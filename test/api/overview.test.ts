@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { OVERVIEW_ITEMS_MAX } from "../../src/limits.ts";
+import { OVERVIEW_ITEMS_MAX } from "../../src/settings/limits.ts";
 import { eventually, PATIENCE_MS } from "../sandbox/support.ts";
 import { makeThings } from "./_examples.ts";
 import { startApi, type TestApi } from "./_setup.ts";

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { REPLAY_RATE_MAX, REPLAYS_OF_WORKSPACE_MAX } from "../../src/limits.ts";
+import { REPLAY_RATE_MAX, REPLAYS_OF_WORKSPACE_MAX } from "../../src/settings/limits.ts";
 import { startApi, type TestApi } from "./_setup.ts";
 
 let api: TestApi;

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { ApiParts } from "../../src/api/parts.ts";
-import { SEARCHES_OF_WORKSPACE_MAX } from "../../src/limits.ts";
+import { SEARCHES_OF_WORKSPACE_MAX } from "../../src/settings/limits.ts";
 import { startApi, type TestApi } from "./_setup.ts";
 
 let api: TestApi;

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { OPEN_BODY_BYTES_MAX } from "../../src/api/handle.ts";
-import { SESSION_SECONDS_MAX } from "../../src/limits.ts";
+import { SESSION_SECONDS_MAX } from "../../src/settings/limits.ts";
 import { type Sent, startApi, type TestApi } from "./_setup.ts";
 
 let api: TestApi;

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { connect } from "node:net";
-import { TAILS_MAX, TAILS_OF_TOKEN_MAX } from "../../src/limits.ts";
 import type { TailMessage } from "../../src/pipeline/live-tail.ts";
+import { TAILS_MAX, TAILS_OF_TOKEN_MAX } from "../../src/settings/limits.ts";
 import { startApi, type TestApi } from "./_setup.ts";
 
 let api: TestApi;

@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, setSystemTime, test } from "bun:test";
-import { CODE_BYTES_MAX, NAME_CHARS_MAX } from "../../src/limits.ts";
+import { CODE_BYTES_MAX, NAME_CHARS_MAX } from "../../src/settings/limits.ts";
 import { destination, freshWorkspace, publish, refusalOf, store } from "./_setup.ts";
 
 const nothing = { revisions: [], publish: [], links: [], seen: [] };

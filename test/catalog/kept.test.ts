@@ -9,7 +9,7 @@ import {
   NAME_CHARS_MAX,
   PAGE_ITEMS_MAX,
   TEST_EVENTS_KEPT_BYTES_MAX,
-} from "../../src/limits.ts";
+} from "../../src/settings/limits.ts";
 import {
   freshCatalog,
   freshDirectory,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { newId } from "../../src/catalog/ids.ts";
-import { CREDENTIAL_NAME_CHARS_MAX, PAGE_ITEMS_MAX } from "../../src/limits.ts";
+import { CREDENTIAL_NAME_CHARS_MAX, PAGE_ITEMS_MAX } from "../../src/settings/limits.ts";
 import { destination, freshWorkspace, publish, refusalOf, store } from "./_setup.ts";
 
 describe("workspaces", () => {

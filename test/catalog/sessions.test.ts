@@ -1,7 +1,7 @@
 import { expect, setSystemTime, test } from "bun:test";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { SESSION_SECONDS_MAX, SESSIONS_OF_TOKEN_MAX } from "../../src/limits.ts";
+import { SESSION_SECONDS_MAX, SESSIONS_OF_TOKEN_MAX } from "../../src/settings/limits.ts";
 import { freshCatalog, freshDirectory, freshWorkspace } from "./_setup.ts";
 
 const input = { name: "Ada", permissions: ["events:read" as const] };

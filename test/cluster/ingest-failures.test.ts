@@ -7,7 +7,7 @@ import {
   pixelUrl,
   recordsIn,
   until,
-} from "../pixel/ingest-support.ts";
+} from "../ingest/ingest-support.ts";
 import { brokersMissing } from "./brokers.ts";
 import { disksMissing } from "./disk.ts";
 import { openLogs, startIngest } from "./ingest-support.ts";

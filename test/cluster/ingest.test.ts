@@ -12,7 +12,7 @@ import {
   recordsIn,
   until,
   usersIn,
-} from "../pixel/ingest-support.ts";
+} from "../ingest/ingest-support.ts";
 import { brokersMissing } from "./brokers.ts";
 import { openLogs, startIngest } from "./ingest-support.ts";
 import { settingsOf, titled, withBrokers } from "./support.ts";

@@ -11,7 +11,7 @@ import { clickhouseKind } from "../../src/destinations/clickhouse/clickhouse.ts"
 import { columnOf, quoted } from "../../src/destinations/clickhouse/sql.ts";
 import type { OpenDestination } from "../../src/destinations/destination.ts";
 import { createEgress } from "../../src/egress/egress.ts";
-import { TABLE_EVENT_COLUMNS_MAX } from "../../src/limits.ts";
+import { TABLE_EVENT_COLUMNS_MAX } from "../../src/settings/limits.ts";
 import { RawSink } from "../egress/sink.ts";
 import { ClickhouseServer, hasClickhouse } from "./clickhouse-server.ts";
 import { describeDestination } from "./contract.ts";

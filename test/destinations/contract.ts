@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import type { DestinationKind } from "../../src/destinations/destination.ts";
 import { type TestStepName, testSteps } from "../../src/destinations/test-steps.ts";
-import { LANE_DELIVERIES_MAX } from "../../src/limits.ts";
+import { LANE_DELIVERIES_MAX } from "../../src/settings/limits.ts";
 import { outgoing } from "./outgoing.ts";
 
 /** What the suite needs of one kind: its configs, and a look at what arrived. */

@@ -17,7 +17,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileKind } from "../../src/destinations/file/file.ts";
 import { rudderstackKeys } from "../../src/destinations/rudderstack-keys.ts";
-import { FILE_LINE_BYTES_MAX } from "../../src/limits.ts";
+import { FILE_LINE_BYTES_MAX } from "../../src/settings/limits.ts";
 import { eventsOf } from "./formats.ts";
 import { outgoing } from "./outgoing.ts";
 

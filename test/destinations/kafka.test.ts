@@ -13,7 +13,7 @@ import { kafkaKind } from "../../src/destinations/kafka/kafka.ts";
 import { partitionOf } from "../../src/destinations/kafka/partition-of.ts";
 import { topicOf } from "../../src/destinations/kafka/topic-name.ts";
 import { createEgress } from "../../src/egress/egress.ts";
-import { KAFKA_TOPICS_MAX } from "../../src/limits.ts";
+import { KAFKA_TOPICS_MAX } from "../../src/settings/limits.ts";
 import { brokersMissing } from "../cluster/brokers.ts";
 import {
   account,

@@ -10,7 +10,7 @@ import {
 import type { OpenDestination } from "../../src/destinations/destination.ts";
 import { postgresKind } from "../../src/destinations/postgres/postgres.ts";
 import { createEgress } from "../../src/egress/egress.ts";
-import { TABLE_EVENT_COLUMNS_MAX } from "../../src/limits.ts";
+import { TABLE_EVENT_COLUMNS_MAX } from "../../src/settings/limits.ts";
 import { finding } from "../egress/asking.ts";
 import { ca } from "../egress/tls.ts";
 import { describeDestination } from "./contract.ts";

@@ -2,7 +2,10 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { queryUrl } from "../../src/destinations/webhook/query-url.ts";
 import { webhookKind } from "../../src/destinations/webhook/webhook.ts";
 import { createEgress } from "../../src/egress/egress.ts";
-import { WEBHOOK_QUERY_LEVELS_MAX, WEBHOOK_QUERY_URL_CHARS_MAX } from "../../src/limits.ts";
+import {
+  WEBHOOK_QUERY_LEVELS_MAX,
+  WEBHOOK_QUERY_URL_CHARS_MAX,
+} from "../../src/settings/limits.ts";
 import { outgoing } from "./outgoing.ts";
 
 const base = "https://a.test/in?a=b";

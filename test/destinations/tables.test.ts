@@ -4,7 +4,11 @@ import { Names, restColumn, snake } from "../../src/destinations/tables/names.ts
 import { NoRow, rawRow, rowsOf } from "../../src/destinations/tables/rows.ts";
 import { type Columns, missingColumns, recordOf } from "../../src/destinations/tables/table.ts";
 import { type Column, cleanJson, fit, typeOf } from "../../src/destinations/tables/values.ts";
-import { MESSAGE_ID_BYTES_MAX, TABLE_COLUMNS_MAX, TABLE_LEVELS_MAX } from "../../src/limits.ts";
+import {
+  MESSAGE_ID_BYTES_MAX,
+  TABLE_COLUMNS_MAX,
+  TABLE_LEVELS_MAX,
+} from "../../src/settings/limits.ts";
 import { outgoing } from "./outgoing.ts";
 
 const names = new Names({ charsMax: 63, escapesWords: true });

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { fullUrl, withPath } from "../../src/destinations/webhook/appended-path.ts";
 import { RequestRefused } from "../../src/destinations/webhook/request-refused.ts";
-import { WEBHOOK_PATH_CHARS_MAX } from "../../src/limits.ts";
+import { WEBHOOK_PATH_CHARS_MAX } from "../../src/settings/limits.ts";
 
 describe("a path that user code appends", () => {
   test.each([

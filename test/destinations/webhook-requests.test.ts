@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { gunzipSync } from "node:zlib";
 import fc from "fast-check";
 import { Webhook } from "standardwebhooks";
-import { WEBHOOK_HEADER_VALUE_CHARS_MAX, WEBHOOK_HEADERS_MAX } from "../../src/limits.ts";
+import { WEBHOOK_HEADER_VALUE_CHARS_MAX, WEBHOOK_HEADERS_MAX } from "../../src/settings/limits.ts";
 import { outgoing } from "./outgoing.ts";
 import { Receiver, signal } from "./receiver.ts";
 

@@ -10,7 +10,7 @@ import {
   WEBHOOK_BODY_BYTES_MAX,
   WEBHOOK_TEMPLATE_LEVELS_MAX,
   WEBHOOK_TEMPLATE_PLACES_MAX,
-} from "../../src/limits.ts";
+} from "../../src/settings/limits.ts";
 
 const filled = (template: string, event: unknown) =>
   render(parseTemplate(template, "event"), JSON.stringify(event));

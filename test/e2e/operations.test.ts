@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
-import { environmentName, loadConfig } from "../../src/config.ts";
-import { configSchema } from "../../src/settings.ts";
+import { environmentName, loadConfig } from "../../src/settings/reader.ts";
+import { configSchema } from "../../src/settings/schema.ts";
 import { startNginx } from "./nginx.ts";
 import {
   ADMIN_TOKEN,

@@ -1,11 +1,12 @@
 /**
- * The README's tables of settings and limits, made from config.ts and limits.ts.
+ * The README's tables of settings and limits, made from src/settings.
  *
  *   bun test/e2e/reference.ts    writes them into the README
  */
-import { environmentName, flagName } from "../../src/config.ts";
-import * as limits from "../../src/limits.ts";
-import { configSchema } from "../../src/settings.ts";
+
+import * as limits from "../../src/settings/limits.ts";
+import { environmentName, flagName } from "../../src/settings/reader.ts";
+import { configSchema } from "../../src/settings/schema.ts";
 
 export async function tables(): Promise<Record<string, string>> {
   return { settings: settingsTable(), limits: await limitsTables() };
@@ -32,7 +33,7 @@ function settingsTable(): string {
 
 /** A table for each group of limits.ts, under the comment that begins the group. */
 async function limitsTables(): Promise<string> {
-  const source = await Bun.file(`${import.meta.dir}/../../src/limits.ts`).text();
+  const source = await Bun.file(`${import.meta.dir}/../../src/settings/limits.ts`).text();
   const values: Record<string, number> = limits;
   const [, ...groups] = source.split(/^\/\/ (.+)$/m);
   const names = new Set<string>();

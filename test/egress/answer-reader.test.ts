@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { AnswerReader } from "../../src/egress/answer-reader.ts";
 import { Chunks } from "../../src/egress/chunks.ts";
-import { EGRESS_HEAD_BYTES_MAX } from "../../src/limits.ts";
+import { EGRESS_HEAD_BYTES_MAX } from "../../src/settings/limits.ts";
 
 const bytesMax = 20;
 

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { eventOf } from "../../src/event/event.ts";
 import { createFinder } from "../../src/event/finder.ts";
 import { type PixelRecord, pixelRecordCodec } from "../../src/event/record.ts";
-import { PIXEL_TARGET_BYTES_MAX } from "../../src/limits.ts";
+import { PIXEL_TARGET_BYTES_MAX } from "../../src/settings/limits.ts";
 import { query } from "./queries.ts";
 
 function encoded(record: PixelRecord): Uint8Array {

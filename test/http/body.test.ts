@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { Body, ENCODED_BODY_BYTES_MAX } from "../../src/http/body.ts";
-import { HTTP_BODY_BYTES_MAX } from "../../src/limits.ts";
+import { HTTP_BODY_BYTES_MAX } from "../../src/settings/limits.ts";
 
 /** Where a request ends, of which a head of four bytes and this body have come so far. */
 function find(body: Body, text: string, before = "..."): { length: number; status: number } {

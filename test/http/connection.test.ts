@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { Answer } from "../../src/http/answer.ts";
 import { Connection, type Exchange, type Shared } from "../../src/http/connection.ts";
-import { HTTP_HEAD_BYTES_MAX, HTTP_WAITING_BYTES_MAX } from "../../src/limits.ts";
+import { HTTP_HEAD_BYTES_MAX, HTTP_WAITING_BYTES_MAX } from "../../src/settings/limits.ts";
 
 /** What connections hold on to, without a network. */
 

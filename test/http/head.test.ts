@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { hasBareFeed, head, readHead } from "../../src/http/head.ts";
-import { HTTP_HEADERS_MAX, HTTP_METHOD_CHARS_MAX } from "../../src/limits.ts";
+import { HTTP_HEADERS_MAX, HTTP_METHOD_CHARS_MAX } from "../../src/settings/limits.ts";
 
 /** Reads a head that stands between other bytes, which must not count. */
 function read(text: string, around = "\0") {

@@ -9,7 +9,7 @@ import {
   HTTP_HEAD_BYTES_MAX,
   HTTP_WAITING_BYTES_MAX,
   IDLE_CONNECTION_SECONDS_MAX,
-} from "../../src/limits.ts";
+} from "../../src/settings/limits.ts";
 
 /**
  * Connections as clients make them: whole, in pieces, ahead of their answers, half closed, and

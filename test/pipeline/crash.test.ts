@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { LANE_IN_FLIGHT_EVENTS_MAX } from "../../src/limits.ts";
+import { LANE_IN_FLIGHT_EVENTS_MAX } from "../../src/settings/limits.ts";
 import { numbersTo, type Received, Sink, sorted } from "./rig.ts";
 
 const count = 3_000;

@@ -1,9 +1,9 @@
 import { expect, test } from "bun:test";
 import type { Verdict } from "../../src/destinations/destination.ts";
-import { RETRY_DELAY_MS_MIN } from "../../src/limits.ts";
 import { DeliveryQueue } from "../../src/pipeline/delivering/delivery-queue.ts";
 import { type Output, outputOf } from "../../src/pipeline/item.ts";
 import type { Routes } from "../../src/pipeline/reading/routes.ts";
+import { RETRY_DELAY_MS_MIN } from "../../src/settings/limits.ts";
 
 const routes = {} as Routes;
 

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
-import { LANE_DELIVERIES_MAX } from "../../src/limits.ts";
 import { type Clock, type Notifier, systemClock } from "../../src/pipeline/clock.ts";
 import { LANE_REPLAYS_EVENTS_MAX } from "../../src/pipeline/limits.ts";
+import { LANE_DELIVERIES_MAX } from "../../src/settings/limits.ts";
 import { record } from "./doubles.ts";
 import { hurried } from "./hurried.ts";
 import { lettersOf, numbersTo, Rig, until } from "./rig.ts";

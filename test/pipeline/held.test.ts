@@ -4,11 +4,6 @@ import { Type } from "@sinclair/typebox";
 import fc from "fast-check";
 import { pino } from "pino";
 import type { DestinationKind } from "../../src/destinations/destination.ts";
-import {
-  LANE_IN_FLIGHT_BYTES_MAX,
-  LANES_HELD_BYTES_MAX,
-  WORKSPACE_HELD_BYTES_MAX,
-} from "../../src/limits.ts";
 import { createMetrics } from "../../src/observe/metrics.ts";
 import { Notifier, systemClock } from "../../src/pipeline/clock.ts";
 import { Holdings, type Share } from "../../src/pipeline/holdings.ts";
@@ -17,6 +12,11 @@ import { Lanes } from "../../src/pipeline/lanes.ts";
 import { LANE_HELD_BYTES_MIN } from "../../src/pipeline/limits.ts";
 import { LiveTail } from "../../src/pipeline/live-tail.ts";
 import { openLedger } from "../../src/pipeline/settling/ledger.ts";
+import {
+  LANE_IN_FLIGHT_BYTES_MAX,
+  LANES_HELD_BYTES_MAX,
+  WORKSPACE_HELD_BYTES_MAX,
+} from "../../src/settings/limits.ts";
 import { feedOf, laneMetrics, record } from "./doubles.ts";
 import { numbersTo, Rig, until } from "./rig.ts";
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { LANE_HISTORIES_MAX, LANE_HISTORY_CONNECTIONS_MAX } from "../../src/limits.ts";
 import { Histories, minutesOf } from "../../src/pipeline/history.ts";
 import { Slots } from "../../src/pipeline/slots.ts";
+import { LANE_HISTORIES_MAX, LANE_HISTORY_CONNECTIONS_MAX } from "../../src/settings/limits.ts";
 
 const MINUTE = 60_000;
 const start = 1_000 * 60 * MINUTE;

@@ -1,14 +1,14 @@
 import { describe, expect, test } from "bun:test";
-import {
-  LANE_IN_FLIGHT_BYTES_MAX,
-  LANE_IN_FLIGHT_EVENTS_MAX,
-  WORKSPACE_HELD_BYTES_MAX,
-} from "../../src/limits.ts";
 import { Notifier } from "../../src/pipeline/clock.ts";
 import { Holdings } from "../../src/pipeline/holdings.ts";
 import { InFlight, LANE_UNCOMMITTED_EVENTS_MAX } from "../../src/pipeline/in-flight.ts";
 import type { Item } from "../../src/pipeline/item.ts";
 import { LANE_HELD_BYTES_MIN } from "../../src/pipeline/limits.ts";
+import {
+  LANE_IN_FLIGHT_BYTES_MAX,
+  LANE_IN_FLIGHT_EVENTS_MAX,
+  WORKSPACE_HELD_BYTES_MAX,
+} from "../../src/settings/limits.ts";
 import { numbersTo } from "./rig.ts";
 
 const item = (bytes = 0): Item => ({ bytes, open: 0, letters: [], bornAt: 0 }) as never;

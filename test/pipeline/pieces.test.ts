@@ -4,11 +4,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
 import type { DestinationKind, Verdict } from "../../src/destinations/destination.ts";
-import {
-  DELIVERY_BYTES_MAX,
-  LANE_IN_FLIGHT_EVENTS_MAX,
-  SPLIT_ATTEMPTS_MIN,
-} from "../../src/limits.ts";
 import { systemClock } from "../../src/pipeline/clock.ts";
 import { createDeadLetters, itemOfReplay } from "../../src/pipeline/dead-letters/dead-letters.ts";
 import { idAt } from "../../src/pipeline/dead-letters/keys.ts";
@@ -20,6 +15,11 @@ import { type Item, type Output, outputOf } from "../../src/pipeline/item.ts";
 import type { Routes } from "../../src/pipeline/reading/routes.ts";
 import { Announcements } from "../../src/pipeline/settling/announcements.ts";
 import { type Ledger, openLedger } from "../../src/pipeline/settling/ledger.ts";
+import {
+  DELIVERY_BYTES_MAX,
+  LANE_IN_FLIGHT_EVENTS_MAX,
+  SPLIT_ATTEMPTS_MIN,
+} from "../../src/settings/limits.ts";
 import { laneMetrics } from "./doubles.ts";
 import { numbersTo } from "./rig.ts";
 

@@ -3,17 +3,17 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
-import {
-  REPLAY_MS_MAX,
-  REPLAYS_KEPT_OF_WORKSPACE_MAX,
-  REPLAYS_MAX,
-  REPLAYS_OF_WORKSPACE_MAX,
-} from "../../src/limits.ts";
 import { endHopelessJobs } from "../../src/pipeline/replays/ending.ts";
 import { type EventJob, type LetterJob, noCounts } from "../../src/pipeline/replays/job.ts";
 import { merged } from "../../src/pipeline/replays/merged.ts";
 import { shareOf } from "../../src/pipeline/replays/share.ts";
 import { type Ledger, openLedger } from "../../src/pipeline/settling/ledger.ts";
+import {
+  REPLAY_MS_MAX,
+  REPLAYS_KEPT_OF_WORKSPACE_MAX,
+  REPLAYS_MAX,
+  REPLAYS_OF_WORKSPACE_MAX,
+} from "../../src/settings/limits.ts";
 import { FakeLive } from "./doubles.ts";
 import { numbersTo } from "./rig.ts";
 

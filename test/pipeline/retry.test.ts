@@ -1,7 +1,11 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { POISON_ATTEMPTS_MAX, RETRY_DELAY_MS_MAX, RETRY_DELAY_MS_MIN } from "../../src/limits.ts";
 import { type Failing, isHopeless, retryDelayMs } from "../../src/pipeline/delivering/retry.ts";
+import {
+  POISON_ATTEMPTS_MAX,
+  RETRY_DELAY_MS_MAX,
+  RETRY_DELAY_MS_MIN,
+} from "../../src/settings/limits.ts";
 
 describe("the delay before the next attempt", () => {
   test.each([

@@ -6,11 +6,15 @@ import fc from "fast-check";
 import { pino } from "pino";
 import { eventOf } from "../../src/event/event.ts";
 import { type PixelRecord, pixelRecordCodec } from "../../src/event/record.ts";
-import { SEARCH_ANSWER_BYTES_MAX, SEARCH_BYTES_MAX, SEARCH_MS_MAX } from "../../src/limits.ts";
 import type { LogReader } from "../../src/log/event-log.ts";
 import { openLogReader } from "../../src/log/reader.ts";
 import { openLogWriter } from "../../src/log/writer.ts";
 import { type Found, Search, type SearchQuery } from "../../src/pipeline/searching/search.ts";
+import {
+  SEARCH_ANSWER_BYTES_MAX,
+  SEARCH_BYTES_MAX,
+  SEARCH_MS_MAX,
+} from "../../src/settings/limits.ts";
 
 const logger = pino({ level: "silent" });
 const directory = mkdtempSync(join(tmpdir(), "pixelmill-search-"));

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { GUEST_ERROR_CHARS_MAX } from "../../src/limits.ts";
 import { shortened } from "../../src/publishing/failures.ts";
+import { GUEST_ERROR_CHARS_MAX } from "../../src/settings/limits.ts";
 import { code, destination, freshPublishing, refusalOf, view } from "./_setup.ts";
 
 async function draftPair(mark = "") {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { TEST_EVENTS_KEPT_BYTES_MAX } from "../../src/limits.ts";
 import type { Selection, TestEvent } from "../../src/publishing/publishing.ts";
+import { TEST_EVENTS_KEPT_BYTES_MAX } from "../../src/settings/limits.ts";
 import { code, freshPublishing, type House, refusalOf } from "./_setup.ts";
 
 const track = { type: "track" };

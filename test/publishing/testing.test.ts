@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { TEST_REQUESTS_MAX, TEST_REQUESTS_OF_WORKSPACE_MAX } from "../../src/limits.ts";
+import { TEST_REQUESTS_MAX, TEST_REQUESTS_OF_WORKSPACE_MAX } from "../../src/settings/limits.ts";
 import { code, freshPublishing, refusalOf, view } from "./_setup.ts";
 
 test("requests that test code are bounded, by workspace first", async () => {

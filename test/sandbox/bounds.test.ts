@@ -1,9 +1,9 @@
 import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
 import { pino } from "pino";
-import { GUEST_LOGS_CHARS_MAX, TEST_OUTPUT_BYTES_MAX } from "../../src/limits.ts";
 import { GUEST_BATCH_OUTPUT_BYTES_MAX } from "../../src/sandbox/guest-sandbox.ts";
 import type { Batch, Outcome } from "../../src/sandbox/program.ts";
 import { TestBudget } from "../../src/sandbox/test-budget.ts";
+import { GUEST_LOGS_CHARS_MAX, TEST_OUTPUT_BYTES_MAX } from "../../src/settings/limits.ts";
 import { dedent, pythonSandbox } from "./python/support.ts";
 import { batch, PATIENCE_MS, program, shown, testSandbox } from "./support.ts";
 

@@ -1,7 +1,7 @@
 import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
-import { FETCHES_AT_ONCE_MAX, FETCHES_MAX } from "../../src/limits.ts";
 import { FETCH_ANSWERS_CHARS_MAX, HostCalls } from "../../src/sandbox/host-calls.ts";
 import type { FetchAnswer, FetchRequest } from "../../src/sandbox/outside.ts";
+import { FETCHES_AT_ONCE_MAX, FETCHES_MAX } from "../../src/settings/limits.ts";
 import { batch, eventually, hasty, PATIENCE_MS, program, shown, testSandbox } from "./support.ts";
 
 setDefaultTimeout(PATIENCE_MS);

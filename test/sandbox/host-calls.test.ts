@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
-import { FETCH_REQUEST_CHARS_MAX, FETCHES_MAX } from "../../src/limits.ts";
 import { FETCH_REQUESTS_CHARS_MAX, HostCalls } from "../../src/sandbox/host-calls.ts";
+import { FETCH_REQUEST_CHARS_MAX, FETCHES_MAX } from "../../src/settings/limits.ts";
 
 /** A large request that nobody answers yet, and a question that is answered at once. */
 function questions(n: number): Buffer {

@@ -1,8 +1,8 @@
 import { expect, test } from "bun:test";
-import { GUEST_OUTPUTS_MAX } from "../../src/limits.ts";
 import { decodeAnswer, FrameError, FrameReader } from "../../src/sandbox/frames.ts";
 import { GUEST_ANSWER_OUTPUTS_MAX } from "../../src/sandbox/guest-limits.ts";
 import { readRan } from "../../src/sandbox/replies.ts";
+import { GUEST_OUTPUTS_MAX } from "../../src/settings/limits.ts";
 
 const frame = (header: string | object, body: string | Buffer = "") => {
   const line = typeof header === "string" ? header : JSON.stringify(header);

@@ -1,16 +1,16 @@
 import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
 import { pino } from "pino";
 import { Registry } from "prom-client";
+import { createSandboxMetrics } from "../../src/sandbox/metrics.ts";
+import type { Outcome } from "../../src/sandbox/program.ts";
+import { Suspensions } from "../../src/sandbox/suspension.ts";
 import {
   SUSPENDED_MS_MAX,
   SUSPENDED_MS_MIN,
   SUSPENSION_COST,
   SUSPENSION_COST_OF_CULPRITS,
   SUSPENSION_CPU_MS,
-} from "../../src/limits.ts";
-import { createSandboxMetrics } from "../../src/sandbox/metrics.ts";
-import type { Outcome } from "../../src/sandbox/program.ts";
-import { Suspensions } from "../../src/sandbox/suspension.ts";
+} from "../../src/settings/limits.ts";
 import { batch, PATIENCE_MS, program, shown, testSandbox } from "./support.ts";
 
 setDefaultTimeout(PATIENCE_MS);

@@ -1,17 +1,17 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { ApiError } from "../../errors.ts";
-import {
-  DEAD_LETTER_GROUPS_MAX,
-  DEAD_LETTERS_PAGE_MAX,
-  PAGE_ITEMS_MAX,
-  REPLAY_FILTER_CHARS_MAX,
-} from "../../limits.ts";
 import type {
   DeadLetters,
   DeadLetter as StoredDeadLetter,
 } from "../../pipeline/dead-letters/dead-letter.ts";
 import type { LetterGroup } from "../../pipeline/dead-letters/groups.ts";
 import { idAt, type LetterFilter } from "../../pipeline/dead-letters/keys.ts";
+import {
+  DEAD_LETTER_GROUPS_MAX,
+  DEAD_LETTERS_PAGE_MAX,
+  PAGE_ITEMS_MAX,
+  REPLAY_FILTER_CHARS_MAX,
+} from "../../settings/limits.ts";
 import * as example from "../document/examples.ts";
 import { listed } from "../listing.ts";
 import { invalid } from "../request-validation.ts";

@@ -6,7 +6,7 @@ import {
   CONNECTION_TEST_MS_MAX,
   CONNECTION_TESTS_MAX,
   CONNECTION_TESTS_OF_WORKSPACE_MAX,
-} from "../../limits.ts";
+} from "../../settings/limits.ts";
 import { settledConfig, shownConfig } from "../destination-config.ts";
 import * as example from "../document/examples.ts";
 import { TooMany } from "../errors.ts";

@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
-import { TAIL_PENDING_BYTES_MAX, TAILS_MAX, TAILS_OF_TOKEN_MAX } from "../../limits.ts";
 import type { TailMessage } from "../../pipeline/live-tail.ts";
+import { TAIL_PENDING_BYTES_MAX, TAILS_MAX, TAILS_OF_TOKEN_MAX } from "../../settings/limits.ts";
 import { authenticate, permit } from "../auth.ts";
 import * as example from "../document/examples.ts";
 import { answerHeaders, TooMany } from "../errors.ts";

@@ -1,7 +1,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import type { MemberInput } from "../../catalog/catalog.ts";
 import type { Member as StoredMember } from "../../catalog/model.ts";
-import { EMAIL_CHARS_MAX } from "../../limits.ts";
+import { EMAIL_CHARS_MAX } from "../../settings/limits.ts";
 import * as example from "../document/examples.ts";
 import { pagingOf } from "../paging.ts";
 import { route } from "../route.ts";

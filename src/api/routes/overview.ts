@@ -1,6 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { OVERVIEW_ITEMS_MAX } from "../../limits.ts";
 import { minutesOf } from "../../pipeline/history.ts";
+import { OVERVIEW_ITEMS_MAX } from "../../settings/limits.ts";
 import { countedOf } from "../activity.ts";
 import * as example from "../document/examples.ts";
 import { destinationStates, overviewOf } from "../overview.ts";

@@ -1,6 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { PUBLISH_ITEMS_MAX } from "../../limits.ts";
 import type { PublishResult, Selection, Suite } from "../../publishing/publishing.ts";
+import { PUBLISH_ITEMS_MAX } from "../../settings/limits.ts";
 import * as example from "../document/examples.ts";
 import { json } from "../errors.ts";
 import { TestReport, ValidationOutput } from "../publish-report.ts";

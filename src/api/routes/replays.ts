@@ -1,8 +1,12 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { ApiError } from "../../errors.ts";
-import { REPLAY_FILTER_CHARS_MAX, REPLAY_RATE_DEFAULT, REPLAY_RATE_MAX } from "../../limits.ts";
 import type { Job } from "../../pipeline/replays/job.ts";
 import { shareOf } from "../../pipeline/replays/share.ts";
+import {
+  REPLAY_FILTER_CHARS_MAX,
+  REPLAY_RATE_DEFAULT,
+  REPLAY_RATE_MAX,
+} from "../../settings/limits.ts";
 import * as example from "../document/examples.ts";
 import { route } from "../route.ts";
 import { enveloped, Id, paged, strict, Time } from "../schema/pieces.ts";

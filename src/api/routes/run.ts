@@ -1,6 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { PUBLISH_ITEMS_MAX, TEST_EVENTS_MAX } from "../../limits.ts";
 import type { RunResult } from "../../publishing/publishing.ts";
+import { PUBLISH_ITEMS_MAX, TEST_EVENTS_MAX } from "../../settings/limits.ts";
 import * as example from "../document/examples.ts";
 import { invalid } from "../request-validation.ts";
 import { type Condition, route } from "../route.ts";

@@ -2,14 +2,14 @@ import { type Static, Type } from "@sinclair/typebox";
 import type { Positions } from "../../catalog/model.ts";
 import { ApiError } from "../../errors.ts";
 import { uuidBytes, uuidText } from "../../event/uuid.ts";
+import type { Found, FoundEvent } from "../../pipeline/searching/search.ts";
 import {
   SEARCH_CURSOR_CHARS_MAX,
   SEARCH_EVENTS_MAX,
   SEARCH_TEXT_CHARS_MAX,
   SEARCHES_MAX,
   SEARCHES_OF_WORKSPACE_MAX,
-} from "../../limits.ts";
-import type { Found, FoundEvent } from "../../pipeline/searching/search.ts";
+} from "../../settings/limits.ts";
 import * as example from "../document/examples.ts";
 import { TooMany } from "../errors.ts";
 import { createPlaces } from "../places.ts";

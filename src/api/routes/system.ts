@@ -1,5 +1,5 @@
 import { Type } from "@sinclair/typebox";
-import * as limits from "../../limits.ts";
+import * as limits from "../../settings/limits.ts";
 import { clusterOf } from "../cluster-answer.ts";
 import { answerHeaders, json } from "../errors.ts";
 import { route } from "../route.ts";

@@ -1,6 +1,6 @@
 import { FormatRegistry } from "@sinclair/typebox";
 import { isName, nameExpected } from "../../catalog/name.ts";
-import { CODE_BYTES_MAX } from "../../limits.ts";
+import { CODE_BYTES_MAX } from "../../settings/limits.ts";
 
 /**
  * String formats for bounds that JSON Schema cannot express (bytes, trimmed length). `expected`

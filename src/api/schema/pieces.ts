@@ -8,7 +8,7 @@ import {
   PAGE_MAX,
   PERMISSIONS_MAX,
   TEST_EVENTS_MAX,
-} from "../../limits.ts";
+} from "../../settings/limits.ts";
 
 /** Parts that the requests and answers of several resources share. */
 

@@ -1,4 +1,4 @@
-import { TEST_EVENTS_KEPT_BYTES_MAX } from "../../limits.ts";
+import { TEST_EVENTS_KEPT_BYTES_MAX } from "../../settings/limits.ts";
 import { isId } from "../ids.ts";
 import type { Past } from "../model.ts";
 import type { Store } from "../store.ts";

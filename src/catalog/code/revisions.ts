@@ -1,5 +1,5 @@
 import { ApiError } from "../../errors.ts";
-import { CODE_BYTES_MAX, DESCRIPTION_CHARS_MAX } from "../../limits.ts";
+import { CODE_BYTES_MAX, DESCRIPTION_CHARS_MAX } from "../../settings/limits.ts";
 import type { CodeStore, RevisionInput } from "../catalog.ts";
 import { newId } from "../ids.ts";
 import { familyOf, importNameOf } from "../import-name.ts";

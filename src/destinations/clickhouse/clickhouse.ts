@@ -1,5 +1,5 @@
 import type { Egress } from "../../egress/egress.ts";
-import { DATABASE_TIMEOUT_MS_DEFAULT, TABLE_BATCH_EVENTS_MAX } from "../../limits.ts";
+import { DATABASE_TIMEOUT_MS_DEFAULT, TABLE_BATCH_EVENTS_MAX } from "../../settings/limits.ts";
 import type { DestinationKind } from "../destination.ts";
 import { askInSteps } from "../http.ts";
 import { placeOfUrl } from "../places.ts";

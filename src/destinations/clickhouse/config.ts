@@ -1,7 +1,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { checkedUrl } from "../../egress/egress.ts";
 import type { Detail } from "../../errors.ts";
-import { DATABASE_TEXT_CHARS_MAX } from "../../limits.ts";
+import { DATABASE_TEXT_CHARS_MAX } from "../../settings/limits.ts";
 import { configFaults, refusalsOf } from "../config-faults.ts";
 import { rudderstackKeys } from "../rudderstack-keys.ts";
 import { databaseKeys, tableKeys } from "../tables/config.ts";

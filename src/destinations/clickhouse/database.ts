@@ -1,5 +1,5 @@
 import type { Egress, EgressRequest } from "../../egress/egress.ts";
-import { DATABASE_ANSWER_BYTES_MAX, DATABASE_TIMEOUT_MS_DEFAULT } from "../../limits.ts";
+import { DATABASE_ANSWER_BYTES_MAX, DATABASE_TIMEOUT_MS_DEFAULT } from "../../settings/limits.ts";
 import { type Database, DatabaseFailure, type Load } from "../tables/loader.ts";
 import type { OpenDatabase } from "../tables/open.ts";
 import type { Columns } from "../tables/table.ts";

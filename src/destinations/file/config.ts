@@ -11,7 +11,7 @@ import {
   FILES_KEPT_MAX,
   GATHERED_BYTES_MAX,
   GATHERED_MS_MAX,
-} from "../../limits.ts";
+} from "../../settings/limits.ts";
 import { configFaults } from "../config-faults.ts";
 import type { Gathering } from "../destination.ts";
 import { rudderstackKeys } from "../rudderstack-keys.ts";

@@ -1,6 +1,6 @@
 import { lstat, rm } from "node:fs/promises";
 import { codeOf } from "../../errors.ts";
-import { FILE_BATCH_EVENTS_MAX, GATHERED_EVENTS_MAX } from "../../limits.ts";
+import { FILE_BATCH_EVENTS_MAX, GATHERED_EVENTS_MAX } from "../../settings/limits.ts";
 import type { DestinationKind, OpenDestination, Verdict } from "../destination.ts";
 import { parquet } from "../formats/parquet.ts";
 import { testEvent } from "../test-event.ts";

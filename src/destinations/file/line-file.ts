@@ -1,5 +1,5 @@
 import { type FileHandle, lstat } from "node:fs/promises";
-import { DELIVERY_BYTES_MAX, FILE_LINE_BYTES_MAX } from "../../limits.ts";
+import { DELIVERY_BYTES_MAX, FILE_LINE_BYTES_MAX } from "../../settings/limits.ts";
 import type { Outgoing } from "../destination.ts";
 import { jsonLines } from "../formats/json-lines.ts";
 import { openBeneath } from "./beneath.ts";

@@ -4,7 +4,7 @@ import {
   DATABASE_IDLE_MS_MAX,
   DATABASE_TIMEOUT_MS_DEFAULT,
   KAFKA_CONNECTIONS_MAX,
-} from "../../limits.ts";
+} from "../../settings/limits.ts";
 import { addressesOf, type KafkaConfig } from "./config.ts";
 import { BrokerConnection } from "./connection.ts";
 import { type Address, atBroker, failureOf, KafkaFailure } from "./failures.ts";

@@ -1,7 +1,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { checkedHost, EgressRefused } from "../../egress/egress.ts";
 import type { Detail } from "../../errors.ts";
-import { KAFKA_HEADERS_MAX } from "../../limits.ts";
+import { KAFKA_HEADERS_MAX } from "../../settings/limits.ts";
 import { configFaults, refusalsOf } from "../config-faults.ts";
 import { rudderstackKeys } from "../rudderstack-keys.ts";
 import { databaseKeys, databaseText as text } from "../tables/config.ts";

@@ -1,6 +1,6 @@
 import { Deadline } from "../../egress/deadline.ts";
 import type { Egress } from "../../egress/egress.ts";
-import { DATABASE_TIMEOUT_MS_DEFAULT, TABLE_BATCH_EVENTS_MAX } from "../../limits.ts";
+import { DATABASE_TIMEOUT_MS_DEFAULT, TABLE_BATCH_EVENTS_MAX } from "../../settings/limits.ts";
 import type { DestinationKind, OpenDestination, Outgoing, Place, Verdict } from "../destination.ts";
 import { Brokers } from "./brokers.ts";
 import { addressesOf, KafkaConfig, kafkaFaults } from "./config.ts";

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { backoffMs } from "../../backoff.ts";
-import { KAFKA_TOPICS_MAX } from "../../limits.ts";
+import { backoffMs } from "../../concurrency/backoff.ts";
+import { KAFKA_TOPICS_MAX } from "../../settings/limits.ts";
 import type { Outgoing } from "../destination.ts";
 import type { Brokers } from "./brokers.ts";
 import type { KafkaConfig } from "./config.ts";

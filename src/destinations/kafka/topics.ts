@@ -1,4 +1,4 @@
-import { KAFKA_TOPICS_MAX } from "../../limits.ts";
+import { KAFKA_TOPICS_MAX } from "../../settings/limits.ts";
 import type { Brokers } from "./brokers.ts";
 import type { Address } from "./failures.ts";
 import { codeOf } from "./failures.ts";

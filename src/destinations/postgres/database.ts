@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
 import { Deadline } from "../../egress/deadline.ts";
 import type { Egress, OnStage } from "../../egress/egress.ts";
-import { DATABASE_IDLE_MS_MAX, DATABASE_TIMEOUT_MS_DEFAULT } from "../../limits.ts";
+import { DATABASE_IDLE_MS_MAX, DATABASE_TIMEOUT_MS_DEFAULT } from "../../settings/limits.ts";
 import type { Database, Load } from "../tables/loader.ts";
 import type { OpenDatabase } from "../tables/open.ts";
 import type { Columns } from "../tables/table.ts";

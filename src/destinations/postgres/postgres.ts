@@ -1,5 +1,5 @@
 import type { Egress } from "../../egress/egress.ts";
-import { TABLE_BATCH_EVENTS_MAX } from "../../limits.ts";
+import { TABLE_BATCH_EVENTS_MAX } from "../../settings/limits.ts";
 import { configFaults } from "../config-faults.ts";
 import type { DestinationKind, Place } from "../destination.ts";
 import { openTables } from "../tables/open.ts";

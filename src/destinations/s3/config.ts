@@ -7,7 +7,7 @@ import {
   GATHERED_MS_MAX,
   S3_TIMEOUT_MS_DEFAULT,
   S3_TIMEOUT_MS_MAX,
-} from "../../limits.ts";
+} from "../../settings/limits.ts";
 import { configFaults, refusalsOf } from "../config-faults.ts";
 import { rudderstackKeys } from "../rudderstack-keys.ts";
 

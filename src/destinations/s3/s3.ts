@@ -1,5 +1,5 @@
 import type { Egress } from "../../egress/egress.ts";
-import { GATHERED_EVENTS_MAX } from "../../limits.ts";
+import { GATHERED_EVENTS_MAX } from "../../settings/limits.ts";
 import type { DestinationKind, OpenDestination, Outgoing, Place, Verdict } from "../destination.ts";
 import { gzipJsonLines } from "../formats/json-lines.ts";
 import { parquet } from "../formats/parquet.ts";

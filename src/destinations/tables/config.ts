@@ -5,7 +5,7 @@ import {
   DATABASE_TIMEOUT_MS_DEFAULT,
   DATABASE_TIMEOUT_MS_MAX,
   TABLE_BATCH_EVENTS_MAX,
-} from "../../limits.ts";
+} from "../../settings/limits.ts";
 
 /** A text that a database or a broker takes: it cannot hold NUL. */
 export const databaseText = (description: string) =>

@@ -1,4 +1,4 @@
-import { TABLES_OF_DESTINATION_MAX } from "../../limits.ts";
+import { TABLES_OF_DESTINATION_MAX } from "../../settings/limits.ts";
 import type { Outgoing, Verdict } from "../destination.ts";
 import type { Names } from "./names.ts";
 import { NoRow, type Row, rawRow, rowsOf } from "./rows.ts";

@@ -1,5 +1,9 @@
 import { createHash } from "node:crypto";
-import { MESSAGE_ID_BYTES_MAX, TABLE_EVENT_COLUMNS_MAX, TABLE_LEVELS_MAX } from "../../limits.ts";
+import {
+  MESSAGE_ID_BYTES_MAX,
+  TABLE_EVENT_COLUMNS_MAX,
+  TABLE_LEVELS_MAX,
+} from "../../settings/limits.ts";
 import type { Outgoing } from "../destination.ts";
 import type { Names } from "./names.ts";
 

@@ -1,4 +1,4 @@
-import { TABLE_COLUMNS_MAX } from "../../limits.ts";
+import { TABLE_COLUMNS_MAX } from "../../settings/limits.ts";
 import { type Names, restColumn } from "./names.ts";
 import type { Row } from "./rows.ts";
 import {

@@ -1,6 +1,6 @@
 import { promisify } from "node:util";
 import { gzip, gzipSync } from "node:zlib";
-import { WEBHOOK_BODY_BYTES_MAX } from "../../limits.ts";
+import { WEBHOOK_BODY_BYTES_MAX } from "../../settings/limits.ts";
 import type { WebhookConfig } from "./config.ts";
 import { parseTemplate, render, type Template, tooLong } from "./template.ts";
 

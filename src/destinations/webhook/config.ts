@@ -13,7 +13,7 @@ import {
   WEBHOOK_TIMEOUT_MS_DEFAULT,
   WEBHOOK_TIMEOUT_MS_MAX,
   WEBHOOK_URL_CHARS_MAX,
-} from "../../limits.ts";
+} from "../../settings/limits.ts";
 import { refusalsOf } from "../config-faults.ts";
 import { rudderstackKeys } from "../rudderstack-keys.ts";
 import { nameFault, valueFault } from "./headers.ts";

@@ -9,7 +9,7 @@ import {
   OAUTH_TOKEN_CHARS_MAX,
   OAUTH_TOKEN_MS_DEFAULT,
   OAUTH_TOKEN_MS_MAX,
-} from "../../limits.ts";
+} from "../../settings/limits.ts";
 import { networkReason } from "../http.ts";
 import { later } from "./answers.ts";
 import type { OauthConfig } from "./config.ts";

@@ -1,5 +1,5 @@
 import type { EgressRequest } from "../../egress/egress.ts";
-import { WEBHOOK_ANSWER_BYTES_MAX, WEBHOOK_TIMEOUT_MS_DEFAULT } from "../../limits.ts";
+import { WEBHOOK_ANSWER_BYTES_MAX, WEBHOOK_TIMEOUT_MS_DEFAULT } from "../../settings/limits.ts";
 import type { Outgoing } from "../destination.ts";
 import { fullUrl, withPath } from "./appended-path.ts";
 import { bodiesOf, gzipped } from "./body.ts";

@@ -1,4 +1,4 @@
-import { RETRY_AFTER_MS_MAX } from "../../limits.ts";
+import { RETRY_AFTER_MS_MAX } from "../../settings/limits.ts";
 
 /**
  * Milliseconds that a `Retry-After` header asks for: seconds or an HTTP date (RFC 9110 §10.2.3).

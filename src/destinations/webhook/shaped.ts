@@ -1,4 +1,4 @@
-import { WEBHOOK_HEADERS_MAX } from "../../limits.ts";
+import { WEBHOOK_HEADERS_MAX } from "../../settings/limits.ts";
 import type { Outgoing } from "../destination.ts";
 import {
   mayHold,

@@ -2,7 +2,7 @@ import {
   WEBHOOK_BODY_BYTES_MAX,
   WEBHOOK_TEMPLATE_LEVELS_MAX,
   WEBHOOK_TEMPLATE_PLACES_MAX,
-} from "../../limits.ts";
+} from "../../settings/limits.ts";
 import { readMembers, tokenAt, valueEnd } from "../formats/json-members.ts";
 import { RequestRefused } from "./request-refused.ts";
 import { parsePath } from "./template-path.ts";

@@ -4,7 +4,7 @@ import {
   EgressRefused,
   type EgressRequest,
 } from "../../egress/egress.ts";
-import { LANE_DELIVERIES_MAX, WEBHOOK_TIMEOUT_MS_DEFAULT } from "../../limits.ts";
+import { LANE_DELIVERIES_MAX, WEBHOOK_TIMEOUT_MS_DEFAULT } from "../../settings/limits.ts";
 import type { DestinationKind, OpenDestination, Place, Verdict } from "../destination.ts";
 import { askInSteps, networkReason } from "../http.ts";
 import { placeOfUrl } from "../places.ts";

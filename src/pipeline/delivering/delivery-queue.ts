@@ -1,5 +1,9 @@
 import type { Verdict } from "../../destinations/destination.ts";
-import { DELIVERY_BYTES_MAX, LANE_IN_FLIGHT_EVENTS_MAX, SPLIT_ATTEMPTS_MIN } from "../../limits.ts";
+import {
+  DELIVERY_BYTES_MAX,
+  LANE_IN_FLIGHT_EVENTS_MAX,
+  SPLIT_ATTEMPTS_MIN,
+} from "../../settings/limits.ts";
 import { Notifier } from "../clock.ts";
 import type { Output } from "../item.ts";
 import { Endings, type EndingsHost } from "./endings.ts";

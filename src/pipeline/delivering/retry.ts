@@ -1,5 +1,9 @@
-import { backoffMs } from "../../backoff.ts";
-import { POISON_ATTEMPTS_MAX, RETRY_DELAY_MS_MAX, RETRY_DELAY_MS_MIN } from "../../limits.ts";
+import { backoffMs } from "../../concurrency/backoff.ts";
+import {
+  POISON_ATTEMPTS_MAX,
+  RETRY_DELAY_MS_MAX,
+  RETRY_DELAY_MS_MIN,
+} from "../../settings/limits.ts";
 
 /**
  * Milliseconds until the next attempt: exponential with full jitter, so that queues which failed

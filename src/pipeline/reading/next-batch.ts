@@ -1,4 +1,4 @@
-import { TRANSFORM_BATCH_EVENTS_MAX } from "../../limits.ts";
+import { TRANSFORM_BATCH_EVENTS_MAX } from "../../settings/limits.ts";
 import type { Clock, Notifier } from "../clock.ts";
 import { itemOfReplay } from "../dead-letters/dead-letters.ts";
 import type { InFlight } from "../in-flight.ts";

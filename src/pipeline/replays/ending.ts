@@ -1,6 +1,6 @@
 import type { Live } from "../../catalog/catalog.ts";
-import { REPLAY_MS_MAX } from "../../limits.ts";
 import type { Logger } from "../../observe/log.ts";
+import { REPLAY_MS_MAX } from "../../settings/limits.ts";
 import type { Clock } from "../clock.ts";
 import type { Ledger } from "../settling/ledger.ts";
 import type { Job } from "./job.ts";

@@ -1,6 +1,6 @@
 import type { Connection, Destination, Positions } from "../../catalog/model.ts";
-import { TRANSFORM_BATCH_EVENTS_MAX } from "../../limits.ts";
 import type { Logger } from "../../observe/log.ts";
+import { TRANSFORM_BATCH_EVENTS_MAX } from "../../settings/limits.ts";
 import { type Clock, Notifier } from "../clock.ts";
 import { Fifo } from "../delivering/fifo.ts";
 import type { Item } from "../item.ts";

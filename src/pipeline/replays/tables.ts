@@ -3,7 +3,7 @@ import {
   REPLAYS_KEPT_OF_WORKSPACE_MAX,
   REPLAYS_MAX,
   REPLAYS_OF_WORKSPACE_MAX,
-} from "../../limits.ts";
+} from "../../settings/limits.ts";
 import type { Store } from "../../store/store.ts";
 import type { Table } from "../../store/table.ts";
 import { firstsOf, type Pair, within } from "../dead-letters/keys.ts";

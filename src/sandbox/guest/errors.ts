@@ -1,4 +1,4 @@
-import { GUEST_ERROR_CHARS_MAX } from "../../limits.ts";
+import { GUEST_ERROR_CHARS_MAX } from "../../settings/limits.ts";
 import { GUEST_ERRORS_CHARS_MAX } from "../guest-limits.ts";
 import type { UserError } from "../program.ts";
 import { columnInWords, inWords } from "./words.ts";

@@ -1,5 +1,5 @@
 import type vm from "node:vm";
-import { GUEST_IMPORTS_MAX } from "../../limits.ts";
+import { GUEST_IMPORTS_MAX } from "../../settings/limits.ts";
 import type { UserError } from "../program.ts";
 import type { LibraryRequest, LoadRequest } from "../protocol.ts";
 import { Budget } from "./budget.ts";

@@ -2,9 +2,9 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { pino } from "pino";
-import { GUEST_MEMORY_BYTES_MAX } from "../../../src/limits.ts";
 import type { GuestSandbox } from "../../../src/sandbox/guest-sandbox.ts";
 import type { FetchRequest } from "../../../src/sandbox/outside.ts";
+import { GUEST_MEMORY_BYTES_MAX } from "../../../src/settings/limits.ts";
 import {
   batch,
   guestEntry,

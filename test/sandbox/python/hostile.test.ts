@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { pino } from "pino";
-import { GUEST_PYTHON_MEMORY_BYTES_MAX } from "../../../src/limits.ts";
+import { GUEST_PYTHON_MEMORY_BYTES_MAX } from "../../../src/settings/limits.ts";
 import { type Canaries, otherWorkspacesSecret, setCanaries } from "../hostile/canaries.ts";
 import { batch, guestEntry, PATIENCE_MS, program, shown, watchMemory } from "../support.ts";
 import { hastyPython, python, pythonSandbox } from "./support.ts";

@@ -1,6 +1,6 @@
 import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync } from "node:fs";
-import { GUEST_LOGS_CHARS_MAX, GUEST_LOGS_MAX } from "../../../src/limits.ts";
+import { GUEST_LOGS_CHARS_MAX, GUEST_LOGS_MAX } from "../../../src/settings/limits.ts";
 import {
   batch,
   childProcesses,

@@ -5,7 +5,7 @@ import {
   GUEST_LOG_CHARS_MAX,
   GUEST_OUTPUT_CHARS_MAX,
   GUEST_OUTPUTS_MAX,
-} from "../../../limits.ts";
+} from "../../../settings/limits.ts";
 import { GUEST_ANSWER_OUTPUTS_MAX } from "../../guest-limits.ts";
 import { metadataKeys } from "../../program.ts";
 import { FAILED, OPEN } from "../../protocol.ts";

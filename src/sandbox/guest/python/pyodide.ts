@@ -3,7 +3,7 @@ import { loadPyodide } from "pyodide";
 import createModule from "pyodide/pyodide.asm.mjs";
 import wasmPath from "pyodide/pyodide.asm.wasm" with { type: "file" };
 import standardLibraryPath from "pyodide/python_stdlib.zip" with { type: "file" };
-import { GUEST_PYTHON_HEAP_BYTES_MAX } from "../../../limits.ts";
+import { GUEST_PYTHON_HEAP_BYTES_MAX } from "../../../settings/limits.ts";
 
 export type Pyodide = Awaited<ReturnType<typeof loadPyodide>>;
 type Options = NonNullable<Parameters<typeof loadPyodide>[0]>;

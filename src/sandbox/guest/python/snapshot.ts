@@ -14,7 +14,7 @@ import {
   GUEST_LOG_CHARS_MAX,
   GUEST_OUTPUT_CHARS_MAX,
   GUEST_OUTPUTS_MAX,
-} from "../../../limits.ts";
+} from "../../../settings/limits.ts";
 import { GUEST_ANSWER_OUTPUTS_MAX, GUEST_ERRORS_CHARS_MAX } from "../../guest-limits.ts";
 
 const HARNESS = join(import.meta.dir, "harness");

@@ -1,0 +1,39 @@
+import { readFileSync } from "node:fs";
+import type { BrokerSettings } from "../cluster/client.ts";
+import { messageOf, StartError } from "../errors.ts";
+import type { Config } from "../settings/reader.ts";
+
+/** How brokers are reached, by the settings. Throws `StartError` where these do not fit together. */
+export function brokersOf(config: Config): BrokerSettings {
+  const tls = tlsOf(config);
+  const sasl = saslOf(config);
+  return { brokers: config["cluster.kafka"], ...(tls && { tls }), ...(sasl && { sasl }) };
+}
+
+function tlsOf(config: Config): BrokerSettings["tls"] {
+  const path = config["cluster.ca"];
+  if (!config["cluster.tls"]) {
+    if (path !== undefined) throw new StartError("Setting cluster.ca needs cluster.tls");
+    return undefined;
+  }
+  if (path === undefined) return {};
+  try {
+    return { ca: readFileSync(path, "utf8") };
+  } catch (error) {
+    throw new StartError(`Cannot read cluster.ca ${path}: ${messageOf(error)}`);
+  }
+}
+
+function saslOf(config: Config): BrokerSettings["sasl"] {
+  const mechanism = config["cluster.sasl"];
+  const user = config["cluster.user"];
+  const password = config["cluster.password"];
+  if (mechanism === "none") {
+    if (user === undefined && password === undefined) return undefined;
+    throw new StartError("Settings cluster.user and cluster.password need cluster.sasl");
+  }
+  if (user === undefined || password === undefined) {
+    throw new StartError(`Setting cluster.sasl needs cluster.user and cluster.password`);
+  }
+  return { mechanism, user, password };
+}

@@ -1,0 +1,49 @@
+import { openCatalog } from "../catalog/open.ts";
+import {
+  catalogDirectory,
+  deliveryDirectory,
+  eventsDirectory,
+  expectNoCluster,
+} from "../first-start/data-directory.ts";
+import { openFileLogs } from "../ingest/file-logs.ts";
+import { diskOf } from "../observe/disk.ts";
+import { segmentsFor } from "../pipeline/keeping/segments.ts";
+import { createPipeline } from "../pipeline/pipeline.ts";
+import { knownPositions } from "../pipeline/reading/known-positions.ts";
+import { openLedger } from "../pipeline/settling/ledger.ts";
+import { type Backend, retentionBounds, type StartContext } from "./backend.ts";
+
+/** The ground of a server that has no others beside it: its own disk. */
+export async function openStandalone({
+  config,
+  logger,
+  metrics,
+  stack,
+}: StartContext): Promise<Backend> {
+  expectNoCluster(config);
+  const catalog = await openCatalog({ directory: catalogDirectory(config), logger });
+  stack.defer(() => catalog.close());
+  const ledger = openLedger(deliveryDirectory(config), logger);
+  stack.defer(() => ledger.close());
+  const logs = await openFileLogs({
+    directory: eventsDirectory(config),
+    count: config["ingest.processes"],
+    known: knownPositions(catalog.live, ledger),
+    segments: segmentsFor(retentionBounds(config), config["ingest.processes"]),
+    ...{ logger, metrics },
+  });
+  stack.defer(() => logs.close());
+  return {
+    ...{ catalog, logs },
+    catalogDirectory: catalogDirectory(config),
+    run(work) {
+      const { readers, onDurable } = logs;
+      const parts = { live: catalog.live, ledger, readers, onDurable, logger, metrics };
+      return createPipeline({ ...work, ...parts, disk: () => diskOf(eventsDirectory(config)) });
+    },
+    join() {},
+    async leave() {},
+    checks: () => ({}),
+    warnings: () => [],
+  };
+}

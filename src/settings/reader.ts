@@ -1,0 +1,223 @@
+import { existsSync, readFileSync } from "node:fs";
+import { isIP } from "node:net";
+import type { Static, TProperties, TSchema } from "@sinclair/typebox";
+import { Value } from "@sinclair/typebox/value";
+import { isValidCIDR } from "ipaddr.js";
+import { StartError, systemReason } from "../errors.ts";
+import { misspelt } from "./misspelt.ts";
+import { configSchema } from "./schema.ts";
+
+export type Config = Readonly<Static<typeof configSchema>>;
+type Key = keyof Config;
+
+const keys = Object.keys(configSchema.properties) as Key[];
+const schemas = configSchema.properties as TProperties as Record<Key, TSchema>;
+
+export const environmentName = (key: string) =>
+  `PIXELMILL_${key.replaceAll(".", "_").toUpperCase()}`;
+export const flagName = (key: string) => key.replaceAll(".", "-");
+
+/** Flags of every command that reads the configuration, in citty's form. */
+export const configFlags = Object.fromEntries([
+  [
+    "config",
+    { type: "string", description: "configuration file [pixelmill.toml]", valueHint: "file" },
+  ],
+  ...keys.map((key) => {
+    const schema = schemas[key];
+    const fallback =
+      schema.default === undefined || schema.type === "array" ? "none" : schema.default;
+    const description = `${schema.description} [${fallback}]`;
+    return [flagName(key), { type: "string", description, valueHint: valueHint(schema) }];
+  }),
+]) as Record<string, { type: "string"; description: string; valueHint: string }>;
+
+/** What stands for a flag's value in the text of `--help`. */
+function valueHint(schema: TSchema): string {
+  if (schema.type === "integer") return "number";
+  if (schema.type === "array") return "list";
+  return schema.type === "boolean" ? "true|false" : "text";
+}
+
+/** Flags of settings that are true or false: alone they mean true. */
+export const switches: ReadonlySet<string> = new Set(
+  keys.filter((key) => schemas[key].type === "boolean").map(flagName),
+);
+
+interface Setting {
+  key: string;
+  value: unknown;
+  /** The setting as the user named it, for messages. */
+  name: string;
+}
+
+/**
+ * Reads file, environment and flags into a frozen configuration.
+ * Throws a `StartError` that names the setting for an unknown key or a bad value.
+ */
+export function loadConfig(
+  flags: Record<string, unknown>,
+  environment: Record<string, string | undefined> = process.env,
+): Config {
+  const file = flags.config ?? environment.PIXELMILL_CONFIG;
+  const settings = [
+    ...fromFile(file === undefined ? undefined : String(file)),
+    ...fromEnvironment(environment),
+    ...fromFlags(flags),
+  ];
+  const config = Value.Default(configSchema, {}) as Record<string, unknown>;
+  for (const setting of settings) config[setting.key] = parsed(setting);
+  return Object.freeze(config) as Config;
+}
+
+/** The settings that are not at their defaults; secrets without their values. */
+export function differing(config: Config): Record<string, unknown> {
+  const defaults = Value.Default(configSchema, {}) as Record<string, unknown>;
+  const changed = keys.filter((key) => !Bun.deepEquals(config[key], defaults[key]));
+  return Object.fromEntries(
+    changed.map((key) => [key, schemas[key].writeOnly ? "(set)" : config[key]]),
+  );
+}
+
+function parsed({ key, value, name }: Setting): unknown {
+  const schema = schemas[key as Key];
+  if (!schema) throw new StartError(`Unknown setting ${name}${nearest(key, name)}`);
+  const meant = converted(schema, value);
+  if (!Value.Check(schema, meant) || !itemsFit(schema, meant)) {
+    throw new StartError(
+      `Setting ${name} must be ${expectation(schema)}${got(schema, value)}: ${schema.description}`,
+    );
+  }
+  return meant;
+}
+
+/** The setting that an unknown one was probably meant to be, named as the unknown one was. */
+function nearest(key: string, name: string): string {
+  const isVariable = name.startsWith("PIXELMILL_");
+  const meant = misspelt(key, isVariable ? keys.map(environmentName) : keys);
+  return meant === undefined ? "" : `; the nearest is ${meant}`;
+}
+
+/** The value that came, unless it may be a secret. */
+function got(schema: TSchema, value: unknown): string {
+  if (schema.writeOnly) return "";
+  const text = JSON.stringify(value);
+  return `, got ${text.length > GOT_CHARS_MAX ? `${text.slice(0, GOT_CHARS_MAX)}…` : text}`;
+}
+const GOT_CHARS_MAX = 100;
+
+function converted(schema: TSchema, value: unknown): unknown {
+  if (schema.type === "array") return list(value);
+  if (schema.type === "integer") return wholeNumber(value);
+  return Value.Convert(schema, value);
+}
+
+/** Reads whole numbers strictly: TypeBox would read `1e3` and `true` as 1, and `0.9` as 0. */
+function wholeNumber(value: unknown): unknown {
+  return typeof value === "string" && /^\d+$/.test(value) ? Number(value) : value;
+}
+
+function expectation(schema: TSchema): string {
+  if (schema.type === "integer")
+    return `a whole number from ${schema.minimum} to ${schema.maximum}`;
+  if (schema.type === "boolean") return "true or false";
+  if (schema.type === "array") return `a comma-separated list of ${schema.items.title}`;
+  if (schema.anyOf) return `one of ${schema.anyOf.map((it: TSchema) => it.const).join(", ")}`;
+  return schema.title ?? "a text that is not empty";
+}
+
+function list(value: unknown): unknown {
+  if (typeof value !== "string") return value;
+  return value
+    .split(",")
+    .map((item) => item.trim())
+    .filter((item) => item !== "");
+}
+
+/** Checks of list items that a pattern cannot make. */
+const itemFits: Record<string, (item: string) => boolean> = {
+  "CIDR ranges": isValidCIDR,
+  "ADDRESS or ADDRESS:PORT": isServer,
+  "HOST:PORT": (item) => Number(/\d+$/.exec(item)) <= 65_535,
+};
+
+function itemsFit(schema: TSchema, value: unknown): boolean {
+  const fits = schema.type === "array" ? itemFits[schema.items.title] : undefined;
+  return fits === undefined || (value as string[]).every(fits);
+}
+
+function isServer(text: string): boolean {
+  const [, address, port = "53"] = /^\[?(.*?)\]?(?::(\d+))?$/.exec(text) ?? [];
+  return isIP(address ?? "") !== 0 && Number(port) <= 65_535;
+}
+
+function fromFile(path: string | undefined): Setting[] {
+  const chosen = path ?? "pixelmill.toml";
+  if (path === undefined && !existsSync(chosen)) return [];
+  let text: string;
+  try {
+    text = readFileSync(chosen, "utf8");
+  } catch (error) {
+    throw new StartError(`Cannot read the configuration file ${chosen}: ${systemReason(error)}`);
+  }
+  const content = parseToml(text);
+  if (content instanceof Error) {
+    const line = lineOfFault(text);
+    throw new StartError(
+      `Cannot read the configuration file ${chosen}, line ${line}: ${content.message}`,
+    );
+  }
+  return flatten(content, "").map(([key, value]) => ({ key, value, name: `${key} in ${chosen}` }));
+}
+
+function parseToml(text: string): object {
+  try {
+    return Bun.TOML.parse(text);
+  } catch (error) {
+    return error as Error;
+  }
+}
+
+/** Bun does not tell where TOML is wrong: it is after the most lines that can be read by themselves. */
+function lineOfFault(text: string): number {
+  const lines = text.split("\n");
+  const whole = lines.findLastIndex(
+    (_, count) => !(parseToml(lines.slice(0, count).join("\n")) instanceof Error),
+  );
+  return whole + 1;
+}
+
+function flatten(table: object, prefix: string): [string, unknown][] {
+  return Object.entries(table).flatMap(([name, value]) =>
+    typeof value === "object" && value !== null && !Array.isArray(value)
+      ? flatten(value, `${prefix}${name}.`)
+      : [[prefix + name, value] as [string, unknown]],
+  );
+}
+
+function fromEnvironment(environment: Record<string, string | undefined>): Setting[] {
+  const known = new Map(keys.map((key) => [environmentName(key), key as string]));
+  return Object.entries(environment)
+    .filter(([name]) => name.startsWith("PIXELMILL_") && name !== "PIXELMILL_CONFIG")
+    .filter(([name, value]) => !isOfService(name, value))
+    .map(([name, value]) => ({ key: known.get(name) ?? name, value, name }));
+}
+
+/**
+ * Whether Kubernetes set the variable: it tells every container the Services of its namespace, and
+ * one called `pixelmill` or `pixelmill-admin` gives `PIXELMILL_PORT=tcp://10.0.0.7:8080`,
+ * `PIXELMILL_SERVICE_HOST`, `PIXELMILL_PORT_8080_TCP_ADDR` and the like, none of which is meant as
+ * a setting.
+ */
+function isOfService(name: string, value = ""): boolean {
+  if (name.endsWith("_PORT") && /^(tcp|udp|sctp):\/\//.test(value)) return true;
+  return /_(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)$/.test(
+    name,
+  );
+}
+
+function fromFlags(flags: Record<string, unknown>): Setting[] {
+  return keys
+    .filter((key) => flags[flagName(key)] !== undefined)
+    .map((key) => ({ key, value: flags[flagName(key)], name: `--${flagName(key)}` }));
+}

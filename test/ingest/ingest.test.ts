@@ -1,0 +1,414 @@
+import { expect, test } from "bun:test";
+import { mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { Registry } from "prom-client";
+import { StartError } from "../../src/errors.ts";
+import type { PixelRecord } from "../../src/event/record.ts";
+import { INGEST_PULSES_MISSED_MAX } from "../../src/ingest/ingest-process.ts";
+import { INGEST_CLOSE_MS_MAX, INGEST_PULSE_MS } from "../../src/ingest/limits.ts";
+import { RATE_BURST_SECONDS } from "../../src/settings/limits.ts";
+import { metricValue } from "../log/support.ts";
+import {
+  dataWithSource,
+  ingestEntry,
+  isAlive,
+  keptConnection,
+  load,
+  mayMount,
+  mountTmpfs,
+  openAsking,
+  pixelUrl,
+  recordsIn,
+  startFileIngest,
+  startIngest,
+  until,
+  usersOf,
+} from "./ingest-support.ts";
+
+test("an answered pixel can be read at once", async () => {
+  const { data, writeKey } = await dataWithSource();
+  await using ingest = await startIngest(data);
+  let calls = 0;
+  const stop = ingest.onDurable(() => calls++);
+  for (let i = 0; i < 20; i++) {
+    expect((await fetch(pixelUrl(ingest.url, writeKey, `u${i}`))).status).toBe(200);
+    // No message has to arrive first: who saw the answer finds the record below the tail.
+    expect(await ingest.ends()).toEqual({ "0": i + 1 });
+    expect((await usersOf(ingest)).at(-1)).toBe(`u${i}`);
+  }
+  await until(() => calls > 0);
+  stop();
+  expect(ingest.healthy()).toBe(true);
+});
+
+test("killing an ingest process loses nothing acknowledged, and it is started again", async () => {
+  const { data, writeKey } = await dataWithSource();
+  const metrics = new Registry();
+  await using ingest = await startIngest(data, { metrics });
+  const pixels = load(ingest.url, writeKey, 16);
+  for (let kill = 0; kill < 4; kill++) {
+    const acknowledged = pixels.acknowledged.size;
+    await until(() => pixels.acknowledged.size > acknowledged + 200);
+    const [pid] = ingest.pids();
+    process.kill(pid!, "SIGKILL");
+    await until(() => ingest.healthy() && ingest.pids()[0] !== pid);
+  }
+  const acknowledged = pixels.acknowledged.size;
+  await until(() => pixels.acknowledged.size > acknowledged + 200);
+  await pixels.stop();
+  expect(pixels.failures()).toBeGreaterThan(0);
+  const users = await usersOf(ingest);
+  expect(new Set(users).size).toBe(users.length);
+  expect([...pixels.acknowledged].filter((user) => !users.includes(user))).toEqual([]);
+  expect(users.filter((user) => !pixels.sent.has(user))).toEqual([]);
+  expect(await metricValue(metrics, "pixelmill_ingest_deaths_total")).toBe(4);
+}, 300_000);
+
+// Tests that run at once cannot make their directories.
+const hanging = await dataWithSource();
+const silent = await dataWithSource();
+const stuck = await dataWithSource();
+const slow = await dataWithSource();
+const slowAtFirst = await dataWithSource();
+
+test.concurrent("a process to which no pixel comes does not count as hung", async () => {
+  await using ingest = await startIngest(silent.data);
+  const pids = ingest.pids();
+  // For longer than the watch is patient.
+  await Bun.sleep(INGEST_PULSE_MS * (INGEST_PULSES_MISSED_MAX + 3));
+  expect(ingest.pids()).toEqual(pids);
+}, 300_000);
+
+test.concurrent("a process that hangs is not ready, then killed and started again", async () => {
+  const { data, writeKey } = hanging;
+  await using ingest = await startIngest(data);
+  const [pid] = ingest.pids();
+  expect((await fetch(pixelUrl(ingest.url, writeKey, "before"))).status).toBe(200);
+  process.kill(pid!, "SIGSTOP");
+  await until(() => !ingest.healthy());
+  expect(ingest.pids()).toEqual([pid!]);
+  await until(() => ingest.healthy() && ingest.pids()[0] !== pid);
+  expect((await fetch(pixelUrl(ingest.url, writeKey, "after"))).status).toBe(200);
+  expect(await usersOf(ingest)).toEqual(["before", "after"]);
+}, 300_000);
+
+test.concurrent("a process that hangs is killed when the server closes", async () => {
+  const ingest = await startIngest(stuck.data);
+  const [pid] = ingest.pids();
+  process.kill(pid!, "SIGSTOP");
+  const closingAt = performance.now();
+  await ingest.close();
+  expect(await isAlive(pid!)).toBe(false);
+  // The watch would kill the process later.
+  const ms = performance.now() - closingAt;
+  expect(ms).toBeLessThan(INGEST_PULSE_MS * INGEST_PULSES_MISSED_MAX);
+}, 300_000);
+
+test.concurrent("a process that computes for long is not ready meanwhile, and not killed", async () => {
+  const { data } = slow;
+  const command = [process.execPath, join(import.meta.dir, "slow-entry.ts")];
+  await using ingest = await startIngest(data, { command });
+  const [pid] = ingest.pids();
+  await until(() => !ingest.healthy());
+  await until(() => ingest.healthy());
+  expect(ingest.pids()).toEqual([pid!]);
+}, 300_000);
+
+test.concurrent("a process that takes long to start, since it computes, is waited for", async () => {
+  const { data } = slowAtFirst;
+  const command = [process.execPath, join(import.meta.dir, "slow-entry.ts"), "start"];
+  await using ingest = await startIngest(data, { command });
+  expect(ingest.healthy()).toBe(true);
+}, 300_000);
+
+test("a process that cannot be made for a while is started again", async () => {
+  const { data, writeKey } = await dataWithSource();
+  const metrics = new Registry();
+  const executable = join(data, "executable");
+  symlinkSync(process.execPath, executable);
+  const command = [executable, ...ingestEntry.slice(1)];
+  await using ingest = await startIngest(data, { command, metrics });
+  rmSync(executable);
+  const killedAt = performance.now();
+  process.kill(ingest.pids()[0]!, "SIGKILL");
+  const deaths = () => metricValue(metrics, "pixelmill_ingest_deaths_total");
+  await until(async () => (await deaths()) >= 5);
+  // Each attempt comes after twice the time of the one before.
+  expect(performance.now() - killedAt).toBeGreaterThan(50 + 100 + 200 + 400);
+  expect(ingest.healthy()).toBe(false);
+  symlinkSync(process.execPath, executable);
+  await until(() => ingest.healthy());
+  expect((await fetch(pixelUrl(ingest.url, writeKey, "after"))).status).toBe(200);
+}, 300_000);
+
+test("while a process is killed and started again, another or its successor answers", async () => {
+  const { data, writeKey } = await dataWithSource();
+  for (const count of [1, 3]) {
+    await using ingest = await startIngest(data, { count });
+    let failures = 0;
+    let answers = 0;
+    let stopped = false;
+    // Connections of one pixel each: only those that a process has taken can die with it.
+    const clients = Array.from({ length: 8 }, async (_, client) => {
+      for (let n = 0; !stopped; n++) {
+        const connection = await openAsking(ingest.url);
+        const status = await connection
+          .ask(pixelUrl("", writeKey, `${client}.${n}`))
+          .catch(() => 0);
+        connection.close();
+        if (status === 200) answers++;
+        else failures++;
+      }
+    });
+    for (let index = 0; index < count; index++) {
+      const before = answers;
+      await until(() => answers > before + 100);
+      const pid = ingest.pids()[index]!;
+      process.kill(pid, "SIGKILL");
+      await until(() => ingest.healthy() && ingest.pids()[index] !== pid);
+    }
+    const before = answers;
+    await until(() => answers > before + 100);
+    // Which process takes a connection is the kernel's choice.
+    const used = async () => Object.values(await ingest.ends()).filter((end) => end > 0).length;
+    await until(async () => (await used()) >= Math.min(count, 2));
+    stopped = true;
+    await Promise.all(clients);
+    expect(failures).toBeLessThanOrEqual(clients.length * count);
+  }
+}, 300_000);
+
+test("pixels that are sent one after the other tell their order across processes", async () => {
+  const { data, writeKey } = await dataWithSource();
+  await using ingest = await startIngest(data, { count: 3 });
+  const used = async () => Object.values(await ingest.ends()).filter((end) => end > 0).length;
+  // Which process takes a connection is the kernel's choice.
+  for (let n = 0; n < 200 || (await used()) < 2; n++) {
+    const connection = await openAsking(ingest.url);
+    expect(await connection.ask(pixelUrl("", writeKey, `${n}`))).toBe(200);
+    connection.close();
+  }
+  const taken = new Map<string, PixelRecord[]>();
+  for (const [log, reader] of ingest.readers) taken.set(log, await recordsIn(reader));
+  const number = (record: PixelRecord) => {
+    return Number(new URLSearchParams(record.query).get("anonymousId"));
+  };
+  for (const [log, records] of taken) {
+    for (const record of records) {
+      // Each knows all that were answered before it, and none that came later.
+      const before = (record.after ?? []).map(({ log, sequence }) => {
+        return taken.get(String(log))!.slice(0, sequence).length;
+      });
+      const own = records.indexOf(record);
+      expect({ log, known: before.reduce((sum, it) => sum + it, own) }).toEqual({
+        log,
+        known: number(record),
+      });
+    }
+  }
+  expect([...taken.values()].filter((records) => records.length > 0).length).toBeGreaterThan(1);
+}, 300_000);
+
+test("two processes take no more pixels together than the rate allows", async () => {
+  const { data, writeKey } = await dataWithSource();
+  const pixelsPerSecondMax = 20;
+  await using ingest = await startIngest(data, { count: 2, pixelsPerSecondMax });
+  const startedAt = performance.now();
+  const askOnce = async () => {
+    const connection = await openAsking(ingest.url);
+    const status = await connection.ask(pixelUrl("", writeKey, "a"));
+    connection.close();
+    return status === 200;
+  };
+  const taken = await Promise.all(Array.from({ length: 400 }, askOnce));
+  const seconds = RATE_BURST_SECONDS + (performance.now() - startedAt) / 1_000;
+  expect(taken.filter(Boolean).length).toBeLessThanOrEqual(pixelsPerSecondMax * seconds);
+}, 300_000);
+
+test("logs of processes that are no longer started stay readable", async () => {
+  const { data, writeKey } = await dataWithSource();
+  const before = await startIngest(data, { count: 2 });
+  for (let i = 0; i < 50; i++) {
+    // A connection each, so that both processes get some.
+    const headers = { Connection: "close" };
+    await fetch(pixelUrl(before.url, writeKey, `u${i}`), { headers });
+  }
+  const tails = await before.ends();
+  await before.close();
+  await using ingest = await startIngest(data);
+  expect(await ingest.ends()).toEqual(tails);
+  expect((await usersOf(ingest)).length).toBe(50);
+  // What is taken from now on stands behind what they hold.
+  expect((await fetch(pixelUrl(ingest.url, writeKey, "later"))).status).toBe(200);
+  const record = (await recordsIn(ingest.readers.get("0")!)).at(-1)!;
+  expect(record.after).toEqual([{ log: 1, sequence: tails["1"]! }]);
+});
+
+test("numbers that a lost log had, or that a lane knows, are not given again", async () => {
+  const { data, writeKey } = await dataWithSource();
+  const take = async (known = {}) => {
+    await using ingest = await startIngest(data, { known });
+    expect((await fetch(pixelUrl(ingest.url, writeKey, "a"))).status).toBe(200);
+    return (await ingest.ends())["0"];
+  };
+  expect(await take()).toBe(1);
+  const log = join(data, "events", "0");
+  // The mark alone is left.
+  for (const name of readdirSync(log)) if (name !== "durable") rmSync(join(log, name));
+  expect(await take()).toBe(2);
+  expect(await take({ 0: 100 })).toBe(101);
+});
+
+test("one process alone writes of no other log", async () => {
+  const { data, writeKey } = await dataWithSource();
+  await using ingest = await startIngest(data);
+  expect((await fetch(pixelUrl(ingest.url, writeKey, "a"))).status).toBe(200);
+  expect("after" in (await recordsIn(ingest.readers.get("0")!))[0]!).toBe(false);
+});
+
+test("few descriptors hold as many connections as leave room for pixels", async () => {
+  const { data, writeKey } = await dataWithSource();
+  const command = ["sh", "-c", 'ulimit -n 256; exec "$@"', "sh", ...ingestEntry];
+  await using ingest = await startIngest(data, { command });
+  const { hostname, port } = new URL(ingest.url);
+  const socket = { data() {}, error() {}, close() {} };
+  const silent = await Promise.all(
+    Array.from({ length: 400 }, () => Bun.connect({ hostname, port: Number(port), socket })),
+  );
+  for (let n = 0; n < 5; n++) {
+    const answer = await fetch(pixelUrl(ingest.url, writeKey, `${n}`), { keepalive: false });
+    expect(answer.status).toBe(200);
+  }
+  for (const connection of silent) connection.terminate();
+}, 300_000);
+
+test("a terminal's Ctrl-C and a group's SIGTERM do not reach through to requests", async () => {
+  const { data, writeKey } = await dataWithSource();
+  await using ingest = await startIngest(data);
+  const [pid] = ingest.pids();
+  const pixels = load(ingest.url, writeKey, 8);
+  for (const signal of ["SIGINT", "SIGTERM"] as const) {
+    const acknowledged = pixels.acknowledged.size;
+    process.kill(pid!, signal);
+    await until(() => pixels.acknowledged.size > acknowledged + 100);
+  }
+  await pixels.stop();
+  expect(pixels.failures()).toBe(0);
+  expect(ingest.pids()).toEqual([pid!]);
+});
+
+test("closing keeps every answered pixel and ends the process, idle connections or not", async () => {
+  const { data, writeKey } = await dataWithSource();
+  const ingest = await startIngest(data);
+  const [pid] = ingest.pids();
+  const idle = await keptConnection(ingest.url);
+  const pixels = load(ingest.url, writeKey, 16);
+  await until(() => pixels.acknowledged.size > 200);
+  const closingAt = performance.now();
+  await ingest.close();
+  expect(performance.now() - closingAt).toBeLessThan(INGEST_CLOSE_MS_MAX);
+  expect(await isAlive(pid!)).toBe(false);
+  idle.end();
+  await pixels.stop();
+  await using again = await startIngest(data);
+  const users = new Set(await usersOf(again));
+  expect([...pixels.acknowledged].filter((user) => !users.has(user))).toEqual([]);
+});
+
+test("ingest processes end soon after their server was killed", async () => {
+  const { data, writeKey } = await dataWithSource();
+  const command = [process.execPath, join(import.meta.dir, "ingest-server.ts"), data, "2"];
+  const server = Bun.spawn(command, { stdio: ["ignore", "pipe", "inherit"] });
+  const reader = server.stdout.getReader();
+  const { value } = await reader.read();
+  const { url, pids } = JSON.parse(new TextDecoder().decode(value));
+  const pixels = load(url, writeKey, 8);
+  await until(() => pixels.acknowledged.size > 100);
+  server.kill("SIGKILL");
+  for (const pid of pids) await until(async () => !(await isAlive(pid)));
+  await pixels.stop();
+  await using again = await startIngest(data);
+  const users = new Set(await usersOf(again));
+  expect([...pixels.acknowledged].filter((user) => !users.has(user))).toEqual([]);
+}, 300_000);
+
+test("a taken port stops the start with a sentence", async () => {
+  const { data } = await dataWithSource();
+  const taken = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
+  for (const count of [1, 2]) {
+    const options = { count, port: taken.port };
+    const error = await startFileIngest(data, options).catch((error) => error);
+    expect(error).toBeInstanceOf(StartError);
+    expect(error.message).toStartWith(`Cannot listen on 127.0.0.1 port ${taken.port}: `);
+  }
+  taken.stop();
+  await using ingest = await startIngest(data, { port: taken.port });
+  expect(ingest.url).toBe(`http://127.0.0.1:${taken.port}`);
+});
+
+test("a process that ends before it listens stops the start", async () => {
+  const { data } = await dataWithSource();
+  const command = [process.execPath, "-e", "process.exit(3)"];
+  const error = await startFileIngest(data, { command }).catch((it) => it);
+  expect(error).toBeInstanceOf(StartError);
+  expect(error.message).toBe("An ingest process ended before it listened");
+});
+
+test("a process that cannot be made stops the start with a sentence", async () => {
+  const { data } = await dataWithSource();
+  const command = [join(data, "nothing-here")];
+  const error = await startFileIngest(data, { command }).catch((it) => it);
+  expect(error).toBeInstanceOf(StartError);
+  expect(error.message).toStartWith("Cannot start an ingest process: ");
+});
+
+test("metrics come from each process under its name", async () => {
+  const { data, writeKey } = await dataWithSource();
+  await using ingest = await startIngest(data, { count: 2 });
+  for (let i = 0; i < 10; i++) await fetch(pixelUrl(ingest.url, writeKey, `u${i}`));
+  // A process that has no time to tell its metrics is left out.
+  let all = await ingest.metrics();
+  while (all.some((metrics) => metrics.length === 0)) all = await ingest.metrics();
+  expect(all.length).toBe(2);
+  const records = all.map(
+    (metrics) => metrics.find(({ name }) => name === "pixelmill_log_appended_records_total")!,
+  );
+  expect(records.map(({ values }) => values[0]!.labels.process)).toEqual(["ingest-0", "ingest-1"]);
+  expect(records.reduce((sum, { values }) => sum + values[0]!.value, 0)).toBe(10);
+});
+
+test.skipIf(!mayMount())(
+  "a full disk answers 503 and is not healthy, and recovers without a restart",
+  async () => {
+    const { data, writeKey } = await dataWithSource();
+    const directory = join(data, "events");
+    mkdirSync(directory);
+    mountTmpfs(directory, 8 << 20);
+    try {
+      await using ingest = await startIngest(data);
+      const [pid] = ingest.pids();
+      const send = async (user: string) =>
+        (await fetch(pixelUrl(ingest.url, writeKey, user))).status;
+      expect(await send("before")).toBe(200);
+      const ballast = join(directory, "ballast");
+      expect(() => writeFileSync(ballast, Buffer.alloc(9 << 20))).toThrow();
+      let failed = 0;
+      await until(async () => {
+        const status = await send("x".repeat(8000));
+        expect([200, 503]).toContain(status);
+        if (status === 503) failed++;
+        return failed > 5;
+      });
+      await until(() => !ingest.healthy());
+      rmSync(ballast);
+      await until(() => ingest.healthy());
+      expect(await send("after")).toBe(200);
+      expect(ingest.pids()).toEqual([pid!]);
+      const users = await usersOf(ingest);
+      expect([users[0], users.at(-1)]).toEqual(["before", "after"]);
+    } finally {
+      Bun.spawnSync(["umount", "-l", directory]);
+    }
+  },
+  300_000,
+);

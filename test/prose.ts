@@ -1,0 +1,69 @@
+/**
+ * Sentences that a stranger has to read twice, by the words that give them away.
+ *
+ *   bun test/prose.ts [PATH …]    lists them, in src, test, bench and the documents by default
+ */
+import { Glob } from "bun";
+
+/** A comment that begins with one of these does not name its thing first. */
+const openings = /^(Of|As|Those|What|Between|Whose|Behind|Beyond|Such|That|So|Among|Beside)\b/;
+
+const phrases = new RegExp(
+  `\\b(${[
+    ...[
+      "is told",
+      "are told",
+      "was told",
+      "were told",
+      "told apart",
+      "nobody",
+      "so many",
+      "so much",
+    ],
+    ...[
+      "of late",
+      "made anew",
+      "anew",
+      "of its own kind",
+      "one of its own",
+      "what comes",
+      "who comes",
+    ],
+    ...["such that one", "looked for", "looked after", "came to be", "such as are", "in its time"],
+    ...["that is there", "is none of"],
+  ].join("|")})\\b`,
+  "i",
+);
+
+/** `path:line: text` of each sentence. */
+export function oddSentences(path: string, text: string): string[] {
+  const found: string[] = [];
+  const lines = text.split("\n");
+  const isCode = /\.tsx?$/.test(path);
+  let before = "";
+  for (const [at, line] of lines.entries()) {
+    const comment = line.match(/^\s*(?:\/\*\*|\/\/|\*(?!\/))\s?(.*)$/)?.[1];
+    const begins = comment !== undefined && (/^\s*\/\*\*/.test(line) || before === "");
+    const first =
+      begins && comment === "" ? (lines[at + 1] ?? "").replace(/^\s*\*\s?/, "") : comment;
+    if (isCode && begins && openings.test(first ?? ""))
+      found.push(`${path}:${at + 1}: ${line.trim()}`);
+    else if (phrases.test(line)) found.push(`${path}:${at + 1}: ${line.trim()}`);
+    before = comment ?? "";
+  }
+  return found;
+}
+
+if (import.meta.main) {
+  const asked = process.argv.slice(2);
+  const roots = asked.length > 0 ? asked : ["src", "test", "bench", "docs", "README.md"];
+  for (const root of roots) {
+    const paths = /\.\w+$/.test(root)
+      ? [root]
+      : [...new Glob(`${root}/**/*.{ts,tsx,md}`).scanSync(".")].sort();
+    for (const path of paths.filter((path) => !path.endsWith("prose.ts"))) {
+      for (const odd of oddSentences(path, await Bun.file(path).text()))
+        process.stdout.write(`${odd}\n`);
+    }
+  }
+}
