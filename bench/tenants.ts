@@ -20,8 +20,8 @@ import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { permissions } from "../src/catalog/model.ts";
 import { withCatalog } from "../src/cli/catalog.ts";
+import { pooledMap } from "../src/concurrency/pooled-map.ts";
 import { prepareData } from "../src/first-start/data-directory.ts";
-import { mapAtOnce } from "../src/publishing/turns.ts";
 import { loadConfig } from "../src/settings/reader.ts";
 import {
   childrenOf,
@@ -74,7 +74,7 @@ const server = await startServer({
 });
 
 const good = await addTenant(tokens[0]!, GOOD_CODE, `${receivers.answers.url}good`);
-const bad: string[] = await mapAtOnce(tokens.slice(1), SETUPS_AT_ONCE, addHostile);
+const bad: string[] = await pooledMap(tokens.slice(1), SETUPS_AT_ONCE, addHostile);
 
 const alone = await phase("alone", seconds / 2, async () => {});
 const sockets = flood(Number(values.flood));

@@ -1,8 +1,8 @@
 import http from "node:http";
 import { Elysia } from "elysia";
 import { Histogram } from "prom-client";
+import { createRateLimiter } from "../concurrency/rate-limiter.ts";
 import { cannotListen } from "../errors.ts";
-import { createRateLimit } from "../http/rate-limit.ts";
 import { httpUrl } from "../http/url.ts";
 import {
   DRAIN_MS_MAX,
@@ -33,7 +33,7 @@ export interface Api {
 export function createApi(parts: ApiParts): Api {
   const closing = new AbortController();
   const seconds = requestSeconds(parts);
-  const take = createRateLimit(parts.requestsPerSecondMax);
+  const take = createRateLimiter(parts.requestsPerSecondMax);
   const listener = { parts, take, closing: closing.signal };
   parts.others?.answerWith((question) => ownAnswer(parts, question));
 

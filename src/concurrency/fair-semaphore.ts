@@ -1,83 +1,92 @@
-/** Whether an owner that has `held` places may have one more of the `free` ones. */
-export type Share = (held: number, free: number) => boolean;
+import { assert } from "../assert.ts";
+import { Permit } from "./permit.ts";
+
+/** Whether an owner that holds `held` permits may have one more of the `free` ones. */
+export type AdmissionRule = (held: number, free: number) => boolean;
 
 /**
- * An owner may have one more as long as it has fewer than are free. One owner alone gets half of
- * the places, two get a third each, and some places are always left for the next owner that comes.
+ * Admits an owner while it holds fewer permits than are free. One owner alone gets half of the
+ * permits, two get a third each, and the next owner always finds some.
  */
-export const leavingSome: Share = (held, free) => held < free;
+export const fewerThanFree: AdmissionRule = (held, free) => held < free;
 
-export const upTo =
-  (max: number): Share =>
+/** Admits an owner while it holds fewer than `max` permits and one is free. */
+export const atMost =
+  (max: number): AdmissionRule =>
   (held, free) =>
     free > 0 && held < max;
 
-/**
- * A number of places, of which each owner has its share. An owner that finds no place waits, and
- * waiting owners take turns.
- */
+/** A semaphore shared by owners: a rule bounds each of them, and waiting owners alternate. */
 export class FairSemaphore {
+  readonly #count: number;
   #free: number;
-  readonly #mayHave: Share;
+  readonly #admits: AdmissionRule;
   readonly #held = new Map<string, number>();
-  /** Who waits, by owner; the next place goes to the first owner that may have it. */
-  readonly #waiting = new Map<string, Set<() => void>>();
+  /** Waiting callers by owner; the next permit goes to the first owner that the rule admits. */
+  readonly #waiting = new Map<string, Set<(permit: Permit) => void>>();
 
-  constructor(count: number, share: Share) {
+  constructor(count: number, admits: AdmissionRule) {
+    this.#count = count;
     this.#free = count;
-    this.#mayHave = share;
+    this.#admits = admits;
   }
 
-  /** Takes a place if the owner may have one now. */
-  tryTake(owner: string): boolean {
-    const held = this.#held.get(owner) ?? 0;
-    if (this.#waiting.has(owner) || !this.#mayHave(held, this.#free)) return false;
-    this.#held.set(owner, held + 1);
-    this.#free -= 1;
-    return true;
+  /** A permit if the owner may have one now. */
+  tryAcquire(owner: string): Permit | undefined {
+    if (this.#waiting.has(owner) || !this.#isAdmitted(owner)) return undefined;
+    return this.#grant(owner);
   }
 
   /**
-   * Resolves once the owner has one more place; rejects with the signal's reason before. A place
-   * that was given has to be left, also when the signal is aborted in that moment.
+   * Resolves with a permit; rejects with the signal's reason when that is aborted before. A permit
+   * that was granted has to be released, also when the signal is aborted at that moment.
    */
-  async take(owner: string, signal: AbortSignal): Promise<void> {
+  async acquire(owner: string, signal: AbortSignal): Promise<Permit> {
     signal.throwIfAborted();
-    if (this.tryTake(owner)) return;
-    await new Promise<void>((resolve, reject) => {
-      const line = this.#waiting.get(owner) ?? new Set();
-      this.#waiting.set(owner, line);
-      const enter = () => {
+    const permit = this.tryAcquire(owner);
+    if (permit) return permit;
+    return await new Promise<Permit>((resolve, reject) => {
+      const callers = this.#waiting.get(owner) ?? new Set();
+      this.#waiting.set(owner, callers);
+      const enter = (granted: Permit) => {
         signal.removeEventListener("abort", giveUp);
-        resolve();
+        resolve(granted);
       };
       const giveUp = () => {
-        line.delete(enter);
-        if (line.size === 0) this.#waiting.delete(owner);
+        callers.delete(enter);
+        if (callers.size === 0) this.#waiting.delete(owner);
         reject(signal.reason);
       };
-      line.add(enter);
+      callers.add(enter);
       signal.addEventListener("abort", giveUp, { once: true });
     });
   }
 
-  /** Gives back one of the owner's places, and hands it to those who wait. */
-  leave(owner: string): void {
-    const held = this.#held.get(owner) ?? 0;
-    if (held > 1) this.#held.set(owner, held - 1);
+  #isAdmitted(owner: string): boolean {
+    return this.#admits(this.#held.get(owner) ?? 0, this.#free);
+  }
+
+  #grant(owner: string): Permit {
+    assert(this.#free > 0, "A semaphore grants only free permits");
+    this.#free -= 1;
+    this.#held.set(owner, (this.#held.get(owner) ?? 0) + 1);
+    return new Permit(() => this.#release(owner));
+  }
+
+  #release(owner: string): void {
+    const held = this.#held.get(owner)! - 1;
+    if (held > 0) this.#held.set(owner, held);
     else this.#held.delete(owner);
     this.#free += 1;
-    for (const [next, line] of this.#waiting) {
-      const has = this.#held.get(next) ?? 0;
-      if (!this.#mayHave(has, this.#free)) continue;
-      const [enter] = line;
-      line.delete(enter!);
-      // The owner that got the place comes after the others the next time.
+    assert(this.#free <= this.#count, "A semaphore has no more free permits than it was made with");
+    for (const [next, callers] of this.#waiting) {
+      if (!this.#isAdmitted(next)) continue;
+      const [enter] = callers;
+      callers.delete(enter!);
+      // An owner that was admitted comes after the others the next time.
       this.#waiting.delete(next);
-      if (line.size > 0) this.#waiting.set(next, line);
-      this.#held.set(next, has + 1);
-      this.#free -= 1;
-      enter!();
+      if (callers.size > 0) this.#waiting.set(next, callers);
+      enter!(this.#grant(next));
     }
   }
 }

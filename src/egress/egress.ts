@@ -1,5 +1,6 @@
 import type { Socket } from "node:net";
-import { FairSemaphore, leavingSome } from "../concurrency/fair-semaphore.ts";
+import { FairSemaphore, fewerThanFree } from "../concurrency/fair-semaphore.ts";
+import type { Permit } from "../concurrency/permit.ts";
 import { codeOf } from "../errors.ts";
 import { EGRESS_REQUESTS_MAX } from "../settings/limits.ts";
 import { createAddressRules } from "./address.ts";
@@ -93,19 +94,20 @@ export function createEgress(options: EgressOptions): Egress {
   });
   const share = Math.ceil((options.descriptorsMax ?? Number.POSITIVE_INFINITY) / 8);
   const client = createClient(share);
-  const requests = new FairSemaphore(Math.min(EGRESS_REQUESTS_MAX, share), leavingSome);
-  const connections = new FairSemaphore(Math.min(EGRESS_CONNECTIONS_MAX, share), leavingSome);
+  const requests = new FairSemaphore(Math.min(EGRESS_REQUESTS_MAX, share), fewerThanFree);
+  const connections = new FairSemaphore(Math.min(EGRESS_CONNECTIONS_MAX, share), fewerThanFree);
   const sockets = new Set<Socket>();
 
-  async function takePlace(
-    places: FairSemaphore,
+  async function acquire(
+    semaphore: FairSemaphore,
     what: string,
     workspaceId: string,
     time: Deadline,
-  ) {
-    if (places.tryTake(workspaceId)) return;
+  ): Promise<Permit> {
+    const permit = semaphore.tryAcquire(workspaceId);
+    if (permit) return permit;
     time.awaited = `place for one more ${what} of the workspace`;
-    await places.take(workspaceId, time.signal());
+    return await semaphore.acquire(workspaceId, time.signal());
   }
 
   async function addressesOf(host: string, workspaceId: string, deadline: Deadline) {
@@ -150,8 +152,8 @@ export function createEgress(options: EgressOptions): Egress {
     });
   }
 
-  async function open(request: EgressConnect, deadline: Deadline) {
-    const { workspaceId, port, tls, onStage } = request;
+  async function open(request: EgressConnect, permit: Permit, deadline: Deadline) {
+    const { port, tls, onStage } = request;
     const host = checkedHost(request.host);
     const socket = await reach(host, request, deadline, (address) => {
       deadline.awaited = "connection";
@@ -164,7 +166,7 @@ export function createEgress(options: EgressOptions): Egress {
     sockets.add(socket);
     socket.once("close", () => {
       sockets.delete(socket);
-      connections.leave(workspaceId);
+      permit.release();
     });
     return socket;
   }
@@ -174,13 +176,9 @@ export function createEgress(options: EgressOptions): Egress {
       const target = checkedUrl(request.url);
       const deadline = new Deadline(request.timeoutMs, request.signal);
       try {
-        await takePlace(requests, "request", request.workspaceId, deadline);
-        try {
-          deadline.throwIfOver();
-          return await ask(request, target, deadline);
-        } finally {
-          requests.leave(request.workspaceId);
-        }
+        using _permit = await acquire(requests, "request", request.workspaceId, deadline);
+        deadline.throwIfOver();
+        return await ask(request, target, deadline);
       } finally {
         deadline.clear();
       }
@@ -188,12 +186,12 @@ export function createEgress(options: EgressOptions): Egress {
     async connect(request) {
       const deadline = new Deadline(request.timeoutMs, request.signal);
       try {
-        await takePlace(connections, "connection", request.workspaceId, deadline);
+        const permit = await acquire(connections, "connection", request.workspaceId, deadline);
         try {
           deadline.throwIfOver();
-          return await open(request, deadline);
+          return await open(request, permit, deadline);
         } catch (error) {
-          connections.leave(request.workspaceId);
+          permit.release();
           throw error;
         }
       } finally {

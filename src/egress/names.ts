@@ -1,5 +1,5 @@
 import { isIP } from "node:net";
-import { FairSemaphore, leavingSome } from "../concurrency/fair-semaphore.ts";
+import { FairSemaphore, fewerThanFree } from "../concurrency/fair-semaphore.ts";
 import type { AddressRules } from "./address.ts";
 import type { Found, Resolve } from "./look-up.ts";
 
@@ -23,8 +23,8 @@ export class EgressRefused extends Error {
   override readonly name = "EgressRefused";
 }
 
-/** The request that waited for a place has ended; other requests may still wait for the name. */
-class PlaceGivenUp extends Error {}
+/** The request that waited for a permit has ended; other requests may still wait for the name. */
+class PermitGivenUp extends Error {}
 
 export interface Names {
   /** The addresses, when nothing has to be looked up. */
@@ -53,18 +53,14 @@ export function createNames({ rules, resolve, setting, now = Date.now }: NamesPa
   const known = new Map<string, { addresses: string[]; until: number }>();
   /** Look-ups under way, by owner and name, so that no workspace waits for another's place. */
   const looking = new Map<string, Promise<string[]>>();
-  const places = new FairSemaphore(EGRESS_LOOKUPS_MAX, leavingSome);
+  const lookUps = new FairSemaphore(EGRESS_LOOKUPS_MAX, fewerThanFree);
 
   async function look(host: string, owner: string, signal: AbortSignal): Promise<string[]> {
     if (isIP(host) !== 0) return keep(host, { addresses: [host], seconds: 0 });
-    await places.take(owner, signal).catch(() => {
-      throw new PlaceGivenUp();
+    using _permit = await lookUps.acquire(owner, signal).catch(() => {
+      throw new PermitGivenUp();
     });
-    try {
-      return fresh(host) ?? keep(host, await resolve(host));
-    } finally {
-      places.leave(owner);
-    }
+    return fresh(host) ?? keep(host, await resolve(host));
   }
 
   function fresh(host: string): string[] | undefined {
@@ -105,7 +101,7 @@ export function createNames({ rules, resolve, setting, now = Date.now }: NamesPa
         try {
           return await looked;
         } catch (error) {
-          if (!(error instanceof PlaceGivenUp)) throw error;
+          if (!(error instanceof PermitGivenUp)) throw error;
           signal.throwIfAborted();
         }
       }

@@ -1,10 +1,10 @@
 import type { Source } from "../catalog/model.ts";
+import { createRateLimiter } from "../concurrency/rate-limiter.ts";
 import { inspectQuery } from "../event/inspect.ts";
 import type { PixelRecord } from "../event/record.ts";
 import type { Answer } from "../http/answer.ts";
 import type { Exchange } from "../http/connection.ts";
 import type { ListeningSocket } from "../http/listening-socket.ts";
-import { createRateLimit } from "../http/rate-limit.ts";
 import { type HttpServer, type HttpServerOptions, serveHttp } from "../http/server.ts";
 import { LogUnavailable } from "../log/event-log.ts";
 import type { Logger } from "../observe/log.ts";
@@ -58,7 +58,7 @@ export interface PixelListener {
 export function createPixelListener(parts: PixelParts): PixelListener {
   const clients = createClientAddresses(parts.trustedProxies);
   const count = createCount(parts.metrics);
-  const takePixel = createRateLimit(parts.pixelsPerSecondMax ?? 0);
+  const takePixel = createRateLimiter(parts.pixelsPerSecondMax ?? 0);
   /** Pixels whose records are written together, by the promise that they share. */
   const flushes = new Map<Promise<void>, Exchange[]>();
   let server: HttpServer | undefined;

@@ -1,6 +1,7 @@
 import type { Catalog, CodeChange, RevisionInput } from "../catalog/catalog.ts";
 import type { Revision } from "../catalog/model.ts";
 import { Overtaken, Stale } from "../catalog/refusals.ts";
+import { KeyedMutex } from "../concurrency/keyed-mutex.ts";
 import { ApiError } from "../errors.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import { suiteOf } from "./checks.ts";
@@ -19,7 +20,6 @@ import { testResult } from "./test-result.ts";
 import { createTests, type Testing } from "./testing.ts";
 import { tryOut } from "./trial.ts";
 import type { Trial, Trialed } from "./trialed.ts";
-import { createTurns } from "./turns.ts";
 import { validationOf } from "./validation.ts";
 import { excuses, warningsOf } from "./warnings.ts";
 
@@ -29,7 +29,11 @@ export const PUBLISH_ATTEMPTS_MAX = 5;
 export function createPublishing(parts: { catalog: Catalog; sandbox: Sandbox }): Publishing {
   const { catalog } = parts;
   const tests = createTests(parts);
-  const inTurn = createTurns();
+  /**
+   * Changes of one resource wait for each other: otherwise many updates at the same time would amend
+   * the same revision, and all but one would have to be done, and tested, again.
+   */
+  const byResource = new KeyedMutex();
 
   async function store(
     revision: Revision,
@@ -140,7 +144,7 @@ export function createPublishing(parts: { catalog: Catalog; sandbox: Sandbox }):
         const revision = catalog.code.amend(workspaceId, kind, id, changesOf(input));
         return store(revision, input, { amends: [{ kind, id, versionId: newest }] });
       };
-      return inTurn(id, () => repeatedly(Overtaken, attempt));
+      return byResource.run(id, () => repeatedly(Overtaken, attempt));
     },
 
     publish(workspaceId, selection) {

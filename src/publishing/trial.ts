@@ -1,13 +1,13 @@
 import type { Catalog, CodeChange } from "../catalog/catalog.ts";
 import { importersThrough } from "../catalog/code/closure.ts";
 import type { Kind, Revision } from "../catalog/model.ts";
+import { pooledMap } from "../concurrency/pooled-map.ts";
 import { ApiError } from "../errors.ts";
 import { SandboxUnavailable } from "../sandbox/sandbox.ts";
 import { tryImporter, tryLibrary, tryTransformation } from "./checks.ts";
 import { type Inspected, inspect, type Resolved, resolve } from "./imports.ts";
 import type { Testing } from "./testing.ts";
 import type { Trial, Trialed } from "./trialed.ts";
-import { mapAtOnce } from "./turns.ts";
 
 /** Throw-away guests that one request uses at the same time. */
 const PUBLISH_CHECKS_AT_ONCE = 4;
@@ -23,7 +23,7 @@ export async function tryOut(
 ): Promise<Trialed> {
   const { catalog } = testing;
   const at = <T, R>(items: readonly T[], work: (item: T) => Promise<R>) =>
-    mapAtOnce(items, PUBLISH_CHECKS_AT_ONCE, (item) => available(() => work(item)));
+    pooledMap(items, PUBLISH_CHECKS_AT_ONCE, (item) => available(() => work(item)));
   const read = async ({ revision }: { revision: Revision }): Promise<Inspected> => {
     // A revision never changes: its imports are known if it was ever published.
     const { imports } = catalog.code.past(revision);

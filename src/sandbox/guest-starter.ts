@@ -1,4 +1,6 @@
+import { availableParallelism } from "node:os";
 import type { Logger } from "pino";
+import { PrioritySemaphore } from "../concurrency/priority-semaphore.ts";
 import { Guest } from "./guest.ts";
 import { GuestGone } from "./guest-end.ts";
 import { languages } from "./languages.ts";
@@ -7,7 +9,6 @@ import type { GuestLanguage } from "./program.ts";
 import { Rota } from "./rota.ts";
 import { SandboxUnavailable } from "./sandbox.ts";
 import { startFailure } from "./start-failure.ts";
-import { StartLine } from "./start-line.ts";
 import { Starts } from "./starts.ts";
 
 /** Time for reading the standard error of a guest that did not start. */
@@ -52,9 +53,14 @@ export class GuestStarter {
     javascript: new Starts(),
     python: new Starts(),
   };
-  readonly #lines: Readonly<Record<GuestLanguage, StartLine>> = {
-    javascript: new StartLine(),
-    python: new StartLine(),
+  /**
+   * Bounds the starts under way to the number of processors: a hundred at once would leave each
+   * start, and every guest that runs already, a hundredth of the machine. Code that has cost the
+   * fewest guests goes first.
+   */
+  readonly #startPermits: Readonly<Record<GuestLanguage, PrioritySemaphore>> = {
+    javascript: new PrioritySemaphore(availableParallelism()),
+    python: new PrioritySemaphore(availableParallelism()),
   };
   readonly #retries = new Map<GuestLanguage, Timer>();
   #closed = false;
@@ -139,8 +145,9 @@ export class GuestStarter {
     }
   }
 
-  #startInTurn(language: GuestLanguage, losses: number): Promise<Guest> {
-    return this.#lines[language].inTurn(losses, () => this.#start(language));
+  async #startInTurn(language: GuestLanguage, losses: number): Promise<Guest> {
+    using _permit = await this.#startPermits[language].acquire(losses);
+    return await this.#start(language);
   }
 
   async #start(language: GuestLanguage): Promise<Guest> {

@@ -1,4 +1,4 @@
-import { FairSemaphore, upTo } from "../concurrency/fair-semaphore.ts";
+import { atMost, FairSemaphore } from "../concurrency/fair-semaphore.ts";
 import { messageOf } from "../errors.ts";
 import { GUEST_IDLE_MS_MAX } from "../settings/limits.ts";
 import type { GuestStarter } from "./guest-starter.ts";
@@ -25,7 +25,7 @@ export class Pool {
   readonly #tenants = new Map<string, Tenant>();
   readonly #residence: Residence<Tenant>;
   readonly #freeLosses: number;
-  readonly #throwAwayPlaces: FairSemaphore;
+  readonly #throwAways: FairSemaphore;
   readonly #sweep: Timer;
 
   constructor(starter: GuestStarter, limits: SandboxLimits) {
@@ -38,7 +38,7 @@ export class Pool {
       isOver: () => starter.bytes > memoryBytes,
     });
     starter.onLook = () => this.#residence.shed();
-    this.#throwAwayPlaces = new FairSemaphore(throwAways, upTo(throwAwaysOfWorkspace));
+    this.#throwAways = new FairSemaphore(throwAways, atMost(throwAwaysOfWorkspace));
     this.#sweep = setInterval(() => this.#retireIdle(), SWEEP_MS);
   }
 
@@ -70,17 +70,14 @@ export class Pool {
     budget: TestBudget,
     work: (source: GuestSource) => Promise<T>,
   ): Promise<T> {
-    try {
-      await this.#throwAwayPlaces.take(workspaceId, budget.signal);
-    } catch (error) {
+    using _permit = await this.#throwAways.acquire(workspaceId, budget.signal).catch((error) => {
       throw new SandboxUnavailable(messageOf(error));
-    }
+    });
     const source = new ThrowAwayGuests(this.#starter, language, budget);
     try {
       return await work(source);
     } finally {
       source.leave();
-      this.#throwAwayPlaces.leave(workspaceId);
     }
   }
 

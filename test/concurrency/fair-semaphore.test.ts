@@ -1,154 +1,171 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { FairSemaphore, leavingSome, upTo } from "../../src/concurrency/fair-semaphore.ts";
+import { InvariantError } from "../../src/assert.ts";
+import { atMost, FairSemaphore, fewerThanFree } from "../../src/concurrency/fair-semaphore.ts";
+import type { Permit } from "../../src/concurrency/permit.ts";
 
-const { signal } = new AbortController();
-const taken = (places: FairSemaphore, owner: string) => {
+/** Permits that the owner gets without waiting. */
+const acquired = (semaphore: FairSemaphore, owner: string) => {
   let count = 0;
-  while (places.tryTake(owner)) count += 1;
+  while (semaphore.tryAcquire(owner)) count += 1;
   return count;
 };
+const { signal } = new AbortController();
 
-test("one owner gets half of the places, the next a part of the rest, and some are left", () => {
-  const places = new FairSemaphore(100, leavingSome);
-  expect(taken(places, "a")).toBe(50);
-  expect(taken(places, "b")).toBe(25);
-  for (const owner of ["c", "d", "e"]) expect(taken(places, owner)).toBeGreaterThan(0);
+test("one owner gets half of the permits, the next a part of the rest, and some stay free", () => {
+  const semaphore = new FairSemaphore(100, fewerThanFree);
+  expect(acquired(semaphore, "a")).toBe(50);
+  expect(acquired(semaphore, "b")).toBe(25);
+  expect(acquired(semaphore, "c")).toBe(13);
 });
 
-test("owners that wait take turns, each in the order in which it came", async () => {
-  const places = new FairSemaphore(2, leavingSome);
+test("waiting owners alternate, each in the order of its calls", async () => {
+  const semaphore = new FairSemaphore(1, fewerThanFree);
   const order: string[] = [];
-  const take = (owner: string, name: string) =>
-    places.take(owner, signal).then(() => void order.push(name));
-  await places.take("a", signal);
-  const waiting = [take("a", "a1"), take("a", "a2"), take("b", "b1"), take("c", "c1")];
-  for (const owner of ["a", "b", "a", "c"]) {
+  const permits: Permit[] = [];
+  const wait = (owner: string, name: string) =>
+    semaphore.acquire(owner, signal).then((permit) => {
+      order.push(name);
+      permits.push(permit);
+    });
+  permits.push(await semaphore.acquire("a", signal));
+  const all = [wait("a", "a1"), wait("a", "a2"), wait("b", "b1"), wait("b", "b2")];
+  while (order.length < all.length) {
+    permits.shift()!.release();
     await Bun.sleep(0);
-    places.leave(owner);
   }
-  await Promise.all(waiting);
-  expect(order.toSorted()).toEqual(["a1", "a2", "b1", "c1"]);
-  expect(order.indexOf("a1")).toBeLessThan(order.indexOf("a2"));
-  expect(order.indexOf("b1")).toBeLessThan(order.indexOf("a2"));
+  await Promise.all(all);
+  expect(order).toEqual(["a1", "b1", "a2", "b2"]);
 });
 
-test("who gives up does not get a place, and nobody behind is held up", async () => {
-  const places = new FairSemaphore(1, leavingSome);
-  await places.take("a", signal);
+test("a caller that gives up waiting gets no permit and holds up no other", async () => {
+  const semaphore = new FairSemaphore(1, fewerThanFree);
+  const first = await semaphore.acquire("a", signal);
   const impatient = new AbortController();
-  const gone = places.take("b", impatient.signal).catch(() => "gone");
-  const next = places.take("c", signal).then(() => "next");
+  const gone = semaphore.acquire("b", impatient.signal).catch(() => "gone");
+  const next = semaphore.acquire("c", signal);
   impatient.abort();
   expect(await gone).toBe("gone");
-  places.leave("a");
-  expect(await next).toBe("next");
-  places.leave("c");
-  expect(taken(places, "d")).toBe(1);
+  first.release();
+  (await next).release();
+  expect(acquired(semaphore, "c")).toBe(1);
 });
 
-test("who gives up just when it got a place has it", async () => {
-  const places = new FairSemaphore(1, leavingSome);
-  places.tryTake("a");
+test("a caller that gives up just when it is granted a permit has the permit", async () => {
+  const semaphore = new FairSemaphore(1, fewerThanFree);
+  const first = semaphore.tryAcquire("a")!;
   const late = new AbortController();
-  const taking = places.take("b", late.signal);
-  places.leave("a");
-  late.abort(new Error("late"));
-  await taking;
-  expect(taken(places, "c")).toBe(0);
-  places.leave("b");
-  expect(taken(places, "c")).toBe(1);
+  const waiting = semaphore.acquire("b", late.signal);
+  first.release();
+  late.abort();
+  const permit = await waiting;
+  expect(acquired(semaphore, "c")).toBe(0);
+  permit.release();
+  expect(acquired(semaphore, "c")).toBe(1);
 });
 
-test("who has given up before does not wait", async () => {
-  const places = new FairSemaphore(1, leavingSome);
-  places.tryTake("a");
-  await expect(places.take("b", AbortSignal.abort(new Error("before")))).rejects.toThrow("before");
+test("a caller that has given up before does not wait", async () => {
+  const semaphore = new FairSemaphore(1, fewerThanFree);
+  semaphore.tryAcquire("a");
+  const given = semaphore.acquire("b", AbortSignal.abort(new Error("before")));
+  await expect(given).rejects.toThrow("before");
 });
 
-/** Owners that were let in, in order. */
-function crowd(places: FairSemaphore) {
-  const inside: string[] = [];
-  const come = (owner: string, until = signal) =>
-    places.take(owner, until).then(
-      () => void inside.push(owner),
-      () => {},
-    );
-  return { inside, come };
+test("a permit that is released twice breaks an invariant and frees nothing", () => {
+  const semaphore = new FairSemaphore(1, atMost(1));
+  const permit = semaphore.tryAcquire("a")!;
+  permit.release();
+  expect(() => permit.release()).toThrow(InvariantError);
+  expect(acquired(semaphore, "a")).toBe(1);
+  expect(acquired(semaphore, "b")).toBe(0);
+});
+
+test("a rule that admits more than is free breaks an invariant", () => {
+  const semaphore = new FairSemaphore(1, () => true);
+  semaphore.tryAcquire("a");
+  expect(() => semaphore.tryAcquire("b")).toThrow(InvariantError);
+});
+
+/** Callers with permits, in the order in which they were granted. */
+function callers(semaphore: FairSemaphore) {
+  const held: { owner: string; permit: Permit }[] = [];
+  return {
+    owners: () => held.map(({ owner }) => owner),
+    acquire: (owner: string, until = signal) =>
+      semaphore.acquire(owner, until).then(
+        (permit) => void held.push({ owner, permit }),
+        () => {},
+      ),
+    async release(owner: string) {
+      const at = held.findIndex((it) => it.owner === owner);
+      for (const { permit } of held.splice(at, 1)) permit.release();
+      await settled();
+    },
+  };
 }
 
 const settled = () => Bun.sleep(0);
 
-test("an owner has no more places than its own bound, whatever is free", async () => {
-  const places = new FairSemaphore(4, upTo(2));
-  const { inside, come } = crowd(places);
-  for (const owner of ["a", "a", "a", "b", "a"]) come(owner);
+test("an owner has no more permits than its bound, whatever is free", async () => {
+  const { owners, acquire, release } = callers(new FairSemaphore(4, atMost(2)));
+  for (const owner of ["a", "a", "a", "b", "a"]) acquire(owner);
   await settled();
-  expect(inside).toEqual(["a", "a", "b"]);
-  places.leave("b");
-  await settled();
-  expect(inside).toEqual(["a", "a", "b"]);
-  places.leave("a");
-  await settled();
-  expect(inside).toEqual(["a", "a", "b", "a"]);
+  expect(owners()).toEqual(["a", "a", "b"]);
+  await release("b");
+  expect(owners()).toEqual(["a", "a"]);
+  await release("a");
+  expect(owners()).toEqual(["a", "a"]);
 });
 
-test("owners take turns, and one that is at its bound is passed over", async () => {
-  const places = new FairSemaphore(2, upTo(1));
-  const { inside, come } = crowd(places);
-  for (const owner of ["a", "b", "a", "a", "c", "b"]) come(owner);
+test("owners alternate, and one that is at its bound is passed over", async () => {
+  const { owners, acquire, release } = callers(new FairSemaphore(2, atMost(1)));
+  for (const owner of ["a", "b", "a", "a", "c", "b"]) acquire(owner);
   await settled();
-  expect(inside).toEqual(["a", "b"]);
-  places.leave("b");
-  await settled();
-  expect(inside).toEqual(["a", "b", "c"]);
-  places.leave("a");
-  places.leave("c");
-  await settled();
-  expect(inside.slice(3).toSorted()).toEqual(["a", "b"]);
+  expect(owners()).toEqual(["a", "b"]);
+  await release("b");
+  expect(owners()).toEqual(["a", "c"]);
+  await release("a");
+  await release("c");
+  expect(owners().toSorted()).toEqual(["a", "b"]);
 });
 
-test("who gives up waiting has no place and stands in nobody's way", async () => {
-  const places = new FairSemaphore(1, upTo(1));
-  const { inside, come } = crowd(places);
+test("a permit passes over callers that have given up", async () => {
+  const semaphore = new FairSemaphore(1, atMost(1));
+  const { owners, acquire, release } = callers(semaphore);
   const leaving = new AbortController();
-  come("a");
-  const gone = come("b", leaving.signal);
-  come("c");
+  acquire("a");
+  const gone = acquire("b", leaving.signal);
+  acquire("c");
   leaving.abort(new Error("left"));
   await gone;
-  places.leave("a");
-  await settled();
-  expect(inside).toEqual(["a", "c"]);
-  places.leave("c");
-  await expect(places.take("b", leaving.signal)).rejects.toThrow("left");
-  expect(places.tryTake("d")).toBe(true);
+  await release("a");
+  expect(owners()).toEqual(["c"]);
+  await release("c");
+  await expect(semaphore.acquire("b", leaving.signal)).rejects.toThrow("left");
+  expect(acquired(semaphore, "d")).toBe(1);
 });
 
-test("places are never given twice, nor kept from those who may have them", async () => {
+test("permits are never granted twice, nor kept from an owner that may have them", async () => {
   const step = fc.record({ owner: fc.constantFrom("a", "b", "c"), leaves: fc.boolean() });
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
-      const places = new FairSemaphore(3, upTo(2));
-      const { inside, come } = crowd(places);
-      const asked = { a: 0, b: 0, c: 0 };
-      const held = (owner: string) => inside.filter((it) => it === owner).length;
+      const { owners, acquire, release } = callers(new FairSemaphore(3, atMost(2)));
+      const wanted = { a: 0, b: 0, c: 0 };
+      const held = (owner: string) => owners().filter((it) => it === owner).length;
       for (const { owner, leaves } of steps) {
-        const at = inside.indexOf(owner);
         if (!leaves) {
-          asked[owner as "a"] += 1;
-          come(owner);
-        } else if (at >= 0) {
-          inside.splice(at, 1);
-          asked[owner as "a"] -= 1;
-          places.leave(owner);
+          wanted[owner as "a"] += 1;
+          acquire(owner);
+        } else if (held(owner) > 0) {
+          wanted[owner as "a"] -= 1;
+          await release(owner);
         }
         await settled();
-        expect(inside.length).toBeLessThanOrEqual(3);
+        expect(owners().length).toBeLessThanOrEqual(3);
         for (const one of ["a", "b", "c"] as const) {
           expect(held(one)).toBeLessThanOrEqual(2);
-          const wants = asked[one] > held(one);
-          expect(wants && inside.length < 3 && held(one) < 2).toBe(false);
+          const waits = wanted[one] > held(one);
+          expect(waits && owners().length < 3 && held(one) < 2).toBe(false);
         }
       }
     }),

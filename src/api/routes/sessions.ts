@@ -1,7 +1,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import type { Principal } from "../../catalog/model.ts";
+import { createRateLimiter } from "../../concurrency/rate-limiter.ts";
 import { ApiError } from "../../errors.ts";
-import { createRateLimit } from "../../http/rate-limit.ts";
 import { INVALID_TOKEN } from "../auth.ts";
 import * as example from "../document/examples.ts";
 import { answerHeaders, json, TooMany } from "../errors.ts";
@@ -33,7 +33,7 @@ const Session = Type.Object(
 );
 
 const tooMany = `Expected at most ${SIGN_INS_PER_SECOND_MAX} sign-ins of an address a second, got more`;
-const signIns = new WeakMap<ApiParts, ReturnType<typeof createRateLimit>>();
+const signIns = new WeakMap<ApiParts, ReturnType<typeof createRateLimiter>>();
 
 export const sessionRoutes = [
   route("POST /v2/session", {
@@ -44,7 +44,7 @@ export const sessionRoutes = [
     status: 201,
     example: { body: { token: example.ids.secret }, answer: { session: example.session } },
     async handle({ parts, body, client, request }) {
-      const take = signIns.get(parts) ?? createRateLimit(SIGN_INS_PER_SECOND_MAX);
+      const take = signIns.get(parts) ?? createRateLimiter(SIGN_INS_PER_SECOND_MAX);
       signIns.set(parts, take);
       const waitSeconds = take(client());
       if (waitSeconds > 0) throw new TooMany(waitSeconds, tooMany);

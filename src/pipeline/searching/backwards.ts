@@ -1,6 +1,6 @@
+import type { TimeSlicer } from "../../concurrency/time-slicer.ts";
 import type { LogReader, LogRecord } from "../../log/event-log.ts";
 import type { TimeOf } from "../../log/log-time.ts";
-import type { Pacer } from "./pacer.ts";
 
 /** About what is looked at before it is decided which log is next. */
 const STRIDE_BYTES = 512 << 10;
@@ -25,7 +25,7 @@ export interface BackwardsOptions {
   timeOf: TimeOf;
   /** Hits of one stride that are kept, the newest. */
   countMax: number;
-  pacer: Pacer;
+  slicer: TimeSlicer;
 }
 
 /** What a stride has come by. */
@@ -107,7 +107,7 @@ export class Backwards {
   }
 
   async #look(records: readonly LogRecord[], seen: Seen, signal: AbortSignal): Promise<void> {
-    const { isWanted, timeOf, pacer } = this.#options;
+    const { isWanted, timeOf, slicer } = this.#options;
     const look = ({ sequence, bytes }: LogRecord) => {
       const time = timeOf(bytes);
       if (time < seen.oldestAt) seen.oldestAt = time;
@@ -115,6 +115,6 @@ export class Backwards {
       // The bytes are a view into what was read.
       if (isWanted(bytes)) seen.hits.push({ sequence, time, record: new Uint8Array(bytes) });
     };
-    await pacer.each(records, look, signal);
+    await slicer.each(records, look, signal);
   }
 }

@@ -1,4 +1,5 @@
 import type { Positions } from "../../catalog/model.ts";
+import { TimeSlicer } from "../../concurrency/time-slicer.ts";
 import { eventOf, type PixelEvent } from "../../event/event.ts";
 import { createFinder, type EventQuery } from "../../event/finder.ts";
 import { decodeRecord, timeOfRecord } from "../../event/record.ts";
@@ -7,7 +8,6 @@ import { positionAt } from "../../log/log-time.ts";
 import { SEARCH_ANSWER_BYTES_MAX, SEARCH_BYTES_MAX, SEARCH_MS_MAX } from "../../settings/limits.ts";
 import type { Clock } from "../clock.ts";
 import { Backwards } from "./backwards.ts";
-import { Pacer } from "./pacer.ts";
 
 /** Why a search ended before it had looked through everything. */
 export type Stop = "limit" | "size" | "bytes" | "time";
@@ -51,7 +51,7 @@ export interface SearchParts {
  */
 export class Search {
   readonly #parts: SearchParts;
-  readonly #pacer = new Pacer();
+  readonly #slicer = new TimeSlicer();
 
   constructor(parts: SearchParts) {
     this.#parts = parts;
@@ -79,7 +79,7 @@ export class Search {
   async #begin(query: SearchQuery): Promise<Map<string, Backwards>> {
     const isWanted = createFinder(query, query.isSource);
     const timeOf = timeOfRecord;
-    const shared = { isWanted, timeOf, countMax: query.limit, pacer: this.#pacer };
+    const shared = { isWanted, timeOf, countMax: query.limit, slicer: this.#slicer };
     const logs = new Map<string, Backwards>();
     for (const [name, reader] of this.#parts.readers) {
       const range = await rangeOf(name, reader, query);

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "bun:test";
-import { createRateLimit, RATE_KEYS_MAX } from "../../src/http/rate-limit.ts";
+import { createRateLimiter, RATE_KEYS_MAX } from "../../src/concurrency/rate-limiter.ts";
 
 describe("a rate limit", () => {
   test("lets two seconds' worth through at once, then the rate", () => {
     let now = 0;
-    const take = createRateLimit(5, () => now);
+    const take = createRateLimiter(5, () => now);
     expect(Array.from({ length: 11 }, () => take("a"))).toEqual([...Array(10).fill(0), 1]);
     now += 200;
     expect([take("a"), take("a")]).toEqual([0, 1]);
@@ -13,13 +13,13 @@ describe("a rate limit", () => {
   });
 
   test("is kept for each key", () => {
-    const take = createRateLimit(1, () => 0);
+    const take = createRateLimiter(1, () => 0);
     expect([take("a"), take("a"), take("a"), take("b")]).toEqual([0, 0, 1, 0]);
   });
 
   test("below one a second tells how long to wait", () => {
     let now = 0;
-    const take = createRateLimit(0.1, () => now);
+    const take = createRateLimiter(0.1, () => now);
     expect([take("a"), take("a")]).toEqual([0, 10]);
     now += 4_000;
     expect(take("a")).toBe(6);
@@ -28,12 +28,12 @@ describe("a rate limit", () => {
   });
 
   test("of 0 is none", () => {
-    const take = createRateLimit(0, () => 0);
+    const take = createRateLimiter(0, () => 0);
     expect(Array.from({ length: 1_000 }, () => take("a")).every((wait) => wait === 0)).toBe(true);
   });
 
   test("forgets the key that was used longest ago, and no other", () => {
-    const take = createRateLimit(1, () => 0);
+    const take = createRateLimiter(1, () => 0);
     take("first");
     take("second");
     for (let n = 2; n < RATE_KEYS_MAX; n++) take(`key ${n}`);

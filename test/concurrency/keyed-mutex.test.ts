@@ -1,8 +1,9 @@
 import { expect, test } from "bun:test";
-import { createTurns, mapAtOnce } from "../../src/publishing/turns.ts";
+import { KeyedMutex } from "../../src/concurrency/keyed-mutex.ts";
+import { pooledMap } from "../../src/concurrency/pooled-map.ts";
 
-test("turns on one key follow each other, another key does not wait", async () => {
-  const inTurn = createTurns();
+test("calls with one key run one after another, another key does not wait", async () => {
+  const mutex = new KeyedMutex();
   const seen: string[] = [];
   const gate = Promise.withResolvers<void>();
   const work =
@@ -12,9 +13,9 @@ test("turns on one key follow each other, another key does not wait", async () =
       await until;
       seen.push(`${name} ends`);
     };
-  const first = inTurn("a", work("first", gate.promise));
-  const second = inTurn("a", work("second"));
-  await inTurn("b", work("other"));
+  const first = mutex.run("a", work("first", gate.promise));
+  const second = mutex.run("a", work("second"));
+  await mutex.run("b", work("other"));
   gate.resolve();
   await Promise.all([first, second]);
   expect(seen).toEqual([
@@ -27,15 +28,15 @@ test("turns on one key follow each other, another key does not wait", async () =
   ]);
 });
 
-test("a failed turn fails its caller only", async () => {
-  const inTurn = createTurns();
-  const failed = inTurn("a", () => Promise.reject(new Error("no")));
-  const after = inTurn("a", async () => "yes");
+test("a call that fails fails its own caller only", async () => {
+  const mutex = new KeyedMutex();
+  const failed = mutex.run("a", () => Promise.reject(new Error("no")));
+  const after = mutex.run("a", async () => "yes");
   expect(failed).rejects.toThrow("no");
   expect(await after).toBe("yes");
 });
 
-test("at most so many calls are under way, and results keep their places", async () => {
+test("a pooled map keeps to its concurrency and to the order of the items", async () => {
   let [under, most] = [0, 0];
   const double = async (item: number) => {
     most = Math.max(most, ++under);
@@ -44,7 +45,7 @@ test("at most so many calls are under way, and results keep their places", async
     return item * 2;
   };
   const items = Array.from({ length: 20 }, (_, index) => index);
-  expect(await mapAtOnce(items, 4, double)).toEqual(items.map((item) => item * 2));
+  expect(await pooledMap(items, 4, double)).toEqual(items.map((item) => item * 2));
   expect(most).toBe(4);
-  expect(await mapAtOnce([], 4, double)).toEqual([]);
+  expect(await pooledMap([], 4, double)).toEqual([]);
 });

@@ -1,24 +1,27 @@
-/** A turn of work that others of the event loop wait for. */
-const TURN_MS = 2;
+/** Longest time for which a slice of work holds up the event loop. */
+const SLICE_MS = 2;
+
+/** Items between two looks at the clock. */
+const ITEMS_PER_LOOK = 64;
 
 /**
- * Lets long work take short turns, one after another for all who share the pacer, and leaves as much
- * time again to the rest of the event loop after each.
+ * Runs long work in short slices, one at a time for all callers of one slicer. After each slice the
+ * rest of the event loop gets as much time as the slice took.
  */
-export class Pacer {
+export class TimeSlicer {
   #last: Promise<void> = Promise.resolve();
 
-  /** Calls `work` with each item, in as many turns as it takes; stops when `signal` is aborted. */
+  /** Calls `work` with each item; rejects with the reason of `signal` when that is aborted. */
   async each<T>(items: readonly T[], work: (item: T) => void, signal: AbortSignal): Promise<void> {
     for (let next = 0; next < items.length; ) {
-      next = await this.#turn(() => {
+      next = await this.#slice(() => {
         signal.throwIfAborted();
-        return workFor(TURN_MS, items, next, work);
+        return workFor(SLICE_MS, items, next, work);
       });
     }
   }
 
-  async #turn<T>(work: () => T): Promise<T> {
+  async #slice<T>(work: () => T): Promise<T> {
     const before = this.#last;
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#last = promise;
@@ -32,14 +35,12 @@ export class Pacer {
   }
 }
 
-/** Looks at the clock once for so many items. */
-const LOOK_EVERY = 64;
-
+/** Index of the first item that was not worked on. */
 function workFor<T>(ms: number, items: readonly T[], from: number, work: (item: T) => void) {
   const until = performance.now() + ms;
   let next = from;
   do {
-    const stop = Math.min(next + LOOK_EVERY, items.length);
+    const stop = Math.min(next + ITEMS_PER_LOOK, items.length);
     for (; next < stop; next++) work(items[next]!);
   } while (next < items.length && performance.now() < until);
   return next;

@@ -1,0 +1,14 @@
+/** Maps items with at most `concurrency` calls under way; results in the order of the items. */
+export async function pooledMap<T, R>(
+  items: readonly T[],
+  concurrency: number,
+  work: (item: T) => Promise<R>,
+): Promise<R[]> {
+  const results: R[] = new Array(items.length);
+  const left = items.entries();
+  async function worker(): Promise<void> {
+    for (const [index, item] of left) results[index] = await work(item);
+  }
+  await Promise.all(Array.from({ length: Math.min(concurrency, items.length) }, worker));
+  return results;
+}
