@@ -41,12 +41,12 @@ function fill(): void {
     try {
       for (;;) writeSync(fd, piece);
     } catch {
-      // That was the last piece of this size.
+      // No further piece of this size fits.
     }
     try {
       fsyncSync(fd);
     } catch {
-      // Full is what it is meant to be.
+      // The disk is full.
     }
   }
   closeSync(fd);
