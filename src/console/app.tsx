@@ -1,30 +1,30 @@
 import { signal } from "@preact/signals";
 import type { ComponentType } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { Bar, isBarOpen, Top } from "./bar.tsx";
-import { openPalette, Palette } from "./palette.tsx";
-import { Confirmation } from "./parts/dialog.tsx";
-import { Fault } from "./parts/fault.tsx";
-import { Empty, Head } from "./parts/layout.tsx";
-import { Toasts } from "./parts/toast.tsx";
-import { place, type ScreenProps } from "./router.ts";
+import { ConfirmationHost } from "./components/dialog.tsx";
+import { ErrorNotice } from "./components/error-notice.tsx";
+import { EmptyState, ScreenHeader } from "./components/layout.tsx";
+import { ToastList } from "./components/toast-list.tsx";
+import { ended, missingPermission, restoreSession, session } from "./data/session.ts";
+import { currentRoute, type ScreenProps } from "./router.ts";
 import { screens } from "./screens.ts";
-import { ended, lacking, resume, session } from "./session.ts";
+import { openPalette, Palette } from "./shell/palette.tsx";
+import { isSidebarOpen, Sidebar, TopBar } from "./shell/sidebar.tsx";
 import { SignIn } from "./sign-in/screen.tsx";
 
 /** The whole console: the sign-in, or the frame with the screen of the place. */
 export function App() {
   const [error, setError] = useState<unknown>();
   useEffect(() => {
-    resume().catch(setError);
+    restoreSession().catch(setError);
   }, []);
-  useEffect(() => listenForKeys(), []);
+  useEffect(() => listenForShortcuts(), []);
   if (error !== undefined) return <Unreachable error={error} />;
   if (session.value === undefined) return null;
   return (
     <>
       {session.value === null ? <SignIn reason={ended.value} /> : <Frame />}
-      <Toasts />
+      <ToastList />
     </>
   );
 }
@@ -33,7 +33,7 @@ function Unreachable({ error }: { error: unknown }) {
   return (
     <main>
       <h1>pixelmill</h1>
-      <Fault error={error} retry={() => location.reload()} />
+      <ErrorNotice error={error} retry={() => location.reload()} />
     </main>
   );
 }
@@ -44,21 +44,21 @@ function Frame() {
       <button type="button" class="skip" onClick={() => document.getElementById("main")?.focus()}>
         Skip to the content
       </button>
-      <Top />
-      <Bar />
-      <Outlet />
+      <TopBar />
+      <Sidebar />
+      <ScreenOutlet />
       <Palette />
-      <Confirmation />
+      <ConfirmationHost />
     </div>
   );
 }
 
-type Loaded = ComponentType<ScreenProps>;
-const opened = signal<ReadonlyMap<string, Loaded>>(new Map());
+type ScreenComponent = ComponentType<ScreenProps>;
+const loadedScreens = signal<ReadonlyMap<string, ScreenComponent>>(new Map());
 
 /** The screen of the place, once it is loaded. */
-function Outlet() {
-  const { segments, query } = place.value;
+function ScreenOutlet() {
+  const { segments, query } = currentRoute.value;
   const [name = "", ...rest] = segments;
   const screen = screens.find((it) => it.name === name);
   const [error, setError] = useState<unknown>();
@@ -66,11 +66,11 @@ function Outlet() {
   const isFirst = useRef(true);
 
   useEffect(() => {
-    isBarOpen.value = false;
+    isSidebarOpen.value = false;
     setError(undefined);
-    if (screen && !opened.value.has(name)) {
+    if (screen && !loadedScreens.value.has(name)) {
       screen.load().then((it) => {
-        opened.value = new Map(opened.value).set(name, it.Screen);
+        loadedScreens.value = new Map(loadedScreens.value).set(name, it.Screen);
       }, setError);
     }
     // A reader with a screen reader is told of the new screen; the first one is where they start.
@@ -79,35 +79,39 @@ function Outlet() {
   }, [name]);
   useEffect(() => scrollTo(0, 0), [segments.join("/")]);
 
-  const Screen = opened.value.get(name);
-  const permission = lacking(screen?.needs);
+  const Screen = loadedScreens.value.get(name);
+  const permission = missingPermission(screen?.needs);
   return (
     <main id="main" ref={main} tabIndex={-1}>
       {!screen && (
         <>
-          <Head title="Not found" />
-          <Empty icon="search" title="There is no such screen" action={<a href="#/">Overview</a>}>
+          <ScreenHeader title="Not found" />
+          <EmptyState
+            icon="search"
+            title="There is no such screen"
+            action={<a href="#/">Overview</a>}
+          >
             The address may be of an older version, or misspelt.
-          </Empty>
+          </EmptyState>
         </>
       )}
-      {error !== undefined && <Fault error={error} retry={() => location.reload()} />}
+      {error !== undefined && <ErrorNotice error={error} retry={() => location.reload()} />}
       {permission !== undefined && screen && (
         <>
-          <Head title={screen.title} />
-          <Empty icon="info" title={`This takes the permission ${permission}`}>
+          <ScreenHeader title={screen.title} />
+          <EmptyState icon="info" title={`This takes the permission ${permission}`}>
             The token that you signed in with lacks it. Somebody with workspace:admin can make one
             that has it.
-          </Empty>
+          </EmptyState>
         </>
       )}
-      {Screen && permission === undefined && <Screen key={name} rest={rest} query={query} />}
+      {Screen && permission === undefined && <Screen key={name} subpath={rest} query={query} />}
     </main>
   );
 }
 
 /** `Cmd/Ctrl+K` opens the palette, `/` goes to the search of the screen. */
-function listenForKeys(): () => void {
+function listenForShortcuts(): () => void {
   const onKey = (event: KeyboardEvent) => {
     if (session.value === null) return;
     if ((event.metaKey || event.ctrlKey) && event.key.toLowerCase() === "k") {

@@ -4,7 +4,7 @@ import { signal } from "@preact/signals";
  * Where the reader is: `#/sources/ID?tab=snippet`. In the fragment, since paths of the same names
  * are the API's.
  */
-export interface Place {
+export interface HashRoute {
   /** `["sources", "ID"]` */
   segments: readonly string[];
   query: URLSearchParams;
@@ -12,23 +12,23 @@ export interface Place {
 
 export interface ScreenProps {
   /** What stands behind the screen's own name: `["ID"]` in `#/sources/ID`. */
-  rest: readonly string[];
+  subpath: readonly string[];
   query: URLSearchParams;
 }
 
-export const place = signal<Place>(read());
+export const currentRoute = signal<HashRoute>(readRoute());
 
 addEventListener("hashchange", () => {
-  place.value = read();
+  currentRoute.value = readRoute();
 });
 
-function read(): Place {
+function readRoute(): HashRoute {
   const [path = "", query = ""] = location.hash.replace(/^#\/?/, "").split("?", 2);
-  const segments = path.split("/").filter(Boolean).map(decoded);
+  const segments = path.split("/").filter(Boolean).map(decodeSegment);
   return { segments, query: new URLSearchParams(query) };
 }
 
-function decoded(segment: string): string {
+function decodeSegment(segment: string): string {
   try {
     return decodeURIComponent(segment);
   } catch {
@@ -39,7 +39,7 @@ function decoded(segment: string): string {
 type Query = Record<string, string | number | undefined>;
 
 /** The address of a place, for `href`: `to("sources", id)`; what is undefined is left out. */
-export function to(...parts: (string | Query)[]): string {
+export function hrefTo(...parts: (string | Query)[]): string {
   const segments = parts.filter((part) => typeof part === "string").map(encodeURIComponent);
   const query = new URLSearchParams();
   for (const part of parts) {
@@ -51,14 +51,14 @@ export function to(...parts: (string | Query)[]): string {
   return `#/${segments.join("/")}${query.size > 0 ? `?${query}` : ""}`;
 }
 
-export function go(href: string): void {
+export function navigate(href: string): void {
   location.hash = href;
 }
 
 /** Changes the query without a step back in the browser's history. */
 export function replaceQuery(change: Query): void {
-  const { segments, query } = place.value;
+  const { segments, query } = currentRoute.value;
   const next = { ...Object.fromEntries(query), ...change };
-  history.replaceState(null, "", to(...segments, next));
-  place.value = read();
+  history.replaceState(null, "", hrefTo(...segments, next));
+  currentRoute.value = readRoute();
 }

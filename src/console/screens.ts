@@ -1,7 +1,7 @@
 import type { ComponentType } from "preact";
-import type { IconName } from "./parts/icon.tsx";
+import type { IconName } from "./components/icon.tsx";
+import type { Permission } from "./data/session.ts";
 import type { ScreenProps } from "./router.ts";
-import type { Permission } from "./session.ts";
 
 interface Screen {
   /** The first segment of its places; the overview's is empty. */

@@ -1,15 +1,15 @@
 import { useState } from "preact/hooks";
-import { Button } from "../parts/button.tsx";
-import { Dialog } from "../parts/dialog.tsx";
-import { Fault } from "../parts/fault.tsx";
-import { Badge } from "../parts/layout.tsx";
-import { plural } from "../text.ts";
-import { type Kind, libraries } from "./kinds.ts";
-import { endOf, type Report, warningOf } from "./run.ts";
+import { Button } from "../components/button.tsx";
+import { Dialog } from "../components/dialog.tsx";
+import { ErrorNotice } from "../components/error-notice.tsx";
+import { Badge } from "../components/layout.tsx";
+import { pluralize } from "../format.ts";
+import { type CodeKind, libraries } from "./code-kind.ts";
+import { outcomeOf, type RunReport, warningOf } from "./test-run.ts";
 
 /** What can be done with the code that is written. */
-export function Toolbar(props: {
-  kind: Kind;
+export function EditorToolbar(props: {
+  kind: CodeKind;
   busy: string | undefined;
   isChanged: boolean;
   isLive: boolean;
@@ -21,21 +21,27 @@ export function Toolbar(props: {
   const { kind, busy, isChanged, isLive, onRun, onSave, onDiscard, askToPublish } = props;
   return (
     <div class="toolbar" role="toolbar" aria-label="What to do with the code">
-      <Button kind="main" icon="play" needs={kind.edit} busy={busy === "run"} onClick={onRun}>
+      <Button
+        kind="main"
+        icon="play"
+        needs={kind.editPermission}
+        busy={busy === "run"}
+        onClick={onRun}
+      >
         Run
       </Button>
       <Button
-        needs={kind.edit}
+        needs={kind.editPermission}
         busy={busy === "save"}
-        unless={isChanged ? undefined : "Nothing has changed"}
+        disabledReason={isChanged ? undefined : "Nothing has changed"}
         onClick={onSave}
       >
         Save draft
       </Button>
       <Button
         icon="check"
-        needs={kind.edit}
-        unless={isLive ? "This code is live" : undefined}
+        needs={kind.editPermission}
+        disabledReason={isLive ? "This code is live" : undefined}
         onClick={askToPublish}
       >
         Publish
@@ -43,7 +49,7 @@ export function Toolbar(props: {
       {isChanged && (
         <span class="row">
           <Badge tone="warn">Not saved</Badge>
-          <Button tight kind="plain" onClick={onDiscard}>
+          <Button compact kind="plain" onClick={onDiscard}>
             Discard changes
           </Button>
         </span>
@@ -53,20 +59,20 @@ export function Toolbar(props: {
 }
 
 /** Shows what the tests found, and asks. */
-export function AskToPublish(props: {
-  report: Report;
-  kind: Kind;
+export function PublishDialog(props: {
+  report: RunReport;
+  kind: CodeKind;
   onClose: () => void;
   onPublish: () => Promise<unknown>;
 }) {
   const { report, kind, onClose, onPublish } = props;
   const [error, setError] = useState<unknown>();
   const warning = warningOf(report);
-  const ends = report.results.map((it) => endOf(it).text);
+  const ends = report.results.map((it) => outcomeOf(it).text);
   return (
     <Dialog title="Publish?" onClose={onClose}>
       <p>
-        {plural(report.results.length, "test event")} passed:{" "}
+        {pluralize(report.results.length, "test event")} passed:{" "}
         {ends.map((it) => it.toLowerCase()).join(", ")}.
       </p>
       {warning && <p class="notice warn">{warning}</p>}
@@ -75,7 +81,7 @@ export function AskToPublish(props: {
           ? "Everything published that imports it is tested with it, and uses it from the next batch on."
           : "Its destinations use it from the next batch on. The revision that is live now is kept."}
       </p>
-      <Fault error={error} />
+      <ErrorNotice error={error} />
       <div class="ends">
         <Button onClick={onClose}>Cancel</Button>
         <Button kind="main" onClick={() => onPublish().catch(setError)}>

@@ -1,36 +1,36 @@
 import { useMemo, useState } from "preact/hooks";
+import { Panel } from "../components/layout.tsx";
+import { sampleEvents } from "../data/sample-events.ts";
 import { CodeEditor } from "../editor/code-editor.tsx";
-import { Panel } from "../parts/layout.tsx";
-import { picked } from "../picked.ts";
-import { useTexts, useWork } from "./bench.ts";
-import { TestEvents } from "./events.tsx";
-import { isPython, libraries, type Opened } from "./kinds.ts";
-import { eventsSeen, useKnown } from "./known.ts";
-import { Results } from "./results.tsx";
-import { marksOf } from "./run.ts";
-import { AskToPublish, Toolbar } from "./toolbar.tsx";
+import { type CodeContext, isPython, libraries } from "./code-kind.ts";
+import { knownEvents, useCompletionData } from "./completion-data.ts";
+import { RunResults } from "./run-results.tsx";
+import { TestEvents } from "./test-events.tsx";
+import { annotationsOf } from "./test-run.ts";
+import { EditorToolbar, PublishDialog } from "./toolbar.tsx";
+import { useEditorActions, useEditorTexts } from "./use-editor.ts";
 
 /** Events that completion learns from. */
-const SEEN_MAX = 50;
+const REAL_EVENTS_MAX = 50;
 
 /** Where code is written, run over events, saved and published. */
-export function Workbench(opened: Opened) {
+export function Workbench(opened: CodeContext) {
   const { kind, newest, published } = opened;
-  const texts = useTexts(opened);
+  const texts = useEditorTexts(opened);
   const { code, events, own, shown, isChanged } = texts;
-  const work = useWork(opened, texts);
+  const work = useEditorActions(opened, texts);
   const [seen, setSeen] = useState<readonly unknown[]>([]);
-  const tested = useMemo(() => eventsSeen(events, work.report), [events, work.report]);
-  const known = useKnown(newest.language, [
+  const tested = useMemo(() => knownEvents(events, work.report), [events, work.report]);
+  const known = useCompletionData(newest.language, [
     ...seen,
     ...tested,
-    ...picked.value.map(({ event }) => event),
+    ...sampleEvents.value.map(({ event }) => event),
   ]);
-  const marks = useMemo(() => marksOf(work.report, own), [work.report, own]);
+  const marks = useMemo(() => annotationsOf(work.report, own), [work.report, own]);
   const keys = { onRun: work.run, onSave: work.save };
   return (
     <>
-      <Toolbar
+      <EditorToolbar
         {...{ kind, isChanged, busy: work.busy, onDiscard: texts.discard, askToPublish: work.ask }}
         {...keys}
         isLive={!isChanged && published?.versionId === newest.versionId}
@@ -47,23 +47,23 @@ export function Workbench(opened: Opened) {
               {...{ ...keys, marks, known }}
             />
           </Panel>
-          {kind === libraries && <Trial {...{ opened, texts, work, known }} />}
+          {kind === libraries && <LibraryTrial {...{ opened, texts, work, known }} />}
         </div>
         <TestEvents
           text={events}
           onChange={texts.setEvents}
-          onSeen={(more) => setSeen((before) => [...more, ...before].slice(0, SEEN_MAX))}
+          onSeen={(more) => setSeen((before) => [...more, ...before].slice(0, REAL_EVENTS_MAX))}
           {...{ ...keys, wrong: work.wrong }}
         />
         <div class="whole">
-          <Results
+          <RunResults
             {...{ report: work.report, error: work.fault }}
             onShow={(line, library) => texts.setShown({ line, library })}
           />
         </div>
       </div>
       {work.asked && (
-        <AskToPublish
+        <PublishDialog
           {...{ kind, report: work.asked, onClose: work.leave, onPublish: work.publish }}
         />
       )}
@@ -72,15 +72,15 @@ export function Workbench(opened: Opened) {
 }
 
 /** The transformation that a library is tried out with. */
-function Trial(props: {
-  opened: Opened;
-  texts: ReturnType<typeof useTexts>;
-  work: ReturnType<typeof useWork>;
-  known: ReturnType<typeof useKnown>;
+function LibraryTrial(props: {
+  opened: CodeContext;
+  texts: ReturnType<typeof useEditorTexts>;
+  work: ReturnType<typeof useEditorActions>;
+  known: ReturnType<typeof useCompletionData>;
 }) {
   const { opened, texts, work, known } = props;
   const { shown } = texts;
-  const marks = useMemo(() => marksOf(work.report), [work.report]);
+  const marks = useMemo(() => annotationsOf(work.report), [work.report]);
   return (
     <Panel title="Try it out" flush>
       <CodeEditor

@@ -1,15 +1,15 @@
 import { useState } from "preact/hooks";
-import { useNames } from "../every.ts";
-import { useLoaded } from "../loaded.ts";
-import { Fault } from "../parts/fault.tsx";
-import { Badge, Empty, Head, Panel } from "../parts/layout.tsx";
-import { Search } from "../parts/search.tsx";
-import { type Column, Pages, Table } from "../parts/table.tsx";
-import { Time } from "../parts/time.tsx";
-import { go, to } from "../router.ts";
-import { count } from "../text.ts";
-import { Bulk } from "./bulk.tsx";
-import { deadLetterGroups, type Group } from "./groups.ts";
+import { ErrorNotice } from "../components/error-notice.tsx";
+import { Badge, EmptyState, Panel, ScreenHeader } from "../components/layout.tsx";
+import { SearchField } from "../components/search-field.tsx";
+import { Pagination, Table, type TableColumn } from "../components/table.tsx";
+import { Time } from "../components/time.tsx";
+import { useNames } from "../data/list-all.ts";
+import { useResource } from "../data/use-resource.ts";
+import { formatCount } from "../format.ts";
+import { hrefTo, navigate } from "../router.ts";
+import { BulkActions } from "./bulk-actions.tsx";
+import { type DeadLetterGroup, listDeadLetterGroups } from "./letter-groups.ts";
 
 const ASKED_EVERY_MS = 10_000;
 const PAGE_ITEMS = 50;
@@ -19,8 +19,8 @@ export function GroupList({ destinationId }: { destinationId: string | undefined
   const names = useNames();
   const [text, setText] = useState("");
   const [page, setPage] = useState(1);
-  const { value, error, reload } = useLoaded(
-    () => deadLetterGroups(destinationId),
+  const { value, error, reload } = useResource(
+    () => listDeadLetterGroups(destinationId),
     [destinationId],
     ASKED_EVERY_MS,
   );
@@ -29,12 +29,12 @@ export function GroupList({ destinationId }: { destinationId: string | undefined
   const found = value?.filter((group) =>
     `${group.reason} ${names.destination(group.destinationId)}`.toLowerCase().includes(wanted),
   );
-  const columns: Column<Group>[] = [
+  const columns: TableColumn<DeadLetterGroup>[] = [
     {
       title: "Reason",
       kind: "name",
       cell: ({ id, reason }) => (
-        <a class="clamp" href={to("dead-letters", { groupId: id })}>
+        <a class="clamp" href={hrefTo("dead-letters", { groupId: id })}>
           {reason || "No reason given"}
         </a>
       ),
@@ -42,34 +42,34 @@ export function GroupList({ destinationId }: { destinationId: string | undefined
     {
       title: "Destination",
       cell: (group) => (
-        <a href={to("destinations", group.destinationId)}>
+        <a href={hrefTo("destinations", group.destinationId)}>
           {names.destination(group.destinationId)}
         </a>
       ),
     },
     { title: "Failed in", kind: "narrow", cell: ({ stage }) => <StageBadge stage={stage} /> },
-    { title: "Events", kind: "number narrow", cell: (group) => count(group.count) },
+    { title: "Events", kind: "number narrow", cell: (group) => formatCount(group.count) },
     { title: "Latest", kind: "narrow", cell: ({ lastAt }) => <Time at={lastAt} /> },
   ];
   const filter = destinationId === undefined ? {} : { destinationId };
   return (
     <>
-      <Head title="Dead letters">
+      <ScreenHeader title="Dead letters">
         {total !== undefined && total > 0 && (
-          <a class="button" href={to("dead-letters", { all: "1", destinationId })}>
-            List all {count(total)}
+          <a class="button" href={hrefTo("dead-letters", { all: "1", destinationId })}>
+            List all {formatCount(total)}
           </a>
         )}
-      </Head>
-      <Fault error={error} retry={reload} />
+      </ScreenHeader>
+      <ErrorNotice error={error} retry={reload} />
       <div class="bulk">
         {total !== undefined && total > 0 && (
-          <Bulk filter={filter} total={total} changed={reload} what="all of them" />
+          <BulkActions filter={filter} total={total} changed={reload} what="all of them" />
         )}
       </div>
       <Panel flush>
         <header>
-          <Search
+          <SearchField
             label="Find a reason"
             value={text}
             onInput={(typed) => {
@@ -81,7 +81,7 @@ export function GroupList({ destinationId }: { destinationId: string | undefined
             aria-label="Destination"
             value={destinationId ?? ""}
             onChange={({ currentTarget }) =>
-              go(to("dead-letters", { destinationId: currentTarget.value }))
+              navigate(hrefTo("dead-letters", { destinationId: currentTarget.value }))
             }
           >
             <option value="">All destinations</option>
@@ -98,18 +98,21 @@ export function GroupList({ destinationId }: { destinationId: string | undefined
           rows={found?.slice((page - 1) * PAGE_ITEMS, page * PAGE_ITEMS)}
           keyOf={({ id }) => id}
           empty={
-            <Empty icon="check" title={text ? `No reason has “${text}” in it` : "No dead letters"}>
+            <EmptyState
+              icon="check"
+              title={text ? `No reason has “${text}” in it` : "No dead letters"}
+            >
               An event that cannot be delivered, or that fails in the code, waits here with its
               reason until somebody replays or purges it.
-            </Empty>
+            </EmptyState>
           }
         />
-        <Pages page={page} pageItems={PAGE_ITEMS} total={found?.length} onChange={setPage} />
+        <Pagination page={page} pageItems={PAGE_ITEMS} total={found?.length} onChange={setPage} />
       </Panel>
     </>
   );
 }
 
-export function StageBadge({ stage }: { stage: Group["stage"] }) {
+export function StageBadge({ stage }: { stage: DeadLetterGroup["stage"] }) {
   return <Badge flat>{stage === "transform" ? "code" : "delivery"}</Badge>;
 }

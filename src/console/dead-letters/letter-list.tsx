@@ -1,28 +1,32 @@
 import { useState } from "preact/hooks";
-import { nameOf } from "../event-name.ts";
-import { useNames } from "../every.ts";
-import { useLoaded } from "../loaded.ts";
-import { Button } from "../parts/button.tsx";
-import { Fault } from "../parts/fault.tsx";
-import { Empty, Head, Panel } from "../parts/layout.tsx";
-import { type Column, Table } from "../parts/table.tsx";
-import { Time } from "../parts/time.tsx";
-import { to } from "../router.ts";
-import { client } from "../session.ts";
-import { count, plural } from "../text.ts";
-import { Bulk } from "./bulk.tsx";
-import type { DeadLetter } from "./groups.ts";
+import { Button } from "../components/button.tsx";
+import { ErrorNotice } from "../components/error-notice.tsx";
+import { EmptyState, Panel, ScreenHeader } from "../components/layout.tsx";
+import { PageButtons, Table, type TableColumn } from "../components/table.tsx";
+import { Time } from "../components/time.tsx";
+import { eventName } from "../data/event-name.ts";
+import { useNames } from "../data/list-all.ts";
+import { client } from "../data/session.ts";
+import { useResource } from "../data/use-resource.ts";
+import { formatCount, pluralize } from "../format.ts";
+import { hrefTo } from "../router.ts";
+import { BulkActions } from "./bulk-actions.tsx";
+import type { DeadLetter } from "./letter-groups.ts";
 
 const PAGE_ITEMS = 50;
 
 /** Dead letters of a group, of a destination, or all: the oldest first. */
-export function LetterList({ filter }: { filter: { groupId?: string; destinationId?: string } }) {
+export function DeadLetterList({
+  filter,
+}: {
+  filter: { groupId?: string; destinationId?: string };
+}) {
   const names = useNames();
   /** Ids that the pages begin after, the first page's being undefined. */
   const [starts, setStarts] = useState<readonly (string | undefined)[]>([undefined]);
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const after = starts.at(-1);
-  const { value, error, reload } = useLoaded(
+  const { value, error, reload } = useResource(
     () =>
       client.call("GET /v2/dead-letters", {
         query: { ...filter, count: PAGE_ITEMS, ...(after !== undefined && { after }) },
@@ -41,14 +45,14 @@ export function LetterList({ filter }: { filter: { groupId?: string; destination
     setChosen(next);
   };
   const isWhole = letters?.every(({ id }) => chosen.has(id)) === true;
-  const columns: Column<DeadLetter>[] = [
+  const columns: TableColumn<DeadLetter>[] = [
     {
       title: "",
       kind: "narrow",
       cell: ({ id, event }) => (
         <input
           type="checkbox"
-          aria-label={`Choose ${nameOf(event)}`}
+          aria-label={`Choose ${eventName(event)}`}
           checked={chosen.has(id)}
           onChange={() => toggle(id)}
         />
@@ -58,29 +62,29 @@ export function LetterList({ filter }: { filter: { groupId?: string; destination
       title: "Event",
       kind: "name",
       cell: ({ id, event }) => (
-        <a class="cut" href={to("dead-letters", id)}>
-          {nameOf(event)}
+        <a class="cut" href={hrefTo("dead-letters", id)}>
+          {eventName(event)}
         </a>
       ),
     },
     { title: "Reason", cell: ({ reason }) => <span class="clamp bad">{reason}</span> },
     { title: "From", cell: ({ sourceId }) => names.source(sourceId) },
     { title: "To", cell: ({ destinationId }) => names.destination(destinationId) },
-    { title: "Attempts", kind: "number narrow", cell: ({ attempts }) => count(attempts) },
+    { title: "Attempts", kind: "number narrow", cell: ({ attempts }) => formatCount(attempts) },
     { title: "Given up", kind: "narrow", cell: ({ createdAt }) => <Time at={createdAt} /> },
   ];
   const { destinationId } = filter;
   const total = value?.paging.total;
   return (
     <>
-      <Head
+      <ScreenHeader
         title={filter.groupId ? (letters?.[0]?.reason ?? "Dead letters") : "All dead letters"}
-        way={{ href: to("dead-letters", { destinationId }), text: "Dead letters" }}
+        way={{ href: hrefTo("dead-letters", { destinationId }), text: "Dead letters" }}
       />
-      <Fault error={error} retry={reload} />
+      <ErrorNotice error={error} retry={reload} />
       <div class="bulk">
         {chosen.size > 0 ? (
-          <Bulk
+          <BulkActions
             ids={[...chosen]}
             total={chosen.size}
             what={`the ${chosen.size} chosen`}
@@ -89,7 +93,12 @@ export function LetterList({ filter }: { filter: { groupId?: string; destination
         ) : (
           total !== undefined &&
           total > 0 && (
-            <Bulk filter={filter} total={total} what={`all ${count(total)}`} changed={changed} />
+            <BulkActions
+              filter={filter}
+              total={total}
+              what={`all ${formatCount(total)}`}
+              changed={changed}
+            />
           )
         )}
       </div>
@@ -100,17 +109,17 @@ export function LetterList({ filter }: { filter: { groupId?: string; destination
           rows={letters}
           keyOf={({ id }) => id}
           empty={
-            <Empty
+            <EmptyState
               icon="check"
               title="None is left"
               action={
-                <a class="button" href={to("dead-letters")}>
+                <a class="button" href={hrefTo("dead-letters")}>
                   All reasons
                 </a>
               }
             >
               They were replayed or purged.
-            </Empty>
+            </EmptyState>
           }
         />
         {letters !== undefined && letters.length > 0 && (
@@ -118,29 +127,19 @@ export function LetterList({ filter }: { filter: { groupId?: string; destination
             <span class="row">
               <Button
                 kind="plain"
-                tight
+                compact
                 onClick={() => setChosen(isWhole ? new Set() : new Set(letters.map((it) => it.id)))}
               >
                 {isWhole ? "Choose none" : "Choose this page"}
               </Button>
-              <span class="tabular">{plural(total ?? 0, "event")}, oldest first</span>
+              <span class="tabular">{pluralize(total ?? 0, "event")}, oldest first</span>
             </span>
-            <span class="row">
-              <Button
-                tight
-                icon="left"
-                label="Page before"
-                unless={starts.length === 1 ? "This is the first page" : undefined}
-                onClick={() => setStarts(starts.slice(0, -1))}
-              />
-              <Button
-                tight
-                icon="right"
-                label="Next page"
-                unless={value?.paging.next === undefined ? "This is the last page" : undefined}
-                onClick={() => setStarts([...starts, letters.at(-1)?.id])}
-              />
-            </span>
+            <PageButtons
+              isFirst={starts.length === 1}
+              isLast={value?.paging.next === undefined}
+              onPrevious={() => setStarts(starts.slice(0, -1))}
+              onNext={() => setStarts([...starts, letters.at(-1)?.id])}
+            />
           </nav>
         )}
       </Panel>

@@ -1,12 +1,12 @@
 import type { ScreenProps } from "../router.ts";
 import { GroupList } from "./group-list.tsx";
-import { LetterList } from "./letter-list.tsx";
-import { LetterPage } from "./page.tsx";
+import { DeadLetterList } from "./letter-list.tsx";
+import { DeadLetterPage } from "./letter-page.tsx";
 
-export function Screen({ rest: [id], query }: ScreenProps) {
+export function Screen({ subpath: [id], query }: ScreenProps) {
   const groupId = query.get("groupId") ?? undefined;
   const destinationId = query.get("destinationId") ?? undefined;
-  if (id !== undefined) return <LetterPage key={id} id={id} />;
+  if (id !== undefined) return <DeadLetterPage key={id} id={id} />;
   if (groupId === undefined && !query.has("all")) {
     return <GroupList destinationId={destinationId} />;
   }
@@ -14,5 +14,5 @@ export function Screen({ rest: [id], query }: ScreenProps) {
     ...(groupId !== undefined && { groupId }),
     ...(destinationId !== undefined && { destinationId }),
   };
-  return <LetterList key={JSON.stringify(filter)} filter={filter} />;
+  return <DeadLetterList key={JSON.stringify(filter)} filter={filter} />;
 }

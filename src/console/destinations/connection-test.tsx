@@ -1,15 +1,15 @@
 import { useState } from "preact/hooks";
 import type { AnswerOf } from "../../api/client.ts";
-import { Button } from "../parts/button.tsx";
-import { Badge, Panel } from "../parts/layout.tsx";
-import { client } from "../session.ts";
-import { span } from "../text.ts";
+import { Button } from "../components/button.tsx";
+import { Badge, Panel } from "../components/layout.tsx";
+import { client } from "../data/session.ts";
+import { formatDuration } from "../format.ts";
 
-type Answer = AnswerOf<"POST /v2/destinations/{id}/test">;
+type ConnectionTestReport = AnswerOf<"POST /v2/destinations/{id}/test">;
 
 /** Sends one event of its own, past the transformation, and shows how far it came. */
 export function ConnectionTest({ destinationId }: { destinationId: string }) {
-  const [answer, setAnswer] = useState<Answer>();
+  const [answer, setAnswer] = useState<ConnectionTestReport>();
 
   async function test() {
     setAnswer(undefined);
@@ -21,7 +21,7 @@ export function ConnectionTest({ destinationId }: { destinationId: string }) {
     <Panel
       title="Test event"
       actions={
-        <Button tight icon="play" needs="workspace:admin" onClick={test}>
+        <Button compact icon="play" needs="workspace:admin" onClick={test}>
           Send test event
         </Button>
       }
@@ -37,7 +37,7 @@ export function ConnectionTest({ destinationId }: { destinationId: string }) {
             <li key={step}>
               <span class="row">
                 <Badge tone={ok ? "good" : "bad"}>{step}</Badge>
-                <span class="quiet small tabular">{span(durationMs / 1_000)}</span>
+                <span class="quiet small tabular">{formatDuration(durationMs / 1_000)}</span>
               </span>
               {message && <p class={ok ? "quiet" : "bad"}>{message}</p>}
             </li>

@@ -1,23 +1,23 @@
 import { useMemo } from "preact/hooks";
 import type { AnswerOf } from "../../api/client.ts";
-import type { Destination } from "../every.ts";
-import { useLoaded } from "../loaded.ts";
-import { Chart } from "../parts/chart.tsx";
-import { Fault } from "../parts/fault.tsx";
-import { FigureList, Panel } from "../parts/layout.tsx";
-import { Time } from "../parts/time.tsx";
-import { client, lacking } from "../session.ts";
-import { brief, count, rate, span } from "../text.ts";
+import { Chart } from "../components/chart.tsx";
+import { ErrorNotice } from "../components/error-notice.tsx";
+import { Panel, StatList } from "../components/layout.tsx";
+import { Time } from "../components/time.tsx";
+import type { Destination } from "../data/list-all.ts";
+import { client, missingPermission } from "../data/session.ts";
+import { useResource } from "../data/use-resource.ts";
+import { formatCompact, formatCount, formatDuration, formatRate } from "../format.ts";
 
-type Minute = AnswerOf<"GET /v2/destinations/{id}/history">["minutes"][number];
-type State = AnswerOf<"GET /v2/overview">["destinations"][number];
+type HistoryMinute = AnswerOf<"GET /v2/destinations/{id}/history">["minutes"][number];
+type DestinationOverview = AnswerOf<"GET /v2/overview">["destinations"][number];
 
 const ASKED_EVERY_MS = 5_000;
 
 /** What a destination does now, and did in the last hour. */
 export function Health({ destination: { id } }: { destination: Destination }) {
-  const permission = lacking("events:read");
-  const { value, error, reload } = useLoaded(
+  const permission = missingPermission("events:read");
+  const { value, error, reload } = useResource(
     async () => {
       if (permission !== undefined) return undefined;
       const [history, overview] = await Promise.all([
@@ -38,20 +38,20 @@ export function Health({ destination: { id } }: { destination: Destination }) {
   }
   return (
     <>
-      <Fault error={error} retry={reload} />
+      <ErrorNotice error={error} retry={reload} />
       {value !== undefined && value.missingNodes.length > 0 && (
         <p class="notice">
           Not all figures are here: {value.missingNodes.join(", ")} did not answer.
         </p>
       )}
-      {value?.state?.since && <Down state={value.state} since={value.state.since} />}
+      {value?.state?.since && <DownNotice state={value.state} since={value.state.since} />}
       <Figures state={value?.state} />
       <Charts minutes={value?.minutes} />
     </>
   );
 }
 
-function Down({ state: { reason }, since }: { state: State; since: string }) {
+function DownNotice({ state: { reason }, since }: { state: DestinationOverview; since: string }) {
   return (
     <div class="fault" role="alert">
       <p>
@@ -62,23 +62,24 @@ function Down({ state: { reason }, since }: { state: State; since: string }) {
   );
 }
 
-function Figures({ state }: { state: State | undefined }) {
+function Figures({ state }: { state: DestinationOverview | undefined }) {
   const rates = state?.rates;
   const figures = [
-    ["Delivered", rates && rate(rates.delivered)],
-    ["Failed", rates && rate(rates.failed)],
-    ["Dropped by code", rates && rate(rates.dropped)],
-    ["Waiting", state && count(state.lagEvents)],
-    ["Oldest waits for", state && (state.lagEvents === 0 ? "–" : span(state.lagSeconds))],
-    ["Dead letters", state && count(state.deadLetters)],
+    ["Delivered", rates && formatRate(rates.delivered)],
+    ["Failed", rates && formatRate(rates.failed)],
+    ["Dropped by code", rates && formatRate(rates.dropped)],
+    ["Waiting", state && formatCount(state.lagEvents)],
+    ["Oldest waits for", state && (state.lagEvents === 0 ? "–" : formatDuration(state.lagSeconds))],
+    ["Dead letters", state && formatCount(state.deadLetters)],
   ] as const;
-  return <FigureList figures={figures} />;
+  return <StatList figures={figures} />;
 }
 
-function Charts({ minutes }: { minutes: readonly Minute[] | undefined }) {
+function Charts({ minutes }: { minutes: readonly HistoryMinute[] | undefined }) {
   const { times, counts, latency } = useMemo(() => {
     const all = minutes ?? [];
-    const values = (key: keyof Minute) => all.map((minute) => (minute[key] as number) ?? null);
+    const values = (key: keyof HistoryMinute) =>
+      all.map((minute) => (minute[key] as number) ?? null);
     return {
       times: minutes && all.map(({ at }) => Date.parse(at) / 1_000),
       counts: [
@@ -95,14 +96,14 @@ function Charts({ minutes }: { minutes: readonly Minute[] | undefined }) {
   return (
     <div class="columns even">
       <Panel title="Events a minute">
-        <Chart label="Events a minute" times={times} series={counts} write={brief} />
+        <Chart label="Events a minute" times={times} series={counts} format={formatCompact} />
       </Panel>
       <Panel title="Time of an attempt">
         <Chart
           label="Time of an attempt"
           times={times}
           series={latency}
-          write={(value) => span(value / 1_000)}
+          format={(value) => formatDuration(value / 1_000)}
         />
       </Panel>
     </div>

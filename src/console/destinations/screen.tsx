@@ -1,9 +1,9 @@
 import type { ScreenProps } from "../router.ts";
-import { DestinationList } from "./list.tsx";
-import { NewDestination } from "./new.tsx";
-import { DestinationPage } from "./page.tsx";
+import { DestinationList } from "./destination-list.tsx";
+import { DestinationPage } from "./destination-page.tsx";
+import { NewDestination } from "./new-destination.tsx";
 
-export function Screen({ rest: [id], query }: ScreenProps) {
+export function Screen({ subpath: [id], query }: ScreenProps) {
   if (id === undefined) return <DestinationList />;
   if (id === "new") return <NewDestination />;
   return <DestinationPage key={id} id={id} tab={query.get("tab") ?? ""} />;

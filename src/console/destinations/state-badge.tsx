@@ -1,9 +1,9 @@
 import type { AnswerOf } from "../../api/client.ts";
-import { Badge } from "../parts/layout.tsx";
+import { Badge } from "../components/layout.tsx";
 
-export type StateName = AnswerOf<"GET /v2/overview">["destinations"][number]["state"];
+export type DestinationStateName = AnswerOf<"GET /v2/overview">["destinations"][number]["state"];
 
-const shown: Record<StateName, { text: string; tone?: "good" | "warn" | "bad" }> = {
+const badges: Record<DestinationStateName, { text: string; tone?: "good" | "warn" | "bad" }> = {
   ok: { text: "Delivers", tone: "good" },
   paused: { text: "Paused" },
   failing: { text: "Failing", tone: "warn" },
@@ -15,8 +15,14 @@ const shown: Record<StateName, { text: string; tone?: "good" | "warn" | "bad" }>
 };
 
 /** `failed`: dead letters a second; a destination may refuse some events and take others. */
-export function StateBadge({ state, failed = 0 }: { state: StateName; failed?: number }) {
+export function DestinationStateBadge({
+  state,
+  failed = 0,
+}: {
+  state: DestinationStateName;
+  failed?: number;
+}) {
   if (state === "ok" && failed > 0) return <Badge tone="warn">Refuses events</Badge>;
-  const { text, tone } = shown[state];
+  const { text, tone } = badges[state];
   return <Badge {...(tone && { tone })}>{text}</Badge>;
 }

@@ -1,8 +1,8 @@
 import type { EditorView } from "@codemirror/view";
 import { useEffect, useRef } from "preact/hooks";
-import type { Known } from "./complete.ts";
-import { type Mark, mark } from "./marks.ts";
-import { type EditorLanguage, openEditor } from "./open.ts";
+import { type Annotation, annotate } from "./annotations.ts";
+import type { CompletionData } from "./completion.ts";
+import { createEditor, type EditorLanguage } from "./create-editor.ts";
 
 interface Props {
   label: string;
@@ -11,18 +11,18 @@ interface Props {
   onChange: (value: string) => void;
   onRun?: () => void;
   onSave?: () => void;
-  marks?: readonly Mark[];
-  known?: Known;
+  marks?: readonly Annotation[];
+  known?: CompletionData;
   isReadOnly?: boolean;
   /** Goes to this line when the object changes. */
   shown?: { line: number } | undefined;
 }
 
-const nothing: readonly Mark[] = [];
+const noAnnotations: readonly Annotation[] = [];
 
 /** A code editor; what it is given while it is open, it takes up. */
 export function CodeEditor(props: Props) {
-  const { value, marks = nothing, shown } = props;
+  const { value, marks = noAnnotations, shown } = props;
   const host = useRef<HTMLDivElement>(null);
   const view = useRef<EditorView | undefined>(undefined);
   /** Texts that were told to `onChange` and have not come back as `value`. */
@@ -33,7 +33,7 @@ export function CodeEditor(props: Props) {
   useEffect(() => {
     const { label, language, isReadOnly = false, known } = latest.current;
     const root = host.current!.shadowRoot ?? host.current!.attachShadow({ mode: "open" });
-    const opened = openEditor(root, latest.current.value, {
+    const opened = createEditor(root, latest.current.value, {
       ...{ label, language, isReadOnly },
       onChange: (text) => {
         told.current.push(text);
@@ -57,7 +57,7 @@ export function CodeEditor(props: Props) {
     opened.dispatch({ changes: { from: 0, to: doc.length, insert: value } });
   }, [value]);
 
-  useEffect(() => mark(view.current!, marks), [marks]);
+  useEffect(() => annotate(view.current!, marks), [marks]);
 
   useEffect(() => {
     const opened = view.current!;

@@ -2,10 +2,10 @@ import { MergeView, unifiedMergeView } from "@codemirror/merge";
 import { EditorState, type Extension } from "@codemirror/state";
 import { EditorView, lineNumbers } from "@codemirror/view";
 import { useEffect, useRef } from "preact/hooks";
-import { type EditorLanguage, grammar } from "./open.ts";
-import { looks } from "./theme.ts";
+import { type EditorLanguage, languageExtensions } from "./create-editor.ts";
+import { theme } from "./theme.ts";
 
-interface Side {
+interface DiffSide {
   label: string;
   text: string;
 }
@@ -14,7 +14,7 @@ interface Side {
 const SIDE_BY_SIDE_PX = 640;
 
 /** Two texts and what differs, side by side where there is room. */
-export function Diff(props: { before: Side; after: Side; language: EditorLanguage }) {
+export function Diff(props: { before: DiffSide; after: DiffSide; language: EditorLanguage }) {
   const { before, after, language } = props;
   const host = useRef<HTMLDivElement>(null);
 
@@ -22,7 +22,7 @@ export function Diff(props: { before: Side; after: Side; language: EditorLanguag
     const element = host.current!;
     const root = element.shadowRoot ?? element.attachShadow({ mode: "open" });
     const broad = element.clientWidth >= SIDE_BY_SIDE_PX;
-    const opened = broad ? sideBySide(root, props) : inOne(root, props);
+    const opened = broad ? sideBySide(root, props) : unified(root, props);
     return () => opened.destroy();
   }, [before.text, after.text, language]);
 
@@ -35,19 +35,19 @@ function sideBySide(root: ShadowRoot, { before, after, language }: DiffProps): M
   return new MergeView({
     root,
     parent: root,
-    a: { doc: before.text, extensions: reading(before.label, language) },
-    b: { doc: after.text, extensions: reading(after.label, language) },
+    a: { doc: before.text, extensions: readOnlyExtensions(before.label, language) },
+    b: { doc: after.text, extensions: readOnlyExtensions(after.label, language) },
     collapseUnchanged: collapse,
   });
 }
 
-function inOne(root: ShadowRoot, { before, after, language }: DiffProps): EditorView {
+function unified(root: ShadowRoot, { before, after, language }: DiffProps): EditorView {
   return new EditorView({
     root,
     parent: root,
     doc: after.text,
     extensions: [
-      reading(after.label, language),
+      readOnlyExtensions(after.label, language),
       unifiedMergeView({
         original: before.text,
         mergeControls: false,
@@ -59,9 +59,9 @@ function inOne(root: ShadowRoot, { before, after, language }: DiffProps): Editor
 
 type DiffProps = Parameters<typeof Diff>[0];
 
-function reading(label: string, language: EditorLanguage): Extension {
+function readOnlyExtensions(label: string, language: EditorLanguage): Extension {
   return [
-    ...[lineNumbers(), grammar(language), looks, EditorView.lineWrapping],
+    ...[lineNumbers(), languageExtensions(language), theme, EditorView.lineWrapping],
     EditorState.readOnly.of(true),
     EditorView.editable.of(false),
     // What cannot be edited is no text box; it is reached by the keyboard to be scrolled.

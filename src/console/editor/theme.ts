@@ -3,7 +3,7 @@ import { EditorView } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 
 /** The console's own colours: its properties reach into the shadow root that an editor stands in. */
-const frame = EditorView.theme({
+const editorTheme = EditorView.theme({
   "&": {
     color: "var(--text)",
     backgroundColor: "var(--surface)",
@@ -62,7 +62,7 @@ const frame = EditorView.theme({
   ".cm-collapsedLines:before, .cm-collapsedLines:after": { content: '""' },
 });
 
-const colours = HighlightStyle.define([
+const syntaxColours = HighlightStyle.define([
   { tag: [tags.keyword, tags.modifier], color: "light-dark(#8025a8, #dba6ff)" },
   { tag: [tags.string, tags.special(tags.string), tags.regexp], color: "var(--good)" },
   { tag: [tags.number, tags.bool, tags.null, tags.atom], color: "var(--warn)" },
@@ -75,4 +75,4 @@ const colours = HighlightStyle.define([
   { tag: tags.invalid, color: "var(--bad)" },
 ]);
 
-export const looks = [frame, syntaxHighlighting(colours)];
+export const theme = [editorTheme, syntaxHighlighting(syntaxColours)];

@@ -1,61 +1,61 @@
-import { useLoaded } from "../loaded.ts";
-import { Fault } from "../parts/fault.tsx";
-import { Empty, FigureList, Head, Panel, Skeleton } from "../parts/layout.tsx";
-import { to } from "../router.ts";
-import { client, lacking, session } from "../session.ts";
-import { count, rate, span } from "../text.ts";
-import { ConnectionTable } from "./connections.tsx";
-import { Graph } from "./graph.tsx";
+import { ErrorNotice } from "../components/error-notice.tsx";
+import { EmptyState, Panel, ScreenHeader, Skeleton, StatList } from "../components/layout.tsx";
+import { client, missingPermission, session } from "../data/session.ts";
+import { useResource } from "../data/use-resource.ts";
+import { formatCount, formatDuration, formatRate } from "../format.ts";
+import { hrefTo } from "../router.ts";
+import { ConnectionTable } from "./connection-table.tsx";
+import { FlowGraphView } from "./flow-graph-view.tsx";
 import type { Overview } from "./overview.ts";
-import { Problems } from "./problems.tsx";
+import { ProblemList } from "./problem-list.tsx";
 
 const ASKED_EVERY_MS = 3_000;
 
 /** What the workspace does now, and what needs a person. */
 export function Screen() {
-  const permission = lacking("events:read");
-  const { value, error, reload } = useLoaded(
+  const permission = missingPermission("events:read");
+  const { value, error, reload } = useResource(
     async () => (permission === undefined ? await client.call("GET /v2/overview") : undefined),
     [],
     ASKED_EVERY_MS,
   );
   return (
     <>
-      <Head title="Overview" />
-      <Fault error={error} retry={reload} />
+      <ScreenHeader title="Overview" />
+      <ErrorNotice error={error} retry={reload} />
       {permission === undefined ? (
-        <Loaded overview={value} isAwaited={error === undefined} />
+        <OverviewOrSkeleton overview={value} isAwaited={error === undefined} />
       ) : (
-        <Empty
+        <EmptyState
           icon="overview"
           title={session.value?.workspace.name ?? "Overview"}
-        >{`Figures take the permission ${permission}. What you may do is in the bar.`}</Empty>
+        >{`Figures take the permission ${permission}. What you may do is in the bar.`}</EmptyState>
       )}
     </>
   );
 }
 
-function Loaded(props: { overview: Overview | undefined; isAwaited: boolean }) {
+function OverviewOrSkeleton(props: { overview: Overview | undefined; isAwaited: boolean }) {
   const { overview, isAwaited } = props;
-  if (overview !== undefined) return <Shown overview={overview} />;
+  if (overview !== undefined) return <OverviewPanels overview={overview} />;
   return isAwaited ? <Skeleton /> : null;
 }
 
-function Shown({ overview }: { overview: Overview }) {
+function OverviewPanels({ overview }: { overview: Overview }) {
   if (overview.totals.sources === 0 && overview.totals.destinations === 0) {
     return (
       <>
-        <Problems problems={overview.problems} />
+        <ProblemList problems={overview.problems} />
         <FirstSteps />
       </>
     );
   }
   return (
     <>
-      <Problems problems={overview.problems} />
-      <Figures overview={overview} />
+      <ProblemList problems={overview.problems} />
+      <OverviewStats overview={overview} />
       <Panel title="Way of the events">
-        <Graph overview={overview} />
+        <FlowGraphView overview={overview} />
       </Panel>
       <Panel title="Connections" flush>
         <ConnectionTable overview={overview} />
@@ -64,43 +64,43 @@ function Shown({ overview }: { overview: Overview }) {
   );
 }
 
-function Figures({ overview }: { overview: Overview }) {
+function OverviewStats({ overview }: { overview: Overview }) {
   const sum = (of: (it: Overview["destinations"][number]) => number) =>
     overview.destinations.reduce((total, it) => total + of(it), 0);
   const received = overview.sources.reduce((total, it) => total + it.receivedPerSecond, 0);
   const oldest = Math.max(0, ...overview.destinations.map((it) => it.lagSeconds));
   const waiting = sum((it) => it.lagEvents);
   const figures = [
-    ["Received", rate(received)],
-    ["Delivered", rate(sum((it) => it.rates.delivered))],
-    ["Failed", rate(sum((it) => it.rates.failed))],
-    ["Waiting", count(waiting)],
-    ["Oldest waits for", waiting === 0 ? "–" : span(oldest)],
-    ["Dead letters", count(overview.totals.deadLetters)],
+    ["Received", formatRate(received)],
+    ["Delivered", formatRate(sum((it) => it.rates.delivered))],
+    ["Failed", formatRate(sum((it) => it.rates.failed))],
+    ["Waiting", formatCount(waiting)],
+    ["Oldest waits for", waiting === 0 ? "–" : formatDuration(oldest)],
+    ["Dead letters", formatCount(overview.totals.deadLetters)],
   ] as const;
-  return <FigureList class="six" figures={figures} />;
+  return <StatList class="six" figures={figures} />;
 }
 
 const steps = [
   {
     title: "Make a source",
     text: "It has the write key that your pages send.",
-    href: to("sources", "new"),
+    href: hrefTo("sources", "new"),
   },
   {
     title: "Make a destination",
     text: "What takes the events: a webhook, a database, Kafka, an object store or a file.",
-    href: to("destinations", "new"),
+    href: hrefTo("destinations", "new"),
   },
   {
     title: "Connect them, and send a test event",
     text: "On the source's page; you see it arrive there.",
-    href: to("sources"),
+    href: hrefTo("sources"),
   },
   {
     title: "Write a transformation",
     text: "JavaScript or Python that changes, drops or adds events.",
-    href: to("transformations"),
+    href: hrefTo("transformations"),
   },
 ];
 

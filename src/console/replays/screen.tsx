@@ -1,8 +1,8 @@
 import type { ScreenProps } from "../router.ts";
-import { ReplayList } from "./list.tsx";
-import { NewReplay } from "./new.tsx";
+import { NewReplay } from "./new-replay.tsx";
+import { ReplayList } from "./replay-list.tsx";
 
-export function Screen({ rest: [id], query }: ScreenProps) {
+export function Screen({ subpath: [id], query }: ScreenProps) {
   if (id === "new") return <NewReplay destinationId={query.get("destinationId") ?? ""} />;
   return <ReplayList />;
 }

@@ -1,30 +1,35 @@
 import { useState } from "preact/hooks";
-import { nameOf } from "../event-name.ts";
-import { type Names, useNames } from "../every.ts";
-import { Button } from "../parts/button.tsx";
-import { Fault } from "../parts/fault.tsx";
-import { SelectField, TextField } from "../parts/field.tsx";
-import { Empty, Head, Panel } from "../parts/layout.tsx";
-import { type Column, Table } from "../parts/table.tsx";
-import { Time } from "../parts/time.tsx";
+import { Button } from "../components/button.tsx";
+import { ErrorNotice } from "../components/error-notice.tsx";
+import { SelectField, TextField } from "../components/forms/fields.tsx";
+import { EmptyState, Panel, ScreenHeader } from "../components/layout.tsx";
+import { Table, type TableColumn } from "../components/table.tsx";
+import { Time } from "../components/time.tsx";
+import { eventName } from "../data/event-name.ts";
+import { type NameLookup, useNames } from "../data/list-all.ts";
+import { pluralize } from "../format.ts";
 import { replaceQuery, type ScreenProps } from "../router.ts";
-import { Opened } from "../tail/opened.tsx";
-import { plural } from "../text.ts";
-import { keys, type Question, questionOf } from "./question.ts";
-import { type FoundEvent, type Searching, useSearch } from "./search.ts";
+import { EventDialog } from "../tail/event-dialog.tsx";
+import { readSearchForm, type SearchForm, searchFields } from "./search-form.ts";
+import { type FoundEvent, type SearchResult, useSearch } from "./use-search.ts";
 
 /** Events that the server still holds, by who sent them, what they are, and when they came. */
 export function Screen({ query }: ScreenProps) {
   const names = useNames();
-  const question = questionOf(query);
+  const question = readSearchForm(query);
   const searching = useSearch(question);
   const [opened, setOpened] = useState<FoundEvent>();
-  const { events, error, again } = searching;
+  const { events, error, restart } = searching;
   return (
     <>
-      <Head title="Event search" />
-      <Ask key={JSON.stringify(question)} question={question} names={names} again={again} />
-      <Fault error={error} retry={again} />
+      <ScreenHeader title="Event search" />
+      <SearchFormPanel
+        key={JSON.stringify(question)}
+        question={question}
+        names={names}
+        again={restart}
+      />
+      <ErrorNotice error={error} retry={restart} />
       {(events !== undefined || error === undefined) && (
         <Panel flush>
           <Table
@@ -32,13 +37,13 @@ export function Screen({ query }: ScreenProps) {
             columns={columnsOf(names, setOpened)}
             rows={events}
             keyOf={({ messageId }) => messageId}
-            empty={<Nothing isAtEnd={searching.last?.stopped === undefined} />}
+            empty={<NoResults isAtEnd={searching.last?.stopped === undefined} />}
           />
-          <Reached searching={searching} />
+          <SearchFooter searching={searching} />
         </Panel>
       )}
       {opened && (
-        <Opened
+        <EventDialog
           passing={{ ...opened, at: opened.receivedAt, received: opened.event, outcomes: [] }}
           names={names}
           onClose={() => setOpened(undefined)}
@@ -48,10 +53,10 @@ export function Screen({ query }: ScreenProps) {
   );
 }
 
-function Ask(props: { question: Question; names: Names; again: () => void }) {
+function SearchFormPanel(props: { question: SearchForm; names: NameLookup; again: () => void }) {
   const { question, names, again } = props;
   const [wanted, setWanted] = useState(question);
-  const set = (change: Partial<Question>) => setWanted({ ...wanted, ...change });
+  const set = (change: Partial<SearchForm>) => setWanted({ ...wanted, ...change });
   const sources = names.sources.map(({ id, name }) => ({ value: id, text: name }));
   const isListed = wanted.sourceId === "" || sources.some(({ value }) => value === wanted.sourceId);
   return (
@@ -68,8 +73,8 @@ function Ask(props: { question: Question; names: Names; again: () => void }) {
         <SelectField
           label="Look for"
           value={wanted.by}
-          options={keys}
-          onChange={(by) => set({ by: by as Question["by"] })}
+          options={searchFields}
+          onChange={(by) => set({ by: by as SearchForm["by"] })}
         />
         <TextField
           label="That is"
@@ -107,7 +112,10 @@ function Ask(props: { question: Question; names: Names; again: () => void }) {
   );
 }
 
-function columnsOf(names: Names, open: (event: FoundEvent) => void): Column<FoundEvent>[] {
+function columnsOf(
+  names: NameLookup,
+  open: (event: FoundEvent) => void,
+): TableColumn<FoundEvent>[] {
   return [
     { title: "Received", kind: "narrow", cell: ({ receivedAt }) => <Time at={receivedAt} /> },
     {
@@ -115,7 +123,7 @@ function columnsOf(names: Names, open: (event: FoundEvent) => void): Column<Foun
       kind: "name",
       cell: (found) => (
         <button type="button" class="link cut" onClick={() => open(found)}>
-          {nameOf(found.event)}
+          {eventName(found.event)}
         </button>
       ),
     },
@@ -132,14 +140,18 @@ function userOf({ userId, anonymousId }: FoundEvent["event"]): string {
 const USER_CHARS_MAX = 100;
 
 /** How far the search came, and the way on. */
-function Reached({ searching: { events = [], last, goOn } }: { searching: Searching }) {
+function SearchFooter({
+  searching: { events = [], last, loadOlder },
+}: {
+  searching: SearchResult;
+}) {
   if (last === undefined) return null;
   const { stopped, reachedAt } = last;
   if (stopped === undefined && events.length === 0) return null;
   return (
     <p class="pages">
       <span>
-        {plural(events.length, "event")}
+        {pluralize(events.length, "event")}
         {stopped === undefined && ", that is all"}
         {stopped !== undefined && reachedAt !== undefined && (
           <>
@@ -148,7 +160,7 @@ function Reached({ searching: { events = [], last, goOn } }: { searching: Search
         )}
       </span>
       {stopped !== undefined && (
-        <Button tight onClick={goOn}>
+        <Button compact onClick={loadOlder}>
           Search further back
         </Button>
       )}
@@ -156,18 +168,18 @@ function Reached({ searching: { events = [], last, goOn } }: { searching: Search
   );
 }
 
-function Nothing({ isAtEnd }: { isAtEnd: boolean }) {
+function NoResults({ isAtEnd }: { isAtEnd: boolean }) {
   if (!isAtEnd) {
     return (
-      <Empty icon="clock" title="Nothing found yet">
+      <EmptyState icon="clock" title="Nothing found yet">
         There is more to look through.
-      </Empty>
+      </EmptyState>
     );
   }
   return (
-    <Empty icon="search" title="No event that is still there fits">
+    <EmptyState icon="search" title="No event that is still there fits">
       Events are kept until every destination has them, and after that for as long as the server is
       set up to keep them: System says for how long.
-    </Empty>
+    </EmptyState>
   );
 }

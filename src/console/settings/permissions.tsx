@@ -1,6 +1,6 @@
-import { Tick } from "../parts/field.tsx";
-import { Badge } from "../parts/layout.tsx";
-import type { Permission } from "../session.ts";
+import { Checkbox } from "../components/forms/fields.tsx";
+import { Badge } from "../components/layout.tsx";
+import type { Permission } from "../data/session.ts";
 
 const meanings: Record<Permission, string> = {
   "transformations:create-delete": "create and delete transformations",
@@ -27,7 +27,7 @@ export function PermissionBadges(props: { of: readonly Permission[] }) {
 }
 
 /** Ticks for what somebody may do. */
-export function PermissionTicks(props: {
+export function PermissionCheckboxes(props: {
   chosen: readonly Permission[];
   onChange: (chosen: Permission[]) => void;
 }) {
@@ -36,7 +36,7 @@ export function PermissionTicks(props: {
     <fieldset class="group ticks">
       <legend>Permissions</legend>
       {permissions.map((permission) => (
-        <Tick
+        <Checkbox
           key={permission}
           on={chosen.includes(permission)}
           onChange={(on) =>
@@ -45,7 +45,7 @@ export function PermissionTicks(props: {
         >
           <code>{permission}</code>
           <span class="quiet small"> {meanings[permission]}</span>
-        </Tick>
+        </Checkbox>
       ))}
     </fieldset>
   );

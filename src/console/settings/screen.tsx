@@ -1,10 +1,10 @@
-import { Empty, Head, Tabs } from "../parts/layout.tsx";
-import { type ScreenProps, to } from "../router.ts";
-import { lacking } from "../session.ts";
-import { Credentials } from "./credentials.tsx";
-import { Members } from "./members.tsx";
-import { Tokens } from "./tokens.tsx";
-import { Workspace } from "./workspace.tsx";
+import { EmptyState, ScreenHeader, Tabs } from "../components/layout.tsx";
+import { missingPermission } from "../data/session.ts";
+import { hrefTo, type ScreenProps } from "../router.ts";
+import { Credentials } from "./credential-list.tsx";
+import { Members } from "./member-list.tsx";
+import { Tokens } from "./token-list.tsx";
+import { Workspace } from "./workspace-facts.tsx";
 
 const tabs = [
   { name: "", text: "Workspace" },
@@ -14,23 +14,23 @@ const tabs = [
 ];
 
 /** Who may do what, and what code may read. */
-export function Screen({ rest: [tab = ""] }: ScreenProps) {
-  const permission = lacking("workspace:admin");
+export function Screen({ subpath: [tab = ""] }: ScreenProps) {
+  const permission = missingPermission("workspace:admin");
   return (
     <>
-      <Head title="Settings" />
+      <ScreenHeader title="Settings" />
       <Tabs
         tabs={tabs.map(({ name, text }) => ({
-          href: name === "" ? to("settings") : to("settings", name),
+          href: name === "" ? hrefTo("settings") : hrefTo("settings", name),
           text,
           current: name === tab,
         }))}
       />
       {tab === "" && <Workspace />}
       {tab !== "" && permission !== undefined && (
-        <Empty icon="info" title={`This takes the permission ${permission}`}>
+        <EmptyState icon="info" title={`This takes the permission ${permission}`}>
           The token that you signed in with lacks it.
-        </Empty>
+        </EmptyState>
       )}
       {permission === undefined && tab === "members" && <Members />}
       {permission === undefined && tab === "tokens" && <Tokens />}

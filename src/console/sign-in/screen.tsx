@@ -1,10 +1,10 @@
 import { useState } from "preact/hooks";
-import { Button } from "../parts/button.tsx";
-import { Fault } from "../parts/fault.tsx";
-import { TextField } from "../parts/field.tsx";
-import { useSubmit } from "../parts/form.ts";
-import { Mark } from "../parts/mark.tsx";
-import { signIn } from "../session.ts";
+import { Button } from "../components/button.tsx";
+import { ErrorNotice } from "../components/error-notice.tsx";
+import { TextField } from "../components/forms/fields.tsx";
+import { useSubmit } from "../components/forms/use-submit.ts";
+import { Logo } from "../components/logo.tsx";
+import { signIn } from "../data/session.ts";
 
 /** The token goes into a cookie that no script can read; the console keeps none of it. */
 export function SignIn({ reason }: { reason: string | undefined }) {
@@ -15,7 +15,7 @@ export function SignIn({ reason }: { reason: string | undefined }) {
       <form class="panel" onSubmit={submit}>
         <div class="inside">
           <div class="brand">
-            <Mark />
+            <Logo />
             pixelmill
           </div>
           <h1>Sign in</h1>
@@ -37,7 +37,7 @@ export function SignIn({ reason }: { reason: string | undefined }) {
               </>
             }
           />
-          <Fault error={error} />
+          <ErrorNotice error={error} />
           <Button kind="main" type="submit" busy={busy}>
             Sign in
           </Button>

@@ -1,16 +1,16 @@
 import { useState } from "preact/hooks";
-import type { Source } from "../every.ts";
-import { Code } from "../parts/code.tsx";
-import { Segments } from "../parts/layout.tsx";
+import { CodeBlock } from "../components/code-block.tsx";
+import { SegmentedControl } from "../components/layout.tsx";
+import type { Source } from "../data/list-all.ts";
 
-type Kind = "script" | "image" | "curl";
-const kinds = [
+type SnippetKind = "script" | "image" | "curl";
+const snippetKinds = [
   { value: "script", text: "Script" },
   { value: "image", text: "Image" },
   { value: "curl", text: "curl" },
 ] as const;
 
-const hints: Record<Kind, string> = {
+const hints: Record<SnippetKind, string> = {
   script:
     "Sends a page event, and whatever you call pixel() for. n makes each address a new one: browsers ask for the same image only once for a document.",
   image: "Counts a document once, also where no script runs: mails, for example.",
@@ -19,20 +19,25 @@ const hints: Record<Kind, string> = {
 
 /** What to paste to send events of this source. */
 export function Snippet({ source, dataPlane }: { source: Source; dataPlane: string }) {
-  const [kind, setKind] = useState<Kind>("script");
-  const text = texts[kind](dataPlane, source.writeKey);
+  const [kind, setKind] = useState<SnippetKind>("script");
+  const text = snippetOf[kind](dataPlane, source.writeKey);
   return (
     <>
       <div class="row far">
-        <Segments label="Kind of snippet" value={kind} options={kinds} onChange={setKind} />
+        <SegmentedControl
+          label="Kind of snippet"
+          value={kind}
+          options={snippetKinds}
+          onChange={setKind}
+        />
       </div>
-      <Code text={text} what="snippet" wrap />
+      <CodeBlock text={text} name="snippet" wrap />
       <p class="quiet small">{hints[kind]}</p>
     </>
   );
 }
 
-const texts: Record<Kind, (dataPlane: string, writeKey: string) => string> = {
+const snippetOf: Record<SnippetKind, (dataPlane: string, writeKey: string) => string> = {
   script: (dataPlane, writeKey) => `<script>
   const random = () => Math.random().toString(36).slice(2);
   const anonymousId = (localStorage.visitor ??= random());

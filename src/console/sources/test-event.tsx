@@ -1,14 +1,14 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { TailMessage } from "../../api/client.ts";
-import { type Source, useNames } from "../every.ts";
-import { Button } from "../parts/button.tsx";
-import { Json } from "../parts/code.tsx";
-import { Fault } from "../parts/fault.tsx";
-import { TextField } from "../parts/field.tsx";
-import { Badge } from "../parts/layout.tsx";
-import { Time } from "../parts/time.tsx";
-import { to } from "../router.ts";
-import { client, lacking } from "../session.ts";
+import { Button } from "../components/button.tsx";
+import { JsonBlock } from "../components/code-block.tsx";
+import { ErrorNotice } from "../components/error-notice.tsx";
+import { TextField } from "../components/forms/fields.tsx";
+import { Badge } from "../components/layout.tsx";
+import { Time } from "../components/time.tsx";
+import { type Source, useNames } from "../data/list-all.ts";
+import { client, missingPermission } from "../data/session.ts";
+import { hrefTo } from "../router.ts";
 
 /** What became of an event is looked at for so long: a retry may come later. */
 const WATCHED_MS = 30_000;
@@ -29,10 +29,12 @@ export function TestEvent({ source, dataPlane }: { source: Source; dataPlane: st
     setError(undefined);
     setMessages([]);
     const visitor = `console-${crypto.getRandomValues(new Uint32Array(2)).join("-")}`;
-    if (lacking("events:read") === undefined) {
+    if (missingPermission("events:read") === undefined) {
       await new Promise<void>((resolve) => {
-        const told = watch({ sourceId: source.id, visitor, signal: stop.signal }, resolve, (it) =>
-          setMessages((before) => [...(before ?? []), it]),
+        const told = followVisitor(
+          { sourceId: source.id, visitor, signal: stop.signal },
+          resolve,
+          (it) => setMessages((before) => [...(before ?? []), it]),
         );
         void told.then(resolve);
       });
@@ -60,16 +62,16 @@ export function TestEvent({ source, dataPlane }: { source: Source; dataPlane: st
           <Button
             type="submit"
             icon="play"
-            unless={source.enabled ? undefined : "The source is off"}
+            disabledReason={source.enabled ? undefined : "The source is off"}
           >
             Send test event
           </Button>
-          <a class="small" href={to("events", { sourceId: source.id })}>
+          <a class="small" href={hrefTo("events", { sourceId: source.id })}>
             Live tail of this source
           </a>
         </div>
       </form>
-      <Fault error={error} />
+      <ErrorNotice error={error} />
       {messages && <Arrivals messages={messages} />}
     </>
   );
@@ -77,7 +79,7 @@ export function TestEvent({ source, dataPlane }: { source: Source; dataPlane: st
 
 function Arrivals({ messages }: { messages: readonly TailMessage[] }) {
   const names = useNames();
-  const permission = lacking("events:read");
+  const permission = missingPermission("events:read");
   if (permission !== undefined) {
     return <p class="notice">It is on disk. To see it arrive takes the permission {permission}.</p>;
   }
@@ -93,7 +95,7 @@ function Arrivals({ messages }: { messages: readonly TailMessage[] }) {
         <p class="row" key={name + data.destinationId}>
           <Badge tone={tones[name] ?? "accent"}>{name}</Badge>
           {typeof data.destinationId === "string" && (
-            <a href={to("destinations", data.destinationId)}>
+            <a href={hrefTo("destinations", data.destinationId)}>
               {names.destination(data.destinationId)}
             </a>
           )}
@@ -103,7 +105,7 @@ function Arrivals({ messages }: { messages: readonly TailMessage[] }) {
           </span>
         </p>
       ))}
-      {received && <Json value={messages.at(-1)?.data.event} what="event" />}
+      {received && <JsonBlock value={messages.at(-1)?.data.event} what="event" />}
     </div>
   );
 }
@@ -115,7 +117,7 @@ const tones: Record<string, "good" | "warn" | "bad" | undefined> = {
 };
 
 /** Tells of the events of one visitor, until the signal. */
-async function watch(
+async function followVisitor(
   { sourceId, visitor, signal }: { sourceId: string; visitor: string; signal: AbortSignal },
   onOpen: () => void,
   tell: (message: TailMessage) => void,

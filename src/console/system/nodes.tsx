@@ -1,14 +1,14 @@
 import type { AnswerOf } from "../../api/client.ts";
-import { useLoaded } from "../loaded.ts";
-import { Icon } from "../parts/icon.tsx";
-import { Badge, Panel } from "../parts/layout.tsx";
-import { type Column, Table } from "../parts/table.tsx";
-import { client } from "../session.ts";
-import { count } from "../text.ts";
+import { Icon } from "../components/icon.tsx";
+import { Badge, Panel } from "../components/layout.tsx";
+import { Table, type TableColumn } from "../components/table.tsx";
+import { client } from "../data/session.ts";
+import { useResource } from "../data/use-resource.ts";
+import { formatCount } from "../format.ts";
 
 type Cluster = AnswerOf<"GET /v2/cluster">;
 
-interface Row {
+interface NodeRow {
   id: string;
   isThis: boolean;
   answers: boolean;
@@ -22,7 +22,7 @@ const ASKED_EVERY_MS = 5_000;
 
 /** The nodes of a cluster, with what each runs; nothing where the server is alone. */
 export function Nodes() {
-  const { value } = useLoaded(() => client.call("GET /v2/cluster"), [], ASKED_EVERY_MS);
+  const { value } = useResource(() => client.call("GET /v2/cluster"), [], ASKED_EVERY_MS);
   if (value === undefined || value.nodes.length === 0) return null;
   return (
     <Panel title="Nodes" flush>
@@ -49,7 +49,7 @@ export function Nodes() {
   );
 }
 
-function rowsOf({ node, nodes, partitions }: Cluster): Row[] {
+function rowsOf({ node, nodes, partitions }: Cluster): NodeRow[] {
   return nodes.map(({ id, version, controlPlaneUrl, answers }) => {
     const run = partitions.filter((it) => it.node === id);
     return {
@@ -60,7 +60,7 @@ function rowsOf({ node, nodes, partitions }: Cluster): Row[] {
   });
 }
 
-const columns: Column<Row>[] = [
+const columns: TableColumn<NodeRow>[] = [
   {
     title: "Node",
     kind: "name",
@@ -74,5 +74,5 @@ const columns: Column<Row>[] = [
   { title: "Version", cell: ({ version }) => version },
   { title: "Control plane", cell: ({ url }) => <code>{url}</code> },
   { title: "Partitions", cell: ({ partitions }) => partitions },
-  { title: "Events behind", kind: "number", cell: ({ lagEvents }) => count(lagEvents) },
+  { title: "Events behind", kind: "number", cell: ({ lagEvents }) => formatCount(lagEvents) },
 ];

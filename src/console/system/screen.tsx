@@ -1,13 +1,20 @@
 import { useState } from "preact/hooks";
 import type { AnswerOf } from "../../api/client.ts";
-import { useLoaded } from "../loaded.ts";
-import { Fault } from "../parts/fault.tsx";
-import { Badge, Empty, FigureList, Head, Panel, Skeleton } from "../parts/layout.tsx";
-import { Search } from "../parts/search.tsx";
-import { type Column, Table } from "../parts/table.tsx";
-import { Time } from "../parts/time.tsx";
-import { client, lacking } from "../session.ts";
-import { bytes, count, span } from "../text.ts";
+import { ErrorNotice } from "../components/error-notice.tsx";
+import {
+  Badge,
+  EmptyState,
+  Panel,
+  ScreenHeader,
+  Skeleton,
+  StatList,
+} from "../components/layout.tsx";
+import { SearchField } from "../components/search-field.tsx";
+import { Table, type TableColumn } from "../components/table.tsx";
+import { Time } from "../components/time.tsx";
+import { client, missingPermission } from "../data/session.ts";
+import { useResource } from "../data/use-resource.ts";
+import { formatBytes, formatCount, formatDuration } from "../format.ts";
 import { Nodes } from "./nodes.tsx";
 
 type System = AnswerOf<"GET /v2/system">;
@@ -17,8 +24,8 @@ const ASKED_EVERY_MS = 5_000;
 
 /** The whole server: what it runs, what it takes, what it allows. */
 export function Screen() {
-  const permission = lacking("workspace:admin");
-  const { value, error, reload } = useLoaded(
+  const permission = missingPermission("workspace:admin");
+  const { value, error, reload } = useResource(
     async () => (permission === undefined ? await client.call("GET /v2/system") : undefined),
     [],
     ASKED_EVERY_MS,
@@ -26,27 +33,27 @@ export function Screen() {
   if (permission !== undefined) {
     return (
       <>
-        <Head title="System" />
-        <Empty icon="info" title={`This takes the permission ${permission}`}>
+        <ScreenHeader title="System" />
+        <EmptyState icon="info" title={`This takes the permission ${permission}`}>
           The token that you signed in with lacks it.
-        </Empty>
+        </EmptyState>
       </>
     );
   }
   return (
     <>
-      <Head title="System" beside={value && <Ready readiness={value.readiness} />} />
-      <Fault error={error} retry={reload} />
-      {value ? <Shown system={value} /> : error === undefined && <Skeleton />}
+      <ScreenHeader title="System" beside={value && <Ready readiness={value.readiness} />} />
+      <ErrorNotice error={error} retry={reload} />
+      {value ? <SystemPanels system={value} /> : error === undefined && <Skeleton />}
     </>
   );
 }
 
-function Shown({ system }: { system: System }) {
+function SystemPanels({ system }: { system: System }) {
   const { readiness, disk, events, processes, limits } = system;
   return (
     <>
-      <Figures system={system} />
+      <SystemStats system={system} />
       <div class="columns even">
         <Panel title="Checks">
           <Checks readiness={readiness} />
@@ -55,7 +62,7 @@ function Shown({ system }: { system: System }) {
           <Disk disk={disk} />
         </Panel>
         <Panel title="Events">
-          <Events events={events} />
+          <StoredEvents events={events} />
         </Panel>
       </div>
       <Nodes />
@@ -77,22 +84,22 @@ function Ready({ readiness: { ready } }: { readiness: System["readiness"] }) {
   return ready ? <Badge tone="good">Ready</Badge> : <Badge tone="bad">Not ready</Badge>;
 }
 
-const processColumns: Column<Process>[] = [
+const processColumns: TableColumn<Process>[] = [
   { title: "Process", kind: "name", cell: ({ name }) => name },
-  { title: "Memory", kind: "number", cell: ({ residentBytes }) => bytes(residentBytes) },
-  { title: "CPU time", kind: "number", cell: ({ cpuSeconds }) => span(cpuSeconds) },
+  { title: "Memory", kind: "number", cell: ({ residentBytes }) => formatBytes(residentBytes) },
+  { title: "CPU time", kind: "number", cell: ({ cpuSeconds }) => formatDuration(cpuSeconds) },
 ];
 
-function Figures({ system }: { system: System }) {
+function SystemStats({ system }: { system: System }) {
   const figures = [
     ["Version", system.version],
     ["Bun", system.bun],
-    ["Up for", span(system.uptimeSeconds)],
-    ["Guests", count(system.guests.alive)],
-    ["Wait for a guest", count(system.guests.awaited)],
-    ["Memory free", bytes(system.memory.freeBytes)],
+    ["Up for", formatDuration(system.uptimeSeconds)],
+    ["Guests", formatCount(system.guests.alive)],
+    ["Wait for a guest", formatCount(system.guests.awaited)],
+    ["Memory free", formatBytes(system.memory.freeBytes)],
   ] as const;
-  return <FigureList class="six" figures={figures} />;
+  return <StatList class="six" figures={figures} />;
 }
 
 function Checks({ readiness: { checks, warnings } }: { readiness: System["readiness"] }) {
@@ -130,25 +137,29 @@ function Disk({ disk: { used, freeBytes } }: { disk: System["disk"] }) {
             <span class="meter">
               <i style={{ width: `${Math.max(1, (size / most) * 100)}%` }} />
             </span>
-            <span class="tabular">{bytes(size)}</span>
+            <span class="tabular">{formatBytes(size)}</span>
           </dd>
         </>
       ))}
       <dt>Free</dt>
-      <dd class="tabular">{bytes(freeBytes)}</dd>
+      <dd class="tabular">{formatBytes(freeBytes)}</dd>
     </dl>
   );
 }
 
-function Events({ events: { bytes: held, oldestAt, retention } }: { events: System["events"] }) {
+function StoredEvents({
+  events: { bytes: held, oldestAt, retention },
+}: {
+  events: System["events"];
+}) {
   const bounds = [
-    ...(retention.seconds > 0 ? [span(retention.seconds)] : []),
-    ...(retention.bytes > 0 ? [bytes(retention.bytes)] : []),
+    ...(retention.seconds > 0 ? [formatDuration(retention.seconds)] : []),
+    ...(retention.bytes > 0 ? [formatBytes(retention.bytes)] : []),
   ];
   return (
     <dl class="facts">
       <dt>Held</dt>
-      <dd class="tabular">{bytes(held)}</dd>
+      <dd class="tabular">{formatBytes(held)}</dd>
       <dt>Oldest</dt>
       <dd>{oldestAt === undefined ? "None" : <Time at={oldestAt} />}</dd>
       <dt>Kept after delivery</dt>
@@ -157,9 +168,9 @@ function Events({ events: { bytes: held, oldestAt, retention } }: { events: Syst
   );
 }
 
-const limitColumns: Column<[string, number]>[] = [
+const limitColumns: TableColumn<[string, number]>[] = [
   { title: "Limit", kind: "name", cell: ([name]) => <code>{name}</code> },
-  { title: "Value", kind: "number", cell: ([, value]) => count(value) },
+  { title: "Value", kind: "number", cell: ([, value]) => formatCount(value) },
 ];
 
 function Limits({ limits }: { limits: System["limits"] }) {
@@ -170,7 +181,7 @@ function Limits({ limits }: { limits: System["limits"] }) {
     <Panel
       title="Limits"
       flush
-      actions={<Search label="Find a limit" value={text} onInput={setText} />}
+      actions={<SearchField label="Find a limit" value={text} onInput={setText} />}
     >
       <div class="limits">
         <Table
@@ -179,9 +190,9 @@ function Limits({ limits }: { limits: System["limits"] }) {
           rows={rows}
           keyOf={([name]) => name}
           empty={
-            <Empty icon="search" title={`No limit has “${text}” in its name`}>
+            <EmptyState icon="search" title={`No limit has “${text}” in its name`}>
               The README says what each means.
-            </Empty>
+            </EmptyState>
           }
         />
       </div>

@@ -1,15 +1,15 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { useNames } from "../every.ts";
-import { Button } from "../parts/button.tsx";
-import { Fault } from "../parts/fault.tsx";
-import { Badge, Empty, Head, Panel } from "../parts/layout.tsx";
-import { Search } from "../parts/search.tsx";
-import { replaceQuery, type ScreenProps, to } from "../router.ts";
-import { brief, count, rate } from "../text.ts";
-import type { Passing } from "./flow.ts";
-import { type Following, useFollowing } from "./following.ts";
-import { Opened } from "./opened.tsx";
-import { PassingTable } from "./table.tsx";
+import { Button } from "../components/button.tsx";
+import { ErrorNotice } from "../components/error-notice.tsx";
+import { Badge, EmptyState, Panel, ScreenHeader } from "../components/layout.tsx";
+import { SearchField } from "../components/search-field.tsx";
+import { useNames } from "../data/list-all.ts";
+import { formatCompact, formatCount, formatRate } from "../format.ts";
+import { hrefTo, replaceQuery, type ScreenProps } from "../router.ts";
+import type { TailEvent } from "./event-buffer.ts";
+import { EventDialog } from "./event-dialog.tsx";
+import { TailTable } from "./tail-table.tsx";
+import { type TailState, useTail } from "./use-tail.ts";
 
 const SHOWN_MAX = 200;
 const outcomes = [
@@ -30,22 +30,25 @@ export function Screen({ query }: ScreenProps) {
   const [isPaused, setPaused] = useState(false);
   const [openedId, setOpenedId] = useState<string>();
   const filter = { ...(sourceId && { sourceId }), ...(destinationId && { destinationId }) };
-  const following = useFollowing(filter, isPaused);
-  const { flow, tick } = following;
+  const following = useTail(filter, isPaused);
+  const { buffer, tick } = following;
   const wanted = text.trim().toLowerCase();
   const events = useMemo(
     () =>
-      flow.latest(
+      buffer.latest(
         SHOWN_MAX,
-        (passing, textOf) => ends(passing, outcome) && (!wanted || textOf().includes(wanted)),
+        (passing, textOf) => hasOutcome(passing, outcome) && (!wanted || textOf().includes(wanted)),
       ),
     [tick, wanted, outcome, sourceId, destinationId],
   );
-  const opened = useOpened(openedId, following);
+  const opened = useOpenEvent(openedId, following);
 
   return (
     <>
-      <Head title="Live tail" beside={<State following={following} isPaused={isPaused} />}>
+      <ScreenHeader
+        title="Live tail"
+        beside={<TailStateBadge following={following} isPaused={isPaused} />}
+      >
         <Button
           icon={isPaused ? "play" : "pause"}
           pressed={isPaused}
@@ -53,27 +56,27 @@ export function Screen({ query }: ScreenProps) {
         >
           {isPaused ? "Go on" : "Pause"}
         </Button>
-      </Head>
+      </ScreenHeader>
       {following.state === "ended" && (
-        <Fault
+        <ErrorNotice
           error={following.error ?? new Error("The tail ended; it is asked for again")}
-          retry={following.again}
+          retry={following.reconnect}
         />
       )}
       <Panel flush>
         <header>
-          <Search label="Find in the events" value={text} onInput={setText} />
-          <Choice label="Source" all="All sources" name="sourceId" value={sourceId}>
+          <SearchField label="Find in the events" value={text} onInput={setText} />
+          <NameFilter label="Source" all="All sources" name="sourceId" value={sourceId}>
             {names.sources}
-          </Choice>
-          <Choice
+          </NameFilter>
+          <NameFilter
             label="Destination"
             all="All destinations"
             name="destinationId"
             value={destinationId}
           >
             {names.destinations}
-          </Choice>
+          </NameFilter>
           <select
             aria-label="Outcome"
             value={outcome}
@@ -87,53 +90,55 @@ export function Screen({ query }: ScreenProps) {
           </select>
         </header>
         {events.length === 0 ? (
-          <Nothing isFiltered={flow.size > 0} />
+          <NoEvents isFiltered={buffer.size > 0} />
         ) : (
-          <PassingTable events={events} names={names} open={setOpenedId} />
+          <TailTable events={events} names={names} open={setOpenedId} />
         )}
         <p class="pages">
           <span>
-            The latest {count(events.length)} of {count(flow.size)} remembered
+            The latest {formatCount(events.length)} of {formatCount(buffer.size)} remembered
           </span>
           {following.missed > 0 && (
-            <span class="warn">{brief(following.missed)} came too fast to be shown</span>
+            <span class="warn">{formatCompact(following.missed)} came too fast to be shown</span>
           )}
         </p>
       </Panel>
-      {opened && <Opened passing={opened} names={names} onClose={() => setOpenedId(undefined)} />}
+      {opened && (
+        <EventDialog passing={opened} names={names} onClose={() => setOpenedId(undefined)} />
+      )}
     </>
   );
 }
 
 /** The event that is open stays open when newer ones push it out. */
-function useOpened(id: string | undefined, { flow, tick }: Following): Passing | undefined {
-  const [kept, setKept] = useState<Passing>();
+function useOpenEvent(id: string | undefined, { buffer, tick }: TailState): TailEvent | undefined {
+  const [kept, setKept] = useState<TailEvent>();
   useEffect(() => {
-    const [found] = flow.latest(1, ({ messageId }) => messageId === id);
+    const [found] = buffer.latest(1, ({ messageId }) => messageId === id);
     if (found !== undefined) setKept(found);
   }, [id, tick]);
   return kept?.messageId === id ? kept : undefined;
 }
 
-function ends({ outcomes: its }: Passing, wanted: string): boolean {
+function hasOutcome({ outcomes: its }: TailEvent, wanted: string): boolean {
   if (wanted === "") return true;
   if (wanted === "under-way") return its.length === 0;
   return its.some(({ stage }) => stage === wanted);
 }
 
-function State({ following, isPaused }: { following: Following; isPaused: boolean }) {
+function TailStateBadge({ following, isPaused }: { following: TailState; isPaused: boolean }) {
   const { state, perSecond } = following;
   if (state === "connecting") return <Badge>Connecting</Badge>;
   if (state === "ended") return <Badge tone="bad">Not connected</Badge>;
   if (isPaused) return <Badge tone="warn">Paused</Badge>;
   return (
     <Badge tone="good">
-      <span class="tabular">{rate(perSecond)}</span>
+      <span class="tabular">{formatRate(perSecond)}</span>
     </Badge>
   );
 }
 
-function Choice(props: {
+function NameFilter(props: {
   label: string;
   all: string;
   name: string;
@@ -159,25 +164,25 @@ function Choice(props: {
   );
 }
 
-function Nothing({ isFiltered }: { isFiltered: boolean }) {
+function NoEvents({ isFiltered }: { isFiltered: boolean }) {
   if (isFiltered) {
     return (
-      <Empty icon="search" title="No event of the latest fits">
+      <EmptyState icon="search" title="No event of the latest fits">
         Newer ones are shown as they come.
-      </Empty>
+      </EmptyState>
     );
   }
   return (
-    <Empty
+    <EmptyState
       icon="tail"
       title="Waiting for events"
       action={
-        <a class="button" href={to("sources")}>
+        <a class="button" href={hrefTo("sources")}>
           Send a test event from a source
         </a>
       }
     >
       Events show here the moment they are received, delivered, dropped or given up.
-    </Empty>
+    </EmptyState>
   );
 }

@@ -1,9 +1,9 @@
-import { transformations } from "../code/kinds.ts";
-import { CodeList } from "../code/list.tsx";
-import { CodePage } from "../code/page.tsx";
+import { transformations } from "../code/code-kind.ts";
+import { CodeList } from "../code/code-list.tsx";
+import { CodePage } from "../code/code-page.tsx";
 import type { ScreenProps } from "../router.ts";
 
-export function Screen({ rest: [id], query }: ScreenProps) {
+export function Screen({ subpath: [id], query }: ScreenProps) {
   if (id === undefined || id === "new") {
     return <CodeList kind={transformations} isNew={id === "new"} />;
   }

@@ -1,0 +1,156 @@
+import { type AnswerOf, RequestRefused } from "../../api/client.ts";
+import type { IconName } from "../components/icon.tsx";
+import { client, type Permission } from "../data/session.ts";
+
+/** Transformations and libraries: two kinds of code that are written, published and kept alike. */
+
+type Transformation = AnswerOf<"GET /transformations/{id}">;
+export type Revision = Omit<
+  AnswerOf<"GET /transformations/{id}/versions/{versionId}">,
+  "codeVersion"
+> & { importName?: string };
+/** One of either kind: as it is published, or as a draft. */
+export type CodeItem = Revision & Pick<Transformation, "destinations" | "warnings">;
+export type Language = Revision["language"];
+
+export interface CodeInput {
+  name: string;
+  description: string;
+  code: string;
+  language: Language;
+}
+
+type Events = Record<string, unknown>[];
+
+interface CodeChange {
+  code: string;
+  description: string;
+  /** Events that a transformation is tested with when it is published. */
+  events?: Events;
+}
+
+export interface CodeKind {
+  /** The first segment of its places. */
+  screen: "transformations" | "libraries";
+  singular: string;
+  title: string;
+  icon: IconName;
+  createPermission: Permission;
+  editPermission: Permission;
+  /** Published ones, or drafts that were never published. */
+  list(isPublished: boolean): Promise<CodeItem[]>;
+  createDraft(input: CodeInput): Promise<CodeItem>;
+  /** As it is published; undefined for a draft. */
+  getPublished(id: string): Promise<CodeItem | undefined>;
+  /** Newest first. */
+  listRevisions(id: string, count: number): Promise<Revision[]>;
+  save(
+    id: string,
+    change: CodeChange & { language: Language },
+    publish: boolean,
+  ): Promise<CodeItem>;
+  /** Makes a revision the live one, tested with these events or with those it came with. */
+  publish(versionId: string, events?: Events): Promise<{ warnings?: string[] }>;
+  remove(id: string): Promise<unknown>;
+}
+
+const newestFirst = (count: number) => ({ count, orderBy: "desc" as const });
+
+export const transformations: CodeKind = {
+  screen: "transformations",
+  singular: "transformation",
+  title: "Transformations",
+  icon: "code",
+  createPermission: "transformations:create-delete",
+  editPermission: "transformations:edit",
+  list: async (published) =>
+    (await client.call("GET /transformations", { query: { published } })).transformations,
+  createDraft: (body) => client.call("POST /transformations", { body }),
+  getPublished: (id) =>
+    undefinedIfNotFound(client.call("GET /transformations/{id}", { params: { id } })),
+  listRevisions: async (id, count) => {
+    const key = "GET /transformations/{id}/versions";
+    const { TransformationVersions } = await client.call(key, {
+      params: { id },
+      query: newestFirst(count),
+    });
+    return TransformationVersions;
+  },
+  save: (id, { code, description, events }, publish) =>
+    client.call("POST /transformations/{id}", {
+      params: { id },
+      query: { publish },
+      body: { code, description, ...(events && { events }) },
+    }),
+  publish: (versionId, testInput) =>
+    client.call("POST /libraries/publish", {
+      body: { transformations: [{ versionId, ...(testInput && { testInput }) }] },
+    }),
+  remove: (id) => client.call("DELETE /transformations/{id}", { params: { id } }),
+};
+
+export const libraries: CodeKind = {
+  screen: "libraries",
+  singular: "library",
+  title: "Libraries",
+  icon: "library",
+  createPermission: "libraries:edit",
+  editPermission: "libraries:edit",
+  list: async (published) =>
+    (await client.call("GET /libraries", { query: { published } })).libraries,
+  createDraft: (body) => client.call("POST /libraries", { body }),
+  getPublished: (id) => undefinedIfNotFound(client.call("GET /libraries/{id}", { params: { id } })),
+  listRevisions: async (id, count) => {
+    const key = "GET /libraries/{id}/versions";
+    const { libraryVersions } = await client.call(key, {
+      params: { id },
+      query: newestFirst(count),
+    });
+    return libraryVersions;
+  },
+  save: (id, { code, description, language }, publish) =>
+    client.call("POST /libraries/{id}", {
+      params: { id },
+      query: { publish },
+      body: { code, description, language },
+    }),
+  publish: (versionId) =>
+    client.call("POST /libraries/publish", { body: { libraries: [versionId] } }),
+  remove: (id) => client.call("DELETE /libraries/{id}", { params: { id } }),
+};
+
+async function undefinedIfNotFound<T>(asked: Promise<T>): Promise<T | undefined> {
+  try {
+    return await asked;
+  } catch (error) {
+    if (error instanceof RequestRefused && error.status === 404) return undefined;
+    throw error;
+  }
+}
+
+export const isPython = (language: Language) => language !== "javascript";
+export const languageName = (language: Language) => (isPython(language) ? "Python" : "JavaScript");
+
+/** What a new one starts with. */
+export function starterCode(kind: CodeKind, language: Language): string {
+  if (kind === libraries) {
+    return isPython(language)
+      ? 'def shout(text):\n    return str(text or "").upper()\n'
+      : 'export const shout = (text) => String(text ?? "").toUpperCase();\n';
+  }
+  return isPython(language)
+    ? "def transformEvent(event, metadata):\n    return event\n"
+    : "export function transformEvent(event, metadata) {\n  return event;\n}\n";
+}
+
+/** What the parts of a page work with. */
+export interface CodeContext {
+  kind: CodeKind;
+  newest: Revision;
+  /** Undefined for a draft. */
+  published: CodeItem | undefined;
+  /** Something was saved, published or connected. */
+  reload: () => Promise<void>;
+  /** The line of the code that somebody wants to see. */
+  at?: number | undefined;
+}

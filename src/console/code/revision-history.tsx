@@ -1,0 +1,149 @@
+import { useState } from "preact/hooks";
+import { Button } from "../components/button.tsx";
+import { ErrorNotice } from "../components/error-notice.tsx";
+import { SelectField } from "../components/forms/fields.tsx";
+import { Badge, Panel } from "../components/layout.tsx";
+import { Table } from "../components/table.tsx";
+import { Time } from "../components/time.tsx";
+import { showToast } from "../components/toasts.ts";
+import { client, missingPermission } from "../data/session.ts";
+import { useResource } from "../data/use-resource.ts";
+import { Diff } from "../editor/diff.tsx";
+import { type CodeContext, isPython, type Revision } from "./code-kind.ts";
+
+const REVISIONS = 100;
+
+/** All revisions: who made them and when, what differs between any two, and the way back. */
+export function History({ kind, newest, published, reload }: CodeContext) {
+  const load = () => Promise.all([kind.listRevisions(newest.id, REVISIONS), loadAuthorNames()]);
+  const asked = useResource(load, [newest.id, newest.versionId, published?.versionId]);
+  const [revisions, names] = asked.value ?? [];
+  const live = published?.versionId;
+  const [pair, setPair] = useState<{ before?: string; after?: string }>({});
+  const after = pair.after ?? newest.versionId;
+  const before = pair.before ?? comparisonBase(revisions ?? [], after, live);
+
+  async function publish({ versionId }: Revision) {
+    const { warnings = [] } = await kind.publish(versionId);
+    showToast(["It is live from the next batch on", ...warnings].join(". "));
+    await Promise.all([reload(), asked.reload()]);
+  }
+
+  return (
+    <>
+      <ErrorNotice error={asked.error} retry={asked.reload} />
+      <Panel title="Revisions" flush>
+        <Table
+          label="Revisions"
+          rows={revisions}
+          keyOf={({ versionId }) => versionId}
+          columns={[
+            {
+              title: "Made",
+              cell: ({ createdAt, versionId }) => (
+                <span class="row">
+                  <Time at={createdAt} />
+                  {versionId === live && <Badge tone="good">Live</Badge>}
+                  {versionId === newest.versionId && <Badge flat>Newest</Badge>}
+                </span>
+              ),
+            },
+            {
+              title: "By",
+              cell: ({ createdBy }) => (createdBy && names?.get(createdBy)) ?? createdBy ?? "",
+            },
+            {
+              title: "",
+              kind: "narrow",
+              cell: (revision) => (
+                <span class="row fixed">
+                  <Button
+                    compact
+                    kind="plain"
+                    pressed={revision.versionId === after}
+                    onClick={() => setPair({ after: revision.versionId })}
+                  >
+                    Compare
+                  </Button>
+                  <Button
+                    compact
+                    needs={kind.editPermission}
+                    disabledReason={revision.versionId === live ? "It is live" : undefined}
+                    onClick={() => publish(revision)}
+                  >
+                    {live !== undefined && revision.versionId < live ? "Roll back" : "Publish"}
+                  </Button>
+                </span>
+              ),
+            },
+          ]}
+          empty={<p class="inside quiet">There is none.</p>}
+        />
+      </Panel>
+      {revisions && revisions.length > 1 && (
+        <Comparison
+          {...{ revisions, before, after }}
+          onChange={(change) => setPair({ before, after, ...change })}
+        />
+      )}
+    </>
+  );
+}
+
+/** What a revision is compared with at first: the live one, or the one before. */
+function comparisonBase(revisions: readonly Revision[], after: string, live: string | undefined) {
+  if (live !== undefined && live !== after) return live;
+  const at = revisions.findIndex(({ versionId }) => versionId === after);
+  return (revisions[at + 1] ?? revisions[at])?.versionId ?? after;
+}
+
+function Comparison(props: {
+  revisions: readonly Revision[];
+  before: string;
+  after: string;
+  onChange: (change: { before?: string; after?: string }) => void;
+}) {
+  const { revisions, before, after, onChange } = props;
+  const of = (versionId: string) => revisions.find((it) => it.versionId === versionId);
+  const [one, other] = [of(before), of(after)];
+  const options = revisions.map(({ versionId, createdAt }, at) => ({
+    value: versionId,
+    text: `${revisions.length - at} · ${new Date(createdAt).toLocaleString()}`,
+  }));
+  return (
+    <Panel title="What differs">
+      <div class="columns even">
+        <SelectField
+          label="From"
+          value={before}
+          options={options}
+          onChange={(it) => onChange({ before: it })}
+        />
+        <SelectField
+          label="To"
+          value={after}
+          options={options}
+          onChange={(it) => onChange({ after: it })}
+        />
+      </div>
+      {one && other && one.code === other.code && <p class="quiet">They have the same code.</p>}
+      {one && other && one.code !== other.code && (
+        <Diff
+          before={{ label: "Code before", text: one.code }}
+          after={{ label: "Code after", text: other.code }}
+          language={isPython(other.language) ? "python" : "javascript"}
+        />
+      )}
+    </Panel>
+  );
+}
+
+/** Names of members and tokens by their ids, as far as this session may know them. */
+async function loadAuthorNames(): Promise<Map<string, string>> {
+  if (missingPermission("workspace:admin") !== undefined) return new Map();
+  const [{ members }, { tokens }] = await Promise.all([
+    client.call("GET /v2/members"),
+    client.call("GET /v2/tokens"),
+  ]);
+  return new Map([...tokens, ...members].map(({ id, name }) => [id, name]));
+}

@@ -1,0 +1,142 @@
+import { useEffect, useRef } from "preact/hooks";
+import { SkeletonLine } from "./layout.tsx";
+import "uplot/dist/uPlot.min.css";
+
+export interface ChartSeries {
+  label: string;
+  /** One of the page's colours: `--good`. */
+  colour: string;
+  values: readonly (number | null)[];
+}
+
+interface ChartProps {
+  /** What the chart shows, for those who do not see it. */
+  label: string;
+  /** Seconds since the epoch, one for each value. */
+  times: readonly number[] | undefined;
+  series: readonly ChartSeries[];
+  /** How a value is written at the axis. */
+  format: (value: number) => string;
+}
+
+const HEIGHT = 180;
+const clock = new Intl.DateTimeFormat(undefined, {
+  hour: "2-digit",
+  minute: "2-digit",
+  hourCycle: "h23",
+});
+const timeOf = (seconds: number) => clock.format(seconds * 1_000);
+
+/** Lines over time. The plot's own code is loaded with the first chart. */
+export function Chart({ label, times, series, format }: ChartProps) {
+  const place = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    if (times === undefined) return;
+    let end = () => {};
+    let gone = false;
+    void import("uplot").then(({ default: Plot }) => {
+      const element = place.current;
+      if (gone || element === null) return;
+      const draw = () => {
+        const options = optionsOf(element.clientWidth, series, format);
+        const data = [times, ...series.map(({ values }) => values)];
+        // uPlot's types want arrays that it may change; it changes none.
+        return new Plot(options, data as unknown as uPlot.AlignedData, element);
+      };
+      let plot = draw();
+      const redraw = () => {
+        plot.destroy();
+        plot = draw();
+      };
+      const resizing = new ResizeObserver(() => {
+        if (element.clientWidth !== plot.width) plot.setSize(sizeOf(element.clientWidth));
+      });
+      resizing.observe(element);
+      const dark = matchMedia("(prefers-color-scheme: dark)");
+      dark.addEventListener("change", redraw);
+      end = () => {
+        dark.removeEventListener("change", redraw);
+        resizing.disconnect();
+        plot.destroy();
+      };
+    });
+    return () => {
+      gone = true;
+      end();
+    };
+  }, [times, series]);
+  return (
+    <figure class="stack close">
+      <div
+        ref={place}
+        class="chart"
+        role="img"
+        aria-label={`${label}: ${summaryOf(series, format)}`}
+      >
+        {times === undefined && <SkeletonLine />}
+      </div>
+      <figcaption class="legend">
+        {series.map((line) => (
+          <span key={line.label}>
+            <i style={{ background: `var(${line.colour})` }} />
+            {line.label}
+          </span>
+        ))}
+      </figcaption>
+    </figure>
+  );
+}
+
+/** The last value of each line. */
+function summaryOf(series: readonly ChartSeries[], write: (value: number) => string): string {
+  return series
+    .map(({ label, values }) => `${label} ${write(values.findLast((it) => it !== null) ?? 0)}`)
+    .join(", ");
+}
+
+const sizeOf = (width: number) => ({ width, height: HEIGHT });
+
+function optionsOf(
+  width: number,
+  series: readonly ChartSeries[],
+  write: (value: number) => string,
+): uPlot.Options {
+  const style = getComputedStyle(document.documentElement);
+  const colour = (name: string) => resolveColour(style.getPropertyValue(name));
+  const axis = {
+    stroke: colour("--quiet"),
+    grid: { stroke: colour("--line"), width: 1 },
+    ticks: { show: false },
+    font: "11px system-ui, sans-serif",
+  };
+  return {
+    ...sizeOf(width),
+    legend: { show: false },
+    cursor: { points: { size: 6 }, drag: { x: false, y: false } },
+    scales: { y: { range: (_, __, max) => [0, Math.max(1, max * 1.1)] } },
+    axes: [
+      { ...axis, space: 64, size: 28, values: (_, times) => times.map(timeOf) },
+      { ...axis, size: 52, values: (_, values) => values.map(write) },
+    ],
+    series: [
+      {},
+      ...series.map((line) => ({
+        label: line.label,
+        stroke: colour(line.colour),
+        width: 1.5,
+        points: { size: 4 },
+        spanGaps: false,
+      })),
+    ],
+  };
+}
+
+/** A canvas knows no `light-dark()`: an element is asked what it comes to. */
+function resolveColour(value: string): string {
+  const probe = document.createElement("i");
+  probe.style.color = value;
+  document.body.append(probe);
+  const { color } = getComputedStyle(probe);
+  probe.remove();
+  return color;
+}

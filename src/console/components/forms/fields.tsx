@@ -1,0 +1,153 @@
+import type { ComponentChildren } from "preact";
+import { useEffect, useId, useRef } from "preact/hooks";
+
+interface FieldProps {
+  label: string;
+  hint?: ComponentChildren;
+  /** What is wrong with it. */
+  error?: string | undefined;
+  optional?: boolean;
+}
+
+/** What ties a control to its label, its hint and what is wrong with it. */
+interface ControlAttributes {
+  id: string;
+  "aria-describedby": string;
+  "aria-invalid": boolean | undefined;
+}
+
+export function Field(
+  props: FieldProps & { children: (ties: ControlAttributes) => ComponentChildren },
+) {
+  const { label, hint, error, optional, children } = props;
+  const id = useId();
+  return (
+    <div class="field">
+      <label for={id}>
+        {label}
+        {optional && <span class="quiet"> (optional)</span>}
+      </label>
+      {children({ id, "aria-describedby": `${id}-more`, "aria-invalid": error ? true : undefined })}
+      <div id={`${id}-more`}>
+        {error && <p class="wrong">{error}</p>}
+        {hint && <p class="hint">{hint}</p>}
+      </div>
+    </div>
+  );
+}
+
+interface TextProps extends FieldProps {
+  value: string;
+  onInput: (value: string) => void;
+  type?: "text" | "password" | "email" | "url" | "number" | "datetime-local";
+  placeholder?: string;
+  required?: boolean;
+  code?: boolean;
+  autoFocus?: boolean;
+  autoComplete?: string;
+  min?: number;
+  max?: number;
+  maxLength?: number;
+}
+
+export function TextField(props: TextProps) {
+  const { value, onInput, type = "text", code, autoFocus, autoComplete = "off" } = props;
+  const { placeholder, required, min, max, maxLength } = props;
+  const input = useRef<HTMLInputElement>(null);
+  useEffect(() => {
+    if (autoFocus) input.current?.focus();
+  }, []);
+  return (
+    <Field {...props}>
+      {(ties) => (
+        <input
+          {...ties}
+          ref={input}
+          // Preact's types let only some types have a role; here none has one.
+          type={type as "text"}
+          class={code ? "mono" : undefined}
+          value={value}
+          placeholder={placeholder}
+          required={required}
+          autoComplete={autoComplete}
+          spellcheck={false}
+          min={min}
+          max={max}
+          maxLength={maxLength}
+          onInput={(event) => onInput(event.currentTarget.value)}
+        />
+      )}
+    </Field>
+  );
+}
+
+export function TextAreaField(props: FieldProps & TextAreaProps) {
+  const { value, onInput, code } = props;
+  return (
+    <Field {...props}>
+      {(ties) => (
+        <textarea
+          {...ties}
+          class={code ? "mono" : undefined}
+          value={value}
+          spellcheck={!code}
+          onInput={(event) => onInput(event.currentTarget.value)}
+        />
+      )}
+    </Field>
+  );
+}
+
+interface TextAreaProps {
+  value: string;
+  onInput: (value: string) => void;
+  code?: boolean;
+}
+
+export interface SelectOption {
+  value: string;
+  text: string;
+}
+
+export function SelectField(
+  props: FieldProps & {
+    value: string;
+    options: readonly SelectOption[];
+    onChange: (value: string) => void;
+  },
+) {
+  const { value, options, onChange } = props;
+  return (
+    <Field {...props}>
+      {(ties) => (
+        <select {...ties} value={value} onChange={(event) => onChange(event.currentTarget.value)}>
+          {options.map((option) => (
+            <option key={option.value} value={option.value}>
+              {option.text}
+            </option>
+          ))}
+        </select>
+      )}
+    </Field>
+  );
+}
+
+export function Checkbox(props: {
+  children: ComponentChildren;
+  on: boolean;
+  onChange: (on: boolean) => void;
+  disabled?: boolean;
+}) {
+  const { children, on, onChange, disabled } = props;
+  return (
+    <label class="tick">
+      <input
+        type="checkbox"
+        checked={on}
+        disabled={disabled}
+        onChange={(event) => onChange(event.currentTarget.checked)}
+      />
+      <span>{children}</span>
+    </label>
+  );
+}

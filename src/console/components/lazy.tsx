@@ -1,0 +1,20 @@
+import type { ComponentType } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { ErrorNotice } from "./error-notice.tsx";
+import { SkeletonLine } from "./layout.tsx";
+
+/** A part of a screen that is loaded when it is first shown. */
+export function Lazy<Props extends object>(props: {
+  load: () => Promise<ComponentType<Props>>;
+  with: Props;
+}) {
+  const [loaded, setLoaded] = useState<{ Part: ComponentType<Props> }>();
+  const [error, setError] = useState<unknown>();
+  useEffect(() => {
+    props.load().then((Part) => setLoaded({ Part }), setError);
+  }, []);
+  if (error !== undefined) return <ErrorNotice error={error} retry={() => location.reload()} />;
+  if (loaded === undefined) return <SkeletonLine />;
+  const { Part } = loaded;
+  return <Part {...props.with} />;
+}

@@ -1,0 +1,22 @@
+import { Icon } from "./icon.tsx";
+
+/** The search of a screen: `/` goes there. */
+export function SearchField(props: {
+  label: string;
+  value: string;
+  onInput: (text: string) => void;
+}) {
+  const { label, value, onInput } = props;
+  return (
+    <div class="search">
+      <Icon name="search" />
+      <input
+        type="search"
+        aria-label={label}
+        placeholder={label}
+        value={value}
+        onInput={(event) => onInput(event.currentTarget.value)}
+      />
+    </div>
+  );
+}

@@ -1,0 +1,30 @@
+const timeOfToday = new Intl.DateTimeFormat(undefined, {
+  hour: "2-digit",
+  minute: "2-digit",
+  second: "2-digit",
+  hourCycle: "h23",
+});
+const dateAndTime = new Intl.DateTimeFormat(undefined, {
+  year: "numeric",
+  month: "short",
+  day: "numeric",
+  hour: "2-digit",
+  minute: "2-digit",
+  hourCycle: "h23",
+});
+const day = new Intl.DateTimeFormat(undefined, { dateStyle: "short" });
+
+/** A moment in the reader's zone: the time of today, the date of other days; UTC on hover. */
+export function Time({ at }: { at: string | number }) {
+  const date = new Date(at);
+  const isToday = day.format(date) === day.format(Date.now());
+  return (
+    <time class="tabular" dateTime={date.toISOString()} title={utc(date)}>
+      {(isToday ? timeOfToday : dateAndTime).format(date)}
+    </time>
+  );
+}
+
+function utc(date: Date): string {
+  return `${date.toISOString().replace("T", " ").replace("Z", "")} UTC`;
+}

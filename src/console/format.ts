@@ -1,0 +1,35 @@
+/** How figures and times are written. */
+
+const whole = new Intl.NumberFormat("en");
+const short = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
+
+export const formatCount = (value: number) => whole.format(value);
+/** For where there is little room: 12.3K. */
+export const formatCompact = (value: number) =>
+  value < 10_000 ? whole.format(value) : short.format(value);
+
+export function formatRate(perSecond: number): string {
+  if (perSecond === 0) return "0/s";
+  if (perSecond < 0.1) return "<0.1/s";
+  return `${perSecond < 10 ? perSecond.toFixed(1) : formatCompact(Math.round(perSecond))}/s`;
+}
+
+const units = ["B", "KiB", "MiB", "GiB", "TiB"];
+export function formatBytes(value: number): string {
+  const power = Math.min(units.length - 1, value < 1 ? 0 : Math.floor(Math.log2(value) / 10));
+  const amount = value / 1024 ** power;
+  return `${power === 0 || amount >= 100 ? Math.round(amount) : amount.toFixed(1)} ${units[power]}`;
+}
+
+/** How long: `350 ms`, `4.2 s`, `12 min`, `3 h`, `2 d`. */
+export function formatDuration(seconds: number): string {
+  if (seconds < 1) return `${Math.round(seconds * 1_000)} ms`;
+  if (seconds < 60) return `${seconds < 10 ? seconds.toFixed(1) : Math.round(seconds)} s`;
+  if (seconds < 3_600) return `${Math.round(seconds / 60)} min`;
+  if (seconds < 172_800) return `${Math.round(seconds / 3_600)} h`;
+  return `${Math.round(seconds / 86_400)} d`;
+}
+
+export function pluralize(amount: number, one: string, many = `${one}s`): string {
+  return `${formatCount(amount)} ${amount === 1 ? one : many}`;
+}

@@ -1,0 +1,147 @@
+import type { ComponentChildren } from "preact";
+import { useMemo } from "preact/hooks";
+import { Badge } from "../components/layout.tsx";
+import { DestinationStateBadge } from "../destinations/state-badge.tsx";
+import { formatCompact, formatDuration, formatRate } from "../format.ts";
+import { hrefTo } from "../router.ts";
+import { buildFlowGraph, type FlowEdge, PASS_THROUGH } from "./flow-graph.ts";
+import type { Overview } from "./overview.ts";
+
+/** Of a node with the gap below it; edges know where nodes are without measuring them. */
+const ROW_HEIGHT = 72;
+const NODE_HEIGHT = 60;
+const GAP_WIDTH = 104;
+
+/** Sources, the code that their events go through, destinations; busy ways are thicker. */
+export function FlowGraphView({ overview }: { overview: Overview }) {
+  const { sources, transformations, destinations, edges } = useMemo(
+    () => buildFlowGraph(overview),
+    [overview],
+  );
+  const height = Math.max(sources.length, transformations.length, destinations.length) * ROW_HEIGHT;
+  return (
+    <div class="graph">
+      <Nodes title="Sources">
+        {sources.map(({ id, name, enabled, receivedPerSecond }) => (
+          <Node key={id} href={hrefTo("sources", id)} name={name}>
+            {enabled ? (
+              <span class="tabular">{formatRate(receivedPerSecond)}</span>
+            ) : (
+              <Badge>Off</Badge>
+            )}
+          </Node>
+        ))}
+      </Nodes>
+      <Edges edges={edges[0]} height={height} />
+      <Nodes title="Transformations">
+        {transformations.map(({ id, transformation }) =>
+          id === PASS_THROUGH ? (
+            <li key={id} class="node unchanged">
+              <span class="quiet">Unchanged</span>
+            </li>
+          ) : (
+            <Node key={id} href={hrefTo("transformations", id)} name={transformation?.name ?? id}>
+              {transformation?.suspended ? (
+                <Badge tone="bad">Suspended</Badge>
+              ) : (
+                <span>{transformation?.language === "javascript" ? "JavaScript" : "Python"}</span>
+              )}
+            </Node>
+          ),
+        )}
+      </Nodes>
+      <Edges edges={edges[1]} height={height} />
+      <Nodes title="Destinations">
+        {destinations.map(({ id, name, state, rates, lagEvents, lagSeconds }) => (
+          <Node key={id} href={hrefTo("destinations", id)} name={name}>
+            <DestinationStateBadge state={state} failed={rates.failed} />
+            {lagEvents > 0 && (
+              <span class="tabular cut">
+                {formatCompact(lagEvents)} wait, {formatDuration(lagSeconds)}
+              </span>
+            )}
+          </Node>
+        ))}
+      </Nodes>
+    </div>
+  );
+}
+
+function Nodes({ title, children }: { title: string; children: ComponentChildren }) {
+  return (
+    <section aria-label={title}>
+      <h3>{title}</h3>
+      <ul>{children}</ul>
+    </section>
+  );
+}
+
+function Node(props: { href: string; name: string; children: ComponentChildren }) {
+  const { href, name, children } = props;
+  return (
+    <li>
+      <a class="node" href={href}>
+        <span class="cut">{name}</span>
+        <span class="state">{children}</span>
+      </a>
+    </li>
+  );
+}
+
+function Edges({ edges, height }: { edges: readonly FlowEdge[]; height: number }) {
+  return (
+    <svg
+      class="edges"
+      width={GAP_WIDTH}
+      height={height}
+      viewBox={`0 0 ${GAP_WIDTH} ${height}`}
+      aria-hidden="true"
+    >
+      {edges.map((edge) => {
+        const [y1, y2] = [rowCentre(edge.from), rowCentre(edge.to)];
+        const bend = GAP_WIDTH / 2;
+        const path = `M0 ${y1}C${bend} ${y1} ${bend} ${y2} ${GAP_WIDTH} ${y2}`;
+        return (
+          <path
+            key={`${edge.from} ${edge.to}`}
+            d={path}
+            class={classOf(edge)}
+            {...strokeOf(edge)}
+          />
+        );
+      })}
+      {edges
+        .filter((edge) => edge.rate > 0 || edge.failed > 0)
+        .map((edge) => (
+          <text
+            key={`${edge.from} ${edge.to}`}
+            {...labelPosition(edge)}
+            class={edge.failed > 0 ? "failed" : undefined}
+          >
+            {edge.failed > 0 ? `${formatRate(edge.failed)} fail` : formatRate(edge.rate)}
+          </text>
+        ))}
+    </svg>
+  );
+}
+
+const rowCentre = (row: number) => row * ROW_HEIGHT + NODE_HEIGHT / 2;
+
+/** Behind the middle, where ways that cross are apart again; above the line. */
+function labelPosition({ from, to }: FlowEdge) {
+  const along = 0.68;
+  const turned = 3 * along ** 2 - 2 * along ** 3;
+  const y = rowCentre(from) + (rowCentre(to) - rowCentre(from)) * turned;
+  return { x: GAP_WIDTH * (from === to ? 0.5 : 0.6), y: y - 5 };
+}
+
+function classOf({ isOff, isDown, rate: perSecond }: FlowEdge): string {
+  if (isOff) return "off";
+  if (isDown) return "down";
+  return perSecond > 0 ? "busy" : "";
+}
+
+/** A tenfold rate is a pixel wider. */
+function strokeOf({ rate: perSecond }: FlowEdge) {
+  return { "stroke-width": 1.5 + Math.min(4, Math.log10(1 + perSecond)) };
+}

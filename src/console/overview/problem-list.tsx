@@ -1,0 +1,52 @@
+import { Icon } from "../components/icon.tsx";
+import { Time } from "../components/time.tsx";
+import { hrefTo } from "../router.ts";
+import type { Overview } from "./overview.ts";
+
+type Problem = Overview["problems"][number];
+
+const SHOWN_MAX = 20;
+const urgent = new Set<Problem["kind"]>(["not-ready", "destination-down", "suspended"]);
+
+/** What needs a person, the most pressing first. */
+export function ProblemList({ problems }: { problems: readonly Problem[] }) {
+  if (problems.length === 0) {
+    return (
+      <p class="calm">
+        <span class="good">
+          <Icon name="check" />
+        </span>
+        Nothing needs you
+      </p>
+    );
+  }
+  return (
+    <section class="panel" aria-label="What needs you">
+      <ul>
+        {problems.slice(0, SHOWN_MAX).map((problem) => (
+          <li class="entry" key={problem.kind + problem.message}>
+            <span class={urgent.has(problem.kind) ? "bad" : "warn"}>
+              <Icon name="alert" />
+            </span>
+            <a class="problem" href={problemHref(problem)}>
+              {problem.message}
+            </a>
+            {problem.since && (
+              <span class="quiet small">
+                since <Time at={problem.since} />
+              </span>
+            )}
+          </li>
+        ))}
+      </ul>
+      {problems.length > SHOWN_MAX && <p class="pages">And {problems.length - SHOWN_MAX} more</p>}
+    </section>
+  );
+}
+
+function problemHref({ kind, destinationId, transformationId }: Problem): string {
+  if (kind === "dead-letters") return hrefTo("dead-letters", { destinationId });
+  if (transformationId !== undefined) return hrefTo("transformations", transformationId);
+  if (destinationId !== undefined) return hrefTo("destinations", destinationId);
+  return hrefTo("system");
+}

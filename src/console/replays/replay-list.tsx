@@ -1,0 +1,150 @@
+import type { AnswerOf } from "../../api/client.ts";
+import { ConfirmButton } from "../components/dialog.tsx";
+import { ErrorNotice } from "../components/error-notice.tsx";
+import { Badge, EmptyState, Panel, ScreenHeader } from "../components/layout.tsx";
+import { Table, type TableColumn } from "../components/table.tsx";
+import { Time } from "../components/time.tsx";
+import { showToast } from "../components/toasts.ts";
+import { type NameLookup, useNames } from "../data/list-all.ts";
+import { client } from "../data/session.ts";
+import { useResource } from "../data/use-resource.ts";
+import { formatCount, formatRate } from "../format.ts";
+import { hrefTo } from "../router.ts";
+
+type Replay = AnswerOf<"GET /v2/replays">["replays"][number];
+
+const ASKED_EVERY_MS = 2_000;
+
+const kindNames = { events: "Events", "dead-letters": "Dead letters", purge: "Purge" } as const;
+const tones = { running: "accent", done: "good", cancelled: undefined, failed: "bad" } as const;
+
+/** What is sent again, or was: how far each is, and a way to end it. */
+export function ReplayList() {
+  const names = useNames();
+  const { value, error, reload } = useResource(
+    async () => (await client.call("GET /v2/replays")).replays,
+    [],
+    ASKED_EVERY_MS,
+  );
+  return (
+    <>
+      <ScreenHeader title="Replays">
+        <a class="button main" href={hrefTo("replays", "new")}>
+          Replay events
+        </a>
+      </ScreenHeader>
+      <ErrorNotice error={error} retry={reload} />
+      {(value !== undefined || error === undefined) && (
+        <Panel flush>
+          <Table
+            label="Replays"
+            columns={columnsOf(names, reload)}
+            rows={value}
+            keyOf={({ id }) => id}
+            empty={
+              <EmptyState icon="turn" title="Nothing was sent again yet">
+                Events that the server still holds go to a destination once more, through the code
+                that is live then. Live events go first.
+              </EmptyState>
+            }
+          />
+        </Panel>
+      )}
+    </>
+  );
+}
+
+function columnsOf(names: NameLookup, changed: () => Promise<void>): TableColumn<Replay>[] {
+  return [
+    { title: "Begun", kind: "narrow", cell: ({ createdAt }) => <Time at={createdAt} /> },
+    {
+      title: "What",
+      kind: "name",
+      cell: (replay) => <ReplayScope replay={replay} names={names} />,
+    },
+    {
+      title: "State",
+      kind: "narrow",
+      cell: ({ state }) => <Badge {...(tones[state] && { tone: tones[state] })}>{state}</Badge>,
+    },
+    { title: "Progress", cell: (replay) => <ReplayProgress replay={replay} /> },
+    { title: "Done", kind: "number narrow", cell: ({ counts }) => formatCount(counts.done) },
+    { title: "Failed", kind: "number narrow", cell: ({ counts }) => formatCount(counts.failed) },
+    { title: "Per second", kind: "number narrow", cell: ({ perSecond }) => formatRate(perSecond) },
+    {
+      title: "",
+      kind: "narrow",
+      cell: (replay) =>
+        replay.state === "running" && <CancelReplay replay={replay} changed={changed} />,
+    },
+  ];
+}
+
+function ReplayScope({ replay, names }: { replay: Replay; names: NameLookup }) {
+  const { kind, destinationId = replay.filter?.destinationId, sourceId, from, to: end } = replay;
+  const { error, missingBefore } = replay;
+  return (
+    <>
+      {kindNames[kind]}
+      {sourceId !== undefined && ` of ${names.source(sourceId)}`}
+      {destinationId !== undefined && (
+        <>
+          {kind === "events" ? " to " : " of "}
+          <a href={hrefTo("destinations", destinationId)}>{names.destination(destinationId)}</a>
+        </>
+      )}
+      {from !== undefined && end !== undefined && (
+        <p class="hint">
+          Received from <Time at={from} /> to <Time at={end} />
+        </p>
+      )}
+      {missingBefore !== undefined && (
+        <p class="hint">
+          Not kept any more: what came before <Time at={missingBefore} />
+        </p>
+      )}
+      {error !== undefined && <p class="wrong">{error}</p>}
+    </>
+  );
+}
+
+function ReplayProgress({ replay: { state, progress, left } }: { replay: Replay }) {
+  return (
+    <>
+      <progress aria-label="Progress" max={1} value={progress} />
+      {state === "running" && left !== undefined && (
+        <p class="hint">About {formatCount(left)} left</p>
+      )}
+    </>
+  );
+}
+
+function CancelReplay({
+  replay: { id, kind },
+  changed,
+}: {
+  replay: Replay;
+  changed(): Promise<void>;
+}) {
+  return (
+    <ConfirmButton
+      compact
+      needs="events:replay"
+      title="Cancel this replay?"
+      text={
+        kind === "purge"
+          ? "What was deleted stays deleted."
+          : "What was sent has been sent; nothing more follows."
+      }
+      action="Cancel replay"
+      onConfirm={async () => {
+        await client.call("POST /v2/replays/{id}/cancel", { params: { id } });
+        showToast("The replay is cancelled");
+        await changed();
+      }}
+      danger={false}
+    >
+      Cancel
+    </ConfirmButton>
+  );
+}

@@ -1,0 +1,92 @@
+import { signal } from "@preact/signals";
+import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { Icon } from "../components/icon.tsx";
+import { navigate } from "../router.ts";
+import { searchPalette } from "./palette-search.ts";
+
+const isOpen = signal(false);
+
+export function openPalette(): void {
+  isOpen.value = true;
+}
+
+export function Palette() {
+  return isOpen.value ? <PaletteDialog /> : null;
+}
+
+/** Finds screens, things by their name, and what can be done; all by the keyboard. */
+function PaletteDialog() {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const [text, setText] = useState("");
+  const [chosen, setChosen] = useState(0);
+  const id = useId();
+  const entries = searchPalette(text);
+  const at = Math.min(chosen, Math.max(0, entries.length - 1));
+
+  useEffect(() => dialog.current?.showModal(), []);
+  useEffect(() => {
+    document.getElementById(`${id}-${at}`)?.scrollIntoView({ block: "nearest" });
+  }, [at]);
+
+  function open(index: number) {
+    const entry = entries[index];
+    if (!entry) return;
+    dialog.current?.close();
+    navigate(entry.href);
+  }
+
+  function onKeyDown(event: KeyboardEvent) {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (step !== undefined) setChosen((at + step + entries.length) % Math.max(1, entries.length));
+    else if (event.key === "Enter") open(at);
+    else return;
+    event.preventDefault();
+  }
+
+  return (
+    // biome-ignore lint/a11y/useKeyWithClickEvents: Escape closes a dialog by itself
+    <dialog
+      ref={dialog}
+      class="palette"
+      aria-label="Find"
+      onClick={(event) => event.target === dialog.current && dialog.current?.close()}
+      onClose={() => {
+        isOpen.value = false;
+      }}
+    >
+      <input
+        role="combobox"
+        aria-label="Find a screen or a thing by its name"
+        aria-expanded="true"
+        aria-controls={id}
+        aria-activedescendant={entries.length > 0 ? `${id}-${at}` : undefined}
+        placeholder="Find a screen, source, destination, transformation…"
+        value={text}
+        onInput={(event) => {
+          setText(event.currentTarget.value);
+          setChosen(0);
+        }}
+        onKeyDown={onKeyDown}
+      />
+      <div id={id} class="choices" role="listbox" aria-label="Found">
+        {entries.map(({ href, title, kind, icon }, index) => (
+          // biome-ignore lint/a11y/useKeyWithClickEvents: the input hears the keys
+          // biome-ignore lint/a11y/useFocusableInteractive: the input has the focus
+          <div
+            key={href}
+            id={`${id}-${index}`}
+            role="option"
+            aria-selected={index === at}
+            onClick={() => open(index)}
+            onPointerMove={() => setChosen(index)}
+          >
+            <Icon name={icon} />
+            <span class="cut">{title}</span>
+            <span class="quiet small">{kind}</span>
+          </div>
+        ))}
+      </div>
+      {entries.length === 0 && <p class="empty quiet">Nothing is called “{text}”</p>}
+    </dialog>
+  );
+}

@@ -1,0 +1,82 @@
+import { signal } from "@preact/signals";
+import { Button } from "../components/button.tsx";
+import { Icon } from "../components/icon.tsx";
+import { Logo } from "../components/logo.tsx";
+import { session, signOut } from "../data/session.ts";
+import { currentRoute, hrefTo } from "../router.ts";
+import { screens } from "../screens.ts";
+import { openPalette } from "./palette.tsx";
+
+/** On a narrow screen the bar is opened by the button at the top. */
+export const isSidebarOpen = signal(false);
+
+function Brand() {
+  return (
+    <a class="brand" href="#/">
+      <Logo />
+      <span class="cut">{session.value?.workspace.name}</span>
+    </a>
+  );
+}
+
+export function TopBar() {
+  const open = isSidebarOpen.value;
+  return (
+    <header class="top">
+      <Button
+        kind="plain"
+        icon={open ? "close" : "menu"}
+        label={open ? "Close the menu" : "Open the menu"}
+        onClick={() => {
+          isSidebarOpen.value = !open;
+        }}
+      />
+      <Brand />
+      <Button kind="plain" icon="search" label="Find" onClick={openPalette} />
+    </header>
+  );
+}
+
+export function Sidebar() {
+  const [current = ""] = currentRoute.value.segments;
+  return (
+    <nav class={isSidebarOpen.value ? "bar open" : "bar"} aria-label="Screens">
+      <Brand />
+      <button type="button" class="find" onClick={openPalette}>
+        <Icon name="search" />
+        Find
+        <kbd>{isApple ? "⌘K" : "Ctrl K"}</kbd>
+      </button>
+      <ul>
+        {screens.map(({ name, title, icon }) => (
+          <li key={name}>
+            <a href={hrefTo(name)} aria-current={name === current ? "page" : undefined}>
+              <Icon name={icon} />
+              {title}
+            </a>
+          </li>
+        ))}
+      </ul>
+      <SidebarFooter />
+    </nav>
+  );
+}
+
+const isApple = /Mac|iPhone|iPad/.test(navigator.userAgent);
+
+function SidebarFooter() {
+  const who = session.value?.member?.name ?? session.value?.token.name ?? "";
+  return (
+    <div class="foot">
+      <a class="small" href="/docs" target="_blank" rel="noreferrer">
+        API reference
+      </a>
+      <div class="row far">
+        <span class="cut small" title={who}>
+          {who}
+        </span>
+        <Button kind="plain" compact icon="out" label="Sign out" onClick={signOut} />
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,79 @@
+import { describe, expect, test } from "bun:test";
+import { CompletionContext } from "@codemirror/autocomplete";
+import { EditorState } from "@codemirror/state";
+import {
+  type CompletionData,
+  completionSource,
+  exportsOf,
+  metadataKeys,
+} from "../../src/console/editor/completion.ts";
+import { metadataKeys as answered } from "../../src/sandbox/program.ts";
+
+const known: CompletionData = {
+  language: "javascript",
+  events: [
+    { type: "track", properties: { basket: { total: 3 }, "a b": 1, list: [{ sku: "x" }] } },
+    { type: "page", context: { page: { url: "u" } } },
+  ],
+  credentials: ["SHOP_KEY"],
+  libraries: [{ importName: "prices", exports: ["euros", "cents"] }],
+};
+
+/** What is offered at `|`. */
+function offered(marked: string, more: Partial<CompletionData> = {}): string[] {
+  const at = marked.indexOf("|");
+  const state = EditorState.create({ doc: marked.replace("|", "") });
+  const found = completionSource(() => ({ ...known, ...more }))(
+    new CompletionContext(state, at, true),
+  );
+  return found?.options.map(({ label }) => label) ?? [];
+}
+
+describe("completion", () => {
+  const cases: [string, string[]][] = [
+    ["event.|", ["type", "properties", "context"]],
+    ["event.properties.|", ["basket", "a b", "list"]],
+    ["event?.properties?.basket.|", ["total"]],
+    ['event["properties"]["|', ["basket", "a b", "list"]],
+    ["event.get('properties').get('basket').get('|", ["total"]],
+    ["event.properties.list[0].|", ["sku"]],
+    ["event.none.|", []],
+    ["other.|", []],
+    ["metadata(event).|", [...metadataKeys]],
+    ['getCredential("|', ["SHOP_KEY"]],
+    ['import { x } from "|', ["prices"]],
+    ['import { | } from "prices"', ["euros", "cents"]],
+    ['import { | } from "others"', []],
+    ["function transformEvent(e) { e.|", ["type", "properties", "context"]],
+    ["const transformEvent = async (it) => it.|", ["type", "properties", "context"]],
+  ];
+  test.each(cases)("at %s", (marked, expected) => {
+    expect(offered(marked)).toEqual(expected);
+  });
+
+  test("of Python knows what an imported library exports", () => {
+    const python = { language: "python" as const };
+    expect(offered("import prices\nprices.|", python)).toEqual(["euros", "cents"]);
+    expect(offered("prices.|", python)).toEqual([]);
+    expect(offered("import |", python)).toEqual(["prices"]);
+  });
+
+  test("looks at no more of a long line than matters", () => {
+    const line = `event${".a".repeat(50_000)}${"[".repeat(50_000)}`;
+    expect(offered(`${line} event.|`)).toEqual(["type", "properties", "context"]);
+    expect(offered(`${line}|`)).not.toContain("type");
+  });
+
+  test("knows the metadata that code gets", () => {
+    expect([...metadataKeys]).toEqual([...answered]);
+  });
+});
+
+test("what a library exports is read from its text", () => {
+  const javascript = `export const a = 1;\nexport async function b() {}\nexport { c, d as e };\nconst f = 1;
+export class G {}`;
+  expect(exportsOf(javascript, "javascript").sort()).toEqual(["G", "a", "b", "c", "e"]);
+  const python =
+    "import re\nA = 1\ndef b():\n    c = 1\nasync def d(): pass\nclass E: pass\n_f = 1\n";
+  expect(exportsOf(python, "python")).toEqual(["A", "b", "d", "E"]);
+});

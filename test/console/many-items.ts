@@ -1,0 +1,143 @@
+/**
+ * `bun test/console/crowd.ts [LETTERS] [TRANSFORMATIONS]`: the console over very many things, and
+ * how long the reader waits for each screen. A million and ten thousand, unless told otherwise.
+ */
+import { join } from "node:path";
+import { pino } from "pino";
+import type { Page } from "playwright-core";
+import { ensureConsole } from "../../src/console/bundle.ts";
+import type { StoredLetter } from "../../src/pipeline/dead-letters/tables.ts";
+import { openLedger } from "../../src/pipeline/settling/ledger.ts";
+import { launch } from "../api/_chromium.ts";
+import { ADMIN_TOKEN, removeDirectory, type Server, startServer } from "../e2e/server.ts";
+import { openPage, signIn } from "./_browser.ts";
+
+export interface Crowd {
+  letters: number;
+  transformations: number;
+}
+
+/** Milliseconds until each step was seen, and the page's long tasks. */
+export interface Waits {
+  steps: Record<string, number>;
+  longTasks: number[];
+}
+
+const LOT = 20_000;
+const code = "export function transformEvent(event) { return event; }";
+
+/** Fills a server, opens the screens over it, and purges some of the letters. */
+export async function openCrowd(crowd: Crowd): Promise<Waits> {
+  await ensureConsole();
+  const before = await startServer();
+  const { directory } = before;
+  const owner = await fill(before, crowd.transformations);
+  await before.stop();
+  await writeLetters(join(directory, "data/delivery"), owner, crowd.letters);
+  const server = await startServer({ directory });
+  const browser = await launch();
+  try {
+    const { page, close } = await openPage(browser);
+    await signIn(page, server.controlPlane, ADMIN_TOKEN);
+    const waits = await walk(page, server, crowd);
+    await close();
+    return waits;
+  } finally {
+    await browser.close();
+    await server.stop();
+    removeDirectory(directory);
+  }
+}
+
+async function walk(page: Page, { controlPlane }: Server, crowd: Crowd): Promise<Waits> {
+  const steps: Record<string, number> = {};
+  await page.goto(controlPlane);
+  await page.locator(".graph .node").first().waitFor();
+  steps["first screen"] = Math.round(Number(await page.evaluate("performance.now()")));
+  await page.evaluate(`globalThis.tasks = [];
+    new PerformanceObserver((list) => {
+      for (const { duration } of list.getEntries()) tasks.push(Math.round(duration));
+    }).observe({ entryTypes: ["longtask"] });`);
+  const step = async (name: string, act: () => Promise<unknown>, seen: string) => {
+    const beganAt = performance.now();
+    await act();
+    await page.locator(seen).first().waitFor();
+    steps[name] = Math.round(performance.now() - beganAt);
+  };
+  const place = (hash: string) => page.goto(`${controlPlane}/${hash}`);
+  const press = (name: string | RegExp) => page.getByRole("button", { name }).click();
+
+  await step("transformations", () => place("#/transformations"), "td >> text=T1");
+  await step("reasons", () => place("#/dead-letters"), "td >> text=The receiver answered 406");
+  await step("letters", () => place("#/dead-letters?all=1"), "td input");
+  await step(
+    "next page",
+    () => press("Next page"),
+    "[aria-label='Previous page']:not([aria-disabled])",
+  );
+  await press(/^Purge all/);
+  await step("first purged", () => press(/^Purge$/), "text=/Purging: [1-9]/");
+  await press("Stop");
+  const left = `text=/${new Intl.NumberFormat("en").format(crowd.letters)} events, oldest/`;
+  await page.locator(left).waitFor({ state: "detached" });
+  return { steps, longTasks: (await page.evaluate("tasks")) as number[] };
+}
+
+/** A source, a destination, their connection and many transformations. */
+async function fill(server: Server, transformations: number) {
+  const post = async (path: string, body: unknown) => (await server.api("POST", path, body)).body;
+  const { workspace } = (await server.api("GET", "/v2/workspace")).body;
+  const { source } = await post("/v2/sources", { name: "Source" });
+  const { destination } = await post("/v2/destinations", {
+    name: "Archive",
+    type: "file",
+    config: { path: "archive.jsonl" },
+  });
+  await post("/v2/connections", { sourceId: source.id, destinationId: destination.id });
+  for (let n = 1; n <= transformations; n++) {
+    await post("/transformations", { name: `T${n}`, language: "javascript", code });
+  }
+  return { workspaceId: workspace.id, sourceId: source.id, destinationId: destination.id };
+}
+
+type LetterOwner = Pick<StoredLetter, "workspaceId" | "sourceId" | "destinationId">;
+
+/** As a lane commits them, in lots. */
+async function writeLetters(directory: string, owner: LetterOwner, count: number): Promise<void> {
+  const ledger = openLedger(directory, pino({ level: "silent" }));
+  const { destinationId } = owner;
+  for (let at = 0; at < count; at += LOT) {
+    const lot = Math.min(LOT, count - at);
+    const letters = Array.from({ length: lot }, (_, n) => letterOf(owner, at + n));
+    const record = ledger.lane(destinationId) ?? { logs: {}, known: {} };
+    const { promise, resolve } = Promise.withResolvers<void>();
+    ledger.schedule({
+      collect: () => ({ destinationId, record, letters, replayed: [] }),
+      committed: () => resolve(),
+    });
+    await promise;
+  }
+  await ledger.close();
+}
+
+function letterOf(owner: LetterOwner, n: number): StoredLetter {
+  const createdAt = 1_700_000_000_000 + n;
+  return {
+    ...owner,
+    id: Bun.randomUUIDv7("hex", createdAt),
+    messageId: crypto.randomUUID(),
+    ...{ stage: "deliver", reason: `The receiver answered ${400 + (n % 7)}`, attempts: 1 },
+    text: JSON.stringify({ type: "track", event: `Event ${n}`, properties: { n } }),
+    ...{ user: "u", type: "track", receivedAt: createdAt, createdAt },
+  };
+}
+
+export function said({ steps, longTasks }: Waits): string {
+  const waited = Object.entries(steps).map(([name, ms]) => `${name} ${ms} ms`);
+  return `console: ${waited.join(", ")}; long tasks (ms): ${longTasks.join(", ") || "none"}\n`;
+}
+
+if (import.meta.main) {
+  const [letters = 1_000_000, transformations = 10_000] = process.argv.slice(2).map(Number);
+  process.stdout.write(said(await openCrowd({ letters, transformations })));
+}
