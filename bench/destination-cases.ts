@@ -3,8 +3,11 @@ import { clickhouseKind } from "../src/destinations/clickhouse/clickhouse.ts";
 import type { DestinationKind } from "../src/destinations/destination.ts";
 import { postgresKind } from "../src/destinations/postgres/postgres.ts";
 import type { Egress } from "../src/egress/egress.ts";
-import { ClickhouseServer, hasClickhouse } from "../test/destinations/clickhouse-server.ts";
-import { hasPostgres, PostgresServer } from "../test/destinations/postgres-server.ts";
+import {
+  ClickhouseServer,
+  hasClickhouse,
+} from "../test/destinations/clickhouse/clickhouse-server.ts";
+import { hasPostgres, PostgresServer } from "../test/destinations/postgres/postgres-server.ts";
 
 /** A kind of destination beside the best that its system's plain client does. */
 export interface Case {

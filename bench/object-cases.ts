@@ -15,7 +15,7 @@ import { fileKind } from "../src/destinations/file/file.ts";
 import { s3Kind } from "../src/destinations/s3/s3.ts";
 import type { Egress } from "../src/egress/egress.ts";
 import { eventsOf } from "../test/destinations/formats.ts";
-import { hasS3, S3Server } from "../test/destinations/s3-server.ts";
+import { hasS3, S3Server } from "../test/destinations/s3/s3-server.ts";
 import { type Case, familyCpu, type Running } from "./destination-cases.ts";
 
 const linesOf = (events: readonly Uint8Array[]) =>

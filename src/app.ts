@@ -3,7 +3,7 @@ import { type Api, createApi } from "./api/api.ts";
 import type { ApiParts } from "./api/parts.ts";
 import { type Backend, retentionBounds, type StartContext } from "./backend/backend.ts";
 import { openStandalone } from "./backend/standalone.ts";
-import { destinationKinds } from "./destinations/kinds.ts";
+import { destinationKinds } from "./destinations/destination-kinds.ts";
 import { createEgress } from "./egress/egress.ts";
 import { guestFetch } from "./egress/guest-fetch.ts";
 import { eventOf } from "./event/event.ts";

@@ -1,5 +1,5 @@
-import type { DestinationKind, Place, SecretKey } from "../destinations/destination.ts";
-import { newPlaces } from "../destinations/places.ts";
+import type { DestinationKind, SecretAudience, SecretKey } from "../destinations/destination.ts";
+import { addedAudiences } from "../destinations/secret-audience.ts";
 import type { Detail } from "../errors.ts";
 import { DETAILS_MAX } from "../settings/limits.ts";
 
@@ -40,7 +40,7 @@ export function withKept(
 export function movedFaults(kept: readonly Kept[], config: Config, before: Config): Detail[] {
   return kept.slice(0, DETAILS_MAX).flatMap(({ secret, path }) => {
     const old = placesOf(secret, before);
-    const [moved] = newPlaces(old, secret.places(config));
+    const [moved] = addedAudiences(old, secret.audiences(config));
     if (moved === undefined) return [];
     const of = `the one that is kept is for ${textOf(old) || "another place"}`;
     return [{ path, message: `Expected the secret again, since ${of}, got none` }];
@@ -63,15 +63,15 @@ export function isObject(value: unknown): value is Config {
 }
 
 /** None where a config, such as one of an earlier version, does not tell. */
-function placesOf({ places }: SecretKey, config: Config): Place[] {
+function placesOf({ audiences }: SecretKey, config: Config): SecretAudience[] {
   try {
-    return places(config);
+    return audiences(config);
   } catch {
     return [];
   }
 }
 
-function textOf(places: readonly Place[]): string {
+function textOf(places: readonly SecretAudience[]): string {
   return places.map(({ host, isTls }) => (isTls ? `${host} within TLS` : host)).join(", ");
 }
 

@@ -22,7 +22,7 @@ export function configFaults(schema: TObject, config: Record<string, unknown>): 
 }
 
 /** What the guard of the way out says against the value at `path`, when `check` asks it. */
-export function refusalsOf(path: string, check: () => unknown): Detail[] {
+export function egressFaults(path: string, check: () => unknown): Detail[] {
   try {
     check();
     return [];

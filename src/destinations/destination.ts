@@ -3,7 +3,7 @@ import type { Detail } from "../errors.ts";
 import type { TestStep } from "./test-steps.ts";
 
 /** How a delivery ended. */
-export type Verdict =
+export type DeliveryResult =
   /**
    * All events were delivered, except those in `refused`, by index, with the reason: these become
    * dead letters at once.
@@ -18,7 +18,7 @@ export type Verdict =
   | { kind: "retry"; reason: string; afterMs?: number };
 
 /** What an event was when it came in; code that ran over it has not changed this. */
-export interface Received {
+export interface EventOrigin {
   /**
    * A UUID, shared by everything that code made of one event, and by every repetition of its
    * delivery.
@@ -32,16 +32,16 @@ export interface Received {
 }
 
 /** One event of a delivery. */
-export interface Outgoing {
+export interface OutgoingEvent {
   /** JSON text in UTF-8: what code made of the event, or the event as it came. */
   readonly bytes: Uint8Array;
-  readonly input: Received;
+  readonly input: EventOrigin;
   /** Whether user code made the event; otherwise the event is as a client sent it. */
   readonly byCode: boolean;
 }
 
 /** How a kind gathers events into large deliveries. */
-export interface Gathering {
+export interface BatchLimits {
   /** JSON texts of one delivery, beyond those of its first event. */
   bytes: number;
   /**
@@ -68,7 +68,11 @@ export interface OpenDestination {
    * once when a later attempt replaces it. `rejected` ends all events of a gathered delivery: they
    * are not tried alone. Other kinds get no name.
    */
-  deliver(events: readonly Outgoing[], signal: AbortSignal, name?: string): Promise<Verdict>;
+  deliver(
+    events: readonly OutgoingEvent[],
+    signal: AbortSignal,
+    name?: string,
+  ): Promise<DeliveryResult>;
   close(): Promise<void>;
 }
 
@@ -83,11 +87,11 @@ export interface SecretKey {
    */
   path: string;
   /** Where the secret is sent, or what is signed with it. Throws where a config does not tell. */
-  places(config: Record<string, unknown>): Place[];
+  audiences(config: Record<string, unknown>): SecretAudience[];
 }
 
 /** Whom a secret is sent to. */
-export interface Place {
+export interface SecretAudience {
   /** `db.example.com:5432`, in lower case. */
   host: string;
   /** Whether only who has the host's certificate can read it. */
@@ -112,14 +116,14 @@ export interface DestinationKind {
    * Members of an event through which user code shapes its delivery. Code does not get those that a
    * client sent: anybody may send pixels.
    */
-  shapingMembers?: readonly string[];
+  overrideMembers?: readonly string[];
   /** Only events for which this is equal share a delivery; without it all may. */
-  shareKey?(event: Outgoing): string;
+  batchKey?(event: OutgoingEvent): string;
   /**
    * Events are gathered up to `batchSize`, or these bounds, whichever comes first, or until the lane
    * or others need the room. Without it what waits goes at once. The kind's concurrency is 1 then.
    */
-  gathering?(config: Record<string, unknown>): Gathering;
+  batchLimits?(config: Record<string, unknown>): BatchLimits;
   open(config: Record<string, unknown>, workspaceId: string): OpenDestination;
   /**
    * Tries a config out, step by step up to the first that fails, and takes away what it wrote where

@@ -1,7 +1,7 @@
-import type { Outgoing } from "./destination.ts";
+import type { OutgoingEvent } from "./destination.ts";
 
 /** An event that says of itself that it is a connection test's. */
-export function testEvent(): Outgoing {
+export function testEvent(): OutgoingEvent {
   const messageId = crypto.randomUUID();
   const receivedAt = Date.now();
   const now = new Date(receivedAt).toISOString();

@@ -1,6 +1,6 @@
 import { isIP, type Socket } from "node:net";
+import { EgressRefused } from "./checked-addresses.ts";
 import type { Deadline } from "./deadline.ts";
-import { EgressRefused } from "./names.ts";
 import { type Endpoint, type OnStage, openSocket, secureSocket } from "./socket.ts";
 
 export interface EgressTls {
@@ -20,7 +20,7 @@ export interface ConnectTls extends EgressTls {
   upgrade?: { request: Uint8Array; accept: Uint8Array; refusal: string };
 }
 
-export interface EgressConnect {
+export interface EgressConnectRequest {
   /** Whose connection it is: workspaces share look-ups and connections fairly. */
   workspaceId: string;
   /** A name or a literal address. */

@@ -3,27 +3,27 @@ import { FairSemaphore, fewerThanFree } from "../concurrency/fair-semaphore.ts";
 import type { Permit } from "../concurrency/permit.ts";
 import { codeOf } from "../errors.ts";
 import { EGRESS_REQUESTS_MAX } from "../settings/limits.ts";
-import { createAddressRules } from "./address.ts";
-import { createClient, type EgressAnswer } from "./client.ts";
+import { createAddressRules } from "./address-rules.ts";
+import { createCheckedAddresses, EgressRefused } from "./checked-addresses.ts";
 import {
   checkedHost,
   connectTo,
-  type EgressConnect,
+  type EgressConnectRequest,
   type EgressTls,
   hostOf,
   tlsHostOf,
 } from "./connect.ts";
 import { Deadline } from "./deadline.ts";
-import { createLookUp, type Resolve } from "./look-up.ts";
-import { createNames, EgressRefused } from "./names.ts";
+import { createResolver, type ResolveHost } from "./dns-resolver.ts";
+import { createHttpClient, type EgressResponse } from "./http-client.ts";
 import type { OnStage } from "./socket.ts";
 
-export type { EgressAnswer } from "./client.ts";
-export { checkedHost, type EgressConnect, TlsRefused } from "./connect.ts";
-export { LookUpFailed } from "./look-up.ts";
-export { EgressRefused } from "./names.ts";
-export { egressHeaders } from "./request-text.ts";
-export type { OnStage, Stage } from "./socket.ts";
+export { EgressRefused } from "./checked-addresses.ts";
+export { checkedHost, type EgressConnectRequest, TlsRefused } from "./connect.ts";
+export { ResolutionFailed } from "./dns-resolver.ts";
+export type { EgressResponse } from "./http-client.ts";
+export { reservedHeaders } from "./request-head.ts";
+export type { ConnectStage, OnStage } from "./socket.ts";
 
 /**
  * Connections of destinations that keep theirs open (databases, brokers), but at most an eighth of
@@ -60,12 +60,12 @@ export interface EgressRequest {
 /** The one way out: only to checked addresses, HTTP without redirects, bounded in size and time. */
 export interface Egress {
   /** Any status is an answer, 3xx too. Rejects with `EgressRefused` (policy) or a network error. */
-  request(request: EgressRequest): Promise<EgressAnswer>;
+  request(request: EgressRequest): Promise<EgressResponse>;
   /**
    * A connection for a protocol other than HTTP. It takes a place of its workspace until it is
    * closed, and tells later errors by `close`. Rejects as `request` does, and with `TlsRefused`.
    */
-  connect(request: EgressConnect): Promise<Socket>;
+  connect(request: EgressConnectRequest): Promise<Socket>;
   close(): void;
 }
 
@@ -76,7 +76,7 @@ export interface EgressOptions {
   allowSetting?: string;
   /** Name servers; by default the system's. */
   nameServers?: readonly string[];
-  resolve?: Resolve;
+  resolve?: ResolveHost;
   /** Certificate authorities (PEM) that replace the known ones. */
   ca?: string;
   /** Descriptors of the process: an eighth of them is the most that requests under way take. */
@@ -87,13 +87,13 @@ export interface EgressOptions {
 const unreachable = new Set(["ECONNREFUSED", "EHOSTUNREACH", "ENETUNREACH", "EADDRNOTAVAIL"]);
 
 export function createEgress(options: EgressOptions): Egress {
-  const names = createNames({
+  const names = createCheckedAddresses({
     rules: createAddressRules(options.allow),
-    resolve: options.resolve ?? createLookUp({ servers: options.nameServers }),
+    resolve: options.resolve ?? createResolver({ servers: options.nameServers }),
     setting: options.allowSetting ?? "egress.allow",
   });
   const share = Math.ceil((options.descriptorsMax ?? Number.POSITIVE_INFINITY) / 8);
-  const client = createClient(share);
+  const client = createHttpClient(share);
   const requests = new FairSemaphore(Math.min(EGRESS_REQUESTS_MAX, share), fewerThanFree);
   const connections = new FairSemaphore(Math.min(EGRESS_CONNECTIONS_MAX, share), fewerThanFree);
   const sockets = new Set<Socket>();
@@ -111,7 +111,7 @@ export function createEgress(options: EgressOptions): Egress {
   }
 
   async function addressesOf(host: string, workspaceId: string, deadline: Deadline) {
-    const known = names.known(host);
+    const known = names.cached(host);
     if (known !== undefined) return known;
     deadline.awaited = "address of the name";
     return await deadline.bound((signal) => names.addresses(host, workspaceId, signal));
@@ -152,7 +152,7 @@ export function createEgress(options: EgressOptions): Egress {
     });
   }
 
-  async function open(request: EgressConnect, permit: Permit, deadline: Deadline) {
+  async function open(request: EgressConnectRequest, permit: Permit, deadline: Deadline) {
     const { port, tls, onStage } = request;
     const host = checkedHost(request.host);
     const socket = await reach(host, request, deadline, (address) => {

@@ -2,8 +2,8 @@ import {
   type Egress,
   EgressRefused,
   type EgressRequest,
-  egressHeaders,
-  LookUpFailed,
+  ResolutionFailed,
+  reservedHeaders,
 } from "./egress.ts";
 
 /** A request of user code, as its guest sent it; the body is text. */
@@ -33,7 +33,7 @@ export function guestFetch(egress: Egress) {
       .catch((error: unknown) => {
         // Errors of the network may hold internal addresses and are not passed on; errors of policy
         // and name servers hold none.
-        const isTold = error instanceof EgressRefused || error instanceof LookUpFailed;
+        const isTold = error instanceof EgressRefused || error instanceof ResolutionFailed;
         throw isTold ? error : new Error("The request failed");
       });
     if (answer.body.byteLength > answerBytesMax) {
@@ -54,6 +54,6 @@ export function guestFetch(egress: Egress) {
  */
 function withoutEgressHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(
-    Object.entries(headers).filter(([name]) => !egressHeaders.has(name.toLowerCase())),
+    Object.entries(headers).filter(([name]) => !reservedHeaders.has(name.toLowerCase())),
   );
 }

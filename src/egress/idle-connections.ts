@@ -1,4 +1,4 @@
-import type { Connection } from "./connection.ts";
+import type { ReceiverConnection } from "./receiver-connection.ts";
 
 /** How long an idle connection to a receiver is kept. */
 const EGRESS_IDLE_MS_MAX = 60_000;
@@ -8,8 +8,8 @@ const EGRESS_IDLE_MS_MAX = 60_000;
  */
 export const EGRESS_IDLE_CONNECTIONS_MAX = 256;
 
-interface Kept {
-  connection: Connection;
+interface IdleConnection {
+  connection: ReceiverConnection;
   key: string;
   /** Time of `performance.now()` until which the connection may be used. */
   until: number;
@@ -24,8 +24,8 @@ const sweepMs = 1_000;
  */
 export class IdleConnections {
   /** Connections in the order in which they became idle. */
-  readonly #all = new Set<Kept>();
-  readonly #byKey = new Map<string, Kept[]>();
+  readonly #all = new Set<IdleConnection>();
+  readonly #byKey = new Map<string, IdleConnection[]>();
   readonly #max: number;
   readonly #timer = setInterval(() => this.#sweep(), sweepMs).unref();
 
@@ -34,7 +34,7 @@ export class IdleConnections {
   }
 
   /** The connection to the endpoint that was used last. */
-  take(key: string): Connection | undefined {
+  take(key: string): ReceiverConnection | undefined {
     const kept = this.#byKey.get(key)?.at(-1);
     if (kept === undefined) return undefined;
     this.#forget(kept);
@@ -42,9 +42,9 @@ export class IdleConnections {
   }
 
   /** Keeps an open connection for at most `ms` milliseconds. */
-  keep(key: string, connection: Connection, ms = EGRESS_IDLE_MS_MAX): void {
+  keep(key: string, connection: ReceiverConnection, ms = EGRESS_IDLE_MS_MAX): void {
     const until = performance.now() + Math.min(ms, EGRESS_IDLE_MS_MAX);
-    const kept: Kept = { connection, key, until };
+    const kept: IdleConnection = { connection, key, until };
     const line = this.#byKey.get(key);
     if (line === undefined) this.#byKey.set(key, [kept]);
     else line.push(kept);
@@ -60,7 +60,7 @@ export class IdleConnections {
     clearInterval(this.#timer);
   }
 
-  #forget(kept: Kept): void {
+  #forget(kept: IdleConnection): void {
     kept.connection.onEnd = () => {};
     this.#all.delete(kept);
     const line = this.#byKey.get(kept.key)!;

@@ -2,8 +2,8 @@ import { connect as connectTcp, type Socket } from "node:net";
 import { connect as connectTls, type TLSSocket } from "node:tls";
 
 /** The stages that a connection passes before it is ready. */
-export type Stage = "resolve" | "connect" | "tls";
-export type OnStage = (stage: Stage) => void;
+export type ConnectStage = "resolve" | "connect" | "tls";
+export type OnStage = (stage: ConnectStage) => void;
 
 /** Where a connection leads; requests to the same endpoint may share connections. */
 export interface Endpoint {

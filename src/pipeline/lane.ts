@@ -67,8 +67,8 @@ export class Lane {
     this.#parts = parts;
     this.#labels = { destination: destination.id, name: destination.name, kind: kind.kind };
     this.#routes = routesOf(destination, connections);
-    const gathers = kind.gathering !== undefined;
-    const holdsMuch = (kind.gathering?.(destination.config).ageMs ?? 0) > 0;
+    const gathers = kind.batchLimits !== undefined;
+    const holdsMuch = (kind.batchLimits?.(destination.config).ageMs ?? 0) > 0;
     const record = parts.ledger.lane(destination.id);
     const repeated = gathers ? record?.sealed : undefined;
     this.#reader = new LaneReader(parts.logs, this.#routes, record, repeated);
@@ -332,14 +332,14 @@ export class Lane {
     return this.#parts.clock.sleep(ms, this.#changed);
   }
 
-  #transformHost({ shapingMembers = [] }: DestinationKind): TransformHost {
+  #transformHost({ overrideMembers = [] }: DestinationKind): TransformHost {
     const { live, sandbox, logger, clock, metrics } = this.#parts;
     return {
       ...{ live, sandbox, logger },
       destination: () => this.destination,
       running: () => this.#running,
       random: () => clock.random(),
-      withhold: withholding(shapingMembers),
+      withhold: withholding(overrideMembers),
       pause: (ms) => this.#pause(ms),
       unlessEnding: (work) => this.#ending.unlessNotified(work),
       waiting: (is) => {

@@ -1,6 +1,6 @@
 import { Counter, Gauge, Histogram } from "prom-client";
 import type { LiveProgram } from "../catalog/catalog.ts";
-import type { Verdict } from "../destinations/destination.ts";
+import type { DeliveryResult } from "../destinations/destination.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import type { Outcome } from "../sandbox/program.ts";
 import type { LaneGauges, LaneLabels } from "./gauges.ts";
@@ -10,7 +10,7 @@ import { createCodeMetrics } from "./transforming/code-metrics.ts";
 
 const labels = ["destination", "name", "kind"] as const;
 const outcomes: Ending["kind"][] = ["delivered", "dropped", "discarded", "dead-letter"];
-const verdicts: Verdict["kind"][] = ["delivered", "rejected", "retry"];
+const verdicts: DeliveryResult["kind"][] = ["delivered", "rejected", "retry"];
 // Seconds, from a local receiver to the longest timeout. These histograms are not by destination:
 // with a thousand destinations a scrape would have 25,000 lines.
 const buckets = [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10, 60];

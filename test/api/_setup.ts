@@ -9,7 +9,7 @@ import type { ApiParts, Readiness } from "../../src/api/parts.ts";
 import type { Catalog } from "../../src/catalog/catalog.ts";
 import { type Permission, permissions } from "../../src/catalog/model.ts";
 import { openCatalog } from "../../src/catalog/open.ts";
-import { destinationKinds } from "../../src/destinations/kinds.ts";
+import { destinationKinds } from "../../src/destinations/destination-kinds.ts";
 import { createEgress } from "../../src/egress/egress.ts";
 import { eventOf } from "../../src/event/event.ts";
 import { decodeRecord, pixelRecordCodec } from "../../src/event/record.ts";

@@ -11,11 +11,11 @@ import {
   temporaryDirectory,
   waitFor,
 } from "../e2e/server.ts";
-import { ClickhouseServer, hasClickhouse } from "./clickhouse-server.ts";
+import { ClickhouseServer, hasClickhouse } from "./clickhouse/clickhouse-server.ts";
 import { eventsOf } from "./formats.ts";
 import { readTopic } from "./kafka-topic.ts";
-import { hasPostgres, PostgresServer } from "./postgres-server.ts";
-import { hasS3, S3Server } from "./s3-server.ts";
+import { hasPostgres, PostgresServer } from "./postgres/postgres-server.ts";
+import { hasS3, S3Server } from "./s3/s3-server.ts";
 
 /** `CRASH_ROUNDS=20 bun test test/destinations/crash.test.ts` kills more often. */
 const rounds = Number(process.env.CRASH_ROUNDS ?? 2);

@@ -3,11 +3,11 @@ import * as fc from "fast-check";
 import { clickhouseKind } from "../../src/destinations/clickhouse/clickhouse.ts";
 import type { DestinationKind } from "../../src/destinations/destination.ts";
 import { postgresKind } from "../../src/destinations/postgres/postgres.ts";
-import { cleanText, typeOf } from "../../src/destinations/tables/values.ts";
+import { cleanText, typeOf } from "../../src/destinations/tables/column-values.ts";
 import { createEgress } from "../../src/egress/egress.ts";
-import { ClickhouseServer, hasClickhouse } from "./clickhouse-server.ts";
+import { ClickhouseServer, hasClickhouse } from "./clickhouse/clickhouse-server.ts";
 import { outgoing } from "./outgoing.ts";
-import { hasPostgres, PostgresServer } from "./postgres-server.ts";
+import { hasPostgres, PostgresServer } from "./postgres/postgres-server.ts";
 
 setDefaultTimeout(300_000);
 

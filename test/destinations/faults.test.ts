@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import type { Socket } from "node:net";
-import type { Verdict } from "../../src/destinations/destination.ts";
+import type { DeliveryResult } from "../../src/destinations/destination.ts";
 import { webhookKind } from "../../src/destinations/webhook/webhook.ts";
 import { createEgress } from "../../src/egress/egress.ts";
 import { RawSink } from "../egress/sink.ts";
@@ -21,7 +21,7 @@ async function verdictOf(answer: (socket: Socket) => void, timeoutMs = 60_000) {
   return { verdict, sink };
 }
 
-async function deliver(webhookUrl: string, timeoutMs = 60_000): Promise<Verdict> {
+async function deliver(webhookUrl: string, timeoutMs = 60_000): Promise<DeliveryResult> {
   const egress = createEgress({ allow: ["127.0.0.0/8"] });
   const open = webhookKind(egress).open({ webhookUrl, timeoutMs }, "workspace");
   const verdict = await open.deliver([event], new AbortController().signal);

@@ -1,5 +1,5 @@
 import { expect, setDefaultTimeout, test } from "bun:test";
-import type { OpenDestination, Outgoing } from "../../src/destinations/destination.ts";
+import type { OpenDestination, OutgoingEvent } from "../../src/destinations/destination.ts";
 import { kafkaKind } from "../../src/destinations/kafka/kafka.ts";
 import { createEgress } from "../../src/egress/egress.ts";
 import { brokersMissing } from "../cluster/brokers.ts";
@@ -20,7 +20,11 @@ const egress = createEgress({ allow: ["127.0.0.0/8"] });
 const { signal } = new AbortController();
 
 /** Delivers as a lane does: the same events until they are delivered, with attempts cut short. */
-async function deliver(open: OpenDestination, events: Outgoing[], until: number): Promise<void> {
+async function deliver(
+  open: OpenDestination,
+  events: OutgoingEvent[],
+  until: number,
+): Promise<void> {
   let reason = "";
   while (performance.now() < until) {
     const cut = Math.random() < 0.2 ? AbortSignal.timeout(20) : signal;

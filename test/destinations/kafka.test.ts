@@ -8,7 +8,7 @@ import {
   test,
 } from "bun:test";
 import { type Clients, connectClients } from "../../src/cluster/client.ts";
-import type { OpenDestination, Verdict } from "../../src/destinations/destination.ts";
+import type { DeliveryResult, OpenDestination } from "../../src/destinations/destination.ts";
 import { kafkaKind } from "../../src/destinations/kafka/kafka.ts";
 import { partitionOf } from "../../src/destinations/kafka/partition-of.ts";
 import { topicOf } from "../../src/destinations/kafka/topic-name.ts";
@@ -210,7 +210,7 @@ describe.skipIf(!isThere)(titled("kafka"), () => {
     const refused = new Map([[0, `The topic does not exist (topic ${prefix}gone, error 3)`]]);
     // The broker takes its time to forget the topic.
     let sent = 1;
-    let verdict: Verdict = delivered;
+    let verdict: DeliveryResult = delivered;
     for (; sent < 500 && !("refused" in verdict); sent++) {
       verdict = await open.deliver(eventsOf(), signal);
       expect(verdict.kind).toBe("delivered");
@@ -338,7 +338,7 @@ describe.skipIf(!isThere)(titled("kafka"), () => {
       const over = { brokers: broker.sasl, ...stranger };
       const open = opened(configOf(`${prefix}{{event}}`, over));
       const events = ["write", "read", "nothing"].map((event) => outgoing({ event }));
-      const refused = (verdict: Verdict) =>
+      const refused = (verdict: DeliveryResult) =>
         verdict.kind === "delivered" ? [...(verdict.refused?.keys() ?? [])] : [];
       let verdict = await open.deliver(events, signal);
       // A grant takes its time to be known.

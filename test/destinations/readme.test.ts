@@ -1,10 +1,10 @@
 import { expect, setDefaultTimeout, test } from "bun:test";
-import { destinationKinds } from "../../src/destinations/kinds.ts";
+import { destinationKinds } from "../../src/destinations/destination-kinds.ts";
 import { rudderstackKeys } from "../../src/destinations/rudderstack-keys.ts";
 import { createEgress } from "../../src/egress/egress.ts";
-import { ClickhouseServer, hasClickhouse } from "./clickhouse-server.ts";
+import { ClickhouseServer, hasClickhouse } from "./clickhouse/clickhouse-server.ts";
 import { outgoing } from "./outgoing.ts";
-import { hasPostgres, PostgresServer } from "./postgres-server.ts";
+import { hasPostgres, PostgresServer } from "./postgres/postgres-server.ts";
 
 setDefaultTimeout(300_000);
 

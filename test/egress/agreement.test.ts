@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { AnswerReader } from "../../src/egress/answer-reader.ts";
+import { ResponseReader } from "../../src/egress/response-reader.ts";
 
 /**
  * Our answers beside those of llhttp, which node:http parses with. Ours may refuse more; but what it
@@ -141,7 +141,7 @@ interface Message {
 
 /** The answer, interim ones left out; undefined when it is refused or not whole. */
 function ours(text: string): (Message & { isReusable: boolean }) | undefined {
-  const reader = new AnswerReader("POST", 1_000);
+  const reader = new ResponseReader("POST", 1_000);
   try {
     if (!reader.push(Buffer.from(text, "latin1"))) return undefined;
   } catch {

@@ -8,7 +8,7 @@ import {
   EgressRefused,
 } from "../../src/egress/egress.ts";
 import { forbiddenHosts } from "./addresses.ts";
-import { failureOf, finding } from "./asking.ts";
+import { failureOf, finding } from "./request-client.ts";
 import { RawSink } from "./sink.ts";
 import { ca, good } from "./tls.ts";
 

@@ -2,12 +2,12 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { createServer } from "node:https";
 import type { Socket } from "node:net";
 import { networkInterfaces } from "node:os";
-import { createAddressRules } from "../../src/egress/address.ts";
+import { createAddressRules } from "../../src/egress/address-rules.ts";
 import { createEgress, type EgressOptions, EgressRefused } from "../../src/egress/egress.ts";
 import { EGRESS_IDLE_CONNECTIONS_MAX } from "../../src/egress/idle-connections.ts";
 import { EGRESS_REQUESTS_MAX } from "../../src/settings/limits.ts";
 import { forbiddenHosts, publicAddresses } from "./addresses.ts";
-import { ask, failureOf, finding, ok, requestTo } from "./asking.ts";
+import { ask, failureOf, finding, ok, requestTo } from "./request-client.ts";
 import { RawSink } from "./sink.ts";
 import { ca, good } from "./tls.ts";
 
@@ -373,7 +373,7 @@ describe("the environment", () => {
     const proxy = new RawSink((socket) => void socket.write(ok));
     const proxyUrl = `http://127.0.0.1:${await proxy.listen()}`;
     const child = Bun.spawn(
-      [process.execPath, `${import.meta.dir}/ask-child.ts`, `http://127.0.0.1:${port}/`],
+      [process.execPath, `${import.meta.dir}/request-child.ts`, `http://127.0.0.1:${port}/`],
       {
         env: { HTTP_PROXY: proxyUrl, http_proxy: proxyUrl, NODE_USE_ENV_PROXY: "1" },
         stdout: "pipe",
@@ -394,7 +394,7 @@ describe("the environment", () => {
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     const { port } = server.address() as { port: number };
     const child = Bun.spawn(
-      [process.execPath, `${import.meta.dir}/ask-child.ts`, `https://127.0.0.1:${port}/`],
+      [process.execPath, `${import.meta.dir}/request-child.ts`, `https://127.0.0.1:${port}/`],
       { env: { NODE_TLS_REJECT_UNAUTHORIZED: "0" }, stdout: "pipe", stderr: "pipe" },
     );
     expect(await new Response(child.stdout).text()).toBe("");

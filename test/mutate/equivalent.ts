@@ -13,13 +13,13 @@ const anyNegative = "Every negative number says the same";
 
 export const equivalents: Equivalent[] = [
   {
-    file: "src/egress/answer-reader.ts",
+    file: "src/egress/response-reader.ts",
     line: "const known = this.#head?.length ?? 0;",
     change: "0 → (0 + 1)",
     why: "The search for a head's end begins three bytes before, at 0 in both cases",
   },
   {
-    file: "src/egress/answer-reader.ts",
+    file: "src/egress/response-reader.ts",
     line: "const end = head.indexOf(headEnd, Math.max(0, known - 3));",
     change: "0 → (0 + 1)",
     why: "No head ends at its first byte",
@@ -91,7 +91,7 @@ export const equivalents: Equivalent[] = [
     why: "A chunk that ends here is read with what follows it, and something must follow",
   },
   {
-    file: "src/egress/answer-reader.ts",
+    file: "src/egress/response-reader.ts",
     line: "status = 0;",
     change: "0 → (0 - 1)",
     why: "An answer has a status before it is told",
@@ -194,7 +194,7 @@ export const equivalents: Equivalent[] = [
     why: "No clock shows the very end",
   },
   {
-    file: "src/egress/answer-reader.ts",
+    file: "src/egress/response-reader.ts",
     line: "if (this.#bodyBytes === 0) {",
     change: "this.#bodyBytes === 0 → false",
     why: "The first part is copied rather than kept as it came: slower, and the same body",

@@ -1,5 +1,5 @@
 import { pino } from "pino";
-import { destinationKinds } from "../../src/destinations/kinds.ts";
+import { destinationKinds } from "../../src/destinations/destination-kinds.ts";
 import { createEgress } from "../../src/egress/egress.ts";
 import { createMetrics } from "../../src/observe/metrics.ts";
 import { createPipeline } from "../../src/pipeline/pipeline.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import type { Verdict } from "../../src/destinations/destination.ts";
+import type { DeliveryResult } from "../../src/destinations/destination.ts";
 import { DeliveryQueue } from "../../src/pipeline/delivering/delivery-queue.ts";
 import { type Output, outputOf } from "../../src/pipeline/item.ts";
 import type { Routes } from "../../src/pipeline/reading/routes.ts";
@@ -19,12 +19,12 @@ const quiet = {
   ...{ random: () => 1, running: () => true, filling: () => false, refresh: () => {} },
   ...{ routes: () => routes, standing: () => ({ kind: "send" }) as const, settle: () => {} },
   ...{ tally: () => ({ delivered: 0, failed: 0 }), failure: () => undefined },
-  deliver: async (): Promise<Verdict> => ({ kind: "delivered" }),
+  deliver: async (): Promise<DeliveryResult> => ({ kind: "delivered" }),
   sleep: async () => {},
 };
 
 /** Delivers `count` outputs one by one, to these verdicts; returns how long was to be waited. */
-async function waits(count: number, verdicts: Verdict["kind"][]): Promise<number[]> {
+async function waits(count: number, verdicts: DeliveryResult["kind"][]): Promise<number[]> {
   const asked: number[] = [];
   const queue = new DeliveryQueue({
     ...quiet,

@@ -1,6 +1,6 @@
 import { dlopen, FFIType, ptr } from "bun:ffi";
 import { pino } from "pino";
-import { destinationKinds } from "../../src/destinations/kinds.ts";
+import { destinationKinds } from "../../src/destinations/destination-kinds.ts";
 import { createEgress } from "../../src/egress/egress.ts";
 import { createMetrics } from "../../src/observe/metrics.ts";
 import { createPipeline, type PipelineParts } from "../../src/pipeline/pipeline.ts";

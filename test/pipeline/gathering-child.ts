@@ -39,7 +39,7 @@ const kind: DestinationKind = {
   // Deliveries differ in each life: what is repeated has the events of the one before all the same.
   batchSize: () => 20 + ((Number(life) * 37) % 100),
   concurrency: () => 1,
-  gathering: () => ({ bytes: 1 << 20, ageMs: 20 + ((Number(life) * 13) % 50) }),
+  batchLimits: () => ({ bytes: 1 << 20, ageMs: 20 + ((Number(life) * 13) % 50) }),
   open: () => ({
     async deliver(events, _, name) {
       const groups = Map.groupBy(events, ({ input }) => `${input.sourceId}/${name}`);

@@ -3,7 +3,11 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Type } from "@sinclair/typebox";
-import type { DestinationKind, Outgoing, Verdict } from "../../src/destinations/destination.ts";
+import type {
+  DeliveryResult,
+  DestinationKind,
+  OutgoingEvent,
+} from "../../src/destinations/destination.ts";
 import { record } from "./doubles.ts";
 import { lettersOf, numbersTo, Rig, sorted, until } from "./rig.ts";
 
@@ -24,7 +28,8 @@ class Store {
   readonly objects = new Map<string, number[]>();
   readonly names: string[] = [];
   /** Called before and after each attempt; what it gives before is the verdict. */
-  before: (events: readonly Outgoing[]) => Verdict | Promise<void> | undefined = () => undefined;
+  before: (events: readonly OutgoingEvent[]) => DeliveryResult | Promise<void> | undefined = () =>
+    undefined;
   after: () => void = () => {};
 
   kind({ batchSize = 1_000, bytes = 1 << 20, ageMs = 60_000 } = {}): DestinationKind {
@@ -33,9 +38,9 @@ class Store {
       test: async () => [],
       batchSize: () => batchSize,
       concurrency: () => 1,
-      gathering: () => ({ bytes, ageMs }),
+      batchLimits: () => ({ bytes, ageMs }),
       open: () => ({
-        deliver: async (events, _, name = ""): Promise<Verdict> => {
+        deliver: async (events, _, name = ""): Promise<DeliveryResult> => {
           this.names.push(name);
           const verdict = await this.before(events);
           if (verdict !== undefined) return verdict;
@@ -54,7 +59,7 @@ class Store {
   }
 }
 
-const numberOf = ({ bytes }: Outgoing) =>
+const numberOf = ({ bytes }: OutgoingEvent) =>
   (JSON.parse(Buffer.from(bytes).toString()) as { n: number }).n;
 
 function start(store: Store, bounds = {}, over: Parameters<Rig["start"]>[0] = {}) {

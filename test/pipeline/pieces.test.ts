@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
-import type { DestinationKind, Verdict } from "../../src/destinations/destination.ts";
+import type { DeliveryResult, DestinationKind } from "../../src/destinations/destination.ts";
 import { systemClock } from "../../src/pipeline/clock.ts";
 import { createDeadLetters, itemOfReplay } from "../../src/pipeline/dead-letters/dead-letters.ts";
 import { idAt } from "../../src/pipeline/dead-letters/keys.ts";
@@ -121,7 +121,7 @@ describe("dead letters", () => {
 /** A receiver that takes as long as the test likes. */
 function receiverOf() {
   const calls: string[] = [];
-  const running: PromiseWithResolvers<Verdict>[] = [];
+  const running: PromiseWithResolvers<DeliveryResult>[] = [];
   let opened = 0;
   const kind = {
     kind: "test",
@@ -150,7 +150,7 @@ function receiverOf() {
     labels: { destination: "d", name: "D", kind: "test" },
     announcements: new Announcements({ clock, logger, destination: () => destination }),
   });
-  const answer = async (verdict: Verdict) => {
+  const answer = async (verdict: DeliveryResult) => {
     const delivery = receiver.deliver([]);
     await Bun.sleep(0);
     running.pop()!.resolve(verdict);
@@ -163,8 +163,8 @@ function receiverOf() {
   return { receiver, calls, running, answer, pass, change };
 }
 
-const delivered: Verdict = { kind: "delivered" };
-const retry: Verdict = { kind: "retry", reason: "Answered 503" };
+const delivered: DeliveryResult = { kind: "delivered" };
+const retry: DeliveryResult = { kind: "retry", reason: "Answered 503" };
 
 describe("a receiver", () => {
   test("stays open between deliveries, and one of an old config until its deliveries end", async () => {
@@ -237,7 +237,7 @@ test("an attempt that took longer than any span that is told apart counts among 
 const routes = {} as Routes;
 
 /** A queue that delivers outputs of these sizes to these verdicts, then to everything. */
-function queueOf({ batchSize = 100, verdicts = [] as Verdict[], isFilling = false } = {}) {
+function queueOf({ batchSize = 100, verdicts = [] as DeliveryResult[], isFilling = false } = {}) {
   const deliveries: string[] = [];
   const ended: string[] = [];
   const slept: number[] = [];
@@ -292,7 +292,7 @@ describe("a delivery", () => {
   });
 
   test("that fails is made again, whole at first, then in parts that grow", async () => {
-    const verdicts = Array<Verdict>(SPLIT_ATTEMPTS_MIN).fill(retry);
+    const verdicts = Array<DeliveryResult>(SPLIT_ATTEMPTS_MIN).fill(retry);
     const { queue, push, deliveries, ended } = queueOf({ verdicts });
     push(..."abcdefgh");
     await queue.ended();
@@ -302,7 +302,7 @@ describe("a delivery", () => {
   });
 
   test("that is rejected is made one by one, and what is rejected alone is given up", async () => {
-    const rejected: Verdict = { kind: "rejected", reason: "Answered 400" };
+    const rejected: DeliveryResult = { kind: "rejected", reason: "Answered 400" };
     const verdicts = [rejected, delivered, rejected, retry];
     const { queue, push, deliveries, ended, slept } = queueOf({ verdicts });
     push(..."abcd");
@@ -331,7 +331,7 @@ describe("a delivery", () => {
 
 test("a queue whose attempts fail is the longest of all, and none that is filled", async () => {
   const paused = Promise.withResolvers<void>();
-  const answers: PromiseWithResolvers<Verdict>[] = [];
+  const answers: PromiseWithResolvers<DeliveryResult>[] = [];
   const queue = new DeliveryQueue({
     shareKey: () => "",
     ...{ batchSize: () => 2, retryWindowMs: 1e12, elapsed: () => 0, age: () => 0 },

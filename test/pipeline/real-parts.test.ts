@@ -6,7 +6,7 @@ import { pino } from "pino";
 import type { Catalog } from "../../src/catalog/catalog.ts";
 import type { Source } from "../../src/catalog/model.ts";
 import { openCatalog } from "../../src/catalog/open.ts";
-import { destinationKinds } from "../../src/destinations/kinds.ts";
+import { destinationKinds } from "../../src/destinations/destination-kinds.ts";
 import { createEgress } from "../../src/egress/egress.ts";
 import { eventOf } from "../../src/event/event.ts";
 import { decodeRecord, type PixelRecord, pixelRecordCodec } from "../../src/event/record.ts";

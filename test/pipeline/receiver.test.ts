@@ -1,13 +1,13 @@
 import { expect, test } from "bun:test";
 import { pino } from "pino";
-import type { DestinationKind, Verdict } from "../../src/destinations/destination.ts";
+import type { DeliveryResult, DestinationKind } from "../../src/destinations/destination.ts";
 import { systemClock } from "../../src/pipeline/clock.ts";
 import { Receiver } from "../../src/pipeline/delivering/receiver.ts";
 import { Announcements } from "../../src/pipeline/settling/announcements.ts";
 import { laneMetrics } from "./doubles.ts";
 
 /** An receiver whose destinations deliver and close like this; `change` gives it another config. */
-function setUp(close: () => Promise<void>, verdict: Verdict = { kind: "delivered" }) {
+function setUp(close: () => Promise<void>, verdict: DeliveryResult = { kind: "delivered" }) {
   const lines: string[] = [];
   const kind = {
     kind: "test",

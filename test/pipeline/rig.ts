@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
-import { destinationKinds } from "../../src/destinations/kinds.ts";
+import { destinationKinds } from "../../src/destinations/destination-kinds.ts";
 import { createEgress } from "../../src/egress/egress.ts";
 import { createMetrics } from "../../src/observe/metrics.ts";
 import type { DeadLetter } from "../../src/pipeline/dead-letters/dead-letter.ts";

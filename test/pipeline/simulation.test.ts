@@ -6,7 +6,7 @@ import { Type } from "@sinclair/typebox";
 import fc from "fast-check";
 import { pino } from "pino";
 import { turned } from "../../src/catalog/windows.ts";
-import type { DestinationKind, Verdict } from "../../src/destinations/destination.ts";
+import type { DeliveryResult, DestinationKind } from "../../src/destinations/destination.ts";
 import { createMetrics } from "../../src/observe/metrics.ts";
 import { TOPOLOGY_POLL_MS } from "../../src/pipeline/line.ts";
 import { createPipeline, type Pipeline } from "../../src/pipeline/pipeline.ts";
@@ -96,7 +96,7 @@ class World {
       test: async () => [],
       concurrency: () => 4,
       open: ({ id }) => ({
-        deliver: async (events): Promise<Verdict> => {
+        deliver: async (events): Promise<DeliveryResult> => {
           await Bun.sleep(0);
           const chance = this.healed ? 1 : this.clock.random();
           if (chance < 0.05) return { kind: "rejected", reason: "No" };

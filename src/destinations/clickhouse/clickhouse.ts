@@ -1,9 +1,9 @@
 import type { Egress } from "../../egress/egress.ts";
 import { DATABASE_TIMEOUT_MS_DEFAULT, TABLE_BATCH_EVENTS_MAX } from "../../settings/limits.ts";
 import type { DestinationKind } from "../destination.ts";
-import { askInSteps } from "../http.ts";
-import { placeOfUrl } from "../places.ts";
-import { openTables } from "../tables/open.ts";
+import { requestInSteps } from "../http-steps.ts";
+import { audienceOfUrl } from "../secret-audience.ts";
+import { openTables } from "../tables/open-tables.ts";
 import { type TestStep, TestSteps } from "../test-steps.ts";
 import { ClickhouseConfig, clickhouseFaults } from "./config.ts";
 import { ClickhouseDatabase } from "./database.ts";
@@ -20,7 +20,7 @@ export function clickhouseKind(egress: Egress): DestinationKind {
   return {
     kind: "clickhouse",
     configSchema: ClickhouseConfig,
-    secretKeys: [{ path: "password", places: ({ url }) => [placeOfUrl(url)] }],
+    secretKeys: [{ path: "password", audiences: ({ url }) => [audienceOfUrl(url)] }],
     validate: clickhouseFaults,
     batchSize: (config) => (config as ClickhouseConfig).batchSize ?? TABLE_BATCH_EVENTS_MAX,
     // Many small inserts at once are what ClickHouse is slowest at.
@@ -38,7 +38,7 @@ async function testClickhouse(
 ): Promise<TestStep[]> {
   const steps = new TestSteps();
   const request = database.request("select 1", DATABASE_TIMEOUT_MS_DEFAULT, signal);
-  const answer = await askInSteps(egress, request, steps, "sign-in");
+  const answer = await requestInSteps(egress, request, steps, "sign-in");
   if (answer === undefined) return steps.done;
   const failure = failureOf(answer);
   if (failure !== undefined) {
@@ -50,7 +50,7 @@ async function testClickhouse(
   let step: "write" | "clean-up" = "write";
   try {
     await database.within(signal, async () => {
-      await database.tryOut(table);
+      await database.testWrite(table);
       steps.passed("write");
       step = "clean-up";
       await database.drop(table);

@@ -2,7 +2,7 @@ import { type Static, Type } from "@sinclair/typebox";
 import { checkedUrl } from "../../egress/egress.ts";
 import type { Detail } from "../../errors.ts";
 import { DATABASE_TEXT_CHARS_MAX } from "../../settings/limits.ts";
-import { configFaults, refusalsOf } from "../config-faults.ts";
+import { configFaults, egressFaults } from "../config-faults.ts";
 import { rudderstackKeys } from "../rudderstack-keys.ts";
 import { databaseKeys, tableKeys } from "../tables/config.ts";
 
@@ -44,5 +44,5 @@ export type ClickhouseConfig = Static<typeof ClickhouseConfig>;
 export function clickhouseFaults(config: Record<string, unknown>): Detail[] {
   const faults = configFaults(ClickhouseConfig, config);
   if (faults.some(({ path }) => path === "/url")) return faults;
-  return [...refusalsOf("/url", () => checkedUrl(String(config.url))), ...faults];
+  return [...egressFaults("/url", () => checkedUrl(String(config.url))), ...faults];
 }

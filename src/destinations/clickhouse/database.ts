@@ -1,14 +1,14 @@
 import type { Egress, EgressRequest } from "../../egress/egress.ts";
 import { DATABASE_ANSWER_BYTES_MAX, DATABASE_TIMEOUT_MS_DEFAULT } from "../../settings/limits.ts";
-import { type Database, DatabaseFailure, type Load } from "../tables/loader.ts";
-import type { OpenDatabase } from "../tables/open.ts";
-import type { Columns } from "../tables/table.ts";
+import type { TableConnection } from "../tables/open-tables.ts";
+import { DatabaseFailure, type TableDatabase, type TableLoad } from "../tables/table-loader.ts";
+import type { TableColumns } from "../tables/table-records.ts";
 import type { ClickhouseConfig } from "./config.ts";
 import { failureOf, failureOfNetwork } from "./failures.ts";
 import * as sql from "./sql.ts";
 
 /** ClickHouse over its HTTP interface: a statement a request, all of it in the body. */
-export class ClickhouseDatabase implements OpenDatabase {
+export class ClickhouseDatabase implements TableConnection {
   readonly #config: ClickhouseConfig;
   readonly #workspaceId: string;
   readonly #egress: Egress;
@@ -33,7 +33,7 @@ export class ClickhouseDatabase implements OpenDatabase {
     return await work();
   }
 
-  async columns(table: string): Promise<Columns | undefined> {
+  async columns(table: string): Promise<TableColumns | undefined> {
     const text = await this.#run(sql.columnsQuery(this.#name, table));
     const lines = text.split("\n").filter((line) => line !== "");
     if (lines.length === 0) return undefined;
@@ -49,7 +49,9 @@ export class ClickhouseDatabase implements OpenDatabase {
     return Number(await this.#run(sql.tableCountQuery(this.#name)));
   }
 
-  async create(...[table, key, columns]: Parameters<Database["create"]>): Promise<void> {
+  async createTable(
+    ...[table, key, columns]: Parameters<TableDatabase["createTable"]>
+  ): Promise<void> {
     const text = sql.createTable(this.#place(table), key, columns);
     try {
       await this.#run(text);
@@ -61,21 +63,21 @@ export class ClickhouseDatabase implements OpenDatabase {
     }
   }
 
-  async widen(...[table, columns]: Parameters<Database["widen"]>): Promise<void> {
+  async addColumns(...[table, columns]: Parameters<TableDatabase["addColumns"]>): Promise<void> {
     await this.#run(sql.addColumns(this.#place(table), columns));
   }
 
   /** Table by table: each is all or nothing, and what went in before is known by its token. */
-  async insert(loads: readonly Load[]): Promise<void> {
+  async insert(loads: readonly TableLoad[]): Promise<void> {
     for (const load of loads) await this.#run(sql.insertRows(this.#place(load.table), load));
   }
 
   close(): void {}
 
   /** Makes a table of this name, and writes into it. */
-  async tryOut(table: string): Promise<void> {
+  async testWrite(table: string): Promise<void> {
     const columns = new Map([["id", "string" as const]]);
-    await this.create(table, "id", columns);
+    await this.createTable(table, "id", columns);
     await this.#run(`insert into ${this.#place(table)} (id) format JSONEachRow\n{"id":"test"}`);
   }
 

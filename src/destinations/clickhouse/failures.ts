@@ -1,6 +1,6 @@
-import { type EgressAnswer, EgressRefused } from "../../egress/egress.ts";
-import { networkReason } from "../http.ts";
-import { DatabaseFailure } from "../tables/loader.ts";
+import { EgressRefused, type EgressResponse } from "../../egress/egress.ts";
+import { networkReason } from "../http-steps.ts";
+import { DatabaseFailure } from "../tables/table-loader.ts";
 
 const MESSAGE_CHARS_MAX = 300;
 
@@ -29,13 +29,13 @@ const refusing = new Set([6, 26, 27, 38, 41, 53, 69, 70, 72, 117, 131, 349, 469]
 const stale = new Set([...refusing, 8, 16, 36, 44, 47, 60, 81]);
 
 /** Code of the error that an answer tells, or undefined. */
-export function codeOf({ headers, body }: EgressAnswer): number | undefined {
+export function codeOf({ headers, body }: EgressResponse): number | undefined {
   const told = headers["x-clickhouse-exception-code"] ?? /^Code: (\d+)/.exec(textOf(body))?.[1];
   return told === undefined ? undefined : Number(told);
 }
 
 /** The failure that an answer tells, in words for people; undefined when it is none. */
-export function failureOf(answer: EgressAnswer): DatabaseFailure | undefined {
+export function failureOf(answer: EgressResponse): DatabaseFailure | undefined {
   const code = codeOf(answer);
   if (code === undefined && answer.status >= 200 && answer.status < 300) return undefined;
   if (code === undefined) {

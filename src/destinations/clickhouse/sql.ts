@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
-import type { Load } from "../tables/loader.ts";
-import type { Column, ColumnType } from "../tables/values.ts";
+import type { ColumnType, TableColumn } from "../tables/column-values.ts";
+import type { TableLoad } from "../tables/table-loader.ts";
 
 /** A name as SQL takes it literally. */
 export function quoted(name: string): string {
@@ -39,8 +39,8 @@ const times: Record<string, readonly [number, number]> = {
 const FLOAT32_MAX = 3.4e38;
 
 /** What fits into a column of this type, as `system.columns` names it. */
-export function columnOf(sqlType: string, defaultKind: string): Column {
-  const other: Column = { type: "other", sqlType };
+export function columnOf(sqlType: string, defaultKind: string): TableColumn {
+  const other: TableColumn = { type: "other", sqlType };
   // Such a column is computed; nothing can be written into it.
   if (defaultKind === "MATERIALIZED" || defaultKind === "ALIAS") return other;
   const bare = sqlType
@@ -90,7 +90,7 @@ export function addColumns(place: string, columns: ReadonlyMap<string, ColumnTyp
 }
 
 /** The statement and its rows in one text. Settings are its own: a profile may say otherwise. */
-export function insertRows(place: string, { columns, records }: Load): Uint8Array {
+export function insertRows(place: string, { columns, records }: TableLoad): Uint8Array {
   const used = new Set<string>();
   for (const record of records) for (const name in record) used.add(name);
   const names = [...columns.keys()].filter((name) => used.has(name)).map(quoted);

@@ -13,7 +13,7 @@ import {
   GATHERED_MS_MAX,
 } from "../../settings/limits.ts";
 import { configFaults } from "../config-faults.ts";
-import type { Gathering } from "../destination.ts";
+import type { BatchLimits } from "../destination.ts";
 import { rudderstackKeys } from "../rudderstack-keys.ts";
 
 /** How long events are gathered for a Parquet file, unless the config says otherwise. */
@@ -109,7 +109,7 @@ function isRelative(path: string): boolean {
 }
 
 /** A Parquet file is written as a whole; JSON lines go at once, into the file that is there. */
-export function gatheringOf({ format, rotateBytes, rotateAgeMs }: FileConfig): Gathering {
+export function batchLimitsOf({ format, rotateBytes, rotateAgeMs }: FileConfig): BatchLimits {
   if (format !== "parquet") return { bytes: DELIVERY_BYTES_MAX, ageMs: 0 };
   return {
     bytes: Math.min(rotateBytes ?? GATHERED_BYTES_MAX, GATHERED_BYTES_MAX),

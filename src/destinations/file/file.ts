@@ -1,15 +1,15 @@
 import { lstat, rm } from "node:fs/promises";
 import { codeOf } from "../../errors.ts";
 import { FILE_BATCH_EVENTS_MAX, GATHERED_EVENTS_MAX } from "../../settings/limits.ts";
-import type { DestinationKind, OpenDestination, Verdict } from "../destination.ts";
+import type { DeliveryResult, DestinationKind, OpenDestination } from "../destination.ts";
 import { parquet } from "../formats/parquet.ts";
 import { testEvent } from "../test-event.ts";
 import { type TestStep, TestSteps } from "../test-steps.ts";
-import { beneath, openBeneath } from "./beneath.ts";
-import { FileConfig, fileFaults, gatheringOf } from "./config.ts";
-import { deleteEnded, endedPath } from "./ended-files.ts";
-import { LineFile } from "./line-file.ts";
-import { writeWhole } from "./whole-file.ts";
+import { writeAtomically } from "./atomic-write.ts";
+import { batchLimitsOf, FileConfig, fileFaults } from "./config.ts";
+import { JsonLinesFile } from "./json-lines-file.ts";
+import { deleteExpiredFiles, rotatedPath } from "./rotated-files.ts";
+import { openSafely, withSafePath } from "./safe-path.ts";
 
 /**
  * Appends events as JSON lines to a file below `root`, in the directory of its workspace, or gathers
@@ -17,10 +17,10 @@ import { writeWhole } from "./whole-file.ts";
  */
 export function fileKind(root: string): DestinationKind {
   // Destinations with the same path share the file, so that their writes do not cross.
-  const files = new Map<string, { file: LineFile; users: number }>();
+  const files = new Map<string, { file: JsonLinesFile; users: number }>();
 
-  function use(path: string): LineFile {
-    const shared = files.get(path) ?? { file: new LineFile(root, path), users: 0 };
+  function use(path: string): JsonLinesFile {
+    const shared = files.get(path) ?? { file: new JsonLinesFile(root, path), users: 0 };
     shared.users += 1;
     files.set(path, shared);
     return shared.file;
@@ -42,7 +42,7 @@ export function fileKind(root: string): DestinationKind {
     validate: fileFaults,
     batchSize: ({ format }) => (format === "parquet" ? GATHERED_EVENTS_MAX : FILE_BATCH_EVENTS_MAX),
     concurrency: () => 1,
-    gathering: (config) => gatheringOf(config as FileConfig),
+    batchLimits: (config) => batchLimitsOf(config as FileConfig),
     open(config, workspaceId): OpenDestination {
       const settings = config as FileConfig;
       const path = `${workspaceId}/${settings.path}`;
@@ -62,14 +62,14 @@ function openParquet(root: string, path: string, settings: FileConfig): OpenDest
   return {
     deliver: (events, signal, name = crypto.randomUUID()) =>
       attempt(async () => {
-        await writeWhole(root, endedPath(path, name), await parquet(events));
-        await deleteEnded(root, path, settings).catch(() => {});
+        await writeAtomically(root, rotatedPath(path, name), await parquet(events));
+        await deleteExpiredFiles(root, path, settings).catch(() => {});
       }, signal),
     async close() {},
   };
 }
 
-async function attempt(write: () => Promise<void>, signal: AbortSignal): Promise<Verdict> {
+async function attempt(write: () => Promise<void>, signal: AbortSignal): Promise<DeliveryResult> {
   if (signal.aborted) return { kind: "retry", reason: "The delivery was stopped" };
   try {
     await write();
@@ -93,11 +93,11 @@ async function testFile(root: string, path: string): Promise<TestStep[]> {
   const steps = new TestSteps();
   const probe = `${path.split("/").slice(0, -1).join("/")}/.connection-test-${crypto.randomUUID()}`;
   try {
-    await beneath(root, path, async (place) => {
+    await withSafePath(root, path, async (place) => {
       const there = await lstat(place).catch(() => undefined);
       if (there?.isFile() === false) throw Object.assign(new Error(), { code: "EINVAL" });
     });
-    const handle = await openBeneath(root, probe);
+    const handle = await openSafely(root, probe);
     try {
       await handle.write(testEvent().bytes);
       await handle.datasync();
@@ -109,7 +109,7 @@ async function testFile(root: string, path: string): Promise<TestStep[]> {
     steps.failed("write", unwritable(codeOf(error)));
   }
   try {
-    await beneath(root, probe, (place) => rm(place, { force: true }));
+    await withSafePath(root, probe, (place) => rm(place, { force: true }));
     if (steps.done[0]!.ok) steps.passed("clean-up");
   } catch (error) {
     if (steps.done[0]!.ok)

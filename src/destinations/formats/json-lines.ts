@@ -1,12 +1,12 @@
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
-import type { Outgoing } from "../destination.ts";
+import type { OutgoingEvent } from "../destination.ts";
 
 const newline = 10;
 const blank = 0x20;
 
 /** A line per event. A line break in JSON text can only stand between its tokens, where a blank does as well. */
-export function jsonLines(events: readonly Outgoing[]): Buffer {
+export function jsonLines(events: readonly OutgoingEvent[]): Buffer {
   const length = events.reduce((sum, { bytes }) => sum + bytes.length + 1, 0);
   const lines = Buffer.allocUnsafe(length);
   let end = 0;
@@ -25,6 +25,6 @@ export function jsonLines(events: readonly Outgoing[]): Buffer {
 const compress = promisify(gzip);
 
 /** `jsonLines`, compressed on another thread: 10 MiB take 100 ms. */
-export function gzipJsonLines(events: readonly Outgoing[]): Promise<Buffer> {
+export function gzipJsonLines(events: readonly OutgoingEvent[]): Promise<Buffer> {
   return compress(jsonLines(events), { level: 4 });
 }

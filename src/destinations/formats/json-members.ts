@@ -30,7 +30,7 @@ const { includes } = Buffer.prototype;
  * Returns the function that tells whether a JSON text may hold members of these names, in whatever
  * depth: quick, since most texts hold none. Names that are written with escapes are not found.
  */
-export function mayHold(names: readonly string[]): (json: Uint8Array) => boolean {
+export function mayContainMembers(names: readonly string[]): (json: Uint8Array) => boolean {
   // Names that end alike are looked for together: each search takes its time of every event.
   const ends = new Set(names.map((name) => `${name.slice(-4)}"`));
   const needles = [...ends].map((end) => Buffer.from(end));

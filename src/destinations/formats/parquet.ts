@@ -1,4 +1,4 @@
-import type { Outgoing } from "../destination.ts";
+import type { OutgoingEvent } from "../destination.ts";
 
 /**
  * The columns of every Parquet file: what an event was when it came in, what most queries select
@@ -30,7 +30,7 @@ function text(name: string, repetition: Repetition) {
 const GROUP_EVENTS = 1_000;
 
 /** A Parquet file of these events in their order, its pages compressed with Zstandard. */
-export async function parquet(events: readonly Outgoing[]): Promise<Uint8Array> {
+export async function parquet(events: readonly OutgoingEvent[]): Promise<Uint8Array> {
   // Loaded when first used: most servers write none.
   const { ByteWriter, ParquetWriter } = await import("hyparquet-writer");
   const writer = new ByteWriter();
@@ -55,7 +55,7 @@ export async function parquet(events: readonly Outgoing[]): Promise<Uint8Array> 
   return writer.getBytes();
 }
 
-function columnsOf(events: readonly Outgoing[]) {
+function columnsOf(events: readonly OutgoingEvent[]) {
   const parsed = events.map(({ bytes }) => objectOf(bytes));
   const texts = (key: string) => parsed.map((event) => textOf(event[key]));
   // Where all values differ, a dictionary and bounds of them would be as long as the column.

@@ -2,7 +2,7 @@ import { type Static, Type } from "@sinclair/typebox";
 import { checkedHost, EgressRefused } from "../../egress/egress.ts";
 import type { Detail } from "../../errors.ts";
 import { KAFKA_HEADERS_MAX } from "../../settings/limits.ts";
-import { configFaults, refusalsOf } from "../config-faults.ts";
+import { configFaults, egressFaults } from "../config-faults.ts";
 import { rudderstackKeys } from "../rudderstack-keys.ts";
 import { databaseKeys, databaseText as text } from "../tables/config.ts";
 import type { Address } from "./failures.ts";
@@ -65,7 +65,7 @@ export function kafkaFaults(config: Record<string, unknown>): Detail[] {
   const at = (path: string, message: string) => [{ path, message }];
   const isPlain = user !== undefined && mechanism === "PLAIN" && tls === "off";
   return [
-    ...refusalsOf("/brokers", () => addressesOf(brokers)),
+    ...egressFaults("/brokers", () => addressesOf(brokers)),
     ...(topicFits(topic)
       ? []
       : at("/topic", `Expected a topic of 1 to ${TOPIC_CHARS_MAX} letters`)),

@@ -1,4 +1,4 @@
-import { EgressRefused, LookUpFailed } from "../../egress/egress.ts";
+import { EgressRefused, ResolutionFailed } from "../../egress/egress.ts";
 
 /**
  * How soon another attempt may work: `soon`, when the brokers have agreed about what changed among
@@ -87,7 +87,8 @@ export function failureOf(error: unknown): KafkaFailure {
   const told = codeOf(error);
   if (told !== undefined) return new KafkaFailure("soon", sentenceOf(told));
   const code = "code" in error && typeof error.code === "string" ? error.code : "";
-  if (code === "" || error instanceof LookUpFailed) return new KafkaFailure("later", error.message);
+  if (code === "" || error instanceof ResolutionFailed)
+    return new KafkaFailure("later", error.message);
   return /CERT|SIGN|ALTNAME|ISSUER/.test(code)
     ? new KafkaFailure("later", `The broker's certificate is not accepted (${code})`)
     : new KafkaFailure("soon", `The connection failed (${code})`);

@@ -1,7 +1,13 @@
 import { Deadline } from "../../egress/deadline.ts";
 import type { Egress } from "../../egress/egress.ts";
 import { DATABASE_TIMEOUT_MS_DEFAULT, TABLE_BATCH_EVENTS_MAX } from "../../settings/limits.ts";
-import type { DestinationKind, OpenDestination, Outgoing, Place, Verdict } from "../destination.ts";
+import type {
+  DeliveryResult,
+  DestinationKind,
+  OpenDestination,
+  OutgoingEvent,
+  SecretAudience,
+} from "../destination.ts";
 import { Brokers } from "./brokers.ts";
 import { addressesOf, KafkaConfig, kafkaFaults } from "./config.ts";
 import { testKafka } from "./connection-test.ts";
@@ -14,8 +20,8 @@ export function kafkaKind(egress: Egress): DestinationKind {
     kind: "kafka",
     configSchema: KafkaConfig,
     secretKeys: [
-      { path: "password", places },
-      { path: "headers.to", places },
+      { path: "password", audiences },
+      { path: "headers.to", audiences },
     ],
     validate: kafkaFaults,
     batchSize: (config) => (config as KafkaConfig).batchSize ?? TABLE_BATCH_EVENTS_MAX,
@@ -29,7 +35,7 @@ export function kafkaKind(egress: Egress): DestinationKind {
 }
 
 /** Brokers name others, to which the secrets go too. */
-function places(config: Record<string, unknown>): Place[] {
+function audiences(config: Record<string, unknown>): SecretAudience[] {
   const { brokers, tls } = config as KafkaConfig;
   return addressesOf(brokers).map(({ host, port }) => {
     return { host: `${host.toLowerCase()}:${port}`, isTls: tls !== "off" };
@@ -42,7 +48,10 @@ function openKafka(egress: Egress, config: KafkaConfig, workspaceId: string): Op
   const producer = new Producer(brokers, config);
   let last: Promise<unknown> = Promise.resolve();
 
-  async function attempt(events: readonly Outgoing[], outer: AbortSignal): Promise<Verdict> {
+  async function attempt(
+    events: readonly OutgoingEvent[],
+    outer: AbortSignal,
+  ): Promise<DeliveryResult> {
     const time = new Deadline(timeoutMs, outer);
     try {
       time.throwIfOver();
@@ -72,7 +81,7 @@ function openKafka(egress: Egress, config: KafkaConfig, workspaceId: string): Op
   };
 }
 
-function verdictOf(fates: readonly Fate[]): Verdict {
+function verdictOf(fates: readonly Fate[]): DeliveryResult {
   const refused = new Map<number, string>();
   for (const [index, fate] of fates.entries()) if (fate !== true) refused.set(index, fate);
   return refused.size > 0 ? { kind: "delivered", refused } : { kind: "delivered" };

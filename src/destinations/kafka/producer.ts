@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { backoffMs } from "../../concurrency/backoff.ts";
 import { KAFKA_TOPICS_MAX } from "../../settings/limits.ts";
-import type { Outgoing } from "../destination.ts";
+import type { OutgoingEvent } from "../destination.ts";
 import type { Brokers } from "./brokers.ts";
 import type { KafkaConfig } from "./config.ts";
 import { type Address, codeOf, failureOf, KafkaFailure, sentenceOf } from "./failures.ts";
@@ -27,13 +27,13 @@ export type Fate = true | string;
 export class Producer {
   readonly #brokers: Brokers;
   readonly #topics: Topics;
-  readonly #recordOf: (event: Outgoing) => EventRecord;
+  readonly #recordOf: (event: OutgoingEvent) => EventRecord;
   readonly #hasTemplate: boolean;
   readonly #isMade: boolean;
   readonly #compression: "none" | "gzip";
   readonly #partitions = new Map<string, Partition>();
   /** What is known of events whose delivery was not answered for as a whole. */
-  readonly #fates = new WeakMap<Outgoing, Fate>();
+  readonly #fates = new WeakMap<OutgoingEvent, Fate>();
   #identity: Identity | undefined;
   /** Records of nobody go to one partition a delivery, in turns. */
   #turn = 0;
@@ -51,7 +51,7 @@ export class Producer {
    * Resolves with the fates of the events, in their order, once all have one. Rejects when some
    * have none yet; the same events may come again then, as the same objects.
    */
-  async write(events: readonly Outgoing[], signal: AbortSignal): Promise<Fate[]> {
+  async write(events: readonly OutgoingEvent[], signal: AbortSignal): Promise<Fate[]> {
     const unplaced = this.#begin(events);
     this.#turn += 1;
     for (let failures = 0; ; ) {
@@ -72,8 +72,8 @@ export class Producer {
   }
 
   /** Records of the events that have no fate and are not under way; others are forgotten. */
-  #begin(events: readonly Outgoing[]): EventRecord[] {
-    const underWay = new Set<Outgoing>();
+  #begin(events: readonly OutgoingEvent[]): EventRecord[] {
+    const underWay = new Set<OutgoingEvent>();
     for (const partition of this.#partitions.values()) {
       partition.waiting = [];
       for (const { event } of partition.batch?.records ?? []) underWay.add(event);

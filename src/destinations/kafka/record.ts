@@ -1,4 +1,4 @@
-import type { Outgoing } from "../destination.ts";
+import type { OutgoingEvent } from "../destination.ts";
 import type { KafkaConfig } from "./config.ts";
 import { namesEvent, topicOf } from "./topic-name.ts";
 
@@ -13,7 +13,7 @@ export interface Message {
 }
 
 export interface EventRecord {
-  event: Outgoing;
+  event: OutgoingEvent;
   message: Message;
   /** About what the record takes in a batch. */
   bytes: number;
@@ -28,7 +28,7 @@ export function recordMaker({ topic, headers = [] }: KafkaConfig) {
   const hasName = namesEvent(topic);
   const fixed = headers.map(({ from, to }) => [Buffer.from(from), Buffer.from(to)] as const);
 
-  return (event: Outgoing): EventRecord => {
+  return (event: OutgoingEvent): EventRecord => {
     const { input, bytes } = event;
     const value = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     const said = parsed(value);

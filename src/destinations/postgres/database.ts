@@ -2,13 +2,13 @@ import type { Socket } from "node:net";
 import { Deadline } from "../../egress/deadline.ts";
 import type { Egress, OnStage } from "../../egress/egress.ts";
 import { DATABASE_IDLE_MS_MAX, DATABASE_TIMEOUT_MS_DEFAULT } from "../../settings/limits.ts";
-import type { Database, Load } from "../tables/loader.ts";
-import type { OpenDatabase } from "../tables/open.ts";
-import type { Columns } from "../tables/table.ts";
+import type { TableConnection } from "../tables/open-tables.ts";
+import type { TableDatabase, TableLoad } from "../tables/table-loader.ts";
+import type { TableColumns } from "../tables/table-records.ts";
 import type { PostgresConfig } from "./config.ts";
 import { failureOf } from "./failures.ts";
-import { query, simpleQuery, sslRequest } from "./frames.ts";
-import { PostgresError, type Row, Session, SessionLost } from "./session.ts";
+import { PostgresError, PostgresSession, type ResultRow, SessionLost } from "./postgres-session.ts";
+import { query, simpleQuery, sslRequest } from "./protocol.ts";
 import * as sql from "./sql.ts";
 
 /**
@@ -21,13 +21,13 @@ const LOCK_MS_MAX = 5_000;
  * The one connection of a destination: opened when it is first needed, and closed when it has not
  * been used for a while. Calls come one after the other.
  */
-export class PostgresDatabase implements OpenDatabase {
+export class PostgresDatabase implements TableConnection {
   readonly #config: PostgresConfig;
   readonly #workspaceId: string;
   readonly #egress: Egress;
   readonly #schema: string;
   readonly #timeoutMs: number;
-  #session: Session | undefined;
+  #session: PostgresSession | undefined;
   #deadline: Deadline | undefined;
   #idle: Timer | undefined;
 
@@ -55,7 +55,7 @@ export class PostgresDatabase implements OpenDatabase {
     }
   }
 
-  async columns(table: string): Promise<Columns | undefined> {
+  async columns(table: string): Promise<TableColumns | undefined> {
     const rows = await this.#run(query([sql.columnsQuery, this.#schema, table]));
     if (rows.length === 0) return undefined;
     return new Map(
@@ -71,7 +71,9 @@ export class PostgresDatabase implements OpenDatabase {
     return Number(row?.[0] ?? 0);
   }
 
-  async create(...[table, key, columns]: Parameters<Database["create"]>): Promise<void> {
+  async createTable(
+    ...[table, key, columns]: Parameters<TableDatabase["createTable"]>
+  ): Promise<void> {
     const found = await this.#run(query([sql.schemaQuery, this.#schema]));
     if (found.length === 0) {
       await this.#make(`create schema if not exists ${sql.quoted(this.#schema)}`);
@@ -79,11 +81,11 @@ export class PostgresDatabase implements OpenDatabase {
     await this.#make(sql.createTable(this.#schema, table, key, columns));
   }
 
-  async widen(...[table, columns]: Parameters<Database["widen"]>): Promise<void> {
+  async addColumns(...[table, columns]: Parameters<TableDatabase["addColumns"]>): Promise<void> {
     await this.#run(simpleQuery(sql.addColumns(this.#schema, table, columns)));
   }
 
-  async insert(loads: readonly Load[], key: string): Promise<void> {
+  async insert(loads: readonly TableLoad[], key: string): Promise<void> {
     const statements = loads.map((load): [string, string] => [
       sql.insertRows(this.#schema, load, key),
       JSON.stringify(load.records),
@@ -92,9 +94,9 @@ export class PostgresDatabase implements OpenDatabase {
   }
 
   /** The connection test: makes a table, writes into it, and rolls all of that back. */
-  async tryOut(): Promise<void> {
+  async testWrite(): Promise<void> {
     const found = await this.#run(query([sql.schemaQuery, this.#schema]));
-    await this.#run(simpleQuery(sql.trial(this.#schema, found.length > 0)));
+    await this.#run(simpleQuery(sql.testStatements(this.#schema, found.length > 0)));
   }
 
   /** Signs in, unless that has been done. */
@@ -124,7 +126,7 @@ export class PostgresDatabase implements OpenDatabase {
     }
   }
 
-  async #run(messages: Buffer): Promise<Row[]> {
+  async #run(messages: Buffer): Promise<ResultRow[]> {
     try {
       return await this.#tell(messages);
     } catch (error) {
@@ -132,7 +134,7 @@ export class PostgresDatabase implements OpenDatabase {
     }
   }
 
-  async #tell(messages: Buffer): Promise<Row[]> {
+  async #tell(messages: Buffer): Promise<ResultRow[]> {
     const deadline = this.#deadline!;
     const kept = this.#session?.isOpen ? this.#session : undefined;
     this.#session = kept ?? (await this.#open(deadline));
@@ -147,13 +149,13 @@ export class PostgresDatabase implements OpenDatabase {
     }
   }
 
-  async #ask(session: Session, deadline: Deadline, messages: Buffer): Promise<Row[]> {
+  async #ask(session: PostgresSession, deadline: Deadline, messages: Buffer): Promise<ResultRow[]> {
     deadline.awaited = "complete answer of the database";
     deadline.onEnd((reason) => session.destroy(reason));
     return await session.run(messages);
   }
 
-  async #open(deadline: Deadline, onStage?: OnStage): Promise<Session> {
+  async #open(deadline: Deadline, onStage?: OnStage): Promise<PostgresSession> {
     const { host, port = 5432, tls = "verify", tlsCa, tlsServerName } = this.#config;
     const isSecure = tls === "verify";
     const terms = {
@@ -170,7 +172,7 @@ export class PostgresDatabase implements OpenDatabase {
     deadline.awaited = "complete answer of the database";
     deadline.onEnd((reason) => socket.destroy(reason as Error));
     try {
-      const session = await Session.open(socket, this.#config, isSecure);
+      const session = await PostgresSession.open(socket, this.#config, isSecure);
       const bounds = `set statement_timeout = ${this.#timeoutMs}; set lock_timeout = ${LOCK_MS_MAX}`;
       await session.run(simpleQuery(`${bounds}; set timezone = 'UTC'; set datestyle = 'ISO'`));
       return session;

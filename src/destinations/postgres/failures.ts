@@ -1,6 +1,6 @@
-import { EgressRefused, LookUpFailed } from "../../egress/egress.ts";
-import { DatabaseFailure } from "../tables/loader.ts";
-import { PostgresError } from "./session.ts";
+import { EgressRefused, ResolutionFailed } from "../../egress/egress.ts";
+import { DatabaseFailure } from "../tables/table-loader.ts";
+import { PostgresError } from "./postgres-session.ts";
 
 /**
  * What a SQLSTATE, or its class, means to the person who set the destination up (PostgreSQL,
@@ -57,7 +57,7 @@ export function failureOf(error: unknown): unknown {
 }
 
 function networkReason(error: Error, code: string): string {
-  if (code === "" || error instanceof LookUpFailed) return error.message;
+  if (code === "" || error instanceof ResolutionFailed) return error.message;
   if (/CERT|SIGN|ALTNAME|ISSUER/.test(code)) return "The database's certificate is not accepted";
   return "The connection to the database failed";
 }

@@ -1,8 +1,8 @@
 import type { Egress } from "../../egress/egress.ts";
 import { TABLE_BATCH_EVENTS_MAX } from "../../settings/limits.ts";
 import { configFaults } from "../config-faults.ts";
-import type { DestinationKind, Place } from "../destination.ts";
-import { openTables } from "../tables/open.ts";
+import type { DestinationKind, SecretAudience } from "../destination.ts";
+import { openTables } from "../tables/open-tables.ts";
 import { type TestStep, type TestStepName, TestSteps } from "../test-steps.ts";
 import { PostgresConfig } from "./config.ts";
 import { PostgresDatabase } from "./database.ts";
@@ -18,7 +18,7 @@ export function postgresKind(egress: Egress): DestinationKind {
   return {
     kind: "postgres",
     configSchema: PostgresConfig,
-    secretKeys: [{ path: "password", places: (config) => [placeOf(config as PostgresConfig)] }],
+    secretKeys: [{ path: "password", audiences: (config) => [placeOf(config as PostgresConfig)] }],
     validate: (config) => configFaults(PostgresConfig, config),
     batchSize: (config) => (config as PostgresConfig).batchSize ?? TABLE_BATCH_EVENTS_MAX,
     // One connection for each destination, since a database allows few.
@@ -30,7 +30,7 @@ export function postgresKind(egress: Egress): DestinationKind {
   };
 }
 
-function placeOf({ host, port = 5432, tls }: PostgresConfig): Place {
+function placeOf({ host, port = 5432, tls }: PostgresConfig): SecretAudience {
   return { host: `${host.toLowerCase()}:${port}`, isTls: tls !== "off" };
 }
 
@@ -47,7 +47,7 @@ async function testPostgres(
     await database.within(signal, async () => {
       await database.signIn(passed);
       passed();
-      await database.tryOut();
+      await database.testWrite();
     });
     passed();
     steps.passed("clean-up");

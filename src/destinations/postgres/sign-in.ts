@@ -1,15 +1,15 @@
 import { createHash, createHmac, pbkdf2, randomBytes, timingSafeEqual } from "node:crypto";
 import { promisify } from "node:util";
 import {
-  type Frame,
   int32,
   NotPostgres,
+  type PostgresMessage,
   password as passwordFrame,
   saslInitial,
   saslResponse,
-} from "./frames.ts";
+} from "./protocol.ts";
 
-export interface Account {
+export interface PostgresCredentials {
   user: string;
   password: string;
 }
@@ -28,21 +28,21 @@ const mechanism = "SCRAM-SHA-256";
 const derive = promisify(pbkdf2);
 
 /** Answers the server's questions of signing in, one after the other, until the server accepts. */
-export class SignIn {
+export class PostgresSignIn {
   isDone = false;
-  readonly #account: Account;
+  readonly #account: PostgresCredentials;
   readonly #isSecure: boolean;
   readonly #nonce = randomBytes(18).toString("base64");
   #serverSignature: Buffer | undefined;
   #isProved = false;
 
-  constructor(account: Account, isSecure: boolean) {
+  constructor(account: PostgresCredentials, isSecure: boolean) {
     this.#account = account;
     this.#isSecure = isSecure;
   }
 
   /** The answer to a message of type `R`; undefined when it needs none. */
-  async answer({ body }: Frame): Promise<Buffer | undefined> {
+  async answer({ body }: PostgresMessage): Promise<Buffer | undefined> {
     const { user, password } = this.#account;
     switch (int32(body, 0)) {
       case 0:

@@ -1,6 +1,6 @@
-import type { Load } from "../tables/loader.ts";
-import type { Columns } from "../tables/table.ts";
-import type { Column, ColumnType } from "../tables/values.ts";
+import type { ColumnType, TableColumn } from "../tables/column-values.ts";
+import type { TableLoad } from "../tables/table-loader.ts";
+import type { TableColumns } from "../tables/table-records.ts";
 
 /** A name, quoted for SQL. */
 export function quoted(name: string): string {
@@ -37,7 +37,7 @@ const integers: Record<string, readonly [number, number]> = {
 const realMax = 3.4e38;
 
 /** What fits into a column of this type, named as by `format_type`. */
-export function columnOf(sqlType: string, isGenerated: boolean): Column {
+export function columnOf(sqlType: string, isGenerated: boolean): TableColumn {
   const [, name = "", first, second] =
     /^([a-z ]+?)(?:\((\d+)(?:,(\d+))?\))?( with(?:out)? time zone)?$/.exec(sqlType) ?? [];
   if (isGenerated) return { type: "other", sqlType };
@@ -98,7 +98,7 @@ export function addColumns(
 }
 
 /** The statements of a connection test, all of which are rolled back. */
-export function trial(schema: string, isThere: boolean): string {
+export function testStatements(schema: string, isThere: boolean): string {
   const place = quoted(schema);
   const table = `${place}."pixelmill_connection_test"`;
   return (
@@ -111,11 +111,15 @@ export function trial(schema: string, isThere: boolean): string {
  * Inserts records, which go in as one JSON text, the parameter: that costs the client a third of
  * what arrays of columns do.
  */
-export function insertRows(schema: string, { table, columns, records }: Load, key: string): string {
+export function insertRows(
+  schema: string,
+  { table, columns, records }: TableLoad,
+  key: string,
+): string {
   const used = usedColumns(columns, records);
   const names = used.map(([name]) => quoted(name)).join(", ");
   // JSON text is a string in the records: it keeps its own form, and NUL cannot hide in it.
-  const isJson = ({ type }: Column) => type === "json";
+  const isJson = ({ type }: TableColumn) => type === "json";
   const values = used.map(([name, column]) => {
     return isJson(column) ? `r.${quoted(name)}::${column.sqlType}` : `r.${quoted(name)}`;
   });
@@ -129,7 +133,10 @@ export function insertRows(schema: string, { table, columns, records }: Load, ke
   );
 }
 
-function usedColumns(columns: Columns, records: Load["records"]): [string, Column][] {
+function usedColumns(
+  columns: TableColumns,
+  records: TableLoad["records"],
+): [string, TableColumn][] {
   const used = new Set<string>();
   for (const record of records) for (const name in record) used.add(name);
   return [...columns].filter(([name]) => used.has(name));

@@ -8,7 +8,7 @@ import {
   S3_TIMEOUT_MS_DEFAULT,
   S3_TIMEOUT_MS_MAX,
 } from "../../settings/limits.ts";
-import { configFaults, refusalsOf } from "../config-faults.ts";
+import { configFaults, egressFaults } from "../config-faults.ts";
 import { rudderstackKeys } from "../rudderstack-keys.ts";
 
 /** How long events are gathered for an object, unless the config says otherwise. */
@@ -101,7 +101,7 @@ export function s3Faults(config: Record<string, unknown>): Detail[] {
 
 /** What is wrong with the URL of a store. */
 function endpointFaults(endpoint: string): Detail[] {
-  return refusalsOf("/endpoint", () => {
+  return egressFaults("/endpoint", () => {
     const { pathname, search, hash } = checkedUrl(endpoint);
     if (pathname === "/" && search === "" && hash === "") return;
     throw new EgressRefused(
@@ -111,7 +111,7 @@ function endpointFaults(endpoint: string): Detail[] {
 }
 
 /** How events are gathered for an object. */
-export function gatheringOf({ batchBytes, batchAgeMs }: S3Config) {
+export function batchLimitsOf({ batchBytes, batchAgeMs }: S3Config) {
   return { bytes: batchBytes ?? GATHERED_BYTES_MAX, ageMs: batchAgeMs ?? AGE_MS_DEFAULT };
 }
 

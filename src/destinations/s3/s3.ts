@@ -1,15 +1,21 @@
 import type { Egress } from "../../egress/egress.ts";
 import { GATHERED_EVENTS_MAX } from "../../settings/limits.ts";
-import type { DestinationKind, OpenDestination, Outgoing, Place, Verdict } from "../destination.ts";
+import type {
+  DeliveryResult,
+  DestinationKind,
+  OpenDestination,
+  OutgoingEvent,
+  SecretAudience,
+} from "../destination.ts";
 import { gzipJsonLines } from "../formats/json-lines.ts";
 import { parquet } from "../formats/parquet.ts";
-import { askInSteps, networkReason } from "../http.ts";
-import { placeOfUrl } from "../places.ts";
+import { networkReason, requestInSteps } from "../http-steps.ts";
+import { audienceOfUrl } from "../secret-audience.ts";
 import { testEvent } from "../test-event.ts";
 import { type TestStep, TestSteps } from "../test-steps.ts";
-import { failureOf } from "./answer.ts";
-import { gatheringOf, S3Config, s3Faults } from "./config.ts";
-import { signedRequests } from "./store.ts";
+import { batchLimitsOf, S3Config, s3Faults } from "./config.ts";
+import { failureOf } from "./failures.ts";
+import { requestSigner } from "./request-signer.ts";
 
 /** How the objects of a format are made. */
 const formats = {
@@ -22,25 +28,25 @@ export function s3Kind(egress: Egress): DestinationKind {
   return {
     kind: "s3",
     configSchema: S3Config,
-    secretKeys: [{ path: "secretAccessKey", places: ({ endpoint }) => [placeOf(endpoint)] }],
+    secretKeys: [{ path: "secretAccessKey", audiences: ({ endpoint }) => [placeOf(endpoint)] }],
     validate: s3Faults,
     batchSize: (config) => (config as S3Config).batchSize ?? GATHERED_EVENTS_MAX,
     concurrency: () => 1,
-    gathering: (config) => gatheringOf(config as S3Config),
+    batchLimits: (config) => batchLimitsOf(config as S3Config),
     open: (config, workspaceId) => openS3(egress, config as S3Config, workspaceId),
     test: (config, workspaceId, signal) => testS3(egress, config as S3Config, workspaceId, signal),
   };
 }
 
 /** Amazon's regions and buckets have hosts of their own, which all are Amazon's. */
-function placeOf(endpoint: unknown): Place {
-  return placeOfUrl(endpoint ?? "https://amazonaws.com");
+function placeOf(endpoint: unknown): SecretAudience {
+  return audienceOfUrl(endpoint ?? "https://amazonaws.com");
 }
 
 function openS3(egress: Egress, config: S3Config, workspaceId: string): OpenDestination {
   const { prefix, format = "jsonl.gz" } = config;
   const { encode, contentType } = formats[format];
-  const requestOf = signedRequests(config, workspaceId);
+  const requestOf = requestSigner(config, workspaceId);
 
   return {
     /**
@@ -48,7 +54,7 @@ function openS3(egress: Egress, config: S3Config, workspaceId: string): OpenDest
      * with an event: all is tried again until the retry window ends, so that a key that was revoked
      * by mistake costs no event. An object that is written again replaces itself.
      */
-    async deliver(events, signal, name = crypto.randomUUID()): Promise<Verdict> {
+    async deliver(events, signal, name = crypto.randomUUID()): Promise<DeliveryResult> {
       try {
         for (const [folder, group] of Map.groupBy(events, folderOf)) {
           const key = [...(prefix ? [prefix] : []), folder, `${name}.${format}`].join("/");
@@ -69,7 +75,7 @@ function openS3(egress: Egress, config: S3Config, workspaceId: string): OpenDest
 }
 
 /** By what does not change from one attempt to the next: `source/2026-02-16/01`, in UTC. */
-function folderOf({ input: { sourceId, receivedAt } }: Outgoing): string {
+function folderOf({ input: { sourceId, receivedAt } }: OutgoingEvent): string {
   const time = new Date(receivedAt).toISOString();
   return `${sourceId}/${time.slice(0, 10)}/${time.slice(11, 13)}`;
 }
@@ -82,11 +88,11 @@ async function testS3(
   signal: AbortSignal,
 ): Promise<TestStep[]> {
   const steps = new TestSteps();
-  const requestOf = signedRequests(config, workspaceId);
+  const requestOf = requestSigner(config, workspaceId);
   const name = `connection-test-${crypto.randomUUID()}`;
   const at = { key: config.prefix ? `${config.prefix}/${name}` : name, signal };
   const put = await requestOf({ ...at, method: "PUT", body: testEvent().bytes });
-  const answer = await askInSteps(egress, put, steps, "sign-in");
+  const answer = await requestInSteps(egress, put, steps, "sign-in");
   if (answer === undefined) return steps.done;
   const failure = failureOf(answer);
   if (failure?.isOfSignIn !== true) steps.passed("sign-in");

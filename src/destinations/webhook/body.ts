@@ -2,7 +2,7 @@ import { promisify } from "node:util";
 import { gzip, gzipSync } from "node:zlib";
 import { WEBHOOK_BODY_BYTES_MAX } from "../../settings/limits.ts";
 import type { WebhookConfig } from "./config.ts";
-import { parseTemplate, render, type Template, tooLong } from "./template.ts";
+import { bodyTooLong, parseTemplate, render, type Template } from "./template.ts";
 
 /** Compressed in the time of a small request; a larger body is compressed on another thread. */
 const GZIP_SYNC_BYTES_MAX = 64 << 10;
@@ -10,31 +10,31 @@ const GZIP_SYNC_BYTES_MAX = 64 << 10;
 const options = { level: 1 };
 const compress = promisify(gzip);
 
-export function gzipped(body: Uint8Array): Uint8Array | Promise<Uint8Array> {
+export function compressBody(body: Uint8Array): Uint8Array | Promise<Uint8Array> {
   return body.length > GZIP_SYNC_BYTES_MAX ? compress(body, options) : gzipSync(body, options);
 }
 
 /** Whether a body is made of several events, or in the form for several. */
-export function isList({ batchSize = 1, batchTemplate }: WebhookConfig): boolean {
+export function sendsList({ batchSize = 1, batchTemplate }: WebhookConfig): boolean {
   return batchSize > 1 || batchTemplate !== undefined;
 }
 
 /** Makes bodies of the JSON texts of events, of one at a time unless they are a list. */
-export interface Bodies {
+export interface BodyBuilder {
   /** The text of one event, or of the list. */
-  joined(events: readonly Uint8Array[]): Uint8Array;
+  join(events: readonly Uint8Array[]): Uint8Array;
   /** What the templates make of the events, which are `joined` without a template. */
-  filled(events: readonly Uint8Array[], joined: Uint8Array): Uint8Array;
+  render(events: readonly Uint8Array[], joined: Uint8Array): Uint8Array;
 }
 
-export function bodiesOf(config: WebhookConfig): Bodies {
-  const joined = isList(config) ? jsonArray : ([event]: readonly Uint8Array[]) => event!;
+export function bodyBuilder(config: WebhookConfig): BodyBuilder {
+  const join = sendsList(config) ? jsonArray : ([event]: readonly Uint8Array[]) => event!;
   const one = templateOf(config.template, "event");
   const around = templateOf(config.batchTemplate, "events");
   return {
-    joined,
-    filled(events, plain) {
-      const body = one === undefined ? plain : joined(rendered(one, events));
+    join,
+    render(events, plain) {
+      const body = one === undefined ? plain : join(rendered(one, events));
       return around === undefined ? body : bounded(render(around, Buffer.from(body).toString()));
     },
   };
@@ -49,14 +49,14 @@ function rendered(template: Template, events: readonly Uint8Array[]): Uint8Array
   return events.map((event) => {
     const bytes = bounded(render(template, Buffer.from(event).toString()));
     left -= bytes.length;
-    if (left < 0) throw tooLong();
+    if (left < 0) throw bodyTooLong();
     return bytes;
   });
 }
 
 function bounded(text: string): Uint8Array {
   const bytes = Buffer.from(text);
-  if (bytes.length > WEBHOOK_BODY_BYTES_MAX) throw tooLong();
+  if (bytes.length > WEBHOOK_BODY_BYTES_MAX) throw bodyTooLong();
   return bytes;
 }
 

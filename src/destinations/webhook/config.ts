@@ -14,11 +14,11 @@ import {
   WEBHOOK_TIMEOUT_MS_MAX,
   WEBHOOK_URL_CHARS_MAX,
 } from "../../settings/limits.ts";
-import { refusalsOf } from "../config-faults.ts";
+import { egressFaults } from "../config-faults.ts";
 import { rudderstackKeys } from "../rudderstack-keys.ts";
-import { nameFault, valueFault } from "./headers.ts";
+import { headerNameFault, headerValueFault } from "./headers.ts";
 import { signingKey } from "./signature.ts";
-import { parseTemplate, TemplateFault } from "./template.ts";
+import { parseTemplate, TemplateError } from "./template.ts";
 
 const methods = ["POST", "PUT", "PATCH", "GET", "DELETE"] as const;
 
@@ -131,7 +131,7 @@ export function webhookFaults(config: Record<string, unknown>): Detail[] {
   if (shape.size > 0 || !Value.Check(WebhookConfig, config)) return [...shape.values()];
   const secret = config.secret === undefined || signingKey(config.secret) !== undefined;
   return [
-    ...refusalsOf("/webhookUrl", () => checkedUrl(config.webhookUrl)),
+    ...egressFaults("/webhookUrl", () => checkedUrl(config.webhookUrl)),
     ...(config.headers ?? []).flatMap(headerFaults),
     ...(secret ? [] : [{ path: "/secret", message: expectedKey }]),
     ...templateFaults("/template", config.template, "event"),
@@ -169,11 +169,11 @@ function queryFaults(config: WebhookConfig): Detail[] {
 function templateFaults(path: string, text: string | undefined, root: string): Detail[] {
   if (text === undefined) return [];
   try {
-    const { places } = parseTemplate(text, root);
-    const isWhole = root === "event" || places.some((place) => place.path.length === 0);
+    const { placeholders } = parseTemplate(text, root);
+    const isWhole = root === "event" || placeholders.some((place) => place.path.length === 0);
     return isWhole ? [] : [{ path, message: `Expected {{${root}}} in the template` }];
   } catch (error) {
-    if (!(error instanceof TemplateFault)) throw error;
+    if (!(error instanceof TemplateError)) throw error;
     return [{ path, message: error.message }];
   }
 }
@@ -182,7 +182,7 @@ function oauthFaults({ tokenUrl }: OauthConfig, headers: WebhookConfig["headers"
   const own = headers?.findIndex(({ from }) => from.toLowerCase() === "authorization") ?? -1;
   const message = "Expected no header Authorization, which the access token needs";
   return [
-    ...refusalsOf("/oauth/tokenUrl", () => checkedUrl(tokenUrl)),
+    ...egressFaults("/oauth/tokenUrl", () => checkedUrl(tokenUrl)),
     ...(own < 0 ? [] : [{ path: `/headers/${own}/from`, message }]),
   ];
 }
@@ -191,8 +191,8 @@ const expectedKey = "Expected base64 of 24 to 64 bytes after whsec_";
 
 function headerFaults({ from, to }: { from: string; to: string }, index: number): Detail[] {
   const path = `/headers/${index}`;
-  const name = nameFault(from);
+  const name = headerNameFault(from);
   if (name !== undefined) return [{ path: `${path}/from`, message: name }];
-  const value = valueFault(to);
+  const value = headerValueFault(to);
   return value === undefined ? [] : [{ path: `${path}/to`, message: value }];
 }

@@ -1,28 +1,28 @@
-import { egressHeaders } from "../../egress/egress.ts";
+import { reservedHeaders } from "../../egress/egress.ts";
 import {
   WEBHOOK_HEADER_NAME_CHARS_MAX,
   WEBHOOK_HEADER_VALUE_CHARS_MAX,
 } from "../../settings/limits.ts";
 
 /** Headers, in lower case, that the service itself sets, or that describe the connection. */
-const ours = new Set([
-  ...egressHeaders,
+const reservedNames = new Set([
+  ...reservedHeaders,
   ...["webhook-id", "webhook-timestamp", "webhook-signature", "content-encoding"],
 ]);
 
 /** Why a header of this name may not be set; undefined when it may. */
-export function nameFault(name: string): string | undefined {
+export function headerNameFault(name: string): string | undefined {
   if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name)) return "Expected a header name";
   if (name.length > WEBHOOK_HEADER_NAME_CHARS_MAX) {
     return `Expected a header name of at most ${WEBHOOK_HEADER_NAME_CHARS_MAX} characters`;
   }
-  return ours.has(name.toLowerCase())
+  return reservedNames.has(name.toLowerCase())
     ? "Expected a header that the service does not set"
     : undefined;
 }
 
 /** Why a header may not have this value; undefined when it may. */
-export function valueFault(value: string): string | undefined {
+export function headerValueFault(value: string): string | undefined {
   // Visible ASCII, blanks and tabs: a line break would end the header (RFC 9110 §5.5).
   if (!/^[\t\x20-\x7e]*$/.test(value)) return "Expected printable ASCII characters";
   return value.length > WEBHOOK_HEADER_VALUE_CHARS_MAX

@@ -1,5 +1,5 @@
 import { WEBHOOK_QUERY_LEVELS_MAX, WEBHOOK_QUERY_URL_CHARS_MAX } from "../../settings/limits.ts";
-import { RequestRefused } from "./request-refused.ts";
+import { RequestBuildError } from "./request-build-error.ts";
 
 /**
  * The URL with the event in its query, as RudderStack sends it: the properties of the event, or the
@@ -21,7 +21,7 @@ export function queryUrl(webhookUrl: string, event: Uint8Array): string {
 
 function expectFits(chars: number): void {
   if (chars <= WEBHOOK_QUERY_URL_CHARS_MAX) return;
-  throw new RequestRefused(
+  throw new RequestBuildError(
     `Expected an event that makes a URL of at most ${WEBHOOK_QUERY_URL_CHARS_MAX} characters`,
   );
 }
@@ -34,7 +34,9 @@ function parametersOf(event: Uint8Array): unknown {
 /** Every value that holds no others, with its path. */
 function* leaves(value: unknown, path: string, level: number): Generator<[string, string]> {
   if (level > WEBHOOK_QUERY_LEVELS_MAX) {
-    throw new RequestRefused(`Expected properties of at most ${WEBHOOK_QUERY_LEVELS_MAX} levels`);
+    throw new RequestBuildError(
+      `Expected properties of at most ${WEBHOOK_QUERY_LEVELS_MAX} levels`,
+    );
   }
   const entries = typeof value === "object" && value !== null ? Object.entries(value) : [];
   if (entries.length === 0 && path !== "") yield [path, textOf(value)];

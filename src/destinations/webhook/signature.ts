@@ -1,12 +1,12 @@
 import { createHmac } from "node:crypto";
-import type { Outgoing } from "../destination.ts";
+import type { OutgoingEvent } from "../destination.ts";
 
 /**
  * The id of a request, from its first event and the text of all: every attempt at the same events
  * carries the same one, whatever a template makes of them, and other events another. It begins with
  * the `messageId`; an event that is as it came needs nothing else.
  */
-export function idOf(events: readonly Outgoing[], joined: Uint8Array): string {
+export function requestId(events: readonly OutgoingEvent[], joined: Uint8Array): string {
   const { bytes, input, byCode } = events[0]!;
   const id = `msg_${input.messageId}`;
   if (events.length === 1 && !byCode) return id;

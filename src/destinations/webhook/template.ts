@@ -4,16 +4,16 @@ import {
   WEBHOOK_TEMPLATE_PLACES_MAX,
 } from "../../settings/limits.ts";
 import { readMembers, tokenAt, valueEnd } from "../formats/json-members.ts";
-import { RequestRefused } from "./request-refused.ts";
-import { parsePath } from "./template-path.ts";
+import { RequestBuildError } from "./request-build-error.ts";
+import { parseTemplatePath } from "./template-path.ts";
 
 /** A template is wrong; the message says where and what was expected. */
-export class TemplateFault extends Error {
-  override readonly name = "TemplateFault";
+export class TemplateError extends Error {
+  override readonly name = "TemplateError";
 }
 
 /** A place of a template that is filled in. */
-interface Place {
+interface Placeholder {
   path: readonly string[];
   /** Within a string, where the value's text goes, and not its JSON. */
   isInString: boolean;
@@ -22,76 +22,83 @@ interface Place {
 /** JSON with places: `texts[0] place[0] texts[1] …`. */
 export interface Template {
   texts: readonly string[];
-  places: readonly Place[];
-  wanted: Wanted;
+  placeholders: readonly Placeholder[];
+  tree: PlaceholderTree;
 }
 
 /** Values that places want of an object or a list, by their paths. */
-interface Wanted {
-  places: number[];
-  members: Map<string, Wanted>;
+interface PlaceholderTree {
+  placeholders: number[];
+  members: Map<string, PlaceholderTree>;
 }
 
 /** JSON texts by their places. */
-type Values = (string | undefined)[];
+type PlaceholderValues = (string | undefined)[];
 
 /**
  * Reads a template: JSON in which `{{event.properties.price}}` stands for a value. Every path
- * begins with `root`. Throws `TemplateFault`.
+ * begins with `root`. Throws `TemplateError`.
  */
 export function parseTemplate(text: string, root: string): Template {
-  const { texts, places } = split(text, root);
-  if (places.length > WEBHOOK_TEMPLATE_PLACES_MAX) {
-    throw new TemplateFault(
-      `Expected at most ${WEBHOOK_TEMPLATE_PLACES_MAX} places in a template, got ${places.length}`,
+  const { texts, placeholders } = split(text, root);
+  if (placeholders.length > WEBHOOK_TEMPLATE_PLACES_MAX) {
+    throw new TemplateError(
+      `Expected at most ${WEBHOOK_TEMPLATE_PLACES_MAX} places in a template, got ${placeholders.length}`,
     );
   }
-  if (places.some(({ path }) => path.length > WEBHOOK_TEMPLATE_LEVELS_MAX)) {
-    throw new TemplateFault(`Expected paths of at most ${WEBHOOK_TEMPLATE_LEVELS_MAX} levels`);
+  if (placeholders.some(({ path }) => path.length > WEBHOOK_TEMPLATE_LEVELS_MAX)) {
+    throw new TemplateError(`Expected paths of at most ${WEBHOOK_TEMPLATE_LEVELS_MAX} levels`);
   }
-  expectJson(texts, places);
-  const wanted: Wanted = { places: [], members: new Map() };
-  for (const [index, { path }] of places.entries()) {
-    let at = wanted;
+  expectJson(texts, placeholders);
+  const tree: PlaceholderTree = { placeholders: [], members: new Map() };
+  for (const [index, { path }] of placeholders.entries()) {
+    let at = tree;
     for (const key of path) {
-      const next = at.members.get(key) ?? { places: [], members: new Map() };
+      const next = at.members.get(key) ?? { placeholders: [], members: new Map() };
       at.members.set(key, next);
       at = next;
     }
-    at.places.push(index);
+    at.placeholders.push(index);
   }
-  return { texts, places, wanted };
+  return { texts, placeholders, tree };
 }
 
 /** The template with values of a JSON text. What is missing is null, and empty within a string. */
-export function render({ texts, places, wanted }: Template, json: string): string {
-  const values: Values = [];
-  collect(json, tokenAt(json, 0), wanted, values);
+export function render({ texts, placeholders, tree }: Template, json: string): string {
+  const values: PlaceholderValues = [];
+  collect(json, tokenAt(json, 0), tree, values);
   let length = 0;
   const parts: string[] = [];
   const add = (part: string) => {
     length += part.length;
     // A character is at least a byte; the body's bytes are counted when all of it is there.
-    if (length > WEBHOOK_BODY_BYTES_MAX) throw tooLong();
+    if (length > WEBHOOK_BODY_BYTES_MAX) throw bodyTooLong();
     parts.push(part);
   };
-  for (const [index, { isInString }] of places.entries()) {
+  for (const [index, { isInString }] of placeholders.entries()) {
     add(texts[index]!);
     const value = values[index];
     add(isInString ? insideString(value) : (value ?? "null"));
   }
-  add(texts[places.length]!);
+  add(texts[placeholders.length]!);
   return parts.join("");
 }
 
-export const tooLong = () =>
-  new RequestRefused(`Expected events that make a body of at most ${WEBHOOK_BODY_BYTES_MAX} bytes`);
+export const bodyTooLong = () =>
+  new RequestBuildError(
+    `Expected events that make a body of at most ${WEBHOOK_BODY_BYTES_MAX} bytes`,
+  );
 
 /**
  * Takes the JSON texts of wanted values, and reads each part of the text once; returns where the
  * value ends. Of a repeated name the last counts, as in JSON.parse.
  */
-function collect(json: string, at: number, wanted: Wanted, values: Values): number {
+function collect(
+  json: string,
+  at: number,
+  wanted: PlaceholderTree,
+  values: PlaceholderValues,
+): number {
   const readMember = (key: string, valueStart: number) => {
     const inner = wanted.members.get(key);
     if (inner === undefined) return valueEnd(json, valueStart);
@@ -100,12 +107,12 @@ function collect(json: string, at: number, wanted: Wanted, values: Values): numb
   };
   const isWhole = wanted.members.size === 0;
   const end = isWhole ? valueEnd(json, at) : readMembers(json, at, readMember);
-  for (const place of wanted.places) values[place] = json.slice(at, end);
+  for (const place of wanted.placeholders) values[place] = json.slice(at, end);
   return end;
 }
 
-function forget(wanted: Wanted, values: Values): void {
-  for (const place of wanted.places) values[place] = undefined;
+function forget(wanted: PlaceholderTree, values: PlaceholderValues): void {
+  for (const place of wanted.placeholders) values[place] = undefined;
   for (const inner of wanted.members.values()) forget(inner, values);
 }
 
@@ -119,25 +126,25 @@ function insideString(json: string | undefined): string {
 
 function split(text: string, root: string) {
   const texts: string[] = [];
-  const places: Place[] = [];
+  const placeholders: Placeholder[] = [];
   let from = 0;
   for (const { at, isInString } of openings(text)) {
     const end = text.indexOf("}}", at);
-    if (end < 0) throw new TemplateFault(`Expected }} after {{ ${placeOf(text, at)}`);
+    if (end < 0) throw new TemplateError(`Expected }} after {{ ${placeOf(text, at)}`);
     const inner = text.slice(at + 2, end).trim();
-    const path = parsePath(inner, root);
+    const path = parseTemplatePath(inner, root);
     if (path === undefined) {
       const got = JSON.stringify(inner.slice(0, 64));
-      throw new TemplateFault(
+      throw new TemplateError(
         `Expected a path such as ${root} or ${root}.name between {{ and }}, got ${got} ${placeOf(text, at)}`,
       );
     }
     texts.push(text.slice(from, at));
-    places.push({ path, isInString });
+    placeholders.push({ path, isInString });
     from = end + 2;
   }
   texts.push(text.slice(from));
-  return { texts, places };
+  return { texts, placeholders };
 }
 
 /**
@@ -158,7 +165,7 @@ function* openings(text: string): Generator<{ at: number; isInString: boolean }>
 }
 
 /** Filled with the simplest values, a template must be JSON, and no name may hold a place. */
-function expectJson(texts: readonly string[], places: readonly Place[]): void {
+function expectJson(texts: readonly string[], places: readonly Placeholder[]): void {
   // Begins with a letter that is no digit of an escape, so that no place can be part of one.
   const mark = `z${crypto.randomUUID()}`;
   const fillings = places.map(({ isInString }) => (isInString ? mark : "null"));
@@ -169,9 +176,9 @@ function expectJson(texts: readonly string[], places: readonly Place[]): void {
       return value;
     });
   } catch (error) {
-    throw new TemplateFault(`Expected JSON: ${(error as Error).message}`);
+    throw new TemplateError(`Expected JSON: ${(error as Error).message}`);
   }
-  if (isInName) throw new TemplateFault("Expected no {{ in names, only in values");
+  if (isInName) throw new TemplateError("Expected no {{ in names, only in values");
 }
 
 const interleaved = (texts: readonly string[], fillings: readonly string[]) =>

@@ -1,22 +1,27 @@
 import {
   type Egress,
-  type EgressAnswer,
   EgressRefused,
   type EgressRequest,
+  type EgressResponse,
 } from "../../egress/egress.ts";
 import { LANE_DELIVERIES_MAX, WEBHOOK_TIMEOUT_MS_DEFAULT } from "../../settings/limits.ts";
-import type { DestinationKind, OpenDestination, Place, Verdict } from "../destination.ts";
-import { askInSteps, networkReason } from "../http.ts";
-import { placeOfUrl } from "../places.ts";
+import type {
+  DeliveryResult,
+  DestinationKind,
+  OpenDestination,
+  SecretAudience,
+} from "../destination.ts";
+import { networkReason, requestInSteps } from "../http-steps.ts";
+import { audienceOfUrl } from "../secret-audience.ts";
 import { testEvent } from "../test-event.ts";
 import { type TestStep, TestSteps } from "../test-steps.ts";
-import { verdictOf } from "./answers.ts";
-import { isList } from "./body.ts";
+import { AccessTokenError, AccessTokens } from "./access-tokens.ts";
+import { sendsList } from "./body.ts";
 import { type OauthConfig, WebhookConfig, webhookFaults } from "./config.ts";
-import { NoToken, Tokens } from "./oauth.ts";
-import { requestMaker } from "./request.ts";
-import { RequestRefused } from "./request-refused.ts";
-import { shapeKey, shapingMembers } from "./shaped.ts";
+import { requestBuilder } from "./request.ts";
+import { RequestBuildError } from "./request-build-error.ts";
+import { overrideMembers, overridesKey } from "./request-overrides.ts";
+import { resultOfStatus } from "./response-status.ts";
 
 /** Sends events as JSON by HTTP: one object per request, or an array when `batchSize` is above 1. */
 export function webhookKind(egress: Egress): DestinationKind {
@@ -24,41 +29,44 @@ export function webhookKind(egress: Egress): DestinationKind {
     kind: "webhook",
     configSchema: WebhookConfig,
     secretKeys: [
-      { path: "secret", places },
-      { path: "headers.to", places },
-      { path: "oauth.clientSecret", places: (config) => [...places(config), ...tokens(config)] },
+      { path: "secret", audiences },
+      { path: "headers.to", audiences },
+      {
+        path: "oauth.clientSecret",
+        audiences: (config) => [...audiences(config), ...tokens(config)],
+      },
     ],
     validate: webhookFaults,
     batchSize: (config) => (config as WebhookConfig).batchSize ?? 1,
     concurrency: () => LANE_DELIVERIES_MAX,
-    shapingMembers,
-    shareKey: shapeKey,
+    overrideMembers,
+    batchKey: overridesKey,
     open: (config, workspaceId) => openWebhook(config as WebhookConfig, workspaceId, egress),
     test: (config, workspaceId, signal) =>
       testWebhook(egress, config as WebhookConfig, workspaceId, signal),
   };
 }
 
-const places = ({ webhookUrl }: Record<string, unknown>) => [placeOfUrl(webhookUrl)];
+const audiences = ({ webhookUrl }: Record<string, unknown>) => [audienceOfUrl(webhookUrl)];
 
 /** What the client's secret is answered with goes to the webhook. */
-function tokens({ oauth }: Record<string, unknown>): Place[] {
-  return [{ ...placeOfUrl((oauth as OauthConfig).tokenUrl), use: "token" }];
+function tokens({ oauth }: Record<string, unknown>): SecretAudience[] {
+  return [{ ...audienceOfUrl((oauth as OauthConfig).tokenUrl), use: "token" }];
 }
 
 function openWebhook(config: WebhookConfig, workspaceId: string, egress: Egress): OpenDestination {
-  const requestOf = requestMaker(config, workspaceId);
+  const requestOf = requestBuilder(config, workspaceId);
   const tokens = tokensOf(config, workspaceId, egress);
 
   return {
     async deliver(events, signal) {
-      if (!isList(config) && events.length !== 1) {
+      if (!sendsList(config) && events.length !== 1) {
         throw new RangeError("Expected one event a delivery");
       }
       try {
         const request = await requestOf(events, signal);
         const answer = tokens ? askWithToken(egress, tokens, request) : egress.request(request);
-        return verdictOf(await answer);
+        return resultOfStatus(await answer);
       } catch (error) {
         return verdictOfError(error);
       }
@@ -72,14 +80,14 @@ function openWebhook(config: WebhookConfig, workspaceId: string, egress: Egress)
 function tokensOf({ oauth, timeoutMs }: WebhookConfig, workspaceId: string, egress: Egress) {
   if (oauth === undefined) return undefined;
   const time = timeoutMs ?? WEBHOOK_TIMEOUT_MS_DEFAULT;
-  return new Tokens({ config: oauth, workspaceId, timeoutMs: time, egress });
+  return new AccessTokens({ config: oauth, workspaceId, timeoutMs: time, egress });
 }
 
-function verdictOfError(error: unknown): Verdict {
-  const isFinal = error instanceof EgressRefused || error instanceof RequestRefused;
+function verdictOfError(error: unknown): DeliveryResult {
+  const isFinal = error instanceof EgressRefused || error instanceof RequestBuildError;
   if (isFinal) return { kind: "rejected", reason: error.message };
   if (error instanceof SyntaxError) return { kind: "rejected", reason: "Expected events of JSON" };
-  if (!(error instanceof NoToken)) return { kind: "retry", reason: networkReason(error) };
+  if (!(error instanceof AccessTokenError)) return { kind: "retry", reason: networkReason(error) };
   const { message: reason, afterMs } = error;
   if (error.isFinal) return { kind: "rejected", reason };
   return { kind: "retry", reason, ...(afterMs !== undefined && { afterMs }) };
@@ -88,13 +96,13 @@ function verdictOfError(error: unknown): Verdict {
 /** Asks with an access token; a second time with another one when the receiver refuses the first. */
 async function askWithToken(
   egress: Egress,
-  tokens: Tokens,
+  tokens: AccessTokens,
   request: EgressRequest,
-): Promise<EgressAnswer> {
-  const token = await tokens.take(request.signal);
+): Promise<EgressResponse> {
+  const token = await tokens.acquire(request.signal);
   const answer = await egress.request(withToken(request, token));
-  if (answer.status !== 401 || !tokens.refused(token)) return answer;
-  return await egress.request(withToken(request, await tokens.take(request.signal)));
+  if (answer.status !== 401 || !tokens.invalidate(token)) return answer;
+  return await egress.request(withToken(request, await tokens.acquire(request.signal)));
 }
 
 function withToken(request: EgressRequest, token: string): EgressRequest {
@@ -112,25 +120,32 @@ async function testWebhook(
   const token = await signInToTest(tokensOf(config, workspaceId, egress), signIn, signal);
   if (signIn.done.some(({ ok }) => !ok)) return signIn.done;
   const steps = new TestSteps();
-  const request = await requestMaker(config, workspaceId)([testEvent()], signal);
+  const request = await requestBuilder(config, workspaceId)([testEvent()], signal);
   const asked = token === undefined ? request : withToken(request, token);
-  const answer = await askInSteps(egress, asked, steps, "write");
+  const answer = await requestInSteps(egress, asked, steps, "write");
   if (answer === undefined) return withSignIn(steps.done, signIn.done);
-  const verdict = verdictOf(answer);
+  const verdict = resultOfStatus(answer);
   if (verdict.kind === "delivered") steps.passed("write");
   else steps.failed("write", verdict.reason);
   return withSignIn(steps.done, signIn.done);
 }
 
 /** The token that the test's request needs is asked for before that request is begun. */
-async function signInToTest(tokens: Tokens | undefined, steps: TestSteps, signal: AbortSignal) {
+async function signInToTest(
+  tokens: AccessTokens | undefined,
+  steps: TestSteps,
+  signal: AbortSignal,
+) {
   if (tokens === undefined) return undefined;
   try {
-    const token = await tokens.take(signal);
+    const token = await tokens.acquire(signal);
     steps.passed("sign-in");
     return token;
   } catch (error) {
-    steps.failed("sign-in", error instanceof NoToken ? error.message : networkReason(error));
+    steps.failed(
+      "sign-in",
+      error instanceof AccessTokenError ? error.message : networkReason(error),
+    );
     return undefined;
   } finally {
     tokens.close();

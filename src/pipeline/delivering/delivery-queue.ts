@@ -1,4 +1,4 @@
-import type { Verdict } from "../../destinations/destination.ts";
+import type { DeliveryResult } from "../../destinations/destination.ts";
 import {
   DELIVERY_BYTES_MAX,
   LANE_IN_FLIGHT_EVENTS_MAX,
@@ -22,7 +22,7 @@ export interface DeliveryQueueHost extends EndingsHost {
   filling(): boolean;
   /** Takes up what changed in the catalog: called before each attempt. */
   refresh(): void;
-  deliver(outputs: readonly Output[]): Promise<Verdict>;
+  deliver(outputs: readonly Output[]): Promise<DeliveryResult>;
   sleep(ms: number, until: Notifier): Promise<void>;
 }
 

@@ -50,7 +50,7 @@ export class Delivery {
     const count = kind.concurrency(destination.config);
     this.#queues = Array.from({ length: count }, () => new DeliveryQueue(host));
     this.#filled = this.#queues[0]!;
-    if (kind.gathering === undefined) return;
+    if (kind.batchLimits === undefined) return;
     this.#gathering = new GatheringQueue(this.#gatheringHost(host), parts.repeated?.name);
   }
 

@@ -1,4 +1,4 @@
-import type { Gathering, Verdict } from "../../destinations/destination.ts";
+import type { BatchLimits, DeliveryResult } from "../../destinations/destination.ts";
 import { Notifier } from "../clock.ts";
 import type { Output } from "../item.ts";
 import type { Sealed } from "../settling/ledger.ts";
@@ -10,7 +10,7 @@ import { sealOf } from "./seal.ts";
 /** What a queue that gathers asks of its lane. */
 export interface GatheringHost extends EndingsHost {
   batchSize(): number;
-  gathering(): Gathering;
+  gathering(): BatchLimits;
   /** Milliseconds since the epoch. */
   now(): number;
   random(): number;
@@ -22,7 +22,7 @@ export interface GatheringHost extends EndingsHost {
   seal(sealed: Sealed): Promise<void>;
   /** The delivery has ended: forgotten together with its events. */
   unseal(): void;
-  deliver(outputs: readonly Output[], name: string): Promise<Verdict>;
+  deliver(outputs: readonly Output[], name: string): Promise<DeliveryResult>;
   sleep(ms: number, until: Notifier): Promise<void>;
 }
 

@@ -1,10 +1,10 @@
 import type { Destination } from "../../catalog/model.ts";
 import type {
+  BatchLimits,
+  DeliveryResult,
   DestinationKind,
-  Gathering,
   OpenDestination,
-  Outgoing,
-  Verdict,
+  OutgoingEvent,
 } from "../../destinations/destination.ts";
 import type { Logger } from "../../observe/log.ts";
 import type { Clock } from "../clock.ts";
@@ -82,13 +82,13 @@ export class Receiver {
   }
 
   /** Only outputs for which this is equal may go in one delivery. */
-  shareKey(output: Outgoing): string {
-    return this.#kind.shareKey?.(output) ?? "";
+  shareKey(output: OutgoingEvent): string {
+    return this.#kind.batchKey?.(output) ?? "";
   }
 
   /** Of a kind that gathers. */
-  get gathering(): Gathering {
-    return this.#kind.gathering?.(this.#config) ?? { bytes: 0, ageMs: 0 };
+  get gathering(): BatchLimits {
+    return this.#kind.batchLimits?.(this.#config) ?? { bytes: 0, ageMs: 0 };
   }
 
   update({ config }: Destination): void {
@@ -99,7 +99,7 @@ export class Receiver {
     this.#retire();
   }
 
-  async deliver(events: readonly Outgoing[], name?: string): Promise<Verdict> {
+  async deliver(events: readonly OutgoingEvent[], name?: string): Promise<DeliveryResult> {
     const { clock, metrics, announcements } = this.#parts;
     const started = performance.now();
     const verdict = await this.#attempt(events, name);
@@ -156,7 +156,7 @@ export class Receiver {
     await Promise.all(this.#closing);
   }
 
-  async #attempt(events: readonly Outgoing[], name?: string): Promise<Verdict> {
+  async #attempt(events: readonly OutgoingEvent[], name?: string): Promise<DeliveryResult> {
     let opened: Opened | undefined;
     try {
       opened = this.#open();
@@ -211,7 +211,7 @@ export class Receiver {
 }
 
 /** Why nothing of a delivery was taken; undefined when something was, or may be later. */
-function refusalOf(verdict: Verdict, events: number): string | undefined {
+function refusalOf(verdict: DeliveryResult, events: number): string | undefined {
   if (verdict.kind === "rejected") return verdict.reason;
   const refused = verdict.kind === "delivered" ? verdict.refused : undefined;
   return refused?.size === events ? refused.values().next().value : undefined;

@@ -1,5 +1,5 @@
 import type { Destination } from "../../catalog/model.ts";
-import type { Verdict } from "../../destinations/destination.ts";
+import type { DeliveryResult } from "../../destinations/destination.ts";
 import type { Logger } from "../../observe/log.ts";
 import type { Clock } from "../clock.ts";
 import type { Ending } from "../item.ts";
@@ -36,7 +36,7 @@ export class Announcements {
   }
 
   /** An attempt has ended. */
-  attempted(verdict: Verdict): void {
+  attempted(verdict: DeliveryResult): void {
     if (verdict.kind === "retry") this.#failed(verdict.reason);
     if (verdict.kind === "delivered" && this.#trouble !== undefined) this.#recovered(this.#trouble);
   }

@@ -1,4 +1,4 @@
-import { mayHold, withoutMembers } from "../../destinations/formats/json-members.ts";
+import { mayContainMembers, withoutMembers } from "../../destinations/formats/json-members.ts";
 
 /**
  * Returns the function that takes members of these names out of an event, so that only user code can
@@ -6,7 +6,7 @@ import { mayHold, withoutMembers } from "../../destinations/formats/json-members
  */
 export function withholding(names: readonly string[]): (event: Uint8Array) => Uint8Array {
   const taken = new Set(names);
-  const isConcerned = mayHold(names);
+  const isConcerned = mayContainMembers(names);
   return (event) => {
     if (!isConcerned(event)) return event;
     return Buffer.from(withoutMembers(Buffer.from(event).toString(), taken));

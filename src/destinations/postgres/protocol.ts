@@ -1,0 +1,153 @@
+/**
+ * Messages of PostgreSQL's protocol 3.0. Own code and not a client library: of the well-kept ones
+ * `postgres` ends the process at a short or unexpected message of the server, and counts as many
+ * SCRAM iterations as it says on the main thread (10 s for 30 million); `pg` throws where nobody
+ * catches. The server is anybody's, since whoever makes a destination chooses it.
+ */
+export interface PostgresMessage {
+  /** The message's type, a letter. */
+  type: string;
+  body: Buffer;
+}
+
+/** The other side does not speak PostgreSQL's protocol. */
+export class NotPostgres extends Error {
+  override readonly name = "NotPostgres";
+
+  constructor() {
+    super("The server does not answer as PostgreSQL does");
+  }
+}
+
+/** Splits what a server sends into messages, each of at most so many bytes. */
+export class PostgresMessageReader {
+  readonly #bytesMax: number;
+  #rest: Buffer = Buffer.alloc(0);
+
+  constructor(bytesMax: number) {
+    this.#bytesMax = bytesMax;
+  }
+
+  /** Bytes that wait for the end of their message. */
+  get waiting(): number {
+    return this.#rest.length;
+  }
+
+  *read(piece: Buffer): Generator<PostgresMessage> {
+    let bytes = this.#rest.length === 0 ? piece : Buffer.concat([this.#rest, piece]);
+    while (bytes.length >= 5) {
+      const length = bytes.readUInt32BE(1);
+      if (length < 4 || length > this.#bytesMax) throw new NotPostgres();
+      if (bytes.length <= length) break;
+      const body = bytes.subarray(5, 1 + length);
+      const type = String.fromCharCode(bytes[0]!);
+      bytes = bytes.subarray(1 + length);
+      yield { type, body };
+    }
+    // Copied, so that the memory of a large piece is released.
+    this.#rest = Buffer.from(bytes);
+  }
+}
+
+/** The number at this place of a message; refuses a message that ends before. */
+export function int32(body: Buffer, at: number): number {
+  if (body.length < at + 4) throw new NotPostgres();
+  return body.readInt32BE(at);
+}
+
+export function int16(body: Buffer, at: number): number {
+  if (body.length < at + 2) throw new NotPostgres();
+  return body.readInt16BE(at);
+}
+
+/** Fields of an error, by their letters. */
+export function errorFields(body: Buffer): Map<string, string> {
+  const fields = new Map<string, string>();
+  for (const field of body.toString().split("\0")) {
+    if (field.length > 1) fields.set(field[0]!, field.slice(1));
+  }
+  return fields;
+}
+
+/** Columns of a row as text. */
+export function rowOf(body: Buffer): (string | null)[] {
+  const row: (string | null)[] = [];
+  let at = 2;
+  for (let left = int16(body, 0); left > 0; left--) {
+    const length = int32(body, at);
+    at += 4;
+    if (length > body.length - at) throw new NotPostgres();
+    row.push(length < 0 ? null : body.toString("utf8", at, at + length));
+    at += Math.max(length, 0);
+  }
+  return row;
+}
+
+export const sslRequest = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47]);
+const sync = frame("S");
+export const terminate = frame("X");
+
+export function startup(parameters: Readonly<Record<string, string>>): Buffer {
+  const pairs = Object.entries(parameters).map(([name, value]) => `${name}\0${value}\0`);
+  const body = Buffer.from(`\0\x03\0\0${pairs.join("")}\0`);
+  return Buffer.concat([lengthOf(body), body]);
+}
+
+export function password(text: string): Buffer {
+  return frame("p", `${text}\0`);
+}
+
+export function saslInitial(mechanism: string, text: string): Buffer {
+  const body = Buffer.from(text);
+  return frame("p", `${mechanism}\0`, number32(body.length), body);
+}
+
+export function saslResponse(text: string): Buffer {
+  return frame("p", text);
+}
+
+/** Statements without parameters. */
+export function simpleQuery(sql: string): Buffer {
+  return frame("Q", `${sql}\0`);
+}
+
+/** Statements with parameters as text, in one transaction. */
+export function query(...statements: (readonly [sql: string, ...parameters: string[]])[]): Buffer {
+  return Buffer.concat([...statements.map(([sql, ...given]) => statement(sql, given)), sync]);
+}
+
+function statement(sql: string, parameters: readonly string[]): Buffer {
+  const values = parameters.flatMap((parameter) => {
+    const text = Buffer.from(parameter);
+    return [number32(text.length), text];
+  });
+  const none = "\0\0";
+  return Buffer.concat([
+    frame("P", `\0${sql}\0`, none),
+    frame("B", none, none, number16(parameters.length), ...values, none),
+    frame("E", "\0", number32(0)),
+  ]);
+}
+
+function frame(type: string, ...parts: (string | Buffer)[]): Buffer {
+  const body = Buffer.concat(
+    parts.map((part) => (typeof part === "string" ? Buffer.from(part) : part)),
+  );
+  return Buffer.concat([Buffer.from(type), lengthOf(body), body]);
+}
+
+function lengthOf(body: Buffer): Buffer {
+  return number32(body.length + 4);
+}
+
+function number32(value: number): Buffer {
+  const bytes = Buffer.alloc(4);
+  bytes.writeUInt32BE(value);
+  return bytes;
+}
+
+function number16(value: number): Buffer {
+  const bytes = Buffer.alloc(2);
+  bytes.writeUInt16BE(value);
+  return bytes;
+}

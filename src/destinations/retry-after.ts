@@ -1,0 +1,12 @@
+import { RETRY_AFTER_MS_MAX } from "../settings/limits.ts";
+
+/**
+ * Milliseconds that a `Retry-After` header asks for: seconds or an HTTP date (RFC 9110 §10.2.3).
+ * Undefined when there is none or it cannot be read.
+ */
+export function retryAfterMs(header: string | undefined, now: number): number | undefined {
+  if (header === undefined) return undefined;
+  const text = header.trim();
+  const ms = /^\d+$/.test(text) ? Number(text) * 1_000 : Date.parse(text) - now;
+  return Number.isNaN(ms) ? undefined : Math.min(Math.max(ms, 0), RETRY_AFTER_MS_MAX);
+}

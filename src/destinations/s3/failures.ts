@@ -1,0 +1,59 @@
+import type { EgressResponse } from "../../egress/egress.ts";
+import { retryAfterMs } from "../retry-after.ts";
+
+/** What a store's error code means to whoever set the destination up. */
+const meanings: Record<string, string> = {
+  InvalidAccessKeyId: "The store does not know the access key",
+  // As versitygw says it.
+  XAdminUserNotFound: "The store does not know the access key",
+  SignatureDoesNotMatch: "The secret access key does not fit the access key",
+  RequestTimeTooSkewed: "The clocks of this server and of the store differ too much",
+  ExpiredToken: "The access key has expired",
+  AccessDenied: "The access key lacks the permission",
+  AllAccessDisabled: "The bucket is closed",
+  AccountProblem: "The store refuses the account",
+  NoSuchBucket: "The bucket does not exist",
+  PermanentRedirect: "The bucket is at another endpoint",
+  TemporaryRedirect: "The bucket is at another endpoint",
+  AuthorizationHeaderMalformed: "The region is not the bucket's",
+  IllegalLocationConstraintException: "The region is not the bucket's",
+  SlowDown: "The store asks for fewer requests",
+  ServiceUnavailable: "The store cannot answer at the moment",
+  InternalError: "The store failed by itself",
+  EntityTooLarge: "The object is larger than the store takes",
+  QuotaExceeded: "The quota of the bucket is used up",
+  InsufficientStorage: "The store is full",
+  XMinioStorageFull: "The store is full",
+};
+
+/** Codes by which a store says that it does not know who asks. */
+const ofSignIn = new Set([
+  "InvalidAccessKeyId",
+  "XAdminUserNotFound",
+  "SignatureDoesNotMatch",
+  "RequestTimeTooSkewed",
+  "ExpiredToken",
+  "AuthorizationHeaderMalformed",
+]);
+
+export interface StoreFailure {
+  reason: string;
+  isOfSignIn: boolean;
+  afterMs?: number;
+}
+
+/** Why the store did not do what it was asked for; undefined when it did. */
+export function failureOf({ status, headers, body }: EgressResponse): StoreFailure | undefined {
+  if (status >= 200 && status < 300) return undefined;
+  // The body is XML, but what stands before a store may answer anything.
+  const code = /<Code>(\w{1,64})<\/Code>/.exec(Buffer.from(body).toString("latin1"))?.[1];
+  const meaning = (code && meanings[code]) ?? "The store refuses";
+  const region = headers["x-amz-bucket-region"];
+  const where = status === 301 && region && /^[\w-]{1,64}$/.test(region) ? `, in ${region}` : "";
+  const afterMs = retryAfterMs(headers["retry-after"], Date.now());
+  return {
+    reason: `${meaning}${where} (${[status, code].filter(Boolean).join(" ")})`,
+    isOfSignIn: code !== undefined && ofSignIn.has(code),
+    ...(afterMs !== undefined && { afterMs }),
+  };
+}

@@ -1,0 +1,49 @@
+import { AwsV4Signer } from "aws4fetch";
+import type { EgressRequest } from "../../egress/egress.ts";
+import { S3_TIMEOUT_MS_DEFAULT } from "../../settings/limits.ts";
+import { bucketUrl, type S3Config } from "./config.ts";
+
+/** What is read of a store's answer: error texts have a few hundred bytes. */
+const ANSWER_BYTES_MAX = 16_384;
+
+export interface ObjectRequest {
+  method: "PUT" | "DELETE";
+  key: string;
+  body: Uint8Array;
+  contentType?: string;
+  signal: AbortSignal;
+}
+
+/** Makes signed requests about objects of the bucket (AWS Signature Version 4). */
+export function requestSigner(config: S3Config, workspaceId: string) {
+  const base = bucketUrl(config);
+  const { accessKeyId, secretAccessKey, region = "us-east-1", timeoutMs } = config;
+  // Of the signing keys, which hold for a day each.
+  let cache = new Map<string, ArrayBuffer>();
+
+  return async ({
+    method,
+    key,
+    body,
+    contentType,
+    signal,
+  }: ObjectRequest): Promise<EgressRequest> => {
+    if (cache.size > 2) cache = new Map();
+    const signer = new AwsV4Signer({
+      ...{ method, url: base + key, accessKeyId, secretAccessKey, region, service: "s3", cache },
+      headers: {
+        // The store checks the body by it, so that a torn one is no object.
+        "x-amz-content-sha256": new Bun.CryptoHasher("sha256").update(body).digest("hex"),
+        ...(contentType !== undefined && { "content-type": contentType }),
+      },
+    });
+    const { url, headers } = await signer.sign();
+    return {
+      ...{ workspaceId, url: url.href, method, body, signal },
+      headers: Object.fromEntries(headers),
+      timeoutMs: timeoutMs ?? S3_TIMEOUT_MS_DEFAULT,
+      answerBytesMax: ANSWER_BYTES_MAX,
+      isRepeatable: true,
+    };
+  };
+}

@@ -1,4 +1,0 @@
-/** A request cannot be made of an event; the message is the reason of its dead letter. */
-export class RequestRefused extends Error {
-  override readonly name = "RequestRefused";
-}

@@ -1,0 +1,73 @@
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { freePort } from "../../free-ports.ts";
+
+/** Where continuous integration puts chDB. */
+const library = join(import.meta.dir, "../../../node_modules/.chdb");
+
+export const hasClickhouse = existsSync(join(library, "chdb")) && Bun.which("python3") !== null;
+if (!hasClickhouse) process.stderr.write("skipped, ClickHouse: chDB is not installed\n");
+
+/** A ClickHouse of its own, on loopback, which `end` takes away with its files. */
+export class ClickhouseServer {
+  readonly password = 'it\'s "secret"';
+  port = 0;
+  readonly #directory = mkdtempSync(join(tmpdir(), "pixelmill-test-clickhouse-"));
+  #process: Bun.Subprocess<"ignore", "pipe", "inherit"> | undefined;
+
+  static async start(): Promise<ClickhouseServer> {
+    const server = new ClickhouseServer();
+    await server.run();
+    return server;
+  }
+
+  /** As a destination's config has it. */
+  get account() {
+    return { url: `http://127.0.0.1:${this.port}`, user: "default", password: this.password };
+  }
+
+  /** Runs the server, again on its port. */
+  async run(): Promise<void> {
+    if (this.port === 0) this.port = await freePort();
+    const script = join(import.meta.dir, "clickhouse-server.py");
+    const data = join(this.#directory, "data");
+    this.#process = Bun.spawn(["python3", script, String(this.port), data, this.password], {
+      env: { PATH: process.env.PATH ?? "", PYTHONPATH: library, PYTHONDONTWRITEBYTECODE: "1" },
+      ...{ stdin: "ignore", stdout: "pipe", stderr: "inherit", cwd: this.#directory },
+    });
+    const { value } = await this.#process.stdout.getReader().read();
+    this.port = Number(Buffer.from(value ?? []).toString());
+    if (!(this.port > 0)) throw new Error("ClickHouse does not start");
+  }
+
+  get pid(): number {
+    return this.#process!.pid;
+  }
+
+  /** Ends the server at once, as a crash does. */
+  async stop(): Promise<void> {
+    this.#process?.kill("SIGKILL");
+    await this.#process?.exited;
+  }
+
+  async end(): Promise<void> {
+    await this.stop();
+    rmSync(this.#directory, { recursive: true, force: true });
+  }
+
+  /** What a statement answers. */
+  async ask(sql: string): Promise<string> {
+    const headers = { "x-clickhouse-user": "default", "x-clickhouse-key": this.password };
+    const { url } = this.account;
+    const answer = await fetch(url, { method: "POST", body: sql, headers, keepalive: false });
+    const text = await answer.text();
+    if (!answer.ok) throw new Error(text);
+    return text.trimEnd();
+  }
+
+  async rows(query: string): Promise<Record<string, unknown>[]> {
+    const text = await this.ask(`${query} format JSONEachRow`);
+    return text === "" ? [] : text.split("\n").map((line) => JSON.parse(line));
+  }
+}

@@ -1,0 +1,141 @@
+import { afterEach, describe, expect, setDefaultTimeout, test } from "bun:test";
+import type { Socket } from "node:net";
+import { postgresKind } from "../../../src/destinations/postgres/postgres.ts";
+import { createEgress } from "../../../src/egress/egress.ts";
+import { RawSink } from "../../egress/sink.ts";
+import { outgoing } from "../outgoing.ts";
+
+setDefaultTimeout(300_000);
+
+/** Whoever makes a destination chooses its server, which may say anything. */
+const sinks: RawSink[] = [];
+afterEach(() => {
+  for (const sink of sinks.splice(0)) sink.close();
+});
+
+const int = (value: number) => {
+  const bytes = Buffer.alloc(4);
+  bytes.writeInt32BE(value);
+  return bytes;
+};
+const message = (type: string, ...parts: (string | Buffer)[]) => {
+  const body = Buffer.concat(parts.map((part) => Buffer.from(part as string)));
+  return Buffer.concat([Buffer.from(type), int(body.length + 4), body]);
+};
+const scram = message("R", int(10), "SCRAM-SHA-256\0\0");
+const challenge = (text: string) => message("R", int(11), text);
+const welcome = Buffer.concat([message("R", int(0)), message("Z", "I")]);
+
+type Answer = Buffer | ((socket: Socket, said: string) => void);
+
+/** The verdict of a delivery to a server that answers each time with the next of these. */
+async function verdictOf(timeoutMs: number, ...answers: Answer[]) {
+  const turns = new Map<Socket, number>();
+  const sink = new RawSink((socket, said) => {
+    const turn = turns.get(socket) ?? 0;
+    turns.set(socket, turn + 1);
+    const answer = answers[turn];
+    if (typeof answer === "function") answer(socket, said);
+    else if (answer !== undefined) socket.write(answer);
+  });
+  sinks.push(sink);
+  const egress = createEgress({ allow: ["127.0.0.0/8"] });
+  const config = { host: "127.0.0.1", port: await sink.listen(), tls: "off", timeoutMs };
+  const account = { user: "u", password: "secret", database: "d" };
+  const open = postgresKind(egress).open({ ...config, ...account }, "workspace");
+  const event = outgoing({ type: "page", messageId: "m" });
+  const verdict = await open.deliver([event], new AbortController().signal);
+  await open.close();
+  egress.close();
+  return { verdict, sink };
+}
+
+const nonceOf = (said: string) => /r=([^,]+)$/.exec(said)![1]!;
+const error = (code: string, text: string) => message("E", `SERROR\0C${code}\0M${text}\0\0`);
+
+describe("a hostile or broken server costs a retry, and nothing else", () => {
+  const answers: [string, Answer[]][] = [
+    ["says nothing", []],
+    ["speaks HTTP", [Buffer.from("HTTP/1.1 400 Bad Request\r\n\r\n")]],
+    ["announces a message without end", [Buffer.from("R\xff\xff\xff\xff", "latin1")]],
+    ["announces a message that is too short", [Buffer.from("R\0\0\0\x03", "latin1")]],
+    ["cuts a question about the password", [message("R", "\x01")]],
+    ["asks something unknown", [message("R", int(99))]],
+    ["asks for the password in the open", [message("R", int(3))]],
+    ["offers no way in", [message("R", int(10), "SCRAM-SHA-1\0\0")]],
+    ["sends a portal nobody has", [message("s")]],
+    ["starts to copy", [message("H", "\0\0\0")]],
+    ["gives no salt", [scram, challenge("x")]],
+    ["gives another nonce", [scram, challenge("r=abc,s=QUFB,i=4096")]],
+    [
+      "wants years of hashing",
+      [scram, (socket, said) => socket.write(challenge(`r=${nonceOf(said)}x,s=QUFB,i=999999999`))],
+    ],
+    [
+      "does not prove that it knows the password",
+      [
+        scram,
+        (socket, said) => socket.write(challenge(`r=${nonceOf(said)}x,s=QUFB,i=4096`)),
+        Buffer.concat([message("R", int(12), "v=QUFB"), welcome]),
+      ],
+    ],
+    [
+      "skips its proof",
+      [
+        scram,
+        (socket, said) => socket.write(challenge(`r=${nonceOf(said)}x,s=QUFB,i=4096`)),
+        welcome,
+      ],
+    ],
+    ["lets everybody in at once and says no more", [welcome]],
+    ["is ready before it asked", [message("Z", "I")]],
+    ["ends with an error without fields", [welcome, message("E", "\0")]],
+    ["sends a row that is cut", [welcome, message("D", "\0\x02\0\0\0\x05ab")]],
+    ["sends a row of impossible length", [welcome, message("D", "\0\x01\x7f\xff\xff\xff")]],
+    ["sends empty rows without end", [welcome, (socket) => forever(socket, message("D", "\0\0"))]],
+    ["hangs up", [(socket) => socket.end()]],
+    ["hangs up after the greeting", [welcome, (socket) => socket.destroy()]],
+    ["refuses", [error("28P01", "no")]],
+    ["is starting", [error("57P03", "the database system is starting up")]],
+  ];
+
+  test.each(answers)("that %s", async (_, turns) => {
+    const { verdict, sink } = await verdictOf(500, ...turns);
+    expect(verdict).toEqual({ kind: "retry", reason: expect.stringMatching(/^[A-Z].*[^.]$/) });
+    // Never in the open, whatever was asked.
+    expect(sink.requests.join("")).not.toContain("secret");
+  });
+
+  test.each([
+    ["notices", message("N", "x".repeat(900))],
+    ["rows", message("D", "\0\x01", int(900), "x".repeat(900))],
+  ])("that sends %s without end is left before its time is over", async (_, piece) => {
+    const { verdict } = await verdictOf(60_000, welcome, (socket) => forever(socket, piece));
+    const reason = "The database sent what nobody asked for";
+    expect(verdict).toEqual({ kind: "retry", reason });
+  });
+
+  test("that sends its messages byte by byte is understood", async () => {
+    const slowly = (bytes: Buffer) => async (socket: Socket) => {
+      for (const byte of bytes) {
+        socket.write(Buffer.from([byte]));
+        await Bun.sleep(0);
+      }
+    };
+    const { verdict } = await verdictOf(60_000, slowly(error("3D000", "none")));
+    expect(verdict).toEqual({ kind: "retry", reason: "There is no such database: none (3D000)" });
+  });
+
+  test("that says a lot in an error is cut", async () => {
+    const { verdict } = await verdictOf(60_000, error("53300", "x".repeat(100_000)));
+    expect((verdict as { reason: string }).reason.length).toBeLessThan(500);
+  });
+});
+
+function forever(socket: Socket, piece: Buffer): void {
+  const many = Buffer.concat(Array.from({ length: 100 }, () => piece));
+  const timer = setInterval(() => {
+    if (socket.destroyed) clearInterval(timer);
+    else socket.write(many);
+  }, 1);
+}

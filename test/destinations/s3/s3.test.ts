@@ -1,0 +1,282 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import type { Socket } from "node:net";
+import { join } from "node:path";
+import type { DeliveryResult } from "../../../src/destinations/destination.ts";
+import { rudderstackKeys } from "../../../src/destinations/rudderstack-keys.ts";
+import { s3Kind } from "../../../src/destinations/s3/s3.ts";
+import { createEgress } from "../../../src/egress/egress.ts";
+import { RawSink } from "../../egress/sink.ts";
+import { type Bench, describeDestination } from "../contract.ts";
+import { eventsOf, rowsOf } from "../formats.ts";
+import { outgoing } from "../outgoing.ts";
+import { hasS3, S3Server } from "./s3-server.ts";
+
+const idle = new AbortController().signal;
+const egress = createEgress({ allow: ["127.0.0.0/8"] });
+const kind = s3Kind(egress);
+afterAll(() => egress.close());
+
+async function bench(format: "jsonl.gz" | "parquet"): Promise<Bench> {
+  const server = await S3Server.start();
+  const config = { ...server.config, prefix: "raw/events=all", format };
+  const broken = (over: Record<string, unknown>) => ({ ...config, ...over });
+  const without = (key: string) =>
+    Object.fromEntries(Object.entries(config).filter(([name]) => name !== key));
+  const faults: [string, unknown[]][] = [
+    ["endpoint", ["", 1, "minio", "ftp://a", "http://user@a", "http://a/b", "http://a/?b"]],
+    ["bucket", ["", "a", "A-b-c", "a/b", "-ab", "ä".repeat(3)]],
+    ["prefix", ["", "/a", "a/", "a//b", "a b", "../a", "a/..", "a?b", "ä"]],
+    ["region", ["", "EU", "a/b"]],
+    ["format", ["csv", 1]],
+    ["batchSize", [0, 1e6, 1.5]],
+    ["batchBytes", [0, 1e12]],
+    ["batchAgeMs", [0, 1e12]],
+    ["timeoutMs", [0, 1e12]],
+    ["pathStyle", ["yes"]],
+    ["accessKeyId", ["", "a b", "a/b"]],
+    ["secretAccessKey", [""]],
+  ];
+  return {
+    kind,
+    config,
+    faulty: [
+      ...["bucket", "accessKeyId", "secretAccessKey"].map((key) => ({
+        config: without(key),
+        path: `/${key}`,
+      })),
+      ...faults.flatMap(([key, values]) =>
+        values.map((value) => ({ config: broken({ [key]: value }), path: `/${key}` })),
+      ),
+    ],
+    unusable: [
+      { config: broken({ endpoint: "http://nowhere.invalid" }), step: "resolve" },
+      { config: broken({ endpoint: "http://10.1.2.3" }), step: "resolve" },
+      { config: broken({ endpoint: "http://127.0.0.1:1" }), step: "connect" },
+      { config: broken({ endpoint: `https://127.0.0.1:${server.port}` }), step: "tls" },
+      { config: broken({ accessKeyId: "unknown" }), step: "sign-in" },
+      { config: broken({ secretAccessKey: "wrong" }), step: "sign-in" },
+      { config: broken({ bucket: "missing" }), step: "write" },
+    ],
+    async arrived() {
+      const keys = await server.keys();
+      const files = await Promise.all(
+        keys.map(async (key) => eventsOf(key, await server.bytes(key))),
+      );
+      return files.flat();
+    },
+    end: () => server.end(),
+  };
+}
+
+if (hasS3) {
+  describeDestination("s3 with JSON lines", () => bench("jsonl.gz"));
+  describeDestination("s3 with Parquet", () => bench("parquet"));
+}
+
+test("the README's example has no faults, and its table has every key", async () => {
+  const readme = await Bun.file(join(import.meta.dir, "../../../README.md")).text();
+  const section = readme.split("\n### Object stores\n")[1]!.split("\n## ")[0]!;
+  const { type, config } = JSON.parse(section.split("```json\n")[1]!.split("```")[0]!);
+  expect([type, kind.validate(config)]).toEqual(["s3", []]);
+  for (const key in kind.configSchema.properties) {
+    if (!(key in rudderstackKeys)) expect(section).toContain(`\`${key}\``);
+  }
+});
+
+describe.skipIf(!hasS3)("objects", () => {
+  let server: S3Server;
+  beforeAll(async () => {
+    server = await S3Server.start();
+  });
+  afterAll(() => server?.end());
+
+  const at = (time: string, sourceId: string) => ({ receivedAt: Date.parse(time), sourceId });
+
+  test("have keys by source, date and hour, in UTC, and replace themselves", async () => {
+    const open = kind.open({ ...server.config, prefix: "lake" }, "workspace");
+    const events = [
+      outgoing({ n: 0 }, at("2026-02-16T01:59:59.999Z", "shop")),
+      outgoing({ n: 1 }, at("2026-02-16T02:00:00.000Z", "shop")),
+      outgoing({ n: 2 }, at("2026-02-16T02:00:00.000Z", "blog")),
+      outgoing({ n: 3 }, at("2026-02-16T02:00:01.000Z", "shop")),
+    ];
+    for (const some of [events.slice(0, 3), events]) {
+      expect(await open.deliver(some, idle, "name-1")).toEqual({ kind: "delivered" });
+    }
+    const found: Record<string, unknown> = {};
+    for (const key of await server.keys())
+      found[key] = await eventsOf(key, await server.bytes(key));
+    expect(found).toEqual({
+      "lake/blog/2026-02-16/02/name-1.jsonl.gz": [{ n: 2 }],
+      "lake/shop/2026-02-16/01/name-1.jsonl.gz": [{ n: 0 }],
+      "lake/shop/2026-02-16/02/name-1.jsonl.gz": [{ n: 1 }, { n: 3 }],
+    });
+  });
+
+  test("of Parquet have one schema, whatever code made of events", async () => {
+    const open = kind.open({ ...server.config, prefix: "p", format: "parquet" }, "workspace");
+    const received = { ...at("2026-02-16T01:00:00.123Z", "shop"), messageId: "m-in", type: "page" };
+    const full = {
+      messageId: "m",
+      type: "track",
+      event: "Paid ä🙂",
+      userId: "u",
+      anonymousId: "a",
+    };
+    const values = [
+      { ...full, properties: { price: 9.5, tags: ["x"], "ä b": null } },
+      { name: "Home", userId: 7, anonymousId: "" },
+      [1, "two"],
+      "text",
+      ...Array.from({ length: 2_500 }, (_, n) => ({ ...full, n })),
+    ];
+    const verdict = await open.deliver(
+      values.map((value) => outgoing(value, received)),
+      idle,
+      "n",
+    );
+    expect(verdict).toEqual({ kind: "delivered" });
+    const rows = await rowsOf(await server.bytes("p/shop/2026-02-16/01/n.parquet"));
+    expect(rows.map(({ payload }) => payload)).toEqual(values);
+    const receivedAt = new Date("2026-02-16T01:00:00.123Z");
+    const none = { message_id: "m-in", type: "page", event: null, user_id: null };
+    const columns = { received_at: receivedAt, payload: expect.anything() };
+    const ids = { message_id: "m", type: "track", event: "Paid ä🙂", user_id: "u" };
+    expect(rows[0]).toEqual({ ...columns, ...ids, anonymous_id: "a" });
+    expect(rows[1]).toEqual({ ...columns, ...none, event: "Home", user_id: "7", anonymous_id: "" });
+    expect(rows[2]).toEqual({ ...columns, ...none, anonymous_id: null });
+  });
+});
+
+describe.skipIf(!hasS3)("bad weather", () => {
+  test("a key that is revoked, and given back, costs no event", async () => {
+    const server = await S3Server.start();
+    const open = kind.open(server.config, "workspace");
+    await server.kill();
+    await server.run("another secret");
+    const refused = await open.deliver([outgoing({ n: 1 })], idle, "a");
+    expect(refused).toEqual({
+      kind: "retry",
+      reason: "The secret access key does not fit the access key (403 SignatureDoesNotMatch)",
+    });
+    await server.kill();
+    const down = await open.deliver([outgoing({ n: 1 })], idle, "a");
+    expect(down.kind).toBe("retry");
+    await server.run();
+    expect(await open.deliver([outgoing({ n: 1 })], idle, "a")).toEqual({ kind: "delivered" });
+    expect((await server.keys()).length).toBe(1);
+    await server.end();
+  });
+
+  test("a server that dies in the middle of an upload has no torn object", async () => {
+    const server = await S3Server.start();
+    const open = kind.open({ ...server.config, batchSize: 10_000 }, "workspace");
+    const noise = () => crypto.getRandomValues(new Uint8Array(30_000)).toBase64();
+    const events = Array.from({ length: 300 }, (_, n) => outgoing({ n, noise: noise() }));
+    let failures = 0;
+    for (let round = 0; round < 6; round++) {
+      const delivering = open.deliver(events, idle, "torn");
+      await Bun.sleep(Math.random() * 150);
+      await server.kill();
+      if ((await delivering).kind === "retry") failures += 1;
+      await server.run();
+      for (const key of await server.keys()) {
+        expect((await eventsOf(key, await server.bytes(key))).length).toBe(300);
+      }
+    }
+    expect(await open.deliver(events, idle, "torn")).toEqual({ kind: "delivered" });
+    expect((await server.keys()).length).toBe(1);
+    process.stderr.write(`${failures} uploads of 6 were cut\n`);
+    await server.end();
+  }, 300_000);
+
+  test("a full disk is told, and costs no event", async () => {
+    const probe = await S3Server.start();
+    const mounted = Bun.spawnSync(
+      ["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", `${probe.buckets}/lake`],
+      { stderr: "ignore" },
+    );
+    if (mounted.exitCode !== 0) {
+      process.stderr.write("skipped, a full disk: mounts are not allowed\n");
+      return await probe.end();
+    }
+    try {
+      const open = kind.open(probe.config, "workspace");
+      const noise = crypto.getRandomValues(new Uint8Array(300_000)).toBase64();
+      const verdict = await open.deliver([outgoing({ noise })], idle, "big");
+      expect(verdict).toMatchObject({
+        kind: "retry",
+        reason: expect.stringMatching(/^The store /),
+      });
+      const small = await open.deliver([outgoing({ n: 1 })], idle, "small");
+      expect(small).toEqual({ kind: "delivered" });
+    } finally {
+      await probe.kill();
+      Bun.spawnSync(["umount", `${probe.buckets}/lake`]);
+      await probe.end();
+    }
+  });
+});
+
+/** The verdict of a delivery to a store that answers so. */
+async function verdictOf(
+  answer: (socket: Socket) => void,
+  timeoutMs = 60_000,
+): Promise<DeliveryResult> {
+  const sink = new RawSink(answer);
+  const endpoint = `http://127.0.0.1:${await sink.listen()}`;
+  const keys = { accessKeyId: "a", secretAccessKey: "b" };
+  const open = kind.open({ endpoint, bucket: "lake", ...keys, timeoutMs }, "workspace");
+  try {
+    return await open.deliver([outgoing({ n: 1 })], idle, "name");
+  } finally {
+    sink.close();
+  }
+}
+
+function says(status: string, code: string, ...headers: string[]) {
+  const body = `<?xml version="1.0"?><Error><Code>${code}</Code><Message>No</Message></Error>`;
+  const head = [`HTTP/1.1 ${status}`, `Content-Length: ${body.length}`, ...headers];
+  return (socket: Socket) => void socket.write(`${head.join("\r\n")}\r\n\r\n${body}`);
+}
+
+describe("what a store answers", () => {
+  test.each([
+    ["503 Slow Down", "SlowDown", "The store asks for fewer requests (503 SlowDown)"],
+    [
+      "403 Forbidden",
+      "RequestTimeTooSkewed",
+      "The clocks of this server and of the store differ too much (403 RequestTimeTooSkewed)",
+    ],
+    ["403 Forbidden", "AccessDenied", "The access key lacks the permission (403 AccessDenied)"],
+    ["404 Not Found", "NoSuchBucket", "The bucket does not exist (404 NoSuchBucket)"],
+    ["507 Full", "InsufficientStorage", "The store is full (507 InsufficientStorage)"],
+    ["500 Oops", "Whatever", "The store refuses (500 Whatever)"],
+    ["502 Bad Gateway", "<html>", "The store refuses (502)"],
+  ])("%s %s is tried again, with a reason", async (status, code, reason) => {
+    expect(await verdictOf(says(status, code))).toEqual({ kind: "retry", reason });
+  });
+
+  test("a wait it asks for is kept", async () => {
+    const slow = says("503 Slow Down", "SlowDown", "Retry-After: 7");
+    expect(await verdictOf(slow)).toMatchObject({ kind: "retry", afterMs: 7_000 });
+  });
+
+  test("a bucket of another region says which", async () => {
+    const moved = says("301 Moved", "PermanentRedirect", "x-amz-bucket-region: eu-west-1");
+    const reason = "The bucket is at another endpoint, in eu-west-1 (301 PermanentRedirect)";
+    expect(await verdictOf(moved)).toEqual({ kind: "retry", reason });
+  });
+
+  test("a store that is silent, or slow without end, is cut at the timeout", async () => {
+    const drip = (socket: Socket) => {
+      const timer = setInterval(() => {
+        if (socket.destroyed) clearInterval(timer);
+        else socket.write("HTTP/1.1 100 Continue\r\n\r\n");
+      }, 5);
+    };
+    const reason = "No complete answer within 1500 ms";
+    const cut = await Promise.all([() => {}, drip].map((answer) => verdictOf(answer, 1_500)));
+    for (const verdict of cut) expect(verdict).toEqual({ kind: "retry", reason });
+  });
+});

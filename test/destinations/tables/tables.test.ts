@@ -1,0 +1,234 @@
+import { describe, expect, test } from "bun:test";
+import * as fc from "fast-check";
+import {
+  cleanJson,
+  fit,
+  type TableColumn,
+  typeOf,
+} from "../../../src/destinations/tables/column-values.ts";
+import { NoRowError, rawRow, rowsOf } from "../../../src/destinations/tables/event-rows.ts";
+import {
+  missingColumns,
+  recordOf,
+  type TableColumns,
+} from "../../../src/destinations/tables/table-records.ts";
+import {
+  restColumn,
+  snake,
+  WarehouseNames,
+} from "../../../src/destinations/tables/warehouse-names.ts";
+import {
+  MESSAGE_ID_BYTES_MAX,
+  TABLE_COLUMNS_MAX,
+  TABLE_LEVELS_MAX,
+} from "../../../src/settings/limits.ts";
+import { outgoing } from "../outgoing.ts";
+
+const names = new WarehouseNames({ charsMax: 63, escapesWords: true });
+const input = { messageId: "input", receivedAt: Date.parse("2026-01-01T00:00:00Z") };
+const raw = (value: unknown) => rawRow(outgoing(value, input), 0, "events");
+const rows = (value: unknown) => rowsOf(outgoing(value, input), 0, names, false);
+
+describe("names", () => {
+  // From the comments and tests of RudderStack's own warehouse.
+  test.each([
+    ["omega", "omega"],
+    ["omega v2 ", "omega_v_2"],
+    ["9mega", "_9_mega"],
+    ["mega&", "mega"],
+    ["ome$ga", "ome_ga"],
+    ["ome_ ga", "ome_ga"],
+    ["9mega________-________90", "_9_mega_90"],
+    ["Cízǔ", "c_z"],
+    ["CamelCase123Key", "camel_case_123_key"],
+    ["1CComega", "_1_c_comega"],
+    ["path to $1,00,000", "path_to_1_00_000"],
+    ["_timestamp", "_timestamp"],
+    ["__timestamp", "__timestamp"],
+    ["&4yasdfa(84224_fs9##_____*3q", "_4_yasdfa_84224_fs_9_3_q"],
+    ["HTTPClient", "http_client"],
+    ["日本", ""],
+    ["!!!", ""],
+    ["", ""],
+  ])("%p becomes %p", (key, name) => expect(snake(key)).toBe(name));
+
+  test("words of SQL and names of our tables get an underscore", () => {
+    expect(names.column("Select")).toBe("_select");
+    expect(names.table("Tracks")).toBe("_tracks");
+    expect(names.table("user")).toBe("_user");
+    expect(new WarehouseNames({ charsMax: 127, escapesWords: false }).column("select")).toBe(
+      "select",
+    );
+  });
+
+  test("of any keys are short enough, and never end up in the place of a twin", () => {
+    fc.assert(
+      fc.property(fc.string({ maxLength: 300 }), (key) => {
+        const name = names.column(key);
+        expect(name).toMatch(/^$|^_*[a-z0-9]+(_[a-z0-9]+)*$/);
+        expect(name.length).toBeLessThanOrEqual(63);
+        expect(names.textColumn(name).length).toBeLessThanOrEqual(63);
+        expect(names.textColumn(name)).toMatch(/__text$/);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test("of long keys that begin alike differ, for a column and its twin", () => {
+    const keys = ["x", "y", "z"].map((end) => "a".repeat(2_000) + end);
+    const all = keys.map((key) => names.column(key));
+    expect(new Set(all).size).toBe(3);
+    expect(new Set(all.map((name) => names.textColumn(name))).size).toBe(3);
+  });
+});
+
+describe("values", () => {
+  test.each([
+    [1, "int"],
+    [-0, "int"],
+    [1.5, "float"],
+    [2 ** 53, "float"],
+    [1e300, "float"],
+    [true, "boolean"],
+    ["", "string"],
+    ["2026-01-02", "datetime"],
+    ["2026-01-02T03:04:05.678Z", "datetime"],
+    ["2026-01-02 03:04:05+02:00", "datetime"],
+    ["0000-01-01", "string"],
+    ["2026-02-30", "string"],
+    ["2024-02-29", "datetime"],
+    ["2026-13-01", "string"],
+    ["2026-01-02T25:00:00Z", "string"],
+    ["2026", "string"],
+    ["20260102", "string"],
+    [[1], "string"],
+  ] as const)("%p makes a column of type %s", (value, type) => expect(typeOf(value)).toBe(type));
+
+  const column = (type: TableColumn["type"], over: Partial<TableColumn> = {}): TableColumn => ({
+    ...{ type, sqlType: type },
+    ...over,
+  });
+  test.each([
+    [5, column("string"), "5"],
+    [{ a: [1] }, column("string"), '{"a":[1]}'],
+    ["a\0b\ud800", column("string"), "ab\ufffd"],
+    ["🙂🙂", column("string", { charsMax: 2 }), "🙂🙂"],
+    ["🙂🙂🙂", column("string", { charsMax: 2 }), undefined],
+    [5, column("int"), 5],
+    [5.5, column("int"), undefined],
+    ["5", column("int"), undefined],
+    [2 ** 63, column("int"), undefined],
+    [-(2 ** 63), column("int"), -(2 ** 63)],
+    [300, column("int", { range: [0, 255] }), undefined],
+    [5, column("float"), 5],
+    ["5.5", column("float"), undefined],
+    [1, column("boolean"), undefined],
+    ["2026-01-02", column("datetime"), "2026-01-02T00:00:00.000Z"],
+    ["2200-01-02", column("datetime", { range: [0, 2 ** 32 * 1_000] }), undefined],
+    [5, column("datetime"), undefined],
+    ["a\0\\u0000", column("json"), '"a\\\\u0000"'],
+    [1, column("other"), undefined],
+  ] as const)("%p into a column", (value, there, cell) =>
+    expect(fit(value, there)).toBe(cell as never),
+  );
+
+  test("JSON text is clean, and means what it meant", () => {
+    const json = JSON.stringify(["\0", "\\u0000", "\ud800", "\\ud800", "🙂", '"\\']);
+    expect(JSON.parse(cleanJson(json))).toEqual(["", "\\u0000", "\ufffd", "\\ud800", "🙂", '"\\']);
+  });
+});
+
+describe("rows", () => {
+  test("raw mode keeps what identifies an event beside the whole", () => {
+    const event = { type: "track", event: "x", messageId: 7, receivedAt: "2026-01-01T00:00:00Z" };
+    expect([...raw(event).cells]).toEqual([
+      ["message_id", "7"],
+      ["received_at", "2026-01-01T00:00:00Z"],
+      ["type", "track"],
+      ["event", "x"],
+      ["payload", event],
+    ]);
+  });
+
+  test("an event without an id has the same one each time", () => {
+    const id = (event: unknown) => raw(event).cells.get("message_id");
+    expect(id({ a: 1 })).toBe(id({ a: 1 }));
+    expect(id({ a: 1 })).not.toBe(id({ a: 2 }));
+    expect(() => id({ messageId: "x".repeat(MESSAGE_ID_BYTES_MAX + 1) })).toThrow(NoRowError);
+  });
+
+  test("what is nested too deeply becomes JSON text", () => {
+    let deep: unknown = "end";
+    for (let n = 0; n < 900; n++) deep = { k: deep };
+    const [row] = rows({ type: "page", messageId: "m", properties: { deep } });
+    const [column, value] = [...row!.cells].at(-1)!;
+    expect(column.split("_").length).toBe(TABLE_LEVELS_MAX + 1);
+    expect(typeof value).toBe("object");
+  });
+});
+
+describe("tables", () => {
+  const place = (columns: TableColumns, ...events: object[]) => {
+    const all = events.flatMap(rows);
+    for (const [name, type] of missingColumns(all, columns, names)) {
+      columns.set(name, { type, sqlType: type });
+    }
+    return all.map((row) => recordOf(row, columns, names));
+  };
+  const page = (messageId: string, properties: object) => ({ type: "page", messageId, properties });
+
+  test("a full table gets no column more but that of the rest", () => {
+    const columns: TableColumns = new Map();
+    for (let n = 0; columns.size < TABLE_COLUMNS_MAX; n++) {
+      place(
+        columns,
+        page("m", Object.fromEntries([...Array(100)].map((_, m) => [`p${n}x${m}`, 1]))),
+      );
+    }
+    expect(columns.size).toBe(TABLE_COLUMNS_MAX + 1);
+    expect(columns.has(restColumn)).toBe(true);
+    const [record] = place(columns, page("m", { fresh: "x", p0x0: "text" }));
+    expect(columns.size).toBe(TABLE_COLUMNS_MAX + 1);
+    expect({ ...record }).toMatchObject({
+      id: "m",
+      [restColumn]: '{"fresh":"x","p_0_x_0":"text"}',
+    });
+  });
+
+  const value = fc.oneof(
+    ...[
+      fc.integer(),
+      fc.double({ noNaN: true, noDefaultInfinity: true }),
+      fc.boolean(),
+      fc.string(),
+      fc.constant(null),
+    ],
+    ...[fc.date({ noInvalidDate: true }).map(String), fc.array(fc.integer(), { maxLength: 3 })],
+    fc.dictionary(fc.string({ maxLength: 5 }), fc.string({ minLength: 1 }), { maxKeys: 3 }),
+  );
+  const key = fc.oneof(
+    fc.constantFrom("a", "A", "b", "select", "id", "user_id", "a_b", "a.b", "x__text", "__proto__"),
+    fc.string({ maxLength: 12 }),
+  );
+
+  test("whatever comes, each value is in its column, in the twin, or in the rest", () => {
+    const columns: TableColumns = new Map();
+    fc.assert(
+      fc.property(fc.array(fc.dictionary(key, value, { maxKeys: 6 }), { minLength: 1 }), (all) => {
+        const records = place(columns, ...all.map((properties, n) => page(`m${n}`, properties)));
+        for (const [n, properties] of all.entries()) {
+          const record = records[n]!;
+          expect(record.id).toBe(`m${n}`);
+          const rest = JSON.parse((record[restColumn] as string) ?? "{}");
+          for (const [path, one] of Object.entries(properties)) {
+            if (one === null || one === "" || typeof one === "object") continue;
+            const name = names.column(path);
+            const there = [record[name], record[names.textColumn(name)], rest[path], rest[name]];
+            expect(there.map(String)).toContain(String(fit(one, { type: "string", sqlType: "" })));
+          }
+        }
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
