@@ -80,14 +80,14 @@ export interface OpenDestination {
  * A key of a config that is write-only: never answered, and kept when an update omits it and moves
  * it to no other place.
  */
-export interface SecretKey {
+export interface SecretKey<Config = Record<string, unknown>> {
   /**
    * `password`; `headers.to` is the key `to` of each item of `headers`: answered empty, kept when it
    * is empty; `oauth.clientSecret` is the key `clientSecret` of the object `oauth`.
    */
   path: string;
   /** Where the secret is sent, or what is signed with it. Throws where a config does not tell. */
-  audiences(config: Record<string, unknown>): SecretAudience[];
+  audiences(config: Config): SecretAudience[];
 }
 
 /** Whom a secret is sent to. */
@@ -100,18 +100,21 @@ export interface SecretAudience {
   use?: string;
 }
 
-/** One kind of destination: `webhook`, `file`. A factory of plain objects. */
-export interface DestinationKind {
+/**
+ * One kind of destination: `webhook`, `file`. A factory of plain objects. Only `validate` gets an
+ * unchecked config; all other functions get one that it has accepted.
+ */
+export interface DestinationKind<Config = Record<string, unknown>> {
   kind: string;
   /** The shape of `config`: a key that it does not have is refused. */
   configSchema: TSchema;
   /** Everything that is wrong with a config, schema included; paths are pointers inside it. */
   validate(config: Record<string, unknown>): Detail[];
-  secretKeys: readonly SecretKey[];
+  secretKeys: readonly SecretKey<Config>[];
   /** Most events of one delivery, at least 1. */
-  batchSize(config: Record<string, unknown>): number;
+  batchSize(config: Config): number;
   /** Deliveries that may be under way at once, from 1 to `LANE_DELIVERIES_MAX`. */
-  concurrency(config: Record<string, unknown>): number;
+  concurrency(config: Config): number;
   /**
    * Members of an event through which user code shapes its delivery. Code does not get those that a
    * client sent: anybody may send pixels.
@@ -123,15 +126,11 @@ export interface DestinationKind {
    * Events are gathered up to `batchSize`, or these bounds, whichever comes first, or until the lane
    * or others need the room. Without it what waits goes at once. The kind's concurrency is 1 then.
    */
-  batchLimits?(config: Record<string, unknown>): BatchLimits;
-  open(config: Record<string, unknown>, workspaceId: string): OpenDestination;
+  batchLimits?(config: Config): BatchLimits;
+  open(config: Config, workspaceId: string): OpenDestination;
   /**
    * Tries a config out, step by step up to the first that fails, and takes away what it wrote where
    * that can be. Never rejects; `signal` ends it early, as a step that failed.
    */
-  test(
-    config: Record<string, unknown>,
-    workspaceId: string,
-    signal: AbortSignal,
-  ): Promise<TestStep[]>;
+  test(config: Config, workspaceId: string, signal: AbortSignal): Promise<TestStep[]>;
 }

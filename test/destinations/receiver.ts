@@ -1,3 +1,4 @@
+import type { DestinationKind } from "../../src/destinations/destination.ts";
 import { webhookKind } from "../../src/destinations/webhook/webhook.ts";
 import { createEgress } from "../../src/egress/egress.ts";
 
@@ -18,7 +19,7 @@ export class Receiver {
   answer: Answer;
   readonly #server: Bun.Server<undefined>;
   readonly #egress = createEgress({ allow: ["127.0.0.0/8"] });
-  readonly kind = webhookKind(this.#egress);
+  readonly kind: DestinationKind = webhookKind(this.#egress);
 
   constructor(answer: Answer = () => new Response("ok")) {
     this.answer = answer;

@@ -14,15 +14,15 @@ const NAME_CHARS_MAX = 127;
 const rules = { charsMax: NAME_CHARS_MAX, escapesWords: false };
 
 /** Writes events into tables of ClickHouse, which it makes and widens as the events need. */
-export function clickhouseKind(egress: Egress): DestinationKind {
-  const databaseOf = (config: Record<string, unknown>, workspaceId: string) =>
-    new ClickhouseDatabase(config as ClickhouseConfig, workspaceId, egress);
+export function clickhouseKind(egress: Egress): DestinationKind<ClickhouseConfig> {
+  const databaseOf = (config: ClickhouseConfig, workspaceId: string) =>
+    new ClickhouseDatabase(config, workspaceId, egress);
   return {
     kind: "clickhouse",
     configSchema: ClickhouseConfig,
     secretKeys: [{ path: "password", audiences: ({ url }) => [audienceOfUrl(url)] }],
     validate: clickhouseFaults,
-    batchSize: (config) => (config as ClickhouseConfig).batchSize ?? TABLE_BATCH_EVENTS_MAX,
+    batchSize: (config) => config.batchSize ?? TABLE_BATCH_EVENTS_MAX,
     // Many small inserts at once are what ClickHouse is slowest at.
     concurrency: () => 1,
     open: (config, workspaceId) => openTables(config, rules, databaseOf(config, workspaceId)),

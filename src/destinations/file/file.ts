@@ -15,7 +15,7 @@ import { openSafely, withSafePath } from "./safe-path.ts";
  * Appends events as JSON lines to a file below `root`, in the directory of its workspace, or gathers
  * them there into Parquet files.
  */
-export function fileKind(root: string): DestinationKind {
+export function fileKind(root: string): DestinationKind<FileConfig> {
   // Destinations with the same path share the file, so that their writes do not cross.
   const files = new Map<string, { file: JsonLinesFile; users: number }>();
 
@@ -42,18 +42,17 @@ export function fileKind(root: string): DestinationKind {
     validate: fileFaults,
     batchSize: ({ format }) => (format === "parquet" ? GATHERED_EVENTS_MAX : FILE_BATCH_EVENTS_MAX),
     concurrency: () => 1,
-    batchLimits: (config) => batchLimitsOf(config as FileConfig),
+    batchLimits: batchLimitsOf,
     open(config, workspaceId): OpenDestination {
-      const settings = config as FileConfig;
-      const path = `${workspaceId}/${settings.path}`;
-      if (settings.format === "parquet") return openParquet(root, path, settings);
+      const path = `${workspaceId}/${config.path}`;
+      if (config.format === "parquet") return openParquet(root, path, config);
       const file = use(path);
       return {
-        deliver: (events, signal) => attempt(() => file.append(events, settings), signal),
+        deliver: (events, signal) => attempt(() => file.append(events, config), signal),
         close: () => leave(path),
       };
     },
-    test: (config, workspaceId) => testFile(root, `${workspaceId}/${(config as FileConfig).path}`),
+    test: ({ path }, workspaceId) => testFile(root, `${workspaceId}/${path}`),
   };
 }
 

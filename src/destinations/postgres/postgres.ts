@@ -12,15 +12,15 @@ const NAME_CHARS_MAX = 63;
 const rules = { charsMax: NAME_CHARS_MAX, escapesWords: true };
 
 /** Writes events into tables of PostgreSQL, which it makes and widens as the events need. */
-export function postgresKind(egress: Egress): DestinationKind {
-  const databaseOf = (config: Record<string, unknown>, workspaceId: string) =>
-    new PostgresDatabase(config as PostgresConfig, workspaceId, egress);
+export function postgresKind(egress: Egress): DestinationKind<PostgresConfig> {
+  const databaseOf = (config: PostgresConfig, workspaceId: string) =>
+    new PostgresDatabase(config, workspaceId, egress);
   return {
     kind: "postgres",
     configSchema: PostgresConfig,
-    secretKeys: [{ path: "password", audiences: (config) => [placeOf(config as PostgresConfig)] }],
+    secretKeys: [{ path: "password", audiences: (config) => [audienceOf(config)] }],
     validate: (config) => configFaults(PostgresConfig, config),
-    batchSize: (config) => (config as PostgresConfig).batchSize ?? TABLE_BATCH_EVENTS_MAX,
+    batchSize: (config) => config.batchSize ?? TABLE_BATCH_EVENTS_MAX,
     // One connection for each destination, since a database allows few.
     concurrency: () => 1,
     open: (config, workspaceId) => openTables(config, rules, databaseOf(config, workspaceId)),
@@ -30,13 +30,13 @@ export function postgresKind(egress: Egress): DestinationKind {
   };
 }
 
-function placeOf({ host, port = 5432, tls }: PostgresConfig): SecretAudience {
+function audienceOf({ host, port = 5432, tls }: PostgresConfig): SecretAudience {
   return { host: `${host.toLowerCase()}:${port}`, isTls: tls !== "off" };
 }
 
 async function testPostgres(
   database: PostgresDatabase,
-  { tls }: Record<string, unknown>,
+  { tls }: PostgresConfig,
   signal: AbortSignal,
 ): Promise<TestStep[]> {
   const steps = new TestSteps();

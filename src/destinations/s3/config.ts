@@ -1,4 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
+import { Value } from "@sinclair/typebox/value";
 import { checkedUrl, EgressRefused } from "../../egress/egress.ts";
 import type { Detail } from "../../errors.ts";
 import {
@@ -90,9 +91,8 @@ export type S3Config = Static<typeof S3Config>;
 
 /** What is wrong with a config; paths are JSON pointers inside it. */
 export function s3Faults(config: Record<string, unknown>): Detail[] {
-  const faults = configFaults(S3Config, config);
-  if (faults.length > 0) return faults;
-  const { endpoint, prefix = "" } = config as S3Config;
+  if (!Value.Check(S3Config, config)) return configFaults(S3Config, config);
+  const { endpoint, prefix = "" } = config;
   if (prefix.split("/").some((name) => name === "." || name === "..")) {
     return [{ path: "/prefix", message: "Expected a prefix without . or .. as a name" }];
   }

@@ -24,22 +24,22 @@ const formats = {
 } as const;
 
 /** Gathers events into objects of an S3-compatible store: `prefix/source/date/hour/name.format`. */
-export function s3Kind(egress: Egress): DestinationKind {
+export function s3Kind(egress: Egress): DestinationKind<S3Config> {
   return {
     kind: "s3",
     configSchema: S3Config,
-    secretKeys: [{ path: "secretAccessKey", audiences: ({ endpoint }) => [placeOf(endpoint)] }],
+    secretKeys: [{ path: "secretAccessKey", audiences: ({ endpoint }) => [audienceOf(endpoint)] }],
     validate: s3Faults,
-    batchSize: (config) => (config as S3Config).batchSize ?? GATHERED_EVENTS_MAX,
+    batchSize: (config) => config.batchSize ?? GATHERED_EVENTS_MAX,
     concurrency: () => 1,
-    batchLimits: (config) => batchLimitsOf(config as S3Config),
-    open: (config, workspaceId) => openS3(egress, config as S3Config, workspaceId),
-    test: (config, workspaceId, signal) => testS3(egress, config as S3Config, workspaceId, signal),
+    batchLimits: batchLimitsOf,
+    open: (config, workspaceId) => openS3(egress, config, workspaceId),
+    test: (config, workspaceId, signal) => testS3(egress, config, workspaceId, signal),
   };
 }
 
 /** Amazon's regions and buckets have hosts of their own, which all are Amazon's. */
-function placeOf(endpoint: unknown): SecretAudience {
+function audienceOf(endpoint: string | undefined): SecretAudience {
   return audienceOfUrl(endpoint ?? "https://amazonaws.com");
 }
 

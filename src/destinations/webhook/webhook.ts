@@ -17,14 +17,14 @@ import { testEvent } from "../test-event.ts";
 import { type TestStep, TestSteps } from "../test-steps.ts";
 import { AccessTokenError, AccessTokens } from "./access-tokens.ts";
 import { sendsList } from "./body.ts";
-import { type OauthConfig, WebhookConfig, webhookFaults } from "./config.ts";
+import { WebhookConfig, webhookFaults } from "./config.ts";
 import { requestBuilder } from "./request.ts";
 import { RequestBuildError } from "./request-build-error.ts";
 import { overrideMembers, overridesKey } from "./request-overrides.ts";
 import { resultOfStatus } from "./response-status.ts";
 
 /** Sends events as JSON by HTTP: one object per request, or an array when `batchSize` is above 1. */
-export function webhookKind(egress: Egress): DestinationKind {
+export function webhookKind(egress: Egress): DestinationKind<WebhookConfig> {
   return {
     kind: "webhook",
     configSchema: WebhookConfig,
@@ -33,25 +33,24 @@ export function webhookKind(egress: Egress): DestinationKind {
       { path: "headers.to", audiences },
       {
         path: "oauth.clientSecret",
-        audiences: (config) => [...audiences(config), ...tokens(config)],
+        audiences: (config) => [...audiences(config), ...tokenAudiences(config)],
       },
     ],
     validate: webhookFaults,
-    batchSize: (config) => (config as WebhookConfig).batchSize ?? 1,
+    batchSize: (config) => config.batchSize ?? 1,
     concurrency: () => LANE_DELIVERIES_MAX,
     overrideMembers,
     batchKey: overridesKey,
-    open: (config, workspaceId) => openWebhook(config as WebhookConfig, workspaceId, egress),
-    test: (config, workspaceId, signal) =>
-      testWebhook(egress, config as WebhookConfig, workspaceId, signal),
+    open: (config, workspaceId) => openWebhook(config, workspaceId, egress),
+    test: (config, workspaceId, signal) => testWebhook(egress, config, workspaceId, signal),
   };
 }
 
-const audiences = ({ webhookUrl }: Record<string, unknown>) => [audienceOfUrl(webhookUrl)];
+const audiences = ({ webhookUrl }: WebhookConfig) => [audienceOfUrl(webhookUrl)];
 
 /** What the client's secret is answered with goes to the webhook. */
-function tokens({ oauth }: Record<string, unknown>): SecretAudience[] {
-  return [{ ...audienceOfUrl((oauth as OauthConfig).tokenUrl), use: "token" }];
+function tokenAudiences({ oauth }: WebhookConfig): SecretAudience[] {
+  return [{ ...audienceOfUrl(oauth!.tokenUrl), use: "token" }];
 }
 
 function openWebhook(config: WebhookConfig, workspaceId: string, egress: Egress): OpenDestination {

@@ -9,7 +9,7 @@ import {
 } from "bun:test";
 import { clickhouseKind } from "../../../src/destinations/clickhouse/clickhouse.ts";
 import { columnOf, quoted } from "../../../src/destinations/clickhouse/sql.ts";
-import type { OpenDestination } from "../../../src/destinations/destination.ts";
+import type { DestinationKind, OpenDestination } from "../../../src/destinations/destination.ts";
 import { createEgress } from "../../../src/egress/egress.ts";
 import { TABLE_EVENT_COLUMNS_MAX } from "../../../src/settings/limits.ts";
 import { RawSink } from "../../egress/sink.ts";
@@ -34,7 +34,7 @@ afterEach(async () => {
 });
 
 const egress = createEgress({ allow: ["127.0.0.0/8"] });
-const kind = clickhouseKind(egress);
+const kind: DestinationKind = clickhouseKind(egress);
 const { signal } = new AbortController();
 
 /** A config with a database of its own. */
@@ -237,7 +237,8 @@ describeReal("bad weather at ClickHouse", () => {
       signal,
     );
     expect([gone.kind, reasonOf(gone)]).toEqual(["retry", "The request failed (ECONNREFUSED)"]);
-    const strict = clickhouseKind(createEgress({ allow: [] })).open(configOf(), "workspace");
+    const guarded: DestinationKind = clickhouseKind(createEgress({ allow: [] }));
+    const strict = guarded.open(configOf(), "workspace");
     expect(await strict.deliver([track("m", {})], signal)).toEqual({
       kind: "rejected",
       reason: "Requests must not reach this address (loopback) unless `egress.allow` holds it",

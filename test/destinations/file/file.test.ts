@@ -359,7 +359,7 @@ describe("a disk that is full", () => {
     mkdirSync(mount);
     small(mount);
     try {
-      const config = { path: "p/e.parquet", format: "parquet" };
+      const config = { path: "p/e.parquet", format: "parquet" } as const;
       const destination = fileKind(mount).open(config, "team");
       const noise = randomBytes(200_000).toBase64();
       const verdict = await destination.deliver([outgoing({ noise })], idle, "20260101T000000Z-a");

@@ -40,7 +40,7 @@ async function verdictOf(timeoutMs: number, ...answers: Answer[]) {
   });
   sinks.push(sink);
   const egress = createEgress({ allow: ["127.0.0.0/8"] });
-  const config = { host: "127.0.0.1", port: await sink.listen(), tls: "off", timeoutMs };
+  const config = { host: "127.0.0.1", port: await sink.listen(), tls: "off" as const, timeoutMs };
   const account = { user: "u", password: "secret", database: "d" };
   const open = postgresKind(egress).open({ ...config, ...account }, "workspace");
   const event = outgoing({ type: "page", messageId: "m" });

@@ -7,7 +7,7 @@ import {
   setDefaultTimeout,
   test,
 } from "bun:test";
-import type { OpenDestination } from "../../../src/destinations/destination.ts";
+import type { DestinationKind, OpenDestination } from "../../../src/destinations/destination.ts";
 import { postgresKind } from "../../../src/destinations/postgres/postgres.ts";
 import { createEgress } from "../../../src/egress/egress.ts";
 import { TABLE_EVENT_COLUMNS_MAX } from "../../../src/settings/limits.ts";
@@ -34,7 +34,7 @@ afterEach(async () => {
 });
 
 const egress = createEgress({ allow: ["127.0.0.0/8"], resolve: finding("127.0.0.1") });
-const kind = postgresKind(egress);
+const kind: DestinationKind = postgresKind(egress);
 const { signal } = new AbortController();
 
 /** A config with a schema of its own. */
@@ -332,7 +332,8 @@ describeReal("bad weather at PostgreSQL", () => {
   test("nobody listens, or a private address is not allowed", async () => {
     const open = opened(configOf({ port: 1 }));
     expect(await open.deliver([track("m", {})], signal)).toEqual(retry("ECONNREFUSED") as never);
-    const strict = postgresKind(createEgress({ allow: [] })).open(configOf(), "workspace");
+    const guarded: DestinationKind = postgresKind(createEgress({ allow: [] }));
+    const strict = guarded.open(configOf(), "workspace");
     expect(await strict.deliver([track("m", {})], signal)).toEqual({
       kind: "rejected",
       reason: "Requests must not reach this address (loopback) unless `egress.allow` holds it",

@@ -1,4 +1,5 @@
 import { afterAll, describe, expect, test } from "bun:test";
+import type { DestinationKind } from "../../../src/destinations/destination.ts";
 import { queryUrl } from "../../../src/destinations/webhook/query-url.ts";
 import { webhookKind } from "../../../src/destinations/webhook/webhook.ts";
 import { createEgress } from "../../../src/egress/egress.ts";
@@ -125,7 +126,7 @@ describe("a webhook by GET", () => {
     server.stop(true);
   });
   const webhookUrl = `http://127.0.0.1:${server.port}/in?a=b`;
-  const kind = webhookKind(egress);
+  const kind: DestinationKind = webhookKind(egress);
   const deliver = (webhookMethod: string, event: unknown) =>
     kind
       .open({ webhookUrl, webhookMethod, headers: [{ from: "X-A", to: "b" }] }, "workspace")
