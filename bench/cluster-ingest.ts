@@ -11,16 +11,16 @@ import { openPartitions } from "../src/cli/partitions.ts";
 import { connectClients } from "../src/cluster/client.ts";
 import { openTopicLogs } from "../src/cluster/topic-logs.ts";
 import { sourceOfRecord } from "../src/event/record.ts";
-import { openFileLogs } from "../src/ingest/file-logs.ts";
-import { startIngest } from "../src/ingest/ingest.ts";
-import type { WrittenLogs } from "../src/ingest/messages.ts";
-import { startIngestProcesses } from "../src/ingest/supervisor.ts";
+import { openFileLogs } from "../src/ingest/log/file-logs.ts";
+import type { IngestLogs } from "../src/ingest/messages.ts";
+import { runIngestProcess } from "../src/ingest/process/main.ts";
+import { startIngestProcesses } from "../src/ingest/supervisor/supervisor.ts";
 import { createLogger } from "../src/observe/log.ts";
 import { startBrokers } from "../test/cluster/brokers.ts";
 import { QUERY } from "./parse-query.ts";
 
 // The script is its own ingest process.
-if (process.argv[2] === "ingest") process.exit(await startIngest(openPartitions));
+if (process.argv[2] === "ingest") process.exit(await runIngestProcess(openPartitions));
 
 const [connections = "256", rounds = "5"] = process.argv.slice(2);
 const PARTITIONS = 12;
@@ -34,7 +34,7 @@ const catalog = await openCatalog({ directory: catalogDirectory, logger });
 const workspace = await catalog.workspaces.create("Bench");
 const { writeKey } = await catalog.sources.create(workspace.id, { name: "Site" });
 
-const start = (logs: WrittenLogs) =>
+const start = (logs: IngestLogs) =>
   startIngestProcesses({
     ...{ command: [process.execPath, import.meta.path, "ingest"], count: 1, logs, logger },
     ...{ catalogDirectory, host: "127.0.0.1", port: 0, trustedProxies: [], logLevel: "fatal" },

@@ -1,7 +1,7 @@
 /** The pixel listener as it is, over a log that forgets every record at once. */
 
 import { openListeningSocket } from "../src/http/listening-socket.ts";
-import { createPixelListener } from "../src/ingest/listener.ts";
+import { createIngestListener } from "../src/ingest/listener.ts";
 import { createLogger } from "../src/observe/log.ts";
 import { createMetrics } from "../src/observe/metrics.ts";
 
@@ -10,7 +10,7 @@ const source = {
   ...{ writeKey: "0".repeat(27), enabled: true, config: {}, createdAt: 0, updatedAt: 0 },
 };
 const forgotten = Promise.resolve();
-const listener = createPixelListener({
+const listener = createIngestListener({
   source: (writeKey) => (writeKey === source.writeKey ? source : undefined),
   log: { append: () => forgotten },
   trustedProxies: [],

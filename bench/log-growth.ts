@@ -12,7 +12,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import type { LogReader, LogWriter } from "../src/log/event-log.ts";
 import { openLogReader } from "../src/log/reader.ts";
-import { listSegments } from "../src/log/segments.ts";
+import { listSegments } from "../src/log/segment/segments.ts";
 import { openLogWriter } from "../src/log/writer.ts";
 import { createLogger } from "../src/observe/log.ts";
 import { median } from "./load.ts";

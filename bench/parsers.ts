@@ -3,7 +3,7 @@ import fastQuerystring from "fast-querystring";
 import qs from "qs";
 import { writeEvent } from "../src/event/event.ts";
 import type { PixelRecord } from "../src/event/record.ts";
-import { bytes, JSON_START } from "../src/event/scratch.ts";
+import { bytes, JSON_START } from "../src/event/text/scratch.ts";
 import { referenceEvent } from "../test/event/reference.ts";
 import { QUERY } from "./parse-query.ts";
 import { plainEvent } from "./plain-event.ts";

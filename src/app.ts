@@ -21,10 +21,10 @@ import {
 import { showDemo } from "./first-start/demo.ts";
 import { firstWorkspace } from "./first-start/first-workspace.ts";
 import { HELD, INSECURE, metricsOf, readiness, suspensionsOf, systemOf } from "./health.ts";
-import { readDescriptors } from "./http/descriptors.ts";
-import { reachable } from "./http/url.ts";
+import { readDescriptorLimits } from "./http/descriptor-limits.ts";
+import { reachableUrl } from "./http/url.ts";
 import { createClientAddresses } from "./ingest/client-address.ts";
-import { type Ingest, startIngestProcesses } from "./ingest/supervisor.ts";
+import { type Ingest, startIngestProcesses } from "./ingest/supervisor/supervisor.ts";
 import { showDisk } from "./observe/disk.ts";
 import type { Logger } from "./observe/log.ts";
 import { createMetrics } from "./observe/metrics.ts";
@@ -127,7 +127,7 @@ function openSandbox({ config, logger, metrics, stack }: StartContext): GuestSan
     allow: config["sandbox.fetch.allow"],
     allowSetting: "sandbox.fetch.allow",
     nameServers: config["egress.resolver"],
-    descriptorsMax: readDescriptors().max,
+    descriptorsMax: readDescriptorLimits().max,
   });
   stack.defer(() => egress.close());
   const memory = config["sandbox.memory"];
@@ -169,7 +169,7 @@ function openPipeline(opening: StartContext, ground: Backend, sandbox: GuestSand
   const egress = createEgress({
     allow: config["egress.allow"],
     nameServers: config["egress.resolver"],
-    descriptorsMax: readDescriptors().max,
+    descriptorsMax: readDescriptorLimits().max,
   });
   stack.defer(() => egress.close());
   const kinds = destinationKinds({ directory: filesDirectory(config), egress });
@@ -211,7 +211,7 @@ function openApi({ config, logger, metrics }: StartContext, sources: ApiSources)
       const address = clients.of({ peer, forwardedFor: () => forwardedFor });
       return clients.networkOf(address) ?? address;
     },
-    dataPlaneUrl: () => config["public.url"] ?? reachable(ingest.url),
+    dataPlaneUrl: () => config["public.url"] ?? reachableUrl(ingest.url),
     hosts: [config["admin.host"], ...config["admin.hosts"]].map((it) => it.toLowerCase()),
     python: config["api.python"],
     requestsPerSecondMax: config["admin.rate"],

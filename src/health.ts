@@ -4,7 +4,7 @@ import { AggregatorRegistry } from "prom-client";
 import type { Readiness, Suspension, SystemFigures } from "./api/parts.ts";
 import type { Backend } from "./backend/backend.ts";
 import { holdFile } from "./first-start/data-directory.ts";
-import type { Ingest } from "./ingest/supervisor.ts";
+import type { Ingest } from "./ingest/supervisor/supervisor.ts";
 import type { Metrics } from "./observe/metrics.ts";
 import type { Pipeline } from "./pipeline/pipeline.ts";
 import { transformationVersionOf } from "./publishing/program.ts";

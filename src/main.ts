@@ -8,9 +8,9 @@ if (command === "guest") {
   const { startGuest } = await import("./sandbox/guest/main.ts");
   await startGuest(rest[0] ?? "");
 } else if (command === "ingest") {
-  const { startIngest } = await import("./ingest/ingest.ts");
+  const { runIngestProcess } = await import("./ingest/process/main.ts");
   const { openPartitions } = await import("./cli/partitions.ts");
-  process.exit(await startIngest(openPartitions));
+  process.exit(await runIngestProcess(openPartitions));
 } else {
   const { run } = await import("./cli/cli.ts");
   process.exit(await run(process.argv.slice(2)));

@@ -1,6 +1,6 @@
 import type { ClusterFigures, Others } from "../api/parts.ts";
 import type { Catalog } from "../catalog/catalog.ts";
-import type { WrittenLogs } from "../ingest/messages.ts";
+import type { IngestLogs } from "../ingest/messages.ts";
 import type { EventLogs } from "../log/event-log.ts";
 import type { Logger } from "../observe/log.ts";
 import type { Metrics } from "../observe/metrics.ts";
@@ -34,7 +34,7 @@ export interface Backend {
   catalog: Catalog;
   /** Where the processes of this server read the catalog. */
   catalogDirectory: string;
-  logs: EventLogs & WrittenLogs;
+  logs: EventLogs & IngestLogs;
   /** Runs the lanes; called once. */
   run(work: PipelineConfig): Pipeline;
   /** All parts of the server are open: from here on other nodes know of it. */

@@ -5,7 +5,7 @@ import {
   eventsDirectory,
   expectNoCluster,
 } from "../first-start/data-directory.ts";
-import { openFileLogs } from "../ingest/file-logs.ts";
+import { openFileLogs } from "../ingest/log/file-logs.ts";
 import { diskOf } from "../observe/disk.ts";
 import { segmentsFor } from "../pipeline/keeping/segments.ts";
 import { createPipeline } from "../pipeline/pipeline.ts";

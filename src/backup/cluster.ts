@@ -15,7 +15,7 @@ import {
   lockData,
   prepareData,
 } from "../first-start/data-directory.ts";
-import { openFileLogs } from "../ingest/file-logs.ts";
+import { openFileLogs } from "../ingest/log/file-logs.ts";
 import type { LogReader } from "../log/event-log.ts";
 import { openLogWriter } from "../log/writer.ts";
 import type { Logger } from "../observe/log.ts";

@@ -2,9 +2,9 @@ import { existsSync, mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { pino } from "pino";
 import { openCatalog } from "../catalog/open.ts";
-import { Losses } from "../log/losses.ts";
+import { LossReport } from "../log/loss-report.ts";
 import { openLogReader } from "../log/reader.ts";
-import { settleLog } from "../log/recovery.ts";
+import { sealLog } from "../log/recovery.ts";
 import { openLedger } from "../pipeline/settling/ledger.ts";
 import { unpack } from "./archive.ts";
 
@@ -34,17 +34,17 @@ export async function verify(archive: string, directory: string): Promise<Conten
   await ledger.close();
 
   const events = join(directory, "events");
-  const losses = new Losses({ logger });
+  const losses = new LossReport({ logger });
   const logs = existsSync(events) ? readdirSync(events) : [];
   let records = 0;
   for (const name of logs) records += await readLog(join(events, name), losses);
   return { workspaces: workspaces.length, deadLetters, records, warnings: losses.warnings() };
 }
 
-async function readLog(directory: string, losses: Losses): Promise<number> {
+async function readLog(directory: string, losses: LossReport): Promise<number> {
   const logger = pino({ level: "silent" });
   const reader = await openLogReader({ directory, logger, losses });
-  reader.advance(await settleLog({ directory, logger }));
+  reader.advance(await sealLog({ directory, logger }));
   let count = 0;
   for (let next = reader.first(); next < reader.end(); ) {
     const read = await reader.read(next, READ_BYTES_MAX);

@@ -1,7 +1,7 @@
 import { BLOCK_RECORDS_MAX, type Block, blockAt } from "../log/block.ts";
 import { BlockCache, type CachedBlock } from "../log/block-cache.ts";
 import type { LogPart, LogReader, LogRecord } from "../log/event-log.ts";
-import type { Losses } from "../log/losses.ts";
+import type { LossReport } from "../log/loss-report.ts";
 import { BlockCounts } from "./block-counts.ts";
 import type { Fetched, Fetcher } from "./fetcher.ts";
 import { offsetOf, sequenceOf } from "./position.ts";
@@ -15,7 +15,7 @@ export interface PartitionReaderOptions {
   trim(offset: bigint): Promise<void>;
   /** Offset of the oldest block that is kept. */
   first: bigint;
-  losses: Losses;
+  losses: LossReport;
   /** Bytes of blocks that are kept in memory. */
   cacheBytesMax?: number;
 }

@@ -1,6 +1,6 @@
-import { type Batch, Batcher, type OpenBlock } from "../log/batch.ts";
 import { HEADER_BYTES, sealBlock } from "../log/block.ts";
 import { LogUnavailable, type LogWriter, type RecordCodec } from "../log/event-log.ts";
+import { Batcher, type FlushBatch, type OpenBlock } from "../log/flush-batch.ts";
 import type { WriterMetrics } from "../log/metrics.ts";
 import type { Logger } from "../observe/log.ts";
 import { LOG_PENDING_BYTES_MAX } from "../settings/limits.ts";
@@ -102,7 +102,7 @@ class PartitionLogWriter<T> implements LogWriter<T> {
   /** Sends what waits in the moment in which the brokers take it. */
   async #flush(): Promise<void> {
     const startedAt = performance.now();
-    let batch: Batch | undefined;
+    let batch: FlushBatch | undefined;
     const late = setTimeout(() => this.#refuse(batch, new Error(NO_ANSWER)), ANSWER_MS_MAX);
     try {
       await this.#send(() => {
@@ -124,7 +124,7 @@ class PartitionLogWriter<T> implements LogWriter<T> {
     this.#sendingBytes = 0;
   }
 
-  #tell(batch: Batch, startedAt: number): void {
+  #tell(batch: FlushBatch, startedAt: number): void {
     const { metrics, onChange } = this.#options;
     metrics?.records.inc(batch.count);
     metrics?.bytes.inc(batch.bytes);
@@ -144,7 +144,7 @@ class PartitionLogWriter<T> implements LogWriter<T> {
   }
 
   /** Refuses what is on its way, and what waits. */
-  #refuse(batch: Batch | undefined, error: unknown): void {
+  #refuse(batch: FlushBatch | undefined, error: unknown): void {
     const { partition, logger, metrics } = this.#options;
     if (this.#healthy) {
       logger.error({ err: error, partition }, "The event log cannot be written");

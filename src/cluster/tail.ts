@@ -1,5 +1,5 @@
 import type { CachedBlock } from "../log/block-cache.ts";
-import type { DurableNews } from "../log/event-log.ts";
+import type { DurableRange } from "../log/event-log.ts";
 import type { Logger } from "../observe/log.ts";
 import type { Fetcher } from "./fetcher.ts";
 import type { PartitionReader } from "./log-reader.ts";
@@ -10,7 +10,7 @@ export interface TailOptions {
   fetcher: Fetcher;
   nameOf(partition: number): string;
   sourceOf(record: Uint8Array): string;
-  onNews(news?: DurableNews): void;
+  onNews(news?: DurableRange): void;
   logger: Logger;
 }
 

@@ -1,8 +1,8 @@
 import type { Admin } from "@platformatic/kafka";
 import { ApiError } from "../errors.ts";
 import { BLOCK_RECORDS_MAX } from "../log/block.ts";
-import type { DurableNews, EventLogs, LogReader } from "../log/event-log.ts";
-import { Losses } from "../log/losses.ts";
+import type { DurableRange, EventLogs, LogReader } from "../log/event-log.ts";
+import { LossReport } from "../log/loss-report.ts";
 import type { Logger } from "../observe/log.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import type { BrokerSettings, Clients } from "./client.ts";
@@ -79,8 +79,8 @@ class BrokerLogs implements TopicLogs {
   readonly readers = new Map<string, LogReader>();
   readonly #options: TopicLogsOptions;
   readonly #partitions: PartitionReader[] = [];
-  readonly #losses: Losses;
-  readonly #listeners = new Set<(news?: DurableNews) => void>();
+  readonly #losses: LossReport;
+  readonly #listeners = new Set<(news?: DurableRange) => void>();
   readonly #admin: Admin;
   readonly #asker: Fetcher;
   readonly #tail: Tail;
@@ -94,7 +94,7 @@ class BrokerLogs implements TopicLogs {
   constructor(options: TopicLogsOptions, admin: Admin) {
     this.#options = options;
     const { clients, topic, sourceOf, logger } = options;
-    this.#losses = new Losses(options);
+    this.#losses = new LossReport(options);
     this.#admin = admin;
     const of = { topic: topic.name, placement: this.#placement };
     this.#asker = new Fetcher({ ...of, consumer: clients.reader(), waitMs: 0 });
@@ -145,7 +145,7 @@ class BrokerLogs implements TopicLogs {
     if (others.length > 0) throw new AnotherTopic(this.#options.topic.name);
   }
 
-  onDurable(listener: (news?: DurableNews) => void): () => void {
+  onDurable(listener: (news?: DurableRange) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }

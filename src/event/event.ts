@@ -1,22 +1,5 @@
-import {
-  BACKSLASH,
-  BRACE_CLOSE,
-  BRACE_OPEN,
-  COMMA,
-  hexDigit,
-  MINUS,
-  QUOTE,
-  SPACE,
-  writeAscii,
-} from "./bytes.ts";
-import { emitMembers, emitValue } from "./emit.ts";
-import { textOf } from "./pair.ts";
-import type { PixelRecord } from "./record.ts";
-import { readQuery, streamQuery } from "./scan.ts";
-import { bytes, JSON_START, words } from "./scratch.ts";
-import { copySpan, keep, type Span } from "./span.ts";
-import { IN_CONTEXT, IN_PROPERTIES, OTHERS, sectionEnds, sectionStart } from "./stream.ts";
-import { writeIsoTime } from "./time.ts";
+import { emitMembers, emitValue } from "./json/emit.ts";
+import { IN_CONTEXT, IN_PROPERTIES, OTHERS, sectionEnds, sectionStart } from "./json/stream.ts";
 import {
   ANONYMOUS_ID,
   CONTEXT,
@@ -30,8 +13,25 @@ import {
   ROOT,
   STRING,
   USER_ID,
-} from "./tree.ts";
-import { writeString } from "./value.ts";
+} from "./json/tree.ts";
+import { writeString } from "./json/value.ts";
+import { textOf } from "./pair.ts";
+import type { PixelRecord } from "./record.ts";
+import { readQuery, streamQuery } from "./scan.ts";
+import {
+  BACKSLASH,
+  BRACE_CLOSE,
+  BRACE_OPEN,
+  COMMA,
+  hexDigit,
+  MINUS,
+  QUOTE,
+  SPACE,
+  writeAscii,
+} from "./text/bytes.ts";
+import { bytes, JSON_START, words } from "./text/scratch.ts";
+import { copySpan, keep, type Span } from "./text/span.ts";
+import { writeIsoTime } from "./time.ts";
 
 /** An event as destinations and user code get it. */
 export interface PixelEvent {

@@ -1,8 +1,8 @@
 import { PIXEL_TARGET_BYTES_MAX } from "../settings/limits.ts";
-import { AMPERSAND, PERCENT, PLUS } from "./bytes.ts";
 import { eventOf } from "./event.ts";
-import { percentDecode } from "./percent.ts";
 import { decodeRecord, type RawRecord, rawRecord } from "./record.ts";
+import { AMPERSAND, PERCENT, PLUS } from "./text/bytes.ts";
+import { percentDecode } from "./text/percent.ts";
 
 /** Which events are looked for; all that is given has to fit. */
 export interface EventQuery {

@@ -3,17 +3,17 @@ import {
   PIXEL_LEVELS_MAX,
   PIXEL_PARAMETERS_MAX,
 } from "../settings/limits.ts";
-import { BACKSLASH, QUOTE, SPACE } from "./bytes.ts";
-import { arrayIndex } from "./number.ts";
+import { isOverfull } from "./json/tree.ts";
 import { decode, ends, loadQuery, pair, readPair, starts, text, textOf } from "./pair.ts";
 import { readQuery } from "./scan.ts";
-import { bytes, QUERY } from "./scratch.ts";
-import type { Span } from "./span.ts";
-import { isOverfull } from "./tree.ts";
+import { BACKSLASH, QUOTE, SPACE } from "./text/bytes.ts";
+import { arrayIndex } from "./text/number.ts";
+import { bytes, QUERY } from "./text/scratch.ts";
+import type { Span } from "./text/span.ts";
 import { userHash } from "./user-hash.ts";
 
 /** What the listener needs to know of a query. */
-export interface Inspection {
+export interface QueryInspection {
   /** Why the query is refused, as a sentence for the caller; undefined when the query is good. */
   problem: string | undefined;
   /** Empty when there is a problem. */
@@ -36,7 +36,11 @@ const EVENT = encoder.encode("event");
  * Checks a query against the rules of the Pixel API, and finds its write key, in one pass and
  * without building the event. The query has at most 32,768 characters, all below U+0100.
  */
-export function inspectQuery(query: string, type: "page" | "track", wantsUser = false): Inspection {
+export function inspectQuery(
+  query: string,
+  type: "page" | "track",
+  wantsUser = false,
+): QueryInspection {
   const end = loadQuery(query);
   let parameters = 0;
   let elements = 0;
@@ -82,7 +86,7 @@ export function inspectQuery(query: string, type: "page" | "track", wantsUser = 
   return { problem: undefined, writeKey, user };
 }
 
-function refusal(problem: string): Inspection {
+function refusal(problem: string): QueryInspection {
   return { problem, writeKey: "", user: 0 };
 }
 

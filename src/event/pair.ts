@@ -1,8 +1,8 @@
 import { PIXEL_LEVELS_MAX } from "../settings/limits.ts";
-import { AMPERSAND, BACKSLASH, DOT, EQUALS, PERCENT, PLUS, QUOTE, SPACE } from "./bytes.ts";
-import { percentDecode } from "./percent.ts";
-import { bytes, QUERY, TEXTS } from "./scratch.ts";
-import { writeText } from "./text.ts";
+import { AMPERSAND, BACKSLASH, DOT, EQUALS, PERCENT, PLUS, QUOTE, SPACE } from "./text/bytes.ts";
+import { writeText } from "./text/json-text.ts";
+import { percentDecode } from "./text/percent.ts";
+import { bytes, QUERY, TEXTS } from "./text/scratch.ts";
 
 /**
  * Reads a query pair by pair: the components of the name, between its dots, and the span of the

@@ -3,11 +3,7 @@ import {
   PIXEL_PARAMETERS_MAX,
   PIXEL_TARGET_BYTES_MAX,
 } from "../settings/limits.ts";
-import { isNumber } from "./number.ts";
-import { decode, ends, loadQuery, pair, readPair, starts, text } from "./pair.ts";
-import { bytes, QUERY } from "./scratch.ts";
-import { isSame } from "./span.ts";
-import { clearStream, endStream, streamPair } from "./stream.ts";
+import { clearStream, endStream, streamPair } from "./json/stream.ts";
 import {
   CONTEXT,
   claim,
@@ -25,7 +21,11 @@ import {
   STRING,
   vacant,
   ZONE,
-} from "./tree.ts";
+} from "./json/tree.ts";
+import { decode, ends, loadQuery, pair, readPair, starts, text } from "./pair.ts";
+import { isNumber } from "./text/number.ts";
+import { bytes, QUERY } from "./text/scratch.ts";
+import { isSame } from "./text/span.ts";
 
 /**
  * Two ways from a query to the parts of its event: written as the query is read, or through the

@@ -1,4 +1,4 @@
-import { bytes } from "./scratch.ts";
+import { bytes } from "./text/scratch.ts";
 
 /**
  * The hash of whose event it is: of the userId, else the anonymousId, as JSON text in UTF-8. Where

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import type { Catalog } from "../catalog/catalog.ts";
 import type { Positions, Workspace } from "../catalog/model.ts";
 import { ApiError } from "../errors.ts";
-import { reachable } from "../http/url.ts";
+import { reachableUrl } from "../http/url.ts";
 import type { Publishing } from "../publishing/publishing.ts";
 
 const DEMO = "Demo";
@@ -57,12 +57,12 @@ export async function showDemo(
   if (demo) {
     if (!demo.withCode) print(`demo: ${view.whyNoCode()}. ${WITHOUT_CODE}`);
     const query = `writeKey=${demo.writeKey}&anonymousId=me&name=Home&properties.plan=pro`;
-    print(`demo: open ${reachable(view.dataPlaneUrl)}/pixel/v1/page?${query}`);
+    print(`demo: open ${reachableUrl(view.dataPlaneUrl)}/pixel/v1/page?${query}`);
     print(`demo: then look into ${join(view.filesDirectory, demo.file)}`);
   } else {
     print("demo: skipped, this data directory has sources of its own");
   }
-  const controlPlane = reachable(view.controlPlaneUrl);
+  const controlPlane = reachableUrl(view.controlPlaneUrl);
   print(`demo: the console is ${controlPlane}/; sign in with the admin token`);
   print(`demo: the API's reference is ${controlPlane}/docs; any name, and the token as password`);
 }

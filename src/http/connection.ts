@@ -1,12 +1,12 @@
 import type { Socket } from "bun";
 import { HTTP_HEAD_BYTES_MAX, HTTP_WAITING_BYTES_MAX } from "../settings/limits.ts";
-import type { Answer } from "./answer.ts";
 import { Body, ENCODED_BODY_BYTES_MAX } from "./body.ts";
+import type { EvictableConnection } from "./connection-eviction.ts";
 import { canBeginHead, hasBareFeed, head, readHead } from "./head.ts";
-import type { Placed } from "./places.ts";
+import type { HttpResponse } from "./response.ts";
 
 /** A request that waits for its answer. Its values are valid until the handler returns. */
-export interface Exchange {
+export interface HttpExchange {
   readonly method: string;
   /** The path of the target as it was sent. */
   readonly path: string;
@@ -19,25 +19,25 @@ export interface Exchange {
   /** All lines of `X-Forwarded-For` as one list. */
   forwardedFor(): string;
   /** Answers, at once or later. Does nothing when the client has gone. */
-  answer(answer: Answer): void;
+  respond(answer: HttpResponse): void;
 }
 
 /** What the connections of one server share. */
-export interface Shared {
+export interface ServerState {
   /** Must answer each exchange once, and must not throw. */
-  handle(exchange: Exchange): void;
+  handle(exchange: HttpExchange): void;
   /** A connection has made its first request. */
-  asked(connection: Connection): void;
+  onFirstRequest(connection: HttpConnection): void;
   /** The answer to a request that is refused unread: 400, 413, 431, 503 or 505. */
-  refused(status: number): Answer;
+  refusal(status: number): HttpResponse;
   /** Seconds since the server started. */
   seconds: number;
   /** The same moment, as HTTP writes dates. */
   date: string;
   /** Whether the server stops: then every answer ends its connection. */
-  stopping: boolean;
+  isStopping: boolean;
   /** Bytes of the buffers in which connections hold requests. */
-  waitingBytes: number;
+  bufferedBytes: number;
 }
 
 /** Kept as bytes, which are found five times as fast as a string. */
@@ -60,7 +60,7 @@ const METHOD_GET = 0x20544547; // "GET " in little endian
 type State = "reading" | "handling" | "sending" | "closing" | "closed";
 
 /** One client's connection: its requests one after the other, as they came. */
-export class Connection implements Exchange, Placed {
+export class HttpConnection implements HttpExchange, EvictableConnection {
   readonly peer: string;
   method = "";
   path = "";
@@ -68,8 +68,8 @@ export class Connection implements Exchange, Placed {
   targetBytes = 0;
   /** Requests that were complete. */
   requests = 0;
-  readonly #socket: Socket<Connection>;
-  readonly #shared: Shared;
+  readonly #socket: Socket<HttpConnection>;
+  readonly #shared: ServerState;
   #state: State = "reading";
   /** When the connection began to wait for the client, in `seconds`. */
   #since: number;
@@ -89,7 +89,7 @@ export class Connection implements Exchange, Placed {
   #clientEnded = false;
   #running = false;
 
-  constructor(socket: Socket<Connection>, shared: Shared) {
+  constructor(socket: Socket<HttpConnection>, shared: ServerState) {
     this.#socket = socket;
     this.#shared = shared;
     this.#since = shared.seconds;
@@ -104,9 +104,9 @@ export class Connection implements Exchange, Placed {
     return lines.join(",");
   }
 
-  answer(answer: Answer): void {
+  respond(answer: HttpResponse): void {
     if (this.#state !== "handling") return;
-    if (this.#shared.stopping) this.#isLast = true;
+    if (this.#shared.isStopping) this.#isLast = true;
     this.#since = this.#shared.seconds;
     const bytes = answer.bytes({
       date: this.#shared.date,
@@ -222,7 +222,7 @@ export class Connection implements Exchange, Placed {
     const input = this.#input;
     this.#at = end;
     this.#state = "handling";
-    if (this.requests++ === 0) this.#shared.asked(this);
+    if (this.requests++ === 0) this.#shared.onFirstRequest(this);
     this.#isLast = head.isLast;
     this.method =
       input.readUInt32LE(head.methodStart) === METHOD_GET
@@ -255,7 +255,7 @@ export class Connection implements Exchange, Placed {
     this.#state = "handling";
     this.method = "";
     this.#isLast = true;
-    this.answer(this.#shared.refused(status));
+    this.respond(this.#shared.refusal(status));
     return true;
   }
 
@@ -269,8 +269,8 @@ export class Connection implements Exchange, Placed {
     else if (rest < this.#input.length / 2) this.#move(rest);
     const grown = this.#input.length - this.#waiting;
     this.#waiting += grown;
-    this.#shared.waitingBytes += grown;
-    if (grown > 0 && this.#shared.waitingBytes > HTTP_WAITING_BYTES_MAX) {
+    this.#shared.bufferedBytes += grown;
+    if (grown > 0 && this.#shared.bufferedBytes > HTTP_WAITING_BYTES_MAX) {
       this.#shed();
       return;
     }

@@ -1,9 +1,9 @@
 import { closeSync } from "node:fs";
 import type { Socket, TCPSocketListener } from "bun";
 import { HTTP_CONNECTIONS_MAX, IDLE_CONNECTION_SECONDS_MAX } from "../settings/limits.ts";
-import { Connection, type Shared } from "./connection.ts";
+import { HttpConnection, type ServerState } from "./connection.ts";
+import { OpenConnections, type OpenConnectionsOptions } from "./connection-eviction.ts";
 import { duplicate, type ListeningSocket } from "./listening-socket.ts";
-import { Places, type PlacesOptions } from "./places.ts";
 
 const SWEEP_MS = 1_000;
 const STOP_POLL_MS = 5;
@@ -15,8 +15,8 @@ const FULL_MS = 10;
 const ACCEPTS_PER_TURN_MAX = 16;
 
 export interface HttpServerOptions
-  extends Pick<Shared, "handle" | "refused">,
-    Pick<PlacesOptions, "onEnded"> {
+  extends Pick<ServerState, "handle" | "refusal">,
+    Pick<OpenConnectionsOptions, "onEvicted"> {
   /** The socket to accept from; the server closes it when it stops. */
   socket: ListeningSocket;
   /**
@@ -46,25 +46,25 @@ export interface HttpServer {
  * `IDLE_CONNECTION_SECONDS_MAX`.
  */
 export function serveHttp(options: HttpServerOptions): HttpServer {
-  const { socket, networkOf = (address) => address, handle, refused } = options;
-  const places = new Places<Connection>({
+  const { socket, networkOf = (address) => address, handle, refusal } = options;
+  const places = new OpenConnections<HttpConnection>({
     max: options.connectionsMax ?? HTTP_CONNECTIONS_MAX,
     perNetworkMax: options.connectionsPerNetworkMax ?? 0,
-    ...(options.onEnded && { onEnded: options.onEnded }),
+    ...(options.onEvicted && { onEvicted: options.onEvicted }),
   });
-  const shared: Shared = {
-    ...{ handle, refused, asked: (connection) => places.asked(connection) },
-    ...{ seconds: 0, date: now(), stopping: false, waitingBytes: 0 },
+  const shared: ServerState = {
+    ...{ handle, refusal, onFirstRequest: (connection) => places.onFirstRequest(connection) },
+    ...{ seconds: 0, date: now(), isStopping: false, bufferedBytes: 0 },
   };
-  const door = createDoor(socket.fd, {
-    open(socket: Socket<Connection>) {
+  const door = createAcceptor(socket.fd, {
+    open(socket: Socket<HttpConnection>) {
       socket.setNoDelay(true);
-      const connection = new Connection(socket, shared);
+      const connection = new HttpConnection(socket, shared);
       socket.data = connection;
-      if (!places.take(connection, networkOf(connection.peer))) socket.terminate();
+      if (!places.tryAdd(connection, networkOf(connection.peer))) socket.terminate();
       return places.hasRoom();
     },
-    close: (connection) => places.leave(connection),
+    close: (connection) => places.remove(connection),
     hasRoom: () => places.hasRoom(),
   });
 
@@ -79,7 +79,7 @@ export function serveHttp(options: HttpServerOptions): HttpServer {
     port: socket.port,
     connections: () => places.size,
     async stop() {
-      shared.stopping = true;
+      shared.isStopping = true;
       door.close();
       for (const connection of places.connections()) connection.stop();
       const isBusy = () => Iterator.from(places.connections()).some((it) => it.isBusy());
@@ -90,10 +90,10 @@ export function serveHttp(options: HttpServerOptions): HttpServer {
   };
 }
 
-interface Visitors {
+interface AcceptorHandlers {
   /** A connection came; returns whether there is room for another. */
-  open(socket: Socket<Connection>): boolean;
-  close(connection: Connection): void;
+  open(socket: Socket<HttpConnection>): boolean;
+  close(connection: HttpConnection): void;
   hasRoom(): boolean;
 }
 
@@ -104,14 +104,14 @@ interface Visitors {
  * accepted wait in the kernel's queue. Bun can stop accepting only by closing its descriptor; the
  * queue belongs to the socket behind the descriptor, and stays.
  */
-function createDoor(fd: number, visitors: Visitors): { close(): void } {
-  let listener: TCPSocketListener<Connection> | undefined;
+function createAcceptor(fd: number, visitors: AcceptorHandlers): { close(): void } {
+  let listener: TCPSocketListener<HttpConnection> | undefined;
   let accepted = 0;
   let later: Timer | undefined;
   let isClosed = false;
 
   function open(): void {
-    listener = Bun.listen<Connection>({
+    listener = Bun.listen<HttpConnection>({
       fd: duplicate(fd),
       // A client may close its side behind its last request.
       allowHalfOpen: true,
@@ -136,15 +136,15 @@ function createDoor(fd: number, visitors: Visitors): { close(): void } {
   }
 
   const handlers = {
-    open(socket: Socket<Connection>) {
+    open(socket: Socket<HttpConnection>) {
       if (accepted++ === 0) setImmediate(nextTurn);
       const hasRoom = visitors.open(socket);
       if (!hasRoom || accepted >= ACCEPTS_PER_TURN_MAX) pause();
     },
-    data: (socket: Socket<Connection>, chunk: Buffer) => socket.data.receive(chunk),
-    drain: (socket: Socket<Connection>) => socket.data.drained(),
-    end: (socket: Socket<Connection>) => socket.data.ended(),
-    close(socket: Socket<Connection>) {
+    data: (socket: Socket<HttpConnection>, chunk: Buffer) => socket.data.receive(chunk),
+    drain: (socket: Socket<HttpConnection>) => socket.data.drained(),
+    end: (socket: Socket<HttpConnection>) => socket.data.ended(),
+    close(socket: Socket<HttpConnection>) {
       socket.data.closed();
       visitors.close(socket.data);
     },

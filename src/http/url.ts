@@ -4,6 +4,6 @@ export function httpUrl(host: string, port: number | undefined): string {
 }
 
 /** "Every address" is for listening; a client on this machine needs one to go to. */
-export function reachable(url: string): string {
+export function reachableUrl(url: string): string {
   return url.replace(/\/\/(0\.0\.0\.0|\[::\])/, "//localhost");
 }

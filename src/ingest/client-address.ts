@@ -1,6 +1,6 @@
 import { isIP } from "node:net";
 import ipaddr from "ipaddr.js";
-import type { Exchange } from "../http/connection.ts";
+import type { HttpExchange } from "../http/connection.ts";
 import { FORWARDED_HOPS_MAX } from "../settings/limits.ts";
 
 /** Peers whose address is remembered, with whether they are trusted; then all are forgotten. */
@@ -13,7 +13,7 @@ export interface ClientAddresses {
    * what it saw at the end of the list, so entries that a client forged stand before those that are
    * believed. An entry that is no address ends the search.
    */
-  of(request: Pick<Exchange, "peer" | "forwardedFor">): string;
+  of(request: Pick<HttpExchange, "peer" | "forwardedFor">): string;
   /**
    * The network that one client may have many addresses of: an IPv4 address, or the first half of
    * an IPv6 address. Undefined for a trusted proxy.
@@ -25,9 +25,9 @@ export interface ClientAddresses {
 export function createClientAddresses(trustedProxies: readonly string[]): ClientAddresses {
   const ranges = trustedProxies.map((cidr) => ipaddr.parseCIDR(cidr));
   // Parsing an address costs as much as half a request, and peers come again and again.
-  const known = new Map<string, Peer>();
+  const known = new Map<string, KnownPeer>();
 
-  function look(text: string): Peer {
+  function look(text: string): KnownPeer {
     const address = parse(text);
     const trusted =
       address !== undefined &&
@@ -62,7 +62,7 @@ export function createClientAddresses(trustedProxies: readonly string[]): Client
   };
 }
 
-interface Peer {
+interface KnownPeer {
   address: string;
   network: string;
   trusted: boolean;

@@ -2,9 +2,9 @@ import type { Source } from "../catalog/model.ts";
 import { createRateLimiter } from "../concurrency/rate-limiter.ts";
 import { inspectQuery } from "../event/inspect.ts";
 import type { PixelRecord } from "../event/record.ts";
-import type { Answer } from "../http/answer.ts";
-import type { Exchange } from "../http/connection.ts";
+import type { HttpExchange } from "../http/connection.ts";
 import type { ListeningSocket } from "../http/listening-socket.ts";
+import type { HttpResponse } from "../http/response.ts";
 import { type HttpServer, type HttpServerOptions, serveHttp } from "../http/server.ts";
 import { LogUnavailable } from "../log/event-log.ts";
 import type { Logger } from "../observe/log.ts";
@@ -15,25 +15,25 @@ import {
   HTTP_HEADERS_MAX,
   PIXEL_TARGET_BYTES_MAX,
 } from "../settings/limits.ts";
-import {
-  errorAnswer,
-  healthAnswer,
-  methodAnswer,
-  pixelAnswer,
-  preflightAnswer,
-  readOnlyAnswer,
-  robotsAnswer,
-} from "./answers.ts";
 import { createClientAddresses } from "./client-address.ts";
+import type { IngestLog } from "./log/ingest-log.ts";
 import { createMessageId } from "./message-id.ts";
-import { countEnded, createCount, showConnections } from "./metrics.ts";
-import type { PixelLog } from "./pixel-log.ts";
+import { createEvictionCounter, createStatusCounter, registerConnectionGauge } from "./metrics.ts";
+import {
+  errorResponse,
+  healthResponse,
+  pixelResponse,
+  preflightResponse,
+  readOnlyResponse,
+  robotsResponse,
+  wrongMethodResponse,
+} from "./responses.ts";
 
-export interface PixelParts
+export interface IngestListenerOptions
   extends Pick<HttpServerOptions, "connectionsMax" | "connectionsPerNetworkMax"> {
   /** The source of a write key, enabled or not. */
   source(writeKey: string): Source | undefined;
-  log: Pick<PixelLog, "append" | "byUser" | "otherLogs">;
+  log: Pick<IngestLog, "append" | "isPartitionedByUser" | "otherLogs">;
   /** CIDRs of proxies whose `X-Forwarded-For` is believed. */
   trustedProxies: readonly string[];
   /** Whether events carry `request_ip`. */
@@ -44,7 +44,7 @@ export interface PixelParts
   metrics?: Metrics;
 }
 
-export interface PixelListener {
+export interface IngestListener {
   /** Accepts from this socket, which the listener closes when it stops. */
   start(socket: ListeningSocket): void;
   /** Takes no more connections and waits for the answers under way. */
@@ -55,29 +55,29 @@ export interface PixelListener {
  * The data plane's listener: admits a pixel, appends its record to the log, and answers once the
  * record is durable.
  */
-export function createPixelListener(parts: PixelParts): PixelListener {
+export function createIngestListener(parts: IngestListenerOptions): IngestListener {
   const clients = createClientAddresses(parts.trustedProxies);
-  const count = createCount(parts.metrics);
+  const count = createStatusCounter(parts.metrics);
   const takePixel = createRateLimiter(parts.pixelsPerSecondMax ?? 0);
   /** Pixels whose records are written together, by the promise that they share. */
-  const flushes = new Map<Promise<void>, Exchange[]>();
+  const flushes = new Map<Promise<void>, HttpExchange[]>();
   let server: HttpServer | undefined;
   if (parts.metrics !== undefined) {
-    showConnections(parts.metrics, () => server?.connections() ?? 0);
+    registerConnectionGauge(parts.metrics, () => server?.connections() ?? 0);
   }
 
-  function handle(exchange: Exchange): void {
+  function handle(exchange: HttpExchange): void {
     try {
       const refusal = route(exchange);
-      if (refusal !== undefined) exchange.answer(refusal);
+      if (refusal !== undefined) exchange.respond(refusal);
     } catch (err) {
       parts.logger.error({ err }, "A pixel request failed");
-      exchange.answer(refuse(500, "Internal error"));
+      exchange.respond(refuse(500, "Internal error"));
     }
   }
 
   /** Returns the answer; undefined for a pixel whose record is on its way to the disk. */
-  function route(exchange: Exchange): Answer | undefined {
+  function route(exchange: HttpExchange): HttpResponse | undefined {
     switch (exchange.path) {
       case "/pixel/v1/page":
       case "/pixel/v1/page/":
@@ -86,20 +86,20 @@ export function createPixelListener(parts: PixelParts): PixelListener {
       case "/pixel/v1/track/":
         return isPixel(exchange) ? admit("track", exchange) : otherMethod(exchange);
       case "/health":
-        return isRead(exchange) ? healthAnswer : otherMethod(exchange, readOnlyAnswer);
+        return isRead(exchange) ? healthResponse : otherMethod(exchange, readOnlyResponse);
       case "/robots.txt":
-        return isRead(exchange) ? robotsAnswer : otherMethod(exchange, readOnlyAnswer);
+        return isRead(exchange) ? robotsResponse : otherMethod(exchange, readOnlyResponse);
       default:
-        return errorAnswer(404, nothingHere);
+        return errorResponse(404, nothingHere);
     }
   }
 
-  function admit(type: "page" | "track", exchange: Exchange): Answer | undefined {
+  function admit(type: "page" | "track", exchange: HttpExchange): HttpResponse | undefined {
     const { query } = exchange;
     if (exchange.targetBytes > PIXEL_TARGET_BYTES_MAX) {
       return refuse(414, `Expected a URL of at most ${PIXEL_TARGET_BYTES_MAX} bytes`);
     }
-    const { problem, writeKey, user } = inspectQuery(query, type, parts.log.byUser);
+    const { problem, writeKey, user } = inspectQuery(query, type, parts.log.isPartitionedByUser);
     if (problem !== undefined) return refuse(400, problem);
     const source = parts.source(writeKey);
     if (source === undefined) return refuse(401, "Invalid write key");
@@ -128,7 +128,7 @@ export function createPixelListener(parts: PixelParts): PixelListener {
    * Answers when the record is durable. All records of one flush share the log's promise, so they
    * share one callback here.
    */
-  function answerWhen(stored: Promise<void>, exchange: Exchange): void {
+  function answerWhen(stored: Promise<void>, exchange: HttpExchange): void {
     const known = flushes.get(stored);
     if (known !== undefined) {
       known.push(exchange);
@@ -136,22 +136,22 @@ export function createPixelListener(parts: PixelParts): PixelListener {
     }
     const pixels = [exchange];
     flushes.set(stored, pixels);
-    const settle = (answer: (pixel: Exchange) => void) => {
+    const settle = (answer: (pixel: HttpExchange) => void) => {
       flushes.delete(stored);
       pixels.forEach(answer);
     };
     stored.then(
       () => settle(accept),
-      (err) => settle((pixel) => pixel.answer(notStored(err))),
+      (err) => settle((pixel) => pixel.respond(notStored(err))),
     );
   }
 
-  function accept(pixel: Exchange): void {
+  function accept(pixel: HttpExchange): void {
     count(200);
-    pixel.answer(pixelAnswer);
+    pixel.respond(pixelResponse);
   }
 
-  function notStored(err: unknown): Answer {
+  function notStored(err: unknown): HttpResponse {
     // The log itself reports once that the disk fails; a line for each event would fill the disk
     // further.
     if (!(err instanceof LogUnavailable)) {
@@ -160,19 +160,19 @@ export function createPixelListener(parts: PixelParts): PixelListener {
     return refuse(503, "The event could not be stored, try again later", { "Retry-After": "1" });
   }
 
-  function refuse(status: number, message: string, headers?: Record<string, string>): Answer {
+  function refuse(status: number, message: string, headers?: Record<string, string>): HttpResponse {
     count(status);
-    return errorAnswer(status, message, headers);
+    return errorResponse(status, message, headers);
   }
 
   return {
     start(socket) {
       const { connectionsMax, connectionsPerNetworkMax, metrics, logger } = parts;
       server = serveHttp({
-        ...{ socket, handle, refused, networkOf: clients.networkOf },
+        ...{ socket, handle, refusal, networkOf: clients.networkOf },
         ...(connectionsMax !== undefined && { connectionsMax }),
         ...(connectionsPerNetworkMax !== undefined && { connectionsPerNetworkMax }),
-        onEnded: countEnded(metrics, logger),
+        onEvicted: createEvictionCounter(metrics, logger),
       });
     },
     async stop() {
@@ -182,32 +182,32 @@ export function createPixelListener(parts: PixelParts): PixelListener {
 }
 
 /** A POST counts as a pixel because `navigator.sendBeacon` sends POST; the body is ignored. */
-const isPixel = ({ method }: Exchange) => method === "GET" || method === "POST";
+const isPixel = ({ method }: HttpExchange) => method === "GET" || method === "POST";
 
-const isRead = ({ method }: Exchange) => method === "GET" || method === "HEAD";
+const isRead = ({ method }: HttpExchange) => method === "GET" || method === "HEAD";
 
 /** Two ports are easily confused: the API and the console are not here. */
 const nothingHere =
   "There is nothing at this path: expected /pixel/v1/page or /pixel/v1/track; the API and the console have a port of their own";
 
-const otherMethod = ({ method }: Exchange, refusal = methodAnswer) =>
-  method === "OPTIONS" ? preflightAnswer : refusal;
+const otherMethod = ({ method }: HttpExchange, refusal = wrongMethodResponse) =>
+  method === "OPTIONS" ? preflightResponse : refusal;
 
-function refused(status: number): Answer {
+function refusal(status: number): HttpResponse {
   switch (status) {
     case 431:
-      return errorAnswer(
+      return errorResponse(
         431,
         `Expected a head of at most ${HTTP_HEAD_BYTES_MAX} bytes and ${HTTP_HEADERS_MAX} headers`,
       );
     case 413:
-      return errorAnswer(413, `Expected a body of at most ${HTTP_BODY_BYTES_MAX} bytes`);
+      return errorResponse(413, `Expected a body of at most ${HTTP_BODY_BYTES_MAX} bytes`);
     case 503:
-      return errorAnswer(503, "Too many requests have come in part", { "Retry-After": "1" });
+      return errorResponse(503, "Too many requests have come in part", { "Retry-After": "1" });
     case 505:
-      return errorAnswer(505, "Expected a request line that ends with HTTP/1.1");
+      return errorResponse(505, "Expected a request line that ends with HTTP/1.1");
     default:
-      return errorAnswer(
+      return errorResponse(
         400,
         "Expected an HTTP/1.1 request with exactly one valid Host header and lines that end with CRLF",
       );

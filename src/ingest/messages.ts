@@ -1,7 +1,7 @@
 /** What the server and an ingest process tell each other, as JSON over Bun's IPC. */
 
 import type { MetricObjectWithValues, MetricValue } from "prom-client";
-import type { Gap } from "../log/losses.ts";
+import type { Gap } from "../log/loss-report.ts";
 import type { SegmentBounds } from "../log/writer.ts";
 
 export type ProcessMetrics = MetricObjectWithValues<MetricValue<string>>[];
@@ -9,7 +9,7 @@ export type ProcessMetrics = MetricObjectWithValues<MetricValue<string>>[];
 /** The settings of an ingest process, which reads neither configuration nor environment. */
 export interface IngestSettings {
   index: number;
-  log: LogSettings;
+  log: IngestLogSettings;
   catalogDirectory: string;
   /**
    * The data plane's port. The socket itself is the descriptor `INGEST_SOCKET_FD`, which all
@@ -26,7 +26,7 @@ export interface IngestSettings {
 }
 
 /** The event log that a process appends to. */
-export type LogSettings =
+export type IngestLogSettings =
   | FileLogSettings
   /** Partitions, which all processes of all machines write; their opener knows the settings. */
   | { kind: "partitions"; settings: object };
@@ -40,13 +40,13 @@ export interface FileLogSettings extends SegmentBounds {
   /**
    * The event logs of other processes, whose records may come before those that this process takes.
    */
-  otherLogs: readonly OtherLog[];
+  otherLogs: readonly OtherFileLog[];
 }
 
 /** What the processes write, and where they tell of it. Processes go by their index. */
-export interface WrittenLogs {
+export interface IngestLogs {
   /** With which settings the process opens its log when it is started at this moment. */
-  settings(index: number): LogSettings;
+  settings(index: number): IngestLogSettings;
   /** The process has opened a log of its own, for the first time or again. */
   opened?(index: number, durable: number): void;
   /** Its log is durable below `end`; the new records are of these sources, or of any. */
@@ -58,12 +58,12 @@ export interface WrittenLogs {
 /** The descriptor under which an ingest process inherits the data plane's socket. */
 export const INGEST_SOCKET_FD = 3;
 
-export interface OtherLog {
+export interface OtherFileLog {
   log: number;
   directory: string;
 }
 
-export type ToIngest =
+export type ServerMessage =
   | ({ type: "serve" } & IngestSettings)
   | { type: "metrics"; id: number }
   /** Every log has told how far it is durable: the process may take pixels. */
@@ -71,7 +71,7 @@ export type ToIngest =
   /** Stop accepting, answer the requests under way, flush, and exit. */
   | { type: "close" };
 
-export type FromIngest =
+export type IngestMessage =
   /** The process's log can be written; a log of its own is durable up to `durable`. */
   | { type: "opened"; durable?: number }
   | { type: "listening" }

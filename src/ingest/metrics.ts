@@ -6,7 +6,7 @@ import type { Metrics } from "../observe/metrics.ts";
  * Counts answers by status. Plain numbers are counted until somebody reads the metrics: a labelled
  * `inc` for each request would cost a tenth of the request.
  */
-export function createCount(metrics: Metrics | undefined): (status: number) => void {
+export function createStatusCounter(metrics: Metrics | undefined): (status: number) => void {
   const counts = new Map<number, { status: number; answers: number }>();
   if (metrics !== undefined) {
     new Counter({
@@ -39,7 +39,7 @@ const crowds = {
 };
 
 /** Counts connections that were closed, or not taken, for want of a place. */
-export function countEnded(
+export function createEvictionCounter(
   metrics: Metrics | undefined,
   logger: Logger,
 ): (reason: keyof typeof crowds) => void {
@@ -67,7 +67,7 @@ export function countEnded(
 }
 
 /** Shows how many clients are connected, and the bound `HTTP_CONNECTIONS_MAX`. */
-export function showConnections(metrics: Metrics, connections: () => number): void {
+export function registerConnectionGauge(metrics: Metrics, connections: () => number): void {
   new Gauge({
     name: "pixelmill_pixel_connections",
     help: "Open connections of the data plane",

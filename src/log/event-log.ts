@@ -82,14 +82,14 @@ export interface EventLogs {
    * Calls the listener whenever there are more durable records to read; a call without news means
    * that any log may have more. Returns the function that ends the calls.
    */
-  onDurable(listener: (news?: DurableNews) => void): () => void;
+  onDurable(listener: (news?: DurableRange) => void): () => void;
   /** A sentence for each log that lost something. */
   warnings(): string[];
   close(): Promise<void>;
 }
 
 /** What became durable since the last news of the same log. */
-export interface DurableNews {
+export interface DurableRange {
   /** Name of the log. */
   log: string;
   /** Sequence number after the last durable record. */

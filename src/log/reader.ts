@@ -4,15 +4,15 @@ import { codeOf } from "../errors.ts";
 import type { Logger } from "../observe/log.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import { BlockCache, type CachedBlock } from "./block-cache.ts";
-import { deleteSegment } from "./delete-segment.ts";
 import type { LogPart, LogReader, LogRecord } from "./event-log.ts";
+import { expectReadable, readOrPassOver } from "./io/unreadable.ts";
 import { tryTrimming } from "./lock.ts";
-import { Losses } from "./losses.ts";
-import { refusedWithin } from "./refused.ts";
-import { type Place, SegmentIndex } from "./segment-index.ts";
-import { listSegments, type Segment } from "./segments.ts";
-import { readStretch, type Stretch, type StretchRange } from "./stretch.ts";
-import { expectReadable, readOrPassOver } from "./unreadable.ts";
+import { LossReport } from "./loss-report.ts";
+import { countRefusedWithin } from "./refused-records.ts";
+import { type BlockRun, type BlockRunRange, readBlockRun } from "./segment/block-run.ts";
+import { deleteSegment } from "./segment/delete-segment.ts";
+import { type IndexEntry, SegmentIndex } from "./segment/segment-index.ts";
+import { listSegments, type Segment } from "./segment/segments.ts";
 
 /** Bytes that a reader reads of a segment at once. */
 const LOG_READ_WINDOW_BYTES = 256 << 10;
@@ -28,7 +28,7 @@ export interface LogReaderOptions {
   logger: Logger;
   metrics?: Metrics;
   /** Is told of missing records; all readers of a server share it. */
-  losses?: Losses;
+  losses?: LossReport;
   /** Where the log ends now, if that can be known sooner than by `advance`. */
   durable?(): number;
 }
@@ -48,14 +48,14 @@ interface KnownSegment extends Segment {
 }
 
 /** A block to hand out, or the position from which to search on. */
-type Found = CachedBlock | number;
+type Lookup = CachedBlock | number;
 
 class SegmentLogReader implements LogReader {
   readonly #options: LogReaderOptions;
-  readonly #losses: Losses;
+  readonly #losses: LossReport;
   readonly #cache = new BlockCache();
   /** Searches under way, by position: lanes that wake together share one search. */
-  readonly #looks = new Map<number, Promise<Found>>();
+  readonly #looks = new Map<number, Promise<Lookup>>();
   #segments: KnownSegment[] = [];
   /** The segments whose places are remembered, the one used last at the end. */
   readonly #indexed = new Set<KnownSegment>();
@@ -63,7 +63,7 @@ class SegmentLogReader implements LogReader {
 
   constructor(options: LogReaderOptions) {
     this.#options = options;
-    this.#losses = options.losses ?? new Losses(options);
+    this.#losses = options.losses ?? new LossReport(options);
     this.#list();
     this.#end = this.first();
   }
@@ -137,7 +137,7 @@ class SegmentLogReader implements LogReader {
     await Promise.allSettled(this.#looks.values());
   }
 
-  #look(position: number): Promise<Found> {
+  #look(position: number): Promise<Lookup> {
     const known = this.#looks.get(position);
     if (known !== undefined) return known;
     const look = this.#find(position).finally(() => this.#looks.delete(position));
@@ -146,7 +146,7 @@ class SegmentLogReader implements LogReader {
   }
 
   /** The block that holds `position`, or the next block after it. The position must be durable. */
-  async #find(position: number): Promise<Found> {
+  async #find(position: number): Promise<Lookup> {
     let segment = this.#segmentOf(position);
     let place = segment && this.#indexOf(segment).floor(position);
     while (segment !== undefined && place !== undefined) {
@@ -170,7 +170,7 @@ class SegmentLogReader implements LogReader {
   /**
    * What a stretch holds for `position`; undefined when the search must go on behind the stretch.
    */
-  #pick(segment: KnownSegment, stretch: Stretch, position: number): Found | undefined {
+  #pick(segment: KnownSegment, stretch: BlockRun, position: number): Lookup | undefined {
     let found: CachedBlock | undefined;
     let offset = stretch.start;
     for (const block of stretch.blocks) {
@@ -191,7 +191,7 @@ class SegmentLogReader implements LogReader {
    * Reads a stretch of a segment. Undefined when the segment is gone: it was trimmed, or it was
    * empty and its writer replaced it.
    */
-  async #stretch(segment: KnownSegment, place: Place): Promise<Stretch | undefined> {
+  async #stretch(segment: KnownSegment, place: IndexEntry): Promise<BlockRun | undefined> {
     let fd: number;
     try {
       fd = openSync(segment.path, "r");
@@ -205,7 +205,7 @@ class SegmentLogReader implements LogReader {
       const range = { offset, sequenceMin, bytesMax: LOG_READ_WINDOW_BYTES };
       const stretch = await readOrPassOver(
         this.#options.directory,
-        () => readStretch(fd, range),
+        () => readBlockRun(fd, range),
         () => this.#readPast(segment, fd, range),
       );
       if (stretch.damaged > 0) this.#tellDamage(segment, offset, stretch.damaged);
@@ -219,8 +219,8 @@ class SegmentLogReader implements LogReader {
    * Passes over a place that the disk cannot give back, provided that the disk gives back what lies
    * behind it.
    */
-  async #readPast(segment: KnownSegment, fd: number, range: StretchRange): Promise<Stretch> {
-    const stretch = await readStretch(fd, { ...range, pastErrors: true });
+  async #readPast(segment: KnownSegment, fd: number, range: BlockRunRange): Promise<BlockRun> {
+    const stretch = await readBlockRun(fd, { ...range, pastErrors: true });
     const isFollowed = stretch.blocks.length > 0;
     const behind = isFollowed ? segment : this.#after(segment);
     if (behind === undefined) throw new Error(`The end of ${segment.path} cannot be read`);
@@ -278,7 +278,7 @@ class SegmentLogReader implements LogReader {
   #passOver(from: number, to: number): number {
     if (to <= from) return from;
     const { directory } = this.#options;
-    const missing = to - from - refusedWithin(directory, { from, to });
+    const missing = to - from - countRefusedWithin(directory, { from, to });
     if (missing > 0) this.#losses.missing(directory, { from, to }, missing);
     return to;
   }

@@ -2,12 +2,12 @@ import { closeSync, fsyncSync, ftruncateSync, openSync } from "node:fs";
 import { syncPath } from "../disk/sync.ts";
 import type { Logger } from "../observe/log.ts";
 import { LOG_BLOCK_BYTES_MAX, RECORD_HEADER_BYTES } from "./block.ts";
+import { readOrPassOver } from "./io/unreadable.ts";
 import { lockDirectory } from "./lock.ts";
-import { noteRefused } from "./refused.ts";
-import { closeSegment, createSegment } from "./segment-file.ts";
-import { listSegments, type Segment } from "./segments.ts";
-import { readStretch } from "./stretch.ts";
-import { readOrPassOver } from "./unreadable.ts";
+import { recordRefused } from "./refused-records.ts";
+import { readBlockRun } from "./segment/block-run.ts";
+import { closeSegment, createSegment } from "./segment/segment-file.ts";
+import { listSegments, type Segment } from "./segment/segments.ts";
 
 /**
  * Larger reads than a lane's, and fewer of them: a full segment is scanned in a fraction of a
@@ -19,7 +19,7 @@ const WINDOW_BYTES = 4 * LOG_BLOCK_BYTES_MAX;
  * Makes a log whole that no process writes to any more, and returns where it ends. An empty segment
  * follows, so that all others can be trimmed.
  */
-export async function settleLog(options: { directory: string; logger: Logger }): Promise<number> {
+export async function sealLog(options: { directory: string; logger: Logger }): Promise<number> {
   const { directory, logger } = options;
   const unlock = await lockDirectory(directory);
   try {
@@ -68,7 +68,7 @@ async function cutTail(fd: number, segment: Segment, logger: Logger): Promise<nu
   let next = segment.first;
   let offset = 0;
   for (;;) {
-    const stretch = await readStretch(fd, { offset, sequenceMin: next, bytesMax: WINDOW_BYTES });
+    const stretch = await readBlockRun(fd, { offset, sequenceMin: next, bytesMax: WINDOW_BYTES });
     const last = stretch.blocks.at(-1);
     if (last === undefined) {
       if (stretch.damaged > 0) {
@@ -102,13 +102,13 @@ async function endOfUnreadable(
   let offset = 0;
   for (;;) {
     const range = { offset, sequenceMin: next, bytesMax: WINDOW_BYTES, pastErrors: true };
-    const stretch = await readStretch(fd, range);
+    const stretch = await readBlockRun(fd, range);
     const last = stretch.blocks.at(-1);
     if (last === undefined) {
       const left = { path: segment.path, offset, unreadableBytes: stretch.damaged };
       logger.error(left, "The disk cannot give back a part of the event log");
       const to = next + Math.ceil(stretch.damaged / RECORD_HEADER_BYTES);
-      if (to > next) noteRefused(directory, { from: next, to });
+      if (to > next) recordRefused(directory, { from: next, to });
       return to;
     }
     offset = stretch.end;

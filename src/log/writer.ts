@@ -3,13 +3,13 @@ import { makeDirectory } from "../disk/sync.ts";
 import type { Logger } from "../observe/log.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import { LOG_PENDING_BYTES_MAX } from "../settings/limits.ts";
-import { type Batch, Batcher } from "./batch.ts";
 import { LogUnavailable, type LogWriter, type RecordCodec } from "./event-log.ts";
+import { Batcher, type FlushBatch } from "./flush-batch.ts";
 import { lockDirectory } from "./lock.ts";
-import type { Gap } from "./losses.ts";
+import type { Gap } from "./loss-report.ts";
 import { type WriterMetrics, writerMetrics } from "./metrics.ts";
 import { recover } from "./recovery.ts";
-import { noteRefused } from "./refused.ts";
+import { recordRefused } from "./refused-records.ts";
 import {
   abandonSegment,
   closeSegment,
@@ -18,8 +18,8 @@ import {
   removeSegment,
   type SegmentFile,
   writeBlocks,
-} from "./segment-file.ts";
-import { type Segment, segmentAt } from "./segments.ts";
+} from "./segment/segment-file.ts";
+import { type Segment, segmentOf } from "./segment/segments.ts";
 
 /** A segment that is larger is followed by the next one; trimming deletes whole segments. */
 export const LOG_SEGMENT_BYTES_MAX = 64 << 20;
@@ -217,7 +217,7 @@ class SegmentLogWriter<T> implements LogWriter<T> {
     this.#batcher.recycle(batch);
   }
 
-  async #write(batch: Batch): Promise<void> {
+  async #write(batch: FlushBatch): Promise<void> {
     const segment = this.#segment!;
     const isFull = segment.end + batch.bytes > this.#segmentBytesMax;
     if (segment.end > 0 && (isFull || this.#isOld)) {
@@ -251,7 +251,7 @@ class SegmentLogWriter<T> implements LogWriter<T> {
   /** Lets an empty segment follow the one that is written, while no batch is. */
   async #succeed(old: SegmentFile): Promise<void> {
     const { directory, logger } = this.#options;
-    const next = segmentAt(directory, this.#batcher.next);
+    const next = segmentOf(directory, this.#batcher.next);
     try {
       this.#segment = await createSegment(directory, next.first);
       this.#empty = this.#segment;
@@ -287,7 +287,7 @@ class SegmentLogWriter<T> implements LogWriter<T> {
       await probeSegment(segment);
       // Readers miss none of the refused numbers.
       const refused = { from: this.#durable, to: first };
-      if (first > this.#durable) noteRefused(this.#options.directory, refused);
+      if (first > this.#durable) recordRefused(this.#options.directory, refused);
     } catch (error) {
       await abandonSegment(segment);
       throw error;
@@ -307,7 +307,7 @@ class SegmentLogWriter<T> implements LogWriter<T> {
     }, LOG_PROBE_MS);
   }
 
-  #reject(batch: Batch, error: unknown): void {
+  #reject(batch: FlushBatch, error: unknown): void {
     if (this.#healthy) {
       const context = { err: error, directory: this.#options.directory };
       this.#options.logger.error(context, "The event log cannot be written");

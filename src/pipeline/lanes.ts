@@ -1,6 +1,6 @@
 import type { Connection, Destination } from "../catalog/model.ts";
 import type { DestinationKind } from "../destinations/destination.ts";
-import type { DurableNews } from "../log/event-log.ts";
+import type { DurableRange } from "../log/event-log.ts";
 import type { LaneGauges } from "./gauges.ts";
 import { Lane } from "./lane.ts";
 import type { LaneParts } from "./lane-parts.ts";
@@ -65,7 +65,7 @@ export class Lanes {
    * There is more to read. Lanes are brought up to date first: a lane that comes too late would
    * have to read much again.
    */
-  wake(news?: DurableNews): void {
+  wake(news?: DurableRange): void {
     this.refresh();
     if (news === undefined) {
       for (const lane of this.#lanes.values()) lane.wake();

@@ -1,4 +1,4 @@
-import type { DurableNews, LogReader } from "../log/event-log.ts";
+import type { DurableRange, LogReader } from "../log/event-log.ts";
 import { DRAIN_MS_MAX } from "../settings/limits.ts";
 import { createDeadLetterRetention, type DeadLetterBounds } from "./dead-letters/retention.ts";
 import type { LaneGauges } from "./gauges.ts";
@@ -19,7 +19,7 @@ export interface Line {
   /** Names of the logs that the lanes read. */
   logs(): Iterable<string>;
   /** Some log has more durable records; without news, perhaps of any source. */
-  wake(news?: DurableNews): void;
+  wake(news?: DurableRange): void;
   /** The ledger holds new replays for these destinations. */
   replay(destinationIds: readonly string[]): void;
   gauges(): Iterable<LaneGauges>;

@@ -2,8 +2,8 @@ import type { Live } from "../catalog/catalog.ts";
 import type { Positions } from "../catalog/model.ts";
 import type { DestinationKind } from "../destinations/destination.ts";
 import { timeOfRecord } from "../event/record.ts";
-import type { DurableNews, LogReader } from "../log/event-log.ts";
-import type { TimeOf } from "../log/log-time.ts";
+import type { DurableRange, LogReader } from "../log/event-log.ts";
+import type { TimeOf } from "../log/time-search.ts";
 import type { Logger } from "../observe/log.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
@@ -72,7 +72,7 @@ export interface LinesParts {
    * Calls the listener whenever a log has more durable records; returns the function that ends
    * this. A call without news means that there may be records of any source.
    */
-  onDurable(listener: (news?: DurableNews) => void): () => void;
+  onDurable(listener: (news?: DurableRange) => void): () => void;
   /**
    * While this is true nothing is delivered, and everything is kept. Not asked again once it was
    * false.

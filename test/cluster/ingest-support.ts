@@ -2,7 +2,10 @@ import { type BrokerSettings, connectClients } from "../../src/cluster/client.ts
 import { openTopicLogs } from "../../src/cluster/topic-logs.ts";
 import type { TopicSettings } from "../../src/cluster/topics.ts";
 import { sourceOfRecord } from "../../src/event/record.ts";
-import { type IngestOptions, startIngestProcesses } from "../../src/ingest/supervisor.ts";
+import {
+  type IngestOptions,
+  startIngestProcesses,
+} from "../../src/ingest/supervisor/supervisor.ts";
 import { ingestOptions, quiet } from "../ingest/ingest-support.ts";
 
 /** The partitions of a topic as a node sees them, closed with the test. */

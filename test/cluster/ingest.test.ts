@@ -3,7 +3,7 @@ import { placeOf } from "../../src/cluster/placement.ts";
 import { logOf, type TopicLogs } from "../../src/cluster/topic-logs.ts";
 import { ensureTopic } from "../../src/cluster/topics.ts";
 import { BLOCK_RECORDS_MAX } from "../../src/log/block.ts";
-import type { DurableNews } from "../../src/log/event-log.ts";
+import type { DurableRange } from "../../src/log/event-log.ts";
 import {
   dataWithSource,
   load,
@@ -70,7 +70,7 @@ describe.skipIf(brokersMissing !== undefined)(titled("pixels into partitions"), 
     const { data, writeKey } = await dataWithSource();
     await using logs = await openLogs(settingsOf(brokers()), topic("news", 2));
     await using ingest = await startIngest(data, logs);
-    const news: (DurableNews | undefined)[] = [];
+    const news: (DurableRange | undefined)[] = [];
     logs.onDurable((it) => news.push(it));
     const unfollow = [...logs.readers.keys()].map((log) => logs.follow(log));
     await until(() => news.length >= 2);

@@ -5,7 +5,7 @@ import { openPartitionReader } from "../../src/cluster/log-reader.ts";
 import { openPartitionWriter } from "../../src/cluster/log-writer.ts";
 import { Sender } from "../../src/cluster/sender.ts";
 import { ensureTopic, type TopicSettings } from "../../src/cluster/topics.ts";
-import { Losses } from "../../src/log/losses.ts";
+import { LossReport } from "../../src/log/loss-report.ts";
 import { quiet, textCodec } from "../log/support.ts";
 import { type Brokers, type BrokersOptions, brokersMissing, startBrokers } from "./brokers.ts";
 
@@ -38,7 +38,7 @@ export async function openTopic(clients: Clients, topic: TopicSettings) {
   await ensureTopic(admin, topic);
   const sender = new Sender({ producer: clients.producer(), topic: name });
   const fetcher = new Fetcher({ consumer: clients.reader(), topic: name, waitMs: 50 });
-  const losses = new Losses({ logger: quiet });
+  const losses = new LossReport({ logger: quiet });
   return {
     sender,
     fetcher,

@@ -1,7 +1,7 @@
 import { closeSync, fsyncSync, openSync, rmSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { pino } from "pino";
-import { openMark } from "../../src/log/mark.ts";
+import { openMark } from "../../src/log/durable-mark.ts";
 import { openStore } from "../../src/store/store.ts";
 
 /**

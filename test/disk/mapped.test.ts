@@ -11,7 +11,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { makeMappable } from "../../src/disk/mapped.ts";
-import { openMark } from "../../src/log/mark.ts";
+import { openMark } from "../../src/log/durable-mark.ts";
 import { failureOf, type Missing, testWith } from "../counterpart.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "mapped-"));

@@ -1,8 +1,8 @@
 import { expect } from "bun:test";
 import { connect } from "node:net";
 import fc from "fast-check";
-import { Answer } from "../../src/http/answer.ts";
 import { openListeningSocket } from "../../src/http/listening-socket.ts";
+import { HttpResponse } from "../../src/http/response.ts";
 import { serveHttp } from "../../src/http/server.ts";
 
 /**
@@ -125,9 +125,11 @@ function openServers() {
     socket: openListeningSocket({ host: "127.0.0.1", port: 0 }),
     handle(exchange) {
       const query = exchange.query && `?${exchange.query}`;
-      exchange.answer(new Answer(200, { [SEEN]: seen(exchange.method, exchange.path + query) }));
+      exchange.respond(
+        new HttpResponse(200, { [SEEN]: seen(exchange.method, exchange.path + query) }),
+      );
     },
-    refused: (status) => new Answer(status, {}),
+    refusal: (status) => new HttpResponse(status, {}),
   });
   const bun = Bun.serve({
     hostname: "127.0.0.1",

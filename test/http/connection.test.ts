@@ -1,22 +1,22 @@
 import { describe, expect, test } from "bun:test";
-import { Answer } from "../../src/http/answer.ts";
-import { Connection, type Exchange, type Shared } from "../../src/http/connection.ts";
+import { HttpConnection, type HttpExchange, type ServerState } from "../../src/http/connection.ts";
+import { HttpResponse } from "../../src/http/response.ts";
 import { HTTP_HEAD_BYTES_MAX, HTTP_WAITING_BYTES_MAX } from "../../src/settings/limits.ts";
 
 /** What connections hold on to, without a network. */
 
-const ok = new Answer(200, {});
+const ok = new HttpResponse(200, {});
 const get = (target: string, headers = "") => `GET ${target} HTTP/1.1\r\nHost: a\r\n${headers}\r\n`;
 const LONG = `X: ${"x".repeat(200_000)}\r\n`;
 
 /** Connections of one server, whose clients read everything or nothing. */
-function setUp({ handle, reads = true }: { handle?: Shared["handle"]; reads?: boolean } = {}) {
-  const asked: Connection[] = [];
-  const shared: Shared = {
-    handle: handle ?? ((exchange) => exchange.answer(ok)),
-    refused: (status) => new Answer(status, {}, `refused with ${status}`),
-    asked: (connection) => asked.push(connection),
-    ...{ seconds: 0, date: "", stopping: false, waitingBytes: 0 },
+function setUp({ handle, reads = true }: { handle?: ServerState["handle"]; reads?: boolean } = {}) {
+  const asked: HttpConnection[] = [];
+  const shared: ServerState = {
+    handle: handle ?? ((exchange) => exchange.respond(ok)),
+    refusal: (status) => new HttpResponse(status, {}, `refused with ${status}`),
+    onFirstRequest: (connection) => asked.push(connection),
+    ...{ seconds: 0, date: "", isStopping: false, bufferedBytes: 0 },
   };
   const open = () => {
     const seen = {
@@ -46,8 +46,8 @@ function setUp({ handle, reads = true }: { handle?: Shared["handle"]; reads?: bo
       terminate() {
         seen.isCut = true;
       },
-    } as unknown as ConstructorParameters<typeof Connection>[0];
-    return { connection: new Connection(socket, shared), seen };
+    } as unknown as ConstructorParameters<typeof HttpConnection>[0];
+    return { connection: new HttpConnection(socket, shared), seen };
   };
   return { shared, open, asked };
 }
@@ -69,7 +69,7 @@ describe("a connection that waits", () => {
     Bun.gc(true);
     // The collector may take an old word on the stack for one that is alive.
     expect(chunks.filter((chunk) => chunk.deref() !== undefined).length).toBeLessThan(3);
-    expect(shared.waitingBytes).toBe(connections.length * bytes);
+    expect(shared.bufferedBytes).toBe(connections.length * bytes);
   });
 
   test("takes the request whose first bytes it holds", () => {
@@ -77,7 +77,7 @@ describe("a connection that waits", () => {
     const { open } = setUp({
       handle(exchange) {
         targets.push(exchange.path + exchange.query);
-        exchange.answer(ok);
+        exchange.respond(ok);
       },
     });
     const { connection } = open();
@@ -101,9 +101,9 @@ describe("a connection that waits", () => {
     const { connection } = open();
     connection.receive(Buffer.from(get("/", LONG).slice(0, 100_000)));
     connection.receive(Buffer.from("x"));
-    expect(shared.waitingBytes).toBe(200_000);
+    expect(shared.bufferedBytes).toBe(200_000);
     connection.receive(Buffer.from("\r\n\r\n"));
-    expect(shared.waitingBytes).toBe(0);
+    expect(shared.bufferedBytes).toBe(0);
   });
 });
 
@@ -112,16 +112,16 @@ describe("whole requests ahead of their answers", () => {
   const count = Math.ceil((1.5 * HTTP_WAITING_BYTES_MAX) / ahead.length);
 
   test("hold a bounded memory, and the answer that is owed is given", () => {
-    const owed: Exchange[] = [];
+    const owed: HttpExchange[] = [];
     const { shared, open } = setUp({ handle: (exchange) => void owed.push(exchange) });
     const all = Array.from({ length: count }, () => {
       const { connection, seen } = open();
       connection.receive(Buffer.from(ahead));
       return seen;
     });
-    expect(shared.waitingBytes).toBeLessThanOrEqual(HTTP_WAITING_BYTES_MAX);
-    expect(shared.waitingBytes).toBeGreaterThan(0.9 * HTTP_WAITING_BYTES_MAX);
-    for (const exchange of owed.splice(0)) exchange.answer(ok);
+    expect(shared.bufferedBytes).toBeLessThanOrEqual(HTTP_WAITING_BYTES_MAX);
+    expect(shared.bufferedBytes).toBeGreaterThan(0.9 * HTTP_WAITING_BYTES_MAX);
+    for (const exchange of owed.splice(0)) exchange.respond(ok);
     const ended = all.filter(({ isClosed }) => isClosed);
     expect(ended.length).toBeGreaterThan(count / 4);
     expect(ended.length).toBeLessThan(count / 2);
@@ -139,7 +139,7 @@ describe("whole requests ahead of their answers", () => {
       connection.receive(Buffer.from(ahead));
       return seen;
     });
-    expect(shared.waitingBytes).toBeLessThanOrEqual(HTTP_WAITING_BYTES_MAX);
+    expect(shared.bufferedBytes).toBeLessThanOrEqual(HTTP_WAITING_BYTES_MAX);
     const cut = all.filter(({ isCut }) => isCut);
     expect(cut.length).toBeGreaterThan(count / 4);
     expect(cut.length).toBeLessThan(count / 2);
@@ -178,7 +178,7 @@ describe("the next request", () => {
       handle(exchange) {
         const { method, path, query, targetBytes, peer } = exchange;
         told.push({ method, path, query, targetBytes, peer, by: exchange.forwardedFor() });
-        exchange.answer(ok);
+        exchange.respond(ok);
       },
     });
     const { connection } = open();
@@ -230,22 +230,22 @@ describe("the next request", () => {
   });
 
   test("waits in the network while the client has sent far ahead", () => {
-    const owed: Exchange[] = [];
+    const owed: HttpExchange[] = [];
     const { shared, open } = setUp({ handle: (exchange) => void owed.push(exchange) });
     const { connection, seen } = open();
     connection.receive(Buffer.from(get("/").repeat(20_000)));
     expect(seen.isPaused).toBe(true);
-    while (owed.length > 0) owed.pop()!.answer(ok);
+    while (owed.length > 0) owed.pop()!.respond(ok);
     expect(seen.isPaused).toBe(false);
     expect(statuses(seen.text).length).toBe(20_000);
-    expect(shared.waitingBytes).toBe(0);
+    expect(shared.bufferedBytes).toBe(0);
   });
 
   test("is the last one when the server stops, or when the client says so", () => {
     for (const last of ["server", "client"]) {
       const { shared, open } = setUp();
       const { connection, seen } = open();
-      shared.stopping = last === "server";
+      shared.isStopping = last === "server";
       const headers = last === "client" ? "Connection: close\r\n" : "";
       connection.receive(Buffer.from(get("/", headers) + get("/")));
       expect(statuses(seen.text)).toEqual([200]);
@@ -280,7 +280,7 @@ describe("the end of a connection", () => {
   });
 
   test("never comes while an answer is owed", () => {
-    const owed: Exchange[] = [];
+    const owed: HttpExchange[] = [];
     const { shared, open } = setUp({ handle: (exchange) => void owed.push(exchange) });
     const { connection, seen } = open();
     connection.receive(Buffer.from(get("/")));
@@ -290,12 +290,12 @@ describe("the end of a connection", () => {
     connection.stop();
     connection.ended();
     expect(seen).toMatchObject({ isEnded: false, isCut: false, isClosed: false });
-    owed[0]!.answer(ok);
+    owed[0]!.respond(ok);
     expect(connection.isBusy()).toBe(false);
     expect(statuses(seen.text)).toEqual([200]);
     // The client had closed its side.
     expect(seen.isEnded).toBe(true);
-    owed[0]!.answer(ok);
+    owed[0]!.respond(ok);
     expect(statuses(seen.text)).toEqual([200]);
   });
 
@@ -322,9 +322,9 @@ describe("the end of a connection", () => {
     const { shared, open } = setUp();
     const { connection } = open();
     connection.receive(Buffer.from(get("/").slice(0, 20)));
-    expect(shared.waitingBytes).toBe(20);
+    expect(shared.bufferedBytes).toBe(20);
     connection.closed();
-    expect(shared.waitingBytes).toBe(0);
+    expect(shared.bufferedBytes).toBe(0);
   });
 });
 

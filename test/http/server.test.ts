@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { connect, type Socket } from "node:net";
-import { Answer } from "../../src/http/answer.ts";
-import type { Exchange } from "../../src/http/connection.ts";
+import type { HttpExchange } from "../../src/http/connection.ts";
 import { openListeningSocket } from "../../src/http/listening-socket.ts";
+import { HttpResponse } from "../../src/http/response.ts";
 import { type HttpServer, type HttpServerOptions, serveHttp } from "../../src/http/server.ts";
 import {
   HTTP_BODY_BYTES_MAX,
@@ -16,13 +16,13 @@ import {
  * gone. `/later` is answered later, `/large` with 8 MB, everything else with its own query.
  */
 const LARGE = Buffer.alloc(8 << 20, "0123456789abcdef");
-const owed: Exchange[] = [];
+const owed: HttpExchange[] = [];
 
-function handle(exchange: Exchange): void {
-  const answer = new Answer(200, {}, exchange.path === "/large" ? LARGE : exchange.query);
-  if (exchange.path === "/later") setTimeout(() => exchange.answer(answer), 1);
+function handle(exchange: HttpExchange): void {
+  const answer = new HttpResponse(200, {}, exchange.path === "/large" ? LARGE : exchange.query);
+  if (exchange.path === "/later") setTimeout(() => exchange.respond(answer), 1);
   else if (exchange.path === "/never") owed.push(exchange);
-  else exchange.answer(answer);
+  else exchange.respond(answer);
 }
 
 const open = (
@@ -30,7 +30,7 @@ const open = (
 ) =>
   serveHttp({
     ...{ socket: openListeningSocket({ host: "127.0.0.1", port: 0 }), handle, ...options },
-    refused: (status) => new Answer(status, {}),
+    refusal: (status) => new HttpResponse(status, {}),
   });
 
 let server: HttpServer;
@@ -120,7 +120,7 @@ test("requests behind one that takes long wait in the network", async () => {
   await Bun.sleep(1_000);
   expect(socket.writableLength).toBeGreaterThan(bytes / 2);
   socket.destroy();
-  owed.at(-1)!.answer(new Answer(200, {}));
+  owed.at(-1)!.respond(new HttpResponse(200, {}));
 });
 
 test("a client that closes its side behind its requests has its answers", async () => {
@@ -355,7 +355,7 @@ async function fill(options: Parameters<typeof open>[0]) {
     socket.write(get("/never"));
     while (owed.length === count) await Bun.sleep(1);
     const exchange = owed.at(-1)!;
-    return { socket, free: () => exchange.answer(new Answer(200, {})) };
+    return { socket, free: () => exchange.respond(new HttpResponse(200, {})) };
   };
   return { full, closed, join, occupy };
 }
@@ -450,7 +450,7 @@ test("a client that goes takes its answer with it", async () => {
   while (owed.length === count) await Bun.sleep(1);
   socket.resetAndDestroy();
   await Bun.sleep(50);
-  owed.at(-1)!.answer(new Answer(200, {}));
+  owed.at(-1)!.respond(new HttpResponse(200, {}));
   expect((await fetch(`http://127.0.0.1:${server.port}/?n0`, { keepalive: false })).status).toBe(
     200,
   );
@@ -465,7 +465,7 @@ test("stop closes idle connections and waits for answers", async () => {
   while (owed.length === count) await Bun.sleep(1);
   const stop = stopped.stop();
   expect(await nothing).toBe("");
-  owed.at(-1)!.answer(new Answer(200, {}, "n0"));
+  owed.at(-1)!.respond(new HttpResponse(200, {}, "n0"));
   const text = await answer;
   expect(bodies(text)).toEqual(["n0"]);
   expect(text).toContain("\r\nConnection: close\r\n");

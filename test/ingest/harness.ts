@@ -3,7 +3,7 @@ import type { Source } from "../../src/catalog/model.ts";
 import { eventOf } from "../../src/event/event.ts";
 import type { PixelRecord } from "../../src/event/record.ts";
 import { openListeningSocket } from "../../src/http/listening-socket.ts";
-import { createPixelListener, type PixelParts } from "../../src/ingest/listener.ts";
+import { createIngestListener, type IngestListenerOptions } from "../../src/ingest/listener.ts";
 import type { LogWriter } from "../../src/log/event-log.ts";
 import { createLogger } from "../../src/observe/log.ts";
 
@@ -24,7 +24,7 @@ export function sourceOf(writeKey: string, enabled: boolean): Source {
 }
 
 /** A listener on a free port whose log is an array. */
-export function openListener(parts: Partial<PixelParts> = {}) {
+export function openListener(parts: Partial<IngestListenerOptions> = {}) {
   const records: PixelRecord[] = [];
   const log: LogWriter<PixelRecord> = {
     append: async (record) => void records.push(record),
@@ -33,7 +33,7 @@ export function openListener(parts: Partial<PixelParts> = {}) {
     close: async () => {},
   };
   const sources = [sourceOf(WRITE_KEY, true), sourceOf("disabled", false)];
-  const listener = createPixelListener({
+  const listener = createIngestListener({
     source: (writeKey) => sources.find((source) => source.writeKey === writeKey),
     log,
     trustedProxies: [],

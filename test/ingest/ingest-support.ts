@@ -5,8 +5,11 @@ import { join } from "node:path";
 import { pino } from "pino";
 import { openCatalog } from "../../src/catalog/open.ts";
 import { decodeRecord, type PixelRecord } from "../../src/event/record.ts";
-import { type FileLogsOptions, openFileLogs } from "../../src/ingest/file-logs.ts";
-import { type IngestOptions, startIngestProcesses } from "../../src/ingest/supervisor.ts";
+import { type FileLogsOptions, openFileLogs } from "../../src/ingest/log/file-logs.ts";
+import {
+  type IngestOptions,
+  startIngestProcesses,
+} from "../../src/ingest/supervisor/supervisor.ts";
 import type { EventLogs, LogReader } from "../../src/log/event-log.ts";
 
 export const quiet = pino({ level: "silent" });

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { Registry } from "prom-client";
 import { StartError } from "../../src/errors.ts";
 import type { PixelRecord } from "../../src/event/record.ts";
-import { INGEST_PULSES_MISSED_MAX } from "../../src/ingest/ingest-process.ts";
 import { INGEST_CLOSE_MS_MAX, INGEST_PULSE_MS } from "../../src/ingest/limits.ts";
+import { INGEST_PULSES_MISSED_MAX } from "../../src/ingest/supervisor/ingest-process.ts";
 import { RATE_BURST_SECONDS } from "../../src/settings/limits.ts";
 import { metricValue } from "../log/support.ts";
 import {

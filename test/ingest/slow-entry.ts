@@ -3,14 +3,17 @@
  * listens, or (`slow-entry.ts start`) before that.
  */
 
-import { INGEST_PULSES_MISSED_MAX, INGEST_START_MS_MAX } from "../../src/ingest/ingest-process.ts";
 import { INGEST_PULSE_MS } from "../../src/ingest/limits.ts";
-import type { FromIngest, ToIngest } from "../../src/ingest/messages.ts";
+import type { IngestMessage, ServerMessage } from "../../src/ingest/messages.ts";
+import {
+  INGEST_PULSES_MISSED_MAX,
+  INGEST_START_MS_MAX,
+} from "../../src/ingest/supervisor/ingest-process.ts";
 
 const startsSlowly = process.argv[2] === "start";
-const send = (message: FromIngest) => process.send!(message);
+const send = (message: IngestMessage) => process.send!(message);
 
-process.on("message", ({ type }: ToIngest) => {
+process.on("message", ({ type }: ServerMessage) => {
   if (type === "serve") {
     if (startsSlowly) compute(INGEST_START_MS_MAX + 2_000);
     send({ type: "opened", durable: 0 });

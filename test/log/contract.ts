@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import type { LogReader, LogWriter } from "../../src/log/event-log.ts";
-import { firstTime, positionAt } from "../../src/log/log-time.ts";
+import { firstTime, positionAt } from "../../src/log/time-search.ts";
 import { appendEach, readAll, texts } from "./support.ts";
 
 export interface OpenLog {

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { HEADER_BYTES, sealBlock } from "../../src/log/block.ts";
 import type { LogReader } from "../../src/log/event-log.ts";
 import { openLogReader } from "../../src/log/reader.ts";
-import { listSegments } from "../../src/log/segments.ts";
+import { listSegments } from "../../src/log/segment/segments.ts";
 import { openLogWriter } from "../../src/log/writer.ts";
 import { listeningLogger, textCodec, until } from "./support.ts";
 

@@ -1,11 +1,11 @@
 import { expect, test } from "bun:test";
 import { closeSync, existsSync, fstatSync, openSync, writeFileSync } from "node:fs";
-import { deleteSegment, LOG_FREE_STEP_BYTES } from "../../src/log/delete-segment.ts";
-import { segmentAt } from "../../src/log/segments.ts";
+import { deleteSegment, LOG_FREE_STEP_BYTES } from "../../src/log/segment/delete-segment.ts";
+import { segmentOf } from "../../src/log/segment/segments.ts";
 import { temporaryDirectory, until } from "./support.ts";
 
 test("the name goes at once, the space step by step once nobody reads", async () => {
-  const segment = segmentAt(temporaryDirectory(), 0);
+  const segment = segmentOf(temporaryDirectory(), 0);
   const size = 4 * LOG_FREE_STEP_BYTES + 1;
   writeFileSync(segment.path, Buffer.alloc(size));
   const fd = openSync(segment.path, "r");
@@ -31,6 +31,6 @@ test("the name goes at once, the space step by step once nobody reads", async ()
 });
 
 test("a segment that somebody else has deleted is none to delete", async () => {
-  const segment = segmentAt(temporaryDirectory(), 0);
+  const segment = segmentOf(temporaryDirectory(), 0);
   await deleteSegment(segment, () => Promise.reject(new Error("nobody asks")));
 });

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
-import { PAGE_BYTES, pageAligned } from "../../src/log/page.ts";
-import { closeSegment, createSegment, writeBlocks } from "../../src/log/segment-file.ts";
+import { PAGE_BYTES, pageAligned } from "../../src/log/io/page.ts";
+import { closeSegment, createSegment, writeBlocks } from "../../src/log/segment/segment-file.ts";
 import { openFiles, temporaryDirectory } from "./support.ts";
 
 const cachedPages = (path: string) =>

@@ -11,7 +11,6 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { Batcher } from "../../src/log/batch.ts";
 import {
   blockAt,
   HEADER_BYTES,
@@ -19,11 +18,17 @@ import {
   RECORD_HEADER_BYTES,
   sealBlock,
 } from "../../src/log/block.ts";
-import { PAGE_BYTES, pageAligned } from "../../src/log/page.ts";
-import { readAt, readPastErrors } from "../../src/log/read-at.ts";
-import { noteRefused, refusedWithin } from "../../src/log/refused.ts";
-import { closeSegment, createSegment, mayBlock, writeBlocks } from "../../src/log/segment-file.ts";
-import { expectReadable, readOrPassOver } from "../../src/log/unreadable.ts";
+import { Batcher } from "../../src/log/flush-batch.ts";
+import { PAGE_BYTES, pageAligned } from "../../src/log/io/page.ts";
+import { readAt, readPastErrors } from "../../src/log/io/read-at.ts";
+import { expectReadable, readOrPassOver } from "../../src/log/io/unreadable.ts";
+import { countRefusedWithin, recordRefused } from "../../src/log/refused-records.ts";
+import {
+  closeSegment,
+  createSegment,
+  mayBlock,
+  writeBlocks,
+} from "../../src/log/segment/segment-file.ts";
 import { failReads, healReads, temporaryDirectory } from "./support.ts";
 
 /** What a log asks of its disk, piece by piece. */
@@ -45,7 +50,7 @@ test("memory for direct writes begins with a page, whatever its length", () => {
 
 test("files of a log are nobody else's to read", async () => {
   const directory = temporaryDirectory();
-  noteRefused(directory, { from: 0, to: 1 });
+  recordRefused(directory, { from: 0, to: 1 });
   const segment = await createSegment(directory, 0);
   await closeSegment(segment);
   for (const path of [segment.path, join(directory, "refused")]) {
@@ -175,7 +180,7 @@ test("a file is read past its bad pages alone, and past no other errors", async 
 test("notes of refused numbers that cannot be read are not taken for none", () => {
   const directory = temporaryDirectory();
   mkdirSync(join(directory, "refused"));
-  expect(() => refusedWithin(directory, { from: 0, to: 1 })).toThrow("EISDIR");
+  expect(() => countRefusedWithin(directory, { from: 0, to: 1 })).toThrow("EISDIR");
 });
 
 test("a block on disk is to the bit what logs of earlier versions hold", () => {
@@ -194,15 +199,15 @@ test("the last 10,000 notes of refused numbers are kept in mind", () => {
   const directory = temporaryDirectory();
   const lines = Array.from({ length: 10_001 }, (_, n) => `${n} ${n + 1}\n`);
   writeFileSync(join(directory, "refused"), lines.join(""));
-  expect(refusedWithin(directory, { from: 0, to: 20_000 })).toBe(10_000);
-  expect(refusedWithin(directory, { from: 0, to: 1 })).toBe(0);
+  expect(countRefusedWithin(directory, { from: 0, to: 20_000 })).toBe(10_000);
+  expect(countRefusedWithin(directory, { from: 0, to: 1 })).toBe(0);
 });
 
 test("refused numbers are counted as far as a gap holds them", () => {
   const directory = temporaryDirectory();
-  expect(refusedWithin(directory, { from: 0, to: 100 })).toBe(0);
-  noteRefused(directory, { from: 10, to: 20 });
-  noteRefused(directory, { from: 25, to: 26 });
+  expect(countRefusedWithin(directory, { from: 0, to: 100 })).toBe(0);
+  recordRefused(directory, { from: 10, to: 20 });
+  recordRefused(directory, { from: 25, to: 26 });
   for (const [from, to, count] of [
     [0, 100, 11],
     [0, 10, 0],
@@ -212,6 +217,6 @@ test("refused numbers are counted as far as a gap holds them", () => {
     [19, 26, 2],
     [26, 100, 0],
   ] as const) {
-    expect(refusedWithin(directory, { from, to })).toBe(count);
+    expect(countRefusedWithin(directory, { from, to })).toBe(count);
   }
 });

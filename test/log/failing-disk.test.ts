@@ -3,9 +3,9 @@ import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs
 import { join } from "node:path";
 import { Registry } from "prom-client";
 import { LogUnavailable } from "../../src/log/event-log.ts";
-import { Losses } from "../../src/log/losses.ts";
+import { LossReport } from "../../src/log/loss-report.ts";
 import { openLogReader } from "../../src/log/reader.ts";
-import { listSegments } from "../../src/log/segments.ts";
+import { listSegments } from "../../src/log/segment/segments.ts";
 import { openLogWriter } from "../../src/log/writer.ts";
 import type { Outcome } from "./limited-writer.ts";
 import {
@@ -130,7 +130,7 @@ test("numbers of refused records are given to no other record", async () => {
   const outcome: Outcome = JSON.parse(await new Response(child.stdout).text());
   expect(await child.exited).toBe(0);
   expect(outcome.healthy).toBe(true);
-  const losses = new Losses({ logger: quiet });
+  const losses = new LossReport({ logger: quiet });
   const reader = await openLogReader({ directory: child.directory, logger: quiet, losses });
   reader.advance(outcome.durable);
   const read = await readAll(reader);

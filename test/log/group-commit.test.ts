@@ -4,7 +4,7 @@ import { Registry } from "prom-client";
 import { LOG_BLOCK_BYTES_MAX } from "../../src/log/block.ts";
 import { LogUnavailable, type RecordCodec } from "../../src/log/event-log.ts";
 import { openLogReader } from "../../src/log/reader.ts";
-import { listSegments } from "../../src/log/segments.ts";
+import { listSegments } from "../../src/log/segment/segments.ts";
 import { openLogWriter } from "../../src/log/writer.ts";
 import { LOG_PENDING_BYTES_MAX } from "../../src/settings/limits.ts";
 import {

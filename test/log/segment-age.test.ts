@@ -1,8 +1,8 @@
 import { expect, test } from "bun:test";
 import { mkdirSync, renameSync, rmdirSync } from "node:fs";
 import { openLogReader } from "../../src/log/reader.ts";
-import { settleLog } from "../../src/log/recovery.ts";
-import { listSegments, segmentAt } from "../../src/log/segments.ts";
+import { sealLog } from "../../src/log/recovery.ts";
+import { listSegments, segmentOf } from "../../src/log/segment/segments.ts";
 import { openLogWriter } from "../../src/log/writer.ts";
 import { quiet, readAll, temporaryDirectory, textCodec, texts, until } from "./support.ts";
 
@@ -74,11 +74,11 @@ test("a segment that cannot be followed yet goes on", async () => {
   const directory = temporaryDirectory();
   const writer = await open(directory, 30);
   // A directory in the place of the next segment: it can be neither opened nor removed as a file.
-  mkdirSync(segmentAt(directory, 1).path);
+  mkdirSync(segmentOf(directory, 1).path);
   await writer.append("first");
   await until(() => !writer.healthy() || firsts(directory).length > 1);
   await Bun.sleep(100);
-  rmdirSync(segmentAt(directory, 1).path);
+  rmdirSync(segmentOf(directory, 1).path);
   let appended = false;
   while (!appended) {
     appended = await writer.append("second").then(
@@ -115,13 +115,13 @@ test("a log that no process writes any more can be trimmed as a whole", async ()
   const writer = await open(directory);
   await Promise.all(texts(3).map((text) => writer.append(text)));
   await writer.close();
-  expect(await settleLog({ directory, logger: quiet })).toBe(3);
-  expect(await settleLog({ directory, logger: quiet })).toBe(3);
+  expect(await sealLog({ directory, logger: quiet })).toBe(3);
+  expect(await sealLog({ directory, logger: quiet })).toBe(3);
   const reader = await openLogReader({ directory, logger: quiet });
   reader.advance(3);
   expect((await readAll(reader)).map(([, text]) => text)).toEqual(texts(3));
   await reader.trim(3);
   expect([reader.first(), reader.end()]).toEqual([3, 3]);
   expect(firsts(directory)).toEqual([3]);
-  expect(await settleLog({ directory, logger: quiet })).toBe(3);
+  expect(await sealLog({ directory, logger: quiet })).toBe(3);
 });

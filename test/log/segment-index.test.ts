@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { SegmentIndex } from "../../src/log/segment-index.ts";
+import { SegmentIndex } from "../../src/log/segment/segment-index.ts";
 
 const STRIDE_BYTES = 64 << 10;
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { Registry } from "prom-client";
 import { withoutTrimming } from "../../src/log/lock.ts";
 import { openLogReader } from "../../src/log/reader.ts";
-import { listSegments } from "../../src/log/segments.ts";
+import { listSegments } from "../../src/log/segment/segments.ts";
 import {
   appendEach,
   failReads,

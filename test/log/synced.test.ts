@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { listSegments } from "../../src/log/segments.ts";
+import { listSegments } from "../../src/log/segment/segments.ts";
 import { appendEach, openTextWriter, temporaryDirectory } from "./support.ts";
 
 /** Whether there is an strace, and it may trace. */

@@ -11,7 +11,7 @@ import { basename, join } from "node:path";
 import fc from "fast-check";
 import { HEADER_BYTES, LOG_BLOCK_BYTES_MAX } from "../../src/log/block.ts";
 import { openLogReader } from "../../src/log/reader.ts";
-import { listSegments } from "../../src/log/segments.ts";
+import { listSegments } from "../../src/log/segment/segments.ts";
 import { openLogWriter } from "../../src/log/writer.ts";
 import {
   listeningLogger,

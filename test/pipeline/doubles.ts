@@ -2,7 +2,7 @@ import { pino } from "pino";
 import type { Live, LiveProgram } from "../../src/catalog/catalog.ts";
 import type { Connection, Destination, Positions, Source } from "../../src/catalog/model.ts";
 import type { PixelRecord } from "../../src/event/record.ts";
-import type { DurableNews, LogReader } from "../../src/log/event-log.ts";
+import type { DurableRange, LogReader } from "../../src/log/event-log.ts";
 import { createMetrics } from "../../src/observe/metrics.ts";
 import { createLaneMetrics, type LaneMetrics } from "../../src/pipeline/metrics.ts";
 import type { BuiltEvent } from "../../src/pipeline/reading/input.ts";
@@ -13,7 +13,7 @@ import type { Sandbox } from "../../src/sandbox/sandbox.ts";
 /** An event log in memory, its records durable as soon as they are appended. */
 export class MemoryLog implements LogReader {
   readonly #records = new Map<number, Uint8Array>();
-  readonly #listeners = new Set<(news?: DurableNews) => void>();
+  readonly #listeners = new Set<(news?: DurableRange) => void>();
   #first = 0;
   /** Calls of `end`: lanes that look ask for it. */
   looks = 0;
@@ -32,11 +32,11 @@ export class MemoryLog implements LogReader {
     this.#tell();
   }
 
-  #tell(news?: DurableNews): void {
+  #tell(news?: DurableRange): void {
     for (const listener of this.#listeners) listener(news);
   }
 
-  readonly onDurable = (listener: (news?: DurableNews) => void) => {
+  readonly onDurable = (listener: (news?: DurableRange) => void) => {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   };

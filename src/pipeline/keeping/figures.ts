@@ -1,6 +1,6 @@
 import { Counter, Gauge } from "prom-client";
 import type { LogReader } from "../../log/event-log.ts";
-import { firstTime, type TimeOf } from "../../log/log-time.ts";
+import { firstTime, type TimeOf } from "../../log/time-search.ts";
 import type { Metrics } from "../../observe/metrics.ts";
 import type { RetentionBounds } from "./retention.ts";
 

@@ -1,5 +1,5 @@
 import type { LogPart, LogReader } from "../../log/event-log.ts";
-import { firstTime, type TimeOf } from "../../log/log-time.ts";
+import { firstTime, type TimeOf } from "../../log/time-search.ts";
 import type { Logger } from "../../observe/log.ts";
 import type { Clock } from "../clock.ts";
 

@@ -2,7 +2,7 @@ import type { Live } from "../../catalog/catalog.ts";
 import type { Positions } from "../../catalog/model.ts";
 import { ApiError } from "../../errors.ts";
 import type { LogReader } from "../../log/event-log.ts";
-import { positionAt, type TimeOf } from "../../log/log-time.ts";
+import { positionAt, type TimeOf } from "../../log/time-search.ts";
 import { REPLAY_RATE_DEFAULT, REPLAY_RATE_MAX } from "../../settings/limits.ts";
 import type { Clock } from "../clock.ts";
 import { idAt, type LetterFilter } from "../dead-letters/keys.ts";

@@ -1,6 +1,6 @@
 import type { TimeSlicer } from "../../concurrency/time-slicer.ts";
 import type { LogReader, LogRecord } from "../../log/event-log.ts";
-import type { TimeOf } from "../../log/log-time.ts";
+import type { TimeOf } from "../../log/time-search.ts";
 
 /** About what is looked at before it is decided which log is next. */
 const STRIDE_BYTES = 512 << 10;

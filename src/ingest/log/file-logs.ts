@@ -1,0 +1,136 @@
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import type { Positions } from "../../catalog/model.ts";
+import { makeDirectory } from "../../disk/sync.ts";
+import { type DurableMark, openMark } from "../../log/durable-mark.ts";
+import type { DurableRange, EventLogs, LogReader } from "../../log/event-log.ts";
+import { lockDirectory } from "../../log/lock.ts";
+import { LossReport } from "../../log/loss-report.ts";
+import { openLogReader } from "../../log/reader.ts";
+import { sealLog } from "../../log/recovery.ts";
+import type { SegmentBounds } from "../../log/writer.ts";
+import type { Logger } from "../../observe/log.ts";
+import type { Metrics } from "../../observe/metrics.ts";
+import type { IngestLogs } from "../messages.ts";
+
+export interface FileLogsOptions {
+  /** Holds one event log directory per process, named by its number. */
+  directory: string;
+  /** How many processes write. */
+  count: number;
+  /**
+   * By event log directory name: numbers below were read by a lane or named by a connection,
+   * whatever the log holds.
+   */
+  known?: Positions;
+  /** Of the segments that the processes write. */
+  segments?: SegmentBounds;
+  logger: Logger;
+  metrics?: Metrics;
+}
+
+/** Event logs in directories, which the ingest processes of this server write. */
+export type FileLogs = EventLogs & Required<IngestLogs>;
+
+interface Log {
+  directory: string;
+  reader: LogReader;
+  /** Set once a process of this server writes the log. */
+  mark: DurableMark | undefined;
+  /** Whether the log holds nothing and no process of this server writes it. */
+  isEmpty: boolean;
+}
+
+/**
+ * Opens the logs of the processes to start, and those that earlier processes left behind. Waits for
+ * processes of an earlier server that still write a log, since these also hold the port.
+ */
+export async function openFileLogs(options: FileLogsOptions): Promise<FileLogs> {
+  const losses = new LossReport(options);
+  const logs = await openLogs(options, losses);
+  const listeners = new Set<(news?: DurableRange) => void>();
+  const notify = (news?: DurableRange) => {
+    for (const listener of listeners) listener(news);
+  };
+  const of = (index: number) => logs.get(String(index))!;
+  return {
+    readers: new Map([...logs].map(([name, { reader }]) => [name, reader])),
+    async ends() {
+      return Object.fromEntries([...logs].map(([name, { reader }]) => [name, reader.end()]));
+    },
+    onDurable(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    warnings: () => losses.warnings(),
+    async close() {
+      await Promise.all(logs.values().map(({ reader }) => reader.close()));
+    },
+    settings(index) {
+      const { directory, reader } = of(index);
+      const others = [...logs].filter(([name, it]) => name !== String(index) && !it.isEmpty);
+      return {
+        kind: "files",
+        directory,
+        ...options.segments,
+        firstSequence: Math.max(options.known?.[index] ?? 0, reader.end()),
+        otherLogs: others.map(([name, it]) => ({ log: Number(name), directory: it.directory })),
+      };
+    },
+    opened(index, durable) {
+      const log = of(index);
+      log.mark ??= openMark(log.directory);
+      log.reader.advance(durable);
+      notify();
+    },
+    written(index, end, sources) {
+      of(index).reader.advance(end);
+      notify(sources && { log: String(index), end, sources });
+    },
+    missing(index, gap) {
+      losses.missing(of(index).directory, gap, gap.to - gap.from);
+    },
+  };
+}
+
+async function openLogs(options: FileLogsOptions, losses: LossReport): Promise<Map<string, Log>> {
+  makeDirectory(options.directory);
+  const left = readdirSync(options.directory).filter((name) => /^\d+$/.test(name));
+  const used = Array.from({ length: options.count }, (_, i) => String(i));
+  const logs = new Map<string, Log>();
+  for (const name of new Set([...used, ...left])) {
+    const directory = join(options.directory, name);
+    const { logger } = options;
+    const log: Log = { directory, mark: undefined, reader: undefined as never, isEmpty: false };
+    log.reader = await openLogReader({
+      directory,
+      ...{ logger, losses },
+      durable: () => log.mark?.get() ?? 0,
+    });
+    if (used.includes(name)) await awaitWriter(directory);
+    else await settleLeft(log, options.known?.[name] ?? 0, logger, losses);
+    logs.set(name, log);
+  }
+  return logs;
+}
+
+async function awaitWriter(directory: string): Promise<void> {
+  makeDirectory(directory);
+  const unlock = await lockDirectory(directory);
+  unlock();
+}
+
+async function settleLeft(
+  log: Log,
+  known: number,
+  logger: Logger,
+  losses: LossReport,
+): Promise<void> {
+  const { directory, reader } = log;
+  const end = await sealLog({ directory, logger });
+  if (known > end) losses.missing(directory, { from: end, to: known }, known - end);
+  reader.advance(Math.max(end, known));
+  // The last writer's mark may be gone after a power loss.
+  openMark(directory).set(reader.end());
+  log.isEmpty = reader.end() <= reader.first();
+}

@@ -1,0 +1,158 @@
+import { openCatalog } from "../../catalog/open.ts";
+import { messageOf, StartError } from "../../errors.ts";
+import { type PixelRecord, pixelRecordCodec } from "../../event/record.ts";
+import { readDescriptorLimits } from "../../http/descriptor-limits.ts";
+import type { RecordCodec } from "../../log/event-log.ts";
+import { createLogger, type Logger } from "../../observe/log.ts";
+import { createMetrics, type Metrics } from "../../observe/metrics.ts";
+import { HTTP_CONNECTIONS_MAX } from "../../settings/limits.ts";
+import { INGEST_CLOSE_MS_MAX, INGEST_PULSE_MS } from "../limits.ts";
+import { createIngestListener } from "../listener.ts";
+import { openFileLog } from "../log/file-log.ts";
+import type { IngestLog, IngestLogContext } from "../log/ingest-log.ts";
+import {
+  INGEST_SOCKET_FD,
+  type IngestMessage,
+  type IngestSettings,
+  type ServerMessage,
+} from "../messages.ts";
+
+/** Time that an ingest process whose server died has for answers and its last flush. */
+const INGEST_ORPHAN_MS_MAX = 2_000;
+
+/** Opens partitions by settings that only this function understands. */
+export type OpenPartitions = (settings: object, parts: PartitionsContext) => Promise<IngestLog>;
+
+export interface PartitionsContext extends IngestLogContext {
+  codec: RecordCodec<PixelRecord>;
+}
+
+/**
+ * The hidden command `ingest`: takes pixels into an event log until the server says `close`, or is
+ * gone. Returns the exit code.
+ */
+export async function runIngestProcess(openPartitions: OpenPartitions): Promise<number> {
+  // Ctrl-C and a service's stop reach every process of the group, but the server decides when this
+  // one ends. A closed terminal (SIGHUP) ends nothing.
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2"] as const) {
+    process.on(signal, () => {});
+  }
+  const server = connect();
+  const settings = await Promise.race([server.serve, server.end]);
+  if (typeof settings === "string") return 0;
+
+  const metrics = createMetrics(`ingest-${settings.index}`);
+  server.answerMetrics(metrics);
+  const logger = createLogger(settings.logLevel).child({ ingest: settings.index });
+  try {
+    const opened = open(settings, server, { openPartitions, logger, metrics });
+    const close = await Promise.race([opened, server.end]);
+    if (typeof close === "string") return 0;
+    const waitMs = (await server.end) === "close" ? INGEST_CLOSE_MS_MAX : INGEST_ORPHAN_MS_MAX;
+    const late = Bun.sleep(waitMs).then(() => "late" as const);
+    return (await Promise.race([close(), late])) === "late" ? 1 : 0;
+  } catch (error) {
+    // A refused start has a sentence, which the server prints; any other error is a fault of ours
+    // and needs its stack.
+    if (!(error instanceof StartError)) {
+      logger.error({ err: error }, "An ingest process could not start");
+    }
+    server.send({ type: "failed", message: messageOf(error) });
+    return 1;
+  }
+}
+
+interface OpenContext extends Omit<IngestLogContext, "onHealth"> {
+  openPartitions: OpenPartitions;
+}
+
+/** Opens catalog, log and listener, and returns how to close them in reverse order. */
+async function open(
+  settings: IngestSettings,
+  { send, listen }: Pick<ReturnType<typeof connect>, "send" | "listen">,
+  { openPartitions, logger, metrics }: OpenContext,
+): Promise<() => Promise<void>> {
+  const { catalogDirectory, trustedProxies, recordClientAddress } = settings;
+  await using opening = new AsyncDisposableStack();
+  const catalog = await openCatalog({ directory: catalogDirectory, logger });
+  opening.defer(() => catalog.close());
+  const parts = { logger, metrics, onHealth: createTellHealth(send) };
+  const log =
+    settings.log.kind === "files"
+      ? await openFileLog(settings.log, { ...parts, send })
+      : await openPartitions(settings.log.settings, { ...parts, codec: pixelRecordCodec });
+  opening.defer(() => log.close());
+
+  const listener = createIngestListener({
+    source: (writeKey) => catalog.live.source(writeKey),
+    log,
+    trustedProxies,
+    recordClientAddress,
+    pixelsPerSecondMax: settings.pixelsPerSecondMax,
+    connectionsMax: connectionsMax(logger),
+    connectionsPerNetworkMax: settings.connectionsPerNetworkMax,
+    logger,
+    metrics,
+  });
+  const durable = log.durable?.();
+  send({ type: "opened", ...(durable !== undefined && { durable }) });
+  await listen;
+  listener.start({ fd: INGEST_SOCKET_FD, port: settings.port });
+  opening.defer(() => listener.stop());
+
+  send({ type: "listening" });
+  const pulse = setInterval(() => send({ type: "pulse" }), INGEST_PULSE_MS);
+  opening.defer(() => clearInterval(pulse));
+  const opened = opening.move();
+  return () => opened.disposeAsync();
+}
+
+/** Tells the server when the log's health has changed. */
+function createTellHealth(send: (message: IngestMessage) => void): (healthy: boolean) => void {
+  let told = true;
+  return (healthy) => {
+    if (healthy !== told) send({ type: "health", healthy });
+    told = healthy;
+  };
+}
+
+/** Connections that this process may have: the limit, or fewer where it has too few descriptors. */
+function connectionsMax(logger: Logger): number {
+  const { max, connectionsMax } = readDescriptorLimits();
+  if (connectionsMax >= HTTP_CONNECTIONS_MAX) return HTTP_CONNECTIONS_MAX;
+  logger.warn(
+    { descriptors: max, connections: connectionsMax },
+    `The limit of open files leaves room for fewer than ${HTTP_CONNECTIONS_MAX} connections`,
+  );
+  return connectionsMax;
+}
+
+/** The channel to the server: what the server asks for, and the channel's end. */
+function connect() {
+  const serve = Promise.withResolvers<IngestSettings>();
+  const listen = Promise.withResolvers<void>();
+  const end = Promise.withResolvers<"close" | "gone">();
+  let metrics: Metrics | undefined;
+  const send = (message: IngestMessage) => {
+    if (process.connected) process.send?.(message);
+  };
+  process.on("message", async (message: ServerMessage) => {
+    if (message.type === "serve") serve.resolve(message);
+    else if (message.type === "listen") listen.resolve();
+    else if (message.type === "close") end.resolve("close");
+    else if (metrics !== undefined) {
+      send({ type: "metrics", id: message.id, metrics: await metrics.getMetricsAsJSON() });
+    }
+  });
+  process.on("disconnect", () => end.resolve("gone"));
+  if (!process.connected) end.resolve("gone");
+  return {
+    serve: serve.promise,
+    listen: listen.promise,
+    end: end.promise,
+    send,
+    answerMetrics(registry: Metrics) {
+      metrics = registry;
+    },
+  };
+}

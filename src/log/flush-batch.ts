@@ -1,0 +1,151 @@
+import {
+  BLOCK_RECORDS_MAX,
+  HEADER_BYTES,
+  LOG_BLOCK_BYTES_MAX,
+  RECORD_HEADER_BYTES,
+  sealBlock,
+} from "./block.ts";
+import type { RecordCodec } from "./event-log.ts";
+import { PAGE_BYTES, pageAligned } from "./io/page.ts";
+
+/**
+ * A block that is being filled. Its buffer is used again after the write, so that a record costs no
+ * allocation.
+ */
+export interface OpenBlock {
+  buffer: Buffer;
+  end: number;
+  first: number;
+  count: number;
+}
+
+/**
+ * Everything that one flush takes: the blocks filled since the last flush, and one promise for all
+ * their records.
+ */
+export class FlushBatch {
+  readonly blocks: OpenBlock[] = [];
+  readonly #settled = Promise.withResolvers<void>();
+  readonly promise = this.#settled.promise;
+  readonly resolve = this.#settled.resolve;
+  readonly reject = this.#settled.reject;
+
+  constructor() {
+    // A writer that is closed or fails rejects this promise although nobody may wait for it.
+    this.promise.catch(() => {});
+  }
+
+  get bytes(): number {
+    let bytes = 0;
+    for (const block of this.blocks) bytes += block.end;
+    return bytes;
+  }
+
+  get count(): number {
+    let count = 0;
+    for (const block of this.blocks) count += block.count;
+    return count;
+  }
+
+  /** Sequence number of the batch's first record; a batch that is written has at least one. */
+  get first(): number {
+    return this.blocks[0]!.first;
+  }
+
+  /** Sequence number after the batch's last record. */
+  get end(): number {
+    return this.first + this.count;
+  }
+
+  /** Completes the blocks, and returns the buffers to write at this offset of a file. */
+  seal(offset: number): Buffer[] {
+    this.#fillPage(offset);
+    return this.blocks.map((block) => {
+      sealBlock(block.buffer, block.end, block.first, block.count);
+      return block.buffer.subarray(0, block.end);
+    });
+  }
+
+  /**
+   * Adds zeros to the last block up to the end of its page, where few are needed. A page that is
+   * left half full is written again by the next flush: with 64 records of 300 bytes a flush, 1.23
+   * bytes were written for each byte, and 1.07 with the zeros. A reader takes as many records as
+   * the header counts, and so passes over the zeros.
+   */
+  #fillPage(offset: number): void {
+    const bytes = this.bytes;
+    const padding = -(offset + bytes) & (PAGE_BYTES - 1);
+    const last = this.blocks.at(-1)!;
+    if (padding > bytes * PADDING_SHARE_MAX || last.end + padding > last.buffer.length) return;
+    last.buffer.fill(0, last.end, last.end + padding);
+    last.end += padding;
+  }
+}
+
+/** Largest share of a batch that may be zeros. */
+const PADDING_SHARE_MAX = 1 / 4;
+
+/**
+ * Buffers of written blocks that are kept for the next blocks; only a burst needs more than two.
+ */
+const SPARE_BUFFERS = 2;
+
+/** Encodes records straight into blocks, and hands a batch of blocks to each flush. */
+export class Batcher<T> {
+  #waiting = new FlushBatch();
+  #spare: Buffer[] = [];
+
+  constructor(
+    readonly codec: RecordCodec<T>,
+    /** Sequence number of the next record. */
+    public next: number,
+  ) {}
+
+  get waiting(): FlushBatch {
+    return this.#waiting;
+  }
+
+  /** Adds a record to the batch that waits; that batch's promise is the record's. */
+  add(record: T): Promise<void> {
+    const bytesMax = RECORD_HEADER_BYTES + this.codec.bytesMax(record);
+    const batch = this.#waiting;
+    const last = batch.blocks.at(-1);
+    const fits =
+      last !== undefined &&
+      last.end + bytesMax <= LOG_BLOCK_BYTES_MAX &&
+      last.count < BLOCK_RECORDS_MAX;
+    const block = fits ? last : this.#open(bytesMax);
+    const start = block.end + RECORD_HEADER_BYTES;
+    const end = this.codec.encode(record, block.buffer, start);
+    block.buffer.writeUInt32LE(end - start, block.end);
+    block.end = end;
+    block.count++;
+    if (!fits) batch.blocks.push(block);
+    this.next++;
+    return batch.promise;
+  }
+
+  take(): FlushBatch {
+    const batch = this.#waiting;
+    this.#waiting = new FlushBatch();
+    return batch;
+  }
+
+  /** Takes the buffers of a settled batch back for the next blocks. */
+  recycle(batch: FlushBatch): void {
+    for (const block of batch.blocks) {
+      if (this.#spare.length < SPARE_BUFFERS) this.#spare.push(block.buffer);
+    }
+    batch.blocks.length = 0;
+  }
+
+  #open(bytesMax: number): OpenBlock {
+    if (HEADER_BYTES + bytesMax > LOG_BLOCK_BYTES_MAX) {
+      throw new RangeError(
+        `Expected a record of at most ${LOG_BLOCK_BYTES_MAX} bytes, got one of up to ${bytesMax}`,
+      );
+    }
+    const buffer = this.#spare.pop() ?? pageAligned(LOG_BLOCK_BYTES_MAX);
+    return { buffer, end: HEADER_BYTES, first: this.next, count: 0 };
+  }
+}

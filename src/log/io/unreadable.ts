@@ -1,0 +1,72 @@
+import { closeSync, constants, openSync, unlinkSync, writeSync } from "node:fs";
+import { join } from "node:path";
+import { codeOf } from "../../errors.ts";
+import { PAGE_BYTES, pageAligned } from "./page.ts";
+import { isUnreadable, readInto } from "./read-at.ts";
+
+/** Failing reads of a place before it is passed over. */
+const ATTEMPTS = 3;
+const RETRY_MS = 1_000;
+
+/**
+ * What `read` gives, or `pastErrors` when the disk repeatedly cannot give back a place and is
+ * otherwise well. A disk that is gone for a while must not look like a disk with one bad sector, or
+ * everything that is still owed would be passed over. So the disk must take a page, and whoever
+ * passes over a place makes sure that the disk gives back what lies behind it. Throws otherwise.
+ */
+export async function readOrPassOver<T>(
+  directory: string,
+  read: () => Promise<T>,
+  pastErrors: () => Promise<T>,
+): Promise<T> {
+  for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
+    try {
+      return await read();
+    } catch (error) {
+      if (!isUnreadable(error)) throw error;
+      if (attempt < ATTEMPTS) await Bun.sleep(RETRY_MS);
+    }
+  }
+  expectDisk(directory);
+  return await pastErrors();
+}
+
+/** Throws unless the disk takes a page. */
+function expectDisk(directory: string): void {
+  const path = join(directory, "probe");
+  const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_DSYNC;
+  const fd = openSync(path, flags, 0o640);
+  try {
+    writeSync(fd, Buffer.alloc(PAGE_BYTES), 0, PAGE_BYTES, 0);
+  } finally {
+    closeSync(fd);
+    unlinkSync(path);
+  }
+}
+
+/**
+ * Throws unless the disk gives back the page of a file that holds `offset`. The read goes past the
+ * page cache where the file system allows that, since the cache may know a page that the disk does
+ * not.
+ */
+export async function expectReadable(path: string, offset: number): Promise<void> {
+  const page = pageAligned(PAGE_BYTES);
+  const from = offset - (offset % PAGE_BYTES);
+  let bytes: number;
+  try {
+    bytes = await readPage(path, page, from, constants.O_DIRECT);
+  } catch (error) {
+    if (codeOf(error) !== "EINVAL") throw error;
+    bytes = await readPage(path, page, from, 0);
+  }
+  if (bytes === 0) throw new Error(`Nothing can be read of ${path} at ${from} yet`);
+}
+
+async function readPage(path: string, into: Buffer, offset: number, flags: number) {
+  const fd = openSync(path, constants.O_RDONLY | flags);
+  try {
+    return await readInto(fd, into, offset);
+  } finally {
+    closeSync(fd);
+  }
+}

@@ -1,0 +1,147 @@
+import { heapStats } from "bun:jsc";
+import { describe, expect, test } from "bun:test";
+import { OpenConnections } from "../../src/http/connection-eviction.ts";
+
+/** Connections by name, without a network. */
+class Client {
+  requests = 0;
+  busy = false;
+  ended = false;
+
+  constructor(
+    readonly name: string,
+    readonly places: OpenConnections<Client>,
+  ) {}
+
+  isBusy = () => this.busy;
+  end = () => {
+    this.ended = true;
+  };
+
+  ask(): void {
+    if (this.requests++ === 0) this.places.onFirstRequest(this);
+  }
+}
+
+function hall(max: number, perNetworkMax = 0) {
+  const ended: string[] = [];
+  const places: OpenConnections<Client> = new OpenConnections({
+    ...{ max, perNetworkMax },
+    onEvicted: (reason) => ended.push(reason),
+  });
+  const come = (name: string, network?: string) => {
+    const client = new Client(name, places);
+    return { client, isTaken: places.tryAdd(client, network) };
+  };
+  return { places, come, ended };
+}
+
+const names = (clients: Client[]) => clients.filter((it) => it.ended).map(({ name }) => name);
+
+describe("who goes first", () => {
+  test("silent ones while they are the most, in the order in which they came", () => {
+    const { come } = hall(5);
+    const clients = ["a", "b", "c", "d", "e"].map((name) => come(name, name).client);
+    clients[0]!.ask();
+    come("f", "f");
+    come("g", "g");
+    expect(names(clients)).toEqual(["b", "c"]);
+  });
+
+  test("then whoever asked longest ago, not whoever came first", () => {
+    const { come } = hall(4);
+    const clients = ["a", "b", "c", "d"].map((name) => come(name, name).client);
+    for (const client of clients) client.ask();
+    clients[0]!.ask();
+    come("e", "e").client.ask();
+    clients[2]!.ask();
+    come("f", "f").client.ask();
+    expect(names(clients)).toEqual(["b", "d"]);
+  });
+
+  test("strangers before proxies, although these have waited longer", () => {
+    const { come } = hall(4);
+    const proxies = ["p", "q"].map((name) => come(name).client);
+    const strangers = ["a", "b"].map((name) => come(name, name).client);
+    for (const client of [...proxies, ...strangers]) client.ask();
+    come("c", "c").client.ask();
+    come("r").client.ask();
+    expect(names([...proxies, ...strangers])).toEqual(["a", "b"]);
+    come("s").client.ask();
+    come("t").client.ask();
+    expect(names(proxies)).toEqual(["p"]);
+  });
+
+  test("nobody to whom an answer is owed", () => {
+    const { places, come } = hall(2);
+    const clients = ["a", "b"].map((name) => come(name, name).client);
+    for (const client of clients) {
+      client.ask();
+      client.busy = true;
+    }
+    expect(places.hasRoom()).toBe(false);
+    clients[1]!.busy = false;
+    expect(places.hasRoom()).toBe(true);
+    come("c", "c");
+    expect(names(clients)).toEqual(["b"]);
+  });
+});
+
+describe("a network", () => {
+  test("that has all it may have makes room of its own", () => {
+    const { come, ended } = hall(100, 2);
+    const clients = ["a", "b"].map((name) => come(name, "n").client);
+    const other = come("c", "m").client;
+    expect(come("d", "n").isTaken).toBe(true);
+    expect(names([...clients, other])).toEqual(["a"]);
+    expect(ended).toEqual(["network"]);
+  });
+
+  test("gets no more while answers are owed on all of it", () => {
+    const { places, come } = hall(100, 1);
+    const { client } = come("a", "n");
+    client.ask();
+    client.busy = true;
+    expect(come("b", "n").isTaken).toBe(false);
+    expect(places.size).toBe(1);
+    places.remove(client);
+    expect(come("c", "n").isTaken).toBe(true);
+  });
+
+  test("does not bound proxies", () => {
+    const { places, come } = hall(100, 1);
+    for (let n = 0; n < 50; n++) expect(come(`${n}`).isTaken).toBe(true);
+    expect(places.size).toBe(50);
+  });
+});
+
+test("nothing is held of networks that have left", () => {
+  const { places, come } = hall(100, 2);
+  const visit = (from: number) => {
+    for (let n = from; n < from + 50_000; n++) places.remove(come(`${n}`, `${n}`).client);
+    Bun.gc(true);
+    return heapStats().objectCount;
+  };
+  const before = visit(0);
+  // Each network would hold several objects.
+  expect(visit(50_000) - before).toBeLessThan(10_000);
+  expect(places.size).toBe(0);
+});
+
+test("10,000 held places cost a newcomer no more than 10 do", () => {
+  const looks = (held: number) => {
+    const { places, come } = hall(held);
+    let count = 0;
+    const watch = (client: Client) => {
+      client.isBusy = () => {
+        count++;
+        return false;
+      };
+    };
+    for (let n = 0; n < held; n++) watch(come(`${n}`, `${n}`).client);
+    for (let n = 0; n < 1_000; n++) watch(come(`${held + n}`, "x").client);
+    expect(places.size).toBe(held);
+    return count;
+  };
+  expect(looks(10_000)).toBeLessThan(2 * looks(10));
+});

@@ -1,0 +1,39 @@
+import { expect, test } from "bun:test";
+import type { PixelRecord } from "../../src/event/record.ts";
+import { WrittenSources } from "../../src/ingest/log/written-sources.ts";
+import type { LogWriter } from "../../src/log/event-log.ts";
+
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+test("a source is told until all its records are on disk, and not after that", async () => {
+  const flushes = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  let next = flushes[0]!;
+  const log = { append: () => next.promise } as unknown as LogWriter<PixelRecord>;
+  const written = new WrittenSources();
+  const append = (sourceId: string) => {
+    written
+      .noting(log)
+      .append({ sourceId } as PixelRecord)
+      .catch(() => {});
+  };
+  const told = () => [...written.take()].toSorted();
+
+  expect(told()).toEqual([]);
+  append("a");
+  append("b");
+  append("a");
+  // Nothing of it needs to be durable yet.
+  expect(told()).toEqual(["a", "b"]);
+  next = flushes[1]!;
+  append("c");
+  expect(told()).toEqual(["a", "b", "c"]);
+  flushes[0]!.resolve();
+  await turn();
+  expect(told()).toEqual(["a", "b", "c"]);
+  expect(told()).toEqual(["c"]);
+  // What was refused may be there after a crash.
+  flushes[1]!.reject(new Error("The disk failed"));
+  await turn();
+  expect(told()).toEqual(["c"]);
+  expect(told()).toEqual([]);
+});

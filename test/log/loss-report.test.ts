@@ -1,0 +1,218 @@
+import { afterEach, beforeEach, expect, mock, spyOn, test } from "bun:test";
+import fs from "node:fs";
+import { Registry } from "prom-client";
+import type { Gap } from "../../src/log/loss-report.ts";
+import { LossReport } from "../../src/log/loss-report.ts";
+import { openLogReader } from "../../src/log/reader.ts";
+import { recordRefused } from "../../src/log/refused-records.ts";
+import { listSegments } from "../../src/log/segment/segments.ts";
+import { openLogWriter } from "../../src/log/writer.ts";
+import {
+  appendEach,
+  failReads,
+  healReads,
+  listeningLogger,
+  metricValue,
+  openTextWriter,
+  quiet,
+  readAll,
+  temporaryDirectory,
+  textCodec,
+  texts,
+} from "./support.ts";
+
+const sleep = Bun.sleep;
+/** The pause before a place is read again. */
+const RETRY_MS = 1_000;
+beforeEach(() => {
+  spyOn(Bun, "sleep").mockImplementation((ms) => sleep(ms === RETRY_MS ? 0 : ms));
+});
+afterEach(() => {
+  mock.restore();
+  healReads();
+});
+
+/** Lets reads of these bytes of some files fail, as bad sectors do. */
+function breakSectors(paths: string[], from: number, to: number): void {
+  failReads((path, start, end) => {
+    return paths.includes(path) && start < to && end > from ? "EIO" : undefined;
+  });
+}
+
+test("numbers go on where a reader is, and the loss is told once", async () => {
+  const directory = temporaryDirectory();
+  const before = await openTextWriter(directory);
+  await appendEach(before, texts(5));
+  await before.close();
+  const gaps: Gap[] = [];
+  const writer = await openLogWriter({
+    ...{ directory, codec: textCodec, logger: quiet, first: 12 },
+    onMissing: (gap) => void gaps.push(gap),
+  });
+  expect(gaps).toEqual([{ from: 5, to: 12 }]);
+  expect(writer.durable()).toBe(12);
+  await writer.append("after");
+
+  const { logger, lines } = listeningLogger();
+  const metrics = new Registry();
+  const losses = new LossReport({ logger, metrics });
+  losses.missing(directory, gaps[0]!, 7);
+  const reader = await openLogReader({ directory, logger, losses });
+  reader.advance(writer.durable());
+  for (const from of [0, 8]) {
+    const read = (await readAll(reader, from)).map(([sequence]) => sequence);
+    expect(read).toEqual([0, 1, 2, 3, 4, 12].filter((sequence) => sequence >= from));
+  }
+  await writer.close();
+  expect(lines.map(({ msg }) => msg)).toEqual(["Records are missing from the event log"]);
+  expect(await metricValue(metrics, "pixelmill_log_missing_records_total")).toBe(7);
+  expect(losses.warnings()).toEqual([
+    `Event log ${directory.split("/").at(-1)}: 7 records are missing`,
+  ]);
+});
+
+test("numbers that were refused are not missed, those around them are", async () => {
+  const directory = temporaryDirectory();
+  const before = await openTextWriter(directory);
+  await appendEach(before, texts(2));
+  await before.close();
+  recordRefused(directory, { from: 2, to: 4 });
+  recordRefused(directory, { from: 6, to: 7 });
+  const writer = await openLogWriter({ directory, codec: textCodec, logger: quiet, first: 10 });
+  await writer.append("first");
+  const { logger, lines } = listeningLogger();
+  const reader = await openLogReader({ directory, logger });
+  reader.advance(writer.durable());
+  expect((await reader.read(2, 1)).records.map(({ sequence }) => sequence)).toEqual([10]);
+  expect(lines).toMatchObject([{ from: 2, to: 10, missingRecords: 5 }]);
+  await writer.close();
+});
+
+test("a bad sector is passed over, counted and told, and what lies around it is read", async () => {
+  const directory = temporaryDirectory();
+  const writer = await openTextWriter(directory);
+  await appendEach(writer, texts(40, "x".repeat(1_000)));
+  await writer.close();
+  const [segment] = listSegments(directory);
+  const { logger } = listeningLogger();
+  const metrics = new Registry();
+  const losses = new LossReport({ logger, metrics });
+  const reader = await openLogReader({ directory, logger, losses });
+  reader.advance(40);
+  breakSectors([segment!.path], 8_192, 12_288);
+  const read = (await readAll(reader)).map(([sequence]) => sequence);
+  expect(read.length).toBeGreaterThanOrEqual(34);
+  expect(read.length).toBeLessThan(40);
+  expect([read[0], read.at(-1)]).toEqual([0, 39]);
+  expect(await metricValue(metrics, "pixelmill_log_missing_records_total")).toBe(40 - read.length);
+  expect(losses.warnings()[0]).toMatch(/records are missing, \d+ bytes are damaged$/);
+}, 300_000);
+
+test("a bad end of a segment is passed over where the next one can be read", async () => {
+  const directory = temporaryDirectory();
+  const writer = await openTextWriter(directory, { segmentBytesMax: 20_000 });
+  await appendEach(writer, texts(40, "x".repeat(1_000)));
+  await writer.close();
+  const [segment, next] = listSegments(directory);
+  const reader = await openLogReader({ directory, logger: quiet });
+  reader.advance(40);
+  breakSectors([segment!.path], 12_288, fs.statSync(segment!.path).size);
+  const read = (await readAll(reader)).map(([sequence]) => sequence);
+  expect(read.slice(0, 10)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+  expect(read.filter((sequence) => sequence >= next!.first).length).toBe(40 - next!.first);
+  expect(read.length).toBeLessThan(40);
+}, 300_000);
+
+test("a gap is counted once, whatever of it is seen at a time", async () => {
+  const { logger, lines } = listeningLogger();
+  const metrics = new Registry();
+  const losses = new LossReport({ logger, metrics });
+  // Several logs share the metrics of a server.
+  new LossReport({ logger, metrics });
+  const told = () => lines.map(({ from, to, missingRecords }) => [from, to, missingRecords]);
+  losses.missing("/logs/a", { from: 5, to: 10 }, 0);
+  expect(told()).toEqual([]);
+  expect(losses.warnings()).toEqual([]);
+  losses.missing("/logs/a", { from: 15, to: 20 }, 5);
+  losses.missing("/logs/a", { from: 17, to: 20 }, 3);
+  losses.missing("/logs/a", { from: 15, to: 20 }, 5);
+  expect(told()).toEqual([[15, 20, 5]]);
+  losses.missing("/logs/a", { from: 12, to: 20 }, 8);
+  losses.missing("/logs/b", { from: 0, to: 1 }, 1);
+  losses.damaged("/logs/b", "/logs/b/segment", 0, 1);
+  expect(told().slice(1, 3)).toEqual([
+    [12, 20, 3],
+    [0, 1, 1],
+  ]);
+  expect(losses.warnings()).toEqual([
+    "Event log a: 8 records are missing",
+    "Event log b: 1 records are missing, 1 bytes are damaged",
+  ]);
+  expect(await metricValue(metrics, "pixelmill_log_missing_records_total")).toBe(9);
+  // A gap that nobody reads again is forgotten, the one at the number itself is not.
+  losses.forget("/logs/a", 20);
+  losses.forget("/logs/none", 20);
+  losses.missing("/logs/a", { from: 12, to: 20 }, 8);
+  expect(lines.length).toBe(4);
+  losses.forget("/logs/a", 21);
+  losses.missing("/logs/a", { from: 12, to: 20 }, 8);
+  expect(lines.length).toBe(5);
+});
+
+test("a disk that gives nothing back and takes nothing either is waited for", async () => {
+  const directory = temporaryDirectory();
+  const writer = await openTextWriter(directory);
+  await appendEach(writer, texts(3));
+  await writer.close();
+  const reader = await openLogReader({ directory, logger: quiet });
+  reader.advance(3);
+  const [segment] = listSegments(directory);
+  breakSectors([segment!.path], 0, 1);
+  // A directory of this name is in the way of the page that is written to try the disk.
+  fs.mkdirSync(`${directory}/probe`);
+  await expect(reader.read(0, 1)).rejects.toThrow();
+  healReads();
+  expect((await readAll(reader)).length).toBe(3);
+}, 300_000);
+
+test("reads that all fail for a while pass over nothing, though the disk takes what is written", async () => {
+  const directory = temporaryDirectory();
+  const writer = await openTextWriter(directory, { segmentBytesMax: 10_000 });
+  await appendEach(writer, texts(20, "x".repeat(1_000)));
+  const reader = await openLogReader({ directory, logger: quiet });
+  reader.advance(20);
+  const paths = listSegments(directory).map(({ path }) => path);
+  expect(paths.length).toBe(3);
+  breakSectors(paths, 0, Number.POSITIVE_INFINITY);
+  await expect(reader.read(0, 1)).rejects.toThrow("EIO");
+  // The newest segment alone: nothing behind it shows that the disk is well.
+  breakSectors(paths.slice(2), 0, Number.POSITIVE_INFINITY);
+  await expect(reader.read(19, 1)).rejects.toThrow();
+  healReads();
+  expect((await readAll(reader)).length).toBe(20);
+  await writer.close();
+}, 300_000);
+
+test("a tail that cannot be read stays, and its numbers are given to nobody", async () => {
+  const directory = temporaryDirectory();
+  const before = await openTextWriter(directory);
+  await appendEach(before, texts(20, "x".repeat(1_000)));
+  await before.close();
+  const [segment] = listSegments(directory);
+  const { size } = fs.statSync(segment!.path);
+  breakSectors([segment!.path], 12_288, size);
+  const writer = await openTextWriter(directory);
+  expect(writer.durable()).toBeGreaterThanOrEqual(20);
+  await writer.append("after");
+  expect(fs.statSync(segment!.path).size).toBe(size);
+
+  const { logger, lines } = listeningLogger();
+  const reader = await openLogReader({ directory, logger });
+  reader.advance(writer.durable());
+  expect((await readAll(reader)).at(-1)![1]).toBe("after");
+  await writer.close();
+  const told = lines.map(({ msg }) => msg);
+  expect(told).toContain("Skipped a damaged part of the event log");
+  // Numbers that were given to nobody are not missed.
+  expect(told).not.toContain("Records are missing from the event log");
+}, 300_000);
