@@ -5,16 +5,17 @@ import { postgresKind } from "../src/destinations/postgres/postgres.ts";
 import type { Egress } from "../src/egress/egress.ts";
 import {
   ClickhouseServer,
-  hasClickhouse,
+  clickhouseMissing,
 } from "../test/destinations/clickhouse/clickhouse-server.ts";
-import { hasPostgres, PostgresServer } from "../test/destinations/postgres/postgres-server.ts";
+import { PostgresServer, postgresMissing } from "../test/destinations/postgres/postgres-server.ts";
 
 /** A kind of destination beside the best that its system's plain client does. */
 export interface Case {
   name: string;
   /** What the plain client does, in a word or two. */
   plainly: string;
-  isThere: boolean;
+  /** The reason why the destination is missing here. */
+  missing: string | undefined;
   start(egress: Egress): Promise<Running>;
 }
 
@@ -150,6 +151,11 @@ async function startClickhouse(egress: Egress): Promise<Running> {
 }
 
 export const cases: Case[] = [
-  { name: "postgres", plainly: "psql COPY", isThere: hasPostgres, start: startPostgres },
-  { name: "clickhouse", plainly: "JSONEachRow", isThere: hasClickhouse, start: startClickhouse },
+  { name: "postgres", plainly: "psql COPY", missing: postgresMissing, start: startPostgres },
+  {
+    name: "clickhouse",
+    plainly: "JSONEachRow",
+    missing: clickhouseMissing,
+    start: startClickhouse,
+  },
 ];

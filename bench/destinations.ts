@@ -127,8 +127,8 @@ async function latencies(running: Running, type: string): Promise<number[]> {
 
 const per = (costs: Cost[], part: keyof Cost) => median(costs.map((cost) => cost[part]));
 const rows: Record<string, string | number>[] = [];
-for (const { name, plainly, isThere, start } of [...cases, ...objectCases, ...kafkaCases]) {
-  if (!isThere || (positionals.length > 0 && !positionals.includes(name))) continue;
+for (const { name, plainly, missing, start } of [...cases, ...objectCases, ...kafkaCases]) {
+  if (missing !== undefined || (positionals.length > 0 && !positionals.includes(name))) continue;
   const egress = createEgress({ allow: ["127.0.0.0/8"] });
   const running = await start(egress);
   try {

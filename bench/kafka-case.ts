@@ -58,7 +58,7 @@ async function start(egress: Egress, compression: "none" | "gzip"): Promise<Runn
   };
 }
 
-const client = { plainly: "the library's send", isThere: brokersMissing === undefined };
+const client = { plainly: "the library's send", missing: brokersMissing };
 
 export const kafkaCases: Case[] = [
   { name: "kafka", ...client, start: (egress) => start(egress, "none") },

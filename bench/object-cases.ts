@@ -15,7 +15,7 @@ import { fileKind } from "../src/destinations/file/file.ts";
 import { s3Kind } from "../src/destinations/s3/s3.ts";
 import type { Egress } from "../src/egress/egress.ts";
 import { eventsOf } from "../test/destinations/formats.ts";
-import { hasS3, S3Server } from "../test/destinations/s3/s3-server.ts";
+import { S3Server, s3Missing } from "../test/destinations/s3/s3-server.ts";
 import { type Case, familyCpu, type Running } from "./destination-cases.ts";
 
 const linesOf = (events: readonly Uint8Array[]) =>
@@ -75,8 +75,8 @@ async function startFile(over: Record<string, unknown>): Promise<Running> {
   };
 }
 
-const put = { plainly: "gzip, PutObject", isThere: hasS3 };
-const write = { plainly: "write, fdatasync", isThere: true };
+const put = { plainly: "gzip, PutObject", missing: s3Missing };
+const write = { plainly: "write, fdatasync", missing: undefined };
 
 export const objectCases: Case[] = [
   { name: "s3", ...put, start: (egress) => startS3(egress, {}) },

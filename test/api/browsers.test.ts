@@ -1,9 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { refuseForeignPages } from "../../src/api/browsers.ts";
-import { executablePath, launch, sayWithout } from "./_chromium.ts";
+import { describeWith } from "../counterpart.ts";
+import { chromiumMissing, launch } from "./_chromium.ts";
 import { startApi, type TestApi } from "./_setup.ts";
-
-sayWithout("what a foreign page can do");
 
 /** A page in the operator's browser: what it can make the browser send, and what comes of it. */
 let api: TestApi;
@@ -106,7 +105,7 @@ test("a foreign name reads no metrics, and is told the setting", async () => {
   }
 });
 
-describe.skipIf(!executablePath)("in Chromium, whose user is logged in by Basic,", () => {
+describeWith(chromiumMissing)("in Chromium, whose user is logged in by Basic,", () => {
   /** `admin.test` is a plain http name: no Sec-Fetch-Site comes from there. */
   test.each(["admin.test", "127.0.0.1", "localhost"])(
     "a foreign page's form to %s changes nothing, and the own page's request does",

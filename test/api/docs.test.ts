@@ -1,10 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Browser, Page } from "playwright-core";
-import { executablePath, launch, sayWithout } from "./_chromium.ts";
+import { describeWith } from "../counterpart.ts";
+import { chromiumMissing, launch } from "./_chromium.ts";
 import { startApi, type TestApi } from "./_setup.ts";
 
 /** `/docs` as its reader meets it, in a real Chromium where the machine has one. */
-sayWithout("how /docs behaves");
 
 /** Stands for the data plane: what the page sends there is looked at. */
 const pixels: { url: URL; authorization: string | null }[] = [];
@@ -23,7 +23,7 @@ let api: TestApi;
 let browser: Browser | undefined;
 beforeAll(async () => {
   api = await startApi({ dataPlaneUrl: () => dataPlane.url.origin });
-  if (executablePath) browser = await launch();
+  if (chromiumMissing === undefined) browser = await launch();
 }, 300_000);
 afterAll(async () => {
   await browser?.close();
@@ -49,7 +49,7 @@ async function read(hash: string, work: (page: Page) => Promise<void>): Promise<
   expect(complaints.filter((it) => !/401|favicon|404/.test(it))).toEqual([]);
 }
 
-describe.skipIf(!executablePath)("/docs in Chromium", () => {
+describeWith(chromiumMissing)("/docs in Chromium", () => {
   test("the filter filters, links and groups too", async () => {
     await read("", async (page) => {
       const all = await page.locator("nav a:visible").count();

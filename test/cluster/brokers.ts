@@ -12,7 +12,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { Subprocess } from "bun";
 import { freePorts } from "../free-ports.ts";
-import { fillDisk, makeSpace, mountDisk, unmountDisk } from "./disk.ts";
+import { fillDisk, makeSpace, mountDisk, unmountDisk } from "../small-disk.ts";
 import { brokerJars } from "./jars.ts";
 
 /** Real brokers: Apache Kafka in KRaft mode, each a process that is broker and controller at once. */

@@ -1,4 +1,5 @@
-import { describe, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
+import { describeWith } from "../counterpart.ts";
 import {
   pixel,
   removeDirectory,
@@ -10,7 +11,6 @@ import {
   waitFor,
 } from "../e2e/server.ts";
 import { brokersMissing, startBrokers } from "./brokers.ts";
-import { titled } from "./support.ts";
 
 const main = new URL("../../src/main.ts", import.meta.url).pathname;
 const users = Array.from({ length: 7 }, (_, n) => `user-${n}`);
@@ -37,7 +37,7 @@ async function cutOff(ms: number, ...args: string[]): Promise<boolean> {
   return child.exitCode === 0;
 }
 
-describe.skipIf(brokersMissing !== undefined)(titled("from one machine to several"), () => {
+describeWith(brokersMissing)("from one machine to several", () => {
   test("and back, with what is owed and what was given up", async () => {
     const brokers = await startBrokers(1);
     const [alone, node, back] = [temporaryDirectory(), temporaryDirectory(), temporaryDirectory()];

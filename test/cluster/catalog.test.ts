@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, test } from "bun:test";
+import { afterAll, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,16 +8,17 @@ import { Fetcher } from "../../src/cluster/fetcher.ts";
 import { openOrderedTopic } from "../../src/cluster/ordered-log.ts";
 import { contradictions } from "../catalog/consistency.ts";
 import { runTriggers, tight } from "../catalog/on-nodes.ts";
+import { describeWith } from "../counterpart.ts";
 import { quiet } from "../log/support.ts";
 import { brokersMissing } from "./brokers.ts";
-import { settingsOf, titled, withBrokers } from "./support.ts";
+import { settingsOf, withBrokers } from "./support.ts";
 
 const root = mkdtempSync(join(tmpdir(), "pixelmill-catalogs-"));
 afterAll(() => rmSync(root, { recursive: true }));
 
 const AT_ONCE = 64;
 
-describe.skipIf(brokersMissing !== undefined)(titled("catalogs on a topic of Kafka"), () => {
+describeWith(brokersMissing)("catalogs on a topic of Kafka", () => {
   const { brokers } = withBrokers(1);
 
   test(`are what the model says after ${AT_ONCE} sequences of triggers at once, while the log is rewritten`, async () => {

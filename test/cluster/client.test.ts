@@ -1,10 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, expect, test } from "bun:test";
 import { type BrokerSettings, connectClients } from "../../src/cluster/client.ts";
 import { Fetcher } from "../../src/cluster/fetcher.ts";
 import { Sender } from "../../src/cluster/sender.ts";
+import { describeWith } from "../counterpart.ts";
 import { brokersMissing } from "./brokers.ts";
 import { account, type GuardedBroker, startGuardedBroker } from "./guarded-broker.ts";
-import { titled } from "./support.ts";
 import { ca } from "./tls.ts";
 
 let broker: GuardedBroker;
@@ -32,7 +32,7 @@ async function roundTrip(settings: BrokerSettings, topic: string): Promise<strin
   }
 }
 
-describe.skipIf(brokersMissing !== undefined)(titled("clients of a cluster's brokers"), () => {
+describeWith(brokersMissing)("clients of a cluster's brokers", () => {
   test.each([
     ["TLS", "tls", { tls: { ca } }],
     ["SCRAM-SHA-256", "sasl", sasl("SCRAM-SHA-256")],

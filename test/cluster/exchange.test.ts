@@ -1,9 +1,10 @@
-import { describe, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { createAudience } from "../../src/cluster/audience.ts";
 import { type Exchange, openExchange } from "../../src/cluster/exchange.ts";
+import { describeWith } from "../counterpart.ts";
 import { quiet } from "../log/support.ts";
 import { brokersMissing } from "./brokers.ts";
-import { titled, withBrokers } from "./support.ts";
+import { withBrokers } from "./support.ts";
 
 async function until(holds: () => boolean): Promise<void> {
   const end = performance.now() + 240_000;
@@ -11,7 +12,7 @@ async function until(holds: () => boolean): Promise<void> {
   expect(holds()).toBe(true);
 }
 
-describe.skipIf(brokersMissing !== undefined)(titled("what nodes tell each other"), () => {
+describeWith(brokersMissing)("what nodes tell each other", () => {
   const { clients } = withBrokers(1);
   const open = (topic: string) =>
     openExchange({ clients: clients(), topic, replicas: 1, logger: quiet });

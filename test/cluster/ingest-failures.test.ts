@@ -1,5 +1,6 @@
-import { describe, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import type { TopicLogs } from "../../src/cluster/topic-logs.ts";
+import { describeWith, testWith } from "../counterpart.ts";
 import {
   type Asking,
   dataWithSource,
@@ -8,10 +9,10 @@ import {
   recordsIn,
   until,
 } from "../ingest/ingest-support.ts";
+import { mountMissing } from "../small-disk.ts";
 import { brokersMissing } from "./brokers.ts";
-import { disksMissing } from "./disk.ts";
 import { openLogs, startIngest } from "./ingest-support.ts";
-import { settingsOf, titled, withBrokers } from "./support.ts";
+import { settingsOf, withBrokers } from "./support.ts";
 
 /** What a user has sent, by the pixel's number. */
 interface Sent {
@@ -88,8 +89,8 @@ function expectKept(read: Map<string, number[]>, sent: readonly Sent[]): void {
   }
 }
 
-describe.skipIf(brokersMissing !== undefined)(titled("pixels into three brokers"), () => {
-  const disks = disksMissing === undefined ? { diskBytes: 128 << 20 } : {};
+describeWith(brokersMissing)("pixels into three brokers", () => {
+  const disks = mountMissing === undefined ? { diskBytes: 128 << 20 } : {};
   const { brokers } = withBrokers(3, [], disks);
   const topic = (name: string, partitions: number, replicas = 3) => {
     return { name, partitions, replicas };
@@ -134,10 +135,8 @@ describe.skipIf(brokersMissing !== undefined)(titled("pixels into three brokers"
     expectKept(await readNumbers(logs), sent);
   }, 600_000);
 
-  const title = disksMissing === undefined ? "" : ` (skipped: ${disksMissing})`;
-  const full = `are kept while a broker's disk is full, refused while all are, taken again${title}`;
-  test.skipIf(disksMissing !== undefined)(
-    full,
+  testWith(mountMissing)(
+    "are kept while one broker's disk is full, refused while all are full, then accepted again",
     async () => {
       const { data, writeKey } = await dataWithSource();
       await using logs = await openLogs(settingsOf(brokers()), topic("full-disks", 6));

@@ -1,9 +1,10 @@
-import { describe, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { placeOf } from "../../src/cluster/placement.ts";
 import { logOf, type TopicLogs } from "../../src/cluster/topic-logs.ts";
 import { ensureTopic } from "../../src/cluster/topics.ts";
 import { BLOCK_RECORDS_MAX } from "../../src/log/block.ts";
 import type { DurableRange } from "../../src/log/event-log.ts";
+import { describeWith } from "../counterpart.ts";
 import {
   dataWithSource,
   load,
@@ -15,7 +16,7 @@ import {
 } from "../ingest/ingest-support.ts";
 import { brokersMissing } from "./brokers.ts";
 import { openLogs, startIngest } from "./ingest-support.ts";
-import { settingsOf, titled, withBrokers } from "./support.ts";
+import { settingsOf, withBrokers } from "./support.ts";
 
 /** Who is in each partition, in order, once the brokers have told where all end. */
 async function usersOf(logs: TopicLogs): Promise<string[][]> {
@@ -33,7 +34,7 @@ async function send(url: string): Promise<number> {
   }
 }
 
-describe.skipIf(brokersMissing !== undefined)(titled("pixels into partitions"), () => {
+describeWith(brokersMissing)("pixels into partitions", () => {
   const { brokers, clients } = withBrokers(1);
   const topic = (name: string, partitions: number) => ({ name, partitions, replicas: 1 });
 

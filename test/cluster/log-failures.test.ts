@@ -1,10 +1,11 @@
-import { describe, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { watchStanding } from "../../src/cluster/standing.ts";
 import { ensureTopic } from "../../src/cluster/topics.ts";
 import { LogUnavailable } from "../../src/log/event-log.ts";
+import { describeWith } from "../counterpart.ts";
 import { readAll, until } from "../log/support.ts";
 import { brokersMissing } from "./brokers.ts";
-import { openTopic, titled, withBrokers } from "./support.ts";
+import { openTopic, withBrokers } from "./support.ts";
 
 /** Appends one after the other until `stopped`; returns what was answered for, and what was not. */
 async function appendUntil(
@@ -28,7 +29,7 @@ async function appendUntil(
   return { kept, refused };
 }
 
-describe.skipIf(brokersMissing !== undefined)(titled("partitions on three brokers"), () => {
+describeWith(brokersMissing)("partitions on three brokers", () => {
   const { brokers, clients } = withBrokers(3);
 
   test("are told by name where a broker is away that leads them, or has copies", async () => {

@@ -1,14 +1,15 @@
-import { describe, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import type { Admin } from "@platformatic/kafka";
 import { Fetcher } from "../../src/cluster/fetcher.ts";
 import { offsetOf, sequenceOf } from "../../src/cluster/position.ts";
 import { watchTopics } from "../../src/cluster/topic-watch.ts";
 import { ensureTopic, topicFault } from "../../src/cluster/topics.ts";
 import { LogUnavailable } from "../../src/log/event-log.ts";
+import { describeWith } from "../counterpart.ts";
 import { describeEventLog, type OpenLog } from "../log/contract.ts";
 import { appendEach, quiet, readAll, texts, until } from "../log/support.ts";
 import { brokersMissing } from "./brokers.ts";
-import { openTopic, titled, withBrokers } from "./support.ts";
+import { openTopic, withBrokers } from "./support.ts";
 
 /** Sets one of a topic's settings, as an operator does. */
 async function setOn(admin: Admin, topic: string, name: string, value: string): Promise<void> {
@@ -23,7 +24,7 @@ type IncrementalAlterConfigs = Parameters<Admin["incrementalAlterConfigs"]>[0];
 const TOPIC = 2;
 const SET = 0;
 
-describe.skipIf(brokersMissing !== undefined)(titled("a partition of Kafka"), () => {
+describeWith(brokersMissing)("a partition of Kafka", () => {
   const { brokers, clients } = withBrokers(1);
   let opened: ReturnType<typeof openTopic> | undefined;
   const contract = () => {

@@ -2,10 +2,11 @@ import { afterEach, describe, expect, test } from "bun:test";
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import { ensureTopic } from "../../src/cluster/topics.ts";
+import { describeWith } from "../counterpart.ts";
 import { until } from "../log/support.ts";
 import { brokersMissing } from "./brokers.ts";
 import { type MemberProcess, openMember, startMember, type TestMember } from "./member.ts";
-import { settingsOf, titled, withBrokers } from "./support.ts";
+import { settingsOf, withBrokers } from "./support.ts";
 
 const PARTITIONS = 6;
 /** Of members that are to be replaced. */
@@ -13,7 +14,7 @@ const SHORT_SESSION_MS = 4_000;
 /** So long that no machine is too busy for it. */
 const SESSION_MS = 30_000;
 
-describe.skipIf(brokersMissing !== undefined)(titled("nodes share partitions"), () => {
+describeWith(brokersMissing)("nodes share partitions", () => {
   const { brokers, clients } = withBrokers(1, ["group.min.session.timeout.ms=1000"]);
   let topics = 0;
 

@@ -1,10 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { connectClients } from "../../src/cluster/client.ts";
 import { Sender } from "../../src/cluster/sender.ts";
 import { ensureTopic } from "../../src/cluster/topics.ts";
 import { encodeChangeSet, SHARED_FORMAT } from "../../src/store/change-set.ts";
+import { describeWith } from "../counterpart.ts";
 import {
   ADMIN_TOKEN,
   pixel,
@@ -17,11 +18,11 @@ import {
   waitFor,
 } from "../e2e/server.ts";
 import { type Brokers, brokersMissing, startBrokers } from "./brokers.ts";
-import { settingsOf, titled } from "./support.ts";
+import { settingsOf } from "./support.ts";
 
 const users = Array.from({ length: 12 }, (_, n) => `user-${n}`);
 
-describe.skipIf(brokersMissing !== undefined)(titled("two nodes"), () => {
+describeWith(brokersMissing)("two nodes", () => {
   let brokers: Brokers;
   let nodes: Server[] = [];
   const directories: string[] = [];

@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, test } from "bun:test";
+import { afterAll, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -6,15 +6,16 @@ import { type Clients, connectClients } from "../../src/cluster/client.ts";
 import { Fetcher } from "../../src/cluster/fetcher.ts";
 import { openOrderedTopic } from "../../src/cluster/ordered-log.ts";
 import type { OrderedStore } from "../../src/store/ordered-store.ts";
+import { describeWith } from "../counterpart.ts";
 import { quiet, until } from "../log/support.ts";
 import { openNode, runLoad, unexplained } from "../store/nodes.ts";
 import { brokersMissing } from "./brokers.ts";
-import { settingsOf, titled, withBrokers } from "./support.ts";
+import { settingsOf, withBrokers } from "./support.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "pixelmill-ordered-"));
 afterAll(() => rmSync(directory, { recursive: true }));
 
-describe.skipIf(brokersMissing !== undefined)(titled("stores on a topic of Kafka"), () => {
+describeWith(brokersMissing)("stores on a topic of Kafka", () => {
   const { brokers } = withBrokers(1);
 
   /** A node as a process of its own would be: with connections of its own. */

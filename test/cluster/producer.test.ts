@@ -1,11 +1,12 @@
-import { describe, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
+import { describeWith } from "../counterpart.ts";
 import { brokersMissing } from "./brokers.ts";
-import { openTopic, titled, withBrokers } from "./support.ts";
+import { openTopic, withBrokers } from "./support.ts";
 
 /** Several times what a broker needs to forget one that sends nothing. */
 const FORGOTTEN_MS = 1_500;
 
-describe.skipIf(brokersMissing !== undefined)(titled("what is sent to a partition"), () => {
+describeWith(brokersMissing)("what is sent to a partition", () => {
   const { clients } = withBrokers(1, [
     "producer.id.expiration.ms=500",
     "producer.id.expiration.check.interval.ms=100",

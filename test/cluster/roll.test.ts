@@ -1,10 +1,11 @@
-import { describe, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { connectClients } from "../../src/cluster/client.ts";
 import { openExchange } from "../../src/cluster/exchange.ts";
 import { openOrderedTopic } from "../../src/cluster/ordered-log.ts";
+import { describeWith } from "../counterpart.ts";
 import { quiet } from "../log/support.ts";
 import { brokersMissing } from "./brokers.ts";
-import { openTopic, titled, withBrokers } from "./support.ts";
+import { openTopic, withBrokers } from "./support.ts";
 
 /** Takes connections and requests, and never answers. */
 function standStill() {
@@ -25,7 +26,7 @@ function standStill() {
   };
 }
 
-describe.skipIf(brokersMissing !== undefined)(titled("clients of several brokers"), () => {
+describeWith(brokersMissing)("clients of several brokers", () => {
   const { brokers } = withBrokers(1);
 
   test("send nothing to a broker that stands still, also when it is named first", async () => {

@@ -25,10 +25,6 @@ export function withBrokers(count: 1 | 3, settings: string[] = [], options: Brok
   return { brokers: () => brokers, clients: () => clients };
 }
 
-/** A title that says why the tests under it are skipped, where they are. */
-export const titled = (title: string) =>
-  brokersMissing === undefined ? title : `${title} (skipped: ${brokersMissing})`;
-
 export const settingsOf = (brokers: Brokers): BrokerSettings => ({ brokers: brokers.addresses });
 
 /** A topic whose partitions are opened as logs of texts. */

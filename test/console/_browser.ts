@@ -1,18 +1,14 @@
 import { afterAll, beforeAll, expect } from "bun:test";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { ensureConsole } from "../../src/console/bundle.ts";
-import { executablePath, launch, sayWithout } from "../api/_chromium.ts";
+import { chromiumMissing, launch } from "../api/_chromium.ts";
 import { startApi, type TestApi } from "../api/_setup.ts";
 
 const PATIENCE_MS = 240_000;
 
-/** Opens an API with the console, and a browser, for a file of tests about `what`. */
-export function useConsole(
-  what: string,
-  use: (opened: { api: TestApi; browser: Browser }) => void,
-): void {
-  sayWithout(what);
-  if (!executablePath) return;
+/** Opens an API with the console, and a browser for a file of tests. */
+export function useConsole(use: (opened: { api: TestApi; browser: Browser }) => void): void {
+  if (chromiumMissing !== undefined) return;
   let api: TestApi | undefined;
   let browser: Browser | undefined;
   beforeAll(async () => {

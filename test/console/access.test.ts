@@ -1,12 +1,13 @@
-import { describe, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import type { Browser, Page } from "playwright-core";
-import { executablePath } from "../api/_chromium.ts";
+import { chromiumMissing } from "../api/_chromium.ts";
 import type { TestApi } from "../api/_setup.ts";
+import { describeWith } from "../counterpart.ts";
 import { openPage, signIn, useConsole } from "./_browser.ts";
 
 let api: TestApi;
 let browser: Browser;
-useConsole("who may do what in the console", (opened) => {
+useConsole((opened) => {
   ({ api, browser } = opened);
 });
 
@@ -16,7 +17,7 @@ async function source(name: string, workspaceId = api.workspaceId) {
   return api.catalog.sources.create(workspaceId, { name });
 }
 
-describe.skipIf(!executablePath)("in the console", () => {
+describeWith(chromiumMissing)("in the console", () => {
   test("a wrong token is refused in words, a right one signs in for the tab and a reload", async () => {
     const { page, close } = await openPage(browser);
     await page.goto(api.url);

@@ -1,17 +1,16 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Browser, Page } from "playwright-core";
 import { ensureConsole } from "../../src/console/bundle.ts";
-import { executablePath, launch, sayWithout } from "../api/_chromium.ts";
+import { chromiumMissing, launch } from "../api/_chromium.ts";
+import { describeWith, testWith } from "../counterpart.ts";
 import { ADMIN_TOKEN } from "../e2e/server.ts";
 import { openPage, signIn } from "./_browser.ts";
 import { placesOf, type Scene, startScene } from "./_scene.ts";
 
-sayWithout("what axe finds in the console");
-
 let scene: Scene;
 let browser: Browser;
 beforeAll(async () => {
-  if (!executablePath) return;
+  if (chromiumMissing !== undefined) return;
   await ensureConsole();
   [scene, browser] = await Promise.all([startScene(), launch()]);
 }, 300_000);
@@ -60,7 +59,7 @@ const shifts = `new Promise((resolve) => {
   setTimeout(() => resolve(sum), 200);
 })`;
 
-test.skipIf(!executablePath)(
+testWith(chromiumMissing)(
   "nothing jumps while a screen loads",
   async () => {
     const { page, close } = await openPage(browser);
@@ -81,7 +80,7 @@ test.skipIf(!executablePath)(
   900_000,
 );
 
-describe.skipIf(!executablePath)("axe finds nothing", () => {
+describeWith(chromiumMissing)("axe finds nothing", () => {
   test("on any screen, light, dark or narrow", async () => {
     const { page, close } = await openPage(browser);
     await page.goto(scene.server.controlPlane);

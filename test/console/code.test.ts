@@ -1,7 +1,8 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import type { Browser, Page } from "playwright-core";
 import { ensureConsole } from "../../src/console/bundle.ts";
-import { executablePath, launch, sayWithout } from "../api/_chromium.ts";
+import { chromiumMissing, launch } from "../api/_chromium.ts";
+import { describeWith } from "../counterpart.ts";
 import {
   ADMIN_TOKEN,
   pixel,
@@ -13,13 +14,12 @@ import {
 } from "../e2e/server.ts";
 import { openPage, signIn } from "./_browser.ts";
 
-sayWithout("writing code in the console");
 setDefaultTimeout(300_000);
 
 /** Markup that would run, were it ever taken for more than text. */
 const hostile = `<img src=x onerror="globalThis.hacked=1"><script>globalThis.hacked=1</script>`;
 
-describe.skipIf(!executablePath)("in the console", () => {
+describeWith(chromiumMissing)("in the console", () => {
   let server: Server;
   let browser: Browser;
   let sink: ReturnType<typeof startSink>;

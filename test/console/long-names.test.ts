@@ -1,14 +1,15 @@
-import { expect, setDefaultTimeout, test } from "bun:test";
+import { expect, setDefaultTimeout } from "bun:test";
 import type { Browser } from "playwright-core";
-import { executablePath } from "../api/_chromium.ts";
+import { chromiumMissing } from "../api/_chromium.ts";
 import type { TestApi } from "../api/_setup.ts";
+import { testWith } from "../counterpart.ts";
 import { openPage, signIn, useConsole } from "./_browser.ts";
 
 setDefaultTimeout(300_000);
 
 let api: TestApi;
 let browser: Browser;
-useConsole("the console with long names", (opened) => {
+useConsole((opened) => {
   ({ api, browser } = opened);
 });
 
@@ -48,7 +49,7 @@ const tooWide = `[document.documentElement, ...document.querySelectorAll("td, th
   .filter((it) => it.scrollWidth > it.clientWidth + 1)
   .map((it) => it.localName + " " + it.className + " " + it.textContent.slice(0, 40))`;
 
-const stay = test.skipIf(!executablePath);
+const stay = testWith(chromiumMissing);
 
 stay("names of any length stay in their place, on every screen, wide and narrow", async () => {
   const screens = await fill();

@@ -1,10 +1,9 @@
-import { describe, expect, test } from "bun:test";
-import { executablePath, sayWithout } from "../api/_chromium.ts";
+import { expect, test } from "bun:test";
+import { chromiumMissing } from "../api/_chromium.ts";
+import { describeWith } from "../counterpart.ts";
 import { openCrowd, said } from "./many-items.ts";
 
-sayWithout("how the console bears very many things");
-
-describe.skipIf(!executablePath)("over very many dead letters and transformations", () => {
+describeWith(chromiumMissing)("over very many dead letters and transformations", () => {
   // A million and ten thousand are the command's: writing them takes minutes.
   test("every list shows its first page, and a purge of all is stopped", async () => {
     const waits = await openCrowd({ letters: 5_000, transformations: 60 });

@@ -1,7 +1,8 @@
-import { afterAll, describe, expect, test } from "bun:test";
+import { afterAll, expect, test } from "bun:test";
 import type { Browser } from "playwright-core";
-import { executablePath } from "../api/_chromium.ts";
+import { chromiumMissing } from "../api/_chromium.ts";
 import type { TestApi } from "../api/_setup.ts";
+import { describeWith } from "../counterpart.ts";
 import { openPage, signIn, useConsole } from "./_browser.ts";
 
 /** Runs in a page that takes it for markup, an address or a script; the quotes leave attributes. */
@@ -14,7 +15,7 @@ const refusing = Bun.serve({
 });
 let api: TestApi;
 let browser: Browser;
-useConsole("what markup in names and events does in the console", (opened) => {
+useConsole((opened) => {
   ({ api, browser } = opened);
 });
 afterAll(() => refusing.stop(true));
@@ -50,7 +51,7 @@ async function fill() {
   return { source, destination, code, letter: deadLetters[0]! };
 }
 
-describe.skipIf(!executablePath)("markup", () => {
+describeWith(chromiumMissing)("markup", () => {
   test("in any name, event, reason or address is shown as text and runs nowhere", async () => {
     const { source, destination, code, letter } = await fill();
     const { page, close } = await openPage(browser);

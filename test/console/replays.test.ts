@@ -1,7 +1,8 @@
-import { afterAll, describe, expect, test } from "bun:test";
+import { afterAll, expect, test } from "bun:test";
 import type { Browser } from "playwright-core";
-import { executablePath } from "../api/_chromium.ts";
+import { chromiumMissing } from "../api/_chromium.ts";
 import type { TestApi } from "../api/_setup.ts";
+import { describeWith } from "../counterpart.ts";
 import { openPage, signIn, useConsole } from "./_browser.ts";
 
 const taken: unknown[] = [];
@@ -15,12 +16,12 @@ const receiver = Bun.serve({
 });
 let api: TestApi;
 let browser: Browser;
-useConsole("replays on the console", (opened) => {
+useConsole((opened) => {
   ({ api, browser } = opened);
 });
 afterAll(() => receiver.stop(true));
 
-describe.skipIf(!executablePath)("replays", () => {
+describeWith(chromiumMissing)("replays", () => {
   test("begin at a destination, show how far they are, and are cancelled", async () => {
     const { source } = await api.client.call("POST /v2/sources", { body: { name: "Shop" } });
     const { destination } = await api.client.call("POST /v2/destinations", {

@@ -1,18 +1,19 @@
-import { describe, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import type { Browser } from "playwright-core";
-import { executablePath } from "../api/_chromium.ts";
+import { chromiumMissing } from "../api/_chromium.ts";
 import type { TestApi } from "../api/_setup.ts";
+import { describeWith } from "../counterpart.ts";
 import { openPage, signIn, useConsole } from "./_browser.ts";
 
 let api: TestApi;
 let browser: Browser;
-useConsole("how events are searched in the console", (opened) => {
+useConsole((opened) => {
   ({ api, browser } = opened);
 });
 
 const EVENTS = 120;
 
-describe.skipIf(!executablePath)("the event search", () => {
+describeWith(chromiumMissing)("the event search", () => {
   test("finds what a user did, opens it, and goes on further back", async () => {
     const { source } = await api.client.call("POST /v2/sources", { body: { name: "Shop" } });
     for (let n = 0; n < EVENTS; n++) {

@@ -1,11 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Browser, Page } from "playwright-core";
 import { ensureConsole } from "../../src/console/bundle.ts";
-import { executablePath, launch, sayWithout } from "../api/_chromium.ts";
+import { chromiumMissing, launch } from "../api/_chromium.ts";
+import { describeWith } from "../counterpart.ts";
 import { ADMIN_TOKEN, removeDirectory, type Server, startServer } from "../e2e/server.ts";
 import { openPage, signIn } from "./_browser.ts";
-
-sayWithout("a day's work in the console");
 
 /** A receiver that the story breaks and mends. */
 const taken: any[] = [];
@@ -23,7 +22,7 @@ const receiver = Bun.serve({
 let server: Server;
 let browser: Browser;
 beforeAll(async () => {
-  if (!executablePath) return;
+  if (chromiumMissing !== undefined) return;
   await ensureConsole();
   [server, browser] = await Promise.all([startServer(), launch()]);
 }, 300_000);
@@ -98,7 +97,7 @@ async function replayFromGroup(page: Page): Promise<void> {
   await page.getByText("None is left").waitFor();
 }
 
-describe.skipIf(!executablePath)("a day's work", () => {
+describeWith(chromiumMissing)("a day's work", () => {
   test("from a source to a mended destination, by the page alone", async () => {
     const { page, close } = await openPage(browser);
     await signIn(page, server.controlPlane, ADMIN_TOKEN);

@@ -1,12 +1,13 @@
-import { describe, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import type { Browser, Page } from "playwright-core";
-import { executablePath } from "../api/_chromium.ts";
+import { chromiumMissing } from "../api/_chromium.ts";
 import type { TestApi } from "../api/_setup.ts";
+import { describeWith } from "../counterpart.ts";
 import { openPage, signIn, useConsole } from "./_browser.ts";
 
 let api: TestApi;
 let browser: Browser;
-useConsole("how the console's live tail bears a flood", (opened) => {
+useConsole((opened) => {
   ({ api, browser } = opened);
 });
 
@@ -33,7 +34,7 @@ async function until(page: Page, condition: string): Promise<void> {
   while (!(await page.evaluate(condition))) await Bun.sleep(50);
 }
 
-describe.skipIf(!executablePath)("the live tail", () => {
+describeWith(chromiumMissing)("the live tail", () => {
   test("of 5,000 events a second keeps the tab answering, and what it holds bounded", async () => {
     const { source } = await api.client.call("POST /v2/sources", { body: { name: "Flood" } });
     const { page, close } = await openPage(browser);

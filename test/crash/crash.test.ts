@@ -1,11 +1,11 @@
-import { expect, test } from "bun:test";
+import { expect } from "bun:test";
 import { brokersMissing } from "../cluster/brokers.ts";
-import { titled } from "../cluster/support.ts";
+import { testWith } from "../counterpart.ts";
 import { crash } from "./crash.ts";
 
 /** A short form of `npm run crash -- --kafka`. */
-test.skipIf(brokersMissing !== undefined)(
-  titled("nodes of a cluster lose and double nothing when one is killed, then its broker"),
+testWith(brokersMissing)(
+  "nodes of a cluster lose and double nothing when one is killed, then its broker",
   async () => {
     const report = await crash({
       ...{ nodes: 2, brokers: 1, rounds: 2, users: 20, pixelsPerSecond: 40 },

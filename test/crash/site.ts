@@ -1,9 +1,9 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { type Brokers, startBrokers } from "../cluster/brokers.ts";
-import { disksMissing } from "../cluster/disk.ts";
 import { removeDirectory, temporaryDirectory, waitFor } from "../e2e/server.ts";
 import { freePorts } from "../free-ports.ts";
+import { mountMissing } from "../small-disk.ts";
 import { codeOf, testEvent } from "../soak/fates.ts";
 import { startReceiver } from "../soak/site.ts";
 import { Arrivals } from "./arrivals.ts";
@@ -47,7 +47,7 @@ export class Site {
     const directory = temporaryDirectory();
     const received = join(directory, "received");
     mkdirSync(received);
-    const disks = disksMissing === undefined ? { diskBytes: DISK_BYTES } : {};
+    const disks = mountMissing === undefined ? { diskBytes: DISK_BYTES } : {};
     const brokers = brokerCount === 0 ? undefined : await startBrokers(brokerCount, [], disks);
     const receiver = await startReceiver(received, 1_000_000);
     const flags = ["--retry-window", "3600", "--log-level", "info", ...clusterFlags(brokers)];

@@ -5,9 +5,9 @@ import type { DestinationKind } from "../../src/destinations/destination.ts";
 import { postgresKind } from "../../src/destinations/postgres/postgres.ts";
 import { cleanText, typeOf } from "../../src/destinations/tables/column-values.ts";
 import { createEgress } from "../../src/egress/egress.ts";
-import { ClickhouseServer, hasClickhouse } from "./clickhouse/clickhouse-server.ts";
+import { ClickhouseServer, clickhouseMissing } from "./clickhouse/clickhouse-server.ts";
 import { outgoing } from "./outgoing.ts";
-import { hasPostgres, PostgresServer } from "./postgres/postgres-server.ts";
+import { PostgresServer, postgresMissing } from "./postgres/postgres-server.ts";
 
 setDefaultTimeout(300_000);
 
@@ -17,8 +17,8 @@ const numRuns = Number(process.env.EVOLUTION_RUNS ?? 12);
 let postgres: PostgresServer | undefined;
 let clickhouse: ClickhouseServer | undefined;
 beforeAll(async () => {
-  if (hasPostgres) postgres = await PostgresServer.start();
-  if (hasClickhouse) clickhouse = await ClickhouseServer.start();
+  if (postgresMissing === undefined) postgres = await PostgresServer.start();
+  if (clickhouseMissing === undefined) clickhouse = await ClickhouseServer.start();
 });
 afterAll(async () => {
   await postgres?.end();

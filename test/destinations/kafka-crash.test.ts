@@ -1,9 +1,10 @@
-import { expect, setDefaultTimeout, test } from "bun:test";
+import { expect, setDefaultTimeout } from "bun:test";
 import type { OpenDestination, OutgoingEvent } from "../../src/destinations/destination.ts";
 import { kafkaKind } from "../../src/destinations/kafka/kafka.ts";
 import { createEgress } from "../../src/egress/egress.ts";
 import { brokersMissing } from "../cluster/brokers.ts";
-import { titled, withBrokers } from "../cluster/support.ts";
+import { withBrokers } from "../cluster/support.ts";
+import { testWith } from "../counterpart.ts";
 import { readTopic } from "./kafka-topic.ts";
 import { outgoing } from "./outgoing.ts";
 
@@ -38,8 +39,8 @@ async function deliver(
   throw new Error(`Not delivered: ${reason}`);
 }
 
-test.skipIf(brokersMissing !== undefined)(
-  titled("SIGKILL of a broker in the middle of batches loses nothing and doubles nothing"),
+testWith(brokersMissing)(
+  "SIGKILL of a broker in the middle of batches loses nothing and doubles nothing",
   async () => {
     const topic = "crash";
     await clients()

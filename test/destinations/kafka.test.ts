@@ -21,8 +21,8 @@ import {
   startGuardedBroker,
   stranger,
 } from "../cluster/guarded-broker.ts";
-import { titled } from "../cluster/support.ts";
 import { ca } from "../cluster/tls.ts";
+import { describeWith } from "../counterpart.ts";
 import { describeDestination } from "./contract.ts";
 import { readTopic } from "./kafka-topic.ts";
 import { outgoing } from "./outgoing.ts";
@@ -30,14 +30,13 @@ import { TcpProxy } from "./proxy.ts";
 
 setDefaultTimeout(300_000);
 
-const isThere = brokersMissing === undefined;
 let broker: GuardedBroker;
 let clients: Clients;
 let topics = 0;
 const ends: (() => unknown)[] = [];
 
 beforeAll(async () => {
-  if (!isThere) return;
+  if (brokersMissing !== undefined) return;
   broker = await startGuardedBroker();
   clients = await connectClients({ brokers: broker.addresses });
 });
@@ -87,7 +86,7 @@ function opened(config: Record<string, unknown>): OpenDestination {
 const valuesOf = async (topic: string) => (await readTopic(clients, topic)).map((it) => it.value);
 const delivered = { kind: "delivered" } as const;
 
-if (isThere) {
+if (brokersMissing === undefined) {
   describeDestination("kafka", async () => {
     const topic = await madeTopic();
     const config = configOf(topic, { batchSize: 10 });
@@ -131,7 +130,7 @@ if (isThere) {
   });
 }
 
-describe.skipIf(!isThere)(titled("kafka"), () => {
+describeWith(brokersMissing)("kafka", () => {
   test("a record has its user as key, and says whose event it is", async () => {
     const topic = await madeTopic(8);
     const open = opened(configOf(topic, { headers: [{ from: "team", to: "grÖwth" }] }));

@@ -2,9 +2,10 @@ import { expect, setDefaultTimeout, test } from "bun:test";
 import { destinationKinds } from "../../src/destinations/destination-kinds.ts";
 import { rudderstackKeys } from "../../src/destinations/rudderstack-keys.ts";
 import { createEgress } from "../../src/egress/egress.ts";
-import { ClickhouseServer, hasClickhouse } from "./clickhouse/clickhouse-server.ts";
+import { testWith } from "../counterpart.ts";
+import { ClickhouseServer, clickhouseMissing } from "./clickhouse/clickhouse-server.ts";
 import { outgoing } from "./outgoing.ts";
-import { hasPostgres, PostgresServer } from "./postgres/postgres-server.ts";
+import { PostgresServer, postgresMissing } from "./postgres/postgres-server.ts";
 
 setDefaultTimeout(300_000);
 
@@ -45,7 +46,7 @@ async function deliver(type: string, account: Record<string, unknown>) {
   return verdict;
 }
 
-test.skipIf(!hasPostgres)("the README's example of PostgreSQL takes events", async () => {
+testWith(postgresMissing)("the README's example of PostgreSQL takes events", async () => {
   const server = await PostgresServer.start();
   try {
     expect(await deliver("postgres", { ...server.account, tls: "off" })).toEqual({
@@ -57,7 +58,7 @@ test.skipIf(!hasPostgres)("the README's example of PostgreSQL takes events", asy
   }
 });
 
-test.skipIf(!hasClickhouse)("the README's example of ClickHouse takes events", async () => {
+testWith(clickhouseMissing)("the README's example of ClickHouse takes events", async () => {
   const server = await ClickhouseServer.start();
   try {
     expect(await deliver("clickhouse", server.account)).toEqual({ kind: "delivered" });

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { environmentName, loadConfig } from "../../src/settings/reader.ts";
 import { configSchema } from "../../src/settings/schema.ts";
+import { missingPrograms, testWith } from "../counterpart.ts";
 import { startNginx } from "./nginx.ts";
 import {
   ADMIN_TOKEN,
@@ -36,19 +37,16 @@ afterAll(async () => {
 describe("the systemd unit", () => {
   const unit = block("ini");
 
-  test.skipIf(Bun.which("systemd-analyze") === null)(
-    "is one that systemd understands",
-    async () => {
-      const path = join(directory, "pixelmill.service");
-      await Bun.write(path, unit.replace("/usr/local/bin/pixelmill", process.execPath));
-      const { exitCode, stderr } = Bun.spawnSync(["systemd-analyze", "verify", path]);
-      const about = stderr
-        .toString()
-        .split("\n")
-        .filter((line) => line.includes("pixelmill"));
-      expect({ exitCode, about }).toEqual({ exitCode: 0, about: [] });
-    },
-  );
+  testWith(missingPrograms("systemd-analyze"))("is one that systemd understands", async () => {
+    const path = join(directory, "pixelmill.service");
+    await Bun.write(path, unit.replace("/usr/local/bin/pixelmill", process.execPath));
+    const { exitCode, stderr } = Bun.spawnSync(["systemd-analyze", "verify", path]);
+    const about = stderr
+      .toString()
+      .split("\n")
+      .filter((line) => line.includes("pixelmill"));
+    expect({ exitCode, about }).toEqual({ exitCode: 0, about: [] });
+  });
 
   test("starts the server with flags that there are, and gives a stop its time", () => {
     const [, words] = unit.match(/^ExecStart=\S+ serve (.+)$/m)!;
@@ -94,7 +92,7 @@ describe("the Kubernetes manifest", () => {
   });
 });
 
-test.skipIf(Bun.which("nginx") === null)(
+testWith(missingPrograms("nginx"))(
   "the nginx for the control plane passes its API",
   async () => {
     const nginx = await startNginx((port) =>

@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import { missingPrograms, titled } from "../counterpart.ts";
 import { startHaproxy } from "./haproxy.ts";
 import { startNginx } from "./nginx.ts";
 import { removeDirectory, route, startServer, startSink, waitFor } from "./server.ts";
@@ -33,8 +34,12 @@ async function ask(url: string, from: string, ...options: string[]): Promise<num
 }
 
 for (const [name, startProxy] of Object.entries(proxies)) {
-  test.concurrent.skipIf(Bun.which(name) === null)(
-    `the README's ${name} names the client, whatever that says of itself, and lets the longest URL through`,
+  const missing = missingPrograms(name, "curl");
+  test.concurrent.skipIf(missing !== undefined)(
+    titled(
+      `the README's ${name} names the client, whatever that says of itself, and lets the longest URL through`,
+      missing,
+    ),
     async () => {
       const sink = startSink();
       const server = await startServer({ flags: ["--trusted-proxies", "127.0.0.1/32"] });

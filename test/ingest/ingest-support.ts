@@ -172,20 +172,6 @@ export async function until(condition: () => boolean | Promise<boolean>): Promis
   while (!(await condition())) await Bun.sleep(10);
 }
 
-export function mountTmpfs(directory: string, bytes: number): boolean {
-  const command = ["mount", "-t", "tmpfs", "-o", `size=${bytes}`, "tmpfs", directory];
-  return Bun.spawnSync(command, { stderr: "ignore" }).exitCode === 0;
-}
-
-/** Whether this user may make the small disk that a full-disk test needs. */
-export function mayMount(): boolean {
-  const directory = mkdtempSync(join(tmpdir(), "pixelmill-mount-"));
-  const mounted = mountTmpfs(directory, 1 << 20);
-  if (mounted) Bun.spawnSync(["umount", directory]);
-  rmSync(directory, { recursive: true });
-  return mounted;
-}
-
 /** A connection that has had one answer, and has begun another request that it never ends. */
 export async function keptConnection(url: string) {
   const { hostname, port } = new URL(url);

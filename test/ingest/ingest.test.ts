@@ -7,15 +7,15 @@ import type { PixelRecord } from "../../src/event/record.ts";
 import { INGEST_CLOSE_MS_MAX, INGEST_PULSE_MS } from "../../src/ingest/limits.ts";
 import { INGEST_PULSES_MISSED_MAX } from "../../src/ingest/supervisor/ingest-process.ts";
 import { RATE_BURST_SECONDS } from "../../src/settings/limits.ts";
+import { testWith } from "../counterpart.ts";
 import { metricValue } from "../log/support.ts";
+import { mountDisk, mountMissing, unmountDisk } from "../small-disk.ts";
 import {
   dataWithSource,
   ingestEntry,
   isAlive,
   keptConnection,
   load,
-  mayMount,
-  mountTmpfs,
   openAsking,
   pixelUrl,
   recordsIn,
@@ -377,13 +377,13 @@ test("metrics come from each process under its name", async () => {
   expect(records.reduce((sum, { values }) => sum + values[0]!.value, 0)).toBe(10);
 });
 
-test.skipIf(!mayMount())(
+testWith(mountMissing)(
   "a full disk answers 503 and is not healthy, and recovers without a restart",
   async () => {
     const { data, writeKey } = await dataWithSource();
     const directory = join(data, "events");
     mkdirSync(directory);
-    mountTmpfs(directory, 8 << 20);
+    mountDisk(directory, 8 << 20);
     try {
       await using ingest = await startIngest(data);
       const [pid] = ingest.pids();
@@ -407,7 +407,7 @@ test.skipIf(!mayMount())(
       const users = await usersOf(ingest);
       expect([users[0], users.at(-1)]).toEqual(["before", "after"]);
     } finally {
-      Bun.spawnSync(["umount", "-l", directory]);
+      unmountDisk(directory);
     }
   },
   300_000,

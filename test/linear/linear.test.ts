@@ -1,11 +1,11 @@
-import { expect, test } from "bun:test";
+import { expect } from "bun:test";
 import { brokersMissing } from "../cluster/brokers.ts";
-import { titled } from "../cluster/support.ts";
+import { testWith } from "../counterpart.ts";
 import { linear, told } from "./linear.ts";
 
 /** A short form of `npm run linear`. */
-test.skipIf(brokersMissing !== undefined)(
-  titled("some order explains all that nodes of a cluster answer while one is killed"),
+testWith(brokersMissing)(
+  "some order explains all that nodes of a cluster answer while one is killed",
   async () => {
     const report = await linear({
       ...{ nodes: 2, brokers: 1, clients: 24, calls: 300, groups: 12 },

@@ -2,13 +2,16 @@ import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { PAGE_BYTES, pageAligned } from "../../src/log/io/page.ts";
 import { closeSegment, createSegment, writeBlocks } from "../../src/log/segment/segment-file.ts";
+import { missingPrograms, testWith } from "../counterpart.ts";
 import { openFiles, temporaryDirectory } from "./support.ts";
 
 const cachedPages = (path: string) =>
   Number(Bun.spawnSync(["fincore", "--noheadings", "--output", "PAGES", path]).stdout.toString());
 /** On tmpfs the page cache is the disk. */
 const fileSystem = Bun.spawnSync(["stat", "--file-system", "--format=%T", temporaryDirectory()]);
-const onDisk = Bun.which("fincore") !== null && !fileSystem.stdout.includes("tmpfs");
+const diskMissing = fileSystem.stdout.includes("tmpfs")
+  ? "temporary files are on tmpfs"
+  : missingPrograms("fincore");
 
 test("batches of any shape follow each other, whole pages or not", async () => {
   const segment = await createSegment(temporaryDirectory(), 0);
@@ -48,7 +51,7 @@ test("a disk that refuses pages past the cache is written through it", async () 
   expect(readFileSync(segment.path)).toEqual(Buffer.concat([block, block]));
 });
 
-test.skipIf(!onDisk)("whole pages leave nothing in the page cache", async () => {
+testWith(diskMissing)("whole pages leave nothing in the page cache", async () => {
   const segment = await createSegment(temporaryDirectory(), 0);
   for (let i = 0; i < 10; i++) await writeBlocks(segment, [pageAligned(PAGE_BYTES).fill(i)]);
   expect(cachedPages(segment.path)).toBe(0);

@@ -29,6 +29,7 @@ import {
   mayBlock,
   writeBlocks,
 } from "../../src/log/segment/segment-file.ts";
+import { missingFile, testWith } from "../counterpart.ts";
 import { failReads, healReads, temporaryDirectory } from "./support.ts";
 
 /** What a log asks of its disk, piece by piece. */
@@ -87,7 +88,7 @@ test("small batches for a quick disk may hold up the event loop, no others", () 
 /** Writes to memory are as quick as a disk can be. */
 const memory = "/dev/shm";
 
-test.skipIf(!existsSync(memory))(
+testWith(missingFile(memory))(
   "a disk that is quick is written in place",
   async () => {
     const directory = mkdtempSync(`${memory}/pixelmill-log-`);

@@ -7,6 +7,8 @@ import { LossReport } from "../../src/log/loss-report.ts";
 import { openLogReader } from "../../src/log/reader.ts";
 import { listSegments } from "../../src/log/segment/segments.ts";
 import { openLogWriter } from "../../src/log/writer.ts";
+import { testWith } from "../counterpart.ts";
+import { mountDisk, mountMissing, unmountDisk } from "../small-disk.ts";
 import type { Outcome } from "./limited-writer.ts";
 import {
   listeningLogger,
@@ -22,24 +24,15 @@ import {
 
 const TMPFS_BYTES = 8 << 20;
 
-/** A disk of 8 MiB, or undefined where this user may not mount one. */
-function smallDisk(): { directory: string; unmount: () => void } | undefined {
-  const directory = temporaryDirectory();
-  const command = ["mount", "-t", "tmpfs", "-o", `size=${TMPFS_BYTES}`, "tmpfs", directory];
-  if (Bun.spawnSync(command, { stderr: "ignore" }).exitCode !== 0) return undefined;
-  return { directory, unmount: () => Bun.spawnSync(["umount", "-l", directory]) };
-}
-
-const disk = smallDisk();
-
-test.skipIf(disk === undefined)(
+testWith(mountMissing)(
   "a full disk refuses, loses nothing, and recovers without traffic or restart",
   async () => {
-    const { directory, unmount } = disk!;
+    const directory = temporaryDirectory();
+    mountDisk(directory, TMPFS_BYTES);
     try {
       await fillAndRecover(directory);
     } finally {
-      unmount();
+      unmountDisk(directory);
     }
   },
   300_000,

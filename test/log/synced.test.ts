@@ -1,14 +1,11 @@
-import { expect, test } from "bun:test";
+import { expect } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { listSegments } from "../../src/log/segment/segments.ts";
+import { failureOf, testWith } from "../counterpart.ts";
 import { appendEach, openTextWriter, temporaryDirectory } from "./support.ts";
 
-/** Whether there is an strace, and it may trace. */
-const canTrace =
-  Bun.which("strace") !== null &&
-  Bun.spawnSync(["strace", "-o", "/dev/null", "true"], { stderr: "ignore" }).exitCode === 0;
-if (!canTrace) process.stderr.write("skipped, what is synced: it needs strace\n");
+const straceMissing = failureOf("strace", "-o", "/dev/null", "true");
 
 /** What a process that opens this log and appends a record asks of the system, in order. */
 async function callsOf(directory: string): Promise<string[]> {
@@ -30,7 +27,7 @@ function placeOf(calls: readonly string[], parts: readonly string[], from = 0): 
   return at;
 }
 
-test.skipIf(!canTrace)(
+testWith(straceMissing)(
   "what a log has is on disk before it is opened, and what it takes before it says so",
   async () => {
     const directory = temporaryDirectory();

@@ -1,12 +1,12 @@
-import { expect, test } from "bun:test";
+import { expect } from "bun:test";
+import { testWith } from "../counterpart.ts";
 import { lacks } from "./disk.ts";
 import { powerLoss } from "./power-loss.ts";
 
 const reason = lacks("ext4");
-if (reason !== undefined) process.stderr.write(`skipped, power loss: ${reason}\n`);
 
 /** A short form of `npm run power-loss`. */
-test.skipIf(reason !== undefined)(
+testWith(reason)(
   "what was answered is there after the power went, whatever the disk had not flushed",
   async () => {
     const report = await powerLoss({

@@ -1,13 +1,15 @@
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { type Missing, missingPrograms } from "../../counterpart.ts";
 import { freePort } from "../../free-ports.ts";
 
 /** Where continuous integration puts chDB. */
 const library = join(import.meta.dir, "../../../node_modules/.chdb");
 
-export const hasClickhouse = existsSync(join(library, "chdb")) && Bun.which("python3") !== null;
-if (!hasClickhouse) process.stderr.write("skipped, ClickHouse: chDB is not installed\n");
+export const clickhouseMissing: Missing = existsSync(join(library, "chdb"))
+  ? missingPrograms("python3")
+  : "chDB not installed";
 
 /** A ClickHouse of its own, on loopback, which `end` takes away with its files. */
 export class ClickhouseServer {

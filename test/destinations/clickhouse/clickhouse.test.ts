@@ -12,21 +12,22 @@ import { columnOf, quoted } from "../../../src/destinations/clickhouse/sql.ts";
 import type { DestinationKind, OpenDestination } from "../../../src/destinations/destination.ts";
 import { createEgress } from "../../../src/egress/egress.ts";
 import { TABLE_EVENT_COLUMNS_MAX } from "../../../src/settings/limits.ts";
+import { describeWith } from "../../counterpart.ts";
 import { RawSink } from "../../egress/sink.ts";
 import { describeDestination } from "../contract.ts";
 import { outgoing } from "../outgoing.ts";
 import { TcpProxy } from "../proxy.ts";
-import { ClickhouseServer, hasClickhouse } from "./clickhouse-server.ts";
+import { ClickhouseServer, clickhouseMissing } from "./clickhouse-server.ts";
 
 setDefaultTimeout(300_000);
 
-const describeReal = describe.skipIf(!hasClickhouse);
+const describeReal = describeWith(clickhouseMissing);
 let server: ClickhouseServer;
 let databases = 0;
 const ends: (() => unknown)[] = [];
 
 beforeAll(async () => {
-  if (hasClickhouse) server = await ClickhouseServer.start();
+  if (clickhouseMissing === undefined) server = await ClickhouseServer.start();
 });
 afterAll(async () => await server?.end());
 afterEach(async () => {
@@ -62,7 +63,7 @@ const idsOf = async (database: unknown, table = "tracks") =>
 const delivered = { kind: "delivered" } as const;
 const reasonOf = (verdict: object) => (verdict as { reason: string }).reason;
 
-if (hasClickhouse) {
+if (clickhouseMissing === undefined) {
   describeDestination("clickhouse", async () => {
     const config = configOf({ mode: "raw", batchSize: 10 });
     const broken = (over: Record<string, unknown>) => ({ ...config, ...over });

@@ -18,6 +18,8 @@ import { join } from "node:path";
 import { fileKind } from "../../../src/destinations/file/file.ts";
 import { rudderstackKeys } from "../../../src/destinations/rudderstack-keys.ts";
 import { FILE_LINE_BYTES_MAX } from "../../../src/settings/limits.ts";
+import { testWith } from "../../counterpart.ts";
+import { mountDisk, mountMissing, unmountDisk } from "../../small-disk.ts";
 import { eventsOf } from "../formats.ts";
 import { outgoing } from "../outgoing.ts";
 
@@ -344,20 +346,10 @@ test("a Parquet file is flushed before it has its name, and its name before it i
 });
 
 describe("a disk that is full", () => {
-  const small = (path: string) =>
-    Bun.spawnSync(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", path]).exitCode === 0;
-  const release = (path: string) => Bun.spawnSync(["umount", path]);
-  const mountable = () => {
-    const path = mkdtempSync(join(tmpdir(), "small-"));
-    const did = small(path);
-    release(path);
-    rmSync(path, { recursive: true });
-    return did;
-  };
-  test.skipIf(!mountable())("leaves nothing of a Parquet file that does not fit", async () => {
+  testWith(mountMissing)("leaves nothing of a Parquet file that does not fit", async () => {
     const mount = join(files, "mount");
     mkdirSync(mount);
-    small(mount);
+    mountDisk(mount, 64 << 10);
     try {
       const config = { path: "p/e.parquet", format: "parquet" } as const;
       const destination = fileKind(mount).open(config, "team");
@@ -370,14 +362,14 @@ describe("a disk that is full", () => {
       expect(again).toEqual({ kind: "delivered" });
       expect(readdirSync(join(mount, "team/p"))).toEqual(["e-20260101T000000Z-a.parquet"]);
     } finally {
-      release(mount);
+      unmountDisk(mount);
     }
   });
 
-  test.skipIf(!mountable())("is tried again later, has no torn line, and recovers", async () => {
+  testWith(mountMissing)("is tried again later, has no torn line, and recovers", async () => {
     const mount = join(files, "mount");
     mkdirSync(mount);
-    small(mount);
+    mountDisk(mount, 64 << 10);
     try {
       const destination = fileKind(mount).open({ path: "f" }, "team");
       const big = Buffer.from(JSON.stringify({ n: 1, text: "x".repeat(40_000) }));
@@ -391,7 +383,7 @@ describe("a disk that is full", () => {
       expect(existsSync(join(mount, "team/f"))).toBe(true);
       expect(readFileSync(join(mount, "team/f"), "utf8")).toBe(`${big}\n{"n":2}\n`);
     } finally {
-      release(mount);
+      unmountDisk(mount);
     }
   });
 });

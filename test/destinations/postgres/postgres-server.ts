@@ -9,6 +9,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { Missing } from "../../counterpart.ts";
 import { good } from "../../egress/tls.ts";
 import { freePort } from "../../free-ports.ts";
 
@@ -20,8 +21,8 @@ function programs(): string | undefined {
   return newest === undefined ? undefined : `${root}/${newest}/bin`;
 }
 
-export const hasPostgres = programs() !== undefined;
-if (!hasPostgres) process.stderr.write("skipped, PostgreSQL: it is not installed\n");
+export const postgresMissing: Missing =
+  programs() !== undefined ? undefined : "PostgreSQL not installed";
 
 const nobody = 65_534;
 /** PostgreSQL does not run as root. */

@@ -1,32 +1,25 @@
-import {
-  afterAll,
-  afterEach,
-  beforeAll,
-  describe,
-  expect,
-  setDefaultTimeout,
-  test,
-} from "bun:test";
+import { afterAll, afterEach, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import type { DestinationKind, OpenDestination } from "../../../src/destinations/destination.ts";
 import { postgresKind } from "../../../src/destinations/postgres/postgres.ts";
 import { createEgress } from "../../../src/egress/egress.ts";
 import { TABLE_EVENT_COLUMNS_MAX } from "../../../src/settings/limits.ts";
+import { describeWith } from "../../counterpart.ts";
 import { finding } from "../../egress/request-client.ts";
 import { ca } from "../../egress/tls.ts";
 import { describeDestination } from "../contract.ts";
 import { outgoing } from "../outgoing.ts";
 import { TcpProxy } from "../proxy.ts";
-import { hasPostgres, PostgresServer } from "./postgres-server.ts";
+import { PostgresServer, postgresMissing } from "./postgres-server.ts";
 
 setDefaultTimeout(300_000);
 
-const describeReal = describe.skipIf(!hasPostgres);
+const describeReal = describeWith(postgresMissing);
 let server: PostgresServer;
 let schemas = 0;
 const ends: (() => unknown)[] = [];
 
 beforeAll(async () => {
-  if (hasPostgres) server = await PostgresServer.start();
+  if (postgresMissing === undefined) server = await PostgresServer.start();
 });
 afterAll(async () => await server?.end());
 afterEach(async () => {
@@ -60,7 +53,7 @@ const rowsOf = (schema: unknown, table = "tracks") =>
 const idsOf = async (schema: unknown, table = "tracks") =>
   (await rowsOf(schema, table)).map(({ id }) => id);
 
-if (hasPostgres) {
+if (postgresMissing === undefined) {
   describeDestination("postgres", async () => {
     const config = configOf({ mode: "raw", batchSize: 10 });
     const broken = (over: Record<string, unknown>) => ({ ...config, ...over });

@@ -2,14 +2,14 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { S3Client } from "bun";
+import type { Missing } from "../../counterpart.ts";
 import { freePort } from "../../free-ports.ts";
 
 /** Where `.ci/run` puts what it builds. */
 const built = join(homedir(), ".cache/pixelmill/bin/versitygw");
 const program = Bun.which("versitygw") ?? (existsSync(built) ? built : undefined);
 
-export const hasS3 = program !== undefined;
-if (!hasS3) process.stderr.write("skipped, S3: versitygw is not installed\n");
+export const s3Missing: Missing = program !== undefined ? undefined : "versitygw not installed";
 
 /** A real S3 server of its own (versitygw), on loopback, with a bucket `lake`. */
 export class S3Server {
