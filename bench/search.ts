@@ -17,7 +17,7 @@ import type { LogReader } from "../src/log/event-log.ts";
 import { openLogReader } from "../src/log/reader.ts";
 import { openLogWriter } from "../src/log/writer.ts";
 import { createLogger } from "../src/observe/log.ts";
-import { Search, type SearchQuery } from "../src/pipeline/searching/search.ts";
+import { Search, type SearchQuery } from "../src/pipeline/search/search.ts";
 import { median } from "./load.ts";
 import { report, round2 } from "./report.ts";
 

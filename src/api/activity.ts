@@ -1,5 +1,5 @@
-import type { CountedMinute, Rates } from "../pipeline/history.ts";
-import type { LaneStatus } from "../pipeline/lane-status.ts";
+import type { MinuteCounts, Rates } from "../pipeline/monitoring/lane-history.ts";
+import type { LaneStatus } from "../pipeline/monitoring/lane-status.ts";
 import { STATUS_QUESTIONS_OF_WORKSPACE_MAX, SUSPENSIONS_SHOWN_MAX } from "../settings/limits.ts";
 import { TooMany } from "./errors.ts";
 import { firstOf } from "./first-of.ts";
@@ -58,7 +58,7 @@ export async function suspensionsOf(parts: Parts, workspaceId: string) {
 
 export async function countedOf(parts: Parts, workspaceId: string, destinationId: string) {
   const question = ["counted", destinationId];
-  const { told, missingNodes } = await askAll<CountedMinute[]>(parts, workspaceId, question);
+  const { told, missingNodes } = await askAll<MinuteCounts[]>(parts, workspaceId, question);
   return { counted: [...told.values()].flat(), missingNodes };
 }
 

@@ -1,5 +1,5 @@
 import type { Connection, Destination, Source } from "../catalog/model.ts";
-import type { Rates } from "../pipeline/history.ts";
+import type { Rates } from "../pipeline/monitoring/lane-history.ts";
 import { type Activity, activityOf, type LaneActivity, noRates, type Parts } from "./activity.ts";
 import { firstOf } from "./first-of.ts";
 import type { Suspension } from "./parts.ts";

@@ -4,8 +4,8 @@ import type { IngestLogs } from "../ingest/messages.ts";
 import type { EventLogs } from "../log/event-log.ts";
 import type { Logger } from "../observe/log.ts";
 import type { Metrics } from "../observe/metrics.ts";
-import type { RetentionBounds } from "../pipeline/keeping/retention.ts";
 import type { Pipeline, PipelineParts } from "../pipeline/pipeline.ts";
+import type { RetentionBounds } from "../pipeline/retention/retention.ts";
 import type { Config } from "../settings/reader.ts";
 
 /** What every part is opened with. */

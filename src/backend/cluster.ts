@@ -13,9 +13,9 @@ import { openTopicLogs } from "../cluster/topic-logs.ts";
 import { watchTopics } from "../cluster/topic-watch.ts";
 import { sourceOfRecord } from "../event/record.ts";
 import { clusterDirectory, expectNoOwnData, topicIds } from "../first-start/data-directory.ts";
-import type { RetentionBounds } from "../pipeline/keeping/retention.ts";
 import type { TailMessage } from "../pipeline/live-tail.ts";
-import { createLines } from "../pipeline/pipeline.ts";
+import { createPipelineHost } from "../pipeline/pipeline.ts";
+import type { RetentionBounds } from "../pipeline/retention/retention.ts";
 import { version } from "../version.ts";
 import type { Backend, Check, StartContext } from "./backend.ts";
 import { brokersOf } from "./broker-settings.ts";
@@ -83,7 +83,7 @@ export async function openCluster(opening: StartContext): Promise<Backend> {
     ...{ catalog, logs, others: questions },
     catalogDirectory: clusterDirectory(config, "catalog"),
     run(work) {
-      const lines = createLines({
+      const lines = createPipelineHost({
         ...work,
         ...{ live: catalog.live, readers: logs.readers, audience, logger, metrics },
         onDurable: (listener) => logs.onDurable(listener),

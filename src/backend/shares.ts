@@ -5,10 +5,10 @@ import { placeOf } from "../cluster/placement.ts";
 import { logOf, type TopicLogs } from "../cluster/topic-logs.ts";
 import { clusterDirectory, topicIds } from "../first-start/data-directory.ts";
 import type { Logger } from "../observe/log.ts";
-import type { Line } from "../pipeline/line.ts";
-import type { Lines } from "../pipeline/pipeline.ts";
+import { type LaneRecord, LEDGER_TABLES_MAX, Ledger } from "../pipeline/ledger/ledger.ts";
+import type { PartitionPipeline } from "../pipeline/partition-pipeline.ts";
+import type { PipelineHost } from "../pipeline/pipeline.ts";
 import { knownPositions } from "../pipeline/reading/known-positions.ts";
-import { type LaneRecord, LEDGER_TABLES_MAX, Ledger } from "../pipeline/settling/ledger.ts";
 import { HAND_OVER_MS_MAX } from "../settings/limits.ts";
 import type { Config } from "../settings/reader.ts";
 import { openOrderedStore } from "../store/ordered-store.ts";
@@ -39,7 +39,7 @@ const CLAIM_AGAIN_MS = 2_000;
 /** The lanes over a partition. */
 interface Running {
   ledger: Ledger;
-  line: Line;
+  line: PartitionPipeline;
   /** Ends the following of the log. */
   leave(): void;
 }
@@ -64,7 +64,7 @@ interface Share {
 export class Shares {
   readonly #options: SharesOptions;
   readonly #shares: Share[] = [];
-  #lines: Lines | undefined;
+  #lines: PipelineHost | undefined;
 
   #growing: Promise<void> = Promise.resolve();
   readonly #looking: ReturnType<typeof setInterval>;
@@ -100,7 +100,7 @@ export class Shares {
   }
 
   /** Where the lanes run of partitions that are taken. */
-  run(lines: Lines): void {
+  run(lines: PipelineHost): void {
     this.#lines = lines;
   }
 
@@ -190,7 +190,7 @@ export class Shares {
     if (!share.isWanted || share.running !== undefined) return;
     const { node, live, logger, logs } = this.#options;
     const ledger = new Ledger(lent(share.store), logger);
-    let line: Line | undefined;
+    let line: PartitionPipeline | undefined;
     await ledger.claim(node, {
       onLost: () => this.#lost(partition, share),
       onReplays: (ids) => line?.replay([...ids]),

@@ -7,10 +7,10 @@ import {
 } from "../first-start/data-directory.ts";
 import { openFileLogs } from "../ingest/log/file-logs.ts";
 import { diskOf } from "../observe/disk.ts";
-import { segmentsFor } from "../pipeline/keeping/segments.ts";
+import { openLedger } from "../pipeline/ledger/ledger.ts";
 import { createPipeline } from "../pipeline/pipeline.ts";
 import { knownPositions } from "../pipeline/reading/known-positions.ts";
-import { openLedger } from "../pipeline/settling/ledger.ts";
+import { segmentBounds } from "../pipeline/retention/segment-bounds.ts";
 import { type Backend, retentionBounds, type StartContext } from "./backend.ts";
 
 /** The ground of a server that has no others beside it: its own disk. */
@@ -29,7 +29,7 @@ export async function openStandalone({
     directory: eventsDirectory(config),
     count: config["ingest.processes"],
     known: knownPositions(catalog.live, ledger),
-    segments: segmentsFor(retentionBounds(config), config["ingest.processes"]),
+    segments: segmentBounds(retentionBounds(config), config["ingest.processes"]),
     ...{ logger, metrics },
   });
   stack.defer(() => logs.close());

@@ -2,9 +2,9 @@ import type { Key } from "lmdb";
 import type { Live } from "../catalog/catalog.ts";
 import type { Connection, Positions } from "../catalog/model.ts";
 import { StartError } from "../errors.ts";
-import type { Replay } from "../pipeline/dead-letters/tables.ts";
-import { DeadLetterTables, type StoredLetter } from "../pipeline/dead-letters/tables.ts";
-import type { LaneRecord } from "../pipeline/settling/ledger.ts";
+import type { LaneRecord } from "../pipeline/ledger/ledger.ts";
+import type { RequeuedLetter } from "../pipeline/ledger/letter-tables.ts";
+import { LetterTables, type StoredLetter } from "../pipeline/ledger/letter-tables.ts";
 import { encodeValue } from "../store/change-set.ts";
 import type { LocalStore, Store } from "../store/store.ts";
 import { ORDER, WALKS } from "../store/walk.ts";
@@ -111,10 +111,10 @@ export async function carryLetters(
   from: Store,
   ledgerOf: (letter: StoredLetter) => Store,
 ): Promise<number> {
-  const opened = new Map<Store, DeadLetterTables>();
+  const opened = new Map<Store, LetterTables>();
   const tablesOf = (letter: StoredLetter) => {
     const store = ledgerOf(letter);
-    const tables = opened.get(store) ?? new DeadLetterTables(store);
+    const tables = opened.get(store) ?? new LetterTables(store);
     opened.set(store, tables);
     return tables;
   };
@@ -130,14 +130,15 @@ export async function carryLetters(
       tables.put(value);
     },
   });
-  const replays = await carry(from.table<Replay, Key>("replays").getRange({}), {
+  const replays = await carry(from.table<RequeuedLetter, Key>("replays").getRange({}), {
     to({ value }) {
       const store = ledgerOf(value.letter);
       store.table("replays");
       return store;
     },
     bytesOf: ({ value }) => sizeOf(value.letter),
-    put: ({ key, value }) => ledgerOf(value.letter).table<Replay, Key>("replays").put(key, value),
+    put: ({ key, value }) =>
+      ledgerOf(value.letter).table<RequeuedLetter, Key>("replays").put(key, value),
   });
   return letters + replays;
 }

@@ -1,11 +1,11 @@
 import type { Live } from "../catalog/catalog.ts";
 import { decodeRecord } from "../event/record.ts";
 import type { LogReader } from "../log/event-log.ts";
+import type { LaneRecord } from "../pipeline/ledger/ledger.ts";
+import { createRoutes } from "../pipeline/model/routes.ts";
 import type { CursorRecord } from "../pipeline/reading/cursor.ts";
 import { LaneReader } from "../pipeline/reading/lane-reader.ts";
-import { routesOf } from "../pipeline/reading/routes.ts";
-import type { Logs } from "../pipeline/reading/shared-reader.ts";
-import type { LaneRecord } from "../pipeline/settling/ledger.ts";
+import type { LogSet } from "../pipeline/reading/shared-reader.ts";
 
 /** An event of a log that some destination has not settled. */
 export interface OwedEvent {
@@ -28,12 +28,16 @@ const keyOf = (log: string, sequence: number) => `${log} ${sequence}`;
 /** Adds what the destinations are owed of these logs, by what their lanes have stored. */
 export async function addDebts(
   debts: Debts,
-  { live, logs, lane }: { live: Live; logs: Logs; lane(id: string): LaneRecord | undefined },
+  { live, logs, lane }: { live: Live; logs: LogSet; lane(id: string): LaneRecord | undefined },
 ): Promise<void> {
   for (const { destination, connections } of live.lanes()) {
     const owed = debts.get(destination.id) ?? new Set();
     debts.set(destination.id, owed);
-    const reader = new LaneReader(logs, routesOf(destination, connections), lane(destination.id));
+    const reader = new LaneReader(
+      logs,
+      createRoutes(destination, connections),
+      lane(destination.id),
+    );
     for (;;) {
       const items = await reader.take(TAKE_EVENTS, TAKE_BYTES);
       if (items.length === 0) break;

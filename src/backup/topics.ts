@@ -18,7 +18,7 @@ import {
 import { clusterDirectory, topicIds } from "../first-start/data-directory.ts";
 import type { LogReader } from "../log/event-log.ts";
 import type { Logger } from "../observe/log.ts";
-import { LEDGER_TABLES_MAX, Ledger } from "../pipeline/settling/ledger.ts";
+import { LEDGER_TABLES_MAX, Ledger } from "../pipeline/ledger/ledger.ts";
 import type { Config } from "../settings/reader.ts";
 import { openOrderedStore } from "../store/ordered-store.ts";
 import { lent, type Store } from "../store/store.ts";

@@ -5,7 +5,7 @@ import { openCatalog } from "../catalog/open.ts";
 import { LossReport } from "../log/loss-report.ts";
 import { openLogReader } from "../log/reader.ts";
 import { sealLog } from "../log/recovery.ts";
-import { openLedger } from "../pipeline/settling/ledger.ts";
+import { openLedger } from "../pipeline/ledger/ledger.ts";
 import { unpack } from "./archive.ts";
 
 /** What a backup holds, counted by reading it. */

@@ -1,8 +1,8 @@
 import { GATHERED_EVENTS_MAX, LANE_IN_FLIGHT_EVENTS_MAX } from "../settings/limits.ts";
 import type { Notifier } from "./clock.ts";
 import type { Share } from "./holdings.ts";
-import type { Item } from "./item.ts";
 import { LANE_HELD_BYTES_MIN } from "./limits.ts";
+import type { LaneEvent } from "./model/lane-event.ts";
 
 /**
  * Events of one lane that were read and whose settling is not on disk; a crash repeats these at
@@ -36,7 +36,7 @@ const gatheringBounds: EventBounds = {
 export class InFlight {
   readonly #share: Share;
   /** Items in the order in which they were taken. */
-  readonly #items = new Set<Item>();
+  readonly #items = new Set<LaneEvent>();
   #open = 0;
   readonly #bounds: EventBounds;
 
@@ -63,19 +63,19 @@ export class InFlight {
     return this.room.events <= 0;
   }
 
-  get oldest(): Item | undefined {
+  get oldest(): LaneEvent | undefined {
     const [item] = this.#items;
     return item;
   }
 
-  take(item: Item): void {
+  take(item: LaneEvent): void {
     this.#items.add(item);
     this.#open += 1;
     this.#share.add(item.bytes);
   }
 
   /** The item became outputs of so many bytes. False when there is no room for them. */
-  emit(item: Item, bytes: number): boolean {
+  emit(item: LaneEvent, bytes: number): boolean {
     item.isLarge = bytes > LANE_HELD_BYTES_MIN;
     const added = Math.max(0, bytes - item.bytes);
     if (!this.#share.emit(bytes, added)) return false;
@@ -95,14 +95,14 @@ export class InFlight {
   }
 
   /** The settling of these items is on disk. */
-  commit(items: readonly Item[]): void {
+  commit(items: readonly LaneEvent[]): void {
     let bytes = 0;
     for (const item of items) if (this.#items.delete(item)) bytes += item.bytes;
     this.#share.add(-bytes);
   }
 
   /** Whether the item's outputs may be handed on, as far as their size is known. */
-  mayEmit(item: Item): boolean {
+  mayEmit(item: LaneEvent): boolean {
     return item.isLarge ? this.#share.isOpen : this.#share.isOpenForOne;
   }
 

@@ -1,11 +1,11 @@
 import type { Connection, Destination } from "../catalog/model.ts";
 import type { DestinationKind } from "../destinations/destination.ts";
 import type { DurableRange } from "../log/event-log.ts";
-import type { LaneGauges } from "./gauges.ts";
-import { Lane } from "./lane.ts";
-import type { LaneParts } from "./lane-parts.ts";
+import { Lane } from "./lane/lane.ts";
+import type { LaneContext } from "./lane/lane-context.ts";
+import type { LaneGauges } from "./monitoring/lane-gauges.ts";
 
-export interface LanesParts extends LaneParts {
+export interface LanesParts extends LaneContext {
   kinds: ReadonlyMap<string, DestinationKind>;
   /**
    * Whether nothing is to be delivered, and everything kept. Asked until the first time that the

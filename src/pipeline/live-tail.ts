@@ -1,8 +1,8 @@
 import type { Live } from "../catalog/catalog.ts";
 import type { Destination } from "../catalog/model.ts";
-import type { Ending, Output } from "./item.ts";
-import { jsonOf } from "./reading/input.ts";
-import type { Logs } from "./reading/shared-reader.ts";
+import type { EventOutcome, Output } from "./model/lane-event.ts";
+import { parseJsonOrText } from "./reading/input.ts";
+import type { LogSet } from "./reading/shared-reader.ts";
 
 /** One event on its way, as the live tail shows it. */
 export interface TailMessage {
@@ -15,7 +15,7 @@ export interface TailMessage {
   reason?: string;
 }
 
-export interface Tail {
+export interface TailSubscriptions {
   /**
    * Begins a subscription, and returns the function that ends it. A slow subscriber misses
    * messages; none is kept for it.
@@ -26,7 +26,7 @@ export interface Tail {
 type Receive = (message: TailMessage) => void;
 
 /** Subscribers at other nodes, who are shown what happens here; and the other way round. */
-export interface TailAudience {
+export interface RemoteTail {
   isWanted(workspaceId: string): boolean;
   readonly isAnyWanted: boolean;
   show(workspaceId: string, message: TailMessage): void;
@@ -40,7 +40,7 @@ export interface TailAudience {
  * when nobody listens. `received` messages come from a reading of the tail's own, which runs only
  * while there is a subscriber, at this node or another, and starts at the end of the log.
  */
-export class LiveTail implements Tail {
+export class LiveTail implements TailSubscriptions {
   readonly #subscribers = new Map<string, Set<Receive>>();
   readonly #positions = new Map<string, number>();
   #reading = false;
@@ -49,9 +49,9 @@ export class LiveTail implements Tail {
   #isFollowing = false;
 
   constructor(
-    readonly logs: Logs,
+    readonly logs: LogSet,
     readonly live: Pick<Live, "sourceById">,
-    readonly audience?: TailAudience | undefined,
+    readonly audience?: RemoteTail | undefined,
   ) {
     audience?.onWanted(() => this.#follow());
   }
@@ -89,7 +89,12 @@ export class LiveTail implements Tail {
   }
 
   /** Shows how an output ended. */
-  settled({ item, bytes }: Output, ending: Ending, destination: Destination, at: number): void {
+  settled(
+    { item, bytes }: Output,
+    ending: EventOutcome,
+    destination: Destination,
+    at: number,
+  ): void {
     const { id, workspaceId } = destination;
     if (ending.kind === "discarded" || !this.wants(workspaceId)) return;
     this.send(workspaceId, {
@@ -98,7 +103,7 @@ export class LiveTail implements Tail {
       destinationId: id,
       at,
       messageId: item.input.messageId,
-      event: jsonOf(bytes),
+      event: parseJsonOrText(bytes),
       ...(ending.kind === "dead-letter" && { reason: ending.reason }),
     });
   }
@@ -151,7 +156,7 @@ export class LiveTail implements Tail {
           sourceId: input.sourceId,
           at: input.receivedAt,
           messageId: input.messageId,
-          event: jsonOf(input.event.json),
+          event: parseJsonOrText(input.event.json),
         });
       }
     }

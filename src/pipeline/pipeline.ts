@@ -8,24 +8,24 @@ import type { Logger } from "../observe/log.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import { type Clock, systemClock } from "./clock.ts";
-import type { DeadLetters } from "./dead-letters/dead-letter.ts";
 import { createDeadLetters } from "./dead-letters/dead-letters.ts";
-import { joined } from "./dead-letters/joined.ts";
-import type { DeadLetterBounds } from "./dead-letters/retention.ts";
-import { byDestination, together } from "./gauges.ts";
-import type { CountedMinute } from "./history.ts";
+import type { DeadLetterBounds } from "./dead-letters/letter-retention.ts";
+import { mergeDeadLetters } from "./dead-letters/merge-dead-letters.ts";
 import { Holdings } from "./holdings.ts";
-import { createKeptFigures } from "./keeping/figures.ts";
-import { type Disk, noRetention, Retention, type RetentionBounds } from "./keeping/retention.ts";
-import { type LaneStatus, laneStatus } from "./lane-status.ts";
-import { type Line, openLine } from "./line.ts";
-import { LiveTail, type Tail, type TailAudience } from "./live-tail.ts";
-import { createLaneMetrics } from "./metrics.ts";
+import type { Ledger } from "./ledger/ledger.ts";
+import { LiveTail, type RemoteTail, type TailSubscriptions } from "./live-tail.ts";
+import type { DeadLetters } from "./model/dead-letter.ts";
+import { gaugesByDestination, mergeGauges } from "./monitoring/lane-gauges.ts";
+import type { MinuteCounts } from "./monitoring/lane-history.ts";
+import { type LaneStatus, laneStatus } from "./monitoring/lane-status.ts";
+import { createLaneMetrics } from "./monitoring/metrics.ts";
+import { openPartition, type PartitionPipeline } from "./partition-pipeline.ts";
 import { SharedReader, type SharedReaderParts } from "./reading/shared-reader.ts";
-import { showReplays } from "./replays/metrics.ts";
-import { createReplays, type Replays } from "./replays/replays.ts";
-import { Search } from "./searching/search.ts";
-import type { Ledger } from "./settling/ledger.ts";
+import { registerReplayMetrics } from "./replays/metrics.ts";
+import { createReplayJobs, type ReplayJobs } from "./replays/replay-jobs.ts";
+import { createRetentionMetrics } from "./retention/metrics.ts";
+import { type Disk, noRetention, Retention, type RetentionBounds } from "./retention/retention.ts";
+import { Search } from "./search/search.ts";
 
 /** Routes, transforms and delivers what the event logs hold; each destination has a lane. */
 export interface Pipeline {
@@ -37,14 +37,14 @@ export interface Pipeline {
   /** Resolves once dead letters can be read as they were at any answer before the call. */
   current(): Promise<void>;
   deadLetters: DeadLetters;
-  replays: Replays;
-  liveTail: Tail;
+  replays: ReplayJobs;
+  liveTail: TailSubscriptions;
   /** Finds events that the logs still hold. */
   search: Search["find"];
   /** How a destination's lane is; undefined for one that nothing is owed to. */
   status(destinationId: string): LaneStatus | undefined;
   /** What was counted of a destination in the minutes of the last hour. */
-  counted(destinationId: string): CountedMinute[];
+  counted(destinationId: string): MinuteCounts[];
   /** Why cursors and dead letters are not written at the moment; undefined while they are. */
   trouble(): string | undefined;
   /** Lets attempts under way end, commits the cursors, and closes. */
@@ -52,12 +52,12 @@ export interface Pipeline {
 }
 
 /** What runs the lanes of several logs, some of the time. */
-export interface Lines extends Pipeline {
+export interface PipelineHost extends Pipeline {
   /** Starts the lanes over some of the logs, which settle in this ledger. */
-  open(ledger: Ledger, readers: LinesParts["readers"]): Line;
+  open(ledger: Ledger, readers: PipelineHostParts["readers"]): PartitionPipeline;
 }
 
-export interface LinesParts {
+export interface PipelineHostParts {
   /** The catalog's `live`: topology is polled, programs are asked for per batch. */
   live: Live;
   sandbox: Sandbox;
@@ -83,7 +83,7 @@ export interface LinesParts {
   /** Bounds beyond which dead letters are dropped; absent is no bound. */
   deadLetterBounds?: DeadLetterBounds;
   /** Those who follow the live tail at other nodes. */
-  audience?: TailAudience;
+  audience?: RemoteTail;
   /** As `Pipeline.logEnds`; by default what the readers know. */
   logEnds?(): Promise<Positions>;
   /** Bounds up to which delivered events are kept; absent: none are. */
@@ -98,15 +98,15 @@ export interface LinesParts {
 }
 
 /** Runs the lanes of logs that come and go. */
-export function createLines(parts: LinesParts): Lines {
+export function createPipelineHost(parts: PipelineHostParts): PipelineHost {
   const { live, logger, ledgers, clock = systemClock } = parts;
   const { deadLetterBounds = { countMax: 0, ageMsMax: 0 } } = parts;
   /** Those that are open, with the ledger of each. */
-  const lines = new Map<Line, Ledger>();
+  const lines = new Map<PartitionPipeline, Ledger>();
   const holdings = new Holdings();
   const metrics = createLaneMetrics(
     parts.metrics,
-    () => byDestination(lines.keys().flatMap((line) => line.gauges())),
+    () => gaugesByDestination(lines.keys().flatMap((line) => line.gauges())),
     () => lines.values().flatMap((ledger) => ledger.letters.counts()),
     () => holdings.bytes,
   );
@@ -115,7 +115,7 @@ export function createLines(parts: LinesParts): Lines {
   const liveTail = new LiveTail(logs.of(followed), live, parts.audience);
   const search = new Search({ readers: parts.readers, clock });
   const { timeOf = timeOfRecord, retentionBounds = noRetention } = parts;
-  const kept = createKeptFigures(parts.metrics, parts.readers, retentionBounds, timeOf);
+  const kept = createRetentionMetrics(parts.metrics, parts.readers, retentionBounds, timeOf);
   const replayedLogs = new SharedReader({ ...parts, metrics });
   const stopListening = parts.onDurable((news) => {
     for (const line of lines.keys()) line.wake(news);
@@ -124,7 +124,9 @@ export function createLines(parts: LinesParts): Lines {
       .catch((error) => logger.error({ err: error }, "The live tail cannot read on"));
   });
   const logEnds = parts.logEnds ?? (async () => logs.ends());
-  showReplays(parts.metrics, () => [...lines.values()].flatMap((ledger) => ledger.jobs.running()));
+  registerReplayMetrics(parts.metrics, () =>
+    [...lines.values()].flatMap((ledger) => ledger.jobs.running()),
+  );
   const wake = (ids: readonly string[]) => {
     for (const line of lines.keys()) line.replay(ids);
   };
@@ -137,7 +139,7 @@ export function createLines(parts: LinesParts): Lines {
       });
       const shared = { ...parts, liveTail, clock, metrics, holdings, deadLetterBounds };
       const read = { logs: logs.of(readers), replayedLogs: replayedLogs.of(readers) };
-      const line = openLine({ ...shared, ...read, ledger, readers, retention });
+      const line = openPartition({ ...shared, ...read, ledger, readers, retention });
       lines.set(line, ledger);
       return {
         ...line,
@@ -151,12 +153,14 @@ export function createLines(parts: LinesParts): Lines {
     async current() {
       await Promise.all(ledgers().map((ledger) => ledger.current()));
     },
-    replays: createReplays({ ...parts, timeOf, logEnds, wake, clock }),
-    deadLetters: joined(() => ledgers().map((it) => createDeadLetters(it, wake, clock.now))),
+    replays: createReplayJobs({ ...parts, timeOf, logEnds, wake, clock }),
+    deadLetters: mergeDeadLetters(() =>
+      ledgers().map((it) => createDeadLetters(it, wake, clock.now)),
+    ),
     liveTail,
     search: (query, signal) => search.find(query, signal),
     status(destinationId) {
-      const lane = together(
+      const lane = mergeGauges(
         [...lines.keys()].flatMap((line) => line.gaugesOf(destinationId) ?? []),
       );
       return lane && laneStatus(lane, { clock, metrics });
@@ -174,7 +178,7 @@ export function createLines(parts: LinesParts): Lines {
   };
 }
 
-export interface PipelineParts extends Omit<LinesParts, "ledgers"> {
+export interface PipelineParts extends Omit<PipelineHostParts, "ledgers"> {
   /** The pipeline closes the ledger when it is closed. */
   ledger: Ledger;
 }
@@ -182,7 +186,7 @@ export interface PipelineParts extends Omit<LinesParts, "ledgers"> {
 /** Starts a lane for every destination that has a connection, over all logs. */
 export function createPipeline(parts: PipelineParts): Pipeline {
   const { ledger, readers } = parts;
-  const lines = createLines({ ...parts, ledgers: () => [ledger] });
+  const lines = createPipelineHost({ ...parts, ledgers: () => [ledger] });
   lines.open(ledger, readers);
   return {
     ...lines,

@@ -7,8 +7,8 @@ import { pino } from "pino";
 import type { DestinationKind } from "../../src/destinations/destination.ts";
 import type { LogReader, LogRecord } from "../../src/log/event-log.ts";
 import { createMetrics } from "../../src/observe/metrics.ts";
+import { openLedger } from "../../src/pipeline/ledger/ledger.ts";
 import { createPipeline } from "../../src/pipeline/pipeline.ts";
-import { openLedger } from "../../src/pipeline/settling/ledger.ts";
 import { eventOf, FakeLive, FakeSandbox, record } from "./doubles.ts";
 import { until } from "./rig.ts";
 

@@ -1,8 +1,8 @@
 import { expect, test } from "bun:test";
 import type { DeliveryResult } from "../../src/destinations/destination.ts";
 import { DeliveryQueue } from "../../src/pipeline/delivering/delivery-queue.ts";
-import { type Output, outputOf } from "../../src/pipeline/item.ts";
-import type { Routes } from "../../src/pipeline/reading/routes.ts";
+import { createOutput, type Output } from "../../src/pipeline/model/lane-event.ts";
+import type { Routes } from "../../src/pipeline/model/routes.ts";
 import { RETRY_DELAY_MS_MIN } from "../../src/settings/limits.ts";
 
 const routes = {} as Routes;
@@ -32,7 +32,7 @@ async function waits(count: number, verdicts: DeliveryResult["kind"][]): Promise
     sleep: async (ms) => void asked.push(ms),
   });
   for (let n = 0; n < count; n++) {
-    queue.push(outputOf({ routes } as Output["item"], Buffer.from("{}")));
+    queue.push(createOutput({ routes } as Output["item"], Buffer.from("{}")));
   }
   await queue.ended();
   expect(verdicts).toEqual([]);
@@ -59,7 +59,7 @@ test("of a delivery that went through, events that were refused are dead letters
     },
   });
   for (let n = 0; n < 4; n++) {
-    queue.push(outputOf({ routes } as Output["item"], Buffer.from(String(n))));
+    queue.push(createOutput({ routes } as Output["item"], Buffer.from(String(n))));
   }
   await queue.ended();
   const refused = "dead-letter 2 No such column";

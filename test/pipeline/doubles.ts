@@ -4,7 +4,7 @@ import type { Connection, Destination, Positions, Source } from "../../src/catal
 import type { PixelRecord } from "../../src/event/record.ts";
 import type { DurableRange, LogReader } from "../../src/log/event-log.ts";
 import { createMetrics } from "../../src/observe/metrics.ts";
-import { createLaneMetrics, type LaneMetrics } from "../../src/pipeline/metrics.ts";
+import { createLaneMetrics, type LaneMetrics } from "../../src/pipeline/monitoring/metrics.ts";
 import type { BuiltEvent } from "../../src/pipeline/reading/input.ts";
 import { SharedReader } from "../../src/pipeline/reading/shared-reader.ts";
 import type { Batch, Outcome, Program } from "../../src/sandbox/program.ts";

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { join } from "node:path";
 import { pino } from "pino";
-import { openLedger } from "../../src/pipeline/settling/ledger.ts";
+import { openLedger } from "../../src/pipeline/ledger/ledger.ts";
 import { record } from "./doubles.ts";
 import { hurried } from "./hurried.ts";
 import { lettersOf, numbersTo, Rig, sorted, until } from "./rig.ts";

@@ -3,8 +3,8 @@ import { pino } from "pino";
 import { destinationKinds } from "../../src/destinations/destination-kinds.ts";
 import { createEgress } from "../../src/egress/egress.ts";
 import { createMetrics } from "../../src/observe/metrics.ts";
+import { openLedger } from "../../src/pipeline/ledger/ledger.ts";
 import { createPipeline, type PipelineParts } from "../../src/pipeline/pipeline.ts";
-import { openLedger } from "../../src/pipeline/settling/ledger.ts";
 import { decode, eventOf, FakeLive, FakeSandbox, MemoryLog, record } from "./doubles.ts";
 import { lettersOf, Sink, until } from "./rig.ts";
 

@@ -2,8 +2,8 @@ import { Type } from "@sinclair/typebox";
 import { pino } from "pino";
 import type { DestinationKind } from "../../src/destinations/destination.ts";
 import { createMetrics } from "../../src/observe/metrics.ts";
+import { openLedger } from "../../src/pipeline/ledger/ledger.ts";
 import { createPipeline } from "../../src/pipeline/pipeline.ts";
-import { openLedger } from "../../src/pipeline/settling/ledger.ts";
 import { decode, eventOf, FakeLive, FakeSandbox, MemoryLog, record } from "./doubles.ts";
 
 /**

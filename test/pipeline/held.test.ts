@@ -7,11 +7,11 @@ import type { DestinationKind } from "../../src/destinations/destination.ts";
 import { createMetrics } from "../../src/observe/metrics.ts";
 import { Notifier, systemClock } from "../../src/pipeline/clock.ts";
 import { Holdings, type Share } from "../../src/pipeline/holdings.ts";
-import { type Item, outputOf, sizeOf } from "../../src/pipeline/item.ts";
 import { Lanes } from "../../src/pipeline/lanes.ts";
+import { openLedger } from "../../src/pipeline/ledger/ledger.ts";
 import { LANE_HELD_BYTES_MIN } from "../../src/pipeline/limits.ts";
 import { LiveTail } from "../../src/pipeline/live-tail.ts";
-import { openLedger } from "../../src/pipeline/settling/ledger.ts";
+import { createOutput, heldBytes, type LaneEvent } from "../../src/pipeline/model/lane-event.ts";
 import {
   LANE_IN_FLIGHT_BYTES_MAX,
   LANES_HELD_BYTES_MAX,
@@ -157,10 +157,10 @@ test("a share never goes over its bounds, and somebody can always go on", () => 
 });
 
 test("many empty outputs take what they take", () => {
-  const item = {} as Item;
-  const outputs = numbersTo(100_000).map(() => outputOf(item, new Uint8Array(2)));
+  const item = {} as LaneEvent;
+  const outputs = numbersTo(100_000).map(() => createOutput(item, new Uint8Array(2)));
   // Measured: 13.6 MB of heap without what the allocator needs for their bytes.
-  expect(sizeOf(outputs)).toBeGreaterThan(13 * MIB);
+  expect(heldBytes(outputs)).toBeGreaterThan(13 * MIB);
 });
 
 test("a lane that finds no room is woken when another one gives some back", () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { Histories, minutesOf } from "../../src/pipeline/history.ts";
-import { Slots } from "../../src/pipeline/slots.ts";
+import { CounterRing } from "../../src/pipeline/monitoring/counter-ring.ts";
+import { LaneHistories, lastHour } from "../../src/pipeline/monitoring/lane-history.ts";
 import { LANE_HISTORIES_MAX, LANE_HISTORY_CONNECTIONS_MAX } from "../../src/settings/limits.ts";
 
 const MINUTE = 60_000;
@@ -12,7 +12,7 @@ describe("counts by time", () => {
     const adds = fc.array(fc.record({ pass: fc.integer({ min: -50, max: 300 }), by: fc.nat(5) }));
     fc.assert(
       fc.property(adds, (steps) => {
-        const slots = new Slots(10, 20, 1);
+        const slots = new CounterRing(10, 20, 1);
         let now = 10_000;
         let newest = 0;
         let model = new Map<number, number>();
@@ -37,15 +37,15 @@ describe("counts by time", () => {
 
 describe("a lane's history", () => {
   test("has the last hour by minutes, with the times of attempts", () => {
-    const history = new Histories().of("d");
-    expect(minutesOf(history.counted(start), start)).toHaveLength(60);
+    const history = new LaneHistories().of("d");
+    expect(lastHour(history.counted(start), start)).toHaveLength(60);
     for (let n = 0; n < 100; n += 1) {
       history.attempted(n === 0, n === 99 ? 900 : 10, start);
       history.ended("s", "delivered", start);
     }
     history.ended("s", "dropped", start + 2 * MINUTE);
     history.ended("s", "dead-letter", start + 2 * MINUTE);
-    const minutes = minutesOf(history.counted(start + 2 * MINUTE), start + 2 * MINUTE);
+    const minutes = lastHour(history.counted(start + 2 * MINUTE), start + 2 * MINUTE);
     expect(minutes).toHaveLength(60);
     expect(minutes.at(-3)).toEqual({
       ...{ at: start, delivered: 100, dropped: 0, failed: 0, retried: 1, attempts: 100 },
@@ -55,18 +55,18 @@ describe("a lane's history", () => {
     expect(minutes.at(-1)).toMatchObject({ delivered: 0, dropped: 1, failed: 1, attempts: 0 });
     expect(minutes.at(-1)!.p50Ms).toBeUndefined();
     history.attempted(false, 900, start + 2 * MINUTE);
-    const { p99Ms } = minutesOf(history.counted(start + 2 * MINUTE), start + 2 * MINUTE).at(-1)!;
+    const { p99Ms } = lastHour(history.counted(start + 2 * MINUTE), start + 2 * MINUTE).at(-1)!;
     expect(p99Ms!).toBeGreaterThanOrEqual(900);
     expect(p99Ms!).toBeLessThanOrEqual(1_350);
     expect(
-      minutesOf(history.counted(start + 63 * MINUTE), start + 63 * MINUTE).every(
+      lastHour(history.counted(start + 63 * MINUTE), start + 63 * MINUTE).every(
         (it) => it.delivered === 0,
       ),
     ).toBe(true);
   });
 
   test("has the rates of each connection over the last minute", () => {
-    const history = new Histories().of("d");
+    const history = new LaneHistories().of("d");
     for (let second = 0; second < 60; second += 1) {
       for (let n = 0; n < 5; n += 1) history.received("a", start + second * 1_000);
       history.ended("b", "delivered", start + second * 1_000);
@@ -80,7 +80,7 @@ describe("a lane's history", () => {
 });
 
 test("histories of many lanes are bounded, and idle ones make room", () => {
-  const histories = new Histories();
+  const histories = new LaneHistories();
   for (let n = 0; n <= LANE_HISTORIES_MAX; n += 1) histories.of(`${n}`).received("s", start);
   const late = `${LANE_HISTORIES_MAX}`;
   expect(histories.of(late).rates(start)).toEqual([]);
@@ -93,7 +93,7 @@ test("histories of many lanes are bounded, and idle ones make room", () => {
 });
 
 test("histories that gave back their room have some again only while there is any", () => {
-  const histories = new Histories();
+  const histories = new LaneHistories();
   const all = Array.from({ length: LANE_HISTORIES_MAX }, (_, n) => histories.of(`${n}`));
   for (const history of all) history.received("s", start);
   const later = start + 61 * MINUTE;
@@ -103,14 +103,14 @@ test("histories that gave back their room have some again only while there is an
 });
 
 test("connections of all lanes are bounded, and those of a lane that ended make room", () => {
-  const histories = new Histories();
+  const histories = new LaneHistories();
   for (let n = 0; n < LANE_HISTORY_CONNECTIONS_MAX; n += 1)
     histories.of("a").received(`${n}`, start);
   const b = histories.of("b");
   b.received("s", start);
   b.ended("s", "delivered", start);
   expect(b.rates(start)).toEqual([]);
-  expect(minutesOf(b.counted(start), start).at(-1)!.delivered).toBe(1);
+  expect(lastHour(b.counted(start), start).at(-1)!.delivered).toBe(1);
   histories.forget("a");
   b.received("s", start);
   expect(b.rates(start)).toHaveLength(1);

@@ -2,8 +2,8 @@ import { describe, expect, test } from "bun:test";
 import { Notifier } from "../../src/pipeline/clock.ts";
 import { Holdings } from "../../src/pipeline/holdings.ts";
 import { InFlight, LANE_UNCOMMITTED_EVENTS_MAX } from "../../src/pipeline/in-flight.ts";
-import type { Item } from "../../src/pipeline/item.ts";
 import { LANE_HELD_BYTES_MIN } from "../../src/pipeline/limits.ts";
+import type { LaneEvent } from "../../src/pipeline/model/lane-event.ts";
 import {
   LANE_IN_FLIGHT_BYTES_MAX,
   LANE_IN_FLIGHT_EVENTS_MAX,
@@ -11,7 +11,7 @@ import {
 } from "../../src/settings/limits.ts";
 import { numbersTo } from "./rig.ts";
 
-const item = (bytes = 0): Item => ({ bytes, open: 0, letters: [], bornAt: 0 }) as never;
+const item = (bytes = 0): LaneEvent => ({ bytes, open: 0, letters: [], bornAt: 0 }) as never;
 
 describe("a lane takes", () => {
   test("so many events that have not settled, and so many whose settling is not on disk", () => {

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
+import type { LaneRecord, Ledger } from "../../src/pipeline/ledger/ledger.ts";
+import type { ReplayJob } from "../../src/pipeline/model/replay-job.ts";
 import { knownPositions } from "../../src/pipeline/reading/known-positions.ts";
-import type { Job } from "../../src/pipeline/replays/job.ts";
-import type { LaneRecord, Ledger } from "../../src/pipeline/settling/ledger.ts";
 import { FakeLive } from "./doubles.ts";
 
 const lane = (next: number, known = {}): LaneRecord => ({
@@ -11,7 +11,7 @@ const lane = (next: number, known = {}): LaneRecord => ({
 
 test("a log's numbers are known up to the furthest cursor or connection or replay", () => {
   const live = new FakeLive();
-  const jobs: Job[] = [];
+  const jobs: ReplayJob[] = [];
   const reads = { running: () => jobs } as Ledger["jobs"];
   const known = (...lanes: LaneRecord[]) =>
     knownPositions(live, { lanes: () => lanes, jobs: reads });
@@ -22,6 +22,6 @@ test("a log's numbers are known up to the furthest cursor or connection or repla
   live.putDestination("one", { config: {} });
   live.connect("one", { "0": 12 });
   expect(known(lane(7))).toEqual({ "0": 12 });
-  jobs.push({ kind: "events", ends: { "1": 30 } } as unknown as Job);
+  jobs.push({ kind: "events", ends: { "1": 30 } } as unknown as ReplayJob);
   expect(known(lane(7))).toEqual({ "0": 12, "1": 30 });
 });

@@ -2,9 +2,9 @@ import { describe, expect, test } from "bun:test";
 import type { Connection } from "../../src/catalog/model.ts";
 import { turned } from "../../src/catalog/windows.ts";
 import type { PixelRecord } from "../../src/event/record.ts";
-import type { Item } from "../../src/pipeline/item.ts";
+import type { LaneEvent } from "../../src/pipeline/model/lane-event.ts";
+import { createRoutes } from "../../src/pipeline/model/routes.ts";
 import { LaneReader } from "../../src/pipeline/reading/lane-reader.ts";
-import { routesOf } from "../../src/pipeline/reading/routes.ts";
 import { KEPT_READS_MAX } from "../../src/pipeline/reading/shared-reader.ts";
 import { eventOf, FakeLive, feedOf, MemoryLog, record } from "./doubles.ts";
 import { numbersTo } from "./rig.ts";
@@ -26,7 +26,7 @@ function rig(count: number, build = eventOf) {
   const logs = feedOf(log, build);
   const [lane] = live.lanes();
   const reader = () =>
-    new LaneReader(logs, routesOf(lane!.destination, lane!.connections), undefined);
+    new LaneReader(logs, createRoutes(lane!.destination, lane!.connections), undefined);
   return { log, logs, reader, reads: () => reads };
 }
 
@@ -54,7 +54,7 @@ describe("a connection that is enabled again, below what its lane has read", () 
     const first: Connection = { ...connections[0]!, from: { "0": 0 } };
     const paused = turned(first, false, { "0": 10 });
     const again = turned(paused, true, { "0": 20 });
-    const routes = (connection: Connection) => routesOf(destination, [connection]);
+    const routes = (connection: Connection) => createRoutes(destination, [connection]);
     const reader = new LaneReader(logs, routes(first), undefined);
     reader.reroute(routes(paused));
     await drain(reader);
@@ -162,7 +162,7 @@ describe("reading for lanes", () => {
     };
     const { log, reader } = rig(0, small);
     log.append(...numbersTo(40).map((n) => ({ ...record(n), query: "x".repeat(1 << 20) })));
-    const items: Item[] = [];
+    const items: LaneEvent[] = [];
     for (const lane = reader(); items.length < 40; ) items.push(...(await lane.take(100, 1e9)));
     expect(built).toBe(40);
     expect(items[0]!.input.event.json.length).toBe(2);

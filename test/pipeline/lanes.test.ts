@@ -7,8 +7,8 @@ import type { DestinationKind } from "../../src/destinations/destination.ts";
 import { systemClock } from "../../src/pipeline/clock.ts";
 import { Holdings } from "../../src/pipeline/holdings.ts";
 import { Lanes } from "../../src/pipeline/lanes.ts";
+import { type Ledger, openLedger } from "../../src/pipeline/ledger/ledger.ts";
 import { LiveTail } from "../../src/pipeline/live-tail.ts";
-import { type Ledger, openLedger } from "../../src/pipeline/settling/ledger.ts";
 import { FakeLive, FakeSandbox, feedOf, laneMetrics, MemoryLog, record } from "./doubles.ts";
 import { numbersTo, until } from "./rig.ts";
 

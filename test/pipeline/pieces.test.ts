@@ -5,16 +5,19 @@ import { join } from "node:path";
 import { pino } from "pino";
 import type { DeliveryResult, DestinationKind } from "../../src/destinations/destination.ts";
 import { systemClock } from "../../src/pipeline/clock.ts";
-import { createDeadLetters, itemOfReplay } from "../../src/pipeline/dead-letters/dead-letters.ts";
-import { idAt } from "../../src/pipeline/dead-letters/keys.ts";
-import type { StoredLetter } from "../../src/pipeline/dead-letters/tables.ts";
+import {
+  createDeadLetters,
+  createRequeuedEvent,
+} from "../../src/pipeline/dead-letters/dead-letters.ts";
 import { DeliveryQueue } from "../../src/pipeline/delivering/delivery-queue.ts";
-import { Receiver } from "../../src/pipeline/delivering/receiver.ts";
-import { Histories, minutesOf } from "../../src/pipeline/history.ts";
-import { type Item, type Output, outputOf } from "../../src/pipeline/item.ts";
-import type { Routes } from "../../src/pipeline/reading/routes.ts";
-import { Announcements } from "../../src/pipeline/settling/announcements.ts";
-import { type Ledger, openLedger } from "../../src/pipeline/settling/ledger.ts";
+import { DestinationClient } from "../../src/pipeline/delivering/destination-client.ts";
+import { type Ledger, openLedger } from "../../src/pipeline/ledger/ledger.ts";
+import { firstIdAt } from "../../src/pipeline/ledger/letter-keys.ts";
+import type { StoredLetter } from "../../src/pipeline/ledger/letter-tables.ts";
+import { createOutput, type LaneEvent, type Output } from "../../src/pipeline/model/lane-event.ts";
+import type { Routes } from "../../src/pipeline/model/routes.ts";
+import { HealthLogger } from "../../src/pipeline/monitoring/health-logger.ts";
+import { LaneHistories, lastHour } from "../../src/pipeline/monitoring/lane-history.ts";
 import {
   DELIVERY_BYTES_MAX,
   LANE_IN_FLIGHT_EVENTS_MAX,
@@ -76,7 +79,7 @@ describe("dead letters", () => {
     const { id: groupId } = shown.groups("w", "d")[0]!;
     const page = { groupId, count: 10 };
     const idsOf = (workspace: string, filter: object, before: number, count: number) =>
-      shown.ids(workspace, filter, { after: "", before: idAt(before), count }).ids;
+      shown.ids(workspace, filter, { after: "", before: firstIdAt(before), count }).ids;
     expect(shown.count("w", { groupId })).toBe(2);
     expect(shown.count("v", { groupId })).toBe(0);
     expect(shown.list("w", page).length).toBe(2);
@@ -111,7 +114,7 @@ describe("dead letters", () => {
     ["no JSON", "", ""],
   ])("are sent again with the ids of what came first: %s", (text, userId, anonymousId) => {
     for (const over of [{ text }, { text: "{}", original: text }]) {
-      const { input } = itemOfReplay({ letter: letter(1, over), replayedAt: 7 });
+      const { input } = createRequeuedEvent({ letter: letter(1, over), replayedAt: 7 });
       expect(input.event).toMatchObject({ userId, anonymousId });
       expect(Buffer.from(input.event.json).toString()).toBe(text);
     }
@@ -145,10 +148,10 @@ function receiverOf() {
   };
   let now = 0;
   const clock = { ...systemClock, elapsed: () => now };
-  const receiver = new Receiver(kind, destination, {
+  const receiver = new DestinationClient(kind, destination, {
     ...{ clock, metrics: laneMetrics(), logger },
     labels: { destination: "d", name: "D", kind: "test" },
-    announcements: new Announcements({ clock, logger, destination: () => destination }),
+    announcements: new HealthLogger({ clock, logger, destination: () => destination }),
   });
   const answer = async (verdict: DeliveryResult) => {
     const delivery = receiver.deliver([]);
@@ -212,7 +215,7 @@ test("the log tells how long a destination was down, in seconds", () => {
   const told: number[] = [];
   const write = (line: string) => void told.push(JSON.parse(line).seconds);
   let now = 0;
-  const announcements = new Announcements({
+  const announcements = new HealthLogger({
     ...{ clock: { elapsed: () => now }, logger: pino({}, { write }) },
     destination: () => ({ id: "d", name: "D", workspaceId: "w" }) as never,
   });
@@ -225,10 +228,10 @@ test("the log tells how long a destination was down, in seconds", () => {
 });
 
 test("an attempt that took longer than any span that is told apart counts among the longest", () => {
-  const history = new Histories().of("d");
+  const history = new LaneHistories().of("d");
   history.attempted(false, 1e9, 1e12);
   const longest = Math.round(1.5 ** 27);
-  expect(minutesOf(history.counted(1e12), 1e12).at(-1)).toMatchObject({
+  expect(lastHour(history.counted(1e12), 1e12).at(-1)).toMatchObject({
     attempts: 1,
     p50Ms: longest,
   });
@@ -257,7 +260,7 @@ function queueOf({ batchSize = 100, verdicts = [] as DeliveryResult[], isFilling
   });
   const push = (...names: string[]) => {
     for (const name of names) {
-      queue.push(outputOf({ routes } as Output["item"], Buffer.from(name)));
+      queue.push(createOutput({ routes } as Output["item"], Buffer.from(name)));
     }
   };
   const stop = () => {
@@ -344,7 +347,7 @@ test("a queue whose attempts fail is the longest of all, and none that is filled
     },
     sleep: () => paused.promise,
   });
-  const push = () => queue.push(outputOf({ routes } as Item as never, Buffer.from("x")));
+  const push = () => queue.push(createOutput({ routes } as LaneEvent as never, Buffer.from("x")));
   for (const _ of numbersTo(3)) push();
   await Bun.sleep(1);
   expect(queue).toMatchObject({ load: 3, isTrying: true, hasRoom: true });

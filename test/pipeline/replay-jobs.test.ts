@@ -3,11 +3,11 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
-import { endHopelessJobs } from "../../src/pipeline/replays/ending.ts";
-import { type EventJob, type LetterJob, noCounts } from "../../src/pipeline/replays/job.ts";
-import { merged } from "../../src/pipeline/replays/merged.ts";
-import { shareOf } from "../../src/pipeline/replays/share.ts";
-import { type Ledger, openLedger } from "../../src/pipeline/settling/ledger.ts";
+import { type Ledger, openLedger } from "../../src/pipeline/ledger/ledger.ts";
+import { type EventJob, type LetterJob, noCounts } from "../../src/pipeline/model/replay-job.ts";
+import { expireJobs } from "../../src/pipeline/replays/expire.ts";
+import { mergeJobs } from "../../src/pipeline/replays/merge-jobs.ts";
+import { fractionDone } from "../../src/pipeline/replays/progress.ts";
 import {
   REPLAY_MS_MAX,
   REPLAYS_KEPT_OF_WORKSPACE_MAX,
@@ -91,7 +91,7 @@ describe("jobs", () => {
       ...{ live, ledger, logger, clock: { now: () => REPLAY_MS_MAX + 1_500 } },
       wake: (ids: readonly string[]) => void woken.push(...ids),
     };
-    await endHopelessJobs(parts);
+    await expireJobs(parts);
     const states = [1, 2, 3].map((n) => ledger.jobs.get("w", idOf(n)));
     expect(states.map((job) => job?.error)).toEqual([
       "The replay took longer than 72 hours",
@@ -112,13 +112,13 @@ describe("how much of a job is done", () => {
     // Numbers of partitions have gaps: what lies behind the end counts for nothing.
     [{ a: 0, b: 10 }, { a: 10, b: 20 }, { a: { next: 64, pending: [] } }, 0.5],
   ])("from %j to %j, at %j: %d", (starts, ends, logs, share) => {
-    expect(shareOf(eventJob(1, { starts, ends, logs } as Partial<EventJob>))).toBe(share);
+    expect(fractionDone(eventJob(1, { starts, ends, logs } as Partial<EventJob>))).toBe(share);
   });
 
   test("of dead letters, by their number", () => {
     const job = { kind: "purge", seen: 30, total: 120 } as LetterJob;
-    expect(shareOf(job)).toBe(0.25);
-    expect(shareOf({ ...job, total: 0 })).toBe(1);
+    expect(fractionDone(job)).toBe(0.25);
+    expect(fractionDone({ ...job, total: 0 })).toBe(1);
   });
 });
 
@@ -133,13 +133,13 @@ describe("a job of several ledgers", () => {
       ...{ counts: delivered(3), missingBefore: 4 },
       logs: { a: { next: 0, pending: [] }, b: { next: 7, pending: [5] } },
     });
-    const job = merged([one, other]);
+    const job = mergeJobs([one, other]);
     expect(job).toMatchObject({
       ...{ state: "running", counts: { delivered: 5 }, reachedAt: 70, missingBefore: 4 },
       logs: { a: { next: 9 }, b: { next: 7, pending: [5] } },
     });
     expect(job?.endedAt).toBeUndefined();
     const ended = { ...other, state: "failed", endedAt: 8, error: "Why" } as const;
-    expect(merged([one, ended])).toMatchObject({ state: "failed", endedAt: 8, error: "Why" });
+    expect(mergeJobs([one, ended])).toMatchObject({ state: "failed", endedAt: 8, error: "Why" });
   });
 });

@@ -3,8 +3,8 @@ import { pino } from "pino";
 import type { Destination } from "../../src/catalog/model.ts";
 import { systemClock } from "../../src/pipeline/clock.ts";
 import { LANE_REPLAYS_EVENTS_MAX } from "../../src/pipeline/limits.ts";
+import { type EventJob, noCounts } from "../../src/pipeline/model/replay-job.ts";
 import { EventReplay } from "../../src/pipeline/replays/event-replay.ts";
-import { type EventJob, noCounts } from "../../src/pipeline/replays/job.ts";
 import { feedOf, MemoryLog, record } from "./doubles.ts";
 import { lettersOf, numbersTo, type Received, Rig, sorted, until } from "./rig.ts";
 

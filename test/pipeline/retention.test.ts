@@ -3,15 +3,15 @@ import fc from "fast-check";
 import { pino } from "pino";
 import type { LogPart, LogReader } from "../../src/log/event-log.ts";
 import { createMetrics } from "../../src/observe/metrics.ts";
-import { createKeptFigures } from "../../src/pipeline/keeping/figures.ts";
+import { createRetentionMetrics } from "../../src/pipeline/retention/metrics.ts";
 import {
   type Disk,
   lackingBytes,
   RETENTION_FREE_BYTES_MIN,
   Retention,
   type RetentionBounds,
-} from "../../src/pipeline/keeping/retention.ts";
-import { segmentsFor } from "../../src/pipeline/keeping/segments.ts";
+} from "../../src/pipeline/retention/retention.ts";
+import { segmentBounds } from "../../src/pipeline/retention/segment-bounds.ts";
 
 const PART_RECORDS = 4;
 const RECORD_BYTES = 8;
@@ -200,7 +200,7 @@ describe("retention", () => {
     const shown = async (logs: Record<string, TimesLog>) => {
       const metrics = createMetrics();
       const bounds = { ageMsMax: HOUR_MS, bytesMax: 700 };
-      createKeptFigures(metrics, new Map(Object.entries(logs)), bounds, timeOf);
+      createRetentionMetrics(metrics, new Map(Object.entries(logs)), bounds, timeOf);
       const all = await metrics.getMetricsAsJSON();
       const kept = all.filter(({ name }) => name.startsWith("pixelmill_events"));
       return kept.map(({ values }) => values[0]!.value);
@@ -303,17 +303,17 @@ test("bounds hold, and nothing goes that a lane needs or that both bounds keep",
 
 test("segments span a sixteenth of the bounds, within reason", () => {
   const MIB = 1 << 20;
-  expect(segmentsFor({ ageMsMax: 0, bytesMax: 0 }, 1)).toEqual({});
-  expect(segmentsFor({ ageMsMax: 16_000_000, bytesMax: 0 }, 4)).toEqual({
+  expect(segmentBounds({ ageMsMax: 0, bytesMax: 0 }, 1)).toEqual({});
+  expect(segmentBounds({ ageMsMax: 16_000_000, bytesMax: 0 }, 4)).toEqual({
     segmentMsMax: 1_000_000,
   });
-  expect(segmentsFor({ ageMsMax: 1_000, bytesMax: 0 }, 4)).toEqual({ segmentMsMax: 1_000 });
-  expect(segmentsFor({ ageMsMax: 7 * 86_400_000, bytesMax: 1e15 }, 1)).toEqual({
+  expect(segmentBounds({ ageMsMax: 1_000, bytesMax: 0 }, 4)).toEqual({ segmentMsMax: 1_000 });
+  expect(segmentBounds({ ageMsMax: 7 * 86_400_000, bytesMax: 1e15 }, 1)).toEqual({
     segmentMsMax: HOUR_MS,
     segmentBytesMax: 64 * MIB,
   });
-  expect(segmentsFor({ ageMsMax: 0, bytesMax: 512 * MIB }, 4)).toEqual({
+  expect(segmentBounds({ ageMsMax: 0, bytesMax: 512 * MIB }, 4)).toEqual({
     segmentBytesMax: 8 * MIB,
   });
-  expect(segmentsFor({ ageMsMax: 0, bytesMax: 1 }, 4)).toEqual({ segmentBytesMax: MIB });
+  expect(segmentBounds({ ageMsMax: 0, bytesMax: 1 }, 4)).toEqual({ segmentBytesMax: MIB });
 });

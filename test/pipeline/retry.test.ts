@@ -1,6 +1,10 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { type Failing, isHopeless, retryDelayMs } from "../../src/pipeline/delivering/retry.ts";
+import {
+  type FailedAttempts,
+  isGivenUp,
+  retryDelayMs,
+} from "../../src/pipeline/delivering/retry.ts";
 import {
   POISON_ATTEMPTS_MAX,
   RETRY_DELAY_MS_MAX,
@@ -50,7 +54,7 @@ describe("giving up", () => {
     // A receiver that is overloaded: it is not this event.
     { attempts: POISON_ATTEMPTS_MAX, ageMs: 1, others: [9, 9], hopeless: false },
   ])("%j", ({ hopeless, attempts, ageMs, others: [othersDelivered, othersFailed] }) => {
-    const failing = { attempts, ageMs, othersDelivered, othersFailed } as Failing;
-    expect(isHopeless(failing, window)).toBe(hopeless);
+    const failing = { attempts, ageMs, othersDelivered, othersFailed } as FailedAttempts;
+    expect(isGivenUp(failing, window)).toBe(hopeless);
   });
 });

@@ -5,9 +5,9 @@ import { pino } from "pino";
 import { destinationKinds } from "../../src/destinations/destination-kinds.ts";
 import { createEgress } from "../../src/egress/egress.ts";
 import { createMetrics } from "../../src/observe/metrics.ts";
-import type { DeadLetter } from "../../src/pipeline/dead-letters/dead-letter.ts";
+import { openLedger } from "../../src/pipeline/ledger/ledger.ts";
+import type { DeadLetter } from "../../src/pipeline/model/dead-letter.ts";
 import { createPipeline, type Pipeline, type PipelineParts } from "../../src/pipeline/pipeline.ts";
-import { openLedger } from "../../src/pipeline/settling/ledger.ts";
 import { decode, eventOf, FakeLive, FakeSandbox, MemoryLog } from "./doubles.ts";
 
 /** A pipeline over doubles of the catalog, log and sandbox, with real destinations and ledger. */

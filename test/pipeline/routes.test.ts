@@ -2,11 +2,11 @@ import { describe, expect, test } from "bun:test";
 import type { Connection, Destination } from "../../src/catalog/model.ts";
 import {
   covers,
-  replayStanding,
-  routesOf,
-  standing,
-  startOf,
-} from "../../src/pipeline/reading/routes.ts";
+  createRoutes,
+  decideReplay,
+  decideRoute,
+  firstCovered,
+} from "../../src/pipeline/model/routes.ts";
 
 const destination: Destination = {
   ...{ id: "d", workspaceId: "w", name: "D", type: "webhook", enabled: true, config: {} },
@@ -40,15 +40,15 @@ describe("what a connection covers", () => {
   });
 
   test("where it starts", () => {
-    expect(startOf(connection, "0")).toBe(10);
-    expect(startOf(resumed, "0")).toBe(10);
-    expect(startOf(connection, "1")).toBe(0);
+    expect(firstCovered(connection, "0")).toBe(10);
+    expect(firstCovered(resumed, "0")).toBe(10);
+    expect(firstCovered(connection, "1")).toBe(0);
   });
 
   test("where what is new of it starts", () => {
-    expect(startOf(resumed, "0", connection.from)).toBe(30);
-    expect(startOf(resumed, "0", resumed.from)).toBe(Number.POSITIVE_INFINITY);
-    expect(startOf(resumed, "0", {})).toBe(10);
+    expect(firstCovered(resumed, "0", connection.from)).toBe(30);
+    expect(firstCovered(resumed, "0", resumed.from)).toBe(Number.POSITIVE_INFINITY);
+    expect(firstCovered(resumed, "0", {})).toBe(10);
   });
 });
 
@@ -58,34 +58,34 @@ describe("what is to be done with an event", () => {
   const refused = (what: string) => ({ kind: "refused" as const, reason: `${what} is disabled` });
   const paused = { ...connection, enabled: false, until: { "0": 20 } };
   test.each([
-    { what: "live", routes: routesOf(destination, [connection]), expected: { kind: "send" } },
-    { what: "unconnected", routes: routesOf(destination, []), expected: { kind: "discard" } },
+    { what: "live", routes: createRoutes(destination, [connection]), expected: { kind: "send" } },
+    { what: "unconnected", routes: createRoutes(destination, []), expected: { kind: "discard" } },
     {
       what: "connected anew",
-      routes: routesOf(destination, [{ ...connection, id: "other" }]),
+      routes: createRoutes(destination, [{ ...connection, id: "other" }]),
       expected: { kind: "discard" },
     },
     {
       what: "not owed",
-      routes: routesOf(off, [{ ...connection, until: { "0": 15 } }]),
+      routes: createRoutes(off, [{ ...connection, until: { "0": 15 } }]),
       expected: { kind: "discard" },
     },
     {
       what: "owed by a disabled connection",
-      routes: routesOf(destination, [paused]),
+      routes: createRoutes(destination, [paused]),
       expected: refused("Connection"),
     },
     {
       what: "owed to a disabled destination",
-      routes: routesOf(off, [{ ...connection, until: { "0": 20 } }]),
+      routes: createRoutes(off, [{ ...connection, until: { "0": 20 } }]),
       expected: refused("Destination"),
     },
   ])("$what", ({ routes, expected }) => {
-    expect(standing(routes, "s", taken)).toEqual(expected as never);
+    expect(decideRoute(routes, "s", taken)).toEqual(expected as never);
   });
 
   test("a replay needs no connection, but an enabled destination", () => {
-    expect(replayStanding(routesOf(destination, []))).toEqual({ kind: "send" });
-    expect(replayStanding(routesOf(off, [connection]))).toEqual(refused("Destination"));
+    expect(decideReplay(createRoutes(destination, []))).toEqual({ kind: "send" });
+    expect(decideReplay(createRoutes(off, [connection]))).toEqual(refused("Destination"));
   });
 });

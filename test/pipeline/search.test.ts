@@ -9,7 +9,7 @@ import { type PixelRecord, pixelRecordCodec } from "../../src/event/record.ts";
 import type { LogReader } from "../../src/log/event-log.ts";
 import { openLogReader } from "../../src/log/reader.ts";
 import { openLogWriter } from "../../src/log/writer.ts";
-import { type Found, Search, type SearchQuery } from "../../src/pipeline/searching/search.ts";
+import { Search, type SearchQuery, type SearchResult } from "../../src/pipeline/search/search.ts";
 import {
   SEARCH_ANSWER_BYTES_MAX,
   SEARCH_BYTES_MAX,
@@ -70,10 +70,10 @@ function searchOf(readers: ReadonlyMap<string, LogReader>, elapsed = () => 0) {
 
 /** All pages of a search. */
 async function all(
-  find: (query: Partial<SearchQuery>) => Promise<Found>,
+  find: (query: Partial<SearchQuery>) => Promise<SearchResult>,
   query: Partial<SearchQuery>,
-): Promise<{ pages: Found[]; ids: string[] }> {
-  const pages: Found[] = [];
+): Promise<{ pages: SearchResult[]; ids: string[] }> {
+  const pages: SearchResult[] = [];
   for (;;) {
     const rest = pages.at(-1)?.stopped?.rest;
     pages.push(await find({ ...query, ...(rest && { rest }) }));

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import type { LogEnd } from "../../src/event/record.ts";
-import type { Item } from "../../src/pipeline/item.ts";
+import type { LaneEvent } from "../../src/pipeline/model/lane-event.ts";
+import { createRoutes } from "../../src/pipeline/model/routes.ts";
 import { LaneReader } from "../../src/pipeline/reading/lane-reader.ts";
-import { routesOf } from "../../src/pipeline/reading/routes.ts";
 import { FakeLive, feedOf, MemoryLog, record } from "./doubles.ts";
 import { numbersTo } from "./rig.ts";
 
@@ -19,7 +19,7 @@ function rig(logCount: number) {
   const sharedReader = feedOf(new Map(logs.map((log, index) => [String(index), log])));
   const [lane] = live.lanes();
   const reader = () =>
-    new LaneReader(sharedReader, routesOf(lane!.destination, lane!.connections), undefined);
+    new LaneReader(sharedReader, createRoutes(lane!.destination, lane!.connections), undefined);
   const endsBeside = (index: number): LogEnd[] =>
     logs
       .map((log, other) => ({ log: other, sequence: log.end() }))
@@ -27,7 +27,7 @@ function rig(logCount: number) {
   return { logs, reader, endsBeside };
 }
 
-const numberOf = (item: Item) => JSON.parse(Buffer.from(item.input.event.json).toString()).n;
+const numberOf = (item: LaneEvent) => JSON.parse(Buffer.from(item.input.event.json).toString()).n;
 
 test("events sent one after the other keep their order, whichever process takes each", async () => {
   const step = fc.record({

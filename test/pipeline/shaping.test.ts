@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
-import { withholding } from "../../src/pipeline/transforming/withheld.ts";
+import { createMemberFilter } from "../../src/pipeline/transforming/member-filter.ts";
 import { eventOf, record } from "./doubles.ts";
 import { hurried } from "./hurried.ts";
 import { lettersOf, numbersTo, Rig, until } from "./rig.ts";
@@ -102,7 +102,7 @@ test("code may give what a pixel held as well", async () => {
 });
 
 test("only members of the event itself are withheld, and other events stay the same object", () => {
-  const withhold = withholding(["header", "appendPath"]);
+  const withhold = createMemberFilter(["header", "appendPath"]);
   const plain = Buffer.from('{"a":{"b":"header"}}');
   expect(withhold(Buffer.from('{"a":{"header":1},"header":{"x":"\\""},"b":[]}')).toString()).toBe(
     '{"a":{"header":1},"b":[]}',

@@ -3,13 +3,13 @@ import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
-import type { StoredLetter } from "../../src/pipeline/dead-letters/tables.ts";
 import {
-  type Committer,
   type LaneChange,
+  type LaneCommitSource,
   LEDGER_TABLES_MAX,
   Ledger,
-} from "../../src/pipeline/settling/ledger.ts";
+} from "../../src/pipeline/ledger/ledger.ts";
+import type { StoredLetter } from "../../src/pipeline/ledger/letter-tables.ts";
 import type { Entry, OrderedLog } from "../../src/store/ordered-log.ts";
 import { openOrderedStore } from "../../src/store/ordered-store.ts";
 import { lent, type Store } from "../../src/store/store.ts";
@@ -100,7 +100,7 @@ function changeTo(next: number, more: Partial<LaneChange> = {}): LaneChange {
 /** Schedules one change; resolves once the lane is told that it is kept. */
 function commit(ledger: Ledger, change: LaneChange): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
-  const committer: Committer = { collect: () => change, committed: () => resolve() };
+  const committer: LaneCommitSource = { collect: () => change, committed: () => resolve() };
   ledger.schedule(committer);
   return promise;
 }

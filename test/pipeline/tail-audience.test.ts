@@ -1,13 +1,13 @@
 import { expect, test } from "bun:test";
-import { LiveTail, type TailAudience, type TailMessage } from "../../src/pipeline/live-tail.ts";
+import { LiveTail, type RemoteTail, type TailMessage } from "../../src/pipeline/live-tail.ts";
 import { FakeLive, feedOf, MemoryLog, record } from "./doubles.ts";
 import { until } from "./rig.ts";
 
 /** Two nodes that hear each other at once. */
-function audiences(): [TailAudience, TailAudience] {
+function audiences(): [RemoteTail, RemoteTail] {
   const looks: Map<string, Set<(message: TailMessage) => void>>[] = [new Map(), new Map()];
   const listeners: Set<() => void>[] = [new Set(), new Set()];
-  const audience = (mine: 0 | 1): TailAudience => {
+  const audience = (mine: 0 | 1): RemoteTail => {
     const other = mine === 0 ? 1 : 0;
     return {
       isWanted: (key) => (looks[other]!.get(key)?.size ?? 0) > 0,

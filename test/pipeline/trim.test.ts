@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { pino } from "pino";
-import { Retention, type RetentionBounds } from "../../src/pipeline/keeping/retention.ts";
-import { createTrimmer, TRIM_AGE_MS_MIN } from "../../src/pipeline/reading/trim.ts";
+import { Retention, type RetentionBounds } from "../../src/pipeline/retention/retention.ts";
+import { createTrimmer, TRIM_AGE_MS_MIN } from "../../src/pipeline/retention/trimmer.ts";
 import { decode, MemoryLog, record } from "./doubles.ts";
 import { numbersTo } from "./rig.ts";
 

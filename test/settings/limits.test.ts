@@ -3,8 +3,8 @@ import { INGEST_CLOSE_MS_MAX } from "../../src/ingest/limits.ts";
 import { LOG_BLOCK_BYTES_MAX } from "../../src/log/block.ts";
 import { LOG_SEGMENT_BYTES_MAX } from "../../src/log/writer.ts";
 import { LANE_UNCOMMITTED_EVENTS_MAX } from "../../src/pipeline/in-flight.ts";
-import { TOPOLOGY_POLL_MS } from "../../src/pipeline/line.ts";
-import { TRIM_AGE_MS_MIN } from "../../src/pipeline/reading/trim.ts";
+import { TOPOLOGY_POLL_MS } from "../../src/pipeline/partition-pipeline.ts";
+import { TRIM_AGE_MS_MIN } from "../../src/pipeline/retention/trimmer.ts";
 import { GUEST_FRAME_BYTES_MAX } from "../../src/sandbox/guest-limits.ts";
 import {
   GUEST_PYTHON_RECYCLE_MEMORY_BYTES,

@@ -1,11 +1,11 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { ApiError } from "../../errors.ts";
+import type { LetterGroup } from "../../pipeline/ledger/letter-groups.ts";
+import { firstIdAt, type LetterFilter } from "../../pipeline/ledger/letter-keys.ts";
 import type {
   DeadLetters,
   DeadLetter as StoredDeadLetter,
-} from "../../pipeline/dead-letters/dead-letter.ts";
-import type { LetterGroup } from "../../pipeline/dead-letters/groups.ts";
-import { idAt, type LetterFilter } from "../../pipeline/dead-letters/keys.ts";
+} from "../../pipeline/model/dead-letter.ts";
 import {
   DEAD_LETTER_GROUPS_MAX,
   DEAD_LETTERS_PAGE_MAX,
@@ -258,7 +258,7 @@ async function selected(
   const found: string[] = [];
   let after: string | undefined = "";
   while (after !== undefined && found.length <= count) {
-    const part = { after, before: idAt(until), count: count + 1 - found.length };
+    const part = { after, before: firstIdAt(until), count: count + 1 - found.length };
     const looked = deadLetters.ids(workspaceId, filterOf(filter ?? {}), part);
     found.push(...looked.ids);
     after = looked.reached;

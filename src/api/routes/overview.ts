@@ -1,5 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { minutesOf } from "../../pipeline/history.ts";
+import { lastHour } from "../../pipeline/monitoring/lane-history.ts";
 import { OVERVIEW_ITEMS_MAX } from "../../settings/limits.ts";
 import { countedOf } from "../activity.ts";
 import * as example from "../document/examples.ts";
@@ -192,7 +192,7 @@ export const overviewRoutes = [
     async handle({ parts, workspaceId, params: { id } }) {
       const { id: destinationId } = parts.catalog.destinations.get(workspaceId, id);
       const { counted, missingNodes } = await countedOf(parts, workspaceId, destinationId);
-      const minutes = minutesOf(counted, Date.now());
+      const minutes = lastHour(counted, Date.now());
       return {
         minutes: minutes.map(({ at, ...counts }) => ({ at: isoTime(at), ...counts })),
         ...(missingNodes.length > 0 && { missingNodes }),

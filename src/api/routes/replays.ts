@@ -1,7 +1,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { ApiError } from "../../errors.ts";
-import type { Job } from "../../pipeline/replays/job.ts";
-import { shareOf } from "../../pipeline/replays/share.ts";
+import type { ReplayJob } from "../../pipeline/model/replay-job.ts";
+import { fractionDone } from "../../pipeline/replays/progress.ts";
 import {
   REPLAY_FILTER_CHARS_MAX,
   REPLAY_RATE_DEFAULT,
@@ -148,16 +148,16 @@ export const replayRoutes = [
   }),
 ] as const;
 
-function found(job: Job | undefined) {
+function found(job: ReplayJob | undefined) {
   if (job === undefined) throw new ApiError("missing", "Replay not found");
   return { replay: replayAnswer(job) };
 }
 
-export function replayAnswer(job: Job): Static<typeof Replay> {
+export function replayAnswer(job: ReplayJob): Static<typeof Replay> {
   const { id, kind, state, error, rate, counts, createdAt, endedAt } = job;
   const { delivered, dropped, failed, discarded, moved } = counts;
   const done = delivered + dropped + failed + discarded + moved;
-  const progress = state === "done" ? 1 : shareOf(job);
+  const progress = state === "done" ? 1 : fractionDone(job);
   const left =
     kind === "events" ? Math.round((done * (1 - progress)) / progress) : job.total - job.seen;
   const seconds = ((endedAt ?? Date.now()) - createdAt) / 1_000;
@@ -173,7 +173,7 @@ export function replayAnswer(job: Job): Static<typeof Replay> {
   };
 }
 
-function placesOf(job: Job & { kind: "events" }) {
+function placesOf(job: ReplayJob & { kind: "events" }) {
   const { destinationId, sourceId, from, to, reachedAt, missingBefore } = job;
   return {
     ...{ destinationId, from: isoTime(from), to: isoTime(to) },

@@ -2,7 +2,7 @@ import { type Static, Type } from "@sinclair/typebox";
 import type { Positions } from "../../catalog/model.ts";
 import { ApiError } from "../../errors.ts";
 import { uuidBytes, uuidText } from "../../event/uuid.ts";
-import type { Found, FoundEvent } from "../../pipeline/searching/search.ts";
+import type { FoundEvent, SearchResult } from "../../pipeline/search/search.ts";
 import {
   SEARCH_CURSOR_CHARS_MAX,
   SEARCH_EVENTS_MAX,
@@ -149,7 +149,7 @@ function wantedOf({ from, to, messageId, userId, anonymousId, event, limit, curs
   };
 }
 
-function answerOf({ events, stopped, reachedAt }: Found) {
+function answerOf({ events, stopped, reachedAt }: SearchResult) {
   return {
     events: events.map(eventAnswer),
     ...(stopped !== undefined && { stopped: stopped.by, cursor: cursorOf(stopped.rest) }),

@@ -1,20 +1,25 @@
-import { type Ending, ITEM_BYTES, type Item, type Output } from "../item.ts";
-import { jsonOf } from "../reading/input.ts";
-import type { Ledger } from "../settling/ledger.ts";
-import type { DeadLetter, DeadLetters } from "./dead-letter.ts";
-import { last } from "./keys.ts";
+import type { Ledger } from "../ledger/ledger.ts";
+import { LAST_KEY } from "../ledger/letter-keys.ts";
 import {
-  charsOf,
   DEAD_LETTERS_PAGE_CHARS_MAX,
-  type Replay,
+  letterChars,
+  type RequeuedLetter,
   type StoredLetter,
-  upTo,
-} from "./tables.ts";
+  takeChars,
+} from "../ledger/letter-tables.ts";
+import type { DeadLetter, DeadLetters } from "../model/dead-letter.ts";
+import {
+  EVENT_OVERHEAD_BYTES,
+  type EventOutcome,
+  type LaneEvent,
+  type Output,
+} from "../model/lane-event.ts";
+import { parseJsonOrText } from "../reading/input.ts";
 
 /** A dead letter for an output. Its id is a UUID of version 7, so that ids sort by time. */
-export function letterOf(
+export function createDeadLetter(
   output: Output,
-  ending: Ending & { kind: "dead-letter" },
+  ending: EventOutcome & { kind: "dead-letter" },
   destination: { id: string; workspaceId: string },
   now: number,
 ): StoredLetter {
@@ -49,7 +54,7 @@ export function letterOf(
 }
 
 /** The event of a dead letter as it first came, to go through the live code once more. */
-export function itemOfReplay({ letter, replayedAt }: Replay): Item {
+export function createRequeuedEvent({ letter, replayedAt }: RequeuedLetter): LaneEvent {
   const { messageId, sourceId, receivedAt, type, user, name } = letter;
   const text = letter.original ?? letter.text;
   const json = Buffer.from(text);
@@ -57,14 +62,14 @@ export function itemOfReplay({ letter, replayedAt }: Replay): Item {
     input: { messageId, sourceId, receivedAt, type, event: { json, user, name, ...idsOf(text) } },
     origin: { replayOf: letter },
     bornAt: replayedAt,
-    bytes: json.length + ITEM_BYTES,
+    bytes: json.length + EVENT_OVERHEAD_BYTES,
     open: 0,
     letters: [],
   };
 }
 
 function idsOf(text: string): { userId: string; anonymousId: string } {
-  const value = jsonOf(text);
+  const value = parseJsonOrText(text);
   const id = (name: string) => {
     const found = typeof value === "object" && value !== null ? Reflect.get(value, name) : "";
     return typeof found === "string" ? found : "";
@@ -83,10 +88,10 @@ export function createDeadLetters(
   now: () => number,
 ): DeadLetters {
   const find: DeadLetters["find"] = (workspaceId, { after = "", count, ...filter }) => {
-    const looked = ledger.letters.look(workspaceId, filter, { after, before: last, count });
+    const looked = ledger.letters.look(workspaceId, filter, { after, before: LAST_KEY, count });
     const found = looked.ids.map((id) => ledger.letters.get(workspaceId, id));
     const letters = found.filter((letter) => letter !== undefined);
-    const page = upTo(DEAD_LETTERS_PAGE_CHARS_MAX, charsOf, letters);
+    const page = takeChars(DEAD_LETTERS_PAGE_CHARS_MAX, letterChars, letters);
     const reached = page.length < letters.length ? page.at(-1)?.id : looked.reached;
     return { letters: page.map(shown), reached };
   };
@@ -146,5 +151,5 @@ async function inLots(
 
 function shown(letter: StoredLetter): DeadLetter {
   const { text, original, programId, user, type, name, ...rest } = letter;
-  return { ...rest, event: jsonOf(text) };
+  return { ...rest, event: parseJsonOrText(text) };
 }

@@ -1,3 +1,4 @@
+import { Fifo } from "../../concurrency/fifo.ts";
 import type { DeliveryResult } from "../../destinations/destination.ts";
 import {
   DELIVERY_BYTES_MAX,
@@ -5,13 +6,12 @@ import {
   SPLIT_ATTEMPTS_MIN,
 } from "../../settings/limits.ts";
 import { Notifier } from "../clock.ts";
-import type { Output } from "../item.ts";
-import { Endings, type EndingsHost } from "./endings.ts";
-import { Fifo } from "./fifo.ts";
+import type { Output } from "../model/lane-event.ts";
+import { DeliveryPolicy, type DeliveryPolicyContext } from "./delivery-policy.ts";
 import { retryDelayMs } from "./retry.ts";
 
 /** What a queue asks of its lane. */
-export interface DeliveryQueueHost extends EndingsHost {
+export interface DeliveryQueueHost extends DeliveryPolicyContext {
   batchSize(): number;
   /** Only outputs for which this is equal may go in one request. */
   shareKey(output: Output): string;
@@ -32,7 +32,7 @@ const FILL_MS_MAX = 100;
 /** Outputs that are delivered in order: while one fails, those behind it wait. */
 export class DeliveryQueue {
   readonly #host: DeliveryQueueHost;
-  readonly #endings: Endings;
+  readonly #endings: DeliveryPolicy;
   readonly #queue = new Fifo<Output>();
   #queuedBytes = 0;
   /** Outputs that were taken to be delivered and have not settled yet. */
@@ -52,7 +52,7 @@ export class DeliveryQueue {
 
   constructor(host: DeliveryQueueHost) {
     this.#host = host;
-    this.#endings = new Endings(host);
+    this.#endings = new DeliveryPolicy(host);
   }
 
   push(output: Output): void {

@@ -1,14 +1,14 @@
+import { Fifo } from "../../concurrency/fifo.ts";
 import type { BatchLimits, DeliveryResult } from "../../destinations/destination.ts";
 import { Notifier } from "../clock.ts";
-import type { Output } from "../item.ts";
-import type { Sealed } from "../settling/ledger.ts";
-import { Endings, type EndingsHost } from "./endings.ts";
-import { Fifo } from "./fifo.ts";
+import type { DeliveryIntent } from "../ledger/ledger.ts";
+import type { Output } from "../model/lane-event.ts";
+import { createDeliveryIntent } from "./delivery-intent.ts";
+import { DeliveryPolicy, type DeliveryPolicyContext } from "./delivery-policy.ts";
 import { retryDelayMs } from "./retry.ts";
-import { sealOf } from "./seal.ts";
 
 /** What a queue that gathers asks of its lane. */
-export interface GatheringHost extends EndingsHost {
+export interface GatheringHost extends DeliveryPolicyContext {
   batchSize(): number;
   gathering(): BatchLimits;
   /** Milliseconds since the epoch. */
@@ -19,7 +19,7 @@ export interface GatheringHost extends EndingsHost {
   /** Takes up what changed in the catalog: called before each attempt. */
   refresh(): void;
   /** Resolves once a crash would not forget that this delivery may be under way. */
-  seal(sealed: Sealed): Promise<void>;
+  seal(sealed: DeliveryIntent): Promise<void>;
   /** The delivery has ended: forgotten together with its events. */
   unseal(): void;
   deliver(outputs: readonly Output[], name: string): Promise<DeliveryResult>;
@@ -36,7 +36,7 @@ const REPEATED_LOOK_MS = 1_000;
  */
 export class GatheringQueue {
   readonly #host: GatheringHost;
-  readonly #endings: Endings;
+  readonly #endings: DeliveryPolicy;
   readonly #queue = new Fifo<Output>();
   #queuedBytes = 0;
   /** When the first output that waits began to, or a little later. */
@@ -51,7 +51,7 @@ export class GatheringQueue {
 
   constructor(host: GatheringHost, repeated: string | undefined) {
     this.#host = host;
-    this.#endings = new Endings(host);
+    this.#endings = new DeliveryPolicy(host);
     this.#repeated = repeated;
   }
 
@@ -138,7 +138,7 @@ export class GatheringQueue {
    */
   async #seal(outputs: readonly Output[]): Promise<string | undefined> {
     if (this.#host.gathering().ageMs === 0) return "";
-    const sealed = sealOf(outputs, this.#host.now());
+    const sealed = createDeliveryIntent(outputs, this.#host.now());
     const kept = this.#host.seal(sealed).then(() => true);
     while (this.#host.running()) {
       if (await this.#wake.unlessNotified(kept)) return sealed.name;

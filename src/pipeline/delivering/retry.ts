@@ -15,7 +15,7 @@ export function retryDelayMs(attempts: number, random: number, afterMs = 0): num
   return Math.max(ceiling * random, afterMs);
 }
 
-export interface Failing {
+export interface FailedAttempts {
   /** Attempts made so far, all failed. */
   attempts: number;
   /** Time since the event was received, or since its replay was asked for. */
@@ -30,7 +30,7 @@ export interface Failing {
  * whole retry window. When most other events get through meanwhile, the event itself is wrong, and
  * is given up sooner, so that it stops blocking its user's other events.
  */
-export function isHopeless(failing: Failing, windowMs: number): boolean {
+export function isGivenUp(failing: FailedAttempts, windowMs: number): boolean {
   const { attempts, ageMs, othersDelivered, othersFailed } = failing;
   if (attempts === 0) return false;
   if (ageMs > windowMs) return true;

@@ -23,7 +23,7 @@ export interface BuiltEvent {
  * One event as it enters a lane. Lanes share the object; what is costly to make is made once, when
  * it is first asked for.
  */
-export interface Input {
+export interface InputEvent {
   readonly messageId: string;
   readonly sourceId: string;
   readonly receivedAt: number;
@@ -41,7 +41,7 @@ export interface Input {
  * is kept is bounded by the bytes of events and of records together: either can be hundreds of
  * times the other.
  */
-export class Events {
+export class EventCache {
   readonly #build: (record: PixelRecord) => BuiltEvent;
   /**
    * Kept in two halves, of which the older is dropped as a whole: a Map that is used as a queue is
@@ -71,14 +71,14 @@ export class Events {
   }
 }
 
-export class RecordInput implements Input {
+export class RecordInput implements InputEvent {
   readonly sourceId: string;
   readonly receivedAt: number;
   readonly type: string;
   readonly #record: PixelRecord;
-  readonly #events: Events;
+  readonly #events: EventCache;
 
-  constructor(record: PixelRecord, events: Events) {
+  constructor(record: PixelRecord, events: EventCache) {
     this.sourceId = record.sourceId;
     this.receivedAt = record.receivedAt;
     this.type = record.type;
@@ -103,7 +103,7 @@ export class RecordInput implements Input {
 /**
  * The value of a JSON text, or the text itself when it is not JSON: showing an event must not fail.
  */
-export function jsonOf(json: Uint8Array | string): unknown {
+export function parseJsonOrText(json: Uint8Array | string): unknown {
   const text = typeof json === "string" ? json : Buffer.from(json).toString();
   try {
     return JSON.parse(text);

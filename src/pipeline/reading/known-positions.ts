@@ -1,6 +1,6 @@
 import type { Live } from "../../catalog/catalog.ts";
 import type { Connection, Positions } from "../../catalog/model.ts";
-import type { LaneRecord, Ledger } from "../settling/ledger.ts";
+import type { LaneRecord, Ledger } from "../ledger/ledger.ts";
 
 /**
  * For each event log, the sequence number below which records were taken by a lane or are named by

@@ -1,14 +1,14 @@
 import type { Connection, Positions } from "../../catalog/model.ts";
 import type { LogEnd } from "../../event/record.ts";
-import { ITEM_BYTES, type Item } from "../item.ts";
-import type { LaneRecord, Sealed } from "../settling/ledger.ts";
+import type { DeliveryIntent, LaneRecord } from "../ledger/ledger.ts";
+import { EVENT_OVERHEAD_BYTES, type LaneEvent } from "../model/lane-event.ts";
+import { covers, firstCovered, type Routes } from "../model/routes.ts";
 import { Cursor, type CursorRecord } from "./cursor.ts";
-import { covers, type Routes, startOf } from "./routes.ts";
-import type { Chunk, Logs } from "./shared-reader.ts";
+import type { LogChunk, LogSet } from "./shared-reader.ts";
 
 /** A lane's places in all logs: takes the records that its routes cover, each once. */
 export class LaneReader {
-  readonly #logs: Logs;
+  readonly #logs: LogSet;
   readonly #cursors = new Map<string, Cursor>();
   readonly #stored: Readonly<Record<string, CursorRecord>>;
   /** Where the live window of each connection started, by the routes that were taken up last. */
@@ -22,9 +22,9 @@ export class LaneReader {
    * Chunks that were read and not used up: a lane that is behind would read them again for each
    * batch.
    */
-  readonly #chunks = new Map<string, Chunk>();
+  readonly #chunks = new Map<string, LogChunk>();
   /** While a delivery of before a crash is repeated, only its events are taken. */
-  #repeated: Sealed | undefined;
+  #repeated: DeliveryIntent | undefined;
   #routes: Routes;
   #turn = 0;
   /**
@@ -35,10 +35,10 @@ export class LaneReader {
 
   /** `repeated`: what is to be taken before all else, until `goOn`. */
   constructor(
-    logs: Logs,
+    logs: LogSet,
     routes: Routes,
     record: LaneRecord | undefined,
-    repeated?: Sealed | undefined,
+    repeated?: DeliveryIntent | undefined,
   ) {
     this.#logs = logs;
     this.#routes = routes;
@@ -49,7 +49,7 @@ export class LaneReader {
   }
 
   /** The delivery of before a crash whose events alone are taken now. */
-  get repeated(): Sealed | undefined {
+  get repeated(): DeliveryIntent | undefined {
     return this.#repeated;
   }
 
@@ -70,7 +70,7 @@ export class LaneReader {
       if (known !== undefined && !this.#isLate(id)) this.#knownBefore.set(id, known);
       this.#known.set(id, connection.from);
       for (const [log, cursor] of this.#cursors) {
-        cursor.takeLate(id, startOf(connection, log, known));
+        cursor.takeLate(id, firstCovered(connection, log, known));
       }
     }
     for (const id of this.#known.keys()) {
@@ -92,7 +92,7 @@ export class LaneReader {
    * had been answered when it was received, so that a user's events keep their order whichever
    * process took them. Empty when the lane is at the end of all logs.
    */
-  async take(count: number, bytesMax: number): Promise<Item[]> {
+  async take(count: number, bytesMax: number): Promise<LaneEvent[]> {
     this.wake();
     const logs = this.#logs.names();
     let triedAt: number | undefined;
@@ -114,8 +114,8 @@ export class LaneReader {
     return this.#logs.passed(log) <= this.#cursor(log).position;
   }
 
-  async #takeInTurn(count: number, bytesMax: number): Promise<Item[]> {
-    const items: Item[] = [];
+  async #takeInTurn(count: number, bytesMax: number): Promise<LaneEvent[]> {
+    const items: LaneEvent[] = [];
     const logs = this.#logs.names();
     let bytes = 0;
     // Logs in a row that gave nothing and did not move.
@@ -198,7 +198,7 @@ export class LaneReader {
   #cursor(log: string): Cursor {
     const known = this.#cursors.get(log);
     if (known !== undefined) return known;
-    const starts = [...this.#routes.bySource.values()].map((c) => startOf(c, log));
+    const starts = [...this.#routes.bySource.values()].map((c) => firstCovered(c, log));
     // A lane without connections, which has replays alone, reads nothing.
     const next = starts.length > 0 ? Math.min(...starts) : this.#logs.end(log);
     const cursor = new Cursor(this.#stored[log] ?? { next, pending: [] });
@@ -212,8 +212,8 @@ export class LaneReader {
     count: number,
     bytesMax: number,
     inOrder: boolean,
-  ): Promise<{ items: Item[]; isHeld: boolean }> {
-    const items: Item[] = [];
+  ): Promise<{ items: LaneEvent[]; isHeld: boolean }> {
+    const items: LaneEvent[] = [];
     const cursor = this.#cursor(log);
     const end = this.#repeated ? (this.#repeated.ends[log] ?? 0) : Number.POSITIVE_INFINITY;
     let isHeld = false;
@@ -249,7 +249,7 @@ export class LaneReader {
           input,
           origin: { log, sequence, connectionId: connection.id },
           bornAt: input.receivedAt,
-          bytes: size + ITEM_BYTES,
+          bytes: size + EVENT_OVERHEAD_BYTES,
           open: 0,
           letters: [],
         });
@@ -270,7 +270,7 @@ export class LaneReader {
     });
   }
 
-  #held(log: string, sequence: number): Chunk | undefined {
+  #held(log: string, sequence: number): LogChunk | undefined {
     const chunk = this.#chunks.get(log);
     return chunk && chunk.from <= sequence && sequence < chunk.next ? chunk : undefined;
   }

@@ -2,8 +2,8 @@ import type { Positions } from "../../catalog/model.ts";
 import type { PixelRecord } from "../../event/record.ts";
 import type { LogReader } from "../../log/event-log.ts";
 import type { Logger } from "../../observe/log.ts";
-import type { LaneMetrics } from "../metrics.ts";
-import { type BuiltEvent, Events, type Input, RecordInput } from "./input.ts";
+import type { LaneMetrics } from "../monitoring/metrics.ts";
+import { type BuiltEvent, EventCache, type InputEvent, RecordInput } from "./input.ts";
 
 /** Bytes of one read of the event log, which lanes at the same place share. */
 const SHARED_READ_BYTES_MAX = 256 << 10;
@@ -11,10 +11,10 @@ const SHARED_READ_BYTES_MAX = 256 << 10;
 export const KEPT_READS_MAX = 8;
 
 /** Decoded records of one log, from the sequence number `from` up to but not including `next`. */
-export interface Chunk {
+export interface LogChunk {
   from: number;
   next: number;
-  inputs: readonly { sequence: number; input: Input }[];
+  inputs: readonly { sequence: number; input: InputEvent }[];
   /** Sources of the records: most lanes of a busy server can skip most chunks. */
   sources: ReadonlySet<string>;
 }
@@ -29,7 +29,7 @@ export interface SharedReaderParts {
 }
 
 /** What the lanes of a line read. */
-export type Logs = Pick<
+export type LogSet = Pick<
   SharedReader,
   "names" | "pass" | "passed" | "first" | "end" | "countBetween" | "read" | "sizeOf"
 >;
@@ -40,14 +40,14 @@ export type Logs = Pick<
  */
 export class SharedReader {
   readonly #parts: SharedReaderParts;
-  readonly #events: Events;
-  readonly #kept = new Map<string, Chunk[]>();
+  readonly #events: EventCache;
+  readonly #kept = new Map<string, LogChunk[]>();
   readonly #passed = new Map<string, number>();
-  readonly #reading = new Map<string, Promise<Chunk>>();
+  readonly #reading = new Map<string, Promise<LogChunk>>();
 
   constructor(parts: SharedReaderParts) {
     this.#parts = parts;
-    this.#events = new Events(parts.eventOf);
+    this.#events = new EventCache(parts.eventOf);
   }
 
   /**
@@ -62,7 +62,7 @@ export class SharedReader {
   }
 
   /** What lanes read of these logs alone, as if there were no others. */
-  of(readers: { keys(): Iterable<string> }): Logs {
+  of(readers: { keys(): Iterable<string> }): LogSet {
     return {
       names: () => [...readers.keys()],
       pass: (log, sequence) => this.pass(log, sequence),
@@ -99,7 +99,7 @@ export class SharedReader {
   }
 
   /** The chunk that holds this place or follows it; undefined at the end of the log. */
-  async read(log: string, sequence: number): Promise<Chunk | undefined> {
+  async read(log: string, sequence: number): Promise<LogChunk | undefined> {
     const reader = this.#parts.readers.get(log);
     if (reader === undefined || sequence >= reader.end()) return undefined;
     const kept = this.#kept.get(log)?.find((c) => c.from <= sequence && sequence < c.next);
@@ -118,7 +118,7 @@ export class SharedReader {
    * Bytes of the event; undefined, with a line in the server's log, when no event can be built from
    * the record.
    */
-  sizeOf(log: string, sequence: number, input: Input): number | undefined {
+  sizeOf(log: string, sequence: number, input: InputEvent): number | undefined {
     try {
       return input.event.json.length;
     } catch (error) {
@@ -127,9 +127,9 @@ export class SharedReader {
     }
   }
 
-  async #read(log: string, reader: LogReader, sequence: number): Promise<Chunk> {
+  async #read(log: string, reader: LogReader, sequence: number): Promise<LogChunk> {
     const { records, next } = await reader.read(sequence, SHARED_READ_BYTES_MAX);
-    const inputs: { sequence: number; input: Input }[] = [];
+    const inputs: { sequence: number; input: InputEvent }[] = [];
     for (const record of records) {
       const input = this.#decode(log, record.sequence, record.bytes);
       if (input !== undefined) inputs.push({ sequence: record.sequence, input });
@@ -141,7 +141,7 @@ export class SharedReader {
     return chunk;
   }
 
-  #decode(log: string, sequence: number, bytes: Uint8Array): Input | undefined {
+  #decode(log: string, sequence: number, bytes: Uint8Array): InputEvent | undefined {
     try {
       return new RecordInput(this.#parts.decode(bytes), this.#events);
     } catch (error) {

@@ -1,13 +1,13 @@
 import type { Connection, Destination, Positions } from "../../catalog/model.ts";
+import { Fifo } from "../../concurrency/fifo.ts";
 import type { Logger } from "../../observe/log.ts";
 import { TRANSFORM_BATCH_EVENTS_MAX } from "../../settings/limits.ts";
 import { type Clock, Notifier } from "../clock.ts";
-import { Fifo } from "../delivering/fifo.ts";
-import type { Item } from "../item.ts";
+import type { LaneEvent } from "../model/lane-event.ts";
+import type { EventJob, JobCounts, JobProgress } from "../model/replay-job.ts";
 import { LaneReader } from "../reading/lane-reader.ts";
-import type { Logs } from "../reading/shared-reader.ts";
-import type { EventJob, JobCounts, JobProgress } from "./job.ts";
-import { RangeLogs } from "./range-logs.ts";
+import type { LogSet } from "../reading/shared-reader.ts";
+import { RangeLogSet } from "./range-log-set.ts";
 
 /** Events that are read ahead of a lane, by their number and their bytes. */
 const READY_EVENTS_MAX = 2 * TRANSFORM_BATCH_EVENTS_MAX;
@@ -19,7 +19,7 @@ const FAILURE_MS = 1_000;
 
 export interface EventReplayParts {
   job: EventJob;
-  logs: Logs;
+  logs: LogSet;
   clock: Clock;
   logger: Logger;
   destination: Destination;
@@ -39,9 +39,9 @@ export interface EventReplayParts {
  */
 export class EventReplay {
   readonly #parts: EventReplayParts;
-  readonly #range: RangeLogs;
+  readonly #range: RangeLogSet;
   readonly #reader: LaneReader;
-  readonly #ready = new Fifo<Item>();
+  readonly #ready = new Fifo<LaneEvent>();
   #readyBytes = 0;
   /** Notifies when there is room for more that is read. */
   readonly #room = new Notifier();
@@ -66,7 +66,7 @@ export class EventReplay {
   constructor(parts: EventReplayParts) {
     this.#parts = parts;
     const { job, repeated, logs, clock } = parts;
-    this.#range = new RangeLogs({ job, logs, clock, stopping: this.#stopping }, repeated);
+    this.#range = new RangeLogSet({ job, logs, clock, stopping: this.#stopping }, repeated);
     this.#isRepeating = repeated !== undefined;
     this.#reader = new LaneReader(this.#range, routesOf(parts), recordOf(job));
     this.#allowedAt = clock.elapsed();
@@ -94,7 +94,7 @@ export class EventReplay {
   }
 
   /** Up to `count` events, or about so many bytes. */
-  take(count: number, bytes: number): Item[] {
+  take(count: number, bytes: number): LaneEvent[] {
     const due = Math.min(count, this.#due());
     const items = this.#shift(due, bytes);
     this.#allowance -= items.length;
@@ -102,7 +102,7 @@ export class EventReplay {
   }
 
   /** As `take`, of the delivery that is repeated: none when all of it was taken. */
-  async takeRepeated(count: number, bytes: number): Promise<Item[]> {
+  async takeRepeated(count: number, bytes: number): Promise<LaneEvent[]> {
     while (this.#isRepeating && this.#ready.length === 0 && !this.#isRead) await this.#read.wait();
     return this.#isRepeating ? this.#shift(count, bytes) : [];
   }
@@ -194,7 +194,7 @@ export class EventReplay {
   }
 
   /** Nothing, and `isRead`, at the end; nothing alone when there must be more. */
-  async #tryRead(): Promise<Item[]> {
+  async #tryRead(): Promise<LaneEvent[]> {
     try {
       const items = await this.#reader.take(TRANSFORM_BATCH_EVENTS_MAX, READY_BYTES_MAX);
       if (items.length > 0) return items;
@@ -209,15 +209,15 @@ export class EventReplay {
     }
   }
 
-  #push(item: Item): void {
+  #push(item: LaneEvent): void {
     const { log, sequence } = item.origin as { log: string; sequence: number };
     const replayId = this.job.id;
     this.#ready.push({ ...item, origin: { replayId, log, sequence } });
     this.#readyBytes += item.bytes;
   }
 
-  #shift(count: number, bytesMax: number): Item[] {
-    const items: Item[] = [];
+  #shift(count: number, bytesMax: number): LaneEvent[] {
+    const items: LaneEvent[] = [];
     let bytes = 0;
     // The time that a replayed event is retried begins when it is taken.
     const now = this.#parts.clock.now();

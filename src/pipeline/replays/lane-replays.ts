@@ -1,17 +1,17 @@
 import type { Destination } from "../../catalog/model.ts";
 import type { Logger } from "../../observe/log.ts";
 import type { Clock, Notifier } from "../clock.ts";
-import type { Ending, Item } from "../item.ts";
-import type { LaneMetrics } from "../metrics.ts";
-import type { Logs } from "../reading/shared-reader.ts";
-import type { Ledger, Sealed } from "../settling/ledger.ts";
+import type { DeliveryIntent, Ledger } from "../ledger/ledger.ts";
+import type { EventOutcome, LaneEvent } from "../model/lane-event.ts";
+import type { JobCounts, JobProgress } from "../model/replay-job.ts";
+import type { LaneMetrics } from "../monitoring/metrics.ts";
+import type { LogSet } from "../reading/shared-reader.ts";
 import { EventReplay } from "./event-replay.ts";
-import type { JobCounts, JobProgress } from "./job.ts";
 
 export interface LaneReplaysParts {
   ledger: Pick<Ledger, "jobs">;
   /** Apart from that of live events, so that what many lanes share there is not driven out. */
-  logs: Logs;
+  logs: LogSet;
   clock: Clock;
   logger: Logger;
   metrics: Pick<LaneMetrics, "replayed">;
@@ -30,7 +30,7 @@ export class LaneReplays {
   readonly #replays = new Map<string, EventReplay>();
 
   /** `repeated`: the delivery of before a crash, whose events come before all others. */
-  constructor(parts: LaneReplaysParts, repeated: Sealed | undefined) {
+  constructor(parts: LaneReplaysParts, repeated: DeliveryIntent | undefined) {
     this.#parts = parts;
     this.#load(repeated);
   }
@@ -53,13 +53,13 @@ export class LaneReplays {
     return this.#parts.destination().enabled && this.#some((replay) => replay.isDue);
   }
 
-  take(count: number, bytes: number): Item[] {
+  take(count: number, bytes: number): LaneEvent[] {
     const due = this.isDue ? this.#replays.values().find((replay) => replay.isDue) : undefined;
     return due?.take(count, bytes) ?? [];
   }
 
   /** As `take`, while a delivery is repeated: none when all of it was taken. */
-  async takeRepeated(count: number, bytes: number): Promise<Item[]> {
+  async takeRepeated(count: number, bytes: number): Promise<LaneEvent[]> {
     for (const replay of this.#replays.values()) {
       const items = await replay.takeRepeated(count, bytes);
       if (items.length > 0) return items;
@@ -78,7 +78,7 @@ export class LaneReplays {
   }
 
   /** An item has settled: all of its outputs have ended, `ending` being that of the last. */
-  settle({ origin, letters, isDelivered }: Item, ending: Ending): void {
+  settle({ origin, letters, isDelivered }: LaneEvent, ending: EventOutcome): void {
     if (!("replayId" in origin)) return;
     const outcome =
       letters.length > 0 ? "failed" : isDelivered ? "delivered" : outcomes[ending.kind];
@@ -117,7 +117,7 @@ export class LaneReplays {
     for (const replay of this.#replays.values()) replay.stop();
   }
 
-  #load(repeated?: Sealed): Set<string> {
+  #load(repeated?: DeliveryIntent): Set<string> {
     const { ledger, destination, work, schedule, ...parts } = this.#parts;
     const jobs = ledger.jobs.runningOf(destination().id);
     for (const job of jobs) {
@@ -137,7 +137,7 @@ export class LaneReplays {
   }
 }
 
-const outcomes: Record<Ending["kind"], keyof JobCounts> = {
+const outcomes: Record<EventOutcome["kind"], keyof JobCounts> = {
   delivered: "delivered",
   dropped: "dropped",
   discarded: "discarded",

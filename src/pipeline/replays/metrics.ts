@@ -1,11 +1,14 @@
 import { Gauge } from "prom-client";
 import type { Metrics } from "../../observe/metrics.ts";
-import type { Job } from "./job.ts";
+import type { ReplayJob } from "../model/replay-job.ts";
 
-const kinds: Job["kind"][] = ["events", "dead-letters", "purge"];
+const kinds: ReplayJob["kind"][] = ["events", "dead-letters", "purge"];
 
 /** Shows how many replays run, in all workspaces. */
-export function showReplays(registry: Metrics, running: () => readonly Job[]): void {
+export function registerReplayMetrics(
+  registry: Metrics,
+  running: () => readonly ReplayJob[],
+): void {
   new Gauge({
     name: "pixelmill_replays_running",
     help: "Replays that run, by what they send again; a purge deletes dead letters",

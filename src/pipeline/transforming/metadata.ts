@@ -2,7 +2,7 @@ import type { LiveProgram } from "../../catalog/catalog.ts";
 import type { Destination, Source } from "../../catalog/model.ts";
 import { rudderId } from "../../publishing/rudder-id.ts";
 import type { MetadataKey } from "../../sandbox/program.ts";
-import type { Input } from "../reading/input.ts";
+import type { InputEvent } from "../reading/input.ts";
 
 /**
  * What `metadata(event)` answers in user code, as JSON text. Most of it is the same for all events
@@ -12,7 +12,7 @@ export function createMetadata(
   destination: Destination,
   live: LiveProgram,
   sourceById: (id: string) => Source | undefined,
-): (input: Input) => Uint8Array {
+): (input: InputEvent) => Uint8Array {
   const heads = new Map<string, string>();
   const { id: transformationId, versionId: transformationVersionId } = live.transformation;
   const tail = members({ transformationId, transformationVersionId });

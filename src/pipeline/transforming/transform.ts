@@ -5,10 +5,15 @@ import { programOf } from "../../publishing/program.ts";
 import type { Outcome, Program } from "../../sandbox/program.ts";
 import { type Sandbox, SandboxUnavailable } from "../../sandbox/sandbox.ts";
 import { retryDelayMs } from "../delivering/retry.ts";
-import { type Ending, type Item, type Output, outputOf } from "../item.ts";
+import {
+  createOutput,
+  type EventOutcome,
+  type LaneEvent,
+  type Output,
+} from "../model/lane-event.ts";
 import { createMetadata } from "./metadata.ts";
 
-export interface TransformHost {
+export interface TransformContext {
   live: Live;
   sandbox: Sandbox;
   logger: Logger;
@@ -30,25 +35,27 @@ export interface TransformHost {
 }
 
 /** What an item became: outputs to deliver, or its end. */
-export type Made = { outputs: Output[] } | { ending: Ending; live?: LiveProgram | undefined };
+export type TransformResult =
+  | { outputs: Output[] }
+  | { ending: EventOutcome; live?: LiveProgram | undefined };
 
 /**
  * What the live code makes of items; of the first ones alone when it makes too much of them.
  * Undefined when the lane stopped before that was known.
  */
 export async function transform(
-  host: TransformHost,
-  items: readonly Item[],
-): Promise<Map<Item, Made> | undefined> {
+  host: TransformContext,
+  items: readonly LaneEvent[],
+): Promise<Map<LaneEvent, TransformResult> | undefined> {
   const live = host.live.program(host.destination().id);
-  const made = new Map<Item, Made>();
+  const made = new Map<LaneEvent, TransformResult>();
   const seen = new Set<string>();
   for (const item of items) {
     if (!("replayOf" in item.origin)) continue;
     const { stage, text, ...letter } = item.origin.replayOf;
     if (stage === "deliver" && letter.programId === live?.id) {
       // The destination failed the output, and the same code would make the same output again.
-      made.set(item, { outputs: [outputOf(item, Buffer.from(text), live)] });
+      made.set(item, { outputs: [createOutput(item, Buffer.from(text), live)] });
     } else if (seen.has(letter.messageId)) {
       // The dead letter is another output of an event that already runs.
       made.set(item, { ending: { kind: "discarded" } });
@@ -65,11 +72,11 @@ export async function transform(
   return made;
 }
 
-function asItCame(item: Item): Made {
-  return { outputs: [outputOf(item, item.input.event.json)] };
+function asItCame(item: LaneEvent): TransformResult {
+  return { outputs: [createOutput(item, item.input.event.json)] };
 }
 
-function madeOf(item: Item, outcome: Outcome, live: LiveProgram): Made {
+function madeOf(item: LaneEvent, outcome: Outcome, live: LiveProgram): TransformResult {
   if ("error" in outcome) {
     const { message, line, column } = outcome.error;
     const ending = { kind: "dead-letter", stage: "transform", reason: message } as const;
@@ -77,7 +84,9 @@ function madeOf(item: Item, outcome: Outcome, live: LiveProgram): Made {
   }
   if (outcome.events.length === 0) return { ending: { kind: "dropped" }, live };
   // Copied, since one output that waits would otherwise keep the guest's whole answer in memory.
-  return { outputs: outcome.events.map((bytes) => outputOf(item, new Uint8Array(bytes), live)) };
+  return {
+    outputs: outcome.events.map((bytes) => createOutput(item, new Uint8Array(bytes), live)),
+  };
 }
 
 /**
@@ -85,7 +94,7 @@ function madeOf(item: Item, outcome: Outcome, live: LiveProgram): Made {
  * can be had it waits, and then asks for the live code again; the events are safe in the log
  * meanwhile.
  */
-async function runLive(host: TransformHost, items: readonly Item[]) {
+async function runLive(host: TransformContext, items: readonly LaneEvent[]) {
   for (let failures = 1; host.running(); failures++) {
     const destination = host.destination();
     const started = performance.now();

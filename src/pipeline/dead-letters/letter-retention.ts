@@ -1,0 +1,77 @@
+import type { Logger } from "../../observe/log.ts";
+import type { Clock } from "../clock.ts";
+import type { Ledger } from "../ledger/ledger.ts";
+import { firstIdAt } from "../ledger/letter-keys.ts";
+import type { LetterCount } from "../ledger/letter-tables.ts";
+import type { LaneMetrics } from "../monitoring/metrics.ts";
+
+/** How many dead letters a destination may have, and how old they may be; 0 is no bound. */
+export interface DeadLetterBounds {
+  countMax: number;
+  ageMsMax: number;
+}
+
+interface Parts {
+  bounds: DeadLetterBounds;
+  ledger: Ledger;
+  /** All that a destination's letters may be in, the ledger's own among them. */
+  ledgers(): readonly Pick<Ledger, "letters">[];
+  clock: Pick<Clock, "now">;
+  logger: Logger;
+  metrics: Pick<LaneMetrics, "deadLettersDropped">;
+}
+
+/**
+ * Drops dead letters beyond the operator's bounds, the oldest first; by default there are no
+ * bounds.
+ */
+export function createDeadLetterRetention(parts: Parts) {
+  const { bounds, ledger, clock, logger, metrics } = parts;
+  let running: Promise<void> | undefined;
+  let stopped = false;
+
+  /** Drops `count` letters in several transactions, one after the other. */
+  async function drop(of: LetterCount, bound: string, count: number, before?: string) {
+    let dropped = 0;
+    while (dropped < count && !stopped) {
+      const lot = await ledger.dropOldest(of, { count: count - dropped, before });
+      if (lot === 0) break;
+      dropped += lot;
+    }
+    if (dropped === 0) return;
+    metrics.deadLettersDropped.inc({ workspace: of.workspaceId, bound }, dropped);
+    const about = { destinationId: of.destinationId, dropped, bound };
+    logger.warn(about, "Dead letters were dropped");
+  }
+
+  async function sweep(): Promise<void> {
+    const { countMax, ageMsMax } = bounds;
+    for (const of of [...ledger.letters.counts()]) {
+      if (ageMsMax > 0) await drop(of, "age", of.count, firstIdAt(clock.now() - ageMsMax));
+      if (countMax > 0) await drop(of, "count", excessOf(of, countMax));
+    }
+  }
+
+  /** This ledger's share of the letters that a destination has too many, rounded down. */
+  function excessOf(of: LetterCount, countMax: number): number {
+    const countIn = ({ letters }: Pick<Ledger, "letters">) => letters.countOf(of.workspaceId, of);
+    const all = parts.ledgers().reduce((sum, it) => sum + countIn(it), 0);
+    return all > countMax ? Math.floor(((all - countMax) * countIn(ledger)) / all) : 0;
+  }
+
+  return {
+    /** Runs a sweep; while one is under way, resolves with it. */
+    run(): Promise<void> {
+      running ??= sweep()
+        .catch((error) => logger.error({ err: error }, "Dead letters cannot be dropped"))
+        .finally(() => {
+          running = undefined;
+        });
+      return running;
+    },
+    async stop(): Promise<void> {
+      stopped = true;
+      await running;
+    },
+  };
+}

@@ -1,0 +1,73 @@
+import type { LetterGroup } from "../ledger/letter-groups.ts";
+import type { DeadLetters } from "../model/dead-letter.ts";
+
+/** The dead letters of several ledgers as if they were in one. A letter is in one of them alone. */
+export function mergeDeadLetters(all: () => readonly DeadLetters[]): DeadLetters {
+  const find: DeadLetters["find"] = (workspaceId, options) => {
+    const parts = all().map((one) => one.find(workspaceId, options));
+    const letters = parts.map(({ letters, reached }) => ({ items: letters, reached }));
+    const { items, reached } = page(letters, options.count, ({ id }) => id);
+    return { letters: items, reached };
+  };
+  return {
+    list: (workspaceId, options) => find(workspaceId, options).letters,
+    find,
+    get: (workspaceId, id) =>
+      all()
+        .values()
+        .map((one) => one.get(workspaceId, id))
+        .find((letter) => letter !== undefined),
+    count: (workspaceId, filter) => sum(all().map((one) => one.count(workspaceId, filter))),
+    groups(workspaceId, destinationId) {
+      const groups = all().flatMap((one) => one.groups(workspaceId, destinationId));
+      return [...Map.groupBy(groups, ({ id }) => id).values()].map(together).sort(byCount);
+    },
+    ids(workspaceId, filter, part) {
+      const parts = all().map((one) => one.ids(workspaceId, filter, part));
+      const ids = parts.map(({ ids, reached }) => ({ items: ids, reached }));
+      const seen = sum(parts.map((one) => one.seen));
+      const { items, reached } = page(ids, part.count, (id) => id);
+      return { ids: items, seen, reached };
+    },
+    async replay(workspaceId, ids) {
+      const lots = await Promise.all(all().map((one) => one.replay(workspaceId, ids)));
+      return { replayed: sum(lots.map(({ replayed }) => replayed)) };
+    },
+    async purge(workspaceId, ids) {
+      const lots = await Promise.all(all().map((one) => one.purge(workspaceId, ids)));
+      return { purged: sum(lots.map(({ purged }) => purged)) };
+    },
+  };
+}
+
+/** A ledger's part of a page: those beyond `reached` were not looked at. */
+interface Part<Item> {
+  items: Item[];
+  reached: string | undefined;
+}
+
+/** Parts in the order of their ids, up to where the first part stops that goes on. */
+function page<Item>(
+  parts: readonly Part<Item>[],
+  count: number,
+  idOf: (item: Item) => string,
+): Part<Item> {
+  const ends = parts.flatMap(({ reached }) => reached ?? []);
+  const end = ends.sort()[0];
+  const items = parts
+    .flatMap((part) => part.items)
+    .filter((item) => end === undefined || idOf(item) <= end)
+    .sort((one, other) => (idOf(one) < idOf(other) ? -1 : 1));
+  if (items.length <= count) return { items, reached: end };
+  return { items: items.slice(0, count), reached: idOf(items[count - 1]!) };
+}
+
+function together(groups: readonly LetterGroup[]): LetterGroup {
+  const latest = groups.reduce((one, other) => (other.lastAt > one.lastAt ? other : one));
+  return { ...latest, count: sum(groups.map(({ count }) => count)) };
+}
+
+const byCount = (one: LetterGroup, other: LetterGroup) =>
+  other.count - one.count || other.lastAt - one.lastAt;
+
+const sum = (counts: readonly number[]) => counts.reduce((all, count) => all + count, 0);

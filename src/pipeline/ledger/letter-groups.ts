@@ -1,0 +1,129 @@
+import type { Store } from "../../store/store.ts";
+import type { Table } from "../../store/table.ts";
+import { keyRange, type LetterOwner, type PairKey } from "./letter-keys.ts";
+
+/** Dead letters of one destination that were given up for the same reason. */
+export interface LetterGroup extends LetterOwner {
+  id: string;
+  stage: "transform" | "deliver";
+  /** As the first of them says it; numbers and ids in it may differ in the others. */
+  reason: string;
+  count: number;
+  /** When the latest of them came, in milliseconds since the epoch. */
+  lastAt: number;
+}
+
+type Letter = Pick<LetterGroup, "id" | "workspaceId" | "destinationId" | "stage" | "reason"> & {
+  createdAt: number;
+};
+
+/** Reasons of a destination that are told apart; code can make one up for each event. */
+const GROUPS_OF_DESTINATION_MAX = 200;
+/** Of a reason, what tells it apart and what is shown of it. */
+const REASON_CHARS_MAX = 300;
+const OTHER = "other";
+/** Key of a record that says how far letters of an earlier version are grouped. */
+const REACHED: PairKey = ["", ""];
+const DONE = "done";
+
+/**
+ * How many dead letters have which reason, kept in the transactions that put and take them: with
+ * a million letters nobody could read them all to see why.
+ */
+export class LetterGroups {
+  /** [destination, group] → what is known of it. */
+  readonly #groups: Table<Omit<LetterGroup, "id" | "destinationId">, PairKey>;
+  /** [destination.group, letter] → workspace. */
+  readonly #letters: Table<string, PairKey>;
+
+  constructor(store: Store) {
+    this.#groups = store.table("letter-groups");
+    this.#letters = store.table("letters-by-group");
+  }
+
+  /** Inside a change only, like all that changes; a letter that is there already is left. */
+  add(letter: Letter): void {
+    const { id, workspaceId, destinationId, stage, createdAt } = letter;
+    if (this.#nameOf(letter) !== undefined) return;
+    const name = this.#room(destinationId, nameFor(letter));
+    const known = this.#groups.get([destinationId, name]);
+    const reason = name === OTHER ? "Other reasons" : letter.reason.slice(0, REASON_CHARS_MAX);
+    this.#groups.put([destinationId, name], {
+      ...(known ?? { workspaceId, stage, reason }),
+      count: (known?.count ?? 0) + 1,
+      lastAt: createdAt,
+    });
+    this.#letters.put([groupId(destinationId, name), id], workspaceId);
+  }
+
+  remove(letter: Letter): void {
+    const { id, destinationId } = letter;
+    const name = this.#nameOf(letter);
+    if (name === undefined) return;
+    this.#letters.remove([groupId(destinationId, name), id]);
+    const known = this.#groups.get([destinationId, name]);
+    if (known === undefined) return;
+    const count = known.count - 1;
+    if (count > 0) this.#groups.put([destinationId, name], { ...known, count });
+    else this.#groups.remove([destinationId, name]);
+  }
+
+  /** The last letter, `[workspace, letter]`, that was grouped; undefined when all are. */
+  get reached(): PairKey | undefined {
+    const reached = this.#letters.get(REACHED) ?? " ";
+    return reached === DONE ? undefined : (reached.split(" ", 2) as PairKey);
+  }
+
+  reach(key: PairKey | undefined): void {
+    this.#letters.put(REACHED, key?.join(" ") ?? DONE);
+  }
+
+  /** Those of one destination. */
+  *of({ workspaceId, destinationId }: LetterOwner): Generator<LetterGroup> {
+    for (const { key, value } of this.#groups.getRange(keyRange(destinationId))) {
+      if (value.workspaceId !== workspaceId) continue;
+      yield { ...value, id: groupId(destinationId, key[1]), destinationId };
+    }
+  }
+
+  get(workspaceId: string, id: string): LetterGroup | undefined {
+    const [destinationId = "", name = ""] = id.split(".", 2);
+    const known = this.#groups.get([destinationId, name]);
+    return known?.workspaceId === workspaceId ? { ...known, id, destinationId } : undefined;
+  }
+
+  /** Ids of a group's letters, oldest first. */
+  *lettersOf(workspaceId: string, id: string, after: string): Generator<string> {
+    for (const { key, value } of this.#letters.getRange(keyRange(id, after))) {
+      if (value === workspaceId) yield key[1];
+    }
+  }
+
+  /** The group that a letter is in. */
+  #nameOf(letter: Letter): string | undefined {
+    const { id, destinationId } = letter;
+    return [nameFor(letter), OTHER].find((name) =>
+      this.#letters.doesExist([groupId(destinationId, name), id]),
+    );
+  }
+
+  /** The group itself while it is there or there is room for one more. */
+  #room(destinationId: string, name: string): string {
+    if (this.#groups.doesExist([destinationId, name])) return name;
+    const keys = this.#groups.getKeys(keyRange(destinationId, "", GROUPS_OF_DESTINATION_MAX));
+    return [...keys].length < GROUPS_OF_DESTINATION_MAX ? name : OTHER;
+  }
+}
+
+function groupId(destinationId: string, name: string): string {
+  return `${destinationId}.${name}`;
+}
+
+/** Reasons that differ in long numbers and ids alone are one: those are of the event. */
+function nameFor({ stage, reason }: Letter): string {
+  const same = reason
+    .slice(0, REASON_CHARS_MAX)
+    .replace(/\b(?=\w*\d)[\w-]{16,}\b/g, "#")
+    .replace(/\d{4,}/g, "#");
+  return Bun.hash(`${stage} ${same}`).toString(36);
+}

@@ -1,0 +1,64 @@
+import type { Table } from "../../store/table.ts";
+
+export type PairKey = [string, string];
+
+/** Whose letters are meant. */
+export interface LetterOwner {
+  workspaceId: string;
+  destinationId: string;
+}
+
+/** Which letters are meant: those of a destination, or of a group of it, for all that is said. */
+export interface LetterFilter {
+  destinationId?: string;
+  groupId?: string;
+  /** A part of the reason, in any case. */
+  reason?: string;
+  /** The revision of the code that ran over the event. */
+  transformationVersionId?: string;
+  /** Given up from this time on, and before `to`, in milliseconds since the epoch. */
+  from?: number;
+  to?: number;
+}
+
+/** Which part of what a filter finds: ids after the one and below the other, at most so many. */
+export interface LetterScan {
+  after: string;
+  before: string;
+  count: number;
+}
+
+export interface LetterScanResult {
+  ids: string[];
+  /** Letters that were looked at, and the last of them; absent when there are no more. */
+  seen: number;
+  reached: string | undefined;
+}
+
+/** Sorts after every id: ids are ASCII. */
+export const LAST_KEY = "\uffff";
+
+/** The keys that start with `first`, after `after`. A new object each time: lmdb writes into it. */
+export function keyRange(first: string, after = "", limit = Number.MAX_SAFE_INTEGER) {
+  const start: PairKey = [first, after];
+  const end: PairKey = [first, LAST_KEY];
+  return { start, end, exclusiveStart: true, limit };
+}
+
+/** The first parts of the keys of an index, by one look-up each. */
+export function firstKeys(index: Table<unknown, PairKey>): Set<string> {
+  const firsts = new Set<string>();
+  let start: PairKey = ["", ""];
+  for (;;) {
+    const [key] = [...index.getKeys({ start, limit: 1 })];
+    if (key === undefined) return firsts;
+    firsts.add(key[0]);
+    start = [key[0], LAST_KEY];
+  }
+}
+
+/** Sorts before every letter of this time or later: ids are UUIDs of version 7. */
+export function firstIdAt(time: number): string {
+  const hex = Math.max(0, time).toString(16).padStart(12, "0");
+  return `${hex.slice(0, 8)}-${hex.slice(8)}`;
+}

@@ -1,0 +1,47 @@
+import type { LetterJob } from "../model/replay-job.ts";
+import type { JobTables } from "./job-tables.ts";
+import type { LetterTables, RequeuedLetter } from "./letter-tables.ts";
+
+/** What a step of a job over dead letters did. */
+export interface MovedLetters {
+  /** Letters that were looked at. */
+  seen: number;
+  /** What is to be sent again; nothing of a purge. */
+  replays: RequeuedLetter[];
+  /** Whether the job has ended. */
+  isOver: boolean;
+}
+
+export interface MoveStep {
+  workspaceId: string;
+  id: string;
+  count: number;
+  now: number;
+}
+
+/**
+ * Takes out the next letters that a job is about, as many as one transaction should, and notes how
+ * far the job is. Inside a change: both are done, or nothing is.
+ */
+export function moveLetters(
+  letters: LetterTables,
+  jobs: JobTables,
+  { workspaceId, id, count, now }: MoveStep,
+): MovedLetters {
+  const job = jobs.get(workspaceId, id);
+  if (job === undefined || job.kind === "events" || job.state !== "running") {
+    return { seen: 0, replays: [], isOver: true };
+  }
+  const looked = letters.look(workspaceId, job.filter, { ...job, count });
+  const { taken, done } = letters.take(workspaceId, looked.ids);
+  const isCut = done < looked.ids.length;
+  const reached = isCut ? looked.ids[done - 1] : looked.reached;
+  const seen = isCut ? done : looked.seen;
+  const moved = job.counts.moved + taken.length;
+  const further: LetterJob = { ...job, seen: job.seen + seen, counts: { ...job.counts, moved } };
+  jobs.put({ ...further, after: reached ?? job.after });
+  if (reached === undefined) jobs.end(workspaceId, id, { state: "done", endedAt: now });
+  const isPurge = job.kind === "purge";
+  const replays = isPurge ? [] : taken.map((letter) => ({ letter, replayedAt: now }));
+  return { seen, replays, isOver: reached === undefined };
+}

@@ -1,0 +1,102 @@
+import type { Destination } from "../../catalog/model.ts";
+import type { DeliveryResult } from "../../destinations/destination.ts";
+import type { Logger } from "../../observe/log.ts";
+import type { Clock } from "../clock.ts";
+import { DOWN_MS_MIN } from "../limits.ts";
+import type { EventOutcome } from "../model/lane-event.ts";
+
+/**
+ * Shortest time between two announcements of a destination that goes down and up again and again.
+ */
+const TELL_MS_MIN = 60_000;
+/** Time over which dead letters after the first are summed up. */
+const DEAD_LETTERS_MS = 60_000;
+
+export interface HealthLoggerParts {
+  clock: Pick<Clock, "elapsed">;
+  logger: Logger;
+  destination(): Destination;
+}
+
+/**
+ * What one lane tells the server's log: that its destination fails, is down, and recovers, once
+ * each; and that events became dead letters, the first at once and later ones summed up by the
+ * minute. Errors of user code are left out, since they may hold what people sent.
+ */
+export class HealthLogger {
+  readonly #parts: HealthLoggerParts;
+  #toldAt = Number.NEGATIVE_INFINITY;
+  /** The trouble since the last attempt that got through, if the log was told of it. */
+  #trouble: { since: number; attempts: number; isDown: boolean } | undefined;
+  #letters = { transform: 0, deliver: 0 };
+  #summary: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(parts: HealthLoggerParts) {
+    this.#parts = parts;
+  }
+
+  /** An attempt has ended. */
+  attempted(verdict: DeliveryResult): void {
+    if (verdict.kind === "retry") this.#failed(verdict.reason);
+    if (verdict.kind === "delivered" && this.#trouble !== undefined) this.#recovered(this.#trouble);
+  }
+
+  ended(count: number, ending: EventOutcome): void {
+    if (ending.kind !== "dead-letter") return;
+    const { stage } = ending;
+    this.#letters[stage] += count;
+    if (this.#summary !== undefined) return;
+    const reason = stage === "deliver" ? { reason: ending.reason } : {};
+    this.#tellLetters(reason);
+  }
+
+  /** The lane ends: dead letters that were not summed up yet are announced. */
+  end(): void {
+    if (this.#letters.transform + this.#letters.deliver > 0) this.#tellLetters({});
+    clearTimeout(this.#summary);
+  }
+
+  #failed(reason: string): void {
+    const now = this.#parts.clock.elapsed();
+    if (this.#trouble === undefined) {
+      if (now - this.#toldAt < TELL_MS_MIN) return;
+      this.#toldAt = now;
+      this.#trouble = { since: now, attempts: 0, isDown: false };
+      this.#parts.logger.warn(
+        { ...this.#about(), reason },
+        "A destination fails; it is tried again",
+      );
+    }
+    const trouble = this.#trouble;
+    trouble.attempts += 1;
+    if (trouble.isDown || now - trouble.since < DOWN_MS_MIN) return;
+    trouble.isDown = true;
+    const { attempts } = trouble;
+    const seconds = Math.round((now - trouble.since) / 1_000);
+    const about = { ...this.#about(), reason, attempts, seconds };
+    this.#parts.logger.error(about, "A destination is down: nothing got through");
+  }
+
+  #recovered({ since, attempts }: { since: number; attempts: number }): void {
+    this.#trouble = undefined;
+    const seconds = Math.round((this.#parts.clock.elapsed() - since) / 1_000);
+    this.#parts.logger.info({ ...this.#about(), attempts, seconds }, "A destination recovered");
+  }
+
+  #tellLetters(more: { reason?: string }): void {
+    const { transform, deliver } = this.#letters;
+    this.#letters = { transform: 0, deliver: 0 };
+    const counts = { failedInCode: transform, notDelivered: deliver };
+    this.#parts.logger.warn({ ...this.#about(), ...counts, ...more }, "Events became dead letters");
+    this.#summary = setTimeout(() => {
+      this.#summary = undefined;
+      if (this.#letters.transform + this.#letters.deliver > 0) this.#tellLetters({});
+    }, DEAD_LETTERS_MS);
+    this.#summary.unref();
+  }
+
+  #about() {
+    const { id, name, workspaceId } = this.#parts.destination();
+    return { workspaceId, destinationId: id, destination: name };
+  }
+}

@@ -1,0 +1,230 @@
+import { LANE_HISTORIES_MAX, LANE_HISTORY_CONNECTIONS_MAX } from "../../settings/limits.ts";
+import { type CounterIndex, CounterRing } from "./counter-ring.ts";
+
+/** What a lane counts of each source's events: those it took, and how what they became ended. */
+export type CounterName = "received" | "delivered" | "dropped" | "failed";
+
+/** Events per second over the last minute. */
+export type Rates = Record<CounterName, number>;
+export interface ConnectionRates extends Rates {
+  sourceId: string;
+}
+
+/** One minute of a lane. */
+export interface MinuteStats {
+  /** When it began. */
+  at: number;
+  delivered: number;
+  dropped: number;
+  /** Dead letters. */
+  failed: number;
+  /** Attempts that failed and were to be tried again. */
+  retried: number;
+  attempts: number;
+  /** Of the attempts' times; absent without attempts. */
+  p50Ms?: number;
+  p99Ms?: number;
+}
+
+/** What was counted in one minute, by place; as nodes tell each other. */
+export interface MinuteCounts {
+  /** When it began. */
+  at: number;
+  counts: number[];
+}
+
+const MINUTE_MS = 60_000;
+const MINUTES = 60;
+const RATE_SLOT_MS = 10_000;
+/** The one that is being filled, and a minute before it. */
+const RATE_SLOTS = 7;
+
+const counterNames: readonly CounterName[] = ["received", "delivered", "dropped", "failed"];
+const counterIndex = (name: CounterName): CounterIndex => counterNames.indexOf(name);
+
+const DELIVERED = 0;
+const DROPPED = 1;
+const FAILED = 2;
+const RETRIED = 3;
+const TIMES = 4;
+/** Upper ends of the buckets that attempts' times fall into: each a half more than the last. */
+const BUCKETS_MS = Array.from({ length: 28 }, (_, at) => 1.5 ** at);
+
+/**
+ * What one lane did lately, for people who look at it: minutes of the last hour, and rates of its
+ * connections. Nothing is allocated before something happens, nor beyond what all may have.
+ */
+export class LaneHistory {
+  readonly #histories: LaneHistories;
+  #minutes: CounterRing | undefined;
+  readonly #rates = new Map<string, CounterRing>();
+  /** When something happened last. */
+  lastAt = 0;
+
+  constructor(histories: LaneHistories) {
+    this.#histories = histories;
+  }
+
+  get connections(): number {
+    return this.#rates.size;
+  }
+
+  received(sourceId: string, now: number): void {
+    this.#ratesOf(sourceId, now)?.add(now, counterIndex("received"));
+  }
+
+  ended(sourceId: string, kind: "delivered" | "dropped" | "dead-letter", now: number): void {
+    const name = kind === "dead-letter" ? "failed" : kind;
+    const column = name === "delivered" ? DELIVERED : name === "dropped" ? DROPPED : FAILED;
+    this.#ratesOf(sourceId, now)?.add(now, counterIndex(name));
+    this.#open(now)?.add(now, column);
+  }
+
+  attempted(isRetried: boolean, ms: number, now: number): void {
+    const minutes = this.#open(now);
+    if (isRetried) minutes?.add(now, RETRIED);
+    const bucket = BUCKETS_MS.findIndex((end) => ms <= end);
+    minutes?.add(now, TIMES + (bucket < 0 ? BUCKETS_MS.length - 1 : bucket));
+  }
+
+  /** Minutes of the last hour in which something happened. */
+  counted(now: number): MinuteCounts[] {
+    return [...(this.#minutes?.rows(now) ?? [])].flatMap(({ at, counts }) =>
+      counts.some((count) => count > 0) ? [{ at, counts: [...counts] }] : [],
+    );
+  }
+
+  rates(now: number): ConnectionRates[] {
+    return [...this.#rates].map(([sourceId, slots]) => {
+      const { sums, ms } = slots.total(now);
+      const perSecond = (name: CounterName) => (1_000 * (sums[counterIndex(name)] ?? 0)) / ms;
+      return {
+        sourceId,
+        received: perSecond("received"),
+        delivered: perSecond("delivered"),
+        dropped: perSecond("dropped"),
+        failed: perSecond("failed"),
+      };
+    });
+  }
+
+  /** Forgets everything, and gives back its room. */
+  clear(): void {
+    this.#histories.leave(this);
+    this.#minutes = undefined;
+    this.#rates.clear();
+  }
+
+  #open(now: number): CounterRing | undefined {
+    this.lastAt = now;
+    if (this.#minutes === undefined && this.#histories.enter(this, now)) {
+      this.#minutes = new CounterRing(MINUTES, MINUTE_MS, TIMES + BUCKETS_MS.length);
+    }
+    return this.#minutes;
+  }
+
+  #ratesOf(sourceId: string, now: number): CounterRing | undefined {
+    if (this.#open(now) === undefined) return undefined;
+    const known = this.#rates.get(sourceId);
+    if (known !== undefined) return known;
+    if (!this.#histories.connect()) return undefined;
+    const slots = new CounterRing(RATE_SLOTS, RATE_SLOT_MS, counterNames.length);
+    this.#rates.set(sourceId, slots);
+    return slots;
+  }
+}
+
+/** The histories of all lanes, by destination; those that are an hour old make room. */
+export class LaneHistories {
+  readonly #all = new Map<string, LaneHistory>();
+  readonly #open = new Set<LaneHistory>();
+  #connections = 0;
+  #sweptAt = Number.NEGATIVE_INFINITY;
+
+  of(destinationId: string): LaneHistory {
+    let history = this.#all.get(destinationId);
+    if (history === undefined) {
+      history = new LaneHistory(this);
+      this.#all.set(destinationId, history);
+    }
+    return history;
+  }
+
+  counted(destinationId: string, now: number): MinuteCounts[] {
+    return this.#all.get(destinationId)?.counted(now) ?? [];
+  }
+
+  forget(destinationId: string): void {
+    this.#all.get(destinationId)?.clear();
+    this.#all.delete(destinationId);
+  }
+
+  /** Whether there is room for one more. */
+  enter(history: LaneHistory, now: number): boolean {
+    if (this.#open.size >= LANE_HISTORIES_MAX) this.#sweep(now);
+    if (this.#open.size >= LANE_HISTORIES_MAX) return false;
+    this.#open.add(history);
+    return true;
+  }
+
+  /** Whether there is room for one more connection. */
+  connect(): boolean {
+    if (this.#connections >= LANE_HISTORY_CONNECTIONS_MAX) return false;
+    this.#connections += 1;
+    return true;
+  }
+
+  leave(history: LaneHistory): void {
+    if (this.#open.delete(history)) this.#connections -= history.connections;
+  }
+
+  /** Once a minute at most: a thousand busy lanes leave no room, however often it is looked for. */
+  #sweep(now: number): void {
+    if (Math.abs(now - this.#sweptAt) < MINUTE_MS) return;
+    this.#sweptAt = now;
+    for (const history of this.#open) {
+      if (now - history.lastAt > MINUTES * MINUTE_MS) history.clear();
+    }
+  }
+}
+
+/** The last hour, oldest minute first, of what was counted anywhere; the last one is under way. */
+export function lastHour(counted: Iterable<MinuteCounts>, now: number): MinuteStats[] {
+  const newest = Math.floor(now / MINUTE_MS);
+  const sums = new Map<number, number[]>();
+  for (const { at, counts } of counted) {
+    // Another node's clock may be a little ahead.
+    const number = Math.floor(at / MINUTE_MS) - (at === (newest + 1) * MINUTE_MS ? 1 : 0);
+    const before = sums.get(number);
+    sums.set(number, before ? before.map((sum, place) => sum + (counts[place] ?? 0)) : counts);
+  }
+  return Array.from({ length: MINUTES }, (_, index) => {
+    const number = newest - MINUTES + 1 + index;
+    return minuteStats(number * MINUTE_MS, sums.get(number) ?? []);
+  });
+}
+
+function minuteStats(at: number, counts: readonly number[]): MinuteStats {
+  const times = counts.slice(TIMES);
+  const attempts = times.reduce((sum, count) => sum + count, 0);
+  return {
+    at,
+    delivered: counts[DELIVERED] ?? 0,
+    dropped: counts[DROPPED] ?? 0,
+    failed: counts[FAILED] ?? 0,
+    retried: counts[RETRIED] ?? 0,
+    attempts,
+    ...(attempts > 0 && { p50Ms: quantile(times, 0.5), p99Ms: quantile(times, 0.99) }),
+  };
+}
+
+/** The upper end of the bucket that the quantile falls into. */
+function quantile(times: readonly number[], share: number): number {
+  const rank = Math.ceil(share * times.reduce((sum, count) => sum + count, 0));
+  let seen = 0;
+  const bucket = times.findIndex((count) => {
+    seen += count;
+    return seen >= rank;
+  });
+  return Math.round(BUCKETS_MS[bucket] ?? 0);
+}

@@ -1,0 +1,167 @@
+import { Counter, Gauge, Histogram } from "prom-client";
+import type { LiveProgram } from "../../catalog/catalog.ts";
+import type { DeliveryResult } from "../../destinations/destination.ts";
+import type { Metrics } from "../../observe/metrics.ts";
+import type { Outcome } from "../../sandbox/program.ts";
+import type { EventOutcome } from "../model/lane-event.ts";
+import type { LaneGauges, LaneLabels } from "./lane-gauges.ts";
+import { LaneHistories } from "./lane-history.ts";
+import { createTransformationMetrics } from "./transformation-metrics.ts";
+
+const labels = ["destination", "name", "kind"] as const;
+const outcomes: EventOutcome["kind"][] = ["delivered", "dropped", "discarded", "dead-letter"];
+const verdicts: DeliveryResult["kind"][] = ["delivered", "rejected", "retry"];
+// Seconds, from a local receiver to the longest timeout. These histograms are not by destination:
+// with a thousand destinations a scrape would have 25,000 lines.
+const buckets = [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10, 60];
+
+/** What gauges are read from, at each scrape. */
+interface GaugeSources {
+  lanes(): Iterable<LaneGauges>;
+  deadLetters(): Iterable<{ workspaceId: string; destinationId: string; count: number }>;
+  heldBytes(): number;
+}
+
+function createGauges(registry: Metrics, { lanes, deadLetters, heldBytes }: GaugeSources): void {
+  const registers = [registry];
+  const gauge = (name: string, help: string, read: (lane: LaneGauges) => number) =>
+    new Gauge({
+      name,
+      help,
+      labelNames: labels,
+      registers,
+      collect() {
+        this.reset();
+        for (const lane of lanes()) this.set({ ...lane.labels }, read(lane));
+      },
+    });
+  gauge("pixelmill_lane_lag_events", "Records that a lane has not settled", (l) => l.lagEvents());
+  gauge("pixelmill_lane_lag_seconds", "Age of the oldest event that a lane has not settled", (l) =>
+    l.lagSeconds(),
+  );
+  new Gauge({
+    name: "pixelmill_oldest_undelivered_seconds",
+    help: "Age of the oldest event that any lane has not settled",
+    registers,
+    collect() {
+      this.set(Math.max(0, ...Iterator.from(lanes()).map((lane) => lane.lagSeconds())));
+    },
+  });
+  gauge("pixelmill_lane_sandbox_waiting", "1 while a lane waits for a guest", (l) =>
+    l.waiting() ? 1 : 0,
+  );
+  new Gauge({
+    name: "pixelmill_lanes_held_bytes",
+    help: "Events that lanes hold in memory, and what code made of them",
+    registers,
+    collect() {
+      this.set(heldBytes());
+    },
+  });
+  new Gauge({
+    name: "pixelmill_dead_letters",
+    help: "Dead letters kept, per destination",
+    labelNames: ["workspace", "destination"] as const,
+    registers,
+    collect() {
+      this.reset();
+      for (const { workspace, labels } of lanes()) {
+        this.set({ workspace, destination: labels.destination }, 0);
+      }
+      for (const { workspaceId, destinationId, count } of deadLetters()) {
+        if (count > 0) this.inc({ workspace: workspaceId, destination: destinationId }, count);
+      }
+    },
+  });
+}
+
+function createCounters(registry: Metrics) {
+  const registers = [registry];
+  return {
+    events: new Counter({
+      name: "pixelmill_lane_events_total",
+      help: "Events that left a lane, by outcome; outputs of user code count each",
+      labelNames: [...labels, "outcome"] as const,
+      registers,
+    }),
+    replayed: new Counter({
+      name: "pixelmill_replayed_events_total",
+      help: "Events of the log that a replay sent again, by what became of them",
+      labelNames: ["workspace", "outcome"] as const,
+      registers,
+    }),
+    attempts: new Counter({
+      name: "pixelmill_delivery_attempts_total",
+      help: "Deliveries tried, by verdict",
+      labelNames: [...labels, "verdict"] as const,
+      registers,
+    }),
+    deliverySeconds: new Histogram({
+      name: "pixelmill_delivery_seconds",
+      help: "Time of one delivery attempt, by the destination's kind",
+      labelNames: ["kind"] as const,
+      buckets,
+      registers,
+    }),
+    transformSeconds: new Histogram({
+      name: "pixelmill_transform_seconds",
+      help: "Time of one batch in the sandbox, by the destination's kind",
+      labelNames: ["kind"] as const,
+      buckets,
+      registers,
+    }),
+    deadLettersDropped: new Counter({
+      name: "pixelmill_dead_letters_dropped_total",
+      help: "Dead letters that were dropped because of their number or their age, per workspace",
+      labelNames: ["workspace", "bound"] as const,
+      registers,
+    }),
+    unreadable: new Counter({
+      name: "pixelmill_log_unreadable_records_total",
+      help: "Records of the event log that no event could be built of, per log",
+      labelNames: ["log"] as const,
+      registers,
+    }),
+  };
+}
+
+/** The pipeline's metrics. */
+export function createLaneMetrics(
+  registry: Metrics,
+  lanes: GaugeSources["lanes"],
+  deadLetters: GaugeSources["deadLetters"],
+  heldBytes: GaugeSources["heldBytes"],
+) {
+  createGauges(registry, { lanes, deadLetters, heldBytes });
+  const metrics = createCounters(registry);
+  const code = createTransformationMetrics(registry);
+  const histories = new LaneHistories();
+
+  /** Ends the series of a lane under its name. */
+  function forget(lane: LaneLabels): void {
+    for (const outcome of outcomes) metrics.events.remove({ ...lane, outcome });
+    for (const verdict of verdicts) metrics.attempts.remove({ ...lane, verdict });
+  }
+
+  return {
+    ...metrics,
+    histories,
+    /** One batch of a live revision on a lane. */
+    ran(lane: LaneLabels, live: LiveProgram, made: readonly Outcome[], seconds: number): void {
+      metrics.transformSeconds.observe({ kind: lane.kind }, seconds);
+      code.ran(live, made, seconds);
+    },
+    rename(lane: LaneLabels, name: string): void {
+      if (name === lane.name) return;
+      forget(lane);
+      lane.name = name;
+    },
+    /** A lane is gone. */
+    end(lane: LaneLabels): void {
+      forget(lane);
+      histories.forget(lane.destination);
+    },
+  };
+}
+
+export type LaneMetrics = ReturnType<typeof createLaneMetrics>;

@@ -1,0 +1,75 @@
+import { Counter } from "prom-client";
+import type { LiveProgram } from "../../catalog/catalog.ts";
+import type { Metrics } from "../../observe/metrics.ts";
+import type { Outcome } from "../../sandbox/program.ts";
+
+/** Transformations that are shown; beyond it the one that ran longest ago is dropped. */
+const SHOWN_MAX = 10_000;
+
+const outcomes = ["passed", "dropped", "failed"] as const;
+const labelNames = ["workspace", "transformation", "version"] as const;
+type Labels = Record<(typeof labelNames)[number], string>;
+
+/**
+ * What live code did, by transformation and revision. A revision that was replaced is forgotten.
+ */
+export function createTransformationMetrics(registry: Metrics) {
+  const registers = [registry];
+  const events = new Counter({
+    name: "pixelmill_transformation_events_total",
+    help: "Events that a live revision has seen: passed (changed or not), dropped, failed",
+    labelNames: [...labelNames, "outcome"] as const,
+    registers,
+  });
+  const seconds = new Counter({
+    name: "pixelmill_transformation_seconds_total",
+    help: "Time that batches of a live revision took in the sandbox",
+    labelNames,
+    registers,
+  });
+  /**
+   * The labels that are shown, by transformation, in the order of the transformations' last
+   * batches.
+   */
+  const shown = new Map<string, Labels>();
+
+  function forget(labels: Labels): void {
+    for (const outcome of outcomes) events.remove({ ...labels, outcome });
+    seconds.remove(labels);
+  }
+
+  /** The labels of a revision, which replaces the transformation's earlier revision. */
+  function show({ workspaceId, transformation }: LiveProgram): Labels {
+    const { id, versionId } = transformation;
+    const known = shown.get(id);
+    shown.delete(id);
+    if (known !== undefined && known.version !== versionId) forget(known);
+    const same = known?.version === versionId ? known : undefined;
+    const labels = same ?? { workspace: workspaceId, transformation: id, version: versionId };
+    shown.set(id, labels);
+    if (shown.size > SHOWN_MAX) {
+      const [oldest, its] = shown.entries().next().value!;
+      shown.delete(oldest);
+      forget(its);
+    }
+    return labels;
+  }
+
+  return {
+    /** One batch of a live revision. */
+    ran(live: LiveProgram, made: readonly Outcome[], took: number): void {
+      const labels = show(live);
+      const counts = { passed: 0, dropped: 0, failed: 0 };
+      for (const outcome of made) counts[nameOf(outcome)] += 1;
+      for (const outcome of outcomes) {
+        if (counts[outcome] > 0) events.inc({ ...labels, outcome }, counts[outcome]);
+      }
+      seconds.inc(labels, took);
+    },
+  };
+}
+
+function nameOf(outcome: Outcome): (typeof outcomes)[number] {
+  if ("error" in outcome) return "failed";
+  return outcome.events.length === 0 ? "dropped" : "passed";
+}

@@ -1,0 +1,49 @@
+import type { Live } from "../../catalog/catalog.ts";
+import type { Logger } from "../../observe/log.ts";
+import { REPLAY_MS_MAX } from "../../settings/limits.ts";
+import type { Clock } from "../clock.ts";
+import type { JobEnd } from "../ledger/job-tables.ts";
+import type { Ledger } from "../ledger/ledger.ts";
+import type { ReplayJob } from "../model/replay-job.ts";
+
+export interface ExpireParts {
+  live: Pick<Live, "destination">;
+  ledger: Ledger;
+  /** Tells the lanes of these destinations that replays began or ended. */
+  wake(destinationIds: readonly string[]): void;
+  clock: Pick<Clock, "now">;
+  logger: Logger;
+}
+
+/** Ends a job, unless it has ended. Returns the job as it is then. */
+export async function endJob(
+  { ledger, wake, clock }: Pick<ExpireParts, "ledger" | "wake" | "clock">,
+  job: ReplayJob,
+  how: Omit<JobEnd, "endedAt">,
+): Promise<ReplayJob | undefined> {
+  const end = { ...how, endedAt: clock.now() };
+  const ended = await ledger.changeJobs((jobs) => jobs.end(job.workspaceId, job.id, end));
+  if (job.kind === "events") wake([job.destinationId]);
+  return ended;
+}
+
+/** Ends the jobs of a ledger that can never be done. */
+export async function expireJobs(parts: ExpireParts): Promise<void> {
+  try {
+    for (const job of parts.ledger.jobs.running()) {
+      const error = expiryReason(parts, job);
+      if (error !== undefined) await endJob(parts, job, { state: "failed", error });
+    }
+  } catch (error) {
+    parts.logger.error({ err: error }, "Replays cannot be looked after");
+  }
+}
+
+function expiryReason({ live, clock }: ExpireParts, job: ReplayJob): string | undefined {
+  if (job.kind === "events" && live.destination(job.destinationId) === undefined) {
+    return "The destination was deleted";
+  }
+  const hours = REPLAY_MS_MAX / 3_600_000;
+  const isOld = clock.now() - job.createdAt > REPLAY_MS_MAX;
+  return isOld ? `The replay took longer than ${hours} hours` : undefined;
+}

@@ -1,0 +1,99 @@
+import type { Logger } from "../../observe/log.ts";
+import { type Clock, Notifier } from "../clock.ts";
+import type { Ledger } from "../ledger/ledger.ts";
+import type { LetterJob, ReplayJob } from "../model/replay-job.ts";
+
+/** Dead letters that one step of a job moves. */
+const STEP_LETTERS_MAX = 250;
+/** Steps a second of a job whose rate allows fewer letters than that. */
+const STEPS_PER_SECOND = 4;
+/** Replays of a destination that wait: while there are more, a job moves no further ones. */
+const WAITING_REPLAYS_MAX = 1_000;
+/** Pause while too many wait, after a failure, and between the steps of a purge. */
+const CROWDED_MS = 200;
+const FAILURE_MS = 1_000;
+const PURGE_PAUSE_MS = 10;
+
+export interface LetterJobRunnerParts {
+  ledger: Ledger;
+  /** Tells the lanes of these destinations that there are replays. */
+  wake(destinationIds: readonly string[]): void;
+  clock: Clock;
+  logger: Logger;
+}
+
+/**
+ * Runs a ledger's jobs over dead letters, step by step. A step is one transaction, with how far the
+ * job is, so that a job that is ended or whose server is killed has done what it says.
+ */
+export class LetterJobRunner {
+  readonly #parts: LetterJobRunnerParts;
+  readonly #running = new Map<string, Promise<void>>();
+  readonly #stopping = new Notifier();
+  #isStopped = false;
+
+  constructor(parts: LetterJobRunnerParts) {
+    this.#parts = parts;
+    this.look();
+  }
+
+  /** Takes up which jobs run. */
+  look(): void {
+    if (this.#isStopped) return;
+    for (const job of this.#parts.ledger.jobs.running()) {
+      if (job.kind === "events" || this.#running.has(job.id)) continue;
+      const running = this.#run(job).finally(() => this.#running.delete(job.id));
+      this.#running.set(job.id, running);
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#stopping.notify();
+    await Promise.all(this.#running.values());
+  }
+
+  async #run({ workspaceId, id }: ReplayJob): Promise<void> {
+    let destinationIds: string[] = [];
+    while (!this.#isStopped) {
+      if (this.#isCrowded(destinationIds)) {
+        await this.#pause(CROWDED_MS);
+        continue;
+      }
+      const step = await this.#step(workspaceId, id);
+      if (step === "over") return;
+      if (step.destinationIds.length > 0) destinationIds = step.destinationIds;
+      await this.#pause(step.pauseMs);
+    }
+  }
+
+  async #step(workspaceId: string, id: string) {
+    const { ledger, wake, clock, logger } = this.#parts;
+    try {
+      const job = ledger.jobs.get(workspaceId, id) as LetterJob | undefined;
+      if (job?.state !== "running") return "over";
+      const isPurge = job.kind === "purge";
+      const count = Math.min(STEP_LETTERS_MAX, Math.ceil(job.rate / STEPS_PER_SECOND));
+      const most = isPurge ? STEP_LETTERS_MAX : count;
+      const moved = await ledger.moveLetters(workspaceId, id, most, clock.now());
+      const { seen, replays, isOver } = moved;
+      const destinationIds = [...new Set(replays.map(({ letter }) => letter.destinationId))];
+      wake(destinationIds);
+      if (isOver) return "over";
+      const pauseMs = isPurge || seen === 0 ? PURGE_PAUSE_MS : (replays.length * 1_000) / job.rate;
+      return { destinationIds, pauseMs: Math.max(PURGE_PAUSE_MS, pauseMs) };
+    } catch (error) {
+      if (!this.#isStopped) logger.error({ replayId: id, err: error }, "A replay cannot go on");
+      return { destinationIds: [], pauseMs: FAILURE_MS };
+    }
+  }
+
+  #isCrowded(destinationIds: readonly string[]): boolean {
+    const { ledger } = this.#parts;
+    return destinationIds.some((id) => ledger.hasWaiting(id, WAITING_REPLAYS_MAX));
+  }
+
+  #pause(ms: number): Promise<void> {
+    return this.#parts.clock.sleep(ms, this.#stopping);
+  }
+}

@@ -1,0 +1,56 @@
+import type { EventJob, JobCounts, LetterJob, ReplayJob } from "../model/replay-job.ts";
+import type { CursorRecord } from "../reading/cursor.ts";
+
+/** A job as the ledgers of several logs have it, each with what was done of its own logs. */
+export function mergeJobs(parts: readonly ReplayJob[]): ReplayJob | undefined {
+  const [first] = parts;
+  if (first === undefined || parts.length === 1) return first;
+  const running = parts.find(({ state }) => state === "running");
+  const worst = running ?? parts.find(({ state }) => state !== "done") ?? first;
+  const { endedAt: _, ...rest } = worst;
+  const ends = parts.flatMap(({ endedAt }) => endedAt ?? []);
+  const together = {
+    counts: sumOf(parts.map(({ counts }) => counts)),
+    ...(running === undefined && ends.length > 0 && { endedAt: Math.max(...ends) }),
+  };
+  if (rest.kind === "events") {
+    return { ...rest, ...together, ...placesOf(parts as readonly EventJob[]) };
+  }
+  const letters = parts as readonly LetterJob[];
+  const sum = (of: (job: LetterJob) => number) => letters.reduce((all, it) => all + of(it), 0);
+  const rate = Math.round(sum((job) => job.rate));
+  return {
+    ...rest,
+    ...together,
+    rate,
+    seen: sum(({ seen }) => seen),
+    total: sum(({ total }) => total),
+  };
+}
+
+function placesOf(parts: readonly EventJob[]) {
+  const logs: Record<string, CursorRecord> = {};
+  for (const part of parts) {
+    for (const [log, cursor] of Object.entries(part.logs)) {
+      if (logs[log] === undefined || cursor.next > logs[log].next) logs[log] = cursor;
+    }
+  }
+  const reached = parts.flatMap(({ reachedAt }) => reachedAt ?? []);
+  const missing = parts.flatMap(({ missingBefore }) => missingBefore ?? []);
+  return {
+    logs,
+    ...(reached.length > 0 && { reachedAt: Math.max(...reached) }),
+    ...(missing.length > 0 && { missingBefore: Math.max(...missing) }),
+  };
+}
+
+function sumOf(all: readonly JobCounts[]): JobCounts {
+  const sum = (name: keyof JobCounts) => all.reduce((total, counts) => total + counts[name], 0);
+  return {
+    delivered: sum("delivered"),
+    dropped: sum("dropped"),
+    failed: sum("failed"),
+    discarded: sum("discarded"),
+    moved: sum("moved"),
+  };
+}

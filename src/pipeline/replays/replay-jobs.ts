@@ -1,0 +1,191 @@
+import type { Live } from "../../catalog/catalog.ts";
+import type { Positions } from "../../catalog/model.ts";
+import { ApiError } from "../../errors.ts";
+import type { LogReader } from "../../log/event-log.ts";
+import { positionAt, type TimeOf } from "../../log/time-search.ts";
+import { REPLAY_RATE_DEFAULT, REPLAY_RATE_MAX } from "../../settings/limits.ts";
+import type { Clock } from "../clock.ts";
+import type { Ledger } from "../ledger/ledger.ts";
+import { firstIdAt, type LetterFilter } from "../ledger/letter-keys.ts";
+import {
+  type EventFilter,
+  type EventJob,
+  type LetterJob,
+  noCounts,
+  type ReplayJob,
+} from "../model/replay-job.ts";
+import { endJob } from "./expire.ts";
+import { mergeJobs } from "./merge-jobs.ts";
+
+/** A part of the log that is to be sent again. Times are milliseconds since the epoch. */
+export interface EventReplayRequest {
+  destinationId: string;
+  /** Absent: all sources that are connected to the destination. */
+  sourceId?: string;
+  from: number;
+  /** Absent, or later than now: up to now. */
+  to?: number;
+  filter?: EventFilter;
+  /** Events a second. */
+  rate?: number;
+}
+
+/** Dead letters that are to be sent again, or deleted. */
+export interface LetterReplayRequest {
+  kind: LetterJob["kind"];
+  filter: LetterFilter;
+  /** Letters a second; a purge has none. */
+  rate?: number;
+}
+
+export interface ReplayJobs {
+  /** Refuses what the bounds do not allow, and destinations and sources of other workspaces. */
+  start(workspaceId: string, asked: EventReplayRequest): Promise<ReplayJob>;
+  /** Replays, or purges, all dead letters that a filter finds now. */
+  startLetters(workspaceId: string, asked: LetterReplayRequest): Promise<ReplayJob>;
+  get(workspaceId: string, id: string): ReplayJob | undefined;
+  /** Those that run and the last that ended, newest first. */
+  list(workspaceId: string): ReplayJob[];
+  /** Ends a job that runs; what it has on its way to a receiver may still arrive. */
+  cancel(workspaceId: string, id: string): Promise<ReplayJob | undefined>;
+}
+
+export interface ReplayJobsParts {
+  live: Live;
+  /** Of all logs: a job is in each, which has the progress of its own logs. */
+  ledgers(): readonly Ledger[];
+  readers: ReadonlyMap<string, LogReader>;
+  timeOf: TimeOf;
+  logEnds(): Promise<Positions>;
+  /** Tells the lanes of these destinations that replays began or ended. */
+  wake(destinationIds: readonly string[]): void;
+  clock: Pick<Clock, "now">;
+}
+
+/** Sources of one replay. */
+const REPLAY_SOURCES_MAX = 1_000;
+/** Steps of the server's clock up to this back are reckoned with when times become positions. */
+const CLOCK_STEP_MS_MAX = 600_000;
+
+/** Jobs that send what the log has kept to a destination again. */
+export function createReplayJobs(parts: ReplayJobsParts): ReplayJobs {
+  const { ledgers, wake } = parts;
+  const get = (workspaceId: string, id: string) =>
+    mergeJobs(ledgers().flatMap((ledger) => ledger.jobs.get(workspaceId, id) ?? []));
+  return {
+    async start(workspaceId, asked) {
+      const job = await eventJob(parts, workspaceId, asked);
+      for (const ledger of ledgers()) await ledger.changeJobs((jobs) => jobs.start(job));
+      wake([job.destinationId]);
+      return job;
+    },
+    async startLetters(workspaceId, asked) {
+      const job = letterJob(workspaceId, asked, parts.clock.now());
+      const all = ledgers().map((ledger) => {
+        return { ledger, total: ledger.letters.countOf(workspaceId, asked.filter) };
+      });
+      const sum = all.reduce((letters, { total }) => letters + Math.max(1, total), 0);
+      for (const { ledger, total } of all) {
+        // All ledgers together keep to the rate.
+        const rate = (job.rate * Math.max(1, total)) / sum;
+        await ledger.changeJobs((jobs) => jobs.start({ ...job, total, rate }));
+      }
+      wake([]);
+      return get(workspaceId, job.id) ?? job;
+    },
+    get,
+    list(workspaceId) {
+      const all = ledgers().flatMap((ledger) => ledger.jobs.list(workspaceId));
+      const jobs = [...Map.groupBy(all, ({ id }) => id).values()].flatMap(
+        (it) => mergeJobs(it) ?? [],
+      );
+      return jobs.sort((one, other) => (one.id < other.id ? 1 : -1));
+    },
+    async cancel(workspaceId, id) {
+      for (const ledger of ledgers()) {
+        const job = ledger.jobs.get(workspaceId, id);
+        if (job?.state !== "running") continue;
+        await endJob({ ...parts, ledger }, job, { state: "cancelled" });
+      }
+      return get(workspaceId, id);
+    },
+  };
+}
+
+function letterJob(workspaceId: string, asked: LetterReplayRequest, now: number): LetterJob {
+  const { kind, filter, rate = REPLAY_RATE_DEFAULT } = asked;
+  return {
+    ...{ id: Bun.randomUUIDv7("hex", now), workspaceId, kind, state: "running", filter },
+    ...{ rate: kind === "purge" ? REPLAY_RATE_MAX : rate, createdAt: now, counts: noCounts },
+    ...{ after: "", before: firstIdAt(now), seen: 0, total: 0 },
+  };
+}
+
+async function eventJob(
+  parts: ReplayJobsParts,
+  workspaceId: string,
+  asked: EventReplayRequest,
+): Promise<EventJob> {
+  const { live, clock } = parts;
+  const { destinationId, sourceId, from, filter, rate = REPLAY_RATE_DEFAULT } = asked;
+  const destination = live.destination(destinationId);
+  if (destination?.workspaceId !== workspaceId) {
+    throw new ApiError("missing", "Destination not found");
+  }
+  if (!destination.enabled) {
+    throw new ApiError("conflict", "Expected a destination that is enabled, got a disabled one");
+  }
+  const now = clock.now();
+  const to = Math.min(asked.to ?? now, now);
+  if (from >= to) {
+    throw new ApiError("invalid", "Expected `from` to be before `to`, and in the past");
+  }
+  const sources = sourcesOf(parts, workspaceId, asked);
+  const { starts, ends } = await placesOf(parts, { from, to, now });
+  const places = Object.entries(starts).map(([log, next]) => [log, { next, pending: [] }]);
+  return {
+    ...{ id: Bun.randomUUIDv7("hex", now), workspaceId, kind: "events", state: "running" },
+    ...{ destinationId, sources, from, to, rate, starts, ends, createdAt: now },
+    ...(sourceId !== undefined && { sourceId }),
+    ...(filter !== undefined && { filter }),
+    logs: Object.fromEntries(places),
+    counts: noCounts,
+  };
+}
+
+function sourcesOf(
+  { live }: ReplayJobsParts,
+  workspaceId: string,
+  { sourceId, destinationId }: EventReplayRequest,
+): string[] {
+  if (sourceId !== undefined) {
+    if (live.sourceById(sourceId)?.workspaceId === workspaceId) return [sourceId];
+    throw new ApiError("missing", "Source not found");
+  }
+  const lane = live.lanes().find(({ destination }) => destination.id === destinationId);
+  const sources = (lane?.connections ?? []).map((connection) => connection.sourceId);
+  if (sources.length > 0 && sources.length <= REPLAY_SOURCES_MAX) return sources;
+  const message =
+    sources.length === 0
+      ? "Expected a `sourceId`, or a destination that is connected to a source"
+      : `Expected a \`sourceId\`, since the destination has more than ${REPLAY_SOURCES_MAX} sources`;
+  throw new ApiError("invalid", message);
+}
+
+/** The part of each log that holds all records of a time. */
+async function placesOf(
+  { readers, timeOf, logEnds }: ReplayJobsParts,
+  { from, to, now }: { from: number; to: number; now: number },
+): Promise<{ starts: Positions; ends: Positions }> {
+  const starts: Record<string, number> = {};
+  const ends: Record<string, number> = {};
+  for (const [log, end] of Object.entries(await logEnds())) {
+    const reader = readers.get(log);
+    if (reader === undefined) continue;
+    const last = to + CLOCK_STEP_MS_MAX;
+    ends[log] = last > now ? end : Math.min(end, await positionAt(reader, last, timeOf));
+    const start = await positionAt(reader, from - CLOCK_STEP_MS_MAX, timeOf);
+    starts[log] = Math.min(start, ends[log]);
+  }
+  return { starts, ends };
+}

@@ -1,0 +1,62 @@
+import { Counter, Gauge } from "prom-client";
+import type { LogReader } from "../../log/event-log.ts";
+import { firstTime, type TimeOf } from "../../log/time-search.ts";
+import type { Metrics } from "../../observe/metrics.ts";
+import type { RetentionBounds } from "./retention.ts";
+
+/** Shows what the event logs hold, and up to which bounds. */
+export function createRetentionMetrics(
+  metrics: Metrics,
+  readers: ReadonlyMap<string, LogReader>,
+  bounds: RetentionBounds,
+  timeOf: TimeOf,
+) {
+  const registers = [metrics];
+  new Gauge({
+    name: "pixelmill_events_kept_bytes",
+    help: "Bytes of all event logs: what destinations are owed, and what is kept beyond that",
+    registers,
+    collect() {
+      const parts = readers.values().flatMap((reader) => reader.parts());
+      this.set(parts.reduce((bytes, part) => bytes + part.bytes, 0));
+    },
+  });
+  new Gauge({
+    name: "pixelmill_events_oldest_timestamp_seconds",
+    help: "When the oldest event came that the event logs hold; 0 when they hold none",
+    registers,
+    async collect() {
+      const times = await Promise.all(
+        readers.values().map((reader) => timeOfFirst(reader, timeOf)),
+      );
+      const oldest = Math.min(...times.filter((time) => time !== undefined));
+      this.set(Number.isFinite(oldest) ? oldest / 1_000 : 0);
+    },
+  });
+  new Gauge({
+    name: "pixelmill_events_retention_seconds",
+    help: "Age up to which delivered events are kept; 0 is no bound of its own",
+    registers,
+  }).set(bounds.ageMsMax / 1_000);
+  new Gauge({
+    name: "pixelmill_events_retention_bytes",
+    help: "Bytes of all event logs up to which delivered events are kept; 0 is no bound of its own",
+    registers,
+  }).set(bounds.bytesMax);
+  return {
+    givenUp: new Counter({
+      name: "pixelmill_events_given_up_bytes_total",
+      help: "Kept events that were given up because the disk was nearly full",
+      registers,
+    }),
+  };
+}
+
+/** Undefined also when the log cannot be read: other metrics are still wanted. */
+async function timeOfFirst(reader: LogReader, timeOf: TimeOf): Promise<number | undefined> {
+  try {
+    return await firstTime(reader, timeOf);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,187 @@
+import type { Positions } from "../../catalog/model.ts";
+import { TimeSlicer } from "../../concurrency/time-slicer.ts";
+import { eventOf, type PixelEvent } from "../../event/event.ts";
+import { createFinder, type EventQuery } from "../../event/finder.ts";
+import { decodeRecord, timeOfRecord } from "../../event/record.ts";
+import type { LogReader } from "../../log/event-log.ts";
+import { positionAt } from "../../log/time-search.ts";
+import { SEARCH_ANSWER_BYTES_MAX, SEARCH_BYTES_MAX, SEARCH_MS_MAX } from "../../settings/limits.ts";
+import type { Clock } from "../clock.ts";
+import { ReverseScan } from "./reverse-scan.ts";
+
+/** Why a search ended before it had looked through everything. */
+export type SearchStopReason = "limit" | "size" | "bytes" | "time";
+
+export interface SearchQuery extends EventQuery {
+  /** Whether events of a source are looked for. */
+  isSource(sourceId: string): boolean;
+  /** Most events to find. */
+  limit: number;
+  /** Where an earlier search stopped; absent: at the end of all logs. */
+  rest?: Positions;
+}
+
+export interface FoundEvent {
+  sourceId: string;
+  receivedAt: number;
+  messageId: Uint8Array;
+  event: PixelEvent;
+}
+
+export interface SearchResult {
+  /** The newest first. */
+  events: FoundEvent[];
+  /** Why the search stopped, and where to go on; absent when all was looked through. */
+  stopped?: { by: SearchStopReason; rest: Positions };
+  /** The time down to which all was looked through; undefined when it is not even one event's. */
+  reachedAt: number | undefined;
+}
+
+export interface SearchParts {
+  /** Of all logs, by name. */
+  readers: ReadonlyMap<string, LogReader>;
+  clock: Pick<Clock, "elapsed">;
+}
+
+/**
+ * Finds events that the logs hold, the newest first. The log that was looked through least far into
+ * the past is always next, so that no event is found before a newer one of another log; that order
+ * holds as far as clocks do not step. What one search may take is bounded: a search that meets a
+ * bound tells where to go on. Each looks through something new, so that going on ends.
+ */
+export class Search {
+  readonly #parts: SearchParts;
+  readonly #slicer = new TimeSlicer();
+
+  constructor(parts: SearchParts) {
+    this.#parts = parts;
+  }
+
+  /** Rejects with the signal's reason when it is aborted. */
+  async find(query: SearchQuery, signal: AbortSignal): Promise<SearchResult> {
+    const startedAt = this.#parts.clock.elapsed();
+    const logs = await this.#begin(query);
+    const page = new Page(query.limit);
+    for (;;) {
+      const next = furthestBehind(logs.values());
+      const bound = next?.reachedAt ?? Number.NEGATIVE_INFINITY;
+      let by = emit(logs, bound, page);
+      if (by === undefined && next === undefined) {
+        return { events: page.events, reachedAt: query.from };
+      }
+      if (page.isFull) by ??= "limit";
+      if (bound < Number.POSITIVE_INFINITY) by ??= this.#exhausted(logs, startedAt);
+      if (by !== undefined) return stopped(by, logs, page, bound);
+      await next?.step(signal);
+    }
+  }
+
+  async #begin(query: SearchQuery): Promise<Map<string, ReverseScan>> {
+    const isWanted = createFinder(query, query.isSource);
+    const timeOf = timeOfRecord;
+    const shared = { isWanted, timeOf, countMax: query.limit, slicer: this.#slicer };
+    const logs = new Map<string, ReverseScan>();
+    for (const [name, reader] of this.#parts.readers) {
+      const range = await rangeOf(name, reader, query);
+      logs.set(name, new ReverseScan({ reader, range, ...shared }));
+    }
+    return logs;
+  }
+
+  #exhausted(
+    logs: ReadonlyMap<string, ReverseScan>,
+    startedAt: number,
+  ): SearchStopReason | undefined {
+    let bytes = 0;
+    for (const log of logs.values()) bytes += log.bytes;
+    if (bytes >= SEARCH_BYTES_MAX) return "bytes";
+    return this.#parts.clock.elapsed() - startedAt >= SEARCH_MS_MAX ? "time" : undefined;
+  }
+}
+
+/** Where a log has events of the time that is looked for, as far as an earlier search left some. */
+async function rangeOf(name: string, reader: LogReader, { from, to, rest }: SearchQuery) {
+  const end = Math.min(reader.end(), rest === undefined ? Infinity : (rest[name] ?? 0));
+  if (end <= reader.first()) return { low: end, high: end };
+  const low = from === undefined ? 0 : await positionAt(reader, from, timeOfRecord);
+  const high = to === undefined ? end : await positionAt(reader, to, timeOfRecord);
+  return { low, high: Math.min(end, high) };
+}
+
+/**
+ * Takes what no log can have anything newer than; says which bound of the answer ended that, if one
+ * did.
+ */
+function emit(
+  logs: ReadonlyMap<string, ReverseScan>,
+  bound: number,
+  page: Page,
+): SearchStopReason | undefined {
+  for (;;) {
+    const newest = withNewestHit(logs.values());
+    const hit = newest?.head;
+    if (newest === undefined || hit === undefined || hit.time < bound) return undefined;
+    if (page.isFull) return "limit";
+    const record = decodeRecord(hit.record);
+    const event = eventOf(record);
+    if (!page.hasRoom(event)) return "size";
+    const { sourceId, receivedAt, messageId } = record;
+    page.add({ sourceId, receivedAt, messageId, event });
+    newest.take();
+  }
+}
+
+/** The events of one answer. */
+class Page {
+  readonly events: FoundEvent[] = [];
+  #bytes = 0;
+
+  constructor(readonly limit: number) {}
+
+  get isFull(): boolean {
+    return this.events.length >= this.limit;
+  }
+
+  hasRoom({ json }: PixelEvent): boolean {
+    return this.events.length === 0 || this.#bytes + json.length <= SEARCH_ANSWER_BYTES_MAX;
+  }
+
+  add(found: FoundEvent): void {
+    this.events.push(found);
+    this.#bytes += found.event.json.length;
+  }
+}
+
+function stopped(
+  by: SearchStopReason,
+  logs: Map<string, ReverseScan>,
+  page: Page,
+  bound: number,
+): SearchResult {
+  const rest: Record<string, number> = {};
+  for (const [name, log] of logs) if (log.rest !== undefined) rest[name] = log.rest;
+  const waiting = withNewestHit(logs.values())?.head?.time ?? Number.NEGATIVE_INFINITY;
+  const reachedAt = Math.max(bound, waiting);
+  return {
+    events: page.events,
+    stopped: { by, rest },
+    reachedAt: Number.isFinite(reachedAt) ? reachedAt : undefined,
+  };
+}
+
+function furthestBehind(logs: Iterable<ReverseScan>): ReverseScan | undefined {
+  return best(logs, (log) => (log.isDone ? undefined : log.reachedAt));
+}
+
+function withNewestHit(logs: Iterable<ReverseScan>): ReverseScan | undefined {
+  return best(logs, (log) => log.head?.time);
+}
+
+function best(logs: Iterable<ReverseScan>, of: (log: ReverseScan) => number | undefined) {
+  let best: { log: ReverseScan; value: number } | undefined;
+  for (const log of logs) {
+    const value = of(log);
+    if (value !== undefined && (best === undefined || value > best.value)) best = { log, value };
+  }
+  return best?.log;
+}

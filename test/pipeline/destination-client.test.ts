@@ -1,0 +1,70 @@
+import { expect, test } from "bun:test";
+import { pino } from "pino";
+import type { DeliveryResult, DestinationKind } from "../../src/destinations/destination.ts";
+import { systemClock } from "../../src/pipeline/clock.ts";
+import { DestinationClient } from "../../src/pipeline/delivering/destination-client.ts";
+import { HealthLogger } from "../../src/pipeline/monitoring/health-logger.ts";
+import { laneMetrics } from "./doubles.ts";
+
+/** An receiver whose destinations deliver and close like this; `change` gives it another config. */
+function setUp(close: () => Promise<void>, verdict: DeliveryResult = { kind: "delivered" }) {
+  const lines: string[] = [];
+  const kind = {
+    kind: "test",
+    open: () => ({ deliver: async () => verdict, close }),
+  } as unknown as DestinationKind;
+  const destination = {
+    ...{ id: "one", workspaceId: "workspace", name: "One", type: "test", enabled: true },
+    ...{ config: {}, createdAt: 0, updatedAt: 0 },
+  };
+  const logger = pino({}, { write: (line: string) => lines.push(line) });
+  const receiver = new DestinationClient(kind, destination, {
+    clock: systemClock,
+    metrics: laneMetrics(),
+    logger,
+    labels: { destination: "one", name: "One", kind: "test" },
+    announcements: new HealthLogger({
+      clock: systemClock,
+      logger,
+      destination: () => destination,
+    }),
+  });
+  const change = (n: number) => receiver.update({ ...destination, config: { n } });
+  return { receiver, change, lines };
+}
+
+test("a close that fails is logged, and ends neither the process nor the next delivery", async () => {
+  const { receiver, change, lines } = setUp(() => Promise.reject(new Error("EIO")));
+  await receiver.deliver([]);
+  change(1);
+  await Bun.sleep(1);
+  expect(lines).toHaveLength(1);
+  expect(JSON.parse(lines[0]!)).toMatchObject({ destination: "one", err: { message: "EIO" } });
+  expect(await receiver.deliver([])).toEqual({ kind: "delivered" });
+  await receiver.close();
+  expect(lines).toHaveLength(2);
+});
+
+test("the end waits for a close that an earlier config has brought", async () => {
+  const closed = Promise.withResolvers<void>();
+  const { receiver, change } = setUp(() => closed.promise);
+  await receiver.deliver([]);
+  change(1);
+  let isEnded = false;
+  const end = receiver.close().then(() => {
+    isEnded = true;
+  });
+  await Bun.sleep(1);
+  expect(isEnded).toBe(false);
+  closed.resolve();
+  await end;
+});
+
+test("a new config speaks for itself: failures of the one before are forgotten", async () => {
+  const { receiver, change } = setUp(async () => {}, { kind: "retry", reason: "Nobody there" });
+  await receiver.deliver([]);
+  expect(receiver.failure).toMatchObject({ reason: "Nobody there" });
+  change(1);
+  expect(receiver.failure).toBeUndefined();
+  await receiver.close();
+});

@@ -1,0 +1,101 @@
+import { describe, expect, test } from "bun:test";
+import { pino } from "pino";
+import { HealthLogger } from "../../src/pipeline/monitoring/health-logger.ts";
+
+/** A announcements with a clock that the test moves, and the lines that it told. */
+function begin() {
+  const lines: any[] = [];
+  let now = 1_000_000;
+  const logger = pino(
+    { formatters: { level: (level) => ({ level }) } },
+    { write: (line: string) => lines.push(JSON.parse(line)) },
+  );
+  const destination = {
+    ...{ id: "d1", workspaceId: "w1", name: "Warehouse", type: "webhook", enabled: true },
+    ...{ config: {}, createdAt: 0, updatedAt: 0 },
+  };
+  const announcements = new HealthLogger({
+    clock: { elapsed: () => now },
+    logger,
+    destination: () => destination,
+  });
+  const told = () =>
+    lines.splice(0).map(({ level, msg, ...more }) => ({ told: `${level}: ${msg}`, ...more }));
+  return {
+    announcements,
+    told,
+    pass: (ms: number) => {
+      now += ms;
+    },
+  };
+}
+
+const retry = { kind: "retry", reason: "Answered 503" } as const;
+const delivered = { kind: "delivered" } as const;
+const deadLetter = { kind: "dead-letter", stage: "deliver", reason: "Answered 400" } as const;
+
+describe("the log is told", () => {
+  test("once that a destination fails, once that it is down, once that it recovered", () => {
+    const { announcements, told, pass } = begin();
+    for (let seconds = 0; seconds < 30; seconds++) {
+      announcements.attempted(retry);
+      pass(1_000);
+    }
+    const [fails, down, ...more] = told();
+    expect(fails).toMatchObject({
+      told: "warn: A destination fails; it is tried again",
+      ...{
+        workspaceId: "w1",
+        destinationId: "d1",
+        destination: "Warehouse",
+        reason: "Answered 503",
+      },
+    });
+    expect(down).toMatchObject({
+      told: "error: A destination is down: nothing got through",
+      ...{ attempts: 11, seconds: 10 },
+    });
+    expect(more).toEqual([]);
+    announcements.attempted({ kind: "rejected", reason: "Answered 400" });
+    expect(told()).toEqual([]);
+    announcements.attempted(delivered);
+    announcements.attempted(delivered);
+    expect(told()).toMatchObject([
+      { told: "info: A destination recovered", attempts: 30, seconds: 30 },
+    ]);
+  });
+
+  test("of a destination that flaps once a minute", () => {
+    const { announcements, told, pass } = begin();
+    for (let seconds = 0; seconds < 120; seconds++) {
+      announcements.attempted(seconds % 2 === 0 ? retry : delivered);
+      pass(1_000);
+    }
+    expect(told().map((line) => line.told)).toEqual([
+      "warn: A destination fails; it is tried again",
+      "info: A destination recovered",
+      "warn: A destination fails; it is tried again",
+      "info: A destination recovered",
+    ]);
+  });
+
+  test("of the first dead letter with its reason, of the others by their number", () => {
+    const { announcements, told } = begin();
+    announcements.ended(1, deadLetter);
+    announcements.ended(3, { ...deadLetter, stage: "transform", reason: "what a visitor typed" });
+    announcements.ended(5, deadLetter);
+    announcements.ended(7, { kind: "delivered" });
+    const [first, ...later] = told();
+    expect(first).toMatchObject({
+      told: "warn: Events became dead letters",
+      ...{ failedInCode: 0, notDelivered: 1, reason: "Answered 400" },
+    });
+    expect(later).toEqual([]);
+    announcements.end();
+    const rest = told();
+    expect(rest).toMatchObject([{ failedInCode: 3, notDelivered: 5 }]);
+    expect(JSON.stringify(rest)).not.toContain("visitor");
+    announcements.end();
+    expect(told()).toEqual([]);
+  });
+});
