@@ -1,10 +1,11 @@
 import type { Key } from "lmdb";
 import type { Live } from "../catalog/catalog.ts";
-import type { Connection, Positions } from "../catalog/model.ts";
+import type { Connection } from "../catalog/model.ts";
 import { StartError } from "../errors.ts";
-import type { LaneRecord } from "../pipeline/ledger/ledger.ts";
-import type { RequeuedLetter } from "../pipeline/ledger/letter-tables.ts";
-import { LetterTables, type StoredLetter } from "../pipeline/ledger/letter-tables.ts";
+import type { Positions } from "../log/positions.ts";
+import { LetterTables } from "../pipeline/ledger/letter-tables.ts";
+import type { RequeuedLetter, StoredLetter } from "../pipeline/model/dead-letter.ts";
+import type { LaneRecord } from "../pipeline/model/lane-record.ts";
 import { encodeValue } from "../store/change-set.ts";
 import type { LocalStore, Store } from "../store/store.ts";
 import { ORDER, WALKS } from "../store/walk.ts";

@@ -1,9 +1,8 @@
 import type { Live } from "../catalog/catalog.ts";
 import { decodeRecord } from "../event/record.ts";
 import type { LogReader } from "../log/event-log.ts";
-import type { LaneRecord } from "../pipeline/ledger/ledger.ts";
+import type { CursorRecord, LaneRecord } from "../pipeline/model/lane-record.ts";
 import { createRoutes } from "../pipeline/model/routes.ts";
-import type { CursorRecord } from "../pipeline/reading/cursor.ts";
 import { LaneReader } from "../pipeline/reading/lane-reader.ts";
 import type { LogSet } from "../pipeline/reading/shared-reader.ts";
 

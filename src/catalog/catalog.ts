@@ -1,3 +1,4 @@
+import type { Positions } from "../log/positions.ts";
 import type {
   Connection,
   Credential,
@@ -8,7 +9,6 @@ import type {
   Member,
   Past,
   Permission,
-  Positions,
   Principal,
   Publication,
   Resource,

@@ -1,3 +1,5 @@
+import type { Positions } from "../log/positions.ts";
+
 /**
  * What the catalog holds. Times are milliseconds since the epoch, which `api/` turns into ISO
  * strings. Ids are opaque strings, ordered by time and never reused.
@@ -100,9 +102,6 @@ export interface Destination {
   createdAt: number;
   updatedAt: number;
 }
-
-/** The next sequence number to read, by event log. The catalog does not look inside. */
-export type Positions = Readonly<Record<string, number>>;
 
 /** A source's connection to a destination. */
 export interface Connection {

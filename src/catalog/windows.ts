@@ -1,4 +1,5 @@
-import type { Connection, Positions } from "./model.ts";
+import type { Positions } from "../log/positions.ts";
+import type { Connection } from "./model.ts";
 
 /** Live windows that a connection keeps apart when it is paused again and again. */
 export const CONNECTION_WINDOWS_MAX = 16;

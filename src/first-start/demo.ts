@@ -1,8 +1,9 @@
 import { join } from "node:path";
 import type { Catalog } from "../catalog/catalog.ts";
-import type { Positions, Workspace } from "../catalog/model.ts";
+import type { Workspace } from "../catalog/model.ts";
 import { ApiError } from "../errors.ts";
 import { reachableUrl } from "../http/url.ts";
+import type { Positions } from "../log/positions.ts";
 import type { Publishing } from "../publishing/publishing.ts";
 
 const DEMO = "Demo";

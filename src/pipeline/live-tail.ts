@@ -1,7 +1,7 @@
 import type { Live } from "../catalog/catalog.ts";
 import type { Destination } from "../catalog/model.ts";
+import { parseJsonOrText } from "./model/input-event.ts";
 import type { EventOutcome, Output } from "./model/lane-event.ts";
-import { parseJsonOrText } from "./reading/input.ts";
 import type { LogSet } from "./reading/shared-reader.ts";
 
 /** One event on its way, as the live tail shows it. */

@@ -7,7 +7,7 @@ import { pino } from "pino";
 import type { Page } from "playwright-core";
 import { ensureConsole } from "../../src/console/bundle.ts";
 import { openLedger } from "../../src/pipeline/ledger/ledger.ts";
-import type { StoredLetter } from "../../src/pipeline/ledger/letter-tables.ts";
+import type { StoredLetter } from "../../src/pipeline/model/dead-letter.ts";
 import { launch } from "../api/_chromium.ts";
 import { ADMIN_TOKEN, removeDirectory, type Server, startServer } from "../e2e/server.ts";
 import { openPage, signIn } from "./_browser.ts";

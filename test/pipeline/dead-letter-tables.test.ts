@@ -7,7 +7,7 @@ import { createMetrics } from "../../src/observe/metrics.ts";
 import { createDeadLetters } from "../../src/pipeline/dead-letters/dead-letters.ts";
 import { createDeadLetterRetention } from "../../src/pipeline/dead-letters/letter-retention.ts";
 import { type Ledger, openLedger } from "../../src/pipeline/ledger/ledger.ts";
-import type { StoredLetter } from "../../src/pipeline/ledger/letter-tables.ts";
+import type { StoredLetter } from "../../src/pipeline/model/dead-letter.ts";
 import { createLaneMetrics } from "../../src/pipeline/monitoring/metrics.ts";
 import { openStore } from "../../src/store/store.ts";
 import { numbersTo, until } from "./rig.ts";

@@ -1,11 +1,12 @@
 import { pino } from "pino";
 import type { Live, LiveProgram } from "../../src/catalog/catalog.ts";
-import type { Connection, Destination, Positions, Source } from "../../src/catalog/model.ts";
+import type { Connection, Destination, Source } from "../../src/catalog/model.ts";
 import type { PixelRecord } from "../../src/event/record.ts";
 import type { DurableRange, LogReader } from "../../src/log/event-log.ts";
+import type { Positions } from "../../src/log/positions.ts";
 import { createMetrics } from "../../src/observe/metrics.ts";
+import type { BuiltEvent } from "../../src/pipeline/model/input-event.ts";
 import { createLaneMetrics, type LaneMetrics } from "../../src/pipeline/monitoring/metrics.ts";
-import type { BuiltEvent } from "../../src/pipeline/reading/input.ts";
 import { SharedReader } from "../../src/pipeline/reading/shared-reader.ts";
 import type { Batch, Outcome, Program } from "../../src/sandbox/program.ts";
 import type { Sandbox } from "../../src/sandbox/sandbox.ts";

@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
-import type { LaneRecord, Ledger } from "../../src/pipeline/ledger/ledger.ts";
+import type { Ledger } from "../../src/pipeline/ledger/ledger.ts";
+import type { LaneRecord } from "../../src/pipeline/model/lane-record.ts";
 import type { ReplayJob } from "../../src/pipeline/model/replay-job.ts";
 import { knownPositions } from "../../src/pipeline/reading/known-positions.ts";
 import { FakeLive } from "./doubles.ts";

@@ -4,9 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
 import { createDeadLetters } from "../../src/pipeline/dead-letters/dead-letters.ts";
-import { type LaneChange, openLedger } from "../../src/pipeline/ledger/ledger.ts";
-import type { StoredLetter } from "../../src/pipeline/ledger/letter-tables.ts";
+import type { LaneChange } from "../../src/pipeline/ledger/ledger.ts";
+import { openLedger } from "../../src/pipeline/ledger/ledger.ts";
 import { DEAD_LETTERS_PAGE_CHARS_MAX } from "../../src/pipeline/ledger/letter-tables.ts";
+import type { StoredLetter } from "../../src/pipeline/model/dead-letter.ts";
 import { numbersTo, until } from "./rig.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "ledger-"));

@@ -9,7 +9,7 @@ import { createDeadLetters } from "../../src/pipeline/dead-letters/dead-letters.
 import { mergeDeadLetters } from "../../src/pipeline/dead-letters/merge-dead-letters.ts";
 import { type Ledger, openLedger } from "../../src/pipeline/ledger/ledger.ts";
 import { firstIdAt } from "../../src/pipeline/ledger/letter-keys.ts";
-import type { StoredLetter } from "../../src/pipeline/ledger/letter-tables.ts";
+import type { StoredLetter } from "../../src/pipeline/model/dead-letter.ts";
 import { createPipelineHost } from "../../src/pipeline/pipeline.ts";
 import { decode, eventOf, MemoryLog, record } from "./doubles.ts";
 import { Rig, sorted, until } from "./rig.ts";

@@ -5,15 +5,13 @@ import { join } from "node:path";
 import { pino } from "pino";
 import type { DeliveryResult, DestinationKind } from "../../src/destinations/destination.ts";
 import { systemClock } from "../../src/pipeline/clock.ts";
-import {
-  createDeadLetters,
-  createRequeuedEvent,
-} from "../../src/pipeline/dead-letters/dead-letters.ts";
+import { createDeadLetters } from "../../src/pipeline/dead-letters/dead-letters.ts";
+import { createRequeuedEvent } from "../../src/pipeline/dead-letters/letter-events.ts";
 import { DeliveryQueue } from "../../src/pipeline/delivering/delivery-queue.ts";
 import { DestinationClient } from "../../src/pipeline/delivering/destination-client.ts";
 import { type Ledger, openLedger } from "../../src/pipeline/ledger/ledger.ts";
 import { firstIdAt } from "../../src/pipeline/ledger/letter-keys.ts";
-import type { StoredLetter } from "../../src/pipeline/ledger/letter-tables.ts";
+import type { StoredLetter } from "../../src/pipeline/model/dead-letter.ts";
 import { createOutput, type LaneEvent, type Output } from "../../src/pipeline/model/lane-event.ts";
 import type { Routes } from "../../src/pipeline/model/routes.ts";
 import { HealthLogger } from "../../src/pipeline/monitoring/health-logger.ts";

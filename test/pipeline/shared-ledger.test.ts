@@ -3,13 +3,13 @@ import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
+import type { LaneChange } from "../../src/pipeline/ledger/ledger.ts";
 import {
-  type LaneChange,
   type LaneCommitSource,
   LEDGER_TABLES_MAX,
   Ledger,
 } from "../../src/pipeline/ledger/ledger.ts";
-import type { StoredLetter } from "../../src/pipeline/ledger/letter-tables.ts";
+import type { StoredLetter } from "../../src/pipeline/model/dead-letter.ts";
 import type { Entry, OrderedLog } from "../../src/store/ordered-log.ts";
 import { openOrderedStore } from "../../src/store/ordered-store.ts";
 import { lent, type Store } from "../../src/store/store.ts";

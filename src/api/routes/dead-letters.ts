@@ -1,9 +1,10 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { ApiError } from "../../errors.ts";
-import type { LetterGroup } from "../../pipeline/ledger/letter-groups.ts";
-import { firstIdAt, type LetterFilter } from "../../pipeline/ledger/letter-keys.ts";
+import type { DeadLetters } from "../../pipeline/dead-letters/dead-letters.ts";
+import { firstIdAt } from "../../pipeline/ledger/letter-keys.ts";
 import type {
-  DeadLetters,
+  LetterFilter,
+  LetterGroup,
   DeadLetter as StoredDeadLetter,
 } from "../../pipeline/model/dead-letter.ts";
 import {

@@ -1,7 +1,7 @@
 import { type Static, Type } from "@sinclair/typebox";
-import type { Positions } from "../../catalog/model.ts";
 import { ApiError } from "../../errors.ts";
 import { uuidBytes, uuidText } from "../../event/uuid.ts";
+import type { Positions } from "../../log/positions.ts";
 import type { FoundEvent, SearchResult } from "../../pipeline/search/search.ts";
 import {
   SEARCH_CURSOR_CHARS_MAX,

@@ -1,11 +1,11 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import type { Positions } from "../../catalog/model.ts";
 import { makeDirectory } from "../../disk/sync.ts";
 import { type DurableMark, openMark } from "../../log/durable-mark.ts";
 import type { DurableRange, EventLogs, LogReader } from "../../log/event-log.ts";
 import { lockDirectory } from "../../log/lock.ts";
 import { LossReport } from "../../log/loss-report.ts";
+import type { Positions } from "../../log/positions.ts";
 import { openLogReader } from "../../log/reader.ts";
 import { sealLog } from "../../log/recovery.ts";
 import type { SegmentBounds } from "../../log/writer.ts";

@@ -1,80 +1,40 @@
 import type { Ledger } from "../ledger/ledger.ts";
 import { LAST_KEY } from "../ledger/letter-keys.ts";
-import {
-  DEAD_LETTERS_PAGE_CHARS_MAX,
-  letterChars,
-  type RequeuedLetter,
-  type StoredLetter,
-  takeChars,
-} from "../ledger/letter-tables.ts";
-import type { DeadLetter, DeadLetters } from "../model/dead-letter.ts";
-import {
-  EVENT_OVERHEAD_BYTES,
-  type EventOutcome,
-  type LaneEvent,
-  type Output,
-} from "../model/lane-event.ts";
-import { parseJsonOrText } from "../reading/input.ts";
+import { DEAD_LETTERS_PAGE_CHARS_MAX, letterChars, takeChars } from "../ledger/letter-tables.ts";
+import type {
+  DeadLetter,
+  LetterFilter,
+  LetterGroup,
+  LetterScan,
+  LetterScanResult,
+  StoredLetter,
+} from "../model/dead-letter.ts";
+import { parseJsonOrText } from "../model/input-event.ts";
 
-/** A dead letter for an output. Its id is a UUID of version 7, so that ids sort by time. */
-export function createDeadLetter(
-  output: Output,
-  ending: EventOutcome & { kind: "dead-letter" },
-  destination: { id: string; workspaceId: string },
-  now: number,
-): StoredLetter {
-  const { item, live, bytes } = output;
-  const { input } = item;
-  const { event } = input;
-  const text = Buffer.from(bytes).toString();
-  const original = live === undefined ? text : Buffer.from(event.json).toString();
-  return {
-    id: Bun.randomUUIDv7("hex", now),
-    workspaceId: destination.workspaceId,
-    sourceId: input.sourceId,
-    destinationId: destination.id,
-    messageId: input.messageId,
-    stage: ending.stage,
-    reason: ending.reason,
-    attempts: output.attempts,
-    text,
-    user: event.user,
-    type: input.type,
-    receivedAt: input.receivedAt,
-    createdAt: now,
-    ...(live !== undefined && {
-      transformationVersionId: live.transformation.versionId,
-      programId: live.id,
-    }),
-    ...(original !== text && { original }),
-    ...(event.name !== undefined && { name: event.name }),
-    ...(ending.line !== undefined && { line: ending.line }),
-    ...(ending.column !== undefined && { column: ending.column }),
-  };
-}
-
-/** The event of a dead letter as it first came, to go through the live code once more. */
-export function createRequeuedEvent({ letter, replayedAt }: RequeuedLetter): LaneEvent {
-  const { messageId, sourceId, receivedAt, type, user, name } = letter;
-  const text = letter.original ?? letter.text;
-  const json = Buffer.from(text);
-  return {
-    input: { messageId, sourceId, receivedAt, type, event: { json, user, name, ...idsOf(text) } },
-    origin: { replayOf: letter },
-    bornAt: replayedAt,
-    bytes: json.length + EVENT_OVERHEAD_BYTES,
-    open: 0,
-    letters: [],
-  };
-}
-
-function idsOf(text: string): { userId: string; anonymousId: string } {
-  const value = parseJsonOrText(text);
-  const id = (name: string) => {
-    const found = typeof value === "object" && value !== null ? Reflect.get(value, name) : "";
-    return typeof found === "string" ? found : "";
-  };
-  return { userId: id("userId"), anonymousId: id("anonymousId") };
+export interface DeadLetters {
+  /**
+   * Dead letters, oldest first; `after` is the id of the last one seen. Fewer than `count` do not
+   * mean the end, since large events make a page shorter, and a part is looked through at a time.
+   */
+  list(
+    workspaceId: string,
+    options: LetterFilter & { after?: string; count: number },
+  ): DeadLetter[];
+  /** As `list`, with the id to go on from; absent at the end. */
+  find(
+    workspaceId: string,
+    options: LetterFilter & { after?: string; count: number },
+  ): { letters: DeadLetter[]; reached: string | undefined };
+  get(workspaceId: string, id: string): DeadLetter | undefined;
+  /** Of a destination or a group; what else the filter says is not reckoned with. */
+  count(workspaceId: string, filter?: LetterFilter): number;
+  /** Most letters first, of those that are alike the latest. */
+  groups(workspaceId: string, destinationId?: string): LetterGroup[];
+  /** Ids of a part of what a filter finds, oldest first. */
+  ids(workspaceId: string, filter: LetterFilter, part: LetterScan): LetterScanResult;
+  /** Sends them once more, through the code that is live now; each settles again. */
+  replay(workspaceId: string, ids: readonly string[]): Promise<{ replayed: number }>;
+  purge(workspaceId: string, ids: readonly string[]): Promise<{ purged: number }>;
 }
 
 /** Groups that are read to find the largest. */

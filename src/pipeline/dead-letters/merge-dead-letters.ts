@@ -1,5 +1,5 @@
-import type { LetterGroup } from "../ledger/letter-groups.ts";
-import type { DeadLetters } from "../model/dead-letter.ts";
+import type { LetterGroup } from "../model/dead-letter.ts";
+import type { DeadLetters } from "./dead-letters.ts";
 
 /** The dead letters of several ledgers as if they were in one. A letter is in one of them alone. */
 export function mergeDeadLetters(all: () => readonly DeadLetters[]): DeadLetters {

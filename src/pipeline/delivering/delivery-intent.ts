@@ -1,5 +1,5 @@
-import type { DeliveryIntent } from "../ledger/ledger.ts";
 import type { Output } from "../model/lane-event.ts";
+import type { DeliveryIntent } from "../model/lane-record.ts";
 
 /**
  * What is to be remembered of a delivery before it begins. Its name ascends with time and has the

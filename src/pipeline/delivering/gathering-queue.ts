@@ -1,8 +1,8 @@
 import { Fifo } from "../../concurrency/fifo.ts";
 import type { BatchLimits, DeliveryResult } from "../../destinations/destination.ts";
 import { Notifier } from "../clock.ts";
-import type { DeliveryIntent } from "../ledger/ledger.ts";
 import type { Output } from "../model/lane-event.ts";
+import type { DeliveryIntent } from "../model/lane-record.ts";
 import { createDeliveryIntent } from "./delivery-intent.ts";
 import { DeliveryPolicy, type DeliveryPolicyContext } from "./delivery-policy.ts";
 import { retryDelayMs } from "./retry.ts";

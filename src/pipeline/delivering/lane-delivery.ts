@@ -1,8 +1,8 @@
 import type { Destination } from "../../catalog/model.ts";
 import type { DestinationKind } from "../../destinations/destination.ts";
 import type { Clock } from "../clock.ts";
-import type { DeliveryIntent } from "../ledger/ledger.ts";
 import type { EventOutcome, Output, UserQueue } from "../model/lane-event.ts";
+import type { DeliveryIntent } from "../model/lane-record.ts";
 import type { RouteDecision, Routes } from "../model/routes.ts";
 import { DeliveryQueue, type DeliveryQueueHost } from "./delivery-queue.ts";
 import { DestinationClient, type DestinationClientParts } from "./destination-client.ts";

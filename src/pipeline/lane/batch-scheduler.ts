@@ -1,6 +1,6 @@
 import { TRANSFORM_BATCH_EVENTS_MAX } from "../../settings/limits.ts";
 import type { Clock, Notifier } from "../clock.ts";
-import { createRequeuedEvent } from "../dead-letters/dead-letters.ts";
+import { createRequeuedEvent } from "../dead-letters/letter-events.ts";
 import type { InFlight } from "../in-flight.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { LANE_REPLAYS_EVENTS_MAX } from "../limits.ts";

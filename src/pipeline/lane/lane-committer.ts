@@ -1,17 +1,12 @@
 import type { Destination } from "../../catalog/model.ts";
 import type { Clock, Notifier } from "../clock.ts";
-import { createDeadLetter } from "../dead-letters/dead-letters.ts";
+import { createDeadLetter } from "../dead-letters/letter-events.ts";
 import type { InFlight } from "../in-flight.ts";
-import type {
-  DeliveryIntent,
-  LaneChange,
-  LaneCommitSource,
-  LaneRecord,
-  Ledger,
-} from "../ledger/ledger.ts";
+import type { LaneChange, LaneCommitSource, Ledger } from "../ledger/ledger.ts";
 import { LANE_REPLAYS_EVENTS_MAX } from "../limits.ts";
 import type { LiveTail } from "../live-tail.ts";
 import type { EventOutcome, LaneEvent, Output } from "../model/lane-event.ts";
+import type { DeliveryIntent, LaneRecord } from "../model/lane-record.ts";
 import type { HealthLogger } from "../monitoring/health-logger.ts";
 import type { LaneLabels } from "../monitoring/lane-gauges.ts";
 import type { LaneMetrics } from "../monitoring/metrics.ts";

@@ -8,9 +8,9 @@ import {
 import { Notifier } from "../clock.ts";
 import { LaneDelivery } from "../delivering/lane-delivery.ts";
 import { InFlight } from "../in-flight.ts";
-import type { DeliveryIntent } from "../ledger/ledger.ts";
 import { LANE_REPLAYS_EVENTS_MAX } from "../limits.ts";
 import type { EventOutcome, LaneEvent, Output } from "../model/lane-event.ts";
+import type { DeliveryIntent } from "../model/lane-record.ts";
 import {
   createRoutes,
   decideReplay,

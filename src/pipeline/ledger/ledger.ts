@@ -1,44 +1,15 @@
-import type { Positions } from "../../catalog/model.ts";
 import type { Logger } from "../../observe/log.ts";
 import { type ChangeOptions, openStore, type Store } from "../../store/store.ts";
 import type { Table } from "../../store/table.ts";
+import type { LetterOwner, RequeuedLetter, StoredLetter } from "../model/dead-letter.ts";
+import type { LaneRecord } from "../model/lane-record.ts";
 import type { JobProgress } from "../model/replay-job.ts";
-import type { CursorRecord } from "../reading/cursor.ts";
 import { type CommitSource, GroupCommit } from "./group-commit.ts";
 import { JobTables, RUNNING } from "./job-tables.ts";
 import { LedgerClaims, type LedgerOwner, OWNERS } from "./ledger-claim.ts";
-import { firstKeys, keyRange, type LetterOwner, type PairKey } from "./letter-keys.ts";
-import {
-  type DropRange,
-  LetterTables,
-  letterChars,
-  type RequeuedLetter,
-  type StoredLetter,
-  takeChars,
-} from "./letter-tables.ts";
+import { firstKeys, keyRange, type PairKey } from "./letter-keys.ts";
+import { type DropRange, LetterTables, letterChars, takeChars } from "./letter-tables.ts";
 import { type MovedLetters, moveLetters } from "./move-letters.ts";
-
-/** A gathered delivery that may be under way: written before it begins, gone when it has ended. */
-export interface DeliveryIntent {
-  name: string;
-  /** By log: records below that are pending are of this delivery. */
-  ends: Positions;
-  /** So are replays up to this letter. */
-  letter?: string;
-  /** So are, of each job that replays the log, its pending records below these, by log. */
-  replays?: Readonly<Record<string, Positions>>;
-}
-
-/** A lane's durable state. */
-export interface LaneRecord {
-  sealed?: DeliveryIntent;
-  logs: Record<string, CursorRecord>;
-  /**
-   * Connections whose records are taken up to `next`: id → where the connection's live window
-   * starts.
-   */
-  known: Record<string, Positions>;
-}
 
 /** What one lane wants to have written, all or nothing. */
 export interface LaneChange {

@@ -1,17 +1,7 @@
 import type { Store } from "../../store/store.ts";
 import type { Table } from "../../store/table.ts";
-import { keyRange, type LetterOwner, type PairKey } from "./letter-keys.ts";
-
-/** Dead letters of one destination that were given up for the same reason. */
-export interface LetterGroup extends LetterOwner {
-  id: string;
-  stage: "transform" | "deliver";
-  /** As the first of them says it; numbers and ids in it may differ in the others. */
-  reason: string;
-  count: number;
-  /** When the latest of them came, in milliseconds since the epoch. */
-  lastAt: number;
-}
+import type { LetterGroup, LetterOwner } from "../model/dead-letter.ts";
+import { keyRange, type PairKey } from "./letter-keys.ts";
 
 type Letter = Pick<LetterGroup, "id" | "workspaceId" | "destinationId" | "stage" | "reason"> & {
   createdAt: number;

@@ -2,39 +2,6 @@ import type { Table } from "../../store/table.ts";
 
 export type PairKey = [string, string];
 
-/** Whose letters are meant. */
-export interface LetterOwner {
-  workspaceId: string;
-  destinationId: string;
-}
-
-/** Which letters are meant: those of a destination, or of a group of it, for all that is said. */
-export interface LetterFilter {
-  destinationId?: string;
-  groupId?: string;
-  /** A part of the reason, in any case. */
-  reason?: string;
-  /** The revision of the code that ran over the event. */
-  transformationVersionId?: string;
-  /** Given up from this time on, and before `to`, in milliseconds since the epoch. */
-  from?: number;
-  to?: number;
-}
-
-/** Which part of what a filter finds: ids after the one and below the other, at most so many. */
-export interface LetterScan {
-  after: string;
-  before: string;
-  count: number;
-}
-
-export interface LetterScanResult {
-  ids: string[];
-  /** Letters that were looked at, and the last of them; absent when there are no more. */
-  seen: number;
-  reached: string | undefined;
-}
-
 /** Sorts after every id: ids are ASCII. */
 export const LAST_KEY = "\uffff";
 

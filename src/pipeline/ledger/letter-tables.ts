@@ -1,43 +1,20 @@
 import type { Store } from "../../store/store.ts";
 import type { Table } from "../../store/table.ts";
-import type { DeadLetter } from "../model/dead-letter.ts";
+import type {
+  LetterFilter,
+  LetterOwner,
+  LetterScan,
+  LetterScanResult,
+  StoredLetter,
+} from "../model/dead-letter.ts";
 import { LetterGroups } from "./letter-groups.ts";
-import {
-  firstIdAt,
-  firstKeys,
-  keyRange,
-  LAST_KEY,
-  type LetterFilter,
-  type LetterOwner,
-  type LetterScan,
-  type LetterScanResult,
-  type PairKey,
-} from "./letter-keys.ts";
+import { firstIdAt, firstKeys, keyRange, LAST_KEY, type PairKey } from "./letter-keys.ts";
 
 /**
  * Characters of events in one read of dead letters, beyond the first event; the next page goes on
  * from there.
  */
 export const DEAD_LETTERS_PAGE_CHARS_MAX = 8 << 20;
-
-/** A dead letter with what a replay needs. Events are kept as the JSON texts they were. */
-export interface StoredLetter extends Omit<DeadLetter, "event"> {
-  /** The event as it entered the stage that failed. */
-  text: string;
-  /** The event as it first came, when that is another text. */
-  original?: string;
-  /** The program that made `text` out of `original`. */
-  programId?: string;
-  user: string;
-  type: string;
-  name?: string;
-}
-
-/** A dead letter that is to be sent again. */
-export interface RequeuedLetter {
-  letter: StoredLetter;
-  replayedAt: number;
-}
 
 /** Letters of one destination, as `counts` tells them. */
 export interface LetterCount extends LetterOwner {

@@ -1,6 +1,7 @@
+import type { RequeuedLetter } from "../model/dead-letter.ts";
 import type { LetterJob } from "../model/replay-job.ts";
 import type { JobTables } from "./job-tables.ts";
-import type { LetterTables, RequeuedLetter } from "./letter-tables.ts";
+import type { LetterTables } from "./letter-tables.ts";
 
 /** What a step of a job over dead letters did. */
 export interface MovedLetters {

@@ -1,6 +1,3 @@
-import type { LetterGroup } from "../ledger/letter-groups.ts";
-import type { LetterFilter, LetterScan, LetterScanResult } from "../ledger/letter-keys.ts";
-
 /** An event that was not delivered, kept until somebody replays or purges it. */
 export interface DeadLetter {
   id: string;
@@ -21,28 +18,65 @@ export interface DeadLetter {
   createdAt: number;
 }
 
-export interface DeadLetters {
-  /**
-   * Dead letters, oldest first; `after` is the id of the last one seen. Fewer than `count` do not
-   * mean the end, since large events make a page shorter, and a part is looked through at a time.
-   */
-  list(
-    workspaceId: string,
-    options: LetterFilter & { after?: string; count: number },
-  ): DeadLetter[];
-  /** As `list`, with the id to go on from; absent at the end. */
-  find(
-    workspaceId: string,
-    options: LetterFilter & { after?: string; count: number },
-  ): { letters: DeadLetter[]; reached: string | undefined };
-  get(workspaceId: string, id: string): DeadLetter | undefined;
-  /** Of a destination or a group; what else the filter says is not reckoned with. */
-  count(workspaceId: string, filter?: LetterFilter): number;
-  /** Most letters first, of those that are alike the latest. */
-  groups(workspaceId: string, destinationId?: string): LetterGroup[];
-  /** Ids of a part of what a filter finds, oldest first. */
-  ids(workspaceId: string, filter: LetterFilter, part: LetterScan): LetterScanResult;
-  /** Sends them once more, through the code that is live now; each settles again. */
-  replay(workspaceId: string, ids: readonly string[]): Promise<{ replayed: number }>;
-  purge(workspaceId: string, ids: readonly string[]): Promise<{ purged: number }>;
+/** A dead letter with what a replay needs. Events are kept as the JSON texts they were. */
+export interface StoredLetter extends Omit<DeadLetter, "event"> {
+  /** The event as it entered the stage that failed. */
+  text: string;
+  /** The event as it first came, when that is another text. */
+  original?: string;
+  /** The program that made `text` out of `original`. */
+  programId?: string;
+  user: string;
+  type: string;
+  name?: string;
+}
+
+/** A dead letter that is to be sent again. */
+export interface RequeuedLetter {
+  letter: StoredLetter;
+  replayedAt: number;
+}
+
+/** Whose letters are meant. */
+export interface LetterOwner {
+  workspaceId: string;
+  destinationId: string;
+}
+
+/** Which letters are meant: those of a destination, or of a group of it, for all that is said. */
+export interface LetterFilter {
+  destinationId?: string;
+  groupId?: string;
+  /** A part of the reason, in any case. */
+  reason?: string;
+  /** The revision of the code that ran over the event. */
+  transformationVersionId?: string;
+  /** Given up from this time on, and before `to`, in milliseconds since the epoch. */
+  from?: number;
+  to?: number;
+}
+
+/** Which part of what a filter finds: ids after the one and below the other, at most so many. */
+export interface LetterScan {
+  after: string;
+  before: string;
+  count: number;
+}
+
+export interface LetterScanResult {
+  ids: string[];
+  /** Letters that were looked at, and the last of them; absent when there are no more. */
+  seen: number;
+  reached: string | undefined;
+}
+
+/** Dead letters of one destination that were given up for the same reason. */
+export interface LetterGroup extends LetterOwner {
+  id: string;
+  stage: "transform" | "deliver";
+  /** As the first of them says it; numbers and ids in it may differ in the others. */
+  reason: string;
+  count: number;
+  /** When the latest of them came, in milliseconds since the epoch. */
+  lastAt: number;
 }

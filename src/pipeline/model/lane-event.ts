@@ -1,6 +1,6 @@
 import type { LiveProgram } from "../../catalog/catalog.ts";
-import type { StoredLetter } from "../ledger/letter-tables.ts";
-import type { InputEvent } from "../reading/input.ts";
+import type { StoredLetter } from "./dead-letter.ts";
+import type { InputEvent } from "./input-event.ts";
 import type { Routes } from "./routes.ts";
 
 /** Where an event of a lane comes from, which decides what is told when it has settled. */

@@ -1,6 +1,6 @@
-import type { Positions } from "../../catalog/model.ts";
-import type { LetterFilter } from "../ledger/letter-keys.ts";
-import type { CursorRecord } from "../reading/cursor.ts";
+import type { Positions } from "../../log/positions.ts";
+import type { LetterFilter } from "./dead-letter.ts";
+import type { CursorRecord } from "./lane-record.ts";
 
 /** Which events of the log are meant, beside their source and the time they were received. */
 export interface EventFilter {

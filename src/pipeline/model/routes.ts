@@ -1,4 +1,5 @@
-import type { Connection, Destination, Positions } from "../../catalog/model.ts";
+import type { Connection, Destination } from "../../catalog/model.ts";
+import type { Positions } from "../../log/positions.ts";
 
 /** The connections of one destination by source, which decide which events the destination gets. */
 export interface Routes {

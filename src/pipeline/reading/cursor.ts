@@ -1,10 +1,4 @@
-/** A lane's place in one log, as the ledger stores it. */
-export interface CursorRecord {
-  /** Everything below this sequence number was taken. */
-  next: number;
-  /** Sequence numbers below `next` that have not settled, ascending. */
-  pending: number[];
-}
+import type { CursorRecord } from "../model/lane-record.ts";
 
 /**
  * A lane's place in one log. Records are taken in order and settle in any order. `next` is durable

@@ -1,6 +1,8 @@
 import type { Live } from "../../catalog/catalog.ts";
-import type { Connection, Positions } from "../../catalog/model.ts";
-import type { LaneRecord, Ledger } from "../ledger/ledger.ts";
+import type { Connection } from "../../catalog/model.ts";
+import type { Positions } from "../../log/positions.ts";
+import type { Ledger } from "../ledger/ledger.ts";
+import type { LaneRecord } from "../model/lane-record.ts";
 
 /**
  * For each event log, the sequence number below which records were taken by a lane or are named by

@@ -1,9 +1,10 @@
-import type { Connection, Positions } from "../../catalog/model.ts";
+import type { Connection } from "../../catalog/model.ts";
 import type { LogEnd } from "../../event/record.ts";
-import type { DeliveryIntent, LaneRecord } from "../ledger/ledger.ts";
+import type { Positions } from "../../log/positions.ts";
 import { EVENT_OVERHEAD_BYTES, type LaneEvent } from "../model/lane-event.ts";
+import type { CursorRecord, DeliveryIntent, LaneRecord } from "../model/lane-record.ts";
 import { covers, firstCovered, type Routes } from "../model/routes.ts";
-import { Cursor, type CursorRecord } from "./cursor.ts";
+import { Cursor } from "./cursor.ts";
 import type { LogChunk, LogSet } from "./shared-reader.ts";
 
 /** A lane's places in all logs: takes the records that its routes cover, each once. */

@@ -1,9 +1,10 @@
-import type { Positions } from "../../catalog/model.ts";
 import type { PixelRecord } from "../../event/record.ts";
 import type { LogReader } from "../../log/event-log.ts";
+import type { Positions } from "../../log/positions.ts";
 import type { Logger } from "../../observe/log.ts";
+import type { BuiltEvent, InputEvent } from "../model/input-event.ts";
 import type { LaneMetrics } from "../monitoring/metrics.ts";
-import { type BuiltEvent, EventCache, type InputEvent, RecordInput } from "./input.ts";
+import { EventCache, RecordInput } from "./input.ts";
 
 /** Bytes of one read of the event log, which lanes at the same place share. */
 const SHARED_READ_BYTES_MAX = 256 << 10;

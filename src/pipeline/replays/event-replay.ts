@@ -1,5 +1,6 @@
-import type { Connection, Destination, Positions } from "../../catalog/model.ts";
+import type { Connection, Destination } from "../../catalog/model.ts";
 import { Fifo } from "../../concurrency/fifo.ts";
+import type { Positions } from "../../log/positions.ts";
 import type { Logger } from "../../observe/log.ts";
 import { TRANSFORM_BATCH_EVENTS_MAX } from "../../settings/limits.ts";
 import { type Clock, Notifier } from "../clock.ts";

@@ -1,8 +1,9 @@
 import type { Destination } from "../../catalog/model.ts";
 import type { Logger } from "../../observe/log.ts";
 import type { Clock, Notifier } from "../clock.ts";
-import type { DeliveryIntent, Ledger } from "../ledger/ledger.ts";
+import type { Ledger } from "../ledger/ledger.ts";
 import type { EventOutcome, LaneEvent } from "../model/lane-event.ts";
+import type { DeliveryIntent } from "../model/lane-record.ts";
 import type { JobCounts, JobProgress } from "../model/replay-job.ts";
 import type { LaneMetrics } from "../monitoring/metrics.ts";
 import type { LogSet } from "../reading/shared-reader.ts";

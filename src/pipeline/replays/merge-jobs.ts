@@ -1,5 +1,5 @@
+import type { CursorRecord } from "../model/lane-record.ts";
 import type { EventJob, JobCounts, LetterJob, ReplayJob } from "../model/replay-job.ts";
-import type { CursorRecord } from "../reading/cursor.ts";
 
 /** A job as the ledgers of several logs have it, each with what was done of its own logs. */
 export function mergeJobs(parts: readonly ReplayJob[]): ReplayJob | undefined {

@@ -1,7 +1,7 @@
-import type { Positions } from "../../catalog/model.ts";
+import type { Positions } from "../../log/positions.ts";
 import type { Clock, Notifier } from "../clock.ts";
+import type { InputEvent } from "../model/input-event.ts";
 import type { EventFilter, EventJob } from "../model/replay-job.ts";
-import type { InputEvent } from "../reading/input.ts";
 import type { LogChunk, LogSet } from "../reading/shared-reader.ts";
 
 export interface RangeLogSetParts {

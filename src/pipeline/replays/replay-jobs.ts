@@ -1,12 +1,13 @@
 import type { Live } from "../../catalog/catalog.ts";
-import type { Positions } from "../../catalog/model.ts";
 import { ApiError } from "../../errors.ts";
 import type { LogReader } from "../../log/event-log.ts";
+import type { Positions } from "../../log/positions.ts";
 import { positionAt, type TimeOf } from "../../log/time-search.ts";
 import { REPLAY_RATE_DEFAULT, REPLAY_RATE_MAX } from "../../settings/limits.ts";
 import type { Clock } from "../clock.ts";
 import type { Ledger } from "../ledger/ledger.ts";
-import { firstIdAt, type LetterFilter } from "../ledger/letter-keys.ts";
+import { firstIdAt } from "../ledger/letter-keys.ts";
+import type { LetterFilter } from "../model/dead-letter.ts";
 import {
   type EventFilter,
   type EventJob,

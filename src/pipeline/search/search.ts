@@ -1,9 +1,9 @@
-import type { Positions } from "../../catalog/model.ts";
 import { TimeSlicer } from "../../concurrency/time-slicer.ts";
 import { eventOf, type PixelEvent } from "../../event/event.ts";
 import { createFinder, type EventQuery } from "../../event/finder.ts";
 import { decodeRecord, timeOfRecord } from "../../event/record.ts";
 import type { LogReader } from "../../log/event-log.ts";
+import type { Positions } from "../../log/positions.ts";
 import { positionAt } from "../../log/time-search.ts";
 import { SEARCH_ANSWER_BYTES_MAX, SEARCH_BYTES_MAX, SEARCH_MS_MAX } from "../../settings/limits.ts";
 import type { Clock } from "../clock.ts";

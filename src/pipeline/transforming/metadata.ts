@@ -2,7 +2,7 @@ import type { LiveProgram } from "../../catalog/catalog.ts";
 import type { Destination, Source } from "../../catalog/model.ts";
 import { rudderId } from "../../publishing/rudder-id.ts";
 import type { MetadataKey } from "../../sandbox/program.ts";
-import type { InputEvent } from "../reading/input.ts";
+import type { InputEvent } from "../model/input-event.ts";
 
 /**
  * What `metadata(event)` answers in user code, as JSON text. Most of it is the same for all events

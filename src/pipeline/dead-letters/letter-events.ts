@@ -1,0 +1,69 @@
+import type { RequeuedLetter, StoredLetter } from "../model/dead-letter.ts";
+import { parseJsonOrText } from "../model/input-event.ts";
+import {
+  EVENT_OVERHEAD_BYTES,
+  type EventOutcome,
+  type LaneEvent,
+  type Output,
+} from "../model/lane-event.ts";
+
+/** A dead letter for an output. Its id is a UUID of version 7, so that ids sort by time. */
+export function createDeadLetter(
+  output: Output,
+  ending: EventOutcome & { kind: "dead-letter" },
+  destination: { id: string; workspaceId: string },
+  now: number,
+): StoredLetter {
+  const { item, live, bytes } = output;
+  const { input } = item;
+  const { event } = input;
+  const text = Buffer.from(bytes).toString();
+  const original = live === undefined ? text : Buffer.from(event.json).toString();
+  return {
+    id: Bun.randomUUIDv7("hex", now),
+    workspaceId: destination.workspaceId,
+    sourceId: input.sourceId,
+    destinationId: destination.id,
+    messageId: input.messageId,
+    stage: ending.stage,
+    reason: ending.reason,
+    attempts: output.attempts,
+    text,
+    user: event.user,
+    type: input.type,
+    receivedAt: input.receivedAt,
+    createdAt: now,
+    ...(live !== undefined && {
+      transformationVersionId: live.transformation.versionId,
+      programId: live.id,
+    }),
+    ...(original !== text && { original }),
+    ...(event.name !== undefined && { name: event.name }),
+    ...(ending.line !== undefined && { line: ending.line }),
+    ...(ending.column !== undefined && { column: ending.column }),
+  };
+}
+
+/** The event of a dead letter as it first came, to go through the live code once more. */
+export function createRequeuedEvent({ letter, replayedAt }: RequeuedLetter): LaneEvent {
+  const { messageId, sourceId, receivedAt, type, user, name } = letter;
+  const text = letter.original ?? letter.text;
+  const json = Buffer.from(text);
+  return {
+    input: { messageId, sourceId, receivedAt, type, event: { json, user, name, ...idsOf(text) } },
+    origin: { replayOf: letter },
+    bornAt: replayedAt,
+    bytes: json.length + EVENT_OVERHEAD_BYTES,
+    open: 0,
+    letters: [],
+  };
+}
+
+function idsOf(text: string): { userId: string; anonymousId: string } {
+  const value = parseJsonOrText(text);
+  const id = (name: string) => {
+    const found = typeof value === "object" && value !== null ? Reflect.get(value, name) : "";
+    return typeof found === "string" ? found : "";
+  };
+  return { userId: id("userId"), anonymousId: id("anonymousId") };
+}

@@ -1,0 +1,42 @@
+import type { LogEnd } from "../../event/record.ts";
+
+/** An event as `event/` builds it from a record. */
+export interface BuiltEvent {
+  json: Uint8Array;
+  /** Events with the same key keep their order. */
+  user: string;
+  /** Empty when the event has no userId. */
+  userId: string;
+  anonymousId: string;
+  /** Event name of a track event, page name of a page. */
+  name?: string | undefined;
+}
+
+/**
+ * One event as it enters a lane. Lanes share the object; what is costly to make is made once, when
+ * it is first asked for.
+ */
+export interface InputEvent {
+  readonly messageId: string;
+  readonly sourceId: string;
+  readonly receivedAt: number;
+  readonly type: string;
+  readonly event: BuiltEvent;
+  /**
+   * Where the other logs ended when the event came: their records below these ends come before the
+   * event.
+   */
+  readonly after?: readonly LogEnd[] | undefined;
+}
+
+/**
+ * The value of a JSON text, or the text itself when it is not JSON: showing an event must not fail.
+ */
+export function parseJsonOrText(json: Uint8Array | string): unknown {
+  const text = typeof json === "string" ? json : Buffer.from(json).toString();
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
