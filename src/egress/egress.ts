@@ -2,7 +2,6 @@ import type { Socket } from "node:net";
 import { FairSemaphore, fewerThanFree } from "../concurrency/fair-semaphore.ts";
 import type { Permit } from "../concurrency/permit.ts";
 import { codeOf } from "../errors.ts";
-import { EGRESS_REQUESTS_MAX } from "../settings/limits.ts";
 import { createAddressRules } from "./address-rules.ts";
 import { createCheckedAddresses, EgressRefused } from "./checked-addresses.ts";
 import {
@@ -16,6 +15,7 @@ import {
 import { Deadline } from "./deadline.ts";
 import { createResolver, type ResolveHost } from "./dns-resolver.ts";
 import { createHttpClient, type EgressResponse } from "./http-client.ts";
+import { EGRESS_REQUESTS_MAX } from "./limits.ts";
 import type { OnStage } from "./socket.ts";
 
 export { EgressRefused } from "./checked-addresses.ts";

@@ -1,5 +1,5 @@
-import { EGRESS_HEAD_BYTES_MAX } from "../settings/limits.ts";
 import { ChunkedDecoder } from "./chunked-decoder.ts";
+import { EGRESS_HEAD_BYTES_MAX } from "./limits.ts";
 
 const nothing = Buffer.alloc(0);
 const headStart = Buffer.from("HTTP/1.");

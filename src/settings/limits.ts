@@ -1,7 +1,7 @@
 /**
  * The bounds that a caller or an operator can meet, by where they are met; each has its unit in its
- * name. Bounds that show nowhere but inside stand beside their code. The README's tables of limits
- * are made from this file.
+ * name. Bounds of one room stand in its own `limits.ts`, internal ones beside their code. The
+ * reference of limits is made from these files, group by group.
  */
 
 // The data plane
@@ -247,16 +247,6 @@ export const SPLIT_ATTEMPTS_MIN = 3;
  * Failed attempts after which an event is given up although others of its destination get through.
  */
 export const POISON_ATTEMPTS_MAX = 8;
-/**
- * Requests to receivers under way, and as many of user code, but at most an eighth of the process's
- * descriptors; each has a connection. A workspace gets as many as are left for others, beyond it
- * they wait for their turn.
- */
-export const EGRESS_REQUESTS_MAX = 2_048;
-/** Time for the look-up of a host name; a query that is under way then is waited for. */
-export const EGRESS_LOOKUP_MS_MAX = 8_000;
-/** Bytes of the status line and headers of a receiver's answer. */
-export const EGRESS_HEAD_BYTES_MAX = 16_384;
 
 /** Destinations of which the last hour is remembered, in minutes; those that were idle go first. */
 export const LANE_HISTORIES_MAX = 1_000;
@@ -292,100 +282,6 @@ export const CONNECTION_TEST_MS_MAX = 20_000;
 export const CONNECTION_TESTS_OF_WORKSPACE_MAX = 4;
 /** Connection tests at once in all; one more is 429. */
 export const CONNECTION_TESTS_MAX = 32;
-/** Time for a request to an object store, look-up to last byte, unless a config says otherwise. */
-export const S3_TIMEOUT_MS_DEFAULT = 60_000;
-/** Longest time for a request that the config of an object store may ask for. */
-export const S3_TIMEOUT_MS_MAX = 300_000;
-/** Events of one webhook request. */
-export const WEBHOOK_BATCH_EVENTS_MAX = 1_000;
-/** Time for a webhook request, look-up to last byte, unless its config says otherwise. */
-export const WEBHOOK_TIMEOUT_MS_DEFAULT = 10_000;
-/** Longest time that a webhook's config may ask for. */
-export const WEBHOOK_TIMEOUT_MS_MAX = 60_000;
-/** Bytes that are read of a receiver's answer. */
-export const WEBHOOK_ANSWER_BYTES_MAX = 65_536;
-/** Headers that a webhook's config may add. */
-export const WEBHOOK_HEADERS_MAX = 50;
-/** Length of a webhook's URL. */
-export const WEBHOOK_URL_CHARS_MAX = 2_048;
-/** Length of a webhook's signing secret. */
-export const WEBHOOK_SECRET_CHARS_MAX = 256;
-/** Length of the name of a webhook's header. */
-export const WEBHOOK_HEADER_NAME_CHARS_MAX = 128;
-/** Length of the value of a webhook's header. */
-export const WEBHOOK_HEADER_VALUE_CHARS_MAX = 4_096;
-/** Length of a path that user code appends to a webhook's URL, or of the URL that it gives. */
-export const WEBHOOK_PATH_CHARS_MAX = 4_096;
-/** Length of a webhook's template of one event, or of the one around several. */
-export const WEBHOOK_TEMPLATE_CHARS_MAX = 16_384;
-/** Places of a webhook's template that are filled in. */
-export const WEBHOOK_TEMPLATE_PLACES_MAX = 200;
-/** Levels of a path in a webhook's template. */
-export const WEBHOOK_TEMPLATE_LEVELS_MAX = 64;
-/** A webhook's body that a template has made, before it is compressed; more is a dead letter. */
-export const WEBHOOK_BODY_BYTES_MAX = 8 << 20;
-/** Length of the URL, the id, the secret, the scope and the audience of OAuth, each. */
-export const OAUTH_TEXT_CHARS_MAX = 2_048;
-/** Bytes of an answer to a request for a token. */
-export const OAUTH_ANSWER_BYTES_MAX = 65_536;
-/** Length of an access token. */
-export const OAUTH_TOKEN_CHARS_MAX = 8_192;
-/** How long an access token is used when the answer that holds it does not say so. */
-export const OAUTH_TOKEN_MS_DEFAULT = 300_000;
-/** The longest that an access token is used, whatever its answer says. */
-export const OAUTH_TOKEN_MS_MAX = 86_400_000;
-/** Length of a URL that has an event in its query; a longer one makes a dead letter. */
-export const WEBHOOK_QUERY_URL_CHARS_MAX = 65_536;
-/** Levels of properties that go into the query of a URL; more make a dead letter. */
-export const WEBHOOK_QUERY_LEVELS_MAX = 64;
-/** Events of one write to a file. */
-export const FILE_BATCH_EVENTS_MAX = 1_000;
-/**
- * Longest last line of a file that is mended when the file is opened: an event is 3 MiB at most.
- */
-export const FILE_LINE_BYTES_MAX = 64 << 20;
-/** Size at which a file destination's file may end at least. */
-export const FILE_ROTATE_BYTES_MIN = 1_024;
-/** Size at which a file destination's file may end at most. */
-export const FILE_ROTATE_BYTES_MAX = 2 ** 40;
-/** Age at which a file destination's file may end at most. */
-export const FILE_ROTATE_MS_MAX = 604_800_000;
-/** Ended files of a file destination that may be kept by number. */
-export const FILES_KEPT_MAX = 100_000;
-/** Age up to which ended files of a file destination may be kept. */
-export const FILE_KEEP_MS_MAX = 315_360_000_000;
-/** Length of a file destination's path. */
-export const FILE_PATH_CHARS_MAX = 1_024;
-/** Events of one batch for a database. */
-export const TABLE_BATCH_EVENTS_MAX = 1_000;
-/** Columns of one event; what more it has goes into the column `rest__json`. */
-export const TABLE_EVENT_COLUMNS_MAX = 200;
-/** Columns of a table to which columns are added; beyond it values go into `rest__json`. */
-export const TABLE_COLUMNS_MAX = 1_000;
-/** Tables of a database's schema beyond which none is made; events that need one are dead letters. */
-export const TABLES_OF_DESTINATION_MAX = 500;
-/** Nesting of properties that become columns; what is nested deeper becomes JSON text. */
-export const TABLE_LEVELS_MAX = 16;
-/** Length of a `messageId`, which is the key of its row; a longer one makes a dead letter. */
-export const MESSAGE_ID_BYTES_MAX = 1_024;
-/** Time for a batch into a database, unless its config says otherwise. */
-export const DATABASE_TIMEOUT_MS_DEFAULT = 30_000;
-/** Longest time that a database's config may ask for. */
-export const DATABASE_TIMEOUT_MS_MAX = 120_000;
-/** What a database may answer to one statement; more ends the connection. */
-export const DATABASE_ANSWER_BYTES_MAX = 1 << 20;
-/** Length of a host, user, password or name in a database's config. */
-export const DATABASE_TEXT_CHARS_MAX = 1_024;
-/** Length of the certificate authorities in a database's config. */
-export const DATABASE_CA_CHARS_MAX = 65_536;
-/** Connections of one destination to brokers. */
-export const KAFKA_CONNECTIONS_MAX = 256;
-/** Topics that a destination with `{{event}}` writes to; events for more become dead letters. */
-export const KAFKA_TOPICS_MAX = 500;
-/** Headers that the config of a Kafka destination may add to records. */
-export const KAFKA_HEADERS_MAX = 50;
-/** An unused connection to a database is closed. */
-export const DATABASE_IDLE_MS_MAX = 60_000;
 
 // Start and stop
 /** Time that a starting server, or log writer, waits for an old one to let go of its directory. */

@@ -10,10 +10,10 @@ import {
 import { type Clients, connectClients } from "../../src/cluster/client.ts";
 import type { DeliveryResult, OpenDestination } from "../../src/destinations/destination.ts";
 import { kafkaKind } from "../../src/destinations/kafka/kafka.ts";
+import { KAFKA_TOPICS_MAX } from "../../src/destinations/kafka/limits.ts";
 import { partitionOf } from "../../src/destinations/kafka/partition-of.ts";
 import { topicOf } from "../../src/destinations/kafka/topic-name.ts";
 import { createEgress } from "../../src/egress/egress.ts";
-import { KAFKA_TOPICS_MAX } from "../../src/settings/limits.ts";
 import { brokersMissing } from "../cluster/brokers.ts";
 import {
   account,

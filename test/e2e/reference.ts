@@ -1,10 +1,9 @@
 /**
- * The README's tables of settings and limits, made from src/settings.
+ * The README's tables of settings and limits, made from src/settings and each limits.ts.
  *
  *   bun test/e2e/reference.ts    writes them into the README
  */
 
-import * as limits from "../../src/settings/limits.ts";
 import { environmentName, flagName } from "../../src/settings/reader.ts";
 import { configSchema } from "../../src/settings/schema.ts";
 
@@ -31,11 +30,25 @@ function settingsTable(): string {
   return table("| key | environment, flag | default | meaning |\n| --- | --- | --- | --- |", rows);
 }
 
-/** A table for each group of limits.ts, under the comment that begins the group. */
+/**
+ * A table for each group of limits in `src/settings/limits.ts` and in the `limits.ts` of each room,
+ * under the comment that begins the group. A file without groups has internal bounds only.
+ */
 async function limitsTables(): Promise<string> {
-  const source = await Bun.file(`${import.meta.dir}/../../src/settings/limits.ts`).text();
-  const values: Record<string, number> = limits;
-  const [, ...groups] = source.split(/^\/\/ (.+)$/m);
+  const first = "settings/limits.ts";
+  const files = [...new Bun.Glob("**/limits.ts").scanSync(sourceDirectory)].sort();
+  const others = files.filter((file) => file !== first);
+  let text = "";
+  for (const file of [first, ...others]) text += await limitsOf(`${sourceDirectory}/${file}`);
+  return `${text}\n`;
+}
+
+const sourceDirectory = `${import.meta.dir}/../../src`;
+
+async function limitsOf(path: string): Promise<string> {
+  const [, ...groups] = (await Bun.file(path).text()).split(/^\/\/ (.+)$/m);
+  if (groups.length === 0) return "";
+  const values: Record<string, number> = await import(path);
   const names = new Set<string>();
   let text = "";
   for (let at = 0; at < groups.length; at += 2) {
@@ -50,9 +63,9 @@ async function limitsTables(): Promise<string> {
     text += `\n**${groups[at]}**\n\n`;
     text += table("| limit | value | meaning |\n| --- | ---: | --- |", rows);
   }
-  const left = Object.keys(limits).filter((name) => !names.has(name));
+  const left = Object.keys(values).filter((name) => !names.has(name));
   if (left.length > 0) throw new Error(`Expected a group and a doc comment for ${left.join(", ")}`);
-  return `${text}\n`;
+  return text;
 }
 
 const table = (head: string, rows: string[]) => `${head}\n${rows.join("\n")}\n`;

@@ -5,7 +5,7 @@ import { networkInterfaces } from "node:os";
 import { createAddressRules } from "../../src/egress/address-rules.ts";
 import { createEgress, type EgressOptions, EgressRefused } from "../../src/egress/egress.ts";
 import { EGRESS_IDLE_CONNECTIONS_MAX } from "../../src/egress/idle-connections.ts";
-import { EGRESS_REQUESTS_MAX } from "../../src/settings/limits.ts";
+import { EGRESS_REQUESTS_MAX } from "../../src/egress/limits.ts";
 import { forbiddenHosts, publicAddresses } from "./addresses.ts";
 import { ask, failureOf, finding, ok, requestTo } from "./request-client.ts";
 import { RawSink } from "./sink.ts";

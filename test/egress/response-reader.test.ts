@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { ChunkedDecoder } from "../../src/egress/chunked-decoder.ts";
+import { EGRESS_HEAD_BYTES_MAX } from "../../src/egress/limits.ts";
 import { ResponseReader } from "../../src/egress/response-reader.ts";
-import { EGRESS_HEAD_BYTES_MAX } from "../../src/settings/limits.ts";
 
 const bytesMax = 20;
 

@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import { FILE_LINE_BYTES_MAX } from "../../src/destinations/file/limits.ts";
 import { INGEST_CLOSE_MS_MAX } from "../../src/ingest/limits.ts";
 import { LOG_BLOCK_BYTES_MAX } from "../../src/log/block.ts";
 import { LOG_SEGMENT_BYTES_MAX } from "../../src/log/writer.ts";
@@ -61,7 +62,7 @@ const relations: [why: string, smaller: number, larger: number][] = [
   [
     "an event is a line of a file",
     BYTES_PER_CHAR * limits.GUEST_OUTPUT_CHARS_MAX,
-    limits.FILE_LINE_BYTES_MAX,
+    FILE_LINE_BYTES_MAX,
   ],
   ["a batch fits into a frame", GUEST_INPUT_BYTES_MAX, GUEST_FRAME_BYTES_MAX],
   [

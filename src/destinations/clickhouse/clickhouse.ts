@@ -1,7 +1,7 @@
 import type { Egress } from "../../egress/egress.ts";
-import { DATABASE_TIMEOUT_MS_DEFAULT, TABLE_BATCH_EVENTS_MAX } from "../../settings/limits.ts";
 import type { DestinationKind } from "../destination.ts";
 import { requestInSteps } from "../http-steps.ts";
+import { DATABASE_BATCH_EVENTS_MAX, DATABASE_TIMEOUT_MS_DEFAULT } from "../limits.ts";
 import { audienceOfUrl } from "../secret-audience.ts";
 import { openTables } from "../tables/open-tables.ts";
 import { type TestStep, TestSteps } from "../test-steps.ts";
@@ -22,7 +22,7 @@ export function clickhouseKind(egress: Egress): DestinationKind<ClickhouseConfig
     configSchema: ClickhouseConfig,
     secretKeys: [{ path: "password", audiences: ({ url }) => [audienceOfUrl(url)] }],
     validate: clickhouseFaults,
-    batchSize: (config) => config.batchSize ?? TABLE_BATCH_EVENTS_MAX,
+    batchSize: (config) => config.batchSize ?? DATABASE_BATCH_EVENTS_MAX,
     // Many small inserts at once are what ClickHouse is slowest at.
     concurrency: () => 1,
     open: (config, workspaceId) => openTables(config, rules, databaseOf(config, workspaceId)),

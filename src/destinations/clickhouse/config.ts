@@ -1,8 +1,8 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { checkedUrl } from "../../egress/egress.ts";
 import type { Detail } from "../../errors.ts";
-import { DATABASE_TEXT_CHARS_MAX } from "../../settings/limits.ts";
 import { configFaults, egressFaults } from "../config-faults.ts";
+import { DATABASE_TEXT_CHARS_MAX } from "../limits.ts";
 import { rudderstackKeys } from "../rudderstack-keys.ts";
 import { databaseKeys, tableKeys } from "../tables/config.ts";
 

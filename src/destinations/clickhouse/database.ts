@@ -1,5 +1,5 @@
 import type { Egress, EgressRequest } from "../../egress/egress.ts";
-import { DATABASE_ANSWER_BYTES_MAX, DATABASE_TIMEOUT_MS_DEFAULT } from "../../settings/limits.ts";
+import { DATABASE_ANSWER_BYTES_MAX, DATABASE_TIMEOUT_MS_DEFAULT } from "../limits.ts";
 import type { TableConnection } from "../tables/open-tables.ts";
 import { DatabaseFailure, type TableDatabase, type TableLoad } from "../tables/table-loader.ts";
 import type { TableColumns } from "../tables/table-records.ts";

@@ -1,20 +1,18 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
 import { came, type Detail } from "../../errors.ts";
+import { DELIVERY_BYTES_MAX, GATHERED_BYTES_MAX, GATHERED_MS_MAX } from "../../settings/limits.ts";
+import { configFaults } from "../config-faults.ts";
+import type { BatchLimits } from "../destination.ts";
+import { rudderstackKeys } from "../rudderstack-keys.ts";
 import {
-  DELIVERY_BYTES_MAX,
   FILE_KEEP_MS_MAX,
   FILE_PATH_CHARS_MAX,
   FILE_ROTATE_BYTES_MAX,
   FILE_ROTATE_BYTES_MIN,
   FILE_ROTATE_MS_MAX,
   FILES_KEPT_MAX,
-  GATHERED_BYTES_MAX,
-  GATHERED_MS_MAX,
-} from "../../settings/limits.ts";
-import { configFaults } from "../config-faults.ts";
-import type { BatchLimits } from "../destination.ts";
-import { rudderstackKeys } from "../rudderstack-keys.ts";
+} from "./limits.ts";
 
 /** How long events are gathered for a Parquet file, unless the config says otherwise. */
 const PARQUET_AGE_MS_DEFAULT = 60_000;

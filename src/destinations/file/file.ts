@@ -1,6 +1,6 @@
 import { lstat, rm } from "node:fs/promises";
 import { codeOf } from "../../errors.ts";
-import { FILE_BATCH_EVENTS_MAX, GATHERED_EVENTS_MAX } from "../../settings/limits.ts";
+import { GATHERED_EVENTS_MAX } from "../../settings/limits.ts";
 import type { DeliveryResult, DestinationKind, OpenDestination } from "../destination.ts";
 import { parquet } from "../formats/parquet.ts";
 import { testEvent } from "../test-event.ts";
@@ -8,6 +8,7 @@ import { type TestStep, TestSteps } from "../test-steps.ts";
 import { writeAtomically } from "./atomic-write.ts";
 import { batchLimitsOf, FileConfig, fileFaults } from "./config.ts";
 import { JsonLinesFile } from "./json-lines-file.ts";
+import { FILE_BATCH_EVENTS_MAX } from "./limits.ts";
 import { deleteExpiredFiles, rotatedPath } from "./rotated-files.ts";
 import { openSafely, withSafePath } from "./safe-path.ts";
 

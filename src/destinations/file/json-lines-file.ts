@@ -1,7 +1,8 @@
 import { type FileHandle, lstat } from "node:fs/promises";
-import { DELIVERY_BYTES_MAX, FILE_LINE_BYTES_MAX } from "../../settings/limits.ts";
+import { DELIVERY_BYTES_MAX } from "../../settings/limits.ts";
 import type { OutgoingEvent } from "../destination.ts";
 import { jsonLines } from "../formats/json-lines.ts";
+import { FILE_LINE_BYTES_MAX } from "./limits.ts";
 import { deleteExpiredFiles, type FileRetention, rotateFile } from "./rotated-files.ts";
 import { openSafely } from "./safe-path.ts";
 

@@ -1,13 +1,10 @@
 import { randomInt } from "node:crypto";
 import type { Egress, OnStage } from "../../egress/egress.ts";
-import {
-  DATABASE_IDLE_MS_MAX,
-  DATABASE_TIMEOUT_MS_DEFAULT,
-  KAFKA_CONNECTIONS_MAX,
-} from "../../settings/limits.ts";
+import { DATABASE_IDLE_MS_MAX, DATABASE_TIMEOUT_MS_DEFAULT } from "../limits.ts";
 import { addressesOf, type KafkaConfig } from "./config.ts";
 import { BrokerConnection } from "./connection.ts";
 import { type Address, atBroker, failureOf, KafkaFailure } from "./failures.ts";
+import { KAFKA_CONNECTIONS_MAX } from "./limits.ts";
 import { signIn } from "./sign-in.ts";
 
 /** Longest time for reaching a broker, and for one request, so that another can still be asked. */

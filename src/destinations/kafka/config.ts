@@ -1,11 +1,11 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { checkedHost, EgressRefused } from "../../egress/egress.ts";
 import type { Detail } from "../../errors.ts";
-import { KAFKA_HEADERS_MAX } from "../../settings/limits.ts";
 import { configFaults, egressFaults } from "../config-faults.ts";
 import { rudderstackKeys } from "../rudderstack-keys.ts";
 import { databaseKeys, databaseText as text } from "../tables/config.ts";
 import type { Address } from "./failures.ts";
+import { KAFKA_HEADERS_MAX } from "./limits.ts";
 import { TOPIC_CHARS_MAX } from "./topic-name.ts";
 
 const Header = Type.Object({

@@ -1,6 +1,6 @@
 import { Deadline } from "../../egress/deadline.ts";
 import type { Egress } from "../../egress/egress.ts";
-import { DATABASE_TIMEOUT_MS_DEFAULT } from "../../settings/limits.ts";
+import { DATABASE_TIMEOUT_MS_DEFAULT } from "../limits.ts";
 import { testEvent } from "../test-event.ts";
 import { type TestStep, type TestStepName, TestSteps } from "../test-steps.ts";
 import { Brokers } from "./brokers.ts";

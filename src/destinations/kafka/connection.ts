@@ -1,6 +1,6 @@
 import type { Socket } from "node:net";
 import type { Callback, Connection, Reader, Writer } from "@platformatic/kafka";
-import { DATABASE_ANSWER_BYTES_MAX } from "../../settings/limits.ts";
+import { DATABASE_ANSWER_BYTES_MAX } from "../limits.ts";
 import { type Address, atBroker, KafkaFailure } from "./failures.ts";
 
 export type Kafka = typeof import("@platformatic/kafka");

@@ -1,6 +1,5 @@
 import { Deadline } from "../../egress/deadline.ts";
 import type { Egress } from "../../egress/egress.ts";
-import { DATABASE_TIMEOUT_MS_DEFAULT, TABLE_BATCH_EVENTS_MAX } from "../../settings/limits.ts";
 import type {
   DeliveryResult,
   DestinationKind,
@@ -8,6 +7,7 @@ import type {
   OutgoingEvent,
   SecretAudience,
 } from "../destination.ts";
+import { DATABASE_BATCH_EVENTS_MAX, DATABASE_TIMEOUT_MS_DEFAULT } from "../limits.ts";
 import { Brokers } from "./brokers.ts";
 import { addressesOf, KafkaConfig, kafkaFaults } from "./config.ts";
 import { testKafka } from "./connection-test.ts";
@@ -24,7 +24,7 @@ export function kafkaKind(egress: Egress): DestinationKind {
       { path: "headers.to", audiences },
     ],
     validate: kafkaFaults,
-    batchSize: (config) => (config as KafkaConfig).batchSize ?? TABLE_BATCH_EVENTS_MAX,
+    batchSize: (config) => (config as KafkaConfig).batchSize ?? DATABASE_BATCH_EVENTS_MAX,
     // What a delivery leaves undecided comes again before anything else.
     concurrency: () => 1,
     open: (config, workspaceId) => openKafka(egress, config as KafkaConfig, workspaceId),

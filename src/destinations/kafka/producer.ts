@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { backoffMs } from "../../concurrency/backoff.ts";
-import { KAFKA_TOPICS_MAX } from "../../settings/limits.ts";
 import type { OutgoingEvent } from "../destination.ts";
 import type { Brokers } from "./brokers.ts";
 import type { KafkaConfig } from "./config.ts";
 import { type Address, codeOf, failureOf, KafkaFailure, sentenceOf } from "./failures.ts";
+import { KAFKA_TOPICS_MAX } from "./limits.ts";
 import { type Identity, Partition, type PartitionAnswer } from "./partition.ts";
 import { partitionOf } from "./partition-of.ts";
 import { type EventRecord, recordMaker } from "./record.ts";

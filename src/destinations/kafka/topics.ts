@@ -1,7 +1,7 @@
-import { KAFKA_TOPICS_MAX } from "../../settings/limits.ts";
 import type { Brokers } from "./brokers.ts";
 import type { Address } from "./failures.ts";
 import { codeOf } from "./failures.ts";
+import { KAFKA_TOPICS_MAX } from "./limits.ts";
 
 /** How soon it is noticed that a topic has more partitions. */
 const AGE_MS_MAX = 60_000;

@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
 import { Deadline } from "../../egress/deadline.ts";
 import type { Egress, OnStage } from "../../egress/egress.ts";
-import { DATABASE_IDLE_MS_MAX, DATABASE_TIMEOUT_MS_DEFAULT } from "../../settings/limits.ts";
+import { DATABASE_IDLE_MS_MAX, DATABASE_TIMEOUT_MS_DEFAULT } from "../limits.ts";
 import type { TableConnection } from "../tables/open-tables.ts";
 import type { TableDatabase, TableLoad } from "../tables/table-loader.ts";
 import type { TableColumns } from "../tables/table-records.ts";

@@ -1,5 +1,5 @@
 import type { Socket } from "node:net";
-import { DATABASE_ANSWER_BYTES_MAX } from "../../settings/limits.ts";
+import { DATABASE_ANSWER_BYTES_MAX } from "../limits.ts";
 import {
   errorFields,
   type PostgresMessage,

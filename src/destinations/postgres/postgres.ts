@@ -1,7 +1,7 @@
 import type { Egress } from "../../egress/egress.ts";
-import { TABLE_BATCH_EVENTS_MAX } from "../../settings/limits.ts";
 import { configFaults } from "../config-faults.ts";
 import type { DestinationKind, SecretAudience } from "../destination.ts";
+import { DATABASE_BATCH_EVENTS_MAX } from "../limits.ts";
 import { openTables } from "../tables/open-tables.ts";
 import { type TestStep, type TestStepName, TestSteps } from "../test-steps.ts";
 import { PostgresConfig } from "./config.ts";
@@ -20,7 +20,7 @@ export function postgresKind(egress: Egress): DestinationKind<PostgresConfig> {
     configSchema: PostgresConfig,
     secretKeys: [{ path: "password", audiences: (config) => [audienceOf(config)] }],
     validate: (config) => configFaults(PostgresConfig, config),
-    batchSize: (config) => config.batchSize ?? TABLE_BATCH_EVENTS_MAX,
+    batchSize: (config) => config.batchSize ?? DATABASE_BATCH_EVENTS_MAX,
     // One connection for each destination, since a database allows few.
     concurrency: () => 1,
     open: (config, workspaceId) => openTables(config, rules, databaseOf(config, workspaceId)),

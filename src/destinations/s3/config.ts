@@ -2,15 +2,10 @@ import { type Static, Type } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
 import { checkedUrl, EgressRefused } from "../../egress/egress.ts";
 import type { Detail } from "../../errors.ts";
-import {
-  GATHERED_BYTES_MAX,
-  GATHERED_EVENTS_MAX,
-  GATHERED_MS_MAX,
-  S3_TIMEOUT_MS_DEFAULT,
-  S3_TIMEOUT_MS_MAX,
-} from "../../settings/limits.ts";
+import { GATHERED_BYTES_MAX, GATHERED_EVENTS_MAX, GATHERED_MS_MAX } from "../../settings/limits.ts";
 import { configFaults, egressFaults } from "../config-faults.ts";
 import { rudderstackKeys } from "../rudderstack-keys.ts";
+import { S3_TIMEOUT_MS_DEFAULT, S3_TIMEOUT_MS_MAX } from "./limits.ts";
 
 /** How long events are gathered for an object, unless the config says otherwise. */
 const AGE_MS_DEFAULT = 60_000;

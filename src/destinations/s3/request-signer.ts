@@ -1,7 +1,7 @@
 import { AwsV4Signer } from "aws4fetch";
 import type { EgressRequest } from "../../egress/egress.ts";
-import { S3_TIMEOUT_MS_DEFAULT } from "../../settings/limits.ts";
 import { bucketUrl, type S3Config } from "./config.ts";
+import { S3_TIMEOUT_MS_DEFAULT } from "./limits.ts";
 
 /** What is read of a store's answer: error texts have a few hundred bytes. */
 const ANSWER_BYTES_MAX = 16_384;

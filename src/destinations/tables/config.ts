@@ -1,11 +1,11 @@
 import { Type } from "@sinclair/typebox";
 import {
+  DATABASE_BATCH_EVENTS_MAX,
   DATABASE_CA_CHARS_MAX,
   DATABASE_TEXT_CHARS_MAX,
   DATABASE_TIMEOUT_MS_DEFAULT,
   DATABASE_TIMEOUT_MS_MAX,
-  TABLE_BATCH_EVENTS_MAX,
-} from "../../settings/limits.ts";
+} from "../limits.ts";
 
 /** A text that a database or a broker takes: it cannot hold NUL. */
 export const databaseText = (description: string) =>
@@ -34,7 +34,7 @@ export const databaseKeys = {
   ),
   batchSize: Type.Optional(
     Type.Integer({
-      ...{ minimum: 1, maximum: TABLE_BATCH_EVENTS_MAX, default: TABLE_BATCH_EVENTS_MAX },
+      ...{ minimum: 1, maximum: DATABASE_BATCH_EVENTS_MAX, default: DATABASE_BATCH_EVENTS_MAX },
       description: "Most events that are written at once",
     }),
   ),

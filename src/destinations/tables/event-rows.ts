@@ -1,10 +1,6 @@
 import { createHash } from "node:crypto";
-import {
-  MESSAGE_ID_BYTES_MAX,
-  TABLE_EVENT_COLUMNS_MAX,
-  TABLE_LEVELS_MAX,
-} from "../../settings/limits.ts";
 import type { OutgoingEvent } from "../destination.ts";
+import { MESSAGE_ID_BYTES_MAX, TABLE_EVENT_COLUMNS_MAX, TABLE_LEVELS_MAX } from "./limits.ts";
 import type { WarehouseNames } from "./warehouse-names.ts";
 
 /** What goes into one row of a table. */

@@ -1,7 +1,7 @@
-import { TABLES_OF_DESTINATION_MAX } from "../../settings/limits.ts";
 import type { DeliveryResult, OutgoingEvent } from "../destination.ts";
 import type { ColumnType } from "./column-values.ts";
 import { type EventRow, NoRowError, rawRow, rowsOf } from "./event-rows.ts";
+import { TABLES_OF_DESTINATION_MAX } from "./limits.ts";
 import {
   missingColumns,
   NoColumnError,

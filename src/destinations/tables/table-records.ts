@@ -1,4 +1,3 @@
-import { TABLE_COLUMNS_MAX } from "../../settings/limits.ts";
 import {
   type Cell,
   type ColumnType,
@@ -9,6 +8,7 @@ import {
   typeOf,
 } from "./column-values.ts";
 import type { EventRow } from "./event-rows.ts";
+import { TABLE_COLUMNS_MAX } from "./limits.ts";
 import { restColumn, type WarehouseNames } from "./warehouse-names.ts";
 
 export type TableColumns = Map<string, TableColumn>;

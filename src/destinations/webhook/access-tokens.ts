@@ -4,15 +4,15 @@ import {
   type EgressRequest,
   type EgressResponse,
 } from "../../egress/egress.ts";
+import { networkReason } from "../http-steps.ts";
+import { retryAfterMs } from "../retry-after.ts";
+import type { OauthConfig } from "./config.ts";
 import {
   OAUTH_ANSWER_BYTES_MAX,
   OAUTH_TOKEN_CHARS_MAX,
   OAUTH_TOKEN_MS_DEFAULT,
   OAUTH_TOKEN_MS_MAX,
-} from "../../settings/limits.ts";
-import { networkReason } from "../http-steps.ts";
-import { retryAfterMs } from "../retry-after.ts";
-import type { OauthConfig } from "./config.ts";
+} from "./limits.ts";
 import { retryableStatuses } from "./response-status.ts";
 
 /** There is no access token; the message is in words for people and holds no secret. */

@@ -1,7 +1,7 @@
 import { promisify } from "node:util";
 import { gzip, gzipSync } from "node:zlib";
-import { WEBHOOK_BODY_BYTES_MAX } from "../../settings/limits.ts";
 import type { WebhookConfig } from "./config.ts";
+import { WEBHOOK_BODY_BYTES_MAX } from "./limits.ts";
 import { bodyTooLong, parseTemplate, render, type Template } from "./template.ts";
 
 /** Compressed in the time of a small request; a larger body is compressed on another thread. */

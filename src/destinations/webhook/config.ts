@@ -2,6 +2,9 @@ import { type Static, Type } from "@sinclair/typebox";
 import { Value, ValuePointer } from "@sinclair/typebox/value";
 import { checkedUrl } from "../../egress/egress.ts";
 import { came, type Detail } from "../../errors.ts";
+import { egressFaults } from "../config-faults.ts";
+import { rudderstackKeys } from "../rudderstack-keys.ts";
+import { headerNameFault, headerValueFault } from "./headers.ts";
 import {
   OAUTH_TEXT_CHARS_MAX,
   WEBHOOK_BATCH_EVENTS_MAX,
@@ -13,10 +16,7 @@ import {
   WEBHOOK_TIMEOUT_MS_DEFAULT,
   WEBHOOK_TIMEOUT_MS_MAX,
   WEBHOOK_URL_CHARS_MAX,
-} from "../../settings/limits.ts";
-import { egressFaults } from "../config-faults.ts";
-import { rudderstackKeys } from "../rudderstack-keys.ts";
-import { headerNameFault, headerValueFault } from "./headers.ts";
+} from "./limits.ts";
 import { signingKey } from "./signature.ts";
 import { parseTemplate, TemplateError } from "./template.ts";
 

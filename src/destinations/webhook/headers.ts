@@ -1,8 +1,5 @@
 import { reservedHeaders } from "../../egress/egress.ts";
-import {
-  WEBHOOK_HEADER_NAME_CHARS_MAX,
-  WEBHOOK_HEADER_VALUE_CHARS_MAX,
-} from "../../settings/limits.ts";
+import { WEBHOOK_HEADER_NAME_CHARS_MAX, WEBHOOK_HEADER_VALUE_CHARS_MAX } from "./limits.ts";
 
 /** Headers, in lower case, that the service itself sets, or that describe the connection. */
 const reservedNames = new Set([

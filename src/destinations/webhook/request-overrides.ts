@@ -1,4 +1,3 @@
-import { WEBHOOK_HEADERS_MAX } from "../../settings/limits.ts";
 import type { OutgoingEvent } from "../destination.ts";
 import {
   mayContainMembers,
@@ -8,6 +7,7 @@ import {
   withoutMembers,
 } from "../formats/json-members.ts";
 import { headerNameFault, headerValueFault } from "./headers.ts";
+import { WEBHOOK_HEADERS_MAX } from "./limits.ts";
 import { RequestBuildError } from "./request-build-error.ts";
 
 /** What user code says in an event about the event's own request, as RudderStack's does. */

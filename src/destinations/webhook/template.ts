@@ -1,9 +1,9 @@
+import { readMembers, tokenAt, valueEnd } from "../formats/json-members.ts";
 import {
   WEBHOOK_BODY_BYTES_MAX,
   WEBHOOK_TEMPLATE_LEVELS_MAX,
   WEBHOOK_TEMPLATE_PLACES_MAX,
-} from "../../settings/limits.ts";
-import { readMembers, tokenAt, valueEnd } from "../formats/json-members.ts";
+} from "./limits.ts";
 import { RequestBuildError } from "./request-build-error.ts";
 import { parseTemplatePath } from "./template-path.ts";
 

@@ -1,4 +1,4 @@
-import { WEBHOOK_PATH_CHARS_MAX } from "../../settings/limits.ts";
+import { WEBHOOK_PATH_CHARS_MAX } from "./limits.ts";
 import { RequestBuildError } from "./request-build-error.ts";
 
 /**

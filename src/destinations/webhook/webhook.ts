@@ -4,7 +4,7 @@ import {
   type EgressRequest,
   type EgressResponse,
 } from "../../egress/egress.ts";
-import { LANE_DELIVERIES_MAX, WEBHOOK_TIMEOUT_MS_DEFAULT } from "../../settings/limits.ts";
+import { LANE_DELIVERIES_MAX } from "../../settings/limits.ts";
 import type {
   DeliveryResult,
   DestinationKind,
@@ -18,6 +18,7 @@ import { type TestStep, TestSteps } from "../test-steps.ts";
 import { AccessTokenError, AccessTokens } from "./access-tokens.ts";
 import { sendsList } from "./body.ts";
 import { WebhookConfig, webhookFaults } from "./config.ts";
+import { WEBHOOK_TIMEOUT_MS_DEFAULT } from "./limits.ts";
 import { requestBuilder } from "./request.ts";
 import { RequestBuildError } from "./request-build-error.ts";
 import { overrideMembers, overridesKey } from "./request-overrides.ts";

@@ -10,8 +10,8 @@ import {
 import { clickhouseKind } from "../../../src/destinations/clickhouse/clickhouse.ts";
 import { columnOf, quoted } from "../../../src/destinations/clickhouse/sql.ts";
 import type { DestinationKind, OpenDestination } from "../../../src/destinations/destination.ts";
+import { TABLE_EVENT_COLUMNS_MAX } from "../../../src/destinations/tables/limits.ts";
 import { createEgress } from "../../../src/egress/egress.ts";
-import { TABLE_EVENT_COLUMNS_MAX } from "../../../src/settings/limits.ts";
 import { describeWith } from "../../counterpart.ts";
 import { RawSink } from "../../egress/sink.ts";
 import { describeDestination } from "../contract.ts";

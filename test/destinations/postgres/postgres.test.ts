@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import type { DestinationKind, OpenDestination } from "../../../src/destinations/destination.ts";
 import { postgresKind } from "../../../src/destinations/postgres/postgres.ts";
+import { TABLE_EVENT_COLUMNS_MAX } from "../../../src/destinations/tables/limits.ts";
 import { createEgress } from "../../../src/egress/egress.ts";
-import { TABLE_EVENT_COLUMNS_MAX } from "../../../src/settings/limits.ts";
 import { describeWith } from "../../counterpart.ts";
 import { finding } from "../../egress/request-client.ts";
 import { ca } from "../../egress/tls.ts";

@@ -8,6 +8,11 @@ import {
 } from "../../../src/destinations/tables/column-values.ts";
 import { NoRowError, rawRow, rowsOf } from "../../../src/destinations/tables/event-rows.ts";
 import {
+  MESSAGE_ID_BYTES_MAX,
+  TABLE_COLUMNS_MAX,
+  TABLE_LEVELS_MAX,
+} from "../../../src/destinations/tables/limits.ts";
+import {
   missingColumns,
   recordOf,
   type TableColumns,
@@ -17,11 +22,6 @@ import {
   snake,
   WarehouseNames,
 } from "../../../src/destinations/tables/warehouse-names.ts";
-import {
-  MESSAGE_ID_BYTES_MAX,
-  TABLE_COLUMNS_MAX,
-  TABLE_LEVELS_MAX,
-} from "../../../src/settings/limits.ts";
 import { outgoing } from "../outgoing.ts";
 
 const names = new WarehouseNames({ charsMax: 63, escapesWords: true });

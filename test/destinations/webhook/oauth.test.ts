@@ -1,6 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import type { DeliveryResult } from "../../../src/destinations/destination.ts";
-import { OAUTH_ANSWER_BYTES_MAX, OAUTH_TOKEN_CHARS_MAX } from "../../../src/settings/limits.ts";
+import {
+  OAUTH_ANSWER_BYTES_MAX,
+  OAUTH_TOKEN_CHARS_MAX,
+} from "../../../src/destinations/webhook/limits.ts";
 import { RawSink } from "../../egress/sink.ts";
 import { outgoing } from "../outgoing.ts";
 import { type Got, Receiver, signal } from "../receiver.ts";

@@ -1,12 +1,12 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import type { DestinationKind } from "../../../src/destinations/destination.ts";
-import { queryUrl } from "../../../src/destinations/webhook/query-url.ts";
-import { webhookKind } from "../../../src/destinations/webhook/webhook.ts";
-import { createEgress } from "../../../src/egress/egress.ts";
 import {
   WEBHOOK_QUERY_LEVELS_MAX,
   WEBHOOK_QUERY_URL_CHARS_MAX,
-} from "../../../src/settings/limits.ts";
+} from "../../../src/destinations/webhook/limits.ts";
+import { queryUrl } from "../../../src/destinations/webhook/query-url.ts";
+import { webhookKind } from "../../../src/destinations/webhook/webhook.ts";
+import { createEgress } from "../../../src/egress/egress.ts";
 import { outgoing } from "../outgoing.ts";
 
 const base = "https://a.test/in?a=b";

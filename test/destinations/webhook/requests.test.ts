@@ -5,7 +5,7 @@ import { Webhook } from "standardwebhooks";
 import {
   WEBHOOK_HEADER_VALUE_CHARS_MAX,
   WEBHOOK_HEADERS_MAX,
-} from "../../../src/settings/limits.ts";
+} from "../../../src/destinations/webhook/limits.ts";
 import { outgoing } from "../outgoing.ts";
 import { Receiver, signal } from "../receiver.ts";
 

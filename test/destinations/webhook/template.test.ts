@@ -6,15 +6,15 @@ import {
   withoutMembers,
 } from "../../../src/destinations/formats/json-members.ts";
 import {
+  WEBHOOK_BODY_BYTES_MAX,
+  WEBHOOK_TEMPLATE_LEVELS_MAX,
+  WEBHOOK_TEMPLATE_PLACES_MAX,
+} from "../../../src/destinations/webhook/limits.ts";
+import {
   parseTemplate,
   render,
   TemplateError,
 } from "../../../src/destinations/webhook/template.ts";
-import {
-  WEBHOOK_BODY_BYTES_MAX,
-  WEBHOOK_TEMPLATE_LEVELS_MAX,
-  WEBHOOK_TEMPLATE_PLACES_MAX,
-} from "../../../src/settings/limits.ts";
 
 const filled = (template: string, event: unknown) =>
   render(parseTemplate(template, "event"), JSON.stringify(event));

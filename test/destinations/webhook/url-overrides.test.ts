@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
+import { WEBHOOK_PATH_CHARS_MAX } from "../../../src/destinations/webhook/limits.ts";
 import { RequestBuildError } from "../../../src/destinations/webhook/request-build-error.ts";
 import { appendToUrl, replaceUrl } from "../../../src/destinations/webhook/url-overrides.ts";
-import { WEBHOOK_PATH_CHARS_MAX } from "../../../src/settings/limits.ts";
 
 describe("a path that user code appends", () => {
   test.each([
