@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { type Api, createApi } from "./api/api.ts";
-import type { ApiParts } from "./api/parts.ts";
+import type { ApiDeps } from "./api/deps.ts";
 import { type Backend, retentionBounds, type StartContext } from "./backend/backend.ts";
 import { openStandalone } from "./backend/standalone.ts";
 import { destinationKinds } from "./destinations/destination-kinds.ts";
@@ -20,12 +20,19 @@ import {
 } from "./first-start/data-directory.ts";
 import { showDemo } from "./first-start/demo.ts";
 import { firstWorkspace } from "./first-start/first-workspace.ts";
-import { HELD, INSECURE, metricsOf, readiness, suspensionsOf, systemOf } from "./health.ts";
+import {
+  DELIVERIES_HELD,
+  metricsText,
+  programSuspensions,
+  readiness,
+  SANDBOX_INSECURE,
+  systemFigures,
+} from "./health.ts";
 import { readDescriptorLimits } from "./http/descriptor-limits.ts";
 import { reachableUrl } from "./http/url.ts";
 import { createClientAddresses } from "./ingest/client-address.ts";
 import { type Ingest, startIngestProcesses } from "./ingest/supervisor/supervisor.ts";
-import { showDisk } from "./observe/disk.ts";
+import { registerDiskMetrics } from "./observe/disk.ts";
 import type { Logger } from "./observe/log.ts";
 import { createMetrics } from "./observe/metrics.ts";
 import type { Pipeline } from "./pipeline/pipeline.ts";
@@ -59,7 +66,7 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
   const broken = Promise.withResolvers<string>();
   const giveUp = broken.resolve;
   const opening: StartContext = { config, logger, metrics: createMetrics(), stack, giveUp };
-  if (config["sandbox.insecure"]) logger.warn(INSECURE);
+  if (config["sandbox.insecure"]) logger.warn(SANDBOX_INSECURE);
 
   await takeData(opening);
   const ground = await openGround(opening);
@@ -113,8 +120,8 @@ async function openGround(opening: StartContext): Promise<Backend> {
 async function takeData({ config, logger, metrics, stack }: StartContext): Promise<void> {
   prepareData(config);
   stack.defer(await lockData(config));
-  if (existsSync(holdFile(config))) logger.warn(HELD);
-  showDisk(metrics, config.data, {
+  if (existsSync(holdFile(config))) logger.warn(DELIVERIES_HELD);
+  registerDiskMetrics(metrics, config.data, {
     events: eventsDirectory(config),
     delivery: deliveryDirectory(config),
     catalog: catalogDirectory(config),
@@ -188,7 +195,7 @@ function openPipeline(opening: StartContext, ground: Backend, sandbox: GuestSand
   return { pipeline, kinds };
 }
 
-interface ApiSources extends Pick<ApiParts, "publishing" | "kinds"> {
+interface ApiSources extends Pick<ApiDeps, "publishing" | "kinds"> {
   ground: Backend;
   sandbox: GuestSandbox;
   ingest: Ingest;
@@ -201,12 +208,12 @@ function openApi({ config, logger, metrics }: StartContext, sources: ApiSources)
   const clients = createClientAddresses(config["trusted.proxies"]);
   return createApi({
     ...{ catalog, publishing, pipeline, kinds, version, logger, metrics },
-    suspensions: (workspaceId) => suspensionsOf(sandbox, workspaceId),
+    suspensions: (workspaceId) => programSuspensions(sandbox, workspaceId),
     ready: () => readiness({ config, ground, ingest, sandbox, pipeline }),
     ...(nodes && { nodes }),
     ...(others && { others }),
-    metricsText: () => metricsOf(metrics, ingest),
-    system: () => systemOf(metrics, ingest),
+    metricsText: () => metricsText(metrics, ingest),
+    system: () => systemFigures(metrics, ingest),
     clientOf(peer, forwardedFor) {
       const address = clients.of({ peer, forwardedFor: () => forwardedFor });
       return clients.networkOf(address) ?? address;

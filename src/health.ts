@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { freemem, totalmem } from "node:os";
 import { AggregatorRegistry } from "prom-client";
-import type { Readiness, Suspension, SystemFigures } from "./api/parts.ts";
+import type { ProgramSuspension, Readiness, SystemFigures } from "./api/deps.ts";
 import type { Backend } from "./backend/backend.ts";
 import { holdFile } from "./first-start/data-directory.ts";
 import type { Ingest } from "./ingest/supervisor/supervisor.ts";
@@ -12,9 +12,9 @@ import type { GuestSandbox } from "./sandbox/guest-sandbox.ts";
 import type { Config } from "./settings/reader.ts";
 import { version } from "./version.ts";
 
-export const HELD =
+export const DELIVERIES_HELD =
   "Deliveries are held until `pixelmill release` is called for this data directory";
-export const INSECURE = "User code may run although it is not confined (sandbox.insecure)";
+export const SANDBOX_INSECURE = "User code may run although it is not confined (sandbox.insecure)";
 
 interface HealthParts {
   config: Config;
@@ -41,8 +41,8 @@ export function readiness({ config, ground, ingest, sandbox, pipeline }: HealthP
     ready: Object.values(checks).every(({ ok }) => ok),
     checks,
     warnings: [
-      ...(insecure ? [INSECURE] : []),
-      ...(existsSync(holdFile(config)) ? [HELD] : []),
+      ...(insecure ? [SANDBOX_INSECURE] : []),
+      ...(existsSync(holdFile(config)) ? [DELIVERIES_HELD] : []),
       ...ground.logs.warnings(),
       ...ground.warnings(),
     ],
@@ -50,7 +50,7 @@ export function readiness({ config, ground, ingest, sandbox, pipeline }: HealthP
 }
 
 /** Figures of the whole server, read from the metrics of its processes. */
-export async function systemOf(
+export async function systemFigures(
   metrics: Metrics,
   ingest: Pick<Ingest, "metrics">,
 ): Promise<SystemFigures> {
@@ -103,16 +103,16 @@ function figureOf(measured: readonly Measured[], name: string): number {
 }
 
 /** The metrics of the server and of each ingest process, told apart by the label `process`. */
-export async function metricsOf(metrics: Metrics, ingest: Pick<Ingest, "metrics">) {
+export async function metricsText(metrics: Metrics, ingest: Pick<Ingest, "metrics">) {
   const all = [await metrics.getMetricsAsJSON(), ...(await ingest.metrics())];
   return await AggregatorRegistry.aggregate(all).metrics();
 }
 
 /** The suspended programs of a workspace, by the revision of their transformation. */
-export function suspensionsOf(
+export function programSuspensions(
   sandbox: Pick<GuestSandbox, "suspended">,
   workspaceId: string,
-): Suspension[] {
+): ProgramSuspension[] {
   return sandbox
     .suspended()
     .filter((suspension) => suspension.workspaceId === workspaceId)

@@ -9,13 +9,13 @@ import {
   HTTP_HEAD_BYTES_MAX,
   IDLE_CONNECTION_SECONDS_MAX,
 } from "../settings/limits.ts";
-import { ownAnswer } from "./activity.ts";
-import { consoleAnswer } from "./console.ts";
-import { failure, refuse } from "./errors.ts";
-import { type Arrival, serve } from "./handle.ts";
-import type { ApiParts } from "./parts.ts";
+import { consoleResponse } from "./console-files.ts";
+import type { ApiDeps } from "./deps.ts";
+import { handleRequest, type IncomingRequest } from "./request/handle.ts";
+import { errorResponse, toErrorResponse } from "./response/errors.ts";
 import type { Route } from "./route.ts";
-import { routes } from "./routes/table.ts";
+import { routes } from "./route-table.ts";
+import { answerLocally } from "./routes/status/node-status.ts";
 
 export interface Api {
   /** The app without a listener, for `app.handle(request)`. */
@@ -30,21 +30,21 @@ export interface Api {
 }
 
 /** The control plane listener: the Transformations API, management, health and metrics. */
-export function createApi(parts: ApiParts): Api {
+export function createApi(deps: ApiDeps): Api {
   const closing = new AbortController();
-  const seconds = requestSeconds(parts);
-  const take = createRateLimiter(parts.requestsPerSecondMax);
-  const listener = { parts, take, closing: closing.signal };
-  parts.others?.answerWith((question) => ownAnswer(parts, question));
+  const seconds = requestSeconds(deps);
+  const take = createRateLimiter(deps.requestsPerSecondMax);
+  const listener = { deps, take, closing: closing.signal };
+  deps.others?.answerWith((question) => answerLocally(deps, question));
 
-  async function answered(route: Route, arrival: Arrival): Promise<Response> {
+  async function answered(route: Route, arrival: IncomingRequest): Promise<Response> {
     const { method, url } = arrival.request;
     const pathname = pathOf(url);
     // Elysia answers HEAD with the route of GET, but no route here is meant for HEAD.
-    if (method !== route.method) return noRoute(pathname);
+    if (method !== route.method) return noRouteResponse(pathname);
     const done = seconds.startTimer({ route: route.key });
-    const answer = await serve(route, listener, arrival).catch((error: unknown) =>
-      failure(error, pathname, parts.logger),
+    const answer = await handleRequest(route, listener, arrival).catch((error: unknown) =>
+      toErrorResponse(error, pathname, deps.logger),
     );
     done({ status: answer.status });
     return answer;
@@ -65,12 +65,12 @@ export function createApi(parts: ApiParts): Api {
   app.onError(async ({ error, request }) => {
     const pathname = pathOf(request.url);
     const code = error !== null && typeof error === "object" && "code" in error && error.code;
-    if (code !== "NOT_FOUND") return failure(error, pathname, parts.logger);
-    const shown = await consoleAnswer(request, pathname, parts).catch((fault: unknown) =>
-      failure(fault, pathname, parts.logger),
+    if (code !== "NOT_FOUND") return toErrorResponse(error, pathname, deps.logger);
+    const shown = await consoleResponse(request, pathname, deps).catch((fault: unknown) =>
+      toErrorResponse(fault, pathname, deps.logger),
     );
     if (shown) return shown;
-    const refused = noRoute(pathname);
+    const refused = noRouteResponse(pathname);
     // Bun ignores a connection after a CONNECT request; a proxy that keeps the connection would let
     // its next client wait in vain.
     if (request.method === "CONNECT") refused.headers.set("Connection", "close");
@@ -120,21 +120,21 @@ function pathOf(url: string): string {
 }
 
 /** A known path under another method is 405 with what it allows; any other path is 404. */
-function noRoute(path: string): Response {
+function noRouteResponse(path: string): Response {
   const methods = new Set(
     paths.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method),
   );
-  if (methods.size === 0) return refuse(path, 404, nothingAt(path));
+  if (methods.size === 0) return errorResponse(path, 404, noRouteMessage(path));
   const Allow = [...methods].join(", ");
   const message = `Expected one of the methods ${Allow}, got another`;
-  return refuse(path, 405, message, { headers: { Allow } });
+  return errorResponse(path, 405, message, { headers: { Allow } });
 }
 
 /**
  * A hint at the path that was probably meant: RudderStack has some of its resources under /v2
  * alone, and pixels have a port of their own.
  */
-function nothingAt(path: string): string {
+function noRouteMessage(path: string): string {
   if (path.startsWith("/pixel/")) {
     return "There is nothing at this path: pixels go to the port of the data plane";
   }
@@ -151,7 +151,7 @@ const paths = routes.flatMap((route) =>
   })),
 );
 
-function requestSeconds({ metrics }: ApiParts) {
+function requestSeconds({ metrics }: ApiDeps) {
   return new Histogram({
     name: "pixelmill_api_request_seconds",
     help: "Time from a control plane request's head to its answer",

@@ -1,7 +1,7 @@
 import type { Static, TObject } from "@sinclair/typebox";
 import type { Detail } from "../errors.ts";
-import type { Params, Route } from "./route.ts";
-import type { Table } from "./routes/table.ts";
+import type { PathParams, Route } from "./route.ts";
+import type { RouteTable } from "./route-table.ts";
 
 /**
  * A client of the control plane, typed by the route table itself:
@@ -27,10 +27,10 @@ export interface Client {
     signal?: AbortSignal,
     /** Called when the server has begun to follow: what happens after that is told. */
     onOpen?: () => void,
-  ): AsyncGenerator<TailMessage>;
+  ): AsyncGenerator<FollowedMessage>;
 }
 
-export interface TailMessage {
+export interface FollowedMessage {
   /** `received`, `delivered`, `dropped`, `dead-letter`; `missed` when the reader was too slow. */
   name: string;
   data: Record<string, unknown>;
@@ -51,7 +51,7 @@ export class RequestRefused extends Error {
   }
 }
 
-type Row = Table[number];
+type Row = RouteTable[number];
 export type ClientKey = Row["key"];
 type Schemas<Key extends ClientKey> =
   Extract<Row, { key: Key }> extends Route<Key, infer Query, infer Body, infer Answer>
@@ -59,16 +59,18 @@ type Schemas<Key extends ClientKey> =
     : never;
 
 export type AnswerOf<Key extends ClientKey> = Schemas<Key>["answer"];
-type Given<Key extends ClientKey> = (keyof Params<Key> extends never
+type RequestOptions<Key extends ClientKey> = (keyof PathParams<Key> extends never
   ? { params?: undefined }
-  : { params: Params<Key> }) & {
+  : { params: PathParams<Key> }) & {
   query?: Schemas<Key>["query"];
 } & (undefined extends Schemas<Key>["body"]
     ? { body?: undefined }
     : { body: Schemas<Key>["body"] });
 /** No argument where nothing is required. */
 export type InputOf<Key extends ClientKey> =
-  Record<string, never> extends Given<Key> ? [input?: Given<Key>] : [input: Given<Key>];
+  Record<string, never> extends RequestOptions<Key>
+    ? [input?: RequestOptions<Key>]
+    : [input: RequestOptions<Key>];
 
 interface Input {
   params?: Record<string, string>;
@@ -86,7 +88,7 @@ export function createClient(options: {
 
   async function request(key: string, input: Input = {}, signal?: AbortSignal) {
     const [method = "GET", path = "/"] = key.split(" ");
-    const response = await send(options.baseUrl + filled(path, input), {
+    const response = await send(options.baseUrl + requestPath(path, input), {
       method,
       headers: {
         ...(options.token !== undefined && { Authorization: `Bearer ${options.token}` }),
@@ -95,7 +97,7 @@ export function createClient(options: {
       ...(input.body !== undefined && { body: JSON.stringify(input.body) }),
       ...(signal && { signal }),
     });
-    if (!response.ok) throw await refusal(response);
+    if (!response.ok) throw await refusedError(response);
     return response;
   }
 
@@ -114,7 +116,7 @@ export function createClient(options: {
   };
 }
 
-function filled(path: string, { params = {}, query = {} }: Input): string {
+function requestPath(path: string, { params = {}, query = {} }: Input): string {
   const named = path.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(params[name] ?? ""));
   const sent = new URLSearchParams();
   for (const [key, value] of Object.entries(query)) {
@@ -123,7 +125,7 @@ function filled(path: string, { params = {}, query = {} }: Input): string {
   return sent.size === 0 ? named : `${named}?${sent}`;
 }
 
-async function refusal(response: Response): Promise<RequestRefused> {
+async function refusedError(response: Response): Promise<RequestRefused> {
   const body: unknown = await response.json().catch(() => undefined);
   const { message, details } = (body ?? {}) as { message?: string; details?: Detail[] };
   const retryAfter = Number(response.headers.get("retry-after") ?? Number.NaN);
@@ -136,7 +138,7 @@ async function refusal(response: Response): Promise<RequestRefused> {
 }
 
 /** Server-sent events as the server writes them: one `event` and one `data` line each. */
-async function* messages(stream: ReadableStream<Uint8Array>): AsyncGenerator<TailMessage> {
+async function* messages(stream: ReadableStream<Uint8Array>): AsyncGenerator<FollowedMessage> {
   const decoder = new TextDecoder();
   let rest = "";
   const reader = stream.getReader();

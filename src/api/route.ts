@@ -1,7 +1,7 @@
 import type { Static, TObject, TProperties, TSchema, TUndefined } from "@sinclair/typebox";
 import { Type } from "@sinclair/typebox";
 import type { Permission, Principal } from "../catalog/model.ts";
-import type { ApiParts } from "./parts.ts";
+import type { ApiDeps } from "./deps.ts";
 
 /** The media type of an answer that goes on until one side ends it. */
 export const EVENT_STREAM = "text/event-stream";
@@ -13,17 +13,17 @@ export type Method = "GET" | "POST" | "PUT" | "DELETE";
  */
 export type RouteKey = `${Method} /${string}`;
 
-type Names<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
-  ? Name | Names<Rest>
+type PathParamNames<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
+  ? Name | PathParamNames<Rest>
   : never;
-export type Params<Path extends string> = { [Name in Names<Path>]: string };
+export type PathParams<Path extends string> = { [Name in PathParamNames<Path>]: string };
 
 /** One request that passed authentication and validation. */
-export interface Call<Key extends string, Query, Body> {
-  parts: ApiParts;
+export interface RequestContext<Key extends string, Query, Body> {
+  deps: ApiDeps;
   principal: Principal;
   workspaceId: string;
-  params: Params<Key>;
+  params: PathParams<Key>;
   query: Query;
   body: Body;
   request: Request;
@@ -37,7 +37,7 @@ export interface Call<Key extends string, Query, Body> {
  * A permission that a request needs in addition when `asks` is true for it; `when` completes the
  * sentence in the document.
  */
-export interface Condition<Asked> {
+export interface ConditionalPermission<Asked> {
   when: string;
   permissions: readonly Permission[];
   holds(asked: Asked): boolean;
@@ -64,11 +64,14 @@ interface RouteOptions<
   media?: string;
   /** The schema of a 400 that says more than a message. */
   refusal?: TSchema;
-  example: { params?: Params<Key>; body?: Static<Body>; answer: Static<Answer> };
+  example: { params?: PathParams<Key>; body?: Static<Body>; answer: Static<Answer> };
   /** Permissions that depend on what the request asks for. */
-  alsoNeeds?: readonly Condition<{ query: Static<TObject<Query>>; body: Static<Body> }>[];
+  alsoNeeds?: readonly ConditionalPermission<{
+    query: Static<TObject<Query>>;
+    body: Static<Body>;
+  }>[];
   handle(
-    call: Call<Key, Static<TObject<Query>>, Static<Body>>,
+    call: RequestContext<Key, Static<TObject<Query>>, Static<Body>>,
   ): Static<Answer> | Response | Promise<Static<Answer> | Response>;
 }
 

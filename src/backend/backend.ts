@@ -1,4 +1,4 @@
-import type { ClusterFigures, Others } from "../api/parts.ts";
+import type { ClusterFigures, PeerNodes } from "../api/deps.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import type { IngestLogs } from "../ingest/messages.ts";
 import type { EventLogs } from "../log/event-log.ts";
@@ -48,7 +48,7 @@ export interface Backend {
   /** The nodes of the cluster; undefined where the server is alone. */
   nodes?(): Promise<ClusterFigures>;
   /** Whom else to ask; undefined where the server is alone. */
-  others?: Others;
+  others?: PeerNodes;
 }
 
 export interface Check {

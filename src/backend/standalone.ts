@@ -6,7 +6,7 @@ import {
   expectNoCluster,
 } from "../first-start/data-directory.ts";
 import { openFileLogs } from "../ingest/log/file-logs.ts";
-import { diskOf } from "../observe/disk.ts";
+import { readDiskSpace } from "../observe/disk.ts";
 import { openLedger } from "../pipeline/ledger/ledger.ts";
 import { createPipeline } from "../pipeline/pipeline.ts";
 import { knownPositions } from "../pipeline/reading/known-positions.ts";
@@ -39,7 +39,11 @@ export async function openStandalone({
     run(work) {
       const { readers, onDurable } = logs;
       const parts = { live: catalog.live, ledger, readers, onDurable, logger, metrics };
-      return createPipeline({ ...work, ...parts, disk: () => diskOf(eventsDirectory(config)) });
+      return createPipeline({
+        ...work,
+        ...parts,
+        disk: () => readDiskSpace(eventsDirectory(config)),
+      });
     },
     join() {},
     async leave() {},

@@ -5,7 +5,7 @@
  */
 import { mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { ConsoleBundle } from "../api/console.ts";
+import type { ConsoleBundle } from "../api/console-files.ts";
 
 const ROOT = join(import.meta.dir, "../..");
 const DIRECTORY = join(ROOT, "dist/console");

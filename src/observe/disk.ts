@@ -12,13 +12,17 @@ const LOOK_MS_MIN = 5_000;
 const STAT_BLOCK_BYTES = 512;
 
 /** What the disk of a directory has left for this user, and its size. */
-export function diskOf(directory: string): { freeBytes: number; sizeBytes: number } {
+export function readDiskSpace(directory: string): { freeBytes: number; sizeBytes: number } {
   const { bavail, blocks, bsize } = statfsSync(directory);
   return { freeBytes: bavail * bsize, sizeBytes: blocks * bsize };
 }
 
 /** Shows how much the directories of each part hold on disk, and how much their disk has left. */
-export function showDisk(metrics: Metrics, data: string, parts: Record<string, string>): void {
+export function registerDiskMetrics(
+  metrics: Metrics,
+  data: string,
+  parts: Record<string, string>,
+): void {
   const registers = [metrics];
   let lookedAt = Number.NEGATIVE_INFINITY;
   new Gauge({
@@ -39,7 +43,7 @@ export function showDisk(metrics: Metrics, data: string, parts: Record<string, s
     help: "Space that the disk of the data directory has left for this user",
     registers,
     collect() {
-      this.set(diskOf(data).freeBytes);
+      this.set(readDiskSpace(data).freeBytes);
     },
   });
 }

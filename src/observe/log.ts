@@ -29,10 +29,10 @@ export function createLogger(level: string): Logger {
 export function errorFields(error: Error): object {
   const { aggregateErrors, ...fields } = pino.stdSerializers.err(error);
   const last = aggregateErrors?.at(-1);
-  return last === undefined ? fields : { ...fields, reason: innermost(last.raw).message };
+  return last === undefined ? fields : { ...fields, reason: innermostError(last.raw).message };
 }
 
-function innermost(error: Error): Error {
+function innermostError(error: Error): Error {
   const last = (error as Partial<AggregateError>).errors?.at(-1);
-  return last === undefined ? error : innermost(last);
+  return last === undefined ? error : innermostError(last);
 }

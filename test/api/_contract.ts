@@ -1,8 +1,8 @@
 import { type TSchema, Type } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
-import { Refusal, refusalStatuses } from "../../src/api/document/openapi.ts";
+import { ErrorBody, errorStatuses } from "../../src/api/document/openapi.ts";
 import type { Route } from "../../src/api/route.ts";
-import { routes } from "../../src/api/routes/table.ts";
+import { routes } from "../../src/api/route-table.ts";
 
 /** What every answer owes its route's documentation: the tests hold each one against it. */
 
@@ -37,7 +37,7 @@ export function faultsOf(answered: Answered): string[] {
   if (method === "HEAD") return text === "" ? [] : ["HEAD has a body"];
   const route = routeOf(method, path);
   if (route && status >= 200 && status < 300) return successFaults(route, status, headers, text);
-  const documented = route ? refusalStatuses(route) : [404, 405];
+  const documented = route ? errorStatuses(route) : [404, 405];
   const more = status === 400 ? route?.refusal : undefined;
   return [
     ...(documented.includes(status) ? [] : [`${status} is not documented`]),
@@ -57,10 +57,10 @@ function successFaults(route: Route, status: number, headers: Headers, text: str
   return [...faults, ...misfits(route.answer, JSON.parse(text))];
 }
 
-const strictRefusal = strict(Refusal);
+const strictRefusal = strict(ErrorBody);
 const strictReadiness = strict(
   Type.Composite([
-    Refusal,
+    ErrorBody,
     routes.find((route) => route.path === "/ready")!.answer as ReturnType<typeof Type.Object>,
   ]),
 );

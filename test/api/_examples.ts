@@ -1,6 +1,6 @@
-import { ids } from "../../src/api/document/examples.ts";
 import type { Route } from "../../src/api/route.ts";
-import { routes } from "../../src/api/routes/table.ts";
+import { routes } from "../../src/api/route-table.ts";
+import { ids } from "../../src/api/schema/examples.ts";
 import type { Received, Sent, TestApi } from "./_setup.ts";
 
 /** Requests made of the documentation's examples, with ids of things that exist. */

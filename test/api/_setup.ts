@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { pino } from "pino";
 import { createApi } from "../../src/api/api.ts";
 import { type Client, createClient } from "../../src/api/client.ts";
-import type { ApiParts, Readiness } from "../../src/api/parts.ts";
+import type { ApiDeps, Readiness } from "../../src/api/deps.ts";
 import type { Catalog } from "../../src/catalog/catalog.ts";
 import { type Permission, permissions } from "../../src/catalog/model.ts";
 import { openCatalog } from "../../src/catalog/open.ts";
@@ -13,7 +13,7 @@ import { destinationKinds } from "../../src/destinations/destination-kinds.ts";
 import { createEgress } from "../../src/egress/egress.ts";
 import { eventOf } from "../../src/event/event.ts";
 import { decodeRecord, pixelRecordCodec } from "../../src/event/record.ts";
-import { systemOf } from "../../src/health.ts";
+import { systemFigures } from "../../src/health.ts";
 import { openLogReader } from "../../src/log/reader.ts";
 import { openLogWriter } from "../../src/log/writer.ts";
 import type { Logger } from "../../src/observe/log.ts";
@@ -68,7 +68,7 @@ export interface Received {
 }
 
 /** With `order` as one of several nodes that share a catalog. */
-export async function startApi(more: Partial<ApiParts> = {}, order?: OrderedLog): Promise<TestApi> {
+export async function startApi(more: Partial<ApiDeps> = {}, order?: OrderedLog): Promise<TestApi> {
   const directory = await mkdtemp(join(tmpdir(), "pixelmill-api-"));
   const log: string[] = [];
   const logger = pino({ level: "trace" }, { write: (line: string) => void log.push(line) });
@@ -103,7 +103,7 @@ export async function startApi(more: Partial<ApiParts> = {}, order?: OrderedLog)
     requestsPerSecondMax: 0,
     ready: () => readiness,
     metricsText: () => metrics.metrics(),
-    system: () => systemOf(metrics, { metrics: async () => [] }),
+    system: () => systemFigures(metrics, { metrics: async () => [] }),
     dataPlaneUrl: () => "http://127.0.0.1:8080",
     clientOf: (peer) => peer,
     hosts: [],

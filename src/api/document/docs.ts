@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { Type } from "@sinclair/typebox";
-import { answerHeaders } from "../errors.ts";
-import type { ApiParts } from "../parts.ts";
+import type { ApiDeps } from "../deps.ts";
+import { responseHeaders } from "../response/errors.ts";
 import { route } from "../route.ts";
 import type { OpenApiDocument } from "./openapi.ts";
 import page from "./viewer.html" with { type: "text" };
@@ -14,8 +14,8 @@ const viewer = page as unknown as string;
  * Routes of the document and its viewer. The document of all routes, these two included, is made
  * when a server is first asked for it.
  */
-export function docsRoutes(documentOf: (parts: ApiParts) => OpenApiDocument) {
-  const documents = new WeakMap<ApiParts, OpenApiDocument>();
+export function docsRoutes(documentOf: (deps: ApiDeps) => OpenApiDocument) {
+  const documents = new WeakMap<ApiDeps, OpenApiDocument>();
   return [
     route("GET /docs", {
       summary: "Read this document in a browser, which asks for a token as password",
@@ -23,7 +23,7 @@ export function docsRoutes(documentOf: (parts: ApiParts) => OpenApiDocument) {
       answer: Type.String(),
       media: "text/html",
       example: { answer: "<!doctype html>" },
-      handle: ({ parts }) => new Response(viewer, { headers: pageHeaders(parts.dataPlaneUrl()) }),
+      handle: ({ deps }) => new Response(viewer, { headers: pageHeaders(deps.dataPlaneUrl()) }),
     }),
 
     route("GET /docs/json", {
@@ -31,9 +31,9 @@ export function docsRoutes(documentOf: (parts: ApiParts) => OpenApiDocument) {
       needs: [],
       answer: Type.Object({ openapi: Type.String() }),
       example: { answer: { openapi: "3.1.0" } },
-      handle({ parts }) {
-        const document = documents.get(parts) ?? documentOf(parts);
-        documents.set(parts, document);
+      handle({ deps }) {
+        const document = documents.get(deps) ?? documentOf(deps);
+        documents.set(deps, document);
         return document;
       },
     }),
@@ -46,7 +46,7 @@ export function docsRoutes(documentOf: (parts: ApiParts) => OpenApiDocument) {
  */
 function pageHeaders(dataPlaneUrl: string) {
   return {
-    ...answerHeaders,
+    ...responseHeaders,
     "Content-Type": "text/html; charset=utf-8",
     "Content-Security-Policy": [
       "default-src 'none'",

@@ -1,13 +1,13 @@
 import { type TSchema, Type } from "@sinclair/typebox";
-import { markedSchema } from "../destination-config.ts";
-import type { ApiParts } from "../parts.ts";
+import type { ApiDeps } from "../deps.ts";
 import type { Route } from "../route.ts";
+import { schemaWithSecrets } from "../routes/resources/destination-config.ts";
 import { pixelPaths } from "./pixel.ts";
 
 /** The OpenAPI 3.1 document, made from the schemas that requests are validated with. */
 export function openApiDocument(
   routes: readonly Route[],
-  { version, kinds, dataPlaneUrl }: Pick<ApiParts, "version" | "kinds" | "dataPlaneUrl">,
+  { version, kinds, dataPlaneUrl }: Pick<ApiDeps, "version" | "kinds" | "dataPlaneUrl">,
 ) {
   const schemas: Record<string, unknown> = {};
   const paths: Record<string, Record<string, unknown>> = {};
@@ -20,7 +20,7 @@ export function openApiDocument(
     }
   }
   Object.assign(paths, pixelPaths(dataPlaneUrl()));
-  referenced(Refusal, schemas);
+  toReference(ErrorBody, schemas);
   schemas.DestinationConfig = destinationConfig(kinds, schemas);
   return {
     openapi: "3.1.0",
@@ -50,17 +50,17 @@ export function openApiDocument(
 export type OpenApiDocument = ReturnType<typeof openApiDocument>;
 
 /** The settings of every kind of destination, secrets marked as write-only. */
-function destinationConfig(kinds: ApiParts["kinds"], schemas: Record<string, unknown>) {
+function destinationConfig(kinds: ApiDeps["kinds"], schemas: Record<string, unknown>) {
   const anyOf = [...kinds.values()].map((kind) => {
-    const { properties, ...rest } = markedSchema(kind);
-    return { ...rest, title: kind.kind, properties: referenced(properties, schemas) };
+    const { properties, ...rest } = schemaWithSecrets(kind);
+    return { ...rest, title: kind.kind, properties: toReference(properties, schemas) };
   });
   const { description } = schemas.DestinationConfig as { description: string };
   return { description, anyOf };
 }
 
 /** The body of every answer that is not a success. */
-export const Refusal = Type.Object(
+export const ErrorBody = Type.Object(
   {
     message: Type.String({ description: "One sentence; never the input" }),
     error: Type.Optional(Type.String({ description: "The same, under /v2 only" })),
@@ -78,7 +78,7 @@ export const Refusal = Type.Object(
   { $id: "Refusal" },
 );
 
-const conditions: Record<number, string> = {
+const statusDescriptions: Record<number, string> = {
   400: "The request is malformed, breaks a rule, or its code fails the publish tests",
   401: "The token is missing, unknown, expired or revoked",
   403: "The token lacks a permission, which the message names",
@@ -89,7 +89,7 @@ const conditions: Record<number, string> = {
   503: "Not possible at the moment",
 };
 
-const openRefusals: Record<string, number[]> = {
+const openRouteErrors: Record<string, number[]> = {
   "GET /ready": [503],
   "GET /metrics": [403],
   "POST /v2/session": [400, 401, 403, 413, 429, 503],
@@ -97,9 +97,9 @@ const openRefusals: Record<string, number[]> = {
 };
 
 /** Statuses other than success that a route may answer. */
-export function refusalStatuses(route: Route): number[] {
+export function errorStatuses(route: Route): number[] {
   const { needs, body, method } = route;
-  if (needs === "open") return openRefusals[route.key] ?? [];
+  if (needs === "open") return openRouteErrors[route.key] ?? [];
   return [
     ...(body || Object.keys(route.query.properties).length > 0 ? [400] : []),
     ...[401, 403],
@@ -113,9 +113,9 @@ export function refusalStatuses(route: Route): number[] {
 function operation(route: Route, path: string, schemas: Record<string, unknown>) {
   const { method, body, example, media = "application/json", needs } = route;
   const success = route.status === 204 ? {} : content(media, route.answer, example.answer, schemas);
-  const refusals = refusalStatuses(route).map((status) => [
+  const refusals = errorStatuses(route).map((status) => [
     status,
-    { description: conditions[status], ...refused(route, status, schemas) },
+    { description: statusDescriptions[status], ...errorContentOf(route, status, schemas) },
   ]);
   return {
     operationId: operationId(method, path),
@@ -123,13 +123,13 @@ function operation(route: Route, path: string, schemas: Record<string, unknown>)
     tags: [tagOf(route)],
     description: [
       ...(path === route.path ? [] : [`The same as \`${route.key}\`.`]),
-      ...needed(route),
+      ...neededPermissions(route),
     ].join(" "),
     ...(needs === "open" && { security: [] }),
     parameters: [...pathParameters(route, path), ...queryParameters(route, schemas)],
     ...(body && {
       requestBody: {
-        required: !fitsNothing(body),
+        required: !isOptionalBody(body),
         ...content("application/json", body, example.body, schemas),
       },
     }),
@@ -141,7 +141,7 @@ function operation(route: Route, path: string, schemas: Record<string, unknown>)
 }
 
 /** The permissions that a route needs, in sentences. */
-function needed({ needs, alsoNeeds = [] }: Route): string[] {
+function neededPermissions({ needs, alsoNeeds = [] }: Route): string[] {
   const named = (permissions: readonly string[]) =>
     permissions.map((permission) => `\`${permission}\``).join(" and ");
   if (needs === "open") return ["Needs no token."];
@@ -151,7 +151,7 @@ function needed({ needs, alsoNeeds = [] }: Route): string[] {
   ];
 }
 
-const refusalContent = {
+const errorContent = {
   content: {
     "application/json": {
       schema: { $ref: "#/components/schemas/Refusal" },
@@ -160,10 +160,10 @@ const refusalContent = {
   },
 };
 
-function refused({ refusal }: Route, status: number, schemas: Record<string, unknown>) {
-  if (refusal === undefined || status !== 400) return refusalContent;
-  const { schema, example } = refusalContent.content["application/json"];
-  const anyOf = [schema, referenced(refusal, schemas)];
+function errorContentOf({ refusal }: Route, status: number, schemas: Record<string, unknown>) {
+  if (refusal === undefined || status !== 400) return errorContent;
+  const { schema, example } = errorContent.content["application/json"];
+  const anyOf = [schema, toReference(refusal, schemas)];
   return { content: { "application/json": { schema: { anyOf }, example } } };
 }
 
@@ -173,7 +173,7 @@ function content(
   example: unknown,
   schemas: Record<string, unknown>,
 ) {
-  return { content: { [media]: { schema: referenced(schema, schemas), example } } };
+  return { content: { [media]: { schema: toReference(schema, schemas), example } } };
 }
 
 function pathParameters(route: Route, path: string) {
@@ -193,22 +193,22 @@ function queryParameters(route: Route, schemas: Record<string, unknown>) {
     in: "query",
     required: route.query.required?.includes(name) ?? false,
     ...(schema.description && { description: schema.description }),
-    schema: referenced(schema, schemas),
+    schema: toReference(schema, schemas),
   }));
 }
 
 /** Turns named schemas, also those inside others, into components; each appears once. */
-function referenced(value: unknown, schemas: Record<string, unknown>): unknown {
-  if (Array.isArray(value)) return value.map((item) => referenced(item, schemas));
+function toReference(value: unknown, schemas: Record<string, unknown>): unknown {
+  if (Array.isArray(value)) return value.map((item) => toReference(item, schemas));
   if (typeof value !== "object" || value === null) return value;
   const { $id, ...rest } = value as { $id?: string };
-  const entries = Object.entries(rest).map(([key, item]) => [key, referenced(item, schemas)]);
+  const entries = Object.entries(rest).map(([key, item]) => [key, toReference(item, schemas)]);
   if ($id === undefined) return Object.fromEntries(entries);
   schemas[$id] = Object.fromEntries(entries);
   return { $ref: `#/components/schemas/${$id}` };
 }
 
-function fitsNothing(schema: TSchema): boolean {
+function isOptionalBody(schema: TSchema): boolean {
   return !schema.required?.length;
 }
 

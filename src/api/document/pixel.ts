@@ -70,12 +70,14 @@ function operation(kind: "page" | "track", method: "get" | "post", summary: stri
           "image/gif": { schema: { type: "string", format: "binary" }, example: "GIF89a…" },
         },
       },
-      ...Object.fromEntries(Object.entries(refusals).map(([status, it]) => [status, refused(it)])),
+      ...Object.fromEntries(
+        Object.entries(statusDescriptions).map(([status, it]) => [status, errorContent(it)]),
+      ),
     },
   };
 }
 
-const refusals: Record<number, string> = {
+const statusDescriptions: Record<number, string> = {
   400: "A required parameter is missing or blank, or there are too many",
   401: "The write key is unknown",
   404: "The source is disabled",
@@ -84,7 +86,7 @@ const refusals: Record<number, string> = {
   503: "The event could not be made durable",
 };
 
-function refused(description: string) {
+function errorContent(description: string) {
   return {
     description,
     content: {

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { TailMessage } from "../../api/client.ts";
+import type { FollowedMessage } from "../../api/client.ts";
 import { Button } from "../components/button.tsx";
 import { JsonBlock } from "../components/code-block.tsx";
 import { ErrorNotice } from "../components/error-notice.tsx";
@@ -16,7 +16,7 @@ const WATCHED_MS = 30_000;
 /** Sends a pixel as a page would, from this browser, and shows where it arrives. */
 export function TestEvent({ source, dataPlane }: { source: Source; dataPlane: string }) {
   const [event, setEvent] = useState("Test event");
-  const [messages, setMessages] = useState<readonly TailMessage[]>();
+  const [messages, setMessages] = useState<readonly FollowedMessage[]>();
   const [error, setError] = useState<unknown>();
   const watching = useRef<AbortController>(null);
   useEffect(() => () => watching.current?.abort(), []);
@@ -77,7 +77,7 @@ export function TestEvent({ source, dataPlane }: { source: Source; dataPlane: st
   );
 }
 
-function Arrivals({ messages }: { messages: readonly TailMessage[] }) {
+function Arrivals({ messages }: { messages: readonly FollowedMessage[] }) {
   const names = useNames();
   const permission = missingPermission("events:read");
   if (permission !== undefined) {
@@ -120,7 +120,7 @@ const tones: Record<string, "good" | "warn" | "bad" | undefined> = {
 async function followVisitor(
   { sourceId, visitor, signal }: { sourceId: string; visitor: string; signal: AbortSignal },
   onOpen: () => void,
-  tell: (message: TailMessage) => void,
+  tell: (message: FollowedMessage) => void,
 ): Promise<void> {
   try {
     for await (const message of client.follow({ sourceId }, signal, onOpen)) {

@@ -1,4 +1,4 @@
-import type { TailMessage } from "../../api/client.ts";
+import type { FollowedMessage } from "../../api/client.ts";
 
 /** How an event ended at one destination. */
 export interface DestinationOutcome {
@@ -30,7 +30,7 @@ export class EventBuffer {
   readonly #events = new Map<string, TailEvent>();
   readonly #texts = new WeakMap<TailEvent, string>();
 
-  add({ name, data }: TailMessage): void {
+  add({ name, data }: FollowedMessage): void {
     const { messageId, sourceId, at } = data as { messageId: string; sourceId: string; at: string };
     const known = this.#events.get(messageId) ?? { messageId, sourceId, at, outcomes: [] };
     const next =
@@ -76,7 +76,7 @@ function sortByDestination(outcomes: DestinationOutcome[]): DestinationOutcome[]
   return outcomes.sort((one, other) => one.destinationId.localeCompare(other.destinationId));
 }
 
-function outcomeOf(name: string, data: TailMessage["data"]): DestinationOutcome {
+function outcomeOf(name: string, data: FollowedMessage["data"]): DestinationOutcome {
   const { destinationId = "", at, event, reason } = data as Record<string, string | undefined>;
   return {
     destinationId,

@@ -1,0 +1,110 @@
+import { ApiError } from "../errors.ts";
+import type { ApiDeps } from "./deps.ts";
+import { expectHost } from "./request/cross-site.ts";
+import { responseHeaders } from "./response/errors.ts";
+
+/** What `src/console/bundle.ts` makes, as JSON compressed by zstd. */
+export interface ConsoleBundle {
+  /** The page. */
+  html: string;
+  /** Everything that the page loads, by its name, which changes with its content. */
+  assets: Record<string, string>;
+  /** What the page loads at once; the rest is loaded with the screens that need it. */
+  first: string[];
+}
+
+const ASSETS = "/console/";
+
+const types: Record<string, string> = {
+  html: "text/html; charset=utf-8",
+  js: "text/javascript; charset=utf-8",
+  css: "text/css; charset=utf-8",
+};
+
+let opened: Promise<ConsoleBundle> | undefined;
+const gzipped = new Map<string, Uint8Array<ArrayBuffer>>();
+
+/**
+ * The web console: the page at `/`, and what it loads. Undefined where it has nothing. Its files
+ * are open to everybody; what it shows it asks the API for.
+ */
+export async function consoleResponse(
+  { method, headers }: Request,
+  pathname: string,
+  { hosts, dataPlaneUrl }: Pick<ApiDeps, "hosts" | "dataPlaneUrl">,
+): Promise<Response | undefined> {
+  if (method !== "GET" && method !== "HEAD") return undefined;
+  if (pathname !== "/" && !pathname.startsWith(ASSETS)) return undefined;
+  expectHost(headers, hosts);
+  const bundle = await open();
+  const name = pathname.slice(ASSETS.length);
+  if (pathname === "/") return answer(headers, "html", bundle.html, pageHeaders(dataPlaneUrl()));
+  const text = Object.hasOwn(bundle.assets, name) ? bundle.assets[name] : undefined;
+  if (text === undefined) return undefined;
+  // The name says which content it is.
+  const caching = { "Cache-Control": "public, max-age=31536000, immutable" };
+  return answer(headers, name, text, caching);
+}
+
+function open(): Promise<ConsoleBundle> {
+  opened ??= read().catch((error: unknown) => {
+    opened = undefined;
+    // Of a checkout alone: the executable has it inside.
+    if (error instanceof Error && /Cannot find module/.test(error.message)) {
+      throw new ApiError("unavailable", "The console is not made yet: run `sh .ci/setup`");
+    }
+    throw error;
+  });
+  return opened;
+}
+
+async function read(): Promise<ConsoleBundle> {
+  const { default: path } = await import("../../dist/console/console.zst", {
+    with: { type: "file" },
+  });
+  const text = Buffer.from(await Bun.zstdDecompress(await Bun.file(path).bytes()));
+  return JSON.parse(text.toString());
+}
+
+function answer(
+  asked: Headers,
+  name: string,
+  text: string,
+  more: Record<string, string>,
+): Response {
+  const headers = {
+    ...responseHeaders,
+    ...more,
+    "Content-Type": types[name.replace(/^.*\./, "")] ?? "application/octet-stream",
+    Vary: "Accept-Encoding",
+  };
+  if (!/\bgzip\b/.test(asked.get("accept-encoding") ?? "")) return new Response(text, { headers });
+  const bytes = gzipped.get(name) ?? Bun.gzipSync(Buffer.from(text), { level: 9 });
+  gzipped.set(name, bytes);
+  return new Response(bytes, { headers: { ...headers, "Content-Encoding": "gzip" } });
+}
+
+/**
+ * The page runs its own scripts alone, and talks to the two planes: a name, an event or an error
+ * text that holds markup is shown as text, and could do nothing if it were not.
+ */
+function pageHeaders(dataPlaneUrl: string): Record<string, string> {
+  return {
+    "Content-Security-Policy": [
+      "default-src 'none'",
+      "script-src 'self'",
+      "style-src 'self'",
+      // Marks of the code editor are images of their own.
+      "img-src 'self' data:",
+      `connect-src 'self' ${new URL(dataPlaneUrl).origin}`,
+      "base-uri 'none'",
+      "form-action 'none'",
+      "frame-ancestors 'none'",
+      "require-trusted-types-for 'script'",
+      "trusted-types 'none'",
+    ].join("; "),
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Frame-Options": "DENY",
+  };
+}

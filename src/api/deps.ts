@@ -1,0 +1,115 @@
+import type { Catalog } from "../catalog/catalog.ts";
+import type { DestinationKind } from "../destinations/destination.ts";
+import type { Logger } from "../observe/log.ts";
+import type { Metrics } from "../observe/metrics.ts";
+import type { Pipeline } from "../pipeline/pipeline.ts";
+import type { Publishing } from "../publishing/publishing.ts";
+
+export interface Readiness {
+  ready: boolean;
+  checks: Record<string, { ok: boolean; message?: string }>;
+  /** Sentences on what works but should not stay so, such as `--insecure-sandbox`. */
+  warnings: string[];
+}
+
+/** Published code that does not run before `until` (milliseconds since the epoch). */
+export interface ProgramSuspension {
+  transformationVersionId: string;
+  name: string;
+  until: number;
+  reason: string;
+}
+
+/** Figures of the whole server. */
+export interface SystemFigures {
+  version: string;
+  bun: string;
+  uptimeSeconds: number;
+  processes: { name: string; residentBytes: number; cpuSeconds: number }[];
+  /** `alive`: guests; `awaited`: workspaces that wait for a guest; `suspended`: programs. */
+  guests: { alive: number; awaited: number; suspended: number };
+  memory: { totalBytes: number; freeBytes: number };
+  /** `used`: bytes by each part of the data directory. */
+  disk: { used: Record<string, number>; freeBytes: number };
+  /**
+   * What the event logs hold, since when (milliseconds since the epoch), and up to which bounds
+   * delivered events are kept; 0 is no bound.
+   */
+  events: {
+    bytes: number;
+    oldestAt: number | undefined;
+    retention: { seconds: number; bytes: number };
+  };
+}
+
+/** The nodes of a cluster, and who of them runs what. */
+export interface ClusterFigures {
+  name: string;
+  /** Id of the node that answers. */
+  node: string;
+  /** Absent while the brokers do not name them. */
+  nodes?: { id: string; version: string; controlPlaneUrl: string; partitions: number[] }[];
+  partitions: {
+    partition: number;
+    /** Id of the node whose lanes run over it; absent when none did yet. */
+    node?: string;
+    /** Events that some destination has not settled; absent while the brokers do not tell. */
+    lagEvents?: number;
+  }[];
+}
+
+/** The other nodes of a cluster, who can be asked. */
+export interface PeerNodes {
+  /** Id of the node that asks. */
+  node: string;
+  /** Resolves after two seconds at most. */
+  ask(question: unknown): Promise<{
+    /** By the id of the node. */
+    answers: ReadonlyMap<string, unknown>;
+    /** Ids of nodes that did not answer in time. */
+    missing: string[];
+  }>;
+  /** How this node answers what others ask; called once. */
+  answerWith(answer: (question: unknown) => unknown): void;
+}
+
+/** Dependencies of the control plane. */
+export interface ApiDeps {
+  catalog: Catalog;
+  publishing: Publishing;
+  pipeline: Pick<
+    Pipeline,
+    | ("current" | "logEnds" | "deadLetters" | "replays")
+    | ("liveTail" | "search" | "status" | "counted")
+  >;
+  kinds: ReadonlyMap<string, DestinationKind>;
+  suspensions(workspaceId: string): ProgramSuspension[];
+  ready(): Readiness;
+  metricsText(): Promise<string>;
+  system(): Promise<SystemFigures>;
+  /** Absent where the server is alone. */
+  nodes?(): Promise<ClusterFigures>;
+  /** Absent where the server is alone. */
+  others?: PeerNodes;
+  dataPlaneUrl(): string;
+  /**
+   * The client of a request that came from `peer`; behind a trusted proxy, the one that
+   * `X-Forwarded-For` names.
+   */
+  clientOf(peer: string, forwardedFor: string): string;
+  /** Names under which browsers and scrapers reach the control plane, in lower case. */
+  hosts: readonly string[];
+  version: string;
+  /**
+   * The name of Python in answers, for code that came as `pythonfaas`; rudder-cli knows `python`
+   * alone.
+   */
+  python: "pythonfaas" | "python";
+  /**
+   * Requests per second and token, over the long run; a burst may take what two seconds allow. 0 is
+   * no limit.
+   */
+  requestsPerSecondMax: number;
+  logger: Logger;
+  metrics: Metrics;
+}

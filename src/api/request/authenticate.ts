@@ -1,0 +1,55 @@
+import type { Catalog } from "../../catalog/catalog.ts";
+import type { Permission, Principal } from "../../catalog/model.ts";
+import { ApiError } from "../../errors.ts";
+import { sessionSecret } from "./session-cookie.ts";
+
+export const INVALID_TOKEN = "Expected a valid token, got one that is unknown, expired or revoked";
+
+/** The principal of requests to open routes, such as `/health`. */
+export const anonymousPrincipal: Principal = {
+  workspaceId: "",
+  tokenId: "",
+  permissions: new Set(),
+};
+
+/** Who a request comes from: by its Authorization header, or else by its session's cookie. */
+export function authenticate(
+  { tokens, sessions }: Pick<Catalog, "tokens" | "sessions">,
+  headers: Headers,
+): Principal {
+  const header = headers.get("authorization");
+  const session = header === null ? sessionSecret(headers) : undefined;
+  if (session !== undefined) {
+    const principal = sessions.authenticate(session);
+    if (principal) return principal;
+    throw new ApiError("unauthenticated", "Expected a session, got one that is over");
+  }
+  const secret = secretOf(header ?? "");
+  if (secret === undefined) {
+    throw new ApiError("unauthenticated", "Expected an Authorization header with a Bearer token");
+  }
+  const principal = tokens.authenticate(secret);
+  if (!principal) throw new ApiError("unauthenticated", INVALID_TOKEN);
+  return principal;
+}
+
+export function permit(principal: Principal, needed: readonly Permission[]): void {
+  const lacking = needed.filter((permission) => !principal.permissions.has(permission));
+  if (lacking.length > 0) {
+    throw new ApiError("forbidden", `The token lacks the permission ${lacking.join(" and ")}`);
+  }
+}
+
+/**
+ * The token of an Authorization header. Basic, which RudderStack's older clients use, carries the
+ * token as password; its user name is ignored.
+ */
+function secretOf(header: string): string | undefined {
+  const [, scheme, value] = /^([A-Za-z]+) +(\S+) *$/.exec(header) ?? [];
+  if (!scheme || !value) return undefined;
+  if (scheme.toLowerCase() === "bearer") return value;
+  if (scheme.toLowerCase() !== "basic") return undefined;
+  const credentials = Buffer.from(value, "base64").toString("utf8");
+  const colon = credentials.indexOf(":");
+  return colon < 0 ? undefined : credentials.slice(colon + 1);
+}

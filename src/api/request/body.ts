@@ -1,0 +1,124 @@
+import { ApiError } from "../../errors.ts";
+import { BODY_BYTES_MAX, BODY_SECONDS_MAX, JSON_LEVELS_MAX } from "../../settings/limits.ts";
+
+/**
+ * Bytes of a body that is too large which are read and dropped, so that the sender sees the 413.
+ */
+const BODY_DISCARDED_BYTES_MAX = 64 << 20;
+
+interface BodyBounds {
+  secondsMax?: number;
+  bytesMax?: number;
+}
+
+/** The JSON value of a request's body; an empty body counts as `{}`. */
+export async function readJson(
+  request: Request,
+  { secondsMax = BODY_SECONDS_MAX, bytesMax = BODY_BYTES_MAX }: BodyBounds = {},
+): Promise<unknown> {
+  if (request.body === null) return {};
+  expectJsonHeaders(request.headers, bytesMax);
+  const bytes = await readBytes(request.body, secondsMax, bytesMax);
+  return bytes.length === 0 ? {} : parseJson(bytes);
+}
+
+function expectJsonHeaders(headers: Headers, bytesMax: number): void {
+  const type = headers.get("content-type")?.split(";", 1)[0]?.trim().toLowerCase();
+  if (type !== undefined && type !== "application/json" && !/^application\/.+\+json$/.test(type)) {
+    throw new ApiError("invalid", "Expected Content-Type application/json, got another type");
+  }
+  if (Number(headers.get("content-length") ?? 0) > BODY_DISCARDED_BYTES_MAX) {
+    throw tooLarge(bytesMax);
+  }
+  const encoding = headers.get("content-encoding") ?? "identity";
+  if (encoding.toLowerCase() !== "identity") {
+    throw new ApiError("invalid", "Expected a body without Content-Encoding, got an encoded one");
+  }
+}
+
+async function readBytes(
+  body: ReadableStream<Uint8Array>,
+  secondsMax: number,
+  bytesMax: number,
+): Promise<Buffer> {
+  const reader = body.getReader();
+  let late = false;
+  const timer = setTimeout(() => {
+    late = true;
+    reader.cancel().catch(() => {});
+  }, secondsMax * 1_000);
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) break;
+      size += value.length;
+      if (size > BODY_DISCARDED_BYTES_MAX) throw tooLarge(bytesMax);
+      // The rest is read and dropped. Most clients read no answer while they still send, and a
+      // client whose connection is closed meanwhile sees a reset instead of the 413.
+      if (size > bytesMax) chunks.length = 0;
+      else chunks.push(value);
+    }
+  } catch (error) {
+    if (error instanceof ApiError) throw error;
+    throw new ApiError("invalid", "Expected a whole body, got one that broke off");
+  } finally {
+    clearTimeout(timer);
+  }
+  if (size > bytesMax) throw tooLarge(bytesMax);
+  if (late) throw new ApiError("invalid", `Expected the whole body within ${secondsMax} s`);
+  return Buffer.concat(chunks, size);
+}
+
+function tooLarge(bytesMax: number): ApiError {
+  return new ApiError("too-large", `Expected a body of at most ${bytesMax} bytes, got more`);
+}
+
+const utf8 = new TextDecoder("utf-8", { fatal: true });
+
+function parseJson(bytes: Buffer): unknown {
+  let text: string;
+  try {
+    text = utf8.decode(bytes);
+  } catch {
+    throw new ApiError("invalid", "Expected a body in UTF-8, got other bytes");
+  }
+  if (isTooDeep(text)) {
+    throw new ApiError("invalid", `Expected JSON of at most ${JSON_LEVELS_MAX} levels, got more`);
+  }
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new ApiError("invalid", "Expected a body in JSON, got text that does not parse");
+  }
+}
+
+/**
+ * Whether a JSON text, such as a body or a text inside one, nests deeper than `JSON_LEVELS_MAX`.
+ */
+export function isTooDeep(text: string): boolean {
+  return jsonLevels(text) > JSON_LEVELS_MAX;
+}
+
+/**
+ * The deepest nesting of a JSON text, found before the text is parsed: parsers and validators
+ * recurse, and 4 MiB hold two million brackets.
+ */
+export function jsonLevels(text: string): number {
+  let level = 0;
+  let deepest = 0;
+  let inString = false;
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    if (inString) {
+      if (code === 0x5c) i++;
+      else if (code === 0x22) inString = false;
+    } else if (code === 0x22) inString = true;
+    else if (code === 0x7b || code === 0x5b) {
+      level++;
+      if (level > deepest) deepest = level;
+    } else if (code === 0x7d || code === 0x5d) level--;
+  }
+  return deepest;
+}

@@ -1,0 +1,135 @@
+import type { Server } from "bun";
+import type { Principal } from "../../catalog/model.ts";
+import { ApiError } from "../../errors.ts";
+import {
+  BODY_BYTES_MAX,
+  ID_CHARS_MAX,
+  IDLE_CONNECTION_SECONDS_MAX,
+} from "../../settings/limits.ts";
+import type { ApiDeps } from "../deps.ts";
+import { jsonResponse, responseHeaders, TooManyRequests } from "../response/errors.ts";
+import { EVENT_STREAM, type Route } from "../route.ts";
+import { anonymousPrincipal, authenticate, permit } from "./authenticate.ts";
+import { readJson } from "./body.ts";
+import { refuseCrossSite } from "./cross-site.ts";
+import { logDone, logRefused } from "./request-log.ts";
+import { expectBody, readQuery } from "./validation.ts";
+
+/** Bytes of the body of a request that needs no token; more is 413. */
+export const OPEN_BODY_BYTES_MAX = 4_096;
+
+/** A request as the router hands it over; a parameter that cannot be decoded is null. */
+export interface IncomingRequest {
+  request: Request;
+  params?: Record<string, string | null>;
+  server: Server<unknown> | null;
+}
+
+/** What all requests of a listener share. */
+export interface ListenerContext {
+  deps: ApiDeps;
+  /** Takes one request of a token's allowance; returns 0, or the seconds to wait. */
+  take(tokenId: string): number;
+  closing: AbortSignal;
+}
+
+const readsEvents = ({ needs }: Route) =>
+  needs !== "open" && needs.some((permission) => permission.startsWith("events:"));
+
+/**
+ * Answers one request, with the cheapest refusal first: nothing of the body is read before the
+ * token is known and permits what the route does.
+ */
+export async function handleRequest(
+  route: Route,
+  listener: ListenerContext,
+  arrival: IncomingRequest,
+): Promise<Response> {
+  const { deps } = listener;
+  // Whether the server is well is answered also while nobody knows what other nodes have changed.
+  if (route.needs !== "open") await deps.catalog.current();
+  if (readsEvents(route)) await deps.pipeline.current();
+  const principal = admit(route, listener, arrival.request.headers);
+  const asked = { route, params: arrival.params, ...principal };
+  try {
+    const { answer, ...request } = await runRoute(route, listener, arrival, principal);
+    logDone(deps.logger, asked, { ...request, answer });
+    if (answer instanceof Response) return answer;
+    if (route.status === 204) return new Response(null, { status: 204, headers: responseHeaders });
+    return jsonResponse(answer, route.status);
+  } catch (error) {
+    logRefused(deps.logger, asked, error);
+    throw error;
+  }
+}
+
+async function runRoute(
+  route: Route,
+  { deps, closing }: ListenerContext,
+  arrival: IncomingRequest,
+  principal: Principal,
+) {
+  const { request, params } = arrival;
+  const query = readQuery(route.query, request.url);
+  const bytesMax = route.needs === "open" ? OPEN_BODY_BYTES_MAX : BODY_BYTES_MAX;
+  const body = route.body && expectBody(route.body, await readJson(request, { bytesMax }));
+  const more = (route.alsoNeeds ?? []).filter((condition) => condition.holds({ query, body }));
+  const needed = more.flatMap((condition) => condition.permissions);
+  permit(principal, needed);
+  const answer = await withoutIdleTimeout(route, arrival, () =>
+    route.handle({
+      deps,
+      principal,
+      workspaceId: principal.workspaceId,
+      params: checkPathParams(params ?? {}),
+      query,
+      body,
+      request,
+      client: () => clientOf(deps, arrival),
+      closing,
+    }),
+  );
+  return { query, body, answer };
+}
+
+function clientOf(deps: ApiDeps, { request, server }: IncomingRequest): string {
+  const peer = server?.requestIP(request)?.address ?? "";
+  return deps.clientOf(peer, request.headers.get("x-forwarded-for") ?? "");
+}
+
+/**
+ * Runs a handler without the idle timeout, which is meant for slow senders: publish tests think
+ * longer than that, and a stream has no end. The timeout belongs to the connection, and is set
+ * again for the next request.
+ */
+async function withoutIdleTimeout<T>(
+  { media }: Route,
+  { request, server }: IncomingRequest,
+  handle: () => T | Promise<T>,
+): Promise<T> {
+  server?.timeout(request, 0);
+  try {
+    return await handle();
+  } finally {
+    if (media !== EVENT_STREAM) server?.timeout(request, IDLE_CONNECTION_SECONDS_MAX);
+  }
+}
+
+function admit(route: Route, { deps, take }: ListenerContext, headers: Headers): Principal {
+  refuseCrossSite(route, headers, deps.hosts);
+  if (route.needs === "open") return anonymousPrincipal;
+  const principal = authenticate(deps.catalog, headers);
+  const waitSeconds = take(principal.tokenId);
+  if (waitSeconds > 0) throw new TooManyRequests(waitSeconds);
+  permit(principal, route.needs);
+  return principal;
+}
+
+function checkPathParams(params: Record<string, string | null>): Record<string, string> {
+  for (const value of Object.values(params)) {
+    if (value === null || value.length > ID_CHARS_MAX) {
+      throw new ApiError("missing", "Expected an id in the path, got what cannot be one");
+    }
+  }
+  return params as Record<string, string>;
+}

@@ -1,0 +1,163 @@
+import type { Static, TObject, TSchema } from "@sinclair/typebox";
+import { type TypeCheck, TypeCompiler } from "@sinclair/typebox/compiler";
+import { type ValueError, ValueErrorType } from "@sinclair/typebox/errors";
+import { ApiError, came, type Detail } from "../../errors.ts";
+import { DETAILS_MAX } from "../../settings/limits.ts";
+import { misspelt } from "../../settings/misspelt.ts";
+import { expectedFormat } from "../schema/formats.ts";
+import { unknownKey } from "./unknown-keys.ts";
+
+const checks = new WeakMap<TSchema, TypeCheck<TSchema>>();
+
+function compiled(schema: TSchema): TypeCheck<TSchema> {
+  let check = checks.get(schema);
+  if (!check) {
+    check = TypeCompiler.Compile(schema);
+    checks.set(schema, check);
+  }
+  return check;
+}
+
+/**
+ * The value with the schema's type; refuses as `invalid`, with every place that does not fit. A
+ * place in the query starts with `?`.
+ */
+export function expectShape<S extends TSchema>(
+  schema: S,
+  value: unknown,
+  at: "" | "?" = "",
+): Static<S> {
+  const check = compiled(schema);
+  if (check.Check(value)) return value as Static<S>;
+  const details = new Map<string, Detail>();
+  for (const error of bestErrors(check.Errors(value))) {
+    const detail = toDetail(error, at);
+    if (!details.has(detail.path)) details.set(detail.path, detail);
+    if (details.size === DETAILS_MAX) break;
+  }
+  throw validationError([...details.values()] as [Detail, ...Detail[]]);
+}
+
+/**
+ * The body with only the fields that its schema has. Other fields are not checked, so no handler
+ * may see them: a handler that passes its body on would store them.
+ */
+export function expectBody<S extends TSchema>(schema: S, value: unknown): Static<S> {
+  const body = expectShape(schema, value) as Record<string, unknown>;
+  const known = Object.keys(schema.properties ?? {}).filter((key) => Object.hasOwn(body, key));
+  return Object.fromEntries(known.map((key) => [key, body[key]])) as Static<S>;
+}
+
+/**
+ * The errors of a value that fits no alternative of a union: those it has as the alternative of its
+ * own kind.
+ */
+function* bestErrors(errors: Iterable<ValueError>): Generator<ValueError> {
+  for (const error of errors) {
+    const alternatives: TSchema[] = error.schema.anyOf ?? [];
+    const alike = error.errors[alternatives.findIndex(({ type }) => type === kindOf(error.value))];
+    if (alike) yield* bestErrors(alike);
+    else yield error;
+  }
+}
+
+function kindOf(value: unknown): "array" | "object" | undefined {
+  if (Array.isArray(value)) return "array";
+  return typeof value === "object" && value !== null ? "object" : undefined;
+}
+
+/**
+ * A refusal whose sentence is made from the first detail: `Expected a name … at /name, got
+ * nothing`.
+ */
+export function validationError(details: [Detail, ...Detail[]]): ApiError {
+  const [{ path, message }] = details;
+  const sentence = path === "" ? message : message.replace(/, got |$/, ` at ${path}$&`);
+  return new ApiError("invalid", sentence, details);
+}
+
+/**
+ * The query's values with the schema's types: `true` becomes a boolean, digits a number, and a word
+ * of a list may be in any case. A value that cannot be converted stays a string, which the schema
+ * then refuses.
+ */
+export function readQuery<S extends TObject>(schema: S, url: string): Static<S> {
+  const start = url.indexOf("?");
+  const sent = new URLSearchParams(start < 0 ? "" : url.slice(start + 1));
+  const query: Record<string, unknown> = {};
+  for (const [key, property] of Object.entries(schema.properties)) {
+    const values = sent.getAll(key);
+    if (values.length > 1) {
+      throw validationError([{ path: `?${key}`, message: "Expected one value, got several" }]);
+    }
+    if (values[0] !== undefined) query[key] = convertParam(property, values[0]);
+  }
+  refuseMisspelt(Object.keys(schema.properties), sent.keys());
+  return expectShape(schema, query, "?");
+}
+
+/**
+ * Refuses a parameter that looks like a misspelt one, since `?publsh=true` would store a draft;
+ * other unknown parameters are ignored.
+ */
+function refuseMisspelt(known: readonly string[], sent: Iterable<string>): void {
+  for (const name of sent) {
+    const meant = known.includes(name) ? undefined : misspelt(name, known);
+    if (meant === undefined) continue;
+    const message = `Expected the parameter ${meant}, got a name that is almost the same`;
+    throw new ApiError("invalid", message, [{ path: `?${meant}`, message }]);
+  }
+}
+
+function convertParam(schema: TSchema, text: string): unknown {
+  if (schema.type === "boolean" && /^(true|false)$/.test(text)) return text === "true";
+  if (schema.type === "integer" && /^\d+$/.test(text)) return Number(text);
+  return schema.anyOf ? text.toLowerCase() : text;
+}
+
+/**
+ * The place and the message of one error. A place holds none of the caller's own keys, since no
+ * schema here names the keys of a caller's object.
+ */
+function toDetail(error: ValueError, at: string): Detail {
+  if (error.type === ValueErrorType.ObjectAdditionalProperties) {
+    const end = error.path.lastIndexOf("/");
+    const known = Object.keys(error.schema.properties);
+    return unknownKey(error.path.slice(end + 1), known, error.path.slice(0, end));
+  }
+  const path = at === "?" ? error.path.replace("/", "?") : error.path;
+  return { path, message: `Expected ${expected(error.schema)}, got ${came(error.value)}` };
+}
+
+function expected(schema: TSchema): string {
+  if (schema.anyOf) return alternatives(schema.anyOf as TSchema[]);
+  switch (schema.type) {
+    case "string":
+      return expectedString(schema);
+    case "boolean":
+      return "true or false";
+    case "integer":
+      return `an integer${bounds(schema.minimum, schema.maximum)}`;
+    case "array":
+      return `an array${bounds(schema.minItems, schema.maxItems, " items")}`;
+    default:
+      return "an object";
+  }
+}
+
+function alternatives(schemas: TSchema[]): string {
+  const constants = schemas.every((schema) => schema.const !== undefined);
+  if (constants) return `one of ${schemas.map((schema) => schema.const).join(", ")}`;
+  return [...new Set(schemas.map(expected))].join(" or ");
+}
+
+function expectedString(schema: TSchema): string {
+  const format = schema.format && expectedFormat(schema.format);
+  return format || `a string${bounds(schema.minLength, schema.maxLength, " characters")}`;
+}
+
+function bounds(min?: number, max?: number, unit = ""): string {
+  if (min !== undefined && max !== undefined) return ` of ${min} to ${max}${unit}`;
+  if (min !== undefined) return ` of at least ${min}${unit}`;
+  return max === undefined ? "" : ` of at most ${max}${unit}`;
+}

@@ -1,0 +1,97 @@
+import { ApiError, type Refusal } from "../../errors.ts";
+import type { Logger } from "../../observe/log.ts";
+import { SandboxUnavailable } from "../../sandbox/sandbox.ts";
+
+const statuses: Record<Refusal, number> = {
+  invalid: 400,
+  unauthenticated: 401,
+  forbidden: 403,
+  missing: 404,
+  conflict: 409,
+  "too-large": 413,
+  "too-long": 414,
+  "too-many": 429,
+  unavailable: 503,
+};
+
+export const responseHeaders = {
+  "Cache-Control": "no-store",
+  "X-Content-Type-Options": "nosniff",
+} as const;
+
+export function jsonResponse(
+  body: unknown,
+  status: number,
+  headers?: Record<string, string>,
+): Response {
+  return new Response(JSON.stringify(body), {
+    status,
+    headers: { "Content-Type": "application/json", ...responseHeaders, ...headers },
+  });
+}
+
+/**
+ * The body of every answer that is not a success: `{message, details?}`, and under `/v2/` also
+ * `error`, which RudderStack's Go client reads.
+ */
+export function errorResponse(
+  path: string,
+  status: number,
+  message: string,
+  more?: { headers?: Record<string, string>; body?: Record<string, unknown> },
+): Response {
+  const error = path.startsWith("/v2/") ? { error: message } : {};
+  return jsonResponse({ message, ...error, ...more?.body }, status, more?.headers);
+}
+
+/** A request that was refused because there were too many, with the seconds to wait. */
+export class TooManyRequests extends ApiError {
+  constructor(
+    readonly retryAfterSeconds: number,
+    message = "Expected fewer requests of this token, got more than its rate allows",
+  ) {
+    super("too-many", message);
+  }
+}
+
+/**
+ * Turns whatever a handler threw into an answer. An error that nobody foresaw is logged and never
+ * shown.
+ */
+export function toErrorResponse(error: unknown, path: string, logger: Logger): Response {
+  if (error instanceof ApiError) {
+    return errorResponse(path, statuses[error.refusal], error.message, {
+      headers: errorHeaders(error, path),
+      ...(error.details && { body: { details: error.details } }),
+    });
+  }
+  if (error instanceof SandboxUnavailable) {
+    return errorResponse(path, 503, "User code cannot run at the moment");
+  }
+  logger.error({ err: error }, "control plane request failed");
+  return errorResponse(path, 500, "The request failed for a reason of our own; the log has it");
+}
+
+function errorHeaders(error: ApiError, path: string): Record<string, string> {
+  switch (error.refusal) {
+    case "unauthenticated":
+      return { "WWW-Authenticate": path.startsWith("/docs") ? docsChallenge : "Bearer" };
+    // The rest of the body was not read, so the connection cannot carry another request.
+    case "too-large":
+      return { Connection: "close" };
+    case "too-many":
+      return error instanceof TooManyRequests
+        ? { "Retry-After": String(error.retryAfterSeconds) }
+        : {};
+    case "unavailable":
+      return { "Retry-After": "1" };
+    default:
+      return {};
+  }
+}
+
+/**
+ * Makes a browser ask for the token, so that `/docs` opens in a browser. Bearer is not offered
+ * beside Basic: Chromium asks for nothing when one header offers both.
+ */
+const docsChallenge = 'Basic realm="pixelmill: any name, a token as password"';

@@ -1,0 +1,184 @@
+import { Type } from "@sinclair/typebox";
+import { streamList } from "../../response/list-stream.ts";
+import { route } from "../../route.ts";
+import {
+  Code,
+  Description,
+  ExternalId,
+  Language,
+  Name,
+  publishQuery,
+  Success,
+} from "../../schema/common.ts";
+import * as example from "../../schema/examples.ts";
+import { isPublish, PublishFlag } from "./publish-requests.ts";
+import {
+  Library,
+  LibraryVersion,
+  libraryAnswer,
+  libraryVersionAnswer,
+} from "./revision-answers.ts";
+import { draftQuery, findCode, listCode, listQuery } from "./revision-queries.ts";
+import { versionsQuery, versionsRange } from "./version-list-query.ts";
+
+const NewLibrary = Type.Object(
+  {
+    name: Name,
+    code: Code,
+    language: Language,
+    description: Type.Optional(Description),
+    externalId: Type.Optional(ExternalId),
+    publish: PublishFlag,
+  },
+  { $id: "NewLibrary" },
+);
+
+const LibraryChange = Type.Object(
+  {
+    code: Code,
+    language: Language,
+    description: Type.Optional(Description),
+    name: Type.Optional(Name),
+    publish: PublishFlag,
+  },
+  { $id: "LibraryChange", description: "Language and name, when given, must be the library's" },
+);
+
+export const libraryRoutes = [
+  route("POST /libraries", {
+    summary: "Create a library, and publish it when asked to",
+    needs: ["libraries:edit"],
+    query: publishQuery,
+    body: NewLibrary,
+    answer: Library,
+    example: {
+      body: { name: "Text tools", language: "javascript", code: example.library.code },
+      answer: example.library,
+    },
+    async handle({ deps, principal, workspaceId, query, body, request }) {
+      const found = await deps.publishing.create(workspaceId, "library", {
+        createdBy: principal,
+        name: body.name,
+        language: body.language,
+        code: body.code,
+        publish: isPublish({ query, body }),
+        ...(body.description !== undefined && { description: body.description }),
+        ...(body.externalId && { externalId: body.externalId }),
+        caller: request.signal,
+      });
+      return libraryAnswer(deps, found);
+    },
+  }),
+
+  route("GET /libraries", {
+    summary: "List the published libraries, oldest first, or the drafts",
+    needs: [],
+    query: listQuery,
+    answer: Type.Object({ libraries: Type.Array(Library) }),
+    example: { answer: { libraries: [example.library] } },
+    handle(call) {
+      const { deps, workspaceId, query } = call;
+      const found = listCode(deps.catalog.code, workspaceId, "library", query);
+      const answers = found.map((it) => libraryAnswer(deps, it));
+      return streamList(call, "libraries", answers);
+    },
+  }),
+
+  route("GET /libraries/{id}", {
+    summary: "Retrieve a published library, or the newest version of a draft",
+    needs: [],
+    query: draftQuery,
+    answer: Library,
+    example: { params: { id: example.ids.library }, answer: example.library },
+    handle({ deps, workspaceId, params, query }) {
+      const found = findCode(deps.catalog.code, workspaceId, "library", params.id, query);
+      return libraryAnswer(deps, found);
+    },
+  }),
+
+  route("POST /libraries/{id}", {
+    summary: "Make a new version, and publish it when asked to",
+    needs: ["libraries:edit"],
+    query: publishQuery,
+    body: LibraryChange,
+    answer: Library,
+    example: {
+      params: { id: example.ids.library },
+      body: { language: "javascript", code: example.library.code },
+      answer: example.library,
+    },
+    async handle({ deps, principal, workspaceId, params, query, body, request }) {
+      const found = await deps.publishing.update(workspaceId, "library", params.id, {
+        createdBy: principal,
+        language: body.language,
+        code: body.code,
+        publish: isPublish({ query, body }),
+        ...(body.name !== undefined && { name: body.name }),
+        ...(body.description !== undefined && { description: body.description }),
+        caller: request.signal,
+      });
+      return libraryAnswer(deps, found);
+    },
+  }),
+
+  route("DELETE /libraries/{id}", {
+    summary: "Delete a library that no published transformation imports; its versions stay",
+    needs: ["libraries:edit"],
+    answer: Success,
+    example: { params: { id: example.ids.library }, answer: { success: true } },
+    async handle({ deps, workspaceId, params }) {
+      await deps.catalog.code.remove(workspaceId, "library", params.id);
+      return { success: true as const };
+    },
+  }),
+
+  route("GET /libraries/{id}/versions", {
+    summary: "List versions, of drafts and deleted libraries too",
+    needs: [],
+    query: versionsQuery,
+    answer: Type.Object({ libraryVersions: Type.Array(LibraryVersion) }),
+    example: {
+      params: { id: example.ids.library },
+      answer: { libraryVersions: [example.libraryVersion] },
+    },
+    handle(call) {
+      const { deps, workspaceId, params, query } = call;
+      const { code } = deps.catalog;
+      const versions = code.revisions(workspaceId, "library", params.id, versionsRange(query));
+      const answers = versions.map((it) => libraryVersionAnswer(deps, it));
+      return streamList(call, "libraryVersions", answers);
+    },
+  }),
+
+  route("GET /libraries/{id}/versions/{versionId}", {
+    summary: "Retrieve one version",
+    needs: [],
+    answer: LibraryVersion,
+    example: {
+      params: { id: example.ids.library, versionId: example.ids.libraryVersion },
+      answer: example.libraryVersion,
+    },
+    handle({ deps, workspaceId, params }) {
+      const { id, versionId } = params;
+      const revision = deps.catalog.code.revision(workspaceId, "library", id, versionId);
+      return libraryVersionAnswer(deps, revision);
+    },
+  }),
+
+  route("PUT /libraries/{id}/external-id", {
+    summary: "Set the id by which an external tool (rudder-cli) knows a library",
+    needs: ["libraries:edit"],
+    body: Type.Object({ externalId: ExternalId }),
+    answer: Library,
+    example: {
+      params: { id: example.ids.library },
+      body: { externalId: "text-tools" },
+      answer: { ...example.library, externalId: "text-tools" },
+    },
+    async handle({ deps, workspaceId, params, body }) {
+      const { code } = deps.catalog;
+      await code.setExternalId(workspaceId, "library", params.id, body.externalId);
+      return libraryAnswer(deps, code.newest(workspaceId, "library", params.id));
+    },
+  }),
+] as const;

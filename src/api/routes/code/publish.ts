@@ -1,0 +1,192 @@
+import { type Static, Type } from "@sinclair/typebox";
+import type { PublishResult, Selection, Suite } from "../../../publishing/publishing.ts";
+import { PUBLISH_ITEMS_MAX } from "../../../settings/limits.ts";
+import { validationError } from "../../request/validation.ts";
+import { jsonResponse } from "../../response/errors.ts";
+import { type ConditionalPermission, route } from "../../route.ts";
+import { Id, TestEvents } from "../../schema/common.ts";
+import * as example from "../../schema/examples.ts";
+import { TestInput, testInputList } from "./publish-requests.ts";
+import { Warnings } from "./revision-answers.ts";
+import { TestReport, ValidationOutput } from "./test-reports.ts";
+
+/** Publishing several revisions at once, and running their tests without publishing. */
+
+const TestSuite = Type.Object(
+  {
+    id: Type.Optional(Type.String({ description: "Its name, when absent" })),
+    name: Type.String(),
+    description: Type.Optional(Type.String()),
+    input: TestEvents,
+    expectedOutput: Type.Optional(TestEvents),
+  },
+  { $id: "TestSuite" },
+);
+
+const TransformationItem = Type.Object({
+  versionId: Id,
+  testInput: TestInput,
+  testSuite: Type.Optional(Type.Array(TestSuite, { maxItems: PUBLISH_ITEMS_MAX })),
+});
+
+const Revisions = Type.Object(
+  {
+    transformations: Type.Optional(
+      Type.Array(Type.Union([Id, TransformationItem]), { maxItems: PUBLISH_ITEMS_MAX }),
+    ),
+    libraries: Type.Optional(
+      Type.Array(Type.Union([Id, Type.Object({ versionId: Id })]), {
+        maxItems: PUBLISH_ITEMS_MAX,
+      }),
+    ),
+  },
+  { $id: "Revisions", description: "At least one of the two lists, and not both empty" },
+);
+type Revisions = Static<typeof Revisions>;
+
+const editPermissions: ConditionalPermission<{ body: Revisions }>[] = [
+  {
+    when: "it names transformations",
+    permissions: ["transformations:edit"],
+    holds: ({ body }) => Boolean(body.transformations?.length),
+  },
+  {
+    when: "it names libraries",
+    permissions: ["libraries:edit"],
+    holds: ({ body }) => Boolean(body.libraries?.length),
+  },
+];
+
+const exampleBody = {
+  transformations: [{ versionId: example.ids.transformationVersion, testInput: [example.event] }],
+  libraries: [{ versionId: example.ids.libraryVersion }],
+};
+
+/** The answer of a publish; without `published: true` it says which tests failed. */
+const Published = Type.Object({
+  published: Type.Boolean(),
+  message: Type.Optional(Type.String()),
+  validationOutput: Type.Optional(ValidationOutput),
+  warnings: Warnings,
+});
+
+export const publishRoutes = [
+  route("POST /libraries/publish", {
+    summary: "Publish revisions of transformations and libraries, all or nothing",
+    aliases: ["/transformations/libraries/publish"],
+    needs: [],
+    alsoNeeds: editPermissions,
+    body: Revisions,
+    answer: Published,
+    refusal: Published,
+    example: { body: exampleBody, answer: { published: true } },
+    async handle({ deps, workspaceId, body, request }) {
+      const result = await deps.publishing.publish(workspaceId, selection(body, request));
+      // RudderStack's GitHub Action takes any 2xx for a success.
+      return result.published ? result : jsonResponse(result, 400);
+    },
+  }),
+
+  route("POST /transformations/publish", {
+    summary: "The same with 200 whether tests pass or fail, as rudder-cli reads it",
+    needs: [],
+    alsoNeeds: editPermissions,
+    body: Revisions,
+    answer: Published,
+    example: { body: exampleBody, answer: { published: true } },
+    handle: ({ deps, workspaceId, body, request }): Promise<PublishResult> =>
+      deps.publishing.publish(workspaceId, selection(body, request)),
+  }),
+
+  route("POST /transformations/libraries/test", {
+    summary: "Run revisions over test events without publishing them",
+    aliases: ["/libraries/test"],
+    needs: [],
+    alsoNeeds: editPermissions,
+    body: Revisions,
+    answer: TestReport,
+    example: {
+      body: exampleBody,
+      answer: {
+        result: {
+          successTestResults: [
+            {
+              transformerVersionID: example.ids.transformationVersion,
+              id: example.ids.transformation,
+              name: example.transformation.name,
+              result: { output: { transformedEvents: [example.event], logs: [] } },
+            },
+          ],
+          failedTestResults: [],
+        },
+      },
+    },
+    handle: async ({ deps, workspaceId, body, request }) => ({
+      result: await deps.publishing.test(workspaceId, selection(body, request)),
+    }),
+  }),
+
+  route("POST /transformations/tests/run", {
+    summary: "Run test suites of input and expected output without publishing",
+    needs: [],
+    alsoNeeds: editPermissions,
+    body: Revisions,
+    answer: Type.Object({
+      pass: Type.Boolean(),
+      message: Type.Optional(Type.String()),
+      validationOutput: ValidationOutput,
+    }),
+    example: {
+      body: {
+        transformations: [
+          {
+            versionId: example.ids.transformationVersion,
+            testSuite: [{ id: "s1", name: "Home page", input: [example.event] }],
+          },
+        ],
+      },
+      answer: { pass: true, validationOutput: { libraries: [], transformations: [] } },
+    },
+    handle: ({ deps, workspaceId, body, request }) =>
+      deps.publishing.runSuites(workspaceId, selection(body, request)),
+  }),
+] as const;
+
+/**
+ * The items of a request, plain versionIds and objects alike, as objects; refuses a request without
+ * any.
+ */
+function items({ transformations = [], libraries = [] }: Revisions) {
+  if (transformations.length + libraries.length === 0) {
+    const message = "Expected at least one item in transformations or libraries, got none";
+    throw validationError([{ path: "", message }]);
+  }
+  return {
+    transformations: transformations.map((item) =>
+      typeof item === "string" ? { versionId: item } : item,
+    ),
+    libraries: libraries.map((item) => ({
+      versionId: typeof item === "string" ? item : item.versionId,
+    })),
+  };
+}
+
+function selection(body: Revisions, { signal }: Request): Selection {
+  const { transformations, libraries } = items(body);
+  return {
+    caller: signal,
+    libraries,
+    transformations: transformations.map(({ versionId, testInput, testSuite }, index) => {
+      const path = `/transformations/${index}/testInput`;
+      return {
+        versionId,
+        ...(testInput !== undefined && { testInput: testInputList(testInput, path) }),
+        ...(testSuite && { testSuite: testSuite.map(named) }),
+      };
+    }),
+  };
+}
+
+function named({ id, ...suite }: Static<typeof TestSuite>): Suite {
+  return { ...suite, id: id ?? suite.name };
+}

@@ -1,0 +1,169 @@
+import { type Static, Type } from "@sinclair/typebox";
+import type { Catalog, Found } from "../../../catalog/catalog.ts";
+import { importsOf } from "../../../catalog/code/imports.ts";
+import type { Revision } from "../../../catalog/model.ts";
+import type { Stored } from "../../../publishing/publishing.ts";
+import type { ApiDeps } from "../../deps.ts";
+import { Id, isoTime, Language, Time } from "../../schema/common.ts";
+
+/** Dependencies of the answers. */
+type AnswerDeps = Pick<ApiDeps, "catalog" | "python">;
+
+/**
+ * The answers of the Transformations API: their schemas, and how they are made from the catalog.
+ */
+
+/** Warnings of a publish that succeeded. */
+export const Warnings = Type.Optional(
+  Type.Array(Type.String(), { description: "What a publish was done in spite of" }),
+);
+
+const revisionFields = {
+  id: Id,
+  versionId: Type.String({ description: "A new one with every update" }),
+  name: Type.String(),
+  description: Type.String(),
+  code: Type.String(),
+  language: Language,
+  createdAt: Time,
+  updatedAt: Time,
+  workspaceId: Type.String(),
+  imports: Type.Array(Type.String(), { description: "What the code imports, in code order" }),
+  isPublished: Type.Boolean({ description: "Whether this revision is the live one" }),
+  createdBy: Type.Optional(
+    Type.String({ description: "Id of the member, or of the service token, that made it" }),
+  ),
+  createdWith: Type.Optional(Type.String({ description: "Id of the token that made it" })),
+  externalId: Type.Optional(Type.String({ description: "Set by PUT …/external-id" })),
+};
+
+export const LinkedDestination = Type.Object(
+  { id: Type.String(), name: Type.String(), enabled: Type.Boolean() },
+  { $id: "LinkedDestination" },
+);
+
+export const TransformationVersion = Type.Object(
+  { ...revisionFields, codeVersion: Type.Literal("1") },
+  { $id: "TransformationVersion" },
+);
+
+export const Transformation = Type.Object(
+  {
+    ...TransformationVersion.properties,
+    destinations: Type.Optional(Type.Array(LinkedDestination)),
+    warnings: Warnings,
+  },
+  { $id: "Transformation" },
+);
+
+export const LibraryVersion = Type.Object(
+  { ...revisionFields, importName: Type.String() },
+  { $id: "LibraryVersion" },
+);
+
+export const Library = Type.Object(
+  {
+    ...revisionFields,
+    importName: Type.String({ description: "lodash camelCase of the name" }),
+    workspace: Type.Object({ id: Type.String(), name: Type.String() }),
+    warnings: Warnings,
+  },
+  { $id: "Library" },
+);
+
+/** A resource that was just published may have warnings. */
+type PublishWarnings = Partial<Pick<Stored, "warnings">>;
+
+function warningsAnswer({ warnings = [] }: PublishWarnings): PublishWarnings {
+  return warnings.length > 0 ? { warnings } : {};
+}
+
+/**
+ * A transformation as it is at the moment: `createdAt` is the resource's, `updatedAt` that of its
+ * newest revision.
+ */
+export function transformationAnswer(
+  deps: AnswerDeps,
+  found: Found & PublishWarnings,
+  options: { destinations: boolean },
+): Static<typeof Transformation> {
+  const { resource, revision } = found;
+  const { catalog } = deps;
+  return {
+    ...transformationVersionAnswer(deps, revision),
+    ...resourceTimes(catalog, found),
+    ...(options.destinations && {
+      destinations: catalog.code
+        .linked(resource.workspaceId, resource.id)
+        .map(({ id, name, enabled }) => ({ id, name, enabled })),
+    }),
+    ...warningsAnswer(found),
+  };
+}
+
+export function transformationVersionAnswer(
+  deps: AnswerDeps,
+  revision: Revision,
+): Static<typeof TransformationVersion> {
+  return { ...revisionAnswer(deps, revision), codeVersion: "1" };
+}
+
+export function libraryAnswer(
+  deps: AnswerDeps,
+  found: Found & PublishWarnings,
+): Static<typeof Library> {
+  const { resource, revision } = found;
+  const { catalog } = deps;
+  const workspace = catalog.workspaces.get(resource.workspaceId);
+  return {
+    ...revisionAnswer(deps, revision),
+    ...resourceTimes(catalog, found),
+    importName: revision.importName ?? "",
+    workspace: { id: resource.workspaceId, name: workspace?.name ?? "" },
+    ...warningsAnswer(found),
+  };
+}
+
+export function libraryVersionAnswer(
+  deps: AnswerDeps,
+  revision: Revision,
+): Static<typeof LibraryVersion> {
+  return { ...revisionAnswer(deps, revision), importName: revision.importName ?? "" };
+}
+
+function revisionAnswer({ catalog, python }: AnswerDeps, revision: Revision) {
+  const { id, versionId, name, description, code, language, workspaceId, kind } = revision;
+  const resource = catalog.code.resource(workspaceId, kind, id);
+  const { externalId } = resource;
+  const isPublished = resource.published === versionId;
+  const published = isPublished ? catalog.code.publication(resource)?.imports : undefined;
+  const createdAt = isoTime(revision.createdAt);
+  return {
+    id,
+    versionId,
+    name,
+    description,
+    code,
+    language: language === "pythonfaas" ? python : language,
+    createdAt,
+    updatedAt: createdAt,
+    workspaceId,
+    imports: published ?? revision.imports ?? importsOf(language, code),
+    isPublished,
+    ...authorAnswer(revision),
+    ...(externalId !== undefined && { externalId }),
+  };
+}
+
+function authorAnswer({ createdBy }: Revision) {
+  if (createdBy === undefined) return {};
+  const { tokenId, memberId } = createdBy;
+  return { createdBy: memberId ?? tokenId, createdWith: tokenId };
+}
+
+function resourceTimes(catalog: Catalog, { resource, revision }: Found) {
+  const { workspaceId, kind, id, newest } = resource;
+  const latest =
+    newest === revision.versionId ? revision : catalog.code.revision(workspaceId, kind, id, newest);
+  return { createdAt: isoTime(resource.createdAt), updatedAt: isoTime(latest.createdAt) };
+}

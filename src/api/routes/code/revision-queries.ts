@@ -1,0 +1,44 @@
+import { type Static, type TObject, Type } from "@sinclair/typebox";
+import type { CodeStore, Found } from "../../../catalog/catalog.ts";
+import type { Kind } from "../../../catalog/model.ts";
+import { hasExternalIdQuery } from "../../schema/common.ts";
+
+/** How code that is not published can be found again: by its id, and in lists. */
+
+export const draftQuery = {
+  draft: Type.Optional(
+    Type.Boolean({
+      default: false,
+      description: "The newest revision, published or not, instead of the published one",
+    }),
+  ),
+};
+export const listQuery = {
+  published: Type.Optional(
+    Type.Boolean({ default: true, description: "False lists what is not published" }),
+  ),
+  ...hasExternalIdQuery,
+};
+
+export function findCode(
+  code: CodeStore,
+  workspaceId: string,
+  kind: Kind,
+  id: string,
+  { draft = false }: Static<TObject<typeof draftQuery>>,
+): Found {
+  return draft ? code.newest(workspaceId, kind, id) : code.published(workspaceId, kind, id);
+}
+
+export function listCode(
+  code: CodeStore,
+  workspaceId: string,
+  kind: Kind,
+  { published = true, hasExternalId }: Static<TObject<typeof listQuery>>,
+): IteratorObject<Found> {
+  const all = published
+    ? code.listPublished(workspaceId, kind)
+    : code.listDrafts(workspaceId, kind);
+  if (hasExternalId === undefined) return all;
+  return all.filter(({ resource }) => (resource.externalId !== undefined) === hasExternalId);
+}

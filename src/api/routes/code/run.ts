@@ -1,0 +1,133 @@
+import { type Static, Type } from "@sinclair/typebox";
+import type { RunResult } from "../../../publishing/publishing.ts";
+import { PUBLISH_ITEMS_MAX, TEST_EVENTS_MAX } from "../../../settings/limits.ts";
+import { validationError } from "../../request/validation.ts";
+import { type ConditionalPermission, route } from "../../route.ts";
+import { AnyObject, Code, Language, Name, strict, TestEvents } from "../../schema/common.ts";
+import * as example from "../../schema/examples.ts";
+
+/** Runs code that is being written, before any of it is saved. */
+
+const RunBody = Type.Object(
+  {
+    language: Language,
+    name: Type.Optional(Name),
+    code: Type.Optional(
+      Type.String({ format: "code", description: "A transformation; without it libraries load" }),
+    ),
+    libraries: Type.Optional(
+      Type.Array(Type.Object({ name: Name, code: Code }), {
+        maxItems: PUBLISH_ITEMS_MAX,
+        description: "Drafts, used instead of the published ones of the same importName",
+      }),
+    ),
+    events: Type.Optional(TestEvents),
+    metadata: Type.Optional(
+      Type.Array(AnyObject, {
+        maxItems: TEST_EVENTS_MAX,
+        description: "For each event, what `metadata(event)` answers beside its values of a test",
+      }),
+    ),
+  },
+  { ...strict, $id: "Run" },
+);
+type RunBody = Static<typeof RunBody>;
+
+const line = Type.Optional(Type.Integer({ description: "From 1 on" }));
+const library = Type.Optional(
+  Type.String({ description: "importName of the library that it is in; else it is in the code" }),
+);
+const CodeError = Type.Object(
+  { message: Type.String(), line, column: line, library },
+  { $id: "CodeError" },
+);
+
+const RunReport = Type.Object(
+  {
+    error: Type.Optional(CodeError),
+    imports: Type.Array(Type.String()),
+    results: Type.Array(
+      Type.Object({
+        event: AnyObject,
+        outputs: Type.Optional(
+          Type.Array(Type.Unknown(), {
+            description: "What the event became; none: it was dropped",
+          }),
+        ),
+        error: Type.Optional(CodeError),
+      }),
+      { description: "One for each event, in their order; none when the code does not load" },
+    ),
+    logs: Type.Array(
+      Type.Object({
+        text: Type.String(),
+        event: Type.Optional(
+          Type.Integer({ description: "Index of the event; absent where it is not known" }),
+        ),
+        line,
+        library,
+      }),
+    ),
+  },
+  { $id: "RunReport" },
+);
+
+// The answer is what publishing reports; this line fails to compile when the two differ.
+export type Reported = RunResult extends Static<typeof RunReport> ? true : never;
+
+const editPermissions: ConditionalPermission<{ body: RunBody }>[] = [
+  {
+    when: "it has code",
+    permissions: ["transformations:edit"],
+    holds: ({ body }) => body.code !== undefined,
+  },
+  {
+    when: "it has libraries",
+    permissions: ["libraries:edit"],
+    holds: ({ body }) => Boolean(body.libraries?.length),
+  },
+];
+
+export const runRoutes = [
+  route("POST /v2/run", {
+    summary: "Run code that is not saved over events, with the libraries and credentials there are",
+    needs: [],
+    alsoNeeds: editPermissions,
+    body: RunBody,
+    answer: RunReport,
+    example: {
+      body: {
+        language: "javascript",
+        name: example.transformation.name,
+        code: example.transformation.code,
+        libraries: [{ name: "Text tools", code: example.library.code }],
+        events: [example.event],
+      },
+      answer: {
+        imports: ["textTools"],
+        results: [
+          { event: example.event, outputs: [{ ...example.event, properties: { title: "HOME" } }] },
+        ],
+        logs: [{ text: "Log: Home", event: 0, line: 3 }],
+      },
+    },
+    async handle({ deps, workspaceId, body, request }) {
+      const { language, name, code, libraries = [], events = [], metadata = [] } = body;
+      if (code === undefined && libraries.length === 0) {
+        const message = "Expected code, or libraries, got neither";
+        throw validationError([{ path: "/code", message }]);
+      }
+      return deps.publishing.run(workspaceId, {
+        language,
+        libraries,
+        caller: request.signal,
+        ...(code !== undefined && {
+          transformation: { name: name?.trim() ?? UNNAMED, code, events, metadata },
+        }),
+      });
+    },
+  }),
+] as const;
+
+/** The name that errors give to code without a name. */
+const UNNAMED = "code";

@@ -1,0 +1,269 @@
+import { Type } from "@sinclair/typebox";
+import type { Permission } from "../../../catalog/model.ts";
+import { streamList } from "../../response/list-stream.ts";
+import { route } from "../../route.ts";
+import {
+  Code,
+  Description,
+  ExternalId,
+  Id,
+  Language,
+  Name,
+  publishQuery,
+  Success,
+} from "../../schema/common.ts";
+import * as example from "../../schema/examples.ts";
+import {
+  destinationIdsOf,
+  destinationLists,
+  Events,
+  eventList,
+  isPublish,
+  type LinkingPublishRequest,
+  PublishFlag,
+} from "./publish-requests.ts";
+import {
+  Transformation,
+  TransformationVersion,
+  transformationAnswer,
+  transformationVersionAnswer,
+} from "./revision-answers.ts";
+import { draftQuery, findCode, listCode, listQuery } from "./revision-queries.ts";
+import { versionsQuery, versionsRange } from "./version-list-query.ts";
+
+const connect: readonly Permission[] = ["transformations:connect", "destinations:connect"];
+const connectPermissions = {
+  when: "it publishes with destinations",
+  permissions: connect,
+  holds: (asked: LinkingPublishRequest) =>
+    isPublish(asked) && destinationIdsOf(asked.body).length > 0,
+};
+
+const NewTransformation = Type.Object(
+  {
+    name: Name,
+    language: Language,
+    description: Type.Optional(Description),
+    code: Type.Optional(Code),
+    events: Events,
+    externalId: Type.Optional(ExternalId),
+    publish: PublishFlag,
+    ...destinationLists,
+  },
+  { $id: "NewTransformation" },
+);
+
+const TransformationChange = Type.Object(
+  {
+    name: Type.Optional(Name),
+    description: Type.Optional(Description),
+    code: Type.Optional(Code),
+    language: Type.Optional(Language),
+    events: Events,
+    publish: PublishFlag,
+    ...destinationLists,
+  },
+  { $id: "TransformationChange", description: "What is absent keeps its value" },
+);
+
+const DestinationReference = Type.Object({ destinationId: Id }, { $id: "DestinationReference" });
+
+export const transformationRoutes = [
+  route("POST /transformations", {
+    summary: "Create a transformation, and publish it when asked to",
+    needs: ["transformations:create-delete"],
+    alsoNeeds: [
+      { when: "it publishes", permissions: ["transformations:edit"], holds: isPublish },
+      connectPermissions,
+    ],
+    query: publishQuery,
+    body: NewTransformation,
+    answer: Transformation,
+    example: {
+      body: {
+        name: example.transformation.name,
+        language: "javascript",
+        description: example.transformation.description,
+        code: example.transformation.code,
+        events: [example.event],
+      },
+      answer: example.transformationVersion,
+    },
+    async handle({ deps, principal, workspaceId, query, body, request }) {
+      const publish = isPublish({ query, body });
+      const found = await deps.publishing.create(workspaceId, "transformation", {
+        createdBy: principal,
+        name: body.name,
+        language: body.language,
+        code: body.code ?? "",
+        publish,
+        destinationIds: destinationIdsOf(body),
+        ...(body.description !== undefined && { description: body.description }),
+        ...(body.externalId && { externalId: body.externalId }),
+        ...(body.events && { events: eventList(body.events) }),
+        caller: request.signal,
+      });
+      return transformationAnswer(deps, found, { destinations: publish });
+    },
+  }),
+
+  route("GET /transformations", {
+    summary: "List the published transformations, oldest first, or the drafts",
+    needs: [],
+    query: listQuery,
+    answer: Type.Object({ transformations: Type.Array(Transformation) }),
+    example: { answer: { transformations: [example.transformation] } },
+    handle(call) {
+      const { deps, workspaceId, query } = call;
+      const found = listCode(deps.catalog.code, workspaceId, "transformation", query);
+      const answers = found.map((it) => transformationAnswer(deps, it, { destinations: true }));
+      return streamList(call, "transformations", answers);
+    },
+  }),
+
+  route("GET /transformations/{id}", {
+    summary: "Retrieve a published transformation, or the newest revision of a draft",
+    needs: [],
+    query: draftQuery,
+    answer: Transformation,
+    example: { params: { id: example.ids.transformation }, answer: example.transformation },
+    handle({ deps, workspaceId, params, query }) {
+      const { code } = deps.catalog;
+      const found = findCode(code, workspaceId, "transformation", params.id, query);
+      return transformationAnswer(deps, found, { destinations: true });
+    },
+  }),
+
+  route("POST /transformations/{id}", {
+    summary: "Make a new revision, and publish it when asked to",
+    needs: ["transformations:edit"],
+    alsoNeeds: [connectPermissions],
+    query: publishQuery,
+    body: TransformationChange,
+    answer: Transformation,
+    example: {
+      params: { id: example.ids.transformation },
+      body: { code: example.transformation.code },
+      answer: example.transformationVersion,
+    },
+    async handle({ deps, principal, workspaceId, params, query, body, request }) {
+      const publish = isPublish({ query, body });
+      const found = await deps.publishing.update(workspaceId, "transformation", params.id, {
+        createdBy: principal,
+        publish,
+        destinationIds: destinationIdsOf(body),
+        ...(body.name !== undefined && { name: body.name }),
+        ...(body.language !== undefined && { language: body.language }),
+        ...(body.code !== undefined && { code: body.code }),
+        ...(body.description !== undefined && { description: body.description }),
+        ...(body.events && { events: eventList(body.events) }),
+        caller: request.signal,
+      });
+      return transformationAnswer(deps, found, { destinations: publish });
+    },
+  }),
+
+  route("DELETE /transformations/{id}", {
+    summary: "Delete a transformation and disconnect it; its revisions stay",
+    needs: ["transformations:create-delete"],
+    answer: Success,
+    example: { params: { id: example.ids.transformation }, answer: { success: true } },
+    async handle({ deps, workspaceId, params }) {
+      await deps.catalog.code.remove(workspaceId, "transformation", params.id);
+      return { success: true as const };
+    },
+  }),
+
+  route("GET /transformations/{id}/versions", {
+    summary: "List revisions, of drafts and deleted transformations too",
+    needs: [],
+    query: versionsQuery,
+    answer: Type.Object({ TransformationVersions: Type.Array(TransformationVersion) }),
+    example: {
+      params: { id: example.ids.transformation },
+      answer: { TransformationVersions: [example.transformationVersion] },
+    },
+    handle(call) {
+      const { deps, workspaceId, params, query } = call;
+      const { code } = deps.catalog;
+      const range = versionsRange(query);
+      const versions = code.revisions(workspaceId, "transformation", params.id, range);
+      const answers = versions.map((it) => transformationVersionAnswer(deps, it));
+      return streamList(call, "TransformationVersions", answers);
+    },
+  }),
+
+  route("GET /transformations/{id}/versions/{versionId}", {
+    summary: "Retrieve one revision",
+    needs: [],
+    answer: TransformationVersion,
+    example: {
+      params: { id: example.ids.transformation, versionId: example.ids.transformationVersion },
+      answer: example.transformationVersion,
+    },
+    handle({ deps, workspaceId, params }) {
+      const { id, versionId } = params;
+      const revision = deps.catalog.code.revision(workspaceId, "transformation", id, versionId);
+      return transformationVersionAnswer(deps, revision);
+    },
+  }),
+
+  route("POST /transformations/{id}/connectToDestination", {
+    summary: "Connect a published transformation to a destination, in place of any other",
+    needs: connect,
+    body: DestinationReference,
+    answer: Transformation,
+    example: {
+      params: { id: example.ids.transformation },
+      body: { destinationId: example.ids.destination },
+      answer: example.transformation,
+    },
+    async handle({ deps, workspaceId, params, body }) {
+      const { code } = deps.catalog;
+      return code.link(workspaceId, params.id, body.destinationId, () => {
+        const found = code.published(workspaceId, "transformation", params.id);
+        return transformationAnswer(deps, found, { destinations: true });
+      });
+    },
+  }),
+
+  route("POST /transformations/{id}/disconnectFromDestination", {
+    summary: "Disconnect a transformation from a destination",
+    needs: connect,
+    body: DestinationReference,
+    answer: Transformation,
+    example: {
+      params: { id: example.ids.transformation },
+      body: { destinationId: example.ids.destination },
+      answer: { ...example.transformation, destinations: [] },
+    },
+    async handle({ deps, workspaceId, params, body }) {
+      const { code } = deps.catalog;
+      return code.unlink(workspaceId, params.id, body.destinationId, () => {
+        const found = code.newest(workspaceId, "transformation", params.id);
+        const shown = found.resource.published
+          ? code.published(workspaceId, "transformation", params.id)
+          : found;
+        return transformationAnswer(deps, shown, { destinations: true });
+      });
+    },
+  }),
+
+  route("PUT /transformations/{id}/external-id", {
+    summary: "Set the id by which an external tool (rudder-cli) knows a transformation",
+    needs: ["transformations:edit"],
+    body: Type.Object({ externalId: ExternalId }),
+    answer: Transformation,
+    example: {
+      params: { id: example.ids.transformation },
+      body: { externalId: "shout-titles" },
+      answer: { ...example.transformationVersion, externalId: "shout-titles" },
+    },
+    async handle({ deps, workspaceId, params, body }) {
+      const { code } = deps.catalog;
+      await code.setExternalId(workspaceId, "transformation", params.id, body.externalId);
+      const found = code.newest(workspaceId, "transformation", params.id);
+      return transformationAnswer(deps, found, { destinations: false });
+    },
+  }),
+] as const;

@@ -1,0 +1,19 @@
+import { type Static, type TObject, Type } from "@sinclair/typebox";
+import { VERSIONS_COUNT_DEFAULT, VERSIONS_COUNT_MAX } from "../../../settings/limits.ts";
+
+/** How many revisions a listing answers, and from which end. */
+export const versionsQuery = {
+  count: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: VERSIONS_COUNT_MAX, default: VERSIONS_COUNT_DEFAULT }),
+  ),
+  orderBy: Type.Optional(
+    Type.Union([Type.Literal("asc"), Type.Literal("desc")], {
+      default: "asc",
+      description: "By creation; in any case",
+    }),
+  ),
+};
+
+export function versionsRange(query: Static<TObject<typeof versionsQuery>>) {
+  return { count: query.count ?? VERSIONS_COUNT_DEFAULT, order: query.orderBy ?? "asc" };
+}

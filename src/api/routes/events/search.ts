@@ -1,0 +1,187 @@
+import { type Static, Type } from "@sinclair/typebox";
+import { ApiError } from "../../../errors.ts";
+import { uuidBytes, uuidText } from "../../../event/uuid.ts";
+import type { Positions } from "../../../log/positions.ts";
+import type { FoundEvent, SearchResult } from "../../../pipeline/search/search.ts";
+import {
+  SEARCH_CURSOR_CHARS_MAX,
+  SEARCH_EVENTS_MAX,
+  SEARCH_TEXT_CHARS_MAX,
+  SEARCHES_MAX,
+  SEARCHES_OF_WORKSPACE_MAX,
+} from "../../../settings/limits.ts";
+import { createPlaces } from "../../places.ts";
+import { validationError } from "../../request/validation.ts";
+import { TooManyRequests } from "../../response/errors.ts";
+import { type RequestContext, route } from "../../route.ts";
+import { AnyObject, Id, isoTime, Time } from "../../schema/common.ts";
+import * as example from "../../schema/examples.ts";
+
+const LIMIT_DEFAULT = 50;
+
+const text = (description: string) =>
+  Type.Optional(Type.String({ minLength: 1, maxLength: SEARCH_TEXT_CHARS_MAX, description }));
+
+const searchQuery = {
+  from: Type.Optional({ ...Time, description: "Received then or later" }),
+  to: Type.Optional({ ...Time, description: "Received before" }),
+  sourceId: Type.Optional(Id),
+  messageId: text("A UUID"),
+  userId: text("As the event has it"),
+  anonymousId: text("As the event has it"),
+  event: text("Name of a track event"),
+  limit: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: SEARCH_EVENTS_MAX, default: LIMIT_DEFAULT }),
+  ),
+  cursor: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: SEARCH_CURSOR_CHARS_MAX,
+      description: "Of an earlier answer to the same question: goes on where that stopped",
+    }),
+  ),
+};
+const SearchQuery = Type.Object(searchQuery);
+type SearchQuery = Static<typeof SearchQuery>;
+
+const FoundEvents = Type.Object(
+  {
+    events: Type.Array(
+      Type.Object({
+        sourceId: Type.String(),
+        messageId: Type.String(),
+        receivedAt: Time,
+        event: AnyObject,
+      }),
+      { description: "The newest first" },
+    ),
+    stopped: Type.Optional(
+      Type.Union(
+        ["limit", "size", "bytes", "time"].map((by) => Type.Literal(by)),
+        {
+          description:
+            "Why the search ended before it had looked through everything: so many events, or so " +
+            "large ones, were found, or so much was looked through or for so long. Absent at the end",
+        },
+      ),
+    ),
+    cursor: Type.Optional(Type.String({ description: "Where to go on; absent at the end" })),
+    reachedAt: Type.Optional({
+      ...Time,
+      description: "All that came since then was looked through, unless the clock was set back",
+    }),
+  },
+  { $id: "FoundEvents" },
+);
+
+const places = createPlaces({ each: SEARCHES_OF_WORKSPACE_MAX, all: SEARCHES_MAX });
+const RETRY_SECONDS = 2;
+const tooMany = `Expected at most ${SEARCHES_OF_WORKSPACE_MAX} searches of a workspace and ${SEARCHES_MAX} in all, got more`;
+
+export const searchRoutes = [
+  route("GET /v2/events/search", {
+    summary: "Find events that the server still holds, newest first",
+    needs: ["events:read"],
+    query: searchQuery,
+    answer: FoundEvents,
+    example: {
+      answer: {
+        events: [
+          {
+            sourceId: example.ids.source,
+            messageId: example.event.messageId,
+            receivedAt: "2026-02-16T01:11:11.586Z",
+            event: example.event,
+          },
+        ],
+        stopped: "limit",
+        cursor: "eyIwIjo0MTE4fQ",
+        reachedAt: "2026-02-16T01:11:11.586Z",
+      },
+    },
+    async handle(call) {
+      const { deps, workspaceId, query, request, closing } = call;
+      const wanted = toSearch(query);
+      const leave = places.enter(workspaceId);
+      if (leave === undefined) throw new TooManyRequests(RETRY_SECONDS, tooMany);
+      const signal = AbortSignal.any([request.signal, closing]);
+      try {
+        const isSource = ownSources(call);
+        return searchAnswer(await deps.pipeline.search({ ...wanted, isSource }, signal));
+      } catch (error) {
+        throw signal.aborted ? new ApiError("unavailable", "The search was broken off") : error;
+      } finally {
+        leave();
+      }
+    },
+  }),
+] as const;
+
+/** Whether a source is the caller's, and the one that was asked for if one was. */
+function ownSources({ deps, workspaceId, query }: RequestContext<string, SearchQuery, unknown>) {
+  const known = new Map<string, boolean>();
+  return (id: string): boolean => {
+    const before = known.get(id);
+    if (before !== undefined) return before;
+    const isOwn =
+      deps.catalog.live.sourceById(id)?.workspaceId === workspaceId &&
+      (query.sourceId === undefined || query.sourceId === id);
+    known.set(id, isOwn);
+    return isOwn;
+  };
+}
+
+function toSearch({ from, to, messageId, userId, anonymousId, event, limit, cursor }: SearchQuery) {
+  const id = messageId === undefined ? undefined : uuidBytes(messageId);
+  if (messageId !== undefined && id === undefined) {
+    throw validationError([{ path: "/messageId", message: "Expected a UUID, got another text" }]);
+  }
+  return {
+    ...(from !== undefined && { from: Date.parse(from) }),
+    ...(to !== undefined && { to: Date.parse(to) }),
+    ...(id !== undefined && { messageId: id }),
+    ...(userId !== undefined && { userId }),
+    ...(anonymousId !== undefined && { anonymousId }),
+    ...(event !== undefined && { event }),
+    ...(cursor !== undefined && { rest: readCursor(cursor) }),
+    limit: limit ?? LIMIT_DEFAULT,
+  };
+}
+
+function searchAnswer({ events, stopped, reachedAt }: SearchResult) {
+  return {
+    events: events.map(eventAnswer),
+    ...(stopped !== undefined && { stopped: stopped.by, cursor: cursorOf(stopped.rest) }),
+    ...(reachedAt !== undefined && { reachedAt: isoTime(reachedAt) }),
+  };
+}
+
+function eventAnswer({ sourceId, messageId, receivedAt, event }: FoundEvent) {
+  return {
+    sourceId,
+    messageId: uuidText(messageId),
+    receivedAt: isoTime(receivedAt),
+    event: JSON.parse(Buffer.from(event.json).toString()) as Record<string, unknown>,
+  };
+}
+
+/** Positions as a text that needs no escape in a URL. */
+const cursorOf = (rest: Positions) => Buffer.from(JSON.stringify(rest)).toString("base64url");
+
+function readCursor(cursor: string): Positions {
+  let rest: unknown;
+  try {
+    rest = JSON.parse(Buffer.from(cursor, "base64url").toString());
+  } catch {
+    // What is not JSON is refused below.
+  }
+  if (isPositions(rest)) return rest;
+  throw validationError([
+    { path: "/cursor", message: "Expected the cursor of an answer, got another text" },
+  ]);
+}
+
+function isPositions(value: unknown): value is Positions {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
+  return Object.values(value).every((it) => Number.isSafeInteger(it) && it >= 0);
+}

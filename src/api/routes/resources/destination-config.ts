@@ -1,0 +1,69 @@
+import type { TSchema } from "@sinclair/typebox";
+import type { DestinationKind } from "../../../destinations/destination.ts";
+import type { Detail } from "../../../errors.ts";
+import { DETAILS_MAX } from "../../../settings/limits.ts";
+import { unknownKeys } from "../../request/unknown-keys.ts";
+import { validationError } from "../../request/validation.ts";
+import { isObject } from "../../schema/common.ts";
+import {
+  audienceErrors,
+  type DestinationConfig,
+  retainSecrets,
+  secretsOf,
+} from "./stored-secrets.ts";
+
+/**
+ * The config to store: without nulls, with the stored secrets where the caller leaves them out, and
+ * valid. A secret that would be sent to another place is not kept, for who changes a destination
+ * need not know its secrets.
+ */
+export function resolveConfig(
+  kind: DestinationKind,
+  sent: DestinationConfig,
+  before: DestinationConfig,
+): DestinationConfig {
+  const { config, kept } = retainSecrets(kind, sent, before);
+  const faults = configErrors(kind, config);
+  if (faults.length === 0) faults.push(...audienceErrors(kept, config, before));
+  const [fault, ...more] = faults.map((it) => ({ ...it, path: `/config${it.path}` }));
+  if (fault) throw validationError([fault, ...more]);
+  return config;
+}
+
+/**
+ * The config as it is shown: the known keys without secrets; a secret inside a list is shown as an
+ * empty text.
+ */
+export function configAnswer(kind: DestinationKind, config: DestinationConfig): DestinationConfig {
+  const shown: DestinationConfig = {};
+  for (const key in kind.configSchema.properties) {
+    if (config[key] !== undefined) shown[key] = config[key];
+  }
+  for (const { key, inner } of secretsOf(kind)) {
+    if (inner === undefined) delete shown[key];
+    else if (Array.isArray(shown[key])) {
+      shown[key] = shown[key].map((item: DestinationConfig) => ({ ...item, [inner]: "" }));
+    } else if (isObject(shown[key])) {
+      const { [inner]: _, ...rest } = shown[key];
+      shown[key] = rest;
+    }
+  }
+  return shown;
+}
+
+/** The schema of a config, whose secrets are marked as `writeOnly`. */
+export function schemaWithSecrets(kind: DestinationKind): TSchema {
+  const schema: TSchema = structuredClone(kind.configSchema);
+  for (const { key, inner } of secretsOf(kind)) {
+    const property = schema.properties?.[key];
+    const holder = property?.items ?? property;
+    const secret = inner === undefined ? property : holder?.properties?.[inner];
+    if (secret !== undefined) secret.writeOnly = true;
+  }
+  return schema;
+}
+
+function configErrors(kind: DestinationKind, config: DestinationConfig): Detail[] {
+  const unknown = unknownKeys(kind.configSchema, config, "").take(DETAILS_MAX);
+  return [...unknown, ...kind.validate(config)].slice(0, DETAILS_MAX);
+}

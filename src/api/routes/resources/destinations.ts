@@ -1,0 +1,274 @@
+import { type Static, Type } from "@sinclair/typebox";
+import type { Destination as StoredDestination } from "../../../catalog/model.ts";
+import type { DestinationKind } from "../../../destinations/destination.ts";
+import { testSteps } from "../../../destinations/test-steps.ts";
+import {
+  CONNECTION_TEST_MS_MAX,
+  CONNECTION_TESTS_MAX,
+  CONNECTION_TESTS_OF_WORKSPACE_MAX,
+} from "../../../settings/limits.ts";
+import type { ApiDeps } from "../../deps.ts";
+import { createPlaces } from "../../places.ts";
+import { validationError } from "../../request/validation.ts";
+import { TooManyRequests } from "../../response/errors.ts";
+import { pagingOf } from "../../response/paging.ts";
+import { route } from "../../route.ts";
+import {
+  ExternalId,
+  enveloped,
+  hasExternalIdQuery,
+  isoTime,
+  Name,
+  nullable,
+  paged,
+  pageQuery,
+  Time,
+} from "../../schema/common.ts";
+import * as example from "../../schema/examples.ts";
+import { configAnswer, resolveConfig } from "./destination-config.ts";
+
+const Config = Type.Record(Type.String(), Type.Unknown(), {
+  $id: "DestinationConfig",
+  description:
+    "Settings of the type; secrets are write-only (`to` of a header is answered empty, and kept when it is sent so), null removes a setting",
+});
+
+const Destination = Type.Object(
+  {
+    id: Type.String(),
+    name: Type.String(),
+    type: Type.String({ description: "As it was written at creation" }),
+    enabled: Type.Boolean(),
+    config: Config,
+    externalId: Type.Optional(ExternalId),
+    transformation: Type.Optional(Type.Object({ id: Type.String() })),
+    createdAt: Time,
+    updatedAt: Time,
+  },
+  { $id: "Destination" },
+);
+
+const NewDestination = Type.Object(
+  {
+    name: Name,
+    type: Type.String({
+      description: "webhook, file, s3, postgres, clickhouse or kafka, in any case",
+    }),
+    config: Type.Optional(nullable(Config)),
+    enabled: Type.Optional(Type.Boolean()),
+    externalId: Type.Optional(ExternalId),
+  },
+  { $id: "NewDestination" },
+);
+
+const DestinationChange = Type.Object(
+  {
+    name: Type.Optional(Name),
+    config: Type.Optional(nullable(Config)),
+    enabled: Type.Optional(Type.Boolean()),
+  },
+  {
+    $id: "DestinationChange",
+    description:
+      "What is absent keeps its value; a new config keeps the secrets it leaves out, unless it would " +
+      "send them to another host: then it has to have them",
+  },
+);
+
+const ConnectionTest = Type.Object(
+  {
+    ok: Type.Boolean({ description: "Whether every step went well" }),
+    steps: Type.Array(
+      Type.Object({
+        step: Type.Union(testSteps.map((step) => Type.Literal(step))),
+        ok: Type.Boolean(),
+        message: Type.Optional(
+          Type.String({ description: "Why the step failed, or what else to know" }),
+        ),
+        durationMs: Type.Integer({ minimum: 0 }),
+      }),
+      { description: "In their order, up to the first that failed; a type has some of them" },
+    ),
+  },
+  {
+    $id: "ConnectionTest",
+    description:
+      "A webhook is sent one event, named Connection test; elsewhere what is written is taken away again",
+  },
+);
+
+const testPlaces = createPlaces({
+  each: CONNECTION_TESTS_OF_WORKSPACE_MAX,
+  all: CONNECTION_TESTS_MAX,
+});
+const TEST_RETRY_SECONDS = 5;
+const tooManyTests = `Expected at most ${CONNECTION_TESTS_OF_WORKSPACE_MAX} connection tests of a workspace and ${CONNECTION_TESTS_MAX} in all, got more`;
+
+const params = { id: example.ids.destination };
+const answer = { destination: example.destination };
+
+export const destinationRoutes = [
+  route("GET /v2/destinations", {
+    summary: "List destinations",
+    aliases: ["/destinations"],
+    needs: ["workspace:admin"],
+    query: { ...pageQuery, ...hasExternalIdQuery },
+    answer: paged("destinations", Destination),
+    example: { answer: { destinations: [example.destination], paging: { total: 1 } } },
+    handle({ deps, workspaceId, query: { page = 1, hasExternalId } }) {
+      const found = deps.catalog.destinations.list(workspaceId, page, hasExternalId);
+      return {
+        destinations: found.items.map((item) => destinationAnswer(deps, item)),
+        paging: pagingOf("/destinations", page, found, { hasExternalId }),
+      };
+    },
+  }),
+
+  route("POST /v2/destinations", {
+    summary: "Create a destination",
+    needs: ["workspace:admin"],
+    body: NewDestination,
+    answer: enveloped("destination", Destination),
+    status: 201,
+    example: {
+      body: { name: "Warehouse hook", type: "webhook", config: example.destination.config },
+      answer,
+    },
+    async handle({ deps, workspaceId, body }) {
+      const kind = kindOf(deps, body.type);
+      const destination = await deps.catalog.destinations.create(workspaceId, {
+        name: body.name.trim(),
+        type: kind.kind,
+        ...(body.type !== kind.kind && { typeAs: body.type }),
+        config: resolveConfig(kind, body.config ?? {}, {}),
+        ...(body.enabled !== undefined && { enabled: body.enabled }),
+        ...(body.externalId !== undefined && { externalId: body.externalId }),
+      });
+      return { destination: destinationAnswer(deps, destination) };
+    },
+  }),
+
+  route("GET /v2/destinations/{id}", {
+    summary: "Retrieve a destination",
+    needs: ["workspace:admin"],
+    answer: enveloped("destination", Destination),
+    example: { params, answer },
+    handle: ({ deps, workspaceId, params }) => ({
+      destination: destinationAnswer(deps, deps.catalog.destinations.get(workspaceId, params.id)),
+    }),
+  }),
+
+  route("PUT /v2/destinations/{id}", {
+    summary: "Change a destination",
+    needs: ["workspace:admin"],
+    body: DestinationChange,
+    answer: enveloped("destination", Destination),
+    example: { params, body: { enabled: true }, answer },
+    async handle({ deps, workspaceId, params, body }) {
+      const { name, enabled, config } = body;
+      const input = {
+        ...(name !== undefined && { name: name.trim() }),
+        ...(enabled !== undefined && { enabled }),
+        ...(config !== undefined && {
+          config: (before: StoredDestination) =>
+            resolveConfig(kindOf(deps, before.type), config ?? {}, before.config),
+        }),
+      };
+      const logEnds = await deps.pipeline.logEnds();
+      const { destinations } = deps.catalog;
+      const destination = await destinations.update(workspaceId, params.id, input, logEnds);
+      return { destination: destinationAnswer(deps, destination) };
+    },
+  }),
+
+  route("DELETE /v2/destinations/{id}", {
+    summary: "Delete a destination with its connections; its transformation stays",
+    needs: ["workspace:admin"],
+    answer: Type.Undefined(),
+    status: 204,
+    example: { params, answer: undefined },
+    async handle({ deps, workspaceId, params }) {
+      await deps.catalog.destinations.remove(workspaceId, params.id);
+      return undefined;
+    },
+  }),
+
+  route("POST /v2/destinations/{id}/test", {
+    summary: "Try out the settings of a destination, step by step",
+    needs: ["workspace:admin"],
+    answer: ConnectionTest,
+    example: {
+      params,
+      answer: {
+        ok: false,
+        steps: [
+          { step: "resolve", ok: true, durationMs: 4 },
+          { step: "connect", ok: true, durationMs: 21 },
+          { step: "tls", ok: true, durationMs: 33 },
+          { step: "write", ok: false, message: "The receiver answered 401", durationMs: 48 },
+        ],
+      },
+    },
+    async handle({ deps, workspaceId, params, closing }) {
+      const { type, config } = deps.catalog.destinations.get(workspaceId, params.id);
+      const leave = testPlaces.enter(workspaceId);
+      if (leave === undefined) throw new TooManyRequests(TEST_RETRY_SECONDS, tooManyTests);
+      const late = new Error(`The test did not end within ${CONNECTION_TEST_MS_MAX} ms`);
+      const time = new AbortController();
+      const timer = setTimeout(() => time.abort(late), CONNECTION_TEST_MS_MAX);
+      try {
+        const signal = AbortSignal.any([time.signal, closing]);
+        const steps = await kindOf(deps, type).test(config, workspaceId, signal);
+        return { ok: steps.every(({ ok }) => ok), steps };
+      } finally {
+        clearTimeout(timer);
+        leave();
+      }
+    },
+  }),
+
+  route("PUT /v2/destinations/{id}/external-id", {
+    summary: "Set the id by which an external tool knows a destination",
+    needs: ["workspace:admin"],
+    body: Type.Object({ externalId: ExternalId }),
+    answer: enveloped("destination", Destination),
+    example: {
+      params,
+      body: { externalId: "warehouse-hook" },
+      answer: { destination: { ...example.destination, externalId: "warehouse-hook" } },
+    },
+    async handle({ deps, workspaceId, params, body: { externalId } }) {
+      const { destinations } = deps.catalog;
+      const logEnds = await deps.pipeline.logEnds();
+      const changed = await destinations.update(workspaceId, params.id, { externalId }, logEnds);
+      return { destination: destinationAnswer(deps, changed) };
+    },
+  }),
+] as const;
+
+function kindOf({ kinds }: ApiDeps, type: string): DestinationKind {
+  const kind = kinds.get(type.toLowerCase());
+  if (kind) return kind;
+  const message = `Expected one of ${[...kinds.keys()].join(", ")}, got another type`;
+  throw validationError([{ path: "/type", message }]);
+}
+
+function destinationAnswer(
+  { kinds, catalog }: ApiDeps,
+  destination: StoredDestination,
+): Static<typeof Destination> {
+  const { id, name, type, typeAs = type, enabled, externalId } = destination;
+  const transformationId = catalog.code.linkOf(destination.workspaceId, id);
+  const kind = kinds.get(type);
+  return {
+    id,
+    name,
+    type: typeAs,
+    enabled,
+    config: kind === undefined ? {} : configAnswer(kind, destination.config),
+    ...(externalId !== undefined && { externalId }),
+    ...(transformationId !== undefined && { transformation: { id: transformationId } }),
+    createdAt: isoTime(destination.createdAt),
+    updatedAt: isoTime(destination.updatedAt),
+  };
+}

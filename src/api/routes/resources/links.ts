@@ -1,0 +1,77 @@
+import { type Static, Type } from "@sinclair/typebox";
+import type { Catalog } from "../../../catalog/catalog.ts";
+import { ApiError } from "../../../errors.ts";
+import { route } from "../../route.ts";
+import { Id, isoTime, Time } from "../../schema/common.ts";
+import * as example from "../../schema/examples.ts";
+
+/** The transformation of a destination, as rudder-cli's client asks for it at the destination. */
+
+const Link = Type.Object(
+  {
+    destinationId: Type.String(),
+    transformationId: Type.String(),
+    createdAt: Time,
+    updatedAt: Time,
+  },
+  { $id: "Link" },
+);
+
+const params = { id: example.ids.destination };
+const answer = {
+  destinationId: example.ids.destination,
+  transformationId: example.ids.transformation,
+  createdAt: example.destination.createdAt,
+  updatedAt: example.destination.updatedAt,
+};
+
+export const linkRoutes = [
+  route("GET /v2/destinations/{id}/transformation", {
+    summary: "Retrieve which transformation a destination is connected to",
+    needs: [],
+    answer: Link,
+    example: { params, answer },
+    handle: ({ deps, workspaceId, params }) => linkAnswer(deps.catalog, workspaceId, params.id),
+  }),
+
+  route("PUT /v2/destinations/{id}/transformation", {
+    summary: "Connect a destination to a published transformation, in place of any other",
+    needs: ["transformations:connect", "destinations:connect"],
+    body: Type.Object({ transformationId: Id }),
+    answer: Link,
+    example: { params, body: { transformationId: example.ids.transformation }, answer },
+    async handle({ deps, workspaceId, params, body }) {
+      const { catalog } = deps;
+      return catalog.code.link(workspaceId, body.transformationId, params.id, () =>
+        linkAnswer(catalog, workspaceId, params.id),
+      );
+    },
+  }),
+
+  route("DELETE /v2/destinations/{id}/transformation", {
+    summary: "Disconnect a destination from its transformation",
+    needs: ["transformations:connect", "destinations:connect"],
+    answer: Type.Undefined(),
+    status: 204,
+    example: { params, answer: undefined },
+    async handle({ deps, workspaceId, params }) {
+      await deps.catalog.code.clear(workspaceId, params.id);
+      return undefined;
+    },
+  }),
+] as const;
+
+function linkAnswer(
+  { code, destinations }: Catalog,
+  workspaceId: string,
+  destinationId: string,
+): Static<typeof Link> {
+  const { id } = destinations.get(workspaceId, destinationId);
+  const transformationId = code.linkOf(workspaceId, id);
+  const at = code.linkedAt(workspaceId, destinationId);
+  if (transformationId === undefined || at === undefined) {
+    throw new ApiError("missing", "The destination has no transformation");
+  }
+  // A link is made and removed, and never changed.
+  return { destinationId, transformationId, createdAt: isoTime(at), updatedAt: isoTime(at) };
+}

@@ -1,0 +1,100 @@
+import { type Static, Type } from "@sinclair/typebox";
+import type { Principal } from "../../../catalog/model.ts";
+import { createRateLimiter } from "../../../concurrency/rate-limiter.ts";
+import { ApiError } from "../../../errors.ts";
+import type { ApiDeps } from "../../deps.ts";
+import { INVALID_TOKEN } from "../../request/authenticate.ts";
+import {
+  expiredSessionCookie,
+  sessionCookie,
+  sessionSecret,
+} from "../../request/session-cookie.ts";
+import { jsonResponse, responseHeaders, TooManyRequests } from "../../response/errors.ts";
+import { route } from "../../route.ts";
+import { enveloped, isoTime, Permissions, Time } from "../../schema/common.ts";
+import * as example from "../../schema/examples.ts";
+
+/** Sign-ins per second from one client address, over the long run; more are 429. */
+const SIGN_INS_PER_SECOND_MAX = 5;
+
+/** Sessions: how a browser signs in with a token, and what it may do then. */
+
+const Session = Type.Object(
+  {
+    token: Type.Object({ id: Type.String(), name: Type.String() }),
+    member: Type.Optional(
+      Type.Object(
+        { id: Type.String(), name: Type.String(), email: Type.String() },
+        { description: "Whose personal token it is" },
+      ),
+    ),
+    workspace: Type.Object({ id: Type.String(), name: Type.String() }),
+    permissions: Permissions,
+    expiresAt: Type.Optional(Time),
+  },
+  { $id: "Session", description: "Who a request comes from, and what it may now" },
+);
+
+const tooMany = `Expected at most ${SIGN_INS_PER_SECOND_MAX} sign-ins of an address a second, got more`;
+const signIns = new WeakMap<ApiDeps, ReturnType<typeof createRateLimiter>>();
+
+export const sessionRoutes = [
+  route("POST /v2/session", {
+    summary: "Sign a browser in with a token: its session is a cookie that no script reads",
+    needs: "open",
+    body: Type.Object({ token: Type.String() }),
+    answer: enveloped("session", Session),
+    status: 201,
+    example: { body: { token: example.ids.secret }, answer: { session: example.session } },
+    async handle({ deps, body, client, request }) {
+      const take = signIns.get(deps) ?? createRateLimiter(SIGN_INS_PER_SECOND_MAX);
+      signIns.set(deps, take);
+      const waitSeconds = take(client());
+      if (waitSeconds > 0) throw new TooManyRequests(waitSeconds, tooMany);
+      const begun = await deps.catalog.sessions.begin(body.token.trim());
+      if (begun === undefined) throw new ApiError("unauthenticated", INVALID_TOKEN);
+      const { principal, secret } = begun;
+      const { workspaceId, tokenId, expiresAt = Date.now() } = principal;
+      deps.logger.info({ workspaceId, tokenId }, "session begun");
+      const answer = { session: sessionAnswer(deps, principal) };
+      return jsonResponse(answer, 201, sessionCookie(request, secret, expiresAt));
+    },
+  }),
+
+  route("GET /v2/session", {
+    summary: "Tell who a session, or a token, is and what it may",
+    needs: [],
+    answer: enveloped("session", Session),
+    example: { answer: { session: example.session } },
+    handle: ({ deps, principal }) => ({ session: sessionAnswer(deps, principal) }),
+  }),
+
+  route("DELETE /v2/session", {
+    summary: "Sign a browser out: its session ends; does nothing without one",
+    needs: "open",
+    answer: Type.Undefined(),
+    status: 204,
+    example: { answer: undefined },
+    async handle({ deps, request }) {
+      const secret = sessionSecret(request.headers);
+      if (secret !== undefined) await deps.catalog.sessions.end(secret);
+      const headers = { ...responseHeaders, ...expiredSessionCookie(request) };
+      return new Response(null, { status: 204, headers });
+    },
+  }),
+] as const;
+
+function sessionAnswer(
+  { catalog }: ApiDeps,
+  { workspaceId, tokenId, memberId, permissions, expiresAt }: Principal,
+): Static<typeof Session> {
+  const { name } = catalog.tokens.get(workspaceId, tokenId);
+  const member = memberId === undefined ? undefined : catalog.members.get(workspaceId, memberId);
+  return {
+    token: { id: tokenId, name },
+    ...(member && { member: { id: member.id, name: member.name, email: member.email } }),
+    workspace: { id: workspaceId, name: catalog.workspaces.get(workspaceId)?.name ?? "" },
+    permissions: [...permissions],
+    ...(expiresAt !== undefined && { expiresAt: isoTime(expiresAt) }),
+  };
+}

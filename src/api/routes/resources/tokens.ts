@@ -1,0 +1,113 @@
+import { type Static, Type } from "@sinclair/typebox";
+import type { Token as StoredToken } from "../../../catalog/model.ts";
+import { validationError } from "../../request/validation.ts";
+import { pagingOf } from "../../response/paging.ts";
+import { route } from "../../route.ts";
+import {
+  enveloped,
+  Id,
+  isoTime,
+  Name,
+  Permissions,
+  paged,
+  pageQuery,
+  strict,
+  Time,
+} from "../../schema/common.ts";
+import * as example from "../../schema/examples.ts";
+
+const tokenFields = {
+  id: Type.String(),
+  name: Type.String(),
+  permissions: Permissions,
+  memberId: Type.Optional(
+    Type.String({ description: "Of a personal token, whose permissions are the member's of now" }),
+  ),
+  expiresAt: Type.Optional(Time),
+  lastUsedAt: Type.Optional(Time),
+  createdAt: Time,
+};
+const Token = Type.Object(tokenFields, { $id: "Token" });
+const CreatedToken = Type.Object(
+  { ...tokenFields, secret: Type.String({ description: "The token itself, shown this once" }) },
+  { $id: "CreatedToken" },
+);
+
+const NewToken = Type.Object(
+  {
+    name: Name,
+    permissions: Type.Optional(Permissions),
+    memberId: Type.Optional(Id),
+    expiresAt: Type.Optional(Time),
+  },
+  {
+    ...strict,
+    $id: "NewToken",
+    description: "A service token has its permissions; one with memberId has the member's of now",
+  },
+);
+
+export const tokenRoutes = [
+  route("GET /v2/tokens", {
+    summary: "List tokens, without their secrets",
+    aliases: ["/tokens"],
+    needs: ["workspace:admin"],
+    query: pageQuery,
+    answer: paged("tokens", Token),
+    example: { answer: { tokens: [example.token], paging: { total: 1 } } },
+    handle({ deps, workspaceId, query: { page = 1 } }) {
+      const found = deps.catalog.tokens.list(workspaceId, page);
+      return { tokens: found.items.map(tokenAnswer), paging: pagingOf("/tokens", page, found) };
+    },
+  }),
+
+  route("POST /v2/tokens", {
+    summary: "Create a service token, or a personal one for a member",
+    needs: ["workspace:admin"],
+    body: NewToken,
+    answer: enveloped("token", CreatedToken),
+    status: 201,
+    example: {
+      body: { name: example.token.name, permissions: ["transformations:edit"] },
+      answer: { token: { ...example.token, secret: example.ids.secret } },
+    },
+    async handle({ deps, workspaceId, body }) {
+      if (!body.permissions && !body.memberId) {
+        const message = "Expected permissions or a memberId, got neither";
+        throw validationError([{ path: "/permissions", message }]);
+      }
+      const { token, secret } = await deps.catalog.tokens.create(workspaceId, {
+        name: body.name.trim(),
+        permissions: [...new Set(body.permissions)],
+        ...(body.memberId !== undefined && { memberId: body.memberId }),
+        ...(body.expiresAt !== undefined && { expiresAt: Date.parse(body.expiresAt) }),
+      });
+      return { token: { ...tokenAnswer(token), secret } };
+    },
+  }),
+
+  route("DELETE /v2/tokens/{id}", {
+    summary: "Revoke a token at once",
+    needs: ["workspace:admin"],
+    answer: Type.Undefined(),
+    status: 204,
+    example: { params: { id: example.ids.token }, answer: undefined },
+    async handle({ deps, workspaceId, params }) {
+      await deps.catalog.tokens.revoke(workspaceId, params.id);
+      return undefined;
+    },
+  }),
+] as const;
+
+function tokenAnswer(token: StoredToken): Static<typeof Token> {
+  const { id, name, permissions, memberId, expiresAt, lastUsedAt, createdAt } = token;
+  return {
+    id,
+    name,
+    permissions,
+    createdAt: isoTime(createdAt),
+    ...(memberId !== undefined && { memberId }),
+    ...(expiresAt !== undefined && { expiresAt: isoTime(expiresAt) }),
+    ...(lastUsedAt !== undefined && { lastUsedAt: isoTime(lastUsedAt) }),
+  };
+}

@@ -1,0 +1,86 @@
+import { Type } from "@sinclair/typebox";
+import { ApiError } from "../../../errors.ts";
+import { type RouteKey, route } from "../../route.ts";
+import * as example from "../../schema/examples.ts";
+
+const Workspace = Type.Object(
+  {
+    id: Type.String(),
+    name: Type.String(),
+    environment: Type.String(),
+    status: Type.String(),
+    region: Type.String(),
+    dataPlaneURL: Type.String(),
+  },
+  { $id: "Workspace" },
+);
+
+/**
+ * Properties of a workspace that rudder-cli expects; those of a self-hosted workspace are fixed.
+ */
+const fixed = { environment: "PRODUCTION", status: "ACTIVE", region: "SELF-HOSTED" } as const;
+
+const workspaceRoute = route("GET /v2/workspace", {
+  summary: "Retrieve the token's workspace",
+  needs: [],
+  answer: Type.Object({ workspace: Workspace }),
+  example: {
+    answer: {
+      workspace: {
+        id: example.ids.workspace,
+        name: "Default",
+        ...fixed,
+        dataPlaneURL: "http://127.0.0.1:8080",
+      },
+    },
+  },
+  handle({ deps, workspaceId }) {
+    const workspace = deps.catalog.workspaces.get(workspaceId);
+    if (!workspace) throw new ApiError("missing", "Workspace not found");
+    const { id, name } = workspace;
+    return { workspace: { id, name, ...fixed, dataPlaneURL: deps.dataPlaneUrl() } };
+  },
+});
+
+/**
+ * Lists of RudderStack products that pixelmill does not have: rudder-cli loads all of them before
+ * it applies anything.
+ */
+const catalogues = [
+  "GET /v2/catalog/categories",
+  "GET /v2/catalog/events",
+  "GET /v2/catalog/properties",
+  "GET /v2/catalog/custom-types",
+  "GET /v2/catalog/tracking-plans",
+  "GET /v2/event-stream-sources",
+  "GET /v2/retl-sources",
+  "GET /v2/retl-connections",
+  "GET /v2/data-graphs",
+] as const satisfies RouteKey[];
+
+/**
+ * Accounts (of warehouses and the like), which RudderStack's clients list in an envelope of its
+ * own; there are none here.
+ */
+const accountsRoute = route("GET /v2/accounts", {
+  summary: "Empty: rudder-cli and the Terraform provider ask for it",
+  aliases: ["/accounts"],
+  needs: [],
+  answer: Type.Object({ data: Type.Array(Type.Object({})), paging: Type.Object({}) }),
+  example: { answer: { data: [], paging: {} } },
+  handle: () => ({ data: [], paging: {} }),
+});
+
+export const workspaceRoutes = [
+  workspaceRoute,
+  accountsRoute,
+  ...catalogues.map((key) =>
+    route(key, {
+      summary: "Empty: rudder-cli asks for it",
+      needs: [],
+      answer: Type.Object({}),
+      example: { answer: {} },
+      handle: () => ({}),
+    }),
+  ),
+] as const;

@@ -1,0 +1,14 @@
+import { OVERVIEW_ITEMS_MAX, PAGE_ITEMS_MAX } from "../../../settings/limits.ts";
+
+/** The first items of a list, as many as one overview shows. */
+export function firstItems<T>(list: (page: number) => { items: T[]; total: number }) {
+  const items: T[] = [];
+  let total = 0;
+  for (let page = 1; items.length < OVERVIEW_ITEMS_MAX; page += 1) {
+    const found = list(page);
+    total = found.total;
+    items.push(...found.items);
+    if (found.items.length < PAGE_ITEMS_MAX) break;
+  }
+  return { items, total };
+}

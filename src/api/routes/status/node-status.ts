@@ -1,0 +1,220 @@
+import type { MinuteCounts, Rates } from "../../../pipeline/monitoring/lane-history.ts";
+import type { LaneStatus } from "../../../pipeline/monitoring/lane-status.ts";
+import {
+  STATUS_QUESTIONS_OF_WORKSPACE_MAX,
+  SUSPENSIONS_SHOWN_MAX,
+} from "../../../settings/limits.ts";
+import type { ApiDeps, ProgramSuspension } from "../../deps.ts";
+import { createPlaces } from "../../places.ts";
+import { TooManyRequests } from "../../response/errors.ts";
+import { firstItems } from "./first-items.ts";
+
+/**
+ * What lanes and guests do at the moment only the node that runs them knows. A node that a client
+ * asks therefore asks all others, so that every node gives the same answer.
+ */
+
+export interface LaneSummary extends Omit<LaneStatus, "rates"> {
+  rates: Rates;
+}
+
+/** What the lanes and guests of a workspace do. */
+export interface WorkspaceStatus {
+  /** By destination. */
+  lanes: Record<string, LaneSummary>;
+  /** By connection. */
+  connections: Record<string, Rates>;
+  suspensions: ProgramSuspension[];
+  /** Sentences on what does not work, and on what works but should not stay so. */
+  troubles: string[];
+  warnings: string[];
+}
+
+interface NodeAnswers<T> {
+  /** By the node's id, this node's own too. */
+  byNode: ReadonlyMap<string, T>;
+  /** Ids of nodes that did not answer in time; none where the server is alone. */
+  missingNodes: string[];
+}
+
+export type StatusDeps = Pick<ApiDeps, "catalog" | "pipeline" | "suspensions" | "ready" | "others">;
+
+/** Characters of a reason that are told. */
+const REASON_CHARS_MAX = 500;
+const RETRY_SECONDS = 1;
+const tooMany = `Expected at most ${STATUS_QUESTIONS_OF_WORKSPACE_MAX} questions of a workspace that all nodes are asked, got more`;
+const places = createPlaces({ each: STATUS_QUESTIONS_OF_WORKSPACE_MAX });
+
+export const noRates: Rates = { received: 0, delivered: 0, dropped: 0, failed: 0 };
+
+export async function workspaceStatus(deps: StatusDeps, workspaceId: string) {
+  const question = ["activity", workspaceId];
+  const { byNode, missingNodes } = await askAllNodes<WorkspaceStatus>(deps, workspaceId, question);
+  return { ...mergeStatuses(byNode), missingNodes };
+}
+
+export async function workspaceSuspensions(deps: StatusDeps, workspaceId: string) {
+  const question = ["suspensions", workspaceId];
+  const { byNode, missingNodes } = await askAllNodes<ProgramSuspension[]>(
+    deps,
+    workspaceId,
+    question,
+  );
+  return { suspensions: latestSuspensions([...byNode.values()].flat()), missingNodes };
+}
+
+export async function countedMinutes(deps: StatusDeps, workspaceId: string, destinationId: string) {
+  const question = ["counted", destinationId];
+  const { byNode, missingNodes } = await askAllNodes<MinuteCounts[]>(deps, workspaceId, question);
+  return { counted: [...byNode.values()].flat(), missingNodes };
+}
+
+/** What this node answers, be it asked by a client or by another node. */
+export function answerLocally(deps: StatusDeps, question: unknown): unknown {
+  const [kind, id] = question as [string, string];
+  switch (kind) {
+    case "activity":
+      return localStatus(deps, id);
+    case "suspensions":
+      return localSuspensions(deps, id);
+    case "health":
+      return localHealth(deps);
+    case "counted":
+      return deps.pipeline.counted(id);
+    default:
+      throw new Error(`Expected a question that this version knows, got ${kind}`);
+  }
+}
+
+async function askAllNodes<T>(
+  deps: StatusDeps,
+  workspaceId: string,
+  question: readonly unknown[],
+): Promise<NodeAnswers<T>> {
+  const byNode = new Map([[deps.others?.node ?? "", answerLocally(deps, question) as T]]);
+  if (deps.others === undefined) return { byNode, missingNodes: [] };
+  const leave = places.enter(workspaceId);
+  if (leave === undefined) throw new TooManyRequests(RETRY_SECONDS, tooMany);
+  try {
+    const { answers, missing } = await deps.others.ask(question);
+    for (const [node, answer] of answers) byNode.set(node, answer as T);
+    return { byNode, missingNodes: missing };
+  } finally {
+    leave();
+  }
+}
+
+function localStatus(deps: StatusDeps, workspaceId: string): WorkspaceStatus {
+  const { catalog, pipeline } = deps;
+  const destinations = firstItems((page) => catalog.destinations.list(workspaceId, page));
+  const connections = firstItems((page) => catalog.connections.list(workspaceId, page));
+  const lanes = new Map<string, LaneStatus>();
+  for (const { id } of destinations.items) {
+    const status = pipeline.status(id);
+    if (status !== undefined) lanes.set(id, status);
+  }
+  const rates = connections.items.map(({ id, sourceId, destinationId }) => {
+    const all = lanes.get(destinationId)?.rates ?? [];
+    return [id, sumRates(all.filter((it) => it.sourceId === sourceId))] as const;
+  });
+  return {
+    lanes: Object.fromEntries(lanes.entries().map(([id, status]) => [id, laneSummary(status)])),
+    connections: Object.fromEntries(rates),
+    suspensions: localSuspensions(deps, workspaceId),
+    ...localHealth(deps),
+  };
+}
+
+export type NodeHealth = Pick<WorkspaceStatus, "troubles" | "warnings">;
+
+/** How this node is, in sentences. */
+function localHealth({ ready }: Pick<StatusDeps, "ready">): NodeHealth {
+  const { checks, warnings } = ready();
+  const failing = Object.entries(checks).filter(([, { ok }]) => !ok);
+  const troubles = failing.map(([name, { message }]) => `${name}: ${message ?? "not ready"}`);
+  return { troubles, warnings };
+}
+
+function localSuspensions(deps: StatusDeps, workspaceId: string): ProgramSuspension[] {
+  const shown = deps.suspensions(workspaceId).slice(0, SUSPENSIONS_SHOWN_MAX);
+  return shown.map((it) => ({ ...it, reason: it.reason.slice(0, REASON_CHARS_MAX) }));
+}
+
+function laneSummary({ rates, failure, ...status }: LaneStatus): LaneSummary {
+  const reason = failure?.reason.slice(0, REASON_CHARS_MAX) ?? "";
+  return { ...status, ...(failure && { failure: { ...failure, reason } }), rates: sumRates(rates) };
+}
+
+function mergeStatuses(told: ReadonlyMap<string, WorkspaceStatus>): WorkspaceStatus {
+  const all = [...told.values()];
+  return {
+    lanes: mergeById(
+      all.map(({ lanes }) => lanes),
+      mergeLanes,
+    ),
+    connections: mergeById(
+      all.map(({ connections }) => connections),
+      sumRates,
+    ),
+    suspensions: latestSuspensions(all.flatMap(({ suspensions }) => suspensions)),
+    troubles: mergeMessages(told, ({ troubles }) => troubles),
+    warnings: mergeMessages(told, ({ warnings }) => warnings),
+  };
+}
+
+/** What all nodes tell is told once; of the rest it is told whose it is. */
+export function mergeMessages<T>(
+  told: ReadonlyMap<string, T>,
+  sentencesOf: (of: T) => readonly string[],
+): string[] {
+  const all = [...told].flatMap(([id, of]) => sentencesOf(of).map((text) => ({ id, text })));
+  return [...Map.groupBy(all, ({ text }) => text)]
+    .map(([text, by]) => {
+      const ids = by.map(({ id }) => id).sort();
+      return ids.length === told.size ? text : `${ids.join(", ")}: ${text}`;
+    })
+    .sort();
+}
+
+function mergeById<T>(
+  all: readonly Record<string, T>[],
+  join: (values: readonly T[]) => T,
+): Record<string, T> {
+  const groups = Map.groupBy(all.flatMap(Object.entries<T>), ([id]) => id);
+  return Object.fromEntries(
+    groups.entries().map(([id, entries]) => [id, join(entries.map(([, value]) => value))]),
+  );
+}
+
+/** A destination has lanes at several nodes. A receiver that fails for one of them fails. */
+function mergeLanes(lanes: readonly LaneSummary[]): LaneSummary {
+  const failure = lanes.flatMap((lane) => lane.failure ?? []).sort(byUrgency)[0];
+  return {
+    lagEvents: lanes.reduce((sum, { lagEvents }) => sum + lagEvents, 0),
+    lagSeconds: Math.max(...lanes.map(({ lagSeconds }) => lagSeconds)),
+    isWaiting: lanes.some(({ isWaiting }) => isWaiting),
+    ...(failure && { failure }),
+    rates: sumRates(lanes.map(({ rates }) => rates)),
+  };
+}
+
+type Failure = NonNullable<LaneStatus["failure"]>;
+
+const byUrgency = (one: Failure, other: Failure) =>
+  Number(other.isDown) - Number(one.isDown) || one.since - other.since;
+
+function sumRates(all: readonly Rates[]): Rates {
+  const sum = (key: keyof Rates) => all.reduce((total, rates) => total + rates[key], 0);
+  return {
+    received: sum("received"),
+    delivered: sum("delivered"),
+    dropped: sum("dropped"),
+    failed: sum("failed"),
+  };
+}
+
+/** Code is suspended at each node that runs it: the last end counts. */
+function latestSuspensions(suspensions: readonly ProgramSuspension[]): ProgramSuspension[] {
+  const groups = Map.groupBy(suspensions, (it) => it.transformationVersionId).values();
+  return [...groups].map((of) => of.reduce((one, it) => (it.until > one.until ? it : one)));
+}

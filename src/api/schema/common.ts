@@ -1,0 +1,102 @@
+import { type TSchema, Type } from "@sinclair/typebox";
+import { permissions } from "../../catalog/model.ts";
+import "./formats.ts";
+import {
+  DESCRIPTION_CHARS_MAX,
+  ID_CHARS_MAX,
+  NAME_CHARS_MAX,
+  PAGE_MAX,
+  PERMISSIONS_MAX,
+  TEST_EVENTS_MAX,
+} from "../../settings/limits.ts";
+
+/** Parts that the requests and answers of several resources share. */
+
+export const Id = Type.String({ minLength: 1, maxLength: ID_CHARS_MAX });
+export const Name = Type.String({
+  format: "name",
+  description: `1 to ${NAME_CHARS_MAX} characters after trimming`,
+});
+export const Description = Type.String({ maxLength: DESCRIPTION_CHARS_MAX });
+export const Code = Type.String({ format: "code" });
+export const Time = Type.String({ format: "date-time", description: "ISO 8601 in UTC" });
+
+/** A time in milliseconds since the epoch, as answers show it. */
+export function isoTime(ms: number): string {
+  return new Date(ms).toISOString();
+}
+
+export const Language = Type.Union(
+  [Type.Literal("javascript"), Type.Literal("pythonfaas"), Type.Literal("python")],
+  { description: "`python` is an alias of `pythonfaas`, answered as it was sent" },
+);
+/** Null counts as an empty object: clients written in Go send null for what was never set. */
+export const nullable = <S extends TSchema>(schema: S) => Type.Union([schema, Type.Null()]);
+
+/** The id by which an external tool knows an item; an empty text stands for no id. */
+export const ExternalId = Type.String({
+  maxLength: ID_CHARS_MAX,
+  description: "The id by which an external tool knows it; an empty one is none",
+});
+/** Event objects and destination settings, which may have any keys. */
+export const AnyObject = Type.Record(Type.String(), Type.Unknown());
+
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+export const TestEvents = Type.Array(AnyObject, { maxItems: TEST_EVENTS_MAX });
+
+export const publishQuery = {
+  publish: Type.Optional(
+    Type.Boolean({ description: "Publish at once; wins over `publish` in the body" }),
+  ),
+};
+
+export const pageQuery = {
+  page: Type.Optional(Type.Integer({ minimum: 1, maximum: PAGE_MAX, default: 1 })),
+};
+export const hasExternalIdQuery = {
+  hasExternalId: Type.Optional(
+    Type.Boolean({ description: "Lists what has an external id alone, or what has none" }),
+  ),
+};
+/**
+ * For objects whose misspelt key would do more than was asked: a filter that finds all, a token
+ * that never ends.
+ */
+export const strict = { additionalProperties: false } as const;
+
+export const Paging = Type.Object(
+  {
+    total: Type.Integer(),
+    next: Type.Optional(Type.String({ description: "Absent on the last page" })),
+  },
+  { $id: "Paging" },
+);
+
+export const Success = Type.Object({ success: Type.Literal(true) }, { $id: "Success" });
+
+/** `{[key]: item}`, the envelope of one object under `/v2`. */
+export function enveloped<Key extends string, S extends TSchema>(key: Key, schema: S) {
+  return Type.Object({ [key]: schema } as { [K in Key]: S });
+}
+
+/** `{[key]: [item…], paging}`, the envelope of a list under `/v2`. */
+export function paged<Key extends string, S extends TSchema>(key: Key, schema: S) {
+  return Type.Object({ [key]: Type.Array(schema), paging: Paging } as {
+    [K in Key]: ReturnType<typeof Type.Array<S>>;
+  } & { paging: typeof Paging });
+}
+
+/** Of an answer that all nodes are asked for. */
+export const MissingNodes = Type.Optional(
+  Type.Array(Type.String(), {
+    description: "Ids of nodes that did not answer in time: what they know is not in the answer",
+  }),
+);
+
+export const Permissions = Type.Array(
+  Type.Union(permissions.map((permission) => Type.Literal(permission))),
+  { maxItems: PERMISSIONS_MAX },
+);

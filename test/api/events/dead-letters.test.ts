@@ -1,0 +1,214 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { startApi, type TestApi } from "../_setup.ts";
+
+let api: TestApi;
+let takes = false;
+const taken: any[] = [];
+const receiver = Bun.serve({
+  hostname: "127.0.0.1",
+  port: 0,
+  async fetch(request) {
+    if (takes) taken.push(await request.json());
+    return new Response(null, { status: takes ? 200 : 400 });
+  },
+});
+beforeAll(async () => {
+  api = await startApi();
+});
+afterAll(async () => {
+  await api.stop();
+  await receiver.stop(true);
+});
+
+async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await condition())) await Bun.sleep(10);
+}
+
+describe("/v2/dead-letters", () => {
+  test("list what was not delivered, page by page, replay it and purge it", async () => {
+    const { source } = await api.client.call("POST /v2/sources", { body: { name: "S" } });
+    const { destination } = await api.client.call("POST /v2/destinations", {
+      body: { name: "D", type: "webhook", config: { webhookUrl: receiver.url.href } },
+    });
+    await api.client.call("POST /v2/connections", {
+      body: { sourceId: source.id, destinationId: destination.id },
+    });
+    for (let n = 0; n < 5; n++) await api.page(source.id, `anonymousId=a&properties.n=${n}`);
+    const list = (query = "") => api.send("GET", `/v2/dead-letters${query}`);
+    await until(async () => (await list()).body.paging.total === 5);
+
+    const first = (await list("?count=2")).body;
+    expect(first.deadLetters[0]).toEqual({
+      id: expect.any(String),
+      sourceId: source.id,
+      destinationId: destination.id,
+      messageId: expect.any(String),
+      stage: "deliver",
+      reason: expect.any(String),
+      attempts: 1,
+      event: expect.objectContaining({ type: "page", properties: { n: 0 } }),
+      receivedAt: expect.any(String),
+      createdAt: expect.any(String),
+    });
+    expect(first.paging).toEqual({
+      total: 5,
+      next: `/dead-letters?count=2&after=${first.deadLetters[1].id}`,
+    });
+    const second = (await api.send("GET", `/v2${first.paging.next}`)).body;
+    const third = (await api.send("GET", `/v2${second.paging.next}`)).body;
+    expect(third.paging).toEqual({ total: 5 });
+    expect((await list("?count=5")).body.paging).toEqual({ total: 5 });
+    const letters = [first, second, third].flatMap((page) => page.deadLetters);
+    expect(letters.map((it: any) => it.event.properties.n)).toEqual([0, 1, 2, 3, 4]);
+    const [one, two, ...others] = letters.map((it: any) => it.id);
+
+    const params = { id: one };
+    const { deadLetter } = await api.client.call("GET /v2/dead-letters/{id}", { params });
+    expect(deadLetter).toEqual(first.deadLetters[0]);
+    const filtered = await list("?destinationId=unknown");
+    expect(filtered.body).toEqual({ deadLetters: [], paging: { total: 0 } });
+    const its = await list(`?destinationId=${destination.id}`);
+    expect(its.body).toEqual({ deadLetters: letters, paging: { total: 5 } });
+
+    const purged = await api.client.call("POST /v2/dead-letters/purge", {
+      body: { ids: [one, "unknown", one] },
+    });
+    expect(purged).toEqual({ purged: 1 });
+    expect((await api.send("GET", `/v2/dead-letters/${one}`)).status).toBe(404);
+
+    takes = true;
+    const replayed = await api.client.call("POST /v2/dead-letters/replay", {
+      body: { ids: [two, ...others, one, two] },
+    });
+    expect(replayed).toEqual({ replayed: 4 });
+    await until(() => taken.length === 4);
+    expect(taken.map((event) => event.properties.n).sort()).toEqual([1, 2, 3, 4]);
+    await until(async () => (await list()).body.paging.total === 0);
+  }, 300_000);
+
+  test("are grouped by their reason, and a whole group is replayed or purged by its filter", async () => {
+    takes = false;
+    const body = { name: "G", type: "webhook", config: { webhookUrl: receiver.url.href } };
+    const { destination } = await api.client.call("POST /v2/destinations", { body });
+    const { source } = await api.client.call("POST /v2/sources", { body: { name: "G" } });
+    await api.client.call("POST /v2/connections", {
+      body: { sourceId: source.id, destinationId: destination.id },
+    });
+    for (let n = 0; n < 5; n++) await api.page(source.id, `anonymousId=a&properties.n=${n}`);
+    const groups = async () =>
+      (await api.client.call("GET /v2/dead-letter-groups")).deadLetterGroups.filter(
+        (group) => group.destinationId === destination.id,
+      );
+    await until(async () => (await groups())[0]?.count === 5);
+    const [group] = await groups();
+    expect(group).toEqual({
+      id: expect.stringContaining(destination.id),
+      destinationId: destination.id,
+      stage: "deliver",
+      reason: "The receiver answered 400",
+      count: 5,
+      lastAt: expect.any(String),
+    });
+    const filter = { groupId: group!.id };
+    const found = await api.client.call("GET /v2/dead-letters", { query: filter });
+    expect([found.deadLetters.length, found.paging.total]).toEqual([5, 5]);
+
+    const past = { filter, before: "2020-01-01T00:00:00.000Z" };
+    const none = await api.client.call("POST /v2/dead-letters/purge", { body: past });
+    expect(none).toEqual({ purged: 0, more: false, before: past.before });
+    const some = await api.client.call("POST /v2/dead-letters/purge", {
+      body: { filter, count: 2 },
+    });
+    expect(some).toEqual({ purged: 2, more: true, before: expect.any(String) });
+    const other = await api.tokenWith(["events:read", "events:replay"], "another");
+    const strange = { body: { filter }, token: other };
+    expect((await api.send("POST", "/v2/dead-letters/purge", strange)).body).toMatchObject({
+      purged: 0,
+      more: false,
+    });
+    const strangers = await api.send("GET", `/v2/dead-letters?groupId=${group!.id}`, {
+      token: other,
+    });
+    expect(strangers.body).toEqual({ deadLetters: [], paging: { total: 0 } });
+
+    takes = true;
+    const rest = await api.client.call("POST /v2/dead-letters/replay", { body: { filter } });
+    expect(rest).toMatchObject({ replayed: 3, more: false });
+    await until(async () => (await groups()).length === 0);
+  }, 300_000);
+
+  test.each([
+    {},
+    { ids: ["a"], filter: {} },
+    { filter: { groupId: 1 } },
+    { ids: [] },
+    { ids: "all" },
+    { ids: [1] },
+    { filter: {}, befor: "2026-01-01T00:00:00Z" },
+  ])("refuse to replay %p", async (body) => {
+    for (const verb of ["replay", "purge"]) {
+      expect((await api.send("POST", `/v2/dead-letters/${verb}`, { body })).status).toBe(400);
+    }
+  });
+});
+
+describe("dead letters by a filter", () => {
+  test.each(["replay", "purge"])(
+    "are not all taken by a %s whose filter has a misspelt key",
+    async (verb) => {
+      for (const all of [undefined, true]) {
+        const send = async (filter: object) =>
+          (await api.send("POST", `/v2/dead-letters/${verb}`, { body: { filter, all } })).body;
+        const like = "Expected destinationId, got a key that is like it";
+        expect(await send({ destinatonId: "a" })).toMatchObject({
+          message: "Expected destinationId at /filter/destinationId, got a key that is like it",
+          details: [{ path: "/filter/destinationId", message: like }],
+        });
+        const { message } = await send({ "a/b~c": "a" });
+        expect(message).toStartWith("Expected one of destinationId, groupId, reason,");
+        expect(message).toEndWith(" at /filter, got another key");
+      }
+    },
+  );
+
+  test("are replayed and purged by a job when all are asked for", async () => {
+    takes = false;
+    taken.length = 0;
+    const { source } = await api.client.call("POST /v2/sources", { body: { name: "S" } });
+    const { destination } = await api.client.call("POST /v2/destinations", {
+      body: { name: "D", type: "webhook", config: { webhookUrl: receiver.url.href } },
+    });
+    await api.client.call("POST /v2/connections", {
+      body: { sourceId: source.id, destinationId: destination.id },
+    });
+    for (let n = 0; n < 6; n++) await api.page(source.id, `anonymousId=a&properties.n=${n}`);
+    const filter = { destinationId: destination.id, reason: "answered 400" };
+    const query = new URLSearchParams(filter);
+    const list = async () => (await api.send("GET", `/v2/dead-letters?${query}`)).body.deadLetters;
+    await until(async () => (await list()).length === 6);
+    const from = (await list())[4].createdAt;
+    query.set("from", from);
+    const later = (await list()).length;
+    query.delete("from");
+
+    takes = true;
+    const send = (verb: string, body: object) =>
+      api.send("POST", `/v2/dead-letters/${verb}`, { body });
+    const over = async (id: string) => {
+      const get = async () => (await api.send("GET", `/v2/replays/${id}`)).body.replay;
+      await until(async () => (await get()).state === "done");
+      return await get();
+    };
+    const replayed = (await send("replay", { filter: { ...filter, to: from }, all: true })).body;
+    expect(replayed).toMatchObject({ replayed: 0, replay: { kind: "dead-letters", filter } });
+    expect((await over(replayed.replay.id)).counts.moved).toBe(6 - later);
+    await until(() => taken.length === 6 - later);
+    const purged = (await send("purge", { filter, all: true })).body;
+    expect(purged).toMatchObject({ purged: 0, replay: { kind: "purge" } });
+    expect(await over(purged.replay.id)).toMatchObject({ progress: 1, counts: { moved: later } });
+    expect(await list()).toEqual([]);
+    const refused = await send("purge", { ids: ["a"], all: true });
+    expect(refused.status).toBe(400);
+    expect(refused.body.message).toBe("Expected a filter beside all, and no ids at /all");
+  });
+});

@@ -1,0 +1,261 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { connect } from "node:net";
+import fc from "fast-check";
+import { jsonLevels, readJson } from "../../../src/api/request/body.ts";
+import { startApi, type TestApi } from "../_setup.ts";
+
+/** What every answer has in common, whatever the route. */
+let api: TestApi;
+beforeAll(async () => {
+  api = await startApi();
+});
+afterAll(() => api.stop());
+
+const create = (sent: Parameters<TestApi["send"]>[2]) => api.send("POST", "/transformations", sent);
+
+describe("an unknown path", () => {
+  test.each(["/nope", "/transformations/a/b", "/%00", "/v1/x", "/transformations%2Fx"])(
+    "%s is 404 with a message, with and without a token",
+    async (path) => {
+      for (const token of [null, undefined]) {
+        const sent = token === null ? { token } : {};
+        const { status, body, headers } = await api.send("GET", path, sent);
+        expect([status, Object.keys(body)]).toEqual([404, ["message"]]);
+        expect(headers.get("content-type")).toBe("application/json");
+      }
+    },
+  );
+
+  test.each([
+    ["/v2/transformations", "/transformations"],
+    ["/v2/libraries/x/versions", "/libraries/{id}/versions"],
+    ["/tokens/x", "/v2/tokens/{id}"],
+    ["/workspace", "/v2/workspace"],
+  ])("%s is 404 and names %s", async (path, meant) => {
+    const { status, body } = await api.send("GET", path);
+    expect([status, body.message]).toEqual([404, `There is nothing at this path, but at ${meant}`]);
+  });
+
+  test("a pixel's path is 404 and names the data plane", async () => {
+    const { status, body } = await api.send("GET", "/pixel/v1/page?writeKey=a&anonymousId=a");
+    const message = "There is nothing at this path: pixels go to the port of the data plane";
+    expect([status, body]).toEqual([404, { message }]);
+  });
+
+  test("under /v2/ it has error as well", async () => {
+    const { body } = await api.send("GET", "/v2/nope");
+    expect(body).toEqual({ message: body.message, error: body.message });
+  });
+});
+
+test.each([
+  ["PATCH", "/transformations", "GET, POST"],
+  ["PUT", "/libraries/x", "DELETE, GET, POST"],
+  ["GET", "/transformations/x/connectToDestination", "POST"],
+  ["DELETE", "/v2/destinations", "GET, POST"],
+  ["OPTIONS", "/v2/tokens/x", "DELETE"],
+  ["POST", "/health", "GET"],
+  ["HEAD", "/health", "GET"],
+  ["HEAD", "/v2/events", "GET"],
+])("%s %s is 405 and allows %s", async (method, path, allow) => {
+  const { status, body, headers } = await api.send(method, path, { token: null });
+  expect(status).toBe(405);
+  expect(headers.get("allow")?.split(", ").sort().join(", ")).toBe(allow);
+  if (method !== "HEAD") expect(body.message).toStartWith("Expected one of the methods");
+});
+
+test.each(["x", "api", "[::1]", "[", "a_b:1", "é", "a:b:c", "..", "%"])(
+  "the host %p makes no difference",
+  async (host) => {
+    const lines = [`GET /health HTTP/1.1`, `Host: ${host}`, "Connection: close", "", ""];
+    const head = await exchange(lines.join("\r\n"));
+    // What is no host at all, Bun refuses itself.
+    expect(head).toMatch(/^HTTP\/1.1 (200 OK|400 Bad Request)\r\n/);
+    if (/^[a-z]+$/.test(host)) expect(head).toStartWith("HTTP/1.1 200");
+  },
+);
+
+function exchange(request: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let received = "";
+    const socket = connect(Number(new URL(api.url).port), "127.0.0.1");
+    socket.on("data", (bytes) => {
+      received += bytes.toString("latin1");
+    });
+    socket.on("error", reject);
+    socket.on("close", () => resolve(received));
+    socket.write(request);
+  });
+}
+
+describe("a body", () => {
+  test.each([
+    ["text that is no JSON", "{", "Expected a body in JSON, got text that does not parse"],
+    [
+      "invalid UTF-8",
+      new Uint8Array([0x22, 0xff, 0x22]),
+      "Expected a body in UTF-8, got other bytes",
+    ],
+    ["too many levels", `${"[".repeat(65)}`, "Expected JSON of at most 64 levels, got more"],
+    ["another JSON value", "[]", "Expected an object, got an array of 0 items"],
+    ["null", "null", "Expected an object, got null"],
+  ])("of %s is 400", async (_, body, message) => {
+    const answer = await create({ body });
+    expect([answer.status, answer.body.message]).toEqual([400, message]);
+  });
+
+  test("may nest as deep as the limit, brackets in strings not counted", async () => {
+    const events = [JSON.parse(`${`{"a":`.repeat(62)}"${"[".repeat(100)}"${"}".repeat(62)}`)];
+    const { status } = await create({ body: { name: "Deep", language: "javascript", events } });
+    expect(status).toBe(200);
+  });
+
+  test.each([
+    "application/x-www-form-urlencoded",
+    "multipart/form-data; boundary=x",
+    "text/plain",
+    "text/json",
+    "nonsense",
+  ])("of type %s is 400", async (type) => {
+    const answer = await create({ body: "{}", headers: { "Content-Type": type } });
+    expect([answer.status, answer.body.message]).toEqual([
+      400,
+      "Expected Content-Type application/json, got another type",
+    ]);
+  });
+
+  test.each(["application/json; charset=utf-8", "Application/JSON", "application/vnd.x+json"])(
+    "of type %s is read",
+    async (type) => {
+      const body = { name: "Typed", language: "javascript" };
+      expect((await create({ body, headers: { "Content-Type": type } })).status).toBe(200);
+    },
+  );
+
+  test("that is compressed is 400", async () => {
+    const body = Bun.gzipSync(Buffer.from("{}"));
+    const answer = await create({ body, headers: { "Content-Encoding": "gzip" } });
+    expect([answer.status, answer.body.message]).toEqual([
+      400,
+      "Expected a body without Content-Encoding, got an encoded one",
+    ]);
+  });
+
+  test("over 4 MiB is 413, announced or not", async () => {
+    const padding = "x".repeat(1 << 22);
+    const announced = await create({ body: { padding } });
+    expect([announced.status, announced.body.message]).toEqual([
+      413,
+      "Expected a body of at most 4194304 bytes, got more",
+    ]);
+    let sent = 0;
+    const stream = new ReadableStream({
+      pull(controller) {
+        sent += 1 << 16;
+        controller.enqueue(new Uint8Array(1 << 16).fill(0x20));
+        if (sent > 1 << 23) controller.close();
+      },
+    });
+    const chunked = await fetch(`${api.url}/transformations`, {
+      method: "POST",
+      headers: { Authorization: `Bearer ${api.token}`, "Content-Type": "application/json" },
+      body: stream,
+    });
+    expect(chunked.status).toBe(413);
+    expect(await chunked.json()).toEqual({ message: announced.body.message });
+    expect((await api.send("GET", "/transformations")).status).toBe(200);
+  });
+
+  test("just below 4 MiB is read", async () => {
+    const small = { name: "Large", language: "javascript", padding: "" };
+    const padding = "x".repeat((1 << 22) - JSON.stringify(small).length);
+    expect((await create({ body: { ...small, padding } })).status).toBe(200);
+  });
+
+  test("that comes in drips is given up after its time, and one that breaks off at once", async () => {
+    const sending = (pull: (controller: ReadableStreamDefaultController) => Promise<void>) =>
+      new Request("http://localhost", { method: "POST", body: new ReadableStream({ pull }) });
+    let drips = 0;
+    const dripping = sending(async (controller) => {
+      await Bun.sleep(10);
+      drips++;
+      controller.enqueue(Buffer.from(" "));
+    });
+    await expect(readJson(dripping, { secondsMax: 0.2 })).rejects.toThrow(
+      "Expected the whole body within 0.2 s",
+    );
+    const after = drips;
+    await Bun.sleep(100);
+    expect(drips - after).toBeLessThanOrEqual(1);
+    const broken = sending(async (controller) => controller.error(new Error("gone")));
+    await expect(readJson(broken)).rejects.toThrow("Expected a whole body, got one that broke off");
+  });
+
+  test("is not read before the token is known", async () => {
+    const { status } = await create({ token: null, body: "x".repeat(5 << 20) });
+    expect(status).toBe(401);
+  });
+});
+
+test("levels of JSON are counted as a parser does", () => {
+  const depth = (value: unknown): number =>
+    typeof value === "object" && value !== null
+      ? 1 + Math.max(0, ...Object.values(value).map(depth))
+      : 0;
+  const hostile = fc.string({ unit: fc.constantFrom('"', "\\", "[", "{", "]", "}", "a") });
+  const value = fc.jsonValue({ depthSize: "large", stringUnit: "binary" });
+  fc.assert(
+    fc.property(fc.oneof(value, fc.dictionary(hostile, fc.array(hostile))), (any) => {
+      expect(jsonLevels(JSON.stringify(any))).toBe(depth(any));
+    }),
+    { numRuns: 2_000 },
+  );
+}, 300_000);
+
+test("a head of 200 KB is read: its refusal is ours", async () => {
+  const { status, body } = await api.send("GET", `/transformations/${"a".repeat(200_000)}`);
+  expect([status, Object.keys(body)]).toEqual([404, ["message"]]);
+});
+
+test("ids that are no text, and hostile ones, are 404", async () => {
+  for (const id of [
+    "%zz",
+    "%ff",
+    "%00",
+    "..%2f..",
+    "__proto__",
+    "a".repeat(8_000),
+    "%F0%9F%92%A9",
+  ]) {
+    const { status, body } = await api.send("GET", `/transformations/${id}`);
+    expect([id, status, Object.keys(body)]).toEqual([id, 404, ["message"]]);
+  }
+});
+
+test("/health, /ready and /metrics need no token", async () => {
+  const open = (path: string) => api.send("GET", path, { token: null });
+  expect((await open("/health")).body).toEqual({ status: "ok", version: "0.0.0" });
+  expect((await open("/ready")).body).toEqual(api.readiness);
+  Object.assign(api.readiness, { ready: false, checks: { log: { ok: false, message: "Full" } } });
+  const { status, body } = await open("/ready");
+  expect([status, body]).toEqual([503, { message: "Not ready: log", ...api.readiness }]);
+  const metrics = await open("/metrics");
+  expect(metrics.headers.get("content-type")).toStartWith("text/plain");
+  const count = /^pixelmill_api_request_seconds_count\{.*route="GET \/ready",status="503"\} 1$/m;
+  expect(count.test(metrics.text)).toBe(true);
+});
+
+test("what nobody foresaw is logged and not shown", async () => {
+  const broken = await startApi({
+    dataPlaneUrl: () => {
+      throw new Error("at /secret/path.ts:1:2");
+    },
+  });
+  const { status, text } = await broken.send("GET", "/v2/workspace", { unchecked: true });
+  expect(status).toBe(500);
+  expect(text).not.toContain("secret");
+  expect(broken.failures()).toHaveLength(1);
+  await broken.stop();
+});
+
+test("nothing else failed in a way that nobody foresaw", () => expect(api.failures()).toEqual([]));

@@ -1,0 +1,155 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { refuseCrossSite } from "../../../src/api/request/cross-site.ts";
+import { describeWith } from "../../counterpart.ts";
+import { chromiumMissing, launch } from "../_chromium.ts";
+import { startApi, type TestApi } from "../_setup.ts";
+
+/** A page in the operator's browser: what it can make the browser send, and what comes of it. */
+let api: TestApi;
+beforeAll(async () => {
+  api = await startApi({ hosts: ["admin.example.com"] });
+});
+afterAll(() => api.stop());
+
+type Headers_ = Record<string, string>;
+const basic = { authorization: "Basic eDp5" };
+const hosts = ["admin.example.com"];
+const change = { method: "POST", key: "POST /v2/sources", needs: [] } as const;
+const read = { method: "GET", key: "GET /v2/sources", needs: [] } as const;
+const metrics = { method: "GET", key: "GET /metrics", needs: "open" } as const;
+const health = { method: "GET", key: "GET /health", needs: "open" } as const;
+
+const passes: [string, Parameters<typeof refuseCrossSite>[0], Headers_][] = [
+  ["a tool with Basic", change, { ...basic, host: "127.0.0.1:8081" }],
+  ["its own page", change, { ...basic, host: "localhost:8081", origin: "http://localhost:8081" }],
+  ["its page by IPv6", change, { ...basic, host: "[::1]:8081", origin: "http://[::1]:8081" }],
+  [
+    "its page behind a proxy that ends TLS",
+    change,
+    { ...basic, host: "127.0.0.1:8081", origin: "https://admin.example.com" },
+  ],
+  [
+    "its page by a known name",
+    change,
+    { ...basic, host: "Admin.Example.com", origin: "https://Admin.Example.com" },
+  ],
+  ["a bearer by any name", change, { authorization: "Bearer x", host: "pixelmill.svc:8081" }],
+  ["a bearer from any origin", change, { authorization: "Bearer x", origin: "null", host: "a" }],
+  ["reading by Basic", read, { ...basic, host: "app.localhost", origin: "http://evil.test" }],
+  ["a scraper by address", metrics, { host: "10.0.0.7:8081" }],
+  ["a scraper by a known name", metrics, { host: "admin.example.com:8081" }],
+  ["a scraper of HTTP/1.0", metrics, {}],
+  ["a check of health by any name", health, { host: "pixelmill" }],
+];
+const refused: [string, Parameters<typeof refuseCrossSite>[0], Headers_][] = [
+  ["a form of another site", change, { ...basic, host: "127.0.0.1", origin: "http://evil.test" }],
+  ["a form in a sandboxed frame", change, { ...basic, host: "127.0.0.1", origin: "null" }],
+  [
+    "a page of another port",
+    change,
+    { ...basic, host: "127.0.0.1:8081", origin: "http://127.0.0.1:3000" },
+  ],
+  [
+    "a page whose name ends like a known one",
+    change,
+    { ...basic, host: "127.0.0.1", origin: "http://evil-admin.example.com" },
+  ],
+  [
+    "a cookie from another site",
+    change,
+    { cookie: "a=b", host: "127.0.0.1", origin: "http://e.t" },
+  ],
+  ["what the browser says is of another site", change, { "sec-fetch-site": "cross-site" }],
+  ["a rebound name with Basic", read, { ...basic, host: "evil.test:8081" }],
+  ["a rebound name with a cookie", read, { cookie: "a=b", host: "evil.test" }],
+  ["a rebound name at the metrics", metrics, { host: "evil.test" }],
+  ["a rebound name that looks like an address", metrics, { host: "127.0.0.1.evil.test" }],
+  ["localhost as a prefix", metrics, { host: "localhost.evil.test" }],
+];
+
+describe("a request from a browser", () => {
+  test.each(passes)("passes: %s", (_, route, headers) => {
+    expect(() => refuseCrossSite(route, new Headers(headers), hosts)).not.toThrow();
+  });
+  test.each(refused)("is refused: %s", (_, route, headers) => {
+    expect(() => refuseCrossSite(route, new Headers(headers), hosts)).toThrow("Expected");
+  });
+});
+
+test("a foreign form with cached Basic credentials rotates no write key", async () => {
+  const { source } = await api.client.call("POST /v2/sources", { body: { name: "S" } });
+  const credentials = `Basic ${Buffer.from(`x:${api.token}`).toString("base64")}`;
+  const rotate = (headers: Headers_) =>
+    api.send("POST", `/v2/sources/${source.id}/rotate-write-key`, {
+      token: null,
+      headers: { Authorization: credentials, ...headers },
+    });
+  const form = { "Content-Type": "application/x-www-form-urlencoded", Origin: "http://evil.test" };
+  expect((await rotate(form)).status).toBe(403);
+  expect((await rotate({ ...form, Origin: "null" })).status).toBe(403);
+  const unchanged = await api.client.call("GET /v2/sources/{id}", { params: { id: source.id } });
+  expect(unchanged.source.writeKey).toBe(source.writeKey);
+  expect((await rotate({ Origin: api.url })).status).toBe(200);
+});
+
+test("a foreign name reads no metrics, and is told the setting", async () => {
+  const { status, body } = await api.send("GET", "/metrics", {
+    token: null,
+    headers: { Host: "evil.test" },
+  });
+  expect([status, body.message]).toEqual([403, expect.stringContaining("admin.hosts")]);
+  for (const Host of ["admin.example.com", "localhost:1", "[::1]:8081"]) {
+    expect((await api.send("GET", "/metrics", { token: null, headers: { Host } })).status).toBe(
+      200,
+    );
+  }
+});
+
+describeWith(chromiumMissing)("in Chromium, whose user is logged in by Basic,", () => {
+  /** `admin.test` is a plain http name: no Sec-Fetch-Site comes from there. */
+  test.each(["admin.test", "127.0.0.1", "localhost"])(
+    "a foreign page's form to %s changes nothing, and the own page's request does",
+    async (host) => {
+      const own = await startApi({ hosts: ["admin.test"] });
+      const { port } = new URL(own.url);
+      const { source } = await own.client.call("POST /v2/sources", { body: { name: "S" } });
+      const path = `/v2/sources/${source.id}/rotate-write-key`;
+      const key = async () => own.catalog.sources.get(own.workspaceId, source.id).writeKey;
+      const target = `http://${host}:${port}`;
+      const evil = Bun.serve({
+        hostname: "127.0.0.1",
+        port: 0,
+        fetch: () =>
+          new Response(
+            `<form method="post" action="${target}${path}"></form><script>document.forms[0].submit()</script>`,
+            { headers: { "Content-Type": "text/html" } },
+          ),
+      });
+      const browser = await launch("--host-resolver-rules=MAP *.test 127.0.0.1");
+      const context = await browser.newContext({
+        httpCredentials: { username: "me", password: own.token },
+      });
+      const page = await context.newPage();
+      page.setDefaultTimeout(240_000);
+      await page.goto(`${target}/docs`);
+      await page.waitForSelector("details.operation", { state: "attached" });
+
+      const answered = page.waitForResponse((it) => it.url().endsWith(path) && it.status() !== 401);
+      await page.goto(`http://evil.test:${evil.port}/`);
+      expect((await answered).status()).toBe(403);
+      expect(await key()).toBe(source.writeKey);
+
+      await page.goto(`${target}/docs`);
+      const rotated = await page.evaluate(
+        async (to) => (await fetch(to, { method: "POST" })).status,
+        `${target}${path}`,
+      );
+      expect(rotated).toBe(200);
+      expect(await key()).not.toBe(source.writeKey);
+      await browser.close();
+      await evil.stop(true);
+      await own.stop();
+    },
+    300_000,
+  );
+});

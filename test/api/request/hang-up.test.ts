@@ -1,0 +1,79 @@
+import { expect, setDefaultTimeout, test } from "bun:test";
+import type { Publishing } from "../../../src/publishing/publishing.ts";
+import { childProcesses, eventually, PATIENCE_MS } from "../../sandbox/support.ts";
+import { startApi } from "../_setup.ts";
+
+setDefaultTimeout(PATIENCE_MS);
+
+const looping = { name: "T", language: "javascript", code: "for (;;);" } as const;
+const verbs = ["create", "update", "publish", "test", "runSuites", "run"] as const;
+
+/** What each way to test code sends; `id` and `versionId` are a draft's. */
+const requests: Record<(typeof verbs)[number], [path: string, body: (it: Ids) => object]> = {
+  create: ["/transformations?publish=true", () => looping],
+  update: ["/transformations/ID?publish=true", () => looping],
+  publish: ["/libraries/publish", ({ versionId }) => ({ transformations: [versionId] })],
+  test: ["/transformations/libraries/test", ({ versionId }) => ({ transformations: [versionId] })],
+  run: ["/v2/run", () => looping],
+  runSuites: ["/transformations/tests/run", ({ versionId }) => ({ transformations: [versionId] })],
+};
+interface Ids {
+  id: string;
+  versionId: string;
+}
+
+/** Publishing that never answers, and tells who asked and whose caller has left. */
+function waiting(asked: Set<string>, left: Set<string>): Publishing {
+  const verb = (name: string) => {
+    return async (...given: unknown[]) => {
+      const { caller } = given.at(-1) as { caller: AbortSignal };
+      const leaving = new Promise((resolve) => caller.addEventListener("abort", resolve));
+      asked.add(name);
+      await leaving;
+      left.add(name);
+      throw new Error("Nobody reads this");
+    };
+  };
+  return Object.fromEntries(verbs.map((name) => [name, verb(name)])) as unknown as Publishing;
+}
+
+test("whoever tests code is told when the client hangs up", async () => {
+  const asked = new Set<string>();
+  const left = new Set<string>();
+  const api = await startApi({ publishing: waiting(asked, left) });
+  for (const name of verbs) {
+    const [path, body] = requests[name];
+    const hanging = new AbortController();
+    const request = fetch(api.url + path, {
+      method: "POST",
+      headers: { Authorization: `Bearer ${api.token}`, "Content-Type": "application/json" },
+      body: JSON.stringify(body({ id: "x", versionId: "x" })),
+      signal: hanging.signal,
+    });
+    await eventually(() => asked.has(name));
+    hanging.abort();
+    await expect(request).rejects.toThrow();
+    await eventually(() => left.has(name));
+  }
+  await api.stop();
+});
+
+test("guests of a test run end when its client hangs up", async () => {
+  const api = await startApi();
+  const draft = await api.client.call("POST /transformations", { body: looping });
+  // The spare that waits for work is there before and after.
+  await eventually(() => childProcesses().length > 0);
+  const idle = childProcesses().length;
+  const hanging = new AbortController();
+  const request = fetch(`${api.url}/transformations/libraries/test`, {
+    method: "POST",
+    headers: { Authorization: `Bearer ${api.token}`, "Content-Type": "application/json" },
+    body: JSON.stringify({ transformations: [draft.versionId] }),
+    signal: hanging.signal,
+  });
+  await eventually(() => childProcesses().length > idle);
+  hanging.abort();
+  await expect(request).rejects.toThrow();
+  await eventually(() => childProcesses().length <= idle);
+  await api.stop();
+});

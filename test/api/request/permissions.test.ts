@@ -1,0 +1,355 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import type { ClientKey } from "../../../src/api/client.ts";
+import type { Route } from "../../../src/api/route.ts";
+import { routes } from "../../../src/api/route-table.ts";
+import { type Permission, permissions } from "../../../src/catalog/model.ts";
+import {
+  exampleOf,
+  inOrder,
+  makeThings,
+  type Request,
+  sendExample,
+  type Things,
+} from "../_examples.ts";
+import { startApi, type TestApi } from "../_setup.ts";
+
+/**
+ * The matrix token × workspace × route × permission. What each operation needs stands here once
+ * more, beside the route table.
+ */
+const connect: Permission[] = ["transformations:connect", "destinations:connect"];
+const admin: Permission[] = ["workspace:admin"];
+const events: Permission[] = ["events:read"];
+const replay: Permission[] = ["events:replay"];
+const edit: Permission[] = ["transformations:edit"];
+const libraries: Permission[] = ["libraries:edit"];
+
+const needs: Record<ClientKey | "GET /docs" | "GET /docs/json", Permission[] | "open"> = {
+  "GET /health": "open",
+  "GET /ready": "open",
+  "GET /metrics": "open",
+  "GET /docs": [],
+  "GET /docs/json": [],
+  "POST /transformations": ["transformations:create-delete"],
+  "GET /transformations": [],
+  "GET /transformations/{id}": [],
+  "POST /transformations/{id}": edit,
+  "DELETE /transformations/{id}": ["transformations:create-delete"],
+  "GET /transformations/{id}/versions": [],
+  "GET /transformations/{id}/versions/{versionId}": [],
+  "POST /transformations/{id}/connectToDestination": connect,
+  "POST /transformations/{id}/disconnectFromDestination": connect,
+  "PUT /transformations/{id}/external-id": edit,
+  "POST /libraries": libraries,
+  "GET /libraries": [],
+  "GET /libraries/{id}": [],
+  "POST /libraries/{id}": libraries,
+  "DELETE /libraries/{id}": libraries,
+  "GET /libraries/{id}/versions": [],
+  "GET /libraries/{id}/versions/{versionId}": [],
+  "PUT /libraries/{id}/external-id": libraries,
+  // These name one transformation and, but for the last, one library.
+  "POST /libraries/publish": [...edit, ...libraries],
+  "POST /transformations/publish": [...edit, ...libraries],
+  "POST /transformations/libraries/test": [...edit, ...libraries],
+  "POST /transformations/tests/run": edit,
+  "POST /v2/run": [...edit, ...libraries],
+  "GET /v2/sources": admin,
+  "POST /v2/sources": admin,
+  "GET /v2/sources/{id}": admin,
+  "PUT /v2/sources/{id}": admin,
+  "DELETE /v2/sources/{id}": admin,
+  "POST /v2/sources/{id}/rotate-write-key": admin,
+  "PUT /v2/sources/{id}/external-id": admin,
+  "PUT /v2/destinations/{id}/external-id": admin,
+  "PUT /v2/connections/{id}/external-id": admin,
+  "GET /v2/destinations": admin,
+  "POST /v2/destinations": admin,
+  "GET /v2/destinations/{id}": admin,
+  "PUT /v2/destinations/{id}": admin,
+  "DELETE /v2/destinations/{id}": admin,
+  "POST /v2/destinations/{id}/test": admin,
+  "GET /v2/destinations/{id}/transformation": [],
+  "PUT /v2/destinations/{id}/transformation": connect,
+  "DELETE /v2/destinations/{id}/transformation": connect,
+  "GET /v2/connections": admin,
+  "POST /v2/connections": admin,
+  "GET /v2/connections/{id}": admin,
+  "PUT /v2/connections/{id}": admin,
+  "DELETE /v2/connections/{id}": admin,
+  "GET /v2/members": admin,
+  "POST /v2/members": admin,
+  "GET /v2/members/{id}": admin,
+  "PUT /v2/members/{id}": admin,
+  "DELETE /v2/members/{id}": admin,
+  "GET /v2/tokens": admin,
+  "POST /v2/tokens": admin,
+  "DELETE /v2/tokens/{id}": admin,
+  "POST /v2/session": "open",
+  "GET /v2/session": [],
+  "DELETE /v2/session": "open",
+  "GET /v2/credentials": admin,
+  "POST /v2/credentials": admin,
+  "DELETE /v2/credentials/{id}": admin,
+  "GET /v2/dead-letters": events,
+  "GET /v2/suspensions": events,
+  "GET /v2/overview": events,
+  "GET /v2/system": admin,
+  "GET /v2/cluster": admin,
+  "GET /v2/destinations/{id}/history": events,
+  "GET /v2/dead-letters/{id}": events,
+  "GET /v2/dead-letter-groups": events,
+  "POST /v2/dead-letters/replay": replay,
+  "POST /v2/dead-letters/purge": replay,
+  "GET /v2/replays": ["events:read"],
+  "POST /v2/replays": ["events:replay"],
+  "GET /v2/replays/{id}": ["events:read"],
+  "POST /v2/replays/{id}/cancel": ["events:replay"],
+  "GET /v2/events": events,
+  "GET /v2/events/search": events,
+  "GET /v2/workspace": [],
+  "GET /v2/destination-types": [],
+  "GET /v2/accounts": [],
+  "GET /v2/catalog/categories": [],
+  "GET /v2/catalog/events": [],
+  "GET /v2/catalog/properties": [],
+  "GET /v2/catalog/custom-types": [],
+  "GET /v2/catalog/tracking-plans": [],
+  "GET /v2/event-stream-sources": [],
+  "GET /v2/retl-sources": [],
+  "GET /v2/retl-connections": [],
+  "GET /v2/data-graphs": [],
+};
+
+const neededBy = (route: Route) => needs[route.key as keyof typeof needs];
+
+/** Every way to write a route: its own path and its aliases. */
+const cells = (list: readonly Route[]) =>
+  list.flatMap((route) => [route.path, ...route.aliases].map((path) => ({ route, path })));
+
+let api: TestApi;
+let things: Required<Things>;
+const tokens = new Map<string, string>();
+beforeAll(async () => {
+  api = await startApi();
+  things = await makeThings(api);
+});
+afterAll(() => api.stop());
+
+/** A token with exactly these permissions, made once. */
+async function tokenWith(granted: readonly Permission[]): Promise<string> {
+  const key = [...granted].sort().join();
+  const token = tokens.get(key) ?? (await api.tokenWith([...granted]));
+  tokens.set(key, token);
+  return token;
+}
+
+const without = (...lacking: Permission[]) => permissions.filter((it) => !lacking.includes(it));
+
+test("the table names every route", () => {
+  expect(Object.keys(needs).sort()).toEqual(routes.map(({ key }) => key).sort());
+});
+
+describe("a token that is none", () => {
+  test("is 401 on every route that needs one", async () => {
+    const expired = await api.catalog.tokens.create(api.workspaceId, {
+      name: "expired",
+      permissions: [...permissions],
+      expiresAt: Date.now() - 1,
+    });
+    const revoked = await api.catalog.tokens.create(api.workspaceId, {
+      name: "revoked",
+      permissions: [...permissions],
+    });
+    await api.catalog.tokens.revoke(api.workspaceId, revoked.token.id);
+    for (const token of [null, "nonsense", "pm_", expired.secret, revoked.secret]) {
+      for (const { route, path } of cells(routes)) {
+        if (neededBy(route) === "open") continue;
+        const { status } = await sendExample(api, exampleOf(route, things, path), { token });
+        expect([route.method, path, status]).toEqual([route.method, path, 401]);
+      }
+    }
+  });
+});
+
+describe("a token without a permission", () => {
+  test("is 403 on every route that needs it, and told so", async () => {
+    for (const { route, path } of cells(routes)) {
+      const needed = neededBy(route);
+      if (needed === "open") continue;
+      for (const permission of needed) {
+        const token = await tokenWith(without(permission));
+        const refused = await sendExample(api, exampleOf(route, things, path), { token });
+        expect([route.method, path, permission, refused.status, refused.body.message]).toEqual([
+          route.method,
+          path,
+          permission,
+          403,
+          `The token lacks the permission ${permission}`,
+        ]);
+      }
+    }
+  });
+
+  const create = (query: string, more: object) => ({
+    method: "POST",
+    path: `/transformations${query}`,
+    body: JSON.stringify({ name: "T", language: "javascript", code: "", ...more }),
+  });
+  const conditions: [string, (things: Things) => Request, Permission[]][] = [
+    ["create and publish by query", () => create("?publish=true", {}), edit],
+    ["create and publish by body", () => create("", { publish: true }), edit],
+    [
+      "create with destinationIds",
+      (it) => create("?publish=true", { destinationIds: [it.destination] }),
+      connect,
+    ],
+    [
+      "create with destinations",
+      (it) => create("?publish=true", { destinations: [it.destination] }),
+      connect,
+    ],
+    [
+      "update with destinations",
+      (it) => ({
+        method: "POST",
+        path: `/transformations/${it.transformation}?publish=true`,
+        body: JSON.stringify({ destinations: [{ id: it.destination }] }),
+      }),
+      connect,
+    ],
+    [
+      "publish a library",
+      (it) => ({
+        method: "POST",
+        path: "/libraries/publish",
+        body: JSON.stringify({ libraries: [it.libraryVersion] }),
+      }),
+      libraries,
+    ],
+    [
+      "publish a transformation",
+      (it) => ({
+        method: "POST",
+        path: "/libraries/publish",
+        body: JSON.stringify({ transformations: [it.transformationVersion] }),
+      }),
+      edit,
+    ],
+  ];
+
+  test.each(conditions)("%s needs more, and all of it", async (_, request, needed) => {
+    const before = JSON.stringify(await view(api.token));
+    for (const permission of needed) {
+      const token = await tokenWith(without(permission));
+      const refused = await sendExample(api, request(things), { token });
+      expect([refused.status, refused.body.message]).toEqual([
+        403,
+        `The token lacks the permission ${permission}`,
+      ]);
+    }
+    expect(JSON.stringify(await view(api.token))).toBe(before);
+  });
+
+  test("needs no more than the condition says", async () => {
+    const alone = await tokenWith(edit);
+    const published = await sendExample(
+      api,
+      {
+        method: "POST",
+        path: "/libraries/publish",
+        body: JSON.stringify({ transformations: [things.transformationVersion] }),
+      },
+      { token: alone },
+    );
+    expect(published.body).toEqual({ published: true });
+    const draft = await sendExample(api, create("", { destinations: [things.destination] }), {
+      token: await tokenWith(["transformations:create-delete"]),
+    });
+    expect(draft.status).toBe(200);
+  });
+});
+
+/** Everything of a workspace that its routes show; uses of tokens move by themselves. */
+async function view(token: string): Promise<unknown[]> {
+  const seen: unknown[] = [];
+  for (const { method, path, media } of routes) {
+    if (method !== "GET" || path.includes("{") || media || !/^\/(v2|tr|li)/.test(path)) continue;
+    // Figures move by themselves.
+    if (path === "/v2/system") continue;
+    const { text } = await api.send("GET", path, { token });
+    const body = JSON.parse(text, (key, value) =>
+      key === "rates" || key === "receivedPerSecond" ? undefined : value,
+    );
+    for (const item of body.tokens ?? []) delete item.lastUsedAt;
+    seen.push(body);
+  }
+  return seen;
+}
+
+describe("another workspace", () => {
+  let stranger: string;
+  beforeAll(async () => {
+    const { id } = await api.catalog.workspaces.create("Stranger");
+    stranger = await api.tokenWith([...permissions], id);
+  });
+
+  test("sees nothing of this one in any list", async () => {
+    const seen = JSON.stringify(await view(stranger));
+    for (const [name, id] of Object.entries(things)) {
+      expect([name, seen.includes(id)]).toEqual([name, false]);
+    }
+  });
+
+  test("gets for this one's ids what it gets for unknown ones, and changes nothing", async () => {
+    const before = JSON.stringify(await view(api.token));
+    const unknown = Object.fromEntries(
+      Object.keys(things).map((name) => [name, "0ERUZ96HUotHxDSfYqPCHPEXHW2"]),
+    );
+    let sealed = 0;
+    for (const { route, path } of cells(routes)) {
+      const request = exampleOf(route, things, path);
+      const named = Object.values(things).some((id) => JSON.stringify(request).includes(id));
+      if (!named || needs[route.key as keyof typeof needs] === "open") continue;
+      const theirs = await sendExample(api, request, { token: stranger });
+      const none = await sendExample(api, exampleOf(route, unknown, path), { token: stranger });
+      // Lists of ids are taken and do nothing; everything else does not exist.
+      const silent = /dead-letters\/(replay|purge)$/.test(path);
+      expect([route.method, path, theirs.status]).toEqual([route.method, path, silent ? 200 : 404]);
+      expect([path, theirs.text]).toEqual([path, none.text]);
+      sealed++;
+    }
+    expect(sealed).toBeGreaterThan(30);
+    expect(JSON.stringify(await view(api.token))).toBe(before);
+  });
+
+  test("cannot join its own things with one of this workspace", async () => {
+    const own = await makeThings(api, stranger);
+    const before = JSON.stringify([await view(api.token), await view(stranger)]);
+    let mixed = 0;
+    for (const { route, path } of cells(routes)) {
+      const sent = JSON.stringify(exampleOf(route, things, path));
+      const named = (Object.keys(things) as (keyof Things)[]).filter((it) =>
+        sent.includes(things[it]),
+      );
+      for (const foreign of named.length > 1 ? named : []) {
+        const request = exampleOf(route, { ...own, [foreign]: things[foreign] }, path);
+        const { status } = await sendExample(api, request, { token: stranger });
+        expect([route.method, path, foreign, status]).toEqual([route.method, path, foreign, 404]);
+        mixed++;
+      }
+    }
+    expect(mixed).toBeGreaterThan(15);
+    expect(JSON.stringify([await view(api.token), await view(stranger)])).toBe(before);
+  });
+});
+
+test("a token with exactly what a route needs may use it", async () => {
+  for (const { route, path } of cells(inOrder)) {
+    const needed = neededBy(route);
+    const token = needed === "open" ? null : await tokenWith(needed);
+    const { status, text } = await sendExample(api, exampleOf(route, things, path), { token });
+    const shown = status === route.status ? "" : text;
+    expect([route.method, path, status, shown]).toEqual([route.method, path, route.status, ""]);
+  }
+});

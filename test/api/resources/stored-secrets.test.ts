@@ -1,0 +1,181 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { startApi, type TestApi } from "../_setup.ts";
+
+let api: TestApi;
+beforeAll(async () => {
+  api = await startApi();
+});
+afterAll(() => api.stop());
+
+type Config = Record<string, unknown>;
+
+interface Case {
+  type: string;
+  config: Config;
+  /** Pointers of the secrets, and the config with all of them left out as it is answered. */
+  secrets: string[];
+  /** Changes that send the secrets elsewhere. */
+  moves: [change: Config][];
+  /** Changes that do not. */
+  stays: Config[];
+}
+
+const hook = "https://hooks.test/in";
+const oauth = { tokenUrl: "https://login.test/token", clientId: "id", clientSecret: "hidden" };
+const { clientSecret: _, ...shownOauth } = oauth;
+const header = { from: "X-Key", to: "hidden" };
+
+const cases: Case[] = [
+  {
+    type: "webhook",
+    config: { webhookUrl: hook, headers: [header], secret: `whsec_${"A".repeat(32)}` },
+    secrets: ["/config/secret", "/config/headers/0/to"],
+    moves: [
+      [{ webhookUrl: "https://evil.test/in" }],
+      [{ webhookUrl: "https://hooks.test.evil.test/in" }],
+      [{ webhookUrl: "https://hooks.test:8443/in" }],
+      [{ webhookUrl: "http://hooks.test/in" }],
+    ],
+    stays: [{ webhookUrl: "https://HOOKS.test:443/other?a=1" }, { batchSize: 5 }],
+  },
+  {
+    type: "webhook",
+    config: { webhookUrl: hook, oauth },
+    secrets: ["/config/oauth/clientSecret"],
+    moves: [
+      [{ oauth: { ...shownOauth, tokenUrl: "https://evil.test/token" } }],
+      // The token goes where the webhook is.
+      [{ webhookUrl: "https://evil.test/in" }],
+      // The webhook's receiver is not the token's.
+      [{ oauth: { ...shownOauth, tokenUrl: "https://hooks.test/token" } }],
+    ],
+    stays: [{ oauth: { ...shownOauth, tokenUrl: "https://login.test/v2/token", scope: "a" } }],
+  },
+  {
+    type: "postgres",
+    config: { host: "db.test", database: "d", user: "u", password: "hidden" },
+    secrets: ["/config/password"],
+    moves: [[{ host: "evil.test" }], [{ port: 5433 }], [{ tls: "off" }]],
+    stays: [{ host: "DB.test", port: 5432 }, { tls: "verify", user: "v" }, { database: "e" }],
+  },
+  {
+    type: "postgres",
+    config: { host: "db.test", database: "d", user: "u", password: "hidden", tls: "off" },
+    secrets: ["/config/password"],
+    moves: [[{ host: "evil.test", tls: "verify" }]],
+    stays: [{ tls: "verify" }, { tls: "off" }],
+  },
+  {
+    type: "clickhouse",
+    config: { url: "https://house.test:8443", password: "hidden" },
+    secrets: ["/config/password"],
+    moves: [
+      [{ url: "https://evil.test:8443" }],
+      [{ url: "https://house.test" }],
+      [{ url: "http://house.test:8443" }],
+    ],
+    stays: [{ url: "https://house.test:8443/path" }, { user: "v" }],
+  },
+  {
+    type: "s3",
+    config: { bucket: "own", accessKeyId: "id", secretAccessKey: "hidden" },
+    secrets: ["/config/secretAccessKey"],
+    moves: [[{ endpoint: "https://evil.test" }], [{ endpoint: "http://amazonaws.com" }]],
+    stays: [{ region: "eu-west-1" }, { bucket: "other" }],
+  },
+  {
+    type: "kafka",
+    config: {
+      ...{ brokers: "a.test:9092, b.test:9092", topic: "t", user: "u", password: "hidden" },
+      headers: [header],
+    },
+    secrets: ["/config/password", "/config/headers/0/to"],
+    moves: [
+      [{ brokers: "a.test:9092,evil.test:9092" }],
+      [{ brokers: "a.test:9093" }],
+      [{ tls: "off" }],
+    ],
+    stays: [{ brokers: "b.test:9092" }, { topic: "s" }, { mechanism: "PLAIN" }],
+  },
+];
+
+describe("a secret that is left out", () => {
+  test("has a case for every kind that has secrets", async () => {
+    const { body } = await api.send("GET", "/v2/destination-types");
+    const withSecrets = body.destinationTypes
+      .filter(({ config }: Config) => JSON.stringify(config).includes('"writeOnly":true'))
+      .map(({ type }: Config) => type);
+    expect([...new Set(cases.map(({ type }) => type))].sort()).toEqual(withSecrets.sort());
+  });
+
+  test.each(cases)("of $type is kept for the same place alone: $config", async (it) => {
+    const { body } = await api.send("POST", "/v2/destinations", {
+      body: { name: "D", type: it.type, config: it.config },
+    });
+    const { id, config: shown } = body.destination;
+    const path = `/v2/destinations/${id}`;
+    const stored = () => api.catalog.destinations.get(api.workspaceId, id).config;
+    for (const [change] of it.moves) {
+      const refused = await api.send("PUT", path, { body: { config: { ...shown, ...change } } });
+      expect([change, refused.status]).toEqual([change, 400]);
+      const { message, details } = refused.body;
+      expect(details.map((detail: Config) => detail.path).sort()).toEqual([...it.secrets].sort());
+      expect(message).toContain("Expected the secret again, since the one that is kept is for ");
+      expect(refused.text).not.toContain("hidden");
+      expect(stored()).toEqual(it.config);
+      // Who gives all that a client of RudderStack has is believed.
+      const whole = await api.send("PUT", path, {
+        body: { config: { ...it.config, ...given(it, change) } },
+      });
+      expect([change, whole.status]).toEqual([change, 200]);
+      await api.send("PUT", path, { body: { config: it.config } });
+    }
+    for (const change of it.stays) {
+      const changed = await api.send("PUT", path, { body: { config: { ...shown, ...change } } });
+      expect([change, changed.status]).toEqual([change, 200]);
+      for (const key of ["secret", "password", "secretAccessKey", "headers"]) {
+        expect(stored()[key]).toEqual(it.config[key]);
+      }
+      expect((stored().oauth as Config | undefined)?.clientSecret).toBe(
+        (it.config.oauth as Config | undefined)?.clientSecret,
+      );
+      await api.send("PUT", path, { body: { config: it.config } });
+    }
+  });
+
+  test("is the one that another call has just given", async () => {
+    const config = { webhookUrl: hook, headers: [header] };
+    const { body } = await api.send("POST", "/v2/destinations", {
+      body: { name: "D", type: "webhook", config },
+    });
+    const { id } = body.destination;
+    const put = (changed: Config) =>
+      api.send("PUT", `/v2/destinations/${id}`, { body: { config: { ...config, ...changed } } });
+    for (let n = 0; n < 10; n++) {
+      const to = `hidden ${n}`;
+      const headers = [{ from: header.from, to: "" }];
+      await Promise.all([
+        put({ headers: [{ ...header, to }] }),
+        put({ headers, batchSize: n + 1 }),
+      ]);
+      const stored = api.catalog.destinations.get(api.workspaceId, id).config;
+      expect(stored.headers).toEqual([{ ...header, to }]);
+    }
+  });
+
+  test("is forgotten by who may not know it, and is not needed then", async () => {
+    const { body } = await api.send("POST", "/v2/destinations", {
+      body: { name: "D", type: "webhook", config: { webhookUrl: hook, headers: [header] } },
+    });
+    const path = `/v2/destinations/${body.destination.id}`;
+    const config = { webhookUrl: "https://other.test/", headers: [] };
+    expect((await api.send("PUT", path, { body: { config } })).status).toBe(200);
+  });
+});
+
+/** A change with the secrets in it. */
+function given({ config }: Case, change: Config): Config {
+  return "oauth" in change
+    ? { oauth: { ...(config.oauth as Config), ...(change.oauth as Config) } }
+    : change;
+}

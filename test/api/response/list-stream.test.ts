@@ -1,0 +1,140 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import {
+  LIST_CHUNK_CHARS,
+  LIST_TURN_MS,
+  streamList,
+} from "../../../src/api/response/list-stream.ts";
+import { LISTS_OF_WORKSPACE_MAX } from "../../../src/settings/limits.ts";
+import { startApi, type TestApi } from "../_setup.ts";
+
+let api: TestApi;
+beforeAll(async () => {
+  api = await startApi();
+});
+afterAll(() => api.stop());
+
+const text = "x".repeat(1_000);
+const items = Array.from({ length: 2_000 }, (_, n) => ({ n, text }));
+
+describe("a list without pages", () => {
+  test("that is short is an ordinary answer", async () => {
+    for (const some of [[], items.slice(0, 1), items.slice(0, 3)]) {
+      const response = await streamList({ workspaceId: "short" }, "things", some);
+      expect(await response.json()).toEqual({ things: some });
+      const rest = () => ({ paging: { total: some.length } });
+      expect(
+        await (await streamList({ workspaceId: "short" }, "things", some, rest)).json(),
+      ).toEqual({
+        things: some,
+        paging: { total: some.length },
+      });
+    }
+  });
+
+  test("that is long is whole, and read no further than its client takes it", async () => {
+    let read = 0;
+    function* counted() {
+      for (const item of items) {
+        read++;
+        yield item;
+      }
+    }
+    const response = await streamList({ workspaceId: "long" }, "things", counted());
+    const reader = response.body!.getReader();
+    const chunks: Uint8Array[] = [];
+    for (let chunk = await reader.read(); !chunk.done; chunk = await reader.read()) {
+      chunks.push(chunk.value);
+      // Two chunks at most are ahead: the one that was taken, and the next one.
+      expect(read).toBeLessThanOrEqual(((chunks.length + 1) * LIST_CHUNK_CHARS) / text.length);
+    }
+    expect(JSON.parse(Buffer.concat(chunks).toString())).toEqual({ things: items });
+  });
+
+  test("gives other work its turn between any two of its own", async () => {
+    let turns = 0;
+    let goesOn = true;
+    const other = (async () => {
+      while (goesOn) {
+        await new Promise((resolve) => setImmediate(resolve));
+        turns++;
+      }
+    })();
+    const response = await streamList({ workspaceId: "turns" }, "things", items);
+    const length = (await response.text()).length;
+    goesOn = false;
+    await other;
+    expect(turns).toBeGreaterThanOrEqual(Math.floor(length / LIST_CHUNK_CHARS));
+  });
+
+  test("may be asked for a few times at once by each workspace; a place comes back", async () => {
+    const ask = (workspaceId: string, things: Iterable<unknown> = items) =>
+      streamList({ workspaceId }, "things", things);
+    const open = await Promise.all(
+      Array.from({ length: LISTS_OF_WORKSPACE_MAX }, () => ask("busy")),
+    );
+    const tooMany = `Expected at most ${LISTS_OF_WORKSPACE_MAX} long lists`;
+    await expect(ask("busy")).rejects.toThrow(tooMany);
+    // Short ones, and those of others, are answered all the same.
+    expect(await (await ask("busy", [1])).json()).toEqual({ things: [1] });
+    await (await ask("other")).text();
+    await open[0]!.text();
+    await open[1]!.body!.cancel();
+    for (const response of await Promise.all([ask("busy"), ask("busy")])) await response.text();
+    for (const response of open.slice(2)) await response.body!.cancel();
+    function* breaking() {
+      yield* items;
+      throw new Error("as marked");
+    }
+    for (let n = 0; n < 2 * LISTS_OF_WORKSPACE_MAX; n++) {
+      const response = await ask("busy", breaking());
+      await expect(response.text()).rejects.toThrow();
+    }
+  });
+
+  test("that a busy machine is slow to read takes no place of the long ones", async () => {
+    function* slow() {
+      for (const item of items.slice(0, 20)) {
+        Bun.sleepSync(LIST_TURN_MS);
+        yield item;
+      }
+    }
+    const answers = await Promise.all(
+      Array.from({ length: 2 * LISTS_OF_WORKSPACE_MAX }, () =>
+        streamList({ workspaceId: "slow" }, "things", slow()),
+      ),
+    );
+    for (const answer of answers) {
+      expect(await answer.json()).toEqual({ things: items.slice(0, 20) });
+    }
+  });
+});
+
+test("versions and lists of much code come as the specification has them", async () => {
+  const code = `export const transformEvent = (event) => event; // ${"x".repeat(200_000)}`;
+  const { code: store } = api.catalog;
+  const first = store.draft(api.workspaceId, "transformation", {
+    name: "Large",
+    code,
+    language: "javascript",
+  });
+  const change = { publish: [], links: [], seen: [] };
+  await store.commit(api.workspaceId, { ...change, revisions: [first] });
+  for (let n = 0; n < 9; n++) {
+    const revision = store.amend(api.workspaceId, "transformation", first.id, {});
+    await store.commit(api.workspaceId, { ...change, revisions: [revision] });
+  }
+  const { body } = await api.send("GET", `/transformations/${first.id}/versions?count=1000`);
+  expect(body.TransformationVersions).toHaveLength(10);
+  expect(body.TransformationVersions[0]).toMatchObject({ versionId: first.versionId, code });
+
+  const revisions = Array.from({ length: 50 }, (_, n) =>
+    store.draft(api.workspaceId, "library", { name: `Lib ${n}`, code, language: "javascript" }),
+  );
+  const publish = revisions.map(({ kind, id, versionId }) => {
+    return { kind, id, versionId, imports: [] };
+  });
+  await store.commit(api.workspaceId, { ...change, revisions, publish });
+  const { libraries } = (await api.send("GET", "/libraries")).body;
+  expect(libraries.map((it: any) => it.id)).toEqual(revisions.map(({ id }) => id));
+  expect((await api.send("GET", "/libraries", { token: null })).status).toBe(401);
+});

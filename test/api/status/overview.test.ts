@@ -1,0 +1,127 @@
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { OVERVIEW_ITEMS_MAX } from "../../../src/settings/limits.ts";
+import { eventually, PATIENCE_MS } from "../../sandbox/support.ts";
+import { makeThings } from "../_examples.ts";
+import { startApi, type TestApi } from "../_setup.ts";
+
+setDefaultTimeout(PATIENCE_MS);
+
+let api: TestApi;
+const suspensions: {
+  transformationVersionId: string;
+  name: string;
+  until: number;
+  reason: string;
+}[] = [];
+beforeAll(async () => {
+  api = await startApi({ suspensions: () => suspensions });
+});
+afterAll(() => api.stop());
+
+const overview = () => api.client.call("GET /v2/overview");
+
+describe("the overview", () => {
+  test("shows the graph, what flows, and what needs a person", async () => {
+    const things = await makeThings(api);
+    await eventually(
+      () => api.catalog.code.linkOf(api.workspaceId, things.destination) !== undefined,
+    );
+    const shown = await overview();
+    const [destination] = shown.destinations;
+    expect(destination).toMatchObject({
+      id: things.destination,
+      state: "failing",
+      reason: "The receiver answered 400",
+      since: expect.any(String),
+      transformationId: things.transformation,
+      deadLetters: 1,
+    });
+    expect(destination!.rates.failed).toBeGreaterThan(0);
+    expect(shown.transformations.map(({ id }) => id)).toEqual([things.transformation]);
+    expect(shown.connections[0]).toMatchObject({ id: things.connection, enabled: true });
+    expect(shown.connections[0]!.rates.received).toBeGreaterThan(0);
+    const fed = shown.sources.find(({ id }) => id === shown.connections[0]!.sourceId)!;
+    expect(fed.receivedPerSecond).toBeGreaterThan(0);
+    expect(shown.totals).toEqual({ sources: 2, destinations: 1, connections: 1, deadLetters: 1 });
+    expect(shown.problems).toEqual([
+      {
+        kind: "destination-failing",
+        message: `${destination!.name}: The receiver answered 400`,
+        destinationId: things.destination,
+        since: destination!.since!,
+      },
+      {
+        kind: "dead-letters",
+        message: `${destination!.name} has 1 dead letter`,
+        destinationId: things.destination,
+        count: 1,
+      },
+    ]);
+    const { minutes } = await api.client.call("GET /v2/destinations/{id}/history", {
+      params: { id: things.destination },
+    });
+    expect(minutes).toHaveLength(60);
+    expect(minutes.reduce((sum, { failed }) => sum + failed, 0)).toBe(1);
+    expect(JSON.stringify(shown)).not.toContain("webhookUrl");
+    expect(JSON.stringify(shown)).not.toContain("writeKey");
+  });
+
+  test("tells no longer what was refused before the settings changed", async () => {
+    const { id } = (await overview()).destinations[0]!;
+    const config = { webhookUrl: "https://receiver.test/" };
+    await api.client.call("PUT /v2/destinations/{id}", { params: { id }, body: { config } });
+    while ((await overview()).destinations[0]!.state !== "ok") await Bun.sleep(10);
+  });
+
+  test("tells suspended code, a paused destination and a server that is not ready", async () => {
+    const { id } = (await overview()).transformations[0]!;
+    const { revision } = api.catalog.code.published(api.workspaceId, "transformation", id);
+    const { versionId, name } = revision;
+    suspensions.push({
+      transformationVersionId: versionId,
+      name,
+      until: Date.now(),
+      reason: "bad",
+    });
+    api.readiness.checks.log = { ok: false, message: "The disk is full" };
+    const { problems, destinations } = await overview();
+    expect(destinations[0]!.state).toBe("suspended");
+    expect(problems.map(({ kind }) => kind)).toEqual(["not-ready", "dead-letters", "suspended"]);
+    expect(problems[0]!.message).toBe("log: The disk is full");
+    api.readiness.checks.log = { ok: true };
+    suspensions.pop();
+    const params = { id: destinations[0]!.id };
+    await api.client.call("PUT /v2/destinations/{id}", { params, body: { enabled: false } });
+    expect((await overview()).destinations[0]!.state).toBe("paused");
+  });
+
+  test("is of one workspace, and bounded", async () => {
+    const { id } = await api.catalog.workspaces.create("Other");
+    const token = await api.tokenWith(["events:read"], id);
+    const { body } = await api.send("GET", "/v2/overview", { token });
+    expect(body).toEqual({
+      sources: [],
+      transformations: [],
+      destinations: [],
+      connections: [],
+      totals: { sources: 0, destinations: 0, connections: 0, deadLetters: 0 },
+      problems: [],
+    });
+    const count = OVERVIEW_ITEMS_MAX + 1;
+    for (let n = 0; n < count; n += 1) await api.catalog.sources.create(id, { name: `S${n}` });
+    const many = (await api.send("GET", "/v2/overview", { token })).body;
+    expect([many.sources.length, many.totals.sources]).toEqual([OVERVIEW_ITEMS_MAX, count]);
+  });
+});
+
+test("the system's figures are real, and for administrators", async () => {
+  const system = await api.client.call("GET /v2/system");
+  expect(system.bun).toBe(Bun.version);
+  expect(system.processes[0]).toMatchObject({ name: "server" });
+  expect(system.processes[0]!.residentBytes).toBeGreaterThan(10 << 20);
+  expect(system.memory.totalBytes).toBeGreaterThan(system.memory.freeBytes);
+  expect(system.limits.OVERVIEW_ITEMS_MAX).toBe(OVERVIEW_ITEMS_MAX);
+  expect(system.readiness.ready).toBe(true);
+  expect(system.events.retention).toEqual({ seconds: 0, bytes: 0 });
+  expect(system.events.bytes).toBeGreaterThanOrEqual(0);
+});
