@@ -1,7 +1,6 @@
 import http from "node:http";
 import { Elysia } from "elysia";
 import { Histogram } from "prom-client";
-import { createRateLimiter } from "../concurrency/rate-limiter.ts";
 import { cannotListen } from "../errors.ts";
 import { httpUrl } from "../http/url.ts";
 import {
@@ -11,6 +10,7 @@ import {
 } from "../settings/limits.ts";
 import { consoleResponse } from "./console-files.ts";
 import type { ApiDeps } from "./deps.ts";
+import { createLimiters } from "./limiters.ts";
 import { handleRequest, type IncomingRequest } from "./request/handle.ts";
 import { errorResponse, toErrorResponse } from "./response/errors.ts";
 import type { Route } from "./route.ts";
@@ -30,11 +30,11 @@ export interface Api {
 }
 
 /** The control plane listener: the Transformations API, management, health and metrics. */
-export function createApi(deps: ApiDeps): Api {
+export function createApi(given: ApiDeps): Api {
+  const deps = { ...given, limiters: createLimiters(given.requestsPerSecondMax) };
   const closing = new AbortController();
   const seconds = requestSeconds(deps);
-  const take = createRateLimiter(deps.requestsPerSecondMax);
-  const listener = { deps, take, closing: closing.signal };
+  const listener = { deps, closing: closing.signal };
   deps.others?.answerWith((question) => answerLocally(deps, question));
 
   async function answered(route: Route, arrival: IncomingRequest): Promise<Response> {

@@ -4,6 +4,7 @@ import type { Logger } from "../observe/log.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import type { Pipeline } from "../pipeline/pipeline.ts";
 import type { Publishing } from "../publishing/publishing.ts";
+import type { ApiLimiters } from "./limiters.ts";
 
 export interface Readiness {
   ready: boolean;
@@ -112,4 +113,9 @@ export interface ApiDeps {
   requestsPerSecondMax: number;
   logger: Logger;
   metrics: Metrics;
+}
+
+/** Dependencies of the routes: those of the control plane, and what it makes for itself. */
+export interface RouteDeps extends ApiDeps {
+  limiters: ApiLimiters;
 }

@@ -1,7 +1,7 @@
 import type { Static, TObject, TProperties, TSchema, TUndefined } from "@sinclair/typebox";
 import { Type } from "@sinclair/typebox";
 import type { Permission, Principal } from "../catalog/model.ts";
-import type { ApiDeps } from "./deps.ts";
+import type { RouteDeps } from "./deps.ts";
 
 /** The media type of an answer that goes on until one side ends it. */
 export const EVENT_STREAM = "text/event-stream";
@@ -20,7 +20,7 @@ export type PathParams<Path extends string> = { [Name in PathParamNames<Path>]: 
 
 /** One request that passed authentication and validation. */
 export interface RequestContext<Key extends string, Query, Body> {
-  deps: ApiDeps;
+  deps: RouteDeps;
   principal: Principal;
   workspaceId: string;
   params: PathParams<Key>;

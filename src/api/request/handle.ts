@@ -6,8 +6,8 @@ import {
   ID_CHARS_MAX,
   IDLE_CONNECTION_SECONDS_MAX,
 } from "../../settings/limits.ts";
-import type { ApiDeps } from "../deps.ts";
-import { jsonResponse, responseHeaders, TooManyRequests } from "../response/errors.ts";
+import type { ApiDeps, RouteDeps } from "../deps.ts";
+import { jsonResponse, responseHeaders } from "../response/errors.ts";
 import { EVENT_STREAM, type Route } from "../route.ts";
 import { anonymousPrincipal, authenticate, permit } from "./authenticate.ts";
 import { readJson } from "./body.ts";
@@ -27,9 +27,7 @@ export interface IncomingRequest {
 
 /** What all requests of a listener share. */
 export interface ListenerContext {
-  deps: ApiDeps;
-  /** Takes one request of a token's allowance; returns 0, or the seconds to wait. */
-  take(tokenId: string): number;
+  deps: RouteDeps;
   closing: AbortSignal;
 }
 
@@ -115,12 +113,11 @@ async function withoutIdleTimeout<T>(
   }
 }
 
-function admit(route: Route, { deps, take }: ListenerContext, headers: Headers): Principal {
+function admit(route: Route, { deps }: ListenerContext, headers: Headers): Principal {
   refuseCrossSite(route, headers, deps.hosts);
   if (route.needs === "open") return anonymousPrincipal;
   const principal = authenticate(deps.catalog, headers);
-  const waitSeconds = take(principal.tokenId);
-  if (waitSeconds > 0) throw new TooManyRequests(waitSeconds);
+  deps.limiters.tokenRequests(principal.tokenId);
   permit(principal, route.needs);
   return principal;
 }

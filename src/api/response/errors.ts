@@ -1,6 +1,7 @@
 import { ApiError, type Refusal } from "../../errors.ts";
 import type { Logger } from "../../observe/log.ts";
 import { SandboxUnavailable } from "../../sandbox/sandbox.ts";
+import { TooManyRequests } from "../limiters.ts";
 
 const statuses: Record<Refusal, number> = {
   invalid: 400,
@@ -42,16 +43,6 @@ export function errorResponse(
 ): Response {
   const error = path.startsWith("/v2/") ? { error: message } : {};
   return jsonResponse({ message, ...error, ...more?.body }, status, more?.headers);
-}
-
-/** A request that was refused because there were too many, with the seconds to wait. */
-export class TooManyRequests extends ApiError {
-  constructor(
-    readonly retryAfterSeconds: number,
-    message = "Expected fewer requests of this token, got more than its rate allows",
-  ) {
-    super("too-many", message);
-  }
 }
 
 /**

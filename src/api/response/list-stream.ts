@@ -1,14 +1,10 @@
-import { LISTS_OF_WORKSPACE_MAX } from "../../settings/limits.ts";
-import { createPlaces } from "../places.ts";
-import type { RequestContext } from "../route.ts";
-import { responseHeaders, TooManyRequests } from "./errors.ts";
+import type { RouteDeps } from "../deps.ts";
+import { responseHeaders } from "./errors.ts";
 
 /** Time for which a list without pages is written before other requests get their turn. */
 export const LIST_TURN_MS = 5;
 /** UTF-16 units that are written of a list without pages before the client must take them. */
 export const LIST_CHUNK_CHARS = 256 << 10;
-
-const places = createPlaces({ each: LISTS_OF_WORKSPACE_MAX });
 
 /**
  * A list that may be long, `{[key]: [item…], …rest}`. Items are read and written as the client
@@ -16,7 +12,7 @@ const places = createPlaces({ each: LISTS_OF_WORKSPACE_MAX });
  * list that fits into one chunk is an ordinary answer, however long a busy machine takes for it.
  */
 export async function streamList(
-  { workspaceId }: Pick<RequestContext<string, unknown, unknown>, "workspaceId">,
+  { deps, workspaceId }: { deps: Pick<RouteDeps, "limiters">; workspaceId: string },
   key: string,
   items: Iterable<unknown>,
   /** The members behind the items; asked for when the items are written. */
@@ -32,38 +28,25 @@ export async function streamList(
     await nextTurn();
   }
 
-  const leave = places.enter(workspaceId);
-  if (leave === undefined) {
-    throw new TooManyRequests(
-      1,
-      `Expected at most ${LISTS_OF_WORKSPACE_MAX} long lists at once, got more`,
-    );
-  }
-  const partOrLeave = () => {
-    try {
-      return nextPart();
-    } catch (error) {
-      // The answer breaks off, so that its client sees that the list is not complete.
-      leave();
-      throw error;
-    }
-  };
-  let text: string | undefined = start;
-  let done = false;
+  const held = new DisposableStack();
+  held.use(deps.limiters.longLists.acquire(workspaceId));
   const stream = new ReadableStream<Uint8Array>(
     {
+      start: (controller) => controller.enqueue(Buffer.from(start)),
       async pull(controller) {
-        if (text === undefined) {
+        try {
           await nextTurn();
-          ({ text, done } = partOrLeave());
+          const { text, done } = nextPart();
+          controller.enqueue(Buffer.from(text));
+          if (!done) return;
+          controller.close();
+        } catch (error) {
+          // The answer breaks off, so that its client sees that the list is not complete.
+          controller.error(error);
         }
-        controller.enqueue(Buffer.from(text));
-        text = undefined;
-        if (!done) return;
-        controller.close();
-        leave();
+        held.dispose();
       },
-      cancel: leave,
+      cancel: () => held.dispose(),
     },
     { highWaterMark: 0 },
   );

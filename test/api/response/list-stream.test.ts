@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { createLimiters } from "../../../src/api/limiters.ts";
 import {
   LIST_CHUNK_CHARS,
   LIST_TURN_MS,
@@ -13,17 +14,18 @@ beforeAll(async () => {
 });
 afterAll(() => api.stop());
 
+const deps = { limiters: createLimiters(0) };
 const text = "x".repeat(1_000);
 const items = Array.from({ length: 2_000 }, (_, n) => ({ n, text }));
 
 describe("a list without pages", () => {
   test("that is short is an ordinary answer", async () => {
     for (const some of [[], items.slice(0, 1), items.slice(0, 3)]) {
-      const response = await streamList({ workspaceId: "short" }, "things", some);
+      const response = await streamList({ deps, workspaceId: "short" }, "things", some);
       expect(await response.json()).toEqual({ things: some });
       const rest = () => ({ paging: { total: some.length } });
       expect(
-        await (await streamList({ workspaceId: "short" }, "things", some, rest)).json(),
+        await (await streamList({ deps, workspaceId: "short" }, "things", some, rest)).json(),
       ).toEqual({
         things: some,
         paging: { total: some.length },
@@ -39,7 +41,7 @@ describe("a list without pages", () => {
         yield item;
       }
     }
-    const response = await streamList({ workspaceId: "long" }, "things", counted());
+    const response = await streamList({ deps, workspaceId: "long" }, "things", counted());
     const reader = response.body!.getReader();
     const chunks: Uint8Array[] = [];
     for (let chunk = await reader.read(); !chunk.done; chunk = await reader.read()) {
@@ -59,7 +61,7 @@ describe("a list without pages", () => {
         turns++;
       }
     })();
-    const response = await streamList({ workspaceId: "turns" }, "things", items);
+    const response = await streamList({ deps, workspaceId: "turns" }, "things", items);
     const length = (await response.text()).length;
     goesOn = false;
     await other;
@@ -68,7 +70,7 @@ describe("a list without pages", () => {
 
   test("may be asked for a few times at once by each workspace; a place comes back", async () => {
     const ask = (workspaceId: string, things: Iterable<unknown> = items) =>
-      streamList({ workspaceId }, "things", things);
+      streamList({ deps, workspaceId }, "things", things);
     const open = await Promise.all(
       Array.from({ length: LISTS_OF_WORKSPACE_MAX }, () => ask("busy")),
     );
@@ -100,7 +102,7 @@ describe("a list without pages", () => {
     }
     const answers = await Promise.all(
       Array.from({ length: 2 * LISTS_OF_WORKSPACE_MAX }, () =>
-        streamList({ workspaceId: "slow" }, "things", slow()),
+        streamList({ deps, workspaceId: "slow" }, "things", slow()),
       ),
     );
     for (const answer of answers) {

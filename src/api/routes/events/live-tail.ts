@@ -1,19 +1,16 @@
 import { Type } from "@sinclair/typebox";
+import type { Permit } from "../../../concurrency/permit.ts";
 import type { TailMessage } from "../../../pipeline/live-tail.ts";
-import { TAIL_PENDING_BYTES_MAX, TAILS_MAX, TAILS_OF_TOKEN_MAX } from "../../../settings/limits.ts";
-import { createPlaces } from "../../places.ts";
+import { TAIL_PENDING_BYTES_MAX } from "../../../settings/limits.ts";
 import { authenticate, permit } from "../../request/authenticate.ts";
-import { responseHeaders, TooManyRequests } from "../../response/errors.ts";
+import { responseHeaders } from "../../response/errors.ts";
 import { EVENT_STREAM, type RequestContext, route } from "../../route.ts";
 import { Id, isoTime } from "../../schema/common.ts";
 import * as example from "../../schema/examples.ts";
 
-/**
- * Pause between two signs of life of a live tail, which also checks whether its token is still
- * valid.
- */
+/** Time between two heartbeats of a live tail; each checks whether the token is still valid. */
 const TAIL_HEARTBEAT_MS = 1_000;
-/** Signs of life in a row that a live tail's reader does not take before the tail ends. */
+/** Consecutive heartbeats without room in the reader's buffer after which a live tail ends. */
 const TAIL_STALLED_BEATS_MAX = 30;
 
 const TailFilter = { sourceId: Type.Optional(Id), destinationId: Type.Optional(Id) };
@@ -28,10 +25,6 @@ const exampleMessage: TailMessage = {
   event: example.event,
 };
 
-const places = createPlaces({ each: TAILS_OF_TOKEN_MAX, all: TAILS_MAX });
-const TAIL_RETRY_SECONDS = 10;
-const tooManyTails = `Expected at most ${TAILS_OF_TOKEN_MAX} live tails of a token and ${TAILS_MAX} in all, got more`;
-
 export const tailRoutes = [
   route("GET /v2/events", {
     summary: "Follow events on their way, as server-sent events",
@@ -45,9 +38,8 @@ export const tailRoutes = [
     media: EVENT_STREAM,
     example: { answer: serverSentEvent(exampleMessage) },
     handle(call) {
-      const leave = places.enter(call.principal.tokenId);
-      if (leave === undefined) throw new TooManyRequests(TAIL_RETRY_SECONDS, tooManyTails);
-      return new Response(tailStream(call, call.query, leave), {
+      const permit = call.deps.limiters.liveTails.acquire(call.principal.tokenId);
+      return new Response(tailStream(call, permit), {
         // The connection has no idle timeout, and is not used again.
         headers: { ...responseHeaders, "Content-Type": EVENT_STREAM, Connection: "close" },
       });
@@ -55,27 +47,32 @@ export const tailRoutes = [
   }),
 ] as const;
 
+type TailContext = RequestContext<string, TailFilter, unknown>;
+
 /**
- * The stream of a live tail. A reader that does not keep up misses messages and is told how many;
- * when the token stops working the stream ends.
+ * The stream of a live tail; releases `permit` at its end. A slow reader misses messages and gets
+ * their count; the stream ends when its token becomes invalid.
  */
-function tailStream(
-  call: RequestContext<string, unknown, unknown>,
-  filter: TailFilter,
-  leave: () => void,
-): ReadableStream {
-  const { deps, workspaceId, closing } = call;
-  const headers = new Headers(call.request.headers);
-  let end = () => {};
+function tailStream(context: TailContext, permit: Permit): ReadableStream {
+  const { deps, workspaceId, query, closing } = context;
+  const headers = new Headers(context.request.headers);
+  const resources = new DisposableStack();
+  resources.use(permit);
+  let missed = 0;
+  let stalledBeats = 0;
 
   return new ReadableStream<Uint8Array>(
     {
       start(controller) {
-        let missed = 0;
+        const hasRoom = () => (controller.desiredSize ?? 0) > 0;
         const send = (text: string) => controller.enqueue(Buffer.from(text));
+        const end = () => {
+          resources.dispose();
+          controller.close();
+        };
         const unsubscribe = deps.pipeline.liveTail.subscribe(workspaceId, (message) => {
-          if (!matches(message, filter)) return;
-          if ((controller.desiredSize ?? 0) <= 0) {
+          if (!matches(message, query)) return;
+          if (!hasRoom()) {
             missed++;
             return;
           }
@@ -83,36 +80,24 @@ function tailStream(
           missed = 0;
           send(serverSentEvent(message));
         });
-        let stalled = 0;
+        resources.defer(unsubscribe);
         const heartbeat = setInterval(() => {
-          const room = (controller.desiredSize ?? 0) > 0;
-          stalled = room ? 0 : stalled + 1;
-          if (stalled > TAIL_STALLED_BEATS_MAX || !isStillPermitted(call, headers)) stop();
-          else if (room) send(": still here\n\n");
+          stalledBeats = hasRoom() ? 0 : stalledBeats + 1;
+          if (stalledBeats > TAIL_STALLED_BEATS_MAX || !isStillPermitted(context, headers)) end();
+          else if (hasRoom()) send(": still here\n\n");
         }, TAIL_HEARTBEAT_MS);
-        end = () => {
-          leave();
-          clearInterval(heartbeat);
-          unsubscribe();
-          closing.removeEventListener("abort", stop);
-        };
-        const stop = () => {
-          end();
-          controller.close();
-        };
-        closing.addEventListener("abort", stop);
+        resources.defer(() => clearInterval(heartbeat));
+        closing.addEventListener("abort", end);
+        resources.defer(() => closing.removeEventListener("abort", end));
         send(": connected\n\n");
       },
-      cancel: () => end(),
+      cancel: () => resources.dispose(),
     },
     new ByteLengthQueuingStrategy({ highWaterMark: TAIL_PENDING_BYTES_MAX }),
   );
 }
 
-function isStillPermitted(
-  { deps }: RequestContext<string, unknown, unknown>,
-  headers: Headers,
-): boolean {
+function isStillPermitted({ deps }: TailContext, headers: Headers): boolean {
   try {
     permit(authenticate(deps.catalog, headers), ["events:read"]);
     return true;

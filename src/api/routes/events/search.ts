@@ -7,12 +7,8 @@ import {
   SEARCH_CURSOR_CHARS_MAX,
   SEARCH_EVENTS_MAX,
   SEARCH_TEXT_CHARS_MAX,
-  SEARCHES_MAX,
-  SEARCHES_OF_WORKSPACE_MAX,
 } from "../../../settings/limits.ts";
-import { createPlaces } from "../../places.ts";
 import { validationError } from "../../request/validation.ts";
-import { TooManyRequests } from "../../response/errors.ts";
 import { type RequestContext, route } from "../../route.ts";
 import { AnyObject, Id, isoTime, Time } from "../../schema/common.ts";
 import * as example from "../../schema/examples.ts";
@@ -74,10 +70,6 @@ const FoundEvents = Type.Object(
   { $id: "FoundEvents" },
 );
 
-const places = createPlaces({ each: SEARCHES_OF_WORKSPACE_MAX, all: SEARCHES_MAX });
-const RETRY_SECONDS = 2;
-const tooMany = `Expected at most ${SEARCHES_OF_WORKSPACE_MAX} searches of a workspace and ${SEARCHES_MAX} in all, got more`;
-
 export const searchRoutes = [
   route("GET /v2/events/search", {
     summary: "Find events that the server still holds, newest first",
@@ -102,16 +94,13 @@ export const searchRoutes = [
     async handle(call) {
       const { deps, workspaceId, query, request, closing } = call;
       const wanted = toSearch(query);
-      const leave = places.enter(workspaceId);
-      if (leave === undefined) throw new TooManyRequests(RETRY_SECONDS, tooMany);
+      using _permit = deps.limiters.searches.acquire(workspaceId);
       const signal = AbortSignal.any([request.signal, closing]);
       try {
         const isSource = ownSources(call);
         return searchAnswer(await deps.pipeline.search({ ...wanted, isSource }, signal));
       } catch (error) {
         throw signal.aborted ? new ApiError("unavailable", "The search was broken off") : error;
-      } finally {
-        leave();
       }
     },
   }),

@@ -2,15 +2,9 @@ import { type Static, Type } from "@sinclair/typebox";
 import type { Destination as StoredDestination } from "../../../catalog/model.ts";
 import type { DestinationKind } from "../../../destinations/destination.ts";
 import { testSteps } from "../../../destinations/test-steps.ts";
-import {
-  CONNECTION_TEST_MS_MAX,
-  CONNECTION_TESTS_MAX,
-  CONNECTION_TESTS_OF_WORKSPACE_MAX,
-} from "../../../settings/limits.ts";
+import { CONNECTION_TEST_MS_MAX } from "../../../settings/limits.ts";
 import type { ApiDeps } from "../../deps.ts";
-import { createPlaces } from "../../places.ts";
 import { validationError } from "../../request/validation.ts";
-import { TooManyRequests } from "../../response/errors.ts";
 import { pagingOf } from "../../response/paging.ts";
 import { route } from "../../route.ts";
 import {
@@ -96,13 +90,6 @@ const ConnectionTest = Type.Object(
       "A webhook is sent one event, named Connection test; elsewhere what is written is taken away again",
   },
 );
-
-const testPlaces = createPlaces({
-  each: CONNECTION_TESTS_OF_WORKSPACE_MAX,
-  all: CONNECTION_TESTS_MAX,
-});
-const TEST_RETRY_SECONDS = 5;
-const tooManyTests = `Expected at most ${CONNECTION_TESTS_OF_WORKSPACE_MAX} connection tests of a workspace and ${CONNECTION_TESTS_MAX} in all, got more`;
 
 const params = { id: example.ids.destination };
 const answer = { destination: example.destination };
@@ -211,8 +198,7 @@ export const destinationRoutes = [
     },
     async handle({ deps, workspaceId, params, closing }) {
       const { type, config } = deps.catalog.destinations.get(workspaceId, params.id);
-      const leave = testPlaces.enter(workspaceId);
-      if (leave === undefined) throw new TooManyRequests(TEST_RETRY_SECONDS, tooManyTests);
+      using _permit = deps.limiters.connectionTests.acquire(workspaceId);
       const late = new Error(`The test did not end within ${CONNECTION_TEST_MS_MAX} ms`);
       const time = new AbortController();
       const timer = setTimeout(() => time.abort(late), CONNECTION_TEST_MS_MAX);
@@ -222,7 +208,6 @@ export const destinationRoutes = [
         return { ok: steps.every(({ ok }) => ok), steps };
       } finally {
         clearTimeout(timer);
-        leave();
       }
     },
   }),

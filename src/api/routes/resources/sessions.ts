@@ -1,6 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
 import type { Principal } from "../../../catalog/model.ts";
-import { createRateLimiter } from "../../../concurrency/rate-limiter.ts";
 import { ApiError } from "../../../errors.ts";
 import type { ApiDeps } from "../../deps.ts";
 import { INVALID_TOKEN } from "../../request/authenticate.ts";
@@ -9,13 +8,10 @@ import {
   sessionCookie,
   sessionSecret,
 } from "../../request/session-cookie.ts";
-import { jsonResponse, responseHeaders, TooManyRequests } from "../../response/errors.ts";
+import { jsonResponse, responseHeaders } from "../../response/errors.ts";
 import { route } from "../../route.ts";
 import { enveloped, isoTime, Permissions, Time } from "../../schema/common.ts";
 import * as example from "../../schema/examples.ts";
-
-/** Sign-ins per second from one client address, over the long run; more are 429. */
-const SIGN_INS_PER_SECOND_MAX = 5;
 
 /** Sessions: how a browser signs in with a token, and what it may do then. */
 
@@ -35,9 +31,6 @@ const Session = Type.Object(
   { $id: "Session", description: "Who a request comes from, and what it may now" },
 );
 
-const tooMany = `Expected at most ${SIGN_INS_PER_SECOND_MAX} sign-ins of an address a second, got more`;
-const signIns = new WeakMap<ApiDeps, ReturnType<typeof createRateLimiter>>();
-
 export const sessionRoutes = [
   route("POST /v2/session", {
     summary: "Sign a browser in with a token: its session is a cookie that no script reads",
@@ -47,10 +40,7 @@ export const sessionRoutes = [
     status: 201,
     example: { body: { token: example.ids.secret }, answer: { session: example.session } },
     async handle({ deps, body, client, request }) {
-      const take = signIns.get(deps) ?? createRateLimiter(SIGN_INS_PER_SECOND_MAX);
-      signIns.set(deps, take);
-      const waitSeconds = take(client());
-      if (waitSeconds > 0) throw new TooManyRequests(waitSeconds, tooMany);
+      deps.limiters.signIns(client());
       const begun = await deps.catalog.sessions.begin(body.token.trim());
       if (begun === undefined) throw new ApiError("unauthenticated", INVALID_TOKEN);
       const { principal, secret } = begun;

@@ -1,12 +1,7 @@
 import type { MinuteCounts, Rates } from "../../../pipeline/monitoring/lane-history.ts";
 import type { LaneStatus } from "../../../pipeline/monitoring/lane-status.ts";
-import {
-  STATUS_QUESTIONS_OF_WORKSPACE_MAX,
-  SUSPENSIONS_SHOWN_MAX,
-} from "../../../settings/limits.ts";
-import type { ApiDeps, ProgramSuspension } from "../../deps.ts";
-import { createPlaces } from "../../places.ts";
-import { TooManyRequests } from "../../response/errors.ts";
+import { SUSPENSIONS_SHOWN_MAX } from "../../../settings/limits.ts";
+import type { ProgramSuspension, RouteDeps } from "../../deps.ts";
 import { firstItems } from "./first-items.ts";
 
 /**
@@ -37,13 +32,13 @@ interface NodeAnswers<T> {
   missingNodes: string[];
 }
 
-export type StatusDeps = Pick<ApiDeps, "catalog" | "pipeline" | "suspensions" | "ready" | "others">;
+export type StatusDeps = Pick<
+  RouteDeps,
+  "catalog" | "pipeline" | "suspensions" | "ready" | "others" | "limiters"
+>;
 
 /** Characters of a reason that are told. */
 const REASON_CHARS_MAX = 500;
-const RETRY_SECONDS = 1;
-const tooMany = `Expected at most ${STATUS_QUESTIONS_OF_WORKSPACE_MAX} questions of a workspace that all nodes are asked, got more`;
-const places = createPlaces({ each: STATUS_QUESTIONS_OF_WORKSPACE_MAX });
 
 export const noRates: Rates = { received: 0, delivered: 0, dropped: 0, failed: 0 };
 
@@ -93,15 +88,10 @@ async function askAllNodes<T>(
 ): Promise<NodeAnswers<T>> {
   const byNode = new Map([[deps.others?.node ?? "", answerLocally(deps, question) as T]]);
   if (deps.others === undefined) return { byNode, missingNodes: [] };
-  const leave = places.enter(workspaceId);
-  if (leave === undefined) throw new TooManyRequests(RETRY_SECONDS, tooMany);
-  try {
-    const { answers, missing } = await deps.others.ask(question);
-    for (const [node, answer] of answers) byNode.set(node, answer as T);
-    return { byNode, missingNodes: missing };
-  } finally {
-    leave();
-  }
+  using _permit = deps.limiters.nodeQuestions.acquire(workspaceId);
+  const { answers, missing } = await deps.others.ask(question);
+  for (const [node, answer] of answers) byNode.set(node, answer as T);
+  return { byNode, missingNodes: missing };
 }
 
 function localStatus(deps: StatusDeps, workspaceId: string): WorkspaceStatus {

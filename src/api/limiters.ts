@@ -1,0 +1,103 @@
+import { ConcurrencyLimiter } from "../concurrency/concurrency-limiter.ts";
+import type { Permit } from "../concurrency/permit.ts";
+import { createRateLimiter } from "../concurrency/rate-limiter.ts";
+import { ApiError } from "../errors.ts";
+import {
+  CONNECTION_TESTS_MAX,
+  CONNECTION_TESTS_OF_WORKSPACE_MAX,
+  LISTS_OF_WORKSPACE_MAX,
+  SEARCHES_MAX,
+  SEARCHES_OF_WORKSPACE_MAX,
+  STATUS_QUESTIONS_OF_WORKSPACE_MAX,
+  TAILS_MAX,
+  TAILS_OF_TOKEN_MAX,
+} from "../settings/limits.ts";
+
+/** A request that was refused because there were too many, with the seconds to wait. */
+export class TooManyRequests extends ApiError {
+  constructor(
+    readonly retryAfterSeconds: number,
+    message: string,
+  ) {
+    super("too-many", message);
+  }
+}
+
+/** Grants permits for a costly kind of request, and refuses with `TooManyRequests` beyond. */
+export interface RequestLimiter {
+  acquire(owner: string): Permit;
+}
+
+/** Limiters of one control plane, by what they bound. */
+export type ApiLimiters = ReturnType<typeof createLimiters>;
+
+/** Sign-ins per second from one client address, over the long run; more are 429. */
+const SIGN_INS_PER_SECOND_MAX = 5;
+
+/** `requestsPerSecondMax`: of one token, over the long run; 0 is no limit. */
+export function createLimiters(requestsPerSecondMax: number) {
+  return {
+    connectionTests: requestLimiter({
+      perOwner: CONNECTION_TESTS_OF_WORKSPACE_MAX,
+      total: CONNECTION_TESTS_MAX,
+      retryAfterSeconds: 5,
+      what: `${CONNECTION_TESTS_OF_WORKSPACE_MAX} connection tests of a workspace and ${CONNECTION_TESTS_MAX} in all`,
+    }),
+    liveTails: requestLimiter({
+      perOwner: TAILS_OF_TOKEN_MAX,
+      total: TAILS_MAX,
+      retryAfterSeconds: 10,
+      what: `${TAILS_OF_TOKEN_MAX} live tails of a token and ${TAILS_MAX} in all`,
+    }),
+    longLists: requestLimiter({
+      perOwner: LISTS_OF_WORKSPACE_MAX,
+      retryAfterSeconds: 1,
+      what: `${LISTS_OF_WORKSPACE_MAX} long lists at once`,
+    }),
+    searches: requestLimiter({
+      perOwner: SEARCHES_OF_WORKSPACE_MAX,
+      total: SEARCHES_MAX,
+      retryAfterSeconds: 2,
+      what: `${SEARCHES_OF_WORKSPACE_MAX} searches of a workspace and ${SEARCHES_MAX} in all`,
+    }),
+    nodeQuestions: requestLimiter({
+      perOwner: STATUS_QUESTIONS_OF_WORKSPACE_MAX,
+      retryAfterSeconds: 1,
+      what: `${STATUS_QUESTIONS_OF_WORKSPACE_MAX} requests of a workspace that ask all nodes`,
+    }),
+    signIns: rateLimiter(
+      SIGN_INS_PER_SECOND_MAX,
+      `Expected at most ${SIGN_INS_PER_SECOND_MAX} sign-ins of an address a second, got more`,
+    ),
+    tokenRequests: rateLimiter(
+      requestsPerSecondMax,
+      "Expected fewer requests of this token, got more than its rate allows",
+    ),
+  };
+}
+
+function requestLimiter(options: {
+  perOwner: number;
+  total?: number;
+  retryAfterSeconds: number;
+  what: string;
+}): RequestLimiter {
+  const limiter = new ConcurrencyLimiter(options);
+  return {
+    acquire(owner) {
+      const permit = limiter.tryAcquire(owner);
+      if (permit) return permit;
+      const message = `Expected at most ${options.what}, got more`;
+      throw new TooManyRequests(options.retryAfterSeconds, message);
+    },
+  };
+}
+
+/** Takes one request of a key's allowance; throws `TooManyRequests` when it is used up. */
+function rateLimiter(perSecond: number, message: string): (key: string) => void {
+  const take = createRateLimiter(perSecond);
+  return (key) => {
+    const waitSeconds = take(key);
+    if (waitSeconds > 0) throw new TooManyRequests(waitSeconds, message);
+  };
+}

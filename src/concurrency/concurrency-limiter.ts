@@ -1,0 +1,35 @@
+import { assert } from "../assert.ts";
+import { Permit } from "./permit.ts";
+
+/** A semaphore without a queue: bounds the permits of each owner, and of all owners together. */
+export class ConcurrencyLimiter {
+  readonly #perOwner: number;
+  readonly #total: number;
+  readonly #held = new Map<string, number>();
+  #heldTotal = 0;
+
+  constructor({ perOwner, total = Infinity }: { perOwner: number; total?: number }) {
+    this.#perOwner = perOwner;
+    this.#total = total;
+  }
+
+  /** A permit, or undefined when the owner, or all owners together, hold as many as they may. */
+  tryAcquire(owner: string): Permit | undefined {
+    const held = this.#held.get(owner) ?? 0;
+    if (held >= this.#perOwner || this.#heldTotal >= this.#total) return undefined;
+    this.#count(owner, held + 1, this.#heldTotal + 1);
+    return new Permit(() => {
+      this.#count(owner, (this.#held.get(owner) ?? 0) - 1, this.#heldTotal - 1);
+    });
+  }
+
+  #count(owner: string, held: number, heldTotal: number): void {
+    assert(
+      held >= 0 && held <= this.#perOwner && held <= heldTotal && heldTotal <= this.#total,
+      "The permits that owners hold are never negative and within the limiter's bounds",
+    );
+    if (held > 0) this.#held.set(owner, held);
+    else this.#held.delete(owner);
+    this.#heldTotal = heldTotal;
+  }
+}
