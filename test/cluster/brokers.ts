@@ -34,7 +34,8 @@ export interface Brokers {
   makeSpace(index: number): void;
   /** Resolves when one has come to its end by itself. */
   ended(index: number): Promise<void>;
-  /** Ends all, and removes what they wrote. */
+  isRunning(index: number): boolean;
+  /** Ends all, and removes what they wrote; shared brokers run on. */
   stop(): Promise<void>;
 }
 
@@ -130,6 +131,7 @@ export async function startBrokers(
   }
   return {
     addresses: places.map(({ broker }) => `127.0.0.1:${broker}`),
+    isRunning: (index) => running[index]?.exitCode === null,
     pids: () => running.flatMap((it) => (it === undefined ? [] : [it.pid])),
     kill,
     async restart(index) {
@@ -183,6 +185,7 @@ function write(place: Place, index: number, places: Place[], settings: string[])
     `default.replication.factor=${replicas}`,
     "auto.create.topics.enable=false",
     "group.initial.rebalance.delay.ms=0",
+    "group.min.session.timeout.ms=1000",
     // By default a controller that hears nothing for 2 s has itself elected: on a machine that is
     // busy with other things, three of them never agree.
     "controller.quorum.fetch.timeout.ms=10000",

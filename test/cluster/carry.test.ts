@@ -10,7 +10,8 @@ import {
   temporaryDirectory,
   waitFor,
 } from "../e2e/server.ts";
-import { brokersMissing, startBrokers } from "./brokers.ts";
+import { brokersMissing } from "./brokers.ts";
+import { sharedBrokers } from "./shared-brokers.ts";
 
 const main = new URL("../../src/main.ts", import.meta.url).pathname;
 const users = Array.from({ length: 7 }, (_, n) => `user-${n}`);
@@ -39,7 +40,7 @@ async function cutOff(ms: number, ...args: string[]): Promise<boolean> {
 
 describeWith(brokersMissing)("from one machine to several", () => {
   test("and back, with what is owed and what was given up", async () => {
-    const brokers = await startBrokers(1);
+    const brokers = await sharedBrokers(1);
     const [alone, node, back] = [temporaryDirectory(), temporaryDirectory(), temporaryDirectory()];
     const cluster = [
       ...["--cluster-kafka", brokers.addresses.join(","), "--cluster-replicas", "1"],

@@ -4,12 +4,12 @@ import { Fetcher } from "../../src/cluster/fetcher.ts";
 import { Sender } from "../../src/cluster/sender.ts";
 import { describeWith } from "../counterpart.ts";
 import { brokersMissing } from "./brokers.ts";
-import { account, type GuardedBroker, startGuardedBroker } from "./guarded-broker.ts";
+import { account, type GuardedBroker, sharedGuardedBroker } from "./guarded-broker.ts";
 import { ca } from "./tls.ts";
 
 let broker: GuardedBroker;
 beforeAll(async () => {
-  if (brokersMissing === undefined) broker = await startGuardedBroker();
+  if (brokersMissing === undefined) broker = await sharedGuardedBroker();
 }, 300_000);
 afterAll(async () => await broker?.stop(), 300_000);
 

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { freePorts } from "../free-ports.ts";
 import { type Brokers, startBrokers } from "./brokers.ts";
+import { shared } from "./shared-brokers.ts";
 import { broker as certificate } from "./tls.ts";
 
 /** A broker that asks who is there: inside TLS, with a password, or both; it has rules of access. */
@@ -22,7 +23,12 @@ export const stranger = { user: "mallory", password: "mallory" };
 
 const module = "org.apache.kafka.common.security";
 
-export async function startGuardedBroker(): Promise<GuardedBroker> {
+/** The broker of this process, without topics of the file before. */
+export async function sharedGuardedBroker(): Promise<GuardedBroker> {
+  return { ...(await shared("guarded", startGuardedBroker)), stop: async () => {} };
+}
+
+async function startGuardedBroker(): Promise<GuardedBroker> {
   const directory = mkdtempSync(join(tmpdir(), "pixelmill-broker-tls-"));
   const store = join(directory, "store.pem");
   writeFileSync(store, `${certificate.key}\n${certificate.cert}\n`);

@@ -90,8 +90,7 @@ function expectKept(read: Map<string, number[]>, sent: readonly Sent[]): void {
 }
 
 describeWith(brokersMissing)("pixels into three brokers", () => {
-  const disks = mountMissing === undefined ? { diskBytes: 128 << 20 } : {};
-  const { brokers } = withBrokers(3, [], disks);
+  const { brokers } = withBrokers(3);
   const topic = (name: string, partitions: number, replicas = 3) => {
     return { name, partitions, replicas };
   };

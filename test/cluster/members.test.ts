@@ -15,7 +15,7 @@ const SHORT_SESSION_MS = 4_000;
 const SESSION_MS = 30_000;
 
 describeWith(brokersMissing)("nodes share partitions", () => {
-  const { brokers, clients } = withBrokers(1, ["group.min.session.timeout.ms=1000"]);
+  const { brokers, clients } = withBrokers(1);
   let topics = 0;
 
   /** Members of a topic of its own; what they leave behind ends with the test. */

@@ -17,7 +17,8 @@ import {
   temporaryDirectory,
   waitFor,
 } from "../e2e/server.ts";
-import { type Brokers, brokersMissing, startBrokers } from "./brokers.ts";
+import { type Brokers, brokersMissing } from "./brokers.ts";
+import { sharedBrokers } from "./shared-brokers.ts";
 import { settingsOf } from "./support.ts";
 
 const users = Array.from({ length: 12 }, (_, n) => `user-${n}`);
@@ -38,7 +39,7 @@ describeWith(brokersMissing)("two nodes", () => {
   };
 
   beforeAll(async () => {
-    brokers = await startBrokers(1);
+    brokers = await sharedBrokers(1);
     nodes = await Promise.all([start(), start()]);
   }, 600_000);
   afterAll(async () => {

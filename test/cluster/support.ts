@@ -7,15 +7,16 @@ import { Sender } from "../../src/cluster/sender.ts";
 import { ensureTopic, type TopicSettings } from "../../src/cluster/topics.ts";
 import { LossReport } from "../../src/log/loss-report.ts";
 import { quiet, textCodec } from "../log/support.ts";
-import { type Brokers, type BrokersOptions, brokersMissing, startBrokers } from "./brokers.ts";
+import { type Brokers, brokersMissing } from "./brokers.ts";
+import { sharedBrokers } from "./shared-brokers.ts";
 
-/** Brokers for the tests of a file, with clients of them; both end with the tests. */
-export function withBrokers(count: 1 | 3, settings: string[] = [], options: BrokersOptions = {}) {
+/** Shared brokers for the tests of a file, and clients of them, which end with the tests. */
+export function withBrokers(count: 1 | 3, settings: string[] = []) {
   let brokers: Brokers;
   let clients: Clients;
   beforeAll(async () => {
     if (brokersMissing !== undefined) return;
-    brokers = await startBrokers(count, settings, options);
+    brokers = await sharedBrokers(count, settings);
     clients = await connectClients(settingsOf(brokers));
   }, 300_000);
   afterAll(async () => {

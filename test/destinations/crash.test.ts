@@ -2,7 +2,8 @@ import { expect } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { connectClients } from "../../src/cluster/client.ts";
-import { brokersMissing, startBrokers } from "../cluster/brokers.ts";
+import { brokersMissing } from "../cluster/brokers.ts";
+import { sharedBrokers } from "../cluster/shared-brokers.ts";
 import { testWith } from "../counterpart.ts";
 import {
   pixel,
@@ -86,7 +87,7 @@ async function files(directory: string): Promise<Target> {
 
 /** What a crash of the server leaves undecided is there twice: no producer of it is left. */
 async function kafka(): Promise<Target> {
-  const brokers = await startBrokers(1);
+  const brokers = await sharedBrokers(1);
   const clients = await connectClients({ brokers: brokers.addresses });
   const topic = "events";
   await clients.admin().createTopics({ topics: [topic], partitions: 3, replicas: 1 });

@@ -18,7 +18,7 @@ import { brokersMissing } from "../cluster/brokers.ts";
 import {
   account,
   type GuardedBroker,
-  startGuardedBroker,
+  sharedGuardedBroker,
   stranger,
 } from "../cluster/guarded-broker.ts";
 import { ca } from "../cluster/tls.ts";
@@ -37,7 +37,7 @@ const ends: (() => unknown)[] = [];
 
 beforeAll(async () => {
   if (brokersMissing !== undefined) return;
-  broker = await startGuardedBroker();
+  broker = await sharedGuardedBroker();
   clients = await connectClients({ brokers: broker.addresses });
 });
 afterAll(async () => {

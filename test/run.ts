@@ -1,0 +1,122 @@
+/**
+ * Runs the test files of one tier, several processes at a time.
+ *
+ *   bun test/run.ts [quick|long] [PATH …]
+ *
+ * Prints one line for each process, the output of each file that fails, the reasons of skipped
+ * tests, the slowest files, and at the end `N passed, N failed`.
+ */
+import { appendFileSync, chmodSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { availableParallelism, tmpdir } from "node:os";
+import { join } from "node:path";
+import { Glob } from "bun";
+import { type FileResult, parseOutput } from "./run/output.ts";
+import { report } from "./run/report.ts";
+import { shardsOf } from "./run/shards.ts";
+import { tierVariable } from "./tier.ts";
+
+/** Longer than any process of the suite takes on a slow machine. */
+const SHARD_MS_MAX = 25 * 60_000;
+/** Most processes wait for a part of their time, so that two more than the cores keep these busy. */
+const processes = availableParallelism() + 2;
+
+const [tier = "quick", ...paths] = process.argv.slice(2);
+if (tier !== "quick" && tier !== "long") throw new Error(`Expected quick or long, got ${tier}`);
+
+const began = performance.now();
+const shards = shardsOf(filesOf(tier, paths));
+/** Temporary files of all tests, also of those that leave some. */
+const temporary = mkdtempSync(join(tmpdir(), "suite-"));
+chmodSync(temporary, 0o1777);
+const results: FileResult[] = [];
+const running = new Set<Bun.Subprocess>();
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => stop(signal));
+
+const queue = shards.values();
+await Promise.all(
+  Array.from({ length: processes }, async () => {
+    for (const files of queue) results.push(...(await run(files)));
+  }),
+);
+removeTemporary();
+const { text, passed, failed } = report(results);
+const seconds = Math.round((performance.now() - began) / 1_000);
+process.stdout.write(`${text}\n${tier} tier: ${results.length} files in ${seconds} s\n`);
+const counts = process.env.TEST_COUNTS;
+// CI runs two tiers, and prints one sum.
+if (counts === undefined) process.stdout.write(`${passed} passed, ${failed} failed\n`);
+else appendFileSync(counts, `${passed} ${failed}\n`);
+process.exit(failed === 0 ? 0 : 1);
+
+function filesOf(tier: "quick" | "long", paths: string[]): string[] {
+  const files = [...new Glob("test/**/*.test.{ts,tsx}").scanSync(".")].sort();
+  const chosen = files.filter((file) => {
+    const isLong = /\.long\.test\.tsx?$/.test(file);
+    if (tier === "quick") return !isLong;
+    return isLong || /from "[./]+tier\.ts"/.test(readFileSync(file, "utf8"));
+  });
+  if (paths.length === 0) return chosen;
+  return chosen.filter((file) => paths.some((path) => file.startsWith(path)));
+}
+
+async function run(files: string[]): Promise<FileResult[]> {
+  const started = performance.now();
+  const child = Bun.spawn([process.execPath, "test", ...files.map((file) => `./${file}`)], {
+    env: { ...process.env, [tierVariable]: tier, TMPDIR: temporary },
+    stdin: "ignore",
+    stdout: "pipe",
+    stderr: "pipe",
+    timeout: SHARD_MS_MAX,
+    killSignal: "SIGKILL",
+  });
+  running.add(child);
+  const lines: { at: number; line: string }[] = [];
+  await Promise.all([child.stdout, child.stderr].map((stream) => readLines(stream, lines)));
+  const exitCode = await child.exited;
+  running.delete(child);
+  const found = parseOutput(files, lines, { started, ended: performance.now(), exitCode });
+  const cpu = Number(child.resourceUsage()?.cpuTime.total ?? 0) / 1e6;
+  show(files, found, cpu);
+  return found;
+}
+
+async function readLines(
+  stream: ReadableStream<Uint8Array>,
+  lines: { at: number; line: string }[],
+) {
+  const decoder = new TextDecoder();
+  let rest = "";
+  for await (const part of stream) {
+    const text = (rest + decoder.decode(part, { stream: true })).split("\n");
+    rest = text.pop()!;
+    for (const line of text) lines.push({ at: performance.now(), line });
+  }
+  if (rest !== "") lines.push({ at: performance.now(), line: rest });
+}
+
+function show(files: string[], found: FileResult[], cpu: number): void {
+  const tests = found.reduce((sum, { passed, failed }) => sum + passed + failed, 0);
+  const seconds = found.reduce((sum, file) => sum + file.seconds, 0);
+  const isBroken = found.some(({ failed }) => failed > 0);
+  const name = files.length === 1 ? files[0] : `${files[0]} and ${files.length - 1} more`;
+  const figures = `${tests} tests, ${seconds.toFixed(1)} s, CPU ${cpu.toFixed(1)} s`;
+  process.stdout.write(`${isBroken ? "FAIL" : "ok  "} ${name}: ${figures}\n`);
+  for (const { file, failed, output } of found) {
+    if (failed > 0)
+      process.stdout.write(`\n--- ${file} ---\n${output}\n--- end of ${file} ---\n\n`);
+  }
+}
+
+function stop(signal: "SIGINT" | "SIGTERM"): void {
+  for (const child of running) child.kill("SIGKILL");
+  removeTemporary();
+  process.exit(signal === "SIGINT" ? 130 : 143);
+}
+
+/** A test that was killed may have left a mounted disk. */
+function removeTemporary(): void {
+  for (const [, path] of readFileSync("/proc/mounts", "utf8").matchAll(/^\S+ (\S+)/gm)) {
+    if (path!.startsWith(temporary)) Bun.spawnSync(["umount", "-l", path!]);
+  }
+  rmSync(temporary, { recursive: true, force: true });
+}

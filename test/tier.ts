@@ -1,0 +1,9 @@
+/**
+ * Tiers of the suite: `npm test` runs the quick tier, `npm run test:long` the long one. Files named
+ * `*.long.test.ts` run in the long tier alone; files that use `runs` run in both.
+ */
+export const tierVariable = "TEST_TIER";
+
+/** Runs of a property: some in the quick tier, more in the long tier. */
+export const runs = (quick: number, long: number): number =>
+  process.env[tierVariable] === "long" ? long : quick;
