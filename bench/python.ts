@@ -7,7 +7,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { pino } from "pino";
 import { Registry } from "prom-client";
 import { createSandbox } from "../src/sandbox/guest-sandbox.ts";
-import type { Batch, Program } from "../src/sandbox/program.ts";
+import type { Program, ProgramBatch } from "../src/sandbox/program.ts";
 import { median } from "./load.ts";
 import { report } from "./report.ts";
 
@@ -146,7 +146,7 @@ async function endedGuests(): Promise<number> {
   return (values as { value: number }[]).reduce((sum, { value }) => sum + value, 0);
 }
 
-function batchOf(events: string[]): Batch {
+function batchOf(events: string[]): ProgramBatch {
   return {
     events: events.map((text) => Buffer.from(text)),
     metadata: events.map(() => Buffer.from('{"sourceId":"s1","workspaceId":"bench"}')),

@@ -13,7 +13,7 @@ import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { pino } from "pino";
 import { createSandbox, type GuestSandbox } from "../src/sandbox/guest-sandbox.ts";
-import type { Batch, Program } from "../src/sandbox/program.ts";
+import type { Program, ProgramBatch } from "../src/sandbox/program.ts";
 import { report, round2 } from "./report.ts";
 import { directEngine, type Engine, quickjsEngine, workerEngine } from "./sandbox-engines.ts";
 import { benchCode, benchEvents } from "./sandbox-events.ts";
@@ -39,7 +39,7 @@ function program(workspaceId: string, code = benchCode): Program {
     ...{ libraries: [], credentials: {} },
   };
 }
-const batchOf = (events: readonly string[]): Batch => ({
+const batchOf = (events: readonly string[]): ProgramBatch => ({
   events: events.map((event) => Buffer.from(event)),
   metadata: events.map(() => Buffer.from('{"sourceId":"source-1","workspaceId":"workspace-1"}')),
 });
@@ -56,7 +56,7 @@ const median = (numbers: number[]) => quantile(numbers, 0.5);
 async function rates(): Promise<void> {
   const sandbox = open();
   const bench = program("w1");
-  const batches = new Map<number, Batch[]>();
+  const batches = new Map<number, ProgramBatch[]>();
   const guest = (inFlight: number): Engine => ({
     name: inFlight === 1 ? "guest" : `guest, ${inFlight} batches in flight`,
     async run(events) {
@@ -169,7 +169,12 @@ async function delayByBurning(): Promise<{ calm: number; burning: number }> {
   return { calm: median(calm), burning: median(burning) };
 }
 
-async function timeBatches(sandbox: GuestSandbox, one: Program, batch: Batch, times: number[]) {
+async function timeBatches(
+  sandbox: GuestSandbox,
+  one: Program,
+  batch: ProgramBatch,
+  times: number[],
+) {
   const end = performance.now() + 1_500;
   while (performance.now() < end) {
     const start = performance.now();

@@ -5,7 +5,7 @@
 const [command, ...rest] = process.argv.slice(2);
 
 if (command === "guest") {
-  const { startGuest } = await import("./sandbox/guest/main.ts");
+  const { startGuest } = await import("./sandbox/guest/start-guest.ts");
   await startGuest(rest[0] ?? "");
 } else if (command === "ingest") {
   const { runIngestProcess } = await import("./ingest/process/main.ts");

@@ -10,8 +10,10 @@ if (command === "guest" && language === "javascript") await serveEscapable();
 else await import("../../src/main.ts");
 
 async function serveEscapable(): Promise<void> {
-  const { serve } = await import("../../src/sandbox/guest/main.ts");
-  const { openJavascript } = await import("../../src/sandbox/guest/javascript.ts");
+  const { serve } = await import("../../src/sandbox/guest/start-guest.ts");
+  const { openJavascript } = await import(
+    "../../src/sandbox/guest/javascript/javascript-runtime.ts"
+  );
   await serve(
     async () => {
       const product = await openJavascript();

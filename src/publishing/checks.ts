@@ -1,6 +1,6 @@
 import type { Catalog } from "../catalog/catalog.ts";
 import type { Revision } from "../catalog/model.ts";
-import type { Batch, Outcome, Program, UserError } from "../sandbox/program.ts";
+import type { Program, ProgramBatch, ProgramOutcome, UserError } from "../sandbox/program.ts";
 import { defaultEvents } from "./default-events.ts";
 import type { Resolved } from "./imports.ts";
 import { testMetadata } from "./metadata.ts";
@@ -73,13 +73,13 @@ export async function tryImporter(
   return { ...now, runs };
 }
 
-const passed: Outcome = { events: [] };
+const passed: ProgramOutcome = { events: [] };
 
-function outcomesOf({ runs }: TrialedTransformation): Outcome[] {
+function outcomesOf({ runs }: TrialedTransformation): ProgramOutcome[] {
   return runs.flatMap(({ report }) => report.outcomes);
 }
 
-function isFailure(outcome: Outcome): boolean {
+function isFailure(outcome: ProgramOutcome): boolean {
   return "error" in outcome;
 }
 
@@ -97,7 +97,7 @@ function testProgram(catalog: Catalog, { revision, libraries }: Resolved): Progr
   });
 }
 
-function batchOf(revision: Revision, { input, metadata = [] }: Suite): Batch {
+function batchOf(revision: Revision, { input, metadata = [] }: Suite): ProgramBatch {
   return {
     events: input.map((event) => Buffer.from(JSON.stringify(event))),
     metadata: input.map((event, index) => {

@@ -3,12 +3,12 @@ import { type Imported, librariesFor } from "../catalog/code/closure.ts";
 import { familyOf } from "../catalog/import-name.ts";
 import type { Revision } from "../catalog/model.ts";
 import type { UserError } from "../sandbox/program.ts";
-import type { Inspection } from "../sandbox/sandbox.ts";
+import type { ImportInspection } from "../sandbox/sandbox.ts";
 import { guestLanguage } from "./program.ts";
 import type { Testing } from "./testing.ts";
 
 /** Code as a guest read it; `error` is set when the code does not parse. */
-export interface Inspected extends Inspection {
+export interface Inspected extends ImportInspection {
   revision: Revision;
 }
 

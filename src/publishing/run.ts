@@ -1,5 +1,5 @@
 import type { Catalog } from "../catalog/catalog.ts";
-import type { Outcome, UserError } from "../sandbox/program.ts";
+import type { ProgramOutcome, UserError } from "../sandbox/program.ts";
 import { suiteOf } from "./checks.ts";
 import { shortened } from "./failures.ts";
 import type { RunInput, RunResult } from "./publishing.ts";
@@ -40,7 +40,7 @@ export function runResult({ transformations, libraries }: Trialed): RunResult {
   };
 }
 
-function came(outcome: Outcome): { outputs: unknown[] } | { error: UserError } {
+function came(outcome: ProgramOutcome): { outputs: unknown[] } | { error: UserError } {
   return "error" in outcome ? { error: told(outcome.error) } : { outputs: outputsOf(outcome) };
 }
 

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import type { Outcome, UserError } from "../sandbox/program.ts";
+import type { ProgramOutcome, UserError } from "../sandbox/program.ts";
 import type { CheckReport } from "../sandbox/sandbox.ts";
 import { shortened } from "./failures.ts";
 import type { Suite, SuiteResult } from "./publishing.ts";
@@ -25,7 +25,7 @@ export function suiteResult(suite: Suite, report: CheckReport): SuiteResult {
 }
 
 /** Outputs in the order of the inputs, with an error in the place of each event that failed. */
-export function transformedEvents(outcomes: readonly Outcome[]): unknown[] {
+export function transformedEvents(outcomes: readonly ProgramOutcome[]): unknown[] {
   return outcomes.flatMap((outcome): unknown[] => {
     const error = errorOf(outcome);
     return error ? [{ error: shortened(error.message) }] : outputsOf(outcome);
@@ -37,12 +37,12 @@ function compared(actual: readonly unknown[], suite: Suite): "pass" | "fail" {
   return isDeepStrictEqual(actual, suite.expectedOutput) ? "pass" : "fail";
 }
 
-export function outputsOf(outcome: Outcome): unknown[] {
+export function outputsOf(outcome: ProgramOutcome): unknown[] {
   if ("error" in outcome) return [];
   return outcome.events.map((json) => JSON.parse(Buffer.from(json).toString()) as unknown);
 }
 
-function errorOf(outcome: Outcome): UserError | undefined {
+function errorOf(outcome: ProgramOutcome): UserError | undefined {
   return "error" in outcome ? outcome.error : undefined;
 }
 

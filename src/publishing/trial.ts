@@ -57,7 +57,7 @@ export async function tryOut(
     seen: seenBy(used, trial),
     tested: importers.map(({ revision }) => ({ versionId: revision.versionId })),
   };
-  if (testing.budget.callerLeft) throw new ApiError("unavailable", "The caller hung up");
+  if (testing.budget.callerHungUp) throw new ApiError("unavailable", "The caller hung up");
   return trialed;
 }
 

@@ -20,3 +20,8 @@ export const GUEST_THREADS_MAX = 256;
 export const GUEST_PROGRAMS_MAX = 256;
 /** CPU time of a guest's start, and how long it may use none before it counts as hung. */
 export const GUEST_START_MS_MAX = 20_000;
+/**
+ * CPU time beyond half of an equal share that a guest may owe, while few guests compute, before it
+ * is paused by turns.
+ */
+export const GUEST_BURST_CPU_MS_MAX = 250;

@@ -1,21 +1,33 @@
 import type { Logger } from "pino";
 import type { Registry } from "prom-client";
 import { GUEST_CULPRITS_MAX, TEST_OUTPUT_BYTES_MAX } from "../settings/limits.ts";
-import { arrayBytes } from "./frames.ts";
-import type { Guest } from "./guest.ts";
-import { GuestGone } from "./guest-end.ts";
+import { type ProgramSuspension, ProgramSuspensions } from "./batch/program-suspension.ts";
+import { endError, isBreach, runBatch } from "./batch/run-batch.ts";
 import { GUEST_ANSWER_BYTES_MAX, GUEST_MEMORY_POLL_MS } from "./guest-limits.ts";
-import { GuestStarter, type SandboxStatus } from "./guest-starter.ts";
+import type { HostFunctions } from "./host-calls/host-functions.ts";
 import { defaultLimits, type SandboxLimits } from "./limits.ts";
 import { createSandboxMetrics } from "./metrics.ts";
-import type { Outside } from "./outside.ts";
-import { Pool } from "./pool.ts";
-import type { Batch, GuestLanguage, LibraryCode, Outcome, Program, UserError } from "./program.ts";
-import { readInspected, readLoaded } from "./replies.ts";
-import { endError, isBreach, runBatch } from "./run-batch.ts";
-import { type CheckReport, type Inspection, type Sandbox, SandboxUnavailable } from "./sandbox.ts";
-import { type Suspension, Suspensions } from "./suspension.ts";
-import type { GuestSource } from "./tenant.ts";
+import type { Guest } from "./process/guest.ts";
+import { GuestEndedError } from "./process/guest-end.ts";
+import type {
+  GuestLanguage,
+  LibraryCode,
+  Program,
+  ProgramBatch,
+  ProgramOutcome,
+  UserError,
+} from "./program.ts";
+import { jsonArrayBytes } from "./protocol/guest-frames.ts";
+import { parseInspectReply, parseLoadReply } from "./protocol/reply-parser.ts";
+import {
+  type CheckReport,
+  type ImportInspection,
+  type Sandbox,
+  SandboxUnavailable,
+} from "./sandbox.ts";
+import { GuestPool } from "./scheduling/guest-pool.ts";
+import { GuestStarter, type SandboxStatus } from "./scheduling/guest-starter.ts";
+import type { GuestSource } from "./scheduling/workspace-guest.ts";
 import { TestBudget } from "./test-budget.ts";
 
 /**
@@ -24,7 +36,7 @@ import { TestBudget } from "./test-budget.ts";
  */
 export const GUEST_BATCH_OUTPUT_BYTES_MAX = 2 << 20;
 
-export interface SandboxOptions extends Outside {
+export interface SandboxOptions extends HostFunctions {
   /** Starts a guest; the language is appended: `[process.execPath, "guest"]`. */
   guestCommand: readonly string[];
   /** Whether user code runs although the kernel cannot confine it. */
@@ -38,10 +50,10 @@ export interface GuestSandbox extends Sandbox {
   /** Whether user code runs, for `/ready`. */
   status(): SandboxStatus;
   /** Programs that are not run for a while, because they only fail. */
-  suspended(): Suspension[];
+  suspended(): ProgramSuspension[];
 }
 
-export type { SandboxStatus, Suspension };
+export type { ProgramSuspension, SandboxStatus };
 
 /** User code in locked-down child processes. Starts a warm spare at once. */
 export function createSandbox(options: SandboxOptions): GuestSandbox {
@@ -62,10 +74,10 @@ export function createSandbox(options: SandboxOptions): GuestSandbox {
   };
   const { cpuMs, wallMs } = limits;
   const allowance = { cpuMs, wallMs, replyBytesMax: GUEST_ANSWER_BYTES_MAX };
-  const suspensions = new Suspensions(metrics, options.log);
-  const pool = new Pool(starter, limits);
-  metrics.countAwaited(() => pool.awaited);
-  metrics.countPaused(() => pool.paused);
+  const suspensions = new ProgramSuspensions(metrics, options.log);
+  const pool = new GuestPool(starter, limits);
+  metrics.countAwaited(() => pool.waitingCount);
+  metrics.countPaused(() => pool.backingOffCount);
 
   return {
     status: () => starter.status(),
@@ -80,25 +92,25 @@ export function createSandbox(options: SandboxOptions): GuestSandbox {
     },
   };
 
-  async function run(program: Program, batch: Batch): Promise<Outcome[]> {
-    const suspended = suspensions.error(program);
+  async function run(program: Program, batch: ProgramBatch): Promise<ProgramOutcome[]> {
+    const suspended = suspensions.errorFor(program);
     if (suspended) return noted(batch.events.map(() => ({ error: suspended })));
     const endTimer = metrics.runSeconds.startTimer();
     const fruitlessCpuMs = suspensions.cpuMsLeft(program);
     const { outcomes, culprits, cpuMs } = await pool.use(
       program.workspaceId,
       program.language,
-      arrayBytes(batch.events) + arrayBytes(batch.metadata),
+      jsonArrayBytes(batch.events) + jsonArrayBytes(batch.metadata),
       (source) => runBatch(source, program, batch, { ...live, fruitlessCpuMs }),
     );
     endTimer();
     for (const cause of culprits) metrics.culprits.inc({ cause });
     const broken = culprits.some(isBreach);
-    suspensions.note(program, outcomes, { culprits: culprits.length, cpuMs, broken });
+    suspensions.record(program, outcomes, { culprits: culprits.length, cpuMs, broken });
     return noted(outcomes);
   }
 
-  function noted(outcomes: Outcome[]): Outcome[] {
+  function noted(outcomes: ProgramOutcome[]): ProgramOutcome[] {
     const counts = { failed: 0, dropped: 0, transformed: 0 };
     for (const outcome of outcomes) counts[nameOf(outcome)] += 1;
     for (const [outcome, count] of Object.entries(counts)) {
@@ -109,7 +121,7 @@ export function createSandbox(options: SandboxOptions): GuestSandbox {
 
   async function check(
     program: Program,
-    batch: Batch,
+    batch: ProgramBatch,
     budget = new TestBudget(),
   ): Promise<CheckReport> {
     const { workspaceId, language } = program;
@@ -127,14 +139,14 @@ export function createSandbox(options: SandboxOptions): GuestSandbox {
       batch.events.slice(from).map(() => ({ error: tooMuchOutput }));
     if (bytesMax === 0) return { outcomes: refused(0), logs: [] };
     const tested = async () => {
-      const { error, outcomes, logs, bytes } = await pool.throwAway(
+      const { error, outcomes, logs, bytes } = await pool.useThrowAway(
         workspaceId,
         language,
         budget,
         (source) => runBatch(source, program, batch, testing),
       );
       if (error) return { error, outcomes: [], logs };
-      budget.hold(bytes);
+      budget.holdOutput(bytes);
       return { outcomes: [...outcomes, ...refused(outcomes.length)], logs };
     };
     return unlessSpent(budget, tested, (error) => {
@@ -147,12 +159,12 @@ export function createSandbox(options: SandboxOptions): GuestSandbox {
     language: GuestLanguage,
     code: string,
     budget = new TestBudget(),
-  ): Promise<Inspection> {
+  ): Promise<ImportInspection> {
     return askOnce(
       workspaceId,
       language,
       budget,
-      (guest) => guest.ask({ kind: "inspect", code }, [], allowance, readInspected),
+      (guest) => guest.request({ kind: "inspect", code }, [], allowance, parseInspectReply),
       (error) => ({ imports: [], error }),
     );
   }
@@ -169,7 +181,7 @@ export function createSandbox(options: SandboxOptions): GuestSandbox {
       workspaceId,
       language,
       budget,
-      (guest) => guest.ask({ kind: "library", ...request }, [], allowance, readLoaded),
+      (guest) => guest.request({ kind: "library", ...request }, [], allowance, parseLoadReply),
       (error) => error,
     );
   }
@@ -187,11 +199,11 @@ export function createSandbox(options: SandboxOptions): GuestSandbox {
       try {
         return await question(guest);
       } catch (error) {
-        if (!(error instanceof GuestGone)) throw error;
+        if (!(error instanceof GuestEndedError)) throw error;
         return failed(budget.error ?? endError(error.end));
       }
     };
-    const asked = () => pool.throwAway(workspaceId, language, budget, ask);
+    const asked = () => pool.useThrowAway(workspaceId, language, budget, ask);
     return unlessSpent(budget, asked, failed);
   }
 }
@@ -208,7 +220,7 @@ async function unlessSpent<T>(
   try {
     return await work();
   } catch (error) {
-    if (!(error instanceof SandboxUnavailable) || !budget.spent) throw error;
+    if (!(error instanceof SandboxUnavailable) || !budget.cpuSpent) throw error;
     return failed(budget.error!);
   }
 }
@@ -217,7 +229,7 @@ const tooMuchOutput = {
   message: `Outputs of the tests of one request may be ${TEST_OUTPUT_BYTES_MAX} bytes together`,
 };
 
-function nameOf(outcome: Outcome): "failed" | "dropped" | "transformed" {
+function nameOf(outcome: ProgramOutcome): "failed" | "dropped" | "transformed" {
   if ("error" in outcome) return "failed";
   return outcome.events.length === 0 ? "dropped" : "transformed";
 }

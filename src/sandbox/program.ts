@@ -1,8 +1,14 @@
-import type { UserError } from "./user-error.ts";
-
-export type { UserError };
-
 /** The sandbox's own vocabulary: what runs, over what, and what comes out. */
+
+/** An error of user code, in the user's own coordinates (1-based line and column). */
+export interface UserError {
+  /** `TypeError: x is not a function\n    at transformEvent (name:2:8)`; never a host path. */
+  message: string;
+  line?: number;
+  column?: number;
+  /** importName of the library the error is in; absent for the transformation itself. */
+  library?: string;
+}
 
 export type GuestLanguage = "javascript" | "python";
 
@@ -30,7 +36,7 @@ export interface Program {
 }
 
 /** Events as JSON text in UTF-8, each with the metadata that `metadata(event)` answers. */
-export interface Batch {
+export interface ProgramBatch {
   events: readonly Uint8Array[];
   /** One JSON object text per event. */
   metadata: readonly Uint8Array[];
@@ -66,4 +72,4 @@ export interface LogLine {
 }
 
 /** What became of one input event: its outputs (none: dropped by code), or an error. */
-export type Outcome = { events: readonly Uint8Array[] } | { error: UserError };
+export type ProgramOutcome = { events: readonly Uint8Array[] } | { error: UserError };

@@ -1,16 +1,23 @@
-import type { Batch, GuestLanguage, LibraryCode, LogLine, Outcome, Program } from "./program.ts";
+import type {
+  GuestLanguage,
+  LibraryCode,
+  LogLine,
+  Program,
+  ProgramBatch,
+  ProgramOutcome,
+  UserError,
+} from "./program.ts";
 import type { TestBudget } from "./test-budget.ts";
-import type { UserError } from "./user-error.ts";
 
 export interface CheckReport {
   /** Compile, link or load failed: no event ran. */
   error?: UserError;
   /** One per input event when it loaded. */
-  outcomes: Outcome[];
+  outcomes: ProgramOutcome[];
   logs: LogLine[];
 }
 
-export interface Inspection {
+export interface ImportInspection {
   /** Module names that the code imports, in code order; empty when it does not parse. */
   imports: string[];
   error?: UserError;
@@ -24,19 +31,19 @@ export interface Sandbox {
    * would come of all; the others are to be run again. Rejects with `SandboxUnavailable` only when no guest can be had at all
    * (nothing is known of the events then: try again later).
    */
-  run(program: Program, batch: Batch): Promise<Outcome[]>;
+  run(program: Program, batch: ProgramBatch): Promise<ProgramOutcome[]>;
   /**
    * Runs a program over test events in a guest that serves no live traffic and ends after it.
    * This and the two below end with their budget, which those of one request share.
    */
-  check(program: Program, batch: Batch, budget?: TestBudget): Promise<CheckReport>;
+  check(program: Program, batch: ProgramBatch, budget?: TestBudget): Promise<CheckReport>;
   /** Parses code and lists what it imports, in a throw-away guest. */
   inspect(
     workspaceId: string,
     language: GuestLanguage,
     code: string,
     budget?: TestBudget,
-  ): Promise<Inspection>;
+  ): Promise<ImportInspection>;
   /** Loads a library alone: undefined when it is valid. `libraries` are what it may import (Python). */
   checkLibrary(
     workspaceId: string,

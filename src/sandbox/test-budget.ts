@@ -1,6 +1,6 @@
 import { TEST_CPU_MS_MAX, TEST_OUTPUT_BYTES_MAX, TEST_WALL_MS_MAX } from "../settings/limits.ts";
-import type { GuestEnd } from "./guest-end.ts";
-import type { UserError } from "./user-error.ts";
+import type { GuestEndCause } from "./process/guest-end.ts";
+import type { UserError } from "./program.ts";
 
 export interface TestLimits {
   /** CPU time of the guests, but for their starts. */
@@ -45,22 +45,22 @@ export class TestBudget implements Disposable {
   }
 
   /** Whether the tests have used all their CPU time: their own fault, unlike the other ends. */
-  get spent(): boolean {
+  get cpuSpent(): boolean {
     return this.#over === "cpu";
   }
 
   /** Whether nobody waits for what the tests find. */
-  get callerLeft(): boolean {
+  get callerHungUp(): boolean {
     return this.#caller?.aborted ?? false;
   }
 
   /** How guests end that still work when the budget is over. */
-  get guestEnd(): GuestEnd {
-    return this.spent ? "timeout" : "retired";
+  get guestEnd(): GuestEndCause {
+    return this.cpuSpent ? "timeout" : "retired";
   }
 
   /** A guest of the request begins. */
-  begin(): void {
+  restartClock(): void {
     this.#clock.refresh();
   }
 
@@ -79,7 +79,7 @@ export class TestBudget implements Disposable {
   }
 
   /** Takes note of outputs that are held. */
-  hold(bytes: number): void {
+  holdOutput(bytes: number): void {
     this.#outputBytes += bytes;
   }
 

@@ -8,7 +8,7 @@ import { createMetrics } from "../../src/observe/metrics.ts";
 import type { BuiltEvent } from "../../src/pipeline/model/input-event.ts";
 import { createLaneMetrics, type LaneMetrics } from "../../src/pipeline/monitoring/metrics.ts";
 import { SharedReader } from "../../src/pipeline/reading/shared-reader.ts";
-import type { Batch, Outcome, Program } from "../../src/sandbox/program.ts";
+import type { Program, ProgramBatch, ProgramOutcome } from "../../src/sandbox/program.ts";
 import type { Sandbox } from "../../src/sandbox/sandbox.ts";
 
 /** An event log in memory, its records durable as soon as they are appended. */
@@ -138,7 +138,7 @@ export class FakeSandbox implements Sandbox {
   /** What the next runs wait for, each for one. */
   readonly held: Promise<void>[] = [];
 
-  async run(program: Program, { events, metadata }: Batch): Promise<Outcome[]> {
+  async run(program: Program, { events, metadata }: ProgramBatch): Promise<ProgramOutcome[]> {
     await Promise.resolve();
     if (this.failure !== undefined) throw this.failure;
     this.batches.push({ programId: program.id, events: events.length });

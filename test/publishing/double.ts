@@ -1,4 +1,4 @@
-import type { Outcome, Program, UserError } from "../../src/sandbox/program.ts";
+import type { Program, ProgramOutcome, UserError } from "../../src/sandbox/program.ts";
 import type { CheckReport, Sandbox } from "../../src/sandbox/sandbox.ts";
 
 /**
@@ -47,7 +47,7 @@ function reportOf(program: Program, events: readonly Uint8Array[]): CheckReport 
   };
 }
 
-function outcomeOf(program: Program, event: Uint8Array): Outcome {
+function outcomeOf(program: Program, event: Uint8Array): ProgramOutcome {
   const marks = [program, ...program.libraries].map(({ code }) => code).join(" ");
   const { type } = JSON.parse(Buffer.from(event).toString());
   if (marks.includes("FAILS") || (marks.includes("TRACKS") && type !== "track")) {

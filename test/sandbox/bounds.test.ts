@@ -1,7 +1,7 @@
 import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
 import { pino } from "pino";
 import { GUEST_BATCH_OUTPUT_BYTES_MAX } from "../../src/sandbox/guest-sandbox.ts";
-import type { Batch, Outcome } from "../../src/sandbox/program.ts";
+import type { ProgramBatch, ProgramOutcome } from "../../src/sandbox/program.ts";
 import { TestBudget } from "../../src/sandbox/test-budget.ts";
 import { GUEST_LOGS_CHARS_MAX, TEST_OUTPUT_BYTES_MAX } from "../../src/settings/limits.ts";
 import { dedent, pythonSandbox } from "./python/support.ts";
@@ -13,7 +13,7 @@ const sandbox = pythonSandbox();
 afterAll(() => sandbox.close());
 
 const events = (count: number) => batch(...Array.from({ length: count }, (_, n) => ({ n })));
-const bytesOf = (outcomes: readonly Outcome[]) =>
+const bytesOf = (outcomes: readonly ProgramOutcome[]) =>
   outcomes
     .flatMap((outcome) => ("events" in outcome ? outcome.events : []))
     .reduce((sum, { length }) => sum + length, 0);
@@ -86,7 +86,7 @@ test.each(large)("a batch with large outputs is run in parts, in %s", async (_, 
   const all = events(40);
   const numbers: unknown[] = [];
   while (numbers.length < 40) {
-    const rest: Batch = {
+    const rest: ProgramBatch = {
       events: all.events.slice(numbers.length),
       metadata: all.metadata.slice(numbers.length),
     };
@@ -101,7 +101,7 @@ test.each(large)("a batch with large outputs is run in parts, in %s", async (_, 
 test("all tests of a request keep only so much output together", async () => {
   const budget = new TestBudget();
   const [, code] = large[0]!;
-  const reports: Outcome[] = [];
+  const reports: ProgramOutcome[] = [];
   for (let n = 0; n < 8; n += 1) {
     reports.push(...(await sandbox.check(code, events(20), budget)).outcomes);
   }

@@ -1,5 +1,5 @@
 import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
-import type { Outcome } from "../../src/sandbox/program.ts";
+import type { ProgramOutcome } from "../../src/sandbox/program.ts";
 import cases from "./cases/user-code.json";
 import { hasty, library, PATIENCE_MS, program, testSandbox } from "./support.ts";
 
@@ -139,7 +139,7 @@ async function transformed({ id, input }: Case): Promise<Expected> {
 
 const importNames: Record<string, string> = { "My Lib": "myLib" };
 
-function elements(outcome: Outcome): { error?: string; transformedEvent?: object }[] {
+function elements(outcome: ProgramOutcome): { error?: string; transformedEvent?: object }[] {
   if ("error" in outcome) return [{ error: outcome.error.message }];
   return outcome.events.map((event) => ({
     transformedEvent: JSON.parse(Buffer.from(event).toString()),

@@ -1,5 +1,9 @@
 import { expect, test } from "bun:test";
-import { Broken, createRealm, OutOfMemory } from "../../src/sandbox/guest/realm.ts";
+import {
+  BrokenBuiltIns,
+  createRealm,
+  OutOfMemoryError,
+} from "../../src/sandbox/guest/javascript/realm.ts";
 
 /** What comes of a step through which code throws the value of an expression. */
 async function thrownBy(expression: string): Promise<unknown> {
@@ -11,8 +15,8 @@ async function thrownBy(expression: string): Promise<unknown> {
   const module = realm.module(code, "pixelmill:transformation");
   await module.link(() => module);
   await module.evaluate();
-  realm.harness.install(module.namespace);
-  realm.harness.take("[{}]", "[{}]", 1, 0, 0);
+  realm.runner.install(module.namespace);
+  realm.runner.take("[{}]", "[{}]", 1, 0, 0);
   try {
     realm.step("run", 5_000);
   } catch (error) {
@@ -22,7 +26,7 @@ async function thrownBy(expression: string): Promise<unknown> {
 }
 
 test("a guest without memory ends: its user is not told to have broken anything", async () => {
-  expect(await thrownBy('new RangeError("Out of memory")')).toBeInstanceOf(OutOfMemory);
+  expect(await thrownBy('new RangeError("Out of memory")')).toBeInstanceOf(OutOfMemoryError);
 });
 
 test.each([
@@ -30,6 +34,6 @@ test.each([
   ['new Proxy(new RangeError("Out of memory"), {})'],
   ["({ get message() { for (;;); } })"],
   ["null"],
-])("%s, thrown through the harness, is the program's doing", async (expression) => {
-  expect(await thrownBy(expression)).toBeInstanceOf(Broken);
+])("%s, thrown through the runner, is the program's doing", async (expression) => {
+  expect(await thrownBy(expression)).toBeInstanceOf(BrokenBuiltIns);
 });

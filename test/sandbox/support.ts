@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { pino } from "pino";
 import { Registry } from "prom-client";
 import { createSandbox, type SandboxOptions } from "../../src/sandbox/guest-sandbox.ts";
-import type { Batch, Outcome, Program } from "../../src/sandbox/program.ts";
+import type { Program, ProgramBatch, ProgramOutcome } from "../../src/sandbox/program.ts";
 
 /** How long a test may take: a busy machine hands out CPU time slowly. */
 export const PATIENCE_MS = 300_000;
@@ -53,7 +53,7 @@ export function library(importName: string, code: string) {
 }
 
 /** Events with metadata that tells their source. */
-export function batch(...events: object[]): Batch {
+export function batch(...events: object[]): ProgramBatch {
   return {
     events: events.map((event) => Buffer.from(JSON.stringify(event))),
     metadata: events.map((event) =>
@@ -63,13 +63,13 @@ export function batch(...events: object[]): Batch {
 }
 
 /** Events as people write them for a test, without a messageId, each of another name. */
-export const nameless: Batch = {
+export const nameless: ProgramBatch = {
   events: ["one", "two", "three"].map((event) => Buffer.from(JSON.stringify({ event }))),
   metadata: ["one", "two", "three"].map((eventName) => Buffer.from(JSON.stringify({ eventName }))),
 };
 
 /** Outcomes with events parsed: a list of outputs, or the text of an error. */
-export function shown(outcomes: readonly Outcome[]): unknown[] {
+export function shown(outcomes: readonly ProgramOutcome[]): unknown[] {
   return outcomes.map((outcome) =>
     "error" in outcome
       ? outcome.error.message

@@ -74,7 +74,7 @@ test("the clock begins anew with each guest", async () => {
     for (let guests = 0; guests < 4; guests += 1) {
       jest.advanceTimersByTime(2_999);
       expect(budget.error).toBeUndefined();
-      budget.begin();
+      budget.restartClock();
     }
     jest.advanceTimersByTime(3_000);
     expect(budget.error?.message).toBe("Stopped: the tests came no further for 3 s");

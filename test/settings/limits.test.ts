@@ -6,12 +6,12 @@ import { LOG_SEGMENT_BYTES_MAX } from "../../src/log/writer.ts";
 import { LANE_UNCOMMITTED_EVENTS_MAX } from "../../src/pipeline/in-flight.ts";
 import { TOPOLOGY_POLL_MS } from "../../src/pipeline/partition-pipeline.ts";
 import { TRIM_AGE_MS_MIN } from "../../src/pipeline/retention/trimmer.ts";
+import { GUEST_INPUT_BYTES_MAX } from "../../src/sandbox/batch/run-batch.ts";
 import { GUEST_FRAME_BYTES_MAX } from "../../src/sandbox/guest-limits.ts";
 import {
   GUEST_PYTHON_RECYCLE_MEMORY_BYTES,
   GUEST_RECYCLE_MEMORY_BYTES,
-} from "../../src/sandbox/languages.ts";
-import { GUEST_INPUT_BYTES_MAX } from "../../src/sandbox/run-batch.ts";
+} from "../../src/sandbox/process/language-profiles.ts";
 import * as limits from "../../src/settings/limits.ts";
 import { tables } from "../e2e/reference.ts";
 

@@ -2,7 +2,7 @@ import { Counter, Gauge, Histogram } from "prom-client";
 import type { LiveProgram } from "../../catalog/catalog.ts";
 import type { DeliveryResult } from "../../destinations/destination.ts";
 import type { Metrics } from "../../observe/metrics.ts";
-import type { Outcome } from "../../sandbox/program.ts";
+import type { ProgramOutcome } from "../../sandbox/program.ts";
 import type { EventOutcome } from "../model/lane-event.ts";
 import type { LaneGauges, LaneLabels } from "./lane-gauges.ts";
 import { LaneHistories } from "./lane-history.ts";
@@ -147,7 +147,12 @@ export function createLaneMetrics(
     ...metrics,
     histories,
     /** One batch of a live revision on a lane. */
-    ran(lane: LaneLabels, live: LiveProgram, made: readonly Outcome[], seconds: number): void {
+    ran(
+      lane: LaneLabels,
+      live: LiveProgram,
+      made: readonly ProgramOutcome[],
+      seconds: number,
+    ): void {
       metrics.transformSeconds.observe({ kind: lane.kind }, seconds);
       code.ran(live, made, seconds);
     },

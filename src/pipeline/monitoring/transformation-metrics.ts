@@ -1,7 +1,7 @@
 import { Counter } from "prom-client";
 import type { LiveProgram } from "../../catalog/catalog.ts";
 import type { Metrics } from "../../observe/metrics.ts";
-import type { Outcome } from "../../sandbox/program.ts";
+import type { ProgramOutcome } from "../../sandbox/program.ts";
 
 /** Transformations that are shown; beyond it the one that ran longest ago is dropped. */
 const SHOWN_MAX = 10_000;
@@ -57,7 +57,7 @@ export function createTransformationMetrics(registry: Metrics) {
 
   return {
     /** One batch of a live revision. */
-    ran(live: LiveProgram, made: readonly Outcome[], took: number): void {
+    ran(live: LiveProgram, made: readonly ProgramOutcome[], took: number): void {
       const labels = show(live);
       const counts = { passed: 0, dropped: 0, failed: 0 };
       for (const outcome of made) counts[nameOf(outcome)] += 1;
@@ -69,7 +69,7 @@ export function createTransformationMetrics(registry: Metrics) {
   };
 }
 
-function nameOf(outcome: Outcome): (typeof outcomes)[number] {
+function nameOf(outcome: ProgramOutcome): (typeof outcomes)[number] {
   if ("error" in outcome) return "failed";
   return outcome.events.length === 0 ? "dropped" : "passed";
 }

@@ -2,7 +2,7 @@ import type { Live, LiveProgram } from "../../catalog/catalog.ts";
 import type { Destination } from "../../catalog/model.ts";
 import type { Logger } from "../../observe/log.ts";
 import { programOf } from "../../publishing/program.ts";
-import type { Outcome, Program } from "../../sandbox/program.ts";
+import type { Program, ProgramOutcome } from "../../sandbox/program.ts";
 import { type Sandbox, SandboxUnavailable } from "../../sandbox/sandbox.ts";
 import { retryDelayMs } from "../delivering/retry.ts";
 import {
@@ -31,7 +31,7 @@ export interface TransformContext {
   /** Tells whether the lane waits for a guest. */
   waiting(is: boolean): void;
   /** A batch ran in the sandbox: what became of its events, and how long that took. */
-  ran(live: LiveProgram, outcomes: readonly Outcome[], seconds: number): void;
+  ran(live: LiveProgram, outcomes: readonly ProgramOutcome[], seconds: number): void;
 }
 
 /** What an item became: outputs to deliver, or its end. */
@@ -76,7 +76,7 @@ function asItCame(item: LaneEvent): TransformResult {
   return { outputs: [createOutput(item, item.input.event.json)] };
 }
 
-function madeOf(item: LaneEvent, outcome: Outcome, live: LiveProgram): TransformResult {
+function madeOf(item: LaneEvent, outcome: ProgramOutcome, live: LiveProgram): TransformResult {
   if ("error" in outcome) {
     const { message, line, column } = outcome.error;
     const ending = { kind: "dead-letter", stage: "transform", reason: message } as const;

@@ -3,10 +3,10 @@
  * for raw system calls. Everything else is the product's: the confinement, the protocol.
  */
 import vm from "node:vm";
-import { openKernel } from "../../../src/sandbox/guest/kernel.ts";
-import { serve } from "../../../src/sandbox/guest/main.ts";
-import type { GuestRuntime, Said } from "../../../src/sandbox/guest/runtime.ts";
-import type { LoadRequest, RunRequest } from "../../../src/sandbox/protocol.ts";
+import { openKernel } from "../../../src/sandbox/guest/confinement/kernel.ts";
+import type { GuestRuntime, ReplyWithBody } from "../../../src/sandbox/guest/guest-runtime.ts";
+import { serve } from "../../../src/sandbox/guest/start-guest.ts";
+import type { LoadRequest, RunRequest } from "../../../src/sandbox/protocol/guest-protocol.ts";
 
 type Transform = (event: unknown) => unknown;
 
@@ -20,7 +20,9 @@ const tries = `export async function tries(attempts) {
 }`;
 
 async function openEscaped(): Promise<GuestRuntime> {
-  const { openJavascript } = await import("../../../src/sandbox/guest/javascript.ts");
+  const { openJavascript } = await import(
+    "../../../src/sandbox/guest/javascript/javascript-runtime.ts"
+  );
   const product = await openJavascript();
   Object.assign(globalThis, { kernel: openKernel() });
   const programs = new Map<number, Transform>();
@@ -33,7 +35,7 @@ async function openEscaped(): Promise<GuestRuntime> {
     },
   };
 
-  async function load(request: LoadRequest): Promise<Said> {
+  async function load(request: LoadRequest): Promise<ReplyWithBody> {
     const module = new vm.SourceTextModule(request.code, {
       importModuleDynamically: ((specifier: string) => import(specifier)) as never,
     });
@@ -44,7 +46,7 @@ async function openEscaped(): Promise<GuestRuntime> {
     return { reply: { kind: "loaded" } };
   }
 
-  async function run(request: RunRequest, bytes: Buffer): Promise<Said> {
+  async function run(request: RunRequest, bytes: Buffer): Promise<ReplyWithBody> {
     const [event] = JSON.parse(bytes.toString("utf8", 0, request.eventsBytes));
     const body = JSON.stringify(await programs.get(request.program)!(event));
     return { reply: { kind: "ran", counts: [1], errors: [], logs: [] }, body };

@@ -3,7 +3,7 @@
  * guest's own realm in `outer`, and its global object. Sealed, they must be worth nothing.
  */
 import vm from "node:vm";
-import { startGuest } from "../../../src/sandbox/guest/main.ts";
+import { startGuest } from "../../../src/sandbox/guest/start-guest.ts";
 
 const { createContext } = vm;
 vm.createContext = (...given: Parameters<typeof createContext>) => {

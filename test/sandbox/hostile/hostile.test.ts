@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { pino } from "pino";
 import type { GuestSandbox } from "../../../src/sandbox/guest-sandbox.ts";
-import type { FetchRequest } from "../../../src/sandbox/outside.ts";
+import type { GuestFetchRequest } from "../../../src/sandbox/host-calls/host-functions.ts";
 import { GUEST_MEMORY_BYTES_MAX } from "../../../src/settings/limits.ts";
 import {
   batch,
@@ -55,7 +55,7 @@ afterAll(async () => {
 
 function sandboxes(entry: string) {
   const log = pino({ level: "trace" }, { write: (line: string) => void logged.push(line) });
-  const fetch = async ({ url }: FetchRequest) => {
+  const fetch = async ({ url }: GuestFetchRequest) => {
     if (url !== "http://answers") throw new Error("refused");
     return { url, status: 200, headers: {}, body: "{}" };
   };

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
-import { arrayBytes, type Frame } from "../../../src/sandbox/frames.ts";
-import { Guest } from "../../../src/sandbox/guest.ts";
-import { languages } from "../../../src/sandbox/languages.ts";
+import { Guest } from "../../../src/sandbox/process/guest.ts";
+import { languageProfiles } from "../../../src/sandbox/process/language-profiles.ts";
+import { type GuestFrame, jsonArrayBytes } from "../../../src/sandbox/protocol/guest-frames.ts";
 import { guestEntry, PATIENCE_MS } from "../support.ts";
 import { dedent } from "./support.ts";
 
@@ -10,14 +10,14 @@ setDefaultTimeout(PATIENCE_MS);
 /** One guest, asked directly: the host's deadline is far away, so that only its own can stop it. */
 let guest: Guest;
 beforeAll(async () => {
-  guest = new Guest([process.execPath, guestEntry, "guest"], "python", languages.python);
+  guest = new Guest([process.execPath, guestEntry, "guest"], "python", languageProfiles.python);
   await guest.start(false);
 });
 afterAll(() => guest.kill("retired"));
 
 const allowance = { cpuMs: 30_000, wallMs: 50_000, replyBytesMax: 1 << 20 };
 /** Without the number of its question. */
-const headerOf = ({ header }: Frame) => {
+const headerOf = ({ header }: GuestFrame) => {
   const { exchange: _, ...rest } = header as Record<string, unknown>;
   return rest;
 };
@@ -25,16 +25,16 @@ const headerOf = ({ header }: Frame) => {
 async function load(program: number, code: string): Promise<void> {
   const request = { kind: "load", program, name: "My T", code: dedent(code) } as const;
   const rest = { libraries: [], credentials: {}, drop: [], budgetMs: 5_000 };
-  const reply = await guest.ask({ ...request, ...rest }, [], allowance, headerOf);
+  const reply = await guest.request({ ...request, ...rest }, [], allowance, headerOf);
   expect(reply).toEqual({ kind: "loaded" });
 }
 
 function run(program: number, ...events: object[]): Promise<unknown> {
   const texts = events.map((event) => Buffer.from(JSON.stringify(event)));
   const metadata = events.map(() => Buffer.from("{}"));
-  const sizes = { count: events.length, eventsBytes: arrayBytes(texts) };
+  const sizes = { count: events.length, eventsBytes: jsonArrayBytes(texts) };
   const times = { budgetMs: 500, cpuMs: 500 };
-  return guest.ask(
+  return guest.request(
     { kind: "run", program, ...sizes, ...times, logsMax: 0, logsCharsMax: 0 },
     [texts, metadata],
     allowance,

@@ -75,7 +75,7 @@ test.each(uses)("%s: %s", async (module, expression, value) => {
 });
 
 test("every module that is allowed loads, in a first world and in later ones", async () => {
-  const text = await Bun.file("src/sandbox/guest/python/harness/allowed.py").text();
+  const text = await Bun.file("src/sandbox/guest/python/runner/allowed_modules.py").text();
   const names = /ALLOWED = frozenset\(\s*"""([^"]+)"""/.exec(text)![1]!.trim().split(/\s+/);
   expect(names.length).toBeGreaterThan(50);
   const imports = names.map((name) => `import ${name}`).join("\n");

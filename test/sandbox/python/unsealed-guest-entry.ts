@@ -1,5 +1,6 @@
 /** A Python guest whose JavaScript realm is open: the operating system has to hold it alone. */
-import { serve } from "../../../src/sandbox/guest/main.ts";
-import { openPython } from "../../../src/sandbox/guest/python.ts";
+
+import { openPython } from "../../../src/sandbox/guest/python/python-runtime.ts";
+import { serve } from "../../../src/sandbox/guest/start-guest.ts";
 
 await serve(openPython, () => {});

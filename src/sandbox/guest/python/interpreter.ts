@@ -1,10 +1,10 @@
-import { CpuClock } from "./clock.ts";
-import type { CPython, Restored } from "./pyodide.ts";
+import { CpuClock } from "./cpu-clock.ts";
+import type { CPython, RestoredPython } from "./pyodide.ts";
 
 /** CPU time for questions that run no user code. */
 const BUDGET_MS_DEFAULT = 2_000;
 
-/** The harness inside Python (`harness/answer.py`). */
+/** The runner inside Python (`runner/dispatch.py`). */
 export interface Interpreter {
   /**
    * Takes a frame's header and body and returns those of its answer, with some CPU time. They are
@@ -14,14 +14,18 @@ export interface Interpreter {
 }
 
 /**
- * Calls the harness through CPython's C interface. Questions and answers are bytes in Python's
+ * Calls the runner through CPython's C interface. Questions and answers are bytes in Python's
  * heap: no JavaScript object ever enters it, no string is converted character by character, and
  * nothing large is left to the garbage collector, which lets 200 MB of it pile up.
  */
-export function openInterpreter({ python, setSignalSource, exhausted }: Restored): Interpreter {
+export function openInterpreter({
+  python,
+  setSignalSource,
+  exhausted,
+}: RestoredPython): Interpreter {
   const clock = new CpuClock();
   setSignalSource(clock);
-  const prepare = imported(python, "harness.prepare");
+  const prepare = imported(python, "runner.prepare");
   const answer = attribute(python, prepare, "answer");
   called(python, attribute(python, prepare, "restored"), new Uint8Array(0));
   let answered = 0;

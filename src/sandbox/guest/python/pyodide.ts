@@ -23,9 +23,9 @@ export interface CPython {
   _PyErr_Print(): void;
 }
 
-export interface Restored {
+export interface RestoredPython {
   python: CPython;
-  /** Where CPython looks for signals (`clock.ts`). */
+  /** Where CPython looks for signals (`cpu-clock.ts`). */
   setSignalSource(source: { 0: number }): void;
   /** Sets a function of a module of Python's, from text to text. */
   provide(module: string, name: string, call: (text: string) => string): void;
@@ -63,7 +63,7 @@ export function loadForSnapshot(): Promise<Pyodide> {
 }
 
 /** An interpreter in the state of a snapshot, which must be of this very build of Pyodide. */
-export async function restore(snapshot: Uint8Array): Promise<Restored> {
+export async function restore(snapshot: Uint8Array): Promise<RestoredPython> {
   let exhausted = false;
   const pyodide = await loadPyodide({
     ...options,

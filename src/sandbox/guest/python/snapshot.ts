@@ -1,6 +1,6 @@
 /**
  * Makes the memory snapshot that Python guests start from: CPython with its standard modules
- * imported and the harness loaded. It takes 3 s to make and 0.2 s to restore, and must be made
+ * imported and the runner loaded. It takes 3 s to make and 0.2 s to restore, and must be made
  * by the Bun that restores it. `bun src/sandbox/guest/python/snapshot.ts` makes it unless the
  * one there is of the same inputs; so does the first guest of a checkout.
  */
@@ -17,15 +17,15 @@ import {
 } from "../../../settings/limits.ts";
 import { GUEST_ANSWER_OUTPUTS_MAX, GUEST_ERRORS_CHARS_MAX } from "../../guest-limits.ts";
 
-const HARNESS = join(import.meta.dir, "harness");
+const RUNNER = join(import.meta.dir, "runner");
 const DIRECTORY = join(import.meta.dir, "../../../../dist/python");
 const SNAPSHOT = join(DIRECTORY, "snapshot.zst");
 const KEY = join(DIRECTORY, "snapshot.key");
 const ZSTD_LEVEL = 9;
 
-/** Python files of the harness by name, with the bounds that it shares with the host. */
-function harnessFiles(): [name: string, text: string][] {
-  const names = readdirSync(HARNESS).filter((name) => name.endsWith(".py"));
+/** Python files of the runner by name, with the bounds that it shares with the host. */
+function runnerFiles(): [name: string, text: string][] {
+  const names = readdirSync(RUNNER).filter((name) => name.endsWith(".py"));
   const bounds = [
     `ANSWER_OUTPUTS_MAX = ${GUEST_ANSWER_OUTPUTS_MAX}`,
     `ERROR_CHARS_MAX = ${GUEST_ERROR_CHARS_MAX}`,
@@ -40,13 +40,13 @@ function harnessFiles(): [name: string, text: string][] {
     ["limits.py", bounds],
     ...names
       .sort()
-      .map((name): [string, string] => [name, readFileSync(join(HARNESS, name), "utf8")]),
+      .map((name): [string, string] => [name, readFileSync(join(RUNNER, name), "utf8")]),
   ];
 }
 
 /** Makes the snapshot, unless one of the same inputs exists. Returns whether it was made. */
 export async function ensureSnapshot(): Promise<boolean> {
-  const files = harnessFiles();
+  const files = runnerFiles();
   const inputs = [Bun.version, pyodideVersion, readFileSync(import.meta.path, "utf8"), files];
   const key = Bun.hash(JSON.stringify(inputs)).toString(16);
   if (keyOnDisk() === key) return false;
@@ -75,15 +75,15 @@ function put(path: string, content: string | Uint8Array): void {
 async function makeSnapshot(files: [name: string, text: string][]): Promise<Uint8Array> {
   const { loadForSnapshot } = await import("./pyodide.ts");
   const pyodide = await loadForSnapshot();
-  pyodide.FS.mkdirTree("/build/harness");
-  for (const [name, text] of files) pyodide.FS.writeFile(`/build/harness/${name}`, text);
+  pyodide.FS.mkdirTree("/build/runner");
+  for (const [name, text] of files) pyodide.FS.writeFile(`/build/runner/${name}`, text);
   pyodide.runPython(`
 import sys
 sys.path.insert(0, "/build")
-import harness.prepare
-harness.prepare.prepare()
+import runner.prepare
+runner.prepare.prepare()
 sys.path.remove("/build")
-del sys, harness
+del sys, runner
 `);
   return pyodide.makeMemorySnapshot();
 }

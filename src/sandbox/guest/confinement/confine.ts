@@ -1,0 +1,109 @@
+import { closeInherited } from "./close-inherited.ts";
+import { ConfinementError } from "./confinement-error.ts";
+import { dropPrivileges } from "./drop-privileges.ts";
+import { type Kernel, openKernel } from "./kernel.ts";
+import { seccompFilter } from "./seccomp-filter.ts";
+import { type SyscallTable, syscallTable } from "./syscall-table.ts";
+import { verify } from "./verify-confinement.ts";
+
+const PR_SET_PDEATHSIG = 1;
+const PR_SET_DUMPABLE = 4;
+const PR_SET_NO_NEW_PRIVS = 38;
+const SIGKILL = 9;
+
+const SECCOMP_SET_MODE_FILTER = 1;
+/**
+ * The filter binds all threads: Bun's pool threads are running already and would stay free
+ * otherwise.
+ */
+const SECCOMP_FILTER_FLAG_TSYNC = 1;
+
+const LANDLOCK_CREATE_RULESET_VERSION = 1;
+const LANDLOCK_NET_BIND_CONNECT = 3n;
+const LANDLOCK_SCOPE_SOCKET_SIGNAL = 3n;
+/** Number of file system rights that each version of Landlock knows, from version 1 on. */
+const LANDLOCK_FS_RIGHTS = [13n, 14n, 15n, 15n, 16n];
+
+/**
+ * The order matters: a change of users undoes the parent-death signal, and Landlock closes `/proc`.
+ */
+const steps = [
+  closeInherited,
+  dropPrivileges,
+  setProcess,
+  restrictFiles,
+  filterSystemCalls,
+  verify,
+];
+
+/**
+ * Takes from this process, for good, everything but computing and its open pipes, then tries
+ * what must be impossible now. Does as much of it as the system allows, and returns what does
+ * not hold; undefined when all does.
+ */
+export async function confine(): Promise<string | undefined> {
+  const table = process.platform === "linux" ? syscallTable(process.arch) : undefined;
+  if (!table) return `no confinement is written for ${process.platform} on ${process.arch}`;
+  const kernel = openKernel();
+  const reasons: string[] = [];
+  for (const step of steps) {
+    try {
+      await step(kernel, table);
+    } catch (error) {
+      if (!(error instanceof ConfinementError)) throw error;
+      reasons.push(error.message);
+    }
+  }
+  return reasons.length === 0 ? undefined : reasons.join("; ");
+}
+
+function setProcess(kernel: Kernel, table: SyscallTable): void {
+  const settings: [option: number, value: number][] = [
+    [PR_SET_NO_NEW_PRIVS, 1],
+    // The process is not readable through /proc and leaves no core dump; it ends when the host
+    // ends.
+    [PR_SET_DUMPABLE, 0],
+    [PR_SET_PDEATHSIG, SIGKILL],
+  ];
+  for (const [option, value] of settings) {
+    const { value: result, errno } = kernel.syscall(table.allowed.prctl!, option, value);
+    if (result !== 0) throw new ConfinementError(`prctl ${option} failed with error ${errno}`);
+  }
+}
+
+/** Landlock without a rule: no path, no port, no signal or abstract socket beyond this process. */
+function restrictFiles(kernel: Kernel, table: SyscallTable): void {
+  const { value: version } = kernel.syscall(
+    table.landlockCreateRuleset,
+    0,
+    0,
+    LANDLOCK_CREATE_RULESET_VERSION,
+  );
+  if (version < 1)
+    throw new ConfinementError("this kernel has no Landlock (Linux 5.13 or newer has it)");
+  const rights = LANDLOCK_FS_RIGHTS[Math.min(version, LANDLOCK_FS_RIGHTS.length) - 1]!;
+  const handled = [(1n << rights) - 1n];
+  if (version >= 4) handled.push(LANDLOCK_NET_BIND_CONNECT);
+  if (version >= 6) handled.push(LANDLOCK_SCOPE_SOCKET_SIGNAL);
+  const attributes = new BigUint64Array(handled);
+  const ruleset = kernel.syscall(table.landlockCreateRuleset, attributes, attributes.byteLength, 0);
+  if (ruleset.value < 0) throw new ConfinementError(`Landlock failed with error ${ruleset.errno}`);
+  const restricted = kernel.syscall(table.landlockRestrictSelf, ruleset.value, 0);
+  kernel.syscall(table.allowed.close!, ruleset.value);
+  if (restricted.value !== 0) {
+    throw new ConfinementError(`Landlock failed with error ${restricted.errno}`);
+  }
+}
+
+function filterSystemCalls(kernel: Kernel, table: SyscallTable): void {
+  const filter = seccompFilter(table, process.pid);
+  // struct sock_fprog: u16 length, six bytes of padding, pointer to the instructions.
+  const program = new BigUint64Array([BigInt(filter.length / 8), kernel.address(filter)]);
+  const { value, errno } = kernel.syscall(
+    table.seccomp,
+    SECCOMP_SET_MODE_FILTER,
+    SECCOMP_FILTER_FLAG_TSYNC,
+    program,
+  );
+  if (value !== 0) throw new ConfinementError(`this kernel has no seccomp filter (error ${errno})`);
+}

@@ -1,0 +1,55 @@
+import { FFIType, ptr, read } from "bun:ffi";
+import { openLibc } from "../../../libc.ts";
+
+/** `syscall(2)` with the errno of a failure. Pointers are passed as views on live memory. */
+export interface Kernel {
+  syscall(number: number, ...args: SyscallArgument[]): SyscallResult;
+  /** Takes all threads out of every group except their main one; false when that fails. */
+  dropGroups(): boolean;
+  /** Makes all threads run as this user and its group; false when that fails. */
+  setUser(user: number): boolean;
+  /** The address of a view's memory, which stays put while the view lives. */
+  address(view: ArrayBufferView): bigint;
+}
+export type SyscallArgument = number | bigint | ArrayBufferView;
+export type SyscallResult = { value: number; errno: number };
+
+const ARGUMENTS = 6;
+
+/** Binds the C library's functions. Throws where it cannot be loaded. */
+export function openKernel(): Kernel {
+  const { symbols } = openLibc(functions);
+  return {
+    address,
+    // The C library changes all threads; the system call itself changes only the thread that calls.
+    dropGroups: () => symbols.setgroups(0n, null) === 0,
+    setUser(user) {
+      return symbols.setresgid(user, user, user) === 0 && symbols.setresuid(user, user, user) === 0;
+    },
+    syscall(number, a = 0, b = 0, c = 0, d = 0, e = 0, f = 0) {
+      const words = [word(a), word(b), word(c), word(d), word(e), word(f)] as const;
+      const value = Number(symbols.syscall(BigInt(number), ...words));
+      const errno = value === -1 ? read.i32(symbols.__errno_location()!, 0) : 0;
+      return { value, errno };
+    },
+  };
+}
+
+function word(value: SyscallArgument): bigint {
+  return typeof value === "object" ? address(value) : BigInt(value);
+}
+
+const functions = {
+  syscall: {
+    args: Array.from({ length: ARGUMENTS + 1 }, () => FFIType.i64),
+    returns: FFIType.i64,
+  },
+  setgroups: { args: [FFIType.u64, FFIType.ptr], returns: FFIType.i32 },
+  setresgid: { args: [FFIType.u32, FFIType.u32, FFIType.u32], returns: FFIType.i32 },
+  setresuid: { args: [FFIType.u32, FFIType.u32, FFIType.u32], returns: FFIType.i32 },
+  __errno_location: { args: [], returns: FFIType.ptr },
+} as const;
+
+function address(view: ArrayBufferView): bigint {
+  return BigInt(ptr(view as Uint8Array));
+}

@@ -1,0 +1,82 @@
+import { GUEST_PROGRAMS_MAX } from "../../guest-limits.ts";
+import type { UserError } from "../../program.ts";
+import type {
+  InspectReply,
+  InspectRequest,
+  LoadRequest,
+  RunRequest,
+} from "../../protocol/guest-protocol.ts";
+import type { GuestRuntime, ReplyWithBody } from "../guest-runtime.ts";
+import {
+  compile,
+  dependenciesOf,
+  LoadError,
+  type LoadedProgram,
+  loadLibrary,
+} from "./program-module.ts";
+import { runEvents } from "./run-events.ts";
+
+/** JavaScript: one hardened context per program, ES modules, JavaScriptCore as it is. */
+export async function openJavascript(): Promise<GuestRuntime> {
+  const programs = new Map<number, LoadedProgram>();
+
+  return {
+    async answer({ header, body }) {
+      switch (header.kind) {
+        case "run":
+          return run(header, body);
+        case "load":
+          return load(header);
+        case "inspect":
+          return { reply: inspect(header) };
+        case "library":
+          return answered(() => loadLibrary(header));
+        default:
+          throw new RangeError("Unknown request");
+      }
+    },
+  };
+
+  function load(request: LoadRequest): Promise<ReplyWithBody> {
+    for (const number of request.drop) programs.delete(number);
+    if (programs.size >= GUEST_PROGRAMS_MAX) throw new RangeError("Too many programs");
+    return answered(async () => {
+      programs.set(request.program, await compile(request));
+    });
+  }
+
+  async function run(request: RunRequest, body: Buffer): Promise<ReplyWithBody> {
+    const program = programs.get(request.program);
+    if (!program) throw new RangeError("Unknown program");
+    try {
+      // After a timeout the context was dropped, since what it was doing might go on otherwise.
+      program.realm ??= (await compile(program.source)).realm!;
+    } catch (error) {
+      return { reply: { kind: "loaded", error: faultOf(error) } };
+    }
+    return runEvents(program, request, body);
+  }
+}
+
+function inspect({ code }: InspectRequest): InspectReply {
+  try {
+    return { kind: "inspected", imports: dependenciesOf(code) };
+  } catch (error) {
+    return { kind: "inspected", imports: [], error: faultOf(error) };
+  }
+}
+
+async function answered(load: () => Promise<unknown>): Promise<ReplyWithBody> {
+  try {
+    await load();
+    return { reply: { kind: "loaded" } };
+  } catch (error) {
+    return { reply: { kind: "loaded", error: faultOf(error) } };
+  }
+}
+
+/** The error of the code; throws what the code is not to blame for. */
+function faultOf(error: unknown): UserError {
+  if (error instanceof LoadError) return error.userError;
+  throw error;
+}

@@ -1,0 +1,184 @@
+import type vm from "node:vm";
+import { GUEST_IMPORTS_MAX } from "../../../settings/limits.ts";
+import type { UserError } from "../../program.ts";
+import type { LibraryRequest, LoadRequest } from "../../protocol/guest-protocol.ts";
+import { settlePromises } from "./event-loop.ts";
+import { createRealm, isTimeout, type Realm, ScriptTimeout } from "./realm.ts";
+import { columnOfSyntaxError } from "./syntax-error-column.ts";
+import { TimeBudget } from "./time-budget.ts";
+import {
+  filesOf,
+  libraryFile,
+  libraryOf,
+  loadError,
+  MAIN_FILE,
+  type ProgramFiles,
+  type SourceFile,
+  syntaxError,
+} from "./user-errors.ts";
+
+export const TIMED_OUT = "Script execution timed out.";
+export const NEVER_SETTLED = "Timed out";
+
+export interface LoadedProgram {
+  source: LoadRequest;
+  files: ProgramFiles;
+  /** Undefined after a timeout. */
+  realm: Realm | undefined;
+}
+
+/** Code that does not load, and why, in the user's coordinates. */
+export class LoadError extends Error {
+  override readonly name = "LoadFailure";
+
+  constructor(readonly userError: UserError) {
+    super(userError.message);
+  }
+}
+
+/** Compiles, links and evaluates a program in a realm of its own. Throws `LoadFailure`. */
+export async function compile(source: LoadRequest): Promise<LoadedProgram> {
+  const files = filesOf(source.name, source.code, source.libraries);
+  const realm = createRealm();
+  realm.runner.setCredentials(JSON.stringify(source.credentials));
+  const main = parse(realm, MAIN_FILE, files.get(MAIN_FILE)!);
+  const libraries = new Map<string, vm.SourceTextModule>();
+  for (const specifier of main.dependencySpecifiers) {
+    const index = source.libraries.findIndex((one) => one.importName === specifier);
+    if (index < 0) throw missingModule(specifier);
+    if (libraries.has(specifier)) continue;
+    const name = libraryFile(index);
+    const library = parse(realm, name, files.get(name)!);
+    refuseImports(library);
+    libraries.set(specifier, library);
+  }
+  await link(main, libraries, files);
+  await evaluate(realm, main, source.budgetMs, files);
+  const found = realm.runner.install(main.namespace);
+  if (found !== "transformEvent" && found !== "transformBatch") {
+    const message = `Error: Expected one of transformEvent,transformBatch. Found ${found}`;
+    throw new LoadError({ message });
+  }
+  return { source, files, realm };
+}
+
+/** Compiles and evaluates a library alone. Its error is told without `Error: ` in front. */
+export async function loadLibrary(request: LibraryRequest): Promise<void> {
+  try {
+    await loadAlone(request);
+  } catch (error) {
+    if (!(error instanceof LoadError)) throw error;
+    const { userError } = error;
+    throw new LoadError({
+      ...userError,
+      message: userError.message.replace(/^[A-Za-z]*Error: /, ""),
+    });
+  }
+}
+
+async function loadAlone(request: LibraryRequest): Promise<void> {
+  const realm = createRealm();
+  const name = libraryFile(0);
+  const file = libraryOf(request.importName, request.code);
+  const module = parse(realm, name, file);
+  refuseImports(module);
+  const files = new Map([[name, file]]);
+  await link(module, new Map(), files);
+  await evaluate(realm, module, request.budgetMs, files);
+}
+
+/** Module names that code imports, in code order. Throws `LoadFailure` when it does not parse. */
+export function dependenciesOf(code: string): string[] {
+  const module = parse(createRealm(), MAIN_FILE, { label: "code", code });
+  const names = [...new Set(module.dependencySpecifiers)];
+  if (names.length <= GUEST_IMPORTS_MAX) return names;
+  const message = `Expected at most ${GUEST_IMPORTS_MAX} imports, got ${names.length}`;
+  throw new LoadError({ message });
+}
+
+function parse(realm: Realm, name: string, file: SourceFile): vm.SourceTextModule {
+  try {
+    return realm.module(file.code, name);
+  } catch (error) {
+    const { message, stack = "" } = error as Error;
+    const line = Number(/ \(:(\d+)\)/.exec(stack)?.[1] ?? 1);
+    const column = columnOfSyntaxError(file.code, line);
+    throw new LoadError(syntaxError(message, file, line, column));
+  }
+}
+
+function refuseImports(library: vm.SourceTextModule): void {
+  const [specifier] = library.dependencySpecifiers;
+  if (specifier !== undefined) throw missingModule(specifier);
+}
+
+function missingModule(specifier: string): LoadError {
+  return new LoadError({ message: `Error: import from ${specifier} failed. Module not found.` });
+}
+
+async function link(
+  module: vm.SourceTextModule,
+  libraries: Map<string, vm.SourceTextModule>,
+  files: ProgramFiles,
+): Promise<void> {
+  try {
+    for (const library of libraries.values()) await library.link(() => library);
+    await module.link((specifier) => libraries.get(specifier)!);
+  } catch (error) {
+    throw new LoadError({ message: linkMessage((error as Error).message, files) });
+  }
+}
+
+/** `Export named 'y' not found in module 'pixelmill:library/0'.`, in the words of the standard. */
+function linkMessage(message: string, files: ProgramFiles): string {
+  const match = /named '(.*)' not found in module '(.*)'/.exec(message);
+  if (!match) return `SyntaxError: ${message}`;
+  const [, name, module = ""] = match;
+  const library = files.get(module)?.library;
+  return `SyntaxError: The requested module '${library}' does not provide an export named '${name}'`;
+}
+
+async function evaluate(
+  realm: Realm,
+  module: vm.SourceTextModule,
+  budgetMs: number,
+  files: ProgramFiles,
+): Promise<void> {
+  const budget = new TimeBudget(budgetMs);
+  let evaluation: Promise<unknown>;
+  try {
+    evaluation = budget.spend((timeout) => module.evaluate({ timeout }));
+  } catch (thrown) {
+    throw new LoadError(describe(realm, budget, thrown, files));
+  }
+  // The promise's state is read from outside: its `then` and `catch` may be functions of user code.
+  const status = () => Bun.peek.status(evaluation);
+  try {
+    await settlePromises(realm, budget, () => status() !== "pending");
+  } catch (error) {
+    const message = error instanceof ScriptTimeout ? TIMED_OUT : (error as Error).message;
+    throw new LoadError({ message });
+  }
+  if (status() === "pending") throw new LoadError({ message: NEVER_SETTLED });
+  if (status() === "rejected") {
+    throw new LoadError(describe(realm, budget, Bun.peek(evaluation), files));
+  }
+}
+
+/** The thrown value belongs to user code: only the runner, under the time limit, looks at it. */
+function describe(
+  realm: Realm,
+  budget: TimeBudget,
+  thrown: unknown,
+  files: ProgramFiles,
+): UserError {
+  if (isTimeout(thrown)) return { message: TIMED_OUT };
+  realm.runner.hold(thrown);
+  try {
+    budget.step(realm, "describe");
+  } catch {
+    return { message: TIMED_OUT };
+  }
+  const [message, stack] = JSON.parse(realm.runner.description()) as [string, string];
+  return loadError(message, stack, files);
+}

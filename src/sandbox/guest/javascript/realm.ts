@@ -1,0 +1,103 @@
+import { isNativeError, isProxy } from "node:util/types";
+import vm from "node:vm";
+import { type RealmRunner, type RunnerStep, runnerSource } from "./runner/runner-source.ts";
+
+/** A context of its own for one program: built-ins of the language, the runner, nothing else. */
+export interface Realm {
+  runner: RealmRunner;
+  /** Throws the error of a syntax error; line and column are in the text as given. */
+  module(code: string, file: string): vm.SourceTextModule;
+  /** Runs one step of the runner and all promises that are ready; `TimedOut`, or `Broken`. */
+  step(name: RunnerStep, budgetMs: number): void;
+}
+
+export class ScriptTimeout extends Error {
+  override readonly name = "TimedOut";
+}
+
+/**
+ * User code threw through the runner, by built-ins that it has replaced; what it threw is not
+ * kept.
+ */
+export class BrokenBuiltIns extends Error {
+  override readonly name = "Broken";
+
+  constructor() {
+    super("Script broke the built-ins that it runs on");
+  }
+}
+
+/**
+ * Memory ran out, perhaps because of what earlier code left behind: this guest ends, and the host
+ * tries again.
+ */
+export class OutOfMemoryError extends Error {
+  override readonly name = "OutOfMemory";
+}
+
+const TIMEOUT_CODE = "ERR_SCRIPT_EXECUTION_TIMEOUT";
+const NOT_SUPPORTED = "Not supported";
+
+export function createRealm(): Realm {
+  // DONT_CONTEXTIFY: an ordinary global object, with no object of the guest behind it whose
+  // constructor would lead out.
+  const context = vm.createContext(vm.constants.DONT_CONTEXTIFY as unknown as vm.Context, {
+    codeGeneration: { strings: false, wasm: false },
+    // Promises settle inside the script that is under the time limit.
+    microtaskMode: "afterEvaluate",
+  });
+  const script = (source: string) =>
+    // Without a callback of ours, import() rejects with an error of the guest's own realm.
+    new vm.Script(source, { filename: "pixelmill:runner", importModuleDynamically: refuseImport });
+  const runner = script(runnerSource).runInContext(context) as RealmRunner;
+  const takeStep = script('this["pixelmill:step"]');
+  const importFault = script("(message) => new Error(message)").runInContext(context) as (
+    message: string,
+  ) => Error;
+  return {
+    runner,
+    module: (code, file) =>
+      new vm.SourceTextModule(`${code}\n//# sourceURL=${file}`, {
+        context,
+        identifier: file,
+        importModuleDynamically() {
+          // An error of the program's own realm, with the program's frames in its stack.
+          throw importFault(NOT_SUPPORTED);
+        },
+      }),
+    step(name, budgetMs) {
+      runner.arm(name);
+      try {
+        takeStep.runInContext(context, { timeout: budgetMs });
+      } catch (thrown) {
+        if (isOutOfMemory(thrown)) throw new OutOfMemoryError();
+        throw isTimeout(thrown) ? new ScriptTimeout() : new BrokenBuiltIns();
+      }
+    },
+  };
+}
+
+/**
+ * Whether the engine ended a script for its time limit. Looks at the thrown value, which may be
+ * user code's, without running any code of it.
+ */
+export function isTimeout(thrown: unknown): boolean {
+  if (!isNativeError(thrown)) return false;
+  const kind: object = Object.getPrototypeOf(thrown);
+  if (kind === null || isProxy(kind) || Object.getPrototypeOf(kind) !== Error.prototype)
+    return false;
+  return Reflect.getOwnPropertyDescriptor(kind, "code")?.value === TIMEOUT_CODE;
+}
+
+/**
+ * Whether the engine's own error, thrown through the runner, says that memory ran out; looks at
+ * the error as `isTimeout` does.
+ */
+function isOutOfMemory(thrown: unknown): boolean {
+  if (!isNativeError(thrown)) return false;
+  return Reflect.getOwnPropertyDescriptor(thrown, "message")?.value === "Out of memory";
+}
+
+function refuseImport(): never {
+  throw NOT_SUPPORTED;
+}

@@ -1,0 +1,101 @@
+import type { LogLine } from "../../program.ts";
+import {
+  OPEN,
+  type RunReply,
+  type RunRequest,
+  type RunStop,
+} from "../../protocol/guest-protocol.ts";
+import { cpuTimeMs, recentCpuTimeMs } from "../cpu-time.ts";
+import type { ReplyWithBody } from "../guest-runtime.ts";
+import { settlePromises } from "./event-loop.ts";
+import { type LoadedProgram, NEVER_SETTLED } from "./program-module.ts";
+import { OutOfMemoryError, ScriptTimeout } from "./realm.ts";
+import type { RealmRunner } from "./runner/runner-source.ts";
+import { TimeBudget } from "./time-budget.ts";
+import { callerIn, eventError, type ProgramFiles, shortened } from "./user-errors.ts";
+
+/**
+ * Share of its CPU budget that a batch must have used before a timeout counts as the code's own.
+ */
+const BUSY_SHARE_MIN = 0.75;
+
+/** Runs a program over a batch. `stopped` says why events were left `OPEN`. */
+export async function runEvents(
+  program: LoadedProgram,
+  request: RunRequest,
+  body: Buffer,
+): Promise<ReplyWithBody> {
+  const { runner } = program.realm!;
+  runner.take(
+    body.toString("utf8", 0, request.eventsBytes),
+    body.toString("utf8", request.eventsBytes),
+    request.count,
+    request.logsMax,
+    request.logsCharsMax,
+  );
+  const stopped = await spend(program, request);
+  const reply: RunReply = {
+    kind: "ran",
+    counts: JSON.parse(runner.counts()),
+    errors: shortened(
+      JSON.parse(runner.faults()).map(([message, stack]: [string, string]) =>
+        eventError(message, stack, program.files),
+      ),
+    ),
+    logs: request.logsMax > 0 ? logLines(runner.logs(), program.files) : [],
+  };
+  if (stopped) reply.stopped = stopped;
+  return { reply, body: runner.outputs() };
+}
+
+function logLines(json: string, files: ProgramFiles): LogLine[] {
+  return JSON.parse(json).map(([text, event, stack]: [string, number, string]) => ({
+    text,
+    ...(event >= 0 && { event }),
+    ...callerIn(stack, files),
+  }));
+}
+
+async function spend(program: LoadedProgram, request: RunRequest): Promise<RunStop | undefined> {
+  const { budgetMs, cpuMs } = request;
+  const realm = program.realm!;
+  const { runner } = realm;
+  const budget = new TimeBudget(budgetMs);
+  const cpuBeforeMs = recentCpuTimeMs();
+  try {
+    budget.step(realm, "run");
+    await settlePromises(realm, budget, () => runner.pending() === 0);
+  } catch (error) {
+    // The program's promises may still be about to run, so its context is not used again.
+    program.realm = undefined;
+    if (error instanceof OutOfMemoryError) throw error;
+    if (!(error instanceof ScriptTimeout)) {
+      // The error came through the runner, by built-ins that the program has replaced.
+      runner.giveUp((error as Error).message);
+      return undefined;
+    }
+    const starved = cpuTimeMs() - cpuBeforeMs < BUSY_SHARE_MIN * cpuMs;
+    const reason = starved ? "starved" : "timeout";
+    const culprit = blamed(runner);
+    return culprit === undefined ? { reason } : { reason, culprit };
+  }
+  if (runner.full()) return { reason: "full" };
+  const failure = runner.failure();
+  if (failure !== "") {
+    const [message, stack] = JSON.parse(failure) as [string, string];
+    return { reason: "failed", error: eventError(message, stack, program.files) };
+  }
+  runner.giveUp(NEVER_SETTLED);
+  return undefined;
+}
+
+/**
+ * The event to blame: the one whose function was running; among promises, the only one that has not
+ * settled.
+ */
+function blamed(runner: RealmRunner): number | undefined {
+  if (runner.current() >= 0) return runner.current();
+  const counts = JSON.parse(runner.counts()) as number[];
+  const open = counts.flatMap((count, index) => (count === OPEN ? [index] : []));
+  return open.length === 1 ? open[0] : undefined;
+}

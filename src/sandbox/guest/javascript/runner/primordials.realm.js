@@ -1,0 +1,89 @@
+/**
+ * The runner runs inside a program's context. It is not a boundary (user code may spoil its own
+ * results); it keeps the realm clean, so that only strings and numbers cross it. Its files are
+ * texts, each a function of what it needs; none is a module, for a module would be reachable.
+ *
+ * This one comes first: it takes away what leads out of the realm, and captures the built-ins
+ * that the others use, whatever user code does to them later.
+ */
+() => {
+  const { parse, stringify } = JSON;
+  const { apply, ownKeys, deleteProperty } = Reflect;
+  const { create, defineProperty, freeze } = Object;
+  const { isArray } = Array;
+  const { slice } = String.prototype;
+  const { toString: tag } = Object.prototype;
+  const text = String;
+
+  // A nested realm escapes (it has every global of the guest); shared memory can block the
+  // thread; finalizers run outside every time limit.
+  deleteProperty(globalThis, "ShadowRealm");
+  deleteProperty(globalThis, "SharedArrayBuffer");
+  deleteProperty(globalThis, "Atomics");
+  deleteProperty(globalThis, "WebAssembly");
+  deleteProperty(globalThis, "FinalizationRegistry");
+  // Its call sites are objects of the guest's own realm.
+  defineProperty(Error, "prepareStackTrace", {
+    value: undefined,
+    writable: false,
+    configurable: false,
+  });
+
+  function provide(name, value) {
+    defineProperty(globalThis, name, {
+      value,
+      writable: true,
+      enumerable: true,
+      configurable: true,
+    });
+  }
+  provide("global", globalThis);
+
+  const quiet = {};
+  const { console } = globalThis;
+  for (const name of ownKeys(console)) {
+    if (typeof console[name] === "function") quiet[name] = () => {};
+  }
+  defineProperty(globalThis, "console", { value: quiet, writable: true, configurable: true });
+
+  function cut(value, chars) {
+    return apply(slice, value, [0, chars]);
+  }
+
+  /** Any value in words. May run user code, and throw. */
+  function shown(value) {
+    const shownText = typeof value === "object" && value !== null ? stringify(value) : value;
+    return typeof shownText === "symbol" ? "Symbol()" : `${shownText}`;
+  }
+
+  /** A thrown value as JSON `[message, stack]`. Any value can be thrown, its getters throw again. */
+  function described(thrown, charsMax) {
+    let message = "";
+    let stack = "";
+    try {
+      if (typeof thrown === "object" && thrown !== null) {
+        stack = typeof thrown.stack === "string" ? thrown.stack : "";
+        message = typeof thrown.message === "string" ? thrown.message : shown(thrown);
+      } else {
+        message = text(thrown);
+      }
+    } catch {
+      message = "A value was thrown that cannot be shown";
+    }
+    return `[${stringify(cut(message, charsMax))},${stringify(cut(stack, charsMax))}]`;
+  }
+
+  /** An object as JSON; undefined when it is none, or not as JSON. */
+  function objectText(value) {
+    if (apply(tag, value, []) !== "[object Object]") return undefined;
+    const json = stringify(value);
+    return typeof json === "string" && json[0] === "{" ? json : undefined;
+  }
+
+  return {
+    __proto__: null,
+    ...{ parse, stringify, ownKeys, create, defineProperty, freeze, isArray },
+    ...{ Fault: Error, TypeFault: TypeError, Promised: Promise },
+    ...{ provide, cut, shown, described, objectText },
+  };
+};

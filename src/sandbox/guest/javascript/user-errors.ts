@@ -1,0 +1,142 @@
+import { GUEST_ERROR_CHARS_MAX } from "../../../settings/limits.ts";
+import { GUEST_ERRORS_CHARS_MAX } from "../../guest-limits.ts";
+import type { UserError } from "../../program.ts";
+import { toV8Column, toV8Message } from "./v8-messages.ts";
+
+/**
+ * Names of a program's files in stack traces. They hold no whitespace, at which a sourceURL would
+ * end.
+ */
+export const MAIN_FILE = "pixelmill:transformation";
+export const libraryFile = (index: number) => `pixelmill:library/${index}`;
+
+/** A program's files by those names. */
+export type ProgramFiles = ReadonlyMap<string, SourceFile>;
+
+export interface SourceFile {
+  /** The user's name for the file: the transformation's name, or `library` and its importName. */
+  label: string;
+  /** importName of a library. */
+  library?: string;
+  code: string;
+}
+
+export function filesOf(
+  name: string,
+  code: string,
+  libraries: readonly { importName: string; code: string }[],
+): ProgramFiles {
+  const files = new Map<string, SourceFile>([[MAIN_FILE, { label: name, code }]]);
+  for (const [index, library] of libraries.entries()) {
+    files.set(libraryFile(index), libraryOf(library.importName, library.code));
+  }
+  return files;
+}
+
+export function libraryOf(importName: string, code: string): SourceFile {
+  return { label: `library ${importName}`, library: importName, code };
+}
+
+interface SourcePosition {
+  file: SourceFile;
+  line: number;
+  column: number;
+}
+
+const FRAME =
+  /^ {4}at (?:(?:async )?(.*) \()?(pixelmill:(?:transformation|library\/\d+)):(\d+):(\d+)\)?$/;
+const FRAMES_START = "\n    at ";
+const ENTRY_POINT = /^transform(?:Event|Batch)$/;
+
+/**
+ * An error that an event met: its first lines and the user's own frames, from where it was
+ * thrown up to the entry point. `stack` is empty for what has none.
+ */
+export function eventError(message: string, stack: string, files: ProgramFiles): UserError {
+  const lines = [headOf(message, stack)];
+  let top: SourcePosition | undefined;
+  for (const line of stack.split("\n")) {
+    const [, caller = "<anonymous>", name = "", lineNumber, column] = FRAME.exec(line) ?? [];
+    const file = files.get(name);
+    if (!file) continue;
+    const place = placeIn(file, Number(lineNumber), Number(column));
+    top ??= place;
+    lines.push(`    at ${caller} (${shown(place)})`);
+    if (!file.library && ENTRY_POINT.test(caller)) break;
+  }
+  return located(lines.join("\n"), top);
+}
+
+/** An error that kept the code from loading: its first lines, and where it is. */
+export function loadError(message: string, stack: string, files: ProgramFiles): UserError {
+  return { ...eventError(message, stack, files), message: cut(headOf(message, stack)) };
+}
+
+/** A syntax error: `SyntaxError: Unexpected token ';' [My T:2:13]`. */
+export function syntaxError(
+  message: string,
+  file: SourceFile,
+  line: number,
+  column: number,
+): UserError {
+  const place = { file, line, column };
+  return located(`SyntaxError: ${toV8Message(message)} [${shown(place)}]`, place);
+}
+
+/** The line of the user's code that called, by its stack; nothing when no frame is the user's. */
+export function callerIn(stack: string, files: ProgramFiles): { line?: number; library?: string } {
+  for (const frame of stack.split("\n")) {
+    const [, , name = "", line] = FRAME.exec(frame) ?? [];
+    const file = files.get(name);
+    if (file === undefined) continue;
+    return { line: Number(line), ...(file.library !== undefined && { library: file.library }) };
+  }
+  return {};
+}
+
+function headOf(message: string, stack: string): string {
+  const end = stack.indexOf(FRAMES_START);
+  return toV8Message((end < 0 ? stack : stack.slice(0, end)) || message);
+}
+
+function located(message: string, place: SourcePosition | undefined): UserError {
+  const error: UserError = { message: cut(message) };
+  if (!place) return error;
+  error.line = place.line;
+  error.column = place.column;
+  if (place.file.library !== undefined) error.library = place.file.library;
+  return error;
+}
+
+function cut(message: string): string {
+  return message.slice(0, GUEST_ERROR_CHARS_MAX);
+}
+
+/** Characters of an error when those before it have used up the room of an answer. */
+const SHORT_CHARS = 100;
+
+/** Errors of one answer: when there are many long ones, the later ones are cut to their start. */
+export function shortened(errors: readonly UserError[]): UserError[] {
+  let chars = 0;
+  return errors.map(({ library, ...error }) => {
+    const whole = library === undefined ? error : { ...error, library };
+    chars += JSON.stringify(whole).length;
+    if (chars <= GUEST_ERRORS_CHARS_MAX) return whole;
+    return { ...error, message: error.message.slice(0, SHORT_CHARS) };
+  });
+}
+
+function shown({ file, line, column }: SourcePosition): string {
+  return `${file.label}:${line}:${column}`;
+}
+
+const lines = new WeakMap<SourceFile, string[]>();
+
+function placeIn(file: SourceFile, line: number, column: number): SourcePosition {
+  let split = lines.get(file);
+  if (!split) {
+    split = file.code.split("\n");
+    lines.set(file, split);
+  }
+  return { file, line, column: toV8Column(split[line - 1] ?? "", column) };
+}

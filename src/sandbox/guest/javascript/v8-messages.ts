@@ -1,0 +1,59 @@
+/**
+ * JavaScriptCore's messages in the words of V8, which runs RudderStack's transformations and is
+ * what people search for. What is not in the table stays as it is.
+ */
+const translations: [pattern: RegExp, replace: (...groups: string[]) => string | undefined][] = [
+  [
+    /^(undefined|null) is not an object \(evaluating '(.*)'\)$/s,
+    (value, expression) => propertyMessage(value!, expression!),
+  ],
+  [/^(.+) is not a function\. \(In '.*\)$/s, (callee) => `${callee} is not a function`],
+  [
+    /^.+ is not a constructor \(evaluating 'new ([\w$.]+).*'\)$/s,
+    (callee) => `${callee} is not a constructor`,
+  ],
+  [/^JSON\.stringify cannot serialize cyclic.*$/, () => "Converting circular structure to JSON"],
+  [/^JSON\.stringify cannot serialize BigInt\.$/, () => "Do not know how to serialize a BigInt"],
+  [/^Out of memory$/, () => "Out of memory: allocation failed at the memory limit"],
+  [/^(Maximum call stack size exceeded)\.$/, (same) => same],
+  [/^(Cannot access '.+' before initialization)\.$/, (same) => same],
+  [/^(Unexpected [^.]+)\. .*$/s, (same) => same],
+];
+
+/** Translates a message; with its error's name in front or without. */
+export function toV8Message(message: string): string {
+  const [, name = "", rest = ""] = /^([A-Za-z]*Error: )?(.*)$/s.exec(message) ?? [];
+  for (const [pattern, replace] of translations) {
+    const match = pattern.exec(rest);
+    const translated = match && replace(...match.slice(1));
+    if (translated) return name + translated;
+  }
+  return message;
+}
+
+const PROPERTY = /(?:\.([\w$]+)|\[(?:(\d+)|'([^']*)'|"([^"]*)")\])(\s*=.*)?$/s;
+
+/** `e.a.b` of an undefined `e.a`; undefined when the property is not named in the expression. */
+function propertyMessage(value: string, expression: string): string | undefined {
+  const match = PROPERTY.exec(expression);
+  if (!match) return undefined;
+  const [, name, index, single, double, assigned] = match;
+  const property = name ?? index ?? single ?? double;
+  return assigned === undefined
+    ? `Cannot read properties of ${value} (reading '${property}')`
+    : `Cannot set properties of ${value} (setting '${property}')`;
+}
+
+const CALLED = /(?:new\s+[\w$.]+|await\s+import|[\w$#]+)\s*$/;
+
+/**
+ * The column that V8 would tell for a place in a line, 1-based. JavaScriptCore points at the dot
+ * of a property and at the parenthesis of a call, V8 at the names.
+ */
+export function toV8Column(line: string, column: number): number {
+  const at = line[column - 1];
+  if (at === ".") return column + 1;
+  if (at !== "(") return column;
+  const called = CALLED.exec(line.slice(0, column - 1));
+  return called ? called.index + 1 : column;
+}

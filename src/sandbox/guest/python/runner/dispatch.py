@@ -1,0 +1,170 @@
+"""Answers the host's questions in the words of `protocol.ts`: a line of JSON, then a body."""
+
+import ast
+import gc
+import sys
+
+from . import deadline, host_calls
+from .allowed_modules import ALLOWED
+from .batch import Batch
+from .user_errors import MAIN_FILE, Sources, plain_fault, shortened, syntax_fault
+from .imports import imports_of
+from .json_text import cut, decoded, encoded, utf8
+from .limits import ERROR_CHARS_MAX, IMPORTS_MAX
+from .program import LoadFailure, Program
+from .user_functions import Log
+
+FAILED = -1
+OPEN = -2
+TIMED_OUT = "Script execution timed out."
+
+_recursion_limit = sys.getrecursionlimit()
+_int_digits_max = sys.get_int_max_str_digits()
+_TOOLS = range(6)
+_log = Log()
+# By the host's number: the request that a program came in, and the program, or None after it
+# was stopped in the middle of its work.
+_requests = {}
+_programs = {}
+
+
+def answer(message):
+    """Takes and returns the bytes of a frame. Raises for what the host never asks."""
+    header, _, body = message.partition(b"\n")
+    request = decoded(header.decode())
+    _settle()
+    reply, lines = _answers[request["kind"]](request, body)
+    reply["exchange"] = request["exchange"]
+    # The header ends in a newline also when no output follows.
+    return b"\n".join([utf8(encoded(reply)), *(lines or (b"",))])
+
+
+def _settle():
+    """Undoes what a program may have set in the interpreter for all others of its guest."""
+    sys.setrecursionlimit(_recursion_limit)
+    sys.set_int_max_str_digits(_int_digits_max)
+    # They would be shown the frames, and with them the events, of other programs.
+    sys.settrace(None)
+    sys.setprofile(None)
+    for tool in _TOOLS:
+        if sys.monitoring.get_tool(tool) is not None:
+            sys.monitoring.free_tool_id(tool)
+
+
+def _load(request, _):
+    for number in request["drop"]:
+        _requests.pop(number, None)
+        _programs.pop(number, None)
+    if request["drop"]:
+        # A realm is full of cycles.
+        gc.collect()
+    number = request["program"]
+    fault = _loaded(number, request)
+    if fault is None:
+        _requests[number] = request
+    return _load_reply(fault), ()
+
+
+def _run(request, body):
+    number = request["program"]
+    if _programs[number] is None:
+        fault = _loaded(number, _requests[number])
+        if fault is not None:
+            return _load_reply(fault), ()
+    program = _programs[number]
+    program.enter()
+    host_calls.begin()
+    size = request["eventsBytes"]
+    events = decoded(body[:size].decode())
+    if len(events) != request["count"]:
+        raise ValueError("Expected as many events as announced")
+    batch = Batch(program, events, body[size:])
+    _log.begin(request["logsMax"], request["logsCharsMax"], batch)
+    batch.run()
+    if batch.stopped == "timeout":
+        # What it was doing is half done: it starts afresh.
+        _programs[number] = None
+    return _ran_reply(batch), [line for it in batch.outcomes if isinstance(it, list) for line in it]
+
+
+def _ran_reply(batch):
+    reply = {
+        "kind": "ran",
+        "counts": [_count(outcome) for outcome in batch.outcomes],
+        "errors": shortened([it for it in batch.outcomes if isinstance(it, dict)]),
+        "logs": _log.take(),
+    }
+    if batch.stopped is not None:
+        reply["stopped"] = {"reason": batch.stopped}
+        if batch.culprit is not None:
+            reply["stopped"]["culprit"] = batch.culprit
+        if batch.failure is not None:
+            reply["stopped"]["error"] = batch.failure
+    return reply
+
+
+def _count(outcome):
+    if outcome is None:
+        return OPEN
+    return FAILED if isinstance(outcome, dict) else len(outcome)
+
+
+def _library(request, _):
+    name = request["importName"]
+    if name in ALLOWED:
+        return _load_reply(plain_fault(f"ImportError: '{name}' is a standard module's name")), ()
+    program = Program(name, "", {**_codes(request), name: request["code"]}, {}, _log.log)
+    return _load_reply(_fault_of(lambda: program.load_library(name))), ()
+
+
+def _inspect(request, _):
+    try:
+        tree = ast.parse(request["code"], MAIN_FILE)
+    except Exception as error:
+        fault = syntax_fault(error, MAIN_FILE, Sources("code", request["code"], {}))
+        return {"kind": "inspected", "imports": [], "error": fault}, ()
+    names = dict.fromkeys(
+        cut(item.name, ERROR_CHARS_MAX) for item in imports_of(tree) if not item.relative
+    )
+    if len(names) > IMPORTS_MAX:
+        fault = plain_fault(f"Expected at most {IMPORTS_MAX} imports, got {len(names)}")
+        return {"kind": "inspected", "imports": [], "error": fault}, ()
+    return {"kind": "inspected", "imports": list(names)}, ()
+
+
+def _loaded(number, request):
+    """Loads a program under its number; returns the fault when it does not load."""
+    host_calls.begin()
+    program = Program(
+        request["name"], request["code"], _codes(request), request["credentials"], _log.log
+    )
+    fault = _fault_of(program.load)
+    if fault is None:
+        _programs[number] = program
+    return fault
+
+
+def _codes(request):
+    return {library["importName"]: library["code"] for library in request["libraries"]}
+
+
+def _fault_of(load):
+    deadline.start()
+    try:
+        load()
+        fault = None
+    except LoadFailure as failure:
+        fault = failure.fault
+    except deadline.Expired:
+        fault = plain_fault(TIMED_OUT)
+    finally:
+        deadline.stop()
+    # Also when user code caught it.
+    return plain_fault(TIMED_OUT) if deadline.expired else fault
+
+
+def _load_reply(fault):
+    return {"kind": "loaded"} if fault is None else {"kind": "loaded", "error": fault}
+
+
+_answers = {"load": _load, "run": _run, "library": _library, "inspect": _inspect}

@@ -1,0 +1,147 @@
+"""Errors of user code in the user's own coordinates: the fields of the host's `UserError`."""
+
+from .json_text import cut, encoded
+from .limits import ERROR_CHARS_MAX, ERRORS_CHARS_MAX
+
+MAIN_FILE = "<transformation>"
+LIBRARY_PREFIX = "<library "
+
+_ENTRY_POINTS = ("transformEvent", "transformBatch")
+_FRAMES_MAX = 10
+# Of an error, when those before it have used up the room of an answer.
+_SHORT_CHARS = 100
+
+
+def library_file(import_name):
+    return f"{LIBRARY_PREFIX}{import_name}>"
+
+
+class Sources:
+    """The files of a program: what each is called in messages, and its lines."""
+
+    def __init__(self, name, code, libraries):
+        self.label = name
+        self.lines = {MAIN_FILE: code.split("\n")}
+        for import_name, text in libraries.items():
+            self.lines[library_file(import_name)] = text.split("\n")
+
+    def place(self, file, line, column):
+        """`My T:2:13`, or `library x:2:13`."""
+        label = self.label if file == MAIN_FILE else file.strip("<>")
+        return f"{label}:{line}:{column}"
+
+    def column(self, file, line, offset):
+        """1-based characters for an offset in bytes of UTF-8, as CPython counts."""
+        if offset is None:
+            return 1
+        lines = self.lines[file]
+        text = lines[line - 1] if line <= len(lines) else ""
+        return len(text.encode("utf-8", "replace")[:offset].decode("utf-8", "ignore")) + 1
+
+
+def event_fault(error, sources):
+    """An error that an event met: its first line, and the user's frames up to the entry point."""
+    frames = _frames(error, sources)
+    shown = []
+    for frame in frames:
+        shown.append(frame)
+        if frame[0] == MAIN_FILE and frame[1] in _ENTRY_POINTS:
+            break
+    lines = [
+        f"    at {function} ({sources.place(file, line, column)})"
+        for file, function, line, column in shown[:_FRAMES_MAX]
+    ]
+    return _located("\n".join([_head(error), *lines]), frames)
+
+
+def load_fault(error, sources):
+    """An error that kept the code from loading: its first line, and where it is."""
+    return _located(_head(error), _frames(error, sources))
+
+
+def placed_fault(kind, message, file, line, column, sources):
+    """`SyntaxError: '(' was never closed [My T:1:20]`."""
+    place = sources.place(file, line, column)
+    return _located(f"{kind}: {message} [{place}]", [(file, "", line, column)])
+
+
+def syntax_fault(error, file, sources):
+    """An error of the compiler. What it cannot place (a null byte) is at the start."""
+    if not isinstance(error, SyntaxError):
+        # The parser's own limits: too deeply nested, too many symbols.
+        return placed_fault(type(error).__name__, str(error), file, 1, 1, sources)
+    line = max(error.lineno or 1, 1)
+    column = max(error.offset or 1, 1)
+    return placed_fault(type(error).__name__, error.msg, file, line, column, sources)
+
+
+def caller_place(frame):
+    """The line of the user's code that called, and its library; nothing when nobody's did."""
+    while frame is not None:
+        file = frame.f_code.co_filename
+        if file == MAIN_FILE:
+            return {"line": frame.f_lineno}
+        if file.startswith(LIBRARY_PREFIX):
+            return {"line": frame.f_lineno, "library": file[len(LIBRARY_PREFIX) : -1]}
+        frame = frame.f_back
+    return {}
+
+
+def shortened(faults):
+    """Faults of one answer: when there are many long ones, the later ones are cut."""
+    chars = 0
+    whole = []
+    for fault in faults:
+        chars += len(encoded(fault))
+        if chars > ERRORS_CHARS_MAX:
+            fault = {**fault, "message": cut(fault["message"], _SHORT_CHARS)}
+            fault.pop("library", None)
+        whole.append(fault)
+    return whole
+
+
+def plain_fault(message):
+    return {"message": cut(message, ERROR_CHARS_MAX)}
+
+
+def _head(error):
+    kind = type(error).__name__
+    try:
+        message = str(error)
+        notes = [note for note in getattr(error, "__notes__", ()) if isinstance(note, str)]
+    except Exception:
+        return f"{kind}: The error cannot be shown"
+    return "\n".join([f"{kind}: {message}" if message else kind, *notes])
+
+
+def _frames(error, sources):
+    """Frames of the user's files, the innermost first: (file, function, line, column)."""
+    frames = []
+    step = error.__traceback__
+    while step is not None:
+        code = step.tb_frame.f_code
+        file = code.co_filename
+        if file in sources.lines:
+            line, offset = _position(code, step)
+            function = code.co_qualname.replace("<locals>.", "")
+            frames.append((file, function, line, sources.column(file, line, offset)))
+        step = step.tb_next
+    frames.reverse()
+    return frames
+
+
+def _position(code, step):
+    """Line and byte offset of the very expression; an instruction is two bytes."""
+    for index, (line, _, offset, _) in enumerate(code.co_positions()):
+        if index == step.tb_lasti // 2:
+            return line or step.tb_lineno, offset
+    return step.tb_lineno, None
+
+
+def _located(message, frames):
+    fault = plain_fault(message)
+    if frames:
+        file, _, fault["line"], fault["column"] = frames[0]
+        if file != MAIN_FILE:
+            fault["library"] = file[len(LIBRARY_PREFIX) : -1]
+    return fault

@@ -1,0 +1,61 @@
+"""Functions that a program finds as names of its own: log and getCredential."""
+
+from sys import _getframe
+
+from .user_errors import caller_place
+from .json_text import cut, encoded
+from .limits import LOG_CHARS_MAX
+
+
+class Log:
+    """The first lines of `log(...)`, as many as are wanted, and as much of them."""
+
+    def __init__(self):
+        self._lines_max = 0
+        self._chars_left = 0
+        self._lines = []
+        self._batch = None
+
+    def begin(self, lines_max, chars_max, batch):
+        self._lines_max = lines_max
+        self._chars_left = chars_max
+        self._lines = []
+        self._batch = batch
+
+    def log(self, *values):
+        """Texts as they are, dicts and lists as JSON, the rest as Python shows it."""
+        if len(self._lines) >= self._lines_max:
+            return
+        line = cut(" ".join(["Log:", *map(_shown, values)]), LOG_CHARS_MAX)
+        self._chars_left -= len(encoded(line))
+        if self._chars_left < 0:
+            self._lines_max = 0
+        else:
+            entry = {"text": line, **caller_place(_getframe(1))}
+            if self._batch is not None and self._batch.current is not None:
+                entry["event"] = self._batch.current
+            self._lines.append(entry)
+
+    def take(self):
+        lines, self._lines, self._batch = self._lines, [], None
+        return lines
+
+
+def credential_reader(credentials):
+    def getCredential(key=None):
+        if key is None:
+            raise TypeError("Key should be valid and defined")
+        return credentials.get(key) if isinstance(key, str) else None
+
+    return getCredential
+
+
+def _shown(value):
+    if isinstance(value, str):
+        return value
+    if isinstance(value, (dict, list)):
+        try:
+            return encoded(value)
+        except (TypeError, ValueError, RecursionError):
+            pass
+    return str(value)

@@ -1,4 +1,0 @@
-/** Why a guest is not confined, in words that complete "User code cannot run: …". */
-export class Unconfined extends Error {
-  override readonly name = "Unconfined";
-}

@@ -1,0 +1,197 @@
+import { isUtf8 } from "node:buffer";
+import {
+  GUEST_ERROR_CHARS_MAX,
+  GUEST_IMPORTS_MAX,
+  GUEST_LOG_CHARS_MAX,
+  GUEST_OUTPUT_LEVELS_MAX,
+  GUEST_OUTPUTS_MAX,
+} from "../../settings/limits.ts";
+import { GUEST_ANSWER_OUTPUTS_MAX } from "../guest-limits.ts";
+import type { LogLine, ProgramOutcome, UserError } from "../program.ts";
+import { type GuestFrame, GuestFrameError, NEWLINE } from "./guest-frames.ts";
+import { FAILED, OPEN, type RunStop } from "./guest-protocol.ts";
+import { jsonEnd, TOO_DEEP } from "./json-scanner.ts";
+import { printable } from "./printable.ts";
+
+// Reads what guests answer. A guest may be in the hands of its user code: every field is checked,
+// and what does not fit throws `FrameError`.
+
+type Fields = Record<string, unknown>;
+
+const OPENING_BRACE = 123;
+const tooDeep = { message: `Output is nested more than ${GUEST_OUTPUT_LEVELS_MAX} levels deep` };
+
+export interface RunReport {
+  /** Outcomes by event; undefined for one that did not come to its end. */
+  outcomes: (ProgramOutcome | undefined)[];
+  logs: LogLine[];
+  stopped?: RunStop;
+}
+
+export interface StartReport {
+  ready: boolean;
+  /** What the guest's confinement lacks. */
+  reason?: string;
+}
+
+export function parseStartReply(frame: GuestFrame): StartReport {
+  const { kind, reason } = fields(frame.header);
+  if (kind !== "ready" && kind !== "unconfined") throw new GuestFrameError("Expected ready");
+  const ready = kind === "ready";
+  return reason === undefined ? { ready } : { ready, reason: text(reason, GUEST_ERROR_CHARS_MAX) };
+}
+
+/** Whether these are the last words of a guest whose stack came to its end. */
+export function isStackOverflow({ header }: GuestFrame): boolean {
+  return (
+    typeof header === "object" && header !== null && Reflect.get(header, "kind") === "overflowed"
+  );
+}
+
+/** The error that kept the code from loading, if any. */
+export function parseLoadReply(frame: GuestFrame): UserError | undefined {
+  const { kind, error } = fields(frame.header);
+  if (kind !== "loaded") throw new GuestFrameError("Expected loaded");
+  return error === undefined ? undefined : userError(error);
+}
+
+export function parseInspectReply(frame: GuestFrame): { imports: string[]; error?: UserError } {
+  const { kind, imports, error } = fields(frame.header);
+  if (kind !== "inspected") throw new GuestFrameError("Expected inspected");
+  if (array(imports).length > GUEST_IMPORTS_MAX)
+    throw new GuestFrameError("Expected fewer imports");
+  const names = array(imports).map((name) => text(name, GUEST_ERROR_CHARS_MAX));
+  return error === undefined ? { imports: names } : { imports: names, error: userError(error) };
+}
+
+/**
+ * Takes the answer for so many events, with at most so many lines of `log(...)`. `loaded` instead
+ * of `ran` tells that the program had to be loaded again and failed.
+ */
+export function parseRunReply(
+  frame: GuestFrame,
+  count: number,
+  logsMax: number,
+): RunReport | { error: UserError } {
+  const header = fields(frame.header);
+  if (header.kind === "loaded") return { error: userError(header.error) };
+  if (header.kind !== "ran") throw new GuestFrameError("Expected ran");
+  const counts = array(header.counts);
+  if (counts.length !== count) throw new GuestFrameError("Expected one count per event");
+  if (array(header.errors).length > count) throw new GuestFrameError("Expected fewer errors");
+  const errors = array(header.errors).map(userError);
+  const outputs = new Outputs(frame.body);
+  const outcomes = counts.map((outputCount): ProgramOutcome | undefined => {
+    if (outputCount === OPEN) return undefined;
+    if (outputCount !== FAILED) return outputs.take(whole(outputCount, 0));
+    const error = errors.shift();
+    if (!error) throw new GuestFrameError("Expected an error per failed event");
+    return { error };
+  });
+  if (errors.length > 0 || !outputs.done)
+    throw new GuestFrameError("Expected no more than announced");
+  const logs = array(header.logs);
+  if (logs.length > logsMax) throw new GuestFrameError("Expected fewer logs");
+  const ran = { outcomes, logs: logs.map((line) => logLine(line, count)) };
+  const stopped = outcomes.includes(undefined) ? readStop(header.stopped, outcomes) : undefined;
+  return stopped ? { ...ran, stopped } : ran;
+}
+
+function readStop(value: unknown, outcomes: readonly unknown[]): RunStop {
+  const { reason, culprit, error } = fields(value);
+  if (reason === "failed" || reason === "full") {
+    if (outcomes.length === 1) throw new GuestFrameError("Expected an outcome");
+    return reason === "full" ? { reason } : { reason, error: userError(error) };
+  }
+  if (reason !== "timeout" && reason !== "starved") throw new GuestFrameError("Expected a reason");
+  if (culprit === undefined) return { reason };
+  const index = whole(culprit, 0);
+  if (index >= outcomes.length || outcomes[index])
+    throw new GuestFrameError("Expected an open event");
+  return { reason, culprit: index };
+}
+
+/** Lines of a body, each a JSON object: they go to files and receivers as they are. */
+class Outputs {
+  readonly #body: Buffer;
+  #offset = 0;
+  #count = 0;
+
+  constructor(body: Buffer) {
+    if (!isUtf8(body)) throw new GuestFrameError("Expected UTF-8");
+    this.#body = body;
+  }
+
+  get done(): boolean {
+    return this.#offset >= this.#body.length;
+  }
+
+  take(count: number): ProgramOutcome {
+    this.#count += count;
+    if (count > GUEST_OUTPUTS_MAX || this.#count > GUEST_ANSWER_OUTPUTS_MAX) {
+      throw new GuestFrameError("Expected fewer outputs");
+    }
+    const events: Uint8Array[] = [];
+    let error: UserError | undefined;
+    for (let taken = 0; taken < count; taken += 1) {
+      if (this.#body[this.#offset] !== OPENING_BRACE)
+        throw new GuestFrameError("Expected an object");
+      const end = jsonEnd(this.#body, this.#offset, GUEST_OUTPUT_LEVELS_MAX);
+      if (end === TOO_DEEP) {
+        error = tooDeep;
+        this.#offset = this.#lineEnd() + 1;
+        continue;
+      }
+      if (end !== this.#body.length && this.#body[end] !== NEWLINE) {
+        throw new GuestFrameError("Expected a line of JSON per output");
+      }
+      events.push(this.#body.subarray(this.#offset, end));
+      this.#offset = end + 1;
+    }
+    return error ? { error } : { events };
+  }
+
+  #lineEnd(): number {
+    const newline = this.#body.indexOf(NEWLINE, this.#offset);
+    return newline < 0 ? this.#body.length : newline;
+  }
+}
+
+function userError(value: unknown): UserError {
+  const { message, line, column, library } = fields(value);
+  const error: UserError = { message: text(message, GUEST_ERROR_CHARS_MAX) };
+  if (line !== undefined) error.line = whole(line, 0);
+  if (column !== undefined) error.column = whole(column, 0);
+  if (library !== undefined) error.library = text(library, GUEST_ERROR_CHARS_MAX);
+  return error;
+}
+
+function logLine(value: unknown, count: number): LogLine {
+  const { text: said, event, line, library } = fields(value);
+  const read: LogLine = { text: text(said, GUEST_LOG_CHARS_MAX) };
+  if (event !== undefined) read.event = whole(event, 0);
+  if ((read.event ?? 0) >= count) throw new GuestFrameError("Expected an event of the batch");
+  if (line !== undefined) read.line = whole(line, 0);
+  if (library !== undefined) read.library = text(library, GUEST_ERROR_CHARS_MAX);
+  return read;
+}
+
+function fields(value: unknown): Fields {
+  if (typeof value === "object" && value !== null) return value as Fields;
+  throw new GuestFrameError("Expected an object");
+}
+
+function array(value: unknown): unknown[] {
+  if (Array.isArray(value)) return value;
+  throw new GuestFrameError("Expected an array");
+}
+
+function text(value: unknown, charsMax: number): string {
+  if (typeof value === "string" && value.length <= charsMax) return printable(value);
+  throw new GuestFrameError("Expected a text");
+}
+
+function whole(value: unknown, min: number): number {
+  if (Number.isSafeInteger(value) && (value as number) >= min) return value as number;
+  throw new GuestFrameError("Expected a whole number");
+}

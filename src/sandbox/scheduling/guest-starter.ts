@@ -1,0 +1,223 @@
+import { availableParallelism } from "node:os";
+import type { Logger } from "pino";
+import { PrioritySemaphore } from "../../concurrency/priority-semaphore.ts";
+import type { SandboxMetrics } from "../metrics.ts";
+import { Guest } from "../process/guest.ts";
+import { GuestEndedError } from "../process/guest-end.ts";
+import { languageProfiles } from "../process/language-profiles.ts";
+import type { GuestLanguage } from "../program.ts";
+import { SandboxUnavailable } from "../sandbox.ts";
+import { CpuScheduler } from "./cpu-scheduler.ts";
+import { GuestStartHealth } from "./guest-start-health.ts";
+import { describeStartFailure } from "./start-failure.ts";
+
+/** Time for reading the standard error of a guest that did not start. */
+const LAST_WORDS_MS_MAX = 2_000;
+/**
+ * A look at guests that is this late tells that the server stood still: its container was paused,
+ * its machine suspended, or it had no processor.
+ */
+const STANDSTILL_MS_MIN = 500;
+
+export interface SandboxStatus {
+  state: "starting" | "ready" | "unavailable";
+  /** Why user code does not run, or what its confinement lacks. */
+  reason?: string;
+  /** User code runs although it is not confined. */
+  insecure: boolean;
+}
+
+export interface GuestStarterOptions {
+  /** Starts a guest; the language is appended. */
+  guestCommand: readonly string[];
+  insecure: boolean;
+  log: Logger;
+  metrics: SandboxMetrics;
+  graceMs: number;
+  watchMs: number;
+}
+
+/**
+ * Starts guests, confined and verified, for whoever needs one. Keeps warm spares, watches what
+ * every guest uses, and waits longer and longer when guests do not even start.
+ */
+export class GuestStarter {
+  /** Called whenever all guests have been looked at. */
+  onWatch: () => void = () => {};
+  readonly #options: GuestStarterOptions;
+  readonly #spares = new Map<GuestLanguage, Promise<Guest>[]>();
+  readonly #alive = new Set<Guest>();
+  readonly #watch: Timer;
+  readonly #rota = new CpuScheduler<Guest>();
+  readonly #starts: Readonly<Record<GuestLanguage, GuestStartHealth>> = {
+    javascript: new GuestStartHealth(),
+    python: new GuestStartHealth(),
+  };
+  /**
+   * Bounds the starts under way to the number of processors: a hundred at once would leave each
+   * start, and every guest that runs already, a hundredth of the machine. Code that has cost the
+   * fewest guests goes first.
+   */
+  readonly #startPermits: Readonly<Record<GuestLanguage, PrioritySemaphore>> = {
+    javascript: new PrioritySemaphore(availableParallelism()),
+    python: new PrioritySemaphore(availableParallelism()),
+  };
+  readonly #retries = new Map<GuestLanguage, Timer>();
+  #closed = false;
+
+  constructor(options: GuestStarterOptions) {
+    this.#options = options;
+    let lookedAt = performance.now();
+    this.#watch = setInterval(() => {
+      const lateMs = performance.now() - lookedAt - options.watchMs;
+      lookedAt = performance.now();
+      for (const guest of this.#alive) {
+        if (lateMs > STANDSTILL_MS_MIN) guest.extendDeadline(lateMs);
+        guest.enforceLimits(options.graceMs, this.#rota.fairShare);
+      }
+      this.onWatch();
+      this.#rota.schedule(this.#alive, performance.now());
+    }, options.watchMs);
+    for (const [language, terms] of Object.entries(languageProfiles)) {
+      if (terms.sparesFromStart) this.#refill(language as GuestLanguage);
+    }
+  }
+
+  status(): SandboxStatus {
+    const { insecure } = this.#options;
+    const all = Object.values(this.#starts);
+    const down = all.find(({ unavailable }) => unavailable);
+    if (down) return { state: "unavailable", reason: down.reason!, insecure };
+    const up = all.find(({ ready }) => ready);
+    const reason = up ? up.confinementGap : all.find(({ failing }) => failing)?.reason;
+    return {
+      state: up ? "ready" : "starting",
+      ...(reason !== undefined && { reason }),
+      insecure: insecure && !(up && reason === undefined),
+    };
+  }
+
+  /** Memory of all guests at the last look. */
+  get memoryBytes(): number {
+    return [...this.#alive].reduce((sum, { bytes }) => sum + bytes, 0);
+  }
+
+  /**
+   * A guest that has seen no code. `losses` is how many guests the code has cost of late: spares
+   * are for code that has cost none. Rejects with `SandboxUnavailable`.
+   */
+  async acquire(language: GuestLanguage, losses = 0): Promise<Guest> {
+    const starts = this.#starts[language];
+    for (;;) {
+      try {
+        const spare = losses === 0 ? this.#spares.get(language)?.shift() : undefined;
+        const guest = await (spare ?? this.#startInTurn(language, losses));
+        this.#refill(language);
+        // A spare may have died while it waited.
+        if (!guest.dying) return guest;
+      } catch (error) {
+        // A single guest that does not start may be an accident.
+        if (this.#closed || starts.unavailable) throw error;
+        await Bun.sleep(starts.delayMs);
+      }
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    clearInterval(this.#watch);
+    for (const timer of this.#retries.values()) clearTimeout(timer);
+    for (const guest of this.#alive) guest.kill("retired");
+    await Promise.allSettled([...this.#spares.values()].flat());
+  }
+
+  #refill(language: GuestLanguage): void {
+    const spares = this.#spares.get(language) ?? [];
+    this.#spares.set(language, spares);
+    const { delayMs } = this.#starts[language];
+    while (!this.#closed && delayMs === 0 && spares.length < languageProfiles[language].spares) {
+      const spare = this.#startInTurn(language, 0);
+      spare.catch(() => {
+        const index = spares.indexOf(spare);
+        if (index >= 0) spares.splice(index, 1);
+      });
+      spares.push(spare);
+    }
+  }
+
+  async #startInTurn(language: GuestLanguage, losses: number): Promise<Guest> {
+    using _permit = await this.#startPermits[language].acquire(losses);
+    return await this.#start(language);
+  }
+
+  async #start(language: GuestLanguage): Promise<Guest> {
+    if (this.#closed) throw new SandboxUnavailable("Sandbox is closed");
+    const starts = this.#starts[language];
+    if (starts.delayMs > 0) throw new SandboxUnavailable(starts.reason!);
+    let guest: Guest | undefined;
+    try {
+      guest = this.#spawn(language);
+      const { ready, reason } = await guest.start(this.#options.insecure);
+      if (!ready) throw new SandboxUnavailable(`User code cannot run: ${reason}`);
+      this.#started(language, reason);
+      return guest;
+    } catch (error) {
+      guest?.kill("retired");
+      if (error instanceof GuestEndedError)
+        await Promise.race([guest!.exited, Bun.sleep(LAST_WORDS_MS_MAX)]);
+      throw this.#failed(language, error, guest);
+    }
+  }
+
+  #spawn(language: GuestLanguage): Guest {
+    const { guestCommand, log, metrics } = this.#options;
+    const guest = new Guest(guestCommand, language, languageProfiles[language]);
+    this.#alive.add(guest);
+    metrics.starts.inc();
+    metrics.guests.set(this.#alive.size);
+    guest.onEnd = () => {
+      this.#alive.delete(guest);
+      const { end, code, signal } = guest.ended!;
+      metrics.ends.inc({ end });
+      metrics.guests.set(this.#alive.size);
+      if (end !== "retired") {
+        log.warn({ end, code, signal, stderr: guest.stderr }, "guest ended");
+      }
+    };
+    return guest;
+  }
+
+  #started(language: GuestLanguage, lacks: string | undefined): void {
+    const starts = this.#starts[language];
+    if (lacks !== undefined && starts.confinementGap !== lacks) {
+      this.#options.log.warn({ reason: lacks }, "user code runs without confinement");
+    }
+    starts.onSuccess(lacks);
+  }
+
+  /** A start failed; `guest` is undefined when the system did not even make the process. */
+  #failed(language: GuestLanguage, error: unknown, guest: Guest | undefined): SandboxUnavailable {
+    if (this.#closed) return new SandboxUnavailable("Sandbox is closed");
+    const starts = this.#starts[language];
+    const refused = error instanceof SandboxUnavailable;
+    const guests = language === "python" ? "Python guests" : "Guests";
+    const reason = refused
+      ? error.message
+      : `${guests} do not start: ${describeStartFailure(error, guest)}`;
+    if (starts.reason !== reason) this.#options.log.error({ reason }, "guest did not start");
+    starts.onFailure(reason, refused);
+    this.#retry(language);
+    return refused ? error : new SandboxUnavailable(reason);
+  }
+
+  /** Tries again by itself: what keeps guests from starting may pass while nobody asks for one. */
+  #retry(language: GuestLanguage): void {
+    clearTimeout(this.#retries.get(language));
+    // Timers may fire a little early.
+    const delayMs = this.#starts[language].delayMs + 1;
+    this.#retries.set(
+      language,
+      setTimeout(() => this.#refill(language), delayMs),
+    );
+  }
+}

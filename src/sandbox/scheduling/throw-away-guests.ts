@@ -1,0 +1,84 @@
+import { GUEST_MEMORY_POLL_MS } from "../guest-limits.ts";
+import type { Guest } from "../process/guest.ts";
+import { readProcessUsage } from "../process/process-usage.ts";
+import type { GuestLanguage } from "../program.ts";
+import { SandboxUnavailable } from "../sandbox.ts";
+import type { TestBudget } from "../test-budget.ts";
+import type { GuestStarter } from "./guest-starter.ts";
+
+/**
+ * CPU time that a guest needs to load code that does nothing; it is free, since many small tests
+ * may share one request.
+ */
+const FREE_CPU_MS = 20;
+
+/** The guest of one test, and the next one when the test has killed it. Both draw on the budget. */
+export class ThrowAwayGuests {
+  readonly #starter: GuestStarter;
+  readonly #language: GuestLanguage;
+  readonly #budget: TestBudget;
+  readonly #meter: Timer;
+  #guest: Guest | undefined;
+  #losses = 0;
+  /** CPU time of the guest that the budget knows of, the start included. */
+  #chargedMs = 0;
+
+  constructor(starter: GuestStarter, language: GuestLanguage, budget: TestBudget) {
+    this.#starter = starter;
+    this.#language = language;
+    this.#budget = budget;
+    this.#meter = setInterval(() => this.#charge(), GUEST_MEMORY_POLL_MS);
+    budget.signal.addEventListener("abort", this.#stop);
+  }
+
+  async guest(): Promise<Guest> {
+    if (this.#guest && !this.#guest.dying) return this.#guest;
+    if (this.#guest) this.#losses += 1;
+    const taken = this.#starter.acquire(this.#language, this.#losses);
+    const guest = await unlessOver(taken, this.#budget);
+    this.#guest = guest;
+    this.#budget.restartClock();
+    // The start is not charged, since the code is not to blame for its cost.
+    this.#chargedMs = (readProcessUsage(guest.pid)?.cpuMs ?? 0) + FREE_CPU_MS;
+    return guest;
+  }
+
+  /** Ends the guest. */
+  close(): void {
+    clearInterval(this.#meter);
+    this.#budget.signal.removeEventListener("abort", this.#stop);
+    this.#charge();
+    this.#guest?.kill("retired");
+  }
+
+  #charge(): void {
+    const used = this.#guest && readProcessUsage(this.#guest.pid);
+    if (!used) return;
+    const cpuMs = used.cpuMs - this.#chargedMs;
+    if (cpuMs <= 0) return;
+    this.#chargedMs = used.cpuMs;
+    this.#budget.charge(cpuMs);
+  }
+
+  readonly #stop = () => this.#guest?.kill(this.#budget.guestEnd);
+}
+
+/** The guest, unless the budget ends before it is there: then nobody waits for it. */
+async function unlessOver(taken: Promise<Guest>, budget: TestBudget): Promise<Guest> {
+  const { signal } = budget;
+  const over = Promise.withResolvers<never>();
+  const stop = () => over.reject(new SandboxUnavailable(budget.error!.message));
+  if (signal.aborted) stop();
+  signal.addEventListener("abort", stop);
+  try {
+    return await Promise.race([taken, over.promise]);
+  } catch (error) {
+    taken.then(
+      (guest) => guest.kill("retired"),
+      () => {},
+    );
+    throw error;
+  } finally {
+    signal.removeEventListener("abort", stop);
+  }
+}

@@ -1,0 +1,160 @@
+import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
+import { pino } from "pino";
+import { Registry } from "prom-client";
+import { ProgramSuspensions } from "../../../src/sandbox/batch/program-suspension.ts";
+import { createSandboxMetrics } from "../../../src/sandbox/metrics.ts";
+import type { ProgramOutcome } from "../../../src/sandbox/program.ts";
+import {
+  SUSPENDED_MS_MAX,
+  SUSPENDED_MS_MIN,
+  SUSPENSION_COST,
+  SUSPENSION_COST_OF_CULPRITS,
+  SUSPENSION_CPU_MS,
+} from "../../../src/settings/limits.ts";
+import { batch, PATIENCE_MS, program, shown, testSandbox } from "../support.ts";
+
+setDefaultTimeout(PATIENCE_MS);
+
+const failed: ProgramOutcome = { error: { message: "Error: no\n    at transformEvent (T:1:1)" } };
+const good: ProgramOutcome = { events: [] };
+
+function clock() {
+  const time = { now: 1_000_000 };
+  const lines: any[] = [];
+  const log = pino({}, { write: (line: string) => lines.push(JSON.parse(line)) });
+  const metrics = createSandboxMetrics(new Registry());
+  const suspensions = new ProgramSuspensions(metrics, log, () => time.now);
+  const told = () => lines.splice(0).map(({ msg }) => msg);
+  return { time, suspensions, told };
+}
+
+const spent = (culprits: number, cpuMs = 0) => ({ culprits, cpuMs, broken: false });
+
+test("a program is suspended after enough batches without a good event", () => {
+  const { suspensions } = clock();
+  const one = program("");
+  for (let i = 1; i < SUSPENSION_COST; i += 1) suspensions.record(one, [failed, failed], spent(0));
+  expect(suspensions.errorFor(one)).toBeUndefined();
+  suspensions.record(one, [failed], spent(0));
+  expect(suspensions.errorFor(one)?.message).toBe(
+    `Transformation is suspended for 1 s: failed batches in a row: ${SUSPENSION_COST}, the last with: Error: no`,
+  );
+  expect(suspensions.errorFor(program(""))).toBeUndefined();
+  expect(suspensions.list()).toEqual([
+    expect.objectContaining({ programId: one.id, workspaceId: "w1", reason: "Error: no" }),
+  ]);
+});
+
+test("a program that breaks into its guest is suspended at once, each time for twice as long", () => {
+  const { suspensions, time } = clock();
+  const one = program("");
+  for (let period = SUSPENDED_MS_MIN; period < SUSPENDED_MS_MAX; period *= 2) {
+    suspensions.record(one, [failed], { ...spent(1), broken: true });
+    time.now += period - 1;
+    expect(suspensions.errorFor(one)).toBeDefined();
+    time.now += 1;
+    expect(suspensions.errorFor(one)).toBeUndefined();
+  }
+});
+
+test("the log is told of the first suspension and of its end, not of what the code said", () => {
+  const { suspensions, told, time } = clock();
+  const one = program("");
+  const fail = () => suspensions.record(one, [failed], spent(0));
+  for (let i = 0; i < SUSPENSION_COST; i += 1) fail();
+  expect(told()).toEqual(["A transformation only fails, and is suspended"]);
+  time.now += SUSPENDED_MS_MAX;
+  fail();
+  expect(told()).toEqual([]);
+  suspensions.record(one, [good], spent(0));
+  suspensions.record(one, [good], spent(0));
+  expect(told()).toEqual(["A suspended transformation works again"]);
+});
+
+test("one good event forgives all", () => {
+  const { suspensions } = clock();
+  const one = program("");
+  for (let i = 1; i < SUSPENSION_COST; i += 1) suspensions.record(one, [failed], spent(0));
+  suspensions.record(one, [failed, good, failed], spent(0));
+  for (let i = 1; i < SUSPENSION_COST; i += 1) suspensions.record(one, [failed], spent(0));
+  expect(suspensions.errorFor(one)).toBeUndefined();
+});
+
+test("batches that cost a guest count for several", () => {
+  const { suspensions } = clock();
+  const one = program("");
+  const batches = SUSPENSION_COST / SUSPENSION_COST_OF_CULPRITS;
+  for (let i = 0; i < batches; i += 1) suspensions.record(one, [failed], spent(1));
+  expect(suspensions.errorFor(one)).toBeDefined();
+});
+
+test("CPU time without a good event suffices", () => {
+  const { suspensions, time } = clock();
+  const one = program("");
+  suspensions.record(one, [failed], spent(0, SUSPENSION_CPU_MS - 1));
+  expect(suspensions.cpuMsLeft(one)).toBe(1);
+  expect(suspensions.errorFor(one)).toBeUndefined();
+  suspensions.record(one, [good], spent(0, SUSPENSION_CPU_MS));
+  expect(suspensions.cpuMsLeft(one)).toBe(SUSPENSION_CPU_MS);
+  suspensions.record(one, [failed], spent(0, SUSPENSION_CPU_MS - 1));
+  suspensions.record(one, [failed], spent(0, 1));
+  expect(suspensions.errorFor(one)).toBeDefined();
+  time.now = suspensions.list()[0]!.until;
+  expect(suspensions.cpuMsLeft(one)).toBe(SUSPENSION_CPU_MS);
+});
+
+test("periods grow up to their limit, with one batch tried between them", () => {
+  const { suspensions, time } = clock();
+  const one = program("");
+  for (let i = 0; i < SUSPENSION_COST; i += 1) suspensions.record(one, [failed], spent(0));
+  const periods: number[] = [];
+  for (let i = 0; i < 12; i += 1) {
+    const start = time.now;
+    time.now = suspensions.list()[0]!.until;
+    periods.push(time.now - start);
+    expect(suspensions.errorFor(one)).toBeUndefined();
+    suspensions.record(one, [failed], spent(0));
+  }
+  expect(periods.slice(0, 3)).toEqual([
+    SUSPENDED_MS_MIN,
+    2 * SUSPENDED_MS_MIN,
+    4 * SUSPENDED_MS_MIN,
+  ]);
+  expect(periods.at(-1)).toBe(SUSPENDED_MS_MAX);
+  time.now = suspensions.list()[0]!.until;
+  suspensions.record(one, [good], spent(0));
+  expect(suspensions.list()).toEqual([]);
+});
+
+const registry = new Registry();
+const sandbox = testSandbox({ metrics: registry, limits: { cpuMs: 100 } });
+afterAll(() => sandbox.close());
+
+test("events of a suspended program get the reason, and it shows in the metrics", async () => {
+  const looping = program("export const transformEvent = () => { for (;;); }");
+  let outcomes: unknown[] = [];
+  for (let i = 0; i < 20 && sandbox.suspended().length === 0; i += 1) {
+    outcomes = shown(await sandbox.run(looping, batch({})));
+    expect(outcomes).toEqual(["Script execution timed out."]);
+  }
+  expect(shown(await sandbox.run(looping, batch({ n: 1 }, { n: 2 })))).toEqual([
+    expect.stringMatching(/^Transformation is suspended .* Script execution timed out\.$/),
+    expect.stringMatching(/^Transformation is suspended /),
+  ]);
+  const text = await registry.metrics();
+  expect(text).toMatch(/^pixelmill_programs_suspended 1$/m);
+  expect(text).toMatch(/^pixelmill_program_suspensions_total 1$/m);
+  expect(text).toMatch(/^pixelmill_program_culprits_total\{cause="timeout"\} 5$/m);
+});
+
+test("one batch of events that loop is enough, and costs little more than the time that suffices", async () => {
+  const patient = testSandbox({ limits: { cpuMs: 2_000 } });
+  const looping = program("export const transformEvent = () => { for (;;); }");
+  const outcomes = shown(await patient.run(looping, batch(...Array(50).fill({}))));
+  // A busy machine takes up to three attempts at an event; not even the first may come to an end.
+  const notRun = "Not run: the code has used all its CPU time on events that failed";
+  expect(["Script execution timed out.", notRun]).toContainEqual(String(outcomes[0]));
+  expect(outcomes.at(-1)).toBe(notRun);
+  expect(patient.suspended()).toHaveLength(1);
+  await patient.close();
+});

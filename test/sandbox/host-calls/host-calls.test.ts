@@ -1,0 +1,52 @@
+import { expect, test } from "bun:test";
+import { FETCH_REQUESTS_CHARS_MAX, HostCalls } from "../../../src/sandbox/host-calls/host-calls.ts";
+import { FETCH_REQUEST_CHARS_MAX, FETCHES_MAX } from "../../../src/settings/limits.ts";
+
+/** A large request that nobody answers yet, and a question that is answered at once. */
+function questions(n: number): Buffer {
+  const request = { url: "http://a", method: "POST", timeoutMs: 0 };
+  const text = "x".repeat(FETCH_REQUEST_CHARS_MAX / 2);
+  const content = n % 2 === 0 ? { headers: {}, body: text } : { headers: { [text]: "" }, body: "" };
+  const large = { id: 2 * n, ...request, ...content };
+  return Buffer.from(JSON.stringify([large, { id: 2 * n + 1, ip: "192.0.2.1" }]));
+}
+
+test("code that asks for much waits until enough of it has an answer", async () => {
+  const under: (() => void)[] = [];
+  const fetch = () =>
+    new Promise<never>((_, reject) => under.push(() => reject(new Error("refused"))));
+  const calls = new HostCalls({ fetch, geolocation: () => ({}) }, "w");
+  const free = Math.floor(FETCH_REQUESTS_CHARS_MAX / (FETCH_REQUEST_CHARS_MAX / 2)) - 1;
+  for (let n = 0; n < free; n++) expect((await calls.exchange(questions(n))).length).toBe(1);
+  let woken = false;
+  const next = calls.exchange(questions(free)).then((answers) => {
+    woken = true;
+    return answers;
+  });
+  await Bun.sleep(20);
+  expect(woken).toBe(false);
+  under.shift()!();
+  expect((await next).length).toBe(2);
+  for (const end of under) end();
+  calls.abort();
+});
+
+test("a frame of more questions than the runner hands over comes from nobody but a broken guest", async () => {
+  const calls = new HostCalls({}, "w");
+  const frame = Buffer.alloc(4 * FETCH_REQUEST_CHARS_MAX, " ");
+  frame.write('[{"id":1,"ip":"192.0.2.1"}]');
+  await expect(calls.exchange(frame)).rejects.toThrow("Expected fewer questions");
+});
+
+test("a guest is not answered for ever, whatever it asks", async () => {
+  const calls = new HostCalls({ geolocation: () => ({}) }, "w");
+  let answered = 0;
+  const asking = async () => {
+    for (let id = 0; id < 10 * FETCHES_MAX; id += 1) {
+      const question = Buffer.from(JSON.stringify([{ id, ip: "192.0.2.1" }]));
+      answered += (await calls.exchange(question)).length;
+    }
+  };
+  await expect(asking()).rejects.toThrow("Expected fewer questions");
+  expect(answered).toBeLessThanOrEqual(2 * FETCHES_MAX);
+});

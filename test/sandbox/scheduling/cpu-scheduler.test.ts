@@ -1,0 +1,123 @@
+import { expect, test } from "bun:test";
+import { GUEST_BURST_CPU_MS_MAX } from "../../../src/sandbox/guest-limits.ts";
+import {
+  CpuScheduler,
+  GUEST_TIME_SLICE_MS,
+  type SchedulableGuest,
+} from "../../../src/sandbox/scheduling/cpu-scheduler.ts";
+
+class Worker implements SchedulableGuest {
+  runs = true;
+
+  constructor(
+    public runnable: boolean,
+    public owes: boolean,
+  ) {}
+
+  get cpuDebtMs() {
+    return this.owes ? GUEST_BURST_CPU_MS_MAX + 1 : 0;
+  }
+
+  pause() {
+    this.runs = false;
+  }
+  resume() {
+    this.runs = true;
+  }
+}
+
+const workers = (count: number, owes: boolean, awake = true) =>
+  Array.from({ length: count }, () => new Worker(awake, owes));
+const running = (all: readonly Worker[]) => all.filter(({ runs }) => runs).length;
+
+test("nobody is stopped as long as there is a processor for each that computes a lot", () => {
+  const all = [...workers(2, true), ...workers(9, false)];
+  const rota = new CpuScheduler<Worker>(2);
+  for (let now = 0; now < 10_000; now += 25) {
+    rota.schedule(all, now);
+    expect(running(all)).toBe(all.length);
+  }
+});
+
+test("those that compute a lot get equal turns, the others are never stopped", () => {
+  const heavy = workers(7, true);
+  const light = workers(5, false);
+  const rota = new CpuScheduler<Worker>(2);
+  const looks = new Map(heavy.map((worker) => [worker, 0]));
+  for (let now = 0; now < 70 * GUEST_TIME_SLICE_MS; now += GUEST_TIME_SLICE_MS / 4) {
+    rota.schedule([...heavy, ...light], now);
+    expect(running(heavy)).toBe(2);
+    expect(running(light)).toBe(5);
+    for (const worker of heavy) if (worker.runs) looks.set(worker, looks.get(worker)! + 1);
+  }
+  expect(new Set(looks.values())).toEqual(new Set([80]));
+});
+
+test("who sleeps, has paid or is gone gives up the place in line", () => {
+  const [a, b, c] = workers(3, true) as [Worker, Worker, Worker];
+  const rota = new CpuScheduler<Worker>(1);
+  rota.schedule([a, b, c], 0);
+  expect([a.runs, b.runs, c.runs].filter(Boolean)).toHaveLength(1);
+  const first = [a, b, c].find(({ runs }) => runs)!;
+  const others = [a, b, c].filter((worker) => worker !== first);
+  first.runnable = false;
+  rota.schedule([a, b, c], 1);
+  expect(running(others)).toBe(1);
+  expect(first.runs).toBe(true);
+  others.find(({ runs }) => runs)!.owes = false;
+  rota.schedule([a, b, c], 2);
+  expect(running([a, b, c])).toBe(3);
+  rota.schedule([first], 3);
+  expect(first.runs).toBe(true);
+});
+
+test("what is anybody's due is half of an equal share", () => {
+  const rota = new CpuScheduler<Worker>(2);
+  expect(rota.fairShare).toBe(1);
+  rota.schedule([...workers(10, true), ...workers(30, false, false)], 0);
+  expect(rota.fairShare).toBe(0.1);
+  rota.schedule([], 0);
+  expect(rota.fairShare).toBe(1);
+});
+
+/** One that computes whenever it may, and what it has used. */
+class Spinner implements SchedulableGuest {
+  readonly runnable = true;
+  usedMs = 0;
+  runs = true;
+
+  constructor(public cpuDebtMs = 0) {}
+
+  compute(ms: number) {
+    if (!this.runs) return;
+    this.usedMs += ms;
+    this.cpuDebtMs = Math.min(1_000, this.cpuDebtMs + ms);
+  }
+  pause() {
+    this.runs = false;
+  }
+  resume() {
+    this.runs = true;
+  }
+}
+
+test("many that begin at once are stopped before they have used much", () => {
+  const all = Array.from({ length: 50 }, () => new Spinner());
+  const rota = new CpuScheduler<Spinner>(2);
+  for (let now = 0; now < 1_000; now += 25) {
+    rota.schedule(all, now);
+    for (const one of all) one.compute(25);
+  }
+  const used = all.reduce((sum, { usedMs }) => sum + usedMs, 0);
+  // Two processors for a second, and a look's time for each.
+  expect(used).toBeLessThanOrEqual(2_000 + 50 * 25);
+});
+
+test("who owes least is next", () => {
+  const heavy = Array.from({ length: 20 }, () => new Spinner(1_000));
+  const honest = new Spinner(200);
+  const rota = new CpuScheduler<Spinner>(1);
+  for (let now = 0; now <= 2 * GUEST_TIME_SLICE_MS; now += 25)
+    rota.schedule([...heavy, honest], now);
+  expect(honest.runs).toBe(true);
+});
