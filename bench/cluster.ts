@@ -6,10 +6,10 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { connectClients } from "../src/cluster/client.ts";
-import { openPartitionWriter } from "../src/cluster/log-writer.ts";
-import { Sender } from "../src/cluster/sender.ts";
-import { ensureTopic } from "../src/cluster/topics.ts";
+import { openPartitionWriter } from "../src/cluster/events/partition-writer.ts";
+import { ensureTopic } from "../src/cluster/topics/ensure-topic.ts";
+import { connectClients } from "../src/kafka/client.ts";
+import { IdempotentProducer } from "../src/kafka/idempotent-producer.ts";
 import type { LogWriter, RecordCodec } from "../src/log/event-log.ts";
 import { openLogWriter } from "../src/log/writer.ts";
 import { createLogger } from "../src/observe/log.ts";
@@ -76,9 +76,9 @@ const clients = await connectClients({ brokers: brokers.addresses });
 try {
   const name = "bench";
   await ensureTopic(clients.admin(), { name, partitions: PARTITIONS, replicas: 3 });
-  const sender = new Sender({ producer: clients.producer(), topic: name });
+  const producer = new IdempotentProducer({ producer: clients.producer(), topic: name });
   const partitions = Array.from({ length: PARTITIONS }, (_, partition) =>
-    openPartitionWriter({ partition, sender, codec, end: 0n, logger }),
+    openPartitionWriter({ partition, producer, codec, end: 0n, logger }),
   );
   const files = [await openLogWriter({ directory, codec, logger })];
   for (const inFlight of [64, 1_024]) {

@@ -1,7 +1,7 @@
 import { Producer } from "@platformatic/kafka";
-import { connectClients } from "../src/cluster/client.ts";
 import { kafkaKind } from "../src/destinations/kafka/kafka.ts";
 import type { Egress } from "../src/egress/egress.ts";
+import { connectClients } from "../src/kafka/client.ts";
 import { brokersMissing, startBrokers } from "../test/cluster/brokers.ts";
 import { readTopic } from "../test/destinations/kafka-topic.ts";
 import { type Case, familyCpu, type Running } from "./destination-cases.ts";

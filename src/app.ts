@@ -64,8 +64,8 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
   const { logger, print } = options;
   await using stack = new AsyncDisposableStack();
   const broken = Promise.withResolvers<string>();
-  const giveUp = broken.resolve;
-  const opening: StartContext = { config, logger, metrics: createMetrics(), stack, giveUp };
+  const requestStop = broken.resolve;
+  const opening: StartContext = { config, logger, metrics: createMetrics(), stack, requestStop };
   if (config["sandbox.insecure"]) logger.warn(SANDBOX_INSECURE);
 
   await takeData(opening);
@@ -180,7 +180,7 @@ function openPipeline(opening: StartContext, ground: Backend, sandbox: GuestSand
   });
   stack.defer(() => egress.close());
   const kinds = destinationKinds({ directory: filesDirectory(config), egress });
-  const pipeline = ground.run({
+  const pipeline = ground.startPipeline({
     ...{ sandbox, kinds, eventOf },
     decode: decodeRecord,
     held: () => existsSync(holdFile(config)),

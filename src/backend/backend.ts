@@ -16,7 +16,7 @@ export interface StartContext {
   /** Closes what is open, the last part first, when a later part does not open. */
   stack: AsyncDisposableStack;
   /** Asks for the server's end, with the reason as a sentence. */
-  giveUp(reason: string): void;
+  requestStop(reason: string): void;
 }
 
 /** What is known of a lane's work whatever the lanes stand on. */
@@ -36,7 +36,7 @@ export interface Backend {
   catalogDirectory: string;
   logs: EventLogs & IngestLogs;
   /** Runs the lanes; called once. */
-  run(work: PipelineConfig): Pipeline;
+  startPipeline(work: PipelineConfig): Pipeline;
   /** All parts of the server are open: from here on other nodes know of it. */
   join(controlPlaneUrl: string): void;
   /** Hands what runs here over to other nodes, if there are any. */

@@ -1,10 +1,10 @@
 import { readFileSync } from "node:fs";
-import type { BrokerSettings } from "../cluster/client.ts";
 import { messageOf, StartError } from "../errors.ts";
+import type { BrokerSettings } from "../kafka/client.ts";
 import type { Config } from "../settings/reader.ts";
 
 /** How brokers are reached, by the settings. Throws `StartError` where these do not fit together. */
-export function brokersOf(config: Config): BrokerSettings {
+export function brokerSettings(config: Config): BrokerSettings {
   const tls = tlsOf(config);
   const sasl = saslOf(config);
   return { brokers: config["cluster.kafka"], ...(tls && { tls }), ...(sasl && { sasl }) };

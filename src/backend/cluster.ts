@@ -1,31 +1,31 @@
 import { hostname } from "node:os";
 import type { Catalog } from "../catalog/catalog.ts";
 import { openCatalog } from "../catalog/open.ts";
-import { createAudience } from "../cluster/audience.ts";
-import { type Clients, connectClients } from "../cluster/client.ts";
-import { openExchange } from "../cluster/exchange.ts";
-import { joinMembers, type Membership } from "../cluster/members.ts";
-import { showCluster } from "../cluster/metrics.ts";
-import { openOrderedTopic } from "../cluster/ordered-log.ts";
-import { createQuestions } from "../cluster/questions.ts";
-import { watchStanding } from "../cluster/standing.ts";
-import { openTopicLogs } from "../cluster/topic-logs.ts";
-import { watchTopics } from "../cluster/topic-watch.ts";
+import { openPartitionLogs } from "../cluster/events/partition-logs.ts";
+import { joinCluster, type Membership } from "../cluster/membership/membership.ts";
+import { registerClusterMetrics } from "../cluster/metrics.ts";
+import { openNodeBus } from "../cluster/node-bus/node-bus.ts";
+import { createNodeRpc } from "../cluster/node-bus/node-rpc.ts";
+import { createTailRelay } from "../cluster/node-bus/tail-relay.ts";
+import { openOrderedTopic } from "../cluster/ordered-log/ordered-topic.ts";
+import { monitorTopicHealth } from "../cluster/topics/topic-health.ts";
+import { monitorTopicSettings } from "../cluster/topics/topic-settings-monitor.ts";
 import { sourceOfRecord } from "../event/record.ts";
 import { clusterDirectory, expectNoOwnData, topicIds } from "../first-start/data-directory.ts";
+import { connectClients, type KafkaClients } from "../kafka/client.ts";
 import type { TailMessage } from "../pipeline/live-tail.ts";
 import { createPipelineHost } from "../pipeline/pipeline.ts";
 import type { RetentionBounds } from "../pipeline/retention/retention.ts";
 import { version } from "../version.ts";
 import type { Backend, Check, StartContext } from "./backend.ts";
-import { brokersOf } from "./broker-settings.ts";
-import { Shares } from "./shares.ts";
+import { brokerSettings } from "./broker-settings.ts";
+import { ClusterPartitions } from "./cluster-partitions.ts";
 
 /** The ground of a node: topics that all nodes of a cluster write and read. */
 export async function openCluster(opening: StartContext): Promise<Backend> {
   const { config, logger, metrics, stack } = opening;
   expectNoOwnData(config);
-  const brokers = brokersOf(config);
+  const brokers = brokerSettings(config);
   const clients = await connectClients(brokers);
   stack.defer(() => clients.close());
   const group = config["cluster.name"];
@@ -33,22 +33,29 @@ export async function openCluster(opening: StartContext): Promise<Backend> {
   const topic = (name: string) => ({ clients, topic: `${group}.${name}`, replicas, logger });
 
   const catalog = await openSharedCatalog(opening, clients);
-  const logs = await openTopicLogs({
+  const logs = await openPartitionLogs({
     ...{ clients, brokers, logger, metrics },
     topic: { name: `${group}.events`, partitions: config["cluster.partitions"], replicas },
     sourceOf: sourceOfRecord,
   });
   stack.defer(() => logs.close());
   const node = `${hostname()}-${crypto.randomUUID().slice(0, 8)}`;
-  const shares = await Shares.open({
-    ...{ ...topic("ledgers"), config, live: catalog.live, logs, node, onNewer: opening.giveUp },
+  const shares = await ClusterPartitions.open({
+    ...{
+      ...topic("ledgers"),
+      config,
+      live: catalog.live,
+      logs,
+      node,
+      onNewer: opening.requestStop,
+    },
   });
   stack.defer(() => shares.end());
-  const exchange = await openExchange(topic("nodes"));
-  stack.defer(() => exchange.close());
-  const questions = createQuestions({ exchange, node, expected: () => shares.owners() });
+  const bus = await openNodeBus(topic("nodes"));
+  stack.defer(() => bus.close());
+  const questions = createNodeRpc({ bus, node, expected: () => shares.owners() });
   stack.defer(() => questions.close());
-  const audience = createAudience<TailMessage>(exchange);
+  const audience = createTailRelay<TailMessage>(bus);
   stack.defer(() => audience.close());
 
   const named = (name: string, partitions: number) => ({
@@ -56,7 +63,7 @@ export async function openCluster(opening: StartContext): Promise<Backend> {
     partitions,
     replicas,
   });
-  const watch = watchTopics({
+  const watch = monitorTopicSettings({
     ...{ admin: clients.admin(), logger },
     topics: [
       named("catalog", 1),
@@ -66,23 +73,23 @@ export async function openCluster(opening: StartContext): Promise<Backend> {
   });
   stack.defer(() => watch.close());
 
-  const standing = watchStanding({
+  const standing = monitorTopicHealth({
     clients,
     topics: () =>
       ["catalog", "events", "ledgers", "nodes"].map((name) => named(name, logs.readers.size)),
   });
   stack.defer(() => standing.close());
-  showCluster(metrics, {
+  registerClusterMetrics(metrics, {
     partitions: () => shares.running(),
-    troubles: () => standing.troubles().length,
+    troubles: () => standing.warnings().length,
   });
 
   let membership: Membership | undefined;
   return {
-    warnings: () => [...standing.troubles(), ...watch.faults()],
+    warnings: () => [...standing.warnings(), ...watch.warnings()],
     ...{ catalog, logs, others: questions },
     catalogDirectory: clusterDirectory(config, "catalog"),
-    run(work) {
+    startPipeline(work) {
       const lines = createPipelineHost({
         ...work,
         ...{ live: catalog.live, readers: logs.readers, audience, logger, metrics },
@@ -95,7 +102,7 @@ export async function openCluster(opening: StartContext): Promise<Backend> {
       return lines;
     },
     join(controlPlaneUrl) {
-      membership = joinMembers({
+      membership = joinCluster({
         ...{ clients, group, logger, topic: `${group}.events` },
         self: { id: node, version, controlPlaneUrl },
         sessionMs: 1_000 * config["cluster.session"],
@@ -110,7 +117,7 @@ export async function openCluster(opening: StartContext): Promise<Backend> {
     checks: () => ({ cluster: checkOf(membership, logs.trouble() ?? shares.trouble()) }),
     async nodes() {
       const [members, partitions] = await Promise.all([
-        membership?.members().catch(() => undefined),
+        membership?.nodes().catch(() => undefined),
         shares.lags(),
       ]);
       return { name: group, node, ...(members && { nodes: members }), partitions };
@@ -126,8 +133,8 @@ function ofEach(bounds: RetentionBounds | undefined, partitions: number): Retent
 
 /** Resolves once all that was changed before can be read here. */
 async function openSharedCatalog(
-  { config, logger, stack, giveUp }: StartContext,
-  clients: Clients,
+  { config, logger, stack, requestStop }: StartContext,
+  clients: KafkaClients,
 ): Promise<Catalog> {
   const [order] = await openOrderedTopic({
     ...{ clients, logger, partitions: 1, replicas: config["cluster.replicas"] },
@@ -135,7 +142,7 @@ async function openSharedCatalog(
     name: `${config["cluster.name"]}.catalog`,
   });
   const directory = clusterDirectory(config, "catalog");
-  const catalog = await openCatalog({ directory, logger, order: order!, onNewer: giveUp });
+  const catalog = await openCatalog({ directory, logger, order: order!, onNewer: requestStop });
   stack.defer(() => catalog.close());
   await catalog.current();
   return catalog;

@@ -1,25 +1,27 @@
-import type { Place } from "../cluster/placement.ts";
-import type { TopicLogs } from "../cluster/topic-logs.ts";
+import type { PartitionLogs } from "../cluster/events/partition-logs.ts";
+import type { OffsetBase } from "../cluster/topics/offset-base.ts";
 import type { Store } from "../store/store.ts";
 import type { Table } from "../store/table.ts";
 
-const PLACES = "places";
+const OFFSET_BASE_TABLE = "places";
 /** Key of the one row. */
-export const PLACE = "place";
+export const OFFSET_BASE_KEY = "place";
 
 /** Where the partition of a ledger is, which all nodes must count alike. */
-export const placesOf = (store: Store): Table<Place, string> => store.table(PLACES);
+export const offsetBaseTable = (store: Store): Table<OffsetBase, string> =>
+  store.table(OFFSET_BASE_TABLE);
 
-export const placeIn = (store: Store): Place | undefined => placesOf(store).get(PLACE);
+export const storedOffsetBase = (store: Store): OffsetBase | undefined =>
+  offsetBaseTable(store).get(OFFSET_BASE_KEY);
 
 /** Has a log be where its ledger says, from now on. */
-export function followPlace(store: Store, logs: TopicLogs, log: string): void {
+export function syncOffsetBase(store: Store, logs: PartitionLogs, log: string): void {
   const follow = () => {
-    const place = placeIn(store);
-    if (place !== undefined) logs.place(log, place);
+    const place = storedOffsetBase(store);
+    if (place !== undefined) logs.setOffsetBase(log, place);
   };
   follow();
   store.listen((tables) => {
-    if (tables.has(PLACES)) follow();
+    if (tables.has(OFFSET_BASE_TABLE)) follow();
   });
 }

@@ -36,7 +36,7 @@ export async function openStandalone({
   return {
     ...{ catalog, logs },
     catalogDirectory: catalogDirectory(config),
-    run(work) {
+    startPipeline(work) {
       const { readers, onDurable } = logs;
       const parts = { live: catalog.live, ledger, readers, onDurable, logger, metrics };
       return createPipeline({

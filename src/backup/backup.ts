@@ -10,7 +10,7 @@ import {
 } from "../first-start/data-directory.ts";
 import { withoutTrimming } from "../log/lock.ts";
 import type { Config } from "../settings/reader.ts";
-import { openEnvironment } from "../store/environment.ts";
+import { openEnvironment } from "../store/lmdb/environment.ts";
 import { fileEntry, logEntries, pack } from "./archive.ts";
 import { type Contents, verify } from "./verify.ts";
 

@@ -6,9 +6,9 @@ import type { Positions } from "../log/positions.ts";
 import { LetterTables } from "../pipeline/ledger/letter-tables.ts";
 import type { RequeuedLetter, StoredLetter } from "../pipeline/model/dead-letter.ts";
 import type { LaneRecord } from "../pipeline/model/lane-record.ts";
-import { encodeValue } from "../store/change-set.ts";
+import { COMPACTION_TABLE, POSITION_TABLE } from "../store/ordered/compaction-progress.ts";
+import { encodeValue } from "../store/row-write.ts";
 import type { LocalStore, Store } from "../store/store.ts";
-import { ORDER, WALKS } from "../store/walk.ts";
 import { cursorOf, type Debts } from "./owed.ts";
 
 /** Events as they were put into a log of the other side. */
@@ -58,7 +58,7 @@ const WORKSPACES = "workspaces";
  * that what they are still owed is treated as before.
  */
 export async function carryCatalog(from: LocalStore, to: Store, ends: Positions): Promise<void> {
-  const apart = [ORDER, WALKS, WORKSPACES];
+  const apart = [POSITION_TABLE, COMPACTION_TABLE, WORKSPACES];
   const names = from.tables().filter((name) => !apart.includes(name));
   for (const name of [...names, WORKSPACES]) {
     const rows = from.table<unknown, Key>(name).getRange({});

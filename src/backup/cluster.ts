@@ -23,7 +23,8 @@ import { Ledger } from "../pipeline/ledger/ledger.ts";
 import { createLaneMetrics } from "../pipeline/monitoring/metrics.ts";
 import { SharedReader } from "../pipeline/reading/shared-reader.ts";
 import type { Config } from "../settings/reader.ts";
-import { lent, openStore } from "../store/store.ts";
+import { openStore } from "../store/lmdb/lmdb-store.ts";
+import { withoutClose } from "../store/store.ts";
 import { carryCatalog, carryLanes, carryLetters, type Placed } from "./carry.ts";
 import { addDebts, type Debts, owedEvents } from "./owed.ts";
 import { appendAll, catalogOptions, expectBrokers, ledgerOptions, openTopics } from "./topics.ts";
@@ -56,7 +57,7 @@ export async function importAlone(config: Config, logger: Logger): Promise<Carri
   stack.defer(() => catalog.close());
   const delivery = openStore({ path: deliveryDirectory(config), ...ledgerOptions(logger) });
   stack.defer(() => delivery.close());
-  const ledger = new Ledger(lent(delivery), logger);
+  const ledger = new Ledger(withoutClose(delivery), logger);
   await ledger.counted;
   expectNoJobs(ledger);
   const files = await openFileLogs({ directory: eventsDirectory(config), count: 0, logger });

@@ -1,12 +1,14 @@
 import { join } from "node:path";
-import { brokersOf } from "../backend/broker-settings.ts";
-import { followPlace } from "../backend/offset-base.ts";
+import { brokerSettings } from "../backend/broker-settings.ts";
+import { syncOffsetBase } from "../backend/offset-base.ts";
 import { openCatalog } from "../catalog/open.ts";
-import { type Clients, connectClients } from "../cluster/client.ts";
-import { openPartitionWriter } from "../cluster/log-writer.ts";
-import { openOrderedTopic } from "../cluster/ordered-log.ts";
-import { Sender } from "../cluster/sender.ts";
-import { logOf, openTopicLogs, type TopicLogs } from "../cluster/topic-logs.ts";
+import {
+  logNameOf,
+  openPartitionLogs,
+  type PartitionLogs,
+} from "../cluster/events/partition-logs.ts";
+import { openPartitionWriter } from "../cluster/events/partition-writer.ts";
+import { openOrderedTopic } from "../cluster/ordered-log/ordered-topic.ts";
 import { StartError } from "../errors.ts";
 import { inspectQuery } from "../event/inspect.ts";
 import {
@@ -16,13 +18,15 @@ import {
   sourceOfRecord,
 } from "../event/record.ts";
 import { clusterDirectory, topicIds } from "../first-start/data-directory.ts";
+import { connectClients, type KafkaClients } from "../kafka/client.ts";
+import { IdempotentProducer } from "../kafka/idempotent-producer.ts";
 import type { LogReader } from "../log/event-log.ts";
 import type { Logger } from "../observe/log.ts";
 import { LEDGER_TABLES_MAX, Ledger } from "../pipeline/ledger/ledger.ts";
 import type { Config } from "../settings/reader.ts";
-import { openOrderedStore } from "../store/ordered-store.ts";
-import { lent, type Store } from "../store/store.ts";
-import { openView } from "../store/view.ts";
+import { openView } from "../store/lmdb/view.ts";
+import { openOrderedStore } from "../store/ordered/ordered-store.ts";
+import { type Store, withoutClose } from "../store/store.ts";
 import type { Placed } from "./carry.ts";
 import type { owedEvents } from "./owed.ts";
 
@@ -72,13 +76,13 @@ export function expectBrokers(config: Config): void {
 /** The topics of a cluster that no node runs. */
 export async function openTopics(config: Config, logger: Logger, stack: AsyncDisposableStack) {
   expectBrokers(config);
-  const brokers = brokersOf(config);
+  const brokers = brokerSettings(config);
   const clients = await connectClients(brokers);
   stack.defer(() => clients.close());
   await expectNoNodes(clients, config["cluster.name"]);
   const replicas = config["cluster.replicas"];
   const named = (name: string) => `${config["cluster.name"]}.${name}`;
-  const logs = await openTopicLogs({
+  const logs = await openPartitionLogs({
     ...{ clients, brokers, logger },
     topic: { name: named("events"), partitions: config["cluster.partitions"], replicas },
     sourceOf: sourceOfRecord,
@@ -92,24 +96,25 @@ export async function openTopics(config: Config, logger: Logger, stack: AsyncDis
     const options = ledgerOptions(logger);
     return openOrderedStore({ ...options, local: openView({ path, ...options }), log });
   });
-  const ledgers = stores.map((store) => new Ledger(lent(store), logger));
+  const ledgers = stores.map((store) => new Ledger(withoutClose(store), logger));
   stack.defer(async () => {
     await Promise.all(ledgers.map((ledger) => ledger.close()));
     await Promise.all(stores.map((store) => store.close()));
   });
   await Promise.all(ledgers.map((ledger) => ledger.counted));
-  await Promise.all(stores.map((store) => store.current()));
-  for (const [partition, store] of stores.entries()) followPlace(store, logs, logOf(partition));
+  await Promise.all(stores.map((store) => store.catchUp()));
+  for (const [partition, store] of stores.entries())
+    syncOffsetBase(store, logs, logNameOf(partition));
   const directory = clusterDirectory(config, "catalog");
   const [log] = await openOrderedTopic({ ...order, name: named("catalog"), partitions: 1 });
   const options = catalogOptions(directory, logger);
   const view = openView(options);
   const catalog = openOrderedStore({ ...options, local: view, log: log! });
   stack.defer(() => catalog.close());
-  await catalog.current();
+  await catalog.catchUp();
   return {
     ...{ catalog, view, logs },
-    ledgers: new Map(ledgers.map((ledger, partition) => [logOf(partition), ledger])),
+    ledgers: new Map(ledgers.map((ledger, partition) => [logNameOf(partition), ledger])),
     ledgerOf: (log: string): Store => stores[Number(log.slice(1))]!,
     ledgerOfUser: (user: string): Store => stores[Number(Bun.hash(user) % BigInt(partitions))]!,
     append: (events: ReturnType<typeof owedEvents>) =>
@@ -129,15 +134,15 @@ export async function openTopics(config: Config, logger: Logger, stack: AsyncDis
   };
 }
 
-async function expectNoNodes(clients: Clients, group: string): Promise<void> {
+async function expectNoNodes(clients: KafkaClients, group: string): Promise<void> {
   const found = (await clients.admin().describeGroups({ groups: [group] })).get(group);
   const count = found?.members.size ?? 0;
   if (count > 0) throw new StartError(`Expected no node to run, but ${group} has ${count}`);
 }
 
 interface SharedParts {
-  clients: Clients;
-  logs: TopicLogs;
+  clients: KafkaClients;
+  logs: PartitionLogs;
   logger: Logger;
   topic: string;
 }
@@ -149,14 +154,14 @@ async function appendShared(
 ): Promise<Map<string, Placed>> {
   const before = await logs.ends();
   for (const [log, reader] of logs.readers) await reader.trim(before[log] ?? 0);
-  const sender = new Sender({ producer: clients.producer(), topic });
+  const producer = new IdempotentProducer({ producer: clients.producer(), topic });
   const writers = [...logs.readers.keys()].map((_, partition) =>
-    openPartitionWriter({ partition, sender, codec: pixelRecordCodec, end: 0n, logger }),
+    openPartitionWriter({ partition, producer, codec: pixelRecordCodec, end: 0n, logger }),
   );
   const keys = await appendAll(events, (record) => {
     const { user } = inspectQuery(record.query, record.type, true);
     const partition = user % writers.length;
-    return { log: logOf(partition), done: writers[partition]!.append(record) };
+    return { log: logNameOf(partition), done: writers[partition]!.append(record) };
   });
   await Promise.all(writers.map((writer) => writer.close()));
   const ends = await logs.ends();

@@ -1,6 +1,6 @@
 import type { Logger } from "../observe/log.ts";
-import type { OrderedLog } from "../store/ordered-log.ts";
-import type { RewritingBounds } from "../store/rewriting.ts";
+import type { CompactionBounds } from "../store/ordered/log-compaction.ts";
+import type { OrderedLog } from "../store/ordered/ordered-log.ts";
 import type { Catalog } from "./catalog.ts";
 import { openCodeTables } from "./code/tables.ts";
 import { openCode } from "./code.ts";
@@ -27,7 +27,7 @@ export async function openCatalog(options: {
   /** What all nodes change; without it this machine is the only one. */
   order?: OrderedLog;
   /** Of `order`, when the log is to be rewritten sooner or later than logs are by default. */
-  bounds?: RewritingBounds;
+  bounds?: CompactionBounds;
   /** Called when a newer pixelmill wrote to `order`: what it wrote is not known here. */
   onNewer?(reason: string): void;
 }): Promise<Catalog> {
@@ -54,7 +54,7 @@ export async function openCatalog(options: {
     connections: openConnections(store, tables),
     code: openCode(store, tables, codeTables),
     live: openLive(store, tables, codeTables),
-    current: () => store.current(),
+    current: () => store.catchUp(),
     trouble: () => store.trouble(),
     async close() {
       await flush();

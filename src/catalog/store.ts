@@ -1,9 +1,10 @@
 import { join } from "node:path";
 import type { Logger } from "../observe/log.ts";
-import type { OrderedLog } from "../store/ordered-log.ts";
-import { type OrderedStoreOptions, openOrderedStore } from "../store/ordered-store.ts";
-import { type Store as Environment, openStore as openEnvironment } from "../store/store.ts";
-import { openView } from "../store/view.ts";
+import { openStore as openEnvironment } from "../store/lmdb/lmdb-store.ts";
+import { openView } from "../store/lmdb/view.ts";
+import type { OrderedLog } from "../store/ordered/ordered-log.ts";
+import { type OrderedStoreOptions, openOrderedStore } from "../store/ordered/ordered-store.ts";
+import type { Store as Environment } from "../store/store.ts";
 
 /** A counter in the store that moves whenever its part of the data changes. */
 export type Epoch = "topology" | "program";
@@ -56,9 +57,9 @@ export function openStore(
   return {
     table: (name) => store.table(name),
     listen: (listener) => store.listen(listener),
-    whole: async () => ordered?.whole(),
-    async current() {
-      await store.current();
+    whole: async () => ordered?.recover(),
+    async catchUp() {
+      await store.catchUp();
       epochsNow.clear();
     },
     trouble: () => store.trouble(),

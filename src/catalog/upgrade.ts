@@ -1,4 +1,4 @@
-import { SHARED_FORMAT } from "../store/change-set.ts";
+import { SHARED_FORMAT } from "../store/ordered/change-set.ts";
 import type { CodeTables } from "./code/tables.ts";
 import type { Permission } from "./model.ts";
 import type { Store } from "./store.ts";

@@ -1,6 +1,6 @@
-import { brokersOf } from "../backend/broker-settings.ts";
-import { connectClients } from "../cluster/client.ts";
+import { brokerSettings } from "../backend/broker-settings.ts";
 import { messageOf } from "../errors.ts";
+import { connectClients } from "../kafka/client.ts";
 import type { Config } from "../settings/reader.ts";
 import type { Finding } from "./finding.ts";
 
@@ -12,7 +12,7 @@ export async function brokersFinding(config: Config): Promise<Finding> {
   const what = "brokers";
   const asked = config["cluster.kafka"].join(", ");
   try {
-    const clients = await connectClients(brokersOf(config));
+    const clients = await connectClients(brokerSettings(config));
     try {
       const answer = clients.admin().metadata({ topics: [] });
       const late = Bun.sleep(ANSWER_MS_MAX).then(() => undefined);

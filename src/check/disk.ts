@@ -118,7 +118,7 @@ function speedFinding(data: string): Finding {
  */
 async function storeFinding(): Promise<Finding> {
   try {
-    await import("../store/environment.ts");
+    await import("../store/lmdb/environment.ts");
     return { state: "ok", what: "store", found: "LMDB can be loaded" };
   } catch (error) {
     const found = `${messageOf(error)}; TMPDIR has to be writable and to allow executing`;

@@ -14,7 +14,7 @@ export const compact = defineCommand({
     const config = loadConfig(args);
     expectData(config);
     // Imported when the command runs: LMDB unpacks a library, which --help has to do without.
-    const { compactStore } = await import("../store/compact.ts");
+    const { compactStore } = await import("../store/lmdb/compact.ts");
     const stores = {
       catalog: join(catalogDirectory(config), "catalog.mdb"),
       delivery: deliveryDirectory(config),

@@ -1,9 +1,9 @@
-import type { PartitionedLogSettings } from "../cluster/partitioned-log.ts";
+import type { PartitionedLogSettings } from "../cluster/events/partitioned-log.ts";
 import type { OpenPartitions } from "../ingest/process/main.ts";
 
 /** Opens partitions for an ingest process; only one of a cluster loads what reaches brokers. */
 export const openPartitions: OpenPartitions = async (settings, parts) => {
-  const { openPartitionedLog } = await import("../cluster/partitioned-log.ts");
+  const { openPartitionedLog } = await import("../cluster/events/partitioned-log.ts");
   const log = await openPartitionedLog(settings as PartitionedLogSettings, parts);
   return { ...log, isPartitionedByUser: true };
 };

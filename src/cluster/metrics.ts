@@ -2,7 +2,7 @@ import { Gauge } from "prom-client";
 import type { Metrics } from "../observe/metrics.ts";
 
 /** Shows how a node and the brokers stand, as the node sees them. */
-export function showCluster(
+export function registerClusterMetrics(
   metrics: Metrics,
   of: { partitions(): number; troubles(): number },
 ): void {

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import type { TopicIds } from "../cluster/topics.ts";
+import type { TopicIds } from "../cluster/topics/ensure-topic.ts";
 import { waitForFile } from "../disk/lock.ts";
 import { makeDirectory, syncPath } from "../disk/sync.ts";
 import { messageOf, StartError } from "../errors.ts";

@@ -1,31 +1,13 @@
-import { ABORT, asBinary, type Database, type Key, type RangeOptions } from "lmdb";
-import { makeDirectory, syncPath } from "../disk/sync.ts";
-import { ApiError } from "../errors.ts";
-import type { Logger } from "../observe/log.ts";
-import { lastOfEach, type Rehearsal, type Write, writeOf } from "./change-set.ts";
-import { type Environment, faultOf, isAlive, openEnvironment, PROBE } from "./environment.ts";
-import { directoryOf, noteWhole, shareStore } from "./place.ts";
-import { type Table, tableOf } from "./table.ts";
-
-export interface StoreOptions {
-  /**
-   * Path of the environment's file, when the path ends with an extension, or else of its directory.
-   */
-  path: string;
-  tablesMax: number;
-  /** The store's name in messages, as in "The catalog is closed". */
-  name: string;
-  /** Commits do not wait for the disk, see `openView`. */
-  isView?: boolean;
-  logger: Logger;
-}
+import type { Key, RangeOptions } from "lmdb";
+import type { DryRun, RowWrite } from "./row-write.ts";
+import type { Table } from "./table.ts";
 
 export interface ChangeOptions {
   /**
    * `apply` need not know every change that was answered before the call: only what it writes must
    * be of the newest state. Spares nodes of a cluster the question what that is.
    */
-  asKnown?: boolean;
+  allowStale?: boolean;
 }
 
 /** An LMDB environment: named tables, and one way to change them. */
@@ -38,7 +20,7 @@ export interface Store {
    */
   change<T>(apply: () => T, options?: ChangeOptions): Promise<T>;
   /**
-   * Calls the listener after changes that were not made by `asKnown` here, with the tables that
+   * Calls the listener after changes that were not made by `allowStale` here, with the tables that
    * they wrote; returns the function that ends this. On one machine nobody is called.
    */
   listen(listener: (tables: ReadonlySet<string>) => void): () => void;
@@ -46,7 +28,7 @@ export interface Store {
    * Resolves once every change that was answered before the call, on whichever node, can be read
    * here. On one machine that is at once.
    */
-  current(): Promise<void>;
+  catchUp(): Promise<void>;
   /** Why changes are not stored at the moment, as a sentence; undefined while they are. */
   trouble(): string | undefined;
   /** Waits for the changes under way; later changes are refused. */
@@ -54,12 +36,12 @@ export interface Store {
 }
 
 /** A store for a user that closes what it was given, which ends nothing here. */
-export function lent(store: Store): Store {
+export function withoutClose(store: Store): Store {
   return {
     table: (name) => store.table(name),
     change: (apply, options) => store.change(apply, options),
     listen: (listener) => store.listen(listener),
-    current: () => store.current(),
+    catchUp: () => store.catchUp(),
     trouble: () => store.trouble(),
     async close() {},
   };
@@ -71,7 +53,7 @@ export interface LocalStore extends Store {
    * Runs each of `applies` on top of those before it, as `change` would, and takes all of it back.
    * What one of them writes that throws is taken back at once, and counts for nothing.
    */
-  rehearse(applies: readonly (() => unknown)[]): Promise<Rehearsal>;
+  dryRun(applies: readonly (() => unknown)[]): Promise<DryRun>;
   /** Names of all tables, also of those that this process has not opened. */
   tables(): string[];
   /** Rows of a table in order, as they are stored. */
@@ -80,266 +62,7 @@ export interface LocalStore extends Store {
    * Within a change. Puts a row as it is stored. Within a rehearsal the row counts as written, and
    * nothing is: it must be there as it is.
    */
-  write(write: Write): void;
+  write(write: RowWrite): void;
   /** Whether a row is stored like this. */
-  has(row: Write): boolean;
-}
-
-/** Pause between two writes that try whether a disk that failed takes changes again. */
-const PROBE_MS = 1_000;
-
-interface Waiting {
-  apply: () => unknown;
-  resolve(value: unknown): void;
-  reject(error: unknown): void;
-}
-
-/**
- * Opens a store; its directory is made when it is missing. Several processes may have a store open.
- */
-export function openStore(options: StoreOptions): LocalStore {
-  return new LmdbStore(options);
-}
-
-/**
- * Changes that come while others are being written go to the disk together, after them. A
- * transaction is begun only when the last one is known to have worked: one that begins in an
- * environment that LMDB has given up never settles. Such an environment is closed and opened anew.
- */
-class LmdbStore implements LocalStore {
-  readonly #options: StoreOptions;
-  readonly #letGo: () => void;
-  readonly #names = new Set<string>();
-  /** Undefined while the environment cannot be opened. */
-  #environment: Environment | undefined;
-  #waiting: Waiting[] = [];
-  #running: Promise<void> | undefined;
-  #changing = false;
-  /** What a rehearsal has written so far. */
-  #rehearsed: Write[] | undefined;
-  /**
-   * Whether something was written since the last commit: only then does a commit reach the disk.
-   */
-  #wrote = false;
-  #closed = false;
-  /** Whether the last commit failed; until one works, a probe is written now and then. */
-  #failing = false;
-  #probe: ReturnType<typeof setTimeout> | undefined;
-
-  constructor(options: StoreOptions) {
-    this.#options = options;
-    // A store holds secrets and people's data, which are for the operator alone.
-    makeDirectory(directoryOf(options.path), 0o700);
-    this.#letGo = shareStore(options.path);
-    this.#environment = this.#open();
-    noteWhole(options.path);
-    syncPath(directoryOf(options.path));
-  }
-
-  table<V, K extends Key>(name: string): Table<V, K> {
-    if (!this.#names.has(name)) {
-      // LMDB forgets a table that a transaction opened which is taken back.
-      if (this.#changing) throw new Error(`Expected ${name} to be opened before a transaction`);
-      this.#names.add(name);
-    }
-    this.#opened().table(name);
-    const note = (key: K, ...value: [V?]) => {
-      if (!this.#changing) throw new Error(`Expected a change of ${name} within a transaction`);
-      if (this.#rehearsed === undefined) {
-        this.#wrote = true;
-        return undefined;
-      }
-      const write = writeOf(name, key, value);
-      this.#rehearsed.push(write);
-      return write.value;
-    };
-    const opened = () => this.#opened().table(name) as Database<V, K>;
-    return tableOf(opened, note);
-  }
-
-  change<T>(apply: () => T): Promise<T> {
-    // lmdb never settles a write to a closed environment.
-    if (this.#closed) return Promise.reject(this.#unavailable("is closed"));
-    return this.#put(apply);
-  }
-
-  async current(): Promise<void> {}
-
-  listen(): () => void {
-    return () => {};
-  }
-
-  async rehearse(applies: readonly (() => unknown)[]): Promise<Rehearsal> {
-    let rehearsal: Rehearsal = { outcomes: [], writes: [] };
-    await this.change(() => {
-      this.#rehearsed = [];
-      try {
-        const outcomes = applies.map((apply) => this.#rehearse(apply));
-        rehearsal = { outcomes, writes: lastOfEach(this.#rehearsed) };
-      } finally {
-        this.#rehearsed = undefined;
-      }
-      return ABORT;
-    });
-    return rehearsal;
-  }
-
-  tables(): string[] {
-    const names = [...this.#opened().root.getKeys()].map(String);
-    return names.filter((name) => name !== PROBE).sort();
-  }
-
-  *rows(table: string, range: RangeOptions) {
-    const opened = this.#opened().table(table);
-    for (const key of opened.getKeys(range)) yield { key, value: opened.getBinary(key)! };
-  }
-
-  write(write: Write): void {
-    const { table, key, value } = write;
-    if (!this.#changing) throw new Error(`Expected a change of ${table} within a transaction`);
-    if (this.#rehearsed?.push(write)) return;
-    this.#wrote = true;
-    const opened = this.#opened().table(table);
-    if (value === undefined) void opened.remove(key);
-    else void opened.put(key, asBinary(value as Buffer));
-  }
-
-  has({ table, key, value }: Write): boolean {
-    const stored = this.#opened().table(table).getBinaryFast(key);
-    return value === undefined ? stored === undefined : (stored?.equals(value) ?? false);
-  }
-
-  trouble(): string | undefined {
-    return this.#failing ? `${this.#options.name} cannot be written` : undefined;
-  }
-
-  async close(): Promise<void> {
-    if (this.#closed) return;
-    this.#closed = true;
-    clearTimeout(this.#probe);
-    await this.#running;
-    // A read of an environment that is being closed ends the process.
-    const environment = this.#environment;
-    this.#environment = undefined;
-    await environment?.root.close();
-    this.#letGo();
-  }
-
-  #put<T>(apply: () => T): Promise<T> {
-    const { promise, resolve, reject } = Promise.withResolvers<T>();
-    this.#waiting.push({ apply, resolve: (value) => resolve(value as T), reject });
-    this.#running ??= this.#run();
-    return promise;
-  }
-
-  async #run(): Promise<void> {
-    while (this.#waiting.length > 0) {
-      const batch = this.#waiting;
-      this.#waiting = [];
-      await this.#commit(batch);
-    }
-    this.#running = undefined;
-  }
-
-  async #commit(batch: readonly Waiting[]): Promise<void> {
-    const environment = this.#reopened();
-    if (environment === undefined) {
-      for (const { reject } of batch) reject(this.#unavailable("cannot be opened"));
-      return;
-    }
-    const commits = batch.map(({ apply }) => environment.transact(() => this.#apply(apply)));
-    const outcomes = await Promise.allSettled(commits);
-    const faults = outcomes.map((outcome) => faultOf(outcome));
-    const fault = faults.find((found) => found !== undefined);
-    if (fault !== undefined) await this.#fail(environment, fault);
-    else if (this.#wrote && outcomes.some(({ status }) => status === "fulfilled")) {
-      this.#setFailing(false);
-    }
-    this.#wrote = false;
-    outcomes.forEach((outcome, i) => {
-      if (outcome.status === "fulfilled") batch[i]!.resolve(outcome.value);
-      else if (faults[i] === undefined) batch[i]!.reject(outcome.reason);
-      else batch[i]!.reject(new ApiError("unavailable", "The change could not be stored"));
-    });
-  }
-
-  #apply(apply: () => unknown): unknown {
-    this.#changing = true;
-    try {
-      return apply();
-    } finally {
-      this.#changing = false;
-    }
-  }
-
-  /** Within a rehearsal's transaction. Throws what LMDB says against it. */
-  #rehearse(apply: () => unknown): PromiseSettledResult<unknown> {
-    const before = this.#rehearsed!.length;
-    try {
-      const value = this.#opened().root.childTransaction(apply);
-      return { status: "fulfilled", value };
-    } catch (reason) {
-      const outcome = { status: "rejected", reason } as const;
-      if (faultOf(outcome) !== undefined) throw reason;
-      this.#rehearsed!.length = before;
-      return outcome;
-    }
-  }
-
-  /** Reports why a commit failed, and makes sure that the store can be used again. */
-  async #fail(environment: Environment, fault: Promise<unknown>): Promise<void> {
-    const err = await fault;
-    if (!this.#failing) {
-      this.#options.logger.error({ err }, `${this.#options.name} cannot be written`);
-    }
-    this.#setFailing(true);
-    if (isAlive(environment)) return;
-    this.#environment = undefined;
-    await environment.root.close();
-    this.#reopened();
-  }
-
-  #setFailing(failing: boolean): void {
-    const { logger, name } = this.#options;
-    clearTimeout(this.#probe);
-    if (this.#failing && !failing) logger.info(`${name} can be written again`);
-    this.#failing = failing;
-    if (!failing || this.#closed) return;
-    this.#probe = setTimeout(() => {
-      this.#put(() => this.#writeProbe()).catch(() => {});
-    }, PROBE_MS);
-  }
-
-  #writeProbe(): void {
-    this.#wrote = true;
-    void this.#environment?.root.put(PROBE, Date.now());
-  }
-
-  #open(): Environment {
-    const { path, tablesMax, isView } = this.#options;
-    return openEnvironment(path, tablesMax, this.#names, { isView });
-  }
-
-  /**
-   * The environment, opened again when LMDB had given it up; undefined when that is not possible.
-   */
-  #reopened(): Environment | undefined {
-    if (this.#environment !== undefined) return this.#environment;
-    try {
-      this.#environment = this.#open();
-    } catch (err) {
-      this.#options.logger.error({ err }, `${this.#options.name} cannot be opened again`);
-      this.#setFailing(true);
-    }
-    return this.#environment;
-  }
-
-  #opened(): Environment {
-    if (this.#environment !== undefined) return this.#environment;
-    throw this.#unavailable(this.#closed ? "is closed" : "is being opened again");
-  }
-
-  #unavailable(state: string): ApiError {
-    return new ApiError("unavailable", `${this.#options.name} ${state}`);
-  }
+  has(row: RowWrite): boolean;
 }

@@ -23,7 +23,7 @@ import type { TailMessage } from "../../src/pipeline/live-tail.ts";
 import { createPipeline } from "../../src/pipeline/pipeline.ts";
 import { createPublishing } from "../../src/publishing/create.ts";
 import { createSandbox } from "../../src/sandbox/guest-sandbox.ts";
-import type { OrderedLog } from "../../src/store/ordered-log.ts";
+import type { OrderedLog } from "../../src/store/ordered/ordered-log.ts";
 import { faultsOf } from "./_contract.ts";
 
 /** A control plane on a socket, over a real catalog, with an admin of a workspace of its own. */

@@ -8,8 +8,8 @@ import type { Kind, Revision } from "../../src/catalog/model.ts";
 import { openCatalog } from "../../src/catalog/open.ts";
 import { ApiError } from "../../src/errors.ts";
 import { createLogger } from "../../src/observe/log.ts";
-import type { OrderedLog } from "../../src/store/ordered-log.ts";
-import type { RewritingBounds } from "../../src/store/rewriting.ts";
+import type { CompactionBounds } from "../../src/store/ordered/log-compaction.ts";
+import type { OrderedLog } from "../../src/store/ordered/ordered-log.ts";
 
 export const logger = createLogger("silent");
 
@@ -23,7 +23,7 @@ export async function freshDirectory(): Promise<string> {
 export async function freshCatalog(
   directory?: string,
   order?: OrderedLog,
-  bounds?: RewritingBounds,
+  bounds?: CompactionBounds,
 ): Promise<Catalog> {
   directory ??= await freshDirectory();
   const more = { ...(order && { order }), ...(bounds && { bounds }) };

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import type { Catalog } from "../../src/catalog/catalog.ts";
-import type { RewritingBounds } from "../../src/store/rewriting.ts";
+import type { CompactionBounds } from "../../src/store/ordered/log-compaction.ts";
 import { destination } from "./_setup.ts";
 import { beginning, commands, type Real } from "./commands.ts";
 import { Model } from "./model.ts";
@@ -8,7 +8,7 @@ import { Model } from "./model.ts";
 type Command = fc.AsyncCommand<Model, Real>;
 
 /** So tight that the catalog's log is rewritten again and again, some rows at a time. */
-export const tight: RewritingBounds = {
+export const tight: CompactionBounds = {
   ...{ min: { rows: 50, bytes: 1 << 20 }, factor: 0, portion: { rows: 500, bytes: 128 << 10 } },
   stalledMs: 1_000,
   keptMs: 300,

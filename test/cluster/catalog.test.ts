@@ -3,9 +3,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openCatalog } from "../../src/catalog/open.ts";
-import { type Clients, connectClients } from "../../src/cluster/client.ts";
-import { Fetcher } from "../../src/cluster/fetcher.ts";
-import { openOrderedTopic } from "../../src/cluster/ordered-log.ts";
+import { openOrderedTopic } from "../../src/cluster/ordered-log/ordered-topic.ts";
+import { Fetcher } from "../../src/cluster/topics/fetcher.ts";
+import { connectClients, type KafkaClients } from "../../src/kafka/client.ts";
 import { contradictions } from "../catalog/consistency.ts";
 import { runTriggers, tight } from "../catalog/on-nodes.ts";
 import { describeWith } from "../counterpart.ts";
@@ -22,7 +22,7 @@ describeWith(brokersMissing)("catalogs on a topic of Kafka", () => {
   const { brokers } = withBrokers(1);
 
   test(`are what the model says after ${AT_ONCE} sequences of triggers at once, while the log is rewritten`, async () => {
-    const all: Clients[] = [];
+    const all: KafkaClients[] = [];
     const directories = ["a", "b", "c"].map((name) => join(root, name));
     const open = async (directory: string) => {
       const clients = await connectClients(settingsOf(brokers()));
@@ -37,7 +37,7 @@ describeWith(brokersMissing)("catalogs on a topic of Kafka", () => {
     // One that begins at the last rewriting has what all others have.
     const late = join(root, "late");
     nodes.push(await open(late));
-    const fetcher = new Fetcher({ consumer: all[0]!.reader(), topic: "catalog", waitMs: 0 });
+    const fetcher = new Fetcher({ consumer: all[0]!.fetchConsumer(), topic: "catalog", waitMs: 0 });
     expect((await fetcher.offsets("first"))[0]).toBeGreaterThan(0n);
     const ids = nodes.map((node) => node.workspaces.list().map(({ id }) => id));
     expect(ids[0]).toHaveLength(AT_ONCE);

@@ -1,6 +1,6 @@
 import { expect, spyOn, test } from "bun:test";
 import type { Consumer } from "@platformatic/kafka";
-import { Fetcher } from "../../src/cluster/fetcher.ts";
+import { Fetcher } from "../../src/cluster/topics/fetcher.ts";
 
 test("a fetch does not wait until brokers tell who leads now", async () => {
   let asked = 0;

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import type { TopicLogs } from "../../src/cluster/topic-logs.ts";
+import type { PartitionLogs } from "../../src/cluster/events/partition-logs.ts";
 import { describeWith, testWith } from "../counterpart.ts";
 import {
   type Asking,
@@ -62,7 +62,7 @@ function sendAs(url: string, writeKey: string, users: number) {
 }
 
 /** The numbers of each user's pixels in the order in which they are read. */
-async function readNumbers(logs: TopicLogs): Promise<Map<string, number[]>> {
+async function readNumbers(logs: PartitionLogs): Promise<Map<string, number[]>> {
   await logs.ends();
   const numbers = new Map<string, number[]>();
   for (const reader of logs.readers.values()) {

@@ -1,17 +1,17 @@
-import { type BrokerSettings, connectClients } from "../../src/cluster/client.ts";
-import { openTopicLogs } from "../../src/cluster/topic-logs.ts";
-import type { TopicSettings } from "../../src/cluster/topics.ts";
+import { openPartitionLogs } from "../../src/cluster/events/partition-logs.ts";
+import type { TopicSettings } from "../../src/cluster/topics/ensure-topic.ts";
 import { sourceOfRecord } from "../../src/event/record.ts";
 import {
   type IngestOptions,
   startIngestProcesses,
 } from "../../src/ingest/supervisor/supervisor.ts";
+import { type BrokerSettings, connectClients } from "../../src/kafka/client.ts";
 import { ingestOptions, quiet } from "../ingest/ingest-support.ts";
 
 /** The partitions of a topic as a node sees them, closed with the test. */
 export async function openLogs(brokers: BrokerSettings, topic: TopicSettings) {
   const clients = await connectClients(brokers);
-  const logs = await openTopicLogs({
+  const logs = await openPartitionLogs({
     ...{ clients, brokers, topic, logger: quiet },
     sourceOf: sourceOfRecord,
   });

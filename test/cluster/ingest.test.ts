@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
-import { placeOf } from "../../src/cluster/placement.ts";
-import { logOf, type TopicLogs } from "../../src/cluster/topic-logs.ts";
-import { ensureTopic } from "../../src/cluster/topics.ts";
+import { logNameOf, type PartitionLogs } from "../../src/cluster/events/partition-logs.ts";
+import { ensureTopic } from "../../src/cluster/topics/ensure-topic.ts";
+import { nextOffsetBase } from "../../src/cluster/topics/offset-base.ts";
 import { BLOCK_RECORDS_MAX } from "../../src/log/block.ts";
 import type { DurableRange } from "../../src/log/event-log.ts";
 import { describeWith } from "../counterpart.ts";
@@ -19,7 +19,7 @@ import { openLogs, startIngest } from "./ingest-support.ts";
 import { settingsOf, withBrokers } from "./support.ts";
 
 /** Who is in each partition, in order, once the brokers have told where all end. */
-async function usersOf(logs: TopicLogs): Promise<string[][]> {
+async function usersOf(logs: PartitionLogs): Promise<string[][]> {
   await logs.ends();
   return Promise.all(Array.from(logs.readers.values(), (reader) => usersIn(reader)));
 }
@@ -135,10 +135,10 @@ describeWith(brokersMissing)("pixels into partitions", () => {
     await using others = await openLogs(settingsOf(brokers()), topic("lost", 1));
     await using ingest = await startIngest(data, logs);
     for (let n = 0; n < 4; n++) await send(pixelUrl(ingest.url, writeKey, `u${n}`));
-    const log = logOf(0);
+    const log = logNameOf(0);
     const reader = logs.readers.get(log)!;
     await logs.ends();
-    const disown = logs.own(log);
+    const disown = logs.acquire(log);
     expect(await usersIn(reader, 0)).toEqual(["u0", "u1", "u2", "u3"]);
     const places = (await reader.read(0, 1 << 20)).records.map(({ sequence }) => sequence);
     await others.ends();
@@ -163,27 +163,27 @@ describeWith(brokersMissing)("pixels into partitions", () => {
     const { data, writeKey } = await dataWithSource();
     const settings = topic("made-anew", 1);
     await using logs = await openLogs(settingsOf(brokers()), settings);
-    const log = logOf(0);
+    const log = logNameOf(0);
     const reader = logs.readers.get(log)!;
     {
       await using ingest = await startIngest(data, logs);
       for (let n = 0; n < 4; n++) await send(pixelUrl(ingest.url, writeKey, `u${n}`));
     }
     const known = (await logs.ends())[log]!;
-    const { place: before } = placeOf(undefined, await logs.find(log, known));
-    logs.place(log, before);
+    const { place: before } = nextOffsetBase(undefined, await logs.topicEnd(log, known));
+    logs.setOffsetBase(log, before);
     expect(logs.warnings()).toEqual([]);
-    const disown = logs.own(log);
+    const disown = logs.acquire(log);
     expect(await usersIn(reader, 0)).toHaveLength(4);
     const told = Promise.withResolvers<string[]>();
-    logs.onMoved(told.resolve);
+    logs.onOffsetsInvalid(told.resolve);
     const admin = clients().admin();
     await admin.deleteTopics({ topics: [settings.name] });
     while ((await admin.listTopics()).includes(settings.name)) await Bun.sleep(20);
     await ensureTopic(admin, settings);
     expect(await told.promise).toEqual([log]);
-    const { place, lost } = placeOf(before, await logs.find(log, known));
-    logs.place(log, place, lost);
+    const { place, lost } = nextOffsetBase(before, await logs.topicEnd(log, known));
+    logs.setOffsetBase(log, place, lost);
     await using ingest = await startIngest(data, logs);
     expect(await send(pixelUrl(ingest.url, writeKey, "u4"))).toBe(200);
     expect(await send(pixelUrl(ingest.url, writeKey, "u5"))).toBe(200);
@@ -202,14 +202,14 @@ describeWith(brokersMissing)("pixels into partitions", () => {
     await using logs = await openLogs(settingsOf(brokers()), topic("shorter", 1));
     await using ingest = await startIngest(data, logs);
     for (let n = 0; n < 4; n++) await send(pixelUrl(ingest.url, writeKey, `u${n}`));
-    const log = logOf(0);
+    const log = logNameOf(0);
     const reader = logs.readers.get(log)!;
     // As if three blocks more had been read.
     const known = (await logs.ends())[log]! + 3 * BLOCK_RECORDS_MAX;
-    const found = await logs.find(log, known);
-    const { place, lost } = placeOf({ topic: found.topic, base: 0 }, found);
-    logs.place(log, place, lost);
-    const disown = logs.own(log);
+    const found = await logs.topicEnd(log, known);
+    const { place, lost } = nextOffsetBase({ topic: found.topic, base: 0 }, found);
+    logs.setOffsetBase(log, place, lost);
+    const disown = logs.acquire(log);
     expect(await send(pixelUrl(ingest.url, writeKey, "u4"))).toBe(200);
     await until(async () => (await usersIn(reader, known)).length > 0);
     expect(await usersIn(reader, known)).toEqual(["u4"]);

@@ -1,7 +1,7 @@
 import { writeSync } from "node:fs";
 import type { Subprocess } from "bun";
-import { type BrokerSettings, connectClients } from "../../src/cluster/client.ts";
-import { joinMembers, type Membership } from "../../src/cluster/members.ts";
+import { joinCluster, type Membership } from "../../src/cluster/membership/membership.ts";
+import { type BrokerSettings, connectClients } from "../../src/kafka/client.ts";
 import { quiet } from "../log/support.ts";
 
 /** What a member was told, in order. */
@@ -37,7 +37,7 @@ export async function openMember(options: TestMemberOptions): Promise<TestMember
     told.push(it);
     onTold(it);
   };
-  const membership = joinMembers({
+  const membership = joinCluster({
     ...{ clients, topic, group: topic, sessionMs, logger: quiet },
     self: { id, version: "1.0.0", controlPlaneUrl: `http://${id}.internal` },
     async onAssigned(partition) {

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { connectClients } from "../../src/cluster/client.ts";
-import { Sender } from "../../src/cluster/sender.ts";
-import { ensureTopic } from "../../src/cluster/topics.ts";
-import { encodeChangeSet, SHARED_FORMAT } from "../../src/store/change-set.ts";
+import { ensureTopic } from "../../src/cluster/topics/ensure-topic.ts";
+import { connectClients } from "../../src/kafka/client.ts";
+import { IdempotentProducer } from "../../src/kafka/idempotent-producer.ts";
+import { encodeChangeSet, SHARED_FORMAT } from "../../src/store/ordered/change-set.ts";
 import { describeWith } from "../counterpart.ts";
 import {
   ADMIN_TOKEN,
@@ -352,10 +352,13 @@ describeWith(brokersMissing)("two nodes", () => {
     const options = { directory, flags: [...flags(), "--cluster-name", "upgraded"] };
     const node = await startServer(options);
     const clients = await connectClients(settingsOf(brokers));
-    const sender = new Sender({ producer: clients.producer(), topic: "upgraded.catalog" });
+    const producer = new IdempotentProducer({
+      producer: clients.producer(),
+      topic: "upgraded.catalog",
+    });
     const set = { author: "newer", number: 0, base: 0, writes: [] };
     const [entry] = encodeChangeSet(set, SHARED_FORMAT + 1);
-    await sender.send(0, () => Buffer.from(entry!));
+    await producer.send(0, () => Buffer.from(entry!));
     await clients.close();
     expect(await node.exited()).toBe(1);
     const refusal =

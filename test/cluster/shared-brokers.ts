@@ -1,4 +1,4 @@
-import { connectClients } from "../../src/cluster/client.ts";
+import { connectClients } from "../../src/kafka/client.ts";
 import { onRunEnd } from "../shared.ts";
 import { mountMissing } from "../small-disk.ts";
 import { type Brokers, startBrokers } from "./brokers.ts";

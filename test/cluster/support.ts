@@ -1,10 +1,10 @@
 import { afterAll, beforeAll } from "bun:test";
-import { type BrokerSettings, type Clients, connectClients } from "../../src/cluster/client.ts";
-import { Fetcher } from "../../src/cluster/fetcher.ts";
-import { openPartitionReader } from "../../src/cluster/log-reader.ts";
-import { openPartitionWriter } from "../../src/cluster/log-writer.ts";
-import { Sender } from "../../src/cluster/sender.ts";
-import { ensureTopic, type TopicSettings } from "../../src/cluster/topics.ts";
+import { openPartitionReader } from "../../src/cluster/events/partition-reader.ts";
+import { openPartitionWriter } from "../../src/cluster/events/partition-writer.ts";
+import { ensureTopic, type TopicSettings } from "../../src/cluster/topics/ensure-topic.ts";
+import { Fetcher } from "../../src/cluster/topics/fetcher.ts";
+import { type BrokerSettings, connectClients, type KafkaClients } from "../../src/kafka/client.ts";
+import { IdempotentProducer } from "../../src/kafka/idempotent-producer.ts";
 import { LossReport } from "../../src/log/loss-report.ts";
 import { quiet, textCodec } from "../log/support.ts";
 import { type Brokers, brokersMissing } from "./brokers.ts";
@@ -13,7 +13,7 @@ import { sharedBrokers } from "./shared-brokers.ts";
 /** Shared brokers for the tests of a file, and clients of them, which end with the tests. */
 export function withBrokers(count: 1 | 3, settings: string[] = []) {
   let brokers: Brokers;
-  let clients: Clients;
+  let clients: KafkaClients;
   beforeAll(async () => {
     if (brokersMissing !== undefined) return;
     brokers = await sharedBrokers(count, settings);
@@ -29,20 +29,20 @@ export function withBrokers(count: 1 | 3, settings: string[] = []) {
 export const settingsOf = (brokers: Brokers): BrokerSettings => ({ brokers: brokers.addresses });
 
 /** A topic whose partitions are opened as logs of texts. */
-export async function openTopic(clients: Clients, topic: TopicSettings) {
+export async function openTopic(clients: KafkaClients, topic: TopicSettings) {
   const admin = clients.admin();
   const { name } = topic;
   await ensureTopic(admin, topic);
-  const sender = new Sender({ producer: clients.producer(), topic: name });
-  const fetcher = new Fetcher({ consumer: clients.reader(), topic: name, waitMs: 50 });
+  const producer = new IdempotentProducer({ producer: clients.producer(), topic: name });
+  const fetcher = new Fetcher({ consumer: clients.fetchConsumer(), topic: name, waitMs: 50 });
   const losses = new LossReport({ logger: quiet });
   return {
-    sender,
+    producer,
     fetcher,
     losses,
     async writer(partition: number) {
       const end = (await fetcher.offsets("end"))[partition]!;
-      return openPartitionWriter({ partition, sender, codec: textCodec, end, logger: quiet });
+      return openPartitionWriter({ partition, producer, codec: textCodec, end, logger: quiet });
     },
     async reader(partition: number) {
       const first = (await fetcher.offsets("first"))[partition]!;

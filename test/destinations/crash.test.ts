@@ -1,7 +1,7 @@
 import { expect } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { connectClients } from "../../src/cluster/client.ts";
+import { connectClients } from "../../src/kafka/client.ts";
 import { brokersMissing } from "../cluster/brokers.ts";
 import { sharedBrokers } from "../cluster/shared-brokers.ts";
 import { testWith } from "../counterpart.ts";

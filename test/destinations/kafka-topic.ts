@@ -1,4 +1,4 @@
-import type { Clients } from "../../src/cluster/client.ts";
+import type { KafkaClients } from "../../src/kafka/client.ts";
 
 /** A record as somebody else's client reads it. */
 export interface Read {
@@ -14,8 +14,8 @@ const READ_BYTES = 4 << 20;
 const LOG_APPEND_TIME = 1 << 3;
 
 /** All records of a topic, in the order of each partition. */
-export async function readTopic(clients: Clients, topic: string): Promise<Read[]> {
-  const consumer = clients.reader();
+export async function readTopic(clients: KafkaClients, topic: string): Promise<Read[]> {
+  const consumer = clients.fetchConsumer();
   const ends = (await consumer.listOffsets({ topics: [topic], timestamp: -1n })).get(topic) ?? [];
   const found = (await consumer.metadata({ topics: [topic] })).topics.get(topic)!;
   const all: Read[] = [];

@@ -7,13 +7,13 @@ import {
   setDefaultTimeout,
   test,
 } from "bun:test";
-import { type Clients, connectClients } from "../../src/cluster/client.ts";
 import type { DeliveryResult, OpenDestination } from "../../src/destinations/destination.ts";
 import { kafkaKind } from "../../src/destinations/kafka/kafka.ts";
 import { KAFKA_TOPICS_MAX } from "../../src/destinations/kafka/limits.ts";
-import { partitionOf } from "../../src/destinations/kafka/partition-of.ts";
+import { partitionOf } from "../../src/destinations/kafka/partitioner.ts";
 import { topicOf } from "../../src/destinations/kafka/topic-name.ts";
 import { createEgress } from "../../src/egress/egress.ts";
+import { connectClients, type KafkaClients } from "../../src/kafka/client.ts";
 import { brokersMissing } from "../cluster/brokers.ts";
 import {
   account,
@@ -31,7 +31,7 @@ import { TcpProxy } from "./proxy.ts";
 setDefaultTimeout(300_000);
 
 let broker: GuardedBroker;
-let clients: Clients;
+let clients: KafkaClients;
 let topics = 0;
 const ends: (() => unknown)[] = [];
 

@@ -2,7 +2,7 @@ import { closeSync, fsyncSync, openSync, rmSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { pino } from "pino";
 import { openMark } from "../../src/log/durable-mark.ts";
-import { openStore } from "../../src/store/store.ts";
+import { openStore } from "../../src/store/lmdb/lmdb-store.ts";
 
 /**
  * Opens a store and a mark on a small disk, fills the disk, and stores to both until a change is

@@ -9,7 +9,7 @@ import { createDeadLetterRetention } from "../../src/pipeline/dead-letters/lette
 import { type Ledger, openLedger } from "../../src/pipeline/ledger/ledger.ts";
 import type { StoredLetter } from "../../src/pipeline/model/dead-letter.ts";
 import { createLaneMetrics } from "../../src/pipeline/monitoring/metrics.ts";
-import { openStore } from "../../src/store/store.ts";
+import { openStore } from "../../src/store/lmdb/lmdb-store.ts";
 import { numbersTo, until } from "./rig.ts";
 
 const root = mkdtempSync(join(tmpdir(), "letters-"));

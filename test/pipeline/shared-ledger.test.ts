@@ -10,10 +10,10 @@ import {
   Ledger,
 } from "../../src/pipeline/ledger/ledger.ts";
 import type { StoredLetter } from "../../src/pipeline/model/dead-letter.ts";
-import type { Entry, OrderedLog } from "../../src/store/ordered-log.ts";
-import { openOrderedStore } from "../../src/store/ordered-store.ts";
-import { lent, type Store } from "../../src/store/store.ts";
-import { openView } from "../../src/store/view.ts";
+import { openView } from "../../src/store/lmdb/view.ts";
+import type { LogEntry, OrderedLog } from "../../src/store/ordered/ordered-log.ts";
+import { openOrderedStore } from "../../src/store/ordered/ordered-store.ts";
+import { type Store, withoutClose } from "../../src/store/store.ts";
 import { MemoryLog } from "../store/memory-log.ts";
 import { until } from "./rig.ts";
 
@@ -53,7 +53,7 @@ class Deafening implements OrderedLog {
     return this.#log.trim(position);
   }
 
-  follow(position: number, take: (entries: readonly Entry[]) => Promise<void>) {
+  follow(position: number, take: (entries: readonly LogEntry[]) => Promise<void>) {
     return this.#log.follow(position, (entries) =>
       this.isDeaf ? Promise.reject(new Error("Deaf")) : take(entries),
     );
@@ -64,7 +64,7 @@ class Deafening implements OrderedLog {
   }
 }
 
-const open = (store: Store) => new Ledger(lent(store), logger);
+const open = (store: Store) => new Ledger(withoutClose(store), logger);
 
 interface Owner {
   ledger: Ledger;
@@ -121,7 +121,7 @@ describe("a ledger that nodes share", () => {
     });
     await commit(other.ledger, changeTo(3, { letters: [letter("a")] }));
     await until(() => one.lost > 0);
-    await first.current();
+    await first.catchUp();
     expect(nextOf(one.ledger)).toBe(3);
     expect(one.ledger.owner()?.node).toBe("other");
     await expect(one.ledger.remove("d", true)).rejects.toThrow("other");
@@ -146,7 +146,7 @@ describe("a ledger that nodes share", () => {
     await commit(other.ledger, changeTo(3));
     paused.isDeaf = false;
     await until(() => one.lost > 0);
-    await second.current();
+    await second.catchUp();
     expect(nextOf(other.ledger)).toBe(3);
     expect(other.ledger.letters.countOf("w")).toBe(0);
     await Promise.all([one.ledger.close(), other.ledger.close()]);
@@ -172,7 +172,7 @@ describe("a ledger that nodes share", () => {
     const found = owner.ledger.replays("d", busy, 9).map((it) => it.letter.id);
     expect(found).toEqual(["a", "d"]);
     expect(await api.purge("w", ["c", "unknown"])).toEqual({ purged: 1, done: 2 });
-    await first.current();
+    await first.catchUp();
     expect(owner.ledger.letters.countOf("w")).toBe(0);
     for (const ledger of [owner.ledger, api, near]) await ledger.close();
     await Promise.all([first.close(), second.close()]);
@@ -215,7 +215,7 @@ describe("a ledger that nodes share", () => {
     expect(await api.purge("w", ["a"])).toEqual({ purged: 1, done: 1 });
     hidden.isDeaf = false;
     await told;
-    await first.current();
+    await first.catchUp();
     expect(owner.ledger.letters.countOf("w")).toBe(0);
     expect(nextOf(owner.ledger)).toBe(1);
     await Promise.all([owner.ledger.close(), api.close()]);

@@ -3,8 +3,8 @@ import { existsSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs"
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
-import { compactStore } from "../../src/store/compact.ts";
-import { openStore } from "../../src/store/store.ts";
+import { compactStore } from "../../src/store/lmdb/compact.ts";
+import { openStore } from "../../src/store/lmdb/lmdb-store.ts";
 
 const root = mkdtempSync(join(tmpdir(), "compact-"));
 afterAll(() => rmSync(root, { recursive: true }));

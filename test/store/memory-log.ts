@@ -1,4 +1,4 @@
-import type { Entry, OrderedLog } from "../../src/store/ordered-log.ts";
+import type { LogEntry, OrderedLog } from "../../src/store/ordered/ordered-log.ts";
 
 export interface MemoryLogOptions {
   /** Of each step, in milliseconds, chosen anew. */
@@ -41,7 +41,7 @@ export class MemoryLog implements OrderedLog {
     for (; this.first < position; this.first++) this.entries[this.first] = undefined;
   }
 
-  follow(position: number, take: (entries: readonly Entry[]) => Promise<void>) {
+  follow(position: number, take: (entries: readonly LogEntry[]) => Promise<void>) {
     let isOpen = true;
     const following = (async () => {
       for (let at = position; isOpen; ) {

@@ -1,10 +1,10 @@
 import { pino } from "pino";
 import { ApiError } from "../../src/errors.ts";
-import type { OrderedLog } from "../../src/store/ordered-log.ts";
-import { type OrderedStore, openOrderedStore } from "../../src/store/ordered-store.ts";
-import type { RewritingBounds } from "../../src/store/rewriting.ts";
+import { openView } from "../../src/store/lmdb/view.ts";
+import type { CompactionBounds } from "../../src/store/ordered/log-compaction.ts";
+import type { OrderedLog } from "../../src/store/ordered/ordered-log.ts";
+import { type OrderedStore, openOrderedStore } from "../../src/store/ordered/ordered-store.ts";
 import type { Store } from "../../src/store/store.ts";
-import { openView } from "../../src/store/view.ts";
 import { type Call, isLinearizable } from "./linearizable.ts";
 
 const logger = pino({ level: "silent" });
@@ -13,7 +13,7 @@ const logger = pino({ level: "silent" });
 export function openNode(
   path: string,
   log: OrderedLog,
-  bounds?: RewritingBounds,
+  bounds?: CompactionBounds,
   onNewer?: (reason: string) => void,
 ): OrderedStore {
   const name = "The store";
@@ -64,7 +64,7 @@ export async function perform(store: Store, name: string, input: Input): Promise
     return [a ?? Number.NaN, b ?? Number.NaN];
   };
   if (input.kind === "read") {
-    await store.current();
+    await store.catchUp();
     return pair.step(read(), input).output;
   }
   return store.change(() => {

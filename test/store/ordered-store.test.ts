@@ -4,7 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Packr } from "msgpackr";
 import { ApiError } from "../../src/errors.ts";
-import { encodeChangeSet, encodeValue, SHARED_FORMAT } from "../../src/store/change-set.ts";
+import { encodeChangeSet, SHARED_FORMAT } from "../../src/store/ordered/change-set.ts";
+import { encodeValue } from "../../src/store/row-write.ts";
 import type { Store } from "../../src/store/store.ts";
 import { MemoryLog } from "./memory-log.ts";
 import { openNode, runLoad, unexplained } from "./nodes.ts";
@@ -34,7 +35,7 @@ describe("stores on one ordered log", () => {
       numbersOf(nodes[1]!).remove("a");
     });
     for (const node of nodes) {
-      await node.current();
+      await node.catchUp();
       expect([...numbersOf(node).getRange({})]).toEqual([{ key: "b", value: 2 }]);
     }
     await closeAll(nodes);
@@ -86,7 +87,7 @@ describe("stores on one ordered log", () => {
     second = openNode(path, log);
     const third = openNode(freshPath(), log);
     for (const node of [second, third]) {
-      await node.current();
+      await node.catchUp();
       expect([...numbersOf(node).getKeys()]).toEqual(["a", "b"]);
     }
     await closeAll([...nodes, second, third]);
@@ -106,7 +107,7 @@ describe("stores on one ordered log", () => {
       for (const entry of encodeChangeSet(set)) await log.append(entry);
     }
     await second.change(() => numbersOf(second).put("b", numbersOf(second).get("a")!));
-    await first.current();
+    await first.catchUp();
     expect([...numbersOf(first).getKeys()]).toEqual(["a", "b"]);
     await closeAll(nodes);
   });
@@ -125,7 +126,7 @@ describe("stores on one ordered log", () => {
     expect(node.trouble()).toBe(lost);
     await node.close();
     const again = openNode(path, log);
-    expect(await again.whole().catch((error) => `${error.name}: ${error.message}`)).toBe(
+    expect(await again.recover().catch((error) => `${error.name}: ${error.message}`)).toBe(
       `StartError: ${lost}`,
     );
     expect(log.entries).toHaveLength(1);
@@ -137,7 +138,7 @@ describe("stores on one ordered log", () => {
     await log.append(
       new Packr({ useRecords: false }).encode(["first", 0, -1, [["numbers", "a", encodeValue(1)]]]),
     );
-    await nodes[0]!.current();
+    await nodes[0]!.catchUp();
     expect(numbersOf(nodes[0]!).get("a")).toBe(1);
     await closeAll(nodes);
   });
@@ -150,14 +151,14 @@ describe("stores on one ordered log", () => {
     const watching = openNode(freshPath(), log, undefined, (reason) => {
       told.push(reason);
     });
-    await watching.current();
+    await watching.catchUp();
     const writes = [{ table: "numbers", key: "a" }];
     const set = { author: "newer", number: 0, base: 0, writes };
     for (const entry of encodeChangeSet(set, SHARED_FORMAT + 1)) await log.append(entry);
     const refusal =
       /^The store's log: expected entries of format 1 at most, got format 2 at \d+: a newer pixel/;
     for (const it of [node!, watching]) {
-      await expect(it.current()).rejects.toThrow(refusal);
+      await expect(it.catchUp()).rejects.toThrow(refusal);
       await expect(it.change(() => numbersOf(it).put("b", 1))).rejects.toThrow(refusal);
       expect(it.trouble()).toMatch(refusal);
       // What came before is there, and what the newer one wrote is not guessed at.
@@ -165,7 +166,7 @@ describe("stores on one ordered log", () => {
     }
     expect(told).toEqual([expect.stringMatching(refusal)]);
     const late = openNode(freshPath(), log);
-    await expect(late.whole()).rejects.toThrow(refusal);
+    await expect(late.recover()).rejects.toThrow(refusal);
     await closeAll([node!, watching, late]);
   });
 
@@ -181,7 +182,7 @@ describe("stores on one ordered log", () => {
     for (const key of keys) await put(0, key.repeat(2), 2_000_000);
     const third = openNode(freshPath(), log);
     for (const node of [...nodes, third]) {
-      await node.current();
+      await node.catchUp();
       const found = [...node.table<string, string>("texts").getRange({})];
       expect(found.map(({ key, value }) => [key, value.length])).toEqual([
         ["a", 600_000],
@@ -206,7 +207,7 @@ describe("stores on one ordered log", () => {
     log.away = true;
     const refused = await Promise.allSettled([
       node.change(() => numbersOf(node).put("b", 1)),
-      node.current(),
+      node.catchUp(),
     ]);
     for (const outcome of refused) {
       expect(outcome).toMatchObject({ status: "rejected", reason: { refusal: "unavailable" } });
@@ -214,7 +215,7 @@ describe("stores on one ordered log", () => {
     expect(node.trouble()).toBe("The log is away");
     log.away = false;
     await nodes[1]!.change(() => numbersOf(nodes[1]!).put("c", 1));
-    await node.current();
+    await node.catchUp();
     expect([...numbersOf(node).getKeys()]).toEqual(["a", "c"]);
     expect(node.trouble()).toBeUndefined();
     await closeAll(nodes);

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
 import { ApiError } from "../../src/errors.ts";
-import { openStore } from "../../src/store/store.ts";
+import { openStore } from "../../src/store/lmdb/lmdb-store.ts";
 import { until } from "../pipeline/rig.ts";
 import { failMetaWrites } from "./disk.ts";
 

@@ -10,8 +10,8 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
+import { openView } from "../../src/store/lmdb/view.ts";
 import type { Store } from "../../src/store/store.ts";
-import { openView } from "../../src/store/view.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "pixelmill-view-"));
 afterAll(() => rmSync(directory, { recursive: true }));

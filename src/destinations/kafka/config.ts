@@ -4,7 +4,7 @@ import type { Detail } from "../../errors.ts";
 import { configFaults, egressFaults } from "../config-faults.ts";
 import { rudderstackKeys } from "../rudderstack-keys.ts";
 import { databaseKeys, databaseText as text } from "../tables/config.ts";
-import type { Address } from "./failures.ts";
+import type { BrokerAddress } from "./failures.ts";
 import { KAFKA_HEADERS_MAX } from "./limits.ts";
 import { TOPIC_CHARS_MAX } from "./topic-name.ts";
 
@@ -92,7 +92,7 @@ function topicFits(topic: string): boolean {
 }
 
 /** The brokers of a config; an IPv6 address stands in brackets. */
-export function addressesOf(brokers: string): Address[] {
+export function addressesOf(brokers: string): BrokerAddress[] {
   return brokers.split(",").map((item) => {
     const match = /^\s*(.+):(\d{1,5})\s*$/.exec(item);
     const port = Number(match?.[2]);

@@ -3,10 +3,10 @@ import type { Egress } from "../../egress/egress.ts";
 import { DATABASE_TIMEOUT_MS_DEFAULT } from "../limits.ts";
 import { testEvent } from "../test-event.ts";
 import { type TestStep, type TestStepName, TestSteps } from "../test-steps.ts";
-import { Brokers } from "./brokers.ts";
+import { BrokerConnections } from "./broker-connections.ts";
 import type { KafkaConfig } from "./config.ts";
-import { failureOf, isMissing } from "./failures.ts";
-import { Producer } from "./producer.ts";
+import { EventProducer } from "./event-producer.ts";
+import { failureOf, isMissingTopic } from "./failures.ts";
 import { namesEvent } from "./topic-name.ts";
 
 /** Reaches one of the brokers, signs in, and writes a record, which stays. */
@@ -20,22 +20,23 @@ export async function testKafka(
   const cut = time.signal();
   // A topic that is made for the test alone would stay.
   const tried = namesEvent(config.topic) ? { ...config, createTopics: false } : config;
-  const brokers = new Brokers({ egress, config: tried, workspaceId });
-  cut.addEventListener("abort", () => brokers.drop(cut.reason), { once: true });
+  const brokers = new BrokerConnections({ egress, config: tried, workspaceId });
+  cut.addEventListener("abort", () => brokers.closeAll(cut.reason), { once: true });
   try {
     const steps = await reach(brokers, tried, cut);
-    if (steps.done.every(({ ok }) => ok)) await write(new Producer(brokers, tried), steps, cut);
+    if (steps.done.every(({ ok }) => ok))
+      await write(new EventProducer(brokers, tried), steps, cut);
     return steps.done;
   } finally {
     time.clear();
-    brokers.drop(new Error("The test has ended"));
+    brokers.closeAll(new Error("The test has ended"));
   }
 }
 
 /** The steps to the first broker that can be reached, or else to the first one. */
-async function reach(brokers: Brokers, { tls }: KafkaConfig, signal: AbortSignal) {
+async function reach(brokers: BrokerConnections, { tls }: KafkaConfig, signal: AbortSignal) {
   let first: TestSteps | undefined;
-  for (const address of brokers.first) {
+  for (const address of brokers.bootstrap) {
     const steps = new TestSteps();
     first ??= steps;
     const isSecure = tls !== "off";
@@ -43,7 +44,7 @@ async function reach(brokers: Brokers, { tls }: KafkaConfig, signal: AbortSignal
     ahead.push("sign-in");
     const passed = () => steps.passed(ahead.shift()!);
     try {
-      await brokers.to(address, signal, passed);
+      await brokers.connect(address, signal, passed);
       passed();
       return steps;
     } catch (error) {
@@ -53,12 +54,16 @@ async function reach(brokers: Brokers, { tls }: KafkaConfig, signal: AbortSignal
   return first!;
 }
 
-async function write(producer: Producer, steps: TestSteps, signal: AbortSignal): Promise<void> {
+async function write(
+  producer: EventProducer,
+  steps: TestSteps,
+  signal: AbortSignal,
+): Promise<void> {
   try {
     const [fate] = await producer.write([testEvent()], signal);
     if (fate === true) steps.passed("write", "The record stays: none can be deleted");
     // Each event has a topic of its name, and nobody made one for the test.
-    else if (isMissing(fate!)) steps.passed("write", `Nothing was written: ${fate}`);
+    else if (isMissingTopic(fate!)) steps.passed("write", `Nothing was written: ${fate}`);
     else steps.failed("write", fate!);
   } catch (error) {
     steps.failed("write", failureOf(error).message);

@@ -7,7 +7,7 @@ import { EgressRefused, ResolutionFailed } from "../../egress/egress.ts";
 export type Outlook = "soon" | "later" | "refused";
 
 /** Where a broker is. */
-export interface Address {
+export interface BrokerAddress {
   host: string;
   port: number;
 }
@@ -49,17 +49,17 @@ const meanings = new Map<number, string>([
 /** Errors that speak of the records of a batch. */
 const ofRecords = new Set([10, 18, 32, 44, 87]);
 /** Whether a code says that a batch has too many bytes. */
-export function isOfSize(code: number): boolean {
+export function isTooLarge(code: number): boolean {
   return code === 10 || code === 18;
 }
 
 /** Errors after which the producer needs another identity: the broker does not know it any more. */
 const ofIdentity = new Set([45, 47, 49, 59, 90]);
 
-export type Judgement = "written" | "records" | "identity" | "later";
+export type ErrorClass = "written" | "records" | "identity" | "later";
 
 /** What the code of an answer says about a batch. */
-export function judge(code: number): Judgement {
+export function classify(code: number): ErrorClass {
   // A batch that comes again is there already.
   if (code === 0 || code === 46) return "written";
   if (ofRecords.has(code)) return "records";
@@ -75,7 +75,7 @@ export function sentenceOf(code: number, topic?: string, detail?: string | null)
 }
 
 /** Whether a sentence is about a topic that does not exist. */
-export function isMissing(sentence: string): boolean {
+export function isMissingTopic(sentence: string): boolean {
   return sentence.startsWith(meanings.get(3)!);
 }
 
@@ -107,7 +107,7 @@ export function codeOf(error: unknown): number | undefined {
 }
 
 /** The failure of reaching a broker, with its name: the cluster may have named it. */
-export function atBroker({ host, port }: Address, error: unknown): KafkaFailure {
+export function brokerFailure({ host, port }: BrokerAddress, error: unknown): KafkaFailure {
   const { outlook, message } = failureOf(error);
   const name = host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
   return new KafkaFailure(outlook, `Broker ${name}: ${message}`);

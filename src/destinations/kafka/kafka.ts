@@ -8,11 +8,11 @@ import type {
   SecretAudience,
 } from "../destination.ts";
 import { DATABASE_BATCH_EVENTS_MAX, DATABASE_TIMEOUT_MS_DEFAULT } from "../limits.ts";
-import { Brokers } from "./brokers.ts";
+import { BrokerConnections } from "./broker-connections.ts";
 import { addressesOf, KafkaConfig, kafkaFaults } from "./config.ts";
 import { testKafka } from "./connection-test.ts";
+import { type EventOutcome, EventProducer } from "./event-producer.ts";
 import { failureOf } from "./failures.ts";
-import { type Fate, Producer } from "./producer.ts";
 
 /** Writes events into topics of Apache Kafka, and of what speaks its protocol. */
 export function kafkaKind(egress: Egress): DestinationKind {
@@ -44,8 +44,8 @@ function audiences(config: Record<string, unknown>): SecretAudience[] {
 
 function openKafka(egress: Egress, config: KafkaConfig, workspaceId: string): OpenDestination {
   const timeoutMs = config.timeoutMs ?? DATABASE_TIMEOUT_MS_DEFAULT;
-  const brokers = new Brokers({ egress, config, workspaceId });
-  const producer = new Producer(brokers, config);
+  const brokers = new BrokerConnections({ egress, config, workspaceId });
+  const producer = new EventProducer(brokers, config);
   let last: Promise<unknown> = Promise.resolve();
 
   async function attempt(
@@ -56,15 +56,15 @@ function openKafka(egress: Egress, config: KafkaConfig, workspaceId: string): Op
     try {
       time.throwIfOver();
       const cut = time.signal();
-      brokers.wake();
-      cut.addEventListener("abort", () => brokers.drop(cut.reason), { once: true });
+      brokers.cancelIdleClose();
+      cut.addEventListener("abort", () => brokers.closeAll(cut.reason), { once: true });
       return verdictOf(await producer.write(events, cut));
     } catch (error) {
       const { outlook, message: reason } = failureOf(error);
       return { kind: outlook === "refused" ? "rejected" : "retry", reason };
     } finally {
       time.clear();
-      brokers.rest();
+      brokers.closeWhenIdle();
     }
   }
 
@@ -76,12 +76,12 @@ function openKafka(egress: Egress, config: KafkaConfig, workspaceId: string): Op
     },
     async close() {
       await last;
-      brokers.drop(new Error("The destination was closed"));
+      brokers.closeAll(new Error("The destination was closed"));
     },
   };
 }
 
-function verdictOf(fates: readonly Fate[]): DeliveryResult {
+function verdictOf(fates: readonly EventOutcome[]): DeliveryResult {
   const refused = new Map<number, string>();
   for (const [index, fate] of fates.entries()) if (fate !== true) refused.set(index, fate);
   return refused.size > 0 ? { kind: "delivered", refused } : { kind: "delivered" };

@@ -1,4 +1,4 @@
-import { isOfSize, judge, sentenceOf } from "./failures.ts";
+import { classify, isTooLarge, sentenceOf } from "./failures.ts";
 import type { EventRecord } from "./record.ts";
 
 /** By which brokers know a producer, and so a batch that comes again. */
@@ -73,7 +73,7 @@ export class Partition {
   /** Takes up what a broker answered for the batch. */
   answered({ errorCode, errorMessage, recordErrors = [] }: PartitionAnswer): Settled {
     const { records } = this.batch!;
-    switch (judge(errorCode)) {
+    switch (classify(errorCode)) {
       case "written":
         this.#sequence = (this.batch!.sequence + records.length) % SEQUENCES;
         this.batch = undefined;
@@ -86,7 +86,7 @@ export class Partition {
           recordErrors.map((it) => [it.batchIndex, about(it.batchIndexErrorMessage)]),
         );
         if (records.length === 1) named.set(0, named.get(0) ?? about(errorMessage));
-        return this.#without(named, isOfSize(errorCode));
+        return this.#without(named, isTooLarge(errorCode));
       }
       case "identity":
         // The records go again under another identity, with new numbers.

@@ -3,7 +3,7 @@ import type { KafkaConfig } from "./config.ts";
 import { namesEvent, topicOf } from "./topic-name.ts";
 
 /** A record of an event, as the library writes it. */
-export interface Message {
+export interface KafkaMessage {
   topic: string;
   partition: number;
   key?: Buffer;
@@ -14,7 +14,7 @@ export interface Message {
 
 export interface EventRecord {
   event: OutgoingEvent;
-  message: Message;
+  message: KafkaMessage;
   /** About what the record takes in a batch. */
   bytes: number;
 }
@@ -24,7 +24,7 @@ const RECORD_BYTES = 30;
 const HEADER_BYTES = 6;
 
 /** Makes records of events; the partition is found later. */
-export function recordMaker({ topic, headers = [] }: KafkaConfig) {
+export function createRecordEncoder({ topic, headers = [] }: KafkaConfig) {
   const hasName = namesEvent(topic);
   const fixed = headers.map(({ from, to }) => [Buffer.from(from), Buffer.from(to)] as const);
 
@@ -41,7 +41,7 @@ export function recordMaker({ topic, headers = [] }: KafkaConfig) {
       [sourceId, Buffer.from(input.sourceId)],
       [receivedAt, Buffer.from(new Date(input.receivedAt).toISOString())],
     ]);
-    const message: Message = {
+    const message: KafkaMessage = {
       topic: hasName ? topicOf(topic, name) : topic,
       partition: -1,
       ...(key !== undefined && { key: Buffer.from(key) }),

@@ -1,5 +1,6 @@
 import type { Logger } from "../../observe/log.ts";
-import { type ChangeOptions, openStore, type Store } from "../../store/store.ts";
+import { openStore } from "../../store/lmdb/lmdb-store.ts";
+import type { ChangeOptions, Store } from "../../store/store.ts";
 import type { Table } from "../../store/table.ts";
 import type { LetterOwner, RequeuedLetter, StoredLetter } from "../model/dead-letter.ts";
 import type { LaneRecord } from "../model/lane-record.ts";
@@ -249,7 +250,7 @@ export class Ledger {
 
   /** Resolves once all that was answered before the call, by whichever node, can be read here. */
   current(): Promise<void> {
-    return this.#store.current();
+    return this.#store.catchUp();
   }
 
   /** Why cursors and dead letters are not written at the moment; undefined while they are. */
@@ -271,7 +272,7 @@ export class Ledger {
     };
     const claim = this.#claim;
     const commit = claim === undefined ? put : () => this.#claims.once(claim.id, number, put);
-    await this.#change(commit, { asKnown: true });
+    await this.#change(commit, { allowStale: true });
   }
 
   #put({ destinationId, record, letters, replayed, jobs = [] }: LaneChange): void {

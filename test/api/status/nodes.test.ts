@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import type { PeerNodes } from "../../../src/api/deps.ts";
-import { createQuestions } from "../../../src/cluster/questions.ts";
+import { createNodeRpc } from "../../../src/cluster/node-bus/node-rpc.ts";
 import { STATUS_QUESTIONS_OF_WORKSPACE_MAX } from "../../../src/settings/limits.ts";
-import { exchanges } from "../../cluster/exchanges.ts";
+import { exchanges } from "../../cluster/memory-bus.ts";
 import { MemoryLog } from "../../store/memory-log.ts";
 import { startApi, type TestApi } from "../_setup.ts";
 
@@ -74,9 +74,9 @@ describe("what nodes do", () => {
   beforeAll(async () => {
     const { all } = exchanges(2);
     nodes = await Promise.all(
-      all.map((exchange, at) => {
-        const others = createQuestions({
-          ...{ exchange, node: expected[at]!, expected: () => expected, answerMsMax: 300_000 },
+      all.map((bus, at) => {
+        const others = createNodeRpc({
+          ...{ bus, node: expected[at]!, expected: () => expected, answerMsMax: 300_000 },
         });
         return startApi({ others, suspensions: () => suspended[at]! }, log);
       }),

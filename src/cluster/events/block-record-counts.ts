@@ -1,0 +1,47 @@
+import { BLOCK_RECORDS_MAX } from "../../log/block.ts";
+
+/** Blocks of a partition whose records are known to be so many. */
+const KNOWN_MAX = 1_024;
+
+/**
+ * How many records the blocks of a partition hold: those seen last are known, and of the others as
+ * many are taken to be in each as were in all that were seen. Blocks go by their offset.
+ */
+export class BlockRecordCounts {
+  readonly #offsets = new Float64Array(KNOWN_MAX).fill(-1);
+  readonly #counts = new Uint16Array(KNOWN_MAX);
+  #blocks = 0;
+  #records = 0;
+
+  add(offset: number, records: number): void {
+    this.#offsets[offset % KNOWN_MAX] = offset;
+    this.#counts[offset % KNOWN_MAX] = records;
+    this.#blocks += 1;
+    this.#records += records;
+  }
+
+  /** About how many records have sequence numbers from `from` up to, not including, `to`. */
+  estimateBetween(from: number, to: number): number {
+    const first = Math.floor(from / BLOCK_RECORDS_MAX);
+    const last = Math.floor((to - 1) / BLOCK_RECORDS_MAX);
+    if (last - first >= KNOWN_MAX) {
+      return Math.ceil(((to - from) / BLOCK_RECORDS_MAX) * this.#usual());
+    }
+    let records = 0;
+    for (let offset = first; offset <= last; offset++) {
+      const start = offset * BLOCK_RECORDS_MAX;
+      const end = Math.min(to - start, this.#of(offset));
+      records += Math.max(0, end - Math.max(0, from - start));
+    }
+    return Math.ceil(records);
+  }
+
+  #of(offset: number): number {
+    const at = offset % KNOWN_MAX;
+    return this.#offsets[at] === offset ? this.#counts[at]! : this.#usual();
+  }
+
+  #usual(): number {
+    return this.#blocks === 0 ? 1 : this.#records / this.#blocks;
+  }
+}

@@ -1,0 +1,270 @@
+import type { Admin } from "@platformatic/kafka";
+import { ApiError } from "../../errors.ts";
+import type { BrokerSettings, KafkaClients } from "../../kafka/client.ts";
+import { BLOCK_RECORDS_MAX } from "../../log/block.ts";
+import type { DurableRange, EventLogs, LogReader } from "../../log/event-log.ts";
+import { LossReport } from "../../log/loss-report.ts";
+import type { Logger } from "../../observe/log.ts";
+import type { Metrics } from "../../observe/metrics.ts";
+import { ensureTopic, type TopicSettings } from "../topics/ensure-topic.ts";
+import { Fetcher } from "../topics/fetcher.ts";
+import {
+  type OffsetBase,
+  OffsetBases,
+  type PartitionLoss,
+  type TopicEnd,
+} from "../topics/offset-base.ts";
+import { TopicRecreated } from "../topics/topic-identity.ts";
+import { openPartitionReader, type PartitionReader } from "./partition-reader.ts";
+import { PartitionTail } from "./partition-tail.ts";
+import type { PartitionedLogSettings } from "./partitioned-log.ts";
+import { offsetOf, sequenceOf } from "./sequence.ts";
+
+export interface PartitionLogsOptions {
+  clients: KafkaClients;
+  /** For the ingest processes, which have clients of their own. */
+  brokers: BrokerSettings;
+  topic: TopicSettings;
+  /** Source of a record, by its bytes. */
+  sourceOf(record: Uint8Array): string;
+  logger: Logger;
+  metrics?: Metrics;
+}
+
+/** All partitions of a topic as event logs. A partition goes by the name `logOf` gives it. */
+export interface PartitionLogs extends EventLogs {
+  /**
+   * Fetches what is written to a log as soon as it is there, or to all logs, until the returned
+   * function is called. `onDurable` tells of these logs alone; the ends of the others are known as
+   * they were about a second ago.
+   */
+  follow(log?: string): () => void;
+  /**
+   * As `follow`, for the one node whose lanes read the log. When it has lost what comes next, that
+   * is told among the warnings.
+   */
+  acquire(log: string): () => void;
+  /**
+   * The topic of a log, and where the log ends, as the brokers count. Everything below `known` was
+   * read of it before, or is named by a connection.
+   */
+  topicEnd(log: string, known: number): Promise<TopicEnd>;
+  /** Where a log is from here on; `lost` says what happened to it, which is told. */
+  setOffsetBase(log: string, place: OffsetBase, lost?: PartitionLoss): void;
+  /** Calls the listener with logs that are not where they were. */
+  onOffsetsInvalid(listener: (logs: string[]) => void): void;
+  /** With which settings an ingest process opens the partitions. */
+  settings(): { kind: "partitions"; settings: PartitionedLogSettings };
+  /** Why some partitions cannot be read at the moment; undefined while all can. */
+  trouble(): string | undefined;
+}
+
+/** How long a broker waits for something to come when there is nothing to give back. */
+const TAIL_WAIT_MS = 500;
+/** Pause between two looks at the ends of all partitions. */
+const ENDS_MS = 1_000;
+/** Blocks that the readers of all partitions keep in memory, and at least each. */
+const CACHE_BYTES_MAX = 64 << 20;
+const CACHE_BYTES_MIN = 2 << 20;
+
+/** Name of a partition's log, which no log of a directory has. */
+export const logNameOf = (partition: number) => `k${partition}`;
+
+/** Opens a topic, which is made unless it is there. Throws `StartError` as `ensureTopic` does. */
+export async function openPartitionLogs(options: PartitionLogsOptions): Promise<PartitionLogs> {
+  const admin = options.clients.admin();
+  await ensureTopic(admin, options.topic);
+  const logs = new BrokerLogs(options, admin);
+  await logs.learnEnds();
+  logs.watch();
+  return logs;
+}
+
+class BrokerLogs implements PartitionLogs {
+  readonly readers = new Map<string, LogReader>();
+  readonly #options: PartitionLogsOptions;
+  readonly #partitions: PartitionReader[] = [];
+  readonly #losses: LossReport;
+  readonly #listeners = new Set<(news?: DurableRange) => void>();
+  readonly #admin: Admin;
+  readonly #asker: Fetcher;
+  readonly #tail: PartitionTail;
+  readonly #placement = new OffsetBases();
+  readonly #moved = new Set<(logs: string[]) => void>();
+  #poll: ReturnType<typeof setTimeout> | undefined;
+  #polling: Promise<void> = Promise.resolve();
+  #trouble: string | undefined;
+  #isOpen = true;
+
+  constructor(options: PartitionLogsOptions, admin: Admin) {
+    this.#options = options;
+    const { clients, topic, sourceOf, logger } = options;
+    this.#losses = new LossReport(options);
+    this.#admin = admin;
+    const of = { topic: topic.name, offsetBases: this.#placement };
+    this.#asker = new Fetcher({ ...of, consumer: clients.fetchConsumer(), waitMs: 0 });
+    this.#tail = new PartitionTail({
+      fetcher: new Fetcher({ ...of, consumer: clients.fetchConsumer(), waitMs: TAIL_WAIT_MS }),
+      ...{ sourceOf, logger },
+      nameOf: logNameOf,
+      onNews: (news) => {
+        for (const listener of this.#listeners) listener(news);
+      },
+    });
+  }
+
+  async ends(): Promise<Readonly<Record<string, number>>> {
+    try {
+      return await this.learnEnds();
+    } catch (err) {
+      const { logger, topic } = this.#options;
+      logger.warn({ err, topic: topic.name }, UNKNOWN_ENDS);
+      throw new ApiError("unavailable", UNKNOWN_ENDS);
+    }
+  }
+
+  /** As `ends`; throws what the brokers say. */
+  async learnEnds(): Promise<Readonly<Record<string, number>>> {
+    const read = this.#partitions.map((reader) => offsetOf(reader.end()));
+    const { topicId, offsets } = await this.#asker.brokerOffsets("end");
+    if (offsets.length > this.#partitions.length) await this.#grow();
+    const ends = offsets.map((offset, partition) => offset + this.#placement.base(partition));
+    this.#tellMoved(topicId, ends, read);
+    for (const [partition, end] of ends.entries()) {
+      // Of a followed partition nothing may become readable without news of it.
+      if (this.#tail.follows(partition)) continue;
+      this.#partitions[partition]?.advance(sequenceOf(end));
+    }
+    return Object.fromEntries(ends.map((end, at) => [logNameOf(at), sequenceOf(end)]));
+  }
+
+  /** A log may have come to be another one, or end before what was read of it. */
+  #tellMoved(topicId: string, ends: bigint[], read: bigint[]): void {
+    const others = [...ends.keys()].filter((it) => !this.#placement.isOfTopic(it, topicId));
+    const cut = read.flatMap((end, partition) => (ends[partition]! < end ? [partition] : []));
+    for (const partition of cut) {
+      this.#partitions[partition]!.reset(this.#placement.base(partition));
+    }
+    const moved = new Set([...others, ...cut]);
+    if (moved.size > 0) for (const tell of this.#moved) tell([...moved].map(logNameOf));
+    if (others.length > 0) throw new TopicRecreated(this.#options.topic.name);
+  }
+
+  onDurable(listener: (news?: DurableRange) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  follow(log?: string): () => void {
+    const partitions = log === undefined ? [...this.#partitions.keys()] : [this.#indexOf(log)];
+    const ends = partitions.map((it) => this.#tail.follow(it, this.#partitions[it]!));
+    return () => {
+      for (const end of ends) end();
+    };
+  }
+
+  acquire(log: string): () => void {
+    const reader = this.#partitions[this.#indexOf(log)]!;
+    reader.setOwned(true);
+    const unfollow = this.follow(log);
+    return () => {
+      reader.setOwned(false);
+      unfollow();
+    };
+  }
+
+  async topicEnd(log: string, known: number): Promise<TopicEnd> {
+    const { topicId, offsets } = await this.#asker.endOffsetsOfOneTopic();
+    const end = Number(offsets[this.#indexOf(log)]);
+    return { topic: topicId, end, known: Number(offsetOf(known + BLOCK_RECORDS_MAX - 1)) };
+  }
+
+  setOffsetBase(log: string, place: OffsetBase, lost?: PartitionLoss): void {
+    const partition = this.#indexOf(log);
+    const isMoved = this.#placement.base(partition) !== BigInt(place.base);
+    this.#placement.set(partition, place);
+    if (isMoved) this.#partitions[partition]!.reset(BigInt(place.base));
+    if (lost === undefined) return;
+    const { logger, topic } = this.#options;
+    logger.error({ log, topic: topic.name }, `A partition of the event log ${lost.how}`);
+    const at = sequenceOf(BigInt(place.base));
+    this.#losses.missing(log, { from: at - 1, to: at }, lost.blocks);
+  }
+
+  onOffsetsInvalid(listener: (logs: string[]) => void): void {
+    this.#moved.add(listener);
+  }
+
+  settings(): { kind: "partitions"; settings: PartitionedLogSettings } {
+    const { brokers, topic } = this.#options;
+    const partitions = this.#partitions.length;
+    return { kind: "partitions", settings: { brokers, topic: topic.name, partitions } };
+  }
+
+  warnings(): string[] {
+    return this.#losses.warnings();
+  }
+
+  trouble(): string | undefined {
+    return this.#trouble ?? this.#tail.trouble();
+  }
+
+  /** Looks at the ends of all partitions from time to time, and so sees new ones too. */
+  watch(): void {
+    this.#poll = setTimeout(() => {
+      this.#polling = this.#look().then(() => {
+        if (this.#isOpen) this.watch();
+      });
+    }, ENDS_MS);
+  }
+
+  async close(): Promise<void> {
+    this.#isOpen = false;
+    clearTimeout(this.#poll);
+    await Promise.all([this.#polling, this.#tail.close()]);
+    await Promise.all(this.#partitions.map((reader) => reader.close()));
+  }
+
+  async #look(): Promise<void> {
+    const { logger, topic } = this.#options;
+    try {
+      await this.learnEnds();
+      if (this.#trouble !== undefined) logger.info({ topic: topic.name }, "All partitions answer");
+      this.#trouble = undefined;
+    } catch (err) {
+      if (this.#trouble === undefined) logger.error({ err, topic: topic.name }, TROUBLE);
+      this.#trouble = TROUBLE;
+    }
+  }
+
+  /** Opens the partitions that were added. */
+  async #grow(): Promise<void> {
+    const firsts = await this.#asker.offsets("first");
+    const { name, partitions } = this.#options.topic;
+    const share = Math.floor(CACHE_BYTES_MAX / Math.max(partitions, firsts.length));
+    for (let partition = this.#partitions.length; partition < firsts.length; partition++) {
+      const reader = openPartitionReader({
+        ...{ partition, name: logNameOf(partition), first: firsts[partition]! },
+        ...{ fetcher: this.#asker, losses: this.#losses },
+        cacheBytesMax: Math.max(CACHE_BYTES_MIN, share),
+        trim: (offset) => this.#trim(name, partition, offset),
+      });
+      this.#partitions.push(reader);
+      this.readers.set(logNameOf(partition), reader);
+    }
+  }
+
+  async #trim(name: string, partition: number, offset: bigint): Promise<void> {
+    const partitions = [{ partition, offset: offset - this.#placement.base(partition) }];
+    await this.#admin.deleteRecords({ topics: [{ name, partitions }] });
+  }
+
+  #indexOf(log: string): number {
+    const partition = this.#partitions.findIndex((_, index) => logNameOf(index) === log);
+    if (partition < 0) throw new RangeError(`Expected the name of a partition's log, got ${log}`);
+    return partition;
+  }
+}
+
+const UNKNOWN_ENDS = "Where the event log ends cannot be known at the moment";
+const TROUBLE = "Some partitions of the event log do not answer";

@@ -1,0 +1,123 @@
+import type { CachedBlock } from "../../log/block-cache.ts";
+import type { DurableRange } from "../../log/event-log.ts";
+import type { Logger } from "../../observe/log.ts";
+import type { Fetcher } from "../topics/fetcher.ts";
+import type { PartitionReader } from "./partition-reader.ts";
+import { offsetOf } from "./sequence.ts";
+
+export interface PartitionTailOptions {
+  /** One of the tail's own: it waits for what comes. */
+  fetcher: Fetcher;
+  nameOf(partition: number): string;
+  sourceOf(record: Uint8Array): string;
+  onNews(news?: DurableRange): void;
+  logger: Logger;
+}
+
+interface Followed {
+  followers: number;
+  /** Ends when nobody follows any more. */
+  stop: () => void;
+  ended: Promise<void>;
+}
+
+/** Between two attempts to read from brokers that do not answer. */
+const RETRY_MS = 250;
+/** Sources that one piece of news names; when there are more, it names none. */
+const SOURCES_TOLD_MAX = 100;
+
+/** Fetches what is written to partitions, where somebody wants it, and tells of it. */
+export class PartitionTail {
+  readonly #options: PartitionTailOptions;
+  readonly #followed = new Map<number, Followed>();
+  readonly #ending = new Set<Promise<void>>();
+  /** Partitions that could not be read the last time. */
+  readonly #failing = new Set<number>();
+
+  constructor(options: PartitionTailOptions) {
+    this.#options = options;
+  }
+
+  follows(partition: number): boolean {
+    return this.#followed.has(partition);
+  }
+
+  /** Follows a partition until the returned function is called. */
+  follow(partition: number, reader: PartitionReader): () => void {
+    const followed = this.#followed.get(partition) ?? this.#begin(partition, reader);
+    followed.followers++;
+    let isFollowing = true;
+    return () => {
+      if (!isFollowing) return;
+      isFollowing = false;
+      followed.followers--;
+      if (followed.followers === 0) this.#end(partition, followed);
+    };
+  }
+
+  /** Why some partitions cannot be read at the moment. */
+  trouble(): string | undefined {
+    if (this.#failing.size === 0) return undefined;
+    const failing = [...this.#failing].sort((a, b) => a - b);
+    return `The event log cannot be read in partitions ${failing.join(", ")}`;
+  }
+
+  async close(): Promise<void> {
+    for (const [partition, followed] of this.#followed) this.#end(partition, followed);
+    await Promise.all(this.#ending);
+  }
+
+  #begin(partition: number, reader: PartitionReader): Followed {
+    const stop = Promise.withResolvers<undefined>();
+    const ended = this.#run(partition, reader, stop.promise);
+    const followed = { followers: 0, stop: () => stop.resolve(undefined), ended };
+    this.#followed.set(partition, followed);
+    return followed;
+  }
+
+  #end(partition: number, { stop, ended }: Followed): void {
+    this.#followed.delete(partition);
+    this.#failing.delete(partition);
+    stop();
+    this.#ending.add(ended);
+    void ended.then(() => this.#ending.delete(ended));
+  }
+
+  async #run(partition: number, reader: PartitionReader, stop: Promise<undefined>): Promise<void> {
+    const { fetcher, logger, onNews, nameOf } = this.#options;
+    let isOpen = true;
+    void stop.then(() => {
+      isOpen = false;
+    });
+    // What became readable while nobody followed was not told.
+    await Promise.resolve();
+    if (isOpen) onNews();
+    while (isOpen) {
+      try {
+        const from = reader.end();
+        const fetched = await Promise.race([fetcher.fetch(partition, offsetOf(from)), stop]);
+        if (fetched === undefined) break;
+        const blocks = reader.addFetched(fetched);
+        if (this.#failing.delete(partition))
+          logger.info({ partition }, "A partition is read again");
+        if (reader.end() > from) this.#tell(nameOf(partition), reader.end(), blocks);
+      } catch (err) {
+        if (!isOpen) break;
+        if (!this.#failing.has(partition)) {
+          logger.error({ err, partition }, "A partition cannot be read");
+        }
+        this.#failing.add(partition);
+        await Promise.race([Bun.sleep(RETRY_MS), stop]);
+      }
+    }
+  }
+
+  #tell(log: string, end: number, blocks: readonly CachedBlock[]): void {
+    const sources = new Set<string>();
+    for (const { records } of blocks) {
+      for (const { bytes } of records) sources.add(this.#options.sourceOf(bytes));
+    }
+    const isNamed = sources.size > 0 && sources.size <= SOURCES_TOLD_MAX;
+    this.#options.onNews(isNamed ? { log, end, sources: [...sources] } : undefined);
+  }
+}

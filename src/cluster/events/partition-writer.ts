@@ -1,0 +1,193 @@
+import type { IdempotentProducer } from "../../kafka/idempotent-producer.ts";
+import { HEADER_BYTES, sealBlock } from "../../log/block.ts";
+import { LogUnavailable, type LogWriter, type RecordCodec } from "../../log/event-log.ts";
+import { Batcher, type FlushBatch, type OpenBlock } from "../../log/flush-batch.ts";
+import type { WriterMetrics } from "../../log/metrics.ts";
+import type { Logger } from "../../observe/log.ts";
+import { LOG_PENDING_BYTES_MAX } from "../../settings/limits.ts";
+import { sequenceOf } from "./sequence.ts";
+
+/** Between two attempts to reach brokers that took nothing. */
+const PROBE_MS = 250;
+/** How long a record waits for brokers that say nothing. */
+const ANSWER_MS_MAX = 10_000;
+
+export interface PartitionWriterOptions<T> {
+  partition: number;
+  producer: IdempotentProducer;
+  codec: RecordCodec<T>;
+  /** Offset after the last block of the partition, as far as this node knows. */
+  end: bigint;
+  logger: Logger;
+  /** Shared by the writers of all partitions. */
+  metrics?: Omit<WriterMetrics, "healthy">;
+  /** Bytes of records that may wait for the brokers. */
+  pendingBytesMax?: number;
+  /** Called after `durable` or `healthy` moved, before any record's promise settles. */
+  onChange?(): void;
+}
+
+/** Opens a partition for appending, beside any number of other writers on other nodes. */
+export function openPartitionWriter<T>(options: PartitionWriterOptions<T>): LogWriter<T> {
+  return new PartitionLogWriter(options);
+}
+
+/**
+ * Group commit into a partition: while one block is on its way the next one fills. A block that the
+ * brokers did not take is rejected and never sent again. Then an empty block is sent every
+ * `PROBE_MS`, until one is taken; between these attempts appends are refused.
+ */
+class PartitionLogWriter<T> implements LogWriter<T> {
+  readonly #options: PartitionWriterOptions<T>;
+  readonly #batcher: Batcher<T>;
+  #durable: number;
+  #healthy = true;
+  #closed = false;
+  #sendingBytes = 0;
+  #running: Promise<void> | undefined;
+  #probe: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(options: PartitionWriterOptions<T>) {
+    this.#options = options;
+    this.#batcher = new Batcher(options.codec, 0);
+    this.#durable = sequenceOf(options.end);
+  }
+
+  durable(): number {
+    return this.#durable;
+  }
+
+  healthy(): boolean {
+    return this.#healthy;
+  }
+
+  append(record: T): Promise<void> {
+    const refusal = this.#refusal();
+    if (refusal !== undefined) {
+      this.#options.metrics?.rejected.inc();
+      return Promise.reject(new LogUnavailable(refusal));
+    }
+    let appended: Promise<void>;
+    try {
+      appended = this.#batcher.add(record);
+    } catch (error) {
+      return Promise.reject(error);
+    }
+    this.#running ??= this.#run();
+    return appended;
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    clearTimeout(this.#probe);
+    await this.#running;
+  }
+
+  #refusal(): string | undefined {
+    if (this.#closed) return "The event log is closed";
+    if (!this.#healthy) return "The brokers take nothing";
+    const { pendingBytesMax = LOG_PENDING_BYTES_MAX } = this.#options;
+    if (this.#sendingBytes + this.#batcher.waiting.bytes >= pendingBytesMax) {
+      return "Too many records wait for the brokers";
+    }
+    return undefined;
+  }
+
+  /** Sends batches until none waits. Its last steps have no `await`: no append slips between. */
+  async #run(): Promise<void> {
+    while (this.#batcher.waiting.blocks.length > 0) await this.#flush();
+    this.#running = undefined;
+  }
+
+  /** Sends what waits in the moment in which the brokers take it. */
+  async #flush(): Promise<void> {
+    const startedAt = performance.now();
+    let batch: FlushBatch | undefined;
+    const late = setTimeout(() => this.#refuse(batch, new Error(NO_ANSWER)), ANSWER_MS_MAX);
+    try {
+      await this.#send(() => {
+        batch = this.#batcher.take();
+        this.#sendingBytes = batch.bytes;
+        return batch.blocks[0];
+      });
+      for (const block of batch!.blocks.slice(1)) await this.#send(() => block);
+      this.#setHealthy(true);
+      this.#tell(batch!, startedAt);
+      batch!.resolve();
+      this.#batcher.recycle(batch!);
+    } catch (error) {
+      // Its buffers may still be on their way.
+      this.#refuse(batch, error);
+      this.#probeLater();
+    }
+    clearTimeout(late);
+    this.#sendingBytes = 0;
+  }
+
+  #tell(batch: FlushBatch, startedAt: number): void {
+    const { metrics, onChange } = this.#options;
+    metrics?.records.inc(batch.count);
+    metrics?.bytes.inc(batch.bytes);
+    metrics?.flushSeconds.observe((performance.now() - startedAt) / 1000);
+    onChange?.();
+  }
+
+  /** Without a block an empty one is sent. */
+  async #send(take: () => Taken | undefined): Promise<void> {
+    const { producer, partition } = this.#options;
+    const offset = await producer.send(partition, () => {
+      const { buffer, end, count } = take() ?? emptyBlock();
+      sealBlock(buffer, end, 0, count);
+      return buffer.subarray(0, end);
+    });
+    this.#durable = Math.max(this.#durable, sequenceOf(offset + 1n));
+  }
+
+  /** Refuses what is on its way, and what waits. */
+  #refuse(batch: FlushBatch | undefined, error: unknown): void {
+    const { partition, logger, metrics } = this.#options;
+    if (this.#healthy) {
+      logger.error({ err: error, partition }, "The event log cannot be written");
+    }
+    this.#setHealthy(false);
+    for (const refused of [batch, this.#batcher.take()]) {
+      metrics?.rejected.inc(refused?.count ?? 0);
+      refused?.reject(new LogUnavailable("The brokers did not take it", { cause: error }));
+    }
+  }
+
+  #probeLater(): void {
+    if (this.#closed) return;
+    this.#probe = setTimeout(() => {
+      this.#running ??= this.#tryAgain();
+    }, PROBE_MS);
+  }
+
+  async #tryAgain(): Promise<void> {
+    try {
+      await this.#send(() => undefined);
+      const { partition, logger } = this.#options;
+      logger.info({ partition }, "The event log can be written again");
+      this.#setHealthy(true);
+    } catch {
+      this.#probeLater();
+    }
+    this.#running = undefined;
+  }
+
+  #setHealthy(healthy: boolean): void {
+    if (this.#healthy === healthy) return;
+    this.#healthy = healthy;
+    this.#options.onChange?.();
+  }
+}
+
+const NO_ANSWER = `The brokers said nothing for ${ANSWER_MS_MAX / 1000} s`;
+
+type Taken = Pick<OpenBlock, "buffer" | "end" | "count">;
+
+const emptyBlock = (): Taken => ({
+  buffer: Buffer.alloc(HEADER_BYTES),
+  end: HEADER_BYTES,
+  count: 0,
+});

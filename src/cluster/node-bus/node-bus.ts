@@ -1,0 +1,162 @@
+import { Packr } from "msgpackr";
+import type { KafkaClients } from "../../kafka/client.ts";
+import { IdempotentProducer } from "../../kafka/idempotent-producer.ts";
+import type { Logger } from "../../observe/log.ts";
+import { ensureTopic } from "../topics/ensure-topic.ts";
+import { Fetcher } from "../topics/fetcher.ts";
+
+/**
+ * What nodes tell each other and need not keep: every node hears it soon, unless it or the brokers
+ * are away.
+ */
+export interface NodeBus {
+  /** Never waits, never fails: beyond `WAITING_BYTES_MAX` messages are dropped. */
+  publish(message: unknown): void;
+  /** Calls the listener with each message of the other nodes; returns what ends this. */
+  subscribe(listener: (message: unknown) => void): () => void;
+  close(): Promise<void>;
+}
+
+export interface NodeBusOptions {
+  clients: KafkaClients;
+  /** Name of the topic, which has one partition. */
+  topic: string;
+  replicas: number;
+  logger: Logger;
+}
+
+/** Raised with every change after which an older pixelmill would misread messages. */
+const FORMAT = 1;
+/** Messages of this node that wait while others are on their way. */
+const WAITING_BYTES_MAX = 4 << 20;
+/** Of one value. */
+const VALUE_BYTES_MAX = 512 << 10;
+const FOLLOW_MS = 500;
+const RETRY_MS = 250;
+/** What was told longer ago is of no use to anybody. */
+const KEPT_MS = 60_000;
+const KEPT_BYTES = 64 << 20;
+
+const packr = new Packr({ useRecords: false });
+
+/** Throws `StartError` as `ensureTopic` does. */
+export async function openNodeBus(options: NodeBusOptions): Promise<NodeBus> {
+  const { clients, topic, replicas, logger } = options;
+  const retention = { ms: KEPT_MS, bytes: KEPT_BYTES };
+  await ensureTopic(clients.admin(), { name: topic, partitions: 1, replicas, retention });
+  const author = crypto.randomUUID();
+  const listeners = new Set<(message: unknown) => void>();
+  const teller = createTeller(
+    new IdempotentProducer({ producer: clients.producer(), topic }),
+    author,
+  );
+  const hearing = hear(
+    new Fetcher({ consumer: clients.fetchConsumer(), topic, waitMs: FOLLOW_MS }),
+    logger,
+    (value) => {
+      const [format, from, messages] = decode(value);
+      if (format > FORMAT) tellNewer(format);
+      if (format !== FORMAT || from === author) return;
+      for (const message of messages) for (const listener of listeners) listener(message);
+    },
+  );
+  let isTold = false;
+  function tellNewer(format: number): void {
+    if (!isTold) logger.warn({ format, known: FORMAT }, "A newer node is not understood");
+    isTold = true;
+  }
+  return {
+    publish: teller,
+    subscribe(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    async close() {
+      listeners.clear();
+      await hearing.close();
+    },
+  };
+}
+
+/** One value is on its way at a time; what comes meanwhile goes together in the next one. */
+function createTeller(producer: IdempotentProducer, author: string): (message: unknown) => void {
+  let waiting: Uint8Array[] = [];
+  let bytes = 0;
+  let sending = false;
+
+  async function send(): Promise<void> {
+    sending = true;
+    while (waiting.length > 0) {
+      const value = Buffer.from(packr.encode([FORMAT, author, take()]));
+      await producer.send(0, () => value).catch(() => {});
+    }
+    sending = false;
+  }
+
+  function take(): Uint8Array[] {
+    const taken: Uint8Array[] = [];
+    let size = 0;
+    for (const message of waiting) {
+      if (taken.length > 0 && size + message.length > VALUE_BYTES_MAX) break;
+      taken.push(message);
+      size += message.length;
+    }
+    waiting = waiting.slice(taken.length);
+    bytes -= size;
+    return taken;
+  }
+
+  return (message) => {
+    const packed = Uint8Array.from(packr.encode(message));
+    if (packed.length > VALUE_BYTES_MAX || bytes + packed.length > WAITING_BYTES_MAX) return;
+    waiting.push(packed);
+    bytes += packed.length;
+    if (!sending) void send();
+  };
+}
+
+/** A value that is none of ours tells nothing. */
+function decode(value: Uint8Array): [format: number, author: string, messages: unknown[]] {
+  try {
+    const [format, author, messages] = packr.decode(value);
+    if (format !== FORMAT) return [Number(format), "", []];
+    return [format, author, messages.map((message: Uint8Array) => packr.decode(message))];
+  } catch {
+    return [0, "", []];
+  }
+}
+
+/** Gives every value from now on; after trouble, from then on. */
+function hear(fetcher: Fetcher, logger: Logger, take: (value: Buffer) => void) {
+  const stop = Promise.withResolvers<undefined>();
+  let isOpen = true;
+  let next: bigint | undefined;
+
+  async function step(): Promise<void> {
+    next ??= (await fetcher.offsets("end"))[0] ?? 0n;
+    const fetched = await Promise.race([fetcher.fetch(0, next), stop.promise]);
+    if (fetched === undefined) return;
+    for (const { value } of fetched.values) take(value);
+    const last = fetched.values.at(-1);
+    next = fetched.isOutOfRange ? fetched.end : last === undefined ? next : last.offset + 1n;
+  }
+
+  const hearing = (async () => {
+    while (isOpen) {
+      try {
+        await step();
+      } catch (err) {
+        logger.debug({ err }, "What other nodes tell cannot be heard");
+        next = undefined;
+        await Promise.race([Bun.sleep(RETRY_MS), stop.promise]);
+      }
+    }
+  })();
+  return {
+    async close() {
+      isOpen = false;
+      stop.resolve(undefined);
+      await hearing;
+    },
+  };
+}

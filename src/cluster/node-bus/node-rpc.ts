@@ -1,0 +1,190 @@
+import { Packr } from "msgpackr";
+import type { NodeBus } from "./node-bus.ts";
+
+/** What the other nodes answered. */
+export interface NodeAnswers {
+  /** By the node's id. */
+  answers: ReadonlyMap<string, unknown>;
+  /** Ids of nodes that did not answer in time, in order. */
+  missing: string[];
+}
+
+/** Questions that a node puts to all others. */
+export interface NodeRpc {
+  /** Id of this node. */
+  node: string;
+  /** One that was put just now is not put again: its answers serve. Never rejects. */
+  ask(question: unknown): Promise<NodeAnswers>;
+  /** How this node answers what others ask; called once. What throws is not answered. */
+  answerWith(answer: (question: unknown) => unknown): void;
+  close(): void;
+}
+
+export interface NodeRpcOptions {
+  bus: NodeBus;
+  /** What this node is called. */
+  node: string;
+  /** Nodes that are to answer, beside those that were heard of lately. */
+  expected(): Iterable<string>;
+  /** Longest that answers are waited for. */
+  answerMsMax?: number;
+}
+
+/** How often a node says that it is there, and how long the others believe that. */
+const SAY_MS = 2_000;
+const BELIEVED_MS = 10_000;
+/** Nodes whose sayings are believed together. */
+const NODES_MAX = 1_000;
+const ANSWER_MS_MAX = 2_000;
+/** How long answers serve who asks the same, and how many do. */
+const SERVE_MS = 500;
+const SERVED_MAX = 200;
+/** Questions whose answers are waited for; beyond them nobody is asked. */
+const QUESTIONS_MAX = 1_000;
+/** Longer answers are not given. */
+const ANSWER_BYTES_MAX = 2 << 20;
+const PIECE_BYTES = 256 << 10;
+const PIECES_MAX = Math.ceil(ANSWER_BYTES_MAX / PIECE_BYTES);
+
+type Message =
+  | ["here", node: string]
+  | ["gone", node: string]
+  | ["asks", id: string, question: unknown]
+  | ["answers", id: string, node: string, index: number, count: number, piece: Uint8Array];
+
+interface Asked {
+  /** Nodes whose answers are waited for. */
+  awaited: Set<string>;
+  answers: Map<string, unknown>;
+  pieces: Map<string, Uint8Array[]>;
+  isAnswered(): void;
+}
+
+const packr = new Packr({ useRecords: false });
+
+/** Puts questions through the exchange, to which any node may come or go at any time. */
+export function createNodeRpc(options: NodeRpcOptions): NodeRpc {
+  const { bus, node, expected, answerMsMax = ANSWER_MS_MAX } = options;
+  const others = new Map<string, number>();
+  const asked = new Map<string, Asked>();
+  const serving = new Map<string, Promise<NodeAnswers>>();
+  let isClosed = false;
+  let answer: ((question: unknown) => unknown) | undefined;
+
+  const tell = (message: Message) => bus.publish(message);
+  const saying = setInterval(() => {
+    tell(["here", node]);
+    for (const [id, until] of others) if (until < performance.now()) others.delete(id);
+  }, SAY_MS);
+  tell(["here", node]);
+
+  const stop = bus.subscribe((message) => {
+    if (!isMessage(message)) return;
+    if (message[0] === "here") believe(message[1]);
+    else if (message[0] === "gone") others.delete(message[1]);
+    else if (message[0] === "asks") give(message[1], message[2]);
+    else take(message);
+  });
+
+  function believe(id: string): void {
+    if (others.has(id) || others.size < NODES_MAX) others.set(id, performance.now() + BELIEVED_MS);
+  }
+
+  function give(id: string, question: unknown): void {
+    let bytes: Uint8Array;
+    try {
+      if (answer === undefined) return;
+      bytes = packr.encode(answer(question));
+    } catch {
+      return;
+    }
+    if (bytes.length > ANSWER_BYTES_MAX) return;
+    const count = Math.max(1, Math.ceil(bytes.length / PIECE_BYTES));
+    for (let index = 0; index < count; index += 1) {
+      const piece = bytes.subarray(index * PIECE_BYTES, (index + 1) * PIECE_BYTES);
+      tell(["answers", id, node, index, count, piece]);
+    }
+  }
+
+  /** Pieces of one node come in order; where one was lost, there is no answer. */
+  function take([, id, from, index, count, piece]: Message & { 0: "answers" }): void {
+    const question = asked.get(id);
+    if (question === undefined || question.answers.has(from) || count > PIECES_MAX) return;
+    const pieces = question.pieces.get(from) ?? [];
+    question.pieces.set(from, pieces);
+    if (index !== pieces.length) return;
+    pieces.push(piece);
+    if (pieces.length < count) return;
+    const answer = decode(Buffer.concat(pieces));
+    if (answer === undefined) return;
+    question.answers.set(from, answer);
+    question.awaited.delete(from);
+    if (question.awaited.size === 0) question.isAnswered();
+  }
+
+  async function put(question: unknown): Promise<NodeAnswers> {
+    const lately = others.keys().filter((id) => others.get(id)! > performance.now());
+    const awaited = new Set([...expected(), ...lately]);
+    awaited.delete(node);
+    if (awaited.size === 0 || asked.size >= QUESTIONS_MAX) return nobodyAnswered(awaited);
+    const all = Promise.withResolvers<void>();
+    const id = crypto.randomUUID();
+    const answers = new Map<string, unknown>();
+    asked.set(id, { awaited, answers, pieces: new Map(), isAnswered: all.resolve });
+    const late = setTimeout(all.resolve, answerMsMax);
+    tell(["asks", id, question]);
+    await all.promise;
+    clearTimeout(late);
+    asked.delete(id);
+    return { answers, missing: [...awaited].sort() };
+  }
+
+  function serve(key: string, answers: Promise<NodeAnswers>): Promise<NodeAnswers> {
+    serving.set(key, answers);
+    const end = () => serving.delete(key);
+    void answers.then(() => {
+      if (serving.size > SERVED_MAX) end();
+      else setTimeout(end, SERVE_MS).unref();
+    });
+    return answers;
+  }
+
+  return {
+    node,
+    ask(question) {
+      const key = JSON.stringify(question);
+      return serving.get(key) ?? serve(key, put(question));
+    },
+    answerWith(given) {
+      answer = given;
+    },
+    close() {
+      if (isClosed) return;
+      isClosed = true;
+      clearInterval(saying);
+      tell(["gone", node]);
+      stop();
+    },
+  };
+}
+
+function decode(bytes: Uint8Array): unknown {
+  try {
+    return packr.decode(bytes);
+  } catch {
+    return undefined;
+  }
+}
+
+function nobodyAnswered(awaited: ReadonlySet<string>): NodeAnswers {
+  return { answers: new Map(), missing: [...awaited].sort() };
+}
+
+function isMessage(message: unknown): message is Message {
+  if (!Array.isArray(message)) return false;
+  const [kind, id, from, index, count, piece] = message;
+  if (typeof id !== "string") return false;
+  if (kind === "here" || kind === "gone" || kind === "asks") return true;
+  if (kind !== "answers" || typeof from !== "string") return false;
+  return Number.isInteger(index) && Number.isInteger(count) && piece instanceof Uint8Array;
+}

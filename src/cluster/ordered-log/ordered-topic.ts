@@ -1,0 +1,208 @@
+import { CircuitBreaker } from "../../concurrency/circuit-breaker.ts";
+import type { KafkaClients } from "../../kafka/client.ts";
+import { IdempotentProducer } from "../../kafka/idempotent-producer.ts";
+import type { Logger } from "../../observe/log.ts";
+import type { Follower, LogEntry, OrderedLog } from "../../store/ordered/ordered-log.ts";
+import { ensureTopic, type TopicIds } from "../topics/ensure-topic.ts";
+import { Fetcher, type FetchResult } from "../topics/fetcher.ts";
+import { TopicIdentity, TopicRecreated } from "../topics/topic-identity.ts";
+
+export interface OrderedTopicOptions {
+  clients: KafkaClients;
+  name: string;
+  /** Each is an ordered log of its own. */
+  partitions: number;
+  /** Brokers that have a copy. */
+  replicas: number;
+  /** Under which this node knows the topic. */
+  ids?: TopicIds;
+  logger: Logger;
+}
+
+/** How long a broker waits for the next entry before it says that there is none. */
+const FOLLOW_MS = 500;
+/** Between two attempts to read from brokers that do not answer. */
+const RETRY_MS = 250;
+/** Of one partition, what is read ahead of a node that is busy with what came before. */
+const AHEAD_BYTES_MAX = 1 << 20;
+
+/**
+ * Opens a topic whose partitions are ordered logs; they share its connections. Throws `StartError`
+ * as `ensureTopic` does.
+ */
+export async function openOrderedTopic(options: OrderedTopicOptions): Promise<OrderedLog[]> {
+  const { clients, name, partitions, replicas, ids, logger } = options;
+  const admin = clients.admin();
+  await ensureTopic(admin, { name, partitions, replicas }, ids);
+  const producer = new IdempotentProducer({ producer: clients.producer(), topic: name });
+  const identity = new TopicIdentity(name);
+  const asker = new Fetcher({
+    consumer: clients.fetchConsumer(),
+    topic: name,
+    waitMs: 0,
+    identity,
+  });
+  // What waits for entries to come holds up all others of its connections.
+  const consumer = clients.fetchConsumer();
+  const fetcher = new Fetcher({ consumer, topic: name, waitMs: FOLLOW_MS, identity });
+  const isOpen = () => clients.isOpen();
+  const gate = new CircuitBreaker({ probe: () => asker.offsets("end"), isOpen });
+  let asking: Promise<bigint[]> | undefined;
+  /** One question for all that ask in this turn of the event loop. */
+  const ends = () => {
+    asking ??= Promise.resolve().then(() => {
+      asking = undefined;
+      return gate.run(() => asker.offsets("end"));
+    });
+    return asking;
+  };
+  return Array.from({ length: partitions }, (_, partition): OrderedLog => {
+    let trouble: string | undefined;
+    const tell = (reason: string | undefined) => {
+      trouble = reason;
+    };
+    // Readers pass over an entry without bytes.
+    const probe = async () => {
+      identity.expectUnchanged();
+      await producer.send(partition, () => Buffer.alloc(0));
+    };
+    const appending = new CircuitBreaker({ probe, isOpen });
+    return {
+      async append(entry) {
+        await appending.run(async () => {
+          // What is made of entries that are gone is not written to the topic that came after.
+          identity.expectUnchanged();
+          await producer.send(partition, () => Buffer.from(entry));
+        });
+      },
+      async end() {
+        return Number((await ends())[partition]);
+      },
+      async trim(position) {
+        const partitions = [{ partition, offset: BigInt(position) }];
+        await admin.deleteRecords({ topics: [{ name, partitions }] });
+      },
+      follow: (position, take) =>
+        follow({ fetcher, name, partition, logger, tell }, position, take),
+      trouble: () => trouble,
+    };
+  });
+}
+
+interface FollowParts {
+  fetcher: Fetcher;
+  name: string;
+  partition: number;
+  logger: Logger;
+  tell(trouble: string | undefined): void;
+}
+
+function follow(
+  { fetcher, name, partition, logger, tell }: FollowParts,
+  position: number,
+  take: (entries: readonly LogEntry[]) => Promise<void>,
+): Follower {
+  const ahead = new Ahead();
+  let isOpen = true;
+  let next = BigInt(position);
+
+  async function read(): Promise<void> {
+    await ahead.hasRoom();
+    const fetched = await fetcher.fetch(partition, next);
+    if (!isOpen) return;
+    expectUnbroken(fetched, next, name);
+    tell(undefined);
+    if (fetched.first > next) next = fetched.first;
+    const last = fetched.values.at(-1);
+    if (last === undefined) return;
+    ahead.push(fetched.values.map((it) => ({ position: Number(it.offset), bytes: it.value })));
+    next = last.offset + 1n;
+  }
+
+  async function takeNext(): Promise<void> {
+    const entries = await ahead.next();
+    if (!isOpen || entries === undefined) return;
+    await take(entries);
+    ahead.shift();
+  }
+
+  /** Does something again and again; troubles are told at their beginning and their end. */
+  async function repeat(once: () => Promise<void>): Promise<void> {
+    let isTold = false;
+    while (isOpen) {
+      try {
+        await once();
+        if (isTold) logger.info({ topic: name, partition }, "The topic can be read again");
+        isTold = false;
+      } catch (err) {
+        if (!isOpen) return;
+        tell(err instanceof TopicRecreated ? err.message : `The topic ${name} cannot be read`);
+        if (!isTold) logger.error({ err, topic: name, partition }, "The topic cannot be read");
+        isTold = true;
+        await Bun.sleep(RETRY_MS);
+      }
+    }
+  }
+
+  // A partition that asks for nothing while its entries are taken would miss the request that all
+  // others wait with, and its next entries would wait for that to end.
+  void repeat(read);
+  const taking = repeat(takeNext);
+  return {
+    async close() {
+      isOpen = false;
+      ahead.end();
+      await taking;
+    },
+  };
+}
+
+/** Entries that were read and not taken yet. */
+class Ahead {
+  readonly #batches: { entries: readonly LogEntry[]; bytes: number }[] = [];
+  #bytes = 0;
+  #isEnded = false;
+  #changed = Promise.withResolvers<void>();
+
+  push(entries: readonly LogEntry[]): void {
+    const bytes = entries.reduce((sum, it) => sum + it.bytes.length, 0);
+    this.#batches.push({ entries, bytes });
+    this.#change(bytes);
+  }
+
+  /** The oldest ones, which stay until `shift`; undefined at the end. */
+  async next(): Promise<readonly LogEntry[] | undefined> {
+    while (this.#batches.length === 0 && !this.#isEnded) await this.#changed.promise;
+    return this.#batches[0]?.entries;
+  }
+
+  shift(): void {
+    this.#change(-this.#batches.shift()!.bytes);
+  }
+
+  async hasRoom(): Promise<void> {
+    while (this.#bytes > AHEAD_BYTES_MAX && !this.#isEnded) await this.#changed.promise;
+  }
+
+  end(): void {
+    this.#isEnded = true;
+    this.#change(0);
+  }
+
+  #change(bytes: number): void {
+    this.#bytes += bytes;
+    this.#changed.resolve();
+    this.#changed = Promise.withResolvers();
+  }
+}
+
+/** A log that ends before what was read is not the one that was read so far. */
+function expectUnbroken(
+  { first, end, isOutOfRange }: FetchResult,
+  next: bigint,
+  name: string,
+): void {
+  if (!isOutOfRange || first > next) return;
+  const kept = `has entries ${first} to ${end}`;
+  throw new Error(`Expected entry ${next} of the topic ${name} to be the next, but it ${kept}`);
+}

@@ -1,0 +1,28 @@
+/** A topic was deleted and made anew. */
+export class TopicRecreated extends Error {
+  constructor(topic: string) {
+    super(`The topic ${topic} was deleted and made anew`);
+  }
+}
+
+/** That a topic is still the one that it was when it was first seen. */
+export class TopicIdentity {
+  readonly #topic: string;
+  #id: string | undefined;
+  #isAnother = false;
+
+  constructor(topic: string) {
+    this.#topic = topic;
+  }
+
+  /** The topic was seen with this id; throws `AnotherTopic` from the first other id on. */
+  check(id: string): void {
+    this.#id ??= id;
+    this.#isAnother ||= this.#id !== id;
+    this.expectUnchanged();
+  }
+
+  expectUnchanged(): void {
+    if (this.#isAnother) throw new TopicRecreated(this.#topic);
+  }
+}

@@ -1,0 +1,55 @@
+import type { Admin } from "@platformatic/kafka";
+import type { Logger } from "../../observe/log.ts";
+import { type TopicSettings, unsafeSetting } from "./ensure-topic.ts";
+
+export interface TopicSettingsMonitorOptions {
+  admin: Admin;
+  topics: readonly TopicSettings[];
+  logger: Logger;
+  /** Between two looks. */
+  everyMs?: number;
+}
+
+export interface TopicSettingsMonitor {
+  /** A sentence for each topic that promises less than is needed. */
+  warnings(): string[];
+  close(): void;
+}
+
+const LOOK_MS = 60_000;
+
+/**
+ * An operator may change what topics promise while nodes run; then nobody should learn of it by
+ * what has been lost.
+ */
+export function monitorTopicSettings({
+  admin,
+  topics,
+  logger,
+  everyMs = LOOK_MS,
+}: TopicSettingsMonitorOptions): TopicSettingsMonitor {
+  const faults = new Map<string, string>();
+
+  async function lookAt(topic: TopicSettings): Promise<void> {
+    const fault = await unsafeSetting(admin, topic);
+    if (fault === faults.get(topic.name)) return;
+    if (fault === undefined) {
+      faults.delete(topic.name);
+      logger.info({ topic: topic.name }, "The topic promises what is needed again");
+    } else {
+      faults.set(topic.name, fault);
+      logger.error({ topic: topic.name }, fault);
+    }
+  }
+
+  let isLooking = false;
+  const look = async () => {
+    if (isLooking) return;
+    isLooking = true;
+    // Brokers that are away are told of elsewhere.
+    await Promise.allSettled(topics.map(lookAt));
+    isLooking = false;
+  };
+  const timer = setInterval(() => void look(), everyMs);
+  return { warnings: () => [...faults.values()], close: () => clearInterval(timer) };
+}

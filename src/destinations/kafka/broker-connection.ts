@@ -1,0 +1,214 @@
+import type { Socket } from "node:net";
+import type { Callback, Connection, Reader, Writer } from "@platformatic/kafka";
+import { DATABASE_ANSWER_BYTES_MAX } from "../limits.ts";
+import { type BrokerAddress, brokerFailure, KafkaFailure } from "./failures.ts";
+
+export type Kafka = typeof import("@platformatic/kafka");
+
+/** Requests of several versions, of which a connection picks the newest that both sides know. */
+interface Requests {
+  metadata: Kafka["metadataV12"]["api"];
+  initProducerId: Kafka["initProducerIdV5"]["api"];
+  produce: Kafka["produceV11"]["api"];
+}
+
+interface Request<T> {
+  make: () => Writer | Promise<Writer>;
+  read: (id: number, key: number, version: number, reader: Reader) => T;
+  key: number;
+  version: number;
+  hasTags: boolean;
+  answerHasTags: boolean;
+  done: Callback<T>;
+}
+
+interface Waiting extends Request<unknown> {
+  timer: Timer;
+}
+
+const VERSION_MAX = 20;
+const CLIENT_ID = "pixelmill";
+
+/**
+ * A connection to a broker that carries the library's requests. The library's own connections open
+ * their sockets themselves, past the guard, and hold an answer of any size.
+ */
+export class BrokerConnection {
+  /** Milliseconds of `performance.now()` until which the broker takes requests. */
+  expiresAt = Number.POSITIVE_INFINITY;
+  /** Called once, when the connection ends. */
+  onEnd: () => void = () => {};
+  readonly kafka: Kafka;
+  readonly #socket: Socket;
+  readonly #address: BrokerAddress;
+  readonly #requestMs: number;
+  readonly #waiting = new Map<number, Waiting>();
+  readonly #versions = new Map<string, { min: number; max: number }>();
+  #lastId = 0;
+  #pieces: Buffer[] = [];
+  #bytes = 0;
+  #answers = 0;
+  #ended: unknown;
+
+  constructor(kafka: Kafka, socket: Socket, address: BrokerAddress, requestMs: number) {
+    this.kafka = kafka;
+    this.#address = address;
+    this.#socket = socket;
+    this.#requestMs = requestMs;
+    socket.on("data", (piece: Buffer) => this.#receive(piece));
+    socket.once("close", () => this.destroy(lost(this.#answers)));
+  }
+
+  get isOpen(): boolean {
+    return this.#ended === undefined && performance.now() < this.expiresAt;
+  }
+
+  /** Asks which requests the broker knows; it answers that before anybody has signed in. */
+  async negotiateVersions(): Promise<void> {
+    const { apiVersionsV1 } = this.kafka;
+    const { apiKeys } = await apiVersionsV1.api.async(this.asLibraryConnection, CLIENT_ID, "1");
+    for (const { name, minVersion: min, maxVersion: max } of apiKeys) {
+      this.#versions.set(name, { min, max });
+    }
+  }
+
+  /** Rejects with the library's `ResponseError` when the answer tells an error. */
+  async request<Name extends keyof Requests>(
+    name: Name,
+    ...args: Requests[Name] extends { async: (connection: Connection, ...rest: infer A) => unknown }
+      ? A
+      : never
+  ): Promise<Awaited<ReturnType<Requests[Name]["async"]>>> {
+    const api = this.newestVersion(name);
+    // The versions of a request take the same arguments.
+    const ask = api.async as unknown as (...all: unknown[]) => Promise<never>;
+    return await ask(this.asLibraryConnection, ...args).catch((error) => {
+      throw error instanceof this.kafka.ResponseError ? error : brokerFailure(this.#address, error);
+    });
+  }
+
+  /** The newest version of a request that the broker and the library know. */
+  newestVersion<T = Requests["metadata"]>(name: string): T {
+    const title = name.charAt(0).toUpperCase() + name.slice(1);
+    const { min, max } = this.#versions.get(title) ?? { min: 0, max: -1 };
+    for (let version = Math.min(max, VERSION_MAX); version >= min; version--) {
+      const found = this.kafka[`${name}V${version}` as "metadataV12"];
+      if (found !== undefined) return found.api as T;
+    }
+    throw new KafkaFailure("later", `The broker's versions of ${title} are not supported`);
+  }
+
+  /** What the library asks of a connection is `send`. */
+  get asLibraryConnection(): Connection {
+    return this as unknown as Connection;
+  }
+
+  /** As the library calls it. */
+  send<T>(
+    key: number,
+    version: number,
+    make: Request<T>["make"],
+    read: Request<T>["read"],
+    hasTags: boolean,
+    answerHasTags: boolean,
+    done: Request<T>["done"],
+  ): void {
+    const request = { key, version, make, read, hasTags, answerHasTags, done };
+    void this.#send(request as Request<unknown>).catch((error) => done(error));
+  }
+
+  /** Ends the connection at once; requests under way fail with the reason. */
+  destroy(reason: unknown): void {
+    if (this.#ended !== undefined) return;
+    this.#ended = reason;
+    this.#socket.destroy();
+    this.#pieces = [];
+    const waiting = [...this.#waiting.values()];
+    this.#waiting.clear();
+    for (const { timer, done } of waiting) {
+      clearTimeout(timer);
+      done(reason as Error);
+    }
+    this.onEnd();
+  }
+
+  async #send(request: Request<unknown>): Promise<void> {
+    const body = await request.make();
+    if (this.#ended !== undefined) throw this.#ended;
+    this.#lastId = (this.#lastId + 1) & 0x7fffffff;
+    const id = this.#lastId;
+    const writer = this.kafka.Writer.create()
+      .appendInt16(request.key)
+      .appendInt16(request.version)
+      .appendInt32(id)
+      .appendString(CLIENT_ID, false);
+    if (request.hasTags) writer.appendTaggedFields();
+    writer.appendFrom(body).prependLength();
+    const timer = setTimeout(() => this.destroy(silent(this.#requestMs)), this.#requestMs);
+    this.#waiting.set(id, { ...request, timer });
+    this.#socket.write(writer.buffer);
+  }
+
+  #receive(piece: Buffer): void {
+    this.#pieces.push(piece);
+    this.#bytes += piece.length;
+    try {
+      for (let frame = this.#frame(); frame !== undefined; frame = this.#frame()) this.#take(frame);
+    } catch (error) {
+      this.destroy(error);
+    }
+  }
+
+  /** The next whole answer without its length, or undefined while some of it is missing. */
+  #frame(): Buffer | undefined {
+    if (this.#bytes < LENGTH_BYTES) return undefined;
+    if (this.#pieces[0]!.length < LENGTH_BYTES) this.#pieces = [Buffer.concat(this.#pieces)];
+    const first = this.#pieces[0]!;
+    const length = first.readInt32BE(0);
+    if (length < LENGTH_BYTES || length > DATABASE_ANSWER_BYTES_MAX) {
+      throw first[0] === TLS_ALERT && first[1] === 3 ? wantsTls() : noBroker();
+    }
+    const end = LENGTH_BYTES + length;
+    if (this.#bytes < end) return undefined;
+    const all = this.#pieces.length === 1 ? first : Buffer.concat(this.#pieces);
+    this.#pieces = all.length > end ? [all.subarray(end)] : [];
+    this.#bytes -= end;
+    return all.subarray(LENGTH_BYTES, end);
+  }
+
+  #take(frame: Buffer): void {
+    const id = frame.readInt32BE(0);
+    const waiting = this.#waiting.get(id);
+    if (waiting === undefined) throw noBroker();
+    this.#waiting.delete(id);
+    clearTimeout(waiting.timer);
+    this.#answers += 1;
+    const { key, version, read, answerHasTags, done } = waiting;
+    let answer: unknown;
+    try {
+      const start = LENGTH_BYTES + (answerHasTags ? 1 : 0);
+      answer = read(id, key, version, this.kafka.Reader.from(frame.subarray(start)));
+    } catch (error) {
+      // An answer that tells an error is thrown, as is one that cannot be read.
+      const isTold = error instanceof this.kafka.ResponseError;
+      done(isTold ? error : noBroker());
+      if (!isTold) throw noBroker();
+      return;
+    }
+    done(null, answer);
+  }
+}
+
+const LENGTH_BYTES = 4;
+/** First byte of what says in TLS that something is wrong. */
+const TLS_ALERT = 0x15;
+
+/** A broker that wants a user tells which requests it knows, and then nothing. */
+const lost = (answers: number) =>
+  answers === 1
+    ? new KafkaFailure("later", "The broker ended the connection; it may want a user")
+    : new KafkaFailure("soon", "The broker ended the connection");
+const silent = (ms: number) => new KafkaFailure("soon", `No answer of the broker within ${ms} ms`);
+const wantsTls = () => new KafkaFailure("later", "The broker wants TLS; set `tls` to `verify`");
+const noBroker = () =>
+  new KafkaFailure("later", "The server does not answer as a Kafka broker does");

@@ -1,0 +1,158 @@
+import { randomInt } from "node:crypto";
+import type { Egress, OnStage } from "../../egress/egress.ts";
+import { DATABASE_IDLE_MS_MAX, DATABASE_TIMEOUT_MS_DEFAULT } from "../limits.ts";
+import { BrokerConnection } from "./broker-connection.ts";
+import { addressesOf, type KafkaConfig } from "./config.ts";
+import { type BrokerAddress, brokerFailure, failureOf, KafkaFailure } from "./failures.ts";
+import { KAFKA_CONNECTIONS_MAX } from "./limits.ts";
+import { authenticate } from "./sasl.ts";
+
+/** Longest time for reaching a broker, and for one request, so that another can still be asked. */
+const STEP_MS_MAX = 10_000;
+
+export interface BrokerConnectionsParts {
+  egress: Egress;
+  config: KafkaConfig;
+  workspaceId: string;
+}
+
+/**
+ * Connections to the brokers of a cluster, by address: one each, opened when it is first needed.
+ * All go through the guard, those too to addresses that the brokers name.
+ */
+export class BrokerConnections {
+  readonly #parts: BrokerConnectionsParts;
+  readonly #first: BrokerAddress[];
+  readonly #stepMs: number;
+  readonly #connections = new Map<string, Promise<BrokerConnection>>();
+  #turn: number;
+  #idle: Timer | undefined;
+
+  constructor(parts: BrokerConnectionsParts) {
+    const { config } = parts;
+    this.#parts = parts;
+    this.#first = addressesOf(config.brokers);
+    this.#stepMs = Math.min(config.timeoutMs ?? DATABASE_TIMEOUT_MS_DEFAULT, STEP_MS_MAX);
+    // Many nodes and destinations do not all ask the same broker first.
+    this.#turn = randomInt(this.#first.length);
+  }
+
+  /** Longest time for one request. */
+  get stepMs(): number {
+    return this.#stepMs;
+  }
+
+  /** A connection to any broker: one that is open, or the next one of the config that answers. */
+  async connectAny(signal: AbortSignal): Promise<BrokerConnection> {
+    for (const opening of this.#connections.values()) {
+      const open = await opening.catch(() => undefined);
+      if (open?.isOpen) return open;
+    }
+    let failure: unknown;
+    for (let tried = 0; tried < this.#first.length; tried++) {
+      signal.throwIfAborted();
+      const address = this.#first[this.#turn % this.#first.length]!;
+      try {
+        return await this.connect(address, signal);
+      } catch (error) {
+        this.#turn += 1;
+        // A refusal is the last word only when all refuse.
+        if (failure === undefined || failureOf(failure).outlook === "refused") failure = error;
+      }
+    }
+    throw failure;
+  }
+
+  /** The connection to this broker. */
+  async connect(
+    address: BrokerAddress,
+    signal: AbortSignal,
+    onStage?: OnStage,
+  ): Promise<BrokerConnection> {
+    const key = `${address.host}:${address.port}`;
+    const kept = this.#connections.get(key);
+    if (kept !== undefined) {
+      const open = await kept.catch(() => undefined);
+      if (open?.isOpen) return open;
+      open?.destroy(new KafkaFailure("later", "The session with the broker has ended"));
+      if (this.#connections.get(key) === kept) this.#connections.delete(key);
+      signal.throwIfAborted();
+    }
+    if (this.#connections.size >= KAFKA_CONNECTIONS_MAX) {
+      throw new KafkaFailure("later", `The cluster has more than ${KAFKA_CONNECTIONS_MAX} brokers`);
+    }
+    const opening = this.#connections.get(key) ?? this.#open(address, signal, onStage);
+    this.#connections.set(key, opening);
+    const forget = () => {
+      if (this.#connections.get(key) === opening) this.#connections.delete(key);
+    };
+    try {
+      const connection = await opening;
+      connection.onEnd = forget;
+      if (!connection.isOpen) forget();
+      return connection;
+    } catch (error) {
+      forget();
+      throw error;
+    }
+  }
+
+  /** Reaches a broker and signs in; rejects with a `KafkaFailure` that names the broker. */
+  async #open(address: BrokerAddress, signal: AbortSignal, onStage?: OnStage) {
+    const { host, port } = address;
+    const { egress, config, workspaceId } = this.#parts;
+    const { tls = "verify", tlsCa, tlsServerName, user, password = "", mechanism } = config;
+    try {
+      // The library takes a third of a second to load, and 20 to 76 MB: only a process that writes
+      // to brokers does, once.
+      const kafka = await import("@platformatic/kafka");
+      if (port < 1 || port > 65_535) throw new KafkaFailure("later", "There is no such port");
+      const socket = await egress.connect({
+        ...{ workspaceId, host, port, timeoutMs: this.#stepMs, signal, onStage },
+        ...(tls === "verify" && { tls: { ca: tlsCa, serverName: tlsServerName } }),
+      });
+      const connection = new BrokerConnection(kafka, socket, address, this.#stepMs);
+      const end = () => connection.destroy(signal.reason);
+      signal.addEventListener("abort", end, { once: true });
+      try {
+        await connection.negotiateVersions();
+        const account = { user: user ?? "", password, mechanism: mechanism ?? "SCRAM-SHA-512" };
+        if (user !== undefined) await authenticate(connection, account);
+        return connection;
+      } catch (error) {
+        connection.destroy(error);
+        throw error;
+      } finally {
+        signal.removeEventListener("abort", end);
+      }
+    } catch (error) {
+      throw signal.aborted ? failureOf(signal.reason) : brokerFailure(address, error);
+    }
+  }
+
+  /** Addresses that the config names. */
+  get bootstrap(): readonly BrokerAddress[] {
+    return this.#first;
+  }
+
+  /** Ends all connections, so that requests under way fail with the reason. */
+  closeAll(reason: unknown): void {
+    clearTimeout(this.#idle);
+    for (const opening of this.#connections.values()) {
+      opening.then((connection) => connection.destroy(reason)).catch(() => {});
+    }
+    this.#connections.clear();
+  }
+
+  /** Nothing is asked for now: connections that stay unused are closed after a while. */
+  closeWhenIdle(): void {
+    clearTimeout(this.#idle);
+    const unused = new KafkaFailure("later", "The connection was not used");
+    this.#idle = setTimeout(() => this.closeAll(unused), DATABASE_IDLE_MS_MAX).unref();
+  }
+
+  /** Something is asked again. */
+  cancelIdleClose(): void {
+    clearTimeout(this.#idle);
+  }
+}

@@ -1,0 +1,79 @@
+import type { BrokerConnection, Kafka } from "./broker-connection.ts";
+import { codeOf, KafkaFailure, sentenceOf } from "./failures.ts";
+
+export interface SaslCredentials {
+  user: string;
+  password: string;
+  mechanism: "PLAIN" | "SCRAM-SHA-256" | "SCRAM-SHA-512";
+}
+
+/** Most SCRAM iterations: 80 ms in another thread, which a broker may not stretch. */
+const ITERATIONS_MAX = 200_000;
+/** Of a session whose length the broker bounds, the share after which another is opened. */
+const SESSION_SHARE = 0.8;
+
+/** Signs in over a connection that has not asked for anything else yet. */
+export async function authenticate(
+  connection: BrokerConnection,
+  { user, password, mechanism }: SaslCredentials,
+): Promise<void> {
+  const { kafka } = connection;
+  try {
+    await kafka.saslHandshakeV1.api.async(connection.asLibraryConnection, mechanism);
+    const ask = connection.newestVersion<Kafka["saslAuthenticateV2"]["api"]>("saslAuthenticate");
+    const over = connection.asLibraryConnection;
+    const { sessionLifetimeMs } = await (mechanism === "PLAIN"
+      ? promised((done) => kafka.saslPlain.authenticate(ask, over, user, password, done))
+      : promised((done) => {
+          const hash = mechanism.slice("SCRAM-".length) as "SHA-256";
+          const { authenticate } = kafka.saslScramSha;
+          authenticate(ask, over, hash, user, password, bounded(kafka), done);
+        }));
+    const ms = Number(sessionLifetimeMs);
+    if (ms > 0) connection.expiresAt = performance.now() + ms * SESSION_SHARE;
+  } catch (error) {
+    throw refusalOf(error, mechanism);
+  }
+}
+
+type Crypto = Kafka["saslScramSha"]["defaultCrypto"];
+
+function bounded(kafka: Kafka): Crypto {
+  const { defaultCrypto } = kafka.saslScramSha;
+  return {
+    ...defaultCrypto,
+    hi: async (definition, password, salt, iterations) => {
+      if (iterations > ITERATIONS_MAX) {
+        const message = `Expected at most ${ITERATIONS_MAX} iterations of SCRAM`;
+        throw new KafkaFailure("later", message);
+      }
+      return await defaultCrypto.hi(definition, password, salt, iterations);
+    },
+  };
+}
+
+type Answer = { sessionLifetimeMs: bigint };
+
+function promised(
+  start: (done: (error: Error | null, answer?: Answer) => void) => void,
+): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    start((error, answer) => (error ? reject(error) : resolve(answer!)));
+  });
+}
+
+/** What the protocol of signing in says of itself may be the broker's own words. */
+function refusalOf(error: unknown, mechanism: string): unknown {
+  const { cause, code, message } = error as Error & { code?: string };
+  if (cause instanceof KafkaFailure) return cause;
+  const told = codeOf(error);
+  if (told !== undefined) {
+    const sentence = sentenceOf(told);
+    return new KafkaFailure("later", told === 33 ? `${sentence}: ${mechanism}` : sentence);
+  }
+  if (code !== "PLT_KFK_AUTHENTICATION") return error;
+  const words = message.slice(0, WORDS_CHARS_MAX).replace(/\.$/, "");
+  return new KafkaFailure("later", `Signing in failed: ${words}`);
+}
+
+const WORDS_CHARS_MAX = 300;

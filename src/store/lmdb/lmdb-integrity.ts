@@ -1,0 +1,184 @@
+/**
+ * Whether an LMDB file is whole, by the file alone. A copy that was made while a process wrote
+ * holds pages of several times, and LMDB does not check that: it answers with whatever the pages
+ * hold, or ends the process. Such a copy begins with the meta pages, so a page that was written
+ * after them has a higher transaction number than they tell. The layout is that of lmdb's `mdb.c`.
+ */
+
+import { closeSync, fstatSync, openSync, readSync } from "node:fs";
+
+const HEADER_BYTES = 24;
+const DB_BYTES = 48;
+const MAGIC = 0xbeefc0de;
+const BRANCH = 1;
+const LEAF = 2;
+const OVERFLOW = 4;
+const KINDS = BRANCH | LEAF | OVERFLOW;
+/** Flags of a leaf's node: its data lie in overflow pages, or are another tree. */
+const BIG_DATA = 1;
+const SUB_DATA = 2;
+const DEPTH_MAX = 32;
+const WINDOW_BYTES = 128 << 10;
+const WINDOWS_MAX = 256;
+
+interface Meta {
+  pageBytes: number;
+  lastPage: number;
+  transaction: number;
+  /** The tree of free pages, and the table of tables. */
+  trees: [Tree, Tree];
+}
+
+interface Tree {
+  root: number;
+  depth: number;
+  entries: number;
+}
+
+/**
+ * Says what is wrong with an LMDB file, completing a sentence; undefined when the file is whole.
+ */
+export function integrityFault(path: string): string | undefined {
+  const fd = openSync(path, "r");
+  try {
+    new Walk(fd).run();
+    return undefined;
+  } catch (error) {
+    if (error instanceof Fault) return error.message;
+    throw error;
+  } finally {
+    closeSync(fd);
+  }
+}
+
+class Fault extends Error {}
+
+class Walk {
+  readonly #fd: number;
+  readonly #size: number;
+  readonly #meta: Meta;
+  /** Parts of the file that were read last: the pages of a tree lie near each other. */
+  readonly #windows = new Map<number, Buffer>();
+  #pages = 0;
+
+  constructor(fd: number) {
+    this.#fd = fd;
+    this.#size = fstatSync(fd).size;
+    const first = metaOf(this.#bytes(0, HEADER_BYTES + 144));
+    const second = metaOf(this.#bytes(first.pageBytes, HEADER_BYTES + 144));
+    this.#meta = second.transaction > first.transaction ? second : first;
+  }
+
+  run(): void {
+    for (const tree of this.#meta.trees) this.#tree(tree);
+  }
+
+  #tree({ root, depth, entries }: Tree): void {
+    if (entries === 0) return;
+    if (depth > DEPTH_MAX) throw new Fault("a tree is too deep");
+    const found = this.#node(root, depth);
+    if (found !== entries) throw new Fault(`a tree has ${found} entries instead of ${entries}`);
+  }
+
+  /** Counts the entries below a page of a tree; `depth` levels are left. */
+  #node(number: number, depth: number): number {
+    const page = this.#page(number, depth > 1 ? BRANCH : LEAF, this.#meta.pageBytes);
+    const keys = page.readUInt16LE(20) >> 1;
+    if (HEADER_BYTES + 2 * keys > page.length) throw new Fault(`page ${number} is no page`);
+    let entries = depth > 1 ? 0 : keys;
+    for (let key = 0; key < keys; key++) {
+      const at = HEADER_BYTES + page.readUInt16LE(HEADER_BYTES + 2 * key);
+      if (at + 8 > page.length) throw new Fault(`page ${number} is no page`);
+      const low = page.readUInt32LE(at);
+      const flags = page.readUInt16LE(at + 4);
+      const data = at + 8 + page.readUInt16LE(at + 6);
+      if (depth > 1) entries += this.#node(low + flags * 2 ** 32, depth - 1);
+      else if ((flags & BIG_DATA) !== 0) this.#overflow(within(page, data, 24, number));
+      else if ((flags & SUB_DATA) !== 0) this.#tree(treeOf(within(page, data, DB_BYTES, number)));
+    }
+    return entries;
+  }
+
+  /**
+   * Checks the pages of one large value: only the first page has a header, so no other can tell its
+   * transaction.
+   */
+  #overflow(node: Buffer): void {
+    const { pageBytes, transaction } = this.#meta;
+    const number = numberAt(node, 0);
+    const count = numberAt(node, 16);
+    if (count < 1 || count > this.#meta.lastPage) throw new Fault(`page ${number} is no page`);
+    const pages = this.#page(number, OVERFLOW, count * pageBytes);
+    for (let i = 1; i < count; i++) {
+      const at = i * pageBytes;
+      const isHead = numberAt(pages, at) === number + i && (pages[at + 18]! & KINDS) !== 0;
+      const written = numberAt(pages, at + 8);
+      if (isHead && written > transaction && written < transaction + 2 ** 32) {
+        throw new Fault(newer(number + i));
+      }
+    }
+  }
+
+  #page(number: number, kind: number, bytes: number): Buffer {
+    const { pageBytes, lastPage, transaction } = this.#meta;
+    if (number > lastPage) throw new Fault(`page ${number} is missing`);
+    this.#pages += 1;
+    if (this.#pages > lastPage) throw new Fault("its trees share pages");
+    const page = this.#bytes(number * pageBytes, bytes);
+    if (numberAt(page, 8) > transaction) throw new Fault(newer(number));
+    const isKind = (page.readUInt16LE(18) & KINDS) === kind;
+    if (numberAt(page, 0) !== number || !isKind) throw new Fault(`page ${number} is another one`);
+    return page;
+  }
+
+  #bytes(at: number, count: number): Buffer {
+    if (at + count > this.#size) throw new Fault("its end is missing");
+    const from = at - (at % WINDOW_BYTES);
+    if (at + count > from + WINDOW_BYTES) return this.#read(at, count);
+    let window = this.#windows.get(from);
+    if (window === undefined) {
+      window = this.#read(from, Math.min(WINDOW_BYTES, this.#size - from));
+      this.#windows.set(from, window);
+      if (this.#windows.size > WINDOWS_MAX)
+        this.#windows.delete(this.#windows.keys().next().value!);
+    }
+    return window.subarray(at - from, at - from + count);
+  }
+
+  #read(at: number, count: number): Buffer {
+    const bytes = Buffer.allocUnsafeSlow(count);
+    readSync(this.#fd, bytes, 0, count, at);
+    return bytes;
+  }
+}
+
+const newer = (number: number) => `page ${number} was written later than the others`;
+
+function metaOf(page: Buffer): Meta {
+  if (page.readUInt32LE(HEADER_BYTES) !== MAGIC) throw new Fault("it does not begin as one");
+  const trees = HEADER_BYTES + 24;
+  return {
+    pageBytes: page.readUInt32LE(trees),
+    trees: [treeOf(page.subarray(trees)), treeOf(page.subarray(trees + DB_BYTES))],
+    lastPage: numberAt(page, HEADER_BYTES + 120),
+    transaction: numberAt(page, HEADER_BYTES + 128),
+  };
+}
+
+function treeOf(bytes: Buffer): Tree {
+  return {
+    depth: bytes.readUInt16LE(6),
+    entries: numberAt(bytes, 32),
+    root: numberAt(bytes, 40),
+  };
+}
+
+function within(page: Buffer, at: number, bytes: number, number: number): Buffer {
+  if (at + bytes > page.length) throw new Fault(`page ${number} is no page`);
+  return page.subarray(at, at + bytes);
+}
+
+/** A number of 64 bits. No page or transaction has a number that is not a safe integer. */
+function numberAt(bytes: Buffer, at: number): number {
+  return bytes.readUInt32LE(at) + bytes.readUInt32LE(at + 4) * 2 ** 32;
+}

@@ -1,0 +1,216 @@
+import { afterEach, describe, expect, test } from "bun:test";
+import { once } from "node:events";
+import { type AddressInfo, createServer } from "node:net";
+import { ensureTopic } from "../../src/cluster/topics/ensure-topic.ts";
+import { describeWith } from "../counterpart.ts";
+import { until } from "../log/support.ts";
+import { brokersMissing } from "./brokers.ts";
+import { type MemberProcess, openMember, startMember, type TestMember } from "./member.ts";
+import { settingsOf, withBrokers } from "./support.ts";
+
+const PARTITIONS = 6;
+/** Of members that are to be replaced. */
+const SHORT_SESSION_MS = 4_000;
+/** So long that no machine is too busy for it. */
+const SESSION_MS = 30_000;
+
+describeWith(brokersMissing)("nodes share partitions", () => {
+  const { brokers, clients } = withBrokers(1);
+  let topics = 0;
+
+  /** Members of a topic of its own; what they leave behind ends with the test. */
+  async function withMembers(
+    use: (
+      open: (id: string, drainMs?: number) => Promise<TestMember>,
+      topic: string,
+    ) => Promise<void>,
+  ) {
+    const topic = `shared-${++topics}`;
+    await ensureTopic(clients().admin(), { name: topic, partitions: PARTITIONS, replicas: 1 });
+    const opened: TestMember[] = [];
+    const options = { brokers: settingsOf(brokers()), topic, sessionMs: SESSION_MS };
+    try {
+      await use(async (id, drainMs = 0) => {
+        const member = await openMember({ ...options, id, drainMs });
+        opened.push(member);
+        return member;
+      }, topic);
+    } finally {
+      await Promise.all(opened.map((it) => it.stop()));
+    }
+  }
+
+  const counts = (...members: { runs(): number[] }[]) =>
+    members.map((it) => it.runs().length).join();
+  const closed = (member: TestMember) =>
+    member.told.filter(({ what }) => what === "close").map(({ partition }) => partition);
+
+  test("as they come and go, and what stays with a node is not interrupted", async () => {
+    await withMembers(async (open) => {
+      const a = await open("a");
+      await until(() => counts(a) === "6");
+      const b = await open("b");
+      await until(() => counts(a, b) === "3,3");
+      const c = await open("c");
+      await until(() => counts(a, b, c) === "2,2,2");
+      expect([closed(a).length, closed(b).length, closed(c).length]).toEqual([4, 1, 0]);
+      await b.stop();
+      await until(() => counts(a, c) === "3,3");
+      expect([closed(a).length, closed(c).length]).toEqual([4, 0]);
+      const all = [...a.runs(), ...c.runs()].sort();
+      expect(all).toEqual([0, 1, 2, 3, 4, 5]);
+    });
+  }, 300_000);
+
+  test("and one that moves is closed by its old owner before its new one opens it", async () => {
+    await withMembers(async (open) => {
+      const slow = await open("slow", 700);
+      await until(() => counts(slow) === "6");
+      const other = await open("other");
+      const early: number[] = [];
+      await until(() => {
+        early.push(...other.runs().filter((it) => slow.runs().includes(it)));
+        return counts(other) === "3";
+      });
+      expect(early).toEqual([]);
+      expect(closed(slow)).toHaveLength(3);
+    });
+  }, 300_000);
+
+  test("and one that leaves has closed all before others open what it had", async () => {
+    await withMembers(async (open) => {
+      const leaving = await open("leaving", 500);
+      const other = await open("other");
+      await until(() => counts(leaving, other) === "3,3");
+      const left = leaving.stop();
+      const early: number[] = [];
+      await until(() => {
+        early.push(...other.runs().filter((it) => leaving.runs().includes(it)));
+        return counts(other) === "6";
+      });
+      expect(early).toEqual([]);
+      await left;
+    });
+  }, 300_000);
+
+  test("and say who they are and what they run", async () => {
+    await withMembers(async (open) => {
+      const [b, a] = [await open("b"), await open("a")];
+      await until(() => counts(a, b) === "3,3");
+      const self = (id: string) => ({
+        ...{ id, version: "1.0.0", controlPlaneUrl: `http://${id}.internal` },
+      });
+      expect(await b.membership.nodes()).toEqual([
+        { ...self("a"), partitions: a.runs() },
+        { ...self("b"), partitions: b.runs() },
+      ]);
+      const state = { isMember: true, partitions: a.runs(), trouble: undefined };
+      expect(a.membership.state()).toEqual(state);
+    });
+  }, 300_000);
+
+  test("also those that come to the topic", async () => {
+    await withMembers(async (open, topic) => {
+      const [a, b] = [await open("a"), await open("b")];
+      await until(() => counts(a, b) === "3,3");
+      const kept = [closed(a), closed(b)];
+      const assignments = [{ brokerIds: [1] }, { brokerIds: [1] }];
+      await clients()
+        .admin()
+        .createPartitions({ topics: [{ name: topic, count: 8, assignments }] });
+      await until(() => counts(a, b) === "4,4");
+      expect([closed(a), closed(b)]).toEqual(kept);
+    });
+  }, 300_000);
+
+  test("and keep them while a main thread is busy for two seconds", async () => {
+    await withMembers(async (open) => {
+      const [a, b] = [await open("a"), await open("b")];
+      await until(() => counts(a, b) === "3,3");
+      const told = [a.told.length, b.told.length];
+      Bun.sleepSync(2_000);
+      const c = await open("c");
+      await until(() => counts(a, b, c) === "2,2,2");
+      expect([a.told.length, b.told.length]).toEqual(told.map((it) => it + 2));
+    });
+  }, 300_000);
+
+  test("and keep them while no broker answers, and are members again afterwards", async () => {
+    await withMembers(async (open) => {
+      const [a, b] = [await open("a"), await open("b")];
+      await until(() => counts(a, b) === "3,3");
+      const told = [a.told.length, b.told.length];
+      await brokers().kill(0);
+      await Bun.sleep(3_000);
+      expect(counts(a, b)).toBe("3,3");
+      await expect(a.membership.nodes()).rejects.toThrow();
+      await brokers().restart(0);
+      const c = await open("c");
+      await until(() => counts(a, b, c) === "2,2,2");
+      expect([a.told.length, b.told.length]).toEqual(told.map((it) => it + 2));
+      await b.stop();
+      await until(() => counts(a, c) === "3,3");
+    });
+  }, 300_000);
+
+  test("although the first broker that they know takes requests and never answers", async () => {
+    const mute = createServer(() => {}).listen(0, "127.0.0.1");
+    await once(mute, "listening");
+    const { port } = mute.address() as AddressInfo;
+    const known = [`127.0.0.1:${port}`, ...brokers().addresses];
+    await ensureTopic(clients().admin(), { name: "mute", partitions: PARTITIONS, replicas: 1 });
+    const options = { brokers: { brokers: known }, topic: "mute", sessionMs: SHORT_SESSION_MS };
+    const member = await openMember({ ...options, id: "a" });
+    try {
+      await until(() => counts(member) === "6");
+    } finally {
+      await member.stop();
+      mute.close();
+    }
+  }, 300_000);
+
+  describe("and one that is a process", () => {
+    const started: MemberProcess[] = [];
+    afterEach(async () => {
+      await Promise.all(started.splice(0).map((it) => it.kill()));
+    });
+
+    async function start(topic: string, ids: string[]): Promise<MemberProcess[]> {
+      await ensureTopic(clients().admin(), { name: topic, partitions: PARTITIONS, replicas: 1 });
+      const options = { brokers: settingsOf(brokers()), topic, sessionMs: SHORT_SESSION_MS };
+      const members = ids.map((id) => startMember({ ...options, id }));
+      started.push(...members);
+      return members;
+    }
+
+    test("and is killed is replaced", async () => {
+      const [a, b] = (await start("killed", ["a", "b"])) as [MemberProcess, MemberProcess];
+      await until(() => counts(a, b) === "3,3");
+      b.child.kill("SIGKILL");
+      await until(() => counts(a) === "6");
+      const [c] = (await start("killed", ["c"])) as [MemberProcess];
+      await until(() => counts(a, c) === "3,3");
+    }, 300_000);
+
+    test("and hangs is replaced, and has closed all when it joins again", async () => {
+      const [a, b] = (await start("hanging", ["a", "b"])) as [MemberProcess, MemberProcess];
+      await until(() => counts(a, b) === "3,3");
+      const had = b.told.length;
+      b.child.kill("SIGSTOP");
+      await until(() => counts(a) === "6");
+      b.child.kill("SIGCONT");
+      await until(() => counts(a, b) === "3,3" && b.told.length > had);
+      const first = b.told.slice(had, had + 6).map(({ what }) => what);
+      expect(first.sort()).toEqual(["close", "close", "close", "closed", "closed", "closed"]);
+    }, 300_000);
+
+    test("and is told to end hands over at once", async () => {
+      const [a, b] = (await start("ending", ["a", "b"])) as [MemberProcess, MemberProcess];
+      await until(() => counts(a, b) === "3,3");
+      b.child.kill("SIGTERM");
+      expect(await b.child.exited).toBe(0);
+      expect(b.runs()).toEqual([]);
+      await until(() => counts(a) === "6");
+    }, 300_000);
+  });
+});

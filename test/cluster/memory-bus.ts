@@ -1,0 +1,25 @@
+import type { NodeBus } from "../../src/cluster/node-bus/node-bus.ts";
+
+/** Exchanges of several nodes within one process; what is told is heard a moment later. */
+export function exchanges(count: number) {
+  const heard = Array.from({ length: count }, () => new Set<(message: unknown) => void>());
+  const told: unknown[] = [];
+  const all = heard.map((own, at): NodeBus => {
+    return {
+      publish(message) {
+        told.push(message);
+        setTimeout(() => {
+          for (const [to, listeners] of heard.entries()) {
+            if (to !== at) for (const listener of listeners) listener(message);
+          }
+        }, 1);
+      },
+      subscribe(listener) {
+        own.add(listener);
+        return () => own.delete(listener);
+      },
+      async close() {},
+    };
+  });
+  return { all, told };
+}

@@ -1,0 +1,67 @@
+import { expect, test } from "bun:test";
+import { type NodeBus, openNodeBus } from "../../src/cluster/node-bus/node-bus.ts";
+import { createTailRelay } from "../../src/cluster/node-bus/tail-relay.ts";
+import { describeWith } from "../counterpart.ts";
+import { quiet } from "../log/support.ts";
+import { brokersMissing } from "./brokers.ts";
+import { withBrokers } from "./support.ts";
+
+async function until(holds: () => boolean): Promise<void> {
+  const end = performance.now() + 240_000;
+  while (!holds() && performance.now() < end) await Bun.sleep(10);
+  expect(holds()).toBe(true);
+}
+
+describeWith(brokersMissing)("what nodes tell each other", () => {
+  const { clients } = withBrokers(1);
+  const open = (topic: string) =>
+    openNodeBus({ clients: clients(), topic, replicas: 1, logger: quiet });
+
+  test("is heard by all others, in order, and not by who tells", async () => {
+    const nodes = await Promise.all([open("told"), open("told"), open("told")]);
+    const heard: unknown[][] = nodes.map(() => []);
+    nodes.forEach((node, at) => {
+      node.subscribe((message) => heard[at]!.push(message));
+    });
+    // Nodes hear what is told after they have asked where the topic ends.
+    const marks = setInterval(() => nodes[0]!.publish("mark"), 50);
+    await until(() => [1, 2].every((at) => heard[at]!.length > 0));
+    clearInterval(marks);
+    for (let n = 0; n < 2_000; n++) nodes[0]!.publish({ n });
+    nodes[0]!.publish("x".repeat(1 << 20));
+    nodes[0]!.publish("end");
+    await until(() => [1, 2].every((at) => heard[at]!.at(-1) === "end"));
+    const numbers = Array.from({ length: 2_000 }, (_, n) => ({ n }));
+    for (const at of [1, 2]) {
+      expect(heard[at]!.filter((it) => typeof it === "object")).toEqual(numbers);
+      // A message that is too large is dropped.
+      expect(heard[at]!.at(-2)).toEqual({ n: 1_999 });
+    }
+    expect(heard[0]).toEqual([]);
+    await Promise.all(nodes.map((node) => node.close()));
+  }, 300_000);
+
+  test("is shown where somebody looks, and nowhere else", async () => {
+    const nodes = await Promise.all([open("shown"), open("shown")]);
+    const [here, there] = nodes.map((node: NodeBus) => createTailRelay<number>(node));
+    let begun = 0;
+    there!.onWanted(() => {
+      begun += 1;
+    });
+    expect(there!.isAnyWanted).toBe(false);
+    const seen: number[] = [];
+    const end = here!.look("one", (shown) => seen.push(shown));
+    await until(() => there!.isWanted("one"));
+    expect(begun).toBeGreaterThan(0);
+    expect(there!.isWanted("two")).toBe(false);
+    there!.show("two", 2);
+    there!.show("one", 1);
+    await until(() => seen.length > 0);
+    expect(seen).toEqual([1]);
+    end();
+    await until(() => !there!.isWanted("one"));
+    here!.close();
+    there!.close();
+    await Promise.all(nodes.map((node) => node.close()));
+  }, 300_000);
+});

@@ -1,0 +1,136 @@
+import { describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import {
+  assignPartitions,
+  type GroupMember,
+} from "../../src/cluster/membership/partition-assignment.ts";
+
+/** Members by name, each with what it holds since the last round. */
+const holders = (held: Record<string, number[]>): GroupMember[] =>
+  Object.entries(held).map(([id, own]) => ({ id, generation: 1, held: own }));
+
+/** Rounds until nothing changes: what each is left with is what it says that it holds. */
+function settle(members: readonly GroupMember[], partitions: number) {
+  let current = members;
+  for (let round = 1; round < 5; round++) {
+    const given = assignPartitions(current, partitions);
+    const next = [...given].map(([id, held]) => ({ id, generation: round + 1, held }));
+    // A member that is new has nothing to let go of.
+    const isSame = next.every(({ id, held }) => {
+      return String(current.find((it) => it.id === id)!.held) === String(held);
+    });
+    if (isSame) return { given, rounds: round - 1 };
+    current = next;
+  }
+  throw new Error("The rounds do not end");
+}
+
+const plain = (given: Map<string, number[]>) => Object.fromEntries(given);
+
+describe("partitions are shared out", () => {
+  const cases: [string, Record<string, number[]>, number, Record<string, number[]>][] = [
+    ["all to one", { a: [] }, 3, { a: [0, 1, 2] }],
+    ["evenly to members that are new", { a: [], b: [] }, 4, { a: [0, 1], b: [2, 3] }],
+    [
+      "to none, where there are more members",
+      { a: [], b: [], c: [] },
+      2,
+      { a: [0], b: [1], c: [] },
+    ],
+    ["as they were", { a: [1, 3], b: [0, 2] }, 4, { a: [1, 3], b: [0, 2] }],
+    ["to those that are left", { a: [0], b: [1] }, 4, { a: [0, 2], b: [1, 3] }],
+    ["when the topic has grown", { a: [0], b: [1] }, 3, { a: [0, 2], b: [1] }],
+    ["one more to those that hold one more", { a: [0], b: [1, 2] }, 3, { a: [0], b: [1, 2] }],
+    ["in the next round, where they move", { a: [0, 1, 2, 3], b: [] }, 4, { a: [0, 1], b: [] }],
+    ["to one of two that claim the same", { a: [0, 1], b: [1, 2] }, 4, { a: [0, 1], b: [2, 3] }],
+    ["without those that are no more", { a: [0, 1, 7] }, 2, { a: [0, 1] }],
+  ];
+  test.each(cases)("%s", (_, held, partitions, expected) => {
+    expect(plain(assignPartitions(holders(held), partitions))).toEqual(expected);
+  });
+
+  test("without the word of a member that missed a round", () => {
+    const late = { id: "a", generation: 3, held: [0, 1] };
+    const current = { id: "b", generation: 4, held: [0, 1] };
+    expect(plain(assignPartitions([late, current], 2))).toEqual({ a: [], b: [0] });
+  });
+});
+
+describe("however members came by what they hold, partitions are shared out", () => {
+  /** Each partition is held by one member, or by none. */
+  const groups = fc
+    .record({
+      members: fc.integer({ min: 1, max: 9 }),
+      partitions: fc.integer({ min: 1, max: 40 }),
+    })
+    .chain(({ members, partitions }) => {
+      const holder = fc.integer({ min: -1, max: members - 1 });
+      return fc
+        .array(holder, { minLength: partitions, maxLength: partitions })
+        .map((holderOf) => ({ partitions, members: membersOf(holderOf, members) }));
+    });
+  const membersOf = (holderOf: number[], members: number): GroupMember[] =>
+    Array.from({ length: members }, (_, member) => ({
+      id: `member-${member}`,
+      generation: 5,
+      held: holderOf.flatMap((it, partition) => (it === member ? [partition] : [])),
+    }));
+
+  test("evenly, each to one, within two rounds", () => {
+    fc.assert(
+      fc.property(groups, ({ members, partitions }) => {
+        const { given, rounds } = settle(members, partitions);
+        const counts = [...given.values()].map(({ length }) => length);
+        expect(Math.max(...counts) - Math.min(...counts)).toBeLessThanOrEqual(1);
+        const all = [...given.values()].flat().sort((a, b) => a - b);
+        expect(all).toEqual(Array.from({ length: partitions }, (_, i) => i));
+        expect(rounds).toBeLessThanOrEqual(2);
+      }),
+    );
+  });
+
+  test("moving as few as possible", () => {
+    fc.assert(
+      fc.property(groups, ({ members, partitions }) => {
+        const { given } = settle(members, partitions);
+        const moved = members.flatMap(({ id, held }) =>
+          held.filter((it) => !given.get(id)!.includes(it)),
+        );
+        // Whoever holds more than its share gives the rest away; nobody gives more.
+        const least = Math.floor(partitions / members.length);
+        const above = members.filter(({ held }) => held.length > least);
+        const rest = partitions % members.length;
+        const excess = above.reduce((sum, { held }) => sum + held.length - least, 0);
+        expect(moved).toHaveLength(excess - Math.min(rest, above.length));
+      }),
+    );
+  });
+
+  test("never to another while its holder has it", () => {
+    fc.assert(
+      fc.property(groups, ({ members, partitions }) => {
+        const given = assignPartitions(members, partitions);
+        for (const { id, held } of members) {
+          for (const [other, own] of given) {
+            if (other !== id) expect(own.filter((it) => held.includes(it))).toEqual([]);
+          }
+        }
+      }),
+    );
+  });
+
+  test("in the same way, in whatever order the members come", () => {
+    const shuffled = groups.chain(({ members, partitions }) =>
+      fc
+        .shuffledSubarray(members, { minLength: members.length })
+        .map((other) => ({ members, other, partitions })),
+    );
+    fc.assert(
+      fc.property(shuffled, ({ members, other, partitions }) => {
+        expect(plain(assignPartitions(other, partitions))).toEqual(
+          plain(assignPartitions(members, partitions)),
+        );
+      }),
+    );
+  });
+});

@@ -1,0 +1,58 @@
+import { expect, test } from "bun:test";
+import { CircuitBreaker } from "../../src/concurrency/circuit-breaker.ts";
+import { until } from "../log/support.ts";
+
+const away = new Error("Away");
+const fail = () => Promise.reject(away);
+const reasonOf = (promise: Promise<unknown>) => promise.catch((error) => error);
+
+test("what failed is refused at once, without an attempt, until a probe succeeds", async () => {
+  let isAway = true;
+  let attempts = 0;
+  let probes = 0;
+  const gate = new CircuitBreaker({
+    isOpen: () => true,
+    async probe() {
+      probes += 1;
+      if (isAway) throw new Error("Still away");
+    },
+  });
+  const attempt = async () => {
+    attempts += 1;
+    return "there";
+  };
+  expect(await gate.run(attempt)).toBe("there");
+  expect(await reasonOf(gate.run(fail))).toBe(away);
+  expect(await reasonOf(gate.run(attempt))).toBe(away);
+  await until(() => probes > 1);
+  expect(await reasonOf(gate.run(attempt))).toBe(away);
+  expect(attempts).toBe(1);
+  isAway = false;
+  const after = probes;
+  await until(() => probes > after);
+  expect(await gate.run(attempt)).toBe("there");
+});
+
+test("several attempts that fail together are probed for once", async () => {
+  let probing = 0;
+  let most = 0;
+  let isAway = true;
+  const gate = new CircuitBreaker({
+    isOpen: () => isAway,
+    async probe() {
+      probing += 1;
+      most = Math.max(most, probing);
+      await Bun.sleep(1);
+      probing -= 1;
+      throw away;
+    },
+  });
+  expect(await Promise.all([1, 2, 3].map(() => reasonOf(gate.run(fail))))).toEqual([
+    away,
+    away,
+    away,
+  ]);
+  await until(() => most > 0);
+  isAway = false;
+  expect(most).toBe(1);
+});

@@ -1,0 +1,114 @@
+import { expect, test } from "bun:test";
+import * as kafka from "@platformatic/kafka";
+import fc from "fast-check";
+import { IdempotentProducer } from "../../src/kafka/idempotent-producer.ts";
+import { createProduceClient, type EncodedBatch } from "../../src/kafka/produce-client.ts";
+
+const PARTITIONS = 4;
+const LEADERS = 2;
+const AT_ID = 43;
+const AT_SEQUENCE = 53;
+
+/** What happens to a request. */
+const faults = ["none", "unsent", "unanswered", "moved", "slow", "too large"] as const;
+type Fault = (typeof faults)[number] | "forgotten";
+
+/** Brokers as their protocol has it: a batch that comes again is there once. */
+function createBrokers(faults: Fault[]) {
+  const logs = Array.from({ length: PARTITIONS }, () => [] as string[]);
+  let known = new Map<string, { next: number; answers: Map<number, bigint> }>();
+  let shift = 0;
+  let lastId = 0n;
+
+  function take({ partition, pieces }: EncodedBatch): [code: number, offset: bigint] {
+    const values = pieces.filter((_, at) => at > 0 && at % 2 === 0).map(String);
+    const sequence = pieces[0]!.readInt32BE(AT_SEQUENCE);
+    const of = `${partition}:${pieces[0]!.readBigInt64BE(AT_ID)}`;
+    const state = known.get(of) ?? { next: 0, answers: new Map() };
+    const before = state.answers.get(sequence);
+    if (before !== undefined) return [0, before];
+    if (sequence !== state.next) return [45, -1n];
+    const offset = BigInt(logs[partition]!.length);
+    logs[partition]!.push(...values);
+    known.set(of, { next: sequence + values.length, answers: state.answers.set(sequence, offset) });
+    return [0, offset];
+  }
+
+  const lost = () => Promise.reject(new kafka.NetworkError("Connection closed"));
+  const client = {
+    ...createProduceClient(kafka, {} as kafka.Producer, 0),
+    leaders: async () => logs.map((_, partition) => (partition + shift) % LEADERS),
+    identify: async () => ({ producerId: ++lastId, producerEpoch: 0 }),
+    async produce(leader: number, _: string, batches: readonly EncodedBatch[]) {
+      const fault = faults.pop() ?? "none";
+      await Bun.sleep(1);
+      if (fault === "unsent") return await lost();
+      if (fault === "moved") shift += 1;
+      if (fault === "forgotten") known = new Map();
+      const answers = batches.map((batch) => {
+        const isLed = (batch.partition + shift) % LEADERS === leader;
+        const [code, offset] =
+          fault === "too large" ? ([10, -1n] as const) : isLed ? take(batch) : [6, -1n];
+        return { index: batch.partition, errorCode: code, baseOffset: offset };
+      });
+      if (fault === "slow") await Bun.sleep(30);
+      return fault === "unanswered" ? await lost() : answers;
+    },
+  };
+  return { client, logs };
+}
+
+test("what is sent is there once, in order, whatever requests meet", async () => {
+  const found = fc.array(fc.constantFrom(...faults), { maxLength: 10 });
+  await fc.assert(
+    fc.asyncProperty(found, async (faults) => {
+      const { client, logs } = createBrokers(faults);
+      const sender = new IdempotentProducer({ producer: client, topic: "t" });
+      const kept = logs.map(() => [] as string[]);
+      const users = Array.from({ length: PARTITIONS * 2 }, async (_, user) => {
+        const partition = user % PARTITIONS;
+        for (let n = 0; n < 6; n++) {
+          const value = `user ${user}, ${n}`;
+          const offset = await sender.send(partition, () => Buffer.from(value)).catch(() => -1n);
+          if (offset < 0n) continue;
+          kept[partition]!.push(value);
+          expect(logs[partition]![Number(offset)]).toBe(value);
+        }
+      });
+      await Promise.all(users);
+      for (const [partition, log] of logs.entries()) {
+        expect(log).toEqual([...new Set(log)]);
+        expect(log.filter((it) => kept[partition]!.includes(it))).toEqual(kept[partition]!);
+      }
+    }),
+    { numRuns: 15 },
+  );
+}, 300_000);
+
+test("a leader that forgot the producer takes what comes under another identity", async () => {
+  const { client, logs } = createBrokers(["forgotten", "none"]);
+  const sender = new IdempotentProducer({ producer: client, topic: "t" });
+  for (const text of ["one", "two", "three"]) await sender.send(1, () => Buffer.from(text));
+  expect(logs[1]).toEqual(["one", "two", "three"]);
+});
+
+test("what is under way at one leader is not sent to another that leads meanwhile", async () => {
+  const { client, logs } = createBrokers(["moved", "slow"]);
+  const sender = new IdempotentProducer({ producer: client, topic: "t" });
+  const send = (partition: number) => sender.send(partition, () => Buffer.from("x"));
+  await Promise.all([send(0), send(1)]);
+  await Promise.all([send(0), send(1)]);
+  expect(logs.slice(0, 2)).toEqual([
+    ["x", "x"],
+    ["x", "x"],
+  ]);
+});
+
+test("a value that a leader refuses is refused at once, and what follows is taken", async () => {
+  const { client, logs } = createBrokers(["too large", "none"]);
+  const sender = new IdempotentProducer({ producer: client, topic: "t" });
+  await sender.send(1, () => Buffer.from("before"));
+  await expect(sender.send(1, () => Buffer.from("large"))).rejects.toThrow("larger");
+  expect(await sender.send(1, () => Buffer.from("small"))).toBe(1n);
+  expect(logs[1]).toEqual(["before", "small"]);
+});
