@@ -2,14 +2,14 @@ import { isIP } from "node:net";
 import { networkInterfaces } from "node:os";
 import ipaddr from "ipaddr.js";
 
-/**
- * Which addresses a destination may be at. The table is the union of what rudder-transformer,
- * Svix and stripe/smokescreen refuse; it is checked on parsed bytes, never on text, because an
- * address has many spellings.
- */
 type IpAddress = ipaddr.IPv4 | ipaddr.IPv6;
 type AddressRange = [IpAddress, number];
 
+/**
+ * Address ranges that a destination must not be in: the union of the ranges that
+ * rudder-transformer, Svix and stripe/smokescreen refuse. Addresses are compared as bytes, never as
+ * text, because an address has many spellings.
+ */
 const forbidden: { reason: string; ranges: AddressRange[] }[] = [
   entry("this network", "0.0.0.0/8", "::/128"),
   entry("loopback", "127.0.0.0/8", "::1/128"),
@@ -20,11 +20,12 @@ const forbidden: { reason: string; ranges: AddressRange[] }[] = [
   entry("documentation", "192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24", "2001:db8::/32"),
   entry("documentation", "3fff::/20"),
   entry("benchmarking", "198.18.0.0/15"),
-  // Public by their form: Azure's wire server, and the inside of IBM Cloud. Those of other clouds
-  // are in the ranges above: 169.254.169.254, fd00:ec2::254, 100.100.100.200, 192.0.0.192.
+  // These look public: Azure's wire server, and the internal network of IBM Cloud. The metadata
+  // servers of other clouds are in other ranges: 169.254.169.254, fd00:ec2::254, 100.100.100.200,
+  // 192.0.0.192.
   entry("the inside of a cloud", "168.63.129.16/32", "161.26.0.0/16", "166.8.0.0/14"),
   entry("reserved", "192.0.0.0/24", "192.88.99.0/24", "240.0.0.0/4", "100::/64", "5f00::/16"),
-  // An IPv4 address hides in each of these; a gateway would carry us to it.
+  // Addresses of these ranges embed an IPv4 address, to which a gateway forwards packets.
   entry("an embedded IPv4 address", "::/96", "64:ff9b::/96", "64:ff9b:1::/48"),
   entry("an embedded IPv4 address", "::ffff:0:0:0/96", "2001::/23", "2002::/16"),
 ];
@@ -34,31 +35,44 @@ function entry(reason: string, ...cidrs: string[]) {
 }
 
 export interface AddressRules {
-  /** Why an address must not be reached, or undefined when it may. Takes any textual form. */
+  /** Why an address must not be reached; undefined when it may be. Takes any textual form. */
   refusal(address: string): string | undefined;
+  /**
+   * Whether an address is outside the forbidden ranges, or in an allowed one. Ignores the machine's
+   * own addresses: the answer for an address never changes.
+   */
+  allows(address: string): boolean;
 }
 
-/** `allow`: CIDRs that may be reached although they are forbidden. Throws on a malformed one. */
+/** `allow`: forbidden CIDRs that may be reached all the same. Throws on a malformed one. */
 export function createAddressRules(
   allow: readonly string[],
   ownAddresses: () => readonly string[] = interfaceAddresses,
 ): AddressRules {
   const allowed = allow.map((cidr) => ipaddr.parseCIDR(cidr));
+  const isAllowed = (address: IpAddress) => allowed.some((range) => within(address, range));
+  const forbiddenReason = (address: IpAddress) =>
+    forbidden.find(({ ranges }) => ranges.some((range) => within(address, range)))?.reason;
+
   return {
     refusal(text) {
       const address = parse(text);
       if (address === undefined) return "not an IP address";
-      if (allowed.some((range) => within(address, range))) return undefined;
-      for (const { reason, ranges } of forbidden) {
-        if (ranges.some((range) => within(address, range))) return reason;
-      }
+      if (isAllowed(address)) return undefined;
+      const reason = forbiddenReason(address);
+      if (reason !== undefined) return reason;
       const own = ownAddresses().some((mine) => parse(mine)?.toString() === address.toString());
       return own ? "an address of this machine" : undefined;
+    },
+    allows(text) {
+      const address = parse(text);
+      if (address === undefined) return false;
+      return isAllowed(address) || forbiddenReason(address) === undefined;
     },
   };
 }
 
-/** IPv4 in IPv6 (`::ffff:a.b.c.d`) becomes IPv4, so that one table serves both spellings. */
+/** Parses an address; `::ffff:a.b.c.d` becomes IPv4, so that one table serves both spellings. */
 function parse(text: string): IpAddress | undefined {
   // A zone (`fe80::1%eth0`) names an interface, not another address.
   const bare = text.split("%", 1)[0] ?? "";

@@ -3,51 +3,45 @@ import { FairSemaphore, fewerThanFree } from "../concurrency/fair-semaphore.ts";
 import type { AddressRules } from "./address-rules.ts";
 import type { ResolvedAddresses, ResolveHost } from "./dns-resolver.ts";
 
-/**
- * Longest time that checked addresses of a host name are used, although its records are valid for
- * longer.
- */
+/** Longest time that checked addresses of a host name are used, whatever the TTL of its records. */
 const EGRESS_RESOLVED_SECONDS_MAX = 30;
-/** Time that checked addresses of a host name are used, although its records are valid for less. */
+/** Shortest time that checked addresses of a host name are used, whatever the TTL of its records. */
 const EGRESS_RESOLVED_SECONDS_MIN = 1;
-/**
- * Look-ups under way. A workspace gets as many as are left for others; beyond that its look-ups
- * wait.
- */
+/** Concurrent DNS resolutions. A workspace gets as many as it leaves to others; the rest wait. */
 export const EGRESS_LOOKUPS_MAX = 256;
-/** Host names whose checked addresses are remembered. */
+/** Host names whose checked addresses are cached. */
 const EGRESS_NAMES_MAX = 10_000;
 
-/** A policy refuses the request; another attempt would be refused as well. */
+/** The egress policy refuses the request; another attempt would be refused as well. */
 export class EgressRefused extends Error {
   override readonly name = "EgressRefused";
 }
 
-/** The request that waited for a permit has ended; other requests may still wait for the name. */
-class PermitGivenUp extends Error {}
+/** The request that waited for the permit has ended; others may still wait for the same name. */
+class PermitAbandoned extends Error {}
 
 export interface CheckedAddresses {
-  /** The addresses, when nothing has to be looked up. */
+  /** The cached addresses; undefined when the host has to be resolved. */
   cached(host: string): string[] | undefined;
-  /** Addresses of the host that may be reached; refuses when there is none. */
+  /** The addresses of the host that the rules allow; rejects with `EgressRefused` if there is none. */
   addresses(host: string, owner: string, signal: AbortSignal): Promise<string[]>;
-  /** The address did not answer: the host's other addresses come first the next time. */
+  /** Moves an address that could not be connected to behind the other addresses of the host. */
   demote(host: string, address: string): void;
 }
 
 export interface CheckedAddressesOptions {
   rules: AddressRules;
   resolve: ResolveHost;
-  /** The setting that would let a refused address be reached. */
+  /** The setting that allows refused addresses, for error messages. */
   setting: string;
-  /** Milliseconds. */
+  /** The clock, in milliseconds. */
   now?: () => number;
 }
 
 /**
- * Finds the checked addresses of host names, and keeps them as long as they are valid: at 1,000
- * requests a second, a look-up for each would be the most expensive part. Callers connect to the
- * checked addresses themselves, so a name that changes meanwhile (rebinding) gains nothing.
+ * Resolves host names, checks their addresses and caches them while they are valid: at 1,000
+ * requests a second, resolving the name for each would be the most expensive part. Callers connect
+ * to the checked addresses, so that a name that changes meanwhile (DNS rebinding) has no effect.
  */
 export function createCheckedAddresses({
   rules,
@@ -55,31 +49,31 @@ export function createCheckedAddresses({
   setting,
   now = Date.now,
 }: CheckedAddressesOptions): CheckedAddresses {
-  const known = new Map<string, { addresses: string[]; until: number }>();
-  /** Look-ups under way, by owner and name, so that no workspace waits for another's place. */
-  const looking = new Map<string, Promise<string[]>>();
-  const lookUps = new FairSemaphore(EGRESS_LOOKUPS_MAX, fewerThanFree);
+  const cache = new Map<string, { addresses: string[]; until: number }>();
+  /** Resolutions under way by owner and name: no workspace waits for a permit of another one. */
+  const resolving = new Map<string, Promise<string[]>>();
+  const resolutions = new FairSemaphore(EGRESS_LOOKUPS_MAX, fewerThanFree);
 
-  async function look(host: string, owner: string, signal: AbortSignal): Promise<string[]> {
+  async function lookUp(host: string, owner: string, signal: AbortSignal): Promise<string[]> {
     if (isIP(host) !== 0) return keep(host, { addresses: [host], seconds: 0 });
-    using _permit = await lookUps.acquire(owner, signal).catch(() => {
-      throw new PermitGivenUp();
+    using _permit = await resolutions.acquire(owner, signal).catch(() => {
+      throw new PermitAbandoned();
     });
     return fresh(host) ?? keep(host, await resolve(host));
   }
 
   function fresh(host: string): string[] | undefined {
-    const kept = known.get(host);
+    const kept = cache.get(host);
     return kept !== undefined && kept.until > now() ? kept.addresses : undefined;
   }
 
   function keep(host: string, { addresses, seconds }: ResolvedAddresses): string[] {
     const allowed = permitted(addresses);
     const least = Math.max(seconds, EGRESS_RESOLVED_SECONDS_MIN);
-    known.delete(host);
-    if (known.size >= EGRESS_NAMES_MAX) known.delete(known.keys().next().value!);
+    cache.delete(host);
+    if (cache.size >= EGRESS_NAMES_MAX) cache.delete(cache.keys().next().value!);
     const until = now() + Math.min(least, EGRESS_RESOLVED_SECONDS_MAX) * 1_000;
-    known.set(host, { addresses: allowed, until });
+    cache.set(host, { addresses: allowed, until });
     return allowed;
   }
 
@@ -100,19 +94,19 @@ export function createCheckedAddresses({
       while (true) {
         const kept = fresh(host);
         if (kept !== undefined) return kept;
-        const looked =
-          looking.get(key) ?? look(host, owner, signal).finally(() => looking.delete(key));
-        looking.set(key, looked);
+        const addresses =
+          resolving.get(key) ?? lookUp(host, owner, signal).finally(() => resolving.delete(key));
+        resolving.set(key, addresses);
         try {
-          return await looked;
+          return await addresses;
         } catch (error) {
-          if (!(error instanceof PermitGivenUp)) throw error;
+          if (!(error instanceof PermitAbandoned)) throw error;
           signal.throwIfAborted();
         }
       }
     },
     demote(host, address) {
-      const kept = known.get(host);
+      const kept = cache.get(host);
       if (kept === undefined) return;
       kept.addresses = [...kept.addresses.filter((other) => other !== address), address];
     },

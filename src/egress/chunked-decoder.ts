@@ -1,34 +1,37 @@
+import { assert } from "../assert.ts";
+
 /**
- * Takes the chunked transfer coding (RFC 9112 §7.1) off a body that comes in pieces. Sizes and line
- * ends are read strictly; extensions and trailers are skipped.
+ * Decodes the chunked transfer coding (RFC 9112 §7.1) of a body that arrives in pieces. Sizes and
+ * line ends are read strictly; extensions and trailers are skipped.
  */
 export class ChunkedDecoder {
   #state: ChunkState = "size";
-  /** Bytes of the current chunk that are still to come. */
+  /** Remaining bytes of the current chunk. */
   #left = 0;
   #digits = 0;
-  /** What has come of a size's extensions, or of a trailer. */
+  /** The extensions of a chunk size, or the trailer, as far as it was read. */
   #text = "";
-  /** Bytes that the trailers may still have. */
+  /** Bytes that the trailers may still take. */
   #trailersLeft: number;
 
-  /** `trailersMax`: bytes of all trailers. */
+  /** `trailersMax`: most bytes of all trailers. */
   constructor(trailersMax: number) {
     this.#trailersLeft = trailersMax;
   }
 
   /**
-   * Calls `tell` with the data of the piece, until `tell` returns false. Returns where the body
-   * ends in the piece; undefined when the piece does not hold its end.
+   * Calls `onData` with the data in the piece until it returns false. Returns the offset at which
+   * the body ends in the piece; undefined when it does not end there.
    */
-  read(piece: Buffer, tell: (data: Buffer) => boolean): number | undefined {
+  read(piece: Buffer, onData: (data: Buffer) => boolean): number | undefined {
     for (let at = 0; at < piece.length; ) {
       if (this.#state === "data") {
         const data = piece.subarray(at, at + this.#left);
         at += data.length;
         this.#left -= data.length;
+        assert(this.#left >= 0, "The remaining bytes of a chunk are never negative");
         if (this.#left === 0) this.#state = "dataCr";
-        if (!tell(data)) return undefined;
+        if (!onData(data)) return undefined;
         continue;
       }
       this.#state = this.#next(piece[at++]!);
@@ -37,7 +40,7 @@ export class ChunkedDecoder {
     return undefined;
   }
 
-  /** The state behind this byte. */
+  /** Reads one byte of the framing and returns the state after it. */
   #next(byte: number): ChunkState {
     switch (this.#state) {
       case "size":
@@ -99,10 +102,7 @@ export class ChunkedDecoder {
 }
 
 const trailer = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+:[\t\x20-\x7e\x80-\xff]*$/;
-/**
- * Extensions of a chunk's size: each has a name, and perhaps a value, which may be quoted (RFC 9112
- * §7.1.1).
- */
+/** Extensions of a chunk size: each has a name and an optional, perhaps quoted, value (RFC 9112 §7.1.1). */
 const extensions =
   /^(;[!#$%&'*+.^_`|~0-9A-Za-z-]+(=([!#$%&'*+.^_`|~0-9A-Za-z-]+|"([\t !#-[\]-~\x80-\xff]|\\[\t -~\x80-\xff])*"))?)+$/;
 

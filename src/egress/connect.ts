@@ -14,31 +14,32 @@ export interface ConnectTls extends EgressTls {
   /** ALPN names of the protocol inside TLS. */
   protocols?: string[];
   /**
-   * What the protocol says before TLS, unencrypted (PostgreSQL's SSLRequest): `request` is written,
-   * and TLS begins when the other side answers with exactly `accept`.
+   * The protocol's own exchange before TLS (PostgreSQL's SSLRequest): `request` is sent unencrypted,
+   * and TLS begins when the peer responds with exactly `accept`. Any other response fails the
+   * connection with the message `refusal`.
    */
   upgrade?: { request: Uint8Array; accept: Uint8Array; refusal: string };
 }
 
 export interface EgressConnectRequest {
-  /** Whose connection it is: workspaces share look-ups and connections fairly. */
+  /** The workspace that owns the connection: workspaces share resolutions and connections fairly. */
   workspaceId: string;
-  /** A name or a literal address. */
+  /** A host name or a literal address. */
   host: string;
   port: number;
-  /** Without TLS settings the connection is not encrypted. */
+  /** TLS settings; without them the connection is not encrypted. */
   tls?: ConnectTls | undefined;
-  /** From the first look-up until the connection is ready, TLS included. */
+  /** Time from the first DNS query until the connection is ready, TLS included. */
   timeoutMs: number;
   onStage?: OnStage | undefined;
-  /** Gives the attempt up; a connection that is ready is not ended. */
+  /** Aborts the attempt; does not close a connection that is ready. */
   signal: AbortSignal;
 }
 
-/** Connections that are silent for so long are probed, to notice a peer that is gone. */
+/** Idle time after which TCP probes the peer, to notice one that has vanished. */
 const keepAliveMs = 15_000;
 
-/** A connection to this address that is ready for its protocol. */
+/** Opens a connection that is ready for its protocol. */
 export function connectTo(
   endpoint: Endpoint,
   tls: ConnectTls | undefined,
@@ -52,8 +53,8 @@ export function connectTo(
     };
     const watch = (watched: Socket) => {
       socket = watched;
-      // This listener stays: without one, an error while nobody owns the socket would end the
-      // process.
+      // This listener stays: without a listener, an error before the caller adds its own would end
+      // the process.
       socket.on("error", fail);
       socket.once("close", () =>
         reject(new Error("The connection was closed before it was ready")),
@@ -69,11 +70,11 @@ export function connectTo(
     if (upgrade === undefined) {
       watch(openSocket(endpoint, protocols, ready));
     } else {
-      const { address, port, onStage } = endpoint;
+      const { address, rules, port, onStage } = endpoint;
       const secure = () => watch(secureSocket(socket, endpoint, protocols, ready));
       watch(
-        openSocket({ address, port, onStage }, undefined, () =>
-          agree(socket, upgrade, secure, fail),
+        openSocket({ address, rules, port, onStage }, undefined, () =>
+          requestTls(socket, upgrade, secure, fail),
         ),
       );
     }
@@ -82,10 +83,10 @@ export function connectTo(
 }
 
 /**
- * Asks for TLS. Bytes beyond the answer are refused: they would be taken for the first ones inside
- * TLS, although anybody on the way could have written them (CVE-2021-23222).
+ * Requests TLS in the protocol's own way. Refuses bytes after the response: TLS would take them for
+ * its own, although a man in the middle could have injected them (CVE-2021-23222).
  */
-function agree(
+function requestTls(
   socket: Socket,
   { request, accept, refusal }: NonNullable<ConnectTls["upgrade"]>,
   secure: () => void,
@@ -98,14 +99,14 @@ function agree(
   socket.write(request);
 }
 
-/** The other side does not offer TLS, which the caller requires. */
+/** The peer does not offer TLS, which the caller requires. */
 export class TlsRefused extends Error {
   override readonly name = "TlsRefused";
 }
 
 /**
- * A host in the form that URLs have, so that HTTP and other protocols read all spellings of an
- * address alike; an IPv6 address has no brackets.
+ * Normalizes a host as URLs do, so that HTTP and other protocols read all spellings of an address
+ * alike; an IPv6 address gets no brackets. Throws `EgressRefused` for any other text.
  */
 export function checkedHost(text: string): string {
   const host = isIP(text) === 6 ? `[${text}]` : text;
@@ -114,14 +115,12 @@ export function checkedHost(text: string): string {
   return hostOf(url);
 }
 
-/** Host name without the brackets of an IPv6 address. */
+/** The host of a URL, without the brackets of an IPv6 address. */
 export function hostOf({ hostname }: URL): string {
   return hostname.startsWith("[") ? hostname.slice(1, -1) : hostname;
 }
 
-/**
- * The name that the certificate must be for; certificates do not have the final dot of a full name.
- */
+/** The name that the certificate must have: the host without the final dot of a full name. */
 export function tlsHostOf(host: string, address: string): string {
   return isIP(host) === 0 ? host.replace(/\.$/, "") : address;
 }

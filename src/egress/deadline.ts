@@ -1,10 +1,10 @@
 /**
- * The time limit of one request, joined with its caller's wish to end it earlier. There is one
- * timer and one listener: `AbortSignal.any` would keep every caller's signal busy, and a controller
- * for each request would cost more than the rest of its own work.
+ * The time limit of one request, combined with its caller's abort signal. It needs one timer and one
+ * listener: `AbortSignal.any` would add a follower to the caller's signal for each request, and an
+ * `AbortController` costs more than all else that a request does here.
  */
 export class Deadline {
-  /** What the request was waiting for when the time was over, to complete the reason. */
+  /** The thing that the request waits for, named in the error of a timeout. */
   awaited = "complete answer";
   readonly #outer: AbortSignal;
   readonly #timer: Timer;
@@ -23,13 +23,13 @@ export class Deadline {
     if (this.#isOver) throw this.#reason;
   }
 
-  /** Sets what to do when the time is over, with the reason. */
+  /** Sets the function to call with the reason when the time is over or the caller aborts. */
   onEnd(end: (reason: unknown) => void): void {
     if (this.#isOver) end(this.#reason);
     else this.#end = end;
   }
 
-  /** A signal that is aborted when the time is over. */
+  /** Returns a signal that is aborted when the time is over. */
   signal(): AbortSignal {
     const cut = new AbortController();
     this.onEnd((reason) => cut.abort(reason));
@@ -37,8 +37,8 @@ export class Deadline {
   }
 
   /**
-   * Resolves as `work` does, or rejects with the reason when the time is over, whether or not
-   * `work` obeys the signal.
+   * Settles as `work` does, or rejects with the reason when the time is over, whether or not `work`
+   * obeys the signal.
    */
   async bound<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const cut = new AbortController();

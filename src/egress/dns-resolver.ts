@@ -3,19 +3,19 @@ import { codeOf } from "../errors.ts";
 import { EGRESS_LOOKUP_MS_MAX } from "./limits.ts";
 import { followFile, parseHosts, parseResolverSettings } from "./resolver-files.ts";
 
-/** The addresses of a name, the preferred one first, and how long they are valid. */
+/** The addresses of a name, the preferred one first, and their time to live. */
 export interface ResolvedAddresses {
   addresses: string[];
   seconds: number;
 }
 
-/** All addresses of a host name. */
+/** Resolves a host name to all its addresses. Rejects with `ResolutionFailed`. */
 export type ResolveHost = (host: string) => Promise<ResolvedAddresses>;
 
-/** A name could not be looked up. The message holds no internal address. */
+/** A host name could not be resolved. The message holds no internal address. */
 export class ResolutionFailed extends Error {
   override readonly name = "ResolutionFailed";
-  /** The code that node:dns gives: `ENOTFOUND`, `ETIMEOUT`, `ESERVFAIL`, … */
+  /** The error code of node:dns: `ENOTFOUND`, `ETIMEOUT`, `ESERVFAIL`, … */
   readonly code: string;
 
   constructor(message: string, code: string) {
@@ -27,9 +27,9 @@ export class ResolutionFailed extends Error {
 export interface ResolverOptions {
   /** `ADDRESS` or `ADDRESS:PORT` of name servers; by default those of `/etc/resolv.conf`. */
   servers?: readonly string[] | undefined;
-  /** Milliseconds without an answer after which the name server is asked again, or the next one. */
+  /** Milliseconds after which an unanswered query is sent again, or to the next name server. */
   tryMs?: number;
-  /** Milliseconds that IPv6 addresses are waited for after the IPv4 addresses came. */
+  /** Milliseconds to wait for IPv6 addresses once the IPv4 addresses have arrived. */
   sixMs?: number;
   resolverFile?: string;
   hostsFile?: string;
@@ -37,12 +37,12 @@ export interface ResolverOptions {
 
 interface DnsAnswer {
   addresses: { address: string; ttl: number }[];
-  /** Why there is no address, unless the name has none. */
+  /** The error code of a query that failed; absent when the name just has no address. */
   failure?: string;
 }
 
 const tries = 2;
-/** Answers of a name server that say that the name, or its address, does not exist. */
+/** Error codes for a name that does not exist or has no address. */
 const absent = new Set(["ENOTFOUND", "ENODATA"]);
 
 const reasons: Record<string, string> = {
@@ -53,30 +53,29 @@ const reasons: Record<string, string> = {
 };
 
 /**
- * Looks names up as getaddrinfo(3) does with `hosts: files dns`, but by c-ares. getaddrinfo waits
- * in Bun's few work threads, which file I/O needs as well: 16 names whose server hangs held up
- * every file and every other name for a minute.
+ * Resolves names as getaddrinfo(3) does with `hosts: files dns`, but with c-ares. getaddrinfo blocks
+ * Bun's few worker threads, which file I/O needs as well: 16 names whose name server hung blocked
+ * all files and all other names for a minute.
  */
 export function createResolver(options: ResolverOptions = {}): ResolveHost {
-  // The wait for IPv6 is the one of RFC 8305 §3.
+  // RFC 8305 §3 recommends 50 ms for IPv6.
   const { tryMs = 2_000, sixMs = 50 } = options;
   const settings = followFile(options.resolverFile ?? "/etc/resolv.conf", parseResolverSettings);
   const hosts = followFile(options.hostsFile ?? "/etc/hosts", parseHosts);
-  /** Servers that are asked last because they kept an earlier look-up waiting. */
-  let passed = 0;
+  /** Number of servers to query last, because they delayed an earlier query. */
+  let demoted = 0;
 
-  async function ask(name: string): Promise<DnsAnswer> {
+  async function query(name: string): Promise<DnsAnswer> {
     const servers = options.servers?.length ? options.servers : settings().servers;
-    // Each look-up has its own resolver: a shared one keeps all answers for as long as their zones
-    // ask.
+    // Each query has its own resolver: a shared one would cache every record for its whole TTL.
     const resolver = new dns.Resolver({ timeout: tryMs, tries });
-    resolver.setServers(servers.length > 0 ? rotated(servers, passed) : ["127.0.0.1"]);
+    resolver.setServers(servers.length > 0 ? rotated(servers, demoted) : ["127.0.0.1"]);
     const started = performance.now();
     const six = addressesOf(resolver.resolve6(name, { ttl: true }));
     const four = await addressesOf(resolver.resolve4(name, { ttl: true }));
     const late = Bun.sleep(sixMs).then((): DnsAnswer => ({ addresses: [] }));
     const other = await (four.addresses.length > 0 ? Promise.race([six, late]) : six);
-    if (performance.now() - started >= tryMs) passed += 1;
+    if (performance.now() - started >= tryMs) demoted += 1;
     resolver.cancel();
     const failure = four.failure ?? other.failure;
     return {
@@ -91,16 +90,16 @@ export function createResolver(options: ResolverOptions = {}): ResolveHost {
     if (listed !== undefined) return { addresses: listed, seconds: 0 };
     const end = performance.now() + EGRESS_LOOKUP_MS_MAX;
     for (const candidate of host.endsWith(".") ? [host] : candidates(name, settings())) {
-      const { addresses, failure } = await ask(candidate);
+      const { addresses, failure } = await query(candidate);
       if (addresses.length > 0) return found(addresses);
-      // A name of the search list must not stand in for a name of which nothing is known.
+      // A name of the search list must not replace a name whose query failed.
       if (failure !== undefined || performance.now() > end) throw failed(failure ?? "ETIMEOUT");
     }
     throw failed("ENOTFOUND");
   };
 }
 
-/** Whether a name means this machine, whatever a name server says (RFC 6761 §6.3). */
+/** Whether a name always means this machine (RFC 6761 §6.3). */
 function isLocal(name: string): boolean {
   return name === "localhost" || name.endsWith(".localhost");
 }

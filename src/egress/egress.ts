@@ -26,40 +26,46 @@ export { reservedHeaders } from "./request-head.ts";
 export type { ConnectStage, OnStage } from "./socket.ts";
 
 /**
- * Connections of destinations that keep theirs open (databases, brokers), but at most an eighth of
- * the process's descriptors. A workspace gets as many as are left for others; beyond that its
+ * Connections of destinations that keep them open (databases, brokers), but at most an eighth of the
+ * process's file descriptors. A workspace gets as many as it leaves to others; its other
  * destinations wait.
  */
 export const EGRESS_CONNECTIONS_MAX = 512;
 
 export interface EgressRequest {
-  /** Whose request it is: workspaces share look-ups and connections fairly. */
+  /** The workspace that owns the request: workspaces share resolutions and connections fairly. */
   workspaceId: string;
   url: string;
   method: string;
-  /** The request's own headers, without those of `egressHeaders`. */
+  /** Headers of the request; those in `reservedHeaders` are refused. */
   headers: Readonly<Record<string, string>>;
   body: Uint8Array;
-  /** From the first look-up to the last byte of the answer. */
+  /** Time from the first DNS query to the last byte of the response. */
   timeoutMs: number;
-  /** Bytes of the answer that are read; a longer answer is cut there and its connection closed. */
+  /** Bytes of the response body that are read; a longer body is cut and its connection closed. */
   answerBytesMax: number;
   /**
-   * Whether the receiver may get the request twice. Such a request is sent again when a kept
-   * connection turns out to be closed, since nobody can tell whether the receiver had read it.
+   * Whether the receiver may get the request twice. Such a request is sent again when an idle
+   * connection turns out to be closed, since the receiver may or may not have read it.
    */
   isRepeatable: boolean;
   tls?: EgressTls | undefined;
   /**
-   * Called with the stages that the request has passed; such a request has a connection of its own.
+   * Called with each stage that the request has passed. The request gets a new connection.
    */
   onStage?: OnStage | undefined;
   signal: AbortSignal;
 }
 
-/** The one way out: only to checked addresses, HTTP without redirects, bounded in size and time. */
+/**
+ * The only way to the network: connects to checked addresses only, follows no redirects, and bounds
+ * responses in size and time.
+ */
 export interface Egress {
-  /** Any status is an answer, 3xx too. Rejects with `EgressRefused` (policy) or a network error. */
+  /**
+   * Sends a request and resolves with the response, whatever its status. Rejects with
+   * `EgressRefused` (policy) or a network error.
+   */
   request(request: EgressRequest): Promise<EgressResponse>;
   /**
    * A connection for a protocol other than HTTP. It takes a place of its workspace until it is
@@ -70,44 +76,45 @@ export interface Egress {
 }
 
 export interface EgressOptions {
-  /** CIDRs that may be reached although private. */
+  /** Forbidden CIDRs that may be reached. */
   allow: readonly string[];
-  /** The setting that says so, for messages. */
+  /** The setting that holds them, for error messages. */
   allowSetting?: string;
-  /** Name servers; by default the system's. */
+  /** Name servers; those of the system by default. */
   nameServers?: readonly string[];
   resolve?: ResolveHost;
   /** Certificate authorities (PEM) that replace the known ones. */
   ca?: string;
-  /** Descriptors of the process: an eighth of them is the most that requests under way take. */
+  /** File descriptors of the process, of which concurrent requests may take an eighth. */
   descriptorsMax?: number;
 }
 
-/** Errors of connecting, after which another address of the host may work. */
+/** Connection errors after which another address of the host may work. */
 const unreachable = new Set(["ECONNREFUSED", "EHOSTUNREACH", "ENETUNREACH", "EADDRNOTAVAIL"]);
 
 export function createEgress(options: EgressOptions): Egress {
+  const rules = createAddressRules(options.allow);
   const names = createCheckedAddresses({
-    rules: createAddressRules(options.allow),
+    rules,
     resolve: options.resolve ?? createResolver({ servers: options.nameServers }),
     setting: options.allowSetting ?? "egress.allow",
   });
-  const share = Math.ceil((options.descriptorsMax ?? Number.POSITIVE_INFINITY) / 8);
-  const client = createHttpClient(share);
-  const requests = new FairSemaphore(Math.min(EGRESS_REQUESTS_MAX, share), fewerThanFree);
-  const connections = new FairSemaphore(Math.min(EGRESS_CONNECTIONS_MAX, share), fewerThanFree);
+  const eighth = Math.ceil((options.descriptorsMax ?? Number.POSITIVE_INFINITY) / 8);
+  const client = createHttpClient(eighth);
+  const requests = new FairSemaphore(Math.min(EGRESS_REQUESTS_MAX, eighth), fewerThanFree);
+  const connections = new FairSemaphore(Math.min(EGRESS_CONNECTIONS_MAX, eighth), fewerThanFree);
   const sockets = new Set<Socket>();
 
   async function acquire(
     semaphore: FairSemaphore,
-    what: string,
+    kind: "request" | "connection",
     workspaceId: string,
-    time: Deadline,
+    deadline: Deadline,
   ): Promise<Permit> {
     const permit = semaphore.tryAcquire(workspaceId);
     if (permit) return permit;
-    time.awaited = `place for one more ${what} of the workspace`;
-    return await semaphore.acquire(workspaceId, time.signal());
+    deadline.awaited = `permit for one more ${kind} of the workspace`;
+    return await semaphore.acquire(workspaceId, deadline.signal());
   }
 
   async function addressesOf(host: string, workspaceId: string, deadline: Deadline) {
@@ -117,19 +124,19 @@ export function createEgress(options: EgressOptions): Egress {
     return await deadline.bound((signal) => names.addresses(host, workspaceId, signal));
   }
 
-  /** Tries the host's addresses in turn, as long as none can be connected to. */
+  /** Tries the addresses of the host one after the other until one can be connected to. */
   async function reach<T>(
     host: string,
     { workspaceId, onStage }: Pick<EgressRequest, "workspaceId" | "onStage">,
     deadline: Deadline,
-    ask: (address: string) => Promise<T>,
+    connect: (address: string) => Promise<T>,
   ): Promise<T> {
     const addresses = await addressesOf(host, workspaceId, deadline);
     onStage?.("resolve");
     let failure: unknown;
     for (const address of addresses) {
       try {
-        return await ask(address);
+        return await connect(address);
       } catch (error) {
         names.demote(host, address);
         failure = error;
@@ -139,7 +146,7 @@ export function createEgress(options: EgressOptions): Egress {
     throw failure;
   }
 
-  async function ask(request: EgressRequest, target: URL, deadline: Deadline) {
+  async function send(request: EgressRequest, target: URL, deadline: Deadline) {
     const host = hostOf(target);
     const isSecure = target.protocol === "https:";
     const port = target.port === "" ? (isSecure ? 443 : 80) : Number(target.port);
@@ -147,7 +154,7 @@ export function createEgress(options: EgressOptions): Egress {
     return await reach(host, request, deadline, (address) => {
       deadline.awaited = "complete answer";
       const tlsHost = isSecure ? (tls?.serverName ?? tlsHostOf(host, address)) : undefined;
-      const endpoint = { address, port, tlsHost, ca: tls?.ca ?? options.ca, onStage };
+      const endpoint = { address, rules, port, tlsHost, ca: tls?.ca ?? options.ca, onStage };
       return client.send(endpoint, { ...request, target, deadline });
     });
   }
@@ -158,10 +165,10 @@ export function createEgress(options: EgressOptions): Egress {
     const socket = await reach(host, request, deadline, (address) => {
       deadline.awaited = "connection";
       const tlsHost = tls && (tls.serverName ?? tlsHostOf(host, address));
-      const endpoint = { address, port, tlsHost, ca: tls?.ca ?? options.ca, onStage };
+      const endpoint = { address, rules, port, tlsHost, ca: tls?.ca ?? options.ca, onStage };
       return connectTo(endpoint, tls, deadline);
     });
-    // The socket may have been closed already, without another event to come.
+    // The socket may be closed already; then no further event follows.
     if (socket.destroyed) throw new Error("The connection was closed at once");
     sockets.add(socket);
     socket.once("close", () => {
@@ -178,7 +185,7 @@ export function createEgress(options: EgressOptions): Egress {
       try {
         using _permit = await acquire(requests, "request", request.workspaceId, deadline);
         deadline.throwIfOver();
-        return await ask(request, target, deadline);
+        return await send(request, target, deadline);
       } finally {
         deadline.clear();
       }

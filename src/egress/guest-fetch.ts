@@ -6,35 +6,39 @@ import {
   reservedHeaders,
 } from "./egress.ts";
 
-/** A request of user code, as its guest sent it; the body is text. */
+/** A request of user code as its guest sent it, with a body of text. */
 export interface GuestRequest extends Omit<EgressRequest, "body" | "isRepeatable" | "signal"> {
   body: string;
 }
 
-/** Methods for which two requests have the effect of one (RFC 9110 §9.2.2). */
+/** Idempotent methods (RFC 9110 §9.2.2). */
 const idempotent = new Set(["GET", "HEAD", "OPTIONS", "PUT", "DELETE"]);
 
 /**
- * The `fetch` of user code: the guarded egress, with an allow-list of its own. A redirect is an
- * answer like any other; when the code follows it, its request is checked like the first.
+ * Makes the `fetch` of user code, over an egress with an allow-list of its own. A redirect is a
+ * response like any other; when the code follows it, that request is checked like the first.
  */
 export function guestFetch(egress: Egress) {
   return async (request: GuestRequest, signal: AbortSignal) => {
     const { workspaceId, url, method, timeoutMs, answerBytesMax } = request;
     const answer = await egress
       .request({
-        ...{ workspaceId, url, method, timeoutMs, signal },
-        headers: withoutEgressHeaders(request.headers),
+        workspaceId,
+        url,
+        method,
+        timeoutMs,
+        signal,
+        headers: withoutReservedHeaders(request.headers),
         body: Buffer.from(request.body),
         // One byte more than allowed shows that a body is too long.
         answerBytesMax: answerBytesMax + 1,
         isRepeatable: idempotent.has(method.toUpperCase()),
       })
       .catch((error: unknown) => {
-        // Errors of the network may hold internal addresses and are not passed on; errors of policy
-        // and name servers hold none.
-        const isTold = error instanceof EgressRefused || error instanceof ResolutionFailed;
-        throw isTold ? error : new Error("The request failed");
+        // Network errors may hold internal addresses and are not passed on. Errors of the policy and
+        // of DNS hold none.
+        const isPublic = error instanceof EgressRefused || error instanceof ResolutionFailed;
+        throw isPublic ? error : new Error("The request failed");
       });
     if (answer.body.byteLength > answerBytesMax) {
       throw new Error(`Expected an answer of at most ${answerBytesMax} bytes`);
@@ -48,11 +52,8 @@ export function guestFetch(egress: Egress) {
   };
 }
 
-/**
- * The headers without those that describe the connection, which are left out silently, as browsers
- * do.
- */
-function withoutEgressHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
+/** Removes reserved headers silently, as browsers do. */
+function withoutReservedHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(headers).filter(([name]) => !reservedHeaders.has(name.toLowerCase())),
   );

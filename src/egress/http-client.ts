@@ -10,11 +10,11 @@ export interface EgressResponse {
   status: number;
   /** Names in lower case; values of a repeated name are joined with commas. */
   headers: Readonly<Record<string, string>>;
-  /** The body as the receiver sent it: never decompressed. */
+  /** The body as received, never decompressed. */
   body: Uint8Array;
 }
 
-/** A request on its way; `EgressRequest` says what its parts mean. */
+/** One attempt at a request; `EgressRequest` documents the properties. */
 export interface HttpAttempt {
   target: URL;
   method: string;
@@ -25,10 +25,10 @@ export interface HttpAttempt {
   deadline: Deadline;
 }
 
-/** An attempt in the form in which it is sent. */
+/** An attempt with the bytes to send. */
 interface PreparedRequest {
   attempt: HttpAttempt;
-  /** The key of the connections that the attempt may use. */
+  /** Key of the idle connections that the attempt may use. */
   key: string;
   /** The method in capitals. */
   method: string;
@@ -36,23 +36,23 @@ interface PreparedRequest {
 }
 
 export interface HttpClient {
-  /** Asks at a checked address. Any status is an answer. */
+  /** Sends a request to an endpoint and resolves with the response, whatever its status. */
   send(endpoint: Endpoint, attempt: HttpAttempt): Promise<EgressResponse>;
   close(): void;
 }
 
-/** Errors of a connection that the other side has closed. */
+/** Error codes of a connection that the peer has closed. */
 const closed = new Set(["ECONNRESET", "EPIPE"]);
 
-/** A longer body is written behind its head instead of being copied together with it. */
+/** Longest body that is copied behind its head; a longer one is written separately. */
 const copiedBytesMax = 64 << 10;
 
 /**
- * A client of our own. `fetch` obeys `HTTP_PROXY`, cannot be told the address, and has at most 256
- * requests under way in the whole process, so that a few dead receivers would stop all others;
- * node:http costs three times as much. Connections are kept by address and TLS name, so that a kept
- * connection always leads to a checked address. `idleMax` is the most idle connections that are
- * kept, if fewer than `EGRESS_IDLE_CONNECTIONS_MAX`.
+ * Makes an HTTP/1.1 client. `fetch` obeys `HTTP_PROXY`, cannot connect to a given address, and allows
+ * 256 concurrent requests in the whole process, so that a few dead receivers would stop all others;
+ * node:http costs three times the CPU. Idle connections are kept by address and TLS name, so that
+ * each leads to a checked address. `idleMax`: most idle connections, if fewer than
+ * `EGRESS_IDLE_CONNECTIONS_MAX`.
  */
 export function createHttpClient(idleMax: number): HttpClient {
   const idle = new IdleConnections(idleMax);
@@ -60,9 +60,9 @@ export function createHttpClient(idleMax: number): HttpClient {
 
   /**
    * Sends a request over this connection, and keeps the connection for the next request if
-   * possible. Undefined when a kept connection turns out to be closed.
+   * possible. Resolves with undefined when an idle connection turns out to be closed.
    */
-  async function ask(
+  async function sendOver(
     connection: ReceiverConnection,
     { key, method, bytes, attempt }: PreparedRequest,
   ) {
@@ -70,7 +70,7 @@ export function createHttpClient(idleMax: number): HttpClient {
     busy.add(connection);
     attempt.deadline.onEnd((reason) => connection.destroy(reason));
     try {
-      await connection.ask(bytes, reader);
+      await connection.send(bytes, reader);
     } catch (error) {
       const isClosed = error instanceof ConnectionClosed || closed.has(codeOf(error));
       const isLost = connection.isUsed && isClosed && !reader.hasBegun;
@@ -90,11 +90,11 @@ export function createHttpClient(idleMax: number): HttpClient {
       const method = attempt.method.toUpperCase();
       const ready = { key, method, bytes: bytesOf(method, attempt), attempt };
       const kept = endpoint.onStage ? undefined : idle.take(key);
-      const answer = kept && (await ask(kept, ready));
-      if (answer !== undefined) return answer;
+      const response = kept && (await sendOver(kept, ready));
+      if (response !== undefined) return response;
       attempt.deadline.throwIfOver();
-      // A new connection is never undefined: only kept ones can turn out to be closed.
-      return (await ask(new ReceiverConnection(endpoint), ready))!;
+      // Only an idle connection can turn out to be closed: a new one gives a response or an error.
+      return (await sendOver(new ReceiverConnection(endpoint), ready))!;
     },
     close() {
       idle.close();
@@ -103,7 +103,7 @@ export function createHttpClient(idleMax: number): HttpClient {
   };
 }
 
-/** A small body goes out with its head, in one system call. */
+/** The head and the body as buffers; a small body shares one with the head, for one system call. */
 function bytesOf(method: string, { target, headers, body }: HttpAttempt): Uint8Array[] {
   const head = requestHead({ method, target, headers, bodyBytes: body.byteLength });
   if (body.byteLength > copiedBytesMax) return [Buffer.from(head, "latin1"), body];
@@ -113,10 +113,7 @@ function bytesOf(method: string, { target, headers, body }: HttpAttempt): Uint8A
   return [whole];
 }
 
-/**
- * How long the receiver keeps its idle connections, less a second, since its closing takes time to
- * arrive.
- */
+/** Time for which the receiver keeps idle connections, less a second for its FIN to arrive. */
 export function keepMs(keepAlive = ""): number | undefined {
   const seconds = /\btimeout=(\d{1,9})/i.exec(keepAlive)?.[1];
   return seconds === undefined ? undefined : (Number(seconds) - 1) * 1_000;

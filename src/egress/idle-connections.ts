@@ -1,11 +1,9 @@
+import { assert } from "../assert.ts";
 import type { ReceiverConnection } from "./receiver-connection.ts";
 
-/** How long an idle connection to a receiver is kept. */
+/** Longest time for which an idle connection is kept. */
 const EGRESS_IDLE_MS_MAX = 60_000;
-/**
- * Idle connections to all receivers, and as many of user code; beyond it the one that is idle for
- * longest is closed.
- */
+/** Idle connections to all receivers, and as many of user code; beyond it the oldest is closed. */
 export const EGRESS_IDLE_CONNECTIONS_MAX = 256;
 
 interface IdleConnection {
@@ -18,9 +16,9 @@ interface IdleConnection {
 const sweepMs = 1_000;
 
 /**
- * Connections that wait for another request to the same endpoint. When there are too many, the one
- * that is idle for longest is closed, whichever workspace it belongs to: user code can have any
- * number of endpoints.
+ * Idle connections, each kept for another request to its endpoint. Beyond the bound, the connection
+ * that has been idle longest is closed, whichever workspace opened it: user code can have any number
+ * of endpoints.
  */
 export class IdleConnections {
   /** Connections in the order in which they became idle. */
@@ -33,7 +31,7 @@ export class IdleConnections {
     this.#max = Math.min(max, EGRESS_IDLE_CONNECTIONS_MAX);
   }
 
-  /** The connection to the endpoint that was used last. */
+  /** Takes the most recently used connection to an endpoint. */
   take(key: string): ReceiverConnection | undefined {
     const kept = this.#byKey.get(key)?.at(-1);
     if (kept === undefined) return undefined;
@@ -41,18 +39,19 @@ export class IdleConnections {
     return kept.connection;
   }
 
-  /** Keeps an open connection for at most `ms` milliseconds. */
+  /** Keeps an open connection for at most `ms` milliseconds. Closes the oldest beyond the bound. */
   keep(key: string, connection: ReceiverConnection, ms = EGRESS_IDLE_MS_MAX): void {
     const until = performance.now() + Math.min(ms, EGRESS_IDLE_MS_MAX);
     const kept: IdleConnection = { connection, key, until };
-    const line = this.#byKey.get(key);
-    if (line === undefined) this.#byKey.set(key, [kept]);
-    else line.push(kept);
+    const sameKey = this.#byKey.get(key);
+    if (sameKey === undefined) this.#byKey.set(key, [kept]);
+    else sameKey.push(kept);
     this.#all.add(kept);
     connection.onEnd = () => this.#forget(kept);
     if (this.#all.size > this.#max) {
       this.#all.values().next().value!.connection.destroy();
     }
+    assert(this.#all.size <= this.#max, "Idle connections never exceed their bound");
   }
 
   close(): void {
@@ -63,9 +62,9 @@ export class IdleConnections {
   #forget(kept: IdleConnection): void {
     kept.connection.onEnd = () => {};
     this.#all.delete(kept);
-    const line = this.#byKey.get(kept.key)!;
-    line.splice(line.lastIndexOf(kept), 1);
-    if (line.length === 0) this.#byKey.delete(kept.key);
+    const sameKey = this.#byKey.get(kept.key)!;
+    sameKey.splice(sameKey.lastIndexOf(kept), 1);
+    if (sameKey.length === 0) this.#byKey.delete(kept.key);
   }
 
   #sweep(): void {

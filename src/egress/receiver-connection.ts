@@ -1,8 +1,9 @@
 import type { Socket } from "node:net";
+import { assert } from "../assert.ts";
 import type { ResponseReader } from "./response-reader.ts";
 import { type Endpoint, openSocket } from "./socket.ts";
 
-/** The receiver ended the connection. */
+/** The receiver closed the connection. */
 export class ConnectionClosed extends Error {
   override readonly name = "ConnectionClosed";
 }
@@ -14,9 +15,9 @@ interface PendingRequest {
 }
 
 /**
- * A connection to a receiver, for one request after the other. It uses node:net: an attempt of
- * `Bun.connect` cannot be given up, and a receiver that swallows packets would hold its socket for
- * two minutes.
+ * A connection to a receiver that carries one request after the other. It uses node:net: an attempt
+ * of `Bun.connect` cannot be aborted, so that a receiver that drops packets would hold its socket
+ * for two minutes.
  */
 export class ReceiverConnection {
   /** Whether the connection has carried a request. */
@@ -28,7 +29,7 @@ export class ReceiverConnection {
   #isOpen = true;
   /** Bytes to write once the connection is ready. */
   #unsent: readonly Uint8Array[] = [];
-  #exchange: PendingRequest | undefined;
+  #pending: PendingRequest | undefined;
 
   constructor(endpoint: Endpoint) {
     this.#socket = openSocket(endpoint, ["http/1.1"], (error) => {
@@ -46,21 +47,22 @@ export class ReceiverConnection {
     return this.#isOpen;
   }
 
-  /** Sends a request and reads its answer. The next request has to wait for that. */
-  ask(request: readonly Uint8Array[], reader: ResponseReader): Promise<void> {
+  /** Sends a request and reads its response. The next request must wait until then. */
+  send(request: readonly Uint8Array[], reader: ResponseReader): Promise<void> {
     return new Promise((resolve, reject) => {
+      assert(this.#pending === undefined, "A connection carries one request at a time");
       if (!this.#isOpen) return reject(new ConnectionClosed("The connection is closed"));
-      this.#exchange = { reader, resolve, reject };
+      this.#pending = { reader, resolve, reject };
       this.#unsent = request;
-      if (this.#isReady) this.#send();
+      if (this.#isReady) this.#write();
     });
   }
 
-  /** Ends the connection at once; a request under way fails with the error. */
+  /** Closes the connection at once; a request under way fails with the error. */
   destroy(error?: unknown): void {
     this.#isOpen = false;
     this.#socket.destroy();
-    this.#exchange?.reject(error);
+    this.#pending?.reject(error);
     const { onEnd } = this;
     this.onEnd = () => {};
     onEnd();
@@ -68,10 +70,10 @@ export class ReceiverConnection {
 
   #begin(): void {
     this.#isReady = true;
-    this.#send();
+    this.#write();
   }
 
-  #send(): void {
+  #write(): void {
     const [first, second] = this.#unsent;
     this.#unsent = [];
     if (first !== undefined) this.#socket.write(first);
@@ -79,29 +81,28 @@ export class ReceiverConnection {
   }
 
   #receive(piece: Buffer): void {
-    const exchange = this.#exchange;
+    const pending = this.#pending;
     try {
-      // Bytes came although nothing was asked.
-      if (exchange === undefined) this.destroy();
-      else if (exchange.reader.push(piece)) this.#answered(exchange);
+      // The receiver sent bytes without a request.
+      if (pending === undefined) this.destroy();
+      else if (pending.reader.push(piece)) this.#complete(pending);
     } catch (error) {
       this.destroy(error);
     }
   }
 
-  #answered({ reader, resolve }: PendingRequest): void {
-    this.#exchange = undefined;
+  #complete({ reader, resolve }: PendingRequest): void {
+    this.#pending = undefined;
     this.isUsed = true;
-    // When a part of a request was never sent, the receiver would take the next request for that
-    // part.
+    // If part of the request was never sent, the receiver would read the next request as that part.
     if (!reader.isReusable || this.#socket.writableLength > 0) this.destroy();
     resolve();
   }
 
   /** The receiver has closed its side. */
   #end(): void {
-    const exchange = this.#exchange;
-    if (exchange?.reader.end()) this.#answered(exchange);
-    this.destroy(new ConnectionClosed("The answer ended early"));
+    const pending = this.#pending;
+    if (pending?.reader.end()) this.#complete(pending);
+    this.destroy(new ConnectionClosed("The response ended early"));
   }
 }

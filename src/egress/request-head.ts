@@ -1,9 +1,9 @@
 import { EgressRefused } from "./checked-addresses.ts";
 
 /**
- * Headers that describe the connection or the body, in lower case. A caller's would contradict
- * ours: with two lengths of a body, a caller could plant a request on a connection that others
- * share (RFC 9112 §11.2).
+ * Headers that describe the connection or the body, in lower case; a caller must not set them. With
+ * two lengths of a body, a caller could smuggle a request into a connection that others share
+ * (RFC 9112 §11.2).
  */
 export const reservedHeaders: ReadonlySet<string> = new Set([
   "host",
@@ -20,8 +20,8 @@ export const reservedHeaders: ReadonlySet<string> = new Set([
 
 const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const text = /^[\t\x20-\x7e\x80-\xff]*$/;
-/** Methods that are meant for proxies, or return the request. */
-const notSent = new Set(["CONNECT", "TRACE", "TRACK"]);
+/** Methods that are meant for proxies, or that echo the request. */
+const refusedMethods = new Set(["CONNECT", "TRACE", "TRACK"]);
 /** Methods that have no `Content-Length` when they have no body (RFC 9110 §8.6). */
 const bodiless = new Set(["GET", "HEAD", "DELETE", "OPTIONS"]);
 
@@ -34,11 +34,11 @@ export interface RequestHead {
 }
 
 /**
- * The head of a request in HTTP/1.1, one byte per character. Refuses characters that would end a
- * line and begin another.
+ * The head of an HTTP/1.1 request, one byte per character. Throws `EgressRefused` for characters
+ * that would begin a new line.
  */
 export function requestHead({ method, target, headers, bodyBytes }: RequestHead): string {
-  if (!token.test(method) || notSent.has(method))
+  if (!token.test(method) || refusedMethods.has(method))
     throw new EgressRefused("Expected an HTTP method");
   let head = `${method} ${target.pathname}${target.search} HTTP/1.1\r\nHost: ${target.host}\r\n`;
   for (const name in headers) {

@@ -3,21 +3,21 @@ import { isIP } from "node:net";
 
 /** The settings of `/etc/resolv.conf` (resolv.conf(5)). */
 export interface ResolverSettings {
-  /** Addresses of name servers, the first to ask first. */
+  /** Addresses of name servers, in the order in which they are queried. */
   servers: string[];
   /**
-   * Domains to append to a name. They are tried first for a name with fewer dots than `dots`, and
-   * otherwise after the name itself.
+   * Domains to append to a name: tried before the name itself when that has fewer dots than `dots`,
+   * otherwise after it.
    */
   search: string[];
   dots: number;
 }
 
-/** Name servers that are used; glibc uses as many. */
+/** Name servers that are used, as in glibc. */
 const serversMax = 3;
 const searchMax = 6;
 const dotsMax = 15;
-/** Bytes of a file that are read; later lines are ignored. */
+/** Bytes of a file that are read; the rest is ignored. */
 const fileBytesMax = 1 << 20;
 
 export function parseResolverSettings(text: string): ResolverSettings {
@@ -32,12 +32,12 @@ export function parseResolverSettings(text: string): ResolverSettings {
     if (dots !== undefined) settings.dots = Math.min(Number(dots.slice(6)), dotsMax);
   }
   settings.servers = settings.servers.slice(0, serversMax);
-  // The root domain adds nothing to a name.
+  // Appending the root domain does not change a name.
   settings.search = settings.search.filter((domain) => domain !== ".").slice(0, searchMax);
   return settings;
 }
 
-/** Addresses by name in lower case, as hosts(5) has them. */
+/** Parses a hosts(5) file into addresses by name in lower case. */
 export function parseHosts(text: string): Map<string, string[]> {
   const hosts = new Map<string, string[]>();
   for (const line of text.split("\n")) {
@@ -53,8 +53,9 @@ export function parseHosts(text: string): Map<string, string[]> {
 }
 
 /**
- * The parsed file, which is read again when it has changed; when there is none, as an empty file.
- * The read does not use the work threads, which may all be waiting for a disk.
+ * Returns a function that returns the parsed file and reads it again after each change; a missing
+ * file counts as empty. It reads synchronously, without the worker threads, which may all be
+ * waiting for a disk.
  */
 export function followFile<T>(path: string, parse: (text: string) => T): () => T {
   let seen = "";

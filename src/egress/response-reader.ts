@@ -1,3 +1,4 @@
+import { assert } from "../assert.ts";
 import { ChunkedDecoder } from "./chunked-decoder.ts";
 import { EGRESS_HEAD_BYTES_MAX } from "./limits.ts";
 
@@ -7,25 +8,26 @@ const headEnd = Buffer.from("\r\n\r\n");
 const statusLine = /HTTP\/1\.([01]) ([1-9]\d\d)(?: [\t\x20-\x7e\x80-\xff]*)?\r\n/y;
 const headerLine = /([!#$%&'*+.^_`|~0-9A-Za-z-]+):[\t ]*([\t\x20-\x7e\x80-\xff]*)\r\n/y;
 
-const notHttp = () => new Error("Expected an answer of HTTP/1.1");
+const notHttp = () => new Error("Expected a response of HTTP/1.1");
 
 /**
  * States of the reader:
- * - head: reads the status line and headers, perhaps those of an interim answer;
+ * - head: reads the status line and the headers, also those of an interim response;
  * - length, chunks, close: reads a body that ends after its length, with its last chunk, or with
- *   the connection.
+ *   the connection;
+ * - done: the response is complete.
  */
 type ResponseState = "head" | "length" | "chunks" | "close" | "done";
 
 /**
- * Reads one answer (RFC 9112) from pieces as they come. Strict where parsers disagree: no bare CR
- * or LF, no folded lines, no space before a colon, one length or `chunked` alone, never both.
+ * Reads one response (RFC 9112) from pieces as they arrive. Strict where parsers disagree: no bare
+ * CR or LF, no folded lines, no space before a colon, one length or `chunked` alone, never both.
  */
 export class ResponseReader {
   status = 0;
   /** Names in lower case; values of a repeated name are joined with commas. */
   headers: Record<string, string> = {};
-  /** Whether any byte came. */
+  /** Whether any byte has arrived. */
   hasBegun = false;
   /** Whether the connection may carry another request. */
   isReusable = false;
@@ -33,15 +35,15 @@ export class ResponseReader {
   readonly #bytesMax: number;
   #state: ResponseState = "head";
   #head: Buffer | undefined;
-  /** Bytes of the heads that were read; interim answers count too, and trailers. */
+  /** Bytes of all heads so far, those of interim responses and trailers included. */
   #headBytes = 0;
-  /** Bytes of the body that are still to come, in state `length`. */
+  /** Remaining bytes of the body in state `length`. */
   #left = 0;
   #chunks: ChunkedDecoder | undefined;
   #body: Buffer = nothing;
   #bodyBytes = 0;
 
-  /** `method` that was asked with; of the body at most `bytesMax` are kept. */
+  /** `method`: that of the request. `bytesMax`: bytes of the body that are kept. */
   constructor(method: string, bytesMax: number) {
     this.#isHead = method === "HEAD";
     this.#bytesMax = bytesMax;
@@ -52,8 +54,8 @@ export class ResponseReader {
   }
 
   /**
-   * Takes the next piece, whose memory then belongs to the reader; returns whether the answer is
-   * complete. Throws when the bytes are no answer.
+   * Reads the next piece, whose memory then belongs to the reader; returns whether the response is
+   * complete. Throws when the bytes are no HTTP/1.1 response.
    */
   push(piece: Buffer): boolean {
     this.hasBegun = true;
@@ -61,18 +63,18 @@ export class ResponseReader {
     while (this.#state === "head" && rest !== undefined) rest = this.#readHead(rest);
     if (rest !== undefined && this.#state !== "done") rest = this.#readBody(rest);
     if (this.#state !== "done") return false;
-    // Bytes that nobody asked for must not be taken for the next answer.
+    // Bytes after the response must not be read as the response to the next request.
     if (rest !== undefined && rest.length > 0) this.isReusable = false;
     return true;
   }
 
-  /** The receiver has closed its side; returns whether the answer is complete with that. */
+  /** Ends the response when the receiver closes its side; returns whether it is complete. */
   end(): boolean {
     if (this.#state === "close") this.#state = "done";
     return this.#state === "done";
   }
 
-  /** Reads a head once all of it has come; returns what follows the head. */
+  /** Reads a head once all of it has arrived; returns the bytes after it. */
   #readHead(piece: Buffer): Buffer | undefined {
     const known = this.#head?.length ?? 0;
     const head = this.#head === undefined ? piece : Buffer.concat([this.#head, piece]);
@@ -82,20 +84,20 @@ export class ResponseReader {
       throw new Error(`Expected a head of at most ${EGRESS_HEAD_BYTES_MAX} bytes`);
     }
     if (end < 0) {
-      // A receiver that speaks another protocol may never send the end of a head.
-      const begun = head.subarray(0, headStart.length);
-      if (!headStart.subarray(0, begun.length).equals(begun)) throw notHttp();
+      // A receiver of another protocol may never send the end of a head.
+      const start = head.subarray(0, headStart.length);
+      if (!headStart.subarray(0, start.length).equals(start)) throw notHttp();
       this.#head = head;
       return undefined;
     }
     this.#head = undefined;
     this.#headBytes = bytes;
-    this.#take(head.toString("latin1", 0, end + 2));
+    this.#parseHead(head.toString("latin1", 0, end + 2));
     return head.subarray(end + headEnd.length);
   }
 
-  /** `head` ends with its last line. */
-  #take(head: string): void {
+  /** Parses the status line and the headers; `head` ends with its last line. */
+  #parseHead(head: string): void {
     statusLine.lastIndex = 0;
     const line = statusLine.exec(head);
     if (line === null) throw notHttp();
@@ -111,11 +113,11 @@ export class ResponseReader {
       this.headers[name] = before === undefined ? value : `${before}, ${value}`;
     }
     if (this.status === 101) throw new Error("The receiver switched protocols");
-    if (this.status >= 200) this.#frame(line[1] === "1");
+    if (this.status >= 200) this.#chooseFraming(line[1] === "1");
   }
 
-  /** Finds out how the body ends (RFC 9112 §6.3). */
-  #frame(isNew: boolean): void {
+  /** Decides how the body ends (RFC 9112 §6.3). */
+  #chooseFraming(isNew: boolean): void {
     const { connection, "content-length": length, "transfer-encoding": coding } = this.headers;
     this.isReusable = isNew && !/(^|,)[\t ]*close[\t ]*(,|$)/i.test(connection ?? "");
     if (length !== undefined && !/^\d{1,15}$/.test(length)) {
@@ -141,7 +143,7 @@ export class ResponseReader {
     }
   }
 
-  /** Reads the part of the body in a piece; returns what follows the body, if anything does. */
+  /** Reads the part of the body in a piece; returns the bytes after the body, if there are any. */
   #readBody(piece: Buffer): Buffer | undefined {
     if (this.#chunks !== undefined) {
       const end = this.#chunks.read(piece, (part) => this.#keep(part));
@@ -159,7 +161,7 @@ export class ResponseReader {
     return isMore ? piece.subarray(part.length) : undefined;
   }
 
-  /** Keeps a part of the body; false when the answer ends here because no more of it is kept. */
+  /** Keeps a part of the body; returns false when the bound is reached, which ends the response. */
   #keep(part: Buffer): boolean {
     const room = this.#bytesMax - this.#bodyBytes;
     if (part.length > room) {
@@ -179,6 +181,7 @@ export class ResponseReader {
       this.#body.set(kept, this.#bodyBytes);
     }
     this.#bodyBytes += kept.length;
+    assert(this.#bodyBytes <= this.#bytesMax, "A response body never exceeds its bound");
     return part.length <= room;
   }
 }

@@ -1,16 +1,20 @@
 import { connect as connectTcp, type Socket } from "node:net";
 import { connect as connectTls, type TLSSocket } from "node:tls";
+import { assert } from "../assert.ts";
+import type { AddressRules } from "./address-rules.ts";
 
-/** The stages that a connection passes before it is ready. */
+/** Stages that a connection passes before it is ready. */
 export type ConnectStage = "resolve" | "connect" | "tls";
 export type OnStage = (stage: ConnectStage) => void;
 
-/** Where a connection leads; requests to the same endpoint may share connections. */
+/** The peer of a connection; requests to the same endpoint may share connections. */
 export interface Endpoint {
-  /** A literal address, so that connecting looks nothing up. */
+  /** A literal address, so that connecting sends no DNS query. */
   address: string;
+  /** The rules by which the address was checked. */
+  rules: AddressRules;
   port: number;
-  /** The host that the certificate must be for; undefined without TLS. */
+  /** The host that the certificate must name; undefined without TLS. */
   tlsHost?: string | undefined;
   /** Certificate authorities (PEM) that replace the known ones. */
   ca?: string | undefined;
@@ -19,18 +23,21 @@ export interface Endpoint {
 }
 
 /**
- * Opens a socket. `ready` is called when the socket carries bytes, inside TLS when the endpoint has
- * a TLS host, or with what is wrong with the certificate. The socket reports all other errors
- * itself.
+ * Opens a socket, with TLS if the endpoint has a TLS host. Calls `ready` when the socket carries
+ * data, or with an error when the certificate is not valid. The socket emits all other errors.
  */
 export function openSocket(
   endpoint: Endpoint,
   protocols: string[] | undefined,
   ready: (error?: Error) => void,
 ): Socket {
+  assert(
+    endpoint.rules.allows(endpoint.address),
+    "A socket is opened only to an address that the address rules allow",
+  );
   const at = { host: endpoint.address, port: endpoint.port, noDelay: true };
   if (endpoint.tlsHost !== undefined) {
-    const socket = connectTls({ ...at, ...checks(endpoint, protocols) });
+    const socket = connectTls({ ...at, ...tlsOptions(endpoint, protocols) });
     socket.on("connect", () => endpoint.onStage?.("connect"));
     return whenSecure(socket, endpoint, ready);
   }
@@ -42,23 +49,21 @@ export function openSocket(
   return socket;
 }
 
-/**
- * Goes on inside TLS over a connected socket, which belongs to the returned socket from then on.
- */
+/** Starts TLS over a connected socket, which belongs to the returned socket from then on. */
 export function secureSocket(
   socket: Socket,
   endpoint: Endpoint,
   protocols: string[] | undefined,
   ready: (error?: Error) => void,
 ): Socket {
-  const over = { socket, host: endpoint.tlsHost, ...checks(endpoint, protocols) };
+  const over = { socket, host: endpoint.tlsHost, ...tlsOptions(endpoint, protocols) };
   return whenSecure(connectTls(over), endpoint, ready);
 }
 
-function checks({ address, tlsHost, ca }: Endpoint, protocols: string[] | undefined) {
+function tlsOptions({ address, tlsHost, ca }: Endpoint, protocols: string[] | undefined) {
   return {
     servername: tlsHost === address ? "" : tlsHost,
-    // Without this, an environment variable could switch the check off.
+    // Without this, NODE_TLS_REJECT_UNAUTHORIZED could disable the check.
     rejectUnauthorized: true,
     ...(ca !== undefined && { ca }),
     ...(protocols !== undefined && { ALPNProtocols: protocols }),

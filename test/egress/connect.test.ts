@@ -290,7 +290,7 @@ describe("places", () => {
     for (let n = 0; n < 10; n++) held.push(await egress.connect(to("127.0.0.1", port)));
     const full = { ...to("127.0.0.1", port), timeoutMs: 50 };
     expect(await failureOf(egress.connect(full))).toEqual(
-      new Error("No place for one more connection of the workspace within 50 ms"),
+      new Error("No permit for one more connection of the workspace within 50 ms"),
     );
     for (let n = 0; n < 5; n++) {
       await egress.connect({ ...to("127.0.0.1", port), workspaceId: "other" });

@@ -236,13 +236,13 @@ describe("a kept connection", () => {
 
   test("that ends with another request is not tried again", async () => {
     const { second, requests } = await twice("POST", false);
-    expect(second).toBe("The answer ended early");
+    expect(second).toBe("The response ended early");
     expect(requests).toBe(2);
   });
 
   test("that ends within an answer is not tried again: the receiver has the request", async () => {
     const { second, requests } = await twice("POST", true, "HTTP/1.1 200 OK\r\n");
-    expect(second).toBe("The answer ended early");
+    expect(second).toBe("The response ended early");
     expect(requests).toBe(2);
   });
 
@@ -300,7 +300,7 @@ describe("requests under way", () => {
       expect(silent.connections).toBe(requestsMax / 2);
       const late = egress.request({ ...requestTo(url), timeoutMs: 20 });
       expect(await failureOf(late)).toEqual(
-        new Error("No place for one more request of the workspace within 20 ms"),
+        new Error("No permit for one more request of the workspace within 20 ms"),
       );
       ended.abort(new Error("The test is over"));
       for (const one of await Promise.allSettled(asked)) expect(one.status).toBe("rejected");

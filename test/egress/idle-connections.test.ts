@@ -94,7 +94,7 @@ test("a receiver that ends its side without reading has ended the request", asyn
   ends.push(egress.close, () => sink.close());
   const request = { ...requestTo(url), body: new Uint8Array(32 << 20), timeoutMs: 100_000 };
   expect(await failureOf(egress.request(request))).toMatchObject({
-    message: "The answer ended early",
+    message: "The response ended early",
   });
 }, 300_000);
 
