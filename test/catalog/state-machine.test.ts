@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import type { Catalog } from "../../src/catalog/catalog.ts";
+import { runs } from "../tier.ts";
 import { destination, freshCatalog, freshDirectory } from "./_setup.ts";
 import { beginning, commands, type Real } from "./commands.ts";
 import { contradictions } from "./consistency.ts";
@@ -8,7 +9,7 @@ import { Model } from "./model.ts";
 
 /** Workspaces that work at once: they share the disk's flushes, and must not see each other. */
 const AT_ONCE = 32;
-const SEQUENCES = 2_016;
+const SEQUENCES = runs(512, 2_048);
 
 test(`${SEQUENCES} sequences of triggers leave what the model says`, async () => {
   const directory = await freshDirectory();

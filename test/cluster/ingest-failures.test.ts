@@ -22,6 +22,9 @@ interface Sent {
   unknown: Set<number>;
 }
 
+/** Users go on during all failures: without pauses they would take a whole core. */
+const PAUSE_MS = 20;
+
 /** Users who send one pixel after the other, until they are stopped. */
 function sendAs(url: string, writeKey: string, users: number) {
   let isStopped = false;
@@ -36,11 +39,11 @@ function sendAs(url: string, writeKey: string, users: number) {
         const status = await asking.ask(`${pixelUrl("", writeKey, `u${user}`)}&n=${n}`);
         if (status !== 200 && status !== 503) throw new Error(`Answered ${status}`);
         (status === 200 ? kept : refused).add(n);
-        if (status === 503) await Bun.sleep(20);
+        await Bun.sleep(PAUSE_MS);
       } catch {
         unknown.add(n);
         asking = undefined;
-        await Bun.sleep(20);
+        await Bun.sleep(PAUSE_MS);
       }
     }
     asking?.close();

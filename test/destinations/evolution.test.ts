@@ -5,6 +5,7 @@ import type { DestinationKind } from "../../src/destinations/destination.ts";
 import { postgresKind } from "../../src/destinations/postgres/postgres.ts";
 import { cleanText, typeOf } from "../../src/destinations/tables/column-values.ts";
 import { createEgress } from "../../src/egress/egress.ts";
+import { runs } from "../tier.ts";
 import { ClickhouseServer, clickhouseMissing } from "./clickhouse/clickhouse-server.ts";
 import { outgoing } from "./outgoing.ts";
 import { PostgresServer, postgresMissing } from "./postgres/postgres-server.ts";
@@ -12,7 +13,7 @@ import { PostgresServer, postgresMissing } from "./postgres/postgres-server.ts";
 setDefaultTimeout(300_000);
 
 /** `EVOLUTION_RUNS=500 bun test test/destinations/evolution.test.ts` tries more. */
-const numRuns = Number(process.env.EVOLUTION_RUNS ?? 12);
+const numRuns = Number(process.env.EVOLUTION_RUNS ?? runs(12, 60));
 
 let postgres: PostgresServer | undefined;
 let clickhouse: ClickhouseServer | undefined;

@@ -1,10 +1,11 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { streamQuery } from "../../src/event/scan.ts";
+import { runs } from "../tier.ts";
 import { checkAgreement } from "./agreement.ts";
 import { query } from "./queries.ts";
 
-const QUERIES = 100_000;
+const QUERIES = runs(5_000, 100_000);
 
 test(`the scanner agrees with the reference on ${QUERIES} queries`, () => {
   let compared = 0;

@@ -1,9 +1,10 @@
 import { expect, test } from "bun:test";
+import { runs } from "../tier.ts";
 import { dataWithSource, load, startIngest, until, usersIn } from "./ingest-support.ts";
 
-const ROUNDS = 30;
+const ROUNDS = runs(6, 30);
 
-test("30 kills under load lose nothing that was answered 200, and invent nothing", async () => {
+test(`${ROUNDS} kills under load lose no pixel that was answered 200, and invent none`, async () => {
   const { data, writeKey } = await dataWithSource();
   let position = 0;
   let keptUnanswered = 0;

@@ -12,6 +12,7 @@ import { openLedger } from "../../src/pipeline/ledger/ledger.ts";
 import { TOPOLOGY_POLL_MS } from "../../src/pipeline/partition-pipeline.ts";
 import { createPipeline, type Pipeline } from "../../src/pipeline/pipeline.ts";
 import { SandboxUnavailable } from "../../src/sandbox/sandbox.ts";
+import { runs } from "../tier.ts";
 import { decode, eventOf, FakeLive, FakeSandbox, MemoryLog, record } from "./doubles.ts";
 import { hurried } from "./hurried.ts";
 import { lettersOf } from "./rig.ts";
@@ -23,7 +24,7 @@ const quiet = pino({ level: "silent" });
  * destinations that are switched off and on, restarts, new code, replays. In the end everything
  * works again, and the judge looks where each event went.
  */
-const runs = Number(process.env.SIMULATION_RUNS ?? 25);
+const numRuns = Number(process.env.SIMULATION_RUNS ?? runs(25, 100));
 const destinationIds = ["one", "two"] as const;
 type DestinationId = (typeof destinationIds)[number];
 
@@ -239,11 +240,11 @@ test.concurrent.each(Array.from({ length: AT_ONCE }, (_, n) => n + 1))(
           }
         },
       ),
-      { numRuns: Math.ceil(runs / AT_ONCE) },
+      { numRuns: Math.ceil(numRuns / AT_ONCE) },
     );
     // Or the judge has seen nothing.
     expect(seen.taken).toBeGreaterThan(100);
     expect(seen.letters).toBeGreaterThan(10);
   },
-  300_000 + runs * 5_000,
+  300_000 + numRuns * 5_000,
 );
