@@ -5,21 +5,19 @@ import { testSteps } from "../../../destinations/test-steps.ts";
 import { CONNECTION_TEST_MS_MAX } from "../../../settings/limits.ts";
 import type { ApiDeps } from "../../deps.ts";
 import { validationError } from "../../request/validation.ts";
-import { pagingOf } from "../../response/paging.ts";
 import { route } from "../../route.ts";
 import {
   ExternalId,
-  enveloped,
   hasExternalIdQuery,
   isoTime,
   Name,
   nullable,
-  paged,
   pageQuery,
   Time,
 } from "../../schema/common.ts";
 import * as example from "../../schema/examples.ts";
 import { configAnswer, resolveConfig } from "./destination-config.ts";
+import { resource } from "./resource.ts";
 
 const Config = Type.Record(Type.String(), Type.Unknown(), {
   $id: "DestinationConfig",
@@ -91,39 +89,26 @@ const ConnectionTest = Type.Object(
   },
 );
 
-const params = { id: example.ids.destination };
-const answer = { destination: example.destination };
+const destinations = resource({
+  singular: "destination",
+  plural: "destinations",
+  schema: Destination,
+  example: example.destination,
+  answer: destinationAnswer,
+});
 
 export const destinationRoutes = [
-  route("GET /v2/destinations", {
-    summary: "List destinations",
-    aliases: ["/destinations"],
-    needs: ["workspace:admin"],
+  destinations.list({
     query: { ...pageQuery, ...hasExternalIdQuery },
-    answer: paged("destinations", Destination),
-    example: { answer: { destinations: [example.destination], paging: { total: 1 } } },
-    handle({ deps, workspaceId, query: { page = 1, hasExternalId } }) {
-      const found = deps.catalog.destinations.list(workspaceId, page, hasExternalId);
-      return {
-        destinations: found.items.map((item) => destinationAnswer(deps, item)),
-        paging: pagingOf("/destinations", page, found, { hasExternalId }),
-      };
-    },
+    from: (catalog) => catalog.destinations,
   }),
-
-  route("POST /v2/destinations", {
+  destinations.create({
     summary: "Create a destination",
-    needs: ["workspace:admin"],
     body: NewDestination,
-    answer: enveloped("destination", Destination),
-    status: 201,
-    example: {
-      body: { name: "Warehouse hook", type: "webhook", config: example.destination.config },
-      answer,
-    },
-    async handle({ deps, workspaceId, body }) {
+    example: { name: "Warehouse hook", type: "webhook", config: example.destination.config },
+    create({ deps, workspaceId, body }) {
       const kind = kindOf(deps, body.type);
-      const destination = await deps.catalog.destinations.create(workspaceId, {
+      return deps.catalog.destinations.create(workspaceId, {
         name: body.name.trim(),
         type: kind.kind,
         ...(body.type !== kind.kind && { typeAs: body.type }),
@@ -131,29 +116,16 @@ export const destinationRoutes = [
         ...(body.enabled !== undefined && { enabled: body.enabled }),
         ...(body.externalId !== undefined && { externalId: body.externalId }),
       });
-      return { destination: destinationAnswer(deps, destination) };
     },
   }),
-
-  route("GET /v2/destinations/{id}", {
-    summary: "Retrieve a destination",
-    needs: ["workspace:admin"],
-    answer: enveloped("destination", Destination),
-    example: { params, answer },
-    handle: ({ deps, workspaceId, params }) => ({
-      destination: destinationAnswer(deps, deps.catalog.destinations.get(workspaceId, params.id)),
-    }),
-  }),
-
-  route("PUT /v2/destinations/{id}", {
+  destinations.retrieve((catalog) => catalog.destinations),
+  destinations.update({
     summary: "Change a destination",
-    needs: ["workspace:admin"],
     body: DestinationChange,
-    answer: enveloped("destination", Destination),
-    example: { params, body: { enabled: true }, answer },
-    async handle({ deps, workspaceId, params, body }) {
+    example: { enabled: true },
+    async update({ deps, workspaceId, params, body }) {
       const { name, enabled, config } = body;
-      const input = {
+      const change = {
         ...(name !== undefined && { name: name.trim() }),
         ...(enabled !== undefined && { enabled }),
         ...(config !== undefined && {
@@ -162,30 +134,20 @@ export const destinationRoutes = [
         }),
       };
       const logEnds = await deps.pipeline.logEnds();
-      const { destinations } = deps.catalog;
-      const destination = await destinations.update(workspaceId, params.id, input, logEnds);
-      return { destination: destinationAnswer(deps, destination) };
+      return deps.catalog.destinations.update(workspaceId, params.id, change, logEnds);
     },
   }),
-
-  route("DELETE /v2/destinations/{id}", {
-    summary: "Delete a destination with its connections; its transformation stays",
-    needs: ["workspace:admin"],
-    answer: Type.Undefined(),
-    status: 204,
-    example: { params, answer: undefined },
-    async handle({ deps, workspaceId, params }) {
-      await deps.catalog.destinations.remove(workspaceId, params.id);
-      return undefined;
-    },
-  }),
+  destinations.remove(
+    "Delete a destination with its connections; its transformation stays",
+    (catalog) => catalog.destinations,
+  ),
 
   route("POST /v2/destinations/{id}/test", {
     summary: "Try out the settings of a destination, step by step",
     needs: ["workspace:admin"],
     answer: ConnectionTest,
     example: {
-      params,
+      params: { id: example.ids.destination },
       answer: {
         ok: false,
         steps: [
@@ -212,22 +174,9 @@ export const destinationRoutes = [
     },
   }),
 
-  route("PUT /v2/destinations/{id}/external-id", {
-    summary: "Set the id by which an external tool knows a destination",
-    needs: ["workspace:admin"],
-    body: Type.Object({ externalId: ExternalId }),
-    answer: enveloped("destination", Destination),
-    example: {
-      params,
-      body: { externalId: "warehouse-hook" },
-      answer: { destination: { ...example.destination, externalId: "warehouse-hook" } },
-    },
-    async handle({ deps, workspaceId, params, body: { externalId } }) {
-      const { destinations } = deps.catalog;
-      const logEnds = await deps.pipeline.logEnds();
-      const changed = await destinations.update(workspaceId, params.id, { externalId }, logEnds);
-      return { destination: destinationAnswer(deps, changed) };
-    },
+  destinations.setExternalId("warehouse-hook", async ({ deps, workspaceId, params, body }) => {
+    const logEnds = await deps.pipeline.logEnds();
+    return deps.catalog.destinations.update(workspaceId, params.id, body, logEnds);
   }),
 ] as const;
 
@@ -239,8 +188,8 @@ function kindOf({ kinds }: ApiDeps, type: string): DestinationKind {
 }
 
 function destinationAnswer(
-  { kinds, catalog }: ApiDeps,
   destination: StoredDestination,
+  { kinds, catalog }: ApiDeps,
 ): Static<typeof Destination> {
   const { id, name, type, typeAs = type, enabled, externalId } = destination;
   const transformationId = catalog.code.linkOf(destination.workspaceId, id);

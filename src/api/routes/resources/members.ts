@@ -2,18 +2,9 @@ import { type Static, Type } from "@sinclair/typebox";
 import type { MemberInput } from "../../../catalog/catalog.ts";
 import type { Member as StoredMember } from "../../../catalog/model.ts";
 import { EMAIL_CHARS_MAX } from "../../../settings/limits.ts";
-import { pagingOf } from "../../response/paging.ts";
-import { route } from "../../route.ts";
-import {
-  enveloped,
-  isoTime,
-  Name,
-  Permissions,
-  paged,
-  pageQuery,
-  Time,
-} from "../../schema/common.ts";
+import { isoTime, Name, Permissions, pageQuery, Time } from "../../schema/common.ts";
 import * as example from "../../schema/examples.ts";
+import { resource } from "./resource.ts";
 
 const Role = Type.Union([Type.Literal("admin"), Type.Literal("member")], {
   description: "Legacy role: an admin with editTransformations holds the five of RudderStack",
@@ -48,73 +39,39 @@ const MemberChange = Type.Object(
   { $id: "MemberChange", description: "What is absent keeps its value" },
 );
 
-const params = { id: example.ids.member };
-const answer = { member: example.member };
+const members = resource({
+  singular: "member",
+  plural: "members",
+  schema: Member,
+  example: example.member,
+  answer: memberAnswer,
+});
 
 export const memberRoutes = [
-  route("GET /v2/members", {
-    summary: "List members",
-    aliases: ["/members"],
-    needs: ["workspace:admin"],
-    query: pageQuery,
-    answer: paged("members", Member),
-    example: { answer: { members: [example.member], paging: { total: 1 } } },
-    handle({ deps, workspaceId, query: { page = 1 } }) {
-      const found = deps.catalog.members.list(workspaceId, page);
-      return {
-        members: found.items.map(memberAnswer),
-        paging: pagingOf("/members", page, found),
-      };
-    },
-  }),
-
-  route("POST /v2/members", {
+  members.list({ query: pageQuery, from: (catalog) => catalog.members }),
+  members.create({
     summary: "Add a member",
-    needs: ["workspace:admin"],
     body: NewMember,
-    answer: enveloped("member", Member),
-    status: 201,
-    example: { body: { name: "Ada", email: "ada@example.com", role: "admin" }, answer },
-    async handle({ deps, workspaceId, body }) {
+    example: { name: "Ada", email: "ada@example.com", role: "admin" },
+    create({ deps, workspaceId, body }) {
       const input = { ...body, ...changedFields(body), name: body.name.trim() };
-      return { member: memberAnswer(await deps.catalog.members.create(workspaceId, input)) };
+      return deps.catalog.members.create(workspaceId, input);
     },
   }),
-
-  route("GET /v2/members/{id}", {
-    summary: "Retrieve a member",
-    needs: ["workspace:admin"],
-    answer: enveloped("member", Member),
-    example: { params, answer },
-    handle: ({ deps, workspaceId, params }) => ({
-      member: memberAnswer(deps.catalog.members.get(workspaceId, params.id)),
-    }),
-  }),
-
-  route("PUT /v2/members/{id}", {
+  members.retrieve((catalog) => catalog.members),
+  members.update({
     summary: "Change a member; personal tokens follow at once",
-    needs: ["workspace:admin"],
     body: MemberChange,
-    answer: enveloped("member", Member),
-    example: { params, body: { editTransformations: false }, answer },
-    async handle({ deps, workspaceId, params, body }) {
+    example: { editTransformations: false },
+    update({ deps, workspaceId, params, body }) {
       const input = { ...body, ...changedFields(body) };
-      const member = await deps.catalog.members.update(workspaceId, params.id, input);
-      return { member: memberAnswer(member) };
+      return deps.catalog.members.update(workspaceId, params.id, input);
     },
   }),
-
-  route("DELETE /v2/members/{id}", {
-    summary: "Remove a member; their personal tokens stop at once",
-    needs: ["workspace:admin"],
-    answer: Type.Undefined(),
-    status: 204,
-    example: { params, answer: undefined },
-    async handle({ deps, workspaceId, params }) {
-      await deps.catalog.members.remove(workspaceId, params.id);
-      return undefined;
-    },
-  }),
+  members.remove(
+    "Remove a member; their personal tokens stop at once",
+    (catalog) => catalog.members,
+  ),
 ] as const;
 
 function changedFields({ name, permissions }: Partial<MemberInput>) {

@@ -1,7 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
 import type { Token as StoredToken } from "../../../catalog/model.ts";
 import { validationError } from "../../request/validation.ts";
-import { pagingOf } from "../../response/paging.ts";
 import { route } from "../../route.ts";
 import {
   enveloped,
@@ -9,12 +8,12 @@ import {
   isoTime,
   Name,
   Permissions,
-  paged,
   pageQuery,
   strict,
   Time,
 } from "../../schema/common.ts";
 import * as example from "../../schema/examples.ts";
+import { resource } from "./resource.ts";
 
 const tokenFields = {
   id: Type.String(),
@@ -47,18 +46,19 @@ const NewToken = Type.Object(
   },
 );
 
+const tokens = resource({
+  singular: "token",
+  plural: "tokens",
+  schema: Token,
+  example: example.token,
+  answer: tokenAnswer,
+});
+
 export const tokenRoutes = [
-  route("GET /v2/tokens", {
+  tokens.list({
     summary: "List tokens, without their secrets",
-    aliases: ["/tokens"],
-    needs: ["workspace:admin"],
     query: pageQuery,
-    answer: paged("tokens", Token),
-    example: { answer: { tokens: [example.token], paging: { total: 1 } } },
-    handle({ deps, workspaceId, query: { page = 1 } }) {
-      const found = deps.catalog.tokens.list(workspaceId, page);
-      return { tokens: found.items.map(tokenAnswer), paging: pagingOf("/tokens", page, found) };
-    },
+    from: (catalog) => catalog.tokens,
   }),
 
   route("POST /v2/tokens", {
@@ -86,17 +86,7 @@ export const tokenRoutes = [
     },
   }),
 
-  route("DELETE /v2/tokens/{id}", {
-    summary: "Revoke a token at once",
-    needs: ["workspace:admin"],
-    answer: Type.Undefined(),
-    status: 204,
-    example: { params: { id: example.ids.token }, answer: undefined },
-    async handle({ deps, workspaceId, params }) {
-      await deps.catalog.tokens.revoke(workspaceId, params.id);
-      return undefined;
-    },
-  }),
+  tokens.remove("Revoke a token at once", (catalog) => ({ remove: catalog.tokens.revoke })),
 ] as const;
 
 function tokenAnswer(token: StoredToken): Static<typeof Token> {
