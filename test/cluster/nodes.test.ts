@@ -92,8 +92,8 @@ describeWith(brokersMissing)("two nodes", () => {
     expect(ready.checks.cluster.message).toMatch(/^This node runs partitions \d, \d$/);
   }, 600_000);
 
-  test("tell in metrics what the README names, of their own", async () => {
-    const page = await Bun.file(join(import.meta.dir, "../../README.md")).text();
+  test("show the metrics that docs/cluster.md names, each its own", async () => {
+    const page = await Bun.file(join(import.meta.dir, "../../docs/cluster.md")).text();
     const named = new Set(
       [...page.matchAll(/`(pixelmill_cluster_\w+)`/g)].map(([, name]) => name!),
     );

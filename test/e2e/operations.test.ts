@@ -3,6 +3,8 @@ import { join } from "node:path";
 import { environmentName, loadConfig } from "../../src/settings/reader.ts";
 import { configSchema } from "../../src/settings/schema.ts";
 import { missingPrograms, testWith } from "../counterpart.ts";
+import { block } from "../docs/markdown.ts";
+import { metricsOfCode } from "../docs/reference/metrics.ts";
 import { startNginx } from "./nginx.ts";
 import {
   ADMIN_TOKEN,
@@ -14,11 +16,8 @@ import {
   temporaryDirectory,
 } from "./server.ts";
 
-/** The files of the README's page for operators, as far as a test machine can use them. */
-const readme = await Bun.file("README.md").text();
-const page = readme.slice(readme.indexOf("\n# Operations\n"), readme.indexOf("\n# Development\n"));
-const block = (language: string) =>
-  page.match(new RegExp(`\`\`\`${language}\n(.*?)\`\`\``, "s"))![1]!;
+/** The files of docs/operating.md, as far as a test machine can use them. */
+const page = await Bun.file("docs/operating.md").text();
 const settings = new Map(
   Object.entries(configSchema.properties).map(([key, schema]) => [environmentName(key), schema]),
 );
@@ -35,7 +34,7 @@ afterAll(async () => {
 });
 
 describe("the systemd unit", () => {
-  const unit = block("ini");
+  const unit = block(page, "ini");
 
   testWith(missingPrograms("systemd-analyze"))("is one that systemd understands", async () => {
     const path = join(directory, "pixelmill.service");
@@ -58,14 +57,14 @@ describe("the systemd unit", () => {
 });
 
 test("the image's settings and ports are those of the server", () => {
-  const dockerfile = block("dockerfile");
+  const dockerfile = block(page, "dockerfile");
   const [, environment] = dockerfile.match(/^ENV (.+)$/m)!;
   for (const pair of environment!.split(" ")) expect(settings.has(pair.split("=")[0]!)).toBe(true);
   expect(dockerfile).toContain("EXPOSE 8080 8081\n");
 });
 
 describe("the Kubernetes manifest", () => {
-  const manifest = Bun.YAML.parse(block("yaml")) as any;
+  const manifest = Bun.YAML.parse(block(page, "yaml")) as any;
   const pod = manifest.spec.template.spec;
   const [container] = pod.containers;
 
@@ -96,7 +95,7 @@ testWith(missingPrograms("nginx"))(
   "the nginx for the control plane passes its API",
   async () => {
     const nginx = await startNginx((port) =>
-      `access_log off; ${block("nginx")}`
+      `access_log off; ${block(page, "nginx")}`
         .replace("127.0.0.1:8081", new URL(server.controlPlane).host)
         .replace("listen 443 ssl;", `listen 127.0.0.1:${port};`)
         .replace(/ssl_certificate\w*.*;/g, ""),
@@ -119,13 +118,24 @@ testWith(missingPrograms("nginx"))(
   300_000,
 );
 
-test("every metric to watch is one of the server", async () => {
+test("every metric to watch is in the reference, and the server has the metrics of the reference", async () => {
   const sink = startSink();
   await route(server, { url: sink.url });
-  // Those of a cluster are looked for at its nodes.
-  const named = [...page.matchAll(/`(pixelmill_(?!cluster_)\w+)`/g)].map(([, name]) => name!);
-  expect(named.length).toBeGreaterThan(5);
+  const reference = await metricsOfCode();
+  const watched = [...page.matchAll(/`(pixelmill_\w+)`/g)].map(([, name]) => name!);
+  expect(watched.length).toBeGreaterThan(5);
+  const known = reference.map(({ name }) => name);
+  expect(watched.filter((name) => !known.includes(name))).toEqual([]);
+
+  // Metrics of a cluster are those of a node, see test/cluster/nodes.test.ts.
+  const ofServer = reference.filter(({ name }) => !name.startsWith("pixelmill_cluster_"));
   const metrics = await (await fetch(`${server.controlPlane}/metrics`)).text();
-  for (const name of named) expect(metrics).toContain(`# TYPE ${name} `);
+  const shown = [...metrics.matchAll(/^# HELP (pixelmill_\w+) (.*)\n# TYPE \1 (\w+)$/gm)].map(
+    ([, name = "", help, type]) => ({ name, help, type }),
+  );
+  const byName = (a: { name: string }, b: { name: string }) => (a.name < b.name ? -1 : 1);
+  expect(shown.sort(byName)).toEqual(
+    ofServer.map(({ name, help, type }) => ({ name, help, type })),
+  );
   sink.stop();
 });

@@ -1,24 +1,24 @@
 import { expect, test } from "bun:test";
 import { missingPrograms, titled } from "../counterpart.ts";
+import { block } from "../docs/markdown.ts";
 import { startHaproxy } from "./haproxy.ts";
 import { startNginx } from "./nginx.ts";
 import { removeDirectory, route, startServer, startSink, waitFor } from "./server.ts";
 
-/** The proxies that the README shows, as they are; `.ci/run` installs them where it can. */
-const readme = await Bun.file("README.md").text();
-const block = (name: string) => readme.match(new RegExp(`\`\`\`${name}\\n(.*?)\`\`\``, "s"))![1]!;
+/** The proxies of docs/pixels.md, as they are; `.ci/run` installs them where it can. */
+const page = await Bun.file("docs/pixels.md").text();
 
 const proxies = {
   nginx: (dataPlane: string) =>
     startNginx((port) =>
-      `access_log off; ${block("nginx")}`
+      `access_log off; ${block(page, "nginx")}`
         .replace("127.0.0.1:8080", dataPlane)
         .replace("listen 443 ssl;", `listen 127.0.0.1:${port};`)
         .replace(/ssl_certificate\w*.*;/g, ""),
     ),
   haproxy: (dataPlane: string) =>
     startHaproxy((port) =>
-      block("haproxy")
+      block(page, "haproxy")
         .replace("127.0.0.1:8080", dataPlane)
         .replace(/bind :443 .*/, `bind 127.0.0.1:${port}`),
     ),
@@ -37,7 +37,7 @@ for (const [name, startProxy] of Object.entries(proxies)) {
   const missing = missingPrograms(name, "curl");
   test.concurrent.skipIf(missing !== undefined)(
     titled(
-      `the README's ${name} names the client, whatever that says of itself, and lets the longest URL through`,
+      `the ${name} of docs/pixels.md names the client, whatever that says of itself, and lets the longest URL through`,
       missing,
     ),
     async () => {

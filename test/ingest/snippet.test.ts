@@ -1,10 +1,10 @@
 import { expect, test } from "bun:test";
 import { openListener, WRITE_KEY } from "./harness.ts";
 
-/** The README's snippet, run with the few things of a browser that it uses. */
-test("the README's snippet sends an image for each event, and a beacon when the page is left", async () => {
-  const readme = await Bun.file("README.md").text();
-  const script = /```html\n<script>\n(.*?)<\/script>/s.exec(readme)![1]!;
+/** The page's snippet, run with the few things of a browser that it uses. */
+test("the snippet of docs/pixels.md sends an image for each event, and a beacon when the page is left", async () => {
+  const text = await Bun.file("docs/pixels.md").text();
+  const script = /```html\n<script>\n(.*?)<\/script>/s.exec(text)![1]!;
   const server = openListener();
   const code = script
     .replace("https://pixels.example.com", server.url)

@@ -17,7 +17,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileKind } from "../../../src/destinations/file/file.ts";
 import { FILE_LINE_BYTES_MAX } from "../../../src/destinations/file/limits.ts";
-import { rudderstackKeys } from "../../../src/destinations/rudderstack-keys.ts";
 import { testWith } from "../../counterpart.ts";
 import { mountDisk, mountMissing, unmountDisk } from "../../small-disk.ts";
 import { eventsOf } from "../formats.ts";
@@ -301,14 +300,6 @@ describe("files that end", () => {
     }
     expect(readdirSync(outside)).toEqual([]);
   });
-});
-
-test("the README's table has every key", async () => {
-  const readme = await Bun.file(join(import.meta.dir, "../../../README.md")).text();
-  const section = readme.split("\n### Files\n")[1]!.split("\n## ")[0]!;
-  for (const key in fileKind(files).configSchema.properties) {
-    if (!(key in rudderstackKeys)) expect(section).toContain(`\`${key}\``);
-  }
 });
 
 test("a Parquet file that is written again replaces itself, and leaves no half of it", async () => {

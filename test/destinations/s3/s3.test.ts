@@ -2,7 +2,6 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Socket } from "node:net";
 import { join } from "node:path";
 import type { DeliveryResult } from "../../../src/destinations/destination.ts";
-import { rudderstackKeys } from "../../../src/destinations/rudderstack-keys.ts";
 import { s3Kind } from "../../../src/destinations/s3/s3.ts";
 import { createEgress } from "../../../src/egress/egress.ts";
 import { describeWith, testWith } from "../../counterpart.ts";
@@ -74,16 +73,6 @@ if (s3Missing === undefined) {
   describeDestination("s3 with JSON lines", () => bench("jsonl.gz"));
   describeDestination("s3 with Parquet", () => bench("parquet"));
 }
-
-test("the README's example has no faults, and its table has every key", async () => {
-  const readme = await Bun.file(join(import.meta.dir, "../../../README.md")).text();
-  const section = readme.split("\n### Object stores\n")[1]!.split("\n## ")[0]!;
-  const { type, config } = JSON.parse(section.split("```json\n")[1]!.split("```")[0]!);
-  expect([type, kind.validate(config)]).toEqual(["s3", []]);
-  for (const key in kind.configSchema.properties) {
-    if (!(key in rudderstackKeys)) expect(section).toContain(`\`${key}\``);
-  }
-});
 
 describeWith(s3Missing)("objects", () => {
   let server: S3Server;

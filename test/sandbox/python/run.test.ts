@@ -18,7 +18,7 @@ test("Python is CPython 3.14", async () => {
     def transformEvent(event, metadata):
         return {"version": typing.sys.version.split()[0], "pi": f"{3.14159:.2f}"}
   `;
-  // The README states it.
+  // docs/user-code.md states it.
   expect(await run(code, {})).toEqual([[{ version: "3.14.2", pi: "3.14" }]]);
 });
 

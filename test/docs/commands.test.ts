@@ -1,14 +1,16 @@
 import { expect, test } from "bun:test";
-import { examplesOf, runExamples, withoutChance } from "./readme.ts";
-import { sectionOf, tables } from "./reference.ts";
-import { removeDirectory, startServer } from "./server.ts";
+import { removeDirectory, startServer } from "../e2e/server.ts";
+import { examplesOf, runExamples, withoutChance } from "./examples.ts";
 
-const readme = await Bun.file("README.md").text();
+/** The pages with commands, in the order in which a reader follows them in one shell. */
+const pages = await Promise.all(
+  ["docs/tutorial.md", "docs/api.md"].map((path) => Bun.file(path).text()),
+);
 
-test("every command of the README prints what the README shows", async () => {
-  const token = readme.match(/PIXELMILL_ADMIN_TOKEN=(pm_\w+)/)![1]!;
+test("every command of the tutorial and of the API by task prints what the page shows", async () => {
+  const token = pages[0]!.match(/PIXELMILL_ADMIN_TOKEN=(pm_\w+)/)![1]!;
   const server = await startServer({ environment: { PIXELMILL_ADMIN_TOKEN: token } });
-  const examples = examplesOf(readme);
+  const examples = pages.flatMap(examplesOf);
   const atServer = examples.map(({ command, output }) => ({
     command: command
       .replaceAll("localhost:8080", new URL(server.dataPlane).host)
@@ -26,7 +28,3 @@ test("every command of the README prints what the README shows", async () => {
     expect({ command, output: withoutChance(printed[index]!) }).toEqual(shown);
   }
 }, 600_000);
-
-test.each(["settings", "limits"])("its table of %s is that of the source", async (name) => {
-  expect(sectionOf(readme, name)).toBe((await tables())[name]!);
-});

@@ -1,4 +1,4 @@
-/** One `$ command` of the README with the output that the README shows for it. */
+/** One `$ command` of a page with the output that the page shows for it. */
 export interface Example {
   command: string;
   output: string;

@@ -1,0 +1,123 @@
+import { openApiDocument } from "../../../src/api/document/openapi.ts";
+import { routes } from "../../../src/api/route-table.ts";
+import { limitGroups } from "./limits.ts";
+import { type Node, nodesOf, type SourceFile, sourceFiles, textOf } from "./source.ts";
+import { table } from "./table.ts";
+
+/** Status of each refusal, from the table of src/api/response/errors.ts. */
+async function statusesOfRefusals(): Promise<Map<string, number>> {
+  const [file] = await sourceFiles("api/response/errors");
+  const statuses = [...nodesOf(file!.tree)].find(
+    ({ type, id }) => type === "VariableDeclarator" && id.name === "statuses",
+  );
+  const rows = statuses!.init.properties as Node[];
+  return new Map(rows.map(({ key, value }) => [key.name ?? key.value, value.value]));
+}
+
+interface Message {
+  status: number;
+  text: string;
+}
+
+/** Calls with a status or refusal, and a message: `new ApiError("missing", "…")`, `refuse(400, "…")`. */
+async function messagesOf(files: SourceFile[], names: RegExp): Promise<Message[]> {
+  const statuses = await statusesOfRefusals();
+  const limits = new Map(
+    [...(await limitGroups()).values()].flat().map((it) => [it.name, it.value]),
+  );
+  const read = (expression: Node) => limits.get(expression.name)?.toString() ?? "…";
+  const found = files.flatMap(({ tree }) => [...nodesOf(tree)]);
+  return found.flatMap(({ type, callee, arguments: given }) => {
+    if (!/^(New|Call)Expression$/.test(type) || !names.test(callee.name ?? "")) return [];
+    const at = (given as Node[]).findIndex(
+      ({ type, value }) =>
+        type === "NumericLiteral" || (type === "StringLiteral" && statuses.has(value)),
+    );
+    const text = textOf(given[at + 1], read);
+    if (at < 0 || text === undefined || !/[a-z]{3}.* /.test(text.replace(/ at [/…].*/, "")))
+      return [];
+    if (callee.name === "TooMany") return [{ status: statuses.get("too-many")!, text }];
+    return [{ status: statuses.get(given[at].value) ?? given[at].value, text }];
+  });
+}
+
+function messagesTable(messages: Message[]): string {
+  const unique = new Map(messages.map((message) => [`${message.status} ${message.text}`, message]));
+  const rows = [...unique.values()]
+    .sort((a, b) => a.status - b.status || (a.text < b.text ? -1 : 1))
+    .map(({ status, text }) => [String(status), text]);
+  return table(["status", "message"], rows);
+}
+
+interface Operation {
+  summary: string;
+  description: string;
+  responses: Record<string, { description: string }>;
+}
+
+export async function errorsPage(): Promise<string> {
+  const { paths } = openApiDocument(routes, {
+    version: "",
+    kinds: new Map(),
+    dataPlaneUrl: () => "http://localhost:8080",
+  });
+  const operations = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods)
+      .filter(([method]) => method !== "servers")
+      .map(([method, operation]) => ({ path, method, operation: operation as Operation })),
+  );
+  const meanings = new Map(
+    operations
+      .filter(({ path }) => !path.startsWith("/pixel/"))
+      .flatMap(({ operation }) => Object.entries(operation.responses))
+      .filter(([status]) => Number(status) >= 400)
+      .map(([status, { description }]) => [status, description]),
+  );
+  const codes = [...meanings].sort(([a], [b]) => Number(a) - Number(b));
+  const perRoute = operations.map(({ path, method, operation }) => [
+    `\`${method.toUpperCase()} ${path}\``,
+    Object.keys(operation.responses).join(", "),
+    path.startsWith("/pixel/") ? "the write key" : operation.description.replace(/Needs /g, ""),
+  ]);
+  const pixel = operations.find(({ path }) => path === "/pixel/v1/track")!.operation;
+  const pixelCodes = Object.entries(pixel.responses).filter(([status]) => Number(status) >= 400);
+
+  const controlPlane = await messagesOf(
+    (await sourceFiles()).filter(({ path }) => !path.startsWith("src/ingest/")),
+    /^(ApiError|TooMany)$/,
+  );
+  const dataPlane = await messagesOf(await sourceFiles("ingest/"), /^(errorAnswer|refuse)$/);
+
+  return `# Errors
+
+Every error body is \`{"message": "…"}\`; validation adds \`details\`, a list of \`{path, message}\` with a JSON pointer into the
+body or \`?name\` of the query, and \`line\` and \`column\` for code; \`/v2/…\` adds \`error\`, which repeats the message. A message
+never repeats the input. The 429 of a rate and every 503 have \`Retry-After\`.
+
+## The data plane
+
+${table(
+  ["status", "meaning"],
+  pixelCodes.map(([status, { description }]) => [status, description]),
+)}
+These messages have a fixed text, where \`…\` stands for a value; the other messages of 400 say which parameter is wrong:
+
+${messagesTable(dataPlane)}
+## The control plane
+
+${table(["status", "meaning"], codes)}
+Also, for any path: 404 where there is nothing, 405 for another method, 431 for a head over its limit, and 500 for a fault
+of the server, which its log describes.
+
+## Routes
+
+Statuses that each route answers, and what it needs. \`/docs\` of a server has the bodies.
+
+${table(["route", "statuses", "needs"], perRoute)}
+## Messages
+
+Messages of the control plane with a fixed text, where \`…\` stands for a value. Validation of bodies and queries adds
+messages of the form \`Expected …, got … at /path\`.
+
+${messagesTable(controlPlane)}`;
+}
