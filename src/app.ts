@@ -36,7 +36,7 @@ import { registerDiskMetrics } from "./observe/disk.ts";
 import type { Logger } from "./observe/log.ts";
 import { createMetrics } from "./observe/metrics.ts";
 import type { Pipeline } from "./pipeline/pipeline.ts";
-import { createPublishing } from "./publishing/create.ts";
+import { createPublisher } from "./publishing/create-publisher.ts";
 import { createSandbox, type GuestSandbox } from "./sandbox/guest-sandbox.ts";
 import { openGeolocation } from "./sandbox/host-calls/geolocation.ts";
 import { self } from "./self.ts";
@@ -72,7 +72,7 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
   const ground = await openGround(opening);
   const { catalog } = ground;
   const sandbox = openSandbox(opening);
-  const publishing = createPublishing({ catalog, sandbox });
+  const publishing = createPublisher({ catalog, sandbox });
   const ingest = await openIngest(opening, ground);
   const { pipeline, kinds } = openPipeline(opening, ground, sandbox);
   const api = openApi(opening, { ground, sandbox, publishing, ingest, pipeline, kinds });

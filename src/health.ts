@@ -7,7 +7,7 @@ import { holdFile } from "./first-start/data-directory.ts";
 import type { Ingest } from "./ingest/supervisor/supervisor.ts";
 import type { Metrics } from "./observe/metrics.ts";
 import type { Pipeline } from "./pipeline/pipeline.ts";
-import { transformationVersionOf } from "./publishing/program.ts";
+import { transformationVersionOf } from "./publishing/guest-program.ts";
 import type { GuestSandbox } from "./sandbox/guest-sandbox.ts";
 import type { Config } from "./settings/reader.ts";
 import { version } from "./version.ts";

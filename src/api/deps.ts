@@ -3,7 +3,7 @@ import type { DestinationKind } from "../destinations/destination.ts";
 import type { Logger } from "../observe/log.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import type { Pipeline } from "../pipeline/pipeline.ts";
-import type { Publishing } from "../publishing/publishing.ts";
+import type { Publisher } from "../publishing/publisher.ts";
 import type { ApiLimiters } from "./limiters.ts";
 
 export interface Readiness {
@@ -77,7 +77,7 @@ export interface PeerNodes {
 /** Dependencies of the control plane. */
 export interface ApiDeps {
   catalog: Catalog;
-  publishing: Publishing;
+  publishing: Publisher;
   pipeline: Pick<
     Pipeline,
     | ("current" | "logEnds" | "deadLetters" | "replays")

@@ -4,7 +4,7 @@ import type { Workspace } from "../catalog/model.ts";
 import { ApiError } from "../errors.ts";
 import { reachableUrl } from "../http/url.ts";
 import type { Positions } from "../log/positions.ts";
-import type { Publishing } from "../publishing/publishing.ts";
+import type { Publisher } from "../publishing/publisher.ts";
 
 const DEMO = "Demo";
 
@@ -34,7 +34,7 @@ interface Demo {
 
 export interface DemoParts {
   catalog: Catalog;
-  publishing: Publishing;
+  publishing: Publisher;
   logEnds: () => Promise<Positions>;
 }
 

@@ -1,14 +1,14 @@
 import type { UserError } from "../sandbox/program.ts";
-import { shortened } from "./failures.ts";
-import type { TestResult } from "./publishing.ts";
-import { transformedEvents } from "./suites.ts";
-import type { Trialed, TrialedTransformation } from "./trialed.ts";
+import type { TestResult } from "./publisher.ts";
+import { transformedEvents } from "./suite-result.ts";
+import { truncateMessage } from "./test-failures.ts";
+import type { TestRunReport, TransformationTestReport } from "./test-run.ts";
 
 /**
- * A trial as `/transformations/libraries/test` shows it. Code fails there when it does not load and
+ * A test run as `/transformations/libraries/test` shows it. Code fails there when it does not load and
  * when any of its events fails, since RudderStack's GitHub Action looks at nothing else. Pure.
  */
-export function testResult({ transformations, libraries }: Trialed): TestResult {
+export function toTestResult({ transformations, libraries }: TestRunReport): TestResult {
   const success: TestResult["successTestResults"] = [];
   const failed: TestResult["failedTestResults"] = [];
   for (const { revision, error } of libraries) {
@@ -31,7 +31,7 @@ export function testResult({ transformations, libraries }: Trialed): TestResult 
   return { successTestResults: success, failedTestResults: failed };
 }
 
-function firstError({ error, runs }: TrialedTransformation): UserError | undefined {
+function firstError({ error, runs }: TransformationTestReport): UserError | undefined {
   if (error) return error;
   const outcomes = runs.flatMap(({ report }) => report.outcomes);
   return outcomes.flatMap((outcome) => ("error" in outcome ? [outcome.error] : []))[0];
@@ -39,7 +39,7 @@ function firstError({ error, runs }: TrialedTransformation): UserError | undefin
 
 function told({ message, line, column }: UserError) {
   return {
-    error: shortened(message),
+    error: truncateMessage(message),
     ...(line !== undefined && { line }),
     ...(column !== undefined && { column }),
   };

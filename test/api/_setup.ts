@@ -21,7 +21,7 @@ import { createMetrics } from "../../src/observe/metrics.ts";
 import { openLedger } from "../../src/pipeline/ledger/ledger.ts";
 import type { TailMessage } from "../../src/pipeline/live-tail.ts";
 import { createPipeline } from "../../src/pipeline/pipeline.ts";
-import { createPublishing } from "../../src/publishing/create.ts";
+import { createPublisher } from "../../src/publishing/create-publisher.ts";
 import { createSandbox } from "../../src/sandbox/guest-sandbox.ts";
 import type { OrderedLog } from "../../src/store/ordered/ordered-log.ts";
 import { faultsOf } from "./_contract.ts";
@@ -235,7 +235,7 @@ async function openParts(directory: string, logger: Logger, order?: OrderedLog) 
     catalog,
     kinds,
     pipeline,
-    publishing: createPublishing({ catalog, sandbox }),
+    publishing: createPublisher({ catalog, sandbox }),
     async page(sourceId: string, query: string) {
       const messageId = crypto.getRandomValues(new Uint8Array(16));
       const at = { receivedAt: Date.now(), sourceId, clientAddress: "", messageId };

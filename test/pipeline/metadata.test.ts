@@ -2,8 +2,8 @@ import { expect, test } from "bun:test";
 import fc from "fast-check";
 import type { LiveProgram } from "../../src/catalog/catalog.ts";
 import type { Destination, Source } from "../../src/catalog/model.ts";
+import { rudderId } from "../../src/event/rudder-id.ts";
 import { createMetadata } from "../../src/pipeline/transforming/metadata.ts";
-import { rudderId } from "../../src/publishing/rudder-id.ts";
 
 test("the metadata of an event is one JSON object, whatever its names and ids are", () => {
   const text = fc.string({ unit: "binary", maxLength: 20 });

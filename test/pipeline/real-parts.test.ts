@@ -16,8 +16,8 @@ import { openLogWriter } from "../../src/log/writer.ts";
 import { createMetrics } from "../../src/observe/metrics.ts";
 import { openLedger } from "../../src/pipeline/ledger/ledger.ts";
 import { createPipeline, type Pipeline } from "../../src/pipeline/pipeline.ts";
-import { createPublishing } from "../../src/publishing/create.ts";
-import type { Publishing } from "../../src/publishing/publishing.ts";
+import { createPublisher } from "../../src/publishing/create-publisher.ts";
+import type { Publisher } from "../../src/publishing/publisher.ts";
 import { createSandbox, type GuestSandbox } from "../../src/sandbox/guest-sandbox.ts";
 import { numbersTo, Sink, until } from "./rig.ts";
 
@@ -26,7 +26,7 @@ const logger = pino({ level: "silent" });
 let directory: string;
 let catalog: Catalog;
 let sandbox: GuestSandbox;
-let publishing: Publishing;
+let publishing: Publisher;
 let writer: LogWriter<PixelRecord>;
 let reader: LogReader;
 let pipeline: Pipeline;
@@ -40,7 +40,7 @@ beforeEach(async () => {
   catalog = await openCatalog({ directory: join(directory, "catalog"), logger });
   const guestCommand = [process.execPath, join(import.meta.dir, "../../src/main.ts"), "guest"];
   sandbox = createSandbox({ guestCommand, insecure: false, log: logger });
-  publishing = createPublishing({ catalog, sandbox });
+  publishing = createPublisher({ catalog, sandbox });
   workspaceId = (await catalog.workspaces.create("Acme")).id;
   source = await catalog.sources.create(workspaceId, { name: "Site" });
   sink = new Sink();

@@ -1,8 +1,8 @@
 import type { Catalog } from "../../src/catalog/catalog.ts";
-import { createPublishing } from "../../src/publishing/create.ts";
-import type { CreateInput, Publishing } from "../../src/publishing/publishing.ts";
+import { createPublisher } from "../../src/publishing/create-publisher.ts";
+import type { CreateCodeInput, Publisher } from "../../src/publishing/publisher.ts";
 import { freshWorkspace } from "../catalog/_setup.ts";
-import { type MarkSandbox, markSandbox } from "./double.ts";
+import { type MarkSandbox, markSandbox } from "./sandbox-double.ts";
 
 export { destination, publish, refusalOf } from "../catalog/_setup.ts";
 
@@ -10,16 +10,16 @@ export interface House {
   catalog: Catalog;
   workspaceId: string;
   sandbox: MarkSandbox;
-  publishing: Publishing;
+  publishing: Publisher;
 }
 
 export async function freshPublishing(): Promise<House> {
   const { catalog, workspaceId } = await freshWorkspace();
   const sandbox = markSandbox();
-  return { catalog, workspaceId, sandbox, publishing: createPublishing({ catalog, sandbox }) };
+  return { catalog, workspaceId, sandbox, publishing: createPublisher({ catalog, sandbox }) };
 }
 
-export const code = (input: Partial<CreateInput> = {}): CreateInput => ({
+export const code = (input: Partial<CreateCodeInput> = {}): CreateCodeInput => ({
   name: "Thing",
   code: "",
   language: "javascript",

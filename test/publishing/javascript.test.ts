@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from "bun:test";
-import { createPublishing } from "../../src/publishing/create.ts";
-import type { CreateInput } from "../../src/publishing/publishing.ts";
+import { createPublisher } from "../../src/publishing/create-publisher.ts";
+import type { CreateCodeInput } from "../../src/publishing/publisher.ts";
 import { freshWorkspace } from "../catalog/_setup.ts";
 import { PATIENCE_MS, testSandbox } from "../sandbox/support.ts";
 import { code, refusalOf } from "./_setup.ts";
@@ -12,8 +12,8 @@ afterAll(() => sandbox.close());
 /** Publishing over the real sandbox: real guests compile, link and run the code. */
 async function house() {
   const { catalog, workspaceId } = await freshWorkspace();
-  const publishing = createPublishing({ catalog, sandbox });
-  const publish = (kind: "transformation" | "library", input: Partial<CreateInput>) =>
+  const publishing = createPublisher({ catalog, sandbox });
+  const publish = (kind: "transformation" | "library", input: Partial<CreateCodeInput>) =>
     publishing.create(workspaceId, kind, code({ publish: true, ...input }));
   return { catalog, workspaceId, publishing, publish };
 }

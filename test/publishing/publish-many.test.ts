@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { shortened } from "../../src/publishing/failures.ts";
+import { truncateMessage } from "../../src/publishing/test-failures.ts";
 import { GUEST_ERROR_CHARS_MAX } from "../../src/settings/limits.ts";
 import { code, destination, freshPublishing, refusalOf, view } from "./_setup.ts";
 
@@ -302,6 +302,6 @@ describe("suites", () => {
 });
 
 test("an error text of any length is cut", () => {
-  expect(shortened("x".repeat(100_000))).toHaveLength(GUEST_ERROR_CHARS_MAX);
-  expect(shortened("short")).toBe("short");
+  expect(truncateMessage("x".repeat(100_000))).toHaveLength(GUEST_ERROR_CHARS_MAX);
+  expect(truncateMessage("short")).toBe("short");
 });

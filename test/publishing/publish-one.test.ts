@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { createPublishing, PUBLISH_ATTEMPTS_MAX } from "../../src/publishing/create.ts";
+import { createPublisher, PUBLISH_ATTEMPTS_MAX } from "../../src/publishing/create-publisher.ts";
 import { SandboxUnavailable } from "../../src/sandbox/sandbox.ts";
 import { code, destination, freshPublishing, publish, refusalOf, view } from "./_setup.ts";
 
@@ -341,7 +341,7 @@ describe("updates by several nodes at once", () => {
   /** Each node makes its updates take turns, and knows nothing of the others' turns. */
   const twoNodes = async () => {
     const { publishing: one, ...house } = await freshPublishing();
-    const other = createPublishing(house);
+    const other = createPublisher(house);
     const { resource } = await one.create(house.workspaceId, "transformation", code());
     return { ...house, one, other, id: resource.id };
   };

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import type { Selection, TestEvent } from "../../src/publishing/publishing.ts";
+import type { CodeSelection, TestEvent } from "../../src/publishing/publisher.ts";
 import { TEST_EVENTS_KEPT_BYTES_MAX } from "../../src/settings/limits.ts";
 import { code, freshPublishing, type House, refusalOf } from "./_setup.ts";
 
@@ -22,7 +22,7 @@ async function published(house: House, ...codes: { code: string; events?: TestEv
 
 const publishing =
   ({ workspaceId, publishing }: House) =>
-  (more: Partial<Selection>) =>
+  (more: Partial<CodeSelection>) =>
     publishing.publish(workspaceId, { transformations: [], libraries: [], ...more });
 
 describe("a revision that was published before", () => {

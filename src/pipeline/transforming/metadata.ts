@@ -1,6 +1,6 @@
 import type { LiveProgram } from "../../catalog/catalog.ts";
 import type { Destination, Source } from "../../catalog/model.ts";
-import { rudderId } from "../../publishing/rudder-id.ts";
+import { rudderId } from "../../event/rudder-id.ts";
 import type { MetadataKey } from "../../sandbox/program.ts";
 import type { InputEvent } from "../model/input-event.ts";
 

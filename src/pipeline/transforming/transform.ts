@@ -1,7 +1,7 @@
 import type { Live, LiveProgram } from "../../catalog/catalog.ts";
 import type { Destination } from "../../catalog/model.ts";
 import type { Logger } from "../../observe/log.ts";
-import { programOf } from "../../publishing/program.ts";
+import { programOf } from "../../publishing/guest-program.ts";
 import type { Program, ProgramOutcome } from "../../sandbox/program.ts";
 import { type Sandbox, SandboxUnavailable } from "../../sandbox/sandbox.ts";
 import { retryDelayMs } from "../delivering/retry.ts";

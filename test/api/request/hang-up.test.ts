@@ -1,5 +1,5 @@
 import { expect, setDefaultTimeout, test } from "bun:test";
-import type { Publishing } from "../../../src/publishing/publishing.ts";
+import type { Publisher } from "../../../src/publishing/publisher.ts";
 import { childProcesses, eventually, PATIENCE_MS } from "../../sandbox/support.ts";
 import { startApi } from "../_setup.ts";
 
@@ -23,7 +23,7 @@ interface Ids {
 }
 
 /** Publishing that never answers, and tells who asked and whose caller has left. */
-function waiting(asked: Set<string>, left: Set<string>): Publishing {
+function waiting(asked: Set<string>, left: Set<string>): Publisher {
   const verb = (name: string) => {
     return async (...given: unknown[]) => {
       const { caller } = given.at(-1) as { caller: AbortSignal };
@@ -34,7 +34,7 @@ function waiting(asked: Set<string>, left: Set<string>): Publishing {
       throw new Error("Nobody reads this");
     };
   };
-  return Object.fromEntries(verbs.map((name) => [name, verb(name)])) as unknown as Publishing;
+  return Object.fromEntries(verbs.map((name) => [name, verb(name)])) as unknown as Publisher;
 }
 
 test("whoever tests code is told when the client hangs up", async () => {

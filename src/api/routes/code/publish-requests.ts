@@ -1,5 +1,5 @@
 import { type Static, type TObject, Type } from "@sinclair/typebox";
-import type { TestEvent } from "../../../publishing/publishing.ts";
+import type { TestEvent } from "../../../publishing/publisher.ts";
 import {
   DESTINATION_REFERENCES_MAX,
   JSON_LEVELS_MAX,

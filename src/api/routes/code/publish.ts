@@ -1,5 +1,9 @@
 import { type Static, Type } from "@sinclair/typebox";
-import type { PublishResult, Selection, Suite } from "../../../publishing/publishing.ts";
+import type {
+  CodeSelection,
+  PublishResult,
+  TestSuite as SuiteInput,
+} from "../../../publishing/publisher.ts";
 import { PUBLISH_ITEMS_MAX } from "../../../settings/limits.ts";
 import { validationError } from "../../request/validation.ts";
 import { jsonResponse } from "../../response/errors.ts";
@@ -171,7 +175,7 @@ function items({ transformations = [], libraries = [] }: Revisions) {
   };
 }
 
-function selection(body: Revisions, { signal }: Request): Selection {
+function selection(body: Revisions, { signal }: Request): CodeSelection {
   const { transformations, libraries } = items(body);
   return {
     caller: signal,
@@ -187,6 +191,6 @@ function selection(body: Revisions, { signal }: Request): Selection {
   };
 }
 
-function named({ id, ...suite }: Static<typeof TestSuite>): Suite {
+function named({ id, ...suite }: Static<typeof TestSuite>): SuiteInput {
   return { ...suite, id: id ?? suite.name };
 }

@@ -2,7 +2,7 @@ import { type Static, Type } from "@sinclair/typebox";
 import type { Catalog, Found } from "../../../catalog/catalog.ts";
 import { importsOf } from "../../../catalog/code/imports.ts";
 import type { Revision } from "../../../catalog/model.ts";
-import type { Stored } from "../../../publishing/publishing.ts";
+import type { StoredCode } from "../../../publishing/publisher.ts";
 import type { ApiDeps } from "../../deps.ts";
 import { Id, isoTime, Language, Time } from "../../schema/common.ts";
 
@@ -72,7 +72,7 @@ export const Library = Type.Object(
 );
 
 /** A resource that was just published may have warnings. */
-type PublishWarnings = Partial<Pick<Stored, "warnings">>;
+type PublishWarnings = Partial<Pick<StoredCode, "warnings">>;
 
 function warningsAnswer({ warnings = [] }: PublishWarnings): PublishWarnings {
   return warnings.length > 0 ? { warnings } : {};

@@ -1,5 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
-import type { RunResult } from "../../../publishing/publishing.ts";
+import type { DraftRunResult } from "../../../publishing/publisher.ts";
 import { PUBLISH_ITEMS_MAX, TEST_EVENTS_MAX } from "../../../settings/limits.ts";
 import { validationError } from "../../request/validation.ts";
 import { type ConditionalPermission, route } from "../../route.ts";
@@ -73,7 +73,7 @@ const RunReport = Type.Object(
 );
 
 // The answer is what publishing reports; this line fails to compile when the two differ.
-export type Reported = RunResult extends Static<typeof RunReport> ? true : never;
+export type Reported = DraftRunResult extends Static<typeof RunReport> ? true : never;
 
 const editPermissions: ConditionalPermission<{ body: RunBody }>[] = [
   {

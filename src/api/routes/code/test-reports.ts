@@ -1,5 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
-import type { ValidationOutput as Output } from "../../../publishing/publishing.ts";
+import type { ValidationOutput as Output } from "../../../publishing/publisher.ts";
 import { AnyObject } from "../../schema/common.ts";
 
 /** What publish tests and test runs report, in the form that rudder-cli reads. */

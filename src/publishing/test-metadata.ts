@@ -1,7 +1,7 @@
 import type { Revision } from "../catalog/model.ts";
+import { rudderId } from "../event/rudder-id.ts";
 import type { MetadataKey } from "../sandbox/program.ts";
-import type { TestEvent } from "./publishing.ts";
-import { rudderId } from "./rudder-id.ts";
+import type { TestEvent } from "./publisher.ts";
 
 /**
  * What `metadata(event)` answers in a test. Every field has a value, as for a real event, so that

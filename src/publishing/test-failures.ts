@@ -1,17 +1,17 @@
 import type { Detail } from "../errors.ts";
 import { GUEST_ERROR_CHARS_MAX } from "../settings/limits.ts";
-import type { Failure } from "./publishing.ts";
-import type { Trialed } from "./trialed.ts";
+import type { TestFailure } from "./publisher.ts";
+import type { TestRunReport } from "./test-run.ts";
 
-/** Everything that failed in a trial, each failure with its code, event and place. Pure. */
-export function failuresOf(trialed: Trialed): Failure[] {
-  const libraries = trialed.libraries.flatMap(({ revision, error }): Failure[] =>
+/** Everything that failed in a test run, each failure with its code, event and place. Pure. */
+export function failuresOf(testRun: TestRunReport): TestFailure[] {
+  const libraries = testRun.libraries.flatMap(({ revision, error }): TestFailure[] =>
     error ? [{ kind: "library", revision, error }] : [],
   );
-  const transformations = trialed.transformations.flatMap(({ revision, error, runs }) => {
+  const transformations = testRun.transformations.flatMap(({ revision, error, runs }) => {
     if (error) return [{ kind: "transformation" as const, revision, error }];
     const outcomes = runs.flatMap(({ report }) => report.outcomes);
-    return outcomes.flatMap((outcome, event): Failure[] =>
+    return outcomes.flatMap((outcome, event): TestFailure[] =>
       "error" in outcome ? [{ kind: "transformation", revision, event, error: outcome.error }] : [],
     );
   });
@@ -22,12 +22,12 @@ export function failuresOf(trialed: Trialed): Failure[] {
  * Failures as details for the caller who sent `versionId`: those in that revision point into the
  * request (`/code`, `/events/0`), those in other code start with the code's name.
  */
-export function detailsOf(failures: readonly Failure[], versionId: string): Detail[] {
+export function detailsOf(failures: readonly TestFailure[], versionId: string): Detail[] {
   return failures.map(({ revision, event, error }) => {
     const own = revision.versionId === versionId;
     return {
       path: own && event !== undefined ? `/events/${event}` : "/code",
-      message: shortened(own ? error.message : `${revision.name}: ${error.message}`),
+      message: truncateMessage(own ? error.message : `${revision.name}: ${error.message}`),
       ...(error.line !== undefined && { line: error.line }),
       ...(error.column !== undefined && { column: error.column }),
     };
@@ -37,7 +37,7 @@ export function detailsOf(failures: readonly Failure[], versionId: string): Deta
 /**
  * Cuts a long message: the sandbox bounds its errors, but an import may have a name of any length.
  */
-export function shortened(message: string): string {
+export function truncateMessage(message: string): string {
   if (message.length <= GUEST_ERROR_CHARS_MAX) return message;
   return `${message.slice(0, GUEST_ERROR_CHARS_MAX - 1)}…`;
 }

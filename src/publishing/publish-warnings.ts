@@ -1,43 +1,46 @@
 import type { Catalog } from "../catalog/catalog.ts";
 import type { Revision } from "../catalog/model.ts";
 import { DETAILS_MAX } from "../settings/limits.ts";
-import { failuresOf, shortened } from "./failures.ts";
-import { suiteResult } from "./suites.ts";
-import type { Trialed, TrialedTransformation } from "./trialed.ts";
+import { toSuiteResult } from "./suite-result.ts";
+import { failuresOf, truncateMessage } from "./test-failures.ts";
+import type { TestRunReport, TransformationTestReport } from "./test-run.ts";
 
 /**
  * The warnings of a publish that succeeded: failing tests of code that was published before, and
  * code that drops every event. Pure.
  */
-export function warningsOf(trialed: Trialed): string[] {
-  const failures = failuresOf(trialed).map(({ revision, event, error }) => {
+export function warningsOf(testRun: TestRunReport): string[] {
+  const failures = failuresOf(testRun).map(({ revision, event, error }) => {
     const place = event === undefined ? "" : `test event ${event + 1}: `;
     const line = error.line === undefined ? "" : ` (line ${error.line})`;
     return `${revision.name}: ${place}${error.message.split("\n")[0]}${line}`;
   });
-  const others = trialed.transformations.flatMap(({ revision, runs }) =>
+  const others = testRun.transformations.flatMap(({ revision, runs }) =>
     runs
-      .filter(({ suite, report }) => suiteResult(suite, report).status === "fail")
+      .filter(({ suite, report }) => toSuiteResult(suite, report).status === "fail")
       .map(({ suite }) => `${revision.name}: "${suite.name}" does not make the expected output`),
   );
-  const unnamed = new Set(trialed.tested.map(({ versionId }) => versionId));
-  const dropping = trialed.transformations
+  const unnamed = new Set(testRun.tested.map(({ versionId }) => versionId));
+  const dropping = testRun.transformations
     .filter((it) => !unnamed.has(it.revision.versionId) && dropsAll(it))
     .map(({ revision }) => `${revision.name}: the code drops every test event; does it return it?`);
-  return [...failures, ...others, ...dropping].slice(0, DETAILS_MAX).map(shortened);
+  return [...failures, ...others, ...dropping].slice(0, DETAILS_MAX).map(truncateMessage);
 }
 
 /**
  * Whether some code may be published although its tests fail: because it was published before, or
  * because it imports only libraries that were.
  */
-export function excuses(catalog: Catalog, trialed: Trialed): (versionId: string) => boolean {
-  const unnamed = new Set(trialed.tested.map(({ versionId }) => versionId));
+export function toleratesFailures(
+  catalog: Catalog,
+  testRun: TestRunReport,
+): (versionId: string) => boolean {
+  const unnamed = new Set(testRun.tested.map(({ versionId }) => versionId));
   const wasPublished = ({ revision }: { revision: Revision }) =>
     catalog.code.past(revision).imports !== undefined;
-  const named = trialed.libraries.filter(({ revision }) => !unnamed.has(revision.versionId));
+  const named = testRun.libraries.filter(({ revision }) => !unnamed.has(revision.versionId));
   const excused = new Set(
-    [...trialed.libraries, ...trialed.transformations]
+    [...testRun.libraries, ...testRun.transformations]
       .filter((it) =>
         unnamed.has(it.revision.versionId) ? named.every(wasPublished) : wasPublished(it),
       )
@@ -47,7 +50,7 @@ export function excuses(catalog: Catalog, trialed: Trialed): (versionId: string)
 }
 
 /** Whether code drops every event, unless its tests expect that. */
-function dropsAll({ runs }: TrialedTransformation): boolean {
+function dropsAll({ runs }: TransformationTestReport): boolean {
   const outcomes = runs.flatMap(({ report }) => report.outcomes);
   const expected = runs.some(({ suite }) => suite.expectedOutput !== undefined);
   const dropped = outcomes.every((it) => "events" in it && it.events.length === 0);

@@ -5,7 +5,7 @@ import { TestBudget } from "../sandbox/test-budget.ts";
 import { TEST_REQUESTS_MAX, TEST_REQUESTS_OF_WORKSPACE_MAX } from "../settings/limits.ts";
 
 /** What the tests of one request need. */
-export interface Testing {
+export interface TestContext {
   catalog: Catalog;
   sandbox: Sandbox;
   budget: TestBudget;
@@ -23,7 +23,7 @@ export function createTests(parts: { catalog: Catalog; sandbox: Sandbox }) {
   return async function tests<T>(
     workspaceId: string,
     caller: AbortSignal | undefined,
-    work: (testing: Testing) => Promise<T>,
+    work: (context: TestContext) => Promise<T>,
   ): Promise<T> {
     const own = byWorkspace.get(workspaceId) ?? 0;
     if (own >= TEST_REQUESTS_OF_WORKSPACE_MAX || all >= TEST_REQUESTS_MAX) {

@@ -1,23 +1,19 @@
 import type { Catalog } from "../catalog/catalog.ts";
 import type { Revision } from "../catalog/model.ts";
-import { shortened } from "./failures.ts";
-import type {
-  LibraryValidation,
-  TransformationValidation,
-  ValidationResult,
-} from "./publishing.ts";
-import { suiteResult } from "./suites.ts";
-import type { Trialed, TrialedLibrary, TrialedTransformation } from "./trialed.ts";
+import type { LibraryValidation, TransformationValidation, ValidationResult } from "./publisher.ts";
+import { toSuiteResult } from "./suite-result.ts";
+import { truncateMessage } from "./test-failures.ts";
+import type { LibraryTestReport, TestRunReport, TransformationTestReport } from "./test-run.ts";
 
 /**
- * A trial as `validationOutput` shows it; importers that the request does not name are listed when
+ * A test run as `validationOutput` shows it; importers that the request does not name are listed when
  * they fail.
  */
-export function validationOf(catalog: Catalog, trialed: Trialed): ValidationResult {
-  const libraries = trialed.libraries.map((it) => library(catalog, it));
-  const transformations = trialed.transformations.map((it) => transformation(catalog, it));
+export function toValidationResult(catalog: Catalog, testRun: TestRunReport): ValidationResult {
+  const libraries = testRun.libraries.map((it) => library(catalog, it));
+  const transformations = testRun.transformations.map((it) => transformation(catalog, it));
   const pass = [...libraries, ...transformations].every((it) => it.pass);
-  const unnamed = new Set(trialed.tested.map(({ versionId }) => versionId));
+  const unnamed = new Set(testRun.tested.map(({ versionId }) => versionId));
   const shown = (it: { pass: boolean; versionId: string }) =>
     !it.pass || !unnamed.has(it.versionId);
   return {
@@ -30,27 +26,27 @@ export function validationOf(catalog: Catalog, trialed: Trialed): ValidationResu
   };
 }
 
-function library(catalog: Catalog, { revision, error }: TrialedLibrary): LibraryValidation {
+function library(catalog: Catalog, { revision, error }: LibraryTestReport): LibraryValidation {
   return {
     ...identity(catalog, revision),
     handleName: revision.importName ?? "",
     pass: error === undefined,
-    ...(error && { message: shortened(error.message) }),
+    ...(error && { message: truncateMessage(error.message) }),
   };
 }
 
 function transformation(
   catalog: Catalog,
-  { revision, imports, error, runs }: TrialedTransformation,
+  { revision, imports, error, runs }: TransformationTestReport,
 ): TransformationValidation {
-  const results = runs.map(({ suite, report }) => suiteResult(suite, report));
+  const results = runs.map(({ suite, report }) => toSuiteResult(suite, report));
   const statuses = new Set(results.map(({ status }) => status));
   const status = error || statuses.has("error") ? "error" : statuses.has("fail") ? "fail" : "pass";
   return {
     ...identity(catalog, revision),
     imports,
     pass: status === "pass",
-    ...(error && { message: shortened(error.message) }),
+    ...(error && { message: truncateMessage(error.message) }),
     testResult: { status, results },
   };
 }

@@ -4,11 +4,11 @@ import { familyOf } from "../catalog/import-name.ts";
 import type { Revision } from "../catalog/model.ts";
 import type { UserError } from "../sandbox/program.ts";
 import type { ImportInspection } from "../sandbox/sandbox.ts";
-import { guestLanguage } from "./program.ts";
-import type { Testing } from "./testing.ts";
+import { guestLanguage } from "./guest-program.ts";
+import type { TestContext } from "./test-context.ts";
 
 /** Code as a guest read it; `error` is set when the code does not parse. */
-export interface Inspected extends ImportInspection {
+export interface InspectedCode extends ImportInspection {
   revision: Revision;
 }
 
@@ -16,13 +16,16 @@ export interface Inspected extends ImportInspection {
  * Code with the libraries it runs with; `unresolved` is set when the code imports one that does not
  * exist.
  */
-export interface Resolved extends Inspected {
+export interface ResolvedCode extends InspectedCode {
   libraries: Revision[];
   unresolved?: UserError;
 }
 
-export async function inspect(testing: Testing, revision: Revision): Promise<Inspected> {
-  const { sandbox, budget } = testing;
+export async function inspectImports(
+  context: TestContext,
+  revision: Revision,
+): Promise<InspectedCode> {
+  const { sandbox, budget } = context;
   const { workspaceId, code } = revision;
   const language = guestLanguage(revision.language);
   const inspection = await sandbox.inspect(workspaceId, language, code, budget);
@@ -33,14 +36,22 @@ export async function inspect(testing: Testing, revision: Revision): Promise<Ins
 /**
  * Finds the libraries of code: first among `own`, then among the published ones of its language.
  */
-export function resolve(catalog: Catalog, code: Inspected, own: readonly Inspected[]): Resolved {
+export function resolveImports(
+  catalog: Catalog,
+  code: InspectedCode,
+  own: readonly InspectedCode[],
+): ResolvedCode {
   const find = finder(catalog, code.revision, own);
   const unresolved = unresolvedOf(code, find);
   const libraries = librariesFor(code.imports, find);
   return { ...code, libraries, ...(unresolved && { unresolved }) };
 }
 
-function finder(catalog: Catalog, { workspaceId, language }: Revision, own: readonly Inspected[]) {
+function finder(
+  catalog: Catalog,
+  { workspaceId, language }: Revision,
+  own: readonly InspectedCode[],
+) {
   return (importName: string): Imported | undefined => {
     const here = own.find(
       ({ revision }) =>
@@ -59,7 +70,7 @@ function finder(catalog: Catalog, { workspaceId, language }: Revision, own: read
  * guest can tell.
  */
 function unresolvedOf(
-  { revision, imports }: Inspected,
+  { revision, imports }: InspectedCode,
   find: (importName: string) => Imported | undefined,
 ): UserError | undefined {
   if (familyOf(revision.language) === "python") return undefined;

@@ -1,45 +1,48 @@
 import type { Catalog } from "../catalog/catalog.ts";
 import type { Revision } from "../catalog/model.ts";
 import type { Program, ProgramBatch, ProgramOutcome, UserError } from "../sandbox/program.ts";
-import { defaultEvents } from "./default-events.ts";
-import type { Resolved } from "./imports.ts";
-import { testMetadata } from "./metadata.ts";
-import { guestLanguage, libraryCode, programOf } from "./program.ts";
-import type { Suite, TestEvent } from "./publishing.ts";
-import type { Testing } from "./testing.ts";
-import type { TrialedLibrary, TrialedTransformation } from "./trialed.ts";
+import { defaultEvents } from "./default-test-events.ts";
+import { guestLanguage, libraryCode, programOf } from "./guest-program.ts";
+import type { TestEvent, TestSuite } from "./publisher.ts";
+import type { ResolvedCode } from "./resolve-imports.ts";
+import type { TestContext } from "./test-context.ts";
+import { testMetadata } from "./test-metadata.ts";
+import type { LibraryTestReport, TransformationTestReport } from "./test-run.ts";
 
 /**
  * A suite of the request's events, or of the default events when there are none: code that no event
  * runs would pass untested.
  */
-export function suiteOf(events: readonly TestEvent[] = []): Suite {
+export function suiteOf(events: readonly TestEvent[] = []): TestSuite {
   const input = [...(events.length > 0 ? events : defaultEvents)];
   return { id: "events", name: "Test events", input };
 }
 
-export async function tryLibrary(testing: Testing, resolved: Resolved): Promise<TrialedLibrary> {
+export async function testLibrary(
+  context: TestContext,
+  resolved: ResolvedCode,
+): Promise<LibraryTestReport> {
   const { revision, imports, libraries, unresolved } = resolved;
   if (unresolved) return { revision, imports, error: unresolved };
   const language = guestLanguage(revision.language);
   const needed = libraries.filter(({ id }) => id !== revision.id).map(libraryCode);
   const library = libraryCode(revision);
   const { workspaceId } = revision;
-  const { sandbox, budget } = testing;
+  const { sandbox, budget } = context;
   const error = await sandbox.checkLibrary(workspaceId, language, library, needed, budget);
   return { revision, imports, ...failed(error ?? resolved.error) };
 }
 
-export async function tryTransformation(
-  testing: Testing,
-  resolved: Resolved,
-  suites: readonly Suite[],
-): Promise<TrialedTransformation> {
+export async function testTransformation(
+  context: TestContext,
+  resolved: ResolvedCode,
+  suites: readonly TestSuite[],
+): Promise<TransformationTestReport> {
   const { revision, imports, unresolved } = resolved;
   if (unresolved) return { revision, imports, error: unresolved, runs: [] };
-  const { catalog, sandbox, budget } = testing;
+  const { catalog, sandbox, budget } = context;
   const program = testProgram(catalog, resolved);
-  const runs: TrialedTransformation["runs"] = [];
+  const runs: TransformationTestReport["runs"] = [];
   for (const suite of suites) {
     const report = await sandbox.check(program, batchOf(revision, suite), budget);
     if (report.error) return { revision, imports, error: report.error, runs: [] };
@@ -53,16 +56,16 @@ export async function tryTransformation(
  * failure counts only if the importer passed with the libraries that are published now: code that
  * was published with events of its own may never have supported the default ones.
  */
-export async function tryImporter(
-  testing: Testing,
-  after: Resolved,
-  before: Resolved,
-): Promise<TrialedTransformation> {
-  const suites = [suiteOf(testing.catalog.code.past(after.revision).events)];
-  const now = await tryTransformation(testing, after, suites);
+export async function testImporter(
+  context: TestContext,
+  after: ResolvedCode,
+  before: ResolvedCode,
+): Promise<TransformationTestReport> {
+  const suites = [suiteOf(context.catalog.code.past(after.revision).events)];
+  const now = await testTransformation(context, after, suites);
   const outcomes = outcomesOf(now);
   if (now.error === undefined && !outcomes.some(isFailure)) return now;
-  const then = await tryTransformation(testing, before, suites);
+  const then = await testTransformation(context, before, suites);
   const { error: _, ...loaded } = now;
   if (then.error) return { ...loaded, runs: [] };
   const known = outcomesOf(then).map(isFailure);
@@ -75,7 +78,7 @@ export async function tryImporter(
 
 const passed: ProgramOutcome = { events: [] };
 
-function outcomesOf({ runs }: TrialedTransformation): ProgramOutcome[] {
+function outcomesOf({ runs }: TransformationTestReport): ProgramOutcome[] {
   return runs.flatMap(({ report }) => report.outcomes);
 }
 
@@ -88,7 +91,7 @@ function failed(error: UserError | undefined): { error?: UserError } {
   return error ? { error } : {};
 }
 
-function testProgram(catalog: Catalog, { revision, libraries }: Resolved): Program {
+function testProgram(catalog: Catalog, { revision, libraries }: ResolvedCode): Program {
   const { workspaceId } = revision;
   return programOf({
     id: [revision, ...libraries].map(({ versionId }) => versionId).join("+"),
@@ -97,7 +100,7 @@ function testProgram(catalog: Catalog, { revision, libraries }: Resolved): Progr
   });
 }
 
-function batchOf(revision: Revision, { input, metadata = [] }: Suite): ProgramBatch {
+function batchOf(revision: Revision, { input, metadata = [] }: TestSuite): ProgramBatch {
   return {
     events: input.map((event) => Buffer.from(JSON.stringify(event))),
     metadata: input.map((event, index) => {

@@ -4,29 +4,29 @@ import { Overtaken, Stale } from "../catalog/refusals.ts";
 import { KeyedMutex } from "../concurrency/keyed-mutex.ts";
 import { ApiError } from "../errors.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
-import { suiteOf } from "./checks.ts";
-import { detailsOf, failuresOf } from "./failures.ts";
+import { checkPublishable, eventsIn, planSelection } from "./code-selection.ts";
+import { planDraftRun, toDraftRunResult } from "./draft-run.ts";
+import { toleratesFailures, warningsOf } from "./publish-warnings.ts";
 import type {
-  CreateInput,
-  Publishing,
+  CodeSelection,
+  CreateCodeInput,
+  Publisher,
   PublishResult,
-  Selection,
-  Stored,
-  UpdateInput,
-} from "./publishing.ts";
-import { runResult, written } from "./run.ts";
-import { checkPublishable, eventsIn, selected } from "./selection.ts";
-import { testResult } from "./test-result.ts";
-import { createTests, type Testing } from "./testing.ts";
-import { tryOut } from "./trial.ts";
-import type { Trial, Trialed } from "./trialed.ts";
-import { validationOf } from "./validation.ts";
-import { excuses, warningsOf } from "./warnings.ts";
+  StoredCode,
+  UpdateCodeInput,
+} from "./publisher.ts";
+import { runTests } from "./run-tests.ts";
+import { suiteOf } from "./test-code.ts";
+import { createTests, type TestContext } from "./test-context.ts";
+import { detailsOf, failuresOf } from "./test-failures.ts";
+import { toTestResult } from "./test-result.ts";
+import type { TestRunPlan, TestRunReport } from "./test-run.ts";
+import { toValidationResult } from "./validation-result.ts";
 
 /** How often a request is tried in all because others change what it is about meanwhile. */
 export const PUBLISH_ATTEMPTS_MAX = 5;
 
-export function createPublishing(parts: { catalog: Catalog; sandbox: Sandbox }): Publishing {
+export function createPublisher(parts: { catalog: Catalog; sandbox: Sandbox }): Publisher {
   const { catalog } = parts;
   const tests = createTests(parts);
   /**
@@ -37,9 +37,9 @@ export function createPublishing(parts: { catalog: Catalog; sandbox: Sandbox }):
 
   async function store(
     revision: Revision,
-    input: CreateInput | UpdateInput,
+    input: CreateCodeInput | UpdateCodeInput,
     more: Pick<CodeChange, "externalIds" | "amends">,
-  ): Promise<Stored> {
+  ): Promise<StoredCode> {
     const { workspaceId, kind, id, versionId } = revision;
     const events = input.events?.length ? [{ versionId, events: input.events }] : [];
     const change = { revisions: [revision], publish: [], links: [], seen: [], events, ...more };
@@ -52,8 +52,8 @@ export function createPublishing(parts: { catalog: Catalog; sandbox: Sandbox }):
       }));
       // Unknown destinations are refused before any code runs.
       expectThere(workspaceId, { ...change, links });
-      warnings = await tests(workspaceId, input.caller, (testing) =>
-        publishOne(testing, revision, input.events, { ...change, links }),
+      warnings = await tests(workspaceId, input.caller, (context) =>
+        publishOne(context, revision, input.events, { ...change, links }),
       );
     } else {
       await catalog.code.commit(workspaceId, change);
@@ -69,13 +69,13 @@ export function createPublishing(parts: { catalog: Catalog; sandbox: Sandbox }):
   }
 
   async function publishOne(
-    testing: Testing,
+    context: TestContext,
     revision: Revision,
-    events: UpdateInput["events"],
+    events: UpdateCodeInput["events"],
     change: CodeChange,
   ): Promise<string[]> {
     const { workspaceId, versionId } = revision;
-    const code: Trial =
+    const code: TestRunPlan =
       revision.kind === "library"
         ? { transformations: [], libraries: [revision], withImporters: true }
         : {
@@ -85,32 +85,32 @@ export function createPublishing(parts: { catalog: Catalog; sandbox: Sandbox }):
           };
     return repeatedly(Stale, async () => {
       checkPublishable(catalog, workspaceId, code.libraries);
-      const trialed = await tryOut(testing, workspaceId, code);
-      const failures = failuresOf(trialed);
+      const testRun = await runTests(context, workspaceId, code);
+      const failures = failuresOf(testRun);
       if (failures.length > 0) {
         // What others deleted during the tests is the answer, as if the tests had come after that.
         expectThere(workspaceId, change);
         const details = detailsOf(failures, versionId);
         throw new ApiError("invalid", "The code does not pass its tests", details);
       }
-      await catalog.code.commit(workspaceId, { ...change, ...publication(trialed) });
-      return warningsOf(trialed);
+      await catalog.code.commit(workspaceId, { ...change, ...publication(testRun) });
+      return warningsOf(testRun);
     });
   }
 
   async function publishSelected(
-    testing: Testing,
+    context: TestContext,
     workspaceId: string,
-    selection: Selection,
+    selection: CodeSelection,
   ): Promise<PublishResult> {
     const eventsOf = (revision: Revision) => catalog.code.past(revision).events;
-    const code = selected(catalog, workspaceId, selection, eventsOf);
+    const code = planSelection(catalog, workspaceId, selection, eventsOf);
     checkPublishable(catalog, workspaceId, code.libraries);
-    const trialed = await tryOut(testing, workspaceId, { ...code, withImporters: true });
-    const { message, validationOutput } = validationOf(catalog, trialed);
+    const testRun = await runTests(context, workspaceId, { ...code, withImporters: true });
+    const { message, validationOutput } = toValidationResult(catalog, testRun);
     const { libraries, transformations } = validationOutput;
     const failed = [...libraries, ...transformations].filter(({ pass }) => !pass);
-    const excused = excuses(catalog, trialed);
+    const excused = toleratesFailures(catalog, testRun);
     if (message !== undefined && !failed.every(({ versionId }) => excused(versionId))) {
       return { published: false, message, validationOutput };
     }
@@ -118,15 +118,15 @@ export function createPublishing(parts: { catalog: Catalog; sandbox: Sandbox }):
       .map((item) => ({ versionId: item.versionId, events: eventsIn(item) }))
       .filter((item) => item.events.length > 0);
     const change = { revisions: [], links: [], events };
-    await catalog.code.commit(workspaceId, { ...change, ...publication(trialed) });
-    const warnings = warningsOf(trialed);
+    await catalog.code.commit(workspaceId, { ...change, ...publication(testRun) });
+    const warnings = warningsOf(testRun);
     return { published: true, ...(warnings.length > 0 && { warnings }) };
   }
 
-  function tried(workspaceId: string, selection: Selection): Promise<Trialed> {
-    const code = selected(catalog, workspaceId, selection);
-    return tests(workspaceId, selection.caller, (testing) =>
-      tryOut(testing, workspaceId, { ...code, withImporters: false }),
+  function tried(workspaceId: string, selection: CodeSelection): Promise<TestRunReport> {
+    const code = planSelection(catalog, workspaceId, selection);
+    return tests(workspaceId, selection.caller, (context) =>
+      runTests(context, workspaceId, { ...code, withImporters: false }),
     );
   }
 
@@ -148,23 +148,23 @@ export function createPublishing(parts: { catalog: Catalog; sandbox: Sandbox }):
     },
 
     publish(workspaceId, selection) {
-      return tests(workspaceId, selection.caller, (testing) =>
-        repeatedly(Stale, () => publishSelected(testing, workspaceId, selection)),
+      return tests(workspaceId, selection.caller, (context) =>
+        repeatedly(Stale, () => publishSelected(context, workspaceId, selection)),
       );
     },
 
     async test(workspaceId, selection) {
-      return testResult(await tried(workspaceId, selection));
+      return toTestResult(await tried(workspaceId, selection));
     },
 
     async runSuites(workspaceId, selection) {
-      return validationOf(catalog, await tried(workspaceId, selection));
+      return toValidationResult(catalog, await tried(workspaceId, selection));
     },
 
     async run(workspaceId, input) {
-      const code = written(catalog, workspaceId, input);
-      return tests(workspaceId, input.caller, async (testing) =>
-        runResult(await tryOut(testing, workspaceId, code)),
+      const code = planDraftRun(catalog, workspaceId, input);
+      return tests(workspaceId, input.caller, async (context) =>
+        toDraftRunResult(await runTests(context, workspaceId, code)),
       );
     },
   };
@@ -184,9 +184,9 @@ async function repeatedly<T>(
   }
 }
 
-/** The parts of the change that publishes what a trial has passed. */
-function publication(trialed: Trialed): Pick<CodeChange, "publish" | "seen" | "tested"> {
-  const { libraries, transformations, seen, tested } = trialed;
+/** The parts of the change that publishes what a test run has passed. */
+function publication(testRun: TestRunReport): Pick<CodeChange, "publish" | "seen" | "tested"> {
+  const { libraries, transformations, seen, tested } = testRun;
   const importers = new Set(tested.map(({ versionId }) => versionId));
   const named = [...libraries, ...transformations].filter(
     ({ revision }) => !importers.has(revision.versionId),
@@ -197,7 +197,7 @@ function publication(trialed: Trialed): Pick<CodeChange, "publish" | "seen" | "t
   return { publish, seen, tested };
 }
 
-function changesOf(input: UpdateInput): Partial<RevisionInput> {
+function changesOf(input: UpdateCodeInput): Partial<RevisionInput> {
   const { name, description, code, language, createdBy } = input;
   return {
     ...(name !== undefined && { name }),

@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from "node:util";
 import type { ProgramOutcome, UserError } from "../sandbox/program.ts";
 import type { CheckReport } from "../sandbox/sandbox.ts";
-import { shortened } from "./failures.ts";
-import type { Suite, SuiteResult } from "./publishing.ts";
+import type { SuiteResult, TestSuite } from "./publisher.ts";
+import { truncateMessage } from "./test-failures.ts";
 
 /** The result of a suite, from the report of its run. Pure. */
-export function suiteResult(suite: Suite, report: CheckReport): SuiteResult {
+export function toSuiteResult(suite: TestSuite, report: CheckReport): SuiteResult {
   const actualOutput = report.outcomes.flatMap(outputsOf);
   const errors = report.outcomes.flatMap((outcome, eventIndex) => {
     const error = errorOf(outcome);
@@ -28,11 +28,11 @@ export function suiteResult(suite: Suite, report: CheckReport): SuiteResult {
 export function transformedEvents(outcomes: readonly ProgramOutcome[]): unknown[] {
   return outcomes.flatMap((outcome): unknown[] => {
     const error = errorOf(outcome);
-    return error ? [{ error: shortened(error.message) }] : outputsOf(outcome);
+    return error ? [{ error: truncateMessage(error.message) }] : outputsOf(outcome);
   });
 }
 
-function compared(actual: readonly unknown[], suite: Suite): "pass" | "fail" {
+function compared(actual: readonly unknown[], suite: TestSuite): "pass" | "fail" {
   if (suite.expectedOutput === undefined) return "pass";
   return isDeepStrictEqual(actual, suite.expectedOutput) ? "pass" : "fail";
 }
@@ -48,7 +48,7 @@ function errorOf(outcome: ProgramOutcome): UserError | undefined {
 
 function located({ message, line, column }: UserError) {
   return {
-    message: shortened(message),
+    message: truncateMessage(message),
     ...(line !== undefined && { line }),
     ...(column !== undefined && { column }),
   };

@@ -7,39 +7,39 @@ import type { LogLine, UserError } from "../sandbox/program.ts";
  * guest, and is committed. Also test runs that publish nothing. Refuses with `ApiError`. When the
  * caller hangs up, its tests end and nothing is published.
  */
-export interface Publishing {
+export interface Publisher {
   /** Creates a resource; with `publish`, all or nothing (`invalid` with `details` when a test fails). */
-  create(workspaceId: string, kind: Kind, input: CreateInput): Promise<Stored>;
+  create(workspaceId: string, kind: Kind, input: CreateCodeInput): Promise<StoredCode>;
   /** Makes a new revision; with `publish`, all or nothing. Absent fields keep their value. */
-  update(workspaceId: string, kind: Kind, id: string, input: UpdateInput): Promise<Stored>;
+  update(workspaceId: string, kind: Kind, id: string, input: UpdateCodeInput): Promise<StoredCode>;
   /**
    * Publishes versions, all or nothing, after testing them and every published importer. For a
    * version that was published before, failing tests are only warnings, since going back must
    * always work.
    */
-  publish(workspaceId: string, selection: Selection): Promise<PublishResult>;
+  publish(workspaceId: string, selection: CodeSelection): Promise<PublishResult>;
   /** `POST /transformations/libraries/test`: runs without publishing. */
-  test(workspaceId: string, selection: Selection): Promise<TestResult>;
+  test(workspaceId: string, selection: CodeSelection): Promise<TestResult>;
   /** `POST /transformations/tests/run`: suites of input and expected output. */
-  runSuites(workspaceId: string, selection: Selection): Promise<ValidationResult>;
+  runSuites(workspaceId: string, selection: CodeSelection): Promise<ValidationResult>;
   /** Runs code that is stored nowhere. */
-  run(workspaceId: string, input: RunInput): Promise<RunResult>;
+  run(workspaceId: string, input: DraftRunInput): Promise<DraftRunResult>;
 }
 
 export type TestEvent = Record<string, unknown>;
 
 /** What was stored, with warnings for whoever published it. */
-export interface Stored extends Found {
+export interface StoredCode extends Found {
   warnings: string[];
 }
 
 /** A request of a caller. */
-interface Asked {
+interface CallerRequest {
   /** Aborts when the caller hangs up. */
   caller?: AbortSignal;
 }
 
-export interface CreateInput extends Asked {
+export interface CreateCodeInput extends CallerRequest {
   name: string;
   description?: string;
   code: string;
@@ -51,7 +51,7 @@ export interface CreateInput extends Asked {
   events?: TestEvent[];
   destinationIds?: string[];
 }
-export interface UpdateInput extends Asked {
+export interface UpdateCodeInput extends CallerRequest {
   name?: string;
   description?: string;
   code?: string;
@@ -62,12 +62,12 @@ export interface UpdateInput extends Asked {
   destinationIds?: string[];
 }
 
-export interface Selection extends Asked {
+export interface CodeSelection extends CallerRequest {
   /** `testInput` holds events alone; a suite may also say what they should become. */
-  transformations: { versionId: string; testInput?: TestEvent[]; testSuite?: Suite[] }[];
+  transformations: { versionId: string; testInput?: TestEvent[]; testSuite?: TestSuite[] }[];
   libraries: { versionId: string }[];
 }
-export interface Suite {
+export interface TestSuite {
   id: string;
   name: string;
   description?: string;
@@ -78,7 +78,7 @@ export interface Suite {
 }
 
 /** Code as somebody writes it: a transformation to run over events, or libraries to load. */
-export interface RunInput extends Asked {
+export interface DraftRunInput extends CallerRequest {
   language: Language;
   transformation?: {
     /** The code's name in error traces. */
@@ -97,7 +97,7 @@ export interface RunInput extends Asked {
  * Lines and columns count from 1; `library` is the importName of the library that an error happened
  * in.
  */
-export interface RunResult {
+export interface DraftRunResult {
   /** Why the code did not load; then no event ran. */
   error?: UserError;
   /** What the transformation imports. */
@@ -108,7 +108,7 @@ export interface RunResult {
 }
 
 /** One failure of a publish test: which code, which event, and where. */
-export interface Failure {
+export interface TestFailure {
   kind: Kind;
   revision: Revision;
   /** Index of the test event; absent when the code did not load. */

@@ -1,19 +1,23 @@
 import type { Catalog } from "../catalog/catalog.ts";
 import type { ProgramOutcome, UserError } from "../sandbox/program.ts";
-import { suiteOf } from "./checks.ts";
-import { shortened } from "./failures.ts";
-import type { RunInput, RunResult } from "./publishing.ts";
-import { checkModuleName, checkNames } from "./selection.ts";
-import { outputsOf } from "./suites.ts";
-import type { Trial, Trialed } from "./trialed.ts";
+import { checkImportNames, checkModuleName } from "./code-selection.ts";
+import type { DraftRunInput, DraftRunResult } from "./publisher.ts";
+import { outputsOf } from "./suite-result.ts";
+import { suiteOf } from "./test-code.ts";
+import { truncateMessage } from "./test-failures.ts";
+import type { TestRunPlan, TestRunReport } from "./test-run.ts";
 
-/** Code that is stored nowhere, ready for a trial: its revisions exist in memory alone. */
-export function written(catalog: Catalog, workspaceId: string, input: RunInput): Trial {
+/** Code that is stored nowhere, ready for a test run: its revisions exist in memory alone. */
+export function planDraftRun(
+  catalog: Catalog,
+  workspaceId: string,
+  input: DraftRunInput,
+): TestRunPlan {
   const { language, transformation } = input;
   const libraries = input.libraries.map((library) =>
     catalog.code.draft(workspaceId, "library", { ...library, language }),
   );
-  checkNames(libraries);
+  checkImportNames(libraries);
   for (const library of libraries) checkModuleName(library);
   if (transformation === undefined) return { transformations: [], libraries, withImporters: false };
   const { name, code, events, metadata } = transformation;
@@ -23,7 +27,7 @@ export function written(catalog: Catalog, workspaceId: string, input: RunInput):
 }
 
 /** What came of code that is stored nowhere. Pure. */
-export function runResult({ transformations, libraries }: Trialed): RunResult {
+export function toDraftRunResult({ transformations, libraries }: TestRunReport): DraftRunResult {
   const [transformation] = transformations;
   const broken = libraries.find(({ error }) => error !== undefined);
   const runs = transformation?.runs ?? [];
@@ -45,5 +49,5 @@ function came(outcome: ProgramOutcome): { outputs: unknown[] } | { error: UserEr
 }
 
 function told(error: UserError): UserError {
-  return { ...error, message: shortened(error.message) };
+  return { ...error, message: truncateMessage(error.message) };
 }

@@ -1,4 +1,4 @@
-import { markVersion4, uuidText } from "../event/uuid.ts";
+import { markVersion4, uuidText } from "./uuid.ts";
 
 /** As rudder-server makes it: MD5 of `userId:anonymousId`, marked as a version 4 UUID. */
 export function rudderId(userId: string, anonymousId: string): string {

@@ -1,4 +1,4 @@
-import type { TestEvent } from "./publishing.ts";
+import type { TestEvent } from "./publisher.ts";
 
 /** The events that code is tested with when the request brings none: a page and a track. */
 

@@ -3,23 +3,23 @@ import { familyOf, isPythonModuleName } from "../catalog/import-name.ts";
 import type { Revision } from "../catalog/model.ts";
 import { nameTaken } from "../catalog/refusals.ts";
 import { ApiError } from "../errors.ts";
-import { suiteOf } from "./checks.ts";
-import type { Selection, Suite, TestEvent } from "./publishing.ts";
-import type { Trial } from "./trialed.ts";
+import type { CodeSelection, TestEvent, TestSuite } from "./publisher.ts";
+import { suiteOf } from "./test-code.ts";
+import type { TestRunPlan } from "./test-run.ts";
 
-type Item = Selection["transformations"][number];
+type Item = CodeSelection["transformations"][number];
 
 /**
- * The code that a request names by versionId, ready for a trial; `missing` for an unknown
+ * The code that a request names by versionId, ready for a test run; `missing` for an unknown
  * versionId.
  */
-export function selected(
+export function planSelection(
   catalog: Catalog,
   workspaceId: string,
-  selection: Selection,
+  selection: CodeSelection,
   /** The events that a revision is tested with when the request has none. */
   eventsOf: (revision: Revision) => TestEvent[] | undefined = () => undefined,
-): Omit<Trial, "withImporters"> {
+): Omit<TestRunPlan, "withImporters"> {
   if (selection.transformations.length + selection.libraries.length === 0) {
     throw new ApiError("invalid", "Expected at least one transformation or library");
   }
@@ -36,7 +36,7 @@ export function selected(
     transformations.map(({ revision }) => revision),
   );
   checkOnce("/libraries", libraries);
-  checkNames(libraries);
+  checkImportNames(libraries);
   return { transformations, libraries };
 }
 
@@ -68,7 +68,7 @@ export function eventsIn({ testInput = [], testSuite = [] }: Item): TestEvent[] 
   return suites.length > 0 ? suites : testInput;
 }
 
-function suitesOf(item: Item, otherwise: TestEvent[] | undefined): Suite[] {
+function suitesOf(item: Item, otherwise: TestEvent[] | undefined): TestSuite[] {
   const { testSuite = [] } = item;
   if (testSuite.some(({ input }) => input.length > 0)) return testSuite;
   const events = eventsIn(item);
@@ -84,7 +84,7 @@ function checkOnce(path: string, revisions: readonly Revision[]): void {
 }
 
 /** Refuses two libraries with one import name: an import could mean either. */
-export function checkNames(libraries: readonly Revision[]): void {
+export function checkImportNames(libraries: readonly Revision[]): void {
   const names = libraries.map(({ language, importName }) => `${familyOf(language)} ${importName}`);
   if (new Set(names).size < names.length) throw nameTaken();
 }
