@@ -32,7 +32,7 @@ import { readDescriptorLimits } from "./http/descriptor-limits.ts";
 import { reachableUrl } from "./http/url.ts";
 import { createClientAddresses } from "./ingest/client-address.ts";
 import { type Ingest, startIngestProcesses } from "./ingest/supervisor/supervisor.ts";
-import { registerDiskMetrics } from "./observe/disk.ts";
+import { type DiskUsage, measureDisk } from "./observe/disk.ts";
 import type { Logger } from "./observe/log.ts";
 import { createMetrics } from "./observe/metrics.ts";
 import type { Pipeline } from "./pipeline/pipeline.ts";
@@ -68,14 +68,14 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
   const opening: StartContext = { config, logger, metrics: createMetrics(), stack, requestStop };
   if (config["sandbox.insecure"]) logger.warn(SANDBOX_INSECURE);
 
-  await takeData(opening);
+  const disk = await takeData(opening);
   const ground = await openGround(opening);
   const { catalog } = ground;
   const sandbox = openSandbox(opening);
   const publishing = createPublisher({ catalog, sandbox });
   const ingest = await openIngest(opening, ground);
   const { pipeline, kinds } = openPipeline(opening, ground, sandbox);
-  const api = openApi(opening, { ground, sandbox, publishing, ingest, pipeline, kinds });
+  const api = openApi(opening, { ground, sandbox, publishing, ingest, pipeline, kinds, disk });
 
   // Both ports are taken before anything is made that is shown only once.
   const controlPlaneUrl = await api.start({
@@ -117,11 +117,11 @@ async function openGround(opening: StartContext): Promise<Backend> {
 }
 
 /** Makes the data directory, or checks it, and holds it for this server alone. */
-async function takeData({ config, logger, metrics, stack }: StartContext): Promise<void> {
+async function takeData({ config, logger, metrics, stack }: StartContext): Promise<DiskUsage> {
   prepareData(config);
   stack.defer(await lockData(config));
   if (existsSync(holdFile(config))) logger.warn(DELIVERIES_HELD);
-  registerDiskMetrics(metrics, config.data, {
+  return measureDisk(metrics, config.data, {
     events: eventsDirectory(config),
     delivery: deliveryDirectory(config),
     catalog: catalogDirectory(config),
@@ -200,10 +200,11 @@ interface ApiSources extends Pick<ApiDeps, "publishing" | "kinds"> {
   sandbox: GuestSandbox;
   ingest: Ingest;
   pipeline: Pipeline;
+  disk: DiskUsage;
 }
 
 function openApi({ config, logger, metrics }: StartContext, sources: ApiSources): Api {
-  const { ground, sandbox, publishing, ingest, pipeline, kinds } = sources;
+  const { ground, sandbox, publishing, ingest, pipeline, kinds, disk } = sources;
   const { catalog, nodes, others } = ground;
   const clients = createClientAddresses(config["trusted.proxies"]);
   return createApi({
@@ -213,7 +214,8 @@ function openApi({ config, logger, metrics }: StartContext, sources: ApiSources)
     ...(nodes && { nodes }),
     ...(others && { others }),
     metricsText: () => metricsText(metrics, ingest),
-    system: () => systemFigures(metrics, ingest),
+    system: () =>
+      systemFigures({ ingest, sandbox, pipeline, disk, retention: retentionBounds(config) }),
     clientOf(peer, forwardedFor) {
       const address = clients.of({ peer, forwardedFor: () => forwardedFor });
       return clients.networkOf(address) ?? address;

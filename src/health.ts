@@ -1,12 +1,15 @@
 import { existsSync } from "node:fs";
 import { freemem, totalmem } from "node:os";
 import { AggregatorRegistry } from "prom-client";
-import type { ProgramSuspension, Readiness, SystemFigures } from "./api/deps.ts";
+import type { Readiness, RevisionSuspension, SystemFigures } from "./api/deps.ts";
 import type { Backend } from "./backend/backend.ts";
 import { holdFile } from "./first-start/data-directory.ts";
+import type { ProcessMetrics } from "./ingest/messages.ts";
 import type { Ingest } from "./ingest/supervisor/supervisor.ts";
+import type { DiskUsage } from "./observe/disk.ts";
 import type { Metrics } from "./observe/metrics.ts";
 import type { Pipeline } from "./pipeline/pipeline.ts";
+import type { RetentionBounds } from "./pipeline/retention/retention.ts";
 import { transformationVersionOf } from "./publishing/guest-program.ts";
 import type { GuestSandbox } from "./sandbox/guest-sandbox.ts";
 import type { Config } from "./settings/reader.ts";
@@ -16,7 +19,7 @@ export const DELIVERIES_HELD =
   "Deliveries are held until `pixelmill release` is called for this data directory";
 export const SANDBOX_INSECURE = "User code may run although it is not confined (sandbox.insecure)";
 
-interface HealthParts {
+interface ReadinessSources {
   config: Config;
   ground: Pick<Backend, "catalog" | "logs" | "checks" | "warnings">;
   ingest: Pick<Ingest, "healthy">;
@@ -25,7 +28,13 @@ interface HealthParts {
 }
 
 /** What `/ready` answers: whether each part can do its work, and what an operator should know. */
-export function readiness({ config, ground, ingest, sandbox, pipeline }: HealthParts): Readiness {
+export function readiness({
+  config,
+  ground,
+  ingest,
+  sandbox,
+  pipeline,
+}: ReadinessSources): Readiness {
   const { state, reason, insecure } = sandbox.status();
   const check = (trouble: string | undefined) =>
     trouble === undefined ? { ok: true } : { ok: false, message: trouble };
@@ -49,60 +58,50 @@ export function readiness({ config, ground, ingest, sandbox, pipeline }: HealthP
   };
 }
 
-/** Figures of the whole server, read from the metrics of its processes. */
-export async function systemFigures(
-  metrics: Metrics,
-  ingest: Pick<Ingest, "metrics">,
-): Promise<SystemFigures> {
-  const all = [await metrics.getMetricsAsJSON(), ...(await ingest.metrics())] as Measured[][];
-  const [server = []] = all;
-  const disk = valuesOf(server, "pixelmill_disk_used_bytes");
-  const oldestSeconds = figureOf(server, "pixelmill_events_oldest_timestamp_seconds");
+interface FigureSources {
+  ingest: Pick<Ingest, "metrics">;
+  sandbox: Pick<GuestSandbox, "guestCounts" | "suspended">;
+  pipeline: Pick<Pipeline, "keptEvents">;
+  disk: DiskUsage;
+  retention: RetentionBounds;
+}
+
+/** Figures of the whole server, each asked of the part that knows it. */
+export async function systemFigures(sources: FigureSources): Promise<SystemFigures> {
+  const { ingest, sandbox, pipeline, disk, retention } = sources;
+  const { user, system } = process.cpuUsage();
+  const server = {
+    name: "server",
+    residentBytes: process.memoryUsage.rss(),
+    cpuSeconds: (user + system) / 1e6,
+  };
   return {
     version,
     bun: Bun.version,
     uptimeSeconds: Math.round(process.uptime()),
-    processes: all.map((measured) => ({
-      name: valuesOf(measured, "process_resident_memory_bytes")[0]?.labels.process ?? "",
-      residentBytes: figureOf(measured, "process_resident_memory_bytes"),
-      cpuSeconds: figureOf(measured, "process_cpu_seconds_total"),
-    })),
-    guests: {
-      alive: figureOf(server, "pixelmill_guests"),
-      awaited: figureOf(server, "pixelmill_guests_awaited"),
-      suspended: figureOf(server, "pixelmill_programs_suspended"),
-    },
+    processes: [server, ...(await ingest.metrics()).map(processFigures)],
+    guests: { ...sandbox.guestCounts(), suspended: sandbox.suspended().length },
     memory: { totalBytes: totalmem(), freeBytes: freemem() },
-    disk: {
-      used: Object.fromEntries(disk.map(({ labels, value }) => [labels.part ?? "", value])),
-      freeBytes: figureOf(server, "pixelmill_disk_free_bytes"),
-    },
+    disk: { used: disk.usedBytes(), freeBytes: disk.freeBytes() },
     events: {
-      bytes: figureOf(server, "pixelmill_events_kept_bytes"),
-      oldestAt: oldestSeconds > 0 ? oldestSeconds * 1_000 : undefined,
-      retention: {
-        seconds: figureOf(server, "pixelmill_events_retention_seconds"),
-        bytes: figureOf(server, "pixelmill_events_retention_bytes"),
-      },
+      ...(await pipeline.keptEvents()),
+      retention: { seconds: retention.ageMsMax / 1_000, bytes: retention.bytesMax },
     },
   };
 }
 
-/** A metric as `getMetricsAsJSON` has it. */
-interface Measured {
-  name: string;
-  values: { value: number; labels: Record<string, string> }[];
+/** Figures of an ingest process, which reports nothing but its metrics. */
+function processFigures(metrics: ProcessMetrics): SystemFigures["processes"][number] {
+  const valueNamed = (name: string) => metrics.find((it) => it.name === name)?.values[0];
+  const resident = valueNamed("process_resident_memory_bytes");
+  return {
+    name: String(resident?.labels.process ?? ""),
+    residentBytes: resident?.value ?? 0,
+    cpuSeconds: valueNamed("process_cpu_seconds_total")?.value ?? 0,
+  };
 }
 
-function valuesOf(measured: readonly Measured[], name: string): Measured["values"] {
-  return measured.find((it) => it.name === name)?.values ?? [];
-}
-
-function figureOf(measured: readonly Measured[], name: string): number {
-  return valuesOf(measured, name)[0]?.value ?? 0;
-}
-
-/** The metrics of the server and of each ingest process, told apart by the label `process`. */
+/** The metrics of the server and of each ingest process; the label `process` names the process. */
 export async function metricsText(metrics: Metrics, ingest: Pick<Ingest, "metrics">) {
   const all = [await metrics.getMetricsAsJSON(), ...(await ingest.metrics())];
   return await AggregatorRegistry.aggregate(all).metrics();
@@ -112,12 +111,14 @@ export async function metricsText(metrics: Metrics, ingest: Pick<Ingest, "metric
 export function programSuspensions(
   sandbox: Pick<GuestSandbox, "suspended">,
   workspaceId: string,
-): ProgramSuspension[] {
+): RevisionSuspension[] {
   return sandbox
     .suspended()
     .filter((suspension) => suspension.workspaceId === workspaceId)
     .map(({ programId, name, until, reason }) => ({
       transformationVersionId: transformationVersionOf(programId),
-      ...{ name, until, reason },
+      name,
+      until,
+      reason,
     }));
 }

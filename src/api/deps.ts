@@ -14,7 +14,7 @@ export interface Readiness {
 }
 
 /** Published code that does not run before `until` (milliseconds since the epoch). */
-export interface ProgramSuspension {
+export interface RevisionSuspension {
   transformationVersionId: string;
   name: string;
   until: number;
@@ -84,7 +84,7 @@ export interface ApiDeps {
     | ("liveTail" | "search" | "status" | "counted")
   >;
   kinds: ReadonlyMap<string, DestinationKind>;
-  suspensions(workspaceId: string): ProgramSuspension[];
+  suspensions(workspaceId: string): RevisionSuspension[];
   ready(): Readiness;
   metricsText(): Promise<string>;
   system(): Promise<SystemFigures>;

@@ -45,6 +45,8 @@ export interface Pipeline {
   status(destinationId: string): LaneStatus | undefined;
   /** What was counted of a destination in the minutes of the last hour. */
   counted(destinationId: string): MinuteCounts[];
+  /** Bytes of all event logs, and when their oldest event was received, if they hold one. */
+  keptEvents(): Promise<{ bytes: number; oldestAt: number | undefined }>;
   /** Why cursors and dead letters are not written at the moment; undefined while they are. */
   trouble(): string | undefined;
   /** Lets attempts under way end, commits the cursors, and closes. */
@@ -166,6 +168,7 @@ export function createPipelineHost(parts: PipelineHostParts): PipelineHost {
       return lane && laneStatus(lane, { clock, metrics });
     },
     counted: (destinationId) => metrics.histories.counted(destinationId, clock.now()),
+    keptEvents: () => kept.keptEvents(),
     trouble: () =>
       ledgers()
         .values()

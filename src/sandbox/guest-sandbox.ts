@@ -51,6 +51,8 @@ export interface GuestSandbox extends Sandbox {
   status(): SandboxStatus;
   /** Programs that are not run for a while, because they only fail. */
   suspended(): ProgramSuspension[];
+  /** Guests alive, and workspaces that wait for one. */
+  guestCounts(): { alive: number; awaited: number };
 }
 
 export type { ProgramSuspension, SandboxStatus };
@@ -82,6 +84,7 @@ export function createSandbox(options: SandboxOptions): GuestSandbox {
   return {
     status: () => starter.status(),
     suspended: () => suspensions.list(),
+    guestCounts: () => ({ alive: starter.aliveCount, awaited: pool.waitingCount }),
     run,
     check,
     inspect,

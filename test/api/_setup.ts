@@ -103,7 +103,14 @@ export async function startApi(more: Partial<ApiDeps> = {}, order?: OrderedLog):
     requestsPerSecondMax: 0,
     ready: () => readiness,
     metricsText: () => metrics.metrics(),
-    system: () => systemFigures(metrics, { metrics: async () => [] }),
+    system: () =>
+      systemFigures({
+        ingest: { metrics: async () => [] },
+        sandbox: parts.sandbox,
+        pipeline: parts.pipeline,
+        disk: { usedBytes: () => ({}), freeBytes: () => 0 },
+        retention: { ageMsMax: 0, bytesMax: 0 },
+      }),
     dataPlaneUrl: () => "http://127.0.0.1:8080",
     clientOf: (peer) => peer,
     hosts: [],
@@ -234,6 +241,7 @@ async function openParts(directory: string, logger: Logger, order?: OrderedLog) 
     metrics,
     catalog,
     kinds,
+    sandbox,
     pipeline,
     publishing: createPublisher({ catalog, sandbox }),
     async page(sourceId: string, query: string) {

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { mkdirSync, statfsSync } from "node:fs";
 import { join } from "node:path";
 import { Registry } from "prom-client";
-import { registerDiskMetrics } from "../../src/observe/disk.ts";
+import { measureDisk } from "../../src/observe/disk.ts";
 import { removeDirectory, temporaryDirectory } from "../e2e/server.ts";
 
 test("metrics show what parts of the data directory take, and what the disk has left", async () => {
@@ -11,7 +11,7 @@ test("metrics show what parts of the data directory take, and what the disk has 
   await Bun.write(join(directory, "events", "0", "segment"), Buffer.alloc(1_000_000, 1));
   const registry = new Registry();
   const parts = { events: join(directory, "events"), files: join(directory, "files") };
-  registerDiskMetrics(registry, directory, parts);
+  measureDisk(registry, directory, parts);
   const text = await registry.metrics();
   const value = (series: string) =>
     Number(

@@ -12,13 +12,21 @@ export function createRetentionMetrics(
   timeOf: TimeOf,
 ) {
   const registers = [metrics];
+  const keptBytes = () => {
+    const parts = readers.values().flatMap((reader) => reader.parts());
+    return parts.reduce((bytes, part) => bytes + part.bytes, 0);
+  };
+  const oldestAt = async () => {
+    const times = await Promise.all(readers.values().map((reader) => timeOfFirst(reader, timeOf)));
+    const oldest = Math.min(...times.filter((time) => time !== undefined));
+    return Number.isFinite(oldest) ? oldest : undefined;
+  };
   new Gauge({
     name: "pixelmill_events_kept_bytes",
     help: "Bytes of all event logs: what destinations are owed, and what is kept beyond that",
     registers,
     collect() {
-      const parts = readers.values().flatMap((reader) => reader.parts());
-      this.set(parts.reduce((bytes, part) => bytes + part.bytes, 0));
+      this.set(keptBytes());
     },
   });
   new Gauge({
@@ -26,11 +34,7 @@ export function createRetentionMetrics(
     help: "When the oldest event came that the event logs hold; 0 when they hold none",
     registers,
     async collect() {
-      const times = await Promise.all(
-        readers.values().map((reader) => timeOfFirst(reader, timeOf)),
-      );
-      const oldest = Math.min(...times.filter((time) => time !== undefined));
-      this.set(Number.isFinite(oldest) ? oldest / 1_000 : 0);
+      this.set(((await oldestAt()) ?? 0) / 1_000);
     },
   });
   new Gauge({
@@ -44,6 +48,7 @@ export function createRetentionMetrics(
     registers,
   }).set(bounds.bytesMax);
   return {
+    keptEvents: async () => ({ bytes: keptBytes(), oldestAt: await oldestAt() }),
     givenUp: new Counter({
       name: "pixelmill_events_given_up_bytes_total",
       help: "Kept events that were given up because the disk was nearly full",

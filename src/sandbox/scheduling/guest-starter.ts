@@ -83,6 +83,10 @@ export class GuestStarter {
     }
   }
 
+  get aliveCount(): number {
+    return this.#alive.size;
+  }
+
   status(): SandboxStatus {
     const { insecure } = this.#options;
     const all = Object.values(this.#starts);

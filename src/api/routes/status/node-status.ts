@@ -1,7 +1,7 @@
 import type { MinuteCounts, Rates } from "../../../pipeline/monitoring/lane-history.ts";
 import type { LaneStatus } from "../../../pipeline/monitoring/lane-status.ts";
 import { SUSPENSIONS_SHOWN_MAX } from "../../../settings/limits.ts";
-import type { ProgramSuspension, RouteDeps } from "../../deps.ts";
+import type { RevisionSuspension, RouteDeps } from "../../deps.ts";
 import { firstItems } from "./first-items.ts";
 
 /**
@@ -19,7 +19,7 @@ export interface WorkspaceStatus {
   lanes: Record<string, LaneSummary>;
   /** By connection. */
   connections: Record<string, Rates>;
-  suspensions: ProgramSuspension[];
+  suspensions: RevisionSuspension[];
   /** Sentences on what does not work, and on what works but should not stay so. */
   troubles: string[];
   warnings: string[];
@@ -50,7 +50,7 @@ export async function workspaceStatus(deps: StatusDeps, workspaceId: string) {
 
 export async function workspaceSuspensions(deps: StatusDeps, workspaceId: string) {
   const question = ["suspensions", workspaceId];
-  const { byNode, missingNodes } = await askAllNodes<ProgramSuspension[]>(
+  const { byNode, missingNodes } = await askAllNodes<RevisionSuspension[]>(
     deps,
     workspaceId,
     question,
@@ -125,7 +125,7 @@ function localHealth({ ready }: Pick<StatusDeps, "ready">): NodeHealth {
   return { troubles, warnings };
 }
 
-function localSuspensions(deps: StatusDeps, workspaceId: string): ProgramSuspension[] {
+function localSuspensions(deps: StatusDeps, workspaceId: string): RevisionSuspension[] {
   const shown = deps.suspensions(workspaceId).slice(0, SUSPENSIONS_SHOWN_MAX);
   return shown.map((it) => ({ ...it, reason: it.reason.slice(0, REASON_CHARS_MAX) }));
 }
@@ -204,7 +204,7 @@ function sumRates(all: readonly Rates[]): Rates {
 }
 
 /** Code is suspended at each node that runs it: the last end counts. */
-function latestSuspensions(suspensions: readonly ProgramSuspension[]): ProgramSuspension[] {
+function latestSuspensions(suspensions: readonly RevisionSuspension[]): RevisionSuspension[] {
   const groups = Map.groupBy(suspensions, (it) => it.transformationVersionId).values();
   return [...groups].map((of) => of.reduce((one, it) => (it.until > one.until ? it : one)));
 }

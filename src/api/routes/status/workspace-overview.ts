@@ -1,6 +1,6 @@
 import type { Connection, Destination, Source } from "../../../catalog/model.ts";
 import type { Rates } from "../../../pipeline/monitoring/lane-history.ts";
-import type { ProgramSuspension } from "../../deps.ts";
+import type { RevisionSuspension } from "../../deps.ts";
 import { isoTime } from "../../schema/common.ts";
 import { firstItems } from "./first-items.ts";
 import {
@@ -114,7 +114,7 @@ function linkedTransformation(
   { catalog }: StatusDeps,
   workspaceId: string,
   id: string,
-  suspended: ReadonlyMap<string, ProgramSuspension>,
+  suspended: ReadonlyMap<string, RevisionSuspension>,
 ): LinkedTransformation {
   const { revision } = catalog.code.published(workspaceId, "transformation", id);
   const { versionId, name, language } = revision;
