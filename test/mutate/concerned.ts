@@ -16,7 +16,7 @@ export interface TestFile {
 
 const MEASURE_MS_MAX = 300_000;
 
-/** Runs each file of tests of a folder once; quickest first, without those that fail. */
+/** Runs each file of the quick tier of a folder once; quickest first, without those that fail. */
 export async function measureTests(
   copy: Copy,
   folder: string,
@@ -24,7 +24,7 @@ export async function measureTests(
 ): Promise<TestFile[]> {
   const directory = join(copy.directory, "test", folder);
   const names = existsSync(directory) ? readdirSync(directory, { recursive: true }) : [];
-  const files = names.map(String).filter((name) => /\.test\.tsx?$/.test(name));
+  const files = names.map(String).filter((name) => /(?<!\.long)\.test\.tsx?$/.test(name));
   const measured: TestFile[] = [];
   for (const file of files.map((name) => join("test", folder, name)).sort()) {
     const found = (await measure(copy, file, true)) ?? (await measure(copy, file, false));
