@@ -15,6 +15,8 @@ import { report } from "./run/report.ts";
 import { shardsOf } from "./run/shards.ts";
 import { tierVariable } from "./tier.ts";
 
+/** A test waits for events, not for a time: only a hang ends one, however slow the machine is. */
+const TEST_MS_MAX = "300000";
 /** Longer than any process of the suite takes on a slow machine. */
 const SHARD_MS_MAX = 25 * 60_000;
 /** Most processes wait for a part of their time, so that two more than the cores keep these busy. */
@@ -61,14 +63,17 @@ function filesOf(tier: "quick" | "long", paths: string[]): string[] {
 
 async function run(files: string[]): Promise<FileResult[]> {
   const started = performance.now();
-  const child = Bun.spawn([process.execPath, "test", ...files.map((file) => `./${file}`)], {
-    env: { ...process.env, [tierVariable]: tier, TMPDIR: temporary },
-    stdin: "ignore",
-    stdout: "pipe",
-    stderr: "pipe",
-    timeout: SHARD_MS_MAX,
-    killSignal: "SIGKILL",
-  });
+  const child = Bun.spawn(
+    [process.execPath, "test", "--timeout", TEST_MS_MAX, ...files.map((file) => `./${file}`)],
+    {
+      env: { ...process.env, [tierVariable]: tier, TMPDIR: temporary },
+      stdin: "ignore",
+      stdout: "pipe",
+      stderr: "pipe",
+      timeout: SHARD_MS_MAX,
+      killSignal: "SIGKILL",
+    },
+  );
   running.add(child);
   const lines: { at: number; line: string }[] = [];
   await Promise.all([child.stdout, child.stderr].map((stream) => readLines(stream, lines)));

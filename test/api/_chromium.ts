@@ -1,5 +1,6 @@
 import { type Browser, chromium } from "playwright-core";
 import type { Missing } from "../counterpart.ts";
+import { onRunEnd } from "../shared.ts";
 
 const executablePath = ["chromium", "chromium-browser", "google-chrome"]
   .map((name) => Bun.which(name))
@@ -7,7 +8,22 @@ const executablePath = ["chromium", "chromium-browser", "google-chrome"]
 
 export const chromiumMissing: Missing = executablePath ? undefined : "Chromium not installed";
 
-export function launch(...args: string[]): Promise<Browser> {
+/** Names below `.test` are this machine. */
+const args = ["--no-sandbox", "--host-resolver-rules=MAP *.test 127.0.0.1"];
+
+export function launch(): Promise<Browser> {
   if (!executablePath) throw new Error("Chromium is not installed");
-  return chromium.launch({ executablePath, args: ["--no-sandbox", ...args], timeout: 120_000 });
+  return chromium.launch({ executablePath, args, timeout: 240_000 });
+}
+
+let shared: Promise<Browser> | undefined;
+
+/** The browser of all test files of this process; each page has a context of its own. */
+export function sharedBrowser(): Promise<Browser> {
+  if (shared === undefined) {
+    const starting = launch();
+    shared = starting;
+    onRunEnd(async () => await (await starting).close());
+  }
+  return shared;
 }

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect } from "bun:test";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { ensureConsole } from "../../src/console/bundle.ts";
-import { chromiumMissing, launch } from "../api/_chromium.ts";
+import { chromiumMissing, sharedBrowser } from "../api/_chromium.ts";
 import { startApi, type TestApi } from "../api/_setup.ts";
 
 const PATIENCE_MS = 240_000;
@@ -14,11 +14,10 @@ export function useConsole(use: (opened: { api: TestApi; browser: Browser }) => 
   beforeAll(async () => {
     await ensureConsole();
     api = await startApi();
-    browser = await launch();
+    browser = await sharedBrowser();
     use({ api, browser });
   }, 300_000);
   afterAll(async () => {
-    await browser?.close();
     await api?.stop();
   }, 300_000);
 }

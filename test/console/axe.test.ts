@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Browser, Page } from "playwright-core";
 import { ensureConsole } from "../../src/console/bundle.ts";
-import { chromiumMissing, launch } from "../api/_chromium.ts";
+import { chromiumMissing, sharedBrowser } from "../api/_chromium.ts";
 import { describeWith, testWith } from "../counterpart.ts";
 import { ADMIN_TOKEN } from "../e2e/server.ts";
 import { openPage, signIn } from "./_browser.ts";
@@ -12,10 +12,9 @@ let browser: Browser;
 beforeAll(async () => {
   if (chromiumMissing !== undefined) return;
   await ensureConsole();
-  [scene, browser] = await Promise.all([startScene(), launch()]);
+  [scene, browser] = await Promise.all([startScene(), sharedBrowser()]);
 }, 300_000);
 afterAll(async () => {
-  await browser?.close();
   await scene?.stop();
 }, 300_000);
 

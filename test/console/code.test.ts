@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import type { Browser, Page } from "playwright-core";
 import { ensureConsole } from "../../src/console/bundle.ts";
-import { chromiumMissing, launch } from "../api/_chromium.ts";
+import { chromiumMissing, sharedBrowser } from "../api/_chromium.ts";
 import { describeWith } from "../counterpart.ts";
 import {
   ADMIN_TOKEN,
@@ -31,10 +31,9 @@ describeWith(chromiumMissing)("in the console", () => {
     writeKey = await connected(server, sink.url);
     const existing = { name: "Existing", language: "javascript", code: "" };
     await server.api("POST", "/transformations", existing);
-    browser = await launch("--host-resolver-rules=MAP *.test 127.0.0.1");
+    browser = await sharedBrowser();
   });
   afterAll(async () => {
-    await browser?.close();
     await server?.stop();
     sink?.stop();
     if (server) removeDirectory(server.directory);

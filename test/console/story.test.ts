@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Browser, Page } from "playwright-core";
 import { ensureConsole } from "../../src/console/bundle.ts";
-import { chromiumMissing, launch } from "../api/_chromium.ts";
+import { chromiumMissing, sharedBrowser } from "../api/_chromium.ts";
 import { describeWith } from "../counterpart.ts";
 import { ADMIN_TOKEN, removeDirectory, type Server, startServer } from "../e2e/server.ts";
 import { openPage, signIn } from "./_browser.ts";
@@ -24,10 +24,9 @@ let browser: Browser;
 beforeAll(async () => {
   if (chromiumMissing !== undefined) return;
   await ensureConsole();
-  [server, browser] = await Promise.all([startServer(), launch()]);
+  [server, browser] = await Promise.all([startServer(), sharedBrowser()]);
 }, 300_000);
 afterAll(async () => {
-  await browser?.close();
   await server?.stop();
   if (server) removeDirectory(server.directory);
   await receiver.stop(true);

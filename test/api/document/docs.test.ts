@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Browser, Page } from "playwright-core";
 import { describeWith } from "../../counterpart.ts";
-import { chromiumMissing, launch } from "../_chromium.ts";
+import { chromiumMissing, sharedBrowser } from "../_chromium.ts";
 import { startApi, type TestApi } from "../_setup.ts";
 
 /** `/docs` as its reader meets it, in a real Chromium where the machine has one. */
@@ -23,10 +23,9 @@ let api: TestApi;
 let browser: Browser | undefined;
 beforeAll(async () => {
   api = await startApi({ dataPlaneUrl: () => dataPlane.url.origin });
-  if (chromiumMissing === undefined) browser = await launch();
+  if (chromiumMissing === undefined) browser = await sharedBrowser();
 }, 300_000);
 afterAll(async () => {
-  await browser?.close();
   await api.stop();
   await dataPlane.stop(true);
 }, 300_000);

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { refuseCrossSite } from "../../../src/api/request/cross-site.ts";
 import { describeWith } from "../../counterpart.ts";
-import { chromiumMissing, launch } from "../_chromium.ts";
+import { chromiumMissing, sharedBrowser } from "../_chromium.ts";
 import { startApi, type TestApi } from "../_setup.ts";
 
 /** A page in the operator's browser: what it can make the browser send, and what comes of it. */
@@ -125,7 +125,7 @@ describeWith(chromiumMissing)("in Chromium, whose user is logged in by Basic,", 
             { headers: { "Content-Type": "text/html" } },
           ),
       });
-      const browser = await launch("--host-resolver-rules=MAP *.test 127.0.0.1");
+      const browser = await sharedBrowser();
       const context = await browser.newContext({
         httpCredentials: { username: "me", password: own.token },
       });
@@ -146,7 +146,7 @@ describeWith(chromiumMissing)("in Chromium, whose user is logged in by Basic,", 
       );
       expect(rotated).toBe(200);
       expect(await key()).not.toBe(source.writeKey);
-      await browser.close();
+      await context.close();
       await evil.stop(true);
       await own.stop();
     },
