@@ -8,9 +8,9 @@ const NOT_BLOCKING = 4;
 const RETRY_MS = 50;
 
 /**
- * Locks a file, which is made when it is missing: alone, or together with all who share the lock.
- * Returns the function that lets go of the lock, or undefined when others hold it. The kernel lets
- * go when the process dies.
+ * Locks a file, which is created when it is missing, in exclusive or shared mode. Returns the
+ * function that unlocks it, or undefined when other processes hold the lock. The kernel unlocks when
+ * the process dies.
  */
 export function lockFile(path: string, how: keyof typeof operations): (() => void) | undefined {
   libc ??= openLibc(functions);
@@ -22,7 +22,7 @@ export function lockFile(path: string, how: keyof typeof operations): (() => voi
 }
 
 /**
- * A file that root's command makes in another user's directory is given to that user, whose server
+ * Gives a file that a command of root created in another user's directory to that user, whose server
  * must be able to open it.
  */
 function giveToOwner(fd: number, directory: string): void {
@@ -36,7 +36,7 @@ function giveToOwner(fd: number, directory: string): void {
   }
 }
 
-/** As `lockFile`, but waits up to `waitMs` for others to let go. */
+/** Locks a file as `lockFile` does, and waits up to `waitMs` for other processes to unlock it. */
 export async function waitForFile(path: string, how: keyof typeof operations, waitMs: number) {
   const deadline = performance.now() + waitMs;
   for (;;) {

@@ -18,7 +18,7 @@ const FS_IOC_SETFLAGS = 0x40086602;
 const FS_NOCOW_FL = 0x00800000;
 
 /**
- * Makes a file of zeros that may be mapped and stored to, unless the file exists. A store to a
+ * Creates a file that may be mapped and stored to, unless it exists. A store to a
  * mapped page for which the disk has no space is a bus error, which ends the process; so every page
  * must have its space before. Therefore the zeros are written instead of extending the file; and on
  * a file system that copies what it writes (btrfs), where even a written page needs new space,
@@ -40,7 +40,7 @@ export function makeMappable(path: string, content: Uint8Array): void {
   }
 }
 
-/** Makes a file whose content is on disk when this returns. */
+/** Creates a file whose content is on disk when it returns. */
 function writeWhole(path: string, content: Uint8Array): void {
   const fd = openSync(path, "wx", 0o640);
   try {
@@ -52,7 +52,7 @@ function writeWhole(path: string, content: Uint8Array): void {
   }
 }
 
-/** Turns copying on write off for an empty file, on file systems that have such a thing. */
+/** Turns off copy-on-write for an empty file, on file systems that have it. */
 function writeInPlace(fd: number): void {
   libc ??= openLibc(symbols);
   const flags = new BigUint64Array(1);

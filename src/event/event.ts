@@ -37,7 +37,7 @@ import { writeIsoTime } from "./time.ts";
 export interface PixelEvent {
   /** The event as JSON, in memory that no other event shares. */
   json: Uint8Array;
-  /** Whose event this is: the userId, else the anonymousId. Events of one user keep their order. */
+  /** User of the event: the userId, else the anonymousId. Events of one user keep their order. */
   user: string;
   /** Empty when the event has no userId. */
   userId: string;

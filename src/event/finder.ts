@@ -4,7 +4,7 @@ import { decodeRecord, type RawRecord, rawRecord } from "./record.ts";
 import { AMPERSAND, PERCENT, PLUS } from "./text/bytes.ts";
 import { percentDecode } from "./text/percent.ts";
 
-/** Which events are looked for; all that is given has to fit. */
+/** Conditions of a search; an event must meet all that are given. */
 export interface EventQuery {
   /** Received then or later, in milliseconds since the epoch. */
   from?: number;
@@ -19,9 +19,9 @@ export interface EventQuery {
 }
 
 /**
- * Tells whether an encoded record is one of the events that are looked for. An event is built only
- * when the record's own bytes do not rule it out: a text that the event has is in the query that the
- * client sent, once that is decoded.
+ * Returns a function that checks whether an encoded record meets the query. An event is built only
+ * when the raw record does not rule it out: each text of the event is in the query that the client
+ * sent, once decoded.
  */
 export function createFinder(
   query: EventQuery,
@@ -31,7 +31,7 @@ export function createFinder(
   const texts = [userId, anonymousId, event].filter((text) => text !== undefined);
   const needles = texts.filter((text) => !text.includes(REPLACEMENT)).map((it) => Buffer.from(it));
 
-  function isOurs({ receivedAt, sourceId, messageId: id }: RawRecord): boolean {
+  function hasKeys({ receivedAt, sourceId, messageId: id }: RawRecord): boolean {
     if (!(receivedAt >= from && receivedAt < to)) return false;
     if (messageId !== undefined && Buffer.compare(id, messageId) !== 0) return false;
     return isSource(sourceId.toString("latin1"));
@@ -47,15 +47,15 @@ export function createFinder(
   return (record) => {
     try {
       const raw = rawRecord(record);
-      return isOurs(raw) && mayHold(raw.query, needles) && fits(record);
+      return hasKeys(raw) && mayHold(raw.query, needles) && fits(record);
     } catch {
-      // Another version wrote the record, or it is damaged: lanes tell of it.
+      // Another version wrote the record, or it is damaged: lanes report it.
       return false;
     }
   };
 }
 
-/** What an event has instead of bytes that are no UTF-8. */
+/** Replacement for bytes that are not UTF-8. */
 const REPLACEMENT = "\uFFFD";
 
 function mayHold(query: Buffer, needles: readonly Buffer[]): boolean {

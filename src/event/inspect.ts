@@ -12,17 +12,17 @@ import { bytes, QUERY } from "./text/scratch.ts";
 import type { Span } from "./text/span.ts";
 import { userHash } from "./user-hash.ts";
 
-/** What the listener needs to know of a query. */
+/** Result of checking a query. */
 export interface QueryInspection {
-  /** Why the query is refused, as a sentence for the caller; undefined when the query is good. */
+  /** Reason for which the query is refused, a sentence for the caller; undefined when it is valid. */
   problem: string | undefined;
   /** Empty when there is a problem. */
   writeKey: string;
-  /** Hash of whose event it is, as `userHash` tells; 0 when that was not asked for. */
+  /** Hash of the event's user, by `userHash`; 0 when `wantsUser` is false. */
   user: number;
 }
 
-/** Where the ids of the query stand in the scratch, as JSON text. */
+/** Spans of the query's ids in the scratch, as JSON text. */
 const userId = { start: 0, end: 0 };
 const anonymousId = { start: 0, end: 0 };
 
@@ -91,7 +91,7 @@ function refusal(problem: string): QueryInspection {
 }
 
 /**
- * The most array elements that the name read last can add: each of its indices may begin a new
+ * Upper bound of the array elements that the last name adds: each of its indices may start a new
  * array.
  */
 function elementsMax(): number {
@@ -103,8 +103,8 @@ function elementsMax(): number {
 }
 
 /**
- * Whether the query's arrays exceed their limit. Array lengths depend on each other, so only
- * building the event tells them; hardly any query comes this far.
+ * Whether the query's arrays exceed their limit. Array lengths depend on each other, so the
+ * event has to be built; hardly any query reaches this step.
  */
 function isOverfullQuery(query: string, type: "page" | "track"): boolean {
   readQuery(query, type);
@@ -126,13 +126,13 @@ function valueText(query: string): string {
   return textOf(text.start, text.end);
 }
 
-/** As `isPresent`, and keeps where the id stands. */
+/** Whether the last value is a present id, as `isPresent` says; stores its span in `id`. */
 function isPresentId(id: Span, query: string, isQuoted: boolean): boolean {
-  const isThere = isPresent(query, isQuoted);
+  const isFound = isPresent(query, isQuoted);
   const { start, end } = pair.encoded ? text : pair;
   id.start = start;
   id.end = end;
-  return isThere;
+  return isFound;
 }
 
 /** The hash of an anonymousId, which may be an AMP client id in quotes. */
@@ -147,9 +147,8 @@ function hashOfAnonymousId({ start, end }: Span): number {
 }
 
 /**
- * Whether the value read last is not blank; one pair of double quotes around an AMP client id does
- * not count. A plain value that starts with a printable character is present, and no string has to
- * be built to know that.
+ * Whether the last value is not blank, without the double quotes around an AMP client id. A plain
+ * value that starts with a printable character is present: no string is built for it.
  */
 function isPresent(query: string, isQuoted: boolean): boolean {
   if (!pair.encoded && pair.start < pair.end && bytes[pair.start]! > SPACE) return true;

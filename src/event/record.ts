@@ -1,8 +1,6 @@
 import type { RecordCodec } from "../log/event-log.ts";
 
-/**
- * What the event log keeps of one pixel; the event is built from it when a lane reads the record.
- */
+/** The record of a pixel in the event log, from which a lane builds the event. */
 export interface PixelRecord {
   type: "page" | "track";
   /** Milliseconds since the epoch. */
@@ -15,9 +13,8 @@ export interface PixelRecord {
   /** The query without `?`, as the client sent it: ASCII. */
   query: string;
   /**
-   * Where the other event logs ended when the pixel came, if there are other logs. The client may
-   * have seen an answer to anything below these ends, and may have sent this pixel because of that
-   * answer.
+   * Ends of the other event logs when the pixel came, if there are other logs. The client may have
+   * sent this pixel because of a response to a pixel below these ends.
    */
   after?: readonly LogEnd[] | undefined;
 }
@@ -31,7 +28,7 @@ export interface LogEnd {
 /**
  * Layout, little-endian: version u8, type u8, lengths of sourceId u8, clientAddress u8 and query
  * u32; receivedAt f64; messageId, 16 bytes; then the three texts, a byte per character. Version 2
- * goes on with the ends of other logs: how many u8, then for each its number u16 and sequence f64.
+ * adds the ends of other logs: their count u8, then for each its number u16 and sequence f64.
  */
 const VERSION = 1;
 const VERSION_WITH_ENDS = 2;
@@ -80,7 +77,7 @@ function encodeEnds(ends: readonly LogEnd[], into: Buffer, offset: number): numb
   return at;
 }
 
-/** Parts of an encoded record that can be told without decoding it; views into its bytes. */
+/** Parts of an encoded record as views into its bytes. */
 export interface RawRecord {
   receivedAt: number;
   messageId: Buffer;
@@ -100,13 +97,13 @@ export function rawRecord(bytes: Uint8Array): RawRecord {
   };
 }
 
-/** When an encoded record was received: milliseconds since the epoch; NaN for what is no record. */
+/** Time at which an encoded record was received, in milliseconds since the epoch; NaN if invalid. */
 export function timeOfRecord(bytes: Uint8Array): number {
   if (bytes.length < HEAD_BYTES) return Number.NaN;
   return new DataView(bytes.buffer, bytes.byteOffset).getFloat64(TIME_AT, true);
 }
 
-/** Reads what `pixelRecordCodec` wrote; the result shares no memory with `bytes`. */
+/** Decodes a record of `pixelRecordCodec`; the result shares no memory with `bytes`. */
 export function decodeRecord(bytes: Uint8Array): PixelRecord {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (buffer.length < HEAD_BYTES) {
@@ -146,7 +143,7 @@ function decodeEnds(buffer: Buffer, start: number): LogEnd[] {
   return ends;
 }
 
-/** Source of what `pixelRecordCodec` wrote. */
+/** Source id of a record of `pixelRecordCodec`. */
 export function sourceOfRecord(bytes: Uint8Array): string {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   return buffer.toString("latin1", HEAD_BYTES, HEAD_BYTES + (buffer[2] ?? 0));

@@ -8,27 +8,27 @@ const SIZE_DIGITS_MAX = 8;
 const LINE_BYTES_MAX = 1_024;
 
 /**
- * Most bytes that a body in chunks takes on the wire: chunks of a byte each make a body six times
- * as long, so a client that sends such chunks may send less.
+ * Most bytes of a chunked body on the wire. Chunks of one byte make a body six times as long, so a
+ * client that sends such chunks may send a smaller body.
  */
 export const ENCODED_BODY_BYTES_MAX = 2 * HTTP_BODY_BYTES_MAX;
 
 /**
- * Finds where the body of a request ends (RFC 9112 §6, §7). Nobody reads the body, but the next
- * request begins behind it. The rules are as strict as those for heads: sizes are hexadecimal
+ * Finds where the body of a request ends (RFC 9112 §6, §7). The body itself is ignored, but the next
+ * request begins after it. The rules are as strict as those for heads: sizes are hexadecimal
  * digits alone, lines end with CRLF, and each chunk ends where its size says.
  */
 export class Body {
-  /** The status to refuse the body with, 400 or 413; 0 while nothing is wrong. */
+  /** Status that refuses the body, 400 or 413; 0 while the body is valid. */
   status = 0;
   readonly headBytes: number;
   readonly #isChunked: boolean;
-  /** Where to go on searching, counted from the start of the request. */
+  /** Offset at which the search continues, from the start of the request. */
   #at: number;
   #bytes = 0;
   #isTrailer = false;
 
-  /** The body behind a head of `headBytes`: chunks, or `length` bytes. */
+  /** A body that follows a head of `headBytes`: chunks, or `length` bytes. */
   constructor(headBytes: number, framing: { isChunked: boolean; length: number }) {
     this.headBytes = headBytes;
     this.#isChunked = framing.isChunked;
@@ -69,15 +69,15 @@ export class Body {
       const size = readSize(bytes, from, stop);
       if (size < 0) return this.#refuse(400);
       if (this.#bytes + size > HTTP_BODY_BYTES_MAX) return this.#refuse(413);
-      const behind = feed + 1 + size;
+      const chunkEnd = feed + 1 + size;
       if (size > 0) {
-        if (behind + 2 > end) return 0;
-        if (bytes[behind] !== CR || bytes[behind + 1] !== LF) return this.#refuse(400);
+        if (chunkEnd + 2 > end) return 0;
+        if (bytes[chunkEnd] !== CR || bytes[chunkEnd + 1] !== LF) return this.#refuse(400);
         this.#bytes += size;
-        this.#at = behind + 2 - start;
+        this.#at = chunkEnd + 2 - start;
       } else {
         this.#isTrailer = true;
-        this.#at = behind - start;
+        this.#at = chunkEnd - start;
       }
     }
   }
@@ -89,8 +89,8 @@ export class Body {
 }
 
 /**
- * The size in a chunk's first line, or -1 when it has none. What follows a semicolon is an
- * extension and ignored.
+ * The size in a chunk's first line, or -1 when it has none. Text after a semicolon is an extension
+ * and ignored.
  */
 function readSize(bytes: Buffer, from: number, stop: number): number {
   let size = 0;

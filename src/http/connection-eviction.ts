@@ -1,10 +1,12 @@
-/** What a place needs to know of its connection. */
+import { assert } from "../assert.ts";
+
+/** A connection as far as its eviction depends on it. */
 export interface EvictableConnection {
   /** Requests that the connection has made so far. */
   readonly requests: number;
-  /** Whether an answer is owed. */
+  /** Whether a response is owed. */
   isBusy(): boolean;
-  /** Ends the connection, which then calls `leave`. */
+  /** Ends the connection, whose owner then calls `remove`. */
   end(): void;
 }
 
@@ -13,90 +15,87 @@ export interface OpenConnectionsOptions {
   max: number;
   /** Most connections of one network; 0 is no limit. */
   perNetworkMax: number;
-  /** Called when a connection is ended, or not taken, for want of a place. */
+  /** Called when a connection is evicted or refused because its network, or all, are at the bound. */
   onEvicted?(reason: "network" | "all"): void;
 }
 
 /**
- * Connections beyond the bound: each came for the place of a connection that made another request
- * in that moment.
+ * Connections accepted beyond the bound: for each, the connection chosen for eviction made another
+ * request at that moment.
  */
-const PLACES_BEYOND_MAX = 16;
+const CONNECTIONS_BEYOND_MAX = 16;
 
 /**
- * Decides which connections may stay. A new connection takes the place of one that waits for its
- * client: of its own network where the network has all it may have, of any network where there are
- * too many in all, and of a proxy last. While connections that never made a request are the
- * majority, they go first, since a flood is silent; otherwise those go that made a request and have
- * waited longest, so that a newcomer may make its first. All of this costs the same however many
- * connections there are: a place is looked at again only after its connection made a request.
+ * The open connections, and which of them a new one evicts: one that waits for its client, of the
+ * same network where the network is at its bound, of any network where all are at theirs, and of a
+ * proxy last. While connections that never made a request are the majority, they go first, since a
+ * flood is silent; otherwise the connection goes that has waited longest since its last request, so
+ * that a newcomer may make its first. The choice costs the same however many connections there are:
+ * an entry is examined again only after its connection made a request.
  */
 export class OpenConnections<T extends EvictableConnection> {
   readonly #options: OpenConnectionsOptions;
   readonly #strangers = new EvictionOrder<T>();
   readonly #proxies = new EvictionOrder<T>();
   readonly #networks = new Map<string, EvictionOrder<T>>();
-  readonly #places = new Map<T, ConnectionEntries<T>>();
+  readonly #entries = new Map<T, ConnectionEntries<T>>();
 
   constructor(options: OpenConnectionsOptions) {
     this.#options = options;
   }
 
   get size(): number {
-    return this.#places.size;
+    return this.#entries.size;
   }
 
   connections(): Iterable<T> {
-    return this.#places.keys();
+    return this.#entries.keys();
   }
 
-  /**
-   * Whether a further connection may come; when there is no room at all, one connection is ended
-   * for it.
-   */
+  /** Whether one more connection may be accepted; evicts one where no room is left at all. */
   hasRoom(): boolean {
     const { max } = this.#options;
     if (this.size < max) return true;
-    const most = max + PLACES_BEYOND_MAX;
-    while (this.size >= most && this.#free(this.#longest(), "all"));
-    return this.size < most && this.#longest() !== undefined;
+    const most = max + CONNECTIONS_BEYOND_MAX;
+    while (this.size >= most && this.#evict(this.#nextOfAll(), "all"));
+    return this.size < most && this.#nextOfAll() !== undefined;
   }
 
   /**
-   * Gives a connection a place; false when every connection of its network is owed an answer. A
-   * connection without a network is a proxy's, which speaks for many clients.
+   * Adds a connection, and evicts others for it; false when every connection of its network is owed
+   * a response. A connection without a network is a proxy's, which speaks for many clients.
    */
   tryAdd(connection: T, network: string | undefined): boolean {
     const own = network === undefined ? undefined : this.#networkOf(network);
     const isFull = own !== undefined && this.#isFull(own);
-    if (isFull && !this.#free(own.next(), "network")) return false;
-    while (this.size >= this.#options.max && this.#free(this.#longest(), "all"));
-    this.#places.set(connection, {
+    if (isFull && !this.#evict(own.next(), "network")) return false;
+    while (this.size >= this.#options.max && this.#evict(this.#nextOfAll(), "all"));
+    this.#entries.set(connection, {
       network,
       all: (own === undefined ? this.#proxies : this.#strangers).add(connection),
       own: own?.add(connection),
     });
-    // The network's last connection may just have ended, and the network been forgotten.
+    // The eviction may have removed the network's last connection, and with it the network.
     if (own !== undefined) this.#networks.set(network!, own);
     return true;
   }
 
-  /** The connection made its first request. */
+  /** Notes that the connection made its first request. */
   onFirstRequest(connection: T): void {
-    const place = this.#places.get(connection);
-    if (place === undefined) return;
-    place.all.onFirstRequest();
-    place.own?.onFirstRequest();
+    const entries = this.#entries.get(connection);
+    if (entries === undefined) return;
+    entries.all.onFirstRequest();
+    entries.own?.onFirstRequest();
   }
 
-  /** The connection has ended. */
+  /** Forgets a connection that has ended. */
   remove(connection: T): void {
-    const place = this.#places.get(connection);
-    if (place === undefined) return;
-    this.#places.delete(connection);
-    place.all.remove();
-    place.own?.remove();
-    const { network } = place;
+    const entries = this.#entries.get(connection);
+    if (entries === undefined) return;
+    this.#entries.delete(connection);
+    entries.all.remove();
+    entries.own?.remove();
+    const { network } = entries;
     if (network !== undefined && this.#networks.get(network)?.size === 0) {
       this.#networks.delete(network);
     }
@@ -110,11 +109,11 @@ export class OpenConnections<T extends EvictableConnection> {
     return this.#options.perNetworkMax > 0 && size >= this.#options.perNetworkMax;
   }
 
-  #longest(): T | undefined {
+  #nextOfAll(): T | undefined {
     return this.#strangers.next() ?? this.#proxies.next();
   }
 
-  #free(connection: T | undefined, reason: "network" | "all"): boolean {
+  #evict(connection: T | undefined, reason: "network" | "all"): boolean {
     if (connection !== undefined || reason === "network") this.#options.onEvicted?.(reason);
     if (connection === undefined) return false;
     this.remove(connection);
@@ -123,47 +122,47 @@ export class OpenConnections<T extends EvictableConnection> {
   }
 }
 
-/** Where a connection stands, among all and among those of its network. */
+/** A connection's entries in the order of all connections and in that of its network. */
 interface ConnectionEntries<T extends EvictableConnection> {
   network: string | undefined;
   all: ListEntry<T>;
   own: ListEntry<T> | undefined;
 }
 
-/** Connections in the order in which their places are given away. */
+/** Connections in the order in which they are evicted. */
 class EvictionOrder<T extends EvictableConnection> {
   readonly #silent = new LinkedList<T>();
-  readonly #kept = new LinkedList<T>();
+  readonly #active = new LinkedList<T>();
 
   get size(): number {
-    return this.#silent.size + this.#kept.size;
+    return this.#silent.size + this.#active.size;
   }
 
   add(connection: T): ListEntry<T> {
-    const stand = new ListEntry(connection, this.#kept);
-    this.#silent.push(stand);
-    return stand;
+    const entry = new ListEntry(connection, this.#active);
+    this.#silent.push(entry);
+    return entry;
   }
 
-  /** The connection whose place goes first; undefined while all of them may stay. */
+  /** The connection to evict first; undefined while every connection is owed a response. */
   next(): T | undefined {
-    const line = this.#silent.size > this.#kept.size ? this.#silent : this.#kept;
-    for (let looks = line.size; looks > 0; looks--) {
-      const stand = line.first!;
-      const { connection } = stand;
-      if (stand.requests === connection.requests && !connection.isBusy()) return connection;
-      stand.requests = connection.requests;
-      line.push(stand);
+    const list = this.#silent.size > this.#active.size ? this.#silent : this.#active;
+    for (let looks = list.size; looks > 0; looks--) {
+      const entry = list.first!;
+      const { connection } = entry;
+      if (entry.requests === connection.requests && !connection.isBusy()) return connection;
+      entry.requests = connection.requests;
+      list.push(entry);
     }
     return undefined;
   }
 }
 
-/** A connection's entry in a line. */
+/** A connection's entry in a linked list. */
 class ListEntry<T extends EvictableConnection> {
   readonly connection: T;
-  readonly #kept: LinkedList<T>;
-  /** Requests that the connection had made when the entry came to the end of the line. */
+  readonly #active: LinkedList<T>;
+  /** Requests that the connection had made when the entry was put at the end of its list. */
   requests: number;
   list: LinkedList<T> | undefined;
   before: ListEntry<T> | undefined;
@@ -171,13 +170,13 @@ class ListEntry<T extends EvictableConnection> {
 
   constructor(connection: T, kept: LinkedList<T>) {
     this.connection = connection;
-    this.#kept = kept;
+    this.#active = kept;
     this.requests = connection.requests;
   }
 
   onFirstRequest(): void {
     this.requests = this.connection.requests;
-    this.#kept.push(this);
+    this.#active.push(this);
   }
 
   remove(): void {
@@ -191,25 +190,26 @@ class LinkedList<T extends EvictableConnection> {
   first: ListEntry<T> | undefined;
   #last: ListEntry<T> | undefined;
 
-  /** Puts an entry, wherever it was before, at the end. */
-  push(stand: ListEntry<T>): void {
-    stand.remove();
-    stand.list = this;
-    stand.before = this.#last;
-    if (this.#last === undefined) this.first = stand;
-    else this.#last.after = stand;
-    this.#last = stand;
+  /** Puts an entry at the end, after it was removed from the list that it was in. */
+  push(entry: ListEntry<T>): void {
+    entry.remove();
+    entry.list = this;
+    entry.before = this.#last;
+    if (this.#last === undefined) this.first = entry;
+    else this.#last.after = entry;
+    this.#last = entry;
     this.size++;
   }
 
-  remove(stand: ListEntry<T>): void {
-    if (stand.before === undefined) this.first = stand.after;
-    else stand.before.after = stand.after;
-    if (stand.after === undefined) this.#last = stand.before;
-    else stand.after.before = stand.before;
-    stand.list = undefined;
-    stand.before = undefined;
-    stand.after = undefined;
+  remove(entry: ListEntry<T>): void {
+    assert(this.size > 0, "A list that holds an entry is not empty");
+    if (entry.before === undefined) this.first = entry.after;
+    else entry.before.after = entry.after;
+    if (entry.after === undefined) this.#last = entry.before;
+    else entry.after.before = entry.before;
+    entry.list = undefined;
+    entry.before = undefined;
+    entry.after = undefined;
     this.size--;
   }
 }

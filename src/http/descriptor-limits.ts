@@ -1,15 +1,9 @@
 import { readFileSync } from "node:fs";
 
-/**
- * Descriptors that are left for files, the catalog and the event loop, but never more than half of
- * all.
- */
+/** Descriptors kept for files, the catalog and the event loop, at most half of all. */
 const OTHER_DESCRIPTORS_MAX = 128;
 
-/**
- * How many descriptors this process may have, and how many connections leave enough of them for the
- * rest.
- */
+/** The most descriptors of this process, and the most of them that connections may use. */
 export interface DescriptorLimits {
   max: number;
   connectionsMax: number;

@@ -7,7 +7,7 @@ import { HTTP_HEADERS_MAX, HTTP_METHOD_CHARS_MAX } from "../settings/limits.ts";
  * coding.
  */
 
-/** The head that was read last, as offsets into the bytes it was read from. */
+/** The last head that `readHead` read, as offsets into its bytes. */
 export const head = {
   methodStart: 0,
   methodEnd: 0,
@@ -44,7 +44,7 @@ const LOWER = 0x20;
 const LETTER_MIN = 0x61;
 const LENGTH_DIGITS_MAX = 15;
 
-/** What a byte may be part of, as bits. */
+/** Bits of a byte: the parts of a head in which it may occur. */
 const TOKEN = 1;
 const TARGET = 2;
 const VALUE = 4;

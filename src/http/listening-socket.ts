@@ -1,7 +1,7 @@
 import { FFIType } from "bun:ffi";
 import { openLibc } from "../libc.ts";
 
-/** A listening TCP socket as a descriptor, which its holder closes. */
+/** A listening TCP socket by its descriptor, which the holder closes. */
 export interface ListeningSocket {
   fd: number;
   port: number;
@@ -13,13 +13,12 @@ const FD_MIN = 3;
 /**
  * Listens without accepting. Connections wait in the kernel's queue until a process accepts them
  * from the descriptor, this process or one that inherits it, and they outlive the process that
- * accepts. Port 0 takes a free port. Throws what the system says when it cannot listen.
+ * accepts. Port 0 takes a free port. Throws the error of the system when it cannot listen.
  */
 export function openListeningSocket(address: { host: string; port: number }): ListeningSocket {
   const { host: hostname, port } = address;
   const listener = Bun.listen({ hostname, port, socket: { data() {} } });
-  // No turn of the event loop lies between listening and this line, so that Bun accepts nothing
-  // here.
+  // The event loop does not run between `listen` and this line, so Bun accepts nothing here.
   const fd = duplicate((listener as unknown as { fd: number }).fd);
   listener.stop(true);
   return { fd, port: listener.port };

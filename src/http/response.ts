@@ -1,10 +1,10 @@
 import { STATUS_CODES } from "node:http";
 
-/** How an answer goes out. */
+/** The request that a response is sent to, as far as the bytes depend on it. */
 export interface ResponseContext {
-  /** The time of the answer as HTTP writes it. */
+  /** Time of the response as HTTP writes dates. */
   date: string;
-  /** Whether the connection ends after this answer. */
+  /** Whether the connection ends after this response. */
   isLast: boolean;
   /** Whether the request was a HEAD. */
   withoutBody: boolean;
@@ -14,7 +14,7 @@ export interface ResponseContext {
 export class HttpResponse {
   readonly #head: string;
   readonly #body: Buffer;
-  /** The bytes of an ordinary answer at `#date`, which serve every request within that second. */
+  /** The encoded response at `#date`, which serves every request within that second. */
   #bytes: Buffer | undefined;
   #date = "";
 

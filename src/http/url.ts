@@ -3,7 +3,7 @@ export function httpUrl(host: string, port: number | undefined): string {
   return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
 
-/** "Every address" is for listening; a client on this machine needs one to go to. */
+/** The URL with which a client on this machine reaches a listener of every address. */
 export function reachableUrl(url: string): string {
   return url.replace(/\/\/(0\.0\.0\.0|\[::\])/, "//localhost");
 }

@@ -1,33 +1,33 @@
 import { isIP } from "node:net";
 import ipaddr from "ipaddr.js";
-import type { HttpExchange } from "../http/connection.ts";
+import type { HttpExchange } from "../http/exchange.ts";
 import { FORWARDED_HOPS_MAX } from "../settings/limits.ts";
 
-/** Peers whose address is remembered, with whether they are trusted; then all are forgotten. */
+/** Peers remembered with their address and trust; one more clears them all. */
 const PEERS_REMEMBERED_MAX = 4_096;
 
 export interface ClientAddresses {
   /**
-   * The address of a request's client. That is the peer's address; when the peer is a trusted
-   * proxy, it is the last entry of `X-Forwarded-For` that is not a trusted proxy's. Each proxy adds
-   * what it saw at the end of the list, so entries that a client forged stand before those that are
-   * believed. An entry that is no address ends the search.
+   * The address of a request's client: the peer's address or, when the peer is a trusted proxy, the
+   * last entry of `X-Forwarded-For` that is not a trusted proxy's. Each proxy appends the address it
+   * saw, so entries that a client forged stand before those that are believed. An entry that is no
+   * address ends the search.
    */
   of(request: Pick<HttpExchange, "peer" | "forwardedFor">): string;
   /**
-   * The network that one client may have many addresses of: an IPv4 address, or the first half of
-   * an IPv6 address. Undefined for a trusted proxy.
+   * The network whose addresses may belong to one client: an IPv4 address, or the first half of an
+   * IPv6 address. Undefined for a trusted proxy.
    */
   networkOf(peer: string): string | undefined;
 }
 
-/** Tells clients' addresses behind trusted proxies (CIDRs). */
+/** Resolves clients' addresses behind trusted proxies (CIDRs). */
 export function createClientAddresses(trustedProxies: readonly string[]): ClientAddresses {
   const ranges = trustedProxies.map((cidr) => ipaddr.parseCIDR(cidr));
-  // Parsing an address costs as much as half a request, and peers come again and again.
+  // Parsing an address costs half as much as a request, and most requests come from known peers.
   const known = new Map<string, KnownPeer>();
 
-  function look(text: string): KnownPeer {
+  function resolve(text: string): KnownPeer {
     const address = parse(text);
     const trusted =
       address !== undefined &&
@@ -39,7 +39,7 @@ export function createClientAddresses(trustedProxies: readonly string[]): Client
     return peer;
   }
 
-  const peerOf = (text: string) => known.get(text) ?? look(text);
+  const peerOf = (text: string) => known.get(text) ?? resolve(text);
 
   return {
     of(request) {

@@ -1,6 +1,4 @@
-/**
- * Time that an ingest process has for answers and its last flush when the server asks it to end.
- */
+/** Time in which a closing ingest process must send its responses and flush its log. */
 export const INGEST_CLOSE_MS_MAX = 5_000;
-/** Pause between two pulses, by which an ingest process shows that it lives. */
+/** Pause between two pulses of an ingest process. */
 export const INGEST_PULSE_MS = 1_000;

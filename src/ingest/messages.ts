@@ -1,4 +1,4 @@
-/** What the server and an ingest process tell each other, as JSON over Bun's IPC. */
+/** Messages between the server and an ingest process, as JSON over Bun's IPC. */
 
 import type { MetricObjectWithValues, MetricValue } from "prom-client";
 import type { Gap } from "../log/loss-report.ts";
@@ -12,8 +12,8 @@ export interface IngestSettings {
   log: IngestLogSettings;
   catalogDirectory: string;
   /**
-   * The data plane's port. The socket itself is the descriptor `INGEST_SOCKET_FD`, which all
-   * processes share.
+   * The data plane's port. Its socket is the descriptor `INGEST_SOCKET_FD`, which all processes
+   * share.
    */
   port: number;
   trustedProxies: readonly string[];
@@ -28,30 +28,28 @@ export interface IngestSettings {
 /** The event log that a process appends to. */
 export type IngestLogSettings =
   | FileLogSettings
-  /** Partitions, which all processes of all machines write; their opener knows the settings. */
+  /** Partitions, which all processes of all machines write; `OpenPartitions` reads the settings. */
   | { kind: "partitions"; settings: object };
 
-/** An event log of the process's own. */
+/** An event log that one process alone writes. */
 export interface FileLogSettings extends SegmentBounds {
   kind: "files";
   directory: string;
-  /** Sequence numbers below this one are taken in the log. */
+  /** First sequence number that the process may assign. */
   firstSequence: number;
-  /**
-   * The event logs of other processes, whose records may come before those that this process takes.
-   */
+  /** The event logs of other processes, whose ends each record notes. */
   otherLogs: readonly OtherFileLog[];
 }
 
-/** What the processes write, and where they tell of it. Processes go by their index. */
+/** The event logs of the processes, as the server sees them. Processes are named by their index. */
 export interface IngestLogs {
-  /** With which settings the process opens its log when it is started at this moment. */
+  /** Settings with which a process that starts now opens its log. */
   settings(index: number): IngestLogSettings;
-  /** The process has opened a log of its own, for the first time or again. */
+  /** Called when the process has opened its own log, for the first time or again. */
   opened?(index: number, durable: number): void;
-  /** Its log is durable below `end`; the new records are of these sources, or of any. */
+  /** Called when the log is durable below `end`; the new records are of `sources`, or of any. */
   written?(index: number, end: number, sources: readonly string[] | undefined): void;
-  /** Its log should hold these records, and ends before them. */
+  /** Called when the log ends before records that it should hold. */
   missing?(index: number, gap: Gap): void;
 }
 
@@ -66,7 +64,7 @@ export interface OtherFileLog {
 export type ServerMessage =
   | ({ type: "serve" } & IngestSettings)
   | { type: "metrics"; id: number }
-  /** Every log has told how far it is durable: the process may take pixels. */
+  /** Every log is open: the process may take pixels. */
   | { type: "listen" }
   /** Stop accepting, answer the requests under way, flush, and exit. */
   | { type: "close" };
@@ -77,14 +75,11 @@ export type IngestMessage =
   | { type: "listening" }
   /** The process could not start, and exits. */
   | { type: "failed"; message: string }
-  /**
-   * `sources` names the sources of the new records, and perhaps others; absent when there are too
-   * many to name.
-   */
+  /** `sources` holds the sources of the new records, and perhaps others; absent when too many. */
   | { type: "durable"; sequence: number; sources?: string[] }
-  /** The process's log should hold these records, and ends before them. */
+  /** The process's log ends before records that it should hold. */
   | { type: "missing"; from: number; to: number }
   | { type: "health"; healthy: boolean }
-  /** The process lives. */
+  /** Sent every `INGEST_PULSE_MS`: the process responds. */
   | { type: "pulse" }
   | { type: "metrics"; id: number; metrics: ProcessMetrics };

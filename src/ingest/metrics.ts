@@ -3,7 +3,7 @@ import type { Logger } from "../observe/log.ts";
 import type { Metrics } from "../observe/metrics.ts";
 
 /**
- * Counts answers by status. Plain numbers are counted until somebody reads the metrics: a labelled
+ * Counts responses by status. The counts are plain numbers until the metrics are read: a labelled
  * `inc` for each request would cost a tenth of the request.
  */
 export function createStatusCounter(metrics: Metrics | undefined): (status: number) => void {
@@ -27,22 +27,19 @@ export function createStatusCounter(metrics: Metrics | undefined): (status: numb
   };
 }
 
-/**
- * Pause between two log lines about closed connections: a line for each would help whoever floods
- * the process.
- */
-const ENDED_LINE_MS = 60_000;
+/** Pause between two log lines about evicted connections: one for each would serve a flood. */
+const EVICTION_LINE_MS = 60_000;
 
-const crowds = {
-  network: "One address has more connections than ingest.connections allows",
-  all: "There are more connections than this process takes",
+const boundOf = {
+  network: "ingest.connections of one address",
+  all: "connections of this process",
 };
 
-/** Counts connections that were closed, or not taken, for want of a place. */
+/** Counts connections that were evicted or refused because a bound was reached. */
 export function createEvictionCounter(
   metrics: Metrics | undefined,
   logger: Logger,
-): (reason: keyof typeof crowds) => void {
+): (reason: keyof typeof boundOf) => void {
   const counter =
     metrics &&
     new Counter({
@@ -52,21 +49,21 @@ export function createEvictionCounter(
       registers: [metrics],
     });
   const counts = { network: 0, all: 0 };
-  const toldAt = { network: Number.NEGATIVE_INFINITY, all: Number.NEGATIVE_INFINITY };
+  const loggedAt = { network: Number.NEGATIVE_INFINITY, all: Number.NEGATIVE_INFINITY };
   return (reason) => {
     counter?.inc({ reason });
     counts[reason]++;
-    if (performance.now() - toldAt[reason] < ENDED_LINE_MS) return;
-    toldAt[reason] = performance.now();
+    if (performance.now() - loggedAt[reason] < EVICTION_LINE_MS) return;
+    loggedAt[reason] = performance.now();
     logger.warn(
-      { closed: counts[reason] },
-      `${crowds[reason]}: those that wait longest are closed`,
+      { closed: counts[reason], bound: boundOf[reason] },
+      "idle connections closed because the bound is reached",
     );
     counts[reason] = 0;
   };
 }
 
-/** Shows how many clients are connected, and the bound `HTTP_CONNECTIONS_MAX`. */
+/** Registers the gauge of open connections. */
 export function registerConnectionGauge(metrics: Metrics, connections: () => number): void {
   new Gauge({
     name: "pixelmill_pixel_connections",

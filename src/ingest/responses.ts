@@ -1,17 +1,15 @@
 import { HttpResponse } from "../http/response.ts";
 
-/** What the data plane answers. */
-
-/** One transparent pixel, 43 bytes: the very GIF that RudderStack answers. */
+/** One transparent pixel, 43 bytes, the same GIF as RudderStack's. */
 const GIF = Buffer.from("R0lGODlhAQABAIAAAAAAAAAAACH5BAEAAAAALAAAAAABAAEAAAICRAEAOw==", "base64");
 
-/** Nobody may keep an answer: a cached pixel is a lost event. */
+/** Forbids every cache: a cached pixel is a lost event. */
 const NO_STORE = "no-store, no-cache, must-revalidate, private";
 const SHARED = {
   "Cache-Control": NO_STORE,
   Expires: "0",
   "Access-Control-Allow-Origin": "*",
-  // Pages that embed only what agrees to it (COEP) may embed a pixel, and any may time it.
+  // A page that requires consent of embedded resources (COEP) may embed a pixel, and time it.
   "Cross-Origin-Resource-Policy": "cross-origin",
   "Timing-Allow-Origin": "*",
 };
@@ -19,7 +17,7 @@ const SHARED = {
 /** 200: the event is on disk. */
 export const pixelResponse = new HttpResponse(200, { "Content-Type": "image/gif", ...SHARED }, GIF);
 
-/** Every answer that is not 2xx: one sentence that never repeats what the caller sent. */
+/** A response that is not 2xx: one sentence, which never repeats the caller's input. */
 export function errorResponse(
   status: number,
   message: string,
@@ -44,7 +42,7 @@ export const readOnlyResponse = errorResponse(405, "Expected the method GET or H
   Allow: READING_METHODS,
 });
 
-/** 204 to a browser that asks before it sends a request with headers of its own. */
+/** 204 to a CORS preflight. */
 export const preflightResponse = new HttpResponse(204, {
   Allow: METHODS,
   "Access-Control-Allow-Origin": "*",
@@ -59,7 +57,7 @@ export const healthResponse = new HttpResponse(
   JSON.stringify({ status: "ok" }),
 );
 
-/** Nothing here is for search engines. */
+/** Keeps search engines away from every path. */
 export const robotsResponse = new HttpResponse(
   200,
   { "Content-Type": "text/plain;charset=utf-8" },

@@ -1,16 +1,15 @@
+import { assert } from "../assert.ts";
 import { type Block, recordsOf } from "./block.ts";
 import type { LogRecord } from "./event-log.ts";
 
-/** Blocks kept in memory by a reader; lanes at the tail share them. */
+/** Bytes of blocks that a reader keeps in memory. */
 export const LOG_CACHE_BYTES_MAX = 16 << 20;
 
 export interface CachedBlock extends Block {
   records: LogRecord[];
 }
 
-/**
- * The blocks read last, by their first sequence number. Lanes that follow the log's end share them.
- */
+/** The last blocks read, by first sequence number. Lanes that follow the log's end share them. */
 export class BlockCache {
   readonly #blocks = new Map<number, CachedBlock>();
   #bytes = 0;
@@ -40,6 +39,7 @@ export class BlockCache {
       if (this.#bytes <= this.bytesMax) return;
       this.#blocks.delete(block.first);
       this.#bytes -= block.bytes.length;
+      assert(this.#bytes >= 0, "A block cache holds no less than 0 bytes");
     }
   }
 }

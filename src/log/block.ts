@@ -7,6 +7,7 @@
  * Little endian. `bytes` counts what follows the header; the CRC covers all but magic and itself.
  */
 
+import { assert } from "../assert.ts";
 import type { LogRecord } from "./event-log.ts";
 
 /**
@@ -22,11 +23,11 @@ export const LOG_BLOCK_BYTES_MAX = 1 << 20;
 const MAGIC = Buffer.from([0xf5, 0x50, 0x58, 0xff]);
 const MAGIC_U32 = MAGIC.readUInt32LE(0);
 
-/** A block of very small records is full before its bytes are. */
+/** Most records of a block. */
 export const BLOCK_RECORDS_MAX = 8_192;
 
 export const HEADER_BYTES = 24;
-/** Bytes that a record takes in a block beside its own. */
+/** Bytes before each record in a block. */
 export const RECORD_HEADER_BYTES = 4;
 
 const AT_BYTES = 4;
@@ -34,7 +35,7 @@ const AT_COUNT = 8;
 const AT_CRC = 12;
 const AT_SEQUENCE = 16;
 
-/** A whole block as it was read; its CRC was checked. */
+/** A whole block whose CRC was checked. */
 export interface Block {
   /** Sequence number of the block's first record. */
   first: number;
@@ -46,6 +47,9 @@ export interface Block {
 
 /** Writes the header of a block whose records fill `buffer` from `HEADER_BYTES` to `end`. */
 export function sealBlock(buffer: Buffer, end: number, first: number, count: number): void {
+  assert(end <= buffer.length, "A block ends within its buffer");
+  const bytesMin = HEADER_BYTES + count * RECORD_HEADER_BYTES;
+  assert(count > 0 && bytesMin <= end, "The records that a block counts fit its bytes");
   buffer.writeUInt32LE(MAGIC_U32, 0);
   buffer.writeUInt32LE(end - HEADER_BYTES, AT_BYTES);
   buffer.writeUInt32LE(count, AT_COUNT);
@@ -70,7 +74,7 @@ export function blockAt(window: Buffer, offset: number, sequenceMin: number): Bl
   return { first, end: first + count, bytes: window.subarray(offset, end) };
 }
 
-/** Where the next block could start, at `offset` or after it, or -1. */
+/** Offset at which the next block may start, at `offset` or after it, or -1. */
 export function findMagic(window: Buffer, offset: number): number {
   return window.indexOf(MAGIC, offset);
 }
@@ -82,6 +86,7 @@ export function recordsOf(block: Block): LogRecord[] {
   for (let i = 0; i < records.length; i++) {
     const start = offset + RECORD_HEADER_BYTES;
     offset = start + block.bytes.readUInt32LE(offset);
+    assert(offset <= block.bytes.length, "The records of a block end within its bytes");
     records[i] = { sequence: block.first + i, bytes: block.bytes.subarray(start, offset) };
   }
   return records;

@@ -5,9 +5,9 @@ import { makeDirectory } from "../disk/sync.ts";
 import { PAGE_BYTES } from "./io/page.ts";
 
 /**
- * Where a log ends, in memory that its writer shares with other processes: the file `durable` of
- * the log's directory, mapped. The writer sets the mark before it acknowledges a record, so that
- * whoever saw the acknowledgement reads a number beyond that record; a message between the
+ * The end of a log, in memory that its writer shares with other processes: the mapped file `durable`
+ * of the log's directory. The writer sets the mark before it acknowledges a record, so that a
+ * process that saw the acknowledgement reads a number beyond that record; a message between the
  * processes could arrive later.
  */
 export interface DurableMark {
@@ -31,7 +31,7 @@ export function openMark(directory: string): DurableMark {
   };
 }
 
-/** What the last writer left in the mark; 0 when that cannot be a sequence number. */
+/** The number that the last writer left in the mark; 0 when it is no sequence number. */
 export function readStoredMark(mark: DurableMark): number {
   const sequence = mark.get();
   return Number.isSafeInteger(sequence) && sequence > 0 ? sequence : 0;

@@ -23,7 +23,7 @@ export interface LogWriter<T> {
   durable(): number;
   /** False from a failed write until a write succeeds again. */
   healthy(): boolean;
-  /** Flushes the records that wait, then closes. */
+  /** Flushes the waiting records, then closes. */
   close(): Promise<void>;
 }
 
@@ -37,7 +37,7 @@ export interface LogRecord {
 export interface LogPart {
   /** Sequence number at which the part starts. */
   first: number;
-  /** What the part takes on disk, or about that. */
+  /** Size of the part on disk, exact or estimated. */
   bytes: number;
 }
 
@@ -46,17 +46,17 @@ export interface LogReader {
   first(): number;
   /** Sequence number after the last record that may be read. */
   end(): number;
-  /** Tells the reader that records below `sequence` are durable; it reads no further than that. */
+  /** Lets the reader read records below `sequence`, which are durable. */
   advance(sequence: number): void;
   /**
-   * How many records have sequence numbers from `from` up to, not including, `to`; about so many
+   * Number of records with sequence numbers from `from` up to, not including, `to`; an estimate
    * where numbers have gaps.
    */
   countBetween(from: number, to: number): number;
   /**
    * Whole blocks from `sequence` on: at least one if there is any, and about `bytesMax` at most.
-   * `next` is where to go on; past a gap (a damaged block) it is larger than the last record's
-   * number + 1.
+   * `next` is where the following read starts; past a gap (a damaged block) it is larger than the
+   * last record's number + 1.
    */
   read(sequence: number, bytesMax: number): Promise<{ records: LogRecord[]; next: number }>;
   /**
@@ -64,7 +64,7 @@ export interface LogReader {
    * `stop` says so, and while the log is copied.
    */
   trim(sequence: number, stop?: AbortSignal): Promise<void>;
-  /** What the log consists of, oldest first; the last part may still grow. */
+  /** Parts of the log, oldest first; the last part may still grow. */
   parts(): LogPart[];
   close(): Promise<void>;
 }
@@ -79,23 +79,23 @@ export interface EventLogs {
    */
   ends(): Promise<Readonly<Record<string, number>>>;
   /**
-   * Calls the listener whenever there are more durable records to read; a call without news means
-   * that any log may have more. Returns the function that ends the calls.
+   * Calls the listener whenever more records are durable; a call without a range means that any log
+   * may have more. Returns the function that ends the calls.
    */
   onDurable(listener: (news?: DurableRange) => void): () => void;
-  /** A sentence for each log that lost something. */
+  /** A sentence for each log that lost records. */
   warnings(): string[];
   close(): Promise<void>;
 }
 
-/** What became durable since the last news of the same log. */
+/** Records that became durable since the last notification of the same log. */
 export interface DurableRange {
   /** Name of the log. */
   log: string;
   /** Sequence number after the last durable record. */
   end: number;
   /**
-   * Sources of the records between the last news and `end`; there are records of no other source.
+   * Sources of the records between the last notification and `end`; no record has another source.
    */
   sources: readonly string[];
 }

@@ -1,3 +1,4 @@
+import { assert } from "../assert.ts";
 import {
   BLOCK_RECORDS_MAX,
   HEADER_BYTES,
@@ -19,10 +20,7 @@ export interface OpenBlock {
   count: number;
 }
 
-/**
- * Everything that one flush takes: the blocks filled since the last flush, and one promise for all
- * their records.
- */
+/** The blocks of one flush, and one promise that all their records share. */
 export class FlushBatch {
   readonly blocks: OpenBlock[] = [];
   readonly #settled = Promise.withResolvers<void>();
@@ -31,7 +29,7 @@ export class FlushBatch {
   readonly reject = this.#settled.reject;
 
   constructor() {
-    // A writer that is closed or fails rejects this promise although nobody may wait for it.
+    // A closed or failed writer rejects this promise even if no caller waits for it.
     this.promise.catch(() => {});
   }
 
@@ -85,9 +83,7 @@ export class FlushBatch {
 /** Largest share of a batch that may be zeros. */
 const PADDING_SHARE_MAX = 1 / 4;
 
-/**
- * Buffers of written blocks that are kept for the next blocks; only a burst needs more than two.
- */
+/** Buffers of written blocks that are kept for reuse; only a burst needs more than two. */
 const SPARE_BUFFERS = 2;
 
 /** Encodes records straight into blocks, and hands a batch of blocks to each flush. */
@@ -105,7 +101,7 @@ export class Batcher<T> {
     return this.#waiting;
   }
 
-  /** Adds a record to the batch that waits; that batch's promise is the record's. */
+  /** Adds a record to the waiting batch, and returns that batch's promise. */
   add(record: T): Promise<void> {
     const bytesMax = RECORD_HEADER_BYTES + this.codec.bytesMax(record);
     const batch = this.#waiting;
@@ -117,6 +113,10 @@ export class Batcher<T> {
     const block = fits ? last : this.#open(bytesMax);
     const start = block.end + RECORD_HEADER_BYTES;
     const end = this.codec.encode(record, block.buffer, start);
+    assert(
+      end >= start && end - block.end <= bytesMax,
+      "A codec writes at most the bytes that it announced",
+    );
     block.buffer.writeUInt32LE(end - start, block.end);
     block.end = end;
     block.count++;
@@ -131,7 +131,7 @@ export class Batcher<T> {
     return batch;
   }
 
-  /** Takes the buffers of a settled batch back for the next blocks. */
+  /** Reuses the buffers of a settled batch for the next blocks. */
   recycle(batch: FlushBatch): void {
     for (const block of batch.blocks) {
       if (this.#spare.length < SPARE_BUFFERS) this.#spare.push(block.buffer);

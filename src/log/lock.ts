@@ -4,8 +4,8 @@ import { StartError } from "../errors.ts";
 import { LOG_LOCK_MS_MAX } from "../settings/limits.ts";
 
 /**
- * Locks a log directory for this process, and returns the function that lets go of it. The kernel
- * lets go when a process dies, so a caller waits only for an old process that still runs. Throws
+ * Locks a log directory for this process, and returns the function that unlocks it. The kernel
+ * unlocks when a process dies, so a caller waits only for an old process that still runs. Throws
  * `StartError` when the directory stays locked.
  */
 export async function lockDirectory(
@@ -21,8 +21,8 @@ export async function lockDirectory(
 }
 
 /**
- * Permission to trim a log directory, which ends with a call of the returned function; undefined
- * while the directory is copied.
+ * Locks a log directory for trimming, and returns the function that unlocks it; undefined while the
+ * directory is copied.
  */
 export const tryTrimming = (directory: string) => lockFile(trimming(directory), "exclusive");
 

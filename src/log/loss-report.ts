@@ -11,13 +11,13 @@ export interface Gap {
 interface LogLosses {
   records: number;
   bytes: number;
-  /** The gaps that were reported, by their end, with where each was seen to begin. */
+  /** Starts of the reported gaps, by their end. */
   gaps: Map<number, number>;
 }
 
 /**
- * Records that event logs should hold and do not. Each loss is counted, reported in the server's
- * log once, and stands among the warnings until the server starts again.
+ * Reports records that event logs should hold and do not. Each loss is counted, logged once, and kept
+ * among the warnings until the server restarts.
  */
 export class LossReport {
   readonly #logger: Logger;
@@ -29,28 +29,28 @@ export class LossReport {
     this.#metrics = metrics && readerMetrics(metrics);
   }
 
-  /** The numbers of `gap` are missing; `records` of them were given to records. */
+  /** Reports a gap in which `records` records are missing. */
   missing(directory: string, { from, to }: Gap, records: number): void {
     const lost = this.#of(directory);
     const known = lost.gaps.get(to);
     lost.gaps.set(to, Math.min(from, known ?? from));
-    const news = known === undefined ? records : Math.min(records, known - from);
-    if (news <= 0) return;
-    lost.records += news;
-    this.#metrics?.missingRecords.inc(news);
-    const context = { directory, from, to, missingRecords: news };
-    this.#logger.error(context, "Records are missing from the event log");
+    const added = known === undefined ? records : Math.min(records, known - from);
+    if (added <= 0) return;
+    lost.records += added;
+    this.#metrics?.missingRecords.inc(added);
+    const context = { directory, from, to, missingRecords: added };
+    this.#logger.error(context, "records are missing from the event log");
   }
 
-  /** Part of a segment holds no whole block, or cannot be read. */
+  /** Reports a part of a segment that holds no whole block or cannot be read. */
   damaged(directory: string, path: string, offset: number, bytes: number): void {
     this.#of(directory).bytes += bytes;
     this.#metrics?.damagedBytes.inc(bytes);
     const context = { path, offset, damagedBytes: bytes };
-    this.#logger.error(context, "Skipped a damaged part of the event log");
+    this.#logger.error(context, "damaged part of the event log skipped");
   }
 
-  /** A sentence for each log that lost something. */
+  /** A sentence for each log that lost records. */
   warnings(): string[] {
     return [...this.#lost].flatMap(([directory, { records, bytes }]) => {
       const found = [
@@ -62,7 +62,7 @@ export class LossReport {
     });
   }
 
-  /** Forgets gaps that end below `sequence`: no lane reads there again. */
+  /** Forgets gaps that end below `sequence`, which no lane reads again. */
   forget(directory: string, sequence: number): void {
     const gaps = this.#lost.get(directory)?.gaps ?? new Map<number, number>();
     for (const end of gaps.keys()) if (end < sequence) gaps.delete(end);

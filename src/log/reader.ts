@@ -1,4 +1,5 @@
 import { closeSync, openSync, statSync } from "node:fs";
+import { assert } from "../assert.ts";
 import { makeDirectory } from "../disk/sync.ts";
 import { codeOf } from "../errors.ts";
 import type { Logger } from "../observe/log.ts";
@@ -16,10 +17,7 @@ import { listSegments, type Segment } from "./segment/segments.ts";
 
 /** Bytes that a reader reads of a segment at once. */
 const LOG_READ_WINDOW_BYTES = 256 << 10;
-/**
- * Segments whose places a reader remembers, those it used last; the places of one that was read to
- * its end take about 50 KB.
- */
+/** Segments whose index a reader keeps, the last used; the index of a read segment takes 50 KB. */
 export const LOG_INDEXED_SEGMENTS_MAX = 64;
 
 export interface LogReaderOptions {
@@ -27,13 +25,13 @@ export interface LogReaderOptions {
   directory: string;
   logger: Logger;
   metrics?: Metrics;
-  /** Is told of missing records; all readers of a server share it. */
+  /** Report of missing records, shared by all readers of a server. */
   losses?: LossReport;
-  /** Where the log ends now, if that can be known sooner than by `advance`. */
+  /** End of the log now, if that is known sooner than by `advance`. */
   durable?(): number;
 }
 
-/** Opens a log for reading. The reader reads nothing before `advance` has told what is durable. */
+/** Opens a log for reading. The reader reads nothing until `advance` or `durable` gives an end. */
 export async function openLogReader(options: LogReaderOptions): Promise<LogReader> {
   makeDirectory(options.directory);
   return new SegmentLogReader(options);
@@ -43,27 +41,29 @@ interface KnownSegment extends Segment {
   index: SegmentIndex;
   /** Offsets of damage that was reported. */
   damage: Set<number>;
-  /** The segment's size, once a newer segment is there: from then on it does not grow. */
+  /** Size of the segment, known once a newer segment exists: from then on it does not grow. */
   bytes?: number;
 }
 
-/** A block to hand out, or the position from which to search on. */
+/** The block found, or the position from which the search continues. */
 type Lookup = CachedBlock | number;
+
+const lookupEnd = (found: Lookup) => (typeof found === "number" ? found : found.end);
 
 class SegmentLogReader implements LogReader {
   readonly #options: LogReaderOptions;
-  readonly #losses: LossReport;
+  readonly #report: LossReport;
   readonly #cache = new BlockCache();
-  /** Searches under way, by position: lanes that wake together share one search. */
-  readonly #looks = new Map<number, Promise<Lookup>>();
+  /** Searches under way, by position: lanes that wake together share one. */
+  readonly #searches = new Map<number, Promise<Lookup>>();
   #segments: KnownSegment[] = [];
-  /** The segments whose places are remembered, the one used last at the end. */
+  /** Segments whose index is kept, the last used at the end. */
   readonly #indexed = new Set<KnownSegment>();
   #end: number;
 
   constructor(options: LogReaderOptions) {
     this.#options = options;
-    this.#losses = options.losses ?? new LossReport(options);
+    this.#report = options.losses ?? new LossReport(options);
     this.#list();
     this.#end = this.first();
   }
@@ -90,7 +90,8 @@ class SegmentLogReader implements LogReader {
     let next = Math.max(sequence, this.first());
     let bytes = 0;
     while (next < this.end() && (records.length === 0 || bytes < bytesMax)) {
-      const found = this.#cache.get(next) ?? (await this.#look(next));
+      const found = this.#cache.get(next) ?? (await this.#search(next));
+      assert(lookupEnd(found) >= next, "A search never ends before its position");
       if (typeof found === "number") {
         if (found === next) break;
         next = found;
@@ -107,20 +108,20 @@ class SegmentLogReader implements LogReader {
     while (!stop?.aborted) {
       this.#list();
       const [oldest, next] = this.#segments;
-      // The newest segment stays although it may be trimmed: its name tells the writer's next start
-      // where numbers go on.
+      // The newest segment stays even when it is before `sequence`: its name tells the next writer
+      // where numbers continue.
       if (oldest === undefined || next === undefined || next.first > sequence) break;
       const unlock = tryTrimming(this.#options.directory);
       if (unlock === undefined) break;
       this.#segments.shift();
       this.#indexed.delete(oldest);
       try {
-        await deleteSegment(oldest, () => Promise.allSettled(this.#looks.values()));
+        await deleteSegment(oldest, () => Promise.allSettled(this.#searches.values()));
       } finally {
         unlock();
       }
     }
-    this.#losses.forget(this.#options.directory, this.first());
+    this.#report.forget(this.#options.directory, this.first());
   }
 
   parts(): LogPart[] {
@@ -134,51 +135,49 @@ class SegmentLogReader implements LogReader {
   }
 
   async close(): Promise<void> {
-    await Promise.allSettled(this.#looks.values());
+    await Promise.allSettled(this.#searches.values());
   }
 
-  #look(position: number): Promise<Lookup> {
-    const known = this.#looks.get(position);
+  #search(position: number): Promise<Lookup> {
+    const known = this.#searches.get(position);
     if (known !== undefined) return known;
-    const look = this.#find(position).finally(() => this.#looks.delete(position));
-    this.#looks.set(position, look);
-    return look;
+    const search = this.#find(position).finally(() => this.#searches.delete(position));
+    this.#searches.set(position, search);
+    return search;
   }
 
   /** The block that holds `position`, or the next block after it. The position must be durable. */
   async #find(position: number): Promise<Lookup> {
     let segment = this.#segmentOf(position);
-    let place = segment && this.#indexOf(segment).floor(position);
-    while (segment !== undefined && place !== undefined) {
-      const stretch = await this.#stretch(segment, place);
-      if (stretch === undefined) return this.#find(position);
-      const found = this.#pick(segment, stretch, position);
+    let start = segment && this.#indexOf(segment).floor(position);
+    while (segment !== undefined && start !== undefined) {
+      const run = await this.#readRun(segment, start);
+      if (run === undefined) return this.#find(position);
+      const found = this.#pick(segment, run, position);
       if (found !== undefined) return found;
-      const last = stretch.blocks.at(-1);
+      const last = run.blocks.at(-1);
       if (last !== undefined) {
-        place = { sequence: last.end, offset: stretch.end };
+        start = { sequence: last.end, offset: run.end };
       } else {
         segment = this.#after(segment);
         if (segment !== undefined) this.#indexOf(segment);
-        place = segment && { sequence: segment.first, offset: 0 };
+        start = segment && { sequence: segment.first, offset: 0 };
       }
     }
-    // The records were durable, so a segment was removed or damaged by somebody else.
+    // The records were durable, so another process removed or damaged a segment.
     return this.#passOver(position, this.#end);
   }
 
-  /**
-   * What a stretch holds for `position`; undefined when the search must go on behind the stretch.
-   */
-  #pick(segment: KnownSegment, stretch: BlockRun, position: number): Lookup | undefined {
+  /** The block of a run for `position`; undefined when the search continues after the run. */
+  #pick(segment: KnownSegment, run: BlockRun, position: number): Lookup | undefined {
     let found: CachedBlock | undefined;
-    let offset = stretch.start;
-    for (const block of stretch.blocks) {
+    let offset = run.start;
+    for (const block of run.blocks) {
       if (block.end > this.#end) {
         return found ?? this.#passOver(position, Math.min(block.first, this.#end));
       }
       offset += block.bytes.length;
-      segment.index.note({ sequence: block.end, offset });
+      segment.index.add({ sequence: block.end, offset });
       if (block.end <= position) continue;
       const cached = this.#cache.add(block);
       if (found === undefined) this.#passOver(position, block.first);
@@ -188,10 +187,10 @@ class SegmentLogReader implements LogReader {
   }
 
   /**
-   * Reads a stretch of a segment. Undefined when the segment is gone: it was trimmed, or it was
-   * empty and its writer replaced it.
+   * Reads a run of blocks from a segment. Undefined when the segment is gone: it was trimmed, or its
+   * writer replaced it while it was empty.
    */
-  async #stretch(segment: KnownSegment, place: IndexEntry): Promise<BlockRun | undefined> {
+  async #readRun(segment: KnownSegment, start: IndexEntry): Promise<BlockRun | undefined> {
     let fd: number;
     try {
       fd = openSync(segment.path, "r");
@@ -201,31 +200,31 @@ class SegmentLogReader implements LogReader {
       return undefined;
     }
     try {
-      const { sequence: sequenceMin, offset } = place;
+      const { sequence: sequenceMin, offset } = start;
       const range = { offset, sequenceMin, bytesMax: LOG_READ_WINDOW_BYTES };
-      const stretch = await readOrPassOver(
+      const run = await readOrPassOver(
         this.#options.directory,
         () => readBlockRun(fd, range),
         () => this.#readPast(segment, fd, range),
       );
-      if (stretch.damaged > 0) this.#tellDamage(segment, offset, stretch.damaged);
-      return stretch;
+      if (run.damaged > 0) this.#reportDamage(segment, offset, run.damaged);
+      return run;
     } finally {
       closeSync(fd);
     }
   }
 
   /**
-   * Passes over a place that the disk cannot give back, provided that the disk gives back what lies
-   * behind it.
+   * Passes over bytes that the disk cannot read, provided that the disk can read the bytes after
+   * them.
    */
   async #readPast(segment: KnownSegment, fd: number, range: BlockRunRange): Promise<BlockRun> {
-    const stretch = await readBlockRun(fd, { ...range, pastErrors: true });
-    const isFollowed = stretch.blocks.length > 0;
-    const behind = isFollowed ? segment : this.#after(segment);
-    if (behind === undefined) throw new Error(`The end of ${segment.path} cannot be read`);
-    await expectReadable(behind.path, isFollowed ? stretch.start : 0);
-    return stretch;
+    const run = await readBlockRun(fd, { ...range, pastErrors: true });
+    const isFollowed = run.blocks.length > 0;
+    const next = isFollowed ? segment : this.#after(segment);
+    if (next === undefined) throw new Error(`The end of ${segment.path} cannot be read`);
+    await expectReadable(next.path, isFollowed ? run.start : 0);
+    return run;
   }
 
   #indexOf(segment: KnownSegment): SegmentIndex {
@@ -251,8 +250,7 @@ class SegmentLogReader implements LogReader {
   }
 
   /**
-   * Takes up which segments the directory holds now, and keeps the indexes of those that were there
-   * before.
+   * Lists the segments that the directory holds now, and keeps the indexes of known ones.
    */
   #list(): void {
     const known = new Map(this.#segments.map((segment) => [segment.first, segment]));
@@ -266,20 +264,20 @@ class SegmentLogReader implements LogReader {
     );
   }
 
-  #tellDamage(segment: KnownSegment, offset: number, bytes: number): void {
+  #reportDamage(segment: KnownSegment, offset: number, bytes: number): void {
     if (segment.damage.has(offset)) return;
     segment.damage.add(offset);
-    this.#losses.damaged(this.#options.directory, segment.path, offset, bytes);
+    this.#report.damaged(this.#options.directory, segment.path, offset, bytes);
   }
 
   /**
-   * Goes on from `to`, and reports the numbers before it that should have a record and have none.
+   * Continues from `to`, and reports the numbers before it that should have a record and have none.
    */
   #passOver(from: number, to: number): number {
     if (to <= from) return from;
     const { directory } = this.#options;
     const missing = to - from - countRefusedWithin(directory, { from, to });
-    if (missing > 0) this.#losses.missing(directory, { from, to }, missing);
+    if (missing > 0) this.#report.missing(directory, { from, to }, missing);
     return to;
   }
 }

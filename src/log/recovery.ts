@@ -9,15 +9,12 @@ import { readBlockRun } from "./segment/block-run.ts";
 import { closeSegment, createSegment } from "./segment/segment-file.ts";
 import { listSegments, type Segment } from "./segment/segments.ts";
 
-/**
- * Larger reads than a lane's, and fewer of them: a full segment is scanned in a fraction of a
- * second.
- */
+/** Bytes of one read, more than a lane's: a full segment is scanned in a fraction of a second. */
 const WINDOW_BYTES = 4 * LOG_BLOCK_BYTES_MAX;
 
 /**
- * Makes a log whole that no process writes to any more, and returns where it ends. An empty segment
- * follows, so that all others can be trimmed.
+ * Recovers a log that no process writes any more, and returns its end. Adds an empty segment, so that
+ * all others can be trimmed.
  */
 export async function sealLog(options: { directory: string; logger: Logger }): Promise<number> {
   const { directory, logger } = options;
@@ -27,7 +24,7 @@ export async function sealLog(options: { directory: string; logger: Logger }): P
     try {
       await closeSegment(await createSegment(directory, end));
     } catch (error) {
-      logger.warn({ err: error, directory }, "The last segment of an event log has to stay");
+      logger.warn({ err: error, directory }, "last segment of an event log cannot be closed");
     }
     return end;
   } finally {
@@ -36,7 +33,7 @@ export async function sealLog(options: { directory: string; logger: Logger }): P
 }
 
 /**
- * Makes a directory whole after a crash, and returns the sequence number that follows its last
+ * Recovers a directory after a crash, and returns the sequence number that follows its last
  * record. Only the newest segment can have a torn tail: an older one ended before its successor
  * was acknowledged. The caller holds the directory's lock.
  */
@@ -50,7 +47,7 @@ export async function recover(directory: string, logger: Logger): Promise<number
       () => cutTail(fd, newest, logger),
       () => endOfUnreadable(fd, directory, newest, logger),
     );
-    // Blocks of a killed process may be in the page cache only, and a reader takes them for
+    // Blocks of a killed process may be in the page cache only, and a reader would take them for
     // durable.
     fsyncSync(fd);
     syncPath(directory);
@@ -61,36 +58,35 @@ export async function recover(directory: string, logger: Logger): Promise<number
 }
 
 /**
- * Cuts what follows the last whole block. A damaged block before it stays where it is, for the
- * reader to skip: what follows was acknowledged.
+ * Cuts the bytes after the last whole block. A damaged block before it stays, for the reader to skip:
+ * the blocks after it were acknowledged.
  */
 async function cutTail(fd: number, segment: Segment, logger: Logger): Promise<number> {
   let next = segment.first;
   let offset = 0;
   for (;;) {
-    const stretch = await readBlockRun(fd, { offset, sequenceMin: next, bytesMax: WINDOW_BYTES });
-    const last = stretch.blocks.at(-1);
+    const run = await readBlockRun(fd, { offset, sequenceMin: next, bytesMax: WINDOW_BYTES });
+    const last = run.blocks.at(-1);
     if (last === undefined) {
-      if (stretch.damaged > 0) {
+      if (run.damaged > 0) {
         ftruncateSync(fd, offset);
-        const cut = { path: segment.path, offset, cutBytes: stretch.damaged, next };
-        logger.warn(cut, "Cut a torn tail from the event log");
+        const cut = { path: segment.path, offset, cutBytes: run.damaged, next };
+        logger.warn(cut, "torn tail cut from the event log");
       }
       return next;
     }
-    if (stretch.damaged > 0) {
-      const damage = { path: segment.path, offset, damagedBytes: stretch.damaged };
-      logger.error(damage, "Found damage inside the event log; whole blocks follow it");
+    if (run.damaged > 0) {
+      const damage = { path: segment.path, offset, damagedBytes: run.damaged };
+      logger.error(damage, "damage inside the event log, whole blocks follow it");
     }
-    offset = stretch.end;
+    offset = run.end;
     next = last.end;
   }
 }
 
 /**
- * As `cutTail`, for a segment that the disk cannot give back whole. What follows the last whole
- * block may be records that were acknowledged: it stays, and so many numbers as could be theirs
- * are given to no other record.
+ * Finds the end of a segment that the disk cannot read as a whole. The bytes after the last whole
+ * block may be acknowledged records: they stay, and no other record gets a number that may be theirs.
  */
 async function endOfUnreadable(
   fd: number,
@@ -102,16 +98,16 @@ async function endOfUnreadable(
   let offset = 0;
   for (;;) {
     const range = { offset, sequenceMin: next, bytesMax: WINDOW_BYTES, pastErrors: true };
-    const stretch = await readBlockRun(fd, range);
-    const last = stretch.blocks.at(-1);
+    const run = await readBlockRun(fd, range);
+    const last = run.blocks.at(-1);
     if (last === undefined) {
-      const left = { path: segment.path, offset, unreadableBytes: stretch.damaged };
-      logger.error(left, "The disk cannot give back a part of the event log");
-      const to = next + Math.ceil(stretch.damaged / RECORD_HEADER_BYTES);
+      const left = { path: segment.path, offset, unreadableBytes: run.damaged };
+      logger.error(left, "disk cannot read a part of the event log");
+      const to = next + Math.ceil(run.damaged / RECORD_HEADER_BYTES);
       if (to > next) recordRefused(directory, { from: next, to });
       return to;
     }
-    offset = stretch.end;
+    offset = run.end;
     next = last.end;
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Numbers of records that were refused because the disk failed. They are given to no other record,
- * so that a reader finds none; a file beside the segments tells that nothing is missing there.
+ * Sequence numbers of records that were refused because the disk failed. No other record gets them;
+ * the file `refused` beside the segments says that no record is missing there.
  */
 
 import { closeSync, fdatasyncSync, openSync, readFileSync, writeSync } from "node:fs";
@@ -9,12 +9,12 @@ import { syncPath } from "../disk/sync.ts";
 import { codeOf } from "../errors.ts";
 import type { Gap } from "./loss-report.ts";
 
-/** Lines that are kept: a disk that fails more often than this has more to tell. */
+/** Last lines of the file that are read. */
 const LINES_MAX = 10_000;
 
 const pathIn = (directory: string) => join(directory, "refused");
 
-/** Notes refused numbers; on disk when it returns. Only the log's writer may. */
+/** Notes refused numbers, which are on disk when it returns. Called by the log's writer alone. */
 export function recordRefused(directory: string, { from, to }: Gap): void {
   const fd = openSync(pathIn(directory), "a", 0o640);
   try {
@@ -26,7 +26,7 @@ export function recordRefused(directory: string, { from, to }: Gap): void {
   syncPath(directory);
 }
 
-/** How many numbers of a gap were refused. */
+/** Counts the refused numbers within a gap. */
 export function countRefusedWithin(directory: string, gap: Gap): number {
   let count = 0;
   for (const { from, to } of refusedOf(directory)) {

@@ -1,6 +1,6 @@
 /**
- * From a time to a place in a log. The log does not look inside records; whoever asks tells how to
- * read the time of one. Times ascend as long as the clock that they were read from does.
+ * Finds the position of a time in a log. The log does not decode records; the caller passes a
+ * function that reads the time of one. Times ascend as long as the clock did.
  */
 
 import type { LogReader, LogRecord } from "./event-log.ts";

@@ -1,4 +1,5 @@
 import { existsSync } from "node:fs";
+import { assert } from "../assert.ts";
 import { makeDirectory } from "../disk/sync.ts";
 import type { Logger } from "../observe/log.ts";
 import type { Metrics } from "../observe/metrics.ts";
@@ -21,24 +22,22 @@ import {
 } from "./segment/segment-file.ts";
 import { type Segment, segmentOf } from "./segment/segments.ts";
 
-/** A segment that is larger is followed by the next one; trimming deletes whole segments. */
+/** Size beyond which the next segment starts; trimming deletes whole segments. */
 export const LOG_SEGMENT_BYTES_MAX = 64 << 20;
-/**
- * Longest delay of a flush by records that keep coming, counted from the start of the last flush.
- */
+/** Longest delay of a flush for further records, counted from the start of the last flush. */
 const LOG_GATHER_MS = 1;
-/** Pause between two attempts to end an old segment that nothing is written to. */
-const LOG_SUCCEED_MS = 1_000;
+/** Pause between two attempts to rotate an old segment while nothing is written. */
+const LOG_ROTATE_RETRY_MS = 1_000;
 /** Pause between two attempts to write to a disk that failed. */
 const LOG_PROBE_MS = 250;
 
-/** When a segment is followed by the next one. */
+/** Bounds after which the next segment starts. */
 export interface SegmentBounds {
-  /** The log's own bound when absent. */
+  /** `LOG_SEGMENT_BYTES_MAX` when absent. */
   segmentBytesMax?: number | undefined;
   /**
-   * Time after its first block at which a segment is followed, also when nothing more comes: what
-   * is kept for a time must not stay because a segment does not fill. Absent: no such time.
+   * Age from its first block at which the next segment starts, also without further records: records
+   * that are kept for a time must not stay because a segment does not fill. Absent: no such age.
    */
   segmentMsMax?: number | undefined;
 }
@@ -49,10 +48,10 @@ export interface LogWriterOptions<T> extends SegmentBounds {
   codec: RecordCodec<T>;
   logger: Logger;
   metrics?: Metrics;
-  /** Sequence numbers below this one are taken, as whoever has read the log knows. */
+  /** Lowest sequence number to assign, as far as readers of the log know. */
   first?: number;
   /**
-   * Called when the log ends below `first`: the records that had the numbers between are missing.
+   * Called when the log ends below `first`: the records with the numbers between are missing.
    */
   onMissing?(gap: Gap): void;
   /** Called after `durable` or `healthy` moved, before any record's promise settles. */
@@ -61,7 +60,7 @@ export interface LogWriterOptions<T> extends SegmentBounds {
 
 /**
  * Opens a log for writing: takes its lock, cuts a torn tail, starts a new segment. Throws
- * `StartError` when another process keeps the lock, and what the file system throws.
+ * `StartError` when another process keeps the lock, and errors of the file system.
  */
 export async function openLogWriter<T>(options: LogWriterOptions<T>): Promise<LogWriter<T>> {
   makeDirectory(options.directory);
@@ -80,10 +79,10 @@ export async function openLogWriter<T>(options: LogWriterOptions<T>): Promise<Lo
 
 /**
  * Group commit: while one batch is written the next one fills; it is written when the last batch is
- * on disk and no more records come in. A batch that the disk did not take is rejected and never
- * tried again. Its sequence numbers are given to no other record, so that whatever the disk kept of
- * the batch cannot be mistaken for something else. Then a new segment is tried, at once and every
- * `LOG_PROBE_MS`; between these attempts appends are refused.
+ * on disk and no more records come in. A batch whose write fails is rejected and never tried again.
+ * No other record gets its sequence numbers, so that the bytes that the disk kept of the batch cannot
+ * be mistaken for other records. Then a new segment is tried, at once and every `LOG_PROBE_MS`;
+ * between these attempts appends are refused.
  */
 class SegmentLogWriter<T> implements LogWriter<T> {
   readonly #options: LogWriterOptions<T>;
@@ -94,18 +93,18 @@ class SegmentLogWriter<T> implements LogWriter<T> {
   /** Undefined while the disk fails. */
   #segment: SegmentFile | undefined;
   /** The newest segment while it holds no block; the next segment replaces it. */
-  #empty: Segment | undefined;
+  #emptySegment: Segment | undefined;
   #durable: number;
   #healthy = true;
   #closed = false;
   #flushingBytes = 0;
-  /** When the last flush began. */
+  /** Start of the last flush. */
   #flushedAt = Number.NEGATIVE_INFINITY;
   /** Set while batches are written or a new segment is tried. */
   #running: Promise<void> | undefined;
   #probe: ReturnType<typeof setTimeout> | undefined;
-  /** Runs out when the segment that is written is too old. */
-  #ageing: ReturnType<typeof setTimeout> | undefined;
+  /** Fires when the current segment reaches its age. */
+  #ageTimer: ReturnType<typeof setTimeout> | undefined;
   #isOld = false;
 
   constructor(options: LogWriterOptions<T>, segment: SegmentFile, unlock: () => void) {
@@ -116,7 +115,7 @@ class SegmentLogWriter<T> implements LogWriter<T> {
     this.#metrics?.healthy.set(1);
     this.#batcher = new Batcher(options.codec, segment.first);
     this.#segment = segment;
-    this.#empty = segment;
+    this.#emptySegment = segment;
     this.#durable = segment.first;
   }
 
@@ -148,7 +147,7 @@ class SegmentLogWriter<T> implements LogWriter<T> {
     if (this.#closed) return;
     this.#closed = true;
     clearTimeout(this.#probe);
-    clearTimeout(this.#ageing);
+    clearTimeout(this.#ageTimer);
     await this.#running;
     if (this.#segment !== undefined) await closeSegment(this.#segment);
     this.#unlock();
@@ -164,13 +163,13 @@ class SegmentLogWriter<T> implements LogWriter<T> {
   }
 
   /**
-   * Writes batches until none waits. The last steps have no `await`, so that no append slips in
-   * between.
+   * Writes batches until none waits. The last steps have no `await`, so that no append comes between
+   * them.
    */
   async #run(): Promise<void> {
     do {
       try {
-        this.#segment ??= await this.#startAgain();
+        this.#segment ??= await this.#reopen();
       } catch (error) {
         this.#refuseWaiting(error);
         break;
@@ -199,6 +198,9 @@ class SegmentLogWriter<T> implements LogWriter<T> {
   async #flush(): Promise<void> {
     if (this.#batcher.waiting.blocks.length === 0) return;
     const batch = this.#batcher.take();
+    assert(this.#flushingBytes === 0, "One flush is under way at a time");
+    assert(batch.first >= this.#durable, "Sequence numbers ascend from flush to flush");
+    assert(batch.end <= this.#batcher.next, "Only assigned sequence numbers become durable");
     this.#flushingBytes = batch.bytes;
     this.#flushedAt = performance.now();
     try {
@@ -225,43 +227,43 @@ class SegmentLogWriter<T> implements LogWriter<T> {
       await closeSegment(segment);
     }
     await writeBlocks(this.#segment!, batch.seal(this.#segment!.end));
-    if (this.#empty !== undefined || this.#segment !== segment) this.#age();
-    this.#empty = undefined;
+    if (this.#emptySegment !== undefined || this.#segment !== segment) this.#startAge();
+    this.#emptySegment = undefined;
   }
 
-  /** The segment that is written has its first block. */
-  #age(): void {
+  /** Starts the age of a segment that has its first block. */
+  #startAge(): void {
     this.#isOld = false;
-    clearTimeout(this.#ageing);
+    clearTimeout(this.#ageTimer);
     const { segmentMsMax } = this.#options;
-    if (segmentMsMax !== undefined && !this.#closed) this.#growOld(segmentMsMax);
+    if (segmentMsMax !== undefined && !this.#closed) this.#ageAfter(segmentMsMax);
   }
 
-  /** Once the segment is old, the next batch begins a new one, and without a batch `#succeed`. */
-  #growOld(ms: number): void {
-    this.#ageing = setTimeout(() => {
+  /** Once the segment is old, the next batch starts a new one; without a batch, `#rotateIdle` does. */
+  #ageAfter(ms: number): void {
+    this.#ageTimer = setTimeout(() => {
       this.#isOld = true;
-      // A segment that was begun after a failure ages from its own first block on.
+      // A segment created after a failure ages from its own first block on.
       if (this.#segment === undefined || this.#segment.end === 0) return;
-      if (this.#running === undefined) this.#running = this.#succeed(this.#segment);
-      else this.#growOld(LOG_SUCCEED_MS);
+      if (this.#running === undefined) this.#running = this.#rotateIdle(this.#segment);
+      else this.#ageAfter(LOG_ROTATE_RETRY_MS);
     }, ms);
   }
 
-  /** Lets an empty segment follow the one that is written, while no batch is. */
-  async #succeed(old: SegmentFile): Promise<void> {
+  /** Starts an empty segment after the current one, while no batch is written. */
+  async #rotateIdle(old: SegmentFile): Promise<void> {
     const { directory, logger } = this.#options;
     const next = segmentOf(directory, this.#batcher.next);
     try {
       this.#segment = await createSegment(directory, next.first);
-      this.#empty = this.#segment;
+      this.#emptySegment = this.#segment;
       await closeSegment(old);
     } catch (error) {
-      logger.warn({ err: error, directory }, "The event log cannot begin its next segment");
+      logger.warn({ err: error, directory }, "event log cannot start its next segment");
       await removeSegment(next);
-      // Records that follow must not lie in a segment before the one that has their name.
+      // Later records must not lie in a segment before the one that has their name.
       if (existsSync(next.path)) await this.#abandon();
-      else this.#growOld(LOG_SUCCEED_MS);
+      else this.#ageAfter(LOG_ROTATE_RETRY_MS);
     }
     if (this.#segment === undefined || this.#batcher.waiting.blocks.length > 0) await this.#run();
     else this.#running = undefined;
@@ -270,29 +272,30 @@ class SegmentLogWriter<T> implements LogWriter<T> {
   async #abandon(): Promise<void> {
     const segment = this.#segment!;
     this.#segment = undefined;
-    if (segment.end === 0) this.#empty = segment;
+    if (segment.end === 0) this.#emptySegment = segment;
     await abandonSegment(segment);
   }
 
-  /** Starts a new segment on a disk that has just taken a block. */
-  async #startAgain(): Promise<SegmentFile> {
+  /** Starts a new segment once the disk has taken a block. */
+  async #reopen(): Promise<SegmentFile> {
     const { waiting, next } = this.#batcher;
     const first = waiting.blocks.length > 0 ? waiting.first : next;
     const segment = await createSegment(this.#options.directory, first);
     // The empty segment is removed only now: the newest name tells a later start where sequence
-    // numbers go on.
-    if (this.#empty !== undefined && this.#empty.first !== first) await removeSegment(this.#empty);
-    this.#empty = segment;
+    // numbers continue.
+    if (this.#emptySegment !== undefined && this.#emptySegment.first !== first)
+      await removeSegment(this.#emptySegment);
+    this.#emptySegment = segment;
     try {
       await probeSegment(segment);
-      // Readers miss none of the refused numbers.
+      // Readers report none of the refused numbers as missing.
       const refused = { from: this.#durable, to: first };
       if (first > this.#durable) recordRefused(this.#options.directory, refused);
     } catch (error) {
       await abandonSegment(segment);
       throw error;
     }
-    this.#options.logger.info({ path: segment.path }, "The event log can be written again");
+    this.#options.logger.info({ path: segment.path }, "event log can be written again");
     this.#setHealthy(true);
     return segment;
   }
@@ -310,7 +313,7 @@ class SegmentLogWriter<T> implements LogWriter<T> {
   #reject(batch: FlushBatch, error: unknown): void {
     if (this.#healthy) {
       const context = { err: error, directory: this.#options.directory };
-      this.#options.logger.error(context, "The event log cannot be written");
+      this.#options.logger.error(context, "event log cannot be written");
     }
     this.#setHealthy(false);
     this.#metrics?.rejected.inc(batch.count);

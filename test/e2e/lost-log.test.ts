@@ -69,7 +69,7 @@ test.concurrent.each(Object.keys(accidents))(
     expect(missing()).toEqual([]);
     const ready = await server.api("GET", "/ready");
     expect(ready.body.warnings.join()).toMatch(/^Event log 0: \d+ records are missing/);
-    expect(server.errors()).toContain("Records are missing from the event log");
+    expect(server.errors()).toContain("records are missing from the event log");
     const metrics = await (await fetch(`${server.controlPlane}/metrics`)).text();
     expect(metrics).toMatch(/pixelmill_log_missing_records_total\S* [1-9]/);
     expect(await server.stop()).toBe(0);

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { HttpConnection, type HttpExchange, type ServerState } from "../../src/http/connection.ts";
+import { HttpConnection, type ServerState } from "../../src/http/connection.ts";
+import type { HttpExchange } from "../../src/http/exchange.ts";
 import { HttpResponse } from "../../src/http/response.ts";
 import { HTTP_HEAD_BYTES_MAX, HTTP_WAITING_BYTES_MAX } from "../../src/settings/limits.ts";
 

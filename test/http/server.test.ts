@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { connect, type Socket } from "node:net";
-import type { HttpExchange } from "../../src/http/connection.ts";
+import { InvariantError } from "../../src/assert.ts";
+import type { HttpExchange } from "../../src/http/exchange.ts";
 import { openListeningSocket } from "../../src/http/listening-socket.ts";
 import { HttpResponse } from "../../src/http/response.ts";
 import { type HttpServer, type HttpServerOptions, serveHttp } from "../../src/http/server.ts";
@@ -471,4 +472,30 @@ test("stop closes idle connections and waits for answers", async () => {
   expect(text).toContain("\r\nConnection: close\r\n");
   await stop;
   await expect(fetch(`http://127.0.0.1:${stopped.port}/`)).rejects.toThrow();
+});
+
+test("a broken invariant closes the connection that meets it, is reported, and no other is closed", async () => {
+  const faults: string[] = [];
+  const faulty = serveHttp({
+    socket: openListeningSocket({ host: "127.0.0.1", port: 0 }),
+    handle(exchange) {
+      if (exchange.path === "/broken") throw new InvariantError("Broken invariant: a test's own");
+      handle(exchange);
+    },
+    refusal: (status) => new HttpResponse(status, {}),
+    onFault: ({ message }) => faults.push(message),
+  });
+  try {
+    const other = dial({ port: faulty.port });
+    const broken = dial({ port: faulty.port });
+    const closed = new Promise<void>((resolve) => broken.once("close", () => resolve()));
+    broken.on("error", () => {});
+    broken.write(get("/broken"));
+    await closed;
+    expect(faults).toEqual(["Broken invariant: a test's own"]);
+    other.write(get("/?n1", CLOSE));
+    expect(bodies(await readAll(other))).toEqual(["n1"]);
+  } finally {
+    await faulty.stop();
+  }
 });

@@ -5,14 +5,14 @@ import type { LogWriter } from "../../src/log/event-log.ts";
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
-test("a source is told until all its records are on disk, and not after that", async () => {
+test("a source is reported until all its records are on disk, and not after that", async () => {
   const flushes = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   let next = flushes[0]!;
   const log = { append: () => next.promise } as unknown as LogWriter<PixelRecord>;
   const written = new WrittenSources();
   const append = (sourceId: string) => {
     written
-      .noting(log)
+      .wrap(log)
       .append({ sourceId } as PixelRecord)
       .catch(() => {});
   };
@@ -31,7 +31,7 @@ test("a source is told until all its records are on disk, and not after that", a
   await turn();
   expect(told()).toEqual(["a", "b", "c"]);
   expect(told()).toEqual(["c"]);
-  // What was refused may be there after a crash.
+  // A refused record may be on disk after a crash.
   flushes[1]!.reject(new Error("The disk failed"));
   await turn();
   expect(told()).toEqual(["c"]);

@@ -108,7 +108,7 @@ async function judge(
     tally.gone += 1 - extra;
   }
   for (const { msg } of lines) {
-    if (msg !== "Cut a torn tail from the event log") throw new Error(`Round ${round}: ${msg}`);
+    if (msg !== "torn tail cut from the event log") throw new Error(`Round ${round}: ${msg}`);
     tally.cutTails++;
   }
   await reader.trim(end);

@@ -107,7 +107,7 @@ async function fillAndRecover(mounted: string): Promise<void> {
   again.advance(writer.durable());
   expect((await readAll(again)).map(([, text]) => text)).toEqual(kept);
   const told = lines.filter(({ level }) => level >= 50).map(({ msg }) => msg);
-  expect(told).toEqual(Array(3).fill("The event log cannot be written"));
+  expect(told).toEqual(Array(3).fill("event log cannot be written"));
   const rejected = await metricValue(metrics, "pixelmill_log_rejected_records_total");
   expect(rejected).toBe(refused.length);
 

@@ -10,7 +10,7 @@ function indexOf(lengths: number[]) {
   for (const length of lengths) {
     const { sequence, offset } = places.at(-1)!;
     places.push({ sequence: sequence + 1, offset: offset + length });
-    index.note(places.at(-1)!);
+    index.add(places.at(-1)!);
   }
   return { index, places };
 }
@@ -31,6 +31,6 @@ test("a place is found at most a stride before the block that is looked for", ()
 
 test("a place that is read again changes nothing", () => {
   const { index, places } = indexOf(Array(10).fill(STRIDE_BYTES));
-  for (const place of places) index.note({ ...place });
+  for (const place of places) index.add({ ...place });
   for (const place of places) expect(index.floor(place.sequence)).toEqual(place);
 });

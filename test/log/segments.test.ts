@@ -194,8 +194,8 @@ test("passes over a damaged block and tells once", async () => {
   expect((await reader.read(13, 1)).records[0]!.sequence).toBe(15);
   expect((await reader.read(13, 1)).next).toBe(16);
   expect(lines.map(({ msg }) => msg)).toEqual([
-    "Skipped a damaged part of the event log",
-    "Records are missing from the event log",
+    "damaged part of the event log skipped",
+    "records are missing from the event log",
   ]);
   expect(lines[0]).toMatchObject({ offset: 3 * 38, damagedBytes: 2 * 38 });
   expect(lines[1]).toMatchObject({ from: 13, to: 15 });

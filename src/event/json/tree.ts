@@ -47,7 +47,7 @@ const VACANT = 5;
 /** A field of the event that parameters cannot set. */
 const OWNED = 6;
 
-/** The root is nobody's child, so its offset also says that there is no node. */
+/** Offset of the root, which is the child of no node; `NONE` reuses it. */
 export const ROOT = 0;
 export const NONE = 0;
 

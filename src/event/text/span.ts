@@ -30,7 +30,7 @@ export function copySpan(start: number, end: number, out: number): number {
   return out + end - start;
 }
 
-/** The seed differs per process, so that nobody can prepare names whose hashes collide. */
+/** Seed of the hashes, random per process so that a client cannot prepare colliding names. */
 const SEED = (Math.random() * 0x1_0000_0000) | 0;
 
 /**

@@ -11,10 +11,10 @@ interface FileLogParts extends IngestLogContext {
   send(message: IngestMessage): void;
 }
 
-/** Pause between two messages that tell the server how far the log is durable. */
+/** Pause between two reports to the server of how far the log is durable. */
 const INGEST_DURABLE_MS = 5;
 
-/** Opens the process's own event log, and tells the server what is written to it. */
+/** Opens the process's own event log, and reports written records to the server. */
 export async function openFileLog(
   { directory, firstSequence, otherLogs, segmentBytesMax, segmentMsMax }: FileLogSettings,
   { logger, metrics, send, onHealth }: FileLogParts,
@@ -22,49 +22,51 @@ export async function openFileLog(
   const onChange = () => {
     mark.set(log.durable());
     onHealth(log.healthy());
-    tell();
+    report();
   };
   const mark = openMark(directory);
   const log = await openLogWriter({
-    ...{ directory, logger, metrics, onChange, segmentBytesMax, segmentMsMax },
+    directory,
+    logger,
+    metrics,
+    onChange,
+    segmentBytesMax,
+    segmentMsMax,
     codec: pixelRecordCodec,
-    // What the mark says was durable: a log that ends below has lost records.
+    // The mark holds what was durable: a log that ends below it has lost records.
     first: Math.max(firstSequence, readStoredMark(mark)),
     onMissing: (gap) => send({ type: "missing", ...gap }),
   });
   mark.set(log.durable());
   const written = new WrittenSources();
-  const tell = createTell(log, written, send);
-  return { ...written.noting(log), otherLogs: watchOtherLogEnds(otherLogs) };
+  const report = createReporter(log, written, send);
+  return { ...written.wrap(log), otherLogs: watchOtherLogEnds(otherLogs) };
 }
 
-/**
- * Sources that one message names; when there are more, the message names none and the server looks
- * itself.
- */
-const SOURCES_TOLD_MAX = 100;
+/** Sources that one report names; with more, it names none and the server reads the records. */
+const REPORTED_SOURCES_MAX = 100;
 
 /**
- * Tells the server how far the log is durable: at once after a pause, else at most once per
+ * Reports to the server how far the log is durable: at once after a pause, else at most once per
  * `INGEST_DURABLE_MS`.
  */
-function createTell(
+function createReporter(
   log: LogWriter<unknown>,
   written: WrittenSources,
   send: (message: IngestMessage) => void,
 ): () => void {
   let sequence = log.durable();
   let pause: ReturnType<typeof setTimeout> | undefined;
-  const tellDurable = () => {
+  const reportDurable = () => {
     pause = undefined;
     if (log.durable() === sequence) return;
     sequence = log.durable();
     const sources = written.take();
-    const named = sources.size <= SOURCES_TOLD_MAX && { sources: [...sources] };
+    const named = sources.size <= REPORTED_SOURCES_MAX && { sources: [...sources] };
     send({ type: "durable", sequence, ...named });
-    pause = setTimeout(tellDurable, INGEST_DURABLE_MS);
+    pause = setTimeout(reportDurable, INGEST_DURABLE_MS);
   };
   return () => {
-    if (pause === undefined) tellDurable();
+    if (pause === undefined) reportDurable();
   };
 }

@@ -16,20 +16,20 @@ import type { IngestLogs } from "../messages.ts";
 export interface FileLogsOptions {
   /** Holds one event log directory per process, named by its number. */
   directory: string;
-  /** How many processes write. */
+  /** Number of processes that write. */
   count: number;
   /**
-   * By event log directory name: numbers below were read by a lane or named by a connection,
-   * whatever the log holds.
+   * By name of the event log: sequence numbers below were read by a lane or named by a connection,
+   * even if the log ends before them.
    */
   known?: Positions;
-  /** Of the segments that the processes write. */
+  /** Bounds of the segments that the processes write. */
   segments?: SegmentBounds;
   logger: Logger;
   metrics?: Metrics;
 }
 
-/** Event logs in directories, which the ingest processes of this server write. */
+/** Event logs in directories, written by the ingest processes of this server. */
 export type FileLogs = EventLogs & Required<IngestLogs>;
 
 interface Log {
@@ -37,7 +37,7 @@ interface Log {
   reader: LogReader;
   /** Set once a process of this server writes the log. */
   mark: DurableMark | undefined;
-  /** Whether the log holds nothing and no process of this server writes it. */
+  /** Whether the log is empty and no process of this server writes it. */
   isEmpty: boolean;
 }
 
@@ -104,11 +104,12 @@ async function openLogs(options: FileLogsOptions, losses: LossReport): Promise<M
     const log: Log = { directory, mark: undefined, reader: undefined as never, isEmpty: false };
     log.reader = await openLogReader({
       directory,
-      ...{ logger, losses },
+      logger,
+      losses,
       durable: () => log.mark?.get() ?? 0,
     });
     if (used.includes(name)) await awaitWriter(directory);
-    else await settleLeft(log, options.known?.[name] ?? 0, logger, losses);
+    else await sealLeftLog(log, options.known?.[name] ?? 0, logger, losses);
     logs.set(name, log);
   }
   return logs;
@@ -120,7 +121,7 @@ async function awaitWriter(directory: string): Promise<void> {
   unlock();
 }
 
-async function settleLeft(
+async function sealLeftLog(
   log: Log,
   known: number,
   logger: Logger,

@@ -3,10 +3,10 @@ import { openMark } from "../../log/durable-mark.ts";
 import type { OtherFileLog } from "../messages.ts";
 
 /**
- * Tells where the event logs of other processes end, by their marks, which their writers set before
- * they answer. So a client that has an answer of another process and then asks this one is seen to
- * come later. The list is the same object until an end has moved; undefined when there are no other
- * logs.
+ * Returns a function that reads the ends of the event logs of other processes from their marks,
+ * which their writers set before they respond: a client that has a response of another process and
+ * then asks this one is known to come later. The list is the same object until an end has moved.
+ * Undefined when there are no other logs.
  */
 export function watchOtherLogEnds(
   others: readonly OtherFileLog[],

@@ -2,17 +2,16 @@ import type { PixelRecord } from "../../event/record.ts";
 import type { LogWriter } from "../../log/event-log.ts";
 
 /**
- * The sources of the records that were appended since the server was last told. Two answers in a
- * row may name a source: a record that is being written may become durable with this answer or with
- * the next.
+ * Sources of the records appended since the last report to the server. Two reports in a row may name
+ * a source: a record that is being written may become durable with either.
  */
 export class WrittenSources {
-  /** The sources of the records of one flush, and whether that flush is over. */
-  #flushes: { sources: Set<string>; isOver: boolean }[] = [];
+  /** Sources by flush, and whether that flush has ended. */
+  #flushes: { sources: Set<string>; hasEnded: boolean }[] = [];
   #writing: Promise<void> | undefined;
 
-  /** A view of the log that notes here whose records are appended through it. */
-  noting(log: LogWriter<PixelRecord>): LogWriter<PixelRecord> {
+  /** Wraps a log writer so that the sources of its records are noted here. */
+  wrap(log: LogWriter<PixelRecord>): LogWriter<PixelRecord> {
     return {
       append: (record) => {
         const stored = log.append(record);
@@ -25,21 +24,21 @@ export class WrittenSources {
     };
   }
 
-  /** The sources of what was written since the last call, and of what is being written. */
+  /** Sources of the records written since the last call, and of those being written. */
   take(): Set<string> {
     const sources = new Set(this.#flushes.flatMap((flush) => [...flush.sources]));
-    this.#flushes = this.#flushes.filter(({ isOver }) => !isOver);
+    this.#flushes = this.#flushes.filter(({ hasEnded }) => !hasEnded);
     return sources;
   }
 
-  /** Records with the same promise are of one flush. */
+  /** Notes the source of a record; records with the same promise belong to one flush. */
   #note(stored: Promise<void>, sourceId: string): void {
     if (stored !== this.#writing) {
       this.#writing = stored;
-      const flush = { sources: new Set<string>(), isOver: false };
+      const flush = { sources: new Set<string>(), hasEnded: false };
       this.#flushes.push(flush);
       const end = () => {
-        flush.isOver = true;
+        flush.hasEnded = true;
       };
       stored.then(end, end);
     }

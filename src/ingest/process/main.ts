@@ -17,10 +17,10 @@ import {
   type ServerMessage,
 } from "../messages.ts";
 
-/** Time that an ingest process whose server died has for answers and its last flush. */
+/** Time in which an ingest process whose server died must send its responses and flush its log. */
 const INGEST_ORPHAN_MS_MAX = 2_000;
 
-/** Opens partitions by settings that only this function understands. */
+/** Opens the log of partitions; only this function reads the settings. */
 export type OpenPartitions = (settings: object, parts: PartitionsContext) => Promise<IngestLog>;
 
 export interface PartitionsContext extends IngestLogContext {
@@ -28,12 +28,12 @@ export interface PartitionsContext extends IngestLogContext {
 }
 
 /**
- * The hidden command `ingest`: takes pixels into an event log until the server says `close`, or is
- * gone. Returns the exit code.
+ * Runs the hidden command `ingest`: appends pixels to an event log until the server sends `close` or
+ * is gone. Returns the exit code.
  */
 export async function runIngestProcess(openPartitions: OpenPartitions): Promise<number> {
-  // Ctrl-C and a service's stop reach every process of the group, but the server decides when this
-  // one ends. A closed terminal (SIGHUP) ends nothing.
+  // Ctrl-C and a service's stop signal every process of the group, but the server decides when this
+  // process ends.
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2"] as const) {
     process.on(signal, () => {});
   }
@@ -42,7 +42,7 @@ export async function runIngestProcess(openPartitions: OpenPartitions): Promise<
   if (typeof settings === "string") return 0;
 
   const metrics = createMetrics(`ingest-${settings.index}`);
-  server.answerMetrics(metrics);
+  server.serveMetrics(metrics);
   const logger = createLogger(settings.logLevel).child({ ingest: settings.index });
   try {
     const opened = open(settings, server, { openPartitions, logger, metrics });
@@ -52,10 +52,10 @@ export async function runIngestProcess(openPartitions: OpenPartitions): Promise<
     const late = Bun.sleep(waitMs).then(() => "late" as const);
     return (await Promise.race([close(), late])) === "late" ? 1 : 0;
   } catch (error) {
-    // A refused start has a sentence, which the server prints; any other error is a fault of ours
-    // and needs its stack.
+    // The server prints the message of a `StartError`; any other error is a defect, and its stack
+    // is needed.
     if (!(error instanceof StartError)) {
-      logger.error({ err: error }, "An ingest process could not start");
+      logger.error({ err: error }, "ingest process could not start");
     }
     server.send({ type: "failed", message: messageOf(error) });
     return 1;
@@ -76,7 +76,7 @@ async function open(
   await using opening = new AsyncDisposableStack();
   const catalog = await openCatalog({ directory: catalogDirectory, logger });
   opening.defer(() => catalog.close());
-  const parts = { logger, metrics, onHealth: createTellHealth(send) };
+  const parts = { logger, metrics, onHealth: createHealthReporter(send) };
   const log =
     settings.log.kind === "files"
       ? await openFileLog(settings.log, { ...parts, send })
@@ -107,27 +107,27 @@ async function open(
   return () => opened.disposeAsync();
 }
 
-/** Tells the server when the log's health has changed. */
-function createTellHealth(send: (message: IngestMessage) => void): (healthy: boolean) => void {
-  let told = true;
+/** Reports each change of the log's health to the server. */
+function createHealthReporter(send: (message: IngestMessage) => void): (healthy: boolean) => void {
+  let reported = true;
   return (healthy) => {
-    if (healthy !== told) send({ type: "health", healthy });
-    told = healthy;
+    if (healthy !== reported) send({ type: "health", healthy });
+    reported = healthy;
   };
 }
 
-/** Connections that this process may have: the limit, or fewer where it has too few descriptors. */
+/** The most connections of this process: the limit, or fewer where descriptors do not suffice. */
 function connectionsMax(logger: Logger): number {
   const { max, connectionsMax } = readDescriptorLimits();
   if (connectionsMax >= HTTP_CONNECTIONS_MAX) return HTTP_CONNECTIONS_MAX;
   logger.warn(
-    { descriptors: max, connections: connectionsMax },
-    `The limit of open files leaves room for fewer than ${HTTP_CONNECTIONS_MAX} connections`,
+    { descriptors: max, connections: connectionsMax, wanted: HTTP_CONNECTIONS_MAX },
+    "open files limit leaves room for fewer connections",
   );
   return connectionsMax;
 }
 
-/** The channel to the server: what the server asks for, and the channel's end. */
+/** The channel to the server: the server's requests as promises, and the end of the channel. */
 function connect() {
   const serve = Promise.withResolvers<IngestSettings>();
   const listen = Promise.withResolvers<void>();
@@ -151,7 +151,7 @@ function connect() {
     listen: listen.promise,
     end: end.promise,
     send,
-    answerMetrics(registry: Metrics) {
+    serveMetrics(registry: Metrics) {
       metrics = registry;
     },
   };

@@ -12,59 +12,47 @@ import type {
 } from "../messages.ts";
 import { hasProgressed, readMainThread, type ThreadState } from "./thread-state.ts";
 
-/**
- * Time from a process's start until it listens; the process may wait for its log's lock meanwhile.
- */
+/** Time in which a started process must listen; it may wait for its log's lock. */
 export const INGEST_START_MS_MAX = 20_000;
-/** Delay of the restart of an ingest process that died, doubled each time it dies young. */
+/** Shortest delay of a restart, doubled each time a process dies young. */
 const INGEST_RESTART_MS_MIN = 50;
-/** The longest delay of the restart of an ingest process that died. */
+/** Longest delay of a restart. */
 const INGEST_RESTART_MS_MAX = 5_000;
-/** An ingest process that lived this long is restarted with the shortest delay. */
+/** Age from which the death of a process is restarted with the shortest delay. */
 const INGEST_STEADY_MS_MIN = 10_000;
-/**
- * Pulses in a row that may be missing before `/ready` says that the ingest process is not ready.
- */
+/** Pulses in a row that may be missing while the process still counts as ready. */
 const INGEST_PULSES_LATE_MAX = 3;
 /** Missing pulses after which an ingest process that uses no CPU counts as hung, and is killed. */
 export const INGEST_PULSES_MISSED_MAX = 15;
-/**
- * Missing pulses after which an ingest process is killed although it uses CPU, or waits for CPU or
- * disk.
- */
+/** Missing pulses after which a process is killed even if it uses, or waits for, CPU or disk. */
 const INGEST_PULSES_SLOW_MAX = 120;
-/** Time in which a process tells its metrics; a process that takes longer is left out. */
+/** Time in which a process must report its metrics; a slower process is left out. */
 const INGEST_METRICS_MS_MAX = 1_000;
 
-/** How often a process that gets on, slowly, is given `INGEST_START_MS_MAX` again. */
-const INGEST_START_AGAIN_MAX = 5;
+/** Extensions by `INGEST_START_MS_MAX` of a start that makes progress. */
+const INGEST_START_EXTENSIONS_MAX = 5;
 
 export interface IngestProcessOptions {
   /** argv that starts this executable as an ingest process. */
   command: readonly string[];
   settings: Omit<IngestSettings, "log">;
-  /** Tells which log to open, and is told what the process has written. */
+  /** Names the log to open, and receives reports of written records. */
   logs: IngestLogs;
-  /**
-   * Descriptor of the socket that the process accepts from; the socket stays open when the process
-   * dies.
-   */
+  /** Descriptor of the socket that the process accepts from, which outlives the process. */
   socketFd: number;
   logger: Logger;
   onDeath(): void;
 }
 
-/** One ingest process as the server sees it: started, and started again whenever it dies. */
+/** An ingest process, seen from the server: started, and restarted whenever it dies. */
 export class IngestProcess {
   readonly #parts: IngestProcessOptions;
   readonly #logger: Logger;
   readonly #opened = Promise.withResolvers<void>();
-  readonly #first = Promise.withResolvers<void>();
-  readonly #asked = new Map<number, (metrics: ProcessMetrics) => void>();
+  readonly #firstListening = Promise.withResolvers<void>();
+  readonly #metricsRequests = new Map<number, (metrics: ProcessMetrics) => void>();
   #child: Subprocess | undefined;
-  /**
-   * Whether all logs are open, so that a process that is started again need not wait for others.
-   */
+  /** Whether all logs are open, so that a restarted process need not wait for other processes. */
   #mayListen = false;
   /** Whether the process has listened at least once; from then on it is kept alive. */
   #started = false;
@@ -75,24 +63,24 @@ export class IngestProcess {
   #youngDeaths = 0;
   #failure: string | undefined;
   /**
-   * Pulses since the process was last heard. They are counted by a timer of the server, so a pause
-   * of the server itself counts as one.
+   * Pulses missed since the last message. A timer of the server counts them, so a pause of the
+   * server itself counts as one.
    */
   #missed = 0;
-  /** What the process's main thread had done when its first pulse was missing. */
-  #lastSeen: ThreadState | undefined;
+  /** State of the process's main thread when its first pulse was missed. */
+  #stateAtFirstMiss: ThreadState | undefined;
   #watch: ReturnType<typeof setInterval> | undefined;
   #restart: ReturnType<typeof setTimeout> | undefined;
-  #stuck: ReturnType<typeof setTimeout> | undefined;
-  #asks = 0;
+  #startTimeout: ReturnType<typeof setTimeout> | undefined;
+  #lastMetricsRequest = 0;
 
   constructor(parts: IngestProcessOptions) {
     this.#parts = parts;
     this.#logger = parts.logger.child({ ingest: parts.settings.index });
-    // A start that failed is reported by the promise that a caller waits for, which may be the
-    // other one.
+    // A caller waits for one of the two promises, which reports a failed start; the other rejects
+    // unobserved.
     this.#opened.promise.catch(() => {});
-    this.#first.promise.catch(() => {});
+    this.#firstListening.promise.catch(() => {});
   }
 
   /** Resolves when the process has opened its log; rejects with `StartError` when it cannot. */
@@ -105,7 +93,7 @@ export class IngestProcess {
   listen(): Promise<void> {
     this.#mayListen = true;
     this.#send({ type: "listen" });
-    return this.#first.promise;
+    return this.#firstListening.promise;
   }
 
   healthy(): boolean {
@@ -119,19 +107,16 @@ export class IngestProcess {
   /** The process's metrics now; none when it does not answer within `INGEST_METRICS_MS_MAX`. */
   async metrics(): Promise<ProcessMetrics> {
     if (!this.#listening) return [];
-    const id = this.#asks++;
-    const answer = new Promise<ProcessMetrics>((resolve) => this.#asked.set(id, resolve));
+    const id = this.#lastMetricsRequest++;
+    const reply = new Promise<ProcessMetrics>((resolve) => this.#metricsRequests.set(id, resolve));
     this.#send({ type: "metrics", id });
     const late = Bun.sleep(INGEST_METRICS_MS_MAX).then(() => []);
-    const metrics = await Promise.race([answer, late]);
-    this.#asked.delete(id);
+    const metrics = await Promise.race([reply, late]);
+    this.#metricsRequests.delete(id);
     return metrics;
   }
 
-  /**
-   * Asks the process to end, and resolves when it has exited; a process that takes too long is
-   * killed.
-   */
+  /** Asks the process to end, kills it if it takes too long, and resolves when it has exited. */
   async close(): Promise<void> {
     this.#closing = true;
     clearTimeout(this.#restart);
@@ -159,14 +144,11 @@ export class IngestProcess {
     this.#send({ type: "serve", ...settings, log: logs.settings(settings.index) });
   }
 
-  /**
-   * Undefined when the system starts no process: there are too many, or the executable is gone for
-   * the moment.
-   */
+  /** Undefined when the system starts no process: too many run, or the executable is missing. */
   #launch(): Subprocess | undefined {
     try {
       return Bun.spawn([...this.#parts.command], {
-        // The socket is the last of these, and has the number `INGEST_SOCKET_FD` in the process.
+        // The fourth descriptor, the socket, is `INGEST_SOCKET_FD` in the process.
         stdio: ["ignore", "ignore", "inherit", this.#parts.socketFd],
         serialization: "json",
         ipc: (message: IngestMessage) => this.#receive(message),
@@ -177,28 +159,26 @@ export class IngestProcess {
     }
   }
 
-  /**
-   * Kills a process that does not come to listen; one that gets on, slowly, is given the time
-   * again.
-   */
-  #awaitStart(child: Subprocess, again = INGEST_START_AGAIN_MAX): void {
+  /** Kills a process that does not listen in time; a process that makes progress gets more time. */
+  #awaitStart(child: Subprocess, extensions = INGEST_START_EXTENSIONS_MAX): void {
     const before = readMainThread(child.pid);
-    this.#stuck = setTimeout(() => {
-      if (again > 0 && hasProgressed(before, readMainThread(child.pid)))
-        this.#awaitStart(child, again - 1);
-      else child.kill("SIGKILL");
+    this.#startTimeout = setTimeout(() => {
+      if (extensions > 0 && hasProgressed(before, readMainThread(child.pid))) {
+        this.#awaitStart(child, extensions - 1);
+      } else child.kill("SIGKILL");
     }, INGEST_START_MS_MAX);
   }
 
-  /** Kills a process that hangs; one that gets on, slowly, is only not ready. */
+  /** Kills a process that hangs; a process that makes progress is only not ready. */
   #check(child: Subprocess): void {
     if (!this.#listening) return;
     this.#missed++;
     const now = readMainThread(child.pid);
-    if (this.#missed === 1) this.#lastSeen = now;
+    if (this.#missed === 1) this.#stateAtFirstMiss = now;
     if (this.#missed <= INGEST_PULSES_MISSED_MAX) return;
-    if (this.#missed <= INGEST_PULSES_SLOW_MAX && hasProgressed(this.#lastSeen, now)) return;
-    this.#logger.error({ pid: child.pid }, "An ingest process hangs and is killed");
+    if (this.#missed <= INGEST_PULSES_SLOW_MAX && hasProgressed(this.#stateAtFirstMiss, now))
+      return;
+    this.#logger.error({ pid: child.pid }, "ingest process hangs and is killed");
     child.kill("SIGKILL");
   }
 
@@ -212,11 +192,11 @@ export class IngestProcess {
         if (this.#mayListen) this.#send({ type: "listen" });
         break;
       case "listening":
-        clearTimeout(this.#stuck);
+        clearTimeout(this.#startTimeout);
         this.#started = true;
         this.#listening = true;
         this.#healthy = true;
-        this.#first.resolve();
+        this.#firstListening.resolve();
         break;
       case "failed":
         this.#failure = message.message;
@@ -231,12 +211,12 @@ export class IngestProcess {
         this.#healthy = message.healthy;
         break;
       case "metrics":
-        this.#asked.get(message.id)?.(message.metrics);
+        this.#metricsRequests.get(message.id)?.(message.metrics);
     }
   }
 
   #died(child: Subprocess | undefined, livedMs: number): void {
-    clearTimeout(this.#stuck);
+    clearTimeout(this.#startTimeout);
     clearInterval(this.#watch);
     this.#child = undefined;
     const listened = this.#listening;
@@ -244,16 +224,16 @@ export class IngestProcess {
     if (this.#closing) return;
     const failure = this.#failure;
     this.#failure = undefined;
-    // Only the first start has a caller to tell; later these promises are settled already.
+    // Only the first start has a waiting caller; later these promises are settled already.
     const error = new StartError(failure ?? "An ingest process ended before it listened");
     this.#opened.reject(error);
-    this.#first.reject(error);
+    this.#firstListening.reject(error);
     if (!this.#started) return;
     this.#youngDeaths = livedMs < INGEST_STEADY_MS_MIN ? this.#youngDeaths + 1 : 0;
     const delayMs = backoffMs(this.#youngDeaths, INGEST_RESTART_MS_MIN, INGEST_RESTART_MS_MAX);
     const { exitCode, signalCode, pid } = child ?? {};
     const context = { pid, exitCode, signalCode, failure, listened, delayMs };
-    this.#logger.error(context, "An ingest process died and is started again");
+    this.#logger.error(context, "ingest process died and restarts");
     this.#parts.onDeath();
     this.#restart = setTimeout(() => this.#spawn(), delayMs);
   }
@@ -262,7 +242,7 @@ export class IngestProcess {
     try {
       this.#child?.send(message);
     } catch {
-      // The process has just died, and its death is about to be reported.
+      // The process has just died; `exited` reports that.
     }
   }
 }

@@ -14,7 +14,7 @@ export interface IngestOptions extends Omit<IngestSettings, "index" | "log"> {
   command: readonly string[];
   /** How many processes are started. */
   count: number;
-  /** What the processes write. */
+  /** The logs that the processes write. */
   logs: IngestLogs;
   logger: Logger;
   metrics?: Metrics;
@@ -25,18 +25,18 @@ export interface Ingest {
   url: string;
   /** Whether every process listens and can write its log. */
   healthy(): boolean;
-  /** Process ids, for the operator's eyes and tests. */
+  /** Process ids. */
   pids(): number[];
   /** The metrics of each process, labelled with the process's name. */
   metrics(): Promise<ProcessMetrics[]>;
-  /** Ends the processes: each answers the requests under way and makes them durable. */
+  /** Ends the processes: each stores the events under way and responds to their requests. */
   stop(): Promise<void>;
 }
 
 /**
- * Starts the processes that take pixels, and keeps them alive. The data plane's socket is the
- * server's, and all processes accept from it: a connection that comes while a process dies waits
- * for another process, or for the next one. Throws `StartError` when a process cannot start, or
+ * Starts the ingest processes and keeps them alive. The server owns the data plane's socket, and all
+ * processes accept from it: a connection that comes while a process dies waits for another process,
+ * or for its successor. Throws `StartError` when a process cannot start, or
  * when the port is taken.
  */
 export async function startIngestProcesses(options: IngestOptions): Promise<Ingest> {
@@ -51,13 +51,15 @@ export async function startIngestProcesses(options: IngestOptions): Promise<Inge
   });
   const start = (index: number) => {
     const process = new IngestProcess({
-      ...{ command, logger, logs, socketFd: socket.fd },
+      command,
+      logger,
+      logs,
+      socketFd: socket.fd,
       settings: {
         ...settings,
         index,
         port: socket.port,
-        // Connections spread over the processes, which do not tell each other how many pixels they
-        // took.
+        // Connections spread over the processes, which do not share their counts of pixels.
         pixelsPerSecondMax: settings.pixelsPerSecondMax / count,
       },
       onDeath: () => deaths?.inc(),
@@ -68,7 +70,7 @@ export async function startIngestProcesses(options: IngestOptions): Promise<Inge
 
   try {
     await Promise.all(Array.from({ length: count }, (_, index) => start(index)));
-    // Processes listen only when all logs are open: each record tells where the other logs ended.
+    // Processes listen only when all logs are open: each record notes the ends of the other logs.
     await Promise.all(processes.map((process) => process.listen()));
     return {
       url: httpUrl(host, socket.port),
@@ -91,7 +93,7 @@ function listenOn({ host, port }: IngestOptions): ListeningSocket {
   }
 }
 
-/** Runs `work` at the first call; every call waits for its end. */
+/** Runs `work` at the first call; every call resolves with its end. */
 function once(work: () => Promise<void>): () => Promise<void> {
   let done: Promise<void> | undefined;
   return () => {

@@ -1,8 +1,6 @@
 import { readFileSync } from "node:fs";
 
-/**
- * What a process's main thread has done, and what it does now, as the kernel counts it (proc(5)).
- */
+/** State and CPU time of a process's main thread, as the kernel reports them (proc(5)). */
 export interface ThreadState {
   /** One letter: R runs or waits for CPU, D waits for a disk, S sleeps, T is stopped. */
   state: string;
@@ -10,7 +8,7 @@ export interface ThreadState {
   ticks: number;
 }
 
-/** Undefined when the process is gone, or the system does not tell. */
+/** Reads the state of a process's main thread; undefined when the process is gone. */
 export function readMainThread(pid: number): ThreadState | undefined {
   try {
     const text = readFileSync(`/proc/${pid}/task/${pid}/stat`, "latin1");
@@ -23,7 +21,7 @@ export function readMainThread(pid: number): ThreadState | undefined {
   }
 }
 
-/** Whether the thread got on since `before`, or only waits for its turn at CPU or disk. */
+/** Whether the thread used CPU since `before`, or waits for CPU or disk now. */
 export function hasProgressed(
   before: ThreadState | undefined,
   now: ThreadState | undefined,

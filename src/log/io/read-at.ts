@@ -6,13 +6,14 @@ import { PAGE_BYTES } from "./page.ts";
 /** Reads a part of a file; the result is shorter only at the file's end. */
 export type ReadAt = (fd: number, offset: number, bytes: number) => Promise<Buffer>;
 
-/** Errors of a disk that cannot give back the bytes it took, or gives back others. */
+/** Errors of a disk that cannot read the bytes it wrote, or reads others. */
 const UNREADABLE = new Set(["EIO", "EBADMSG", "EUCLEAN"]);
 
 export function isUnreadable(error: unknown): boolean {
   return UNREADABLE.has(codeOf(error));
 }
 
+/** Reads through the page cache; throws the error of the disk. */
 export const readAt: ReadAt = async (fd, offset, bytes) => {
   if (bytes <= 0) return Buffer.alloc(0);
   const window = Buffer.allocUnsafeSlow(bytes);
@@ -26,7 +27,7 @@ export async function readInto(fd: number, into: Buffer, offset: number): Promis
   return bytesRead;
 }
 
-/** As `readAt`, but the pages that the disk cannot give back are read as zeros. */
+/** Reads as `readAt` does, with zeros for the pages that the disk cannot read. */
 export const readPastErrors: ReadAt = async (fd, offset, bytes) => {
   try {
     return await readAt(fd, offset, bytes);

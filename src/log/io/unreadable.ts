@@ -4,15 +4,15 @@ import { codeOf } from "../../errors.ts";
 import { PAGE_BYTES, pageAligned } from "./page.ts";
 import { isUnreadable, readInto } from "./read-at.ts";
 
-/** Failing reads of a place before it is passed over. */
+/** Failed reads of an offset before it is passed over. */
 const ATTEMPTS = 3;
 const RETRY_MS = 1_000;
 
 /**
- * What `read` gives, or `pastErrors` when the disk repeatedly cannot give back a place and is
+ * Resolves as `read` does, or as `pastErrors` when the disk repeatedly cannot read an offset and is
  * otherwise well. A disk that is gone for a while must not look like a disk with one bad sector, or
- * everything that is still owed would be passed over. So the disk must take a page, and whoever
- * passes over a place makes sure that the disk gives back what lies behind it. Throws otherwise.
+ * all records after the offset would be passed over. So the disk must write a page, and the caller
+ * checks that the disk can read the bytes after the offset. Throws otherwise.
  */
 export async function readOrPassOver<T>(
   directory: string,
@@ -31,7 +31,7 @@ export async function readOrPassOver<T>(
   return await pastErrors();
 }
 
-/** Throws unless the disk takes a page. */
+/** Throws unless the disk writes a page. */
 function expectDisk(directory: string): void {
   const path = join(directory, "probe");
   const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_DSYNC;
@@ -45,9 +45,8 @@ function expectDisk(directory: string): void {
 }
 
 /**
- * Throws unless the disk gives back the page of a file that holds `offset`. The read goes past the
- * page cache where the file system allows that, since the cache may know a page that the disk does
- * not.
+ * Throws unless the disk can read the page of a file that holds `offset`. The read bypasses the page
+ * cache where the file system allows that, since the cache may hold a page that the disk has lost.
  */
 export async function expectReadable(path: string, offset: number): Promise<void> {
   const page = pageAligned(PAGE_BYTES);

@@ -1,15 +1,16 @@
-/** Reading a segment file: a stretch of whole blocks, past damage when there is some. */
+/** Reads runs of whole blocks from a segment file, and passes over damage. */
 
 import { fstatSync } from "node:fs";
 import { type Block, blockAt, findMagic, LOG_BLOCK_BYTES_MAX } from "../block.ts";
 import { type ReadAt, readAt, readPastErrors } from "../io/read-at.ts";
 
+/** Consecutive whole blocks of a segment. */
 export interface BlockRun {
-  /** Whole blocks that follow each other; empty when no whole block follows `offset`. */
+  /** Whole blocks without a gap; empty when no whole block follows `offset`. */
   blocks: Block[];
   /** Offset of the first block. */
   start: number;
-  /** Offset after the last block, where the next stretch starts. */
+  /** Offset after the last block, where the next run starts. */
   end: number;
   /** Bytes that were skipped because they hold no whole block. */
   damaged: number;
@@ -20,8 +21,8 @@ export interface BlockRunRange {
   sequenceMin: number;
   bytesMax: number;
   /**
-   * Reads places that the disk cannot give back as zeros, which hold no block; else such a place is
-   * an error.
+   * Reads pages that the disk cannot read as zeros, which hold no block; else such a page is an
+   * error.
    */
   pastErrors?: boolean;
 }

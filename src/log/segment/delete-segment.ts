@@ -2,19 +2,16 @@ import { type FileHandle, open, unlink } from "node:fs/promises";
 import { codeOf } from "../../errors.ts";
 import type { Segment } from "./segments.ts";
 
-/** Space of a deleted segment is given back in steps of this size. */
+/** Bytes by which a deleted segment is truncated at a time. */
 export const LOG_FREE_STEP_BYTES = 4 << 20;
-/**
- * Pause between two steps of giving space back, so that other writes to the disk get their turn.
- */
+/** Pause between two truncations, in which the disk serves other writes. */
 const LOG_FREE_STEP_MS = 20;
 
 /**
- * Deletes a segment without holding up whoever writes to the same disk. Its name goes at once; once
- * `unread` resolves, its space goes step by step. Freed in one piece, 64 MiB kept every flush
- * waiting for 12 to 18 ms (ext4 with discard); freed in steps, no stall could be told from the
- * disk's own. A process that dies in between leaves nothing behind, since the file has no name any
- * more.
+ * Deletes a segment without stalling other writes to the disk. Its name goes at once; once `unread`
+ * resolves, its space is freed step by step. Freed in one piece, 64 MiB stalled every flush for 12 to
+ * 18 ms (ext4 with discard); freed in steps, no stall beyond the disk's own was seen. A process that
+ * dies meanwhile leaves no file behind, since the file has no name any more.
  */
 export async function deleteSegment(
   { path }: Segment,

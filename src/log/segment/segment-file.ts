@@ -36,15 +36,15 @@ const FLAGS = constants.O_WRONLY | constants.O_DSYNC;
 /** The segment that is being written. */
 export interface SegmentFile extends Segment {
   fd: number;
-  /** The same file past the page cache, where the file system and its disk let us. */
+  /** The same file opened with O_DIRECT; undefined where the file system or disk refuses. */
   direct: number | undefined;
   /** Offset after the last block that is on disk. */
   end: number;
-  /** Whether the last write was so quick that the next may block the event loop. */
+  /** Whether the last write was quick enough for the next to block the event loop. */
   quick: boolean;
 }
 
-/** Starts a segment; its name is durable when this returns. An empty one of that name is taken. */
+/** Starts a segment, whose name is durable when it returns. Reuses an empty one of that name. */
 export async function createSegment(directory: string, first: number): Promise<SegmentFile> {
   const segment = segmentOf(directory, first);
   const fd = await openFile(segment.path, FLAGS | constants.O_CREAT, 0o640);
@@ -78,7 +78,7 @@ export async function writeBlocks(segment: SegmentFile, blocks: Buffer[]): Promi
   segment.end += bytes;
 }
 
-/** Whether a batch of so many bytes may be written while the event loop waits. */
+/** Whether a batch of `bytes` may be written while the event loop waits. */
 export function mayBlock({ quick }: Pick<SegmentFile, "quick">, bytes: number): boolean {
   return quick && bytes <= LOG_BLOCKING_WRITE_BYTES_MAX;
 }
@@ -119,7 +119,7 @@ export async function probeSegment(segment: SegmentFile): Promise<void> {
   await syncFile(segment.fd);
 }
 
-/** Closes a segment that failed, cut to what is known to be on disk as far as the disk lets us. */
+/** Closes a failed segment, cut to the blocks that are on disk if the disk allows it. */
 export async function abandonSegment(segment: SegmentFile): Promise<void> {
   try {
     ftruncateSync(segment.fd, segment.end);
@@ -130,7 +130,7 @@ export async function abandonSegment(segment: SegmentFile): Promise<void> {
 }
 
 export async function closeSegment(segment: SegmentFile): Promise<void> {
-  // Every block is on disk already, so that an error here loses nothing.
+  // Every block is on disk already: an error here loses nothing.
   for (const fd of [segment.fd, segment.direct]) {
     if (fd !== undefined) await closeFile(fd).catch(() => {});
   }
