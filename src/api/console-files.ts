@@ -46,6 +46,15 @@ export async function consoleResponse(
   return answer(headers, name, text, caching);
 }
 
+/** Addresses of the console's style sheets; none in a checkout whose console is not made yet. */
+export async function consoleStyles(): Promise<string[]> {
+  const { first } = await open().catch((error: unknown) => {
+    if (error instanceof ApiError) return { first: [] };
+    throw error;
+  });
+  return first.filter((name) => name.endsWith(".css")).map((name) => ASSETS + name);
+}
+
 function open(): Promise<ConsoleBundle> {
   opened ??= read().catch((error: unknown) => {
     opened = undefined;

@@ -1,4 +1,5 @@
 import { docsRoutes } from "./document/docs.ts";
+import { guideRoutes } from "./document/guide.ts";
 import { openApiDocument } from "./document/openapi.ts";
 import type { Route } from "./route.ts";
 import { libraryRoutes } from "./routes/code/libraries.ts";
@@ -53,4 +54,5 @@ export type RouteTable = typeof table;
 export const routes: readonly Route[] = [
   ...table,
   ...docsRoutes((deps) => openApiDocument(routes, deps)),
+  ...guideRoutes,
 ];

@@ -2,6 +2,7 @@ import { expect, test } from "bun:test";
 import { chmodSync, copyFileSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import {
+  ADMIN_TOKEN,
   pixel,
   removeDirectory,
   route,
@@ -47,6 +48,16 @@ test("the single executable does the main job by itself", async () => {
     ["connect", "Broker 127.0.0.1:1: The connection failed (ECONNREFUSED)"],
   ]);
 
+  // The guide's pages are in the executable.
+  const authorization = `Bearer ${ADMIN_TOKEN}`;
+  for (const path of ["", "/tutorial", "/destinations/webhook", "/reference/limits"]) {
+    const guide = await fetch(`${server.controlPlane}/docs/guide${path}`, {
+      headers: { authorization },
+    });
+    expect([path, guide.status]).toEqual([path, 200]);
+    expect(await guide.text()).toContain('<link rel="stylesheet" href="/console/');
+  }
+
   // Nothing is written beside the data directory.
   expect(readdirSync(directory).sort()).toEqual(["data", "pixelmill"]);
   expect(await server.stop()).toBe(0);
@@ -85,7 +96,7 @@ async function made(server: Server, path: string, body: object) {
 }
 
 async function startDemo(directory: string) {
-  // The README promises that Bun alone does as well.
+  // README.md says that Bun alone does as well.
   const start = Bun.which("npm") === null ? ["bun", "run", "start"] : ["npm", "start"];
   const child = Bun.spawn(start, {
     env: {

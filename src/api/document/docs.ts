@@ -1,8 +1,8 @@
-import { createHash } from "node:crypto";
 import { Type } from "@sinclair/typebox";
 import type { ApiDeps } from "../deps.ts";
 import { responseHeaders } from "../response/errors.ts";
 import { route } from "../route.ts";
+import { inlineHash } from "./inline-hash.ts";
 import type { OpenApiDocument } from "./openapi.ts";
 import page from "./viewer.html" with { type: "text" };
 
@@ -62,5 +62,5 @@ function pageHeaders(dataPlaneUrl: string) {
 
 function hashOf(element: "script" | "style"): string {
   const inside = new RegExp(`<${element}>([^]*?)</${element}>`).exec(viewer)?.[1] ?? "";
-  return `'sha256-${createHash("sha256").update(inside).digest("base64")}'`;
+  return inlineHash(inside);
 }

@@ -19,27 +19,33 @@ interface Message {
   text: string;
 }
 
-/** Calls with a status or refusal, and a message: `new ApiError("missing", "…")`, `refuse(400, "…")`. */
-async function messagesOf(files: SourceFile[], names: RegExp): Promise<Message[]> {
+/** Calls with a status or a refusal, and a message: `new ApiError("missing", "…")`, `refuse(400, "…")`. */
+async function messagesOf(files: SourceFile[]): Promise<Message[]> {
   const statuses = await statusesOfRefusals();
   const limits = new Map(
-    [...(await limitGroups()).values()].flat().map((it) => [it.name, it.value]),
+    [...(await limitGroups()).values()].flat().map(({ name, value }) => [name, value]),
   );
   const read = (expression: Node) => limits.get(expression.name)?.toString() ?? "…";
-  const found = files.flatMap(({ tree }) => [...nodesOf(tree)]);
-  return found.flatMap(({ type, callee, arguments: given }) => {
-    if (!/^(New|Call)Expression$/.test(type) || !names.test(callee.name ?? "")) return [];
-    const at = (given as Node[]).findIndex(
-      ({ type, value }) =>
-        type === "NumericLiteral" || (type === "StringLiteral" && statuses.has(value)),
-    );
-    const text = textOf(given[at + 1], read);
-    if (at < 0 || text === undefined || !/[a-z]{3}.* /.test(text.replace(/ at [/…].*/, "")))
-      return [];
-    if (callee.name === "TooMany") return [{ status: statuses.get("too-many")!, text }];
-    return [{ status: statuses.get(given[at].value) ?? given[at].value, text }];
-  });
+  const statusOf = ({ type, value }: Node): number | undefined => {
+    if (type === "NumericLiteral" && value >= 400 && value < 600) return value;
+    return type === "StringLiteral" ? statuses.get(value) : undefined;
+  };
+  const calls = files
+    .flatMap(({ tree }) => [...nodesOf(tree)])
+    .filter(({ type }) => type === "NewExpression" || type === "CallExpression");
+  return calls.flatMap(({ arguments: given }) =>
+    (given as Node[]).flatMap((argument, at) => {
+      const status = statusOf(argument);
+      const text = status === undefined ? undefined : textOf(given[at + 1], read);
+      return status === undefined || text === undefined || !saysMore(text)
+        ? []
+        : [{ status, text }];
+    }),
+  );
 }
+
+/** Whether a message has words of its own beside those that are filled in. */
+const saysMore = (text: string) => /[a-z]{3}.* /.test(text.replace(/ at [/…].*/, ""));
 
 function messagesTable(messages: Message[]): string {
   const unique = new Map(messages.map((message) => [`${message.status} ${message.text}`, message]));
@@ -82,11 +88,10 @@ export async function errorsPage(): Promise<string> {
   const pixel = operations.find(({ path }) => path === "/pixel/v1/track")!.operation;
   const pixelCodes = Object.entries(pixel.responses).filter(([status]) => Number(status) >= 400);
 
-  const controlPlane = await messagesOf(
-    (await sourceFiles()).filter(({ path }) => !path.startsWith("src/ingest/")),
-    /^(ApiError|TooMany)$/,
-  );
-  const dataPlane = await messagesOf(await sourceFiles("ingest/"), /^(errorAnswer|refuse)$/);
+  const files = await sourceFiles();
+  const isDataPlane = ({ path }: SourceFile) => /^src\/(ingest|http)\//.test(path);
+  const dataPlane = await messagesOf(files.filter(isDataPlane));
+  const controlPlane = await messagesOf(files.filter((file) => !isDataPlane(file)));
 
   return `# Errors
 

@@ -1,0 +1,122 @@
+import { dirname, join } from "node:path/posix";
+import { Type } from "@sinclair/typebox";
+import { ApiError } from "../../errors.ts";
+import { consoleStyles } from "../console-files.ts";
+import { responseHeaders } from "../response/errors.ts";
+import { route } from "../route.ts";
+import style from "./guide.css" with { type: "text" };
+import { guidePages } from "./guide-pages.ts";
+import { inlineHash } from "./inline-hash.ts";
+
+const GUIDE = "/docs/guide";
+
+const page = {
+  summary: "Read a page of the guide in a browser, which asks for a token as password",
+  needs: [],
+  answer: Type.String(),
+  media: "text/html",
+} as const;
+const example = { answer: "<!doctype html>" };
+
+/** The pages of docs/ as HTML. */
+export const guideRoutes = [
+  route("GET /docs/guide", { ...page, example, handle: () => guideResponse("") }),
+
+  route("GET /docs/guide/{page}", {
+    ...page,
+    example: { ...example, params: { page: "tutorial" } },
+    handle: ({ params }) => guideResponse(params.page),
+  }),
+
+  route("GET /docs/guide/{page}/{subpage}", {
+    ...page,
+    example: { ...example, params: { page: "destinations", subpage: "webhook" } },
+    handle: ({ params }) => guideResponse(`${params.page}/${params.subpage}`),
+  }),
+] as const;
+
+/** What all pages share, made when a page is first asked for. */
+let frame: Promise<{ titles: Map<string, string>; styles: string[] }> | undefined;
+
+async function guideResponse(name: string): Promise<Response> {
+  const load = guidePages.get(name);
+  if (load === undefined) throw new ApiError("missing", "Page not found");
+  frame ??= loadFrame();
+  const { titles, styles } = await frame;
+  const title = titles.get(name)!;
+  const links = [...titles].map(([target, text]) => {
+    const current = target === name ? ' aria-current="page"' : "";
+    return `<li><a href="${hrefOf(target)}"${current}>${Bun.escapeHTML(text)}</a></li>`;
+  });
+  const html = `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<title>${Bun.escapeHTML(title)} · pixelmill</title>
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+${styles.map((href) => `<link rel="stylesheet" href="${href}">`).join("\n")}
+<style>${style}</style>
+</head>
+<body class="guide">
+<nav aria-label="Pages"><a href="/">Console</a> · <a href="/docs">API reference</a><ul>${links.join("")}</ul></nav>
+<article>
+${render((await load()).default, name)}
+</article>
+</body>
+</html>
+`;
+  return new Response(html, { headers });
+}
+
+const headers = {
+  ...responseHeaders,
+  "Content-Type": "text/html; charset=utf-8",
+  "Content-Security-Policy": [
+    "default-src 'none'",
+    `style-src 'self' ${inlineHash(style)}`,
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join("; "),
+  "Referrer-Policy": "no-referrer",
+};
+
+async function loadFrame() {
+  const titles = new Map<string, string>();
+  for (const [name, load] of guidePages) {
+    titles.set(name, /^# (.+)$/m.exec((await load()).default)?.[1] ?? name);
+  }
+  return { titles, styles: await consoleStyles() };
+}
+
+const hrefOf = (name: string) => (name === "" ? GUIDE : `${GUIDE}/${name}`);
+
+/** Renders a page: raw HTML is shown as text, and links lead to pages of the guide or to other sites. */
+export function render(markdown: string, name: string): string {
+  const html = Bun.markdown.html(markdown.replace(/<!--.*?-->\n?/gs, ""), {
+    headings: { ids: true },
+    noHtmlBlocks: true,
+    noHtmlSpans: true,
+  });
+  return new HTMLRewriter()
+    .on("a", {
+      element(link) {
+        const href = linkOf(link.getAttribute("href") ?? "", name);
+        if (href === undefined) link.removeAndKeepContent();
+        else link.setAttribute("href", href);
+      },
+    })
+    .on("img", { element: (image) => void image.remove() })
+    .transform(html);
+}
+
+/** The address of a link on a page; undefined for a file that the server does not have. */
+function linkOf(href: string, name: string): string | undefined {
+  if (/^https?:\/\//.test(href) || href.startsWith("#")) return href;
+  const [path = "", anchor] = href.split("#");
+  const target = join(dirname(`${name === "" ? "README" : name}.md`), path).replace(/\.md$/, "");
+  const found = target === "README" ? "" : target;
+  if (!guidePages.has(found)) return undefined;
+  return hrefOf(found) + (anchor === undefined ? "" : `#${anchor}`);
+}
