@@ -1,6 +1,7 @@
 import http from "node:http";
 import { Elysia } from "elysia";
 import { Histogram } from "prom-client";
+import { assert } from "../assert.ts";
 import { cannotListen } from "../errors.ts";
 import { httpUrl } from "../http/url.ts";
 import {
@@ -76,6 +77,8 @@ export function createApi(given: ApiDeps): Api {
     if (request.method === "CONNECT") refused.headers.set("Connection", "close");
     return refused;
   });
+  const keys = new Set(paths.map(({ method, path }) => `${method} ${path}`));
+  assert(keys.size === paths.length, "A method and a path have one route");
   for (const route of routes) {
     for (const path of [route.path, ...route.aliases]) {
       app.route(

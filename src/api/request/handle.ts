@@ -1,4 +1,5 @@
 import type { Server } from "bun";
+import { assert } from "../../assert.ts";
 import type { Principal } from "../../catalog/model.ts";
 import { ApiError } from "../../errors.ts";
 import {
@@ -7,7 +8,7 @@ import {
   IDLE_CONNECTION_SECONDS_MAX,
 } from "../../settings/limits.ts";
 import type { ApiDeps, RouteDeps } from "../deps.ts";
-import { jsonResponse, responseHeaders } from "../response/errors.ts";
+import { isErrorStatus, jsonResponse, responseHeaders } from "../response/errors.ts";
 import { EVENT_STREAM, type Route } from "../route.ts";
 import { anonymousPrincipal, authenticate, permit } from "./authenticate.ts";
 import { readJson } from "./body.ts";
@@ -51,14 +52,29 @@ export async function handleRequest(
   const asked = { route, params: arrival.params, ...principal };
   try {
     const { answer, ...request } = await runRoute(route, listener, arrival, principal);
+    const response = toResponse(route, answer);
     logDone(deps.logger, asked, { ...request, answer });
-    if (answer instanceof Response) return answer;
-    if (route.status === 204) return new Response(null, { status: 204, headers: responseHeaders });
-    return jsonResponse(answer, route.status);
+    return response;
   } catch (error) {
     logRefused(deps.logger, asked, error);
     throw error;
   }
+}
+
+/** The response of what a route's handler returned. */
+function toResponse(route: Route, answer: unknown): Response {
+  if (answer instanceof Response) {
+    assert(!answer.bodyUsed, "A response is sent once");
+    assert(
+      answer.status === route.status || isErrorStatus(answer.status),
+      "A route answers its own status or one of the table of errors",
+    );
+    return answer;
+  }
+  const hasBody = route.status !== 204;
+  assert((answer !== undefined) === hasBody, "A route answers a body unless its status is 204");
+  if (hasBody) return jsonResponse(answer, route.status);
+  return new Response(null, { status: 204, headers: responseHeaders });
 }
 
 async function runRoute(
@@ -117,6 +133,7 @@ function admit(route: Route, { deps }: ListenerContext, headers: Headers): Princ
   refuseCrossSite(route, headers, deps.hosts);
   if (route.needs === "open") return anonymousPrincipal;
   const principal = authenticate(deps.catalog, headers);
+  assert(principal.workspaceId !== "", "A token belongs to a workspace");
   deps.limiters.tokenRequests(principal.tokenId);
   permit(principal, route.needs);
   return principal;

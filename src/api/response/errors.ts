@@ -1,8 +1,10 @@
+import { assert, InvariantError } from "../../assert.ts";
 import { ApiError, type Refusal } from "../../errors.ts";
 import type { Logger } from "../../observe/log.ts";
 import { SandboxUnavailable } from "../../sandbox/sandbox.ts";
 import { TooManyRequests } from "../limiters.ts";
 
+const INTERNAL_ERROR = 500;
 const statuses: Record<Refusal, number> = {
   invalid: 400,
   unauthenticated: 401,
@@ -14,6 +16,11 @@ const statuses: Record<Refusal, number> = {
   "too-many": 429,
   unavailable: 503,
 };
+
+/** Whether an error may leave with this status. */
+export function isErrorStatus(status: number): boolean {
+  return status === INTERNAL_ERROR || Object.values(statuses).includes(status);
+}
 
 export const responseHeaders = {
   "Cache-Control": "no-store",
@@ -45,13 +52,12 @@ export function errorResponse(
   return jsonResponse({ message, ...error, ...more?.body }, status, more?.headers);
 }
 
-/**
- * Turns whatever a handler threw into an answer. An error that nobody foresaw is logged and never
- * shown.
- */
+/** The response of an error that a handler threw. An unexpected error is logged and not shown. */
 export function toErrorResponse(error: unknown, path: string, logger: Logger): Response {
   if (error instanceof ApiError) {
-    return errorResponse(path, statuses[error.refusal], error.message, {
+    const status = statuses[error.refusal];
+    assert(status !== undefined, "Every refusal has a status");
+    return errorResponse(path, status, error.message, {
       headers: errorHeaders(error, path),
       ...(error.details && { body: { details: error.details } }),
     });
@@ -59,8 +65,13 @@ export function toErrorResponse(error: unknown, path: string, logger: Logger): R
   if (error instanceof SandboxUnavailable) {
     return errorResponse(path, 503, "User code cannot run at the moment");
   }
-  logger.error({ err: error }, "control plane request failed");
-  return errorResponse(path, 500, "The request failed for a reason of our own; the log has it");
+  const isBug = error instanceof InvariantError;
+  logger.error({ err: error }, isBug ? "invariant broken" : "control plane request failed");
+  return errorResponse(
+    path,
+    INTERNAL_ERROR,
+    "The request failed for a reason of our own; the log has it",
+  );
 }
 
 function errorHeaders(error: ApiError, path: string): Record<string, string> {

@@ -1,17 +1,22 @@
+import { assert } from "../../assert.ts";
 import type { Page } from "../../catalog/catalog.ts";
 import { PAGE_ITEMS_MAX } from "../../settings/limits.ts";
 
 /**
  * The paging object of a list. `path` is the list's path without `/v2`, since RudderStack's clients
- * put their base address before it. `filter` holds the request's other parameters, so that the next
- * page is of the same list.
+ * put their base address before it. `filter` holds the other parameters of the request, which the
+ * address of the next page repeats.
  */
 export function pagingOf(
   path: string,
   page: number,
-  { total }: Page<unknown>,
+  { items, total }: Page<unknown>,
   filter: Record<string, boolean | undefined> = {},
 ) {
+  assert(
+    items.length <= Math.min(PAGE_ITEMS_MAX, total),
+    "A page has at most PAGE_ITEMS_MAX items, and not more than there are",
+  );
   if (page * PAGE_ITEMS_MAX >= total) return { total };
   const query = new URLSearchParams({ page: String(page + 1) });
   for (const [key, value] of Object.entries(filter)) {

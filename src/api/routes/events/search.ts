@@ -1,4 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
+import { assert } from "../../../assert.ts";
 import { ApiError } from "../../../errors.ts";
 import { uuidBytes, uuidText } from "../../../event/uuid.ts";
 import type { Positions } from "../../../log/positions.ts";
@@ -98,7 +99,9 @@ export const searchRoutes = [
       const signal = AbortSignal.any([request.signal, closing]);
       try {
         const isSource = ownSources(call);
-        return searchAnswer(await deps.pipeline.search({ ...wanted, isSource }, signal));
+        const result = await deps.pipeline.search({ ...wanted, isSource }, signal);
+        assert(result.events.length <= wanted.limit, "A search finds at most its limit of events");
+        return searchAnswer(result);
       } catch (error) {
         throw signal.aborted ? new ApiError("unavailable", "The search was broken off") : error;
       }
