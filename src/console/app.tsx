@@ -4,15 +4,16 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { ConfirmationHost } from "./components/dialog.tsx";
 import { ErrorNotice } from "./components/error-notice.tsx";
 import { EmptyState, ScreenHeader } from "./components/layout.tsx";
+import { PermissionRequired } from "./components/permission-required.tsx";
 import { ToastList } from "./components/toast-list.tsx";
-import { ended, missingPermission, restoreSession, session } from "./data/session.ts";
+import { missingPermission, restoreSession, session } from "./data/session.ts";
 import { currentRoute, type ScreenProps } from "./router.ts";
 import { screens } from "./screens.ts";
 import { openPalette, Palette } from "./shell/palette.tsx";
 import { isSidebarOpen, Sidebar, TopBar } from "./shell/sidebar.tsx";
 import { SignIn } from "./sign-in/screen.tsx";
 
-/** The whole console: the sign-in, or the frame with the screen of the place. */
+/** The whole console: the sign-in, or the frame with the current screen. */
 export function App() {
   const [error, setError] = useState<unknown>();
   useEffect(() => {
@@ -23,7 +24,7 @@ export function App() {
   if (session.value === undefined) return null;
   return (
     <>
-      {session.value === null ? <SignIn reason={ended.value} /> : <Frame />}
+      {session.value === null ? <SignIn /> : <Frame />}
       <ToastList />
     </>
   );
@@ -42,7 +43,7 @@ function Frame() {
   return (
     <div class="frame">
       <button type="button" class="skip" onClick={() => document.getElementById("main")?.focus()}>
-        Skip to the content
+        Skip to content
       </button>
       <TopBar />
       <Sidebar />
@@ -54,12 +55,13 @@ function Frame() {
 }
 
 type ScreenComponent = ComponentType<ScreenProps>;
+/** Components of the screens that were opened, by the screen's name. */
 const loadedScreens = signal<ReadonlyMap<string, ScreenComponent>>(new Map());
 
-/** The screen of the place, once it is loaded. */
+/** Loads and shows the screen of the current route. */
 function ScreenOutlet() {
   const { segments, query } = currentRoute.value;
-  const [name = "", ...rest] = segments;
+  const [name = "", ...subpath] = segments;
   const screen = screens.find((it) => it.name === name);
   const [error, setError] = useState<unknown>();
   const main = useRef<HTMLElement>(null);
@@ -73,7 +75,7 @@ function ScreenOutlet() {
         loadedScreens.value = new Map(loadedScreens.value).set(name, it.Screen);
       }, setError);
     }
-    // A reader with a screen reader is told of the new screen; the first one is where they start.
+    // Screen readers announce the new screen. The first one needs no focus: reading starts there.
     if (!isFirst.current) main.current?.focus({ preventScroll: true });
     isFirst.current = false;
   }, [name]);
@@ -86,12 +88,8 @@ function ScreenOutlet() {
       {!screen && (
         <>
           <ScreenHeader title="Not found" />
-          <EmptyState
-            icon="search"
-            title="There is no such screen"
-            action={<a href="#/">Overview</a>}
-          >
-            The address may be of an older version, or misspelt.
+          <EmptyState icon="search" title="Page not found" action={<a href="#/">Overview</a>}>
+            The address may be misspelt, or belong to an older version.
           </EmptyState>
         </>
       )}
@@ -99,18 +97,15 @@ function ScreenOutlet() {
       {permission !== undefined && screen && (
         <>
           <ScreenHeader title={screen.title} />
-          <EmptyState icon="info" title={`This takes the permission ${permission}`}>
-            The token that you signed in with lacks it. Somebody with workspace:admin can make one
-            that has it.
-          </EmptyState>
+          <PermissionRequired permission={permission} />
         </>
       )}
-      {Screen && permission === undefined && <Screen key={name} subpath={rest} query={query} />}
+      {Screen && permission === undefined && <Screen key={name} subpath={subpath} query={query} />}
     </main>
   );
 }
 
-/** `Cmd/Ctrl+K` opens the palette, `/` goes to the search of the screen. */
+/** `Cmd/Ctrl+K` opens the palette, `/` focuses the screen's search field. */
 function listenForShortcuts(): () => void {
   const onKey = (event: KeyboardEvent) => {
     if (session.value === null) return;

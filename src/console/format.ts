@@ -1,10 +1,10 @@
-/** How figures and times are written. */
+/** Formats of figures and durations. */
 
 const whole = new Intl.NumberFormat("en");
 const short = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
 
 export const formatCount = (value: number) => whole.format(value);
-/** For where there is little room: 12.3K. */
+/** From 10,000 on in compact notation: `12.3K`. */
 export const formatCompact = (value: number) =>
   value < 10_000 ? whole.format(value) : short.format(value);
 
@@ -21,7 +21,7 @@ export function formatBytes(value: number): string {
   return `${power === 0 || amount >= 100 ? Math.round(amount) : amount.toFixed(1)} ${units[power]}`;
 }
 
-/** How long: `350 ms`, `4.2 s`, `12 min`, `3 h`, `2 d`. */
+/** `350 ms`, `4.2 s`, `12 min`, `3 h`, `2 d`. */
 export function formatDuration(seconds: number): string {
   if (seconds < 1) return `${Math.round(seconds * 1_000)} ms`;
   if (seconds < 60) return `${seconds < 10 ? seconds.toFixed(1) : Math.round(seconds)} s`;
@@ -30,6 +30,6 @@ export function formatDuration(seconds: number): string {
   return `${Math.round(seconds / 86_400)} d`;
 }
 
-export function pluralize(amount: number, one: string, many = `${one}s`): string {
-  return `${formatCount(amount)} ${amount === 1 ? one : many}`;
+export function pluralize(amount: number, singular: string, plural = `${singular}s`): string {
+  return `${formatCount(amount)} ${amount === 1 ? singular : plural}`;
 }

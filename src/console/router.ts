@@ -1,8 +1,8 @@
 import { signal } from "@preact/signals";
 
 /**
- * Where the reader is: `#/sources/ID?tab=snippet`. In the fragment, since paths of the same names
- * are the API's.
+ * The screen and its query, as the fragment of the address has them: `#/sources/ID?tab=snippet`.
+ * Paths with the same names belong to the API.
  */
 export interface HashRoute {
   /** `["sources", "ID"]` */
@@ -11,7 +11,7 @@ export interface HashRoute {
 }
 
 export interface ScreenProps {
-  /** What stands behind the screen's own name: `["ID"]` in `#/sources/ID`. */
+  /** Segments after the screen's name: `["ID"]` in `#/sources/ID`. */
   subpath: readonly string[];
   query: URLSearchParams;
 }
@@ -38,7 +38,7 @@ function decodeSegment(segment: string): string {
 
 type Query = Record<string, string | number | undefined>;
 
-/** The address of a place, for `href`: `to("sources", id)`; what is undefined is left out. */
+/** Link to a screen: `hrefTo("sources", id)`. Undefined and empty parameters are left out. */
 export function hrefTo(...parts: (string | Query)[]): string {
   const segments = parts.filter((part) => typeof part === "string").map(encodeURIComponent);
   const query = new URLSearchParams();
@@ -55,7 +55,7 @@ export function navigate(href: string): void {
   location.hash = href;
 }
 
-/** Changes the query without a step back in the browser's history. */
+/** Changes the query without an entry in the browser's history. */
 export function replaceQuery(change: Query): void {
   const { segments, query } = currentRoute.value;
   const next = { ...Object.fromEntries(query), ...change };

@@ -1,20 +1,20 @@
 import type { ComponentType } from "preact";
 import type { IconName } from "./components/icon.tsx";
-import type { Permission } from "./data/session.ts";
+import type { Permission } from "./data/model.ts";
 import type { ScreenProps } from "./router.ts";
 
 interface Screen {
-  /** The first segment of its places; the overview's is empty. */
+  /** First segment of the screen's route; empty for the overview. */
   name: string;
   title: string;
   icon: IconName;
-  /** What reading it takes. */
+  /** Permission to read the screen. */
   needs?: Permission;
-  /** Loaded when it is first opened. */
-  load(): Promise<{ default?: never; Screen: ComponentType<ScreenProps> }>;
+  /** Loads the screen's code when it is first opened. */
+  load(): Promise<{ Screen: ComponentType<ScreenProps> }>;
 }
 
-/** In the order of the bar. */
+/** All screens, in the order of the sidebar. */
 export const screens: readonly Screen[] = [
   {
     name: "",
@@ -40,13 +40,13 @@ export const screens: readonly Screen[] = [
     name: "transformations",
     title: "Transformations",
     icon: "code",
-    load: () => import("./transformations/screen.tsx"),
+    load: async () => ({ Screen: (await import("./code/screens.tsx")).TransformationScreen }),
   },
   {
     name: "libraries",
     title: "Libraries",
     icon: "library",
-    load: () => import("./libraries/screen.tsx"),
+    load: async () => ({ Screen: (await import("./code/screens.tsx")).LibraryScreen }),
   },
   {
     name: "events",
@@ -86,6 +86,7 @@ export const screens: readonly Screen[] = [
     name: "system",
     title: "System",
     icon: "system",
+    needs: "workspace:admin",
     load: () => import("./system/screen.tsx"),
   },
 ];

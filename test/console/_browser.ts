@@ -4,7 +4,7 @@ import { ensureConsole } from "../../src/console/bundle.ts";
 import { chromiumMissing, sharedBrowser } from "../api/_chromium.ts";
 import { startApi, type TestApi } from "../api/_setup.ts";
 
-const PATIENCE_MS = 240_000;
+const TIMEOUT_MS = 240_000;
 
 /** Opens an API with the console, and a browser for a file of tests. */
 export function useConsole(use: (opened: { api: TestApi; browser: Browser }) => void): void {
@@ -22,22 +22,22 @@ export function useConsole(use: (opened: { api: TestApi; browser: Browser }) => 
   }, 300_000);
 }
 
-/** A page of the console in a context of its own, and what the browser complained of. */
+/** Opens a page of the console in a new browser context, and records its console errors. */
 export async function openPage(browser: Browser, options: BrowserContextOptions = {}) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 860 }, ...options });
   const page = await context.newPage();
-  page.setDefaultTimeout(PATIENCE_MS);
-  page.setDefaultNavigationTimeout(PATIENCE_MS);
-  const complaints: string[] = [];
-  page.on("console", (it) => it.type() === "error" && complaints.push(it.text()));
-  page.on("pageerror", (error) => complaints.push(String(error.stack ?? error.message)));
+  page.setDefaultTimeout(TIMEOUT_MS);
+  page.setDefaultNavigationTimeout(TIMEOUT_MS);
+  const consoleErrors: string[] = [];
+  page.on("console", (it) => it.type() === "error" && consoleErrors.push(it.text()));
+  page.on("pageerror", (error) => consoleErrors.push(String(error.stack ?? error.message)));
   return {
     page,
-    complaints,
-    /** Closes it; what it complained of, beside refused requests that the page shows, is a fault. */
+    consoleErrors,
+    /** Closes the context and expects no console errors, except those of refused requests. */
     async close() {
       await context.close();
-      expect(complaints.filter((it) => !/^Failed to load resource/.test(it))).toEqual([]);
+      expect(consoleErrors.filter((it) => !/^Failed to load resource/.test(it))).toEqual([]);
     },
   };
 }

@@ -7,7 +7,7 @@ import {
   waitFor,
 } from "../e2e/server.ts";
 
-/** A workspace as it looks after a day's work: something of everything, and one thing broken. */
+/** Server with a workspace that has items of every kind, and a destination that refuses events. */
 export interface Scene {
   server: Server;
   writeKey: string;
@@ -19,9 +19,9 @@ export interface Scene {
     library: string;
     deadLetter: string;
   };
-  /** The broken receiver answers 200 from now on. */
-  mend(): void;
-  /** Sends one more event, as a page would. */
+  /** Makes the refusing receiver answer 200. */
+  repair(): void;
+  /** Sends one pixel. */
   send(fields?: Record<string, string>): Promise<unknown>;
   stop(): Promise<void>;
 }
@@ -33,7 +33,7 @@ const library = `export function euros(seats) {
 
 const price = `import { euros } from "prices";
 
-/** What a sign-up is worth, for the warehouse. */
+/** Adds the price of a sign-up. */
 export function transformEvent(event) {
   const { seats = 1, plan } = event.properties;
   if (plan === "internal") return;
@@ -53,18 +53,18 @@ export async function startScene(): Promise<Scene> {
   let isBroken = true;
   const healthy = startSink();
   const broken = startSink(() => (isBroken ? 422 : 200));
-  const made = maker(server);
+  const create = creator(server);
 
-  const { source } = await made("/v2/sources", { name: "Website", type: "http" });
-  const app = await made("/v2/sources", { name: "Mobile app", type: "http" });
-  await made("/v2/sources", { name: "Newsletter", type: "http", enabled: false });
+  const { source } = await create("/v2/sources", { name: "Website", type: "http" });
+  const app = await create("/v2/sources", { name: "Mobile app", type: "http" });
+  await create("/v2/sources", { name: "Newsletter", type: "http", enabled: false });
   const webhook = async (name: string, webhookUrl: string, more = {}) =>
-    (await made("/v2/destinations", { name, type: "webhook", config: { webhookUrl, ...more } }))
+    (await create("/v2/destinations", { name, type: "webhook", config: { webhookUrl, ...more } }))
       .destination.id as string;
   const warehouse = await webhook("Warehouse", healthy.url, { batchSize: 20 });
   const crm = await webhook("CRM", broken.url);
   const mail = await webhook("Mail tool", healthy.url);
-  const archive = await made("/v2/destinations", {
+  const archive = await create("/v2/destinations", {
     name: "Archive",
     type: "file",
     config: { path: "archive.jsonl" },
@@ -76,22 +76,22 @@ export async function startScene(): Promise<Scene> {
     [app.source.id, warehouse],
     [app.source.id, mail],
   ]) {
-    await made("/v2/connections", { sourceId, destinationId });
+    await create("/v2/connections", { sourceId, destinationId });
   }
-  const shared = await made("/libraries?publish=true", {
+  const shared = await create("/libraries?publish=true", {
     name: "Prices",
     description: "What things cost",
     code: library,
     language: "javascript",
   });
-  const transformation = await made("/transformations?publish=true", {
+  const transformation = await create("/transformations?publish=true", {
     name: "Price of a sign-up",
     description: "Adds what a sign-up is worth",
     code: price,
     language: "javascript",
     destinationIds: [warehouse],
   });
-  await made("/transformations", {
+  await create("/transformations", {
     name: "City of a visitor",
     description: "Not published yet",
     code: careless,
@@ -131,7 +131,7 @@ export async function startScene(): Promise<Scene> {
       library: shared.id,
       deadLetter,
     },
-    mend() {
+    repair() {
       isBroken = false;
     },
     send,
@@ -144,7 +144,7 @@ export async function startScene(): Promise<Scene> {
   };
 }
 
-function maker(server: Server) {
+function creator(server: Server) {
   return async (path: string, body: unknown) => {
     const answer = await server.api("POST", path, body);
     if (answer.status > 201) throw new Error(`${answer.status} ${JSON.stringify(answer.body)}`);
@@ -152,54 +152,54 @@ function maker(server: Server) {
   };
 }
 
-/** A place of the console, and what is seen there when it is whole. */
-export interface ScenePlace {
+/** Screen of the console, and a selector that matches when it is loaded. */
+export interface SceneScreen {
   name: string;
   hash: string;
-  seen: string;
+  loaded: string;
 }
 
-/** Every screen, with something on it. */
-export function placesOf({ ids }: Scene): ScenePlace[] {
+/** Every screen, with the items of the scene. */
+export function screensOf({ ids }: Scene): SceneScreen[] {
   return [
-    { name: "overview", hash: "#/", seen: ".graph .node" },
-    { name: "sources", hash: "#/sources", seen: "td >> text=Website" },
-    { name: "source", hash: `#/sources/${ids.source}`, seen: ".code" },
-    { name: "new source", hash: "#/sources/new", seen: "dialog[open]" },
-    { name: "destinations", hash: "#/destinations", seen: "td >> text=Warehouse" },
-    { name: "destination", hash: `#/destinations/${ids.broken}`, seen: ".chart canvas" },
+    { name: "overview", hash: "#/", loaded: ".graph .node" },
+    { name: "sources", hash: "#/sources", loaded: "td >> text=Website" },
+    { name: "source", hash: `#/sources/${ids.source}`, loaded: ".code" },
+    { name: "new source", hash: "#/sources/new", loaded: "dialog[open]" },
+    { name: "destinations", hash: "#/destinations", loaded: "td >> text=Warehouse" },
+    { name: "destination", hash: `#/destinations/${ids.broken}`, loaded: ".chart canvas" },
     {
       name: "destination settings",
       hash: `#/destinations/${ids.healthy}?tab=settings`,
-      seen: "text=Webhook URL",
+      loaded: "text=Webhook URL",
     },
-    { name: "new destination", hash: "#/destinations/new", seen: "text=Webhook URL" },
-    { name: "transformations", hash: "#/transformations", seen: "td >> text=Price of a sign-up" },
-    { name: "transformation", hash: `#/transformations/${ids.transformation}`, seen: ".cm-line" },
+    { name: "new destination", hash: "#/destinations/new", loaded: "text=Webhook URL" },
+    { name: "transformations", hash: "#/transformations", loaded: "td >> text=Price of a sign-up" },
+    { name: "transformation", hash: `#/transformations/${ids.transformation}`, loaded: ".cm-line" },
     {
       name: "history",
       hash: `#/transformations/${ids.transformation}?tab=history`,
-      seen: "main >> text=Live",
+      loaded: "main >> text=Live",
     },
     {
       name: "links",
       hash: `#/transformations/${ids.transformation}?tab=destinations`,
-      seen: "main >> text=Warehouse",
+      loaded: "main >> text=Warehouse",
     },
-    { name: "libraries", hash: "#/libraries", seen: "td >> text=Prices" },
-    { name: "library", hash: `#/libraries/${ids.library}`, seen: ".cm-line" },
-    { name: "replays", hash: "#/replays", seen: "text=Nothing was sent again yet" },
-    { name: "new replay", hash: "#/replays/new", seen: "text=Received before" },
-    { name: "event search", hash: "#/search", seen: "text=Received before" },
-    { name: "live tail", hash: "#/events", seen: "text=Waiting for events" },
-    { name: "dead letters", hash: "#/dead-letters", seen: "td >> text=The receiver answered" },
-    { name: "dead letter list", hash: "#/dead-letters?all=1", seen: "td input" },
-    { name: "dead letter", hash: `#/dead-letters/${ids.deadLetter}`, seen: ".code" },
-    { name: "settings", hash: "#/settings", seen: "text=Pixels go to" },
-    { name: "members", hash: "#/settings/members", seen: "text=No members yet" },
-    { name: "tokens", hash: "#/settings/tokens", seen: "text=Yours" },
-    { name: "credentials", hash: "#/settings/credentials", seen: "text=No credentials yet" },
-    { name: "system", hash: "#/system", seen: "text=BODY_BYTES_MAX" },
-    { name: "nowhere", hash: "#/nowhere", seen: "text=There is no such screen" },
+    { name: "libraries", hash: "#/libraries", loaded: "td >> text=Prices" },
+    { name: "library", hash: `#/libraries/${ids.library}`, loaded: ".cm-line" },
+    { name: "replays", hash: "#/replays", loaded: "text=No replays" },
+    { name: "new replay", hash: "#/replays/new", loaded: "text=Received before" },
+    { name: "event search", hash: "#/search", loaded: "text=Received before" },
+    { name: "live tail", hash: "#/events", loaded: "text=Waiting for events" },
+    { name: "dead letters", hash: "#/dead-letters", loaded: "td >> text=The receiver answered" },
+    { name: "dead letter list", hash: "#/dead-letters?all=1", loaded: "td input" },
+    { name: "dead letter", hash: `#/dead-letters/${ids.deadLetter}`, loaded: ".code" },
+    { name: "settings", hash: "#/settings", loaded: "text=Data plane URL" },
+    { name: "members", hash: "#/settings/members", loaded: "text=No members yet" },
+    { name: "tokens", hash: "#/settings/tokens", loaded: "text=Current" },
+    { name: "credentials", hash: "#/settings/credentials", loaded: "text=No credentials yet" },
+    { name: "system", hash: "#/system", loaded: "text=BODY_BYTES_MAX" },
+    { name: "nowhere", hash: "#/nowhere", loaded: "text=Page not found" },
   ];
 }

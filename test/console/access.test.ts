@@ -17,8 +17,8 @@ async function source(name: string, workspaceId = api.workspaceId) {
   return api.catalog.sources.create(workspaceId, { name });
 }
 
-describeWith(chromiumMissing)("in the console", () => {
-  test("a wrong token is refused in words, a right one signs in for the tab and a reload", async () => {
+describeWith(chromiumMissing)("console sessions", () => {
+  test("sign-in shows why a wrong token is refused, and a session survives a reload", async () => {
     const { page, close } = await openPage(browser);
     await page.goto(api.url);
     await page.getByLabel("Token").fill("pm_wrong");
@@ -26,7 +26,7 @@ describeWith(chromiumMissing)("in the console", () => {
     await page.getByRole("alert").filter({ hasText: "Expected a valid token" }).waitFor();
     await signIn(page, api.url, api.token);
     await heading(page, "Overview").waitFor();
-    // No script can read it, and the page keeps none of it.
+    // Scripts cannot read the cookie, and the page does not store the token.
     expect(await page.evaluate("document.cookie")).toBe("");
     expect(
       await page.evaluate("JSON.stringify([{ ...localStorage }, { ...sessionStorage }])"),
@@ -35,8 +35,8 @@ describeWith(chromiumMissing)("in the console", () => {
     expect(cookie).toMatchObject({ httpOnly: true, sameSite: "Strict" });
     await page.reload();
     await heading(page, "Overview").waitFor();
-    // The next reader of the tab must not see the events that this one picked.
-    await page.evaluate("sessionStorage.setItem('picked-events', '[]')");
+    // The next user of the tab must not see the sample events of this one.
+    await page.evaluate("sessionStorage.setItem('sample-events', '[]')");
     await page.getByRole("button", { name: "Sign out" }).click();
     await page.getByLabel("Token").waitFor();
     expect(await page.context().cookies()).toEqual([]);
@@ -44,7 +44,7 @@ describeWith(chromiumMissing)("in the console", () => {
     await close();
   }, 300_000);
 
-  test("a session that ends shows the sign-in again, and goes on where it was", async () => {
+  test("an expired session shows the sign-in, which returns to the same screen", async () => {
     const { id } = await source("Ends");
     const created = await api.catalog.tokens.create(api.workspaceId, {
       name: "short",
@@ -54,8 +54,8 @@ describeWith(chromiumMissing)("in the console", () => {
     await signIn(page, api.url, created.secret);
     await page.goto(`${api.url}/#/sources/${id}`);
     await heading(page, "Ends").waitFor();
-    // The last thing that the page asks for by itself.
-    await page.getByText("It goes nowhere yet").waitFor();
+    // The last request that the page sends by itself.
+    await page.getByText("No destinations connected").waitFor();
     await page.getByLabel("Name", { exact: true }).fill("Renamed");
     await api.catalog.tokens.revoke(api.workspaceId, created.token.id);
     await page.getByRole("button", { name: "Rename" }).click();
@@ -66,17 +66,17 @@ describeWith(chromiumMissing)("in the console", () => {
     await close();
   }, 300_000);
 
-  test("what a token may not do is disabled, and names the permission", async () => {
+  test("a control that the token may not use is disabled and names the missing permission", async () => {
     const { id } = await source("Read only");
     const mayRead = await api.tokenWith(["events:read"]);
     const { page, close } = await openPage(browser);
     await signIn(page, api.url, mayRead);
     await page.goto(`${api.url}/#/sources/${id}`);
-    await page.getByText("This takes the permission workspace:admin").waitFor();
+    await page.getByText("Requires workspace:admin").waitFor();
     await page.goto(`${api.url}/#/settings/tokens`);
-    await page.getByText("This takes the permission workspace:admin").waitFor();
+    await page.getByText("Requires workspace:admin").waitFor();
     await page.goto(`${api.url}/#/system`);
-    await page.getByText("This takes the permission workspace:admin").waitFor();
+    await page.getByText("Requires workspace:admin").waitFor();
     await close();
 
     const mayAdminister = await api.tokenWith(["workspace:admin"]);
@@ -87,23 +87,21 @@ describeWith(chromiumMissing)("in the console", () => {
     const other = await openPage(browser);
     await signIn(other.page, api.url, mayAdminister);
     await other.page.goto(`${api.url}/#/destinations/${destination.id}`);
-    await other.page.getByLabel("Code that its events go through").selectOption(transformation);
-    const connect = other.page.getByRole("button", { name: "Connect it" });
+    await other.page.getByLabel("Transformation").selectOption(transformation);
+    const connect = other.page.getByRole("button", { name: "Apply" });
     expect(await connect.getAttribute("aria-disabled")).toBe("true");
-    expect(await connect.getAttribute("aria-description")).toBe(
-      "Needs the permission transformations:connect",
-    );
-    // Pressing it all the same asks the server for nothing.
+    expect(await connect.getAttribute("aria-description")).toBe("Requires transformations:connect");
+    // A forced click sends no request.
     const asked: string[] = [];
     other.page.on("request", (request) => request.method() === "PUT" && asked.push(request.url()));
     await connect.click({ force: true });
     await other.page.goto(`${api.url}/#/events`);
-    await other.page.getByText("This takes the permission events:read").waitFor();
+    await other.page.getByText("Requires events:read").waitFor();
     expect(asked).toEqual([]);
     await other.close();
   }, 300_000);
 
-  test("two workspaces in one browser see nothing of each other", async () => {
+  test("a session of one workspace sees nothing of another workspace", async () => {
     const { id } = await source("Mine alone");
     const stranger = await api.catalog.workspaces.create("Stranger");
     const { page, close } = await openPage(browser);
@@ -119,12 +117,12 @@ describeWith(chromiumMissing)("in the console", () => {
     expect(await page.getByText("Mine alone").count()).toBe(0);
     await page.keyboard.press("Control+k");
     await page.getByRole("combobox").fill("mine");
-    await page.getByText("Nothing is called").waitFor();
+    await page.getByText("No results for").waitFor();
     await close();
   }, 300_000);
 
-  test("a foreign page cannot act by the session, nor frame the console", async () => {
-    const { page, close, complaints } = await openPage(browser);
+  test("a page of another origin can neither use the session nor frame the console", async () => {
+    const { page, close, consoleErrors } = await openPage(browser);
     await signIn(page, api.url, api.token);
     const foreign = Bun.serve({
       hostname: "127.0.0.1",
@@ -151,7 +149,7 @@ describeWith(chromiumMissing)("in the console", () => {
     ).toBe(0);
     expect((await api.client.call("GET /v2/sources")).paging.total).toBe(before);
     await foreign.stop(true);
-    complaints.length = 0;
+    consoleErrors.length = 0;
     await close();
   }, 300_000);
 });

@@ -12,8 +12,8 @@ afterAll(() => api.stop());
 const KB = 1_000;
 const get = (path: string, init: RequestInit = {}) => fetch(api.url + path, init);
 
-/** What a browser gets over the wire for a path, in bytes. */
-async function wire(path: string): Promise<{ bytes: number; text: string; headers: Headers }> {
+/** Fetches a path with gzip; `bytes` is the size of the compressed body. */
+async function fetchGzip(path: string): Promise<{ bytes: number; text: string; headers: Headers }> {
   const response = await get(path, {
     decompress: false,
     headers: { "Accept-Encoding": "gzip" },
@@ -25,15 +25,15 @@ async function wire(path: string): Promise<{ bytes: number; text: string; header
   return { bytes: body.length, text, headers: response.headers };
 }
 
-/** Every script that can be reached from the page, and which are loaded with it. */
+/** All scripts of the console, and those that the page loads first. */
 async function scripts() {
-  const { text } = await wire("/");
+  const { text } = await fetchGzip("/");
   const first = [...text.matchAll(/(?:src|href)="(\/console\/[^"]+\.js)"/g)].map((it) => it[1]!);
   const all = new Map<string, number>();
   const left = [...first];
   for (let path = left.pop(); path !== undefined; path = left.pop()) {
     if (all.has(path)) continue;
-    const { bytes, text } = await wire(path);
+    const { bytes, text } = await fetchGzip(path);
     all.set(path, bytes);
     for (const [, name] of text.matchAll(/"\.\/([\w.-]+\.js)"/g)) left.push(`/console/${name}`);
   }
@@ -50,8 +50,8 @@ test("scripts take at most 60 KB before a screen is opened, and 300 KB in all", 
   expect(sum(all.keys())).toBeLessThan(300 * KB);
 });
 
-test("the page runs its own scripts alone, and nobody frames it", async () => {
-  const { headers, text } = await wire("/");
+test("the page allows only its own scripts, and no framing", async () => {
+  const { headers, text } = await fetchGzip("/");
   const policy = headers.get("content-security-policy") ?? "";
   expect(policy).not.toContain("unsafe");
   for (const rule of ["default-src 'none'", "script-src 'self'", "frame-ancestors 'none'"]) {
@@ -60,15 +60,15 @@ test("the page runs its own scripts alone, and nobody frames it", async () => {
   expect(policy).toContain("require-trusted-types-for 'script'");
   expect(headers.get("x-content-type-options")).toBe("nosniff");
   expect(headers.get("cache-control")).toBe("no-store");
-  // Nothing inline, nothing from elsewhere.
+  // No inline scripts or styles, and no other origins.
   expect(text).not.toMatch(/<script(?![^>]* src="\/console\/)|<style|style=|\son\w+=/);
   expect(text).not.toMatch(/https?:(?!\/\/www\.w3\.org)/);
 });
 
-test("what it loads is kept for ever under a name of its content", async () => {
-  const { text } = await wire("/");
+test("scripts have names by their content and are cached as immutable", async () => {
+  const { text } = await fetchGzip("/");
   const [, path = ""] = /src="([^"]+)"/.exec(text) ?? [];
-  const { headers } = await wire(path);
+  const { headers } = await fetchGzip(path);
   expect(headers.get("cache-control")).toContain("immutable");
   expect(headers.get("content-type")).toBe("text/javascript; charset=utf-8");
   const plain = await get(path, { headers: { "Accept-Encoding": "identity" } });
@@ -76,7 +76,7 @@ test("what it loads is kept for ever under a name of its content", async () => {
   expect((await plain.text()).length).toBeGreaterThan(10 * KB);
 });
 
-test("HEAD answers like GET, other methods and names are refused", async () => {
+test("the console answers HEAD like GET, and other methods and unknown assets with 404", async () => {
   const head = await get("/", { method: "HEAD" });
   expect([head.status, await head.text()]).toEqual([200, ""]);
   expect((await get("/", { method: "POST" })).status).toBe(404);
@@ -84,7 +84,7 @@ test("HEAD answers like GET, other methods and names are refused", async () => {
     expect([path, (await get(path)).status]).toEqual([path, 404]);
 });
 
-test("under a foreign name it is refused: a rebound name would make a foreign page its own", async () => {
+test("the console refuses unknown Host headers, which DNS rebinding sends", async () => {
   const refused = await get("/", { headers: { Host: "evil.example" } });
   expect(refused.status).toBe(403);
   expect(await refused.json()).toMatchObject({ message: expect.stringContaining("admin.hosts") });

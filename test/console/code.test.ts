@@ -16,10 +16,10 @@ import { openPage, signIn } from "./_browser.ts";
 
 setDefaultTimeout(300_000);
 
-/** Markup that would run, were it ever taken for more than text. */
+/** Markup that sets `hacked` if it is rendered as HTML. */
 const hostile = `<img src=x onerror="globalThis.hacked=1"><script>globalThis.hacked=1</script>`;
 
-describeWith(chromiumMissing)("in the console", () => {
+describeWith(chromiumMissing)("the code editor", () => {
   let server: Server;
   let browser: Browser;
   let sink: ReturnType<typeof startSink>;
@@ -50,7 +50,7 @@ describeWith(chromiumMissing)("in the console", () => {
   const arrived = (event: string) =>
     waitFor(async () => sink.events.find((it) => it.event === event));
 
-  test("a mistake is shown at its line, mended, run on a real event, published, rolled back", async () => {
+  test("code is fixed at the line of its error, run on a real event, published and rolled back", async () => {
     const { page, close } = await open("transformations/new");
     await page.getByLabel("Name").fill(hostile);
     await page.getByLabel("Description").fill(hostile);
@@ -63,10 +63,10 @@ describeWith(chromiumMissing)("in the console", () => {
     await fault.filter({ hasText: "SyntaxError" }).waitFor();
     expect(await lineOf(fault)).toBe(4);
 
-    // The same text is there after a reload, and nothing was saved.
+    // A reload keeps the unsaved text.
     await page.reload();
     await editor(page).filter({ hasText: "toUpperCase" }).waitFor();
-    await page.getByText("Not saved").waitFor();
+    await page.getByText("Unsaved").waitFor();
 
     await write(page, code("event.properties.plan.toUpperCase()"));
     await page.getByRole("button", { name: "Run" }).click();
@@ -74,7 +74,7 @@ describeWith(chromiumMissing)("in the console", () => {
     expect(await lineOf(fault)).toBe(3);
 
     await write(page, code('String(event.properties.plan ?? "none").toUpperCase()'));
-    await page.getByRole("button", { name: "Take real events" }).click();
+    await page.getByRole("button", { name: "Use real events" }).click();
     await page.getByText("Waiting for the next event").waitFor();
     await waitFor(async () => {
       await send({ "properties.plan": "pro", "properties.note": hostile });
@@ -95,7 +95,7 @@ describeWith(chromiumMissing)("in the console", () => {
     const result = panel(page, "Result");
     await result.locator(".cm-changedLine, .cm-insertedLine").first().waitFor();
     await result.getByText('"plan": "PRO"', { exact: true }).waitFor();
-    // The line of `log` stands where it was called, as text.
+    // The output of `log` is shown as text at the line that called it.
     const logged = page.locator(".cm-log").first();
     expect(await logged.textContent()).toContain("<img src=x");
     expect(await lineOf(logged)).toBe(2);
@@ -115,14 +115,14 @@ describeWith(chromiumMissing)("in the console", () => {
     await page.getByRole("link", { name: "Code" }).click();
     await write(page, code('"changed"'));
     await page.keyboard.press("Control+s");
-    await page.getByText("Newer draft").waitFor();
+    await page.getByText("Unpublished changes").waitFor();
     await publish(page);
-    await page.getByText("Newer draft").waitFor({ state: "detached" });
+    await page.getByText("Unpublished changes").waitFor({ state: "detached" });
     await send({ event: "Second", "properties.plan": "pro" });
     expect((await arrived("Second")).properties.plan).toBe("changed");
 
     await page.getByRole("link", { name: "History" }).click();
-    await panel(page, "What differs").waitFor();
+    await panel(page, "Compare").waitFor();
     const first = page
       .getByRole("row")
       .filter({ hasNot: page.getByText("Live") })
@@ -131,7 +131,7 @@ describeWith(chromiumMissing)("in the console", () => {
     await page.locator(".cm-changedLine").first().waitFor();
     const rollBack = page.getByRole("button", { name: "Roll back" }).first();
     await rollBack.click();
-    await page.getByText("It is live from the next batch on", { exact: true }).waitFor();
+    await page.getByText("Live from the next batch", { exact: true }).waitFor();
     await waitFor(async () => {
       await send({ event: "Third", "properties.plan": "pro" });
       return sink.events.some((it) => it.event === "Third" && it.properties.plan === "PRO");
@@ -141,7 +141,7 @@ describeWith(chromiumMissing)("in the console", () => {
     await close();
   });
 
-  test("completion knows the fields of the test event, metadata, and what libraries export", async () => {
+  test("completion offers fields of the test event, metadata keys and exports of libraries", async () => {
     const library = { name: "Prices", language: "javascript", code: "export const euros = 1;" };
     await server.api("POST", "/libraries?publish=true", library);
     const body = { name: "Completed", language: "javascript", code: "" };
@@ -172,7 +172,7 @@ describeWith(chromiumMissing)("in the console", () => {
     await close();
   });
 
-  test("a library is tried out before it is published", async () => {
+  test("a library is tried with a transformation before it is published", async () => {
     const { page, close } = await open("libraries/new");
     await page.getByLabel("Name").fill("Text tools");
     await page.getByRole("button", { name: "Create" }).click();
@@ -186,7 +186,7 @@ describeWith(chromiumMissing)("in the console", () => {
     await close();
   });
 
-  test("what the session may not do is disabled, and says which permission it takes", async () => {
+  test("buttons without permission are disabled, and unsaved text survives a revoked token", async () => {
     const made = { name: "Reader", permissions: ["events:read"] };
     const { token } = (await server.api("POST", "/v2/tokens", made)).body;
     const opened = await openPage(browser);
@@ -202,7 +202,7 @@ describeWith(chromiumMissing)("in the console", () => {
     const run = page.getByRole("button", { name: "Run" });
     expect(await run.getAttribute("aria-description")).toContain("transformations:edit");
 
-    // The token is revoked while its text is in the editor: the sign-in is shown, the text is kept.
+    // Revoking the token shows the sign-in; the unsaved text is kept.
     await editor(page).click();
     await page.keyboard.insertText("// mine");
     await server.api("DELETE", `/v2/tokens/${token.id}`);
@@ -215,7 +215,7 @@ describeWith(chromiumMissing)("in the console", () => {
     await opened.close();
   });
 
-  test("a foreign page changes nothing by the session's cookie, and a foreign name reads nothing", async () => {
+  test("a page of another port cannot write with the session's cookie, and an unknown host is refused", async () => {
     const { page, close } = await open("transformations");
     await page.getByRole("link", { name: "Existing" }).waitFor();
     const evil = Bun.serve({
@@ -223,7 +223,7 @@ describeWith(chromiumMissing)("in the console", () => {
       port: 0,
       fetch: () => new Response("<p>evil</p>", { headers: { "Content-Type": "text/html" } }),
     });
-    // Of another port, so that it is of the same site and gets the cookie sent.
+    // Another port is the same site, so that the browser sends the cookie.
     await page.goto(`http://127.0.0.1:${evil.port}/`);
     await page.evaluate(async (to) => {
       const body = JSON.stringify({ name: "Foreign" });
@@ -239,7 +239,7 @@ describeWith(chromiumMissing)("in the console", () => {
     await close();
   });
 
-  test("the editor opens, and how long the page was busy is printed", async () => {
+  test("the editor opens 5,000 lines and prints its long tasks", async () => {
     const body = { name: "Long", language: "javascript", code: "let a = 1;\n".repeat(5_000) };
     const { id } = (await server.api("POST", "/transformations", body)).body;
     const { page, close } = await open("");
@@ -269,8 +269,8 @@ const panel = (page: Page, title: string) =>
 const editor = (page: Page) => page.getByRole("textbox", { name: /^Code of/ });
 
 /**
- * Replaces a text. What was there is deleted first: Chromium, which joins lines when something is
- * written over them, gives the result a style of its own, and complains that the page forbids it.
+ * Replaces the text of an editor. It is deleted first: when Chromium overwrites several lines it adds
+ * an inline style, which the content security policy reports as an error.
  */
 async function write(page: Page, text: string, where = editor(page)): Promise<void> {
   await where.click();
@@ -279,7 +279,7 @@ async function write(page: Page, text: string, where = editor(page)): Promise<vo
   await page.keyboard.insertText(text);
 }
 
-/** The number of the line of code that something stands at, or below. */
+/** Number of the code line that contains the element, or that is above it. */
 async function lineOf(what: ReturnType<Page["locator"]>): Promise<number> {
   await what.first().waitFor();
   return await what.first().evaluate((element) => {
@@ -297,7 +297,7 @@ async function publish(page: Page): Promise<void> {
   await dialog.waitFor({ state: "detached" });
 }
 
-/** A source that is connected to a receiver; returns its write key. */
+/** Creates a source that is connected to a receiver. Returns its write key. */
 async function connected(server: Server, webhookUrl: string): Promise<string> {
   const { source } = (await server.api("POST", "/v2/sources", { name: "Site" })).body;
   const webhook = { name: "Receiver", type: "webhook", config: { webhookUrl } };

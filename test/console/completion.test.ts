@@ -19,7 +19,7 @@ const known: CompletionData = {
   libraries: [{ importName: "prices", exports: ["euros", "cents"] }],
 };
 
-/** What is offered at `|`. */
+/** Labels that completion offers at `|`. */
 function offered(marked: string, more: Partial<CompletionData> = {}): string[] {
   const at = marked.indexOf("|");
   const state = EditorState.create({ doc: marked.replace("|", "") });
@@ -47,29 +47,29 @@ describe("completion", () => {
     ["function transformEvent(e) { e.|", ["type", "properties", "context"]],
     ["const transformEvent = async (it) => it.|", ["type", "properties", "context"]],
   ];
-  test.each(cases)("at %s", (marked, expected) => {
+  test.each(cases)("offers names at %s", (marked, expected) => {
     expect(offered(marked)).toEqual(expected);
   });
 
-  test("of Python knows what an imported library exports", () => {
+  test("offers the exports of an imported Python library", () => {
     const python = { language: "python" as const };
     expect(offered("import prices\nprices.|", python)).toEqual(["euros", "cents"]);
     expect(offered("prices.|", python)).toEqual([]);
     expect(offered("import |", python)).toEqual(["prices"]);
   });
 
-  test("looks at no more of a long line than matters", () => {
+  test("matches only the end of a long line", () => {
     const line = `event${".a".repeat(50_000)}${"[".repeat(50_000)}`;
     expect(offered(`${line} event.|`)).toEqual(["type", "properties", "context"]);
     expect(offered(`${line}|`)).not.toContain("type");
   });
 
-  test("knows the metadata that code gets", () => {
+  test("offers the metadata keys of the sandbox", () => {
     expect([...metadataKeys]).toEqual([...answered]);
   });
 });
 
-test("what a library exports is read from its text", () => {
+test("exportsOf finds the exports of JavaScript and Python libraries", () => {
   const javascript = `export const a = 1;\nexport async function b() {}\nexport { c, d as e };\nconst f = 1;
 export class G {}`;
   expect(exportsOf(javascript, "javascript").sort()).toEqual(["G", "a", "b", "c", "e"]);

@@ -1,6 +1,6 @@
 /**
- * `bun test/console/crowd.ts [LETTERS] [TRANSFORMATIONS]`: the console over very many things, and
- * how long the reader waits for each screen. A million and ten thousand, unless told otherwise.
+ * `bun test/console/many-items.ts [LETTERS] [TRANSFORMATIONS]`: measures how long each screen takes
+ * with many items; 1,000,000 letters and 10,000 transformations by default.
  */
 import { join } from "node:path";
 import { pino } from "pino";
@@ -12,34 +12,34 @@ import { launch } from "../api/_chromium.ts";
 import { ADMIN_TOKEN, removeDirectory, type Server, startServer } from "../e2e/server.ts";
 import { openPage, signIn } from "./_browser.ts";
 
-export interface Crowd {
+export interface ManyItems {
   letters: number;
   transformations: number;
 }
 
-/** Milliseconds until each step was seen, and the page's long tasks. */
+/** Milliseconds until each step was rendered, and the page's long tasks. */
 export interface Waits {
   steps: Record<string, number>;
   longTasks: number[];
 }
 
-const LOT = 20_000;
+const BATCH_LETTERS = 20_000;
 const code = "export function transformEvent(event) { return event; }";
 
-/** Fills a server, opens the screens over it, and purges some of the letters. */
-export async function openCrowd(crowd: Crowd): Promise<Waits> {
+/** Fills a server, opens its screens and purges some letters. */
+export async function openManyItems(items: ManyItems): Promise<Waits> {
   await ensureConsole();
   const before = await startServer();
   const { directory } = before;
-  const owner = await fill(before, crowd.transformations);
+  const owner = await fill(before, items.transformations);
   await before.stop();
-  await writeLetters(join(directory, "data/delivery"), owner, crowd.letters);
+  await writeLetters(join(directory, "data/delivery"), owner, items.letters);
   const server = await startServer({ directory });
   const browser = await launch();
   try {
     const { page, close } = await openPage(browser);
     await signIn(page, server.controlPlane, ADMIN_TOKEN);
-    const waits = await walk(page, server, crowd);
+    const waits = await walk(page, server, items);
     await close();
     return waits;
   } finally {
@@ -49,7 +49,7 @@ export async function openCrowd(crowd: Crowd): Promise<Waits> {
   }
 }
 
-async function walk(page: Page, { controlPlane }: Server, crowd: Crowd): Promise<Waits> {
+async function walk(page: Page, { controlPlane }: Server, items: ManyItems): Promise<Waits> {
   const steps: Record<string, number> = {};
   await page.goto(controlPlane);
   await page.locator(".graph .node").first().waitFor();
@@ -58,10 +58,10 @@ async function walk(page: Page, { controlPlane }: Server, crowd: Crowd): Promise
     new PerformanceObserver((list) => {
       for (const { duration } of list.getEntries()) tasks.push(Math.round(duration));
     }).observe({ entryTypes: ["longtask"] });`);
-  const step = async (name: string, act: () => Promise<unknown>, seen: string) => {
+  const step = async (name: string, act: () => Promise<unknown>, selector: string) => {
     const beganAt = performance.now();
     await act();
-    await page.locator(seen).first().waitFor();
+    await page.locator(selector).first().waitFor();
     steps[name] = Math.round(performance.now() - beganAt);
   };
   const place = (hash: string) => page.goto(`${controlPlane}/${hash}`);
@@ -78,7 +78,7 @@ async function walk(page: Page, { controlPlane }: Server, crowd: Crowd): Promise
   await press(/^Purge all/);
   await step("first purged", () => press(/^Purge$/), "text=/Purging: [1-9]/");
   await press("Stop");
-  const left = `text=/${new Intl.NumberFormat("en").format(crowd.letters)} events, oldest/`;
+  const left = `text=/${new Intl.NumberFormat("en").format(items.letters)} events, oldest/`;
   await page.locator(left).waitFor({ state: "detached" });
   return { steps, longTasks: (await page.evaluate("tasks")) as number[] };
 }
@@ -102,13 +102,13 @@ async function fill(server: Server, transformations: number) {
 
 type LetterOwner = Pick<StoredLetter, "workspaceId" | "sourceId" | "destinationId">;
 
-/** As a lane commits them, in lots. */
+/** Writes letters to the ledger in batches, as a lane commits them. */
 async function writeLetters(directory: string, owner: LetterOwner, count: number): Promise<void> {
   const ledger = openLedger(directory, pino({ level: "silent" }));
   const { destinationId } = owner;
-  for (let at = 0; at < count; at += LOT) {
-    const lot = Math.min(LOT, count - at);
-    const letters = Array.from({ length: lot }, (_, n) => letterOf(owner, at + n));
+  for (let at = 0; at < count; at += BATCH_LETTERS) {
+    const batch = Math.min(BATCH_LETTERS, count - at);
+    const letters = Array.from({ length: batch }, (_, n) => letterOf(owner, at + n));
     const record = ledger.lane(destinationId) ?? { logs: {}, known: {} };
     const { promise, resolve } = Promise.withResolvers<void>();
     ledger.schedule({
@@ -126,18 +126,23 @@ function letterOf(owner: LetterOwner, n: number): StoredLetter {
     ...owner,
     id: Bun.randomUUIDv7("hex", createdAt),
     messageId: crypto.randomUUID(),
-    ...{ stage: "deliver", reason: `The receiver answered ${400 + (n % 7)}`, attempts: 1 },
+    stage: "deliver",
+    reason: `The receiver answered ${400 + (n % 7)}`,
+    attempts: 1,
     text: JSON.stringify({ type: "track", event: `Event ${n}`, properties: { n } }),
-    ...{ user: "u", type: "track", receivedAt: createdAt, createdAt },
+    user: "u",
+    type: "track",
+    receivedAt: createdAt,
+    createdAt,
   };
 }
 
-export function said({ steps, longTasks }: Waits): string {
+export function summaryOf({ steps, longTasks }: Waits): string {
   const waited = Object.entries(steps).map(([name, ms]) => `${name} ${ms} ms`);
   return `console: ${waited.join(", ")}; long tasks (ms): ${longTasks.join(", ") || "none"}\n`;
 }
 
 if (import.meta.main) {
   const [letters = 1_000_000, transformations = 10_000] = process.argv.slice(2).map(Number);
-  process.stdout.write(said(await openCrowd({ letters, transformations })));
+  process.stdout.write(summaryOf(await openManyItems({ letters, transformations })));
 }

@@ -5,7 +5,7 @@ import type { TestApi } from "../api/_setup.ts";
 import { describeWith } from "../counterpart.ts";
 import { openPage, signIn, useConsole } from "./_browser.ts";
 
-/** Runs in a page that takes it for markup, an address or a script; the quotes leave attributes. */
+/** Sets `broken` when a page renders it as HTML, as a link or as a script; the quotes end attributes. */
 const markup = `"'><img src=x onerror=window.broken=1><script>window.broken=1</script>\${window.broken=1}`;
 
 const refusing = Bun.serve({
@@ -24,7 +24,7 @@ async function until(condition: () => boolean | Promise<boolean>): Promise<void>
   while (!(await condition())) await Bun.sleep(20);
 }
 
-/** A workspace whose every text is markup. */
+/** Creates items whose every text is markup. */
 async function fill() {
   const { call } = api.client;
   const { source } = await call("POST /v2/sources", { body: { name: `S${markup}` } });
@@ -52,7 +52,7 @@ async function fill() {
 }
 
 describeWith(chromiumMissing)("markup", () => {
-  test("in any name, event, reason or address is shown as text and runs nowhere", async () => {
+  test("in names, events, reasons and addresses is shown as text and never runs", async () => {
     const { source, destination, code, letter } = await fill();
     const { page, close } = await openPage(browser);
     await signIn(page, api.url, api.token);
@@ -90,11 +90,13 @@ describeWith(chromiumMissing)("markup", () => {
     await page.goto(`${api.url}/#/events`);
     await page.getByText("Waiting for events").waitFor();
     await until(() => api.followers() > 0);
-    const told = { messageId: markup, sourceId: source.id, at: Date.now() };
-    api.tell(api.workspaceId, { ...told, stage: "received", event: { event: markup } });
+    const message = { messageId: markup, sourceId: source.id, at: Date.now() };
+    api.tell(api.workspaceId, { ...message, stage: "received", event: { event: markup } });
     api.tell(api.workspaceId, {
-      ...told,
-      ...{ stage: "dead-letter", destinationId: destination.id, reason: markup },
+      ...message,
+      stage: "dead-letter",
+      destinationId: destination.id,
+      reason: markup,
       event: { [markup]: markup },
     });
     await page.getByRole("button", { name: markup }).click();
@@ -102,7 +104,7 @@ describeWith(chromiumMissing)("markup", () => {
     await page.getByRole("button", { name: "Use as test event" }).click();
     await page.keyboard.press("Escape");
     await page.keyboard.press("Control+k");
-    await page.getByRole("combobox", { name: "Find a screen" }).fill("onerror");
+    await page.getByRole("combobox", { name: "Search screens" }).fill("onerror");
     await page.locator(".palette [role=option]").first().waitFor();
     expect(await page.evaluate("window.broken ?? document.querySelectorAll('img').length")).toBe(0);
     await close();

@@ -22,7 +22,7 @@ useConsole((opened) => {
 afterAll(() => receiver.stop(true));
 
 describeWith(chromiumMissing)("replays", () => {
-  test("begin at a destination, show how far they are, and are cancelled", async () => {
+  test("start from a destination, show their progress and can be cancelled", async () => {
     const { source } = await api.client.call("POST /v2/sources", { body: { name: "Shop" } });
     const { destination } = await api.client.call("POST /v2/destinations", {
       body: { name: "Hook", type: "webhook", config: { webhookUrl: receiver.url.href } },
@@ -36,8 +36,8 @@ describeWith(chromiumMissing)("replays", () => {
       await page.getByRole("link", { name: "Replay events" }).click();
       await page.getByLabel("Source").selectOption({ label: "Shop" });
       await page.getByLabel("Received from").fill("2020-01-01T00:00");
-      await page.getByLabel("Events a second").fill(perSecond);
-      await page.getByRole("button", { name: "Start the replay" }).click();
+      await page.getByLabel("Max events/s").fill(perSecond);
+      await page.getByRole("button", { name: "Start replay" }).click();
     };
     await begin("1000");
     const row = page.getByRole("row").filter({ hasText: "of Shop" });

@@ -1,6 +1,6 @@
 /**
- * `npm run screenshots [DIRECTORY]`: every screen of the console, light, dark and narrow, over a
- * workspace with something of everything. With `--keep` two of them become the README's.
+ * `npm run screenshots [DIRECTORY]`: photographs every screen of the console, light, dark and narrow.
+ * With `--keep`, two of them replace those of the README.
  */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -9,7 +9,7 @@ import { ensureConsole } from "../../src/console/bundle.ts";
 import { launch } from "../api/_chromium.ts";
 import { ADMIN_TOKEN } from "../e2e/server.ts";
 import { openPage, signIn } from "./_browser.ts";
-import { placesOf, type Scene, type ScenePlace, startScene } from "./_scene.ts";
+import { type Scene, type SceneScreen, screensOf, startScene } from "./_scene.ts";
 
 const [, , ...args] = process.argv;
 const keeps = args.includes("--keep");
@@ -20,29 +20,34 @@ const kept: Record<string, string> = {
   "live tail dark": "live-tail.png",
 };
 
-const ways = [
+const variants = [
   ["light", {}],
   ["dark", { colorScheme: "dark" }],
   ["narrow", { viewport: { width: 390, height: 844 } }],
 ] as const;
 
-async function shoot(scene: Scene, page: Page, place: ScenePlace, way: string): Promise<void> {
-  await page.goto(`${scene.server.controlPlane}/${place.hash}`);
-  await page.locator(place.seen).first().waitFor();
-  if (place.name === "live tail") await liven(scene, page);
+async function shoot(
+  scene: Scene,
+  page: Page,
+  screen: SceneScreen,
+  variant: string,
+): Promise<void> {
+  await page.goto(`${scene.server.controlPlane}/${screen.hash}`);
+  await page.locator(screen.loaded).first().waitFor();
+  if (screen.name === "live tail") await sendEvents(scene, page);
   await page.locator("[aria-busy=true]").first().waitFor({ state: "detached" });
-  // Charts draw themselves a moment later.
+  // Charts render asynchronously.
   await page.waitForTimeout(400);
-  const name = `${place.name.replaceAll(" ", "-")}-${way}.png`;
-  await page.screenshot({ path: join(directory, name), fullPage: way === "narrow" });
-  const keptAs = kept[`${place.name} ${way}`];
+  const name = `${screen.name.replaceAll(" ", "-")}-${variant}.png`;
+  await page.screenshot({ path: join(directory, name), fullPage: variant === "narrow" });
+  const keptAs = kept[`${screen.name} ${variant}`];
   if (keeps && keptAs !== undefined) {
     await page.screenshot({ path: join(KEPT, keptAs), animations: "disabled" });
   }
 }
 
-/** Events come while the tail is open. */
-async function liven(scene: Scene, page: Page): Promise<void> {
+/** Sends events while the tail is open. */
+async function sendEvents(scene: Scene, page: Page): Promise<void> {
   const names = ["Signed up", "Opened pricing", "Invited a colleague", "Left"];
   for (let n = 0; n < 14; n++) {
     const plan = n % 5 === 0 ? "internal" : "pro";
@@ -57,13 +62,13 @@ if (keeps) mkdirSync(KEPT, { recursive: true });
 await ensureConsole();
 const [scene, browser] = await Promise.all([startScene(), launch()]);
 try {
-  for (const [way, options] of ways) {
+  for (const [variant, options] of variants) {
     const { page, close } = await openPage(browser, options);
     await page.goto(scene.server.controlPlane);
     await page.getByLabel("Token").waitFor();
-    await page.screenshot({ path: join(directory, `sign-in-${way}.png`) });
+    await page.screenshot({ path: join(directory, `sign-in-${variant}.png`) });
     await signIn(page, scene.server.controlPlane, ADMIN_TOKEN);
-    for (const place of placesOf(scene)) await shoot(scene, page, place, way);
+    for (const screen of screensOf(scene)) await shoot(scene, page, screen, variant);
     await close();
   }
 } finally {

@@ -14,7 +14,7 @@ useConsole((opened) => {
 const EVENTS = 120;
 
 describeWith(chromiumMissing)("the event search", () => {
-  test("finds what a user did, opens it, and goes on further back", async () => {
+  test("finds the events of a user, opens one and loads older events", async () => {
     const { source } = await api.client.call("POST /v2/sources", { body: { name: "Shop" } });
     for (let n = 0; n < EVENTS; n++) {
       await api.page(source.id, `name=Page%20${n}&userId=${n === 7 ? "ann" : "bob"}`);
@@ -26,29 +26,29 @@ describeWith(chromiumMissing)("the event search", () => {
     await page.getByText("Page 119").waitFor();
     expect(await rows.count()).toBe(50);
 
-    await page.getByRole("button", { name: "Search further back" }).click();
+    await page.getByRole("button", { name: "Load older" }).click();
     await page.getByText("100 events").waitFor();
-    await page.getByRole("button", { name: "Search further back" }).click();
-    await page.getByText(`${EVENTS} events, that is all`).waitFor();
+    await page.getByRole("button", { name: "Load older" }).click();
+    await page.getByText(`${EVENTS} events, end of results`).waitFor();
     expect(await rows.last().textContent()).toContain("Page 0");
 
-    await page.getByLabel("That is").fill("ann");
+    await page.getByLabel("Value").fill("ann");
     await page.getByRole("main").getByRole("button", { name: "Search" }).click();
-    await page.getByText("1 event, that is all").waitFor();
+    await page.getByText("1 event, end of results").waitFor();
     expect(page.url()).toContain("text=ann");
     await page.getByRole("button", { name: "Page 7" }).click();
     const opened = page.getByRole("dialog");
     await opened.getByText('"ann"').first().waitFor();
     await opened.getByRole("button", { name: "Close" }).last().click();
 
-    await page.getByLabel("Look for").selectOption("Message id");
+    await page.getByLabel("Field").selectOption("Message id");
     await page.getByRole("main").getByRole("button", { name: "Search" }).click();
     await page.getByText("Expected a UUID").first().waitFor();
 
-    // A place that somebody passed on, at which nothing is.
+    // A shared link to a search without results.
     await page.goto(`${api.url}/#/search?by=event&text=nothing&from=2026-01-01T00:00`);
-    await page.getByText("No event that is still there fits").waitFor();
-    expect(await page.getByLabel("That is").inputValue()).toBe("nothing");
+    await page.getByText("No results").waitFor();
+    expect(await page.getByLabel("Value").inputValue()).toBe("nothing");
     await page.goto(`${api.url}/#/search?text=bob`);
     await page.getByText("Page 119").waitFor();
     await close();

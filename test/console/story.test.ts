@@ -6,15 +6,15 @@ import { describeWith } from "../counterpart.ts";
 import { ADMIN_TOKEN, removeDirectory, type Server, startServer } from "../e2e/server.ts";
 import { openPage, signIn } from "./_browser.ts";
 
-/** A receiver that the story breaks and mends. */
-const taken: any[] = [];
+/** Receiver that refuses events while `isBroken`. */
+const received: any[] = [];
 let isBroken = false;
 const receiver = Bun.serve({
   hostname: "127.0.0.1",
   port: 0,
   async fetch(request) {
     const event = await request.json();
-    if (!isBroken) taken.push(event);
+    if (!isBroken) received.push(event);
     return new Response(null, { status: isBroken ? 422 : 200 });
   },
 });
@@ -44,7 +44,7 @@ async function makeSource(page: Page): Promise<void> {
   await page.getByLabel("Name", { exact: true }).fill("Shop");
   await button(page, "Create source").click();
   await heading(page, "Shop").waitFor();
-  await page.getByText("It goes nowhere yet").waitFor();
+  await page.getByText("No destinations connected").waitFor();
 }
 
 async function makeDestination(page: Page): Promise<void> {
@@ -53,7 +53,7 @@ async function makeDestination(page: Page): Promise<void> {
   await page.getByLabel("Name", { exact: true }).fill("CRM");
   await page.getByLabel("Webhook URL").fill("nonsense");
   await button(page, "Create destination").click();
-  // The form says what is wrong where it is.
+  // The form shows each error at its field.
   await page.locator(".field .wrong").filter({ hasText: "Expected an absolute URL" }).waitFor();
   await page.getByLabel("Webhook URL").fill(receiver.url.href);
   await page.getByLabel("Secret (optional)", { exact: true }).fill(`whsec_${"c2VjcmV0".repeat(4)}`);
@@ -66,8 +66,8 @@ async function makeDestination(page: Page): Promise<void> {
   await heading(page, "CRM").waitFor();
   await button(page, "Send test event").click();
   await page.locator(".steps .badge.good").filter({ hasText: "write" }).waitFor();
-  expect(taken.map(({ event }) => event)).toEqual(["Connection test"]);
-  await page.getByText("It takes nothing yet").waitFor();
+  expect(received.map(({ event }) => event)).toEqual(["Connection test"]);
+  await page.getByText("No sources connected").waitFor();
   await button(page, "Connect").click();
   await page.locator(".entry").filter({ hasText: "Shop" }).waitFor();
 }
@@ -92,27 +92,27 @@ async function replayFromGroup(page: Page): Promise<void> {
   await page.goBack();
   isBroken = false;
   await button(page, "Replay all 1").click();
-  await page.getByText("1 dead letter on the way again").waitFor();
-  await page.getByText("None is left").waitFor();
+  await page.getByText("1 dead letter requeued").waitFor();
+  await page.getByText("No dead letters").waitFor();
 }
 
-describeWith(chromiumMissing)("a day's work", () => {
-  test("from a source to a mended destination, by the page alone", async () => {
+describeWith(chromiumMissing)("the main tasks", () => {
+  test("a source, a destination, a test event, a replay and a new write key", async () => {
     const { page, close } = await openPage(browser);
     await signIn(page, server.controlPlane, ADMIN_TOKEN);
     await page.getByText("First steps").waitFor();
     await makeSource(page);
     await makeDestination(page);
     await sendTestEvent(page, "delivered");
-    expect(taken.at(-1)).toMatchObject({ type: "track", event: "Test event" });
+    expect(received.at(-1)).toMatchObject({ type: "track", event: "Test event" });
 
     isBroken = true;
     await sendTestEvent(page, "dead-letter");
     await replayFromGroup(page);
-    while (taken.length < 3) await Bun.sleep(20);
-    expect(taken.at(-1)).toMatchObject({ event: "Test event" });
+    while (received.length < 3) await Bun.sleep(20);
+    expect(received.at(-1)).toMatchObject({ event: "Test event" });
 
-    // The secret is not shown again, and saving the form keeps it.
+    // The secret is not shown, and saving the form keeps it.
     await menu(page, "Destinations").click();
     await page.getByRole("link", { name: "CRM" }).click();
     await page.getByRole("main").getByRole("link", { name: "Settings" }).click();
@@ -128,19 +128,19 @@ describeWith(chromiumMissing)("a day's work", () => {
     await button(page, "Rotate the key").click();
     await page.getByText("Shop has a new write key").waitFor();
     expect(await page.locator("dd code").first().textContent()).not.toBe(before);
-    await page.getByRole("switch", { name: "Takes events" }).click();
-    await page.getByRole("switch", { name: /^Off/ }).waitFor();
+    await page.getByRole("switch", { name: "Enabled" }).click();
+    await page.getByRole("switch", { name: /^Disabled/ }).waitFor();
     await close();
   }, 300_000);
 
-  test("people, tokens and secrets, by the page alone", async () => {
+  test("members, tokens and credentials", async () => {
     const { page, close } = await openPage(browser);
     await signIn(page, server.controlPlane, ADMIN_TOKEN);
     await menu(page, "Settings").click();
     await page.getByRole("link", { name: "Members" }).click();
     await button(page, "New member").click();
     await page.getByLabel("Name", { exact: true }).fill("Ada");
-    await page.getByLabel("E-mail").fill("ada@example.com");
+    await page.getByLabel("Email").fill("ada@example.com");
     await page.getByLabel(/^workspace:admin/).check();
     await button(page, "Add member").click();
     await page.getByRole("cell", { name: "ada@example.com" }).waitFor();
@@ -148,7 +148,7 @@ describeWith(chromiumMissing)("a day's work", () => {
     await page.getByRole("link", { name: "Tokens" }).click();
     await button(page, "New token").click();
     await page.getByLabel("Name", { exact: true }).fill("Ada's laptop");
-    await page.getByLabel("Whose").selectOption({ label: "Ada (ada@example.com)" });
+    await page.getByLabel("Owner").selectOption({ label: "Ada (ada@example.com)" });
     await button(page, "Create token").click();
     const secret = await page.locator("dialog pre").textContent();
     expect(secret).toMatch(/^pm_/);
@@ -161,7 +161,7 @@ describeWith(chromiumMissing)("a day's work", () => {
     await page.getByRole("dialog").getByRole("button", { name: "Set credential" }).click();
     await page.getByRole("cell", { name: 'getCredential("SHOP_KEY")' }).waitFor();
 
-    // Ada signs in with it, and is signed out when she is removed.
+    // Ada signs in with her token, and is signed out when she is removed.
     const ada = await openPage(browser);
     await signIn(ada.page, server.controlPlane, secret!);
     await ada.page.getByText("Ada", { exact: true }).waitFor();
@@ -169,7 +169,7 @@ describeWith(chromiumMissing)("a day's work", () => {
     await button(page, "Remove Ada").click();
     await button(page, "Remove member").click();
     await page.getByText("No members yet").waitFor();
-    // Not by the menu: her page may have found out by itself.
+    // Not by the menu, which is gone if her page has already noticed.
     await ada.page.evaluate("location.hash = '#/sources'");
     await ada.page.getByText("Your session has ended").waitFor();
     await ada.close();

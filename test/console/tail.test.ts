@@ -13,36 +13,36 @@ useConsole((opened) => {
 
 const PER_SECOND = 5_000;
 
-/** Tells events at a steady rate, until it is stopped; a late turn is made up for. */
+/** Sends tail events at a steady rate until stopped; late timers catch up. */
 function flood(sourceId: string) {
   const beganAt = performance.now();
-  let told = 0;
+  let sent = 0;
   const timer = setInterval(() => {
     const due = Math.floor(((performance.now() - beganAt) * PER_SECOND) / 1_000);
-    for (const until = Math.min(due, told + PER_SECOND); told < until; told++) {
-      const messageId = `m${told}`;
+    for (const until = Math.min(due, sent + PER_SECOND); sent < until; sent++) {
+      const messageId = `m${sent}`;
       const at = Date.now();
-      const event = { type: "track", event: `Event ${told}`, properties: { told, even: told % 2 } };
+      const event = { type: "track", event: `Event ${sent}`, properties: { sent, even: sent % 2 } };
       api.tell(api.workspaceId, { stage: "received", sourceId, at, messageId, event });
     }
   }, 10);
-  return { told: () => told, stop: () => clearInterval(timer) };
+  return { sent: () => sent, stop: () => clearInterval(timer) };
 }
 
-/** Not `waitForFunction`, which the page's policy keeps from evaluating. */
+/** Replaces `waitForFunction`, whose `eval` the content security policy forbids. */
 async function until(page: Page, condition: string): Promise<void> {
   while (!(await page.evaluate(condition))) await Bun.sleep(50);
 }
 
 describeWith(chromiumMissing)("the live tail", () => {
-  test("of 5,000 events a second keeps the tab answering, and what it holds bounded", async () => {
+  test("stays responsive at 5,000 events per second and bounds its buffer", async () => {
     const { source } = await api.client.call("POST /v2/sources", { body: { name: "Flood" } });
     const { page, close } = await openPage(browser);
     await signIn(page, api.url, api.token);
     await page.goto(`${api.url}/#/events`);
     await page.getByText("Waiting for events").waitFor();
     while (api.followers() === 0) await Bun.sleep(10);
-    // The longest time for which the page's own timer was kept waiting.
+    // Longest delay of a timer in the page.
     await page.evaluate(`{
       let last = performance.now();
       window.longest = 0;
@@ -52,9 +52,9 @@ describeWith(chromiumMissing)("the live tail", () => {
         last = now;
       }, 10);
     }`);
-    const { told, stop } = flood(source.id);
-    await page.getByText("of 1,000 remembered").waitFor();
-    const search = page.getByLabel("Find in the events");
+    const { sent, stop } = flood(source.id);
+    await page.getByText("of 1,000 buffered").waitFor();
+    const search = page.getByLabel("Search events");
     await search.fill('"even":1');
     await until(
       page,
@@ -64,7 +64,7 @@ describeWith(chromiumMissing)("the live tail", () => {
     await page.getByRole("button", { name: "Pause" }).click();
     await page.locator(".badge").filter({ hasText: "Paused" }).waitFor();
     const rows = page.locator("tbody tr");
-    // What came before the pause is still drawn; then nothing changes, while events go on.
+    // Events from before the pause are still rendered; then the rows stay the same.
     let first = "";
     for (let last = "none"; first !== last; ) {
       last = first;
@@ -72,7 +72,7 @@ describeWith(chromiumMissing)("the live tail", () => {
       first = (await rows.first().textContent()) ?? "";
     }
     expect(await rows.count()).toBe(200);
-    await page.getByRole("button", { name: "Go on" }).click();
+    await page.getByRole("button", { name: "Resume" }).click();
     await until(
       page,
       `document.querySelector("tbody tr").textContent !== ${JSON.stringify(first)}`,
@@ -80,7 +80,7 @@ describeWith(chromiumMissing)("the live tail", () => {
     stop();
     const longest = Number(await page.evaluate("window.longest"));
     process.stderr.write(
-      `live tail: ${told()} events at ${PER_SECOND}/s, the page waited ${Math.round(longest)} ms at most\n`,
+      `live tail: ${sent()} events at ${PER_SECOND}/s, the page waited ${Math.round(longest)} ms at most\n`,
     );
     await close();
   }, 300_000);

@@ -1,15 +1,14 @@
 import { type AnswerOf, RequestRefused } from "../../api/client.ts";
 import type { IconName } from "../components/icon.tsx";
-import { client, type Permission } from "../data/session.ts";
-
-/** Transformations and libraries: two kinds of code that are written, published and kept alike. */
+import type { Permission } from "../data/model.ts";
+import { client } from "../data/session.ts";
 
 type Transformation = AnswerOf<"GET /transformations/{id}">;
 export type Revision = Omit<
   AnswerOf<"GET /transformations/{id}/versions/{versionId}">,
   "codeVersion"
 > & { importName?: string };
-/** One of either kind: as it is published, or as a draft. */
+/** A transformation or a library: its published revision, or its draft. */
 export type CodeItem = Revision & Pick<Transformation, "destinations" | "warnings">;
 export type Language = Revision["language"];
 
@@ -29,18 +28,19 @@ interface CodeChange {
   events?: Events;
 }
 
+/** Differences between transformations and libraries; the same screens edit and publish both. */
 export interface CodeKind {
-  /** The first segment of its places. */
+  /** First segment of the routes. */
   screen: "transformations" | "libraries";
   singular: string;
   title: string;
   icon: IconName;
   createPermission: Permission;
   editPermission: Permission;
-  /** Published ones, or drafts that were never published. */
+  /** Published items, or drafts that were never published. */
   list(isPublished: boolean): Promise<CodeItem[]>;
   createDraft(input: CodeInput): Promise<CodeItem>;
-  /** As it is published; undefined for a draft. */
+  /** The live revision; undefined for a draft. */
   getPublished(id: string): Promise<CodeItem | undefined>;
   /** Newest first. */
   listRevisions(id: string, count: number): Promise<Revision[]>;
@@ -49,7 +49,7 @@ export interface CodeKind {
     change: CodeChange & { language: Language },
     publish: boolean,
   ): Promise<CodeItem>;
-  /** Makes a revision the live one, tested with these events or with those it came with. */
+  /** Makes a revision live. It is tested with `events`, or with the events it was saved with. */
   publish(versionId: string, events?: Events): Promise<{ warnings?: string[] }>;
   remove(id: string): Promise<unknown>;
 }
@@ -119,9 +119,9 @@ export const libraries: CodeKind = {
   remove: (id) => client.call("DELETE /libraries/{id}", { params: { id } }),
 };
 
-async function undefinedIfNotFound<T>(asked: Promise<T>): Promise<T | undefined> {
+async function undefinedIfNotFound<T>(answer: Promise<T>): Promise<T | undefined> {
   try {
-    return await asked;
+    return await answer;
   } catch (error) {
     if (error instanceof RequestRefused && error.status === 404) return undefined;
     throw error;
@@ -129,9 +129,12 @@ async function undefinedIfNotFound<T>(asked: Promise<T>): Promise<T | undefined>
 }
 
 export const isPython = (language: Language) => language !== "javascript";
+/** Language of the code editor. */
+export const editorLanguage = (language: Language) =>
+  isPython(language) ? ("python" as const) : ("javascript" as const);
 export const languageName = (language: Language) => (isPython(language) ? "Python" : "JavaScript");
 
-/** What a new one starts with. */
+/** Code of a new draft. */
 export function starterCode(kind: CodeKind, language: Language): string {
   if (kind === libraries) {
     return isPython(language)
@@ -143,14 +146,14 @@ export function starterCode(kind: CodeKind, language: Language): string {
     : "export function transformEvent(event, metadata) {\n  return event;\n}\n";
 }
 
-/** What the parts of a page work with. */
+/** The edited transformation or library, which the tabs of its page share. */
 export interface CodeContext {
   kind: CodeKind;
   newest: Revision;
   /** Undefined for a draft. */
   published: CodeItem | undefined;
-  /** Something was saved, published or connected. */
+  /** Loads both revisions again, after a save, a publish or a new link. */
   reload: () => Promise<void>;
-  /** The line of the code that somebody wants to see. */
-  at?: number | undefined;
+  /** Line of the code to open. */
+  line?: number | undefined;
 }

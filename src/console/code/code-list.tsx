@@ -6,14 +6,14 @@ import { hrefTo } from "../router.ts";
 import { type CodeItem, type CodeKind, languageName, libraries } from "./code-kind.ts";
 import { NewCodeDialog } from "./new-code-dialog.tsx";
 
-/** All transformations, or all libraries, published ones and drafts. */
+/** All transformations or all libraries, published ones and drafts. */
 export function CodeList({ kind, isNew }: { kind: CodeKind; isNew: boolean }) {
   return (
     <>
       <ListScreen {...kind} load={() => listCode(kind)} columns={columnsOf(kind)}>
         {kind === libraries
-          ? "A library is code that transformations import by its name."
-          : "A transformation is code that changes, drops or multiplies events on their way to a destination."}
+          ? "A library is code that transformations import by name."
+          : "A transformation is code that changes, drops or multiplies events before they reach a destination."}
       </ListScreen>
       {isNew && <NewCodeDialog kind={kind} />}
     </>
@@ -77,14 +77,14 @@ function columnsOf(kind: CodeKind) {
       cell: ({ language }: CodeRow) => languageName(language),
     },
     {
-      title: "Changed",
+      title: "Updated",
       kind: "narrow" as const,
       cell: ({ updatedAt }: CodeRow) => <Time at={updatedAt} />,
     },
   ];
 }
 
-/** Whether code is live. */
+/** `Live`, `Draft` or `Suspended`. */
 export function CodeStateBadge(props: { isPublished: boolean; suspended?: string | undefined }) {
   if (props.suspended !== undefined) {
     return (

@@ -1,4 +1,4 @@
-import { ConfirmButton } from "../components/dialog.tsx";
+import { DeleteButton } from "../components/dialog.tsx";
 import { ErrorNotice } from "../components/error-notice.tsx";
 import {
   Badge,
@@ -9,25 +9,24 @@ import {
   Tabs,
 } from "../components/layout.tsx";
 import { Lazy } from "../components/lazy.tsx";
-import { showToast } from "../components/toasts.ts";
 import { useResource } from "../data/use-resource.ts";
 import { hrefTo, navigate } from "../router.ts";
 import { type CodeContext, type CodeKind, languageName, libraries } from "./code-kind.ts";
 import { CodeStateBadge } from "./code-list.tsx";
-import { Links } from "./destination-links.tsx";
+import { DestinationLinks } from "./destination-links.tsx";
 import { discardText } from "./unsaved-text.ts";
 
-/** One transformation, or one library: its code, its past, its destinations. */
+/** One transformation or library: its code, its revisions and its destinations. */
 export function CodePage(props: { kind: CodeKind; id: string; query: URLSearchParams }) {
   const { kind, id, query } = props;
   const tab = query.get("tab") ?? "code";
   const line = Number(query.get("line") ?? Number.NaN);
   const { value, error, reload } = useResource(() => loadCode(kind, id), [kind.screen, id]);
-  const way = { href: hrefTo(kind.screen), text: kind.title };
+  const parent = { href: hrefTo(kind.screen), text: kind.title };
   if (value === undefined) {
     return (
       <>
-        <ScreenHeader title={kind.singular} way={way} />
+        <ScreenHeader title={kind.singular} parent={parent} />
         {error === undefined ? (
           <Panel>
             <SkeletonLine />
@@ -42,16 +41,16 @@ export function CodePage(props: { kind: CodeKind; id: string; query: URLSearchPa
     return (
       <EmptyState
         icon="search"
-        title={`There is no such ${kind.singular}`}
-        action={<a href={way.href}>All</a>}
+        title={`This ${kind.singular} was not found`}
+        action={<a href={parent.href}>All</a>}
       >
-        It may be of another workspace, or the address is misspelt.
+        It may belong to another workspace, or the address is misspelt.
       </EmptyState>
     );
   }
-  const opened: CodeContext = { kind, newest: value.newest, published: value.published, reload };
-  if (Number.isInteger(line)) opened.at = line;
-  return <LoadedCodePage opened={opened} tab={tab} way={way} />;
+  const context: CodeContext = { kind, newest: value.newest, published: value.published, reload };
+  if (Number.isInteger(line)) context.line = line;
+  return <LoadedCodePage context={context} tab={tab} parent={parent} />;
 }
 
 async function loadCode(kind: CodeKind, id: string) {
@@ -63,13 +62,13 @@ async function loadCode(kind: CodeKind, id: string) {
 }
 
 function LoadedCodePage(props: {
-  opened: CodeContext;
+  context: CodeContext;
   tab: string;
-  way: { href: string; text: string };
+  parent: { href: string; text: string };
 }) {
-  const { opened, tab, way } = props;
-  const { kind, newest, published } = opened;
-  const isBehind = published !== undefined && published.versionId !== newest.versionId;
+  const { context, tab, parent } = props;
+  const { kind, newest, published } = context;
+  const hasUnpublishedChanges = published !== undefined && published.versionId !== newest.versionId;
   const tabs = [
     { name: "code", text: "Code" },
     { name: "history", text: "History" },
@@ -79,23 +78,16 @@ function LoadedCodePage(props: {
     <>
       <ScreenHeader
         title={newest.name}
-        way={way}
-        beside={
+        parent={parent}
+        status={
           <>
             <CodeStateBadge isPublished={published !== undefined} />
-            {isBehind && <Badge tone="warn">Newer draft</Badge>}
+            {hasUnpublishedChanges && <Badge tone="warn">Unpublished changes</Badge>}
             <Badge flat>{languageName(newest.language)}</Badge>
           </>
         }
       >
-        <ConfirmButton
-          kind="plain"
-          icon="bin"
-          needs={kind.createPermission}
-          {...deletionOf(opened)}
-        >
-          Delete
-        </ConfirmButton>
+        <DeleteCode {...context} />
       </ScreenHeader>
       {newest.description && <p class="quiet">{newest.description}</p>}
       <Tabs
@@ -105,29 +97,32 @@ function LoadedCodePage(props: {
           current: name === tab,
         }))}
       />
-      {tab === "code" && <Lazy load={loadWorkbench} with={opened} />}
-      {tab === "history" && <Lazy load={loadHistory} with={opened} />}
-      {tab === "destinations" && <Links {...opened} />}
+      {tab === "code" && <Lazy load={loadWorkbench} with={context} />}
+      {tab === "history" && <Lazy load={loadHistory} with={context} />}
+      {tab === "destinations" && <DestinationLinks {...context} />}
     </>
   );
 }
 
 const loadWorkbench = async () => (await import("./workbench.tsx")).Workbench;
-const loadHistory = async () => (await import("./revision-history.tsx")).History;
+const loadHistory = async () => (await import("./revision-history.tsx")).RevisionHistory;
 
-function deletionOf({ kind, newest }: CodeContext) {
-  return {
-    title: `Delete ${newest.name}?`,
-    text:
-      kind === libraries
-        ? "What imports it can no longer be published. Its revisions are kept, and publishing one restores it."
-        : "Its destinations get their events unchanged from then on. Its revisions are kept, and publishing one restores it.",
-    action: "Delete",
-    async onConfirm() {
-      await kind.remove(newest.id);
-      discardText(`code ${newest.id}`);
-      showToast(`${newest.name} is deleted`);
-      navigate(hrefTo(kind.screen));
-    },
-  };
+function DeleteCode({ kind, newest }: CodeContext) {
+  const effect =
+    kind === libraries
+      ? "Code that imports it can no longer be published."
+      : "Its destinations receive their events unchanged from then on.";
+  return (
+    <DeleteButton
+      noun={kind.singular}
+      name={newest.name}
+      needs={kind.createPermission}
+      consequence={`${effect} Its revisions are kept, and publishing one restores it.`}
+      remove={async () => {
+        await kind.remove(newest.id);
+        discardText(`code ${newest.id}`);
+        navigate(hrefTo(kind.screen));
+      }}
+    />
+  );
 }

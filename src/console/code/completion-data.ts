@@ -1,41 +1,44 @@
 import { useEffect, useState } from "preact/hooks";
 import { client, missingPermission } from "../data/session.ts";
 import { type CompletionData, exportsOf } from "../editor/completion.ts";
-import { isPython, type Language, libraries } from "./code-kind.ts";
+import { editorLanguage, type Language, libraries } from "./code-kind.ts";
 import { parseEvents, type RunReport } from "./test-run.ts";
 
-/** Events of the test and of the last run, as far as the text is any. */
+/** Test events, if their text is valid, and the events of the last run. */
 export function knownEvents(text: string, report: RunReport | undefined): unknown[] {
-  const run = report?.results.map(({ event }) => event) ?? [];
+  const runEvents = report?.results.map(({ event }) => event) ?? [];
   try {
-    return [...parseEvents(text), ...run];
+    return [...parseEvents(text), ...runEvents];
   } catch {
-    return run;
+    return runEvents;
   }
 }
 
-/** What completion knows beside the code. */
-export function useCompletionData(language: Language, events: readonly unknown[]): CompletionData {
-  const [more, setMore] = useState<Pick<CompletionData, "credentials" | "libraries">>({
+/** Names that completion offers: event fields, credentials and exports of libraries. */
+export function useCompletionData(
+  codeLanguage: Language,
+  events: readonly unknown[],
+): CompletionData {
+  const [names, setNames] = useState<Pick<CompletionData, "credentials" | "libraries">>({
     credentials: [],
     libraries: [],
   });
-  const own = language === "javascript" ? "javascript" : "python";
+  const language = editorLanguage(codeLanguage);
   useEffect(() => {
-    let isOver = false;
-    fetchCompletionData(own).then(
-      (it) => !isOver && setMore(it),
-      // Completion knows less without them.
+    let isStale = false;
+    fetchNames(language).then(
+      (fetched) => !isStale && setNames(fetched),
+      // Completion works without them.
       () => {},
     );
     return () => {
-      isOver = true;
+      isStale = true;
     };
-  }, [own]);
-  return { language: own, events: [...events, ...standardEvents], ...more };
+  }, [language]);
+  return { language, events: [...events, ...standardEvents], ...names };
 }
 
-async function fetchCompletionData(language: CompletionData["language"]) {
+async function fetchNames(language: CompletionData["language"]) {
   const [published, credentials] = await Promise.all([
     libraries.list(true),
     missingPermission("workspace:admin") === undefined
@@ -45,12 +48,12 @@ async function fetchCompletionData(language: CompletionData["language"]) {
   return {
     credentials: (credentials?.credentials ?? []).map(({ name }) => name),
     libraries: published
-      .filter((it) => isPython(it.language) === (language === "python"))
+      .filter((it) => editorLanguage(it.language) === language)
       .map(({ importName = "", code }) => ({ importName, exports: exportsOf(code, language) })),
   };
 }
 
-/** What every event has, before any was seen. */
+/** Fields that every event has. */
 const standardEvents = [
   {
     type: "track",

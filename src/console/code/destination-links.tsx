@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import { Button } from "../components/button.tsx";
 import { ErrorNotice } from "../components/error-notice.tsx";
-import { SelectField } from "../components/forms/fields.tsx";
+import { optionsOf, SelectField } from "../components/forms/fields.tsx";
 import { Badge, EmptyState, Panel } from "../components/layout.tsx";
 import { Table } from "../components/table.tsx";
 import { showToast } from "../components/toasts.ts";
@@ -11,8 +11,8 @@ import { useResource } from "../data/use-resource.ts";
 import { hrefTo } from "../router.ts";
 import type { CodeContext } from "./code-kind.ts";
 
-/** The destinations whose events the transformation changes. */
-export function Links({ newest, published, reload }: CodeContext) {
+/** Destinations that are linked to the transformation. */
+export function DestinationLinks({ newest, published, reload }: CodeContext) {
   const { id } = newest;
   const linked = published?.destinations ?? [];
   const disconnect = async (destinationId: string) => {
@@ -20,11 +20,16 @@ export function Links({ newest, published, reload }: CodeContext) {
     await client.call(key, { params: { id }, body: { destinationId } });
     await reload();
   };
-  const unless = published ? undefined : "Publish it first: drafts are connected to nothing";
+  const disabledReason = published ? undefined : "Publish before connecting";
   return (
     <>
       <Panel title="Connect">
-        <Connect id={id} linked={linked.map((it) => it.id)} unless={unless} reload={reload} />
+        <ConnectDestination
+          id={id}
+          linked={linked.map((it) => it.id)}
+          disabledReason={disabledReason}
+          reload={reload}
+        />
       </Panel>
       <Panel title="Connected destinations" flush>
         <Table
@@ -35,7 +40,7 @@ export function Links({ newest, published, reload }: CodeContext) {
             {
               title: "Name",
               kind: "name",
-              cell: ({ id: to_, name }) => <a href={hrefTo("destinations", to_)}>{name}</a>,
+              cell: (it) => <a href={hrefTo("destinations", it.id)}>{it.name}</a>,
             },
             {
               title: "State",
@@ -59,8 +64,8 @@ export function Links({ newest, published, reload }: CodeContext) {
             },
           ]}
           empty={
-            <EmptyState icon="destination" title="No destination uses it yet">
-              A destination sends what the transformation makes of its events.
+            <EmptyState icon="destination" title="No destinations connected">
+              A connected destination receives the outputs of the transformation.
             </EmptyState>
           }
         />
@@ -69,27 +74,27 @@ export function Links({ newest, published, reload }: CodeContext) {
   );
 }
 
-function Connect(props: {
+function ConnectDestination(props: {
   id: string;
   linked: readonly string[];
-  unless: string | undefined;
+  disabledReason: string | undefined;
   reload: () => Promise<void>;
 }) {
-  const { id, linked, unless, reload } = props;
+  const { id, linked, disabledReason, reload } = props;
   const isAdmin = missingPermission("workspace:admin") === undefined;
   const { value, error } = useResource(
     () => (isAdmin ? listAllDestinations() : Promise.resolve([])),
     [id],
   );
-  const [chosen, setChosen] = useState("");
-  if (!isAdmin) return <p class="quiet">To choose one takes the permission workspace:admin.</p>;
-  const options = (value ?? []).filter((it) => !linked.includes(it.id));
+  const [selected, setSelected] = useState("");
+  if (!isAdmin) return <p class="quiet">Connecting a destination requires workspace:admin.</p>;
+  const unlinked = (value ?? []).filter((it) => !linked.includes(it.id));
 
   async function connect() {
     const key = "POST /transformations/{id}/connectToDestination";
-    await client.call(key, { params: { id }, body: { destinationId: chosen } });
-    showToast("Connected: the destination's next events go through this code");
-    setChosen("");
+    await client.call(key, { params: { id }, body: { destinationId: selected } });
+    showToast("Connected: applies from the next batch");
+    setSelected("");
     await reload();
   }
 
@@ -98,19 +103,18 @@ function Connect(props: {
       <ErrorNotice error={error} />
       <SelectField
         label="Destination"
-        value={chosen}
-        onChange={setChosen}
-        hint="It leaves the transformation that it has now"
-        options={[
-          { value: "", text: "Choose one" },
-          ...options.map((it) => ({ value: it.id, text: it.name })),
-        ]}
+        value={selected}
+        onChange={setSelected}
+        hint="Replaces its current transformation"
+        options={[{ value: "", text: "Select one" }, ...optionsOf(unlinked)]}
       />
       <div class="ends">
         <Button
           icon="link"
           needs={missingPermission("destinations:connect") ?? "transformations:connect"}
-          disabledReason={unless ?? (chosen === "" ? "Choose a destination first" : undefined)}
+          disabledReason={
+            disabledReason ?? (selected === "" ? "Select a destination first" : undefined)
+          }
           onClick={connect}
         >
           Connect

@@ -1,9 +1,7 @@
 import { useState } from "preact/hooks";
-import { Button } from "../components/button.tsx";
 import { Dialog } from "../components/dialog.tsx";
-import { ErrorNotice, fieldError } from "../components/error-notice.tsx";
 import { SelectField, TextField } from "../components/forms/fields.tsx";
-import { useSubmit } from "../components/forms/use-submit.ts";
+import { Form } from "../components/forms/form.tsx";
 import { hrefTo, navigate } from "../router.ts";
 import { type CodeKind, type Language, starterCode } from "./code-kind.ts";
 
@@ -12,43 +10,45 @@ const languages = [
   { value: "pythonfaas", text: "Python" },
 ];
 
-/** Asks for what cannot be changed later, makes a draft, and opens it. */
+/** Form of a new draft; its page opens when it is created. */
 export function NewCodeDialog({ kind }: { kind: CodeKind }) {
   const [name, setName] = useState("");
   const [description, setDescription] = useState("");
   const [language, setLanguage] = useState<Language>("javascript");
-  const { submit, busy, error } = useSubmit(async () => {
-    const code = starterCode(kind, language);
-    const { id } = await kind.createDraft({ name, description, language, code });
-    navigate(hrefTo(kind.screen, id));
-  });
+  const close = () => navigate(hrefTo(kind.screen));
   return (
-    <Dialog title={`New ${kind.singular}`} onClose={() => navigate(hrefTo(kind.screen))}>
-      <form class="form" onSubmit={submit}>
-        <TextField
-          label="Name"
-          value={name}
-          onInput={setName}
-          error={fieldError(error, "/name")}
-          required
-          autoFocus
-        />
-        <TextField label="Description" value={description} onInput={setDescription} optional />
-        <SelectField
-          label="Language"
-          value={language}
-          options={languages}
-          onChange={(value) => setLanguage(value as Language)}
-          hint="It cannot be changed later"
-        />
-        <ErrorNotice error={error} />
-        <div class="ends">
-          <Button onClick={() => navigate(hrefTo(kind.screen))}>Cancel</Button>
-          <Button kind="main" type="submit" busy={busy}>
-            Create
-          </Button>
-        </div>
-      </form>
+    <Dialog title={`New ${kind.singular}`} onClose={close}>
+      <Form
+        action="Create"
+        needs={kind.createPermission}
+        onCancel={close}
+        onSubmit={async () => {
+          const code = starterCode(kind, language);
+          const { id } = await kind.createDraft({ name, description, language, code });
+          navigate(hrefTo(kind.screen, id));
+        }}
+      >
+        {(errorAt) => (
+          <>
+            <TextField
+              label="Name"
+              value={name}
+              onInput={setName}
+              error={errorAt("/name")}
+              required
+              autoFocus
+            />
+            <TextField label="Description" value={description} onInput={setDescription} optional />
+            <SelectField
+              label="Language"
+              value={language}
+              options={languages}
+              onChange={(value) => setLanguage(value as Language)}
+              hint="Cannot be changed later"
+            />
+          </>
+        )}
+      </Form>
     </Dialog>
   );
 }

@@ -9,15 +9,15 @@ import { showToast } from "../components/toasts.ts";
 import { client, missingPermission } from "../data/session.ts";
 import { useResource } from "../data/use-resource.ts";
 import { Diff } from "../editor/diff.tsx";
-import { type CodeContext, isPython, type Revision } from "./code-kind.ts";
+import { type CodeContext, editorLanguage, type Revision } from "./code-kind.ts";
 
-const REVISIONS = 100;
+const REVISIONS_MAX = 100;
 
-/** All revisions: who made them and when, what differs between any two, and the way back. */
-export function History({ kind, newest, published, reload }: CodeContext) {
-  const load = () => Promise.all([kind.listRevisions(newest.id, REVISIONS), loadAuthorNames()]);
-  const asked = useResource(load, [newest.id, newest.versionId, published?.versionId]);
-  const [revisions, names] = asked.value ?? [];
+/** Revisions with their authors, a comparison of any two, and buttons to roll back. */
+export function RevisionHistory({ kind, newest, published, reload }: CodeContext) {
+  const load = () => Promise.all([kind.listRevisions(newest.id, REVISIONS_MAX), loadAuthorNames()]);
+  const loaded = useResource(load, [newest.id, newest.versionId, published?.versionId]);
+  const [revisions, names] = loaded.value ?? [];
   const live = published?.versionId;
   const [pair, setPair] = useState<{ before?: string; after?: string }>({});
   const after = pair.after ?? newest.versionId;
@@ -25,13 +25,13 @@ export function History({ kind, newest, published, reload }: CodeContext) {
 
   async function publish({ versionId }: Revision) {
     const { warnings = [] } = await kind.publish(versionId);
-    showToast(["It is live from the next batch on", ...warnings].join(". "));
-    await Promise.all([reload(), asked.reload()]);
+    showToast(["Live from the next batch", ...warnings].join(". "));
+    await Promise.all([reload(), loaded.reload()]);
   }
 
   return (
     <>
-      <ErrorNotice error={asked.error} retry={asked.reload} />
+      <ErrorNotice error={loaded.error} retry={loaded.reload} />
       <Panel title="Revisions" flush>
         <Table
           label="Revisions"
@@ -39,7 +39,7 @@ export function History({ kind, newest, published, reload }: CodeContext) {
           keyOf={({ versionId }) => versionId}
           columns={[
             {
-              title: "Made",
+              title: "Created",
               cell: ({ createdAt, versionId }) => (
                 <span class="row">
                   <Time at={createdAt} />
@@ -68,7 +68,9 @@ export function History({ kind, newest, published, reload }: CodeContext) {
                   <Button
                     compact
                     needs={kind.editPermission}
-                    disabledReason={revision.versionId === live ? "It is live" : undefined}
+                    disabledReason={
+                      revision.versionId === live ? "This revision is live" : undefined
+                    }
                     onClick={() => publish(revision)}
                   >
                     {live !== undefined && revision.versionId < live ? "Roll back" : "Publish"}
@@ -77,12 +79,14 @@ export function History({ kind, newest, published, reload }: CodeContext) {
               ),
             },
           ]}
-          empty={<p class="inside quiet">There is none.</p>}
+          empty={<p class="inside quiet">No revisions.</p>}
         />
       </Panel>
       {revisions && revisions.length > 1 && (
         <Comparison
-          {...{ revisions, before, after }}
+          revisions={revisions}
+          before={before}
+          after={after}
           onChange={(change) => setPair({ before, after, ...change })}
         />
       )}
@@ -90,7 +94,7 @@ export function History({ kind, newest, published, reload }: CodeContext) {
   );
 }
 
-/** What a revision is compared with at first: the live one, or the one before. */
+/** The live revision, or the one before `after` when that is live. */
 function comparisonBase(revisions: readonly Revision[], after: string, live: string | undefined) {
   if (live !== undefined && live !== after) return live;
   const at = revisions.findIndex(({ versionId }) => versionId === after);
@@ -104,14 +108,14 @@ function Comparison(props: {
   onChange: (change: { before?: string; after?: string }) => void;
 }) {
   const { revisions, before, after, onChange } = props;
-  const of = (versionId: string) => revisions.find((it) => it.versionId === versionId);
-  const [one, other] = [of(before), of(after)];
+  const revisionOf = (versionId: string) => revisions.find((it) => it.versionId === versionId);
+  const [one, other] = [revisionOf(before), revisionOf(after)];
   const options = revisions.map(({ versionId, createdAt }, at) => ({
     value: versionId,
     text: `${revisions.length - at} · ${new Date(createdAt).toLocaleString()}`,
   }));
   return (
-    <Panel title="What differs">
+    <Panel title="Compare">
       <div class="columns even">
         <SelectField
           label="From"
@@ -126,19 +130,19 @@ function Comparison(props: {
           onChange={(it) => onChange({ after: it })}
         />
       </div>
-      {one && other && one.code === other.code && <p class="quiet">They have the same code.</p>}
+      {one && other && one.code === other.code && <p class="quiet">No differences.</p>}
       {one && other && one.code !== other.code && (
         <Diff
           before={{ label: "Code before", text: one.code }}
           after={{ label: "Code after", text: other.code }}
-          language={isPython(other.language) ? "python" : "javascript"}
+          language={editorLanguage(other.language)}
         />
       )}
     </Panel>
   );
 }
 
-/** Names of members and tokens by their ids, as far as this session may know them. */
+/** Names of members and tokens by their ids; empty without `workspace:admin`. */
 async function loadAuthorNames(): Promise<Map<string, string>> {
   if (missingPermission("workspace:admin") !== undefined) return new Map();
   const [{ members }, { tokens }] = await Promise.all([

@@ -1,42 +1,42 @@
 import { useState } from "preact/hooks";
 import { ErrorNotice } from "../components/error-notice.tsx";
 import { Badge, Panel, SegmentedControl } from "../components/layout.tsx";
+import { eventName } from "../data/event-name.ts";
 import { Diff } from "../editor/diff.tsx";
-import { type EventResult, outcomeOf, type RunReport, withoutLog } from "./test-run.ts";
+import { type EventResult, outcomeOf, type RunReport, withoutPrefix } from "./test-run.ts";
 
-/** What a run made of each event, beside what came in, with its log lines and its error. */
+/** Outputs, log lines and error of each event of a run. */
 export function RunResults(props: {
   report: RunReport | undefined;
   error: unknown;
-  /** Goes to a line of the code. */
-  onShow: (line: number, library: string | undefined) => void;
+  onShowLine: ShowLine;
 }) {
-  const { report, error, onShow } = props;
-  const [chosen, setChosen] = useState(0);
+  const { report, error, onShowLine } = props;
+  const [selected, setSelected] = useState(0);
   if (error !== undefined) return <ErrorNotice error={error} />;
   if (report === undefined) {
     return (
       <Panel title="Result">
         <p class="quiet">
-          Run the code, and each event is shown beside what became of it. <kbd>Ctrl</kbd>{" "}
-          <kbd>Enter</kbd> runs it from the editor.
+          Run the code to compare each event with its output. In the editor, <kbd>Ctrl</kbd>{" "}
+          <kbd>Enter</kbd> runs it.
         </p>
       </Panel>
     );
   }
-  const at = Math.min(chosen, report.results.length - 1);
+  const at = Math.min(selected, report.results.length - 1);
   const result = report.results[at];
   const logs = report.logs.filter(({ event }) => event === undefined || event === at);
   return (
     <Panel title="Result">
       <div aria-live="polite" class="stack close">
-        {report.error && <RunError {...{ ...report.error, onShow }} />}
+        {report.error && <RunError {...report.error} onShowLine={onShowLine} />}
         {report.results.length > 0 && (
-          <EventList results={report.results} chosen={at} onChoose={setChosen} />
+          <EventList results={report.results} selected={at} onSelect={setSelected} />
         )}
-        {result?.error && <RunError {...{ ...result.error, onShow }} />}
+        {result?.error && <RunError {...result.error} onShowLine={onShowLine} />}
         {result && !result.error && <EventOutputs key={at} result={result} />}
-        {logs.length > 0 && <Logs {...{ logs, onShow }} />}
+        {logs.length > 0 && <Logs logs={logs} onShowLine={onShowLine} />}
       </div>
     </Panel>
   );
@@ -44,17 +44,17 @@ export function RunResults(props: {
 
 function EventList(props: {
   results: readonly EventResult[];
-  chosen: number;
-  onChoose: (at: number) => void;
+  selected: number;
+  onSelect: (at: number) => void;
 }) {
-  const { results, chosen, onChoose } = props;
+  const { results, selected, onSelect } = props;
   return (
     <ol class="events">
       {results.map((result, at) => {
         const { text, tone } = outcomeOf(result);
         return (
           <li key={at}>
-            <button type="button" aria-pressed={at === chosen} onClick={() => onChoose(at)}>
+            <button type="button" aria-pressed={at === selected} onClick={() => onSelect(at)}>
               <span class="cut">{numberedEventName(result.event, at)}</span>
               <Badge tone={tone}>{text}</Badge>
             </button>
@@ -65,49 +65,38 @@ function EventList(props: {
   );
 }
 
-/** What people would call an event. */
-export function numberedEventName(event: Record<string, unknown>, at: number): string {
-  const [name] = [event.event, event.name, event.type].filter((it) => typeof it === "string");
-  return `${at + 1} ${name ?? "event"}`;
-}
+/** `2 Signed up`: position from 1, and name. */
+export const numberedEventName = (event: unknown, at: number) => `${at + 1} ${eventName(event)}`;
 
 function EventOutputs({ result }: { result: EventResult }) {
   const { event, outputs = [] } = result;
-  const [chosen, setChosen] = useState("0");
-  const output = outputs[Number(chosen)];
-  if (output === undefined) return <p class="quiet">The code dropped this event.</p>;
-  const [before, after] = [event, output].map((it) => JSON.stringify(sortKeys(it), null, 2));
+  const [selected, setSelected] = useState("0");
+  const output = outputs[Number(selected)];
+  if (output === undefined) return <p class="quiet">The transformation dropped this event.</p>;
+  const [before = "", after = ""] = [event, output].map((it) =>
+    JSON.stringify(sortKeys(it), null, 2),
+  );
   return (
     <>
       {outputs.length > 1 && (
         <SegmentedControl
           label="Output"
-          value={chosen}
+          value={selected}
           options={outputs.map((_, at) => ({ value: String(at), text: `Output ${at + 1}` }))}
-          onChange={setChosen}
+          onChange={setSelected}
         />
       )}
-      {before === after ? (
-        <>
-          <p class="quiet">The event goes on as it came.</p>
-          <Diff {...diffSides(before, after)} />
-        </>
-      ) : (
-        <Diff {...diffSides(before, after)} />
-      )}
+      {before === after && <p class="quiet">Output: unchanged.</p>}
+      <Diff
+        before={{ label: "Input event", text: before }}
+        after={{ label: "Output event", text: after }}
+        language="json"
+      />
     </>
   );
 }
 
-function diffSides(before = "", after = "") {
-  return {
-    before: { label: "Event that came in", text: before },
-    after: { label: "Event that goes out", text: after },
-    language: "json" as const,
-  };
-}
-
-/** Keys in one order on both sides: what code only moved is no difference. */
+/** Sorts keys, so that moving a key is no difference. */
 function sortKeys(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sortKeys);
   if (typeof value !== "object" || value === null) return value;
@@ -120,18 +109,23 @@ function sortKeys(value: unknown): unknown {
 
 type ShowLine = (line: number, library: string | undefined) => void;
 
-function RunError(props: { message: string; line?: number; library?: string; onShow: ShowLine }) {
-  const { message, line, library, onShow } = props;
+function RunError(props: {
+  message: string;
+  line?: number;
+  library?: string;
+  onShowLine: ShowLine;
+}) {
+  const { message, line, library, onShowLine } = props;
   const [first, ...frames] = message.split("\n");
   return (
-    <div class="fault" role="alert">
+    <div class="error" role="alert">
       <p>
         <strong>{first}</strong>
       </p>
       {frames.length > 0 && <pre>{frames.join("\n")}</pre>}
       {line !== undefined && (
         <p>
-          <button type="button" class="button tight" onClick={() => onShow(line, library)}>
+          <button type="button" class="button tight" onClick={() => onShowLine(line, library)}>
             Line {line}
             {library && ` of ${library}`}
           </button>
@@ -141,7 +135,7 @@ function RunError(props: { message: string; line?: number; library?: string; onS
   );
 }
 
-function Logs({ logs, onShow }: { logs: RunReport["logs"]; onShow: ShowLine }) {
+function Logs({ logs, onShowLine }: { logs: RunReport["logs"]; onShowLine: ShowLine }) {
   return (
     <div>
       <h3>Log</h3>
@@ -149,11 +143,11 @@ function Logs({ logs, onShow }: { logs: RunReport["logs"]; onShow: ShowLine }) {
         {logs.map(({ text, line, library }, at) => (
           <li key={at}>
             {line !== undefined && (
-              <button type="button" onClick={() => onShow(line, library)}>
+              <button type="button" onClick={() => onShowLine(line, library)}>
                 {library ? `${library}:${line}` : `${line}`}
               </button>
             )}
-            <pre>{withoutLog(text)}</pre>
+            <pre>{withoutPrefix(text)}</pre>
           </li>
         ))}
       </ol>

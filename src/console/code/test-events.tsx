@@ -7,20 +7,17 @@ import { sampleEvents } from "../data/sample-events.ts";
 import { client } from "../data/session.ts";
 import { CodeEditor } from "../editor/code-editor.tsx";
 import { numberedEventName } from "./run-results.tsx";
+import type { Editor } from "./use-editor.ts";
 
 type JsonObject = Record<string, unknown>;
 
-/** What the code is run over: typed in, or taken from what comes in or was not delivered. */
+/** Editor of the test events: typed, or copied from real events. */
 export function TestEvents(props: {
-  text: string;
-  wrong: string | undefined;
-  onChange: (text: string) => void;
-  onRun: () => void;
-  onSave: () => void;
-  /** Events that were seen, for completion. */
-  onSeen: (events: readonly unknown[]) => void;
+  editor: Editor;
+  /** Receives each loaded event, for completion. */
+  onRealEvents: (events: readonly unknown[]) => void;
 }) {
-  const { text, wrong, onChange, onRun, onSave, onSeen } = props;
+  const { events: text, setEvents: setText, eventsError, run, save } = props.editor;
   const [isOpen, setOpen] = useState(false);
   return (
     <Panel
@@ -34,13 +31,13 @@ export function TestEvents(props: {
             needs="events:read"
             onClick={() => setOpen(true)}
           >
-            Take real events
+            Use real events
           </Button>
           <Button
             compact
             kind="plain"
-            disabledReason={text === "" ? "There are the default events" : undefined}
-            onClick={() => onChange("")}
+            disabledReason={text === "" ? "Using default events" : undefined}
+            onClick={() => setText("")}
           >
             Clear
           </Button>
@@ -48,22 +45,26 @@ export function TestEvents(props: {
       }
     >
       <CodeEditor
-        {...{ label: "Test events as JSON", language: "json", value: text }}
-        {...{ onChange, onRun, onSave }}
+        label="Test events as JSON"
+        language="json"
+        value={text}
+        onChange={setText}
+        onRun={run}
+        onSave={save}
       />
-      {wrong ? (
-        <p class="wrong bad">{wrong}</p>
+      {eventsError ? (
+        <p class="wrong bad">{eventsError}</p>
       ) : (
         <p class="quiet small">
-          One event, or an array of events, as JSON. Without any, a page and a track are used.
+          One event or an array of events, as JSON. Default: one page and one track event.
         </p>
       )}
       {isOpen && (
         <RealEvents
           onClose={() => setOpen(false)}
-          onSeen={onSeen}
-          onTake={(events) => {
-            onChange(JSON.stringify(events.length === 1 ? events[0] : events, null, 2));
+          onRealEvents={props.onRealEvents}
+          onSelect={(events) => {
+            setText(JSON.stringify(events.length === 1 ? events[0] : events, null, 2));
             setOpen(false);
           }}
         />
@@ -72,66 +73,66 @@ export function TestEvents(props: {
   );
 }
 
-/** Events of the live tail that are kept to choose from. */
-const TAIL_EVENTS = 50;
-const LETTERS = 50;
+/** Events to select from. */
+const EVENTS_MAX = 50;
 
 function RealEvents(props: {
   onClose: () => void;
-  onTake: (events: JsonObject[]) => void;
-  onSeen: (events: readonly unknown[]) => void;
+  onSelect: (events: JsonObject[]) => void;
+  onRealEvents: (events: readonly unknown[]) => void;
 }) {
-  const [from, setFrom] = useState<EventOrigin>(sampleEvents.value.length > 0 ? "picked" : "tail");
+  const [origin, setOrigin] = useState<EventOrigin>(
+    sampleEvents.value.length > 0 ? "samples" : "tail",
+  );
   const [events, setEvents] = useState<readonly JsonObject[]>([]);
   const [error, setError] = useState<unknown>();
-  const [chosen, setChosen] = useState<ReadonlySet<JsonObject>>(new Set());
-  const seen = useRef(props.onSeen);
-  seen.current = props.onSeen;
+  const [selected, setSelected] = useState<ReadonlySet<JsonObject>>(new Set());
+  const onRealEvents = useRef(props.onRealEvents);
+  onRealEvents.current = props.onRealEvents;
 
   useEffect(() => {
     const stop = new AbortController();
     setEvents([]);
-    setChosen(new Set());
+    setSelected(new Set());
     setError(undefined);
     const add = (event: unknown) => {
       if (typeof event !== "object" || event === null || stop.signal.aborted) return;
-      seen.current([event]);
-      setEvents((before) => [event as JsonObject, ...before].slice(0, TAIL_EVENTS));
+      onRealEvents.current([event]);
+      setEvents((before) => [event as JsonObject, ...before].slice(0, EVENTS_MAX));
     };
-    const source = loadEvents[from](add, stop.signal);
-    source.catch((fault) => {
-      if (!stop.signal.aborted) setError(fault);
+    loadEvents[origin](add, stop.signal).catch((thrown) => {
+      if (!stop.signal.aborted) setError(thrown);
     });
     return () => stop.abort();
-  }, [from]);
+  }, [origin]);
 
   const toggle = (event: JsonObject) => {
-    const next = new Set(chosen);
+    const next = new Set(selected);
     if (!next.delete(event)) next.add(event);
-    setChosen(next);
+    setSelected(next);
   };
   return (
-    <Dialog title="Take real events" onClose={props.onClose} broad>
+    <Dialog title="Use real events" onClose={props.onClose} broad>
       <SegmentedControl
-        label="Where from"
-        value={from}
+        label="Origin"
+        value={origin}
         options={[
-          { value: "tail", text: "Coming in now" },
+          { value: "tail", text: "Live" },
           { value: "letters", text: "Dead letters" },
-          { value: "picked", text: "Picked" },
+          { value: "samples", text: "Saved" },
         ]}
-        onChange={setFrom}
+        onChange={setOrigin}
       />
       <ErrorNotice error={error} />
       {events.length === 0 && error === undefined && (
         <p class="quiet" aria-live="polite">
-          {emptyTexts[from]}
+          {emptyTexts[origin]}
         </p>
       )}
       <ol class="events">
         {events.map((event, at) => (
           <li key={events.length - at}>
-            <button type="button" aria-pressed={chosen.has(event)} onClick={() => toggle(event)}>
+            <button type="button" aria-pressed={selected.has(event)} onClick={() => toggle(event)}>
               <span class="cut">{numberedEventName(event, at)}</span>
               <code class="quiet cut">{JSON.stringify(event.properties ?? {})}</code>
             </button>
@@ -142,8 +143,8 @@ function RealEvents(props: {
         <Button onClick={props.onClose}>Cancel</Button>
         <Button
           kind="main"
-          disabledReason={chosen.size === 0 ? "Choose one or more" : undefined}
-          onClick={() => props.onTake(events.filter((event) => chosen.has(event)))}
+          disabledReason={selected.size === 0 ? "Select one or more" : undefined}
+          onClick={() => props.onSelect(events.filter((event) => selected.has(event)))}
         >
           Use as test events
         </Button>
@@ -152,28 +153,28 @@ function RealEvents(props: {
   );
 }
 
-type EventOrigin = "tail" | "letters" | "picked";
+type EventOrigin = "tail" | "letters" | "samples";
 
 const emptyTexts: Record<EventOrigin, string> = {
-  tail: "Waiting for the next event of any source. Send one, and it is here.",
-  letters: "There is no dead letter.",
-  picked: "None was picked yet: the live tail and dead letters have a button for it.",
+  tail: "Waiting for the next event of any source.",
+  letters: "No dead letters.",
+  samples: "No saved events: save one in the live tail or from a dead letter.",
 };
 
-type Add = (event: unknown) => void;
+type AddEvent = (event: unknown) => void;
 
-const loadEvents: Record<EventOrigin, (add: Add, signal: AbortSignal) => Promise<void>> = {
+const loadEvents: Record<EventOrigin, (add: AddEvent, signal: AbortSignal) => Promise<void>> = {
   async tail(add, signal) {
     for await (const { name, data } of client.follow({}, signal)) {
       if (name === "received") add(data.event);
     }
   },
   async letters(add) {
-    const query = { count: LETTERS };
+    const query = { count: EVENTS_MAX };
     const { deadLetters } = await client.call("GET /v2/dead-letters", { query });
     for (const { event } of deadLetters) add(event);
   },
-  async picked(add) {
-    for (const { event } of sampleEvents.value.toReversed()) add(event);
+  async samples(add) {
+    for (const event of sampleEvents.value.toReversed()) add(event);
   },
 };

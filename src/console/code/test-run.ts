@@ -7,12 +7,12 @@ export type RunReport = AnswerOf<"POST /v2/run">;
 export type EventResult = RunReport["results"][number];
 type Events = Record<string, unknown>[];
 
-/** What is run: the text that is written, over these events. */
-export interface TestRun {
+interface TestRun {
   kind: CodeKind;
   newest: Revision;
+  /** The edited code. */
   code: string;
-  /** Of a library: the transformation that tries it. */
+  /** Transformation that tries a library; unused for a transformation. */
   trial: string;
   events: Events;
 }
@@ -26,41 +26,43 @@ export function runCode({ kind, newest, code, trial, events }: TestRun): Promise
   return client.call("POST /v2/run", { body });
 }
 
-/** The events of a text: an array of objects, or one object. Throws what is wrong with it. */
+/** Parses one event object or an array of them. Throws when the text is neither. */
 export function parseEvents(text: string): Events {
   if (text.trim() === "") return [];
   const value: unknown = JSON.parse(text);
   const list = Array.isArray(value) ? value : [value];
-  for (const [at, event] of list.entries()) {
+  for (const [index, event] of list.entries()) {
     if (typeof event !== "object" || event === null || Array.isArray(event)) {
-      throw new Error(`Expected an event object at place ${at}, got something else`);
+      const actual = event === null ? "null" : Array.isArray(event) ? "an array" : typeof event;
+      throw new Error(`Expected an object as event ${index + 1}, got ${actual}`);
     }
   }
   return list;
 }
 
-/** What of a report is shown in the code of the library of this name, or in the code without one. */
+/** Errors and log lines of a run in one library, or in the code itself when it is undefined. */
 export function annotationsOf(report: RunReport | undefined, library?: string): Annotation[] {
   if (report === undefined) return [];
   const errors = [report.error, ...report.results.map(({ error }) => error)];
-  const here = (it: { library?: string }) => it.library === library;
+  const isHere = (it: { library?: string }) => it.library === library;
   return [
     ...errors
       .filter((error) => error !== undefined)
-      .filter(here)
+      .filter(isHere)
       .map(({ message, line = 1, column }) => {
         return { kind: "error" as const, text: firstLine(message), line, column };
       }),
-    ...report.logs.filter(here).flatMap(({ text, line }) => {
-      return line === undefined ? [] : [{ kind: "log" as const, text: withoutLog(text), line }];
+    ...report.logs.filter(isHere).flatMap(({ text, line }) => {
+      return line === undefined ? [] : [{ kind: "log" as const, text: withoutPrefix(text), line }];
     }),
   ];
 }
 
-export const firstLine = (message: string) => message.split("\n", 1)[0] ?? "";
-export const withoutLog = (text: string) => text.replace(/^Log: ?/, "");
+const firstLine = (message: string) => message.split("\n", 1)[0] ?? "";
+/** The sandbox prefixes log lines with `Log: `. */
+export const withoutPrefix = (text: string) => text.replace(/^Log: ?/, "");
 
-/** How a result is called in one word, and how it looks. */
+/** Badge text and tone of an event's result. */
 export function outcomeOf({ outputs, error }: EventResult) {
   if (error !== undefined) return { text: "Failed", tone: "bad" as const };
   const [first, ...more] = outputs ?? [];
@@ -71,8 +73,8 @@ export function outcomeOf({ outputs, error }: EventResult) {
 export const isFailed = ({ error, results }: RunReport) =>
   error !== undefined || results.some((it) => it.error !== undefined);
 
-/** Why code that could be published should not be, as the server would warn. */
+/** Warning for code that drops every test event, like the server's on publishing. */
 export function warningOf({ results }: RunReport): string | undefined {
-  const dropped = results.length > 0 && results.every(({ outputs }) => outputs?.length === 0);
-  return dropped ? "Every test event is dropped: is there a return missing?" : undefined;
+  const isDropped = results.length > 0 && results.every(({ outputs }) => outputs?.length === 0);
+  return isDropped ? "Every test event is dropped: is there a return missing?" : undefined;
 }

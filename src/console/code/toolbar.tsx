@@ -6,35 +6,28 @@ import { Badge } from "../components/layout.tsx";
 import { pluralize } from "../format.ts";
 import { type CodeKind, libraries } from "./code-kind.ts";
 import { outcomeOf, type RunReport, warningOf } from "./test-run.ts";
+import type { Editor } from "./use-editor.ts";
 
-/** What can be done with the code that is written. */
-export function EditorToolbar(props: {
-  kind: CodeKind;
-  busy: string | undefined;
-  isChanged: boolean;
-  isLive: boolean;
-  onRun: () => void;
-  onSave: () => void;
-  onDiscard: () => void;
-  askToPublish: () => unknown;
-}) {
-  const { kind, busy, isChanged, isLive, onRun, onSave, onDiscard, askToPublish } = props;
+/** Buttons to run, save, publish and discard the edited code. */
+export function EditorToolbar(props: { kind: CodeKind; editor: Editor; isLive: boolean }) {
+  const { kind, editor, isLive } = props;
+  const { busy, isChanged } = editor;
   return (
-    <div class="toolbar" role="toolbar" aria-label="What to do with the code">
+    <div class="toolbar" role="toolbar" aria-label="Code actions">
       <Button
         kind="main"
         icon="play"
         needs={kind.editPermission}
         busy={busy === "run"}
-        onClick={onRun}
+        onClick={editor.run}
       >
         Run
       </Button>
       <Button
         needs={kind.editPermission}
         busy={busy === "save"}
-        disabledReason={isChanged ? undefined : "Nothing has changed"}
-        onClick={onSave}
+        disabledReason={isChanged ? undefined : "No changes"}
+        onClick={editor.save}
       >
         Save draft
       </Button>
@@ -42,14 +35,14 @@ export function EditorToolbar(props: {
         icon="check"
         needs={kind.editPermission}
         disabledReason={isLive ? "This code is live" : undefined}
-        onClick={askToPublish}
+        onClick={editor.requestPublish}
       >
         Publish
       </Button>
       {isChanged && (
         <span class="row">
-          <Badge tone="warn">Not saved</Badge>
-          <Button compact kind="plain" onClick={onDiscard}>
+          <Badge tone="warn">Unsaved</Badge>
+          <Button compact kind="plain" onClick={editor.discardChanges}>
             Discard changes
           </Button>
         </span>
@@ -58,7 +51,7 @@ export function EditorToolbar(props: {
   );
 }
 
-/** Shows what the tests found, and asks. */
+/** Shows the outcomes of the test run and asks to publish. */
 export function PublishDialog(props: {
   report: RunReport;
   kind: CodeKind;
@@ -68,18 +61,18 @@ export function PublishDialog(props: {
   const { report, kind, onClose, onPublish } = props;
   const [error, setError] = useState<unknown>();
   const warning = warningOf(report);
-  const ends = report.results.map((it) => outcomeOf(it).text);
+  const outcomes = Object.entries(Object.groupBy(report.results, (it) => outcomeOf(it).text));
+  const counts = outcomes.map(([text, results = []]) => `${results.length} ${text.toLowerCase()}`);
   return (
     <Dialog title="Publish?" onClose={onClose}>
       <p>
-        {pluralize(report.results.length, "test event")} passed:{" "}
-        {ends.map((it) => it.toLowerCase()).join(", ")}.
+        {pluralize(report.results.length, "test event")}: {counts.join(", ")}.
       </p>
       {warning && <p class="notice warn">{warning}</p>}
       <p class="quiet">
         {kind === libraries
-          ? "Everything published that imports it is tested with it, and uses it from the next batch on."
-          : "Its destinations use it from the next batch on. The revision that is live now is kept."}
+          ? "Every published transformation and library that imports it is tested with it, and uses it from the next batch."
+          : "Its destinations use it from the next batch. The revision that is live now is kept."}
       </p>
       <ErrorNotice error={error} />
       <div class="ends">

@@ -1,17 +1,17 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { session } from "../data/session.ts";
 
-/** Texts that a reload must not lose, kept by this browser for a workspace and what they are of. */
+/** Unsaved texts, which local storage keeps through a reload, by workspace and name. */
 
-export function saveText(name: string, text: string): void {
+function saveText(name: string, text: string): void {
   try {
     localStorage.setItem(keyOf(name), text);
   } catch {
-    // Its room is used up, or it keeps nothing for this page: the text is as safe as the tab is.
+    // Storage is full or disabled: the text lives as long as the tab.
   }
 }
 
-export function readText(name: string): string | undefined {
+function readText(name: string): string | undefined {
   try {
     return localStorage.getItem(keyOf(name)) ?? undefined;
   } catch {
@@ -23,7 +23,7 @@ export function discardText(name: string): void {
   try {
     localStorage.removeItem(keyOf(name));
   } catch {
-    // As above.
+    // Storage is disabled.
   }
 }
 
@@ -31,18 +31,18 @@ function keyOf(name: string): string {
   return `pixelmill ${session.value?.workspace.id} ${name}`;
 }
 
-/** A text that outlives a reload while it differs from what is stored. */
-export function useUnsavedText(name: string, stored: string): [string, (text: string) => void] {
-  const [text, setText] = useState(() => readText(name) ?? stored);
-  const before = useRef(stored);
+/** State of a text that survives a reload while it differs from the saved text. */
+export function useUnsavedText(name: string, saved: string): [string, (text: string) => void] {
+  const [text, setText] = useState(() => readText(name) ?? saved);
+  const before = useRef(saved);
   useEffect(() => {
-    // What is stored has changed, and what is written was that: it was saved, or rolled back.
-    if (text === before.current) setText(stored);
-    before.current = stored;
-  }, [stored]);
+    // An unchanged text follows the saved one, such as after a rollback.
+    if (text === before.current) setText(saved);
+    before.current = saved;
+  }, [saved]);
   const set = (next: string) => {
     setText(next);
-    if (next === stored) discardText(name);
+    if (next === saved) discardText(name);
     else saveText(name, next);
   };
   return [text, set];

@@ -8,127 +8,144 @@ import { type CodeContext, type CodeKind, isPython, libraries } from "./code-kin
 import { isFailed, parseEvents, type RunReport, runCode } from "./test-run.ts";
 import { discardText, useUnsavedText } from "./unsaved-text.ts";
 
-/** A place in the code, or in that of a library. */
+/** Line of the edited code, or of a library that it imports. */
 export interface CodePosition {
   line: number;
   library: string | undefined;
 }
 
-/** What somebody writes: code, events to run it over, and for a library what tries it. */
-export function useEditorTexts({ kind, newest, at }: CodeContext) {
-  const name = `code ${newest.id}`;
-  const [code, setCode] = useUnsavedText(name, newest.code);
+export type Editor = ReturnType<typeof useEditor>;
+
+/** Texts of the workbench, and the actions on them. */
+export function useEditor(context: CodeContext) {
+  const texts = useEditorTexts(context);
+  return { ...texts, ...useEditorActions(context, texts) };
+}
+
+/** The code, its test events, and for a library a transformation that tries it. */
+function useEditorTexts({ kind, newest, line }: CodeContext) {
+  const storageName = `code ${newest.id}`;
+  const [code, setCode] = useUnsavedText(storageName, newest.code);
   const [events, setEvents] = useUnsavedText(`events ${newest.id}`, "");
   const [trial, setTrial] = useUnsavedText(`trial ${newest.id}`, trialCode(kind, newest));
-  const own = kind === libraries ? newest.importName : undefined;
-  const [shown, setShown] = useState<CodePosition>();
+  /** Import name of the edited library; undefined for a transformation. */
+  const libraryName = kind === libraries ? newest.importName : undefined;
+  const [position, setPosition] = useState<CodePosition>();
 
   useEffect(() => {
-    if (at === undefined) return;
-    // Somebody comes from an event that failed here.
+    if (line === undefined) return;
+    // The link came from an event that failed at this line; the event is the latest sample.
     const [latest] = sampleEvents.value;
-    if (latest) setEvents(JSON.stringify(latest.event, null, 2));
-    setShown({ line: at, library: own });
-  }, [at]);
+    if (latest) setEvents(JSON.stringify(latest, null, 2));
+    setPosition({ line, library: libraryName });
+  }, [line]);
 
   return {
-    ...{ code, setCode, events, setEvents, trial, setTrial, own, shown, setShown },
+    code,
+    setCode,
+    events,
+    setEvents,
+    trial,
+    setTrial,
+    libraryName,
+    position,
+    setPosition,
     isChanged: code !== newest.code,
-    /** What is stored is what counts again. */
-    discard() {
+    discardChanges() {
       setCode(newest.code);
-      discardText(name);
+      discardText(storageName);
     },
-    stored: () => discardText(name),
+    discardStoredText: () => discardText(storageName),
   };
 }
 
 type EditorTexts = ReturnType<typeof useEditorTexts>;
 
-/** Running, saving and publishing what is written; one of it at a time. */
-export function useEditorActions(opened: CodeContext, texts: EditorTexts) {
-  const { kind } = opened;
-  const { isChanged } = texts;
+/** Running, saving and publishing the texts; one action at a time. */
+function useEditorActions(context: CodeContext, texts: EditorTexts) {
+  const { kind, newest } = context;
   const [report, setReport] = useState<RunReport>();
-  const [fault, setFault] = useState<unknown>();
+  const [runError, setRunError] = useState<unknown>();
+  const [eventsError, setEventsError] = useState<string>();
   const [busy, setBusy] = useState<"run" | "save">();
-  const [wrong, setWrong] = useState<string>();
-  /** What the tests found before publishing was asked for. */
-  const [asked, setAsked] = useState<RunReport>();
+  /** Successful test run that the publish dialog shows; undefined while the dialog is closed. */
+  const [publishReport, setPublishReport] = useState<RunReport>();
 
-  async function doing(what: "run" | "save", work: () => Promise<unknown>): Promise<void> {
+  async function runExclusively(name: "run" | "save", action: () => Promise<unknown>) {
     if (busy !== undefined) return;
-    setBusy(what);
-    await work().catch(showError);
+    setBusy(name);
+    await action().catch(showError);
     setBusy(undefined);
   }
 
-  /** Undefined when the test events are none, or the server could not run them. */
-  async function tried(): Promise<RunReport | undefined> {
+  /** Resolves with undefined when the test events are invalid or the request fails. */
+  async function testRun(): Promise<RunReport | undefined> {
     try {
       parseEvents(texts.events);
-      setWrong(undefined);
+      setEventsError(undefined);
     } catch (error) {
-      setWrong(errorMessage(error));
+      setEventsError(errorMessage(error));
       return undefined;
     }
     try {
-      const { newest } = opened;
       const { code, trial, events } = texts;
       const answer = await runCode({ kind, newest, code, trial, events: parseEvents(events) });
       setReport(answer);
-      setFault(undefined);
+      setRunError(undefined);
       return answer;
     } catch (error) {
-      setFault(error);
+      setRunError(error);
       return undefined;
     }
   }
 
   return {
-    ...{ report, fault, busy, wrong, asked },
-    run: () => void doing("run", tried),
+    report,
+    runError,
+    eventsError,
+    busy,
+    publishReport,
+    run: () => void runExclusively("run", testRun),
     save() {
       if (missingPermission(kind.editPermission) !== undefined) return;
-      if (isChanged) void doing("save", () => store(opened, texts, false));
-      else showToast("Nothing has changed");
+      if (texts.isChanged) void runExclusively("save", () => store(context, texts, false));
+      else showToast("No changes");
     },
-    ask: () =>
-      doing("run", async () => {
-        const answer = await tried();
-        if (answer !== undefined && !isFailed(answer)) setAsked(answer);
+    /** Tests the code, and opens the publish dialog when no event fails. */
+    requestPublish: () =>
+      runExclusively("run", async () => {
+        const answer = await testRun();
+        if (answer !== undefined && !isFailed(answer)) setPublishReport(answer);
       }),
-    leave: () => setAsked(undefined),
+    cancelPublish: () => setPublishReport(undefined),
     async publish() {
-      await store(opened, texts, true);
-      setAsked(undefined);
+      await store(context, texts, true);
+      setPublishReport(undefined);
     },
   };
 }
 
 async function store(
   { kind, newest, reload }: CodeContext,
-  { code, events, isChanged, stored }: EditorTexts,
+  { code, events, isChanged, discardStoredText }: EditorTexts,
   publish: boolean,
 ): Promise<void> {
   const { description, language, id } = newest;
-  const given = parseEvents(events);
-  const tested = given.length > 0 ? { events: given } : {};
-  // What is stored already is published as it is, without one more revision.
+  const testEvents = parseEvents(events);
+  const test = testEvents.length > 0 ? { events: testEvents } : {};
+  // Publishing an unchanged draft makes that revision live instead of creating another.
   const { warnings = [] } =
     publish && !isChanged
-      ? await kind.publish(newest.versionId, tested.events)
-      : await kind.save(id, { code, description, language, ...tested }, publish);
-  stored();
+      ? await kind.publish(newest.versionId, test.events)
+      : await kind.save(id, { code, description, language, ...test }, publish);
+  discardStoredText();
   showToast(
-    publish
-      ? ["Published: it is live from the next batch on", ...warnings].join(". ")
-      : "Saved as a draft",
+    publish ? ["Published: live from the next batch", ...warnings].join(". ") : "Saved as a draft",
   );
   await reload();
 }
 
-/** A transformation that uses a library, to begin with. */
+/** Initial transformation that tries a library. */
 function trialCode(
   kind: CodeKind,
   { importName = "", language, code }: CodeContext["newest"],

@@ -2,94 +2,103 @@ import { useMemo, useState } from "preact/hooks";
 import { Panel } from "../components/layout.tsx";
 import { sampleEvents } from "../data/sample-events.ts";
 import { CodeEditor } from "../editor/code-editor.tsx";
-import { type CodeContext, isPython, libraries } from "./code-kind.ts";
+import type { CompletionData } from "../editor/completion.ts";
+import { type CodeContext, editorLanguage, libraries } from "./code-kind.ts";
 import { knownEvents, useCompletionData } from "./completion-data.ts";
 import { RunResults } from "./run-results.tsx";
 import { TestEvents } from "./test-events.tsx";
 import { annotationsOf } from "./test-run.ts";
 import { EditorToolbar, PublishDialog } from "./toolbar.tsx";
-import { useEditorActions, useEditorTexts } from "./use-editor.ts";
+import { type Editor, useEditor } from "./use-editor.ts";
 
-/** Events that completion learns from. */
+/** Real events that completion takes fields from. */
 const REAL_EVENTS_MAX = 50;
 
-/** Where code is written, run over events, saved and published. */
-export function Workbench(opened: CodeContext) {
-  const { kind, newest, published } = opened;
-  const texts = useEditorTexts(opened);
-  const { code, events, own, shown, isChanged } = texts;
-  const work = useEditorActions(opened, texts);
-  const [seen, setSeen] = useState<readonly unknown[]>([]);
-  const tested = useMemo(() => knownEvents(events, work.report), [events, work.report]);
-  const known = useCompletionData(newest.language, [
-    ...seen,
-    ...tested,
-    ...sampleEvents.value.map(({ event }) => event),
+/** Screen part to write, run, save and publish code. */
+export function Workbench(context: CodeContext) {
+  const { kind, newest, published } = context;
+  const editor = useEditor(context);
+  const { events, libraryName, position, isChanged, report, run, save } = editor;
+  const [realEvents, setRealEvents] = useState<readonly unknown[]>([]);
+  const testEvents = useMemo(() => knownEvents(events, report), [events, report]);
+  const completionData = useCompletionData(newest.language, [
+    ...realEvents,
+    ...testEvents,
+    ...sampleEvents.value,
   ]);
-  const marks = useMemo(() => annotationsOf(work.report, own), [work.report, own]);
-  const keys = { onRun: work.run, onSave: work.save };
+  const annotations = useMemo(() => annotationsOf(report, libraryName), [report, libraryName]);
   return (
     <>
       <EditorToolbar
-        {...{ kind, isChanged, busy: work.busy, onDiscard: texts.discard, askToPublish: work.ask }}
-        {...keys}
+        kind={kind}
+        editor={editor}
         isLive={!isChanged && published?.versionId === newest.versionId}
       />
       <div class="workbench">
         <div class="stack">
-          <Panel title={own === undefined ? "Code" : `Library ${own}`} flush>
+          <Panel title={libraryName === undefined ? "Code" : `Library ${libraryName}`} flush>
             <CodeEditor
               label={`Code of ${newest.name}`}
-              language={isPython(newest.language) ? "python" : "javascript"}
-              value={code}
-              onChange={texts.setCode}
-              shown={shown?.library === own ? shown : undefined}
-              {...{ ...keys, marks, known }}
+              language={editorLanguage(newest.language)}
+              value={editor.code}
+              onChange={editor.setCode}
+              position={position?.library === libraryName ? position : undefined}
+              annotations={annotations}
+              completionData={completionData}
+              onRun={run}
+              onSave={save}
             />
           </Panel>
-          {kind === libraries && <LibraryTrial {...{ opened, texts, work, known }} />}
+          {kind === libraries && (
+            <LibraryTrial context={context} editor={editor} completionData={completionData} />
+          )}
         </div>
         <TestEvents
-          text={events}
-          onChange={texts.setEvents}
-          onSeen={(more) => setSeen((before) => [...more, ...before].slice(0, REAL_EVENTS_MAX))}
-          {...{ ...keys, wrong: work.wrong }}
+          editor={editor}
+          onRealEvents={(more) =>
+            setRealEvents((before) => [...more, ...before].slice(0, REAL_EVENTS_MAX))
+          }
         />
         <div class="whole">
           <RunResults
-            {...{ report: work.report, error: work.fault }}
-            onShow={(line, library) => texts.setShown({ line, library })}
+            report={report}
+            error={editor.runError}
+            onShowLine={(line, library) => editor.setPosition({ line, library })}
           />
         </div>
       </div>
-      {work.asked && (
+      {editor.publishReport && (
         <PublishDialog
-          {...{ kind, report: work.asked, onClose: work.leave, onPublish: work.publish }}
+          kind={kind}
+          report={editor.publishReport}
+          onClose={editor.cancelPublish}
+          onPublish={editor.publish}
         />
       )}
     </>
   );
 }
 
-/** The transformation that a library is tried out with. */
+/** Editor of the transformation that tries a library. */
 function LibraryTrial(props: {
-  opened: CodeContext;
-  texts: ReturnType<typeof useEditorTexts>;
-  work: ReturnType<typeof useEditorActions>;
-  known: ReturnType<typeof useCompletionData>;
+  context: CodeContext;
+  editor: Editor;
+  completionData: CompletionData;
 }) {
-  const { opened, texts, work, known } = props;
-  const { shown } = texts;
-  const marks = useMemo(() => annotationsOf(work.report), [work.report]);
+  const { position, report, trial, setTrial, run, save } = props.editor;
+  const annotations = useMemo(() => annotationsOf(report), [report]);
   return (
     <Panel title="Try it out" flush>
       <CodeEditor
         label="Transformation that tries the library"
-        language={isPython(opened.newest.language) ? "python" : "javascript"}
-        value={texts.trial}
-        onChange={texts.setTrial}
-        shown={shown?.library === undefined ? shown : undefined}
-        {...{ marks, known, onRun: work.run, onSave: work.save }}
+        language={editorLanguage(props.context.newest.language)}
+        value={trial}
+        onChange={setTrial}
+        position={position?.library === undefined ? position : undefined}
+        annotations={annotations}
+        completionData={props.completionData}
+        onRun={run}
+        onSave={save}
       />
     </Panel>
   );

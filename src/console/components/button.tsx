@@ -1,24 +1,25 @@
 import type { ComponentChildren, TargetedMouseEvent } from "preact";
 import { useState } from "preact/hooks";
-import { missingPermission, type Permission } from "../data/session.ts";
+import type { Permission } from "../data/model.ts";
+import { missingPermission } from "../data/session.ts";
 import { Icon, type IconName } from "./icon.tsx";
 import { showError } from "./toasts.ts";
 
 export interface ButtonProps {
   children?: ComponentChildren;
   icon?: IconName;
-  /** `main` is the one thing that a screen is for; `plain` stands in rows. */
+  /** `main` is the primary action of a screen; `plain` has no frame. */
   kind?: "main" | "plain";
   danger?: boolean;
   compact?: boolean;
-  /** What a button that shows an icon alone is called. */
+  /** Accessible name of a button that shows only an icon. */
   label?: string;
   type?: "button" | "submit";
-  /** Without it the button is disabled, and says which permission is lacking. */
+  /** Permissions without which the button is disabled. */
   needs?: Permission | readonly Permission[] | undefined;
-  /** Why it is disabled, in a sentence; undefined when it is not. */
+  /** Why the button is disabled; undefined when it is enabled. */
   disabledReason?: string | undefined;
-  /** While its promise is pending the button is busy; what it rejects with is shown. */
+  /** The button is busy while the returned promise is pending; a toast shows its error. */
   onClick?: (event: TargetedMouseEvent<HTMLButtonElement>) => unknown;
   busy?: boolean;
   pressed?: boolean;
@@ -42,11 +43,11 @@ export function Button(props: ButtonProps) {
     setWaiting(false);
   }
 
-  const names = ["button", kind, danger && "danger", compact && "tight", !children && "round"];
+  const classes = ["button", kind, danger && "danger", compact && "tight", !children && "round"];
   return (
     <button
       type={type}
-      class={names.filter(Boolean).join(" ")}
+      class={classes.filter(Boolean).join(" ")}
       onClick={press}
       aria-label={label}
       aria-pressed={pressed}
@@ -66,10 +67,10 @@ export function whyDisabled({
   disabledReason,
 }: Pick<ButtonProps, "needs" | "disabledReason">) {
   const permission = missingPermission(...(Array.isArray(needs) ? needs : [needs]));
-  return permission === undefined ? disabledReason : `Needs the permission ${permission}`;
+  return permission === undefined ? disabledReason : `Requires ${permission}`;
 }
 
-/** A switch that is on or off, such as whether a destination is enabled. */
+/** On/off switch, such as of a destination. */
 export function Switch(props: {
   children: ComponentChildren;
   on: boolean;
@@ -105,8 +106,8 @@ export function Switch(props: {
   );
 }
 
-/** Copies a text, and says so. */
-export function CopyButton({ text, what, children }: CopyProps) {
+/** Copies a text to the clipboard. */
+export function CopyButton({ text, name, children }: CopyProps) {
   const [copied, setCopied] = useState(false);
 
   async function copy() {
@@ -120,7 +121,7 @@ export function CopyButton({ text, what, children }: CopyProps) {
       kind="plain"
       compact
       icon={copied ? "check" : "copy"}
-      label={copied ? "Copied" : `Copy ${what}`}
+      label={copied ? "Copied" : `Copy ${name}`}
       onClick={copy}
     >
       {children}
@@ -130,12 +131,22 @@ export function CopyButton({ text, what, children }: CopyProps) {
 
 interface CopyProps {
   text: string;
-  /** `Copy` and this is what the button is called. */
-  what: string;
+  /** Completes the button's name: `Copy ${name}`. */
+  name: string;
   children?: ComponentChildren;
 }
 
-/** Plain HTTP under a name is no secure context: there is no clipboard but the selection's. */
+/** A code value with a button to copy it. */
+export function CopyableCode({ value, name }: { value: string; name: string }) {
+  return (
+    <>
+      <code>{value}</code>
+      <CopyButton text={value} name={name} />
+    </>
+  );
+}
+
+/** `navigator.clipboard` is missing on plain HTTP hosts: only `execCommand` copies there. */
 async function copyText(text: string): Promise<void> {
   if (navigator.clipboard !== undefined) return navigator.clipboard.writeText(text);
   const area = document.createElement("textarea");

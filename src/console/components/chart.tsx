@@ -4,18 +4,18 @@ import "uplot/dist/uPlot.min.css";
 
 export interface ChartSeries {
   label: string;
-  /** One of the page's colours: `--good`. */
+  /** CSS variable: `--good`. */
   colour: string;
   values: readonly (number | null)[];
 }
 
 interface ChartProps {
-  /** What the chart shows, for those who do not see it. */
+  /** Accessible name. */
   label: string;
   /** Seconds since the epoch, one for each value. */
   times: readonly number[] | undefined;
   series: readonly ChartSeries[];
-  /** How a value is written at the axis. */
+  /** Formats a value of the axis. */
   format: (value: number) => string;
 }
 
@@ -27,20 +27,20 @@ const clock = new Intl.DateTimeFormat(undefined, {
 });
 const timeOf = (seconds: number) => clock.format(seconds * 1_000);
 
-/** Lines over time. The plot's own code is loaded with the first chart. */
+/** Line chart over time. uPlot is loaded with the first chart. */
 export function Chart({ label, times, series, format }: ChartProps) {
-  const place = useRef<HTMLDivElement>(null);
+  const container = useRef<HTMLDivElement>(null);
   useEffect(() => {
     if (times === undefined) return;
-    let end = () => {};
-    let gone = false;
+    let destroy = () => {};
+    let isUnmounted = false;
     void import("uplot").then(({ default: Plot }) => {
-      const element = place.current;
-      if (gone || element === null) return;
+      const element = container.current;
+      if (isUnmounted || element === null) return;
       const draw = () => {
         const options = optionsOf(element.clientWidth, series, format);
         const data = [times, ...series.map(({ values }) => values)];
-        // uPlot's types want arrays that it may change; it changes none.
+        // uPlot's types require mutable arrays; it mutates none.
         return new Plot(options, data as unknown as uPlot.AlignedData, element);
       };
       let plot = draw();
@@ -54,21 +54,21 @@ export function Chart({ label, times, series, format }: ChartProps) {
       resizing.observe(element);
       const dark = matchMedia("(prefers-color-scheme: dark)");
       dark.addEventListener("change", redraw);
-      end = () => {
+      destroy = () => {
         dark.removeEventListener("change", redraw);
         resizing.disconnect();
         plot.destroy();
       };
     });
     return () => {
-      gone = true;
-      end();
+      isUnmounted = true;
+      destroy();
     };
   }, [times, series]);
   return (
     <figure class="stack close">
       <div
-        ref={place}
+        ref={container}
         class="chart"
         role="img"
         aria-label={`${label}: ${summaryOf(series, format)}`}
@@ -87,7 +87,7 @@ export function Chart({ label, times, series, format }: ChartProps) {
   );
 }
 
-/** The last value of each line. */
+/** Last value of each line. */
 function summaryOf(series: readonly ChartSeries[], write: (value: number) => string): string {
   return series
     .map(({ label, values }) => `${label} ${write(values.findLast((it) => it !== null) ?? 0)}`)
@@ -131,7 +131,7 @@ function optionsOf(
   };
 }
 
-/** A canvas knows no `light-dark()`: an element is asked what it comes to. */
+/** Canvas does not support `light-dark()`: an element's computed style resolves it. */
 function resolveColour(value: string): string {
   const probe = document.createElement("i");
   probe.style.color = value;

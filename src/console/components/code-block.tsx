@@ -1,10 +1,10 @@
 import type { ComponentChildren } from "preact";
 import { CopyButton } from "./button.tsx";
 
-/** A text to read or to copy, as it is. */
+/** A text with a button to copy it. */
 export function CodeBlock({ text, name, wrap }: { text: string; name: string; wrap?: boolean }) {
   return (
-    <CopyFrame text={text} what={name} wrap={wrap === true}>
+    <CopyFrame text={text} name={name} wrap={wrap === true}>
       {text}
     </CopyFrame>
   );
@@ -12,32 +12,32 @@ export function CodeBlock({ text, name, wrap }: { text: string; name: string; wr
 
 function CopyFrame(props: {
   text: string;
-  what: string;
+  name: string;
   wrap?: boolean;
   children: ComponentChildren;
 }) {
-  const { text, what, wrap, children } = props;
+  const { text, name, wrap, children } = props;
   return (
     <div class={wrap ? "code wrap" : "code"}>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls is reached by the keyboard */}
-      <section tabIndex={0} aria-label={what}>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region needs keyboard focus */}
+      <section tabIndex={0} aria-label={name}>
         <pre>{children}</pre>
       </section>
-      <CopyButton text={text} what={what} />
+      <CopyButton text={text} name={name} />
     </div>
   );
 }
 
-/** Beyond it a value is shown as plain text: each coloured piece is an element. */
-const COLOURED_CHARS_MAX = 20_000;
+/** Longer values are plain text: each highlighted token is an element. */
+const HIGHLIGHTED_CHARS_MAX = 20_000;
 const jsonTokens = /("(?:[^"\\]|\\.)*")(\s*:)?|\b(?:true|false|null)\b|-?\d[\d.eE+-]*/g;
 
-/** A value as indented JSON. */
-export function JsonBlock({ value, what }: { value: unknown; what: string }) {
+/** A value as indented, highlighted JSON. */
+export function JsonBlock({ value, name }: { value: unknown; name: string }) {
   const text = JSON.stringify(value, null, 2) ?? "undefined";
   return (
-    <CopyFrame text={text} what={what}>
-      {text.length > COLOURED_CHARS_MAX ? text : highlightJson(text)}
+    <CopyFrame text={text} name={name}>
+      {text.length > HIGHLIGHTED_CHARS_MAX ? text : highlightJson(text)}
     </CopyFrame>
   );
 }

@@ -1,10 +1,12 @@
 import { signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
+import type { Permission } from "../data/model.ts";
 import { Button, type ButtonProps } from "./button.tsx";
 import { ErrorNotice } from "./error-notice.tsx";
+import { showToast } from "./toasts.ts";
 
-/** A dialog over the page; Escape and a click beside it close it. */
+/** Modal dialog; Escape and a click outside close it. */
 export function Dialog(props: {
   title: string;
   children: ComponentChildren;
@@ -37,17 +39,17 @@ export function Dialog(props: {
 interface ConfirmationRequest {
   title: string;
   text: ComponentChildren;
-  /** What the button says that does it. */
+  /** Label of the confirming button. */
   action: string;
-  /** False for what loses nothing. */
+  /** False for an action that loses nothing. */
   danger?: boolean;
-  /** Done while the dialog is open; what it rejects with is shown in it. */
+  /** The dialog stays open until this resolves, and shows its error. */
   onConfirm: () => Promise<unknown>;
 }
 
 const pendingConfirmation = signal<ConfirmationRequest | undefined>(undefined);
 
-/** A button that asks before it does what cannot be taken back. */
+/** A button that asks for confirmation before an irreversible action. */
 export function ConfirmButton(
   props: Omit<ButtonProps, "onClick" | "danger"> & ConfirmationRequest,
 ) {
@@ -63,10 +65,50 @@ export function ConfirmButton(
   );
 }
 
-/** Where the dialog of an `AskingButton` appears. */
+const pastTense = {
+  Delete: "deleted",
+  Disconnect: "disconnected",
+  Remove: "removed",
+  Revoke: "revoked",
+};
+
+interface DeleteButtonProps {
+  verb?: keyof typeof pastTense;
+  /** Kind of the deleted thing: `credential`. */
+  noun: string;
+  /** Name of the thing to delete. */
+  name: string;
+  consequence: string;
+  needs?: Permission;
+  remove: () => Promise<unknown>;
+}
+
+/** Deletes one thing after a confirmation: an icon in a table row, or a button with its verb. */
+export function DeleteButton(props: DeleteButtonProps & { isIcon?: boolean }) {
+  const { verb = "Delete", noun, name, consequence, needs = "workspace:admin" } = props;
+  const look = props.isIcon
+    ? { kind: "plain" as const, compact: true, label: `${verb} ${name}` }
+    : { children: verb };
+  return (
+    <ConfirmButton
+      {...look}
+      icon="bin"
+      needs={needs}
+      title={`${verb} ${name}?`}
+      text={consequence}
+      action={`${verb} ${noun}`.trim()}
+      onConfirm={async () => {
+        await props.remove();
+        showToast(`${name} ${pastTense[verb]}`);
+      }}
+    />
+  );
+}
+
+/** Shows the dialog of the `ConfirmButton` that was pressed. */
 export function ConfirmationHost() {
-  const asked = pendingConfirmation.value;
-  return asked ? <ConfirmationDialog key={asked.title} {...asked} /> : null;
+  const request = pendingConfirmation.value;
+  return request ? <ConfirmationDialog key={request.title} {...request} /> : null;
 }
 
 function ConfirmationDialog({ title, text, action, danger, onConfirm }: ConfirmationRequest) {
@@ -75,12 +117,12 @@ function ConfirmationDialog({ title, text, action, danger, onConfirm }: Confirma
     pendingConfirmation.value = undefined;
   };
 
-  async function act() {
+  async function confirm() {
     try {
       await onConfirm();
       close();
-    } catch (fault) {
-      setError(fault);
+    } catch (thrown) {
+      setError(thrown);
     }
   }
 
@@ -90,7 +132,7 @@ function ConfirmationDialog({ title, text, action, danger, onConfirm }: Confirma
       <ErrorNotice error={error} />
       <div class="ends">
         <Button onClick={close}>Cancel</Button>
-        <Button kind="main" danger={danger === true} onClick={act}>
+        <Button kind="main" danger={danger === true} onClick={confirm}>
           {action}
         </Button>
       </div>

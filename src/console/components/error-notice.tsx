@@ -1,7 +1,7 @@
 import { RequestRefused } from "../../api/client.ts";
 import { Button } from "./button.tsx";
 
-/** What went wrong, in the server's words, with the place of each detail. */
+/** The error's message, and the path or line of each detail. */
 export function ErrorText({ error }: { error: unknown }) {
   const details = error instanceof RequestRefused ? error.details : [];
   return (
@@ -21,11 +21,11 @@ export function ErrorText({ error }: { error: unknown }) {
   );
 }
 
-/** An error where the thing that failed would be, with a way to try again. */
+/** Shows an error in place of what failed, with a button to retry. */
 export function ErrorNotice({ error, retry }: { error: unknown; retry?: () => unknown }) {
   if (error === undefined || error === null) return null;
   return (
-    <div class="fault" role="alert">
+    <div class="error" role="alert">
       <ErrorText error={error} />
       {retry && (
         <div>
@@ -43,12 +43,12 @@ export function errorMessage(error: unknown): string {
     const wait = error.retryAfter === undefined ? "" : ` (wait ${error.retryAfter} s)`;
     return error.message + wait;
   }
-  // What `fetch` says when there is no answer differs from browser to browser.
-  if (error instanceof TypeError) return "The server does not answer";
+  // Browsers word the error of a `fetch` without an answer differently.
+  if (error instanceof TypeError) return "Can't reach the server";
   return error instanceof Error ? error.message : String(error);
 }
 
-/** What is wrong with one field of a form: details by the end of their path. */
+/** Message of the error's detail for one form field. */
 export function fieldError(error: unknown, path: string): string | undefined {
   if (!(error instanceof RequestRefused)) return undefined;
   return error.details.find((detail) => detail.path === path)?.message;

@@ -1,31 +1,31 @@
-import type { ComponentChildren } from "preact";
+import { type ComponentChildren, Fragment } from "preact";
 import { useEffect } from "preact/hooks";
 import { Icon, type IconName } from "./icon.tsx";
 
-/** The head of a screen: what it shows, and what can be done there. */
+/** Title of a screen, with its actions. */
 export function ScreenHeader(props: {
   title: string;
-  /** The screen above, such as the list that this is one of. */
-  way?: { href: string; text: string };
+  /** Link to the parent screen, such as the list of an item. */
+  parent?: { href: string; text: string };
   children?: ComponentChildren;
-  /** Beside the title: the state of the thing. */
-  beside?: ComponentChildren;
+  /** Badges beside the title. */
+  status?: ComponentChildren;
 }) {
-  const { title, way, children, beside } = props;
+  const { title, parent, children, status } = props;
   useEffect(() => {
     document.title = `${title} · pixelmill`;
   }, [title]);
   return (
     <div class="head">
       <div class="titles">
-        {way && (
-          <a class="way" href={way.href}>
-            {way.text}
+        {parent && (
+          <a class="parent" href={parent.href}>
+            {parent.text}
           </a>
         )}
         <div class="row">
           <h1>{title}</h1>
-          {beside}
+          {status}
         </div>
       </div>
       <div class="actions">{children}</div>
@@ -37,7 +37,7 @@ export function Panel(props: {
   title?: string;
   actions?: ComponentChildren;
   children: ComponentChildren;
-  /** Tables and lists go to the panel's edges. */
+  /** Without padding, for tables and lists. */
   flush?: boolean;
 }) {
   const { title, actions, children, flush } = props;
@@ -54,7 +54,7 @@ export function Panel(props: {
   );
 }
 
-/** Where nothing is yet: what it is for, and what to do next. */
+/** Replaces an empty list: what it is for, and the next step. */
 export function EmptyState(props: {
   icon: IconName;
   title: string;
@@ -79,7 +79,7 @@ export function Badge(props: { tone?: Tone; flat?: boolean; children: ComponentC
   return <span class={["badge", tone, flat && "flat"].filter(Boolean).join(" ")}>{children}</span>;
 }
 
-/** Figures beside one another, each under its name; one that is not there yet is a dash. */
+/** Row of figures under their names; an undefined figure is a dash. */
 export function StatList(props: {
   figures: readonly (readonly [name: string, figure: string | undefined])[];
   class?: string;
@@ -96,13 +96,29 @@ export function StatList(props: {
   );
 }
 
-/** Where text will stand, of the same height. */
-export function SkeletonLine({ width = 60 }: { width?: number }) {
-  const style = { width: `${width}%` };
-  return <span class="bone" style={style} />;
+/** Names and values, one pair a row. */
+export function FactList(props: {
+  facts: readonly (readonly [name: string, value: ComponentChildren])[];
+}) {
+  return (
+    <dl class="facts">
+      {props.facts.map(([name, value]) => (
+        <Fragment key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </Fragment>
+      ))}
+    </dl>
+  );
 }
 
-/** Where a screen will stand: what is shown then is new, and moves nothing. */
+/** Placeholder of a line of text that is loading. */
+export function SkeletonLine({ width = 60 }: { width?: number }) {
+  const style = { width: `${width}%` };
+  return <span class="skeleton-line" style={style} />;
+}
+
+/** Placeholder of a screen that is loading. */
 export function Skeleton() {
   return (
     <div class="skeleton" aria-busy="true">
@@ -115,7 +131,7 @@ export function Skeleton() {
 
 export function Tabs(props: { tabs: { href: string; text: string; current: boolean }[] }) {
   return (
-    <nav class="tabs" aria-label="Parts of this screen">
+    <nav class="tabs" aria-label="Tabs of this screen">
       {props.tabs.map(({ href, text, current }) => (
         <a key={href} href={href} aria-current={current ? "page" : undefined}>
           {text}
@@ -125,7 +141,7 @@ export function Tabs(props: { tabs: { href: string; text: string; current: boole
   );
 }
 
-/** One of a few. */
+/** Choice of one out of a few options. */
 export function SegmentedControl<T extends string>(props: {
   label: string;
   value: T;
@@ -134,7 +150,7 @@ export function SegmentedControl<T extends string>(props: {
 }) {
   const { label, value, options, onChange } = props;
   return (
-    // biome-ignore lint/a11y/useSemanticElements: a fieldset has a frame of its own
+    // biome-ignore lint/a11y/useSemanticElements: a fieldset draws its own frame
     <div class="segments" role="group" aria-label={label}>
       {options.map((option) => (
         <button

@@ -3,7 +3,7 @@ import { useEffect, useState } from "preact/hooks";
 import { ErrorNotice } from "./error-notice.tsx";
 import { SkeletonLine } from "./layout.tsx";
 
-/** A part of a screen that is loaded when it is first shown. */
+/** Loads a component when it is first shown. */
 export function Lazy<Props extends object>(props: {
   load: () => Promise<ComponentType<Props>>;
   with: Props;

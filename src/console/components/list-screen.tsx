@@ -1,7 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
-import { filterByNameOrId } from "../data/list-all.ts";
-import type { Permission } from "../data/session.ts";
+import type { Permission } from "../data/model.ts";
 import { useResource } from "../data/use-resource.ts";
 import { hrefTo, navigate } from "../router.ts";
 import { Button } from "./button.tsx";
@@ -13,25 +12,25 @@ import { Pagination, Table, type TableColumn } from "./table.tsx";
 
 const PAGE_ITEMS = 50;
 
-/** A screen of all things of one kind: found by name or id, shown page by page. */
+/** Screen that lists all items of one kind, with a search by name or id. */
 export function ListScreen<Item extends { id: string; name: string }>(props: {
-  /** First segment of the kind's places; that of a new thing is `new` behind it. */
+  /** First segment of the kind's routes. */
   screen: string;
   title: string;
   singular: string;
   icon: IconName;
-  /** What making one takes. */
+  /** Permission to create an item. */
   createPermission: Permission;
   load: () => Promise<readonly Item[]>;
   columns: readonly TableColumn<Item>[];
-  /** What such a thing is, for who has none yet. */
+  /** Explains such an item when there is none. */
   children: ComponentChildren;
 }) {
   const { screen, title, singular, icon, createPermission, load, columns, children } = props;
   const { value, error, reload } = useResource(load, [screen]);
   const [text, setText] = useState("");
   const [page, setPage] = useState(1);
-  const found = filterByNameOrId(value, text);
+  const found = value && filterByNameOrId(value, text);
   const button = (
     <Button
       kind="main"
@@ -49,7 +48,7 @@ export function ListScreen<Item extends { id: string; name: string }>(props: {
       <Panel flush>
         <header>
           <SearchField
-            label={`Find a ${singular}`}
+            label={`Search ${title.toLowerCase()}`}
             value={text}
             onInput={(typed) => {
               setText(typed);
@@ -68,8 +67,8 @@ export function ListScreen<Item extends { id: string; name: string }>(props: {
                 {children}
               </EmptyState>
             ) : (
-              <EmptyState icon="search" title={`No ${singular} is called “${text}”`}>
-                Try a part of the name, or the whole id.
+              <EmptyState icon="search" title={`No results for “${text}”`}>
+                Enter a part of the name or the whole id.
               </EmptyState>
             )
           }
@@ -79,3 +78,22 @@ export function ListScreen<Item extends { id: string; name: string }>(props: {
     </>
   );
 }
+
+function filterByNameOrId<Item extends { id: string; name: string }>(
+  items: readonly Item[],
+  text: string,
+): readonly Item[] {
+  const wanted = text.trim().toLowerCase();
+  return items.filter(({ id, name }) => name.toLowerCase().includes(wanted) || id === text.trim());
+}
+
+/** Column of names that link to the items' pages. */
+export const nameColumn = (screen: string) => ({
+  title: "Name",
+  kind: "name" as const,
+  cell: ({ id, name }: { id: string; name: string }) => (
+    <a class="cut" href={hrefTo(screen, id)}>
+      {name}
+    </a>
+  ),
+});

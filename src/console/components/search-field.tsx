@@ -1,6 +1,6 @@
 import { Icon } from "./icon.tsx";
 
-/** The search of a screen: `/` goes there. */
+/** Search field of a screen; the `/` key focuses it. */
 export function SearchField(props: {
   label: string;
   value: string;

@@ -6,26 +6,26 @@ import { SkeletonLine } from "./layout.tsx";
 export interface TableColumn<Row> {
   title: string;
   cell: (row: Row) => ComponentChildren;
-  /** `narrow` is as wide as its content, `number` also stands at the right. */
+  /** `narrow` columns are as wide as their content; `number` aligns right. */
   kind?: "name" | "narrow" | "number" | "number narrow";
 }
 
 const SKELETON_ROWS = 5;
 
-/** Rows in columns; undefined rows are still asked for, and take their room already. */
+/** Table of rows; placeholders while `rows` is undefined. */
 export function Table<Row>(props: {
-  /** What the table is of, for those who do not see it. */
+  /** Accessible name. */
   label: string;
   columns: readonly TableColumn<Row>[];
   rows: readonly Row[] | undefined;
   keyOf: (row: Row) => string;
-  /** Shown instead of a table without rows. */
+  /** Replaces a table without rows. */
   empty: ComponentChildren;
 }) {
   const { label, columns, rows, keyOf, empty } = props;
   if (rows?.length === 0) return <>{empty}</>;
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls is reached by the keyboard
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region needs keyboard focus
     <section class="table" aria-label={label} tabIndex={0} aria-busy={rows === undefined}>
       <table>
         <thead>
@@ -63,7 +63,7 @@ export function Table<Row>(props: {
   );
 }
 
-/** Below a table of more than one page. */
+/** Page numbers and buttons below a table; nothing when there is one page. */
 export function Pagination(props: {
   page: number;
   pageItems: number;

@@ -14,7 +14,7 @@ const dateAndTime = new Intl.DateTimeFormat(undefined, {
 });
 const day = new Intl.DateTimeFormat(undefined, { dateStyle: "short" });
 
-/** A moment in the reader's zone: the time of today, the date of other days; UTC on hover. */
+/** Local time; with the date unless it is today. Hovering shows UTC. */
 export function Time({ at }: { at: string | number }) {
   const date = new Date(at);
   const isToday = day.format(date) === day.format(Date.now());

@@ -6,18 +6,18 @@ import { dismissToast, toasts } from "./toasts.ts";
 export function ToastList() {
   return (
     <section class="toasts" aria-live="polite" aria-label="Messages">
-      {toasts.value.map(({ id, text, error }) => (
-        <div class="toast" key={id}>
-          <span class={error === undefined ? "good" : "bad"}>
-            <Icon name={error === undefined ? "check" : "alert"} />
+      {toasts.value.map((toast) => (
+        <div class="toast" key={toast}>
+          <span class={toast.error === undefined ? "good" : "bad"}>
+            <Icon name={toast.error === undefined ? "check" : "alert"} />
           </span>
-          <div>{error === undefined ? text : <ErrorText error={error} />}</div>
+          <div>{toast.error === undefined ? toast.text : <ErrorText error={toast.error} />}</div>
           <Button
             kind="plain"
             compact
             icon="close"
             label="Dismiss"
-            onClick={() => dismissToast(id)}
+            onClick={() => dismissToast(toast)}
           />
         </div>
       ))}

@@ -1,35 +1,35 @@
 import { useState } from "preact/hooks";
 import { Button } from "../components/button.tsx";
-import { SelectField } from "../components/forms/fields.tsx";
+import { optionsOf, SelectField } from "../components/forms/fields.tsx";
 import { client } from "../data/session.ts";
 
-/** Connects one more source or destination; nothing where all are connected. */
+/** Connects another source or destination; nothing when all are connected. */
 export function ConnectForm(props: {
   label: string;
-  free: readonly { id: string; name: string }[];
-  /** Both ends of the connection to the one that is chosen. */
-  ends: (id: string) => { sourceId: string; destinationId: string };
-  changed: () => Promise<void>;
+  unconnected: readonly { id: string; name: string }[];
+  /** Both ends of the connection to the selected one. */
+  endsFor: (id: string) => { sourceId: string; destinationId: string };
+  reload: () => Promise<void>;
 }) {
-  const { label, free, ends, changed } = props;
-  const [chosen, setChosen] = useState("");
-  const [first] = free;
+  const { label, unconnected, endsFor, reload } = props;
+  const [selected, setSelected] = useState("");
+  const [first] = unconnected;
   if (first === undefined) return null;
-  const id = free.some((it) => it.id === chosen) ? chosen : first.id;
+  const id = unconnected.some((it) => it.id === selected) ? selected : first.id;
   return (
     <div class="connect">
       <SelectField
         label={label}
         value={id}
-        options={free.map((it) => ({ value: it.id, text: it.name }))}
-        onChange={setChosen}
+        options={optionsOf(unconnected)}
+        onChange={setSelected}
       />
       <Button
         icon="link"
         needs="workspace:admin"
         onClick={async () => {
-          await client.call("POST /v2/connections", { body: ends(id) });
-          await changed();
+          await client.call("POST /v2/connections", { body: endsFor(id) });
+          await reload();
         }}
       >
         Connect

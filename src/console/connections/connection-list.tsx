@@ -6,22 +6,22 @@ import { hrefTo } from "../router.ts";
 import { ConnectForm } from "./connect-form.tsx";
 import { ConnectionRow } from "./connection-row.tsx";
 
-/** How the connections of a source are shown, and those of a destination: by their other ends. */
-const viewpoints = {
+/** Texts and lists for the connections of a source, and for those of a destination. */
+const sides = {
   source: {
-    others: listAllDestinations,
+    listOthers: listAllDestinations,
     other: "destination",
     screen: "destinations",
-    nothing: "It goes nowhere yet",
-    hint: "Events are kept from the moment of a connection on: connect it to a destination.",
+    emptyTitle: "No destinations connected",
+    emptyText: "Connect a destination: it receives the events from that moment.",
     label: "Connect to",
   },
   destination: {
-    others: listAllSources,
+    listOthers: listAllSources,
     other: "source",
     screen: "sources",
-    nothing: "It takes nothing yet",
-    hint: "Connect a source: its events come here from that moment on.",
+    emptyTitle: "No sources connected",
+    emptyText: "Connect a source: its events arrive here from that moment.",
     label: "Connect a source",
   },
 } as const;
@@ -31,11 +31,11 @@ interface ConnectionEnds {
   destinationId: string;
 }
 
-/** What a source or a destination is connected to, and what it could be connected to. */
-export function ConnectionList({ of, id }: { of: keyof typeof viewpoints; id: string }) {
-  const { others, other, screen, nothing, hint, label } = viewpoints[of];
+/** Connections of a source or a destination, with a form to connect another. */
+export function ConnectionList({ of, id }: { of: keyof typeof sides; id: string }) {
+  const { listOthers, other, screen, emptyTitle, emptyText, label } = sides[of];
   const { value, error, reload } = useResource(
-    async () => ({ connections: await listAllConnections(), others: await others() }),
+    async () => ({ connections: await listAllConnections(), others: await listOthers() }),
     [of, id],
   );
   if (error !== undefined) return <ErrorNotice error={error} retry={reload} />;
@@ -51,14 +51,14 @@ export function ConnectionList({ of, id }: { of: keyof typeof viewpoints; id: st
   const otherEnd = ({ sourceId, destinationId }: ConnectionEnds) =>
     of === "source" ? destinationId : sourceId;
   const connections = value.connections.filter((it) => ownEnd(it) === id);
-  const taken = new Set(connections.map(otherEnd));
+  const connected = new Set(connections.map(otherEnd));
   const nameOf = (otherId: string) => value.others.find((it) => it.id === otherId)?.name ?? otherId;
   return (
     <>
       {connections.length === 0 && (
         <EmptyState
           icon={other}
-          title={nothing}
+          title={emptyTitle}
           action={
             value.others.length === 0 && (
               <a class="button" href={hrefTo(screen, "new")}>
@@ -67,7 +67,7 @@ export function ConnectionList({ of, id }: { of: keyof typeof viewpoints; id: st
             )
           }
         >
-          {hint}
+          {emptyText}
         </EmptyState>
       )}
       <ul>
@@ -77,19 +77,19 @@ export function ConnectionList({ of, id }: { of: keyof typeof viewpoints; id: st
             connection={connection}
             href={hrefTo(screen, otherEnd(connection))}
             name={nameOf(otherEnd(connection))}
-            changed={reload}
+            reload={reload}
           />
         ))}
       </ul>
       <ConnectForm
         label={label}
-        free={value.others.filter((it) => !taken.has(it.id))}
-        ends={(otherId) =>
+        unconnected={value.others.filter((it) => !connected.has(it.id))}
+        endsFor={(otherId) =>
           of === "source"
             ? { sourceId: id, destinationId: otherId }
             : { sourceId: otherId, destinationId: id }
         }
-        changed={reload}
+        reload={reload}
       />
     </>
   );

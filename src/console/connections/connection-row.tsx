@@ -1,16 +1,16 @@
 import { Switch } from "../components/button.tsx";
-import { ConfirmButton } from "../components/dialog.tsx";
-import type { Connection } from "../data/list-all.ts";
+import { DeleteButton } from "../components/dialog.tsx";
+import type { Connection } from "../data/model.ts";
 import { client } from "../data/session.ts";
 
-/** A connection as one of its ends shows it: the other end, on or off, away with it. */
+/** One connection: a link to its other end, an on/off switch and a button to disconnect. */
 export function ConnectionRow(props: {
   connection: Connection;
   href: string;
   name: string;
-  changed: () => Promise<void>;
+  reload: () => Promise<void>;
 }) {
-  const { connection, href, name, changed } = props;
+  const { connection, href, name, reload } = props;
   const params = { id: connection.id };
   return (
     <li class="entry">
@@ -22,23 +22,20 @@ export function ConnectionRow(props: {
         needs="workspace:admin"
         onChange={async (enabled) => {
           await client.call("PUT /v2/connections/{id}", { params, body: { enabled } });
-          await changed();
+          await reload();
         }}
       >
-        <span class="unseen">Events go to or come from {name}</span>
+        <span class="unseen">Connection with {name}</span>
       </Switch>
-      <ConfirmButton
-        kind="plain"
-        compact
-        icon="bin"
-        label={`Disconnect ${name}`}
-        needs="workspace:admin"
-        title={`Disconnect ${name}?`}
-        text="New events no longer take this way. Those that are on it still arrive."
-        action="Disconnect"
-        onConfirm={async () => {
+      <DeleteButton
+        isIcon
+        verb="Disconnect"
+        noun=""
+        name={name}
+        consequence="New events no longer use this connection. Pending ones are still delivered."
+        remove={async () => {
           await client.call("DELETE /v2/connections/{id}", { params });
-          await changed();
+          await reload();
         }}
       />
     </li>

@@ -1,49 +1,40 @@
 import { signal } from "@preact/signals";
 
+const STORAGE_KEY = "sample-events";
+const EVENTS_MAX = 20;
+const STORED_CHARS_MAX = 1_000_000;
+
 /**
- * Events that the reader picked to try code on, from the live tail or a dead letter. They are kept
- * for this tab alone, over a reload too.
+ * Events that the user chose, in the live tail or in dead letters, to run code on; newest first.
+ * Session storage keeps them for this tab, through a reload.
  */
-export interface SampleEvent {
-  event: Record<string, unknown>;
-  /** Where it was picked: `Live tail`, `Dead letter`. */
-  from: string;
-  /** Milliseconds since the epoch. */
-  pickedAt: number;
-}
+export const sampleEvents = signal<readonly Record<string, unknown>[]>(readSampleEvents());
 
-const KEY = "picked-events";
-const PICKED_MAX = 20;
-const PICKED_CHARS_MAX = 1_000_000;
-
-/** Newest first. */
-export const sampleEvents = signal<readonly SampleEvent[]>(readSampleEvents());
-
-export function addSampleEvent(event: unknown, from: string): void {
+export function addSampleEvent(event: unknown): void {
   if (typeof event !== "object" || event === null || Array.isArray(event)) return;
-  const next = { event: event as Record<string, unknown>, from, pickedAt: Date.now() };
-  sampleEvents.value = [next, ...sampleEvents.value].slice(0, PICKED_MAX);
+  const events = [event as Record<string, unknown>, ...sampleEvents.value];
+  sampleEvents.value = events.slice(0, EVENTS_MAX);
   saveSampleEvents();
 }
 
 export function clearSampleEvents(): void {
   sampleEvents.value = [];
-  sessionStorage.removeItem(KEY);
+  sessionStorage.removeItem(STORAGE_KEY);
 }
 
-/** The newest ones that there is room for. */
+/** Stores the newest events that fit into `STORED_CHARS_MAX`. */
 function saveSampleEvents(): void {
   let chars = 2;
-  const kept = sampleEvents.value.filter((it) => {
-    chars += JSON.stringify(it).length + 1;
-    return chars <= PICKED_CHARS_MAX;
+  const stored = sampleEvents.value.filter((event) => {
+    chars += JSON.stringify(event).length + 1;
+    return chars <= STORED_CHARS_MAX;
   });
-  sessionStorage.setItem(KEY, JSON.stringify(kept));
+  sessionStorage.setItem(STORAGE_KEY, JSON.stringify(stored));
 }
 
-function readSampleEvents(): SampleEvent[] {
+function readSampleEvents(): Record<string, unknown>[] {
   try {
-    return JSON.parse(sessionStorage.getItem(KEY) ?? "[]");
+    return JSON.parse(sessionStorage.getItem(STORAGE_KEY) ?? "[]");
   } catch {
     return [];
   }

@@ -1,37 +1,34 @@
 import { signal } from "@preact/signals";
-import { type AnswerOf, createClient, RequestRefused } from "../../api/client.ts";
+import { createClient, RequestRefused } from "../../api/client.ts";
+import type { ConsoleSession, Permission } from "./model.ts";
 import { clearSampleEvents } from "./sample-events.ts";
 
-export type ConsoleSession = AnswerOf<"GET /v2/session">["session"];
-export type Permission = ConsoleSession["permissions"][number];
-
-/** Who is signed in: undefined while it is asked for, null when nobody is. */
+/** The signed-in session: undefined while it is loading, null when there is none. */
 export const session = signal<ConsoleSession | null | undefined>(undefined);
-/** Why the sign-in is shown again. */
-export const ended = signal<string | undefined>(undefined);
-
-/** The workspace of the session that ended in this tab. */
-let leftWorkspace: string | undefined;
+/** Workspace of the session that expired in this tab; undefined after a sign-out. */
+const expiredWorkspaceId = signal<string | undefined>(undefined);
+/** True while the sign-in is shown because the session has expired. */
+export const isExpired = signal(false);
 
 export const client = createClient({ baseUrl: "", fetch: fetchSignedIn as typeof fetch });
 
 async function fetchSignedIn(url: string, init?: RequestInit): Promise<Response> {
   const response = await fetch(url, init);
   if (response.status === 401 && session.value) {
-    ended.value = "Your session has ended. Sign in again to go on where you were.";
-    leftWorkspace = session.value.workspace.id;
+    isExpired.value = true;
+    expiredWorkspaceId.value = session.value.workspace.id;
     session.value = null;
   }
   return response;
 }
 
-/** The first permission that the session lacks: what a disabled control names. */
+/** The first of the permissions that the session lacks; a disabled control names it. */
 export function missingPermission(...needed: (Permission | undefined)[]): Permission | undefined {
-  const has = session.value?.permissions ?? [];
-  return needed.find((permission) => permission !== undefined && !has.includes(permission));
+  const granted = session.value?.permissions ?? [];
+  return needed.find((permission) => permission !== undefined && !granted.includes(permission));
 }
 
-/** Asks who is signed in, with the cookie that the browser may have. */
+/** Loads the session of the cookie that the browser may have. */
 export async function restoreSession(): Promise<void> {
   try {
     session.value = (await client.call("GET /v2/session")).session;
@@ -42,17 +39,17 @@ export async function restoreSession(): Promise<void> {
 }
 
 export async function signIn(token: string): Promise<void> {
-  const begun = (await client.call("POST /v2/session", { body: { token } })).session;
-  // Events that were picked in one workspace are not for the next reader of this tab.
-  if (begun.workspace.id !== leftWorkspace) clearSampleEvents();
-  session.value = begun;
-  ended.value = undefined;
+  const created = (await client.call("POST /v2/session", { body: { token } })).session;
+  // Sample events of one workspace must not reach the next user of this tab.
+  if (created.workspace.id !== expiredWorkspaceId.value) clearSampleEvents();
+  session.value = created;
+  isExpired.value = false;
 }
 
 export async function signOut(): Promise<void> {
   await client.call("DELETE /v2/session");
-  leftWorkspace = undefined;
+  expiredWorkspaceId.value = undefined;
   clearSampleEvents();
-  ended.value = undefined;
+  isExpired.value = false;
   session.value = null;
 }

@@ -1,14 +1,14 @@
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 
 export interface Resource<T> {
-  /** The last answer; it stays while a newer one is asked for. */
+  /** The last answer; it stays while a reload is pending. */
   value: T | undefined;
   error: unknown;
-  /** Asks again; resolves when the answer is shown. */
+  /** Resolves when the new answer is shown. */
   reload(): Promise<void>;
 }
 
-/** What `load` answers: again when `inputs` change, and every `everyMs` while the page is seen. */
+/** Calls `load` when `inputs` change, and every `everyMs` while the page is visible. */
 export function useResource<T>(
   load: () => Promise<T>,
   inputs: readonly unknown[],
@@ -20,13 +20,13 @@ export function useResource<T>(
   latest.current = { key, load };
 
   const reload = useCallback(async () => {
-    const asked = latest.current;
+    const request = latest.current;
     try {
-      const value = await asked.load();
-      if (latest.current.key === asked.key) setState({ key: asked.key, value });
+      const value = await request.load();
+      if (latest.current.key === request.key) setState({ key: request.key, value });
     } catch (error) {
-      if (latest.current.key !== asked.key) return;
-      setState((before) => (before.key === asked.key ? { ...before, error } : { key, error }));
+      if (latest.current.key !== request.key) return;
+      setState((before) => (before.key === request.key ? { ...before, error } : { key, error }));
     }
   }, [key]);
 

@@ -7,81 +7,83 @@ import { client } from "../data/session.ts";
 import { formatCount, pluralize } from "../format.ts";
 import { hrefTo, navigate } from "../router.ts";
 
-/** What is replayed or purged: some by their ids, or all that a filter finds. */
+/** Dead letters to replay or purge: those with these ids, or all that match the filter. */
 export interface BulkTarget {
   ids?: readonly string[];
   filter?: { destinationId?: string; groupId?: string };
   total: number;
-  /** How the question calls them. */
-  what: string;
-  changed: () => Promise<void>;
+  /** Completes the labels: `Replay ${description}`. */
+  description: string;
+  reload: () => Promise<void>;
 }
 
 type BulkAction = "replay" | "purge";
 
-interface Progress {
-  deed: BulkAction;
+interface BulkProgress {
+  action: BulkAction;
   done: number;
   error?: unknown;
 }
 
-/** More than these are left to a job of the server. */
-const BY_JOB_MIN = 5_000;
-/** So many a request: each is one or two transactions, and the bar moves. */
+/** A filter that matches more letters is left to a job of the server. */
+const BROWSER_LETTERS_MAX = 5_000;
+/** Letters per request: one or two transactions each, so that the progress bar moves. */
 const REQUEST_LETTERS = 500;
 
-/** Buttons that replay or purge, and how far it is. Those that come meanwhile are left alone. */
+/**
+ * Buttons that replay or purge dead letters, and their progress. Letters that arrive meanwhile are
+ * not affected.
+ */
 export function BulkActions(props: BulkTarget) {
-  const { total, what, changed } = props;
-  const [progress, setProgress] = useState<Progress>();
-  const stopped = useRef(false);
-  const wanted = useRef(total);
+  const { total, description, reload } = props;
+  const [progress, setProgress] = useState<BulkProgress>();
+  const isStopped = useRef(false);
+  const startTotal = useRef(total);
   useEffect(
     () => () => {
-      stopped.current = true;
+      isStopped.current = true;
     },
     [],
   );
 
-  async function run(deed: BulkAction) {
-    if (props.filter !== undefined && total > BY_JOB_MIN) return await runAsJob(deed, props.filter);
-    stopped.current = false;
-    wanted.current = total;
+  async function run(action: BulkAction) {
+    if (props.filter !== undefined && total > BROWSER_LETTERS_MAX) {
+      return await startJob(action, props.filter);
+    }
+    isStopped.current = false;
+    startTotal.current = total;
     let done = 0;
-    setProgress({ deed, done });
+    setProgress({ action, done });
     try {
-      for await (const lot of inRequests(deed, props)) {
-        done += lot;
-        setProgress({ deed, done });
-        if (stopped.current) break;
+      for await (const count of requestBatches(action, props)) {
+        done += count;
+        setProgress({ action, done });
+        if (isStopped.current) break;
       }
       setProgress(undefined);
-      showToast(
-        deed === "replay"
-          ? `${pluralize(done, "dead letter")} on the way again`
-          : `${pluralize(done, "dead letter")} deleted`,
-      );
+      const letters = pluralize(done, "dead letter");
+      showToast(`${letters} ${action === "replay" ? "requeued" : "deleted"}`);
     } catch (error) {
-      setProgress({ deed, done, error });
+      setProgress({ action, done, error });
     }
-    await changed();
+    await reload();
   }
 
-  const start = (deed: BulkAction) => void run(deed).catch(showError);
+  const start = (action: BulkAction) => void run(action).catch(showError);
 
   if (progress !== undefined) {
     return (
       <div class="notice">
         <div class="row far">
           <span aria-live="polite">
-            {progress.deed === "replay" ? "Replaying" : "Purging"}: {formatCount(progress.done)} of{" "}
-            {formatCount(wanted.current)}
+            {progress.action === "replay" ? "Replaying" : "Purging"}: {formatCount(progress.done)}{" "}
+            of {formatCount(startTotal.current)}
           </span>
           <Button
             compact
             onClick={() => {
               if (progress.error !== undefined) setProgress(undefined);
-              stopped.current = true;
+              isStopped.current = true;
             }}
           >
             {progress.error === undefined ? "Stop" : "Close"}
@@ -89,59 +91,59 @@ export function BulkActions(props: BulkTarget) {
         </div>
         <progress
           aria-label="Progress"
-          max={Math.max(1, wanted.current)}
-          value={Math.min(progress.done, wanted.current)}
+          max={Math.max(1, startTotal.current)}
+          value={Math.min(progress.done, startTotal.current)}
         />
-        <ErrorNotice error={progress.error} retry={() => run(progress.deed)} />
+        <ErrorNotice error={progress.error} retry={() => run(progress.action)} />
       </div>
     );
   }
   return (
     <div class="row">
       <Button icon="turn" needs="events:replay" onClick={() => start("replay")}>
-        Replay {what}
+        Replay {description}
       </Button>
       <ConfirmButton
         icon="bin"
         needs="events:replay"
-        title={`Purge ${what}?`}
-        text={`${pluralize(total, "event")} would be gone for good.`}
+        title={`Purge ${description}?`}
+        text={`${pluralize(total, "event")} will be deleted. This can't be undone.`}
         action="Purge"
         onConfirm={async () => start("purge")}
       >
-        Purge {what}
+        Purge {description}
       </ConfirmButton>
     </div>
   );
 }
 
-/** The server does it, also when this page is closed. */
-async function runAsJob(
-  deed: BulkAction,
+/** Starts a job on the server, which runs on when this page is closed. */
+async function startJob(
+  action: BulkAction,
   filter: NonNullable<BulkTarget["filter"]>,
 ): Promise<void> {
   const body = { filter, all: true };
-  if (deed === "replay") await client.call("POST /v2/dead-letters/replay", { body });
+  if (action === "replay") await client.call("POST /v2/dead-letters/replay", { body });
   else await client.call("POST /v2/dead-letters/purge", { body });
-  showToast(deed === "replay" ? "A replay of them runs" : "They are being deleted");
+  showToast(action === "replay" ? "Replay started" : "Purge started");
   navigate(hrefTo("replays"));
 }
 
-/** Does it lot after lot, and tells how many each was. */
-async function* inRequests(
-  deed: BulkAction,
+/** Sends one request after another, and yields the number of letters of each. */
+async function* requestBatches(
+  action: BulkAction,
   { ids, filter = {} }: BulkTarget,
 ): AsyncGenerator<number> {
   if (ids !== undefined) {
     for (let at = 0; at < ids.length; at += REQUEST_LETTERS) {
-      yield (await sendRequest(deed, { ids: ids.slice(at, at + REQUEST_LETTERS) })).count;
+      yield (await send(action, { ids: ids.slice(at, at + REQUEST_LETTERS) })).count;
     }
     return;
   }
-  // What fails again comes back as a new letter, which is not meant: the first answer tells the time.
+  // An event that fails again becomes a new letter. `before` of the first answer excludes those.
   let before: string | undefined;
   for (let more = true; more; ) {
-    const answer = await sendRequest(deed, {
+    const answer = await send(action, {
       filter,
       count: REQUEST_LETTERS,
       ...(before && { before }),
@@ -154,11 +156,11 @@ async function* inRequests(
 
 type Selection = { ids: string[] } | { filter: object; before?: string; count: number };
 
-async function sendRequest(
-  deed: BulkAction,
+async function send(
+  action: BulkAction,
   body: Selection,
 ): Promise<{ count: number; more: boolean; before?: string }> {
-  if (deed === "replay") {
+  if (action === "replay") {
     const answer = await client.call("POST /v2/dead-letters/replay", { body });
     return { ...answer, count: answer.replayed, more: answer.more === true };
   }

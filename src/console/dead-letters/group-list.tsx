@@ -1,35 +1,97 @@
 import { useState } from "preact/hooks";
 import { ErrorNotice } from "../components/error-notice.tsx";
+import { FilterSelect } from "../components/filter-select.tsx";
+import { optionsOf } from "../components/forms/fields.tsx";
 import { Badge, EmptyState, Panel, ScreenHeader } from "../components/layout.tsx";
 import { SearchField } from "../components/search-field.tsx";
 import { Pagination, Table, type TableColumn } from "../components/table.tsx";
 import { Time } from "../components/time.tsx";
-import { useNames } from "../data/list-all.ts";
+import type { DeadLetterGroup } from "../data/model.ts";
+import { client } from "../data/session.ts";
+import { type NameLookup, useNames } from "../data/use-names.ts";
 import { useResource } from "../data/use-resource.ts";
 import { formatCount } from "../format.ts";
 import { hrefTo, navigate } from "../router.ts";
 import { BulkActions } from "./bulk-actions.tsx";
-import { type DeadLetterGroup, listDeadLetterGroups } from "./letter-groups.ts";
 
-const ASKED_EVERY_MS = 10_000;
+const POLL_MS = 10_000;
 const PAGE_ITEMS = 50;
 
-/** Why events were given up, by destination and reason. */
+/** Dead letters grouped by destination and failure reason. */
 export function GroupList({ destinationId }: { destinationId: string | undefined }) {
   const names = useNames();
   const [text, setText] = useState("");
   const [page, setPage] = useState(1);
+  const filter = destinationId === undefined ? {} : { destinationId };
   const { value, error, reload } = useResource(
-    () => listDeadLetterGroups(destinationId),
+    async () =>
+      (await client.call("GET /v2/dead-letter-groups", { query: filter })).deadLetterGroups,
     [destinationId],
-    ASKED_EVERY_MS,
+    POLL_MS,
   );
-  const total = value?.reduce((sum, group) => sum + group.count, 0);
+  const total = value?.reduce((sum, group) => sum + group.count, 0) ?? 0;
   const wanted = text.toLowerCase();
-  const found = value?.filter((group) =>
+  const matches = value?.filter((group) =>
     `${group.reason} ${names.destination(group.destinationId)}`.toLowerCase().includes(wanted),
   );
-  const columns: TableColumn<DeadLetterGroup>[] = [
+  return (
+    <>
+      <ScreenHeader title="Dead letters">
+        {total > 0 && (
+          <a class="button" href={hrefTo("dead-letters", { all: "1", destinationId })}>
+            List all {formatCount(total)}
+          </a>
+        )}
+      </ScreenHeader>
+      <ErrorNotice error={error} retry={reload} />
+      <div class="bulk">
+        {total > 0 && (
+          <BulkActions
+            filter={filter}
+            total={total}
+            reload={reload}
+            description={`all ${formatCount(total)}`}
+          />
+        )}
+      </div>
+      <Panel flush>
+        <header>
+          <SearchField
+            label="Search reasons"
+            value={text}
+            onInput={(typed) => {
+              setText(typed);
+              setPage(1);
+            }}
+          />
+          <FilterSelect
+            label="Destination"
+            all="All destinations"
+            value={destinationId ?? ""}
+            options={optionsOf(names.destinations)}
+            onChange={(id) => navigate(hrefTo("dead-letters", { destinationId: id }))}
+          />
+        </header>
+        <Table
+          label="Reasons"
+          columns={columnsOf(names)}
+          rows={matches?.slice((page - 1) * PAGE_ITEMS, page * PAGE_ITEMS)}
+          keyOf={({ id }) => id}
+          empty={
+            <EmptyState icon="check" title={text ? `No results for “${text}”` : "No dead letters"}>
+              An event that cannot be delivered, or that fails in the transformation, is kept here
+              with its reason until you replay or purge it.
+            </EmptyState>
+          }
+        />
+        <Pagination page={page} pageItems={PAGE_ITEMS} total={matches?.length} onChange={setPage} />
+      </Panel>
+    </>
+  );
+}
+
+function columnsOf(names: NameLookup): TableColumn<DeadLetterGroup>[] {
+  return [
     {
       title: "Reason",
       kind: "name",
@@ -41,78 +103,16 @@ export function GroupList({ destinationId }: { destinationId: string | undefined
     },
     {
       title: "Destination",
-      cell: (group) => (
-        <a href={hrefTo("destinations", group.destinationId)}>
-          {names.destination(group.destinationId)}
-        </a>
+      cell: ({ destinationId }) => (
+        <a href={hrefTo("destinations", destinationId)}>{names.destination(destinationId)}</a>
       ),
     },
     { title: "Failed in", kind: "narrow", cell: ({ stage }) => <StageBadge stage={stage} /> },
-    { title: "Events", kind: "number narrow", cell: (group) => formatCount(group.count) },
+    { title: "Events", kind: "number narrow", cell: ({ count }) => formatCount(count) },
     { title: "Latest", kind: "narrow", cell: ({ lastAt }) => <Time at={lastAt} /> },
   ];
-  const filter = destinationId === undefined ? {} : { destinationId };
-  return (
-    <>
-      <ScreenHeader title="Dead letters">
-        {total !== undefined && total > 0 && (
-          <a class="button" href={hrefTo("dead-letters", { all: "1", destinationId })}>
-            List all {formatCount(total)}
-          </a>
-        )}
-      </ScreenHeader>
-      <ErrorNotice error={error} retry={reload} />
-      <div class="bulk">
-        {total !== undefined && total > 0 && (
-          <BulkActions filter={filter} total={total} changed={reload} what="all of them" />
-        )}
-      </div>
-      <Panel flush>
-        <header>
-          <SearchField
-            label="Find a reason"
-            value={text}
-            onInput={(typed) => {
-              setText(typed);
-              setPage(1);
-            }}
-          />
-          <select
-            aria-label="Destination"
-            value={destinationId ?? ""}
-            onChange={({ currentTarget }) =>
-              navigate(hrefTo("dead-letters", { destinationId: currentTarget.value }))
-            }
-          >
-            <option value="">All destinations</option>
-            {names.destinations.map(({ id, name }) => (
-              <option key={id} value={id}>
-                {name}
-              </option>
-            ))}
-          </select>
-        </header>
-        <Table
-          label="Reasons"
-          columns={columns}
-          rows={found?.slice((page - 1) * PAGE_ITEMS, page * PAGE_ITEMS)}
-          keyOf={({ id }) => id}
-          empty={
-            <EmptyState
-              icon="check"
-              title={text ? `No reason has “${text}” in it` : "No dead letters"}
-            >
-              An event that cannot be delivered, or that fails in the code, waits here with its
-              reason until somebody replays or purges it.
-            </EmptyState>
-          }
-        />
-        <Pagination page={page} pageItems={PAGE_ITEMS} total={found?.length} onChange={setPage} />
-      </Panel>
-    </>
-  );
 }
 
 export function StageBadge({ stage }: { stage: DeadLetterGroup["stage"] }) {
-  return <Badge flat>{stage === "transform" ? "code" : "delivery"}</Badge>;
+  return <Badge flat>{stage === "transform" ? "transformation" : "delivery"}</Badge>;
 }

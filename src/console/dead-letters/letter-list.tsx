@@ -5,26 +5,27 @@ import { EmptyState, Panel, ScreenHeader } from "../components/layout.tsx";
 import { PageButtons, Table, type TableColumn } from "../components/table.tsx";
 import { Time } from "../components/time.tsx";
 import { eventName } from "../data/event-name.ts";
-import { useNames } from "../data/list-all.ts";
+import type { DeadLetter } from "../data/model.ts";
 import { client } from "../data/session.ts";
+import { type NameLookup, useNames } from "../data/use-names.ts";
 import { useResource } from "../data/use-resource.ts";
 import { formatCount, pluralize } from "../format.ts";
 import { hrefTo } from "../router.ts";
 import { BulkActions } from "./bulk-actions.tsx";
-import type { DeadLetter } from "./letter-groups.ts";
 
 const PAGE_ITEMS = 50;
 
-/** Dead letters of a group, of a destination, or all: the oldest first. */
-export function DeadLetterList({
-  filter,
-}: {
-  filter: { groupId?: string; destinationId?: string };
-}) {
+interface LetterFilter {
+  groupId?: string;
+  destinationId?: string;
+}
+
+/** Dead letters of a group, of a destination, or of the workspace; oldest first. */
+export function DeadLetterList({ filter }: { filter: LetterFilter }) {
   const names = useNames();
-  /** Ids that the pages begin after, the first page's being undefined. */
+  /** For each page, the id of the last letter before it; undefined for the first page. */
   const [starts, setStarts] = useState<readonly (string | undefined)[]>([undefined]);
-  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
+  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const after = starts.at(-1);
   const { value, error, reload } = useResource(
     () =>
@@ -34,26 +35,106 @@ export function DeadLetterList({
     [filter, after],
   );
   const letters = value?.deadLetters;
-  const changed = async () => {
-    setChosen(new Set());
+  const restart = async () => {
+    setSelected(new Set());
     setStarts([undefined]);
     await reload();
   };
   const toggle = (id: string) => {
-    const next = new Set(chosen);
+    const next = new Set(selected);
     if (!next.delete(id)) next.add(id);
-    setChosen(next);
+    setSelected(next);
   };
-  const isWhole = letters?.every(({ id }) => chosen.has(id)) === true;
-  const columns: TableColumn<DeadLetter>[] = [
+  const isPageSelected = letters?.every(({ id }) => selected.has(id)) === true;
+  const { destinationId } = filter;
+  const total = value?.paging.total ?? 0;
+  return (
+    <>
+      <ScreenHeader
+        title={filter.groupId ? (letters?.[0]?.reason ?? "Dead letters") : "All dead letters"}
+        parent={{ href: hrefTo("dead-letters", { destinationId }), text: "Dead letters" }}
+      />
+      <ErrorNotice error={error} retry={reload} />
+      <div class="bulk">
+        {selected.size > 0 ? (
+          <BulkActions
+            ids={[...selected]}
+            total={selected.size}
+            description={`${selected.size} selected`}
+            reload={restart}
+          />
+        ) : (
+          total > 0 && (
+            <BulkActions
+              filter={filter}
+              total={total}
+              description={`all ${formatCount(total)}`}
+              reload={restart}
+            />
+          )
+        )}
+      </div>
+      <Panel flush>
+        <Table
+          label="Dead letters"
+          columns={columnsOf(names, selected, toggle)}
+          rows={letters}
+          keyOf={({ id }) => id}
+          empty={
+            <EmptyState
+              icon="check"
+              title="No dead letters"
+              action={
+                <a class="button" href={hrefTo("dead-letters")}>
+                  All reasons
+                </a>
+              }
+            >
+              They were replayed or purged.
+            </EmptyState>
+          }
+        />
+        {letters !== undefined && letters.length > 0 && (
+          <nav class="pages" aria-label="Pages">
+            <span class="row">
+              <Button
+                kind="plain"
+                compact
+                onClick={() =>
+                  setSelected(new Set(isPageSelected ? [] : letters.map(({ id }) => id)))
+                }
+              >
+                {isPageSelected ? "Clear selection" : "Select page"}
+              </Button>
+              <span class="tabular">{pluralize(total, "event")}, oldest first</span>
+            </span>
+            <PageButtons
+              isFirst={starts.length === 1}
+              isLast={value?.paging.next === undefined}
+              onPrevious={() => setStarts(starts.slice(0, -1))}
+              onNext={() => setStarts([...starts, letters.at(-1)?.id])}
+            />
+          </nav>
+        )}
+      </Panel>
+    </>
+  );
+}
+
+function columnsOf(
+  names: NameLookup,
+  selected: ReadonlySet<string>,
+  toggle: (id: string) => void,
+): TableColumn<DeadLetter>[] {
+  return [
     {
       title: "",
       kind: "narrow",
       cell: ({ id, event }) => (
         <input
           type="checkbox"
-          aria-label={`Choose ${eventName(event)}`}
-          checked={chosen.has(id)}
+          aria-label={`Select ${eventName(event)}`}
+          checked={selected.has(id)}
           onChange={() => toggle(id)}
         />
       ),
@@ -71,78 +152,6 @@ export function DeadLetterList({
     { title: "From", cell: ({ sourceId }) => names.source(sourceId) },
     { title: "To", cell: ({ destinationId }) => names.destination(destinationId) },
     { title: "Attempts", kind: "number narrow", cell: ({ attempts }) => formatCount(attempts) },
-    { title: "Given up", kind: "narrow", cell: ({ createdAt }) => <Time at={createdAt} /> },
+    { title: "Failed at", kind: "narrow", cell: ({ createdAt }) => <Time at={createdAt} /> },
   ];
-  const { destinationId } = filter;
-  const total = value?.paging.total;
-  return (
-    <>
-      <ScreenHeader
-        title={filter.groupId ? (letters?.[0]?.reason ?? "Dead letters") : "All dead letters"}
-        way={{ href: hrefTo("dead-letters", { destinationId }), text: "Dead letters" }}
-      />
-      <ErrorNotice error={error} retry={reload} />
-      <div class="bulk">
-        {chosen.size > 0 ? (
-          <BulkActions
-            ids={[...chosen]}
-            total={chosen.size}
-            what={`the ${chosen.size} chosen`}
-            changed={changed}
-          />
-        ) : (
-          total !== undefined &&
-          total > 0 && (
-            <BulkActions
-              filter={filter}
-              total={total}
-              what={`all ${formatCount(total)}`}
-              changed={changed}
-            />
-          )
-        )}
-      </div>
-      <Panel flush>
-        <Table
-          label="Dead letters"
-          columns={columns}
-          rows={letters}
-          keyOf={({ id }) => id}
-          empty={
-            <EmptyState
-              icon="check"
-              title="None is left"
-              action={
-                <a class="button" href={hrefTo("dead-letters")}>
-                  All reasons
-                </a>
-              }
-            >
-              They were replayed or purged.
-            </EmptyState>
-          }
-        />
-        {letters !== undefined && letters.length > 0 && (
-          <nav class="pages" aria-label="Pages">
-            <span class="row">
-              <Button
-                kind="plain"
-                compact
-                onClick={() => setChosen(isWhole ? new Set() : new Set(letters.map((it) => it.id)))}
-              >
-                {isWhole ? "Choose none" : "Choose this page"}
-              </Button>
-              <span class="tabular">{pluralize(total ?? 0, "event")}, oldest first</span>
-            </span>
-            <PageButtons
-              isFirst={starts.length === 1}
-              isLast={value?.paging.next === undefined}
-              onPrevious={() => setStarts(starts.slice(0, -1))}
-              onNext={() => setStarts([...starts, letters.at(-1)?.id])}
-            />
-          </nav>
-        )}
-      </Panel>
-    </>
-  );
 }

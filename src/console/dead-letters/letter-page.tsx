@@ -1,21 +1,21 @@
-import { Button, CopyButton } from "../components/button.tsx";
+import { Button, CopyableCode } from "../components/button.tsx";
 import { CodeBlock, JsonBlock } from "../components/code-block.tsx";
 import { ConfirmButton } from "../components/dialog.tsx";
 import { ErrorNotice } from "../components/error-notice.tsx";
-import { Panel, ScreenHeader, Skeleton } from "../components/layout.tsx";
+import { FactList, Panel, ScreenHeader, Skeleton } from "../components/layout.tsx";
 import { Time } from "../components/time.tsx";
 import { showToast } from "../components/toasts.ts";
 import { eventName } from "../data/event-name.ts";
-import { useNames } from "../data/list-all.ts";
+import type { DeadLetter } from "../data/model.ts";
 import { addSampleEvent } from "../data/sample-events.ts";
 import { client } from "../data/session.ts";
+import { useNames } from "../data/use-names.ts";
 import { useResource } from "../data/use-resource.ts";
 import { formatCount } from "../format.ts";
 import { hrefTo, navigate } from "../router.ts";
 import { StageBadge } from "./group-list.tsx";
-import type { DeadLetter } from "./letter-groups.ts";
 
-/** One dead letter: the event, why it was given up, and where in the code. */
+/** One dead letter: its event, its failure reason and the line of code that failed. */
 export function DeadLetterPage({ id }: { id: string }) {
   const { value, error, reload } = useResource(
     async () => (await client.call("GET /v2/dead-letters/{id}", { params: { id } })).deadLetter,
@@ -25,8 +25,8 @@ export function DeadLetterPage({ id }: { id: string }) {
     <>
       <ScreenHeader
         title={value ? eventName(value.event) : "Dead letter"}
-        way={{ href: hrefTo("dead-letters"), text: "Dead letters" }}
-        beside={value && <StageBadge stage={value.stage} />}
+        parent={{ href: hrefTo("dead-letters"), text: "Dead letters" }}
+        status={value && <StageBadge stage={value.stage} />}
       >
         {value && <LetterActions letter={value} />}
       </ScreenHeader>
@@ -41,7 +41,7 @@ function LetterDetails({ letter }: { letter: DeadLetter }) {
   return (
     <div class="columns">
       <div class="stack">
-        <Panel title="Why it was given up">
+        <Panel title="Failure reason">
           <CodeBlock text={reason} name="reason" wrap />
           {line !== undefined && (
             <p>
@@ -51,8 +51,8 @@ function LetterDetails({ letter }: { letter: DeadLetter }) {
             </p>
           )}
         </Panel>
-        <Panel title={stage === "deliver" ? "Event, as it was to be delivered" : "Event"}>
-          <JsonBlock value={event} what="event" />
+        <Panel title={stage === "deliver" ? "Event to deliver" : "Event"}>
+          <JsonBlock value={event} name="event" />
         </Panel>
       </div>
       <Panel title="Dead letter">
@@ -66,35 +66,23 @@ function LetterFacts({ letter }: { letter: DeadLetter }) {
   const { sourceId, destinationId, messageId, attempts, receivedAt, createdAt } = letter;
   const names = useNames();
   return (
-    <dl class="facts">
-      <dt>Source</dt>
-      <dd>
-        <a href={hrefTo("sources", sourceId)}>{names.source(sourceId)}</a>
-      </dd>
-      <dt>Destination</dt>
-      <dd>
-        <a href={hrefTo("destinations", destinationId)}>{names.destination(destinationId)}</a>
-      </dd>
-      <dt>Attempts</dt>
-      <dd>{formatCount(attempts)}</dd>
-      <dt>Received</dt>
-      <dd>
-        <Time at={receivedAt} />
-      </dd>
-      <dt>Given up</dt>
-      <dd>
-        <Time at={createdAt} />
-      </dd>
-      <dt>Message id</dt>
-      <dd>
-        <code>{messageId}</code>
-        <CopyButton text={messageId} what="message id" />
-      </dd>
-    </dl>
+    <FactList
+      facts={[
+        ["Source", <a href={hrefTo("sources", sourceId)}>{names.source(sourceId)}</a>],
+        [
+          "Destination",
+          <a href={hrefTo("destinations", destinationId)}>{names.destination(destinationId)}</a>,
+        ],
+        ["Attempts", formatCount(attempts)],
+        ["Received", <Time at={receivedAt} />],
+        ["Failed at", <Time at={createdAt} />],
+        ["Message id", <CopyableCode value={messageId} name="message id" />],
+      ]}
+    />
   );
 }
 
-/** The transformation that the destination has, with the event to run it on. */
+/** Link to the destination's transformation, with the event to run it on. */
 function OpenInEditor({ letter }: { letter: DeadLetter }) {
   const { destinationId, event, line, column } = letter;
   const { value } = useResource(
@@ -106,7 +94,7 @@ function OpenInEditor({ letter }: { letter: DeadLetter }) {
   return (
     <a
       href={hrefTo("transformations", value.transformationId, { line, column })}
-      onClick={() => addSampleEvent(event, "Dead letter")}
+      onClick={() => addSampleEvent(event)}
     >
       Open in editor
     </a>
@@ -114,7 +102,7 @@ function OpenInEditor({ letter }: { letter: DeadLetter }) {
 }
 
 function LetterActions({ letter }: { letter: DeadLetter }) {
-  const ids = [letter.id];
+  const body = { ids: [letter.id] };
   return (
     <>
       {letter.line === undefined && letter.transformationVersionId && (
@@ -124,8 +112,8 @@ function LetterActions({ letter }: { letter: DeadLetter }) {
         icon="turn"
         needs="events:replay"
         onClick={async () => {
-          await client.call("POST /v2/dead-letters/replay", { body: { ids } });
-          showToast("The event is on its way again");
+          await client.call("POST /v2/dead-letters/replay", { body });
+          showToast("Event requeued");
           navigate(hrefTo("dead-letters"));
         }}
       >
@@ -135,11 +123,11 @@ function LetterActions({ letter }: { letter: DeadLetter }) {
         icon="bin"
         needs="events:replay"
         title="Purge this dead letter?"
-        text="The event would be gone for good."
+        text="The event will be deleted. This can't be undone."
         action="Purge"
         onConfirm={async () => {
-          await client.call("POST /v2/dead-letters/purge", { body: { ids } });
-          showToast("The dead letter is deleted");
+          await client.call("POST /v2/dead-letters/purge", { body });
+          showToast("Dead letter deleted");
           navigate(hrefTo("dead-letters"));
         }}
       >

@@ -7,7 +7,7 @@ import { formatDuration } from "../format.ts";
 
 type ConnectionTestReport = AnswerOf<"POST /v2/destinations/{id}/test">;
 
-/** Sends one event of its own, past the transformation, and shows how far it came. */
+/** Sends a test event directly to the receiver, without the transformation, and shows each step. */
 export function ConnectionTest({ destinationId }: { destinationId: string }) {
   const [answer, setAnswer] = useState<ConnectionTestReport>();
 
@@ -28,8 +28,7 @@ export function ConnectionTest({ destinationId }: { destinationId: string }) {
     >
       {answer === undefined ? (
         <p class="quiet">
-          Sends an event named “Connection test” with the settings that are saved, and tells each
-          step.
+          Sends an event named “Connection test” with the saved settings, and shows each step.
         </p>
       ) : (
         <ol class="steps" aria-live="polite">

@@ -1,33 +1,26 @@
 import { Badge } from "../components/layout.tsx";
-import { ListScreen } from "../components/list-screen.tsx";
+import { ListScreen, nameColumn } from "../components/list-screen.tsx";
 import type { TableColumn } from "../components/table.tsx";
 import { Time } from "../components/time.tsx";
-import { type Destination, listAllDestinations } from "../data/list-all.ts";
+import { listAllDestinations } from "../data/list-all.ts";
+import type { Destination } from "../data/model.ts";
 import { hrefTo } from "../router.ts";
 
 const columns: TableColumn<Destination>[] = [
-  {
-    title: "Name",
-    kind: "name",
-    cell: ({ id, name }) => (
-      <a class="cut" href={hrefTo("destinations", id)}>
-        {name}
-      </a>
-    ),
-  },
+  nameColumn("destinations"),
   { title: "Type", kind: "narrow", cell: ({ type }) => <Badge flat>{type}</Badge> },
   {
     title: "State",
     kind: "narrow",
     cell: ({ enabled }) => (enabled ? <Badge tone="good">On</Badge> : <Badge>Paused</Badge>),
   },
-  { title: "Goes to", cell: ({ config }) => <code class="quiet">{endpointOf(config)}</code> },
+  { title: "Endpoint", cell: ({ config }) => <code class="quiet">{endpointOf(config)}</code> },
   {
     title: "Transformation",
     kind: "narrow",
     cell: ({ transformation }) =>
       transformation ? (
-        <a href={hrefTo("transformations", transformation.id)}>Has one</a>
+        <a href={hrefTo("transformations", transformation.id)}>Open</a>
       ) : (
         <span class="quiet">None</span>
       ),
@@ -35,11 +28,11 @@ const columns: TableColumn<Destination>[] = [
   { title: "Created", kind: "narrow", cell: ({ createdAt }) => <Time at={createdAt} /> },
 ];
 
-/** The setting that says most about a destination: its address. */
+/** The setting that identifies the receiver: its URL, path, host or bucket. */
 function endpointOf(config: Destination["config"]): string {
   const { webhookUrl, path, host, bucket, url } = config;
-  const goal = webhookUrl ?? path ?? host ?? bucket ?? url;
-  return typeof goal === "string" ? goal : "";
+  const endpoint = webhookUrl ?? path ?? host ?? bucket ?? url;
+  return typeof endpoint === "string" ? endpoint : "";
 }
 
 /** All destinations of the workspace. */
@@ -54,8 +47,8 @@ export function DestinationList() {
       load={listAllDestinations}
       columns={columns}
     >
-      A destination takes the events of the sources that are connected to it: a webhook, a database,
-      Kafka, an object store, a file.
+      A destination receives the events of its connected sources: a webhook, a database, Kafka, an
+      object store or a file.
     </ListScreen>
   );
 }

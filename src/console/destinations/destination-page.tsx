@@ -1,11 +1,10 @@
-import { CopyButton, Switch } from "../components/button.tsx";
-import { ConfirmButton } from "../components/dialog.tsx";
+import { CopyableCode, Switch } from "../components/button.tsx";
+import { DeleteButton } from "../components/dialog.tsx";
 import { ErrorNotice } from "../components/error-notice.tsx";
-import { Panel, ScreenHeader, SkeletonLine, Tabs } from "../components/layout.tsx";
+import { FactList, Panel, ScreenHeader, SkeletonLine, Tabs } from "../components/layout.tsx";
 import { Time } from "../components/time.tsx";
-import { showToast } from "../components/toasts.ts";
 import { ConnectionList } from "../connections/connection-list.tsx";
-import type { Destination } from "../data/list-all.ts";
+import type { Destination } from "../data/model.ts";
 import { client } from "../data/session.ts";
 import { useResource } from "../data/use-resource.ts";
 import { hrefTo, navigate } from "../router.ts";
@@ -16,7 +15,7 @@ import { Health } from "./health.tsx";
 import { LinkedTransformation } from "./linked-transformation.tsx";
 import { RecentErrors } from "./recent-errors.tsx";
 
-/** One destination: how it is doing, what it is connected to, its settings. */
+/** One destination: its health, its connections and its settings. */
 export function DestinationPage({ id, tab }: { id: string; tab: string }) {
   const { value, error, reload } = useResource(
     async () => (await client.call("GET /v2/destinations/{id}", { params: { id } })).destination,
@@ -26,10 +25,10 @@ export function DestinationPage({ id, tab }: { id: string; tab: string }) {
     <>
       <ScreenHeader
         title={value?.name ?? "Destination"}
-        way={{ href: hrefTo("destinations"), text: "Destinations" }}
-        beside={value && <DestinationState destination={value} />}
+        parent={{ href: hrefTo("destinations"), text: "Destinations" }}
+        status={value && <DestinationState destination={value} />}
       >
-        {value && <DestinationActions destination={value} changed={reload} />}
+        {value && <DestinationActions destination={value} />}
       </ScreenHeader>
       <ErrorNotice error={error} retry={reload} />
       <Tabs
@@ -45,17 +44,17 @@ export function DestinationPage({ id, tab }: { id: string; tab: string }) {
       {value === undefined ? (
         error === undefined && <SkeletonLine />
       ) : tab === "settings" ? (
-        <DestinationSettings key={value.updatedAt} destination={value} changed={reload} />
+        <DestinationSettings key={value.updatedAt} destination={value} reload={reload} />
       ) : (
         <div class="columns">
           <div class="stack">
-            <Health destination={value} />
+            <Health destinationId={id} />
             <RecentErrors destinationId={id} />
           </div>
           <div class="stack">
-            <DestinationFacts destination={value} changed={reload} />
+            <DestinationFacts destination={value} reload={reload} />
             <ConnectionTest destinationId={id} />
-            <LinkedTransformation destination={value} changed={reload} />
+            <LinkedTransformation destination={value} reload={reload} />
             <Panel title="Sources" flush>
               <ConnectionList of="destination" id={id} />
             </Panel>
@@ -66,12 +65,7 @@ export function DestinationPage({ id, tab }: { id: string; tab: string }) {
   );
 }
 
-interface DestinationProps {
-  destination: Destination;
-  changed: () => Promise<void>;
-}
-
-function DestinationActions({ destination: { id, name } }: DestinationProps) {
+function DestinationActions({ destination: { id, name } }: { destination: Destination }) {
   return (
     <>
       <a class="button" href={hrefTo("events", { destinationId: id })}>
@@ -80,26 +74,21 @@ function DestinationActions({ destination: { id, name } }: DestinationProps) {
       <a class="button" href={hrefTo("replays", "new", { destinationId: id })}>
         Replay events
       </a>
-      <ConfirmButton
-        icon="bin"
-        needs="workspace:admin"
-        title={`Delete ${name}?`}
-        text="Its connections and its dead letters go with it, and events that wait for it are not delivered. Its transformation stays."
-        action="Delete destination"
-        onConfirm={async () => {
+      <DeleteButton
+        noun="destination"
+        name={name}
+        consequence="Its connections and its dead letters are deleted, and its pending events are not delivered. Its transformation is kept."
+        remove={async () => {
           await client.call("DELETE /v2/destinations/{id}", { params: { id } });
-          showToast(`${name} is deleted`);
           navigate(hrefTo("destinations"));
         }}
-      >
-        Delete
-      </ConfirmButton>
+      />
     </>
   );
 }
 
-function DestinationFacts({ destination, changed }: DestinationProps) {
-  const { id, type, enabled, createdAt, updatedAt } = destination;
+function DestinationFacts(props: { destination: Destination; reload: () => Promise<void> }) {
+  const { id, type, enabled, createdAt, updatedAt } = props.destination;
   return (
     <Panel title="Destination">
       <Switch
@@ -108,28 +97,19 @@ function DestinationFacts({ destination, changed }: DestinationProps) {
         onChange={async (on) => {
           const body = { enabled: on };
           await client.call("PUT /v2/destinations/{id}", { params: { id }, body });
-          await changed();
+          await props.reload();
         }}
       >
-        {enabled ? "Takes events" : "Paused: new events pass it by"}
+        {enabled ? "Enabled" : "Paused: new events are skipped"}
       </Switch>
-      <dl class="facts">
-        <dt>Type</dt>
-        <dd>{type}</dd>
-        <dt>Id</dt>
-        <dd>
-          <code>{id}</code>
-          <CopyButton text={id} what="id" />
-        </dd>
-        <dt>Created</dt>
-        <dd>
-          <Time at={createdAt} />
-        </dd>
-        <dt>Changed</dt>
-        <dd>
-          <Time at={updatedAt} />
-        </dd>
-      </dl>
+      <FactList
+        facts={[
+          ["Type", type],
+          ["Id", <CopyableCode value={id} name="id" />],
+          ["Created", <Time at={createdAt} />],
+          ["Updated", <Time at={updatedAt} />],
+        ]}
+      />
     </Panel>
   );
 }

@@ -1,62 +1,62 @@
 import { useState } from "preact/hooks";
-import { Button } from "../components/button.tsx";
-import { ErrorNotice, fieldError } from "../components/error-notice.tsx";
+import { ErrorNotice } from "../components/error-notice.tsx";
 import { TextField } from "../components/forms/fields.tsx";
+import { Form } from "../components/forms/form.tsx";
 import { type FormValues, SchemaForm } from "../components/forms/schema-form.tsx";
-import { useSubmit } from "../components/forms/use-submit.ts";
 import { Panel, SkeletonLine } from "../components/layout.tsx";
 import { showToast } from "../components/toasts.ts";
-import type { Destination } from "../data/list-all.ts";
+import type { Destination } from "../data/model.ts";
 import { client } from "../data/session.ts";
 import { useResource } from "../data/use-resource.ts";
-import { destinationTypes } from "./destination-types.ts";
+import { listDestinationTypes } from "./destination-types.ts";
 
-/** The settings of a destination; a secret that is left empty stays. */
+/** Form of a destination's settings; an empty secret keeps its stored value. */
 export function DestinationSettings(props: {
   destination: Destination;
-  changed: () => Promise<void>;
+  reload: () => Promise<void>;
 }) {
-  const { destination, changed } = props;
-  const { id, type } = destination;
-  const { value: types, error: loading, reload } = useResource(destinationTypes, []);
-  const [name, setName] = useState(destination.name);
-  const [config, setConfig] = useState<FormValues>(destination.config);
+  const { id, type, ...stored } = props.destination;
+  const { value: types, error, reload } = useResource(listDestinationTypes, []);
+  const [name, setName] = useState(stored.name);
+  const [config, setConfig] = useState<FormValues>(stored.config);
   const schema = types?.find((it) => it.type === type.toLowerCase())?.config;
-  const { submit, busy, error } = useSubmit(async () => {
-    await client.call("PUT /v2/destinations/{id}", { params: { id }, body: { name, config } });
-    showToast("The settings are saved; they hold from the next delivery on");
-    await changed();
-  });
 
   return (
     <Panel title="Settings">
-      <ErrorNotice error={loading} retry={reload} />
+      <ErrorNotice error={error} retry={reload} />
       {schema === undefined ? (
         <SkeletonLine />
       ) : (
-        <form class="form slim" onSubmit={submit}>
-          <TextField
-            label="Name"
-            value={name}
-            onInput={setName}
-            required
-            error={fieldError(error, "/name")}
-          />
-          <SchemaForm
-            schema={schema}
-            values={config}
-            onChange={setConfig}
-            path="/config"
-            errorAt={(path) => fieldError(error, path)}
-            hasStoredSecrets
-          />
-          <ErrorNotice error={error} />
-          <div class="ends">
-            <Button kind="main" type="submit" needs="workspace:admin" busy={busy}>
-              Save settings
-            </Button>
-          </div>
-        </form>
+        <Form
+          isNarrow
+          action="Save settings"
+          onSubmit={async () => {
+            const input = { params: { id }, body: { name, config } };
+            await client.call("PUT /v2/destinations/{id}", input);
+            showToast("Settings saved; they apply from the next delivery");
+            await props.reload();
+          }}
+        >
+          {(errorAt) => (
+            <>
+              <TextField
+                label="Name"
+                value={name}
+                onInput={setName}
+                required
+                error={errorAt("/name")}
+              />
+              <SchemaForm
+                schema={schema}
+                values={config}
+                onChange={setConfig}
+                path="/config"
+                errorAt={errorAt}
+                hasStoredSecrets
+              />
+            </>
+          )}
+        </Form>
       )}
     </Panel>
   );

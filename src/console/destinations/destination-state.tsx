@@ -1,19 +1,38 @@
+import { Badge } from "../components/layout.tsx";
+import type { Destination, DestinationOverview } from "../data/model.ts";
 import { client, missingPermission } from "../data/session.ts";
 import { useResource } from "../data/use-resource.ts";
-import { DestinationStateBadge } from "./state-badge.tsx";
 
-const ASKED_EVERY_MS = 10_000;
+const POLL_MS = 10_000;
 
-/** How a destination is doing, where the reader may see it; else whether it is on. */
-export function DestinationState(props: { destination: { id: string; enabled: boolean } }) {
-  const { id, enabled } = props.destination;
+type State = DestinationOverview["state"];
+const badges: Record<State, { text: string; tone?: "good" | "warn" | "bad" }> = {
+  ok: { text: "Healthy", tone: "good" },
+  paused: { text: "Paused" },
+  failing: { text: "Failing", tone: "warn" },
+  down: { text: "Down", tone: "bad" },
+  waiting: { text: "Waiting for sandbox", tone: "warn" },
+  unknown: { text: "Unknown", tone: "warn" },
+  unconnected: { text: "Not connected" },
+  suspended: { text: "Code suspended", tone: "bad" },
+};
+
+/** `failed`: dead letters per second. A healthy destination may reject some of its events. */
+export function DestinationStateBadge({ state, failed = 0 }: { state: State; failed?: number }) {
+  if (state === "ok" && failed > 0) return <Badge tone="warn">Partially rejecting</Badge>;
+  const { text, tone } = badges[state];
+  return <Badge {...(tone && { tone })}>{text}</Badge>;
+}
+
+/** State of a destination; without `events:read` only whether it is enabled. */
+export function DestinationState({ destination: { id, enabled } }: { destination: Destination }) {
   const { value } = useResource(
     async () =>
       missingPermission("events:read") ? undefined : await client.call("GET /v2/overview"),
     [id, enabled],
-    ASKED_EVERY_MS,
+    POLL_MS,
   );
-  const known = value?.destinations.find((it) => it.id === id);
-  const state = known?.state ?? (enabled ? "ok" : "paused");
-  return <DestinationStateBadge state={state} failed={known?.rates.failed ?? 0} />;
+  const overview = value?.destinations.find((it) => it.id === id);
+  const state = overview?.state ?? (enabled ? "ok" : "paused");
+  return <DestinationStateBadge state={state} failed={overview?.rates.failed ?? 0} />;
 }

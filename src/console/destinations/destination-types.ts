@@ -1,13 +1,12 @@
 import type { JsonSchema } from "../components/forms/schema-form.tsx";
 import { client } from "../data/session.ts";
 
-export interface DestinationType {
+interface DestinationType {
   type: string;
   config: JsonSchema;
 }
 
-/** Types of destinations, with the schema of their settings. */
-export async function destinationTypes(): Promise<DestinationType[]> {
-  const { destinationTypes } = await client.call("GET /v2/destination-types");
-  return destinationTypes;
+/** Types of destinations, with the schemas of their settings. */
+export async function listDestinationTypes(): Promise<DestinationType[]> {
+  return (await client.call("GET /v2/destination-types")).destinationTypes;
 }

@@ -4,18 +4,17 @@ import { Chart } from "../components/chart.tsx";
 import { ErrorNotice } from "../components/error-notice.tsx";
 import { Panel, StatList } from "../components/layout.tsx";
 import { Time } from "../components/time.tsx";
-import type { Destination } from "../data/list-all.ts";
+import type { DestinationOverview } from "../data/model.ts";
 import { client, missingPermission } from "../data/session.ts";
 import { useResource } from "../data/use-resource.ts";
 import { formatCompact, formatCount, formatDuration, formatRate } from "../format.ts";
 
 type HistoryMinute = AnswerOf<"GET /v2/destinations/{id}/history">["minutes"][number];
-type DestinationOverview = AnswerOf<"GET /v2/overview">["destinations"][number];
 
-const ASKED_EVERY_MS = 5_000;
+const POLL_MS = 5_000;
 
-/** What a destination does now, and did in the last hour. */
-export function Health({ destination: { id } }: { destination: Destination }) {
+/** Current figures of a destination, and charts of the last hour. */
+export function Health({ destinationId: id }: { destinationId: string }) {
   const permission = missingPermission("events:read");
   const { value, error, reload } = useResource(
     async () => {
@@ -31,17 +30,17 @@ export function Health({ destination: { id } }: { destination: Destination }) {
       };
     },
     [id],
-    ASKED_EVERY_MS,
+    POLL_MS,
   );
   if (permission !== undefined) {
-    return <p class="notice">Its figures take the permission {permission}.</p>;
+    return <p class="notice">Figures require {permission}.</p>;
   }
   return (
     <>
       <ErrorNotice error={error} retry={reload} />
       {value !== undefined && value.missingNodes.length > 0 && (
         <p class="notice">
-          Not all figures are here: {value.missingNodes.join(", ")} did not answer.
+          Figures are incomplete: no answer from {value.missingNodes.join(", ")}.
         </p>
       )}
       {value?.state?.since && <DownNotice state={value.state} since={value.state.since} />}
@@ -53,9 +52,9 @@ export function Health({ destination: { id } }: { destination: Destination }) {
 
 function DownNotice({ state: { reason }, since }: { state: DestinationOverview; since: string }) {
   return (
-    <div class="fault" role="alert">
+    <div class="error" role="alert">
       <p>
-        Nothing got through since <Time at={since} />
+        No successful delivery since <Time at={since} />
         {reason && `: ${reason}`}
       </p>
     </div>
@@ -67,9 +66,9 @@ function Figures({ state }: { state: DestinationOverview | undefined }) {
   const figures = [
     ["Delivered", rates && formatRate(rates.delivered)],
     ["Failed", rates && formatRate(rates.failed)],
-    ["Dropped by code", rates && formatRate(rates.dropped)],
-    ["Waiting", state && formatCount(state.lagEvents)],
-    ["Oldest waits for", state && (state.lagEvents === 0 ? "–" : formatDuration(state.lagSeconds))],
+    ["Dropped by transformation", rates && formatRate(rates.dropped)],
+    ["Pending", state && formatCount(state.lagEvents)],
+    ["Oldest pending", state && (state.lagEvents === 0 ? "–" : formatDuration(state.lagSeconds))],
     ["Dead letters", state && formatCount(state.deadLetters)],
   ] as const;
   return <StatList figures={figures} />;
@@ -89,18 +88,18 @@ function Charts({ minutes }: { minutes: readonly HistoryMinute[] | undefined }) 
       ],
       latency: [
         { label: "Median", colour: "--accent", values: values("p50Ms") },
-        { label: "99 of 100 within", colour: "--quiet", values: values("p99Ms") },
+        { label: "p99", colour: "--quiet", values: values("p99Ms") },
       ],
     };
   }, [minutes]);
   return (
     <div class="columns even">
-      <Panel title="Events a minute">
-        <Chart label="Events a minute" times={times} series={counts} format={formatCompact} />
+      <Panel title="Events per minute">
+        <Chart label="Events per minute" times={times} series={counts} format={formatCompact} />
       </Panel>
-      <Panel title="Time of an attempt">
+      <Panel title="Delivery latency">
         <Chart
-          label="Time of an attempt"
+          label="Delivery latency"
           times={times}
           series={latency}
           format={(value) => formatDuration(value / 1_000)}

@@ -1,39 +1,37 @@
 import { useState } from "preact/hooks";
 import { Button } from "../components/button.tsx";
-import { SelectField } from "../components/forms/fields.tsx";
+import { includeCurrent, optionsOf, SelectField } from "../components/forms/fields.tsx";
 import { Panel } from "../components/layout.tsx";
-import type { Destination } from "../data/list-all.ts";
+import type { Destination } from "../data/model.ts";
 import { client } from "../data/session.ts";
 import { useResource } from "../data/use-resource.ts";
 import { hrefTo } from "../router.ts";
 
-/** The code that a destination's events go through: one transformation, or none. */
+/** Select of the one transformation that the destination is linked to. */
 export function LinkedTransformation(props: {
   destination: Destination;
-  changed: () => Promise<void>;
+  reload: () => Promise<void>;
 }) {
-  const { destination, changed } = props;
-  const { value } = useResource(
+  const { destination, reload } = props;
+  const { value: transformations = [] } = useResource(
     async () => (await client.call("GET /transformations")).transformations,
     [destination.id],
   );
-  const [chosen, setChosen] = useState<string>();
+  const [selected, setSelected] = useState<string>();
   const current = destination.transformation?.id ?? "";
-  const next = chosen ?? current;
+  const next = selected ?? current;
   const params = { id: destination.id };
 
-  async function connect() {
+  async function apply() {
     if (next === "") await client.call("DELETE /v2/destinations/{id}/transformation", { params });
     else {
       const body = { transformationId: next };
       await client.call("PUT /v2/destinations/{id}/transformation", { params, body });
     }
-    setChosen(undefined);
-    await changed();
+    setSelected(undefined);
+    await reload();
   }
 
-  const listed = value?.map(({ id, name }) => ({ value: id, text: name })) ?? [];
-  const isListed = current === "" || listed.some((it) => it.value === current);
   return (
     <Panel
       title="Transformation"
@@ -43,14 +41,13 @@ export function LinkedTransformation(props: {
     >
       <div class="row">
         <SelectField
-          label="Code that its events go through"
+          label="Transformation"
           value={next}
           options={[
-            { value: "", text: "None: events arrive as they are" },
-            ...(isListed ? [] : [{ value: current, text: current }]),
-            ...listed,
+            { value: "", text: "None (pass-through)" },
+            ...includeCurrent(optionsOf(transformations), current),
           ]}
-          onChange={setChosen}
+          onChange={setSelected}
         />
       </div>
       {next !== current && (
@@ -58,9 +55,9 @@ export function LinkedTransformation(props: {
           <Button
             kind="main"
             needs={["transformations:connect", "destinations:connect"]}
-            onClick={connect}
+            onClick={apply}
           >
-            {next === "" ? "Take it off" : "Connect it"}
+            {next === "" ? "Remove" : "Apply"}
           </Button>
         </div>
       )}

@@ -2,13 +2,13 @@ import { ErrorNotice } from "../components/error-notice.tsx";
 import { EmptyState, Panel } from "../components/layout.tsx";
 import { Table, type TableColumn } from "../components/table.tsx";
 import { Time } from "../components/time.tsx";
-import { missingPermission } from "../data/session.ts";
+import type { DeadLetterGroup } from "../data/model.ts";
+import { client, missingPermission } from "../data/session.ts";
 import { useResource } from "../data/use-resource.ts";
-import { type DeadLetterGroup, listDeadLetterGroups } from "../dead-letters/letter-groups.ts";
 import { pluralize } from "../format.ts";
 import { hrefTo } from "../router.ts";
 
-const ASKED_EVERY_MS = 10_000;
+const POLL_MS = 10_000;
 const SHOWN_MAX = 5;
 
 const columns: TableColumn<DeadLetterGroup>[] = [
@@ -21,17 +21,21 @@ const columns: TableColumn<DeadLetterGroup>[] = [
       </a>
     ),
   },
-  { title: "Events", kind: "number narrow", cell: (group) => pluralize(group.count, "event") },
+  { title: "Events", kind: "number narrow", cell: ({ count }) => pluralize(count, "event") },
   { title: "Last", kind: "narrow", cell: ({ lastAt }) => <Time at={lastAt} /> },
 ];
 
-/** Why events of a destination were given up, the most frequent reason first. */
+/** Failure reasons of a destination's dead letters, most frequent first. */
 export function RecentErrors({ destinationId }: { destinationId: string }) {
   const permission = missingPermission("events:read");
   const { value, error, reload } = useResource(
-    async () => (permission ? [] : await listDeadLetterGroups(destinationId)),
+    async () => {
+      if (permission !== undefined) return [];
+      const query = { destinationId };
+      return (await client.call("GET /v2/dead-letter-groups", { query })).deadLetterGroups;
+    },
     [destinationId],
-    ASKED_EVERY_MS,
+    POLL_MS,
   );
   return (
     <Panel
@@ -46,13 +50,10 @@ export function RecentErrors({ destinationId }: { destinationId: string }) {
         rows={value?.slice(0, SHOWN_MAX)}
         keyOf={({ id }) => id}
         empty={
-          <EmptyState
-            icon="check"
-            title={permission ? "Errors are not shown" : "No event was given up"}
-          >
+          <EmptyState icon="check" title={permission ? "Errors are not shown" : "No failed events"}>
             {permission
-              ? `Reading dead letters takes the permission ${permission}.`
-              : "What cannot be delivered, or fails in the code, waits here with its reason."}
+              ? `Dead letters require ${permission}.`
+              : "Events that fail in the transformation or cannot be delivered become dead letters."}
           </EmptyState>
         }
       />

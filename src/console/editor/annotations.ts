@@ -2,7 +2,7 @@ import { type Diagnostic, lintGutter, setDiagnostics } from "@codemirror/lint";
 import { type EditorState, StateEffect, StateField, type Text } from "@codemirror/state";
 import { Decoration, type DecorationSet, EditorView, WidgetType } from "@codemirror/view";
 
-/** What a run says of a place in the code. Lines and columns count from 1. */
+/** Error or log line of a run, at its position in the code. Lines and columns count from 1. */
 export interface Annotation {
   kind: "error" | "log";
   line: number;
@@ -10,60 +10,50 @@ export interface Annotation {
   text: string;
 }
 
-/** Lines of `log` that are shown at one line of the code. */
+/** Log lines that one line of the code shows. */
 const LOGS_SHOWN = 3;
 const LOG_CHARS_SHOWN = 120;
 
-class LogWidget extends WidgetType {
-  constructor(readonly text: string) {
+class TextWidget extends WidgetType {
+  constructor(
+    readonly tag: "span" | "div",
+    readonly className: string,
+    readonly text: string,
+  ) {
     super();
   }
 
-  override eq(other: LogWidget): boolean {
-    return other.text === this.text;
+  override eq(other: TextWidget): boolean {
+    return other.className === this.className && other.text === this.text;
   }
 
   override toDOM(): HTMLElement {
-    const shown = document.createElement("span");
-    shown.className = "cm-log";
-    shown.textContent = this.text;
-    return shown;
+    const element = document.createElement(this.tag);
+    element.className = this.className;
+    element.textContent = this.text;
+    return element;
   }
 }
 
-class ErrorWidget extends WidgetType {
-  constructor(readonly text: string) {
-    super();
-  }
-
-  override eq(other: ErrorWidget): boolean {
-    return other.text === this.text;
-  }
-
-  override toDOM(): HTMLElement {
-    const shown = document.createElement("div");
-    shown.className = "cm-fault";
-    shown.textContent = this.text;
-    return shown;
-  }
-}
+const logWidget = (text: string) => new TextWidget("span", "cm-log", text);
+const errorWidget = (text: string) => new TextWidget("div", "cm-fault", text);
 
 const setAnnotations = StateEffect.define<readonly Annotation[]>();
 
 const widgets = StateField.define<DecorationSet>({
   create: () => Decoration.none,
   update(shown, { changes, effects, state }) {
-    const marks = effects.find((it) => it.is(setAnnotations));
-    return marks ? widgetsOf(state, marks.value) : shown.map(changes);
+    const annotations = effects.find((it) => it.is(setAnnotations));
+    return annotations ? widgetsOf(state, annotations.value) : shown.map(changes);
   },
   provide: (field) => EditorView.decorations.from(field),
 });
 
-function widgetsOf({ doc }: EditorState, marks: readonly Annotation[]): DecorationSet {
+function widgetsOf({ doc }: EditorState, annotations: readonly Annotation[]): DecorationSet {
   const lines = new Map<number, Annotation[]>();
-  for (const mark of marks) {
-    if (mark.line < 1 || mark.line > doc.lines) continue;
-    lines.set(mark.line, [...(lines.get(mark.line) ?? []), mark]);
+  for (const annotation of annotations) {
+    if (annotation.line < 1 || annotation.line > doc.lines) continue;
+    lines.set(annotation.line, [...(lines.get(annotation.line) ?? []), annotation]);
   }
   const ranges = [...lines].flatMap(([number, here]) => {
     const { to } = doc.line(number);
@@ -71,10 +61,10 @@ function widgetsOf({ doc }: EditorState, marks: readonly Annotation[]): Decorati
     const faults = [...new Set(here.filter((it) => it.kind === "error").map((it) => it.text))];
     return [
       ...(logs.length > 0
-        ? [Decoration.widget({ widget: new LogWidget(logText(logs)), side: 1 }).range(to)]
+        ? [Decoration.widget({ widget: logWidget(logText(logs)), side: 1 }).range(to)]
         : []),
       ...faults.map((text) =>
-        Decoration.widget({ widget: new ErrorWidget(text), side: 2, block: true }).range(to),
+        Decoration.widget({ widget: errorWidget(text), side: 2, block: true }).range(to),
       ),
     ];
   });
@@ -89,12 +79,14 @@ function logText(logs: readonly Annotation[]): string {
 
 export const annotationExtensions = [widgets, lintGutter()];
 
-/** Shows what a run says, and nothing of an earlier one. */
-export function annotate(view: EditorView, marks: readonly Annotation[]): void {
-  const errors = marks.filter(({ kind }) => kind === "error");
+/** Replaces the annotations of the editor. */
+export function annotate(view: EditorView, annotations: readonly Annotation[]): void {
+  const errors = annotations.filter(({ kind }) => kind === "error");
   const { doc } = view.state;
   const diagnostics = errors.flatMap((it) => diagnosticOf(doc, it));
-  view.dispatch(setDiagnostics(view.state, diagnostics), { effects: setAnnotations.of(marks) });
+  view.dispatch(setDiagnostics(view.state, diagnostics), {
+    effects: setAnnotations.of(annotations),
+  });
 }
 
 function diagnosticOf(doc: Text, { line, column = 1, text }: Annotation): Diagnostic[] {

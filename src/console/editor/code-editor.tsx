@@ -11,61 +11,64 @@ interface Props {
   onChange: (value: string) => void;
   onRun?: () => void;
   onSave?: () => void;
-  marks?: readonly Annotation[];
-  known?: CompletionData;
-  isReadOnly?: boolean;
-  /** Goes to this line when the object changes. */
-  shown?: { line: number } | undefined;
+  annotations?: readonly Annotation[];
+  completionData?: CompletionData;
+  /** The editor moves to this line when the object changes. */
+  position?: { line: number } | undefined;
 }
 
 const noAnnotations: readonly Annotation[] = [];
 
-/** A code editor; what it is given while it is open, it takes up. */
+/** CodeMirror editor that follows changes of its props. */
 export function CodeEditor(props: Props) {
-  const { value, marks = noAnnotations, shown } = props;
+  const { value, annotations = noAnnotations, position } = props;
   const host = useRef<HTMLDivElement>(null);
   const view = useRef<EditorView | undefined>(undefined);
-  /** Texts that were told to `onChange` and have not come back as `value`. */
-  const told = useRef<string[]>([]);
+  /** Texts passed to `onChange` that have not come back as `value`. */
+  const sent = useRef<string[]>([]);
   const latest = useRef(props);
   latest.current = props;
 
   useEffect(() => {
-    const { label, language, isReadOnly = false, known } = latest.current;
+    const { label, language, completionData } = latest.current;
     const root = host.current!.shadowRoot ?? host.current!.attachShadow({ mode: "open" });
-    const opened = createEditor(root, latest.current.value, {
-      ...{ label, language, isReadOnly },
+    const editor = createEditor(root, latest.current.value, {
+      label,
+      language,
       onChange: (text) => {
-        told.current.push(text);
+        sent.current.push(text);
         latest.current.onChange(text);
       },
       onRun: () => latest.current.onRun?.(),
       onSave: () => latest.current.onSave?.(),
-      ...(known && { known: () => latest.current.known ?? known }),
+      ...(completionData && {
+        completionData: () => latest.current.completionData ?? completionData,
+      }),
     });
-    view.current = opened;
-    return () => opened.destroy();
+    view.current = editor;
+    return () => editor.destroy();
   }, []);
 
   useEffect(() => {
-    // What comes back late must not undo what was typed since.
-    const at = told.current.indexOf(value);
-    told.current = at < 0 ? [] : told.current.slice(at + 1);
-    const opened = view.current!;
-    const { doc } = opened.state;
+    // A value that comes back late must not undo later typing.
+    const at = sent.current.indexOf(value);
+    sent.current = at < 0 ? [] : sent.current.slice(at + 1);
+    const editor = view.current!;
+    const { doc } = editor.state;
     if (at >= 0 || doc.toString() === value) return;
-    opened.dispatch({ changes: { from: 0, to: doc.length, insert: value } });
+    editor.dispatch({ changes: { from: 0, to: doc.length, insert: value } });
   }, [value]);
 
-  useEffect(() => annotate(view.current!, marks), [marks]);
+  useEffect(() => annotate(view.current!, annotations), [annotations]);
 
   useEffect(() => {
-    const opened = view.current!;
-    if (shown === undefined || shown.line < 1 || shown.line > opened.state.doc.lines) return;
-    const { from } = opened.state.doc.line(shown.line);
-    opened.dispatch({ selection: { anchor: from }, scrollIntoView: true });
-    opened.focus();
-  }, [shown]);
+    const editor = view.current!;
+    if (position === undefined || position.line < 1 || position.line > editor.state.doc.lines)
+      return;
+    const { from } = editor.state.doc.line(position.line);
+    editor.dispatch({ selection: { anchor: from }, scrollIntoView: true });
+    editor.focus();
+  }, [position]);
 
   return <div class="editor" ref={host} />;
 }

@@ -1,16 +1,16 @@
 import type { Completion, CompletionContext, CompletionResult } from "@codemirror/autocomplete";
 
-/** What is known beside the code, for completion. */
+/** Data that completion uses besides the code. */
 export interface CompletionData {
   language: "javascript" | "python";
-  /** Events as code gets them. */
+  /** Events with the fields to offer. */
   events: readonly unknown[];
   /** Names of the workspace's credentials. */
   credentials: readonly string[];
   libraries: readonly { importName: string; exports: readonly string[] }[];
 }
 
-/** What `metadata(event)` answers. */
+/** Keys of the result of `metadata(event)`. */
 export const metadataKeys = [
   "sourceId",
   "sourceName",
@@ -28,67 +28,67 @@ export const metadataKeys = [
   "transformationVersionId",
 ] as const;
 
-/** `event.properties.` and `event["properties"]["`, up to what is being typed. */
+/** Path to a field, such as `event.properties.` or `event["properties"]["`, and the typed prefix. */
 const PATH =
   /([A-Za-z_$][\w$]*|\bmetadata\([^()]*\))((?:\??\.[A-Za-z_$][\w$]*|\??\.?\[\s*(?:"[^"]*"|'[^']*'|\d+)\s*\]|\.get\(\s*(?:"[^"]*"|'[^']*')\s*(?:,[^()]*)?\))*)(\??\.|\??\.?\[\s*["']|\.get\(\s*["'])([\w$ -]*)$/;
 const STEP =
   /\[\s*(?:"([^"]*)"|'([^']*)'|(\d+))\s*\]|\.get\(\s*(?:"([^"]*)"|'([^']*)')|\.([\w$]+)/g;
 const FIELDS_MAX = 500;
-/** Of a line, before the cursor: what patterns try grows with the square of it. */
+/** Characters before the cursor to match: the patterns take quadratic time. */
 const BEFORE_CHARS_MAX = 500;
 
-/** Completes fields of events and metadata, credentials, libraries and what they export. */
-export function completionSource(known: () => CompletionData) {
+/** Completes fields of events and metadata, credentials, libraries and their exports. */
+export function completionSource(data: () => CompletionData) {
   return (context: CompletionContext): CompletionResult | null => {
     const { state, pos } = context;
     const line = state.doc.lineAt(pos);
     const before = line.text.slice(0, pos - line.from).slice(-BEFORE_CHARS_MAX);
-    const now = known();
+    const current = data();
     return (
-      completeQuotedName(before, pos, now) ??
-      completeExport(state.doc.toString(), line.text, before, pos, now) ??
-      completeField(state.doc.toString(), before, pos, now) ??
-      (context.explicit || /[\w$]$/.test(before) ? completeGlobal(before, pos, now) : null)
+      completeQuotedName(before, pos, current) ??
+      completeExport(state.doc.toString(), line.text, before, pos, current) ??
+      completeField(state.doc.toString(), before, pos, current) ??
+      (context.explicit || /[\w$]$/.test(before) ? completeGlobal(before, pos, current) : null)
     );
   };
 }
 
-/** Inside `getCredential("` and `from "`. */
+/** Completes the names in `getCredential("` and `from "`. */
 function completeQuotedName(
   before: string,
   pos: number,
-  known: CompletionData,
+  data: CompletionData,
 ): CompletionResult | null {
   const credential = /\bgetCredential\(\s*["']([\w]*)$/.exec(before);
-  if (credential) return completionResult(pos, credential[1]!, known.credentials, "credential");
+  if (credential) return completionResult(pos, credential[1]!, data.credentials, "credential");
   const library =
-    known.language === "python"
+    data.language === "python"
       ? /^\s*(?:import|from)\s+(\w*)$/.exec(before)
       : /\b(?:from|import)\s*["'](\w*)$/.exec(before);
   if (!library) return null;
-  const names = known.libraries.map(({ importName }) => importName);
+  const names = data.libraries.map(({ importName }) => importName);
   return completionResult(pos, library[1]!, names, "library");
 }
 
-/** Inside `import { … } from "lib"`, and behind `lib.` of Python. */
+/** Completes names in `import { … } from "lib"`, and after `lib.` in Python. */
 function completeExport(
   code: string,
   line: string,
   before: string,
   pos: number,
-  known: CompletionData,
+  data: CompletionData,
 ): CompletionResult | null {
   const named = /\bimport\s*\{[^}]*?([\w$]*)$/.exec(before);
   const [, from] = /\bfrom\s*["'](\w+)["']/.exec(line) ?? [];
-  if (named && known.language === "javascript") {
-    const of = known.libraries.filter(({ importName }) => !from || importName === from);
-    const names = of.flatMap((it) => it.exports);
-    // Nothing else may stand there.
+  if (named && data.language === "javascript") {
+    const imported = data.libraries.filter(({ importName }) => !from || importName === from);
+    const names = imported.flatMap((it) => it.exports);
+    // Only exports are valid here: suppresses the other completions.
     return completionResult(pos, named[1]!, names, "export") ?? { from: pos, options: [] };
   }
   const member = /\b(\w+)\.(\w*)$/.exec(before);
-  if (!member || known.language !== "python") return null;
-  const library = known.libraries.find(({ importName }) => importName === member[1]);
+  if (!member || data.language !== "python") return null;
+  const library = data.libraries.find(({ importName }) => importName === member[1]);
   if (!library || !new RegExp(`\\bimport\\b.*\\b${library.importName}\\b`).test(code)) return null;
   return completionResult(pos, member[2]!, library.exports, "export");
 }
@@ -97,7 +97,7 @@ function completeField(
   code: string,
   before: string,
   pos: number,
-  known: CompletionData,
+  data: CompletionData,
 ): CompletionResult | null {
   const [, root = "", path = "", , typed = ""] = PATH.exec(before) ?? [];
   if (root === "") return null;
@@ -109,7 +109,7 @@ function completeField(
     (it) => it.slice(1).find((name) => name !== undefined)!,
   );
   const options = new Map<string, Completion>();
-  for (const event of known.events) {
+  for (const event of data.events) {
     for (const [key, value] of Object.entries(valueAt(event, steps) ?? {})) {
       if (options.size >= FIELDS_MAX || options.has(key)) continue;
       options.set(key, { label: key, type: "property", detail: sampleText(value) });
@@ -119,7 +119,7 @@ function completeField(
   return { from: pos - typed.length, options: [...options.values()], validFor: /^[\w$ -]*$/ };
 }
 
-/** `event`, an item of `events`, or what the entry point calls its first parameter. */
+/** True for `event` and for the first parameter of `transformEvent`. */
 function isEvent(root: string, code: string): boolean {
   if (root === "event") return true;
   const [, parameter] =
@@ -152,11 +152,11 @@ const globalNames: Record<CompletionData["language"], readonly string[]> = {
 function completeGlobal(
   before: string,
   pos: number,
-  known: CompletionData,
+  data: CompletionData,
 ): CompletionResult | null {
   const [, typed = ""] = /(?:^|[^\w$.])([\w$]*)$/.exec(before) ?? [];
   if (/[.\w$]$/.test(before) && typed === "") return null;
-  return completionResult(pos, typed, [...globalNames[known.language], "event"], "provided");
+  return completionResult(pos, typed, [...globalNames[data.language], "event"], "provided");
 }
 
 function completionResult(
@@ -170,7 +170,7 @@ function completionResult(
   return { from: pos - typed.length, options, validFor: /^[\w$]*$/ };
 }
 
-/** What a library's code exports, as far as its text shows. */
+/** Names that a library exports, found by patterns in its text. */
 export function exportsOf(code: string, language: CompletionData["language"]): string[] {
   if (language === "python") {
     return [

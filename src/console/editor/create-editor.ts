@@ -24,36 +24,35 @@ import { theme } from "./theme.ts";
 export type EditorLanguage = "javascript" | "python" | "json";
 
 export interface EditorOptions {
-  /** What the editor is called by those who do not see it. */
+  /** Accessible name. */
   label: string;
   language: EditorLanguage;
-  isReadOnly: boolean;
   onChange(text: string): void;
   /** `Cmd/Ctrl+Enter` */
   onRun(): void;
   /** `Cmd/Ctrl+S` */
   onSave(): void;
-  known?: (() => CompletionData) | undefined;
+  completionData?: () => CompletionData;
 }
 
-/** JSON is an expression of JavaScript. */
+/** Grammar of a language; JSON uses that of JavaScript. */
 export function languageExtensions(language: EditorLanguage) {
   return language === "python" ? [python(), indentUnit.of("    ")] : [javascript()];
 }
 
 /**
- * An editor in a shadow root: styles that CodeMirror makes there are constructed, and no policy
- * for styles of the page forbids them. Tab indents; Escape and then Tab goes on.
+ * Creates an editor in a shadow root, where CodeMirror uses constructed style sheets, which the
+ * page's content security policy allows. Tab indents; Escape and then Tab leaves the editor.
  */
 export function createEditor(root: ShadowRoot, text: string, options: EditorOptions): EditorView {
-  const { label, language, isReadOnly, known } = options;
-  const done = (act: () => void) => () => {
-    act();
+  const { label, language, completionData } = options;
+  const handled = (action: () => void) => () => {
+    action();
     return true;
   };
-  const own = [
-    { key: "Mod-Enter", run: done(options.onRun) },
-    { key: "Mod-s", run: done(options.onSave), preventDefault: true },
+  const shortcuts = [
+    { key: "Mod-Enter", run: handled(options.onRun) },
+    { key: "Mod-s", run: handled(options.onSave), preventDefault: true },
   ];
   return new EditorView({
     root,
@@ -61,10 +60,16 @@ export function createEditor(root: ShadowRoot, text: string, options: EditorOpti
     state: EditorState.create({
       doc: text,
       extensions: [
-        Prec.highest(keymap.of(own)),
-        ...[lineNumbers(), highlightActiveLineGutter(), highlightActiveLine(), drawSelection()],
-        ...[history(), indentOnInput(), bracketMatching(), closeBrackets()],
-        ...(known ? [autocompletion(), sourceOf(known)] : []),
+        Prec.highest(keymap.of(shortcuts)),
+        lineNumbers(),
+        highlightActiveLineGutter(),
+        highlightActiveLine(),
+        drawSelection(),
+        history(),
+        indentOnInput(),
+        bracketMatching(),
+        closeBrackets(),
+        ...(completionData ? [autocompletion(), completionSourceOf(completionData)] : []),
         keymap.of([
           ...closeBracketsKeymap,
           ...defaultKeymap,
@@ -73,8 +78,8 @@ export function createEditor(root: ShadowRoot, text: string, options: EditorOpti
           indentWithTab,
         ]),
         ...languageExtensions(language),
-        ...[theme, annotationExtensions],
-        EditorState.readOnly.of(isReadOnly),
+        theme,
+        annotationExtensions,
         EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "false" }),
         EditorView.updateListener.of((update) => {
           if (update.docChanged) options.onChange(update.state.doc.toString());
@@ -84,7 +89,7 @@ export function createEditor(root: ShadowRoot, text: string, options: EditorOpti
   });
 }
 
-function sourceOf(known: () => CompletionData) {
-  const autocomplete = completionSource(known);
+function completionSourceOf(data: () => CompletionData) {
+  const autocomplete = completionSource(data);
   return EditorState.languageData.of(() => [{ autocomplete }]);
 }

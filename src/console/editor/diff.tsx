@@ -10,10 +10,10 @@ interface DiffSide {
   text: string;
 }
 
-/** Below it the two texts are shown in one column. */
+/** Minimum width of two columns. */
 const SIDE_BY_SIDE_PX = 640;
 
-/** Two texts and what differs, side by side where there is room. */
+/** Differences of two texts, side by side if the width allows. */
 export function Diff(props: { before: DiffSide; after: DiffSide; language: EditorLanguage }) {
   const { before, after, language } = props;
   const host = useRef<HTMLDivElement>(null);
@@ -21,9 +21,9 @@ export function Diff(props: { before: DiffSide; after: DiffSide; language: Edito
   useEffect(() => {
     const element = host.current!;
     const root = element.shadowRoot ?? element.attachShadow({ mode: "open" });
-    const broad = element.clientWidth >= SIDE_BY_SIDE_PX;
-    const opened = broad ? sideBySide(root, props) : unified(root, props);
-    return () => opened.destroy();
+    const isWide = element.clientWidth >= SIDE_BY_SIDE_PX;
+    const view = isWide ? sideBySide(root, props) : unified(root, props);
+    return () => view.destroy();
   }, [before.text, after.text, language]);
 
   return <div class="editor diff" ref={host} />;
@@ -61,10 +61,13 @@ type DiffProps = Parameters<typeof Diff>[0];
 
 function readOnlyExtensions(label: string, language: EditorLanguage): Extension {
   return [
-    ...[lineNumbers(), languageExtensions(language), theme, EditorView.lineWrapping],
+    lineNumbers(),
+    languageExtensions(language),
+    theme,
+    EditorView.lineWrapping,
     EditorState.readOnly.of(true),
     EditorView.editable.of(false),
-    // What cannot be edited is no text box; it is reached by the keyboard to be scrolled.
+    // A region instead of a text box, since it is read-only; it needs focus for keyboard scrolling.
     EditorView.contentAttributes.of({ "aria-label": label, tabindex: "0", role: "region" }),
   ];
 }

@@ -2,7 +2,7 @@ import { HighlightStyle, syntaxHighlighting } from "@codemirror/language";
 import { EditorView } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 
-/** The console's own colours: its properties reach into the shadow root that an editor stands in. */
+/** Colours of the console: its custom properties apply inside the editor's shadow root. */
 const editorTheme = EditorView.theme({
   "&": {
     color: "var(--text)",
@@ -58,7 +58,7 @@ const editorTheme = EditorView.theme({
     backgroundColor: "var(--bad-soft) !important",
   },
   ".cm-collapsedLines": { background: "var(--sunken)", color: "var(--quiet)" },
-  // Most systems have no face for the signs that stand there.
+  // Most systems have no font for the default symbols.
   ".cm-collapsedLines:before, .cm-collapsedLines:after": { content: '""' },
 });
 

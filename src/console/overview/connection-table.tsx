@@ -1,16 +1,16 @@
 import { Badge, EmptyState } from "../components/layout.tsx";
 import { Table, type TableColumn } from "../components/table.tsx";
-import { DestinationStateBadge } from "../destinations/state-badge.tsx";
+import type { DestinationOverview, Overview } from "../data/model.ts";
+import { DestinationStateBadge } from "../destinations/destination-state.tsx";
 import { formatCount, formatDuration, formatRate } from "../format.ts";
 import { hrefTo } from "../router.ts";
-import type { Overview } from "./overview.ts";
 
-type ConnectionRowData = Overview["connections"][number] & {
+type ConnectionFigures = Overview["connections"][number] & {
   source: string;
-  destination: Overview["destinations"][number] | undefined;
+  destination: DestinationOverview | undefined;
 };
 
-const columns: TableColumn<ConnectionRowData>[] = [
+const columns: TableColumn<ConnectionFigures>[] = [
   {
     title: "From",
     kind: "name",
@@ -30,7 +30,7 @@ const columns: TableColumn<ConnectionRowData>[] = [
       enabled ? (
         <DestinationStateBadge state={destination?.state ?? "ok"} failed={rates.failed} />
       ) : (
-        <Badge>Off</Badge>
+        <Badge>Disabled</Badge>
       ),
   },
   { title: "Received", kind: "number narrow", cell: ({ rates }) => formatRate(rates.received) },
@@ -44,19 +44,19 @@ const columns: TableColumn<ConnectionRowData>[] = [
     ),
   },
   {
-    title: "Waiting",
+    title: "Pending",
     kind: "number narrow",
     cell: ({ destination }) => formatCount(destination?.lagEvents ?? 0),
   },
   {
-    title: "Oldest",
+    title: "Oldest pending",
     kind: "number narrow",
     cell: ({ destination }) =>
       destination?.lagEvents ? formatDuration(destination.lagSeconds) : "–",
   },
 ];
 
-/** Every edge of the graph in figures. */
+/** Figures of each connection. */
 export function ConnectionTable({ overview }: { overview: Overview }) {
   const sources = new Map(overview.sources.map((it) => [it.id, it.name]));
   const destinations = new Map(overview.destinations.map((it) => [it.id, it]));
@@ -74,14 +74,14 @@ export function ConnectionTable({ overview }: { overview: Overview }) {
       empty={
         <EmptyState
           icon="link"
-          title="Nothing is connected yet"
+          title="No connections yet"
           action={
             <a class="button" href={hrefTo("sources")}>
               Sources
             </a>
           }
         >
-          Events of a source go to the destinations that it is connected to, from that moment on.
+          A connected destination receives the events of the source from that moment.
         </EmptyState>
       }
     />

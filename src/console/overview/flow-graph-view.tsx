@@ -1,18 +1,18 @@
 import type { ComponentChildren } from "preact";
 import { useMemo } from "preact/hooks";
 import { Badge } from "../components/layout.tsx";
-import { DestinationStateBadge } from "../destinations/state-badge.tsx";
+import type { Overview } from "../data/model.ts";
+import { DestinationStateBadge } from "../destinations/destination-state.tsx";
 import { formatCompact, formatDuration, formatRate } from "../format.ts";
 import { hrefTo } from "../router.ts";
 import { buildFlowGraph, type FlowEdge, PASS_THROUGH } from "./flow-graph.ts";
-import type { Overview } from "./overview.ts";
 
-/** Of a node with the gap below it; edges know where nodes are without measuring them. */
+/** Height of a node and the gap below it. Fixed sizes place edges without measuring nodes. */
 const ROW_HEIGHT = 72;
 const NODE_HEIGHT = 60;
 const GAP_WIDTH = 104;
 
-/** Sources, the code that their events go through, destinations; busy ways are thicker. */
+/** Sources, transformations and destinations; edges with more events are thicker. */
 export function FlowGraphView({ overview }: { overview: Overview }) {
   const { sources, transformations, destinations, edges } = useMemo(
     () => buildFlowGraph(overview),
@@ -27,7 +27,7 @@ export function FlowGraphView({ overview }: { overview: Overview }) {
             {enabled ? (
               <span class="tabular">{formatRate(receivedPerSecond)}</span>
             ) : (
-              <Badge>Off</Badge>
+              <Badge>Disabled</Badge>
             )}
           </Node>
         ))}
@@ -36,8 +36,8 @@ export function FlowGraphView({ overview }: { overview: Overview }) {
       <Nodes title="Transformations">
         {transformations.map(({ id, transformation }) =>
           id === PASS_THROUGH ? (
-            <li key={id} class="node unchanged">
-              <span class="quiet">Unchanged</span>
+            <li key={id} class="node pass-through">
+              <span class="quiet">No transformation</span>
             </li>
           ) : (
             <Node key={id} href={hrefTo("transformations", id)} name={transformation?.name ?? id}>
@@ -57,7 +57,7 @@ export function FlowGraphView({ overview }: { overview: Overview }) {
             <DestinationStateBadge state={state} failed={rates.failed} />
             {lagEvents > 0 && (
               <span class="tabular cut">
-                {formatCompact(lagEvents)} wait, {formatDuration(lagSeconds)}
+                {formatCompact(lagEvents)} pending, {formatDuration(lagSeconds)}
               </span>
             )}
           </Node>
@@ -118,7 +118,7 @@ function Edges({ edges, height }: { edges: readonly FlowEdge[]; height: number }
             {...labelPosition(edge)}
             class={edge.failed > 0 ? "failed" : undefined}
           >
-            {edge.failed > 0 ? `${formatRate(edge.failed)} fail` : formatRate(edge.rate)}
+            {edge.failed > 0 ? `${formatRate(edge.failed)} failed` : formatRate(edge.rate)}
           </text>
         ))}
     </svg>
@@ -127,11 +127,11 @@ function Edges({ edges, height }: { edges: readonly FlowEdge[]; height: number }
 
 const rowCentre = (row: number) => row * ROW_HEIGHT + NODE_HEIGHT / 2;
 
-/** Behind the middle, where ways that cross are apart again; above the line. */
+/** Right of the centre, where crossing edges have separated; above the line. */
 function labelPosition({ from, to }: FlowEdge) {
-  const along = 0.68;
-  const turned = 3 * along ** 2 - 2 * along ** 3;
-  const y = rowCentre(from) + (rowCentre(to) - rowCentre(from)) * turned;
+  const x = 0.68;
+  const rise = 3 * x ** 2 - 2 * x ** 3;
+  const y = rowCentre(from) + (rowCentre(to) - rowCentre(from)) * rise;
   return { x: GAP_WIDTH * (from === to ? 0.5 : 0.6), y: y - 5 };
 }
 
@@ -141,7 +141,7 @@ function classOf({ isOff, isDown, rate: perSecond }: FlowEdge): string {
   return perSecond > 0 ? "busy" : "";
 }
 
-/** A tenfold rate is a pixel wider. */
+/** One pixel wider for each tenfold rate. */
 function strokeOf({ rate: perSecond }: FlowEdge) {
   return { "stroke-width": 1.5 + Math.min(4, Math.log10(1 + perSecond)) };
 }

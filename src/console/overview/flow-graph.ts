@@ -1,21 +1,23 @@
-import type { Overview } from "./overview.ts";
+import type {
+  DestinationOverview,
+  Overview,
+  SourceOverview,
+  TransformationOverview,
+} from "../data/model.ts";
 
-type SourceOverview = Overview["sources"][number];
-type TransformationOverview = Overview["transformations"][number];
-type DestinationOverview = Overview["destinations"][number];
-
-/** In the middle: a transformation, or where events pass as they are. */
+/** Node of the middle column: a transformation, or the pass-through. */
 export interface TransformationNode {
   id: string;
   transformation: TransformationOverview | undefined;
 }
 
-/** From the row of one column to that of the next. */
+/** Edge from a row of one column to a row of the next. */
 export interface FlowEdge {
   from: number;
   to: number;
-  /** Events per second, and those of them that failed. */
+  /** Events per second. */
   rate: number;
+  /** Dead letters per second. */
   failed: number;
   isOff: boolean;
   isDown: boolean;
@@ -25,13 +27,14 @@ export interface FlowGraph {
   sources: readonly SourceOverview[];
   transformations: readonly TransformationNode[];
   destinations: readonly DestinationOverview[];
-  /** Sources to the middle, the middle to destinations. */
+  /** From sources to transformations, and from transformations to destinations. */
   edges: readonly [readonly FlowEdge[], readonly FlowEdge[]];
 }
 
-/** Of each column; the rest is in the table below the graph. */
+/** Rows per column; the table below the graph lists the rest. */
 export const ROWS_MAX = 24;
-export const PASS_THROUGH = "unchanged";
+/** Id of the node that stands for destinations without a transformation. */
+export const PASS_THROUGH = "pass-through";
 
 const statesByUrgency = [
   "down",
@@ -44,14 +47,15 @@ const statesByUrgency = [
   "unconnected",
 ];
 
-/** What the graph draws: what is wrong first, then what is busy. */
-export function buildFlowGraph({
-  sources,
-  transformations,
-  destinations,
-  connections,
-}: Overview): FlowGraph {
-  const shownDestinations = destinations
+/** Nodes and edges of the graph: failing destinations first, then busy ones. */
+export function buildFlowGraph(overview: Overview): FlowGraph {
+  const sources = overview.sources
+    .toSorted(
+      (one, other) =>
+        other.receivedPerSecond - one.receivedPerSecond || one.name.localeCompare(other.name),
+    )
+    .slice(0, ROWS_MAX);
+  const destinations = overview.destinations
     .toSorted(
       (one, other) =>
         statesByUrgency.indexOf(one.state) - statesByUrgency.indexOf(other.state) ||
@@ -59,53 +63,55 @@ export function buildFlowGraph({
         one.name.localeCompare(other.name),
     )
     .slice(0, ROWS_MAX);
-  const shownSources = sources
-    .toSorted(
-      (one, other) =>
-        other.receivedPerSecond - one.receivedPerSecond || one.name.localeCompare(other.name),
-    )
-    .slice(0, ROWS_MAX);
-  const middles = transformationNodes(shownDestinations, transformations);
-  const middleOf = new Map(middles.map(({ id }, row) => [id, row]));
-  const rowOf = new Map(shownDestinations.map((it, row) => [it.id, { it, row }]));
-  const sourceRow = new Map(shownSources.map(({ id }, row) => [id, row]));
+  const transformations = transformationNodes(destinations, overview.transformations);
+  const rowOf = new Map(transformations.map(({ id }, row) => [id, row]));
+  const transformationRow = ({ transformationId = PASS_THROUGH }: DestinationOverview) =>
+    rowOf.get(transformationId) ?? 0;
+  const toDestinations = destinations.map((destination, to) => ({
+    from: transformationRow(destination),
+    to,
+    rate: destination.rates.delivered,
+    failed: destination.rates.failed,
+    isOff: destination.state === "paused" || destination.state === "unconnected",
+    isDown:
+      destination.state === "down" ||
+      destination.state === "suspended" ||
+      destination.rates.failed > 0,
+  }));
 
-  const first = new Map<string, FlowEdge>();
-  for (const { sourceId, destinationId, enabled, rates } of connections) {
-    const from = sourceRow.get(sourceId);
-    const destination = rowOf.get(destinationId)?.it;
-    if (from === undefined || destination === undefined) continue;
-    const to = middleOf.get(destination.transformationId ?? PASS_THROUGH) ?? 0;
-    const known = first.get(`${from} ${to}`);
-    first.set(`${from} ${to}`, {
-      ...{ from, to },
-      rate: (known?.rate ?? 0) + rates.received,
+  const fromSources = new Map<string, FlowEdge>();
+  for (const { sourceId, destinationId, enabled, rates } of overview.connections) {
+    const from = sources.findIndex(({ id }) => id === sourceId);
+    const destination = destinations.find(({ id }) => id === destinationId);
+    if (from < 0 || destination === undefined) continue;
+    const to = transformationRow(destination);
+    // Connections that share a source and a transformation are one edge.
+    const before = fromSources.get(`${from} ${to}`);
+    fromSources.set(`${from} ${to}`, {
+      from,
+      to,
+      rate: (before?.rate ?? 0) + rates.received,
       failed: 0,
-      isOff: !enabled && (known?.isOff ?? true),
+      isOff: !enabled && (before?.isOff ?? true),
       isDown: false,
     });
   }
-  const second = shownDestinations.map((it, to) => ({
-    from: middleOf.get(it.transformationId ?? PASS_THROUGH) ?? 0,
-    to,
-    rate: it.rates.delivered,
-    failed: it.rates.failed,
-    isOff: it.state === "paused" || it.state === "unconnected",
-    isDown: it.state === "down" || it.state === "suspended" || it.rates.failed > 0,
-  }));
   return {
-    sources: shownSources,
-    transformations: middles,
-    destinations: shownDestinations,
-    edges: [[...first.values()], second],
+    sources,
+    transformations,
+    destinations,
+    edges: [[...fromSources.values()], toDestinations],
   };
 }
 
-/** In the order of the destinations that have them. */
+/** The destinations' transformations, in the order of the destinations. */
 function transformationNodes(
   destinations: readonly DestinationOverview[],
-  codes: readonly TransformationOverview[],
+  transformations: readonly TransformationOverview[],
 ): TransformationNode[] {
   const ids = new Set(destinations.map((it) => it.transformationId ?? PASS_THROUGH));
-  return [...ids].map((id) => ({ id, transformation: codes.find((it) => it.id === id) }));
+  return [...ids].map((id) => ({
+    id,
+    transformation: transformations.find((it) => it.id === id),
+  }));
 }

@@ -1,27 +1,27 @@
 import { Icon } from "../components/icon.tsx";
 import { Time } from "../components/time.tsx";
+import type { Overview } from "../data/model.ts";
 import { hrefTo } from "../router.ts";
-import type { Overview } from "./overview.ts";
 
 type Problem = Overview["problems"][number];
 
 const SHOWN_MAX = 20;
 const urgent = new Set<Problem["kind"]>(["not-ready", "destination-down", "suspended"]);
 
-/** What needs a person, the most pressing first. */
+/** Issues of the workspace, most urgent first. */
 export function ProblemList({ problems }: { problems: readonly Problem[] }) {
   if (problems.length === 0) {
     return (
-      <p class="calm">
+      <p class="no-issues">
         <span class="good">
           <Icon name="check" />
         </span>
-        Nothing needs you
+        No issues
       </p>
     );
   }
   return (
-    <section class="panel" aria-label="What needs you">
+    <section class="panel" aria-label="Issues">
       <ul>
         {problems.slice(0, SHOWN_MAX).map((problem) => (
           <li class="entry" key={problem.kind + problem.message}>
@@ -39,7 +39,7 @@ export function ProblemList({ problems }: { problems: readonly Problem[] }) {
           </li>
         ))}
       </ul>
-      {problems.length > SHOWN_MAX && <p class="pages">And {problems.length - SHOWN_MAX} more</p>}
+      {problems.length > SHOWN_MAX && <p class="pages">{problems.length - SHOWN_MAX} more</p>}
     </section>
   );
 }

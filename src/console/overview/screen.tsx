@@ -1,44 +1,44 @@
 import { ErrorNotice } from "../components/error-notice.tsx";
 import { EmptyState, Panel, ScreenHeader, Skeleton, StatList } from "../components/layout.tsx";
+import type { DestinationOverview, Overview } from "../data/model.ts";
 import { client, missingPermission, session } from "../data/session.ts";
 import { useResource } from "../data/use-resource.ts";
 import { formatCount, formatDuration, formatRate } from "../format.ts";
 import { hrefTo } from "../router.ts";
 import { ConnectionTable } from "./connection-table.tsx";
 import { FlowGraphView } from "./flow-graph-view.tsx";
-import type { Overview } from "./overview.ts";
 import { ProblemList } from "./problem-list.tsx";
 
-const ASKED_EVERY_MS = 3_000;
+const POLL_MS = 3_000;
 
-/** What the workspace does now, and what needs a person. */
+/** Issues and current figures of the workspace. */
 export function Screen() {
   const permission = missingPermission("events:read");
   const { value, error, reload } = useResource(
     async () => (permission === undefined ? await client.call("GET /v2/overview") : undefined),
     [],
-    ASKED_EVERY_MS,
+    POLL_MS,
   );
   return (
     <>
       <ScreenHeader title="Overview" />
       <ErrorNotice error={error} retry={reload} />
       {permission === undefined ? (
-        <OverviewOrSkeleton overview={value} isAwaited={error === undefined} />
+        <OverviewOrSkeleton overview={value} isLoading={error === undefined} />
       ) : (
         <EmptyState
           icon="overview"
           title={session.value?.workspace.name ?? "Overview"}
-        >{`Figures take the permission ${permission}. What you may do is in the bar.`}</EmptyState>
+        >{`Figures require ${permission}. The sidebar lists the other screens.`}</EmptyState>
       )}
     </>
   );
 }
 
-function OverviewOrSkeleton(props: { overview: Overview | undefined; isAwaited: boolean }) {
-  const { overview, isAwaited } = props;
+function OverviewOrSkeleton(props: { overview: Overview | undefined; isLoading: boolean }) {
+  const { overview, isLoading } = props;
   if (overview !== undefined) return <OverviewPanels overview={overview} />;
-  return isAwaited ? <Skeleton /> : null;
+  return isLoading ? <Skeleton /> : null;
 }
 
 function OverviewPanels({ overview }: { overview: Overview }) {
@@ -54,7 +54,7 @@ function OverviewPanels({ overview }: { overview: Overview }) {
     <>
       <ProblemList problems={overview.problems} />
       <OverviewStats overview={overview} />
-      <Panel title="Way of the events">
+      <Panel title="Event flow">
         <FlowGraphView overview={overview} />
       </Panel>
       <Panel title="Connections" flush>
@@ -65,17 +65,17 @@ function OverviewPanels({ overview }: { overview: Overview }) {
 }
 
 function OverviewStats({ overview }: { overview: Overview }) {
-  const sum = (of: (it: Overview["destinations"][number]) => number) =>
-    overview.destinations.reduce((total, it) => total + of(it), 0);
+  const sum = (select: (it: DestinationOverview) => number) =>
+    overview.destinations.reduce((total, it) => total + select(it), 0);
   const received = overview.sources.reduce((total, it) => total + it.receivedPerSecond, 0);
   const oldest = Math.max(0, ...overview.destinations.map((it) => it.lagSeconds));
-  const waiting = sum((it) => it.lagEvents);
+  const pending = sum((it) => it.lagEvents);
   const figures = [
     ["Received", formatRate(received)],
     ["Delivered", formatRate(sum((it) => it.rates.delivered))],
     ["Failed", formatRate(sum((it) => it.rates.failed))],
-    ["Waiting", formatCount(waiting)],
-    ["Oldest waits for", waiting === 0 ? "–" : formatDuration(oldest)],
+    ["Pending", formatCount(pending)],
+    ["Oldest pending", pending === 0 ? "–" : formatDuration(oldest)],
     ["Dead letters", formatCount(overview.totals.deadLetters)],
   ] as const;
   return <StatList class="six" figures={figures} />;
@@ -83,18 +83,18 @@ function OverviewStats({ overview }: { overview: Overview }) {
 
 const steps = [
   {
-    title: "Make a source",
-    text: "It has the write key that your pages send.",
+    title: "Create a source",
+    text: "Your pages send its write key with each event.",
     href: hrefTo("sources", "new"),
   },
   {
-    title: "Make a destination",
-    text: "What takes the events: a webhook, a database, Kafka, an object store or a file.",
+    title: "Create a destination",
+    text: "It receives the events: a webhook, a database, Kafka, an object store or a file.",
     href: hrefTo("destinations", "new"),
   },
   {
     title: "Connect them, and send a test event",
-    text: "On the source's page; you see it arrive there.",
+    text: "The page of the source shows its delivery.",
     href: hrefTo("sources"),
   },
   {

@@ -1,15 +1,15 @@
 import { useState } from "preact/hooks";
 import { Button } from "../components/button.tsx";
 import { ErrorNotice } from "../components/error-notice.tsx";
-import { SelectField, TextField } from "../components/forms/fields.tsx";
+import { optionsOf, SelectField, TextField } from "../components/forms/fields.tsx";
 import { useSubmit } from "../components/forms/use-submit.ts";
 import { Panel, ScreenHeader } from "../components/layout.tsx";
 import { showToast } from "../components/toasts.ts";
-import { useNames } from "../data/list-all.ts";
 import { client } from "../data/session.ts";
+import { useNames } from "../data/use-names.ts";
 import { hrefTo, navigate } from "../router.ts";
 
-/** What the form has; empty texts are left out of the request. */
+/** Texts of the fields; the request leaves out empty ones. */
 interface ReplayForm {
   destinationId: string;
   sourceId: string;
@@ -20,81 +20,65 @@ interface ReplayForm {
   rate: string;
 }
 
-/** Asks for events of a time to be sent to a destination again. */
+/** Form that starts a replay of the events of a time range to one destination. */
 export function NewReplay({ destinationId }: { destinationId: string }) {
   const names = useNames();
   const empty = { sourceId: "", from: "", to: "", event: "", userId: "", rate: "1000" };
-  const [asked, setAsked] = useState<ReplayForm>({ destinationId, ...empty });
-  const set = (change: Partial<ReplayForm>) => setAsked({ ...asked, ...change });
+  const [form, setForm] = useState<ReplayForm>({ destinationId, ...empty });
+  const onChange = (name: keyof ReplayForm) => (value: string) =>
+    setForm({ ...form, [name]: value });
+  const input = (name: keyof ReplayForm) => ({ value: form[name], onInput: onChange(name) });
   const { submit, busy, error } = useSubmit(async () => {
-    await client.call("POST /v2/replays", { body: bodyOf(asked) });
-    showToast("The replay runs");
+    await client.call("POST /v2/replays", { body: bodyOf(form) });
+    showToast("Replay started");
     navigate(hrefTo("replays"));
   });
 
   return (
     <>
-      <ScreenHeader title="Replay events" way={{ href: hrefTo("replays"), text: "Replays" }} />
+      <ScreenHeader title="Replay events" parent={{ href: hrefTo("replays"), text: "Replays" }} />
       <form onSubmit={submit}>
         <Panel>
           <SelectField
             label="Destination"
-            value={asked.destinationId}
-            options={[
-              { value: "", text: "Choose one" },
-              ...names.destinations.map(({ id, name }) => ({ value: id, text: name })),
-            ]}
-            onChange={(id) => set({ destinationId: id })}
+            value={form.destinationId}
+            options={[{ value: "", text: "Select one" }, ...optionsOf(names.destinations)]}
+            onChange={onChange("destinationId")}
           />
           <SelectField
             label="Source"
-            hint="A source that is chosen needs no connection to the destination"
-            value={asked.sourceId}
+            hint="A selected source need not be connected to the destination"
+            value={form.sourceId}
             options={[
-              { value: "", text: "All that are connected to the destination" },
-              ...names.sources.map(({ id, name }) => ({ value: id, text: name })),
+              { value: "", text: "All connected to the destination" },
+              ...optionsOf(names.sources),
             ]}
-            onChange={(id) => set({ sourceId: id })}
+            onChange={onChange("sourceId")}
           />
-          <TextField
-            label="Received from"
-            type="datetime-local"
-            required
-            value={asked.from}
-            onInput={(from) => set({ from })}
-          />
+          <TextField label="Received from" type="datetime-local" required {...input("from")} />
           <TextField
             label="Received before"
             type="datetime-local"
             optional
-            hint="Until now when it is empty"
-            value={asked.to}
-            onInput={(end) => set({ to: end })}
+            hint="Leave blank for now"
+            {...input("to")}
           />
           <TextField
             label="Event"
             optional
-            hint="Of a track event, or the name of a page"
+            hint="Name of a track event, or of a page"
             maxLength={1_024}
-            value={asked.event}
-            onInput={(event) => set({ event })}
+            {...input("event")}
           />
+          <TextField label="User id" optional maxLength={1_024} {...input("userId")} />
           <TextField
-            label="User id"
-            optional
-            maxLength={1_024}
-            value={asked.userId}
-            onInput={(userId) => set({ userId })}
-          />
-          <TextField
-            label="Events a second"
+            label="Max events/s"
             type="number"
             required
-            hint="At most; live events go first"
+            hint="Live events go first"
             min={1}
             max={100_000}
-            value={asked.rate}
-            onInput={(rate) => set({ rate })}
+            {...input("rate")}
           />
           <ErrorNotice error={error} />
           <Button
@@ -102,9 +86,9 @@ export function NewReplay({ destinationId }: { destinationId: string }) {
             type="submit"
             needs="events:replay"
             busy={busy}
-            disabledReason={asked.destinationId === "" ? "Choose a destination" : undefined}
+            disabledReason={form.destinationId === "" ? "Select a destination" : undefined}
           >
-            Start the replay
+            Start replay
           </Button>
         </Panel>
       </form>
@@ -115,7 +99,9 @@ export function NewReplay({ destinationId }: { destinationId: string }) {
 function bodyOf({ destinationId, sourceId, from, to: end, event, userId, rate }: ReplayForm) {
   const filter = { ...(event !== "" && { event }), ...(userId !== "" && { userId }) };
   return {
-    ...{ destinationId, rate: Number(rate), from: new Date(from).toISOString() },
+    destinationId,
+    rate: Number(rate),
+    from: new Date(from).toISOString(),
     ...(sourceId !== "" && { sourceId }),
     ...(end !== "" && { to: new Date(end).toISOString() }),
     ...(Object.keys(filter).length > 0 && { filter }),

@@ -5,26 +5,26 @@ import { Badge, EmptyState, Panel, ScreenHeader } from "../components/layout.tsx
 import { Table, type TableColumn } from "../components/table.tsx";
 import { Time } from "../components/time.tsx";
 import { showToast } from "../components/toasts.ts";
-import { type NameLookup, useNames } from "../data/list-all.ts";
 import { client } from "../data/session.ts";
+import { type NameLookup, useNames } from "../data/use-names.ts";
 import { useResource } from "../data/use-resource.ts";
 import { formatCount, formatRate } from "../format.ts";
 import { hrefTo } from "../router.ts";
 
 type Replay = AnswerOf<"GET /v2/replays">["replays"][number];
 
-const ASKED_EVERY_MS = 2_000;
+const POLL_MS = 2_000;
 
 const kindNames = { events: "Events", "dead-letters": "Dead letters", purge: "Purge" } as const;
 const tones = { running: "accent", done: "good", cancelled: undefined, failed: "bad" } as const;
 
-/** What is sent again, or was: how far each is, and a way to end it. */
+/** Running and finished replays and purges, with their progress. */
 export function ReplayList() {
   const names = useNames();
   const { value, error, reload } = useResource(
     async () => (await client.call("GET /v2/replays")).replays,
     [],
-    ASKED_EVERY_MS,
+    POLL_MS,
   );
   return (
     <>
@@ -42,9 +42,9 @@ export function ReplayList() {
             rows={value}
             keyOf={({ id }) => id}
             empty={
-              <EmptyState icon="turn" title="Nothing was sent again yet">
-                Events that the server still holds go to a destination once more, through the code
-                that is live then. Live events go first.
+              <EmptyState icon="turn" title="No replays">
+                A replay sends stored events to a destination again, through the transformation that
+                is live then. Live events go first.
               </EmptyState>
             }
           />
@@ -54,11 +54,11 @@ export function ReplayList() {
   );
 }
 
-function columnsOf(names: NameLookup, changed: () => Promise<void>): TableColumn<Replay>[] {
+function columnsOf(names: NameLookup, reload: () => Promise<void>): TableColumn<Replay>[] {
   return [
-    { title: "Begun", kind: "narrow", cell: ({ createdAt }) => <Time at={createdAt} /> },
+    { title: "Started", kind: "narrow", cell: ({ createdAt }) => <Time at={createdAt} /> },
     {
-      title: "What",
+      title: "Scope",
       kind: "name",
       cell: (replay) => <ReplayScope replay={replay} names={names} />,
     },
@@ -68,14 +68,14 @@ function columnsOf(names: NameLookup, changed: () => Promise<void>): TableColumn
       cell: ({ state }) => <Badge {...(tones[state] && { tone: tones[state] })}>{state}</Badge>,
     },
     { title: "Progress", cell: (replay) => <ReplayProgress replay={replay} /> },
-    { title: "Done", kind: "number narrow", cell: ({ counts }) => formatCount(counts.done) },
+    { title: "Processed", kind: "number narrow", cell: ({ counts }) => formatCount(counts.done) },
     { title: "Failed", kind: "number narrow", cell: ({ counts }) => formatCount(counts.failed) },
     { title: "Per second", kind: "number narrow", cell: ({ perSecond }) => formatRate(perSecond) },
     {
       title: "",
       kind: "narrow",
       cell: (replay) =>
-        replay.state === "running" && <CancelReplay replay={replay} changed={changed} />,
+        replay.state === "running" && <CancelReplay replay={replay} reload={reload} />,
     },
   ];
 }
@@ -100,7 +100,7 @@ function ReplayScope({ replay, names }: { replay: Replay; names: NameLookup }) {
       )}
       {missingBefore !== undefined && (
         <p class="hint">
-          Not kept any more: what came before <Time at={missingBefore} />
+          No longer retained: events before <Time at={missingBefore} />
         </p>
       )}
       {error !== undefined && <p class="wrong">{error}</p>}
@@ -121,10 +121,10 @@ function ReplayProgress({ replay: { state, progress, left } }: { replay: Replay 
 
 function CancelReplay({
   replay: { id, kind },
-  changed,
+  reload,
 }: {
   replay: Replay;
-  changed(): Promise<void>;
+  reload(): Promise<void>;
 }) {
   return (
     <ConfirmButton
@@ -133,14 +133,14 @@ function CancelReplay({
       title="Cancel this replay?"
       text={
         kind === "purge"
-          ? "What was deleted stays deleted."
-          : "What was sent has been sent; nothing more follows."
+          ? "Deleted events stay deleted."
+          : "No more events are sent. Those already sent stay delivered."
       }
       action="Cancel replay"
       onConfirm={async () => {
         await client.call("POST /v2/replays/{id}/cancel", { params: { id } });
-        showToast("The replay is cancelled");
-        await changed();
+        showToast("Replay cancelled");
+        await reload();
       }}
       danger={false}
     >

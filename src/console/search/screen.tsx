@@ -1,109 +1,95 @@
 import { useState } from "preact/hooks";
 import { Button } from "../components/button.tsx";
 import { ErrorNotice } from "../components/error-notice.tsx";
-import { SelectField, TextField } from "../components/forms/fields.tsx";
+import { includeCurrent, optionsOf, SelectField, TextField } from "../components/forms/fields.tsx";
 import { EmptyState, Panel, ScreenHeader } from "../components/layout.tsx";
 import { Table, type TableColumn } from "../components/table.tsx";
 import { Time } from "../components/time.tsx";
 import { eventName } from "../data/event-name.ts";
-import { type NameLookup, useNames } from "../data/list-all.ts";
+import { type NameLookup, useNames } from "../data/use-names.ts";
 import { pluralize } from "../format.ts";
 import { replaceQuery, type ScreenProps } from "../router.ts";
 import { EventDialog } from "../tail/event-dialog.tsx";
 import { readSearchForm, type SearchForm, searchFields } from "./search-form.ts";
 import { type FoundEvent, type SearchResult, useSearch } from "./use-search.ts";
 
-/** Events that the server still holds, by who sent them, what they are, and when they came. */
+const USER_CHARS_MAX = 100;
+
+/** Search of the stored events by user, message, name, source and time. */
 export function Screen({ query }: ScreenProps) {
   const names = useNames();
-  const question = readSearchForm(query);
-  const searching = useSearch(question);
-  const [opened, setOpened] = useState<FoundEvent>();
-  const { events, error, restart } = searching;
+  const form = readSearchForm(query);
+  const result = useSearch(form);
+  const [openEvent, setOpenEvent] = useState<FoundEvent>();
+  const { events, error, restart } = result;
   return (
     <>
       <ScreenHeader title="Event search" />
-      <SearchFormPanel
-        key={JSON.stringify(question)}
-        question={question}
-        names={names}
-        again={restart}
-      />
+      <SearchPanel key={JSON.stringify(form)} submitted={form} names={names} restart={restart} />
       <ErrorNotice error={error} retry={restart} />
       {(events !== undefined || error === undefined) && (
         <Panel flush>
           <Table
             label="Events found"
-            columns={columnsOf(names, setOpened)}
+            columns={columnsOf(names, setOpenEvent)}
             rows={events}
             keyOf={({ messageId }) => messageId}
-            empty={<NoResults isAtEnd={searching.last?.stopped === undefined} />}
+            empty={<NoResults isComplete={result.last?.stopped === undefined} />}
           />
-          <SearchFooter searching={searching} />
+          <SearchFooter result={result} />
         </Panel>
       )}
-      {opened && (
+      {openEvent && (
         <EventDialog
-          passing={{ ...opened, at: opened.receivedAt, received: opened.event, outcomes: [] }}
+          event={{
+            ...openEvent,
+            at: openEvent.receivedAt,
+            received: openEvent.event,
+            outcomes: [],
+          }}
           names={names}
-          onClose={() => setOpened(undefined)}
+          onClose={() => setOpenEvent(undefined)}
         />
       )}
     </>
   );
 }
 
-function SearchFormPanel(props: { question: SearchForm; names: NameLookup; again: () => void }) {
-  const { question, names, again } = props;
-  const [wanted, setWanted] = useState(question);
-  const set = (change: Partial<SearchForm>) => setWanted({ ...wanted, ...change });
-  const sources = names.sources.map(({ id, name }) => ({ value: id, text: name }));
-  const isListed = wanted.sourceId === "" || sources.some(({ value }) => value === wanted.sourceId);
+function SearchPanel(props: { submitted: SearchForm; names: NameLookup; restart: () => void }) {
+  const { submitted, names, restart } = props;
+  const [form, setForm] = useState(submitted);
+  const onChange = (name: keyof SearchForm) => (value: string) =>
+    setForm({ ...form, [name]: value });
+  const input = (name: keyof SearchForm) => ({ value: form[name], onInput: onChange(name) });
   return (
     <form
       class="panel"
       onSubmit={(event) => {
         event.preventDefault();
-        // The same question once more: newer events may have come.
-        if (JSON.stringify(wanted) === JSON.stringify(question)) again();
-        else replaceQuery({ ...wanted });
+        // An unchanged form searches again: newer events may have arrived.
+        if (JSON.stringify(form) === JSON.stringify(submitted)) restart();
+        else replaceQuery({ ...form });
       }}
     >
-      <div class="inside asked">
+      <div class="inside search-form">
         <SelectField
-          label="Look for"
-          value={wanted.by}
+          label="Field"
+          value={form.by}
           options={searchFields}
-          onChange={(by) => set({ by: by as SearchForm["by"] })}
+          onChange={onChange("by")}
         />
-        <TextField
-          label="That is"
-          value={wanted.text}
-          maxLength={1_024}
-          onInput={(text) => set({ text })}
-        />
+        <TextField label="Value" maxLength={1_024} {...input("text")} />
         <SelectField
           label="Source"
-          value={wanted.sourceId}
+          value={form.sourceId}
           options={[
             { value: "", text: "All sources" },
-            ...(isListed ? [] : [{ value: wanted.sourceId, text: wanted.sourceId }]),
-            ...sources,
+            ...includeCurrent(optionsOf(names.sources), form.sourceId),
           ]}
-          onChange={(sourceId) => set({ sourceId })}
+          onChange={onChange("sourceId")}
         />
-        <TextField
-          label="Received from"
-          type="datetime-local"
-          value={wanted.from}
-          onInput={(from) => set({ from })}
-        />
-        <TextField
-          label="Received before"
-          type="datetime-local"
-          value={wanted.to}
-          onInput={(to) => set({ to })}
-        />
+        <TextField label="Received from" type="datetime-local" {...input("from")} />
+        <TextField label="Received before" type="datetime-local" {...input("to")} />
         <Button kind="main" icon="search" type="submit">
           Search
         </Button>
@@ -137,14 +123,8 @@ function userOf({ userId, anonymousId }: FoundEvent["event"]): string {
   return String(user ?? "").slice(0, USER_CHARS_MAX);
 }
 
-const USER_CHARS_MAX = 100;
-
-/** How far the search came, and the way on. */
-function SearchFooter({
-  searching: { events = [], last, loadOlder },
-}: {
-  searching: SearchResult;
-}) {
+/** Number of events found, the time that the search reached, and a button to search further back. */
+function SearchFooter({ result: { events = [], last, loadOlder } }: { result: SearchResult }) {
   if (last === undefined) return null;
   const { stopped, reachedAt } = last;
   if (stopped === undefined && events.length === 0) return null;
@@ -152,7 +132,7 @@ function SearchFooter({
     <p class="pages">
       <span>
         {pluralize(events.length, "event")}
-        {stopped === undefined && ", that is all"}
+        {stopped === undefined && ", end of results"}
         {stopped !== undefined && reachedAt !== undefined && (
           <>
             , back to <Time at={reachedAt} />
@@ -161,25 +141,25 @@ function SearchFooter({
       </span>
       {stopped !== undefined && (
         <Button compact onClick={loadOlder}>
-          Search further back
+          Load older
         </Button>
       )}
     </p>
   );
 }
 
-function NoResults({ isAtEnd }: { isAtEnd: boolean }) {
-  if (!isAtEnd) {
+function NoResults({ isComplete }: { isComplete: boolean }) {
+  if (!isComplete) {
     return (
-      <EmptyState icon="clock" title="Nothing found yet">
-        There is more to look through.
+      <EmptyState icon="clock" title="No results yet">
+        Older events have not been searched.
       </EmptyState>
     );
   }
   return (
-    <EmptyState icon="search" title="No event that is still there fits">
-      Events are kept until every destination has them, and after that for as long as the server is
-      set up to keep them: System says for how long.
+    <EmptyState icon="search" title="No results">
+      Events are stored until every destination has them, and after that for the retention time that
+      System shows.
     </EmptyState>
   );
 }

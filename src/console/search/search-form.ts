@@ -1,33 +1,38 @@
-/** What can be looked for, as the API calls it. */
+/** Event fields that the API searches. */
 export const searchFields = [
   { value: "userId", text: "User id" },
   { value: "anonymousId", text: "Anonymous id" },
   { value: "messageId", text: "Message id" },
   { value: "event", text: "Event name" },
 ] as const;
-export type SearchKey = (typeof searchFields)[number]["value"];
 
-/** What the reader looks for, as the screen's address has it; an empty text asks for nothing. */
+/** Texts of the search fields, as the screen's address has them; an empty text does not filter. */
 export interface SearchForm {
-  by: SearchKey;
+  by: (typeof searchFields)[number]["value"];
   text: string;
   sourceId: string;
-  /** Times of the reader's zone, as a field for them has them. */
+  /** Local time, in the format of a `datetime-local` input. */
   from: string;
   to: string;
 }
 
 export function readSearchForm(query: URLSearchParams): SearchForm {
   const by = searchFields.find(({ value }) => value === query.get("by"))?.value ?? "userId";
-  const of = (name: string) => query.get(name) ?? "";
-  return { by, text: of("text"), sourceId: of("sourceId"), from: of("from"), to: of("to") };
+  const read = (name: string) => query.get(name) ?? "";
+  return {
+    by,
+    text: read("text"),
+    sourceId: read("sourceId"),
+    from: read("from"),
+    to: read("to"),
+  };
 }
 
-/** The question as the API takes it. */
+/** Query of the API's search. */
 export function searchQuery({ by, text, sourceId, from, to }: SearchForm) {
-  const wanted = text.trim();
+  const value = text.trim();
   return {
-    ...(wanted !== "" && { [by]: wanted }),
+    ...(value !== "" && { [by]: value }),
     ...(sourceId !== "" && { sourceId }),
     ...timeParameter("from", from),
     ...timeParameter("to", to),

@@ -6,52 +6,43 @@ import { type SearchForm, searchQuery } from "./search-form.ts";
 type SearchAnswer = AnswerOf<"GET /v2/events/search">;
 export type FoundEvent = SearchAnswer["events"][number];
 
-export interface SearchResult {
-  /** Undefined until the first answer. */
-  events: readonly FoundEvent[] | undefined;
-  /** The last answer, which says how far the search came. */
-  last: SearchAnswer | undefined;
-  error: unknown;
-  restart(): void;
-  /** Goes on where the last answer stopped; resolves when the answer is shown. */
-  loadOlder(): Promise<void>;
-}
-
 interface SearchState {
+  /** Events of all answers so far; undefined until the first answer. */
   events?: readonly FoundEvent[];
+  /** The last answer; it says how far back the search reached. */
   last?: SearchAnswer;
   error?: unknown;
 }
 
-/** Asks once for each question; what it finds later stands below what it found before. */
-export function useSearch(question: SearchForm): SearchResult {
+export interface SearchResult extends SearchState {
+  restart(): void;
+  /** Continues where the last answer stopped; resolves when the events are shown. */
+  loadOlder(): Promise<void>;
+}
+
+/** Searches when the form changes; older events are appended. */
+export function useSearch(form: SearchForm): SearchResult {
   const [state, setState] = useState<SearchState>({});
   const [attempt, setAttempt] = useState(0);
-  const key = JSON.stringify([question, attempt]);
-  const latest = useRef(key);
-  latest.current = key;
+  const key = JSON.stringify([form, attempt]);
+  const latestKey = useRef(key);
+  latestKey.current = key;
 
-  async function ask(before: SearchState): Promise<void> {
+  async function load(before: SearchState): Promise<void> {
     const { events = [], last } = before;
     const cursor = last?.cursor;
-    const query = { ...searchQuery(question), ...(cursor !== undefined && { cursor }) };
+    const query = { ...searchQuery(form), ...(cursor !== undefined && { cursor }) };
     const answer = await client.call("GET /v2/events/search", { query });
-    if (latest.current !== key) return;
+    if (latestKey.current !== key) return;
     setState({ events: [...events, ...answer.events], last: answer });
   }
 
   useEffect(() => {
     setState({});
-    ask({}).catch((error: unknown) => {
-      if (latest.current === key) setState({ error });
+    load({}).catch((error: unknown) => {
+      if (latestKey.current === key) setState({ error });
     });
   }, [key]);
 
-  return {
-    events: state.events,
-    last: state.last,
-    error: state.error,
-    restart: () => setAttempt(attempt + 1),
-    loadOlder: () => ask(state),
-  };
+  return { ...state, restart: () => setAttempt(attempt + 1), loadOlder: () => load(state) };
 }

@@ -1,34 +1,59 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { Button } from "../components/button.tsx";
-import { Dialog } from "../components/dialog.tsx";
+import { DeleteButton, Dialog } from "../components/dialog.tsx";
 import { ErrorNotice } from "../components/error-notice.tsx";
-import { Panel } from "../components/layout.tsx";
+import { EmptyState, Panel } from "../components/layout.tsx";
 import { Pagination, Table, type TableColumn } from "../components/table.tsx";
-import { type Resource, useResource } from "../data/use-resource.ts";
+import { useResource } from "../data/use-resource.ts";
 
 const PAGE_ITEMS = 50;
 
-interface Page<Item> {
-  items: readonly Item[];
-  total: number;
+export interface FormContext<Item> {
+  /** The edited item; undefined for a new one. */
+  item: Item | undefined;
+  close: () => void;
+  reload: () => Promise<void>;
 }
 
-/** A list with pages and a dialog that adds to it: members, tokens, credentials. */
-export function PagedList<Item extends { id: string }>(props: {
+/** List with pages, a dialog to add or edit an item, and a button to delete each. */
+export function PagedList<Item extends { id: string; name: string }>(props: {
   title: string;
-  load: (page: number) => Promise<Page<Item>>;
-  columns: (changed: Resource<unknown>["reload"]) => readonly TableColumn<Item>[];
-  empty: ComponentChildren;
+  load: (page: number) => Promise<{ items: readonly Item[]; total: number }>;
+  columns: (edit: (item: Item) => void) => readonly TableColumn<Item>[];
+  empty: { title: string; text: string };
   add: string;
-  /** The form of a new one; `close` when it is done or given up. */
-  form: (close: () => void, changed: Resource<unknown>["reload"]) => ComponentChildren;
+  form: (context: FormContext<Item>) => ComponentChildren;
+  deletion: {
+    verb?: "Delete" | "Remove" | "Revoke";
+    noun: string;
+    consequence: (item: Item) => string;
+    remove: (params: { id: string }) => Promise<unknown>;
+  };
 }) {
-  const { title, load, columns, empty, add, form } = props;
+  const { title, load, columns, empty, add, form, deletion } = props;
+  const { verb = "Delete", noun, consequence, remove } = deletion;
   const [page, setPage] = useState(1);
-  const [isAdding, setAdding] = useState(false);
+  const [opened, setOpened] = useState<{ item?: Item }>();
   const { value, error, reload } = useResource(() => load(page), [title, page]);
-  const close = () => setAdding(false);
+  const close = () => setOpened(undefined);
+  const deleteColumn: TableColumn<Item> = {
+    title: "",
+    kind: "narrow",
+    cell: (item) => (
+      <DeleteButton
+        isIcon
+        verb={verb}
+        noun={noun}
+        name={item.name}
+        consequence={consequence(item)}
+        remove={async () => {
+          await remove({ id: item.id });
+          await reload();
+        }}
+      />
+    ),
+  };
   return (
     <>
       <ErrorNotice error={error} retry={reload} />
@@ -41,7 +66,7 @@ export function PagedList<Item extends { id: string }>(props: {
             icon="plus"
             compact
             needs="workspace:admin"
-            onClick={() => setAdding(true)}
+            onClick={() => setOpened({})}
           >
             {add}
           </Button>
@@ -49,16 +74,20 @@ export function PagedList<Item extends { id: string }>(props: {
       >
         <Table
           label={title}
-          columns={columns(reload)}
+          columns={[...columns((item) => setOpened({ item })), deleteColumn]}
           rows={value?.items}
           keyOf={({ id }) => id}
-          empty={empty}
+          empty={
+            <EmptyState icon="settings" title={empty.title}>
+              {empty.text}
+            </EmptyState>
+          }
         />
         <Pagination page={page} pageItems={PAGE_ITEMS} total={value?.total} onChange={setPage} />
       </Panel>
-      {isAdding && (
-        <Dialog title={add} onClose={close}>
-          {form(close, reload)}
+      {opened && (
+        <Dialog title={opened.item?.name ?? add} onClose={close}>
+          {form({ item: opened.item, close, reload })}
         </Dialog>
       )}
     </>

@@ -1,6 +1,6 @@
 import { Checkbox } from "../components/forms/fields.tsx";
 import { Badge } from "../components/layout.tsx";
-import type { Permission } from "../data/session.ts";
+import type { Permission } from "../data/model.ts";
 
 const meanings: Record<Permission, string> = {
   "transformations:create-delete": "create and delete transformations",
@@ -26,14 +26,14 @@ export function PermissionBadges(props: { of: readonly Permission[] }) {
   );
 }
 
-/** Ticks for what somebody may do. */
+/** A checkbox for each permission. */
 export function PermissionCheckboxes(props: {
   chosen: readonly Permission[];
   onChange: (chosen: Permission[]) => void;
 }) {
   const { chosen, onChange } = props;
   return (
-    <fieldset class="group ticks">
+    <fieldset class="group checkboxes">
       <legend>Permissions</legend>
       {permissions.map((permission) => (
         <Checkbox

@@ -1,10 +1,11 @@
-import { EmptyState, ScreenHeader, Tabs } from "../components/layout.tsx";
+import { ScreenHeader, Tabs } from "../components/layout.tsx";
+import { PermissionRequired } from "../components/permission-required.tsx";
 import { missingPermission } from "../data/session.ts";
 import { hrefTo, type ScreenProps } from "../router.ts";
-import { Credentials } from "./credential-list.tsx";
-import { Members } from "./member-list.tsx";
-import { Tokens } from "./token-list.tsx";
-import { Workspace } from "./workspace-facts.tsx";
+import { CredentialList } from "./credential-list.tsx";
+import { MemberList } from "./member-list.tsx";
+import { TokenList } from "./token-list.tsx";
+import { WorkspaceFacts } from "./workspace-facts.tsx";
 
 const tabs = [
   { name: "", text: "Workspace" },
@@ -13,7 +14,7 @@ const tabs = [
   { name: "credentials", text: "Credentials" },
 ];
 
-/** Who may do what, and what code may read. */
+/** The workspace, its members, tokens and credentials. */
 export function Screen({ subpath: [tab = ""] }: ScreenProps) {
   const permission = missingPermission("workspace:admin");
   return (
@@ -26,15 +27,11 @@ export function Screen({ subpath: [tab = ""] }: ScreenProps) {
           current: name === tab,
         }))}
       />
-      {tab === "" && <Workspace />}
-      {tab !== "" && permission !== undefined && (
-        <EmptyState icon="info" title={`This takes the permission ${permission}`}>
-          The token that you signed in with lacks it.
-        </EmptyState>
-      )}
-      {permission === undefined && tab === "members" && <Members />}
-      {permission === undefined && tab === "tokens" && <Tokens />}
-      {permission === undefined && tab === "credentials" && <Credentials />}
+      {tab === "" && <WorkspaceFacts />}
+      {tab !== "" && permission !== undefined && <PermissionRequired permission={permission} />}
+      {permission === undefined && tab === "members" && <MemberList />}
+      {permission === undefined && tab === "tokens" && <TokenList />}
+      {permission === undefined && tab === "credentials" && <CredentialList />}
     </>
   );
 }

@@ -2,22 +2,23 @@ import { useState } from "preact/hooks";
 import type { AnswerOf } from "../../api/client.ts";
 import { Button } from "../components/button.tsx";
 import { CodeBlock } from "../components/code-block.tsx";
-import { ConfirmButton } from "../components/dialog.tsx";
-import { EditForm } from "../components/forms/edit-form.tsx";
 import { SelectField, TextField } from "../components/forms/fields.tsx";
-import { Badge, EmptyState } from "../components/layout.tsx";
+import { Form } from "../components/forms/form.tsx";
+import { Badge } from "../components/layout.tsx";
 import type { TableColumn } from "../components/table.tsx";
 import { Time } from "../components/time.tsx";
-import { showToast } from "../components/toasts.ts";
-import { client, type Permission, session } from "../data/session.ts";
+import type { Permission } from "../data/model.ts";
+import { client, session } from "../data/session.ts";
 import { useResource } from "../data/use-resource.ts";
-import { PagedList } from "./paged-list.tsx";
+import { type FormContext, PagedList } from "./paged-list.tsx";
 import { PermissionBadges, PermissionCheckboxes } from "./permissions.tsx";
 
 type Token = AnswerOf<"GET /v2/tokens">["tokens"][number];
 
+const isCurrent = ({ id }: Token) => id === session.value?.token.id;
+
 /** Tokens of services and of members. */
-export function Tokens() {
+export function TokenList() {
   return (
     <PagedList
       title="Tokens"
@@ -25,78 +26,56 @@ export function Tokens() {
         const { tokens, paging } = await client.call("GET /v2/tokens", { query: { page } });
         return { items: tokens, total: paging.total };
       }}
-      columns={columnsOf}
-      empty={
-        <EmptyState icon="settings" title="No tokens">
-          A token lets a script, or a person, call the API.
-        </EmptyState>
-      }
+      columns={() => columns}
+      empty={{ title: "No tokens", text: "A token lets a script or a person call the API." }}
       add="New token"
-      form={(close, changed) => <TokenForm close={close} changed={changed} />}
+      form={(context) => <TokenForm {...context} />}
+      deletion={{
+        verb: "Revoke",
+        noun: "token",
+        consequence: (token) =>
+          isCurrent(token)
+            ? "You signed in with this token: you are signed out immediately."
+            : "Requests with this token are refused immediately, and its sessions end.",
+        remove: (params) => client.call("DELETE /v2/tokens/{id}", { params }),
+      }}
     />
   );
 }
 
-function columnsOf(reload: () => Promise<void>): TableColumn<Token>[] {
-  return [
-    {
-      title: "Name",
-      kind: "name",
-      cell: ({ id, name }) => (
-        <span class="row">
-          <span class="cut">{name}</span>
-          {id === session.value?.token.id && <Badge tone="accent">Yours</Badge>}
-        </span>
-      ),
-    },
-    {
-      title: "Kind",
-      kind: "narrow",
-      cell: ({ memberId }) => <Badge flat>{memberId === undefined ? "Service" : "Personal"}</Badge>,
-    },
-    {
-      title: "Permissions",
-      cell: ({ permissions }) => <PermissionBadges of={permissions} />,
-    },
-    {
-      title: "Last used",
-      kind: "narrow",
-      cell: ({ lastUsedAt }) => (lastUsedAt ? <Time at={lastUsedAt} /> : "Never"),
-    },
-    {
-      title: "Ends",
-      kind: "narrow",
-      cell: ({ expiresAt }) => (expiresAt ? <Time at={expiresAt} /> : "Never"),
-    },
-    {
-      title: "",
-      kind: "narrow",
-      cell: ({ id, name }) => (
-        <ConfirmButton
-          kind="plain"
-          compact
-          icon="bin"
-          label={`Revoke ${name}`}
-          needs="workspace:admin"
-          title={`Revoke ${name}?`}
-          text={
-            id === session.value?.token.id
-              ? "It is the token that you signed in with: you are signed out at once."
-              : "Who uses it is refused at once, and its sessions end."
-          }
-          action="Revoke token"
-          onConfirm={async () => {
-            await client.call("DELETE /v2/tokens/{id}", { params: { id } });
-            await reload();
-            showToast(`${name} is revoked`);
-          }}
-        />
-      ),
-    },
-  ];
-}
+const columns: TableColumn<Token>[] = [
+  {
+    title: "Name",
+    kind: "name",
+    cell: (token) => (
+      <span class="row">
+        <span class="cut">{token.name}</span>
+        {isCurrent(token) && <Badge tone="accent">Current</Badge>}
+      </span>
+    ),
+  },
+  {
+    title: "Kind",
+    kind: "narrow",
+    cell: ({ memberId }) => <Badge flat>{memberId === undefined ? "Service" : "Personal"}</Badge>,
+  },
+  {
+    title: "Permissions",
+    cell: ({ permissions }) => <PermissionBadges of={permissions} />,
+  },
+  {
+    title: "Last used",
+    kind: "narrow",
+    cell: ({ lastUsedAt }) => (lastUsedAt ? <Time at={lastUsedAt} /> : "Never"),
+  },
+  {
+    title: "Expires",
+    kind: "narrow",
+    cell: ({ expiresAt }) => (expiresAt ? <Time at={expiresAt} /> : "Never"),
+  },
+];
 
-function TokenForm({ close, changed }: { close: () => void; changed: () => Promise<unknown> }) {
+function TokenForm({ close, reload }: FormContext<Token>) {
   const [name, setName] = useState("");
   const [memberId, setMemberId] = useState("");
   const [permissions, setPermissions] = useState<Permission[]>(["events:read"]);
@@ -109,7 +88,7 @@ function TokenForm({ close, changed }: { close: () => void; changed: () => Promi
   if (secret !== undefined) {
     return (
       <>
-        <p class="notice warn">Copy it now: it is shown this once.</p>
+        <p class="notice warn">Copy the token now: you won't see it again.</p>
         <CodeBlock text={secret} name="token" wrap />
         <div class="ends">
           <Button kind="main" onClick={close}>
@@ -120,7 +99,7 @@ function TokenForm({ close, changed }: { close: () => void; changed: () => Promi
     );
   }
   return (
-    <EditForm
+    <Form
       action="Create token"
       onCancel={close}
       onSubmit={async () => {
@@ -130,28 +109,28 @@ function TokenForm({ close, changed }: { close: () => void; changed: () => Promi
           ...(expires !== "" && { expiresAt: new Date(expires).toISOString() }),
         };
         const { token } = await client.call("POST /v2/tokens", { body });
-        await changed();
+        await reload();
         setSecret(token.secret);
       }}
     >
       <TextField label="Name" value={name} onInput={setName} required autoFocus />
       <SelectField
-        label="Whose"
+        label="Owner"
         value={memberId}
         options={[
-          { value: "", text: "A service's, with permissions of its own" },
+          { value: "", text: "A service, with its own permissions" },
           ...members.map((it) => ({ value: it.id, text: `${it.name} (${it.email})` })),
         ]}
         onChange={setMemberId}
       />
       {memberId === "" && <PermissionCheckboxes chosen={permissions} onChange={setPermissions} />}
       <TextField
-        label="Ends at"
+        label="Expires at"
         optional
         type="datetime-local"
         value={expires}
         onInput={setExpires}
       />
-    </EditForm>
+    </Form>
   );
 }

@@ -4,7 +4,7 @@ import { client, missingPermission } from "../data/session.ts";
 import { hrefTo } from "../router.ts";
 import { screens } from "../screens.ts";
 
-/** Something that the palette can go to. */
+/** Something that the palette can open. */
 export interface PaletteEntry {
   href: string;
   title: string;
@@ -12,29 +12,31 @@ export interface PaletteEntry {
   icon: IconName;
 }
 
-const FOUND_MAX = 40;
-const ASKED_AGAIN_MS = 30_000;
+const RESULTS_MAX = 40;
+const CACHE_MS = 30_000;
 
-const things = signal<readonly PaletteEntry[]>([]);
-let askedAt = 0;
+/** Sources, destinations, transformations and libraries, and when they were last requested. */
+const items = signal<readonly PaletteEntry[]>([]);
+const requestedAt = signal(0);
 
-/** What a text finds: every word of it in the title or kind; titles that start so come first. */
+/**
+ * Entries whose title or kind contains every word of the text; titles that start with its first
+ * word come first.
+ */
 export function searchPalette(text: string): readonly PaletteEntry[] {
-  if (Date.now() - askedAt > ASKED_AGAIN_MS) void fetchItems();
+  if (Date.now() - requestedAt.peek() > CACHE_MS) void fetchItems();
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
-  const all = [...screenEntries(), ...actionEntries(), ...things.value];
+  const all = [...screenEntries(), ...actionEntries(), ...items.value];
   const [first = ""] = words;
+  const startsWithWord = ({ title }: PaletteEntry) =>
+    Number(first !== "" && title.toLowerCase().startsWith(first));
   return all
     .filter(({ title, kind }) => {
-      const where = `${title} ${kind}`.toLowerCase();
-      return words.every((word) => where.includes(word));
+      const searched = `${title} ${kind}`.toLowerCase();
+      return words.every((word) => searched.includes(word));
     })
-    .sort((one, other) => Number(startsWithWord(other, first)) - Number(startsWithWord(one, first)))
-    .slice(0, FOUND_MAX);
-}
-
-function startsWithWord({ title }: PaletteEntry, word: string): boolean {
-  return word !== "" && title.toLowerCase().startsWith(word);
+    .sort((one, other) => startsWithWord(other) - startsWithWord(one))
+    .slice(0, RESULTS_MAX);
 }
 
 function screenEntries(): PaletteEntry[] {
@@ -54,38 +56,29 @@ function actionEntries(): PaletteEntry[] {
   ];
 }
 
-/** The first page of each list: what is not there is found on its screen. */
+/** Fetches the first page of each list; the lists' own screens find the rest. */
 async function fetchItems(): Promise<void> {
-  askedAt = Date.now();
+  requestedAt.value = Date.now();
   const lists = await Promise.allSettled([
-    client.call("GET /v2/sources").then(({ sources }) => entriesOf(sources, "sources", "source")),
-    client
-      .call("GET /v2/destinations")
-      .then((it) => entriesOf(it.destinations, "destinations", "destination")),
-    client
-      .call("GET /transformations")
-      .then((it) => entriesOf(it.transformations, "transformations", "code")),
-    client.call("GET /libraries").then((it) => entriesOf(it.libraries, "libraries", "library")),
+    client.call("GET /v2/sources").then((it) => entriesOf("source", it.sources)),
+    client.call("GET /v2/destinations").then((it) => entriesOf("destination", it.destinations)),
+    client.call("GET /transformations").then((it) => entriesOf("code", it.transformations)),
+    client.call("GET /libraries").then((it) => entriesOf("library", it.libraries)),
   ]);
-  things.value = lists.flatMap((list) => (list.status === "fulfilled" ? list.value : []));
+  items.value = lists.flatMap((list) => (list.status === "fulfilled" ? list.value : []));
 }
 
-const kindNames = {
-  sources: "Source",
-  destinations: "Destination",
-  transformations: "Transformation",
-  libraries: "Library",
-};
+const kinds = {
+  source: { screen: "sources", kind: "Source" },
+  destination: { screen: "destinations", kind: "Destination" },
+  code: { screen: "transformations", kind: "Transformation" },
+  library: { screen: "libraries", kind: "Library" },
+} as const;
 
 function entriesOf(
+  icon: keyof typeof kinds,
   list: readonly { id: string; name: string }[],
-  screen: keyof typeof kindNames,
-  icon: IconName,
 ): PaletteEntry[] {
-  return list.map(({ id, name }) => ({
-    href: hrefTo(screen, id),
-    title: name,
-    kind: kindNames[screen],
-    icon,
-  }));
+  const { screen, kind } = kinds[icon];
+  return list.map(({ id, name }) => ({ href: hrefTo(screen, id), title: name, kind, icon }));
 }

@@ -14,14 +14,14 @@ export function Palette() {
   return isOpen.value ? <PaletteDialog /> : null;
 }
 
-/** Finds screens, things by their name, and what can be done; all by the keyboard. */
+/** Searches screens, actions and items by name; works by keyboard alone. */
 function PaletteDialog() {
   const dialog = useRef<HTMLDialogElement>(null);
   const [text, setText] = useState("");
-  const [chosen, setChosen] = useState(0);
+  const [selected, setSelected] = useState(0);
   const id = useId();
   const entries = searchPalette(text);
-  const at = Math.min(chosen, Math.max(0, entries.length - 1));
+  const at = Math.min(selected, Math.max(0, entries.length - 1));
 
   useEffect(() => dialog.current?.showModal(), []);
   useEffect(() => {
@@ -37,7 +37,7 @@ function PaletteDialog() {
 
   function onKeyDown(event: KeyboardEvent) {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    if (step !== undefined) setChosen((at + step + entries.length) % Math.max(1, entries.length));
+    if (step !== undefined) setSelected((at + step + entries.length) % Math.max(1, entries.length));
     else if (event.key === "Enter") open(at);
     else return;
     event.preventDefault();
@@ -48,7 +48,7 @@ function PaletteDialog() {
     <dialog
       ref={dialog}
       class="palette"
-      aria-label="Find"
+      aria-label="Search"
       onClick={(event) => event.target === dialog.current && dialog.current?.close()}
       onClose={() => {
         isOpen.value = false;
@@ -56,21 +56,21 @@ function PaletteDialog() {
     >
       <input
         role="combobox"
-        aria-label="Find a screen or a thing by its name"
+        aria-label="Search screens, actions and items by name"
         aria-expanded="true"
         aria-controls={id}
         aria-activedescendant={entries.length > 0 ? `${id}-${at}` : undefined}
-        placeholder="Find a screen, source, destination, transformation…"
+        placeholder="Search screens, sources, destinations, transformations…"
         value={text}
         onInput={(event) => {
           setText(event.currentTarget.value);
-          setChosen(0);
+          setSelected(0);
         }}
         onKeyDown={onKeyDown}
       />
-      <div id={id} class="choices" role="listbox" aria-label="Found">
+      <div id={id} class="choices" role="listbox" aria-label="Results">
         {entries.map(({ href, title, kind, icon }, index) => (
-          // biome-ignore lint/a11y/useKeyWithClickEvents: the input hears the keys
+          // biome-ignore lint/a11y/useKeyWithClickEvents: the input handles the keys
           // biome-ignore lint/a11y/useFocusableInteractive: the input has the focus
           <div
             key={href}
@@ -78,7 +78,7 @@ function PaletteDialog() {
             role="option"
             aria-selected={index === at}
             onClick={() => open(index)}
-            onPointerMove={() => setChosen(index)}
+            onPointerMove={() => setSelected(index)}
           >
             <Icon name={icon} />
             <span class="cut">{title}</span>
@@ -86,7 +86,7 @@ function PaletteDialog() {
           </div>
         ))}
       </div>
-      {entries.length === 0 && <p class="empty quiet">Nothing is called “{text}”</p>}
+      {entries.length === 0 && <p class="empty quiet">No results for “{text}”</p>}
     </dialog>
   );
 }

@@ -7,7 +7,7 @@ import { currentRoute, hrefTo } from "../router.ts";
 import { screens } from "../screens.ts";
 import { openPalette } from "./palette.tsx";
 
-/** On a narrow screen the bar is opened by the button at the top. */
+/** Whether a narrow screen shows the sidebar; the button in the top bar toggles it. */
 export const isSidebarOpen = signal(false);
 
 function Brand() {
@@ -26,13 +26,13 @@ export function TopBar() {
       <Button
         kind="plain"
         icon={open ? "close" : "menu"}
-        label={open ? "Close the menu" : "Open the menu"}
+        label={open ? "Close menu" : "Open menu"}
         onClick={() => {
           isSidebarOpen.value = !open;
         }}
       />
       <Brand />
-      <Button kind="plain" icon="search" label="Find" onClick={openPalette} />
+      <Button kind="plain" icon="search" label="Search" onClick={openPalette} />
     </header>
   );
 }
@@ -40,11 +40,11 @@ export function TopBar() {
 export function Sidebar() {
   const [current = ""] = currentRoute.value.segments;
   return (
-    <nav class={isSidebarOpen.value ? "bar open" : "bar"} aria-label="Screens">
+    <nav class={isSidebarOpen.value ? "sidebar open" : "sidebar"} aria-label="Screens">
       <Brand />
-      <button type="button" class="find" onClick={openPalette}>
+      <button type="button" class="search-button" onClick={openPalette}>
         <Icon name="search" />
-        Find
+        Search
         <kbd>{isApple ? "⌘K" : "Ctrl K"}</kbd>
       </button>
       <ul>
@@ -65,15 +65,15 @@ export function Sidebar() {
 const isApple = /Mac|iPhone|iPad/.test(navigator.userAgent);
 
 function SidebarFooter() {
-  const who = session.value?.member?.name ?? session.value?.token.name ?? "";
+  const userName = session.value?.member?.name ?? session.value?.token.name ?? "";
   return (
     <div class="foot">
       <a class="small" href="/docs" target="_blank" rel="noreferrer">
         API reference
       </a>
       <div class="row far">
-        <span class="cut small" title={who}>
-          {who}
+        <span class="cut small" title={userName}>
+          {userName}
         </span>
         <Button kind="plain" compact icon="out" label="Sign out" onClick={signOut} />
       </div>

@@ -4,10 +4,10 @@ import { ErrorNotice } from "../components/error-notice.tsx";
 import { TextField } from "../components/forms/fields.tsx";
 import { useSubmit } from "../components/forms/use-submit.ts";
 import { Logo } from "../components/logo.tsx";
-import { signIn } from "../data/session.ts";
+import { isExpired, signIn } from "../data/session.ts";
 
-/** The token goes into a cookie that no script can read; the console keeps none of it. */
-export function SignIn({ reason }: { reason: string | undefined }) {
+/** Exchanges the token for a cookie that scripts cannot read; the console does not store it. */
+export function SignIn() {
   const [token, setToken] = useState("");
   const { submit, busy, error } = useSubmit(() => signIn(token.trim()));
   return (
@@ -19,7 +19,9 @@ export function SignIn({ reason }: { reason: string | undefined }) {
             pixelmill
           </div>
           <h1>Sign in</h1>
-          {reason && <p class="notice">{reason}</p>}
+          {isExpired.value && (
+            <p class="notice">Your session has ended. Sign in again to continue.</p>
+          )}
           <TextField
             label="Token"
             type="password"
@@ -32,8 +34,7 @@ export function SignIn({ reason }: { reason: string | undefined }) {
             placeholder="pm_…"
             hint={
               <>
-                The first start of the server printed one; <code>pixelmill token create</code> makes
-                another.
+                Printed on first start; <code>pixelmill token create</code> creates another.
               </>
             }
           />

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import { CodeBlock } from "../components/code-block.tsx";
 import { SegmentedControl } from "../components/layout.tsx";
-import type { Source } from "../data/list-all.ts";
+import type { Source } from "../data/model.ts";
 
 type SnippetKind = "script" | "image" | "curl";
 const snippetKinds = [
@@ -12,12 +12,12 @@ const snippetKinds = [
 
 const hints: Record<SnippetKind, string> = {
   script:
-    "Sends a page event, and whatever you call pixel() for. n makes each address a new one: browsers ask for the same image only once for a document.",
-  image: "Counts a document once, also where no script runs: mails, for example.",
-  curl: "From a terminal or a server. 200 means that the event is on disk.",
+    "Sends a page event; call pixel() for other events. The parameter n makes each URL unique: browsers request the same image only once per page.",
+  image: "One view per page load; works in email, where scripts do not run.",
+  curl: "From a terminal or a server. 200 means that the event is stored.",
 };
 
-/** What to paste to send events of this source. */
+/** Code to paste into a page, an email or a terminal to send events of the source. */
 export function Snippet({ source, dataPlane }: { source: Source; dataPlane: string }) {
   const [kind, setKind] = useState<SnippetKind>("script");
   const text = snippetOf[kind](dataPlane, source.writeKey);

@@ -1,38 +1,30 @@
 import { useState } from "preact/hooks";
-import { Button, CopyButton } from "../components/button.tsx";
+import { CopyButton } from "../components/button.tsx";
 import { Dialog } from "../components/dialog.tsx";
-import { ErrorNotice, fieldError } from "../components/error-notice.tsx";
 import { TextField } from "../components/forms/fields.tsx";
-import { useSubmit } from "../components/forms/use-submit.ts";
+import { Form } from "../components/forms/form.tsx";
 import { Badge } from "../components/layout.tsx";
-import { ListScreen } from "../components/list-screen.tsx";
+import { ListScreen, nameColumn } from "../components/list-screen.tsx";
 import type { TableColumn } from "../components/table.tsx";
 import { Time } from "../components/time.tsx";
-import { listAllSources, type Source } from "../data/list-all.ts";
+import { listAllSources } from "../data/list-all.ts";
+import type { Source } from "../data/model.ts";
 import { client } from "../data/session.ts";
 import { hrefTo, navigate } from "../router.ts";
 
 const columns: TableColumn<Source>[] = [
-  {
-    title: "Name",
-    kind: "name",
-    cell: ({ id, name }) => (
-      <a class="cut" href={hrefTo("sources", id)}>
-        {name}
-      </a>
-    ),
-  },
+  nameColumn("sources"),
   {
     title: "State",
     kind: "narrow",
-    cell: ({ enabled }) => (enabled ? <Badge tone="good">Takes events</Badge> : <Badge>Off</Badge>),
+    cell: ({ enabled }) => (enabled ? <Badge tone="good">Enabled</Badge> : <Badge>Disabled</Badge>),
   },
   {
     title: "Write key",
     cell: ({ writeKey }) => (
       <span class="row">
         <code>{writeKey.slice(0, 8)}…</code>
-        <CopyButton text={writeKey} what="write key" />
+        <CopyButton text={writeKey} name="write key" />
       </span>
     ),
   },
@@ -52,8 +44,8 @@ export function SourceList({ isNew }: { isNew: boolean }) {
         load={listAllSources}
         columns={columns}
       >
-        A source is a website or an app that sends pixels. It has a write key of its own, which you
-        paste into a page.
+        A source is a website or an app that sends pixels. Each source has its own write key, which
+        you paste into a page.
       </ListScreen>
       {isNew && <NewSource />}
     </>
@@ -62,31 +54,31 @@ export function SourceList({ isNew }: { isNew: boolean }) {
 
 function NewSource() {
   const [name, setName] = useState("");
-  const { submit, busy, error } = useSubmit(async () => {
-    const { source } = await client.call("POST /v2/sources", { body: { name, type: "http" } });
-    navigate(hrefTo("sources", source.id));
-  });
+  const close = () => navigate(hrefTo("sources"));
   return (
-    <Dialog title="New source" onClose={() => navigate(hrefTo("sources"))}>
-      <form class="form" onSubmit={submit}>
-        <TextField
-          label="Name"
-          value={name}
-          onInput={setName}
-          required
-          autoFocus
-          placeholder="Website"
-          hint="What sends the events: a site, an app, a campaign."
-          error={fieldError(error, "/name")}
-        />
-        {fieldError(error, "/name") === undefined && <ErrorNotice error={error} />}
-        <div class="ends">
-          <Button onClick={() => navigate(hrefTo("sources"))}>Cancel</Button>
-          <Button kind="main" type="submit" needs="workspace:admin" busy={busy}>
-            Create source
-          </Button>
-        </div>
-      </form>
+    <Dialog title="New source" onClose={close}>
+      <Form
+        action="Create source"
+        onCancel={close}
+        onSubmit={async () => {
+          const body = { name, type: "http" as const };
+          const { source } = await client.call("POST /v2/sources", { body });
+          navigate(hrefTo("sources", source.id));
+        }}
+      >
+        {(errorAt) => (
+          <TextField
+            label="Name"
+            value={name}
+            onInput={setName}
+            required
+            autoFocus
+            placeholder="Website"
+            hint="What sends the events: a site, an app, a campaign."
+            error={errorAt("/name")}
+          />
+        )}
+      </Form>
     </Dialog>
   );
 }

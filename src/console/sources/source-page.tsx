@@ -1,28 +1,23 @@
 import { useState } from "preact/hooks";
-import { Button, CopyButton, Switch } from "../components/button.tsx";
-import { ConfirmButton } from "../components/dialog.tsx";
+import { Button, CopyableCode, Switch } from "../components/button.tsx";
+import { ConfirmButton, DeleteButton } from "../components/dialog.tsx";
 import { ErrorNotice } from "../components/error-notice.tsx";
 import { TextField } from "../components/forms/fields.tsx";
 import { useSubmit } from "../components/forms/use-submit.ts";
-import { Badge, Panel, ScreenHeader, Skeleton } from "../components/layout.tsx";
+import { Badge, FactList, Panel, ScreenHeader, Skeleton } from "../components/layout.tsx";
 import { Time } from "../components/time.tsx";
 import { showToast } from "../components/toasts.ts";
 import { ConnectionList } from "../connections/connection-list.tsx";
-import type { Source } from "../data/list-all.ts";
+import type { Source } from "../data/model.ts";
 import { client } from "../data/session.ts";
 import { useResource } from "../data/use-resource.ts";
 import { hrefTo, navigate } from "../router.ts";
 import { Snippet } from "./snippet.tsx";
 import { TestEvent } from "./test-event.tsx";
 
-interface SourceContext {
-  source: Source;
-  dataPlane: string;
-}
-
-/** One source: its write key, what to paste, a test event, where its events go. */
+/** One source: its write key, an install snippet, a test event and its destinations. */
 export function SourcePage({ id }: { id: string }) {
-  const { value, error, reload } = useResource<SourceContext>(async () => {
+  const { value, error, reload } = useResource(async () => {
     const [{ source }, { workspace }] = await Promise.all([
       client.call("GET /v2/sources/{id}", { params: { id } }),
       client.call("GET /v2/workspace"),
@@ -34,16 +29,16 @@ export function SourcePage({ id }: { id: string }) {
     <>
       <ScreenHeader
         title={source?.name ?? "Source"}
-        way={{ href: hrefTo("sources"), text: "Sources" }}
-        beside={source && !source.enabled && <Badge>Off</Badge>}
+        parent={{ href: hrefTo("sources"), text: "Sources" }}
+        status={source && !source.enabled && <Badge>Disabled</Badge>}
       >
-        {source && <SourceActions source={source} changed={reload} />}
+        {source && <SourceActions source={source} reload={reload} />}
       </ScreenHeader>
       <ErrorNotice error={error} retry={reload} />
       {value ? (
         <div class="columns">
           <div class="stack">
-            <Panel title="Put it on a page">
+            <Panel title="Install snippet">
               <Snippet {...value} />
             </Panel>
             <Panel title="Send a test event">
@@ -52,7 +47,7 @@ export function SourcePage({ id }: { id: string }) {
           </div>
           <div class="stack">
             <Panel title="Source">
-              <SourceFacts source={value.source} changed={reload} />
+              <SourceFacts source={value.source} reload={reload} />
             </Panel>
             <Panel title="Destinations" flush>
               <ConnectionList of="source" id={id} />
@@ -68,45 +63,41 @@ export function SourcePage({ id }: { id: string }) {
 
 interface SourceProps {
   source: Source;
-  changed: () => Promise<void>;
+  reload: () => Promise<void>;
 }
 
-function SourceActions({ source: { id, name }, changed }: SourceProps) {
+function SourceActions({ source: { id, name }, reload }: SourceProps) {
+  const params = { id };
   return (
     <>
       <ConfirmButton
         icon="turn"
         needs="workspace:admin"
         title="Rotate the write key?"
-        text="The key of now stops at once: pages that still send it are answered with 401, and their events are lost. Have the new key in place soon."
+        text="The current key stops working immediately: pages that still send it get 401, and their events are lost. Install the new key soon."
         action="Rotate the key"
         onConfirm={async () => {
-          await client.call("POST /v2/sources/{id}/rotate-write-key", { params: { id } });
-          await changed();
+          await client.call("POST /v2/sources/{id}/rotate-write-key", { params });
+          await reload();
           showToast(`${name} has a new write key`);
         }}
       >
         Rotate write key
       </ConfirmButton>
-      <ConfirmButton
-        icon="bin"
-        needs="workspace:admin"
-        title={`Delete ${name}?`}
-        text="Its write key stops at once, and its connections go with it. Events that it has sent are still delivered."
-        action="Delete source"
-        onConfirm={async () => {
-          await client.call("DELETE /v2/sources/{id}", { params: { id } });
-          showToast(`${name} is deleted`);
+      <DeleteButton
+        noun="source"
+        name={name}
+        consequence="Its write key stops working immediately, and its connections are deleted. Events that it has sent are still delivered."
+        remove={async () => {
+          await client.call("DELETE /v2/sources/{id}", { params });
           navigate(hrefTo("sources"));
         }}
-      >
-        Delete
-      </ConfirmButton>
+      />
     </>
   );
 }
 
-function SourceFacts({ source, changed }: SourceProps) {
+function SourceFacts({ source, reload }: SourceProps) {
   const { id, enabled, writeKey, createdAt } = source;
   return (
     <>
@@ -115,38 +106,29 @@ function SourceFacts({ source, changed }: SourceProps) {
         needs="workspace:admin"
         onChange={async (on) => {
           await client.call("PUT /v2/sources/{id}", { params: { id }, body: { enabled: on } });
-          await changed();
+          await reload();
         }}
       >
-        {enabled ? "Takes events" : "Off: pixels are answered with 404"}
+        {enabled ? "Enabled" : "Disabled: pixels get 404"}
       </Switch>
-      <dl class="facts">
-        <dt>Write key</dt>
-        <dd>
-          <code>{writeKey}</code>
-          <CopyButton text={writeKey} what="write key" />
-        </dd>
-        <dt>Id</dt>
-        <dd>
-          <code>{id}</code>
-          <CopyButton text={id} what="id" />
-        </dd>
-        <dt>Created</dt>
-        <dd>
-          <Time at={createdAt} />
-        </dd>
-      </dl>
-      <RenameForm source={source} changed={changed} />
+      <FactList
+        facts={[
+          ["Write key", <CopyableCode value={writeKey} name="write key" />],
+          ["Id", <CopyableCode value={id} name="id" />],
+          ["Created", <Time at={createdAt} />],
+        ]}
+      />
+      <RenameForm source={source} reload={reload} />
     </>
   );
 }
 
-function RenameForm({ source: { id, name: before }, changed }: SourceProps) {
+function RenameForm({ source: { id, name: before }, reload }: SourceProps) {
   const [name, setName] = useState(before);
   const { submit, busy, error } = useSubmit(async () => {
     await client.call("PUT /v2/sources/{id}", { params: { id }, body: { name } });
-    await changed();
-    showToast("The name is changed");
+    await reload();
+    showToast("Name changed");
   });
   return (
     <form class="form" onSubmit={submit}>

@@ -6,44 +6,45 @@ import { ErrorNotice } from "../components/error-notice.tsx";
 import { TextField } from "../components/forms/fields.tsx";
 import { Badge } from "../components/layout.tsx";
 import { Time } from "../components/time.tsx";
-import { type Source, useNames } from "../data/list-all.ts";
+import type { Source } from "../data/model.ts";
 import { client, missingPermission } from "../data/session.ts";
+import { useNames } from "../data/use-names.ts";
 import { hrefTo } from "../router.ts";
 
-/** What became of an event is looked at for so long: a retry may come later. */
-const WATCHED_MS = 30_000;
+/** Time to wait for the outcomes of the event, retries included. */
+const FOLLOWED_MS = 30_000;
 
-/** Sends a pixel as a page would, from this browser, and shows where it arrives. */
+/** Sends a pixel from this browser and shows where it arrives. */
 export function TestEvent({ source, dataPlane }: { source: Source; dataPlane: string }) {
   const [event, setEvent] = useState("Test event");
   const [messages, setMessages] = useState<readonly FollowedMessage[]>();
   const [error, setError] = useState<unknown>();
-  const watching = useRef<AbortController>(null);
-  useEffect(() => () => watching.current?.abort(), []);
+  const following = useRef<AbortController>(null);
+  useEffect(() => () => following.current?.abort(), []);
 
   async function send() {
-    watching.current?.abort();
+    following.current?.abort();
     const stop = new AbortController();
-    watching.current = stop;
-    setTimeout(() => stop.abort(), WATCHED_MS);
+    following.current = stop;
+    setTimeout(() => stop.abort(), FOLLOWED_MS);
     setError(undefined);
     setMessages([]);
     const visitor = `console-${crypto.getRandomValues(new Uint32Array(2)).join("-")}`;
     if (missingPermission("events:read") === undefined) {
       await new Promise<void>((resolve) => {
-        const told = followVisitor(
+        const end = followVisitor(
           { sourceId: source.id, visitor, signal: stop.signal },
           resolve,
           (it) => setMessages((before) => [...(before ?? []), it]),
         );
-        void told.then(resolve);
+        void end.then(resolve);
       });
     }
     await sendPixel(dataPlane, { writeKey: source.writeKey, anonymousId: visitor, event }).catch(
-      (fault) => {
+      (thrown) => {
         stop.abort();
         setMessages(undefined);
-        setError(fault);
+        setError(thrown);
       },
     );
   }
@@ -62,7 +63,7 @@ export function TestEvent({ source, dataPlane }: { source: Source; dataPlane: st
           <Button
             type="submit"
             icon="play"
-            disabledReason={source.enabled ? undefined : "The source is off"}
+            disabledReason={source.enabled ? undefined : "The source is disabled"}
           >
             Send test event
           </Button>
@@ -81,14 +82,14 @@ function Arrivals({ messages }: { messages: readonly FollowedMessage[] }) {
   const names = useNames();
   const permission = missingPermission("events:read");
   if (permission !== undefined) {
-    return <p class="notice">It is on disk. To see it arrive takes the permission {permission}.</p>;
+    return <p class="notice">Stored. To see its delivery requires {permission}.</p>;
   }
   const [received] = messages;
   return (
     <div class="stack close" aria-live="polite">
       {messages.length === 0 && (
         <p class="row quiet">
-          <span class="spinner" /> It is on disk; waiting for it to arrive
+          <span class="spinner" /> Stored; awaiting delivery
         </p>
       )}
       {messages.map(({ name, data }) => (
@@ -105,7 +106,7 @@ function Arrivals({ messages }: { messages: readonly FollowedMessage[] }) {
           </span>
         </p>
       ))}
-      {received && <JsonBlock value={messages.at(-1)?.data.event} what="event" />}
+      {received && <JsonBlock value={messages.at(-1)?.data.event} name="event" />}
     </div>
   );
 }
@@ -116,19 +117,20 @@ const tones: Record<string, "good" | "warn" | "bad" | undefined> = {
   "dead-letter": "bad",
 };
 
-/** Tells of the events of one visitor, until the signal. */
+/** Calls `onMessage` for the events of one visitor until `signal` aborts. */
 async function followVisitor(
   { sourceId, visitor, signal }: { sourceId: string; visitor: string; signal: AbortSignal },
   onOpen: () => void,
-  tell: (message: FollowedMessage) => void,
+  onMessage: (message: FollowedMessage) => void,
 ): Promise<void> {
   try {
     for await (const message of client.follow({ sourceId }, signal, onOpen)) {
       const { event } = message.data as { event?: { anonymousId?: unknown } };
-      if (event?.anonymousId === visitor || message.data.anonymousId === visitor) tell(message);
+      if (event?.anonymousId === visitor || message.data.anonymousId === visitor)
+        onMessage(message);
     }
   } catch {
-    // It was stopped, or the tail ended: what has come is shown.
+    // Aborted, or the tail ended: the messages so far stay on the screen.
   }
 }
 
@@ -139,7 +141,7 @@ async function sendPixel(dataPlane: string, fields: Record<string, string>): Pro
     cache: "no-store",
   }).catch(() => {
     throw new Error(
-      `This browser cannot reach ${dataPlane}. The setting public.url tells where the data plane is`,
+      `This browser cannot reach ${dataPlane}. The setting public.url holds the address of the data plane`,
     );
   });
   if (!response.ok) throw new Error(`The data plane answered ${response.status}`);

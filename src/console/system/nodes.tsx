@@ -10,7 +10,7 @@ type Cluster = AnswerOf<"GET /v2/cluster">;
 
 interface NodeRow {
   id: string;
-  isThis: boolean;
+  isCurrent: boolean;
   answers: boolean;
   version: string;
   url: string;
@@ -18,11 +18,11 @@ interface NodeRow {
   lagEvents: number;
 }
 
-const ASKED_EVERY_MS = 5_000;
+const POLL_MS = 5_000;
 
-/** The nodes of a cluster, with what each runs; nothing where the server is alone. */
+/** Nodes of the cluster, with the partitions that each runs; nothing on a standalone server. */
 export function Nodes() {
-  const { value } = useResource(() => client.call("GET /v2/cluster"), [], ASKED_EVERY_MS);
+  const { value } = useResource(() => client.call("GET /v2/cluster"), [], POLL_MS);
   if (value === undefined || value.nodes.length === 0) return null;
   return (
     <Panel title="Nodes" flush>
@@ -51,11 +51,15 @@ export function Nodes() {
 
 function rowsOf({ node, nodes, partitions }: Cluster): NodeRow[] {
   return nodes.map(({ id, version, controlPlaneUrl, answers }) => {
-    const run = partitions.filter((it) => it.node === id);
+    const owned = partitions.filter((it) => it.node === id);
     return {
-      ...{ id, version, answers, isThis: id === node, url: controlPlaneUrl },
-      partitions: run.map(({ partition }) => partition).join(", ") || "None",
-      lagEvents: run.reduce((sum, { lagEvents = 0 }) => sum + lagEvents, 0),
+      id,
+      version,
+      answers,
+      isCurrent: id === node,
+      url: controlPlaneUrl,
+      partitions: owned.map(({ partition }) => partition).join(", ") || "None",
+      lagEvents: owned.reduce((sum, { lagEvents = 0 }) => sum + lagEvents, 0),
     };
   });
 }
@@ -64,15 +68,15 @@ const columns: TableColumn<NodeRow>[] = [
   {
     title: "Node",
     kind: "name",
-    cell: ({ id, isThis, answers }) => (
+    cell: ({ id, isCurrent, answers }) => (
       <>
-        {id} {isThis && <Badge tone="good">Answers here</Badge>}
-        {!answers && <Badge tone="bad">Does not answer</Badge>}
+        {id} {isCurrent && <Badge tone="good">This node</Badge>}
+        {!answers && <Badge tone="bad">No answer</Badge>}
       </>
     ),
   },
   { title: "Version", cell: ({ version }) => version },
   { title: "Control plane", cell: ({ url }) => <code>{url}</code> },
   { title: "Partitions", cell: ({ partitions }) => partitions },
-  { title: "Events behind", kind: "number", cell: ({ lagEvents }) => formatCount(lagEvents) },
+  { title: "Lag", kind: "number", cell: ({ lagEvents }) => formatCount(lagEvents) },
 ];

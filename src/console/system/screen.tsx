@@ -4,6 +4,7 @@ import { ErrorNotice } from "../components/error-notice.tsx";
 import {
   Badge,
   EmptyState,
+  FactList,
   Panel,
   ScreenHeader,
   Skeleton,
@@ -12,7 +13,7 @@ import {
 import { SearchField } from "../components/search-field.tsx";
 import { Table, type TableColumn } from "../components/table.tsx";
 import { Time } from "../components/time.tsx";
-import { client, missingPermission } from "../data/session.ts";
+import { client } from "../data/session.ts";
 import { useResource } from "../data/use-resource.ts";
 import { formatBytes, formatCount, formatDuration } from "../format.ts";
 import { Nodes } from "./nodes.tsx";
@@ -20,29 +21,14 @@ import { Nodes } from "./nodes.tsx";
 type System = AnswerOf<"GET /v2/system">;
 type Process = System["processes"][number];
 
-const ASKED_EVERY_MS = 5_000;
+const POLL_MS = 5_000;
 
-/** The whole server: what it runs, what it takes, what it allows. */
+/** State, resource use and limits of the server. */
 export function Screen() {
-  const permission = missingPermission("workspace:admin");
-  const { value, error, reload } = useResource(
-    async () => (permission === undefined ? await client.call("GET /v2/system") : undefined),
-    [],
-    ASKED_EVERY_MS,
-  );
-  if (permission !== undefined) {
-    return (
-      <>
-        <ScreenHeader title="System" />
-        <EmptyState icon="info" title={`This takes the permission ${permission}`}>
-          The token that you signed in with lacks it.
-        </EmptyState>
-      </>
-    );
-  }
+  const { value, error, reload } = useResource(() => client.call("GET /v2/system"), [], POLL_MS);
   return (
     <>
-      <ScreenHeader title="System" beside={value && <Ready readiness={value.readiness} />} />
+      <ScreenHeader title="System" status={value && <Ready readiness={value.readiness} />} />
       <ErrorNotice error={error} retry={reload} />
       {value ? <SystemPanels system={value} /> : error === undefined && <Skeleton />}
     </>
@@ -94,9 +80,9 @@ function SystemStats({ system }: { system: System }) {
   const figures = [
     ["Version", system.version],
     ["Bun", system.bun],
-    ["Up for", formatDuration(system.uptimeSeconds)],
-    ["Guests", formatCount(system.guests.alive)],
-    ["Wait for a guest", formatCount(system.guests.awaited)],
+    ["Uptime", formatDuration(system.uptimeSeconds)],
+    ["Sandboxes", formatCount(system.guests.alive)],
+    ["Sandbox queue", formatCount(system.guests.awaited)],
     ["Memory free", formatBytes(system.memory.freeBytes)],
   ] as const;
   return <StatList class="six" figures={figures} />;
@@ -105,17 +91,15 @@ function SystemStats({ system }: { system: System }) {
 function Checks({ readiness: { checks, warnings } }: { readiness: System["readiness"] }) {
   return (
     <>
-      <dl class="facts">
-        {Object.entries(checks).map(([name, { ok, message }]) => (
+      <FactList
+        facts={Object.entries(checks).map(([name, { ok, message }]) => [
+          name,
           <>
-            <dt key={`${name} name`}>{name}</dt>
-            <dd key={name}>
-              <Badge tone={ok ? "good" : "bad"}>{ok ? "Works" : "Does not work"}</Badge>
-              {message}
-            </dd>
-          </>
-        ))}
-      </dl>
+            <Badge tone={ok ? "good" : "bad"}>{ok ? "OK" : "Failing"}</Badge>
+            {message}
+          </>,
+        ])}
+      />
       {warnings.map((warning) => (
         <p class="notice warn" key={warning}>
           {warning}
@@ -126,45 +110,43 @@ function Checks({ readiness: { checks, warnings } }: { readiness: System["readin
 }
 
 function Disk({ disk: { used, freeBytes } }: { disk: System["disk"] }) {
-  const parts = Object.entries(used).sort(([, one], [, other]) => other - one);
-  const most = Math.max(1, ...parts.map(([, size]) => size));
+  const sizes = Object.entries(used).sort(([, one], [, other]) => other - one);
+  const largest = Math.max(1, ...sizes.map(([, size]) => size));
   return (
-    <dl class="facts">
-      {parts.map(([name, size]) => (
-        <>
-          <dt key={`${name} name`}>{name}</dt>
-          <dd key={name}>
-            <span class="meter">
-              <i style={{ width: `${Math.max(1, (size / most) * 100)}%` }} />
-            </span>
-            <span class="tabular">{formatBytes(size)}</span>
-          </dd>
-        </>
-      ))}
-      <dt>Free</dt>
-      <dd class="tabular">{formatBytes(freeBytes)}</dd>
-    </dl>
+    <FactList
+      facts={[
+        ...sizes.map(
+          ([name, size]) =>
+            [
+              name,
+              <>
+                <span class="meter">
+                  <i style={{ width: `${Math.max(1, (size / largest) * 100)}%` }} />
+                </span>
+                <span class="tabular">{formatBytes(size)}</span>
+              </>,
+            ] as const,
+        ),
+        ["Free", <span class="tabular">{formatBytes(freeBytes)}</span>],
+      ]}
+    />
   );
 }
 
-function StoredEvents({
-  events: { bytes: held, oldestAt, retention },
-}: {
-  events: System["events"];
-}) {
+function StoredEvents({ events }: { events: System["events"] }) {
+  const { bytes, oldestAt, retention } = events;
   const bounds = [
     ...(retention.seconds > 0 ? [formatDuration(retention.seconds)] : []),
     ...(retention.bytes > 0 ? [formatBytes(retention.bytes)] : []),
   ];
   return (
-    <dl class="facts">
-      <dt>Held</dt>
-      <dd class="tabular">{formatBytes(held)}</dd>
-      <dt>Oldest</dt>
-      <dd>{oldestAt === undefined ? "None" : <Time at={oldestAt} />}</dd>
-      <dt>Kept after delivery</dt>
-      <dd>{bounds.length === 0 ? "No" : `Up to ${bounds.join(" and ")}`}</dd>
-    </dl>
+    <FactList
+      facts={[
+        ["Stored", <span class="tabular">{formatBytes(bytes)}</span>],
+        ["Oldest", oldestAt === undefined ? "None" : <Time at={oldestAt} />],
+        ["Retained after delivery", bounds.length === 0 ? "No" : `Up to ${bounds.join(" and ")}`],
+      ]}
+    />
   );
 }
 
@@ -181,7 +163,7 @@ function Limits({ limits }: { limits: System["limits"] }) {
     <Panel
       title="Limits"
       flush
-      actions={<SearchField label="Find a limit" value={text} onInput={setText} />}
+      actions={<SearchField label="Search limits" value={text} onInput={setText} />}
     >
       <div class="limits">
         <Table
@@ -190,8 +172,8 @@ function Limits({ limits }: { limits: System["limits"] }) {
           rows={rows}
           keyOf={([name]) => name}
           empty={
-            <EmptyState icon="search" title={`No limit has “${text}” in its name`}>
-              The README says what each means.
+            <EmptyState icon="search" title={`No results for “${text}”`}>
+              The documentation explains each limit.
             </EmptyState>
           }
         />

@@ -1,44 +1,43 @@
 import type { FollowedMessage } from "../../api/client.ts";
 
-/** How an event ended at one destination. */
+/** Outcome of an event at one destination. */
 export interface DestinationOutcome {
   destinationId: string;
   stage: "delivered" | "dropped" | "dead-letter";
   at: string;
-  /** As it was delivered, or was to be. */
+  /** The delivered event, or the event whose delivery failed. */
   event?: unknown;
   reason?: string;
 }
 
-/** One event on its way. */
+/** Event of the live tail, with its outcomes so far. */
 export interface TailEvent {
   messageId: string;
   sourceId: string;
   at: string;
-  /** As it was received; undefined when the reader came later. */
+  /** The event as received; undefined when that was before the tail was opened. */
   received?: unknown;
   outcomes: readonly DestinationOutcome[];
 }
 
-/** Events that are remembered; older ones go. */
-const TAIL_EVENTS_MAX = 1_000;
-/** Of an event, what a text is looked for in. */
+const EVENTS_MAX = 1_000;
+/** Characters of an event that a text filter searches. */
 const SEARCHED_CHARS_MAX = 20_000;
 
-/** The latest events of a live tail, each with what became of it. */
+/** The latest `EVENTS_MAX` events of a live tail, with their outcomes. */
 export class EventBuffer {
   readonly #events = new Map<string, TailEvent>();
   readonly #texts = new WeakMap<TailEvent, string>();
 
   add({ name, data }: FollowedMessage): void {
     const { messageId, sourceId, at } = data as { messageId: string; sourceId: string; at: string };
-    const known = this.#events.get(messageId) ?? { messageId, sourceId, at, outcomes: [] };
+    const before = this.#events.get(messageId) ?? { messageId, sourceId, at, outcomes: [] };
     const next =
       name === "received"
-        ? { ...known, at, received: data.event }
-        : { ...known, outcomes: sortByDestination([...known.outcomes, outcomeOf(name, data)]) };
+        ? { ...before, at, received: data.event }
+        : { ...before, outcomes: sortByDestination([...before.outcomes, outcomeOf(name, data)]) };
     this.#events.set(messageId, next);
-    if (this.#events.size <= TAIL_EVENTS_MAX) return;
+    if (this.#events.size <= EVENTS_MAX) return;
     const [oldest = ""] = this.#events.keys();
     this.#events.delete(oldest);
   }
@@ -51,27 +50,27 @@ export class EventBuffer {
     return this.#events.size;
   }
 
-  /** The newest that fit, up to `count`. */
-  latest(count: number, fits: (passing: TailEvent, text: () => string) => boolean): TailEvent[] {
-    const found: TailEvent[] = [];
-    for (const passing of [...this.#events.values()].reverse()) {
-      if (!fits(passing, () => this.#textOf(passing))) continue;
-      found.push(passing);
-      if (found.length === count) break;
+  /** The newest `count` events that match. */
+  latest(count: number, matches: (event: TailEvent, text: () => string) => boolean): TailEvent[] {
+    const latest: TailEvent[] = [];
+    for (const event of [...this.#events.values()].reverse()) {
+      if (!matches(event, () => this.#textOf(event))) continue;
+      latest.push(event);
+      if (latest.length === count) break;
     }
-    return found;
+    return latest;
   }
 
-  #textOf(passing: TailEvent): string {
-    const known = this.#texts.get(passing);
-    if (known !== undefined) return known;
-    const text = JSON.stringify(passing).slice(0, SEARCHED_CHARS_MAX).toLowerCase();
-    this.#texts.set(passing, text);
+  #textOf(event: TailEvent): string {
+    const cached = this.#texts.get(event);
+    if (cached !== undefined) return cached;
+    const text = JSON.stringify(event).slice(0, SEARCHED_CHARS_MAX).toLowerCase();
+    this.#texts.set(event, text);
     return text;
   }
 }
 
-/** Destinations stand in the same order at every event, whichever was first. */
+/** The same order for every event, whichever destination answered first. */
 function sortByDestination(outcomes: DestinationOutcome[]): DestinationOutcome[] {
   return outcomes.sort((one, other) => one.destinationId.localeCompare(other.destinationId));
 }

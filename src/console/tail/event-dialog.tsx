@@ -4,16 +4,16 @@ import { Dialog } from "../components/dialog.tsx";
 import { Time } from "../components/time.tsx";
 import { showToast } from "../components/toasts.ts";
 import { eventName } from "../data/event-name.ts";
-import type { NameLookup } from "../data/list-all.ts";
 import { addSampleEvent } from "../data/sample-events.ts";
+import type { NameLookup } from "../data/use-names.ts";
 import { hrefTo } from "../router.ts";
 import type { TailEvent } from "./event-buffer.ts";
 import { OutcomeBadge } from "./tail-table.tsx";
 
-/** One event: as it was received, and as it arrived at each destination. */
-export function EventDialog(props: { passing: TailEvent; names: NameLookup; onClose: () => void }) {
-  const { passing, names, onClose } = props;
-  const { received, outcomes, sourceId, at, messageId } = passing;
+/** One event as received, and as delivered to each destination. */
+export function EventDialog(props: { event: TailEvent; names: NameLookup; onClose: () => void }) {
+  const { event, names, onClose } = props;
+  const { received, outcomes, sourceId, at, messageId } = event;
   return (
     <Dialog title={eventName(received ?? outcomes[0]?.event)} onClose={onClose} broad>
       <p class="row quiet">
@@ -27,9 +27,9 @@ export function EventDialog(props: { passing: TailEvent; names: NameLookup; onCl
         <section class="stack close" aria-label="Received">
           <h3>Received</h3>
           {received === undefined ? (
-            <p class="quiet">It was received before this tail was opened.</p>
+            <p class="quiet">Received before this tail was opened.</p>
           ) : (
-            <JsonBlock value={received} what="received event" />
+            <JsonBlock value={received} name="received event" />
           )}
         </section>
         {outcomes.map((outcome) => (
@@ -43,7 +43,7 @@ export function EventDialog(props: { passing: TailEvent; names: NameLookup; onCl
             </h3>
             {outcome.reason && <p class="bad">{outcome.reason}</p>}
             {outcome.event !== undefined && (
-              <JsonBlock value={outcome.event} what="event at the destination" />
+              <JsonBlock value={outcome.event} name="event at the destination" />
             )}
           </section>
         ))}
@@ -51,10 +51,12 @@ export function EventDialog(props: { passing: TailEvent; names: NameLookup; onCl
       <div class="ends">
         <Button
           icon="code"
-          disabledReason={received === undefined ? "It is not known as it was received" : undefined}
+          disabledReason={
+            received === undefined ? "Received before this tail was opened" : undefined
+          }
           onClick={() => {
-            addSampleEvent(received, "Live tail");
-            showToast("The editor has it among its test events");
+            addSampleEvent(received);
+            showToast("Saved as a test event; the editor lists it");
           }}
         >
           Use as test event

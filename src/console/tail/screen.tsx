@@ -1,9 +1,11 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { Button } from "../components/button.tsx";
 import { ErrorNotice } from "../components/error-notice.tsx";
+import { FilterSelect } from "../components/filter-select.tsx";
+import { optionsOf } from "../components/forms/fields.tsx";
 import { Badge, EmptyState, Panel, ScreenHeader } from "../components/layout.tsx";
 import { SearchField } from "../components/search-field.tsx";
-import { useNames } from "../data/list-all.ts";
+import { useNames } from "../data/use-names.ts";
 import { formatCompact, formatCount, formatRate } from "../format.ts";
 import { hrefTo, replaceQuery, type ScreenProps } from "../router.ts";
 import type { TailEvent } from "./event-buffer.ts";
@@ -12,15 +14,14 @@ import { TailTable } from "./tail-table.tsx";
 import { type TailState, useTail } from "./use-tail.ts";
 
 const SHOWN_MAX = 200;
-const outcomes = [
-  { value: "", text: "Every outcome" },
+const outcomeOptions = [
   { value: "delivered", text: "Delivered" },
-  { value: "dropped", text: "Dropped by code" },
+  { value: "dropped", text: "Dropped by transformation" },
   { value: "dead-letter", text: "Dead letters" },
-  { value: "under-way", text: "Still under way" },
+  { value: "under-way", text: "In flight" },
 ];
 
-/** Events as they come, and what becomes of each. */
+/** Live tail: events as they arrive, and their outcomes. */
 export function Screen({ query }: ScreenProps) {
   const names = useNames();
   const sourceId = query.get("sourceId") ?? "";
@@ -28,109 +29,103 @@ export function Screen({ query }: ScreenProps) {
   const outcome = query.get("outcome") ?? "";
   const [text, setText] = useState("");
   const [isPaused, setPaused] = useState(false);
-  const [openedId, setOpenedId] = useState<string>();
+  const [openId, setOpenId] = useState<string>();
   const filter = { ...(sourceId && { sourceId }), ...(destinationId && { destinationId }) };
-  const following = useTail(filter, isPaused);
-  const { buffer, tick } = following;
+  const tail = useTail(filter, isPaused);
+  const { buffer, tick } = tail;
   const wanted = text.trim().toLowerCase();
   const events = useMemo(
     () =>
       buffer.latest(
         SHOWN_MAX,
-        (passing, textOf) => hasOutcome(passing, outcome) && (!wanted || textOf().includes(wanted)),
+        (event, textOf) => hasOutcome(event, outcome) && (!wanted || textOf().includes(wanted)),
       ),
     [tick, wanted, outcome, sourceId, destinationId],
   );
-  const opened = useOpenEvent(openedId, following);
+  const openEvent = useOpenEvent(openId, tail);
 
   return (
     <>
-      <ScreenHeader
-        title="Live tail"
-        beside={<TailStateBadge following={following} isPaused={isPaused} />}
-      >
+      <ScreenHeader title="Live tail" status={<TailStateBadge tail={tail} isPaused={isPaused} />}>
         <Button
           icon={isPaused ? "play" : "pause"}
           pressed={isPaused}
           onClick={() => setPaused(!isPaused)}
         >
-          {isPaused ? "Go on" : "Pause"}
+          {isPaused ? "Resume" : "Pause"}
         </Button>
       </ScreenHeader>
-      {following.state === "ended" && (
+      {tail.state === "ended" && (
         <ErrorNotice
-          error={following.error ?? new Error("The tail ended; it is asked for again")}
-          retry={following.reconnect}
+          error={tail.error ?? new Error("The tail ended; reconnecting")}
+          retry={tail.reconnect}
         />
       )}
       <Panel flush>
         <header>
-          <SearchField label="Find in the events" value={text} onInput={setText} />
-          <NameFilter label="Source" all="All sources" name="sourceId" value={sourceId}>
-            {names.sources}
-          </NameFilter>
-          <NameFilter
+          <SearchField label="Search events" value={text} onInput={setText} />
+          <FilterSelect
+            label="Source"
+            all="All sources"
+            value={sourceId}
+            options={optionsOf(names.sources)}
+            onChange={(id) => replaceQuery({ sourceId: id })}
+          />
+          <FilterSelect
             label="Destination"
             all="All destinations"
-            name="destinationId"
             value={destinationId}
-          >
-            {names.destinations}
-          </NameFilter>
-          <select
-            aria-label="Outcome"
+            options={optionsOf(names.destinations)}
+            onChange={(id) => replaceQuery({ destinationId: id })}
+          />
+          <FilterSelect
+            label="Outcome"
+            all="All outcomes"
             value={outcome}
-            onChange={({ currentTarget }) => replaceQuery({ outcome: currentTarget.value })}
-          >
-            {outcomes.map(({ value, text: shown }) => (
-              <option key={value} value={value}>
-                {shown}
-              </option>
-            ))}
-          </select>
+            options={outcomeOptions}
+            onChange={(value) => replaceQuery({ outcome: value })}
+          />
         </header>
         {events.length === 0 ? (
           <NoEvents isFiltered={buffer.size > 0} />
         ) : (
-          <TailTable events={events} names={names} open={setOpenedId} />
+          <TailTable events={events} names={names} open={setOpenId} />
         )}
         <p class="pages">
           <span>
-            The latest {formatCount(events.length)} of {formatCount(buffer.size)} remembered
+            The latest {formatCount(events.length)} of {formatCount(buffer.size)} buffered
           </span>
-          {following.missed > 0 && (
-            <span class="warn">{formatCompact(following.missed)} came too fast to be shown</span>
-          )}
+          {tail.missed > 0 && <span class="warn">{formatCompact(tail.missed)} skipped</span>}
         </p>
       </Panel>
-      {opened && (
-        <EventDialog passing={opened} names={names} onClose={() => setOpenedId(undefined)} />
+      {openEvent && (
+        <EventDialog event={openEvent} names={names} onClose={() => setOpenId(undefined)} />
       )}
     </>
   );
 }
 
-/** The event that is open stays open when newer ones push it out. */
+/** Latest state of the open event, also after newer events displaced it from the buffer. */
 function useOpenEvent(id: string | undefined, { buffer, tick }: TailState): TailEvent | undefined {
-  const [kept, setKept] = useState<TailEvent>();
+  const [event, setEvent] = useState<TailEvent>();
   useEffect(() => {
-    const [found] = buffer.latest(1, ({ messageId }) => messageId === id);
-    if (found !== undefined) setKept(found);
+    const [buffered] = buffer.latest(1, ({ messageId }) => messageId === id);
+    if (buffered !== undefined) setEvent(buffered);
   }, [id, tick]);
-  return kept?.messageId === id ? kept : undefined;
+  return event?.messageId === id ? event : undefined;
 }
 
-function hasOutcome({ outcomes: its }: TailEvent, wanted: string): boolean {
+function hasOutcome({ outcomes }: TailEvent, wanted: string): boolean {
   if (wanted === "") return true;
-  if (wanted === "under-way") return its.length === 0;
-  return its.some(({ stage }) => stage === wanted);
+  if (wanted === "under-way") return outcomes.length === 0;
+  return outcomes.some(({ stage }) => stage === wanted);
 }
 
-function TailStateBadge({ following, isPaused }: { following: TailState; isPaused: boolean }) {
-  const { state, perSecond } = following;
+function TailStateBadge(props: { tail: TailState; isPaused: boolean }) {
+  const { state, perSecond } = props.tail;
   if (state === "connecting") return <Badge>Connecting</Badge>;
   if (state === "ended") return <Badge tone="bad">Not connected</Badge>;
-  if (isPaused) return <Badge tone="warn">Paused</Badge>;
+  if (props.isPaused) return <Badge tone="warn">Paused</Badge>;
   return (
     <Badge tone="good">
       <span class="tabular">{formatRate(perSecond)}</span>
@@ -138,37 +133,11 @@ function TailStateBadge({ following, isPaused }: { following: TailState; isPause
   );
 }
 
-function NameFilter(props: {
-  label: string;
-  all: string;
-  name: string;
-  value: string;
-  children: readonly { id: string; name: string }[];
-}) {
-  const { label, all, name, value, children } = props;
-  const isListed = value === "" || children.some(({ id }) => id === value);
-  return (
-    <select
-      aria-label={label}
-      value={value}
-      onChange={({ currentTarget }) => replaceQuery({ [name]: currentTarget.value })}
-    >
-      <option value="">{all}</option>
-      {!isListed && <option value={value}>{value}</option>}
-      {children.map((it) => (
-        <option key={it.id} value={it.id}>
-          {it.name}
-        </option>
-      ))}
-    </select>
-  );
-}
-
 function NoEvents({ isFiltered }: { isFiltered: boolean }) {
   if (isFiltered) {
     return (
-      <EmptyState icon="search" title="No event of the latest fits">
-        Newer ones are shown as they come.
+      <EmptyState icon="search" title="No matches">
+        New events that match appear here.
       </EmptyState>
     );
   }
@@ -182,7 +151,7 @@ function NoEvents({ isFiltered }: { isFiltered: boolean }) {
         </a>
       }
     >
-      Events show here the moment they are received, delivered, dropped or given up.
+      Events appear here when they are received, delivered, dropped or failed.
     </EmptyState>
   );
 }

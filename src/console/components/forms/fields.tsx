@@ -4,12 +4,12 @@ import { useEffect, useId, useRef } from "preact/hooks";
 interface FieldProps {
   label: string;
   hint?: ComponentChildren;
-  /** What is wrong with it. */
+  /** Why the value is invalid. */
   error?: string | undefined;
   optional?: boolean;
 }
 
-/** What ties a control to its label, its hint and what is wrong with it. */
+/** Attributes that connect a control to its label, hint and error. */
 interface ControlAttributes {
   id: string;
   "aria-describedby": string;
@@ -17,7 +17,7 @@ interface ControlAttributes {
 }
 
 export function Field(
-  props: FieldProps & { children: (ties: ControlAttributes) => ComponentChildren },
+  props: FieldProps & { children: (attributes: ControlAttributes) => ComponentChildren },
 ) {
   const { label, hint, error, optional, children } = props;
   const id = useId();
@@ -59,11 +59,11 @@ export function TextField(props: TextProps) {
   }, []);
   return (
     <Field {...props}>
-      {(ties) => (
+      {(attributes) => (
         <input
-          {...ties}
+          {...attributes}
           ref={input}
-          // Preact's types let only some types have a role; here none has one.
+          // Preact's types allow a role for some input types only; no input has one here.
           type={type as "text"}
           class={code ? "mono" : undefined}
           value={value}
@@ -85,9 +85,9 @@ export function TextAreaField(props: FieldProps & TextAreaProps) {
   const { value, onInput, code } = props;
   return (
     <Field {...props}>
-      {(ties) => (
+      {(attributes) => (
         <textarea
-          {...ties}
+          {...attributes}
           class={code ? "mono" : undefined}
           value={value}
           spellcheck={!code}
@@ -109,6 +109,15 @@ export interface SelectOption {
   text: string;
 }
 
+export const optionsOf = (items: readonly { id: string; name: string }[]): SelectOption[] =>
+  items.map(({ id, name }) => ({ value: id, text: name }));
+
+/** Adds the current value when the options lack it, such as the id of a deleted item. */
+export function includeCurrent(options: readonly SelectOption[], value: string) {
+  if (value === "" || options.some((option) => option.value === value)) return options;
+  return [{ value, text: value }, ...options];
+}
+
 export function SelectField(
   props: FieldProps & {
     value: string;
@@ -119,8 +128,12 @@ export function SelectField(
   const { value, options, onChange } = props;
   return (
     <Field {...props}>
-      {(ties) => (
-        <select {...ties} value={value} onChange={(event) => onChange(event.currentTarget.value)}>
+      {(attributes) => (
+        <select
+          {...attributes}
+          value={value}
+          onChange={(event) => onChange(event.currentTarget.value)}
+        >
           {options.map((option) => (
             <option key={option.value} value={option.value}>
               {option.text}
@@ -136,15 +149,13 @@ export function Checkbox(props: {
   children: ComponentChildren;
   on: boolean;
   onChange: (on: boolean) => void;
-  disabled?: boolean;
 }) {
-  const { children, on, onChange, disabled } = props;
+  const { children, on, onChange } = props;
   return (
-    <label class="tick">
+    <label class="checkbox">
       <input
         type="checkbox"
         checked={on}
-        disabled={disabled}
         onChange={(event) => onChange(event.currentTarget.checked)}
       />
       <span>{children}</span>

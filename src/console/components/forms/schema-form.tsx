@@ -1,7 +1,7 @@
 import { Button } from "../button.tsx";
 import { Checkbox, SelectField, TextAreaField, TextField } from "./fields.tsx";
 
-/** What of JSON schema the settings of destinations use. */
+/** Subset of JSON Schema that the settings of destinations use. */
 export interface JsonSchema {
   type?: string;
   title?: string;
@@ -27,15 +27,15 @@ interface FormProps {
   schema: JsonSchema;
   values: FormValues;
   onChange: (values: FormValues) => void;
-  /** Error of a value, by its JSON pointer. */
+  /** Error message for the value at a JSON pointer. */
   errorAt: (path: string) => string | undefined;
-  /** JSON pointer of the object that the form is of. */
+  /** JSON pointer of the edited object. */
   path: string;
-  /** Secrets are there already: an empty field leaves them as they are. */
+  /** True when secrets are stored already: an empty field keeps them. */
   hasStoredSecrets: boolean;
 }
 
-/** A form of an object's properties; those without a type are not for people, and stay. */
+/** Fields for the properties of an object; properties without a type keep their value. */
 export function SchemaForm({ schema, values, onChange, ...more }: FormProps) {
   const required = new Set(schema.required);
   const entries = Object.entries(schema.properties ?? {})
@@ -59,7 +59,7 @@ export function SchemaForm({ schema, values, onChange, ...more }: FormProps) {
   );
 }
 
-/** An empty setting is one that is not there. */
+/** Sets a property; an empty value removes it. */
 function withValue(values: FormValues, key: string, value: unknown): FormValues {
   const { [key]: _, ...rest } = values;
   return value === undefined || value === "" ? rest : { ...rest, [key]: value };
@@ -71,7 +71,7 @@ type ControlKind =
   | "code"
   | "secret"
   | "number"
-  | "tick"
+  | "checkbox"
   | "list"
   | "lines"
   | "object"
@@ -87,7 +87,7 @@ function kindOf(schema: JsonSchema): ControlKind | undefined {
     case "number":
       return "number";
     case "boolean":
-      return "tick";
+      return "checkbox";
     case "object":
       return schema.properties ? "object" : "json";
     case "array":
@@ -138,7 +138,9 @@ function Property(props: PropertyProps) {
           type="password"
           autoComplete="new-password"
           required={required && !hasStoredSecrets}
-          placeholder={hasStoredSecrets ? "Not shown; empty keeps it, for the same host" : ""}
+          placeholder={
+            hasStoredSecrets ? "Leave blank to keep the current value, for the same host" : ""
+          }
           value={text}
           onInput={onChange}
         />
@@ -156,7 +158,7 @@ function Property(props: PropertyProps) {
           onInput={(typed) => onChange(typed === "" ? undefined : Number(typed))}
         />
       );
-    case "tick":
+    case "checkbox":
       return (
         <Checkbox on={value === true} onChange={onChange}>
           {field.label}
@@ -169,7 +171,7 @@ function Property(props: PropertyProps) {
       return (
         <TextAreaField
           {...field}
-          hint={`${schema.description ?? ""} One a line`.trim()}
+          hint={`${schema.description ?? ""} One per line`.trim()}
           value={Array.isArray(value) ? value.join("\n") : ""}
           onInput={(typed) => onChange(typed === "" ? undefined : typed.split("\n"))}
         />
@@ -201,7 +203,7 @@ function Property(props: PropertyProps) {
   }
 }
 
-/** A list of objects, such as a webhook's headers. */
+/** Editable list of objects, such as the headers of a webhook. */
 function ObjectList(props: PropertyProps & { label: string; error: string | undefined }) {
   const { label, schema, value, onChange, path, errorAt, hasStoredSecrets, error } = props;
   const items = Array.isArray(value) ? (value as FormValues[]) : [];
@@ -240,7 +242,7 @@ function ObjectList(props: PropertyProps & { label: string; error: string | unde
 
 const acronyms: Record<string, string> = { url: "URL", id: "ID", ms: "(ms)", tls: "TLS", ca: "CA" };
 
-/** `webhookUrl` is “Webhook URL”. */
+/** Turns `webhookUrl` into “Webhook URL”. */
 function labelOf(name: string): string {
   const words = name
     .replace(/([a-z0-9])([A-Z])/g, "$1 $2")
@@ -258,7 +260,7 @@ function defaultOf({ default: value }: JsonSchema): string {
 const formatJson = (value: unknown) =>
   value === undefined ? "" : typeof value === "string" ? value : JSON.stringify(value, null, 2);
 
-/** What is no JSON yet stays a text, which the server refuses with what it expects. */
+/** Incomplete JSON stays text; the server refuses it and says what it expects. */
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 
-/** A form's sending: one at a time; what it rejects with is `error` until the next. */
+/** Runs one `send` at a time when a form is submitted; its error stays until the next one. */
 export function useSubmit(send: () => Promise<unknown>) {
   const [error, setError] = useState<unknown>();
   const [busy, setBusy] = useState(false);
@@ -14,5 +14,5 @@ export function useSubmit(send: () => Promise<unknown>) {
     setBusy(false);
   }
 
-  return { submit, busy, error, forgetError: () => setError(undefined) };
+  return { submit, busy, error, clearError: () => setError(undefined) };
 }

@@ -1,0 +1,12 @@
+import type { Permission } from "../data/model.ts";
+import { EmptyState } from "./layout.tsx";
+
+/** Replaces what the session may not read. */
+export function PermissionRequired({ permission }: { permission: Permission }) {
+  return (
+    <EmptyState icon="info" title={`Requires ${permission}`}>
+      Your token does not have this permission. A member with workspace:admin can create one that
+      has it.
+    </EmptyState>
+  );
+}
