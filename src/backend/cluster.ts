@@ -1,8 +1,10 @@
 import { hostname } from "node:os";
+import { assert } from "../assert.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import { openCatalog } from "../catalog/open.ts";
 import { openPartitionLogs } from "../cluster/events/partition-logs.ts";
 import { joinCluster, type Membership } from "../cluster/membership/membership.ts";
+import type { PartitionRunner } from "../cluster/membership/partition-runner.ts";
 import { registerClusterMetrics } from "../cluster/metrics.ts";
 import { openNodeBus } from "../cluster/node-bus/node-bus.ts";
 import { createNodeRpc } from "../cluster/node-bus/node-rpc.ts";
@@ -19,7 +21,8 @@ import type { RetentionBounds } from "../pipeline/retention/retention.ts";
 import { version } from "../version.ts";
 import type { Backend, Check, StartContext } from "./backend.ts";
 import { brokerSettings } from "./broker-settings.ts";
-import { ClusterPartitions } from "./cluster-partitions.ts";
+import { PartitionLedgers } from "./partition-ledgers.ts";
+import { runPartitionPipelines } from "./partition-pipelines.ts";
 
 /** The ground of a node: topics that all nodes of a cluster write and read. */
 export async function openCluster(opening: StartContext): Promise<Backend> {
@@ -40,20 +43,16 @@ export async function openCluster(opening: StartContext): Promise<Backend> {
   });
   stack.defer(() => logs.close());
   const node = `${hostname()}-${crypto.randomUUID().slice(0, 8)}`;
-  const shares = await ClusterPartitions.open({
-    ...{
-      ...topic("ledgers"),
-      config,
-      live: catalog.live,
-      logs,
-      node,
-      onNewer: opening.requestStop,
-    },
+  const ledgers = await PartitionLedgers.open({
+    ...topic("ledgers"),
+    config,
+    logs,
+    onNewer: opening.requestStop,
   });
-  stack.defer(() => shares.end());
+  stack.defer(() => ledgers.close());
   const bus = await openNodeBus(topic("nodes"));
   stack.defer(() => bus.close());
-  const questions = createNodeRpc({ bus, node, expected: () => shares.owners() });
+  const questions = createNodeRpc({ bus, node, expected: () => ledgers.owners() });
   stack.defer(() => questions.close());
   const audience = createTailRelay<TailMessage>(bus);
   stack.defer(() => audience.close());
@@ -79,46 +78,55 @@ export async function openCluster(opening: StartContext): Promise<Backend> {
       ["catalog", "events", "ledgers", "nodes"].map((name) => named(name, logs.readers.size)),
   });
   stack.defer(() => standing.close());
+  let runner: PartitionRunner | undefined;
+  let membership: Membership | undefined;
   registerClusterMetrics(metrics, {
-    partitions: () => shares.running(),
+    partitions: () => runner?.running() ?? 0,
     troubles: () => standing.warnings().length,
   });
 
-  let membership: Membership | undefined;
   return {
     warnings: () => [...standing.warnings(), ...watch.warnings()],
     ...{ catalog, logs, others: questions },
     catalogDirectory: clusterDirectory(config, "catalog"),
     startPipeline(work) {
-      const lines = createPipelineHost({
+      const host = createPipelineHost({
         ...work,
         ...{ live: catalog.live, readers: logs.readers, audience, logger, metrics },
         onDurable: (listener) => logs.onDurable(listener),
         logEnds: () => logs.ends(),
-        ledgers: () => shares.ledgers(),
+        ledgers: () => ledgers.all(),
         retentionBounds: ofEach(work.retentionBounds, logs.readers.size),
       });
-      shares.run(lines);
-      return lines;
+      const partitions = { ledgers, logs, live: catalog.live, host, node, logger };
+      const started = runPartitionPipelines(partitions);
+      stack.defer(() => started.close());
+      runner = started;
+      return host;
     },
     join(controlPlaneUrl) {
+      assert(runner !== undefined, "A node has a pipeline before it joins the cluster");
       membership = joinCluster({
-        ...{ clients, group, logger, topic: `${group}.events` },
+        clients,
+        runner,
+        group,
+        topic: `${group}.events`,
+        logger,
         self: { id: node, version, controlPlaneUrl },
         sessionMs: 1_000 * config["cluster.session"],
-        onAssigned: (partition) => shares.take(partition),
-        onRevoked: (partition) => shares.give(partition),
       });
     },
     async leave() {
       await membership?.leave();
       questions.close();
     },
-    checks: () => ({ cluster: checkOf(membership, logs.trouble() ?? shares.trouble()) }),
+    checks: () => ({
+      cluster: checkOf(membership, runner?.failure() ?? logs.trouble() ?? ledgers.trouble()),
+    }),
     async nodes() {
       const [members, partitions] = await Promise.all([
         membership?.nodes().catch(() => undefined),
-        shares.lags(),
+        ledgers.lags(),
       ]);
       return { name: group, node, ...(members && { nodes: members }), partitions };
     },

@@ -4,24 +4,24 @@ import type { Store } from "../store/store.ts";
 import type { Table } from "../store/table.ts";
 
 const OFFSET_BASE_TABLE = "places";
-/** Key of the one row. */
+/** Key of the table's only row. */
 export const OFFSET_BASE_KEY = "place";
 
-/** Where the partition of a ledger is, which all nodes must count alike. */
+/** Offset base of a ledger's partition, which all nodes share. */
 export const offsetBaseTable = (store: Store): Table<OffsetBase, string> =>
   store.table(OFFSET_BASE_TABLE);
 
 export const storedOffsetBase = (store: Store): OffsetBase | undefined =>
   offsetBaseTable(store).get(OFFSET_BASE_KEY);
 
-/** Has a log be where its ledger says, from now on. */
+/** Keeps the log's offset base in sync with its ledger. */
 export function syncOffsetBase(store: Store, logs: PartitionLogs, log: string): void {
-  const follow = () => {
-    const place = storedOffsetBase(store);
-    if (place !== undefined) logs.setOffsetBase(log, place);
+  const sync = () => {
+    const base = storedOffsetBase(store);
+    if (base !== undefined) logs.setOffsetBase(log, base);
   };
-  follow();
+  sync();
   store.listen((tables) => {
-    if (tables.has(OFFSET_BASE_TABLE)) follow();
+    if (tables.has(OFFSET_BASE_TABLE)) sync();
   });
 }

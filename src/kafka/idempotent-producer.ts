@@ -1,44 +1,46 @@
-import { PartitionQueue } from "./partition-queue.ts";
-import type { PartitionResponse, ProduceClient } from "./produce-client.ts";
-import type { ProducerId } from "./record-batch.ts";
+import { PartitionQueue, type ProducerId } from "./partition-queue.ts";
+import type { PartitionResponse } from "./produce.ts";
+import type { ProduceClient } from "./produce-client.ts";
 
 export interface IdempotentProducerOptions {
   producer: ProduceClient;
   topic: string;
-  /** Called when the topic is seen to have more partitions than before. */
+  /** Called when the topic has more partitions than before. */
   onPartitions?(count: number): void;
 }
 
-/** A broker that dies is replaced as leader of its partitions within so many attempts. */
+/** Attempts to send a batch: a leader that fails is replaced within this many. */
 const ATTEMPTS = 20;
 const RETRY_MS = 250;
 /**
- * How long a leader that answered is left alone. Clients whose pixels were in the answered request
- * send their next ones at once: without a pause the first of these would go in a request alone, and
- * the others wait for its answer. With 48 connections 1 ms saves an eighth of the requests or more.
+ * Pause after each response of a leader. Clients whose events the response acknowledged send their
+ * next ones at once. Without a pause the first of these would take up a request, and the others
+ * would wait for its response. With 48 connections 1 ms saves an eighth of the requests or more.
  */
 const PAUSE_MS = 1;
-/** How soon it is noticed that a topic has more partitions. */
+/** Age at which the leaders are asked for again; this also finds added partitions. */
 const LEADERS_MS_MAX = 5_000;
+/** Size of a batch beyond which no value joins it; topics accept it with one more value. */
+const BATCH_BYTES = 512 << 10;
 
 /**
- * Sends values to the partitions of a topic: one request at a time to each leader, which carries
- * what waits for this leader. So requests are as full as can be, and a leader that died holds up
- * its own partitions alone.
+ * Sends values to the partitions of a topic: one request at a time to each leader, with what waits
+ * for this leader. So requests are as full as possible, and a failed leader delays only its own
+ * partitions.
  */
 export class IdempotentProducer {
   readonly #options: IdempotentProducerOptions;
-  readonly #outboxes: PartitionQueue[] = [];
+  readonly #partitions: PartitionState[] = [];
   #added = 0;
   #gathering = false;
-  /** Leaders that have not answered yet, or only just. */
+  /** Leaders with a request in flight, or within their pause. */
   readonly #busy = new Set<number>();
-  /** Of batches to come; an outbox that gave a batch up never sends under the same one again. */
-  #identity: ProducerId | undefined;
-  /** Leader of each partition, as of some seconds ago; negative for one that has none. */
+  /** Producer id for new batches; never reused after an abandoned batch. */
+  #producerId: ProducerId | undefined;
+  /** Leader of each partition, some seconds old; negative for a partition without one. */
   #leaders: readonly number[] | undefined;
   #asking: Promise<void> | undefined;
-  /** When leaders were asked for, in milliseconds of `performance.now()`. */
+  /** When the leaders were asked for, in milliseconds of `performance.now()`. */
   #askedAt = 0;
 
   constructor(options: IdempotentProducerOptions) {
@@ -46,16 +48,17 @@ export class IdempotentProducer {
   }
 
   /**
-   * Resolves with the value's offset once all replicas in sync have it. Rejects when the brokers
-   * did not say so; then it may be there all the same, once. `take` is called when the request is
-   * made, if it comes to that; the caller keeps the value as it is until the promise settles, and
-   * waits for that before it sends what must come behind it.
+   * Resolves with the value's offset once all in-sync replicas have it. Rejects when the brokers did
+   * not confirm it; then it may still be written, once. `take` is called when the first request is
+   * made. The caller does not change the value until the promise settles, and sends what must
+   * follow it only then.
    */
   send(partition: number, take: () => Buffer): Promise<bigint> {
     const { promise, resolve, reject } = Promise.withResolvers<bigint>();
-    for (let it = this.#outboxes.length; it <= partition; it++)
-      this.#outboxes.push(new PartitionQueue(it));
-    this.#outboxes[partition]!.add({ take, resolve, reject });
+    for (let it = this.#partitions.length; it <= partition; it++) {
+      this.#partitions.push({ partition: it, queue: new PartitionQueue(), attempts: 0 });
+    }
+    this.#partitions[partition]!.queue.push({ take, resolve, reject });
     this.#added += 1;
     void this.#sendWaiting();
     return promise;
@@ -64,7 +67,7 @@ export class IdempotentProducer {
   async #sendWaiting(): Promise<void> {
     if (this.#gathering) return;
     this.#gathering = true;
-    // What comes in this turn of the event loop, and in the next as long as more comes, goes along.
+    // Values of this turn of the event loop join, and of the next turns while more arrive.
     let added: number;
     do {
       added = this.#added;
@@ -72,32 +75,45 @@ export class IdempotentProducer {
     } while (this.#added > added);
     try {
       if (this.#leaders === undefined) await this.#askLeaders();
-      // What is known is used meanwhile.
+      // The known leaders are used meanwhile.
       else if (performance.now() - this.#askedAt > LEADERS_MS_MAX) {
         this.#askLeaders().catch(() => {});
       }
-      this.#identity ??= await this.#options.producer.initProducerId();
-      this.#sendDue(this.#leaders!, this.#identity);
+      this.#producerId ??= await this.#options.producer.initProducerId();
+      this.#sendDue(this.#leaders!, this.#producerId);
     } catch (error) {
       this.#refuse(this.#due(), error);
     }
     this.#gathering = false;
   }
 
-  #sendDue(leaders: readonly number[], identity: ProducerId): void {
+  #sendDue(leaders: readonly number[], producerId: ProducerId): void {
     for (const [leader, group] of Map.groupBy(this.#due(), (it) => leaders[it.partition])) {
-      if (leader === undefined) this.#refuse(group, new Error("The partition is not there"));
-      else if (!this.#busy.has(leader)) void this.#sendTo(leader, group, identity);
+      if (leader === undefined) this.#refuse(group, new Error("The partition does not exist"));
+      else if (!this.#busy.has(leader)) {
+        // A request has one producer id. Batches that are sent again may have an older one.
+        const idOf = ({ queue }: PartitionState) => queue.batch?.producerId ?? producerId;
+        const id = idOf(group.find(({ queue }) => queue.batch !== undefined) ?? group[0]!);
+        const sent = group.filter((it) => idOf(it) === id);
+        void this.#sendTo(leader, sent, id);
+      }
     }
   }
 
-  #due(): PartitionQueue[] {
-    return this.#outboxes.filter((it) => it.isDue);
+  #due(): PartitionState[] {
+    return this.#partitions.filter((it) => !it.isHeld && !it.queue.isEmpty);
   }
 
-  #refuse(outboxes: readonly PartitionQueue[], error: unknown): void {
-    this.#identity = undefined;
-    for (const outbox of outboxes) outbox.refuse(error);
+  /** Rejects the batches, or what waits where there is none. */
+  #refuse(partitions: readonly PartitionState[], error: unknown): void {
+    this.#producerId = undefined;
+    for (const state of partitions) {
+      const { queue } = state;
+      const refused = queue.batch === undefined ? queue.takeWaiting() : queue.abandon();
+      state.attempts = 0;
+      state.isHeld = false;
+      for (const { reject } of refused) reject(error);
+    }
   }
 
   #askLeaders(): Promise<void> {
@@ -115,51 +131,96 @@ export class IdempotentProducer {
     return this.#asking;
   }
 
-  async #sendTo(
-    leader: number,
-    group: readonly PartitionQueue[],
-    identity: ProducerId,
-  ): Promise<void> {
+  async #sendTo(leader: number, group: PartitionState[], producerId: ProducerId): Promise<void> {
     this.#busy.add(leader);
     const { producer, topic } = this.#options;
-    let answers: PartitionResponse[] = [];
-    let reason: unknown;
+    let responses: PartitionResponse[] = [];
+    let failure: unknown;
     try {
-      const batches = group.map((outbox) => outbox.batch(identity));
-      answers = await producer.produce(leader, topic, batches);
+      const batches = group.map((state) => {
+        state.isHeld = true;
+        state.attempts += 1;
+        const { records, sequence } = state.queue.fill(producerId, batchLength);
+        const messages = records.map((it) => ({ value: takenValue(it) }));
+        return { topic, partition: state.partition, sequence, messages };
+      });
+      responses = await producer.produce(leader, producerId, batches);
     } catch (error) {
-      reason = error;
+      failure = error;
     }
-    for (const outbox of group) {
-      const answer = answers.find((it) => it.index === outbox.partition);
-      if (answer?.errorCode === 0) outbox.taken(answer.baseOffset);
-      else this.#missed(outbox, answer ? producer.errorOf(answer) : (reason ?? unanswered()));
+    for (const state of group) {
+      const response = responses.find((it) => it.index === state.partition);
+      try {
+        if (response?.errorCode === 0) acknowledge(state, response.baseOffset);
+        else this.#failed(state, response ? producer.errorOf(response) : (failure ?? noResponse()));
+      } catch (error) {
+        this.#refuse([state], error);
+      }
     }
     await Bun.sleep(PAUSE_MS);
     this.#busy.delete(leader);
     void this.#sendWaiting();
   }
 
-  /** The leader did not take the batch, as far as anybody knows. */
-  #missed(outbox: PartitionQueue, error: unknown): void {
-    const { attempts } = outbox;
-    const judgement = this.#options.producer.classify(error);
-    if (judgement === "refused" || attempts >= ATTEMPTS) {
-      this.#refuse([outbox], error);
+  /** The leader did not confirm the batch. */
+  #failed(state: PartitionState, error: unknown): void {
+    const errorClass = this.#options.producer.classify(error);
+    if (errorClass === "fatal" || state.attempts >= ATTEMPTS) {
+      this.#refuse([state], error);
       return;
     }
-    if (judgement === "identity") {
-      this.#identity = undefined;
-      outbox.disown();
+    if (errorClass === "producer-id") {
+      this.#producerId = undefined;
+      state.queue.requeueWithNewProducerId();
     }
     const asked = this.#askLeaders().catch(() => {});
     const rest = Bun.sleep(RETRY_MS);
-    // Where another leads already, the batch need not wait.
-    void (attempts === 1 ? Promise.race([asked, rest]) : rest).then(() => {
-      outbox.release();
+    // Where another broker leads already, the batch need not wait.
+    void (state.attempts === 1 ? Promise.race([asked, rest]) : rest).then(() => {
+      state.isHeld = false;
       void this.#sendWaiting();
     });
   }
 }
 
-const unanswered = () => new Error("The leader did not answer for the partition");
+interface QueuedValue {
+  take(): Buffer;
+  /** The value, once it was taken. */
+  value?: Buffer;
+  resolve(offset: bigint): void;
+  reject(error: unknown): void;
+}
+
+interface PartitionState {
+  partition: number;
+  queue: PartitionQueue<QueuedValue>;
+  /** Requests that carried the batch. */
+  attempts: number;
+  /** The batch is in flight, or rests between two attempts. */
+  isHeld?: boolean;
+}
+
+function takenValue(queued: QueuedValue): Buffer {
+  queued.value ??= queued.take();
+  return queued.value;
+}
+
+/** Number of the first values that make a batch. */
+function batchLength(waiting: readonly QueuedValue[]): number {
+  let bytes = 0;
+  const end = waiting.findIndex((queued) => {
+    if (bytes > BATCH_BYTES) return true;
+    bytes += takenValue(queued).length;
+    return false;
+  });
+  return end < 0 ? waiting.length : end;
+}
+
+function acknowledge(state: PartitionState, baseOffset: bigint): void {
+  const records = state.queue.acknowledge();
+  state.attempts = 0;
+  state.isHeld = false;
+  for (const [index, { resolve }] of records.entries()) resolve(baseOffset + BigInt(index));
+}
+
+const noResponse = () => new Error("The leader did not respond for the partition");

@@ -1,110 +1,113 @@
-import type { EncodedBatch } from "./produce-client.ts";
-import { encodeBatch, type ProducerId } from "./record-batch.ts";
+import { assert } from "../assert.ts";
 
-/** A value on its way into a partition. */
-export interface QueuedValue {
-  /** Gives the value, in the moment in which it is sent first. */
-  take(): Buffer;
-  resolve(offset: bigint): void;
-  reject(error: unknown): void;
+/** Id by which brokers know an idempotent producer, and so recognize a batch that is sent again. */
+export interface ProducerId {
+  producerId: bigint;
+  producerEpoch: number;
 }
 
-/** Beyond so many bytes no other value joins a batch: with one more, a topic takes it still. */
-const BATCH_BYTES = 512 << 10;
+/** Records that are written together or not at all. */
+export interface ProducerBatch<R> {
+  records: readonly R[];
+  producerId: ProducerId;
+  /** Sequence number of the first record. */
+  sequence: number;
+}
+
 const SEQUENCES = 2 ** 31;
 
+/** Sequence number after `count` records; after the largest one they begin at 0 again. */
+export const sequenceAfter = (sequence: number, count: number) => (sequence + count) % SEQUENCES;
+
 /**
- * What waits for one partition, in order. One batch is under way at a time, and keeps its identity
- * and its number until it is known what became of it: so a batch that comes again is there once.
+ * Records for one partition, in order. One batch is in flight at a time. It keeps its producer id
+ * and its sequence number until its outcome is known, so a batch that is sent again is written once.
  */
-export class PartitionQueue {
-  readonly partition: number;
-  /** How often the batch was sent. */
-  attempts = 0;
-  /** The batch is under way, or rests between two attempts. */
-  #isHeld = false;
-  #waiting: QueuedValue[] = [];
-  #batch: Batch | undefined;
-  #identity: ProducerId | undefined;
-  /** Number of the next record. */
-  #sequence = 0;
+export class PartitionQueue<R> {
+  #waiting: R[] = [];
+  #batch: ProducerBatch<R> | undefined;
+  #producerId: ProducerId | undefined;
+  /** Producer id of a batch that was given up without a known outcome. */
+  #retired: ProducerId | undefined;
+  #nextSequence = 0;
 
-  constructor(partition: number) {
-    this.partition = partition;
+  get waiting(): readonly R[] {
+    return this.#waiting;
   }
 
-  get isDue(): boolean {
-    return !this.#isHeld && (this.#batch !== undefined || this.#waiting.length > 0);
+  /** The batch in flight. */
+  get batch(): ProducerBatch<R> | undefined {
+    return this.#batch;
   }
 
-  add(sending: QueuedValue): void {
-    this.#waiting.push(sending);
+  get isEmpty(): boolean {
+    return this.#batch === undefined && this.#waiting.length === 0;
   }
 
-  /** The batch that is sent again as it was, or else the next one, of this identity. */
-  batch(identity: ProducerId): EncodedBatch {
-    const isAgain = this.#batch !== undefined && this.#identity !== undefined;
-    if (!isAgain && this.#identity !== identity) {
-      this.#identity = identity;
-      this.#sequence = 0;
-    }
-    this.#batch ??= this.#next();
-    this.#isHeld = true;
-    this.attempts += 1;
-    const { values } = this.#batch;
-    this.#batch.pieces ??= encodeBatch(values, this.#identity!, this.#sequence);
-    return { partition: this.partition, pieces: this.#batch.pieces };
+  push(...records: readonly R[]): void {
+    for (const record of records) this.#waiting.push(record);
   }
 
-  /** The leader has the batch from this offset on. */
-  taken(offset: bigint): void {
-    const { all } = this.#end();
-    this.#sequence = (this.#sequence + all.length) % SEQUENCES;
-    for (const [index, { resolve }] of all.entries()) resolve(offset + BigInt(index));
+  /** Removes the records that are in no batch. */
+  takeWaiting(): R[] {
+    return this.#waiting.splice(0);
   }
 
-  /** What was held may be sent again. */
-  release(): void {
-    this.#isHeld = false;
+  /** The batch in flight, or else a new one of the first `count(waiting)` records. */
+  fill(producerId: ProducerId, count: (waiting: readonly R[]) => number): ProducerBatch<R> {
+    if (this.#batch !== undefined) return this.#batch;
+    assert(producerId !== this.#retired, "A producer id is not used after a batch was abandoned");
+    if (this.#producerId !== producerId) this.#nextSequence = 0;
+    this.#producerId = producerId;
+    const records = this.#waiting.splice(0, count(this.#waiting));
+    assert(records.length > 0, "A batch holds at least one record");
+    this.#batch = { records, producerId, sequence: this.#nextSequence };
+    return this.#batch;
   }
 
-  /** The batch is sent again under another identity. */
-  disown(): void {
-    this.#identity = undefined;
-    if (this.#batch !== undefined) this.#batch.pieces = undefined;
+  /** The broker has written the batch: returns its records. */
+  acknowledge(): readonly R[] {
+    const isNext =
+      this.#batch?.producerId === this.#producerId && this.#batch?.sequence === this.#nextSequence;
+    assert(isNext, "An acknowledged batch has the next sequence number of its producer id");
+    const { records, sequence } = this.#end();
+    this.#nextSequence = sequenceAfter(sequence, records.length);
+    return records;
   }
 
-  /** Gives up the batch, or what waits while there is none; what follows has another identity. */
-  refuse(error: unknown): void {
-    this.#identity = undefined;
-    const all = this.#batch === undefined ? this.#waiting.splice(0) : this.#end().all;
-    for (const { reject } of all) reject(error);
+  /** The broker has not written the batch: puts these of its records back, with new batches. */
+  requeue(records: readonly R[] = this.#batch?.records ?? []): void {
+    this.#end();
+    this.#waiting = [...records, ...this.#waiting];
   }
 
-  #next(): Batch {
-    const values: Buffer[] = [];
-    let bytes = 0;
-    for (const { take } of this.#waiting) {
-      if (bytes > BATCH_BYTES) break;
-      const value = take();
-      values.push(value);
-      bytes += value.length;
-    }
-    return { all: this.#waiting.splice(0, values.length), values, pieces: undefined };
+  /** The broker does not know the producer id: the records go again under another one. */
+  requeueWithNewProducerId(): void {
+    this.#retire();
+    this.requeue();
   }
 
-  #end(): Batch {
-    const batch = this.#batch!;
+  /** The broker has not written the batch, and it is not sent again: returns its records. */
+  discard(): readonly R[] {
+    return this.#batch === undefined ? [] : this.#end().records;
+  }
+
+  /** Gives up the batch, which may be written or not: returns its records. */
+  abandon(): readonly R[] {
+    if (this.#batch === undefined) return [];
+    this.#retire();
+    return this.#end().records;
+  }
+
+  #retire(): void {
+    this.#retired = this.#producerId;
+    this.#producerId = undefined;
+  }
+
+  #end(): ProducerBatch<R> {
+    const batch = this.#batch;
+    assert(batch !== undefined, "An outcome belongs to the batch in flight");
     this.#batch = undefined;
-    this.#isHeld = false;
-    this.attempts = 0;
     return batch;
   }
-}
-
-interface Batch {
-  all: readonly QueuedValue[];
-  values: readonly Buffer[];
-  /** As a record batch of the identity that the outbox has. */
-  pieces: Buffer[] | undefined;
 }

@@ -1,65 +1,42 @@
-import type { Broker, Connection, Producer, Writer } from "@platformatic/kafka";
-import type { ProducerId } from "./record-batch.ts";
+import type { Broker, Callback, Connection, Producer } from "@platformatic/kafka";
+import { InvariantError } from "../assert.ts";
+import type { ProducerId } from "./partition-queue.ts";
+import {
+  type Kafka,
+  type PartitionMessages,
+  type PartitionResponse,
+  type ProduceRequest,
+  produce,
+} from "./produce.ts";
 
-/** A record batch, in pieces, for a partition. */
-export interface EncodedBatch {
-  partition: number;
-  pieces: readonly Buffer[];
-}
-
-/** What a leader answers for a partition. */
-export interface PartitionResponse {
-  index: number;
-  errorCode: number;
-  errorMessage?: string | null | undefined;
-  /** Of the batch's first record. */
-  baseOffset: bigint;
-}
-
-/** Asks leaders to take record batches, each time once. */
+/** Asks leaders to write batches; each call sends one request. */
 export interface ProduceClient {
-  /** The leader of each partition at the moment, negative where there is none. */
+  /** The current leader of each partition; negative for a partition without one. */
   leaders(topic: string): Promise<number[]>;
-  /** A new identity, whose batches are numbered from 0 in each partition. */
+  /** A new producer id; its sequence numbers begin at 0 in each partition. */
   initProducerId(): Promise<ProducerId>;
-  /** Answers once all replicas in sync have the batches that are not refused. */
+  /** Resolves once all in-sync replicas have the batches that the leader accepted. */
   produce(
     leader: number,
-    topic: string,
-    batches: readonly EncodedBatch[],
+    producerId: ProducerId,
+    batches: readonly PartitionMessages[],
   ): Promise<PartitionResponse[]>;
-  /** The error that a code of an answer stands for. */
-  errorOf(answer: PartitionResponse): Error;
-  /** What this error means for a batch; without an answer, nobody knows whether the batch is there. */
+  /** The error that the code of a response stands for. */
+  errorOf(response: PartitionResponse): Error;
+  /** What to do about an error; without a response it is unknown whether the batch was written. */
   classify(error: unknown): SendErrorClass;
 }
 
-/** `identity`: the broker does not know the producer any more. */
-export type SendErrorClass = "again" | "identity" | "refused";
+/** `producer-id`: the broker does not know the producer id. */
+export type SendErrorClass = "retry" | "producer-id" | "fatal";
 
-type Kafka = typeof import("@platformatic/kafka");
-type ProduceV11 = Kafka["produceV11"];
-
-const PRODUCE = 0;
-const ALL_IN_SYNC = -1;
-/** From this version on, lengths are varints, and structures end with tags. */
-const COMPACT_MIN = 9;
-
-/**
- * Makes a client that writes requests itself: these carry few large values, for which the library's
- * `send` takes a third more CPU. Connections, versions and answers are the library's.
- */
+/** Creates a client over the connections of the library's `producer`. */
 export function createProduceClient(
   kafka: Kafka,
   producer: Producer,
   waitMs: number,
 ): ProduceClient {
   let brokers: Map<number, Broker> = new Map();
-  let version: Promise<number> | undefined;
-  const pickVersion = () =>
-    promised<{ version: number }>((done) => producer[kafka.kGetApi]("Produce", done as never)).then(
-      (api) => api.version,
-    );
   return {
     async leaders(topic) {
       const metadata = await producer.metadata({ topics: [topic], forceUpdate: true });
@@ -67,69 +44,32 @@ export function createProduceClient(
       return metadata.topics.get(topic)?.partitions.map(({ leader }) => leader) ?? [];
     },
     initProducerId: () => producer.initIdempotentProducer({}),
-    async produce(leader, topic, batches) {
-      // The pool says what it is to have no such broker.
+    async produce(leader, producerId, batches) {
+      // The pool refuses an unknown broker with its own error.
       const connection = await promised<Connection>((done) => {
         producer.connections.get(brokers.get(leader)!, done);
       });
-      version ??= pickVersion();
-      const picked = await version.catch((error) => {
-        version = undefined;
-        throw error;
-      });
-      const isCompact = picked >= COMPACT_MIN;
-      const make = () => writeRequest(kafka.Writer.create(), { topic, batches, waitMs, isCompact });
-      const { parseResponse } = kafka[`produceV${picked}` as "produceV11"];
-      const answer = await promised<ReturnType<ProduceV11["parseResponse"]>>((done) => {
-        connection.send(PRODUCE, picked, make, parseResponse, isCompact, isCompact, done);
-      }).catch((error) => {
-        // Also an answer that tells an error of one partition tells of the others.
-        if (error instanceof kafka.ResponseError) return error.response as never;
-        throw error;
-      });
-      return answer.responses.flatMap((it) => it.partitionResponses);
+      // The newest version that the broker and the library know.
+      const api = await promised<ProduceApi>((done) => producer[kafka.kGetApi]("Produce", done));
+      const request: ProduceRequest = { producerId, batches, waitMs };
+      return await produce(kafka, request, (...args) => api.async(connection, ...args));
     },
     errorOf: ({ errorCode, errorMessage }) => new kafka.ProtocolError(errorCode, errorMessage),
     classify(error) {
+      if (error instanceof InvariantError) return "fatal";
       const { apiId } = error as { apiId?: string };
-      if (apiId !== undefined && ofIdentity.has(apiId)) return "identity";
-      return kafka.findErrorBy(error as Error, "canRetry", false) === null ? "again" : "refused";
+      if (apiId !== undefined && producerIdErrors.has(apiId)) return "producer-id";
+      return kafka.findErrorBy(error as Error, "canRetry", false) === null ? "retry" : "fatal";
     },
   };
 }
 
-const ofIdentity = new Set(["UNKNOWN_PRODUCER_ID", "OUT_OF_ORDER_SEQUENCE_NUMBER"]);
+type ProduceApi = Kafka["produceV11"]["api"];
 
-export interface ProduceRequest {
-  topic: string;
-  batches: readonly EncodedBatch[];
-  waitMs: number;
-  isCompact: boolean;
-}
+const producerIdErrors = new Set(["UNKNOWN_PRODUCER_ID", "OUT_OF_ORDER_SEQUENCE_NUMBER"]);
 
-/** As kafka.apache.org/protocol#The_Messages_Produce tells: of no transaction, for one topic. */
-export function writeRequest(
-  writer: Writer,
-  { topic, batches, waitMs, isCompact }: ProduceRequest,
-): Writer {
-  const arrayOf = <T>(all: readonly T[], write: (one: T) => void) =>
-    writer.appendArray(all as T[], (_, one) => write(one), isCompact, isCompact);
-  writer.appendString(null, isCompact).appendInt16(ALL_IN_SYNC).appendInt32(waitMs);
-  arrayOf([topic], () => {
-    writer.appendString(topic, isCompact);
-    arrayOf(batches, ({ partition, pieces }) => {
-      const bytes = pieces.reduce((sum, piece) => sum + piece.length, 0);
-      writer.appendInt32(partition);
-      if (isCompact) writer.appendUnsignedVarInt(bytes + 1);
-      else writer.appendInt32(bytes);
-      for (const piece of pieces) writer.append(piece);
-    });
-  });
-  return isCompact ? writer.appendTaggedFields() : writer;
-}
-
-function promised<T>(start: (done: (error?: Error | null, found?: T) => void) => void): Promise<T> {
+function promised<T>(start: (done: Callback<T>) => void): Promise<T> {
   return new Promise((resolve, reject) => {
-    start((error, found) => (error ? reject(error) : resolve(found!)));
+    start((error, found) => (error ? reject(error) : resolve(found as T)));
   });
 }

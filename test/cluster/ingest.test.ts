@@ -138,7 +138,7 @@ describeWith(brokersMissing)("pixels into partitions", () => {
     const log = logNameOf(0);
     const reader = logs.readers.get(log)!;
     await logs.ends();
-    const disown = logs.acquire(log);
+    const release = logs.acquire(log);
     expect(await usersIn(reader, 0)).toEqual(["u0", "u1", "u2", "u3"]);
     const places = (await reader.read(0, 1 << 20)).records.map(({ sequence }) => sequence);
     await others.ends();
@@ -156,12 +156,12 @@ describeWith(brokersMissing)("pixels into partitions", () => {
     await others.ends();
     expect(await usersIn(others.readers.get(log)!, 0)).toEqual(["u3", "u4"]);
     expect(others.warnings()).toEqual([]);
-    disown();
+    release();
   }, 300_000);
 
-  test("a log whose topic was made anew is read from its first event, beyond what was", async () => {
+  test("a log of a recreated topic is read from its first event, at positions above the former ones", async () => {
     const { data, writeKey } = await dataWithSource();
-    const settings = topic("made-anew", 1);
+    const settings = topic("recreated", 1);
     await using logs = await openLogs(settingsOf(brokers()), settings);
     const log = logNameOf(0);
     const reader = logs.readers.get(log)!;
@@ -170,10 +170,10 @@ describeWith(brokersMissing)("pixels into partitions", () => {
       for (let n = 0; n < 4; n++) await send(pixelUrl(ingest.url, writeKey, `u${n}`));
     }
     const known = (await logs.ends())[log]!;
-    const { place: before } = nextOffsetBase(undefined, await logs.topicEnd(log, known));
+    const { base: before } = nextOffsetBase(undefined, await logs.topicEnd(log, known));
     logs.setOffsetBase(log, before);
     expect(logs.warnings()).toEqual([]);
-    const disown = logs.acquire(log);
+    const release = logs.acquire(log);
     expect(await usersIn(reader, 0)).toHaveLength(4);
     const told = Promise.withResolvers<string[]>();
     logs.onOffsetsInvalid(told.resolve);
@@ -182,8 +182,8 @@ describeWith(brokersMissing)("pixels into partitions", () => {
     while ((await admin.listTopics()).includes(settings.name)) await Bun.sleep(20);
     await ensureTopic(admin, settings);
     expect(await told.promise).toEqual([log]);
-    const { place, lost } = nextOffsetBase(before, await logs.topicEnd(log, known));
-    logs.setOffsetBase(log, place, lost);
+    const { base, loss } = nextOffsetBase(before, await logs.topicEnd(log, known));
+    logs.setOffsetBase(log, base, loss);
     await using ingest = await startIngest(data, logs);
     expect(await send(pixelUrl(ingest.url, writeKey, "u4"))).toBe(200);
     expect(await send(pixelUrl(ingest.url, writeKey, "u5"))).toBe(200);
@@ -194,10 +194,10 @@ describeWith(brokersMissing)("pixels into partitions", () => {
     await reader.trim(reader.end());
     expect(reader.first()).toBe(reader.end());
     expect(logs.warnings()).toEqual(["Event log k0: 1 records are missing"]);
-    disown();
+    release();
   }, 300_000);
 
-  test("a log that has lost its end goes on where it was", async () => {
+  test("a log that has lost its end continues at the position that was read", async () => {
     const { data, writeKey } = await dataWithSource();
     await using logs = await openLogs(settingsOf(brokers()), topic("shorter", 1));
     await using ingest = await startIngest(data, logs);
@@ -207,13 +207,13 @@ describeWith(brokersMissing)("pixels into partitions", () => {
     // As if three blocks more had been read.
     const known = (await logs.ends())[log]! + 3 * BLOCK_RECORDS_MAX;
     const found = await logs.topicEnd(log, known);
-    const { place, lost } = nextOffsetBase({ topic: found.topic, base: 0 }, found);
-    logs.setOffsetBase(log, place, lost);
-    const disown = logs.acquire(log);
+    const { base, loss } = nextOffsetBase({ topic: found.topic, base: 0 }, found);
+    logs.setOffsetBase(log, base, loss);
+    const release = logs.acquire(log);
     expect(await send(pixelUrl(ingest.url, writeKey, "u4"))).toBe(200);
     await until(async () => (await usersIn(reader, known)).length > 0);
     expect(await usersIn(reader, known)).toEqual(["u4"]);
     expect(logs.warnings()).toEqual([`Event log ${log}: 3 records are missing`]);
-    disown();
+    release();
   }, 300_000);
 });

@@ -1,6 +1,7 @@
 import { writeSync } from "node:fs";
 import type { Subprocess } from "bun";
 import { joinCluster, type Membership } from "../../src/cluster/membership/membership.ts";
+import { PartitionRunner } from "../../src/cluster/membership/partition-runner.ts";
 import { type BrokerSettings, connectClients } from "../../src/kafka/client.ts";
 import { quiet } from "../log/support.ts";
 
@@ -37,17 +38,20 @@ export async function openMember(options: TestMemberOptions): Promise<TestMember
     told.push(it);
     onTold(it);
   };
-  const membership = joinCluster({
-    ...{ clients, topic, group: topic, sessionMs, logger: quiet },
-    self: { id, version: "1.0.0", controlPlaneUrl: `http://${id}.internal` },
-    async onAssigned(partition) {
+  const runner = new PartitionRunner({
+    async start(partition) {
       tell({ what: "open", partition });
     },
-    async onRevoked(partition) {
+    async stop(partition) {
       tell({ what: "close", partition });
       await Bun.sleep(drainMs);
       tell({ what: "closed", partition });
     },
+    logger: quiet,
+  });
+  const membership = joinCluster({
+    ...{ clients, runner, topic, group: topic, sessionMs, logger: quiet },
+    self: { id, version: "1.0.0", controlPlaneUrl: `http://${id}.internal` },
   });
   return {
     ...{ told, membership },

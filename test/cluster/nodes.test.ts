@@ -169,7 +169,7 @@ describeWith(brokersMissing)("two nodes", () => {
     await shared(2);
   }, 600_000);
 
-  test("deliver what comes after the topic of the events was deleted and made anew", async () => {
+  test("deliver events that arrive after the topic of the events was recreated", async () => {
     const sink = startSink();
     const { writeKey } = await route(nodes[0]!, { url: sink.url });
     await nodes[1]!.api("GET", "/v2/destinations");

@@ -89,7 +89,7 @@ describeWith(brokersMissing)("stores on a topic of Kafka", () => {
     await clients.close();
   }, 300_000);
 
-  test("write nothing to a topic that was made anew, and do not open with it again", async () => {
+  test("write nothing to a recreated topic and do not open with it again", async () => {
     const known = new Map<string, string>();
     const ids = {
       get: (topic: string) => known.get(topic),
@@ -109,14 +109,14 @@ describeWith(brokersMissing)("stores on a topic of Kafka", () => {
     const gone = `The topic ${name} that this node has used is gone`;
     expect(await refusal()).toStartWith(`${gone}. Restore it, or remove`);
     await openOrderedTopic({ ...options, ids: { get: () => undefined, put() {} } });
-    await until(() => store.trouble() === `The topic ${name} was deleted and made anew`);
+    await until(() => store.trouble() === `The topic ${name} was deleted and created again`);
     const changed = store.change(() => numbers.put("n", 2));
     expect(await changed.catch((error) => error.refusal)).toBe("unavailable");
     const asKnown = store.change(() => numbers.put("n", 3), { allowStale: true });
     expect(await asKnown.catch((error) => error.refusal)).toBe("unavailable");
     const asker = new Fetcher({ consumer: clients.fetchConsumer(), topic: name, waitMs: 0 });
     expect(await asker.offsets("end")).toEqual([0n]);
-    expect(await refusal()).toStartWith(`${gone}: the one of this name was made anew. Restore`);
+    expect(await refusal()).toStartWith(`${gone}: the one of this name was created later. Restore`);
     await store.close();
     await clients.close();
   }, 300_000);

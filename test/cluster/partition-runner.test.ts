@@ -1,9 +1,10 @@
 import { describe, expect, test } from "bun:test";
+import { assert } from "../../src/assert.ts";
 import { PartitionRunner } from "../../src/cluster/membership/partition-runner.ts";
 import { listeningLogger, quiet, until } from "../log/support.ts";
 
-/** Turns whose calls wait until they are let through, in the order in which they come. */
-function waitingTurns() {
+/** A runner whose starts and stops wait for `pass` or `fail`, in the order of the calls. */
+function manualRunner() {
   const calls: string[] = [];
   const waiting: PromiseWithResolvers<void>[] = [];
   const call = (what: string) => (partition: number) => {
@@ -13,10 +14,10 @@ function waitingTurns() {
     return gate.promise;
   };
   const { logger, lines } = listeningLogger();
-  const turns = new PartitionRunner({ onAssigned: call("open"), onRevoked: call("close"), logger });
+  const runner = new PartitionRunner({ start: call("open"), stop: call("close"), logger });
   const tick = () => Bun.sleep(0);
   return {
-    ...{ turns, calls, lines },
+    ...{ runner, calls, lines },
     async pass() {
       waiting.shift()!.resolve();
       await tick();
@@ -31,32 +32,32 @@ function waitingTurns() {
 describe("the partitions of a node", () => {
   test("are opened and closed as they are given and taken", async () => {
     const calls: string[] = [];
-    const turns = new PartitionRunner({
-      onAssigned: async (partition) => void calls.push(`open ${partition}`),
-      onRevoked: async (partition) => void calls.push(`close ${partition}`),
+    const runner = new PartitionRunner({
+      start: async (partition) => void calls.push(`open ${partition}`),
+      stop: async (partition) => void calls.push(`close ${partition}`),
       logger: quiet,
     });
-    await turns.want([2, 1]);
-    expect(turns.wanted()).toEqual([1, 2]);
-    await turns.want([2, 3]);
-    expect(turns.wanted()).toEqual([2, 3]);
-    await turns.want([]);
+    await runner.assign([2, 1]);
+    expect(runner.assigned()).toEqual([1, 2]);
+    await runner.assign([2, 3]);
+    expect(runner.assigned()).toEqual([2, 3]);
+    await runner.assign([]);
     expect(calls).toEqual(["open 2", "open 1", "close 1", "open 3", "close 2", "close 3"]);
   });
 
   test("that are given again run on", async () => {
-    const { turns, calls, pass } = waitingTurns();
-    await turns.want([1]);
+    const { runner, calls, pass } = manualRunner();
+    await runner.assign([1]);
     await pass();
-    await turns.want([1]);
+    await runner.assign([1]);
     expect(calls).toEqual(["open 1"]);
   });
 
   test("that are taken while they open are closed when they are open", async () => {
-    const { turns, calls, pass } = waitingTurns();
-    await turns.want([1]);
+    const { runner, calls, pass } = manualRunner();
+    await runner.assign([1]);
     let isDone = false;
-    const done = turns.want([]).then(() => {
+    const done = runner.assign([]).then(() => {
       isDone = true;
     });
     expect(calls).toEqual(["open 1"]);
@@ -68,11 +69,11 @@ describe("the partitions of a node", () => {
   });
 
   test("that are given while they close are opened when they are closed", async () => {
-    const { turns, calls, pass } = waitingTurns();
-    await turns.want([1]);
+    const { runner, calls, pass } = manualRunner();
+    await runner.assign([1]);
     await pass();
-    const done = turns.want([]);
-    await turns.want([1]);
+    const done = runner.assign([]);
+    await runner.assign([1]);
     expect(calls).toEqual(["open 1", "close 1"]);
     await pass();
     expect(calls).toEqual(["open 1", "close 1", "open 1"]);
@@ -81,40 +82,89 @@ describe("the partitions of a node", () => {
   });
 
   test("do not wait for each other", async () => {
-    const { turns, calls } = waitingTurns();
-    await turns.want([1, 2]);
+    const { runner, calls } = manualRunner();
+    await runner.assign([1, 2]);
     expect(calls).toEqual(["open 1", "open 2"]);
   });
 
   test("are tried again while they cannot be opened", async () => {
-    const { turns, calls, lines, fail, pass } = waitingTurns();
-    await turns.want([1]);
+    const { runner, calls, lines, fail, pass } = manualRunner();
+    await runner.assign([1]);
     await fail();
     await until(() => calls.length === 2);
     await pass();
     expect(calls).toEqual(["open 1", "open 1"]);
     expect(lines.map(({ partition, msg }) => [partition, msg])).toEqual([
-      [1, "A partition cannot be opened; it is tried again"],
+      [1, "partition start failed, retrying"],
     ]);
   });
 
   test("are not closed where they were never opened", async () => {
-    const { turns, calls, fail } = waitingTurns();
-    await turns.want([1]);
+    const { runner, calls, fail } = manualRunner();
+    await runner.assign([1]);
     await fail();
-    await turns.want([]);
+    await runner.assign([]);
     expect(calls).toEqual(["open 1"]);
-    expect(turns.wanted()).toEqual([]);
+    expect(runner.assigned()).toEqual([]);
   });
 
   test("count as closed when that fails", async () => {
-    const { turns, calls, pass, fail } = waitingTurns();
-    await turns.want([1]);
+    const { runner, calls, pass, fail } = manualRunner();
+    await runner.assign([1]);
     await pass();
-    const done = turns.want([]);
+    const done = runner.assign([]);
     await fail();
     await done;
-    await turns.want([1]);
+    await runner.assign([1]);
     expect(calls).toEqual(["open 1", "close 1", "open 1"]);
+  });
+
+  test("that are restarted are closed without draining and opened again", async () => {
+    const calls: string[] = [];
+    const runner = new PartitionRunner({
+      start: async (partition) => void calls.push(`open ${partition}`),
+      stop: async (partition, drain) => void calls.push(`close ${partition}, drain ${drain}`),
+      logger: quiet,
+    });
+    await runner.assign([1]);
+    await until(() => runner.isSettled(1));
+    runner.restart(1);
+    await until(() => calls.length === 3);
+    await runner.assign([]);
+    runner.restart(1);
+    expect(calls).toEqual(["open 1", "close 1, drain false", "open 1", "close 1, drain true"]);
+  });
+
+  test("that are restarted while they open are closed when they are open, and opened again", async () => {
+    const { runner, calls, pass } = manualRunner();
+    await runner.assign([1]);
+    runner.restart(1);
+    expect(runner.isSettled(1)).toBe(false);
+    await pass();
+    await pass();
+    await until(() => calls.length === 3);
+    expect(calls).toEqual(["open 1", "close 1", "open 1"]);
+  });
+
+  test("stay stopped after a broken invariant, which is a failure until they are taken", async () => {
+    const { logger, lines } = listeningLogger();
+    let starts = 0;
+    const runner = new PartitionRunner({
+      async start() {
+        starts += 1;
+        assert(starts > 1, "It holds");
+      },
+      async stop() {},
+      logger,
+    });
+    await runner.assign([3]);
+    await until(() => lines.length === 1);
+    await runner.assign([3]);
+    expect(starts).toBe(1);
+    expect(runner.failure()).toBe("Partition 3 has stopped: Broken invariant: It holds");
+    await runner.assign([]);
+    await runner.assign([3]);
+    await until(() => runner.isSettled(3));
+    expect(runner.failure()).toBeUndefined();
   });
 });

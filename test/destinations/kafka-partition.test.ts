@@ -1,10 +1,10 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { Partition, type PartitionAnswer } from "../../src/destinations/kafka/partition.ts";
+import { Partition } from "../../src/destinations/kafka/partition.ts";
 import type { EventRecord } from "../../src/destinations/kafka/record.ts";
 import { outgoing } from "./outgoing.ts";
 
-const identity = { id: 7n, epoch: 0 };
+const producerId = { producerId: 7n, producerEpoch: 0 };
 const [OK, TOO_LARGE, DUPLICATE, OUT_OF_ORDER, INVALID, NO_LEADER] = [0, 10, 46, 45, 87, 6];
 
 function recordOf(n: number, bytes = 100): EventRecord {
@@ -12,7 +12,8 @@ function recordOf(n: number, bytes = 100): EventRecord {
   return { event: outgoing({ n }), message: { ...message, timestamp: 0n }, bytes };
 }
 
-const numbersOf = (records: EventRecord[]) => records.map((it) => Number(it.message.value));
+const numbersOf = (records: readonly EventRecord[]) =>
+  records.map((it) => Number(it.message.value));
 
 /** A broker that takes batches without wrong records, each number once and in order. */
 class Log {
@@ -25,8 +26,8 @@ class Log {
     readonly code: number,
   ) {}
 
-  take({ batch }: Partition): PartitionAnswer {
-    const { records, sequence } = batch!;
+  take({ queue }: Partition): { errorCode: number } {
+    const { records, sequence } = queue.batch!;
     const [last, count] = [this.#last, records.length];
     if (last?.sequence === sequence && last.count === count) return { errorCode: DUPLICATE };
     if (records.some(this.isWrong)) return { errorCode: this.code };
@@ -45,17 +46,17 @@ test("wrong records are refused alone, and an answer that was lost doubles nothi
   fc.assert(
     fc.property(wrongs, lost, code, (wrong, losses, error) => {
       const partition = new Partition("t", 0);
-      partition.waiting = Array.from({ length: 60 }, (_, n) => recordOf(n));
+      partition.queue.push(...Array.from({ length: 60 }, (_, n) => recordOf(n)));
       const log = new Log(({ message }) => wrong.includes(Number(message.value)), error);
       const refused: number[] = [];
-      for (let turn = 0; partition.batch !== undefined || partition.waiting.length > 0; turn++) {
+      for (let turn = 0; !partition.queue.isEmpty; turn++) {
         expect(turn).toBeLessThan(2_000);
-        partition.fill(identity);
+        partition.fill(producerId);
         const loss = turn % 3 === 0 ? losses[turn % losses.length] : "no";
         const answer = loss === "before" ? { errorCode: NO_LEADER } : log.take(partition);
         // The broker has taken the batch, and nobody hears of it.
         if (loss === "after") continue;
-        refused.push(...numbersOf(partition.answered(answer).refused.map(({ record }) => record)));
+        refused.push(...numbersOf(partition.settle(answer).refused.map(({ record }) => record)));
       }
       expect(refused.toSorted((a, b) => a - b)).toEqual(wrong.toSorted((a, b) => a - b));
       expect(log.kept).toEqual(
@@ -72,45 +73,35 @@ test("after a wrong record batches grow again; after one that was too large they
     { code: TOO_LARGE, count: 32 },
   ]) {
     const partition = new Partition("t", 0);
-    partition.waiting = Array.from({ length: 64 }, (_, n) => recordOf(n));
-    partition.fill(identity);
-    partition.answered({ errorCode: code });
+    partition.queue.push(...Array.from({ length: 64 }, (_, n) => recordOf(n)));
+    partition.fill(producerId);
+    partition.settle({ errorCode: code });
     for (let sizes = 1; sizes <= 64; sizes *= 2) {
-      partition.fill(identity);
-      partition.answered({ errorCode: OK });
+      if (partition.queue.isEmpty) break;
+      partition.fill(producerId);
+      partition.settle({ errorCode: OK });
     }
-    partition.waiting = Array.from({ length: 64 }, (_, n) => recordOf(n));
-    partition.fill(identity);
-    expect({ code, count: partition.batch!.records.length }).toEqual({ code, count });
+    partition.queue.push(...Array.from({ length: 64 }, (_, n) => recordOf(n)));
+    partition.fill(producerId);
+    expect({ code, count: partition.queue.batch!.records.length }).toEqual({ code, count });
   }
 });
 
 test("a batch keeps its number until it is decided, and begins anew under another identity", () => {
   const partition = new Partition("t", 0);
-  partition.waiting = [recordOf(0), recordOf(1)];
-  partition.fill(identity);
-  partition.answered({ errorCode: OK });
-  partition.waiting = [recordOf(2)];
-  partition.fill(identity);
-  const { batch } = partition;
-  expect(batch).toMatchObject({ sequence: 2, identity });
-  expect(partition.answered({ errorCode: NO_LEADER }).again).toBeString();
-  const other = { id: 8n, epoch: 0 };
+  partition.queue.push(...[recordOf(0), recordOf(1)]);
+  partition.fill(producerId);
+  partition.settle({ errorCode: OK });
+  partition.queue.push(...[recordOf(2)]);
+  partition.fill(producerId);
+  const { batch } = partition.queue;
+  expect(batch).toMatchObject({ sequence: 2, producerId });
+  expect(partition.settle({ errorCode: NO_LEADER }).retryReason).toBeString();
+  const other = { producerId: 8n, producerEpoch: 0 };
   partition.fill(other);
-  expect(partition.batch).toBe(batch!);
-  partition.answered({ errorCode: OUT_OF_ORDER });
+  expect(partition.queue.batch).toBe(batch!);
+  partition.settle({ errorCode: OUT_OF_ORDER });
   partition.fill(other);
-  expect(partition.batch).toMatchObject({ sequence: 0, identity: other });
-  expect(numbersOf(partition.batch!.records)).toEqual([2]);
-});
-
-test("numbers begin anew behind the largest that a batch can have", () => {
-  const partition = new Partition("t", 0);
-  partition.waiting = [recordOf(0), recordOf(1)];
-  partition.fill(identity);
-  partition.batch!.sequence = 2 ** 31 - 1;
-  partition.answered({ errorCode: OK });
-  partition.waiting = [recordOf(2)];
-  partition.fill(identity);
-  expect(partition.batch?.sequence).toBe(1);
+  expect(partition.queue.batch).toMatchObject({ sequence: 0, producerId: other });
+  expect(numbersOf(partition.queue.batch!.records)).toEqual([2]);
 });

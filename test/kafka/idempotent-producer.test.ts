@@ -2,12 +2,12 @@ import { expect, test } from "bun:test";
 import * as kafka from "@platformatic/kafka";
 import fc from "fast-check";
 import { IdempotentProducer } from "../../src/kafka/idempotent-producer.ts";
-import { createProduceClient, type EncodedBatch } from "../../src/kafka/produce-client.ts";
+import type { ProducerId } from "../../src/kafka/partition-queue.ts";
+import type { PartitionMessages } from "../../src/kafka/produce.ts";
+import { createProduceClient } from "../../src/kafka/produce-client.ts";
 
 const PARTITIONS = 4;
 const LEADERS = 2;
-const AT_ID = 43;
-const AT_SEQUENCE = 53;
 
 /** What happens to a request. */
 const faults = ["none", "unsent", "unanswered", "moved", "slow", "too large"] as const;
@@ -20,10 +20,12 @@ function createBrokers(faults: Fault[]) {
   let shift = 0;
   let lastId = 0n;
 
-  function take({ partition, pieces }: EncodedBatch): [code: number, offset: bigint] {
-    const values = pieces.filter((_, at) => at > 0 && at % 2 === 0).map(String);
-    const sequence = pieces[0]!.readInt32BE(AT_SEQUENCE);
-    const of = `${partition}:${pieces[0]!.readBigInt64BE(AT_ID)}`;
+  function take(
+    { partition, sequence, messages }: PartitionMessages,
+    { producerId }: ProducerId,
+  ): [code: number, offset: bigint] {
+    const values = messages.map(({ value }) => String(value));
+    const of = `${partition}:${producerId}`;
     const state = known.get(of) ?? { next: 0, answers: new Map() };
     const before = state.answers.get(sequence);
     if (before !== undefined) return [0, before];
@@ -38,8 +40,8 @@ function createBrokers(faults: Fault[]) {
   const client = {
     ...createProduceClient(kafka, {} as kafka.Producer, 0),
     leaders: async () => logs.map((_, partition) => (partition + shift) % LEADERS),
-    identify: async () => ({ producerId: ++lastId, producerEpoch: 0 }),
-    async produce(leader: number, _: string, batches: readonly EncodedBatch[]) {
+    initProducerId: async () => ({ producerId: ++lastId, producerEpoch: 0 }),
+    async produce(leader: number, id: ProducerId, batches: readonly PartitionMessages[]) {
       const fault = faults.pop() ?? "none";
       await Bun.sleep(1);
       if (fault === "unsent") return await lost();
@@ -48,8 +50,8 @@ function createBrokers(faults: Fault[]) {
       const answers = batches.map((batch) => {
         const isLed = (batch.partition + shift) % LEADERS === leader;
         const [code, offset] =
-          fault === "too large" ? ([10, -1n] as const) : isLed ? take(batch) : [6, -1n];
-        return { index: batch.partition, errorCode: code, baseOffset: offset };
+          fault === "too large" ? ([10, -1n] as const) : isLed ? take(batch, id) : [6, -1n];
+        return { topic: "t", index: batch.partition, errorCode: code, baseOffset: offset };
       });
       if (fault === "slow") await Bun.sleep(30);
       return fault === "unanswered" ? await lost() : answers;
@@ -63,13 +65,13 @@ test("what is sent is there once, in order, whatever requests meet", async () =>
   await fc.assert(
     fc.asyncProperty(found, async (faults) => {
       const { client, logs } = createBrokers(faults);
-      const sender = new IdempotentProducer({ producer: client, topic: "t" });
+      const producer = new IdempotentProducer({ producer: client, topic: "t" });
       const kept = logs.map(() => [] as string[]);
       const users = Array.from({ length: PARTITIONS * 2 }, async (_, user) => {
         const partition = user % PARTITIONS;
         for (let n = 0; n < 6; n++) {
           const value = `user ${user}, ${n}`;
-          const offset = await sender.send(partition, () => Buffer.from(value)).catch(() => -1n);
+          const offset = await producer.send(partition, () => Buffer.from(value)).catch(() => -1n);
           if (offset < 0n) continue;
           kept[partition]!.push(value);
           expect(logs[partition]![Number(offset)]).toBe(value);
@@ -87,15 +89,15 @@ test("what is sent is there once, in order, whatever requests meet", async () =>
 
 test("a leader that forgot the producer takes what comes under another identity", async () => {
   const { client, logs } = createBrokers(["forgotten", "none"]);
-  const sender = new IdempotentProducer({ producer: client, topic: "t" });
-  for (const text of ["one", "two", "three"]) await sender.send(1, () => Buffer.from(text));
+  const producer = new IdempotentProducer({ producer: client, topic: "t" });
+  for (const text of ["one", "two", "three"]) await producer.send(1, () => Buffer.from(text));
   expect(logs[1]).toEqual(["one", "two", "three"]);
 });
 
 test("what is under way at one leader is not sent to another that leads meanwhile", async () => {
   const { client, logs } = createBrokers(["moved", "slow"]);
-  const sender = new IdempotentProducer({ producer: client, topic: "t" });
-  const send = (partition: number) => sender.send(partition, () => Buffer.from("x"));
+  const producer = new IdempotentProducer({ producer: client, topic: "t" });
+  const send = (partition: number) => producer.send(partition, () => Buffer.from("x"));
   await Promise.all([send(0), send(1)]);
   await Promise.all([send(0), send(1)]);
   expect(logs.slice(0, 2)).toEqual([
@@ -106,9 +108,9 @@ test("what is under way at one leader is not sent to another that leads meanwhil
 
 test("a value that a leader refuses is refused at once, and what follows is taken", async () => {
   const { client, logs } = createBrokers(["too large", "none"]);
-  const sender = new IdempotentProducer({ producer: client, topic: "t" });
-  await sender.send(1, () => Buffer.from("before"));
-  await expect(sender.send(1, () => Buffer.from("large"))).rejects.toThrow("larger");
-  expect(await sender.send(1, () => Buffer.from("small"))).toBe(1n);
+  const producer = new IdempotentProducer({ producer: client, topic: "t" });
+  await producer.send(1, () => Buffer.from("before"));
+  await expect(producer.send(1, () => Buffer.from("large"))).rejects.toThrow("larger");
+  expect(await producer.send(1, () => Buffer.from("small"))).toBe(1n);
   expect(logs[1]).toEqual(["before", "small"]);
 });

@@ -5,8 +5,9 @@ import type {
   GroupPartitionsAssignments,
 } from "@platformatic/kafka";
 import type { KafkaClients } from "../../kafka/client.ts";
+import type { Logger } from "../../observe/log.ts";
 import { assignPartitions } from "./partition-assignment.ts";
-import { PartitionRunner, type PartitionRunnerOptions } from "./partition-runner.ts";
+import type { PartitionRunner } from "./partition-runner.ts";
 
 /** What a node says of itself to the others. */
 export interface NodeInfo {
@@ -20,7 +21,10 @@ export interface ClusterNode extends NodeInfo {
   partitions: number[];
 }
 
-export interface MembershipOptions extends PartitionRunnerOptions {
+export interface MembershipOptions {
+  /** Runs the partitions that the group assigns to this node. */
+  runner: Pick<PartitionRunner, "assign" | "assigned">;
+  logger: Logger;
   clients: KafkaClients;
   /** Name of the group. */
   group: string;
@@ -84,7 +88,6 @@ export function joinCluster(options: MembershipOptions): Membership {
 
 class GroupMember implements Membership {
   readonly #options: MembershipOptions;
-  readonly #turns: PartitionRunner;
   readonly #consumer: Consumer;
   readonly #admin: Admin;
   readonly #closed = Promise.withResolvers<void>();
@@ -102,7 +105,6 @@ class GroupMember implements Membership {
   constructor(options: MembershipOptions) {
     const { clients, group, topic, sessionMs } = options;
     this.#options = options;
-    this.#turns = new PartitionRunner(options);
     this.#admin = clients.admin();
     this.#consumer = clients.groupConsumer({
       ...{ groupId: group, sessionTimeout: sessionMs, rebalanceTimeout: sessionMs },
@@ -139,7 +141,7 @@ class GroupMember implements Membership {
     const silent = `The brokers have not answered for ${Math.round(silentMs / 1_000)} s`;
     return {
       isMember: this.#isMember,
-      partitions: this.#turns.wanted(),
+      partitions: this.#options.runner.assigned(),
       trouble: silentMs > ANSWER_SESSIONS * this.#options.sessionMs ? silent : undefined,
     };
   }
@@ -147,7 +149,7 @@ class GroupMember implements Membership {
   async leave(): Promise<void> {
     this.#isOpen = false;
     this.#closed.resolve();
-    await this.#turns.want([]);
+    await this.#options.runner.assign([]);
     const left = this.#consumer.close(true).catch(() => {});
     await Promise.race([Promise.all([left, ...this.#loops]), Bun.sleep(LEAVE_MS_MAX)]);
     this.#isMember = false;
@@ -159,7 +161,7 @@ class GroupMember implements Membership {
       this.#isMember = true;
       this.#isLeader = isLeader === true;
       this.#heardAt = performance.now();
-      if (this.#isOpen) void this.#turns.want(this.#partitionsOf(assignments));
+      if (this.#isOpen) void this.#options.runner.assign(this.#partitionsOf(assignments));
     });
     consumer.on("consumer:heartbeat:end", () => {
       this.#heardAt = performance.now();
@@ -176,7 +178,7 @@ class GroupMember implements Membership {
     this.#heardAt = performance.now();
     this.#isMember &&= this.#consumer.memberId !== null;
     const kept = this.#isOpen ? this.#partitionsOf(this.#consumer.assignments) : [];
-    await Promise.race([this.#turns.want(kept), Bun.sleep(sessionMs / 2)]);
+    await Promise.race([this.#options.runner.assign(kept), Bun.sleep(sessionMs / 2)]);
     return Buffer.from(JSON.stringify(self));
   }
 

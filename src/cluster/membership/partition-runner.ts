@@ -1,93 +1,155 @@
+import { assert, InvariantError } from "../../assert.ts";
 import type { Logger } from "../../observe/log.ts";
 
 export interface PartitionRunnerOptions {
-  /**
-   * A partition is this node's from here on; resolves when it runs. When it rejects, it is called
-   * again while the partition stays this node's.
-   */
-  onAssigned(partition: number): Promise<void>;
-  /** A partition is not this node's any more; resolves when nothing of it runs. */
-  onRevoked(partition: number): Promise<void>;
+  /** Starts a partition. When it rejects, it is called again while the partition stays assigned. */
+  start(partition: number): Promise<void>;
+  /** Stops a partition; with `drain`, after the work in flight. Nothing of it runs afterwards. */
+  stop(partition: number, drain: boolean): Promise<void>;
   logger: Logger;
 }
 
-/** Between two attempts to run a partition. */
+/** Pause between two attempts to start a partition. */
 const RETRY_MS = 1_000;
 
-interface Turn {
-  wanted: boolean;
-  runs: boolean;
-  /** While it starts or stops; resolves when it is as it is wanted. */
-  turning?: Promise<void>;
-  /** Ends the wait for the next attempt. */
-  wake?: () => void;
+interface PartitionState {
+  isAssigned: boolean;
+  isRunning: boolean;
+  /** Set to stop the partition and to start it again after a pause. */
+  restart?: { afterMs: number } | undefined;
+  /** A broken invariant: the partition is not started again while it stays assigned. */
+  failure?: string | undefined;
+  /** Resolves when the partition runs or not, as assigned; undefined while nothing changes. */
+  settling?: Promise<void> | undefined;
+  /** Ends a pause. */
+  wake?: (() => void) | undefined;
 }
 
 /**
- * Starts and stops the partitions of a node. Of one partition one call is under way at a time; one
- * that is taken and given back before its turn has come is not interrupted.
+ * Runs the partitions that are assigned to this node. Each partition is either started or stopped,
+ * never both at a time. A start is not interrupted by a later assignment; the stop follows it.
  */
 export class PartitionRunner {
   readonly #options: PartitionRunnerOptions;
-  readonly #turns = new Map<number, Turn>();
+  readonly #states = new Map<number, PartitionState>();
+  #isClosed = false;
 
   constructor(options: PartitionRunnerOptions) {
     this.#options = options;
   }
 
-  /** Those that run, or are about to, ascending. */
-  wanted(): number[] {
-    const found = [...this.#turns].filter(([, { wanted }]) => wanted);
+  /** Assigned partitions, ascending. */
+  assigned(): number[] {
+    const found = [...this.#states].filter(([, { isAssigned }]) => isAssigned);
     return found.map(([partition]) => partition).sort((a, b) => a - b);
   }
 
-  /** These partitions and no others are to run; resolves when those that are not have ended. */
-  async want(partitions: readonly number[]): Promise<void> {
-    const wanted = new Set(partitions);
-    for (const it of wanted) if (!this.#turns.has(it)) this.#turns.set(it, { ...IDLE });
-    const ending: (Promise<void> | undefined)[] = [];
-    for (const [partition, turn] of this.#turns) {
-      turn.wanted = wanted.has(partition);
-      turn.wake?.();
-      if (turn.wanted !== turn.runs) turn.turning ??= this.#turn(partition, turn);
-      if (!turn.wanted) ending.push(turn.turning);
-    }
-    await Promise.all(ending);
+  /** Number of running partitions. */
+  running(): number {
+    return [...this.#states.values()].filter(({ isRunning }) => isRunning).length;
   }
 
-  async #turn(partition: number, turn: Turn): Promise<void> {
-    while (turn.wanted !== turn.runs) {
-      if (turn.wanted) await this.#start(partition, turn);
-      else await this.#stop(partition, turn);
-    }
-    delete turn.turning;
-    if (!turn.runs) this.#turns.delete(partition);
+  /** Whether the partition runs and is neither being started nor stopped. */
+  isSettled(partition: number): boolean {
+    const state = this.#states.get(partition);
+    return state?.isRunning === true && state.settling === undefined;
   }
 
-  async #start(partition: number, turn: Turn): Promise<void> {
-    const { onAssigned, logger } = this.#options;
+  /** A sentence about a partition that a broken invariant has stopped. */
+  failure(): string | undefined {
+    for (const [partition, { failure }] of this.#states) {
+      if (failure !== undefined) return `Partition ${partition} has stopped: ${failure}`;
+    }
+    return undefined;
+  }
+
+  /** Runs these partitions and no others; resolves when the others have stopped. */
+  async assign(partitions: readonly number[]): Promise<void> {
+    const assigned = new Set(this.#isClosed ? [] : partitions);
+    for (const it of assigned) {
+      if (!this.#states.has(it)) this.#states.set(it, { isAssigned: false, isRunning: false });
+    }
+    const stopping: (Promise<void> | undefined)[] = [];
+    for (const [partition, state] of this.#states) {
+      if (!assigned.has(partition)) state.failure = undefined;
+      state.isAssigned = assigned.has(partition);
+      state.wake?.();
+      this.#settle(partition, state);
+      if (!state.isAssigned) stopping.push(state.settling);
+    }
+    await Promise.all(stopping);
+  }
+
+  /** Stops a partition without draining it, and starts it again while it stays assigned. */
+  restart(partition: number, afterMs = 0): void {
+    const state = this.#states.get(partition);
+    if (state === undefined) return;
+    state.restart = { afterMs };
+    this.#settle(partition, state);
+  }
+
+  /** Stops all partitions without draining them. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.assign([]);
+  }
+
+  #settle(partition: number, state: PartitionState): void {
+    if (state.settling === undefined && isDue(state)) {
+      state.settling = this.#run(partition, state);
+    }
+  }
+
+  async #run(partition: number, state: PartitionState): Promise<void> {
+    while (isDue(state)) {
+      if (state.isRunning) await this.#stop(partition, state);
+      else await this.#start(partition, state);
+    }
+    state.settling = undefined;
+    if (!state.isAssigned) this.#states.delete(partition);
+  }
+
+  async #start(partition: number, state: PartitionState): Promise<void> {
+    const { start, logger } = this.#options;
+    state.restart = undefined;
     try {
-      await onAssigned(partition);
-      turn.runs = true;
+      assert(!state.isRunning, "A partition is started only while it does not run on this node");
+      await start(partition);
+      state.isRunning = true;
     } catch (err) {
-      logger.error({ err, partition }, "A partition cannot be opened; it is tried again");
-      const woken = new Promise<void>((resolve) => {
-        turn.wake = resolve;
-      });
-      await Promise.race([Bun.sleep(RETRY_MS), woken]);
-      delete turn.wake;
+      if (err instanceof InvariantError) {
+        state.failure = err.message;
+        logger.error({ err, partition }, "partition stopped by a broken invariant");
+        return;
+      }
+      logger.error({ err, partition }, "partition start failed, retrying");
+      await pause(state, RETRY_MS);
     }
   }
 
-  async #stop(partition: number, turn: Turn): Promise<void> {
-    const { onRevoked, logger } = this.#options;
+  async #stop(partition: number, state: PartitionState): Promise<void> {
+    const { stop, logger } = this.#options;
+    const { restart } = state;
+    state.restart = undefined;
     try {
-      await onRevoked(partition);
+      await stop(partition, restart === undefined && !this.#isClosed);
     } catch (err) {
-      logger.error({ err, partition }, "A partition was not closed as it should be");
+      logger.error({ err, partition }, "partition stop failed");
     }
-    turn.runs = false;
+    state.isRunning = false;
+    if (restart !== undefined && state.isAssigned) await pause(state, restart.afterMs);
   }
 }
 
-const IDLE: Turn = { wanted: false, runs: false };
+/** Whether the partition has to be started or stopped. */
+function isDue({ isAssigned, isRunning, restart, failure }: PartitionState): boolean {
+  if (isRunning) return !isAssigned || restart !== undefined;
+  return isAssigned && failure === undefined;
+}
+
+async function pause(state: PartitionState, ms: number): Promise<void> {
+  const woken = Promise.withResolvers<void>();
+  state.wake = woken.resolve;
+  await Promise.race([Bun.sleep(ms), woken.promise]);
+  state.wake = undefined;
+}

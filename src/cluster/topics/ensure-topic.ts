@@ -11,7 +11,7 @@ export interface TopicSettings {
   retention?: { ms: number; bytes: number };
 }
 
-/** Ids that a node knows topics by, from one run to the next: a topic made anew has another id. */
+/** Ids that a node knows topics by, from one run to the next: a recreated topic has another id. */
 export interface TopicIds {
   get(name: string): string | undefined;
   put(name: string, id: string): void;
@@ -45,7 +45,7 @@ export async function ensureTopic(
   }
   const { partitions, replicas, id } = await appeared(admin, topic.name);
   if (known !== undefined && known !== id) {
-    throw new StartError(`${gone(topic)}: the one of this name was made anew. ${REMEDY}`);
+    throw new StartError(`${gone(topic)}: the one of this name was created later. ${REMEDY}`);
   }
   ids?.put(topic.name, id);
   if (replicas < topic.replicas) {

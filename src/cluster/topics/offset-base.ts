@@ -1,67 +1,74 @@
-/** Of which topic a partition is, and how the offsets of its blocks are counted. */
+import { assert } from "../../assert.ts";
+
+/**
+ * What is added to the brokers' offsets of a partition, and the topic that this holds for. Its field
+ * names are stored in ledgers.
+ */
 export interface OffsetBase {
   /** Id of the topic. */
   topic: string;
-  /** What is added to the brokers' offsets. */
   base: number;
 }
 
 /**
- * A topic that was deleted and made anew begins at offset 0, and one that lost its end goes on at
- * offsets that were given before. Cursors and connections name positions beyond: what comes at lower
- * ones would count as taken. So the offsets of such a partition are counted from higher on, where
- * nothing has been.
+ * Offset bases of a topic's partitions. A topic that was recreated begins at offset 0, and one that
+ * lost its end reuses offsets. Cursors and connections name higher positions, so new events would
+ * count as delivered. The base moves such a partition to offsets that were never used.
  */
 export class OffsetBases {
-  readonly #places = new Map<number, OffsetBase>();
+  readonly #bases = new Map<number, OffsetBase>();
 
-  set(partition: number, place: OffsetBase): void {
-    this.#places.set(partition, place);
+  set(partition: number, offsetBase: OffsetBase): void {
+    const before = this.#bases.get(partition)?.base ?? 0;
+    assert(offsetBase.base >= before, "The offset base of a partition never decreases");
+    this.#bases.set(partition, offsetBase);
   }
 
   base(partition: number): bigint {
-    return BigInt(this.#places.get(partition)?.base ?? 0);
+    return BigInt(this.#bases.get(partition)?.base ?? 0);
   }
 
-  /** Whether the offsets of a topic are known to be counted so. */
+  /** Whether the base of the partition holds for this topic. */
   isOfTopic(partition: number, topic: string): boolean {
-    return (this.#places.get(partition)?.topic ?? topic) === topic;
+    return (this.#bases.get(partition)?.topic ?? topic) === topic;
   }
 }
 
-/** Blocks between what was there before and a topic that was made anew; nobody has read so far. */
+/** Distance in blocks between the last offset of a topic and the base of its recreation. */
 const JUMP = 2 ** 30;
 
+/** End of a partition as the brokers report it. */
 export interface TopicEnd {
   topic: string;
   /** The brokers' offset after the last block. */
   end: number;
-  /** Offset, as it is counted, below which blocks are known to have been read. */
+  /** Offset, with its base, below which blocks are known to have been read. */
   known: number;
 }
 
 /** What happened to a partition. */
 export interface PartitionLoss {
-  /** As in "The partition …". */
+  /** Completes the sentence "The partition …". */
   how: string;
-  /** Blocks that are known to be gone, and at least 1. */
+  /** Number of blocks that are known to be lost, at least 1. */
   blocks: number;
 }
 
-/** Where a partition belongs, by where it was and what is found of it. */
+/** Computes the offset base of a partition from the stored one and the partition's end. */
 export function nextOffsetBase(
   before: OffsetBase | undefined,
   { topic, end, known }: TopicEnd,
-): { place: OffsetBase; lost?: PartitionLoss } {
+): { base: OffsetBase; loss?: PartitionLoss } {
   const base = before?.base ?? 0;
-  const gone = known - (end + base);
+  const lost = known - (end + base);
   const isSame = before === undefined || before.topic === topic;
-  if (isSame && gone <= 0) return { place: { topic, base } };
-  // What is left is counted so that it ends where the lost end was. A lane that had not come so far
-  // reads some of it again; none passes over anything.
+  if (isSame && lost <= 0) return { base: { topic, base } };
+  // The rest moves so that it ends where the lost end was. A lane that was behind reads some of it
+  // again; none passes over anything.
   if (before?.topic === topic) {
-    return { place: { topic, base: base + gone }, lost: { how: "has lost its end", blocks: gone } };
+    const loss = { how: "has lost its end", blocks: lost };
+    return { base: { topic, base: base + lost }, loss };
   }
   const jumped = (Math.floor(Math.max(known, base) / JUMP) + 1) * JUMP;
-  return { place: { topic, base: jumped }, lost: { how: "was made anew", blocks: 1 } };
+  return { base: { topic, base: jumped }, loss: { how: "was recreated", blocks: 1 } };
 }

@@ -1,7 +1,7 @@
-/** A topic was deleted and made anew. */
+/** A topic was deleted and created again. */
 export class TopicRecreated extends Error {
   constructor(topic: string) {
-    super(`The topic ${topic} was deleted and made anew`);
+    super(`The topic ${topic} was deleted and created again`);
   }
 }
 

@@ -1,11 +1,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { backoffMs } from "../../concurrency/backoff.ts";
+import type { ProducerId } from "../../kafka/partition-queue.ts";
+import { type PartitionResponse, produce } from "../../kafka/produce.ts";
 import type { OutgoingEvent } from "../destination.ts";
 import type { BrokerConnections } from "./broker-connections.ts";
 import type { KafkaConfig } from "./config.ts";
-import { type BrokerAddress, codeOf, failureOf, KafkaFailure, sentenceOf } from "./failures.ts";
+import { type BrokerAddress, failureOf, KafkaFailure, sentenceOf } from "./failures.ts";
 import { KAFKA_TOPICS_MAX } from "./limits.ts";
-import { type Identity, Partition, type PartitionAnswer } from "./partition.ts";
+import { Partition } from "./partition.ts";
 import { partitionOf } from "./partitioner.ts";
 import { createRecordEncoder, type EventRecord } from "./record.ts";
 import { TopicMetadata } from "./topic-metadata.ts";
@@ -34,7 +36,7 @@ export class EventProducer {
   readonly #partitions = new Map<string, Partition>();
   /** What is known of events whose delivery was not answered for as a whole. */
   readonly #fates = new WeakMap<OutgoingEvent, EventOutcome>();
-  #identity: Identity | undefined;
+  #producerId: ProducerId | undefined;
   /** Records of nobody go to one partition a delivery, in turns. */
   #turn = 0;
 
@@ -75,24 +77,24 @@ export class EventProducer {
   #begin(events: readonly OutgoingEvent[]): EventRecord[] {
     const underWay = new Set<OutgoingEvent>();
     for (const partition of this.#partitions.values()) {
-      partition.waiting = [];
-      for (const { event } of partition.batch?.records ?? []) underWay.add(event);
+      partition.queue.takeWaiting();
+      for (const { event } of partition.queue.batch?.records ?? []) underWay.add(event);
     }
     const open = events.filter((event) => !this.#fates.has(event) && !underWay.has(event));
     return open.map(this.#recordOf);
   }
 
   #due(): Partition[] {
-    return [...this.#partitions.values()].filter((it) => it.batch ?? it.waiting.length > 0);
+    return [...this.#partitions.values()].filter(({ queue }) => !queue.isEmpty);
   }
 
   /** Asks each leader once to take a batch of each of its partitions. */
   async #round(unplaced: EventRecord[], signal: AbortSignal): Promise<Round> {
     const round: Round = { failure: undefined, isProgress: false };
     try {
-      this.#identity ??= await this.#identify(signal);
+      this.#producerId ??= await this.#initProducerId(signal);
       await this.#place(unplaced, round, signal);
-      const groups = this.#byLeader(unplaced, this.#identity, round);
+      const groups = this.#byLeader(unplaced, this.#producerId, round);
       await Promise.all(
         groups.map(async (partitions) => {
           const { topic, index } = partitions[0]!;
@@ -108,10 +110,10 @@ export class EventProducer {
     return round;
   }
 
-  async #identify(signal: AbortSignal): Promise<Identity> {
+  async #initProducerId(signal: AbortSignal): Promise<ProducerId> {
     const connection = await this.#brokers.connectAny(signal);
     const answer = await connection.request("initProducerId", null, 0, -1n, -1);
-    return { id: answer.producerId, epoch: answer.producerEpoch };
+    return { producerId: answer.producerId, producerEpoch: answer.producerEpoch };
   }
 
   /** Finds the partitions of records; those that no topic is for are refused. */
@@ -125,7 +127,7 @@ export class EventProducer {
       if (count !== undefined) {
         const index = key === undefined ? this.#turn % count : partitionOf(key, count);
         record.message.partition = index;
-        this.#partition(topic, index).waiting.push(record);
+        this.#partition(topic, index).queue.push(record);
         continue;
       }
       const code = faults.get(topic);
@@ -147,25 +149,25 @@ export class EventProducer {
   }
 
   /** Partitions with something to write, by who leads them and by whom their batch is. */
-  #byLeader(unplaced: EventRecord[], identity: Identity, round: Round): Partition[][] {
+  #byLeader(unplaced: EventRecord[], current: ProducerId, round: Round): Partition[][] {
     const groups = new Map<string, Partition[]>();
     for (const partition of this.#due()) {
-      const { topic, index } = partition;
+      const { topic, index, queue } = partition;
       const count = this.#topics.get(topic)?.leaders.length;
       const leader = this.#topics.leader(topic, index);
       if (count !== undefined && index >= count) {
         // Somebody made the topic anew, with fewer partitions.
         this.#partitions.delete(`${topic}:${index}`);
-        unplaced.push(...(partition.batch?.records ?? []), ...partition.waiting);
+        unplaced.push(...(queue.batch?.records ?? []), ...queue.waiting);
       } else if (count === undefined && this.#hasTemplate) {
         // The topic is gone: the next round finds that out, or asks for another.
-        unplaced.push(...partition.drop(), ...partition.waiting.splice(0));
+        if (queue.batch !== undefined) this.#producerId = undefined;
+        unplaced.push(...queue.abandon(), ...queue.takeWaiting());
       } else if (leader === undefined) {
         round.failure ??= new KafkaFailure("soon", sentenceOf(NO_LEADER, topic));
       } else {
-        partition.fill(identity);
-        const { id, epoch } = partition.batch!.identity;
-        const key = `${leader.host}:${leader.port} ${id} ${epoch}`;
+        const { producerId, producerEpoch } = partition.fill(current).producerId;
+        const key = `${leader.host}:${leader.port} ${producerId} ${producerEpoch}`;
         groups.set(key, [...(groups.get(key) ?? []), partition]);
       }
     }
@@ -180,37 +182,27 @@ export class EventProducer {
     signal: AbortSignal,
   ) {
     const connection = await this.#brokers.connect(leader, signal);
-    const { NumericMap, ResponseError, ProduceAcks } = connection.kafka;
-    const batches = partitions.map((it) => ({ ...it.batch!, of: `${it.topic}:${it.index}` }));
-    const { id, epoch } = batches[0]!.identity;
-    const messages = batches.flatMap(({ records }) => records.map(({ message }) => message));
-    const options = {
+    const batches = partitions.map(({ topic, index, queue }) => {
+      const { records, sequence } = queue.batch!;
+      return { topic, partition: index, sequence, messages: records.map((it) => it.message) };
+    });
+    const request = {
+      producerId: partitions[0]!.queue.batch!.producerId,
+      batches,
       compression: this.#compression,
-      ...{ producerId: id, producerEpoch: epoch },
-      sequences: new NumericMap(batches.map(({ of, sequence }) => [of, sequence])),
+      // A broker that waits for its replicas responds before the connection is given up.
+      waitMs: Math.floor(this.#brokers.stepMs / 2),
     };
-    // A broker that waits for its copies says so before the connection is given up.
-    const waitMs = Math.floor(this.#brokers.stepMs / 2);
-    const { ALL } = ProduceAcks;
-    const answer = await connection
-      .request("produce", ALL, waitMs, messages, options)
-      .catch((error) => {
-        // Also an answer that tells an error of one partition tells of the others.
-        if (error instanceof ResponseError && codeOf(error) !== undefined) return error.response;
-        throw error;
-      });
-    const { responses } = answer as { responses: ProduceAnswer[] };
-    const told = new Map(
-      responses.flatMap(({ name, partitionResponses }) =>
-        partitionResponses.map((one) => [`${name}:${one.index}`, one] as const),
-      ),
+    const responses = await produce(connection.kafka, request, (...args) =>
+      connection.request("produce", ...args),
     );
+    const byPartition = new Map(responses.map((it) => [`${it.topic}:${it.index}`, it]));
     for (const partition of partitions) {
-      this.#take(partition, told.get(`${partition.topic}:${partition.index}`), round);
+      this.#take(partition, byPartition.get(`${partition.topic}:${partition.index}`), round);
     }
   }
 
-  #take(partition: Partition, answer: PartitionAnswer | undefined, round: Round): void {
+  #take(partition: Partition, answer: PartitionResponse | undefined, round: Round): void {
     if (answer === undefined) {
       round.failure = new KafkaFailure("soon", "The broker did not answer for a partition");
       return;
@@ -218,19 +210,19 @@ export class EventProducer {
     if (this.#hasTemplate && answer.errorCode === NOT_AUTHORISED) {
       // One name of many, which must not hold up the others.
       const reason = sentenceOf(NOT_AUTHORISED, partition.topic);
-      for (const { event } of partition.drop()) this.#fates.set(event, reason);
+      for (const { event } of partition.queue.discard()) this.#fates.set(event, reason);
       round.isProgress = true;
       return;
     }
-    const { written, refused, again } = partition.answered(answer);
+    const { written, refused, retryReason } = partition.settle(answer);
     for (const { event } of written) this.#fates.set(event, true);
     for (const { record, reason } of refused) this.#fates.set(record.event, reason);
-    if (again === undefined) {
+    if (retryReason === undefined) {
       round.isProgress = true;
       return;
     }
-    round.failure = new KafkaFailure("soon", again);
-    if (partition.batch === undefined) this.#identity = undefined;
+    round.failure = new KafkaFailure("soon", retryReason);
+    if (partition.queue.batch === undefined) this.#producerId = undefined;
   }
 }
 
@@ -238,11 +230,6 @@ interface Round {
   /** Why something has to come again. */
   failure: KafkaFailure | undefined;
   isProgress: boolean;
-}
-
-interface ProduceAnswer {
-  name: string;
-  partitionResponses: (PartitionAnswer & { index: number })[];
 }
 
 const NO_LEADER = 5;

@@ -1,53 +1,31 @@
+import {
+  PartitionQueue,
+  type ProducerBatch,
+  type ProducerId,
+} from "../../kafka/partition-queue.ts";
+import type { PartitionResponse } from "../../kafka/produce.ts";
 import { classify, isTooLarge, sentenceOf } from "./failures.ts";
 import type { EventRecord } from "./record.ts";
 
-/** By which brokers know a producer, and so a batch that comes again. */
-export interface Identity {
-  id: bigint;
-  epoch: number;
-}
-
-/** Records that are written together or not at all. */
-export interface Batch {
-  records: EventRecord[];
-  identity: Identity;
-  sequence: number;
-}
-
-/** What became of the records of an answered batch. */
-export interface Settled {
-  written: EventRecord[];
+/** Outcome of a batch by the broker's response. */
+export interface BatchOutcome {
+  written: readonly EventRecord[];
   refused: { record: EventRecord; reason: string }[];
-  /** Why the batch has to come again. */
-  again?: string;
+  /** Why the batch is sent again. */
+  retryReason?: string;
 }
 
-/** What a broker answers for a batch. */
-export interface PartitionAnswer {
-  errorCode: number;
-  errorMessage?: string | null;
-  recordErrors?: { batchIndex: number; batchIndexErrorMessage: string | null }[];
-}
-
-/** By default a topic takes 1,048,588 bytes of a batch; the rest is for its head. */
+/** By default a topic accepts batches of 1,048,588 bytes; the rest is for the batch's header. */
 const BATCH_BYTES_MAX = 1_000_000;
-const SEQUENCES = 2 ** 31;
 
-/**
- * What waits for one partition, in order. One batch is under way at a time, and keeps its identity
- * and number until a broker has said what became of it: a batch that comes again is written once.
- */
+/** Records of one partition, in batches of the size that the topic accepts. */
 export class Partition {
   readonly topic: string;
   readonly index: number;
-  waiting: EventRecord[] = [];
-  batch: Batch | undefined;
-  #identity: Identity | undefined;
-  /** Number of the next record. */
-  #sequence = 0;
-  /** Most bytes of a batch: half of what the topic did not take. */
+  readonly queue = new PartitionQueue<EventRecord>();
+  /** Largest batch in bytes: half of a batch that was too large. */
   #bytesMax = BATCH_BYTES_MAX;
-  /** Most records of the next batch, while a wrong one is looked for. */
+  /** Most records of the next batch, while batches are halved to find a refused record. */
   #countMax = Number.POSITIVE_INFINITY;
 
   constructor(topic: string, index: number) {
@@ -55,77 +33,65 @@ export class Partition {
     this.index = index;
   }
 
-  /** Makes the next batch, unless one is under way. */
-  fill(identity: Identity): void {
-    if (this.batch !== undefined) return;
-    let bytes = 0;
-    let count = 0;
-    for (const record of this.waiting) {
-      bytes += record.bytes;
-      if (count > 0 && (bytes > this.#bytesMax || count >= this.#countMax)) break;
-      count += 1;
-    }
-    if (this.#identity !== identity) this.#sequence = 0;
-    this.#identity = identity;
-    this.batch = { records: this.waiting.splice(0, count), identity, sequence: this.#sequence };
+  /** The batch in flight, or a new one. */
+  fill(producerId: ProducerId): ProducerBatch<EventRecord> {
+    return this.queue.fill(producerId, (waiting) => {
+      let bytes = 0;
+      const end = waiting.findIndex((record, count) => {
+        bytes += record.bytes;
+        return count > 0 && (bytes > this.#bytesMax || count >= this.#countMax);
+      });
+      return end < 0 ? waiting.length : end;
+    });
   }
 
-  /** Takes up what a broker answered for the batch. */
-  answered({ errorCode, errorMessage, recordErrors = [] }: PartitionAnswer): Settled {
-    const { records } = this.batch!;
+  /** Settles the batch in flight by the broker's response. */
+  settle({
+    errorCode,
+    errorMessage,
+    recordErrors = [],
+  }: Omit<PartitionResponse, "topic" | "index" | "baseOffset">): BatchOutcome {
     switch (classify(errorCode)) {
       case "written":
-        this.#sequence = (this.batch!.sequence + records.length) % SEQUENCES;
-        this.batch = undefined;
-        // The next wrong one may be far away.
+        // The next refused record may be far away.
         this.#countMax *= 2;
-        return { written: records, refused: [] };
+        return { written: this.queue.acknowledge(), refused: [] };
       case "records": {
         const about = (detail?: string | null) => sentenceOf(errorCode, this.topic, detail);
         const named = new Map(
           recordErrors.map((it) => [it.batchIndex, about(it.batchIndexErrorMessage)]),
         );
-        if (records.length === 1) named.set(0, named.get(0) ?? about(errorMessage));
-        return this.#without(named, isTooLarge(errorCode));
+        if (this.#records.length === 1) named.set(0, named.get(0) ?? about(errorMessage));
+        return this.#refuse(named, isTooLarge(errorCode));
       }
       case "identity":
-        // The records go again under another identity, with new numbers.
-        this.#identity = undefined;
-        this.#back(records);
+        this.queue.requeueWithNewProducerId();
         break;
       default:
     }
-    const again = sentenceOf(errorCode, this.topic, errorMessage);
-    return { written: [], refused: [], again };
+    const retryReason = sentenceOf(errorCode, this.topic, errorMessage);
+    return { written: [], refused: [], retryReason };
+  }
+
+  get #records(): readonly EventRecord[] {
+    return this.queue.batch?.records ?? [];
   }
 
   /**
-   * Nothing of the batch was written: those that are named are refused, the others go again. Where
-   * none is named, the wrong one shows in smaller batches.
+   * Nothing of the batch was written: refuses the named records and sends the others again. When
+   * none is named, smaller batches find the record.
    */
-  #without(named: Map<number, string>, isTooLarge: boolean): Settled {
-    const { records } = this.batch!;
+  #refuse(named: Map<number, string>, isTooLarge: boolean): BatchOutcome {
+    const records = this.#records;
     const refused = [...named]
       .filter(([index]) => records[index] !== undefined)
       .map(([index, reason]) => ({ record: records[index]!, reason }));
     if (refused.length === 0 && isTooLarge) {
-      // Also the batches that come later must not be larger.
+      // Later batches must not be larger either.
       this.#bytesMax = records.reduce((sum, record) => sum + record.bytes, 0) / 2;
     } else if (refused.length === 0) this.#countMax = Math.ceil(records.length / 2);
-    const wrong = new Set(refused.map(({ record }) => record));
-    this.#back(records.filter((record) => !wrong.has(record)));
+    const isRefused = new Set(refused.map(({ record }) => record));
+    this.queue.requeue(records.filter((record) => !isRefused.has(record)));
     return { written: [], refused };
-  }
-
-  /** Gives up the batch that is under way, of which nothing was written. */
-  drop(): EventRecord[] {
-    const records = this.batch?.records ?? [];
-    this.batch = undefined;
-    return records;
-  }
-
-  #back(records: EventRecord[]): void {
-    this.waiting = [...records, ...this.waiting];
-    this.batch = undefined;
   }
 }

@@ -1,0 +1,135 @@
+import { logNameOf, type PartitionLogs } from "../cluster/events/partition-logs.ts";
+import { openOrderedTopic } from "../cluster/ordered-log/ordered-topic.ts";
+import { clusterDirectory, topicIds } from "../first-start/data-directory.ts";
+import type { KafkaClients } from "../kafka/client.ts";
+import type { Logger } from "../observe/log.ts";
+import { LEDGER_TABLES_MAX, Ledger } from "../pipeline/ledger/ledger.ts";
+import type { LaneRecord } from "../pipeline/model/lane-record.ts";
+import type { Config } from "../settings/reader.ts";
+import { openView } from "../store/lmdb/view.ts";
+import { openOrderedStore } from "../store/ordered/ordered-store.ts";
+import type { Store } from "../store/store.ts";
+import { syncOffsetBase } from "./offset-base.ts";
+
+export interface PartitionLedgersOptions {
+  clients: KafkaClients;
+  /** Topic of the ledgers, with a partition for each partition of the events. */
+  topic: string;
+  replicas: number;
+  config: Config;
+  logs: PartitionLogs;
+  logger: Logger;
+  /** Called when a newer pixelmill wrote to a ledger. */
+  onNewer(reason: string): void;
+}
+
+/** Interval at which added partitions are looked for. */
+const GROWTH_MS = 2_000;
+
+interface PartitionLedger {
+  store: Store;
+  /** Reads what any node wrote. Lanes of this node write through a ledger of their own. */
+  ledger: Ledger;
+}
+
+/** Ledgers of all partitions of the cluster, as views on this node. */
+export class PartitionLedgers {
+  readonly #options: PartitionLedgersOptions;
+  readonly #ledgers: PartitionLedger[] = [];
+  #growing: Promise<void> = Promise.resolve();
+  readonly #growth: ReturnType<typeof setInterval>;
+
+  /** Throws `StartError` when the topic cannot be used. */
+  static async open(options: PartitionLedgersOptions): Promise<PartitionLedgers> {
+    const ledgers = new PartitionLedgers(options);
+    await ledgers.#grow();
+    return ledgers;
+  }
+
+  constructor(options: PartitionLedgersOptions) {
+    this.#options = options;
+    this.#growth = setInterval(() => {
+      this.#grow().catch((err) => options.logger.error({ err }, "ledger open failed"));
+    }, GROWTH_MS);
+  }
+
+  all(): Ledger[] {
+    return this.#ledgers.map(({ ledger }) => ledger);
+  }
+
+  /** The store of a partition's ledger. */
+  async store(partition: number): Promise<Store> {
+    if (partition >= this.#ledgers.length) await this.#grow();
+    const found = this.#ledgers[partition];
+    if (found === undefined) throw new RangeError(`Expected a partition, got ${partition}`);
+    return found.store;
+  }
+
+  /** Ids of the nodes that run partitions, as far as this node has read. */
+  owners(): Set<string> {
+    return new Set(this.#ledgers.flatMap(({ ledger }) => ledger.owner()?.node ?? []));
+  }
+
+  /** Owner of each partition and its largest lag; without lags while the brokers do not respond. */
+  async lags() {
+    const { readers } = this.#options.logs;
+    const ends = await this.#options.logs.ends().catch(() => undefined);
+    return this.#ledgers.map(({ ledger }, partition) => {
+      const log = logNameOf(partition);
+      const node = ledger.owner()?.node;
+      const owned = { partition, ...(node && { node }) };
+      if (ends === undefined) return owned;
+      const end = ends[log] ?? 0;
+      const low = Math.min(end, ...ledger.lanes().map((record) => lowOf(record, log) ?? end));
+      return { ...owned, lagEvents: readers.get(log)?.countBetween(low, end) ?? 0 };
+    });
+  }
+
+  /** Why some ledger is not read or written; undefined while all are. */
+  trouble(): string | undefined {
+    const troubles = this.#ledgers.values().map(({ ledger }) => ledger.trouble());
+    return troubles.find((trouble) => trouble !== undefined);
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#growth);
+    await this.#growing.catch(() => {});
+    await Promise.all(this.#ledgers.map(({ ledger }) => ledger.close()));
+  }
+
+  /** Opens the ledgers of added partitions. */
+  #grow(): Promise<void> {
+    this.#growing = this.#growing.catch(() => {}).then(() => this.#openLedgers());
+    return this.#growing;
+  }
+
+  async #openLedgers(): Promise<void> {
+    const { clients, topic, replicas, config, logger, logs, onNewer } = this.#options;
+    const partitions = logs.readers.size;
+    const known = this.#ledgers.length;
+    if (partitions <= known) return;
+    const ids = topicIds(config);
+    const orders = await openOrderedTopic({
+      clients,
+      name: topic,
+      partitions,
+      replicas,
+      ids,
+      logger,
+    });
+    const name = "The ledger";
+    for (const [index, log] of orders.slice(known).entries()) {
+      const path = clusterDirectory(config, `ledger/${known + index}`);
+      const local = openView({ path, tablesMax: LEDGER_TABLES_MAX, name, logger });
+      const store = openOrderedStore({ local, log, name, logger, onNewer });
+      syncOffsetBase(store, logs, logNameOf(known + index));
+      this.#ledgers.push({ store, ledger: new Ledger(store, logger) });
+    }
+  }
+}
+
+/** Lowest position of a log that the lane still needs. */
+function lowOf({ logs }: LaneRecord, log: string): number | undefined {
+  const cursor = logs[log];
+  return cursor && Math.min(cursor.next, ...cursor.pending);
+}

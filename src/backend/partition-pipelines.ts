@@ -1,0 +1,93 @@
+import { assert } from "../assert.ts";
+import type { Live } from "../catalog/catalog.ts";
+import { logNameOf, type PartitionLogs } from "../cluster/events/partition-logs.ts";
+import { PartitionRunner } from "../cluster/membership/partition-runner.ts";
+import { nextOffsetBase } from "../cluster/topics/offset-base.ts";
+import type { Logger } from "../observe/log.ts";
+import { Ledger } from "../pipeline/ledger/ledger.ts";
+import type { PartitionPipeline } from "../pipeline/partition-pipeline.ts";
+import type { PipelineHost } from "../pipeline/pipeline.ts";
+import { knownPositions } from "../pipeline/reading/known-positions.ts";
+import { HAND_OVER_MS_MAX } from "../settings/limits.ts";
+import { withoutClose } from "../store/store.ts";
+import { OFFSET_BASE_KEY, offsetBaseTable, storedOffsetBase } from "./offset-base.ts";
+import type { PartitionLedgers } from "./partition-ledgers.ts";
+
+export interface PartitionPipelinesOptions {
+  ledgers: PartitionLedgers;
+  logs: PartitionLogs;
+  live: Live;
+  host: PipelineHost;
+  /** Id of this node. */
+  node: string;
+  logger: Logger;
+}
+
+/**
+ * Pause between a lost claim and the next claim, while the partition stays assigned to this node.
+ */
+const RECLAIM_MS = 2_000;
+
+/** A partition whose lanes run on this node. */
+interface RunningPartition {
+  ledger: Ledger;
+  pipeline: PartitionPipeline;
+  /** Ends the reading of the log for the lanes. */
+  release(): void;
+}
+
+/** Runs the lanes of the partitions that are assigned to this node. */
+export function runPartitionPipelines(options: PartitionPipelinesOptions): PartitionRunner {
+  const { ledgers, logs, live, host, node, logger } = options;
+  const running = new Map<number, RunningPartition>();
+  const runner = new PartitionRunner({ start, stop, logger });
+
+  async function start(partition: number): Promise<void> {
+    const isFree = !running.has(partition);
+    assert(isFree, "The lanes of a partition run at most once on a node");
+    const store = await ledgers.store(partition);
+    const ledger = new Ledger(withoutClose(store), logger);
+    let pipeline: PartitionPipeline | undefined;
+    await ledger.claim(node, {
+      onLost() {
+        logger.warn({ partition }, "partition lost to another node");
+        runner.restart(partition, RECLAIM_MS);
+      },
+      onReplays: (ids) => pipeline?.replay([...ids]),
+    });
+    try {
+      const log = logNameOf(partition);
+      const end = await logs.topicEnd(log, knownPositions(live, ledger)[log] ?? 0);
+      const { base, loss } = await store.change(() => {
+        const next = nextOffsetBase(storedOffsetBase(store), end);
+        offsetBaseTable(store).put(OFFSET_BASE_KEY, next.base);
+        return next;
+      });
+      logs.setOffsetBase(log, base, loss);
+      const release = logs.acquire(log);
+      pipeline = host.open(ledger, new Map([[log, logs.readers.get(log)!]]));
+      running.set(partition, { ledger, pipeline, release });
+    } catch (error) {
+      await ledger.close();
+      throw error;
+    }
+    logger.info({ partition }, "partition started");
+  }
+
+  async function stop(partition: number, drain: boolean): Promise<void> {
+    const { ledger, pipeline, release } = running.get(partition)!;
+    running.delete(partition);
+    release();
+    await pipeline.close(drain ? HAND_OVER_MS_MAX : 0);
+    await ledger.close();
+  }
+
+  logs.onOffsetsInvalid((names) => {
+    for (const partition of runner.assigned()) {
+      if (!names.includes(logNameOf(partition)) || !runner.isSettled(partition)) continue;
+      logger.warn({ partition }, "partition offsets invalid, restarting the partition");
+      runner.restart(partition);
+    }
+  });
+  return runner;
+}

@@ -1,0 +1,68 @@
+import type { MessageRecord } from "@platformatic/kafka";
+import type { ProducerId } from "./partition-queue.ts";
+
+export type Kafka = typeof import("@platformatic/kafka");
+
+export type Message = Pick<MessageRecord, "key" | "value" | "headers" | "timestamp">;
+
+/** Batch for one partition. */
+export interface PartitionMessages {
+  topic: string;
+  partition: number;
+  /** Sequence number of the first message. */
+  sequence: number;
+  messages: readonly Message[];
+}
+
+export interface ProduceRequest {
+  producerId: ProducerId;
+  batches: readonly PartitionMessages[];
+  /** How long the broker waits for its replicas. */
+  waitMs: number;
+  compression?: "none" | "gzip";
+}
+
+/** A broker's response for one partition. */
+export interface PartitionResponse {
+  topic: string;
+  index: number;
+  errorCode: number;
+  errorMessage?: string | null | undefined;
+  recordErrors?: { batchIndex: number; batchIndexErrorMessage: string | null }[];
+  /** Offset of the batch's first record. */
+  baseOffset: bigint;
+}
+
+type Produce = Kafka["produceV11"]["api"]["async"];
+type WithoutConnection<A> = A extends [unknown, ...infer Rest] ? Rest : never;
+
+interface ProduceResponse {
+  responses: { name: string; partitionResponses: Omit<PartitionResponse, "topic">[] }[];
+}
+
+/**
+ * Asks a leader to write batches of one producer id, and resolves once all in-sync replicas have
+ * those that it accepted. `request` sends the library's arguments over a connection.
+ */
+export async function produce(
+  { NumericMap, ProduceAcks, ResponseError }: Kafka,
+  { producerId, batches, waitMs, compression = "none" }: ProduceRequest,
+  request: (...args: WithoutConnection<Parameters<Produce>>) => ReturnType<Produce>,
+): Promise<PartitionResponse[]> {
+  const sequences = new NumericMap(
+    batches.map(({ topic, partition, sequence }) => [`${topic}:${partition}`, sequence]),
+  );
+  const messages = batches.flatMap(({ topic, partition, messages }) =>
+    messages.map((message) => ({ ...message, topic, partition })),
+  );
+  const options = { compression, ...producerId, sequences };
+  const response = await request(ProduceAcks.ALL, waitMs, messages, options).catch((error) => {
+    // An error of one partition comes with the responses for all others.
+    if (error instanceof ResponseError) return error.response;
+    throw error;
+  });
+  const { responses } = response as ProduceResponse;
+  return responses.flatMap(({ name, partitionResponses }) =>
+    partitionResponses.map((response) => ({ ...response, topic: name })),
+  );
+}
