@@ -1,0 +1,17 @@
+import type { AnswerOf } from "../../api/client.ts";
+
+/** Types of the API's answers that several screens show. */
+export type ConsoleSession = AnswerOf<"GET /v2/session">["session"];
+export type Permission = ConsoleSession["permissions"][number];
+
+export type Source = AnswerOf<"GET /v2/sources">["sources"][number];
+export type Destination = AnswerOf<"GET /v2/destinations">["destinations"][number];
+export type Connection = AnswerOf<"GET /v2/connections">["connections"][number];
+
+export type Overview = AnswerOf<"GET /v2/overview">;
+export type SourceOverview = Overview["sources"][number];
+export type TransformationOverview = Overview["transformations"][number];
+export type DestinationOverview = Overview["destinations"][number];
+
+export type DeadLetter = AnswerOf<"GET /v2/dead-letters/{id}">["deadLetter"];
+export type DeadLetterGroup = AnswerOf<"GET /v2/dead-letter-groups">["deadLetterGroups"][number];
