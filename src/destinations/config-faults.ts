@@ -3,12 +3,10 @@ import { Value } from "@sinclair/typebox/value";
 import { EgressRefused } from "../egress/egress.ts";
 import { came, type Detail } from "../errors.ts";
 
-/** Errors of a schema that are looked at: each item of a long array could have one. */
+/** Schema errors that are read: each item of a long array may have one. */
 const ERRORS_MAX = 100;
 
-/**
- * What is wrong with a config of flat keys: each wrong key is named once, with what was expected.
- */
+/** Faults of a config against its schema: one for each wrong key, with the expected value. */
 export function configFaults(schema: TObject, config: Record<string, unknown>): Detail[] {
   const faults = new Map<string, Detail>();
   for (const { path } of Iterator.from(Value.Errors(schema, config)).take(ERRORS_MAX)) {
@@ -21,7 +19,7 @@ export function configFaults(schema: TObject, config: Record<string, unknown>): 
   return [...faults.values()];
 }
 
-/** What the guard of the way out says against the value at `path`, when `check` asks it. */
+/** The fault at `path` when `check` throws `EgressRefused`; empty when it returns. */
 export function egressFaults(path: string, check: () => unknown): Detail[] {
   try {
     check();

@@ -8,7 +8,7 @@ import {
 } from "../egress/egress.ts";
 import type { TestStepName, TestSteps } from "./test-steps.ts";
 
-/** The error in one line; the codes of node:net, node:dns and node:tls say the most. */
+/** Describes a network error in one line, with its code of node:net, node:dns or node:tls. */
 export function networkReason(error: unknown): string {
   if (!(error instanceof Error)) return "The request failed";
   const code = "code" in error && typeof error.code === "string" ? ` (${error.code})` : "";
@@ -19,21 +19,21 @@ export function networkReason(error: unknown): string {
 }
 
 /**
- * The answer to a request of a connection test, with its steps up to the one before `asked`, which
- * the answer decides about. Undefined when a step failed.
+ * Sends the request of a connection test and records the steps before `decided`, the step that the
+ * response decides. Resolves with undefined when a step failed.
  */
 export async function requestInSteps(
   egress: Egress,
   request: EgressRequest,
   steps: TestSteps,
-  asked: TestStepName,
+  decided: TestStepName,
 ): Promise<EgressResponse | undefined> {
   const isSecure = request.url.startsWith("https:");
   const ahead: TestStepName[] = [
     "resolve",
     "connect",
     ...(isSecure ? ["tls" as const] : []),
-    asked,
+    decided,
   ];
   const onStage = (stage: ConnectStage) => {
     ahead.shift();

@@ -1,8 +1,8 @@
 import { RETRY_AFTER_MS_MAX } from "../settings/limits.ts";
 
 /**
- * Milliseconds that a `Retry-After` header asks for: seconds or an HTTP date (RFC 9110 §10.2.3).
- * Undefined when there is none or it cannot be read.
+ * Parses a `Retry-After` header, seconds or an HTTP date (RFC 9110 §10.2.3), into milliseconds from
+ * now. Undefined when the header is missing or malformed.
  */
 export function retryAfterMs(header: string | undefined, now: number): number | undefined {
   if (header === undefined) return undefined;

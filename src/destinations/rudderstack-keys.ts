@@ -1,18 +1,18 @@
 import { Type } from "@sinclair/typebox";
 
-const kept = () =>
+const ignored = () =>
   Type.Optional(Type.Unknown({ description: "Kept for RudderStack's clients; has no effect" }));
 
 /**
  * Settings that RudderStack's clients (Terraform provider, dashboard exports) send for any
- * destination: consent categories and how its own SDKs connect. An HTTP source has neither.
+ * destination: consent categories and connection modes of its SDKs. They have no effect here.
  */
 export const rudderstackKeys = {
-  connectionMode: kept(),
-  consentManagement: kept(),
-  ketchConsentPurposes: kept(),
-  oneTrustCookieCategories: kept(),
-  useNativeSDK: kept(),
-  eventDelivery: kept(),
-  eventDeliveryTS: kept(),
+  connectionMode: ignored(),
+  consentManagement: ignored(),
+  ketchConsentPurposes: ignored(),
+  oneTrustCookieCategories: ignored(),
+  useNativeSDK: ignored(),
+  eventDelivery: ignored(),
+  eventDeliveryTS: ignored(),
 };

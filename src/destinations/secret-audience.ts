@@ -1,13 +1,13 @@
 import type { SecretAudience } from "./destination.ts";
 
-/** The place that a URL names. Throws when the text is no URL. */
+/** The host of a URL as the audience of a secret. Throws when the text is no URL. */
 export function audienceOfUrl(text: unknown): SecretAudience {
   const { protocol, hostname, port } = new URL(String(text));
   const isTls = protocol === "https:";
   return { host: `${hostname}:${port || (isTls ? 443 : 80)}`, isTls };
 }
 
-/** Places of the second list that are none of the first: others, or the same without TLS. */
+/** Audiences of `after` that are not in `before`: new ones, and known ones that lost TLS. */
 export function addedAudiences(
   before: readonly SecretAudience[],
   after: readonly SecretAudience[],

@@ -1,31 +1,29 @@
-/** What a connection test tries, in this order; a kind leaves out what it does not have. */
+/** Steps of a connection test, in their order; a kind omits those that it does not have. */
 export const testSteps = ["resolve", "connect", "tls", "sign-in", "write", "clean-up"] as const;
 export type TestStepName = (typeof testSteps)[number];
 
-/** One step of a connection test, and how it ended. */
+/** The result of one step of a connection test. */
 export interface TestStep {
   step: TestStepName;
   ok: boolean;
-  /** Why the step failed, or what somebody should know of one that went well, in a sentence. */
+  /** Why the step failed, or a remark on a step that passed; one sentence. */
   message?: string;
   /** Whole milliseconds. */
   durationMs: number;
 }
 
-/**
- * The steps of one connection test: each begins where the one before ended. What happens inside one
- * request is told with `passed`; whatever fails then is the step that was begun.
- */
+/** Records the steps of one connection test; each begins when the one before it ends. */
 export class TestSteps {
   readonly done: TestStep[] = [];
   #startedAt = performance.now();
 
-  /** This step went well; `message` says what else there is to know. */
+  /** Records a step that passed, with an optional remark. */
   passed(step: TestStepName, message?: string): void {
     const durationMs = this.#duration();
     this.done.push({ step, ok: true, ...(message !== undefined && { message }), durationMs });
   }
 
+  /** Records the step that failed, which is the last one. */
   failed(step: TestStepName, message: string): void {
     this.done.push({ step, ok: false, message, durationMs: this.#duration() });
   }

@@ -45,7 +45,7 @@ test.each([
   [
     "s3",
     { bucket: "s3://lake", accessKeyId: "a", secretAccessKey: "b" },
-    "Expected the name of a bucket: 3 to 63 small letters, digits, dots and hyphens, a letter or a digit at both ends at /config/bucket, got a string of 9 characters",
+    "Expected the name of a bucket: 3 to 63 lower-case letters, digits, dots and hyphens, a letter or a digit at both ends at /config/bucket, got a string of 9 characters",
   ],
   [
     "kafka",

@@ -9,11 +9,11 @@ import { ClickhouseConfig, clickhouseFaults } from "./config.ts";
 import { ClickhouseDatabase } from "./database.ts";
 import { failureOf } from "./failures.ts";
 
-/** A column is a file, whose name may be no longer than 255 bytes with all that is added. */
+/** Characters of a name: ClickHouse stores a column as a file, whose name may have 255 bytes. */
 const NAME_CHARS_MAX = 127;
 const rules = { charsMax: NAME_CHARS_MAX, escapesWords: false };
 
-/** Writes events into tables of ClickHouse, which it makes and widens as the events need. */
+/** Writes events to tables of ClickHouse, which it creates and widens as the events require. */
 export function clickhouseKind(egress: Egress): DestinationKind<ClickhouseConfig> {
   const databaseOf = (config: ClickhouseConfig, workspaceId: string) =>
     new ClickhouseDatabase(config, workspaceId, egress);
@@ -23,7 +23,7 @@ export function clickhouseKind(egress: Egress): DestinationKind<ClickhouseConfig
     secretKeys: [{ path: "password", audiences: ({ url }) => [audienceOfUrl(url)] }],
     validate: clickhouseFaults,
     batchSize: (config) => config.batchSize ?? DATABASE_BATCH_EVENTS_MAX,
-    // Many small inserts at once are what ClickHouse is slowest at.
+    // ClickHouse is slowest at many small concurrent inserts.
     concurrency: () => 1,
     open: (config, workspaceId) => openTables(config, rules, databaseOf(config, workspaceId)),
     test: (config, workspaceId, signal) =>

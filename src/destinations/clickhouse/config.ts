@@ -18,7 +18,7 @@ export const ClickhouseConfig = Type.Object({
       pattern: "^[A-Za-z_][A-Za-z0-9_]{0,62}$",
       "x-expected": "1 to 63 letters, digits and underscores, no digit first",
       default: "default",
-      description: "Database of the tables, which is made when it is missing",
+      description: "Database of the tables, created when it is missing",
     }),
   ),
   user: Type.Optional(

@@ -7,7 +7,7 @@ import type { ClickhouseConfig } from "./config.ts";
 import { failureOf, failureOfNetwork } from "./failures.ts";
 import * as sql from "./sql.ts";
 
-/** ClickHouse over its HTTP interface: a statement a request, all of it in the body. */
+/** ClickHouse over its HTTP interface: one statement per request, in the body. */
 export class ClickhouseDatabase implements TableConnection {
   readonly #config: ClickhouseConfig;
   readonly #workspaceId: string;
@@ -15,8 +15,8 @@ export class ClickhouseDatabase implements TableConnection {
   readonly #name: string;
   readonly #timeoutMs: number;
   #signal = AbortSignal.abort();
-  /** Milliseconds of `performance.now()`. */
-  #end = 0;
+  /** Time of `performance.now()` at which the delivery ends. */
+  #deadline = 0;
 
   constructor(config: ClickhouseConfig, workspaceId: string, egress: Egress) {
     this.#config = config;
@@ -29,7 +29,7 @@ export class ClickhouseDatabase implements TableConnection {
   async within<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
     signal.throwIfAborted();
     this.#signal = signal;
-    this.#end = performance.now() + this.#timeoutMs;
+    this.#deadline = performance.now() + this.#timeoutMs;
     return await work();
   }
 
@@ -52,7 +52,7 @@ export class ClickhouseDatabase implements TableConnection {
   async createTable(
     ...[table, key, columns]: Parameters<TableDatabase["createTable"]>
   ): Promise<void> {
-    const text = sql.createTable(this.#place(table), key, columns);
+    const text = sql.createTable(this.#qualified(table), key, columns);
     try {
       await this.#run(text);
     } catch (error) {
@@ -64,32 +64,36 @@ export class ClickhouseDatabase implements TableConnection {
   }
 
   async addColumns(...[table, columns]: Parameters<TableDatabase["addColumns"]>): Promise<void> {
-    await this.#run(sql.addColumns(this.#place(table), columns));
+    await this.#run(sql.addColumns(this.#qualified(table), columns));
   }
 
-  /** Table by table: each is all or nothing, and what went in before is known by its token. */
+  /** Inserts table by table: each insert is atomic, and a repeated one is known by its token. */
   async insert(loads: readonly TableLoad[]): Promise<void> {
-    for (const load of loads) await this.#run(sql.insertRows(this.#place(load.table), load));
+    for (const load of loads) await this.#run(sql.insertRows(this.#qualified(load.table), load));
   }
 
   close(): void {}
 
-  /** Makes a table of this name, and writes into it. */
+  /** Creates a table and writes into it, for a connection test. */
   async testWrite(table: string): Promise<void> {
     const columns = new Map([["id", "string" as const]]);
     await this.createTable(table, "id", columns);
-    await this.#run(`insert into ${this.#place(table)} (id) format JSONEachRow\n{"id":"test"}`);
+    await this.#run(`insert into ${this.#qualified(table)} (id) format JSONEachRow\n{"id":"test"}`);
   }
 
   async drop(table: string): Promise<void> {
-    await this.#run(`drop table ${this.#place(table)}`);
+    await this.#run(`drop table ${this.#qualified(table)}`);
   }
 
-  /** The request that carries this statement. */
+  /** Builds the request that runs a statement. */
   request(text: string | Uint8Array, timeoutMs: number, signal: AbortSignal): EgressRequest {
     const { url, user = "default", password = "", tlsCa, tlsServerName } = this.#config;
     return {
-      ...{ workspaceId: this.#workspaceId, url, method: "POST", timeoutMs, signal },
+      workspaceId: this.#workspaceId,
+      url,
+      method: "POST",
+      timeoutMs,
+      signal,
       headers: {
         "content-type": "text/plain; charset=utf-8",
         "user-agent": "pixelmill",
@@ -98,18 +102,18 @@ export class ClickhouseDatabase implements TableConnection {
       },
       body: typeof text === "string" ? Buffer.from(text) : text,
       answerBytesMax: DATABASE_ANSWER_BYTES_MAX,
-      // What is made may be there, and what is inserted is known by its token.
+      // Creating is idempotent, and ClickHouse recognizes repeated inserts by their token.
       isRepeatable: true,
       tls: { ca: tlsCa, serverName: tlsServerName },
     };
   }
 
-  #place(table: string): string {
+  #qualified(table: string): string {
     return `${sql.quoted(this.#name)}.${sql.quoted(table)}`;
   }
 
   async #run(text: string | Uint8Array): Promise<string> {
-    const left = Math.max(1, Math.ceil(this.#end - performance.now()));
+    const left = Math.max(1, Math.ceil(this.#deadline - performance.now()));
     const request = this.request(text, left, this.#signal);
     const answer = await this.#egress.request(request).catch((error: unknown) => {
       throw failureOfNetwork(error);
@@ -120,14 +124,14 @@ export class ClickhouseDatabase implements TableConnection {
   }
 }
 
-/** Name, type and kind of default, as JSON. */
+/** Parses name, type and kind of default of a column from a line of JSON. */
 function columnOfLine(line: string): [string, string, string] {
   try {
     const parts: unknown = JSON.parse(line);
     if (Array.isArray(parts) && parts.length === 3)
       return parts.map(String) as [string, string, string];
   } catch {
-    // Whoever answers so is no ClickHouse.
+    // The failure below covers lines that are not JSON.
   }
   throw new DatabaseFailure("later", "The server does not answer as ClickHouse does");
 }

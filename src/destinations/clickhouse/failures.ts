@@ -4,7 +4,7 @@ import { DatabaseFailure } from "../tables/table-loader.ts";
 
 const MESSAGE_CHARS_MAX = 300;
 
-/** What an error code means to whoever set the destination up (ClickHouse, ErrorCodes.cpp). */
+/** Meaning of an error code for the person who configures the destination (ErrorCodes.cpp). */
 const meanings = new Map<number, string>([
   [516, "The database does not accept the user or the password"],
   [192, "The database does not know the user"],
@@ -23,18 +23,18 @@ const meanings = new Map<number, string>([
   [81, "There is no such database"],
 ]);
 
-/** Codes that speak of the rows: values that cannot be read, or fit no column or constraint. */
+/** Error codes of the rows: values that cannot be parsed, or fit no column or constraint. */
 const refusing = new Set([6, 26, 27, 38, 41, 53, 69, 70, 72, 117, 131, 349, 469]);
-/** What a changed schema can look like. */
+/** Error codes that a changed schema can cause. */
 const stale = new Set([...refusing, 8, 16, 36, 44, 47, 60, 81]);
 
-/** Code of the error that an answer tells, or undefined. */
+/** The error code in a response; undefined if there is none. */
 export function codeOf({ headers, body }: EgressResponse): number | undefined {
-  const told = headers["x-clickhouse-exception-code"] ?? /^Code: (\d+)/.exec(textOf(body))?.[1];
-  return told === undefined ? undefined : Number(told);
+  const code = headers["x-clickhouse-exception-code"] ?? /^Code: (\d+)/.exec(textOf(body))?.[1];
+  return code === undefined ? undefined : Number(code);
 }
 
-/** The failure that an answer tells, in words for people; undefined when it is none. */
+/** The failure in a response, in words for people; undefined when the statement succeeded. */
 export function failureOf(answer: EgressResponse): DatabaseFailure | undefined {
   const code = codeOf(answer);
   if (code === undefined && answer.status >= 200 && answer.status < 300) return undefined;
@@ -42,12 +42,12 @@ export function failureOf(answer: EgressResponse): DatabaseFailure | undefined {
     return new DatabaseFailure("later", `The server answered ${answer.status}`);
   }
   const text = textOf(answer.body);
-  const said = text.replace(/^Code: \d+\. (DB::Exception: )?/, "").trim();
+  const detail = text.replace(/^Code: \d+\. (DB::Exception: )?/, "").trim();
   const meaning = meanings.get(code) ?? "The database refuses";
   const kind = refusing.has(code) ? "refused" : "later";
   return new DatabaseFailure(
     kind,
-    `${meaning}: ${said.replace(/\.$/, "")} (${code})`,
+    `${meaning}: ${detail.replace(/\.$/, "")} (${code})`,
     stale.has(code),
   );
 }
@@ -57,7 +57,7 @@ export function failureOfNetwork(error: unknown): DatabaseFailure {
   return new DatabaseFailure(kind, networkReason(error));
 }
 
-/** The first line says it. */
+/** The first line of a response, which holds the error. */
 function textOf(body: Uint8Array): string {
   const text = Buffer.from(body.subarray(0, 4 * MESSAGE_CHARS_MAX)).toString();
   return (text.split("\n", 1)[0] ?? "").slice(0, MESSAGE_CHARS_MAX);

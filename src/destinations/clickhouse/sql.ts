@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { ColumnType, TableColumn } from "../tables/column-values.ts";
 import type { TableLoad } from "../tables/table-loader.ts";
 
-/** A name as SQL takes it literally. */
+/** A name, quoted for SQL. */
 export function quoted(name: string): string {
   return `\`${name.replace(/[\\`]/g, "\\$&")}\``;
 }
@@ -31,17 +31,17 @@ export function tableCountQuery(database: string): string {
   return `select count() from system.tables where database = ${literal(database)}`;
 }
 
-/** Times that the type holds: beyond them ClickHouse stores another one without a word. */
+/** Times that a type can hold; ClickHouse silently stores another time for those beyond. */
 const times: Record<string, readonly [number, number]> = {
   DateTime: [0, (2 ** 32 - 1) * 1_000],
   DateTime64: [Date.UTC(1900, 0, 1), Date.UTC(2262, 0, 1)],
 };
 const FLOAT32_MAX = 3.4e38;
 
-/** What fits into a column of this type, as `system.columns` names it. */
+/** The column of a type as `system.columns` names it. */
 export function columnOf(sqlType: string, defaultKind: string): TableColumn {
   const other: TableColumn = { type: "other", sqlType };
-  // Such a column is computed; nothing can be written into it.
+  // A computed column cannot be written.
   if (defaultKind === "MATERIALIZED" || defaultKind === "ALIAS") return other;
   const bare = sqlType
     .replace(/^LowCardinality\((.*)\)$/, "$1")
@@ -61,13 +61,13 @@ export function columnOf(sqlType: string, defaultKind: string): TableColumn {
   return other;
 }
 
-/** Rows of the same time and key are one row, as soon as parts are merged or `final` asks for it. */
+/** Rows with the same time and key become one row when parts are merged or a query uses `final`. */
 const timeKey = "received_at";
-/** Inserts whose token is remembered: one that is repeated does nothing. */
+/** Insert tokens that ClickHouse remembers; it ignores an insert with a known token. */
 const TOKENS_KEPT = 1_000;
 
 export function createTable(
-  place: string,
+  table: string,
   key: string,
   columns: ReadonlyMap<string, ColumnType>,
 ): string {
@@ -76,28 +76,28 @@ export function createTable(
     return `${quoted(name)} ${isKey ? sqlTypes[type] : `Nullable(${sqlTypes[type]})`}`;
   });
   return (
-    `create table if not exists ${place} (${lines.join(", ")}) engine = ReplacingMergeTree ` +
+    `create table if not exists ${table} (${lines.join(", ")}) engine = ReplacingMergeTree ` +
     `order by (${timeKey}, ${quoted(key)}) ` +
     `settings non_replicated_deduplication_window = ${TOKENS_KEPT}`
   );
 }
 
-export function addColumns(place: string, columns: ReadonlyMap<string, ColumnType>): string {
+export function addColumns(table: string, columns: ReadonlyMap<string, ColumnType>): string {
   const lines = [...columns].map(
     ([name, type]) => `add column if not exists ${quoted(name)} Nullable(${sqlTypes[type]})`,
   );
-  return `alter table ${place} ${lines.join(", ")}`;
+  return `alter table ${table} ${lines.join(", ")}`;
 }
 
-/** The statement and its rows in one text. Settings are its own: a profile may say otherwise. */
-export function insertRows(place: string, { columns, records }: TableLoad): Uint8Array {
+/** The insert statement with its rows. Its settings override those of the user's profile. */
+export function insertRows(table: string, { columns, records }: TableLoad): Uint8Array {
   const used = new Set<string>();
   for (const record of records) for (const name in record) used.add(name);
   const names = [...columns.keys()].filter((name) => used.has(name)).map(quoted);
   const rows = Buffer.from(records.map((record) => JSON.stringify(record)).join("\n"));
   const token = createHash("sha256").update(rows).digest("hex");
   const head =
-    `insert into ${place} (${names.join(", ")}) settings insert_deduplication_token = '${token}', ` +
+    `insert into ${table} (${names.join(", ")}) settings insert_deduplication_token = '${token}', ` +
     "date_time_input_format = 'best_effort', input_format_skip_unknown_fields = 0, " +
     "async_insert = 0 format JSONEachRow\n";
   return Buffer.concat([Buffer.from(head), rows]);

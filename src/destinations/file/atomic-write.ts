@@ -4,18 +4,18 @@ import { withSafePath } from "./safe-path.ts";
 const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | constants.O_NOFOLLOW;
 
 /**
- * Writes a file that is there as a whole or not at all; one that has the name is replaced. It is on
- * disk, with its name, when this resolves. Rejects with the error of the file system.
+ * Writes a file atomically: it exists as a whole or not at all, and replaces a file of the same name.
+ * Resolves when file and name are durable. Rejects with the error of the file system.
  */
 export async function writeAtomically(
   root: string,
   path: string,
   bytes: Uint8Array,
 ): Promise<void> {
-  await withSafePath(root, path, async (place, directory) => {
-    // Hidden from who lists files, and the same name each time: a crash leaves no heap of them.
-    const slash = place.lastIndexOf("/") + 1;
-    const unfinished = `${place.slice(0, slash)}.${place.slice(slash)}.unfinished`;
+  await withSafePath(root, path, async (resolved, directory) => {
+    // A hidden file, with the same name each time: crashes leave one of them at most.
+    const slash = resolved.lastIndexOf("/") + 1;
+    const unfinished = `${resolved.slice(0, slash)}.${resolved.slice(slash)}.unfinished`;
     try {
       const handle = await open(unfinished, flags, 0o640);
       try {
@@ -24,7 +24,7 @@ export async function writeAtomically(
       } finally {
         await handle.close();
       }
-      await rename(unfinished, place);
+      await rename(unfinished, resolved);
     } catch (error) {
       await rm(unfinished, { force: true }).catch(() => {});
       throw error;

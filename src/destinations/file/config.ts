@@ -14,11 +14,11 @@ import {
   FILES_KEPT_MAX,
 } from "./limits.ts";
 
-/** How long events are gathered for a Parquet file, unless the config says otherwise. */
+/** Time for which events accumulate for a Parquet file, unless the config sets it. */
 const PARQUET_AGE_MS_DEFAULT = 60_000;
 
-/** Of a name to which a time is added; a file system takes 255 bytes. */
-const ENDED_NAME_BYTES_MAX = 180;
+/** Bytes of a file name to which rotation adds a time; file systems allow 255. */
+const ROTATED_NAME_BYTES_MAX = 180;
 
 export const FileConfig = Type.Object({
   ...rudderstackKeys,
@@ -32,26 +32,30 @@ export const FileConfig = Type.Object({
   ),
   rotateBytes: Type.Optional(
     Type.Integer({
-      ...{ minimum: FILE_ROTATE_BYTES_MIN, maximum: FILE_ROTATE_BYTES_MAX },
-      description: "A file of about so many bytes of JSON ends, and the next begins",
+      minimum: FILE_ROTATE_BYTES_MIN,
+      maximum: FILE_ROTATE_BYTES_MAX,
+      description: "Bytes of JSON at which a file is rotated, approximately",
     }),
   ),
   rotateAgeMs: Type.Optional(
     Type.Integer({
-      ...{ minimum: 1, maximum: FILE_ROTATE_MS_MAX },
-      description: "Milliseconds after which a file ends, and the next begins",
+      minimum: 1,
+      maximum: FILE_ROTATE_MS_MAX,
+      description: "Milliseconds after which a file is rotated",
     }),
   ),
   keepFiles: Type.Optional(
     Type.Integer({
-      ...{ minimum: 1, maximum: FILES_KEPT_MAX },
-      description: "So many files that have ended are kept, the newest",
+      minimum: 1,
+      maximum: FILES_KEPT_MAX,
+      description: "Number of rotated files to keep, the newest ones",
     }),
   ),
   keepAgeMs: Type.Optional(
     Type.Integer({
-      ...{ minimum: 1, maximum: FILE_KEEP_MS_MAX },
-      description: "Milliseconds for which a file that has ended is kept",
+      minimum: 1,
+      maximum: FILE_KEEP_MS_MAX,
+      description: "Milliseconds for which a rotated file is kept",
     }),
   ),
 });
@@ -59,7 +63,7 @@ export type FileConfig = Static<typeof FileConfig>;
 
 const expectedPath = `Expected a relative path of at most ${FILE_PATH_CHARS_MAX} characters without . or .. as a name`;
 
-/** What is wrong with a config; paths are JSON pointers inside it. */
+/** Faults of a config; paths are JSON pointers inside it. */
 export function fileFaults(config: Record<string, unknown>): Detail[] {
   const { path, ...others } = config;
   const isGood = Value.Check(FileConfig.properties.path, path) && isRelative(path);
@@ -70,18 +74,18 @@ export function fileFaults(config: Record<string, unknown>): Detail[] {
   return faults.length > 0 ? faults : contradictions(config as FileConfig);
 }
 
-/** A path is told apart by what is wrong with it: most are texts of a good length. */
+/** Describes an invalid path by its fault, since most have a valid type and length. */
 function cameOfPath(path: unknown): string {
   if (typeof path !== "string" || path === "") return came(path);
   return path.startsWith("/") ? "an absolute path" : "another path";
 }
 
-/** What cannot be together. */
+/** Faults of settings that exclude each other. */
 function contradictions({ format, rotateAgeMs, rotateBytes, path, ...rest }: FileConfig): Detail[] {
   const faults: Detail[] = [];
-  const isEnded = format === "parquet" || rotateAgeMs !== undefined || rotateBytes !== undefined;
-  if (isEnded && Buffer.byteLength(path.split("/").at(-1)!) > ENDED_NAME_BYTES_MAX) {
-    const message = `Expected a file name of at most ${ENDED_NAME_BYTES_MAX} bytes: a time is added to it`;
+  const isRotated = format === "parquet" || rotateAgeMs !== undefined || rotateBytes !== undefined;
+  if (isRotated && Buffer.byteLength(path.split("/").at(-1)!) > ROTATED_NAME_BYTES_MAX) {
+    const message = `Expected a file name of at most ${ROTATED_NAME_BYTES_MAX} bytes: a time is added to it`;
     faults.push({ path: "/path", message });
   }
   if (format === "parquet") {
@@ -92,7 +96,7 @@ function contradictions({ format, rotateAgeMs, rotateBytes, path, ...rest }: Fil
     return faults;
   }
   for (const key of ["keepFiles", "keepAgeMs"] as const) {
-    if (rest[key] === undefined || isEnded) continue;
+    if (rest[key] === undefined || isRotated) continue;
     faults.push({ path: `/${key}`, message: "Expected it beside rotateBytes or rotateAgeMs" });
   }
   return faults;
@@ -101,12 +105,12 @@ function contradictions({ format, rotateAgeMs, rotateBytes, path, ...rest }: Fil
 function isRelative(path: string): boolean {
   return path.split("/").every((name) => {
     const known = name !== "" && name !== "." && name !== "..";
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are refused
     return known && Buffer.byteLength(name) <= 255 && !/[\x00-\x1f\x7f\\]/.test(name);
   });
 }
 
-/** A Parquet file is written as a whole; JSON lines go at once, into the file that is there. */
+/** Parquet files are written as a whole; JSON lines are appended to the current file at once. */
 export function batchLimitsOf({ format, rotateBytes, rotateAgeMs }: FileConfig): BatchLimits {
   if (format !== "parquet") return { bytes: DELIVERY_BYTES_MAX, ageMs: 0 };
   return {

@@ -1,4 +1,5 @@
 import { lstat, rm } from "node:fs/promises";
+import { InvariantError } from "../../assert.ts";
 import { codeOf } from "../../errors.ts";
 import { GATHERED_EVENTS_MAX } from "../../settings/limits.ts";
 import type { DeliveryResult, DestinationKind, OpenDestination } from "../destination.ts";
@@ -13,11 +14,11 @@ import { deleteExpiredFiles, rotatedPath } from "./rotated-files.ts";
 import { openSafely, withSafePath } from "./safe-path.ts";
 
 /**
- * Appends events as JSON lines to a file below `root`, in the directory of its workspace, or gathers
- * them there into Parquet files.
+ * Appends events as JSON lines to a file below `root`, in the directory of the workspace, or writes
+ * them there in batches as Parquet files.
  */
 export function fileKind(root: string): DestinationKind<FileConfig> {
-  // Destinations with the same path share the file, so that their writes do not cross.
+  // Destinations with the same path share one object, so that their writes do not interleave.
   const files = new Map<string, { file: JsonLinesFile; users: number }>();
 
   function use(path: string): JsonLinesFile {
@@ -57,7 +58,7 @@ export function fileKind(root: string): DestinationKind<FileConfig> {
   };
 }
 
-/** Each delivery is a file, which replaces itself when the delivery is repeated. */
+/** Writes each delivery to a file of its own; another attempt replaces the file. */
 function openParquet(root: string, path: string, settings: FileConfig): OpenDestination {
   return {
     deliver: (events, signal, name = crypto.randomUUID()) =>
@@ -75,26 +76,26 @@ async function attempt(write: () => Promise<void>, signal: AbortSignal): Promise
     await write();
     return { kind: "delivered" };
   } catch (error) {
-    const code = codeOf(error);
-    return { kind: misplaced.has(code) ? "rejected" : "retry", reason: unwritable(code) };
+    const kind = notRegular.has(codeOf(error)) ? "rejected" : "retry";
+    return { kind, reason: unwritable(error) };
   }
 }
 
-/**
- * Errors that mean that the path leads to no file of ours: to a symbolic link, a directory, a
- * device.
- */
-const misplaced = new Set(["ELOOP", "ENOTDIR", "EISDIR", "ENXIO", "EINVAL", "ENAMETOOLONG"]);
+/** Error codes for a path that is no regular file: a symbolic link, a directory, a device. */
+const notRegular = new Set(["ELOOP", "ENOTDIR", "EISDIR", "ENXIO", "EINVAL", "ENAMETOOLONG"]);
 
-const unwritable = (code: string) => `The file cannot be written (${code || "unknown"})`;
+function unwritable(error: unknown): string {
+  const cause = error instanceof InvariantError ? error.message : codeOf(error) || "unknown";
+  return `The file cannot be written (${cause})`;
+}
 
-/** The connection test: writes a file beside the destination's, and deletes it. */
+/** Tests the connection: writes a file beside the destination's file, and deletes it. */
 async function testFile(root: string, path: string): Promise<TestStep[]> {
   const steps = new TestSteps();
   const probe = `${path.split("/").slice(0, -1).join("/")}/.connection-test-${crypto.randomUUID()}`;
   try {
-    await withSafePath(root, path, async (place) => {
-      const there = await lstat(place).catch(() => undefined);
+    await withSafePath(root, path, async (resolved) => {
+      const there = await lstat(resolved).catch(() => undefined);
       if (there?.isFile() === false) throw Object.assign(new Error(), { code: "EINVAL" });
     });
     const handle = await openSafely(root, probe);
@@ -106,10 +107,10 @@ async function testFile(root: string, path: string): Promise<TestStep[]> {
     }
     steps.passed("write");
   } catch (error) {
-    steps.failed("write", unwritable(codeOf(error)));
+    steps.failed("write", unwritable(error));
   }
   try {
-    await withSafePath(root, probe, (place) => rm(place, { force: true }));
+    await withSafePath(root, probe, (resolved) => rm(resolved, { force: true }));
     if (steps.done[0]!.ok) steps.passed("clean-up");
   } catch (error) {
     if (steps.done[0]!.ok)

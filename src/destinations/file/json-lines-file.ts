@@ -9,28 +9,28 @@ import { openSafely } from "./safe-path.ts";
 const newline = 10;
 const brace = 0x7b;
 const sectorBytes = 512;
-/** Bytes of the last append that are searched for unwritten sectors: a batch and its last event. */
+/** Bytes at the end of a file that are searched for unwritten sectors: a batch and its last event. */
 const unwrittenBytesMax = 2 * DELIVERY_BYTES_MAX;
-/** Bytes that are read at once of a last line. */
+/** Bytes of one read of the last line. */
 const stepBytes = 64 << 10;
 
-/** When a file ends, and how long ended files are kept. */
+/** When a file is rotated, and how long rotated files are kept. */
 export interface FileRotation extends FileRetention {
   rotateBytes?: number | undefined;
   rotateAgeMs?: number | undefined;
 }
 
 /**
- * A file of JSON lines that grows: one write per append, flushed before it resolves. A file that is
- * large or old enough ends: it gets a name of its own, and the next append begins another.
+ * A growing file of JSON lines: one write per append, durable when the append resolves. A file that
+ * is large or old enough is rotated: it is renamed, and the next append makes a new one.
  */
 export class JsonLinesFile {
   #handle: FileHandle | undefined;
   #size = 0;
-  /** When the open file was made, in milliseconds since the epoch. */
-  #madeAt = 0;
-  /** Ends the file at its age, although nothing is appended. */
-  #ending: Timer | undefined;
+  /** Creation time of the open file, in milliseconds since the epoch. */
+  #createdAt = 0;
+  /** Rotates the file at its age, even if nothing is appended. */
+  #rotationTimer: Timer | undefined;
   #last: Promise<unknown> = Promise.resolve();
 
   constructor(
@@ -38,21 +38,21 @@ export class JsonLinesFile {
     readonly path: string,
   ) {}
 
-  /** Appends run one after the other. Rejects with the error of the file system. */
+  /** Appends events after the appends before it. Rejects with the error of the file system. */
   append(events: readonly OutgoingEvent[], rotation: FileRotation = {}): Promise<void> {
-    const turn = this.#last.then(async () => {
+    const appended = this.#last.then(async () => {
       await this.#append(events);
       await this.#rotate(rotation);
     });
-    this.#last = turn.catch(() => {});
-    return turn;
+    this.#last = appended.catch(() => {});
+    return appended;
   }
 
   async close(): Promise<void> {
-    clearTimeout(this.#ending);
-    this.#ending = undefined;
+    clearTimeout(this.#rotationTimer);
+    this.#rotationTimer = undefined;
     await this.#last;
-    await this.#forget();
+    await this.#closeHandle();
   }
 
   async #append(events: readonly OutgoingEvent[]): Promise<void> {
@@ -64,35 +64,35 @@ export class JsonLinesFile {
       await handle.datasync();
       this.#size += lines.length;
     } catch (error) {
-      // A part of a line may have been written; it is cut off, so that the next line stays whole.
+      // Part of a line may have been written: truncate it, so that the next line is complete.
       await handle.truncate(this.#size).catch(() => {});
-      await this.#forget();
+      await this.#closeHandle();
       throw error;
     }
   }
 
-  /** Ends the file when it is due. What was appended is safe already: a failure is tried again. */
+  /** Rotates the file when it is due. The appended events are durable: a failure is retried later. */
   async #rotate(rotation: FileRotation): Promise<void> {
     const { rotateBytes = Number.POSITIVE_INFINITY, rotateAgeMs } = rotation;
-    const left = rotateAgeMs === undefined ? 1 : this.#madeAt + rotateAgeMs - Date.now();
+    const left = rotateAgeMs === undefined ? 1 : this.#createdAt + rotateAgeMs - Date.now();
     if (this.#size < rotateBytes && left > 0) {
-      if (rotateAgeMs !== undefined) this.#endIn(Math.min(left, rotateAgeMs), rotation);
+      if (rotateAgeMs !== undefined) this.#rotateIn(Math.min(left, rotateAgeMs), rotation);
       return;
     }
-    clearTimeout(this.#ending);
-    this.#ending = undefined;
+    clearTimeout(this.#rotationTimer);
+    this.#rotationTimer = undefined;
     try {
-      await this.#forget();
+      await this.#closeHandle();
       await rotateFile(this.root, this.path);
       await deleteExpiredFiles(this.root, this.path, rotation);
     } catch {
-      // A full disk, or somebody's file in the way: the file grows on until that is mended.
+      // A full disk or a conflicting file: the file grows until that is repaired.
     }
   }
 
-  #endIn(ms: number, rotation: FileRotation): void {
-    this.#ending ??= setTimeout(() => {
-      this.#ending = undefined;
+  #rotateIn(ms: number, rotation: FileRotation): void {
+    this.#rotationTimer ??= setTimeout(() => {
+      this.#rotationTimer = undefined;
       this.#last = this.#last.then(async () => {
         if (this.#handle !== undefined && (await this.#isInPlace(this.#handle))) {
           await this.#rotate(rotation);
@@ -102,17 +102,18 @@ export class JsonLinesFile {
     }, ms).unref();
   }
 
-  /** The open file, or a new one when it was moved away or deleted since. */
+  /** The open file; a new one when it was moved or deleted since. */
   async #current(): Promise<FileHandle> {
-    if (this.#handle !== undefined && !(await this.#isInPlace(this.#handle))) await this.#forget();
+    if (this.#handle !== undefined && !(await this.#isInPlace(this.#handle)))
+      await this.#closeHandle();
     if (this.#handle !== undefined) return this.#handle;
     const handle = await openSafely(this.root, this.path);
     try {
       const stat = await handle.stat();
       if (!stat.isFile()) throw Object.assign(new Error(), { code: "EINVAL" });
-      // Not every file system knows when a file was made.
-      this.#madeAt = stat.birthtimeMs || stat.mtimeMs;
-      this.#size = await mendTail(handle);
+      // Not every file system stores creation times.
+      this.#createdAt = stat.birthtimeMs || stat.mtimeMs;
+      this.#size = await repairTail(handle);
     } catch (error) {
       await handle.close();
       throw error;
@@ -127,7 +128,7 @@ export class JsonLinesFile {
     return there?.ino === mine.ino && there.dev === mine.dev && mine.size === this.#size;
   }
 
-  async #forget(): Promise<void> {
+  async #closeHandle(): Promise<void> {
     const handle = this.#handle;
     this.#handle = undefined;
     await handle?.close();
@@ -135,12 +136,12 @@ export class JsonLinesFile {
 }
 
 /**
- * Makes the file end with a newline and returns its size. A last line that is the beginning of
- * an object was cut by a crash: it was never acknowledged and comes again, so it goes. Anything
- * else is somebody's text and is kept as a line of its own.
+ * Makes the file end with a newline and returns its size. Deletes a last line that is an incomplete
+ * object: a crash cut it, and its event was never acknowledged and is delivered again. Any other
+ * text is foreign and stays as a line of its own.
  */
-async function mendTail(handle: FileHandle): Promise<number> {
-  const size = await cutUnwritten(handle, (await handle.stat()).size);
+async function repairTail(handle: FileHandle): Promise<number> {
+  const size = await truncateUnwritten(handle, (await handle.stat()).size);
   const line = await lastLine(handle, size);
   if (line?.length === 0) return size;
   if (line?.[0] === brace && !isJson(line)) {
@@ -153,11 +154,11 @@ async function mendTail(handle: FileHandle): Promise<number> {
 }
 
 /**
- * Cuts what a loss of power left of the last append: its length reached the disk before its
- * sectors did, and those that are missing are zeros, up to the end of a sector or of the file. It
- * was never acknowledged and comes again; a zero of other origin is no whole sector's rest.
+ * Truncates an append that a power loss interrupted: its length reached the disk before its sectors
+ * did, and the missing sectors are zeros, up to the end of a sector or of the file. Its events were
+ * never acknowledged and are delivered again. Zeros that end elsewhere are foreign and stay.
  */
-async function cutUnwritten(handle: FileHandle, size: number): Promise<number> {
+async function truncateUnwritten(handle: FileHandle, size: number): Promise<number> {
   const from = Math.max(0, size - unwrittenBytesMax);
   const tail = Buffer.alloc(size - from);
   await handle.read(tail, 0, tail.length, from);
@@ -171,7 +172,7 @@ async function cutUnwritten(handle: FileHandle, size: number): Promise<number> {
   return whole;
 }
 
-/** The text behind the last newline; undefined when it is too long to be an event. */
+/** The text after the last newline; undefined when it is too long for an event. */
 async function lastLine(handle: FileHandle, size: number): Promise<Buffer | undefined> {
   const parts: Buffer[] = [];
   let from = size;

@@ -2,7 +2,7 @@ import { readdir, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import { withSafePath } from "./safe-path.ts";
 
-/** How long, and how many, files that have ended are kept. */
+/** Number and age of rotated files that are kept. */
 export interface FileRetention {
   keepFiles?: number | undefined;
   keepAgeMs?: number | undefined;
@@ -17,13 +17,13 @@ function partsOf(path: string): { folder: string; stem: string; extension: strin
   return { folder: path.slice(0, slash), stem: name.slice(0, end), extension: name.slice(end) };
 }
 
-/** The path of a file that has ended: its name has this in it and sorts by time. */
+/** The path of a rotated file: the path with `name` before the extension. */
 export function rotatedPath(path: string, name: string): string {
   const { folder, stem, extension } = partsOf(path);
   return `${folder}${stem}-${name}${extension}`;
 }
 
-/** Milliseconds that an ended file's name tells; undefined for any other file. */
+/** Time in the name of a rotated file, in milliseconds; undefined for any other file. */
 function rotatedAt(path: string, name: string): number | undefined {
   const { stem, extension } = partsOf(path);
   if (!name.startsWith(`${stem}-`) || !name.endsWith(extension)) return undefined;
@@ -40,21 +40,21 @@ function timeName(ms: number): string {
 }
 
 /**
- * Ends the file at the path: gives it a name of its own behind all that ended before, also when the
- * clock was set back. The name is on disk when this resolves; a crash leaves the old one or the new.
+ * Renames the file at the path to a name that sorts after all rotated ones, even if the clock was
+ * set back. The name is durable when this resolves; a crash leaves the old name or the new.
  */
 export async function rotateFile(root: string, path: string): Promise<void> {
-  await withSafePath(root, path, async (place, directory) => {
-    const times = (await readdir(dirname(place)))
+  await withSafePath(root, path, async (resolved, directory) => {
+    const last = (await readdir(dirname(resolved)))
       .map((name) => rotatedAt(path, name) ?? 0)
-      .reduce((last, time) => Math.max(last, time), 0);
-    const name = timeName(Math.max(Date.now(), times + 1));
-    await rename(place, rotatedPath(place, name));
+      .reduce((latest, time) => Math.max(latest, time), 0);
+    const name = timeName(Math.max(Date.now(), last + 1));
+    await rename(resolved, rotatedPath(resolved, name));
     await directory.sync();
   });
 }
 
-/** Deletes ended files that are not to be kept. */
+/** Deletes rotated files beyond the number and the age to keep. */
 export async function deleteExpiredFiles(
   root: string,
   path: string,
@@ -63,13 +63,13 @@ export async function deleteExpiredFiles(
   const { keepFiles = Number.POSITIVE_INFINITY, keepAgeMs = Number.POSITIVE_INFINITY } = keeping;
   if (keepFiles === Number.POSITIVE_INFINITY && keepAgeMs === Number.POSITIVE_INFINITY) return;
   const now = Date.now();
-  await withSafePath(root, path, async (place) => {
-    const inside = dirname(place);
-    const ended = (await readdir(inside))
+  await withSafePath(root, path, async (resolved) => {
+    const inside = dirname(resolved);
+    const rotated = (await readdir(inside))
       .map((name) => ({ name, at: rotatedAt(path, name) }))
       .filter((file): file is { name: string; at: number } => file.at !== undefined)
       .sort((a, b) => b.at - a.at || (a.name < b.name ? 1 : -1));
-    for (const [index, { name, at }] of ended.entries()) {
+    for (const [index, { name, at }] of rotated.entries()) {
       if (index >= keepFiles || now - at > keepAgeMs) await rm(`${inside}/${name}`);
     }
   });

@@ -4,15 +4,15 @@ import { makeDirectory } from "../../disk/sync.ts";
 import { codeOf } from "../../errors.ts";
 
 /**
- * Does something at a path beneath a directory without following any symbolic link below it, also
- * one that is swapped in meanwhile. Each component is opened relative to the directory already open
- * (`/proc/self/fd/N/name`, as openat(2) would) with O_NOFOLLOW. Missing directories are made.
- * `use` gets the place by that way, and the directory that holds it.
+ * Calls `use` with a path below `root` that is resolved without following symbolic links, also links
+ * that are swapped in meanwhile, as openat2(2) with RESOLVE_NO_SYMLINKS would. Each component is
+ * opened relative to the directory already open (`/proc/self/fd/N/name`) with O_NOFOLLOW. Makes
+ * missing directories. `use` gets the resolved path and the open directory that holds it.
  */
 export async function withSafePath<T>(
   root: string,
   path: string,
-  use: (place: string, directory: FileHandle) => Promise<T>,
+  use: (resolved: string, directory: FileHandle) => Promise<T>,
 ): Promise<T> {
   const names = path.split("/");
   const last = names.pop() ?? "";
@@ -37,19 +37,18 @@ export async function withSafePath<T>(
   }
 }
 
-/** Opens a file beneath a directory, or makes it. */
+/** Opens or makes a file below `root`, without following symbolic links. */
 export function openSafely(root: string, path: string): Promise<FileHandle> {
-  return withSafePath(root, path, async (place, directory) => {
-    const file = await open(place, fileFlags, 0o640);
-    // The file may have been made just now: what is flushed to a file is lost when its name is
-    // lost.
+  return withSafePath(root, path, async (resolved, directory) => {
+    const file = await open(resolved, fileFlags, 0o640);
+    // If the file is new, its name must be durable too: without the name its data is lost.
     await directory.sync();
     return file;
   });
 }
 
 const directoryFlags = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
-// O_NONBLOCK: a FIFO in this place fails at once instead of waiting for a reader.
+// O_NONBLOCK: opening a FIFO fails at once instead of waiting for a reader.
 const fileFlags =
   constants.O_RDWR |
   constants.O_APPEND |
@@ -58,7 +57,8 @@ const fileFlags =
   constants.O_NONBLOCK;
 
 /**
- * Only Linux lets a path start at an open directory; elsewhere each component is checked by itself.
+ * The path of an entry of an open directory. Only Linux lets a path start at a file descriptor;
+ * elsewhere O_NOFOLLOW checks each component on its own.
  */
 function join(directory: FileHandle, here: string, name: string): string {
   return platform === "linux" ? `/proc/self/fd/${directory.fd}/${name}` : `${here}/${name}`;

@@ -1,13 +1,14 @@
 /**
- * Reads a member of an object or an item of an array: its name (an index, as text), where its value
- * begins, and where itself. Returns where the value ends: `valueEnd` finds that.
+ * Reads a member of an object or an item of an array. Gets its name (for an item its index as text),
+ * the offset of its value and its own offset. Returns the offset after the value, which `valueEnd`
+ * finds.
  */
 type ReadMember = (key: string, valueStart: number, start: number) => number;
 
 /**
- * Reads the members of the object, or the items of the array, that begins at `at` of a JSON text,
- * once and in their order; returns where it ends. Values are found without being parsed: a number of
- * any length stays as it is written. Throws a SyntaxError where the text ends early.
+ * Calls `read` for each member of the object, or each item of the array, at offset `at` of a JSON
+ * text, once and in order; returns the offset after it. Values are not parsed: a number of any length
+ * stays as written. Throws a SyntaxError when the text ends early.
  */
 export function readMembers(text: string, at: number, read: ReadMember): number {
   const opening = text[at];
@@ -23,32 +24,32 @@ export function readMembers(text: string, at: number, read: ReadMember): number 
   return start + 1;
 }
 
-/** Searches a `Uint8Array` too, without a `Buffer` over the same memory. */
+/** Searches a `Uint8Array` without making a `Buffer` over its memory. */
 const { includes } = Buffer.prototype;
 
 /**
- * Returns the function that tells whether a JSON text may hold members of these names, in whatever
- * depth: quick, since most texts hold none. Names that are written with escapes are not found.
+ * Returns a fast test whether a JSON text may have members of these names at any depth; most texts
+ * have none. Does not find names that are written with escapes.
  */
 export function mayContainMembers(names: readonly string[]): (json: Uint8Array) => boolean {
-  // Names that end alike are looked for together: each search takes its time of every event.
+  // One search finds all names with the same ending: each search costs time for every event.
   const ends = new Set(names.map((name) => `${name.slice(-4)}"`));
   const needles = [...ends].map((end) => Buffer.from(end));
   return (json) => needles.some((needle) => includes.call(json, needle));
 }
 
-/** The JSON text of an object without some of its members; the rest stays as it is written. */
+/** Removes members from the JSON text of an object; the other members stay as written. */
 export function withoutMembers(text: string, names: ReadonlySet<string>): string {
-  const kept: string[] = [];
+  const members: string[] = [];
   readMembers(text, tokenAt(text, 0), (key, valueStart, start) => {
     const end = valueEnd(text, valueStart);
-    if (!names.has(key)) kept.push(text.slice(start, end));
+    if (!names.has(key)) members.push(text.slice(start, end));
     return end;
   });
-  return `{${kept.join(",")}}`;
+  return `{${members.join(",")}}`;
 }
 
-/** Where the next token begins. */
+/** The offset of the next token. */
 export function tokenAt(text: string, start: number): number {
   let at = start;
   while (isBlank(text.charCodeAt(at))) at += 1;
@@ -56,7 +57,7 @@ export function tokenAt(text: string, start: number): number {
   return at;
 }
 
-/** Where the value that begins at `start` ends. */
+/** The offset after the value that begins at `start`. */
 export function valueEnd(text: string, start: number): number {
   let depth = 0;
   let at = start;
@@ -83,10 +84,10 @@ export function valueEnd(text: string, start: number): number {
 
 /** A number, true, false or null. */
 const word = /[^\s,\]}]+/y;
-/** What may stand inside a container beside strings and containers. */
+/** Text inside a container other than strings and containers. */
 const betweenStrings = /[^"{}[\]]+/y;
 
-/** After the string that begins at `start`. */
+/** The offset after the string that begins at `start`. */
 function stringEnd(text: string, start: number): number {
   for (let at = start + 1; ; at += 1) {
     at = text.indexOf('"', at);

@@ -1,9 +1,9 @@
 import type { OutgoingEvent } from "../destination.ts";
 
 /**
- * The columns of every Parquet file: what an event was when it came in, what most queries select
- * by, and all of it as JSON. One schema for good: properties of events come and go, and a reader of
- * many files wants them to agree.
+ * The schema of every Parquet file: the origin of an event, the columns that most queries filter by,
+ * and the whole event as JSON. It never changes: properties of events come and go, but readers of
+ * many files need one schema.
  */
 const schema = [
   { name: "root", num_children: 7 },
@@ -26,12 +26,12 @@ function text(name: string, repetition: Repetition) {
   return column(name, repetition, { type: "BYTE_ARRAY", converted_type: "UTF8" });
 }
 
-/** Events of a row group: encoding one keeps the server from all else for about 10 ms. */
+/** Events of a row group; encoding one blocks the event loop for about 10 ms. */
 const GROUP_EVENTS = 1_000;
 
-/** A Parquet file of these events in their order, its pages compressed with Zstandard. */
+/** Encodes events in their order as a Parquet file, compressed with Zstandard. */
 export async function parquet(events: readonly OutgoingEvent[]): Promise<Uint8Array> {
-  // Loaded when first used: most servers write none.
+  // Loaded on first use: most servers write no Parquet.
   const { ByteWriter, ParquetWriter } = await import("hyparquet-writer");
   const writer = new ByteWriter();
   const file = new ParquetWriter({
@@ -46,8 +46,8 @@ export async function parquet(events: readonly OutgoingEvent[]): Promise<Uint8Ar
     await file.write({ columnData, rowGroupSize: GROUP_EVENTS });
     await new Promise((resolve) => setImmediate(resolve));
   }
-  // The older mark of JSON, which some readers know alone. Had the writer seen it before, it would
-  // have encoded values, and these are texts already.
+  // Some readers know only the older JSON annotation. It is added at the end, because the writer
+  // would otherwise encode the texts once more.
   file.schema = schema.map((it) =>
     it.name === "payload" ? { ...it, converted_type: "JSON" as const } : it,
   );
@@ -58,7 +58,7 @@ export async function parquet(events: readonly OutgoingEvent[]): Promise<Uint8Ar
 function columnsOf(events: readonly OutgoingEvent[]) {
   const parsed = events.map(({ bytes }) => objectOf(bytes));
   const texts = (key: string) => parsed.map((event) => textOf(event[key]));
-  // Where all values differ, a dictionary and bounds of them would be as long as the column.
+  // If all values differ, a dictionary or min and max values only add bytes.
   const plain = { encoding: "PLAIN" as const, statistics: false };
   const ids = events.map(({ input }, at) => textOf(parsed[at]!.messageId) ?? input.messageId);
   return [
@@ -72,7 +72,7 @@ function columnsOf(events: readonly OutgoingEvent[]) {
   ];
 }
 
-/** Code may make anything of an event; what is no object has no keys. */
+/** Parses an event; user code may return values that are no objects, which have no keys. */
 function objectOf(bytes: Uint8Array): Record<string, unknown> {
   const value: unknown = JSON.parse(
     Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString(),
@@ -80,7 +80,7 @@ function objectOf(bytes: Uint8Array): Record<string, unknown> {
   return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
 }
 
-/** Ids are texts for whoever joins them, also when code made numbers of them. */
+/** An id as text, even if user code made it a number, so that joins on it work. */
 function textOf(value: unknown): string | undefined {
   if (typeof value === "string") return value;
   return value === undefined || value === null ? undefined : JSON.stringify(value);

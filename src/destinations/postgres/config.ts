@@ -16,13 +16,13 @@ export const PostgresConfig = Type.Object({
       pattern: "^[A-Za-z_][A-Za-z0-9_]{0,62}$",
       "x-expected": "1 to 63 letters, digits and underscores, no digit first",
       default: "public",
-      description: "Schema of the tables, which is made when it is missing",
+      description: "Schema of the tables, created when it is missing",
     }),
   ),
   tls: Type.Optional(
     Type.Union([Type.Literal("verify"), Type.Literal("off")], {
       default: "verify",
-      description: "Whether the connection is inside TLS, whose certificate is always checked",
+      description: "Whether the connection uses TLS, whose certificate is always verified",
     }),
   ),
   ...databaseKeys,

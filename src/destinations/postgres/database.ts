@@ -12,14 +12,14 @@ import { query, simpleQuery, sslRequest } from "./protocol.ts";
 import * as sql from "./sql.ts";
 
 /**
- * Longest wait for a table's lock; then the delivery is tried again later, since whoever waits to
- * change a table stops its readers.
+ * Longest wait for the lock of a table; then the delivery is retried later, since a waiting ALTER
+ * TABLE blocks all readers of the table.
  */
 const LOCK_MS_MAX = 5_000;
 
 /**
- * The one connection of a destination: opened when it is first needed, and closed when it has not
- * been used for a while. Calls come one after the other.
+ * The single connection of a destination: opened when it is first needed, closed when it has been
+ * idle for a while. Calls must come one after the other.
  */
 export class PostgresDatabase implements TableConnection {
   readonly #config: PostgresConfig;
@@ -39,10 +39,7 @@ export class PostgresDatabase implements TableConnection {
     this.#timeoutMs = config.timeoutMs ?? DATABASE_TIMEOUT_MS_DEFAULT;
   }
 
-  /**
-   * Runs some work that ends when the time is over or the signal aborts, whatever the database
-   * does.
-   */
+  /** Runs the calls of one delivery, which end at its timeout or when the signal is aborted. */
   async within<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
     clearTimeout(this.#idle);
     this.#deadline = new Deadline(this.#timeoutMs, signal);
@@ -74,11 +71,11 @@ export class PostgresDatabase implements TableConnection {
   async createTable(
     ...[table, key, columns]: Parameters<TableDatabase["createTable"]>
   ): Promise<void> {
-    const found = await this.#run(query([sql.schemaQuery, this.#schema]));
-    if (found.length === 0) {
-      await this.#make(`create schema if not exists ${sql.quoted(this.#schema)}`);
+    const schemas = await this.#run(query([sql.schemaQuery, this.#schema]));
+    if (schemas.length === 0) {
+      await this.#create(`create schema if not exists ${sql.quoted(this.#schema)}`);
     }
-    await this.#make(sql.createTable(this.#schema, table, key, columns));
+    await this.#create(sql.createTable(this.#schema, table, key, columns));
   }
 
   async addColumns(...[table, columns]: Parameters<TableDatabase["addColumns"]>): Promise<void> {
@@ -93,13 +90,13 @@ export class PostgresDatabase implements TableConnection {
     await this.#run(query(...statements));
   }
 
-  /** The connection test: makes a table, writes into it, and rolls all of that back. */
+  /** Creates a table, writes into it, and rolls both back, for a connection test. */
   async testWrite(): Promise<void> {
-    const found = await this.#run(query([sql.schemaQuery, this.#schema]));
-    await this.#run(simpleQuery(sql.testStatements(this.#schema, found.length > 0)));
+    const schemas = await this.#run(query([sql.schemaQuery, this.#schema]));
+    await this.#run(simpleQuery(sql.testStatements(this.#schema, schemas.length > 0)));
   }
 
-  /** Signs in, unless that has been done. */
+  /** Opens the connection and signs in, unless that is done. */
   async signIn(onStage: OnStage): Promise<void> {
     try {
       this.#session ??= await this.#open(this.#deadline!, onStage);
@@ -114,42 +111,44 @@ export class PostgresDatabase implements TableConnection {
     this.#session = undefined;
   }
 
-  /**
-   * Runs a statement that makes something; somebody else may be making the same, and then one of
-   * the two fails.
-   */
-  async #make(text: string): Promise<void> {
+  /** Runs a statement that creates something; ignores the error if it exists already. */
+  async #create(text: string): Promise<void> {
     try {
-      await this.#tell(simpleQuery(text));
+      await this.#send(simpleQuery(text));
     } catch (error) {
-      if (!(error instanceof PostgresError && made.has(error.code))) throw failureOf(error);
+      if (!(error instanceof PostgresError && alreadyExists.has(error.code)))
+        throw failureOf(error);
     }
   }
 
   async #run(messages: Buffer): Promise<ResultRow[]> {
     try {
-      return await this.#tell(messages);
+      return await this.#send(messages);
     } catch (error) {
       throw failureOf(error);
     }
   }
 
-  async #tell(messages: Buffer): Promise<ResultRow[]> {
+  async #send(messages: Buffer): Promise<ResultRow[]> {
     const deadline = this.#deadline!;
-    const kept = this.#session?.isOpen ? this.#session : undefined;
-    this.#session = kept ?? (await this.#open(deadline));
+    const idle = this.#session?.isOpen ? this.#session : undefined;
+    this.#session = idle ?? (await this.#open(deadline));
     try {
-      return await this.#ask(this.#session, deadline, messages);
+      return await this.#sendOver(this.#session, deadline, messages);
     } catch (error) {
-      // A kept connection may have ended unnoticed; every statement here may be sent twice.
-      if (kept === undefined || !(error instanceof SessionLost)) throw error;
+      // An idle connection may have closed unnoticed; every statement here may be sent twice.
+      if (idle === undefined || !(error instanceof SessionLost)) throw error;
       deadline.throwIfOver();
       this.#session = await this.#open(deadline);
-      return await this.#ask(this.#session, deadline, messages);
+      return await this.#sendOver(this.#session, deadline, messages);
     }
   }
 
-  async #ask(session: PostgresSession, deadline: Deadline, messages: Buffer): Promise<ResultRow[]> {
+  async #sendOver(
+    session: PostgresSession,
+    deadline: Deadline,
+    messages: Buffer,
+  ): Promise<ResultRow[]> {
     deadline.awaited = "complete answer of the database";
     deadline.onEnd((reason) => session.destroy(reason));
     return await session.run(messages);
@@ -158,15 +157,20 @@ export class PostgresDatabase implements TableConnection {
   async #open(deadline: Deadline, onStage?: OnStage): Promise<PostgresSession> {
     const { host, port = 5432, tls = "verify", tlsCa, tlsServerName } = this.#config;
     const isSecure = tls === "verify";
-    const terms = {
-      ...{ ca: tlsCa, serverName: tlsServerName },
+    const tlsOptions = {
+      ca: tlsCa,
+      serverName: tlsServerName,
       upgrade: { request: sslRequest, accept: Buffer.from("S"), refusal: noTls },
     };
     deadline.awaited = "connection";
-    const cut = deadline.signal();
+    const aborted = deadline.signal();
     const socket: Socket = await this.#egress.connect({
-      ...{ workspaceId: this.#workspaceId, host, port, timeoutMs: this.#timeoutMs, signal: cut },
-      ...(isSecure && { tls: terms }),
+      workspaceId: this.#workspaceId,
+      host,
+      port,
+      timeoutMs: this.#timeoutMs,
+      signal: aborted,
+      ...(isSecure && { tls: tlsOptions }),
       onStage,
     });
     deadline.awaited = "complete answer of the database";
@@ -187,4 +191,4 @@ export class PostgresDatabase implements TableConnection {
 const noTls = "The database does not offer TLS; set `tls` to `off` when its network is trusted";
 
 /** SQLSTATEs for a table, schema, object, or row of the catalog that exists already. */
-const made = new Set(["42P07", "42P06", "42710", "23505"]);
+const alreadyExists = new Set(["42P07", "42P06", "42710", "23505"]);

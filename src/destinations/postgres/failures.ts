@@ -3,7 +3,7 @@ import { DatabaseFailure } from "../tables/table-loader.ts";
 import { PostgresError } from "./postgres-session.ts";
 
 /**
- * What a SQLSTATE, or its class, means to the person who set the destination up (PostgreSQL,
+ * Meaning of a SQLSTATE or its class for the person who configures the destination (PostgreSQL,
  * appendix A).
  */
 const meanings: Record<string, string> = {
@@ -28,12 +28,12 @@ const meanings: Record<string, string> = {
   "23": "A constraint of the table is not met",
 };
 
-/** Classes of errors in the rows themselves: data, constraints, limits of a row or an index. */
+/** Error classes of the rows: data, constraints, limits of a row or an index. */
 const refusing = /^(22|23|54)/;
-/** Errors that a changed schema can cause: tables, columns, types, and what a type takes. */
+/** Error codes that a changed schema can cause: tables, columns, types, and values of a type. */
 const stale = /^(42P01|42703|42804|42846|42P10|22|3F000)/;
 
-/** The failure in words for people. Errors that did not come from the database pass through. */
+/** Converts an error into a failure in words for people; returns other failures unchanged. */
 export function failureOf(error: unknown): unknown {
   if (error instanceof DatabaseFailure || !(error instanceof Error)) return error;
   if (error instanceof EgressRefused) return new DatabaseFailure("refused", error.message);

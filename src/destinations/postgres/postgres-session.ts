@@ -1,4 +1,5 @@
 import type { Socket } from "node:net";
+import { assert } from "../../assert.ts";
 import { DATABASE_ANSWER_BYTES_MAX } from "../limits.ts";
 import {
   errorFields,
@@ -10,7 +11,7 @@ import {
 } from "./protocol.ts";
 import { type PostgresCredentials, PostgresSignIn } from "./sign-in.ts";
 
-/** An error of PostgreSQL, in its own words. */
+/** An error that PostgreSQL reports, with its own message. */
 export class PostgresError extends Error {
   override readonly name = "PostgresError";
   /** SQLSTATE. */
@@ -26,7 +27,7 @@ export class PostgresError extends Error {
   }
 }
 
-/** The connection ended before the answer was complete. */
+/** The connection closed before the response was complete. */
 export class SessionLost extends Error {
   override readonly name = "SessionLost";
 }
@@ -37,26 +38,21 @@ export type ResultRow = (string | null)[];
 
 interface PendingQuery {
   rows: ResultRow[];
-  /** Bytes that the answer may still take. */
+  /** Bytes that the response may still take. */
   bytesLeft: number;
   error: PostgresError | undefined;
   resolve: (rows: ResultRow[]) => void;
   reject: (error: unknown) => void;
 }
 
-/** A connection that is signed in. It carries one exchange after the other. */
+/** An authenticated connection that carries one query after the other. */
 export class PostgresSession {
-  /** Whether the session has answered a query. */
-  isUsed = false;
   readonly #socket: Socket;
-  readonly #frames = new PostgresMessageReader(DATABASE_ANSWER_BYTES_MAX);
+  readonly #messages = new PostgresMessageReader(DATABASE_ANSWER_BYTES_MAX);
   #signIn: PostgresSignIn | undefined;
-  /**
-   * The messages are taken in turn: answers for signing in are made in another thread, and what
-   * comes meanwhile waits.
-   */
-  #turn: Promise<unknown> = Promise.resolve();
-  #exchange: PendingQuery | undefined;
+  /** Messages are handled in order: a proof of the password is computed on another thread. */
+  #handled: Promise<unknown> = Promise.resolve();
+  #pending: PendingQuery | undefined;
   #isOpen = true;
 
   private constructor(socket: Socket) {
@@ -65,7 +61,7 @@ export class PostgresSession {
     socket.once("close", () => this.destroy(new SessionLost("The database ended the connection")));
   }
 
-  /** Signs in over a fresh connection, which belongs to the session from then on. */
+  /** Signs in over a new connection, which belongs to the session from then on. */
   static async open(
     socket: Socket,
     account: PostgresCredentials & { database: string },
@@ -75,7 +71,7 @@ export class PostgresSession {
     session.#signIn = new PostgresSignIn(account, isSecure);
     const { user, database } = account;
     const names = { client_encoding: "UTF8", application_name: "pixelmill" };
-    await session.#exchangeFor(startup({ user, database, ...names }));
+    await session.#send(startup({ user, database, ...names }));
     return session;
   }
 
@@ -83,49 +79,56 @@ export class PostgresSession {
     return this.#isOpen;
   }
 
-  /** Sends a query and resolves with the rows of all its answers; rejects with the error. */
+  /** Sends statements and resolves with the rows of all; rejects with the first error. */
   async run(query: Buffer): Promise<ResultRow[]> {
-    return await this.#exchangeFor(query);
+    return await this.#send(query);
   }
 
-  /** Ends the session at once; an exchange under way fails with the error. */
+  /** Closes the connection at once; a query under way fails with the error. */
   destroy(error: unknown): void {
     this.#isOpen = false;
     this.#socket.destroy();
-    const exchange = this.#exchange;
-    this.#exchange = undefined;
-    exchange?.reject(error);
+    const pending = this.#pending;
+    this.#pending = undefined;
+    pending?.reject(error);
   }
 
-  /** Ends the session in the protocol's way. */
+  /** Ends the session with a Terminate message. */
   close(): void {
     this.#isOpen = false;
     this.#socket.end(terminate, () => this.#socket.destroy());
   }
 
-  #exchangeFor(bytes: Buffer): Promise<ResultRow[]> {
+  #send(bytes: Buffer): Promise<ResultRow[]> {
     return new Promise((resolve, reject) => {
+      assert(this.#pending === undefined, "A session carries one query at a time");
       if (!this.#isOpen) return reject(new SessionLost("The connection is closed"));
-      this.#exchange = {
-        ...{ rows: [], bytesLeft: DATABASE_ANSWER_BYTES_MAX, error: undefined },
-        ...{ resolve, reject },
+      this.#pending = {
+        rows: [],
+        bytesLeft: DATABASE_ANSWER_BYTES_MAX,
+        error: undefined,
+        resolve,
+        reject,
       };
       this.#socket.write(bytes);
     });
   }
 
   #receive(piece: Buffer): void {
-    // A message that no query asked for: a notice, or that the server is shutting down.
-    const exchange = this.#exchange;
-    if (exchange !== undefined) exchange.bytesLeft -= piece.length;
-    if (exchange === undefined || exchange.bytesLeft < 0) {
+    // A message without a query is a notice, or announces a shutdown; too many bytes are no response.
+    const pending = this.#pending;
+    if (pending !== undefined) pending.bytesLeft -= piece.length;
+    if (pending === undefined || pending.bytesLeft < 0) {
       this.#fail();
       return;
     }
     try {
-      for (const frame of this.#frames.read(piece)) {
-        if (this.#signIn === undefined) this.#take(frame);
-        else this.#turn = this.#turn.then(() => this.#greet(frame)).catch((e) => this.destroy(e));
+      for (const message of this.#messages.read(piece)) {
+        if (this.#signIn === undefined) this.#handle(message);
+        else
+          this.#handled = this.#handled
+            .then(() => this.#handleSignIn(message))
+            .catch((e) => this.destroy(e));
       }
     } catch (error) {
       this.destroy(error);
@@ -133,48 +136,47 @@ export class PostgresSession {
   }
 
   #fail(): void {
-    this.destroy(new SessionLost("The database sent what nobody asked for"));
+    this.destroy(new SessionLost("The database sent an unexpected message"));
   }
 
-  /** Takes a message while signing in is under way, or has just ended. */
-  async #greet(frame: PostgresMessage): Promise<void> {
+  /** Handles a message during, or just after, signing in. */
+  async #handleSignIn(message: PostgresMessage): Promise<void> {
     const signIn = this.#signIn;
-    if (signIn === undefined || signIn.isDone || frame.type !== "R") return this.#take(frame);
-    const answer = await signIn.answer(frame);
-    if (answer !== undefined && this.#isOpen) this.#socket.write(answer);
+    if (signIn === undefined || signIn.isDone || message.type !== "R") return this.#handle(message);
+    const response = await signIn.respond(message);
+    if (response !== undefined && this.#isOpen) this.#socket.write(response);
   }
 
-  #take({ type, body }: PostgresMessage): void {
-    const exchange = this.#exchange;
-    if (exchange === undefined) return;
-    if (type === "D") exchange.rows.push(rowOf(body));
-    else if (type === "E") this.#refused(exchange, new PostgresError(errorFields(body)));
-    else if (type === "Z") this.#answered(exchange);
-    else if (!harmless.has(type)) this.#fail();
+  #handle({ type, body }: PostgresMessage): void {
+    const pending = this.#pending;
+    if (pending === undefined) return;
+    if (type === "D") pending.rows.push(rowOf(body));
+    else if (type === "E") this.#refused(pending, new PostgresError(errorFields(body)));
+    else if (type === "Z") this.#complete(pending);
+    else if (!ignoredTypes.has(type)) this.#fail();
   }
 
-  #refused(exchange: PendingQuery, error: PostgresError): void {
-    exchange.error ??= error;
-    // After an error of signing in, or one that ends the session, the server says no more.
+  #refused(pending: PendingQuery, error: PostgresError): void {
+    pending.error ??= error;
+    // After an error during signing in, or one that ends the session, no message follows.
     const isLast = this.#signIn !== undefined || /^(08|57P0)/.test(error.code);
     if (isLast) this.destroy(error);
   }
 
-  #answered({ error, rows, resolve, reject }: PendingQuery): void {
+  #complete({ error, rows, resolve, reject }: PendingQuery): void {
     if (this.#signIn !== undefined && !this.#signIn.isDone) {
       this.#fail();
       return;
     }
     this.#signIn = undefined;
-    this.#exchange = undefined;
-    this.isUsed = true;
+    this.#pending = undefined;
     if (error === undefined) resolve(rows);
     else reject(error);
   }
 }
 
 /**
- * Messages that are part of an answer and say nothing that matters: parameter status, key of the
- * backend, notice, parse and bind complete, command complete, row description, no data.
+ * Messages of a response that are ignored: parameter status, key of the backend, notice, parse and
+ * bind complete, command complete, empty query, row description, no data.
  */
-const harmless = new Set([..."SKN12CTnI"]);
+const ignoredTypes = new Set([..."SKN12CTnI"]);

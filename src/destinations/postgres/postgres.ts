@@ -7,11 +7,11 @@ import { type TestStep, type TestStepName, TestSteps } from "../test-steps.ts";
 import { PostgresConfig } from "./config.ts";
 import { PostgresDatabase } from "./database.ts";
 
-/** Bytes of an identifier; PostgreSQL cuts longer ones, and two that begin alike become one. */
+/** Bytes of an identifier; PostgreSQL truncates longer ones, so that two could become one. */
 const NAME_CHARS_MAX = 63;
 const rules = { charsMax: NAME_CHARS_MAX, escapesWords: true };
 
-/** Writes events into tables of PostgreSQL, which it makes and widens as the events need. */
+/** Writes events to tables of PostgreSQL, which it creates and widens as the events require. */
 export function postgresKind(egress: Egress): DestinationKind<PostgresConfig> {
   const databaseOf = (config: PostgresConfig, workspaceId: string) =>
     new PostgresDatabase(config, workspaceId, egress);
@@ -21,7 +21,7 @@ export function postgresKind(egress: Egress): DestinationKind<PostgresConfig> {
     secretKeys: [{ path: "password", audiences: (config) => [audienceOf(config)] }],
     validate: (config) => configFaults(PostgresConfig, config),
     batchSize: (config) => config.batchSize ?? DATABASE_BATCH_EVENTS_MAX,
-    // One connection for each destination, since a database allows few.
+    // One connection per destination, since a database allows few.
     concurrency: () => 1,
     open: (config, workspaceId) => openTables(config, rules, databaseOf(config, workspaceId)),
     test: (config, workspaceId, signal) => {

@@ -1,16 +1,18 @@
+import { assert } from "../../assert.ts";
+
 /**
- * Messages of PostgreSQL's protocol 3.0. Own code and not a client library: of the well-kept ones
- * `postgres` ends the process at a short or unexpected message of the server, and counts as many
- * SCRAM iterations as it says on the main thread (10 s for 30 million); `pg` throws where nobody
- * catches. The server is anybody's, since whoever makes a destination chooses it.
+ * A message of PostgreSQL's protocol 3.0. The protocol is implemented here because the server is not
+ * trusted: any member chooses the server of a destination. Of the maintained client libraries,
+ * `postgres` ends the process at a short or unexpected message, and computes any number of SCRAM
+ * iterations on the main thread (10 s for 30 million); `pg` throws errors that cannot be caught.
  */
 export interface PostgresMessage {
-  /** The message's type, a letter. */
+  /** The type of the message, a letter. */
   type: string;
   body: Buffer;
 }
 
-/** The other side does not speak PostgreSQL's protocol. */
+/** The peer does not speak the protocol of PostgreSQL. */
 export class NotPostgres extends Error {
   override readonly name = "NotPostgres";
 
@@ -19,7 +21,7 @@ export class NotPostgres extends Error {
   }
 }
 
-/** Splits what a server sends into messages, each of at most so many bytes. */
+/** Splits the data of a server into messages of at most `bytesMax` bytes. */
 export class PostgresMessageReader {
   readonly #bytesMax: number;
   #rest: Buffer = Buffer.alloc(0);
@@ -28,11 +30,7 @@ export class PostgresMessageReader {
     this.#bytesMax = bytesMax;
   }
 
-  /** Bytes that wait for the end of their message. */
-  get waiting(): number {
-    return this.#rest.length;
-  }
-
+  /** Yields the messages that are complete with this piece. */
   *read(piece: Buffer): Generator<PostgresMessage> {
     let bytes = this.#rest.length === 0 ? piece : Buffer.concat([this.#rest, piece]);
     while (bytes.length >= 5) {
@@ -46,21 +44,23 @@ export class PostgresMessageReader {
     }
     // Copied, so that the memory of a large piece is released.
     this.#rest = Buffer.from(bytes);
+    assert(this.#rest.length <= this.#bytesMax, "An incomplete message never exceeds its bound");
   }
 }
 
-/** The number at this place of a message; refuses a message that ends before. */
+/** Reads a number at an offset of a message; throws `NotPostgres` when the message is too short. */
 export function int32(body: Buffer, at: number): number {
   if (body.length < at + 4) throw new NotPostgres();
   return body.readInt32BE(at);
 }
 
+/** Reads a number as `int32` does. */
 export function int16(body: Buffer, at: number): number {
   if (body.length < at + 2) throw new NotPostgres();
   return body.readInt16BE(at);
 }
 
-/** Fields of an error, by their letters. */
+/** Parses the fields of an error, by their letters. */
 export function errorFields(body: Buffer): Map<string, string> {
   const fields = new Map<string, string>();
   for (const field of body.toString().split("\0")) {
@@ -69,7 +69,7 @@ export function errorFields(body: Buffer): Map<string, string> {
   return fields;
 }
 
-/** Columns of a row as text. */
+/** Parses the columns of a row as text. */
 export function rowOf(body: Buffer): (string | null)[] {
   const row: (string | null)[] = [];
   let at = 2;
@@ -106,12 +106,12 @@ export function saslResponse(text: string): Buffer {
   return frame("p", text);
 }
 
-/** Statements without parameters. */
+/** A message with statements without parameters. */
 export function simpleQuery(sql: string): Buffer {
   return frame("Q", `${sql}\0`);
 }
 
-/** Statements with parameters as text, in one transaction. */
+/** Messages that run statements with parameters as text, in one transaction. */
 export function query(...statements: (readonly [sql: string, ...parameters: string[]])[]): Buffer {
   return Buffer.concat([...statements.map(([sql, ...given]) => statement(sql, given)), sync]);
 }

@@ -14,20 +14,17 @@ export interface PostgresCredentials {
   password: string;
 }
 
-/** The database does not let the user in, or asks for the password in an unsafe way. */
+/** The database refuses the user, or asks for the password in an unsafe way. */
 export class SignInRefused extends Error {
   override readonly name = "SignInRefused";
 }
 
-/**
- * Most SCRAM iterations, fifty times the default: 80 ms in another thread, which a server may not
- * stretch.
- */
+/** Most SCRAM iterations, fifty times the default: 80 ms on another thread. */
 const ITERATIONS_MAX = 200_000;
 const mechanism = "SCRAM-SHA-256";
 const derive = promisify(pbkdf2);
 
-/** Answers the server's questions of signing in, one after the other, until the server accepts. */
+/** Responds to the authentication messages of a server, until it accepts. */
 export class PostgresSignIn {
   isDone = false;
   readonly #account: PostgresCredentials;
@@ -41,18 +38,18 @@ export class PostgresSignIn {
     this.#isSecure = isSecure;
   }
 
-  /** The answer to a message of type `R`; undefined when it needs none. */
-  async answer({ body }: PostgresMessage): Promise<Buffer | undefined> {
+  /** The response to a message of type `R`; undefined when it needs none. */
+  async respond({ body }: PostgresMessage): Promise<Buffer | undefined> {
     const { user, password } = this.#account;
     switch (int32(body, 0)) {
       case 0:
-        // A server that began to prove that it knows the password must have done so.
+        // A server that began a SCRAM exchange must have proved that it knows the password.
         if (this.#serverSignature !== undefined && !this.#isProved) throw new NotPostgres();
         this.isDone = true;
         return undefined;
       case 3:
         if (!this.#isSecure) {
-          throw new SignInRefused("The database wants the password in the open, without TLS");
+          throw new SignInRefused("The database asks for the password unencrypted, without TLS");
         }
         return passwordFrame(password);
       case 5: {
@@ -70,11 +67,11 @@ export class PostgresSignIn {
         this.#check(body.toString("latin1", 4));
         return undefined;
       default:
-        throw new SignInRefused("The database wants a way to sign in that is not supported");
+        throw new SignInRefused("The database asks for an unsupported sign-in method");
     }
   }
 
-  /** RFC 5802 §3: the client's proof, from the server's nonce, salt and iterations. */
+  /** Computes the client's proof from the server's nonce, salt and iterations (RFC 5802 §3). */
   async #prove(challenge: string): Promise<string> {
     const match = /^r=([\x21-\x2b\x2d-\x7e]+),s=([A-Za-z0-9+/=]+),i=(\d{1,9})$/.exec(challenge);
     if (match === null || !match[1]!.startsWith(this.#nonce)) throw new NotPostgres();
@@ -99,12 +96,13 @@ export class PostgresSignIn {
     return `${final},p=${proof.toString("base64")}`;
   }
 
+  /** Checks the proof of the server that it knows the password too. */
   #check(final: string): void {
     const match = /^v=([A-Za-z0-9+/=]+)$/.exec(final);
     const theirs = Buffer.from(match?.[1] ?? "", "base64");
     const ours = this.#serverSignature;
     if (ours === undefined || theirs.length !== ours.length || !timingSafeEqual(theirs, ours)) {
-      throw new SignInRefused("The database does not know the password itself");
+      throw new SignInRefused("The database cannot prove that it knows the password");
     }
     this.#isProved = true;
   }

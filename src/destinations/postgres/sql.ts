@@ -7,7 +7,7 @@ export function quoted(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
-/** SQL types of new columns, as RudderStack makes them for PostgreSQL. */
+/** SQL types of new columns, as in RudderStack for PostgreSQL. */
 const sqlTypes: Record<ColumnType, string> = {
   string: "text",
   int: "bigint",
@@ -17,17 +17,17 @@ const sqlTypes: Record<ColumnType, string> = {
   json: "jsonb",
 };
 
-/** Query of a table's columns. Parameters: the schema, the table. */
+/** Selects the columns of a table. Parameters: the schema, the table. */
 export const columnsQuery = `select a.attname, format_type(a.atttypid, a.atttypmod), a.attgenerated
 from pg_attribute a join pg_class c on c.oid = a.attrelid join pg_namespace n on n.oid = c.relnamespace
 where n.nspname = $1 and c.relname = $2 and c.relkind in ('r', 'p', 'v', 'f')
 and a.attnum > 0 and not a.attisdropped order by a.attnum`;
 
-/** Parameter: the schema. */
+/** Counts the tables of a schema. Parameter: the schema. */
 export const tableCountQuery = `select count(*) from pg_class c join pg_namespace n
 on n.oid = c.relnamespace where n.nspname = $1 and c.relkind in ('r', 'p')`;
 
-/** Query of a schema: a row when it exists. Parameter: the schema. */
+/** Selects one row if a schema exists. Parameter: the schema. */
 export const schemaQuery = "select 1 from pg_namespace where nspname = $1";
 
 const integers: Record<string, readonly [number, number]> = {
@@ -36,7 +36,7 @@ const integers: Record<string, readonly [number, number]> = {
 };
 const realMax = 3.4e38;
 
-/** What fits into a column of this type, named as by `format_type`. */
+/** The column of a type as `format_type` names it. */
 export function columnOf(sqlType: string, isGenerated: boolean): TableColumn {
   const [, name = "", first, second] =
     /^([a-z ]+?)(?:\((\d+)(?:,(\d+))?\))?( with(?:out)? time zone)?$/.exec(sqlType) ?? [];
@@ -97,19 +97,19 @@ export function addColumns(
   return `alter table ${quoted(schema)}.${quoted(table)} ${lines.join(", ")}`;
 }
 
-/** The statements of a connection test, all of which are rolled back. */
-export function testStatements(schema: string, isThere: boolean): string {
-  const place = quoted(schema);
-  const table = `${place}."pixelmill_connection_test"`;
+/** Statements of a connection test, all of them rolled back. */
+export function testStatements(schema: string, schemaExists: boolean): string {
+  const quotedSchema = quoted(schema);
+  const table = `${quotedSchema}."pixelmill_connection_test"`;
   return (
-    `begin; ${isThere ? "" : `create schema ${place};`} create table ${table} (id text primary key); ` +
+    `begin; ${schemaExists ? "" : `create schema ${quotedSchema};`} create table ${table} (id text primary key); ` +
     `insert into ${table} values ('test'); rollback`
   );
 }
 
 /**
- * Inserts records, which go in as one JSON text, the parameter: that costs the client a third of
- * what arrays of columns do.
+ * Inserts records. Parameter: the records as one JSON text, which costs the client a third of what
+ * arrays of columns do.
  */
 export function insertRows(
   schema: string,
@@ -118,7 +118,7 @@ export function insertRows(
 ): string {
   const used = usedColumns(columns, records);
   const names = used.map(([name]) => quoted(name)).join(", ");
-  // JSON text is a string in the records: it keeps its own form, and NUL cannot hide in it.
+  // JSON is a string in the records: it stays as written and cannot hold NUL.
   const isJson = ({ type }: TableColumn) => type === "json";
   const values = used.map(([name, column]) => {
     return isJson(column) ? `r.${quoted(name)}::${column.sqlType}` : `r.${quoted(name)}`;

@@ -7,7 +7,7 @@ import { configFaults, egressFaults } from "../config-faults.ts";
 import { rudderstackKeys } from "../rudderstack-keys.ts";
 import { S3_TIMEOUT_MS_DEFAULT, S3_TIMEOUT_MS_MAX } from "./limits.ts";
 
-/** How long events are gathered for an object, unless the config says otherwise. */
+/** Time for which events accumulate for an object, unless the config sets it. */
 const AGE_MS_DEFAULT = 60_000;
 
 export const S3Config = Type.Object({
@@ -24,15 +24,15 @@ export const S3Config = Type.Object({
   region: Type.Optional(
     Type.String({
       pattern: "^[a-z0-9-]{1,64}$",
-      "x-expected": "1 to 64 small letters, digits and hyphens",
+      "x-expected": "1 to 64 lower-case letters, digits and hyphens",
       default: "us-east-1",
-      description: "As signed",
+      description: "Region of the signature",
     }),
   ),
   bucket: Type.String({
     pattern: "^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$",
     "x-expected":
-      "the name of a bucket: 3 to 63 small letters, digits, dots and hyphens, a letter or a digit at both ends",
+      "the name of a bucket: 3 to 63 lower-case letters, digits, dots and hyphens, a letter or a digit at both ends",
     description: "It must exist",
   }),
   accessKeyId: Type.String({
@@ -44,7 +44,7 @@ export const S3Config = Type.Object({
     Type.String({
       pattern: "^[A-Za-z0-9_.=-]{1,255}(/[A-Za-z0-9_.=-]{1,255}){0,15}$",
       "x-expected": "letters, digits, `_`, `.`, `=`, `-` and single slashes between them",
-      description: "What all keys begin with, without a slash at either end",
+      description: "Prefix of all keys, without a slash at either end",
     }),
   ),
   format: Type.Optional(
@@ -53,38 +53,46 @@ export const S3Config = Type.Object({
   pathStyle: Type.Optional(
     Type.Boolean({
       description:
-        "Whether the bucket stands in the path of URLs and not in their host; " +
+        "Whether the bucket is in the path of URLs and not in their host; " +
         "by default when an endpoint is given",
     }),
   ),
   batchSize: Type.Optional(
     Type.Integer({
-      ...{ minimum: 1, maximum: GATHERED_EVENTS_MAX, default: GATHERED_EVENTS_MAX },
-      description: "Most events that are gathered",
+      minimum: 1,
+      maximum: GATHERED_EVENTS_MAX,
+      default: GATHERED_EVENTS_MAX,
+      description: "Most events of one object",
     }),
   ),
   batchBytes: Type.Optional(
     Type.Integer({
-      ...{ minimum: 1_024, maximum: GATHERED_BYTES_MAX, default: GATHERED_BYTES_MAX },
-      description: "Most bytes of JSON that are gathered, before they are compressed",
+      minimum: 1_024,
+      maximum: GATHERED_BYTES_MAX,
+      default: GATHERED_BYTES_MAX,
+      description: "Most bytes of JSON in one object, before compression",
     }),
   ),
   batchAgeMs: Type.Optional(
     Type.Integer({
-      ...{ minimum: 1, maximum: GATHERED_MS_MAX, default: AGE_MS_DEFAULT },
-      description: "Milliseconds that an event is gathered at most",
+      minimum: 1,
+      maximum: GATHERED_MS_MAX,
+      default: AGE_MS_DEFAULT,
+      description: "Longest time in milliseconds for which an event waits for others",
     }),
   ),
   timeoutMs: Type.Optional(
     Type.Integer({
-      ...{ minimum: 1, maximum: S3_TIMEOUT_MS_MAX, default: S3_TIMEOUT_MS_DEFAULT },
-      description: "Milliseconds for one request, look-up to last byte",
+      minimum: 1,
+      maximum: S3_TIMEOUT_MS_MAX,
+      default: S3_TIMEOUT_MS_DEFAULT,
+      description: "Milliseconds for one request, from the DNS query to the last byte",
     }),
   ),
 });
 export type S3Config = Static<typeof S3Config>;
 
-/** What is wrong with a config; paths are JSON pointers inside it. */
+/** Faults of a config; paths are JSON pointers inside it. */
 export function s3Faults(config: Record<string, unknown>): Detail[] {
   if (!Value.Check(S3Config, config)) return configFaults(S3Config, config);
   const { endpoint, prefix = "" } = config;
@@ -94,7 +102,6 @@ export function s3Faults(config: Record<string, unknown>): Detail[] {
   return endpoint === undefined ? [] : endpointFaults(endpoint);
 }
 
-/** What is wrong with the URL of a store. */
 function endpointFaults(endpoint: string): Detail[] {
   return egressFaults("/endpoint", () => {
     const { pathname, search, hash } = checkedUrl(endpoint);
@@ -105,7 +112,7 @@ function endpointFaults(endpoint: string): Detail[] {
   });
 }
 
-/** How events are gathered for an object. */
+/** Bounds of the events of one object. */
 export function batchLimitsOf({ batchBytes, batchAgeMs }: S3Config) {
   return { bytes: batchBytes ?? GATHERED_BYTES_MAX, ageMs: batchAgeMs ?? AGE_MS_DEFAULT };
 }

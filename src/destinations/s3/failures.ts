@@ -1,10 +1,10 @@
 import type { EgressResponse } from "../../egress/egress.ts";
 import { retryAfterMs } from "../retry-after.ts";
 
-/** What a store's error code means to whoever set the destination up. */
+/** Meaning of a store's error code, for the person who configures the destination. */
 const meanings: Record<string, string> = {
   InvalidAccessKeyId: "The store does not know the access key",
-  // As versitygw says it.
+  // The code of versitygw.
   XAdminUserNotFound: "The store does not know the access key",
   SignatureDoesNotMatch: "The secret access key does not fit the access key",
   RequestTimeTooSkewed: "The clocks of this server and of the store differ too much",
@@ -26,8 +26,8 @@ const meanings: Record<string, string> = {
   XMinioStorageFull: "The store is full",
 };
 
-/** Codes by which a store says that it does not know who asks. */
-const ofSignIn = new Set([
+/** Error codes of a store that does not accept the credentials. */
+const signInCodes = new Set([
   "InvalidAccessKeyId",
   "XAdminUserNotFound",
   "SignatureDoesNotMatch",
@@ -42,10 +42,10 @@ export interface StoreFailure {
   afterMs?: number;
 }
 
-/** Why the store did not do what it was asked for; undefined when it did. */
+/** Reads the failure from a response of a store; undefined when the request succeeded. */
 export function failureOf({ status, headers, body }: EgressResponse): StoreFailure | undefined {
   if (status >= 200 && status < 300) return undefined;
-  // The body is XML, but what stands before a store may answer anything.
+  // The body is XML, unless a proxy in front of the store responds.
   const code = /<Code>(\w{1,64})<\/Code>/.exec(Buffer.from(body).toString("latin1"))?.[1];
   const meaning = (code && meanings[code]) ?? "The store refuses";
   const region = headers["x-amz-bucket-region"];
@@ -53,7 +53,7 @@ export function failureOf({ status, headers, body }: EgressResponse): StoreFailu
   const afterMs = retryAfterMs(headers["retry-after"], Date.now());
   return {
     reason: `${meaning}${where} (${[status, code].filter(Boolean).join(" ")})`,
-    isOfSignIn: code !== undefined && ofSignIn.has(code),
+    isOfSignIn: code !== undefined && signInCodes.has(code),
     ...(afterMs !== undefined && { afterMs }),
   };
 }

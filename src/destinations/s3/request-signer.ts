@@ -3,7 +3,7 @@ import type { EgressRequest } from "../../egress/egress.ts";
 import { bucketUrl, type S3Config } from "./config.ts";
 import { S3_TIMEOUT_MS_DEFAULT } from "./limits.ts";
 
-/** What is read of a store's answer: error texts have a few hundred bytes. */
+/** Bytes of a store's response that are read; error texts have a few hundred bytes. */
 const ANSWER_BYTES_MAX = 16_384;
 
 export interface ObjectRequest {
@@ -14,11 +14,11 @@ export interface ObjectRequest {
   signal: AbortSignal;
 }
 
-/** Makes signed requests about objects of the bucket (AWS Signature Version 4). */
+/** Returns a function that makes signed requests for objects of the bucket (AWS Signature Version 4). */
 export function requestSigner(config: S3Config, workspaceId: string) {
   const base = bucketUrl(config);
   const { accessKeyId, secretAccessKey, region = "us-east-1", timeoutMs } = config;
-  // Of the signing keys, which hold for a day each.
+  // Caches the signing keys, each valid for a day.
   let cache = new Map<string, ArrayBuffer>();
 
   return async ({
@@ -30,16 +30,26 @@ export function requestSigner(config: S3Config, workspaceId: string) {
   }: ObjectRequest): Promise<EgressRequest> => {
     if (cache.size > 2) cache = new Map();
     const signer = new AwsV4Signer({
-      ...{ method, url: base + key, accessKeyId, secretAccessKey, region, service: "s3", cache },
+      method,
+      url: base + key,
+      accessKeyId,
+      secretAccessKey,
+      region,
+      service: "s3",
+      cache,
       headers: {
-        // The store checks the body by it, so that a torn one is no object.
+        // The store checks the body against the hash and refuses an incomplete one.
         "x-amz-content-sha256": new Bun.CryptoHasher("sha256").update(body).digest("hex"),
         ...(contentType !== undefined && { "content-type": contentType }),
       },
     });
     const { url, headers } = await signer.sign();
     return {
-      ...{ workspaceId, url: url.href, method, body, signal },
+      workspaceId,
+      url: url.href,
+      method,
+      body,
+      signal,
       headers: Object.fromEntries(headers),
       timeoutMs: timeoutMs ?? S3_TIMEOUT_MS_DEFAULT,
       answerBytesMax: ANSWER_BYTES_MAX,

@@ -17,13 +17,13 @@ import { batchLimitsOf, S3Config, s3Faults } from "./config.ts";
 import { failureOf } from "./failures.ts";
 import { requestSigner } from "./request-signer.ts";
 
-/** How the objects of a format are made. */
+/** Encoder and content type of each format. */
 const formats = {
   "jsonl.gz": { encode: gzipJsonLines, contentType: "application/gzip" },
   parquet: { encode: parquet, contentType: "application/vnd.apache.parquet" },
 } as const;
 
-/** Gathers events into objects of an S3-compatible store: `prefix/source/date/hour/name.format`. */
+/** Writes batches of events to objects of an S3-compatible store: `prefix/source/date/hour/name.format`. */
 export function s3Kind(egress: Egress): DestinationKind<S3Config> {
   return {
     kind: "s3",
@@ -38,7 +38,7 @@ export function s3Kind(egress: Egress): DestinationKind<S3Config> {
   };
 }
 
-/** Amazon's regions and buckets have hosts of their own, which all are Amazon's. */
+/** One audience for all of Amazon's hosts, which differ by region and bucket. */
 function audienceOf(endpoint: string | undefined): SecretAudience {
   return audienceOfUrl(endpoint ?? "https://amazonaws.com");
 }
@@ -50,9 +50,9 @@ function openS3(egress: Egress, config: S3Config, workspaceId: string): OpenDest
 
   return {
     /**
-     * An object per source and hour. What goes wrong is wrong with the store or the settings, never
-     * with an event: all is tried again until the retry window ends, so that a key that was revoked
-     * by mistake costs no event. An object that is written again replaces itself.
+     * Writes an object per source and hour. Every failure concerns the store or the settings, never
+     * an event: all are retried until the retry window ends, so that a key that was revoked by
+     * mistake costs no event. A further attempt replaces the objects of the one before.
      */
     async deliver(events, signal, name = crypto.randomUUID()): Promise<DeliveryResult> {
       try {
@@ -74,13 +74,13 @@ function openS3(egress: Egress, config: S3Config, workspaceId: string): OpenDest
   };
 }
 
-/** By what does not change from one attempt to the next: `source/2026-02-16/01`, in UTC. */
+/** The folder of an event, `source/2026-02-16/01` in UTC, which is the same in each attempt. */
 function folderOf({ input: { sourceId, receivedAt } }: OutgoingEvent): string {
   const time = new Date(receivedAt).toISOString();
   return `${sourceId}/${time.slice(0, 10)}/${time.slice(11, 13)}`;
 }
 
-/** Writes an object below the prefix, and deletes it. */
+/** Tests the connection: writes an object below the prefix, and deletes it. */
 async function testS3(
   egress: Egress,
   config: S3Config,

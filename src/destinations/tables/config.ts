@@ -7,7 +7,7 @@ import {
   DATABASE_TIMEOUT_MS_MAX,
 } from "../limits.ts";
 
-/** A text that a database or a broker takes: it cannot hold NUL. */
+/** Schema of a text for a database or a broker: without NUL. */
 export const databaseText = (description: string) =>
   Type.String({
     minLength: 1,
@@ -16,37 +16,41 @@ export const databaseText = (description: string) =>
     description,
   });
 
-/** Keys of a config of any database: whose certificate is trusted, how much goes at once. */
+/** Config keys of any database or broker: certificates, batch size and timeout. */
 export const databaseKeys = {
   tlsCa: Type.Optional(
     Type.String({
       minLength: 1,
       maxLength: DATABASE_CA_CHARS_MAX,
-      description: "Certificate authorities in PEM, instead of the known ones",
+      description: "Certificate authorities in PEM, instead of the system's",
     }),
   ),
   tlsServerName: Type.Optional(
     Type.String({
       minLength: 1,
       maxLength: DATABASE_TEXT_CHARS_MAX,
-      description: "Name that the certificate must be for; by default the host",
+      description: "Name that the certificate must have; by default the host",
     }),
   ),
   batchSize: Type.Optional(
     Type.Integer({
-      ...{ minimum: 1, maximum: DATABASE_BATCH_EVENTS_MAX, default: DATABASE_BATCH_EVENTS_MAX },
-      description: "Most events that are written at once",
+      minimum: 1,
+      maximum: DATABASE_BATCH_EVENTS_MAX,
+      default: DATABASE_BATCH_EVENTS_MAX,
+      description: "Most events of one batch",
     }),
   ),
   timeoutMs: Type.Optional(
     Type.Integer({
-      ...{ minimum: 1, maximum: DATABASE_TIMEOUT_MS_MAX, default: DATABASE_TIMEOUT_MS_DEFAULT },
+      minimum: 1,
+      maximum: DATABASE_TIMEOUT_MS_MAX,
+      default: DATABASE_TIMEOUT_MS_DEFAULT,
       description: "Milliseconds for one batch, connecting included",
     }),
   ),
 };
 
-/** Keys of a config that say which tables events go into. */
+/** Config keys that choose the tables of events. */
 export const tableKeys = {
   mode: Type.Optional(
     Type.Union([Type.Literal("columns"), Type.Literal("raw")], {

@@ -3,25 +3,25 @@ import type { OutgoingEvent } from "../destination.ts";
 import { MESSAGE_ID_BYTES_MAX, TABLE_EVENT_COLUMNS_MAX, TABLE_LEVELS_MAX } from "./limits.ts";
 import type { WarehouseNames } from "./warehouse-names.ts";
 
-/** What goes into one row of a table. */
+/** The values of one row of a table. */
 export interface EventRow {
   table: string;
-  /** Index of the event in the delivery. */
+  /** Index of the event in its delivery. */
   index: number;
-  /** Values by column: texts that are not empty, numbers, booleans, arrays, nested objects. */
+  /** Values by column: non-empty texts, numbers, booleans, arrays, nested objects. */
   cells: Map<string, unknown>;
-  /** Values that have no column of their own, by the path of their keys. */
+  /** Values without a column, by the path of their keys. */
   rest: Record<string, unknown>;
 }
 
-/** An event that no table can take; the message says why. */
+/** An event that has no row in any table; the message says why. */
 export class NoRowError extends Error {
   override readonly name = "NoRowError";
 }
 
 type JsonObject = Record<string, unknown>;
 
-/** Table, and the part of the event whose keys become columns, by type. */
+/** Table, and the part of the event whose keys become columns, by type of event. */
 const types: Record<string, { table: string; part: string }> = {
   track: { table: "tracks", part: "properties" },
   page: { table: "pages", part: "properties" },
@@ -31,7 +31,7 @@ const types: Record<string, { table: string; part: string }> = {
   alias: { table: "aliases", part: "traits" },
 };
 
-/** Columns that every table has and that no property fills. */
+/** Columns of every table that no property fills. */
 const fixed: Record<string, (event: JsonObject, outgoing: OutgoingEvent) => unknown> = {
   anonymous_id: (event) => event.anonymousId,
   user_id: (event) => event.userId,
@@ -57,14 +57,14 @@ const sources = new Map(
 );
 
 /**
- * Rows as RudderStack's warehouse has them: one in the table of the event's type and, when events
- * are to be `apart`, one with the properties in that of the event's name.
+ * Makes the rows of an event as in RudderStack's warehouse: one in the table of the event's type and,
+ * with `eventTables`, one with the properties in the table of the event's name.
  */
 export function rowsOf(
   outgoing: OutgoingEvent,
   index: number,
   names: WarehouseNames,
-  apart: boolean,
+  eventTables: boolean,
 ): EventRow[] {
   const event = parsed(outgoing);
   const type = typeof event.type === "string" ? event.type : "";
@@ -76,8 +76,8 @@ export function rowsOf(
   const own = fixedByType[type] ?? {};
   const isKey = (name: string) => keys.has(name) || Object.hasOwn(own, name);
   for (const [column, value] of sources.get(type)!) {
-    const found = value(event, outgoing);
-    if (!isBlank(found) && !isObject(found)) row.cells.set(column, found);
+    const cell = value(event, outgoing);
+    if (!isBlank(cell) && !isObject(cell)) row.cells.set(column, cell);
   }
   flatten(within(event.context), "context", 1, (path, value) =>
     put(row, names, isKey, path, value),
@@ -85,13 +85,13 @@ export function rowsOf(
   const eventName = type === "track" && isText(event.event) ? names.table(event.event) : "";
   if (eventName !== "") row.cells.set("event", eventName);
   const part = within(event[shape.part]);
-  const isApart = apart && eventName !== "";
-  const target = isApart ? emptyRow(eventName, index, row.cells) : row;
+  const hasOwnTable = eventTables && eventName !== "";
+  const target = hasOwnTable ? emptyRow(eventName, index, row.cells) : row;
   flatten(part, "", 0, (path, value) => put(target, names, isKey, path, value));
-  return isApart ? [row, target] : [row];
+  return hasOwnTable ? [row, target] : [row];
 }
 
-/** The row of mode `raw`: the whole event as JSON text beside what identifies it. */
+/** Makes the row of mode `raw`: the identity of the event, and the whole event as JSON text. */
 export function rawRow(outgoing: OutgoingEvent, index: number, table: string): EventRow {
   const event = parsed(outgoing);
   const row = emptyRow(table, index, [["message_id", messageIdOf(event, outgoing)]]);
@@ -115,26 +115,26 @@ function put(
   value: unknown,
 ): void {
   const name = names.column(path);
-  // Two keys may have the same name, such as keys that differ by case only: the first key has the
-  // column.
+  // Different keys may give the same column, such as keys that differ in case: the first key gets
+  // it.
   if (name === "" || isKey(name) || cells.has(name)) {
     if (cells.get(name) !== value) rest[path] = value;
   } else if (cells.size >= TABLE_EVENT_COLUMNS_MAX) rest[path] = value;
   else cells.set(name, value);
 }
 
-/** Calls back with every value that becomes a column, and with its keys joined by `_`. */
+/** Calls `onValue` with each value that becomes a column, and with its keys joined by `_`. */
 function flatten(
   input: JsonObject,
   prefix: string,
   level: number,
-  tell: (path: string, value: unknown) => void,
+  onValue: (path: string, value: unknown) => void,
 ): void {
   for (const key in input) {
     const value = input[key];
     const path = prefix === "" ? key : `${prefix}_${key}`;
-    if (isObject(value) && level < TABLE_LEVELS_MAX) flatten(value, path, level + 1, tell);
-    else if (!isBlank(value)) tell(path, value);
+    if (isObject(value) && level < TABLE_LEVELS_MAX) flatten(value, path, level + 1, onValue);
+    else if (!isBlank(value)) onValue(path, value);
   }
 }
 
@@ -144,15 +144,13 @@ function parsed({ bytes }: OutgoingEvent): JsonObject {
   try {
     event = JSON.parse(text);
   } catch {
-    // It is no object either.
+    // Text that is not JSON is no object either.
   }
   if (!isObject(event)) throw new NoRowError("Expected an event that is a JSON object");
   return event;
 }
 
-/**
- * The messageId of an event; when code took it away, a hash, so that another attempt has the same.
- */
+/** The messageId of an event; a hash if user code removed it, so that each attempt has the same id. */
 function messageIdOf({ messageId }: JsonObject, { bytes, input }: OutgoingEvent): string {
   if (isBlank(messageId)) {
     return createHash("sha256").update(input.messageId).update(bytes).digest("hex");
@@ -176,7 +174,7 @@ function isText(value: unknown): value is string {
   return typeof value === "string";
 }
 
-/** Whether RudderStack makes no column for a value. */
+/** Whether a value gets no column, as in RudderStack. */
 function isBlank(value: unknown): boolean {
   if (value === null || value === undefined || value === "") return true;
   return typeof value === "object" && Object.keys(value).length === 0;

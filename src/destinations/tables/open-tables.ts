@@ -2,20 +2,21 @@ import type { OpenDestination } from "../destination.ts";
 import { type TableDatabase, TableLoader } from "./table-loader.ts";
 import { type NameRules, WarehouseNames } from "./warehouse-names.ts";
 
-/** Keys of a config that say which tables events go into, as `tableKeys` has them. */
+/** The config of `tableKeys`. */
 export interface TableConfig {
   mode?: "columns" | "raw";
   eventTables?: boolean;
   rawTable?: string;
 }
 
-/** A database that is open: what it is asked for one delivery ends with its time or the signal. */
+/** An open database. */
 export interface TableConnection extends TableDatabase {
+  /** Runs the calls of one delivery, which end at its timeout or when the signal is aborted. */
   within<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T>;
   close(): void;
 }
 
-/** Deliveries into a database, one after the other. */
+/** Opens a destination that writes to the tables of a database, one delivery after the other. */
 export function openTables(
   { mode = "columns", eventTables = false, rawTable = "events" }: TableConfig,
   rules: NameRules,
@@ -26,9 +27,9 @@ export function openTables(
 
   return {
     deliver(events, signal) {
-      const turn = last.then(() => database.within(signal, () => loader.load(events, database)));
-      last = turn.catch(() => {});
-      return turn.catch((error) => ({ kind: "retry", reason: (error as Error).message }));
+      const result = last.then(() => database.within(signal, () => loader.load(events, database)));
+      last = result.catch(() => {});
+      return result.catch((error) => ({ kind: "retry", reason: (error as Error).message }));
     },
     async close() {
       await last;

@@ -1,4 +1,4 @@
-/** Words that PostgreSQL, and RudderStack for it, do not take as a bare name, in lower case. */
+/** Reserved words of PostgreSQL, and of RudderStack for it, in lower case. */
 export const reservedWords: ReadonlySet<string> = new Set(
   `all analyse analyze and any array as asc asymmetric authorization between binary both case cast
   check collate column constraint create cross current_date current_role current_time

@@ -1,3 +1,4 @@
+import { assert } from "../../assert.ts";
 import type { DeliveryResult, OutgoingEvent } from "../destination.ts";
 import type { ColumnType } from "./column-values.ts";
 import { type EventRow, NoRowError, rawRow, rowsOf } from "./event-rows.ts";
@@ -12,35 +13,35 @@ import {
 } from "./table-records.ts";
 import type { WarehouseNames } from "./warehouse-names.ts";
 
-/** The records for one table. */
+/** Records for one table. */
 export interface TableLoad {
   table: string;
   columns: TableColumns;
   records: TableRecord[];
-  /** Rows that have no place in it, by the index of their event, with the reason. */
+  /** Events whose rows the table cannot hold, by index, with the reason. */
   refused?: ReadonlyMap<number, string>;
 }
 
-/** A database, as far as the loader writes to it. Methods reject with `DatabaseFailure`. */
+/** The operations of a database that the loader needs. Methods reject with `DatabaseFailure`. */
 export interface TableDatabase {
   /** The columns of a table; undefined when the table does not exist. */
   columns(table: string): Promise<TableColumns | undefined>;
-  /** The number of tables in the schema. */
+  /** Counts the tables in the schema. */
   countTables(): Promise<number>;
-  /** Makes the table, unless it exists. */
+  /** Creates the table, unless it exists. */
   createTable(table: string, key: string, columns: ReadonlyMap<string, ColumnType>): Promise<void>;
-  /** Makes those of the columns that do not exist. */
+  /** Adds the columns that do not exist yet. */
   addColumns(table: string, columns: ReadonlyMap<string, ColumnType>): Promise<void>;
-  /** Inserts all rows or none; a row whose key exists already changes nothing. */
+  /** Inserts all records or none; skips a record whose key exists already. */
   insert(loads: readonly TableLoad[], key: string): Promise<void>;
 }
 
-/** A refusal of the database, with a message for people. */
+/** A failure of the database, with a message for people. */
 export class DatabaseFailure extends Error {
   override readonly name = "DatabaseFailure";
-  /** `later`: it may work when it is tried again. `refused`: these rows will never be taken. */
+  /** `later`: a retry may succeed. `refused`: the database will never accept these rows. */
   readonly kind: "later" | "refused";
-  /** Whether the tables may have changed since they were last looked at. */
+  /** Whether the cached columns of the tables may be stale. */
   readonly isStale: boolean;
 
   constructor(kind: "later" | "refused", message: string, isStale = false) {
@@ -52,21 +53,21 @@ export class DatabaseFailure extends Error {
 
 export interface TableLoaderOptions {
   mode: "columns" | "raw";
-  /** Whether track events get a table each, by their names. */
+  /** Whether each name of a track event gets a table of its own. */
   eventTables: boolean;
   /** The table that mode `raw` writes to. */
   rawTable: string;
   names: WarehouseNames;
 }
 
-/** How often tables are looked at again because somebody else changed them meanwhile. */
-const LOOKS_MAX = 3;
+/** Attempts at a batch, or at a table, while others change the same tables. */
+const ATTEMPTS_MAX = 3;
 
-/** Brings batches of events into tables, which it makes and widens as the events need. */
+/** Writes batches of events to tables, which it creates and widens as the events require. */
 export class TableLoader {
   readonly #options: TableLoaderOptions;
   readonly #key: string;
-  /** The columns of tables, as last seen. */
+  /** Cached columns by table. */
   readonly #tables = new Map<string, TableColumns>();
   #tableCount: number | undefined;
 
@@ -75,15 +76,17 @@ export class TableLoader {
     this.#key = options.mode === "raw" ? "message_id" : "id";
   }
 
-  /** Delivers a batch. Rejects only with errors that are no failures of the database. */
+  /** Delivers a batch. Rejects only with errors other than `DatabaseFailure`. */
   async load(events: readonly OutgoingEvent[], database: TableDatabase): Promise<DeliveryResult> {
     const refused = new Map<number, string>();
     const rows = events.flatMap((event, index) => {
       return orRefused(refused, index, () => this.#rows(event, index)) ?? [];
     });
+    const settled = new Set([...rows.map(({ index }) => index), ...refused.keys()]);
+    assert(settled.size === events.length, "Every event of a batch has a row or is refused");
     try {
-      const unplaced = await this.#write(rows, database);
-      for (const [index, reason] of unplaced) refused.set(index, reason);
+      const misfits = await this.#write(rows, database);
+      for (const [index, reason] of misfits) refused.set(index, reason);
       return { kind: "delivered", ...(refused.size > 0 && { refused }) };
     } catch (error) {
       if (!(error instanceof DatabaseFailure)) throw error;
@@ -98,17 +101,17 @@ export class TableLoader {
       : rowsOf(event, index, names, eventTables);
   }
 
-  /** Writes the events that find a place. Returns the others by their index, with the reason. */
+  /** Writes rows. Returns the events whose rows fit no table, by index, with the reason. */
   async #write(rows: readonly EventRow[], database: TableDatabase): Promise<Map<number, string>> {
-    for (let look = 1; ; look++) {
+    for (let attempt = 1; ; attempt++) {
       try {
         return await this.#attempt(rows, database);
       } catch (error) {
-        // The failed transaction may also have taken back what was just made of these tables.
+        // The failed transaction may have rolled back new tables and columns.
         this.#tables.clear();
         this.#tableCount = undefined;
         const isStale = error instanceof DatabaseFailure && error.isStale;
-        if (!isStale || look === LOOKS_MAX) throw error;
+        if (!isStale || attempt === ATTEMPTS_MAX) throw error;
       }
     }
   }
@@ -116,9 +119,15 @@ export class TableLoader {
   async #attempt(rows: readonly EventRow[], database: TableDatabase): Promise<Map<number, string>> {
     const refused = new Map<number, string>();
     const loads: TableLoad[] = [];
-    for (const [table, together] of Map.groupBy(rows, (row) => row.table)) {
+    for (const [table, tableRows] of Map.groupBy(rows, (row) => row.table)) {
       const load =
-        this.#asItIs(table, together) ?? (await this.#widened(table, together, database));
+        this.#loadIntoKnown(table, tableRows) ??
+        (await this.#loadIntoWidened(table, tableRows, database));
+      const misfits = load.refused?.size ?? 0;
+      assert(
+        load.records.length + misfits === tableRows.length,
+        "Every row of a table is written or refused",
+      );
       for (const [index, reason] of load.refused ?? []) refused.set(index, reason);
       if (load.records.length > 0) loads.push(load);
     }
@@ -126,8 +135,8 @@ export class TableLoader {
     return refused;
   }
 
-  /** The rows in the columns that the table is known to have, when there is one for all of them. */
-  #asItIs(table: string, rows: readonly EventRow[]): TableLoad | undefined {
+  /** The rows as records of the cached columns; undefined if a value fits no column. */
+  #loadIntoKnown(table: string, rows: readonly EventRow[]): TableLoad | undefined {
     const columns = this.#tables.get(table);
     if (columns === undefined) return undefined;
     const records: TableRecord[] = [];
@@ -139,8 +148,8 @@ export class TableLoader {
     return { table, columns, records };
   }
 
-  /** The rows in the table's columns, to which those are added that the rows need. */
-  async #widened(
+  /** The rows as records of the table, after adding the columns that they need. */
+  async #loadIntoWidened(
     table: string,
     rows: readonly EventRow[],
     database: TableDatabase,
@@ -148,10 +157,10 @@ export class TableLoader {
     const { names } = this.#options;
     const columns = await this.#columnsFor(table, rows, database);
     const refused = new Map<number, string>();
-    const placed = rows.map((row) =>
+    const records = rows.map((row) =>
       orRefused(refused, row.index, () => recordOf(row, columns, names)),
     );
-    return { table, columns, records: placed.filter((record) => record !== undefined), refused };
+    return { table, columns, records: records.filter((record) => record !== undefined), refused };
   }
 
   async #columnsFor(
@@ -160,12 +169,12 @@ export class TableLoader {
     database: TableDatabase,
   ): Promise<TableColumns> {
     let columns = this.#tables.get(table) ?? (await database.columns(table));
-    // Somebody else may make a missing column at the same time, of another type.
-    for (let look = 0; look < LOOKS_MAX; look++) {
+    // Another writer may add a missing column at the same time, with another type.
+    for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
       const missing = missingColumns(rows, columns ?? new Map(), this.#options.names);
       if (columns !== undefined && missing.size === 0) break;
       if (columns === undefined) {
-        await this.#expectRoom(table, database);
+        await this.#countNewTable(table, database);
         await database.createTable(table, this.#key, missing);
       } else await database.addColumns(table, missing);
       columns = await database.columns(table);
@@ -175,7 +184,7 @@ export class TableLoader {
     return columns;
   }
 
-  async #expectRoom(table: string, database: TableDatabase): Promise<void> {
+  async #countNewTable(table: string, database: TableDatabase): Promise<void> {
     this.#tableCount ??= await database.countTables();
     if (this.#tableCount >= TABLES_OF_DESTINATION_MAX) {
       throw new DatabaseFailure(
@@ -187,9 +196,7 @@ export class TableLoader {
   }
 }
 
-/**
- * What `make` makes of an event; undefined when no table takes the event, which is then refused.
- */
+/** Returns the result of `make`; on `NoRowError` or `NoColumnError` records the event as refused. */
 function orRefused<T>(refused: Map<number, string>, index: number, make: () => T): T | undefined {
   try {
     return make();

@@ -12,10 +12,10 @@ import { TABLE_COLUMNS_MAX } from "./limits.ts";
 import { restColumn, type WarehouseNames } from "./warehouse-names.ts";
 
 export type TableColumns = Map<string, TableColumn>;
-/** A row as it is written: cells by column. */
+/** A row to write: cells by column. */
 export type TableRecord = { [column: string]: Cell };
 
-/** Types of the columns that every row may have, whatever its first value looks like. */
+/** Types of the fixed columns, whatever their first value is. */
 const knownTypes = new Map<string, ColumnType>([
   ...["id", "anonymous_id", "user_id", "event", "event_text", "name", "channel", "message_id"].map(
     (column): [string, ColumnType] => [column, "string"],
@@ -28,9 +28,9 @@ const knownTypes = new Map<string, ColumnType>([
 ]);
 
 /**
- * Columns that the rows need and the table does not have: one of the type that all its new values
- * have in common, the text twin of one that some value does not fit, and the rest. A table that is
- * full gets no more but the rest.
+ * Columns that the rows need and the table lacks, each with the common type of its new values; the
+ * text column of a column that some value does not fit; and the column for the rest. A full table
+ * gets only the latter.
  */
 export function missingColumns(
   rows: readonly EventRow[],
@@ -49,17 +49,17 @@ export function missingColumns(
   for (const { cells, rest } of rows) {
     for (const column in rest) needsRest ||= column !== undefined;
     for (const [column, value] of cells) {
-      const there = columns.get(column);
-      if (there === undefined) {
+      const existing = columns.get(column);
+      if (existing === undefined) {
         const type = knownTypes.get(column) ?? typeOf(value);
         want(column, type);
-        // Its known type may not be that of this value.
+        // The fixed type may not fit this value.
         if (knownTypes.has(column) && !isFitting(value, type))
           want(names.textColumn(column), "string");
-      } else if (fit(value, there) === undefined) {
-        const twin = columns.get(names.textColumn(column));
-        if (twin === undefined) want(names.textColumn(column), "string");
-        else if (fit(value, twin) === undefined) needsRest = true;
+      } else if (fit(value, existing) === undefined) {
+        const text = columns.get(names.textColumn(column));
+        if (text === undefined) want(names.textColumn(column), "string");
+        else if (fit(value, text) === undefined) needsRest = true;
       }
     }
   }
@@ -71,14 +71,14 @@ function isFitting(value: unknown, type: ColumnType): boolean {
   return fit(value, { type, sqlType: "" }) !== undefined;
 }
 
-/** A value has no column into which it fits; the message names the column. */
+/** A value fits no column; the message names the column. */
 export class NoColumnError extends Error {
   override readonly name = "NoColumnError";
 }
 
 /**
- * The row as the table takes it: each value in its column, or in its column's twin. Undefined when
- * the table lacks a column for some of it.
+ * Converts a row into a record: each value in its column, or in the text column beside it. Undefined
+ * when some value fits neither.
  */
 export function wholeRecord(
   { cells, rest }: EventRow,
@@ -93,7 +93,7 @@ export function wholeRecord(
   return record;
 }
 
-/** As `wholeRecord`, but what has no column goes into the rest. */
+/** Converts a row into a record like `wholeRecord`; puts values without a column into the rest. */
 export function recordOf(
   { table, cells, rest }: EventRow,
   columns: TableColumns,
@@ -118,23 +118,23 @@ function put(
   columns: TableColumns,
   names: WarehouseNames,
 ): boolean {
-  const there = columns.get(column);
-  const cell = there && fit(value, there);
+  const existing = columns.get(column);
+  const cell = existing && fit(value, existing);
   if (cell !== undefined) {
     record[column] = cell;
     return true;
   }
-  const twin = names.textColumn(column);
-  const twinThere = columns.get(twin);
-  const twinCell = twinThere && fit(value, twinThere);
-  if (twinCell === undefined) return false;
-  record[twin] = twinCell;
+  const text = names.textColumn(column);
+  const textExisting = columns.get(text);
+  const textCell = textExisting && fit(value, textExisting);
+  if (textCell === undefined) return false;
+  record[text] = textCell;
   return true;
 }
 
 function putRest(record: TableRecord, rest: EventRow["rest"], columns: TableColumns): boolean {
-  const there = columns.get(restColumn);
-  const cell = there && fit(cleanJson(JSON.stringify(rest)), there);
+  const existing = columns.get(restColumn);
+  const cell = existing && fit(cleanJson(JSON.stringify(rest)), existing);
   if (cell !== undefined) record[restColumn] = cell;
   return cell !== undefined;
 }

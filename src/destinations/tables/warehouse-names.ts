@@ -2,25 +2,25 @@ import { createHash } from "node:crypto";
 import snakeCase from "lodash/snakeCase.js";
 import { reservedWords } from "./reserved-words.ts";
 
-/** The rules of a database for names. */
+/** Rules of a database for names. */
 export interface NameRules {
   charsMax: number;
-  /** Whether words of SQL get an underscore in front, as RudderStack does for PostgreSQL. */
+  /** Whether reserved words get an underscore in front, as in RudderStack for PostgreSQL. */
   escapesWords: boolean;
 }
 
-/** Tables that are made for a type of event; events of these names get an underscore in front. */
-const ownTables = new Set([
+/** Tables of event types; tables of events with these names get an underscore in front. */
+const typeTables = new Set([
   ...["tracks", "pages", "screens", "aliases", "groups", "accounts", "users", "identifies"],
 ]);
 
-/** Keys whose names are remembered: making a name is the most expensive part of a row. */
-const REMEMBERED_NAMES_MAX = 10_000;
-const REMEMBERED_CHARS_MAX = 256;
+/** Keys whose names are cached: making a name is the most expensive part of a row. */
+const CACHED_NAMES_MAX = 10_000;
+const CACHED_CHARS_MAX = 256;
 
 /**
- * Names of tables and columns as RudderStack's warehouse makes them: snake_case of ASCII letters and
- * digits. A double underscore inside a name never arises, so that names with one are free for us.
+ * Makes names of tables and columns as RudderStack's warehouse does: snake_case of ASCII letters and
+ * digits. They never have a double underscore inside, so that names with one are free for pixelmill.
  */
 export class WarehouseNames {
   readonly #rules: NameRules;
@@ -31,22 +31,22 @@ export class WarehouseNames {
     this.#rules = rules;
   }
 
-  /** The column of a path whose keys are joined by `_`; empty when no letter of it can be kept. */
+  /** The column of a path whose keys are joined by `_`; empty when no character is usable. */
   column(path: string): string {
-    return remembered(this.#columns, path, () => this.#safe(snake(path)));
+    return cached(this.#columns, path, () => this.#safe(snake(path)));
   }
 
-  /** The table of an event's name; empty when no letter of it can be kept. */
+  /** The table of an event's name; empty when no character is usable. */
   table(event: string): string {
-    return remembered(this.#tables, event, () => {
+    return cached(this.#tables, event, () => {
       const name = this.#safe(snake(event));
-      return ownTables.has(name) ? `_${name}` : name;
+      return typeTables.has(name) ? `_${name}` : name;
     });
   }
 
-  /** The column for values that do not fit into this one. */
+  /** The text column for values that do not fit into a column. */
   textColumn(column: string): string {
-    return this.#cut(column, textTwin);
+    return this.#cut(column, textSuffix);
   }
 
   #safe(name: string): string {
@@ -55,7 +55,7 @@ export class WarehouseNames {
     return this.#cut(isWord ? `_${name}` : name, "");
   }
 
-  /** Cuts a name; names that begin alike stay apart by a hash of the whole name. */
+  /** Cuts a name, and adds a hash of the whole name to keep it unique. */
   #cut(name: string, suffix: string): string {
     const room = this.#rules.charsMax - suffix.length;
     if (name.length <= room) return name + suffix;
@@ -64,32 +64,31 @@ export class WarehouseNames {
   }
 }
 
-function remembered(known: Map<string, string>, key: string, make: () => string): string {
+function cached(known: Map<string, string>, key: string, make: () => string): string {
   let name = known.get(key);
   if (name === undefined) {
     name = make();
-    if (known.size >= REMEMBERED_NAMES_MAX) known.clear();
-    if (key.length <= REMEMBERED_CHARS_MAX) known.set(key, name);
+    if (known.size >= CACHED_NAMES_MAX) known.clear();
+    if (key.length <= CACHED_CHARS_MAX) known.set(key, name);
   }
   return name;
 }
 
 const HASH_CHARS = 8;
-const textTwin = "__text";
-/** The column that takes, as a JSON object, what has no column of its own. */
+const textSuffix = "__text";
+/** The column for values without a column, as a JSON object. */
 export const restColumn = "rest__json";
 
-/** Characters of a longer key that make its name; a hash makes the difference. */
+/** Characters of a key that make its name; a longer key gets a hash. */
 const KEY_CHARS_MAX = 1_024;
 
-/** `CamelCase123Key`, `ome$ga`, `9mega` → `camel_case_123_key`, `ome_ga`, `_9_mega`. */
+/** Converts a key to snake_case: `CamelCase123Key`, `ome$ga`, `9mega` → `camel_case_123_key`, `ome_ga`, `_9_mega`. */
 export function snake(key: string): string {
   const head = key.length > KEY_CHARS_MAX ? hashed(key) : key;
   const leading = /^_*/.exec(head)![0];
   const name = snakeCase(head.replace(/[^A-Za-z0-9]+/g, "_"));
   if (name === "") return "";
-  // A name that comes with an underscore keeps it, so that a property `_timestamp` differs from
-  // `timestamp`.
+  // Leading underscores stay, so that a property `_timestamp` differs from `timestamp`.
   return leading === "" && /^[0-9]/.test(name) ? `_${name}` : leading + name;
 }
 

@@ -15,11 +15,11 @@ import {
 } from "./limits.ts";
 import { retryableStatuses } from "./response-status.ts";
 
-/** There is no access token; the message is in words for people and holds no secret. */
+/** An access token could not be had; the message is for people and holds no secret. */
 export class AccessTokenError extends Error {
   override readonly name = "AccessTokenError";
 
-  /** `isFinal`: only another config helps. `afterMs` is the wish of the token's server. */
+  /** `isFinal`: only another config helps. `afterMs`: the delay that the token server asks for. */
   constructor(
     readonly isFinal: boolean,
     message: string,
@@ -31,18 +31,18 @@ export class AccessTokenError extends Error {
 
 interface AccessToken {
   text: string;
-  /** By `performance.now`. */
+  /** Time of `performance.now` until which the token is used. */
   freshUntil: number;
 }
 
-/** How long before its end a token is no longer used, but no more than a tenth of its time. */
+/** Time before its expiry at which a token is replaced, but at most a tenth of its lifetime. */
 const MARGIN_MS_MAX = 30_000;
-/** A token is asked for at most this often because a receiver has refused the one before. */
+/** Shortest time between two tokens that are requested because a receiver refused the one before. */
 const REFUSED_MS_MIN = 30_000;
-/** How long a final failure holds before a token is asked for again. */
+/** Time after a final failure before the next request for a token. */
 const FINAL_MS = 10_000;
-/** How long a passing failure holds unless the server says: those who wait meanwhile share it. */
-const PASSING_MS = 1_000;
+/** Time after a temporary failure before the next request, unless the server sends one. */
+const TEMPORARY_MS = 1_000;
 
 interface AccessTokensOptions {
   config: OauthConfig;
@@ -52,54 +52,54 @@ interface AccessTokensOptions {
 }
 
 /**
- * The access tokens of one open destination, by OAuth 2 client credentials (RFC 6749 §4.4). A token
- * is asked for when it is first needed, by one request at a time, and kept until shortly before it
- * ends.
+ * Requests the access tokens of one open destination by OAuth 2 client credentials (RFC 6749 §4.4).
+ * A token is requested when it is first needed, by one request at a time, and used until shortly
+ * before it expires.
  */
 export class AccessTokens {
   readonly #parts: AccessTokensOptions;
-  readonly #end = new AbortController();
+  readonly #closed = new AbortController();
   #token: AccessToken | undefined;
   #fetching: Promise<AccessToken> | undefined;
   #failure: { error: AccessTokenError; until: number } | undefined;
-  /** Until then refused tokens are not replaced. */
-  #settledUntil = Number.NEGATIVE_INFINITY;
+  /** Time before which a refused token is not replaced. */
+  #heldUntil = Number.NEGATIVE_INFINITY;
 
   constructor(parts: AccessTokensOptions) {
     this.#parts = parts;
   }
 
-  /** The token to use now. Rejects with `AccessTokenError`, or when the signal ends the wait. */
+  /** Resolves with a valid token. Rejects with `AccessTokenError`, or when the signal is aborted. */
   async acquire(signal: AbortSignal): Promise<string> {
     const now = performance.now();
     if (this.#token !== undefined && now < this.#token.freshUntil) return this.#token.text;
     if (this.#failure !== undefined && now < this.#failure.until) throw this.#failure.error;
-    this.#fetching ??= this.#fetchAlone();
+    this.#fetching ??= this.#fetchOnce();
     return (await unlessAborted(this.#fetching, signal)).text;
   }
 
   /**
-   * The receiver has refused this token. Returns whether `take` may give a better one: it does once
-   * in a while, so that a receiver that refuses every token does not have all of them asked for.
+   * Discards a token that the receiver refused. Returns whether `acquire` may give another one; it
+   * does so at intervals, so that a receiver that refuses every token causes few requests.
    */
   invalidate(text: string): boolean {
     if (this.#token?.text !== text) return true;
     const now = performance.now();
-    if (now < this.#settledUntil) return false;
-    this.#settledUntil = now + REFUSED_MS_MIN;
+    if (now < this.#heldUntil) return false;
+    this.#heldUntil = now + REFUSED_MS_MIN;
     this.#token = undefined;
     return true;
   }
 
   close(): void {
-    this.#end.abort(new Error("The destination was closed"));
+    this.#closed.abort(new Error("The destination was closed"));
   }
 
-  #fetchAlone(): Promise<AccessToken> {
+  #fetchOnce(): Promise<AccessToken> {
     const fetching = this.#fetch().finally(() => {
       this.#fetching = undefined;
     });
-    // All who wait may have gone when it fails.
+    // All waiting callers may be aborted when it fails.
     fetching.catch(() => {});
     return fetching;
   }
@@ -117,7 +117,7 @@ export class AccessTokens {
       const error = isKnown
         ? cause
         : new AccessTokenError(cause instanceof EgressRefused, networkReason(cause));
-      const ms = error.afterMs ?? (error.isFinal ? FINAL_MS : PASSING_MS);
+      const ms = error.afterMs ?? (error.isFinal ? FINAL_MS : TEMPORARY_MS);
       this.#failure = { error, until: performance.now() + ms };
       throw error;
     }
@@ -135,27 +135,31 @@ export class AccessTokens {
     });
     const pair = `${formText(clientId)}:${formText(clientSecret)}`;
     return {
-      ...{ workspaceId, timeoutMs, url: config.tokenUrl, method: "POST" },
+      workspaceId,
+      timeoutMs,
+      url: config.tokenUrl,
+      method: "POST",
       headers: {
-        ...{ accept: "application/json", "user-agent": "pixelmill" },
+        accept: "application/json",
+        "user-agent": "pixelmill",
         "content-type": "application/x-www-form-urlencoded",
         ...(!isPost && { authorization: `Basic ${Buffer.from(pair).toString("base64")}` }),
       },
       body: Buffer.from(form.toString()),
-      // One byte more than allowed shows that an answer is too long.
+      // One byte more than allowed shows that a response is too long.
       answerBytesMax: OAUTH_ANSWER_BYTES_MAX + 1,
       isRepeatable: true,
-      signal: this.#end.signal,
+      signal: this.#closed.signal,
     };
   }
 }
 
-/** As a value of a form is written: so RFC 6749 §2.3.1 has it before the base64. */
+/** Encodes a text as a form value, as RFC 6749 §2.3.1 requires before base64. */
 function formText(text: string): string {
   return new URLSearchParams({ "": text }).toString().slice(1);
 }
 
-/** Codes of RFC 6749 §5.2; a server's own words are not repeated, for they may hold the secret. */
+/** Error codes of RFC 6749 §5.2. The server's error texts are not shown: they may hold the secret. */
 const codes = new Set([
   "invalid_request",
   "invalid_client",
@@ -209,7 +213,7 @@ function objectOf(body: Uint8Array): Record<string, unknown> | undefined {
   }
 }
 
-/** What the promise resolves to, unless the signal ends the wait: the promise itself goes on. */
+/** Settles as the promise does, or rejects when the signal is aborted; the promise continues. */
 async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   signal.throwIfAborted();
   const { promise: aborted, reject } = Promise.withResolvers<never>();

@@ -36,15 +36,15 @@ const oauthText = (description: string) =>
 
 const Oauth = Type.Object(
   {
-    tokenUrl: oauthText("Where access tokens are asked for: https, or http of an allowed address"),
-    clientId: oauthText("As the token's server knows the client"),
+    tokenUrl: oauthText("URL that issues access tokens: https, or http of an allowed address"),
+    clientId: oauthText("Client id at the token server"),
     clientSecret: oauthText("Write-only"),
-    scope: Type.Optional(oauthText("Scopes of the token, with blanks between them")),
-    audience: Type.Optional(oauthText("For whom the token is, where its server asks for that")),
+    scope: Type.Optional(oauthText("Scopes of the token, separated by spaces")),
+    audience: Type.Optional(oauthText("Audience of the token, if the token server requires one")),
     authStyle: Type.Optional(
       Type.Union([Type.Literal("basic"), Type.Literal("post")], {
         default: "basic",
-        description: "Whether id and secret go in the header Authorization or in the form",
+        description: "Whether id and secret are sent in the header Authorization or in the form",
       }),
     ),
   },
@@ -54,15 +54,18 @@ export type OauthConfig = Static<typeof Oauth>;
 
 const templateOf = (description: string) =>
   Type.String({
-    ...{ minLength: 1, maxLength: WEBHOOK_TEMPLATE_CHARS_MAX, description },
+    minLength: 1,
+    maxLength: WEBHOOK_TEMPLATE_CHARS_MAX,
+    description,
     contentMediaType: "application/json",
   });
 
 export const WebhookConfig = Type.Object({
   ...rudderstackKeys,
   webhookUrl: Type.String({
-    ...{ minLength: 1, maxLength: WEBHOOK_URL_CHARS_MAX },
-    description: "Where events are sent; a private address takes egress.allow",
+    minLength: 1,
+    maxLength: WEBHOOK_URL_CHARS_MAX,
+    description: "URL that receives the events; a private address requires egress.allow",
   }),
   webhookMethod: Type.Optional(
     Type.Union(
@@ -75,19 +78,24 @@ export const WebhookConfig = Type.Object({
   headers: Type.Optional(Type.Array(Header, { maxItems: WEBHOOK_HEADERS_MAX })),
   batchSize: Type.Optional(
     Type.Integer({
-      ...{ minimum: 1, maximum: WEBHOOK_BATCH_EVENTS_MAX, default: 1 },
+      minimum: 1,
+      maximum: WEBHOOK_BATCH_EVENTS_MAX,
+      default: 1,
       description: "Most events of a request: one is sent as an object, above that as a JSON array",
     }),
   ),
   timeoutMs: Type.Optional(
     Type.Integer({
-      ...{ minimum: 1, maximum: WEBHOOK_TIMEOUT_MS_MAX, default: WEBHOOK_TIMEOUT_MS_DEFAULT },
-      description: "Milliseconds for one request, look-up to last byte",
+      minimum: 1,
+      maximum: WEBHOOK_TIMEOUT_MS_MAX,
+      default: WEBHOOK_TIMEOUT_MS_DEFAULT,
+      description: "Milliseconds for one request, from the DNS query to the last byte",
     }),
   ),
   secret: Type.Optional(
     Type.String({
-      ...{ minLength: 1, maxLength: WEBHOOK_SECRET_CHARS_MAX },
+      minLength: 1,
+      maxLength: WEBHOOK_SECRET_CHARS_MAX,
       description: "Signs requests as Standard Webhooks does: whsec_ and base64, or any text",
     }),
   ),
@@ -116,10 +124,10 @@ const expectations: Record<string, string> = {
   "/oauth/authStyle": "Expected one of basic, post",
 };
 
-/** Errors of the schema that are looked at: each of many wrong headers would be one. */
+/** Schema errors that are read: each of many wrong headers is one. */
 const ERRORS_MAX = 100;
 
-/** What is wrong with a webhook's config; paths are JSON pointers inside it. */
+/** Faults of a webhook's config; paths are JSON pointers inside it. */
 export function webhookFaults(config: Record<string, unknown>): Detail[] {
   const shape = new Map<string, Detail>();
   for (const { path } of Iterator.from(Value.Errors(WebhookConfig, config)).take(ERRORS_MAX)) {
@@ -147,12 +155,12 @@ function otherExpectation(path: string): string {
     : "Expected another value";
 }
 
-/** Whether events go out in the query of the URL. */
+/** Whether events are sent in the query of the URL. */
 export function sendsQuery({ webhookMethod }: WebhookConfig): boolean {
   return webhookMethod === "GET" || webhookMethod === "DELETE";
 }
 
-/** Faults of settings that only a request with a body can have. */
+/** Faults of settings that require a request with a body. */
 function queryFaults(config: WebhookConfig): Detail[] {
   const without = (path: string, what: string) => [
     { path, message: `Expected ${what} with ${config.webhookMethod}, which has no body` },
@@ -170,7 +178,8 @@ function templateFaults(path: string, text: string | undefined, root: string): D
   if (text === undefined) return [];
   try {
     const { placeholders } = parseTemplate(text, root);
-    const isWhole = root === "event" || placeholders.some((place) => place.path.length === 0);
+    const isWhole =
+      root === "event" || placeholders.some((placeholder) => placeholder.path.length === 0);
     return isWhole ? [] : [{ path, message: `Expected {{${root}}} in the template` }];
   } catch (error) {
     if (!(error instanceof TemplateError)) throw error;

@@ -1,13 +1,13 @@
 import { reservedHeaders } from "../../egress/egress.ts";
 import { WEBHOOK_HEADER_NAME_CHARS_MAX, WEBHOOK_HEADER_VALUE_CHARS_MAX } from "./limits.ts";
 
-/** Headers, in lower case, that the service itself sets, or that describe the connection. */
+/** Headers, in lower case, that pixelmill sets itself, or that describe the connection. */
 const reservedNames = new Set([
   ...reservedHeaders,
   ...["webhook-id", "webhook-timestamp", "webhook-signature", "content-encoding"],
 ]);
 
-/** Why a header of this name may not be set; undefined when it may. */
+/** The fault of a header name; undefined when the header may be set. */
 export function headerNameFault(name: string): string | undefined {
   if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name)) return "Expected a header name";
   if (name.length > WEBHOOK_HEADER_NAME_CHARS_MAX) {
@@ -18,9 +18,9 @@ export function headerNameFault(name: string): string | undefined {
     : undefined;
 }
 
-/** Why a header may not have this value; undefined when it may. */
+/** The fault of a header value; undefined when it may be sent. */
 export function headerValueFault(value: string): string | undefined {
-  // Visible ASCII, blanks and tabs: a line break would end the header (RFC 9110 §5.5).
+  // Visible ASCII, spaces and tabs: a line break would end the header (RFC 9110 §5.5).
   if (!/^[\t\x20-\x7e]*$/.test(value)) return "Expected printable ASCII characters";
   return value.length > WEBHOOK_HEADER_VALUE_CHARS_MAX
     ? `Expected at most ${WEBHOOK_HEADER_VALUE_CHARS_MAX} characters`

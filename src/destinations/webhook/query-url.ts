@@ -2,9 +2,9 @@ import { WEBHOOK_QUERY_LEVELS_MAX, WEBHOOK_QUERY_URL_CHARS_MAX } from "./limits.
 import { RequestBuildError } from "./request-build-error.ts";
 
 /**
- * The URL with the event in its query, as RudderStack sends it: the properties of the event, or the
- * traits of an identify call, by their paths (`items[0].price`). Null is `<nil>` there, and what is
- * empty `{}` or `[]`.
+ * Adds the event to the query of the URL, as RudderStack does: the properties of the event, or the
+ * traits of an identify call, by their paths (`items[0].price`). Null becomes `<nil>`, and empty
+ * objects and lists become `{}` and `[]`.
  */
 export function queryUrl(webhookUrl: string, event: Uint8Array): string {
   const url = new URL(webhookUrl);
@@ -14,7 +14,7 @@ export function queryUrl(webhookUrl: string, event: Uint8Array): string {
     expectFits(chars);
     url.searchParams.append(name, value);
   }
-  // Escaping has made the URL longer.
+  // Percent-encoding makes the URL longer.
   expectFits(url.href.length);
   return url.href;
 }
@@ -31,7 +31,7 @@ function parametersOf(event: Uint8Array): unknown {
   return type === "identify" ? (traits ?? context?.traits) : properties;
 }
 
-/** Every value that holds no others, with its path. */
+/** Yields each value without members, with its path. */
 function* leaves(value: unknown, path: string, level: number): Generator<[string, string]> {
   if (level > WEBHOOK_QUERY_LEVELS_MAX) {
     throw new RequestBuildError(
@@ -41,8 +41,8 @@ function* leaves(value: unknown, path: string, level: number): Generator<[string
   const entries = typeof value === "object" && value !== null ? Object.entries(value) : [];
   if (entries.length === 0 && path !== "") yield [path, textOf(value)];
   for (const [key, item] of entries) {
-    const below = path === "" ? key : `${path}.${key}`;
-    yield* leaves(item, Array.isArray(value) ? `${path}[${key}]` : below, level + 1);
+    const inner = path === "" ? key : `${path}.${key}`;
+    yield* leaves(item, Array.isArray(value) ? `${path}[${key}]` : inner, level + 1);
   }
 }
 

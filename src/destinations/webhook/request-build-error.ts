@@ -1,4 +1,4 @@
-/** A request cannot be made of an event; the message is the reason of its dead letter. */
+/** No request can be built from an event; the message is the reason of its dead letter. */
 export class RequestBuildError extends Error {
   override readonly name = "RequestBuildError";
 }

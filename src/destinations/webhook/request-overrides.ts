@@ -10,78 +10,79 @@ import { headerNameFault, headerValueFault } from "./headers.ts";
 import { WEBHOOK_HEADERS_MAX } from "./limits.ts";
 import { RequestBuildError } from "./request-build-error.ts";
 
-/** What user code says in an event about the event's own request, as RudderStack's does. */
+/** Parts of a request that user code sets in the event, as in RudderStack. */
 export interface RequestOverrides {
-  /** Replaces the destination's URL. */
+  /** URL that replaces the destination's. */
   fullPath?: string;
-  /** What is appended to the URL. */
+  /** Text that is appended to the URL. */
   appendPath?: string;
-  /** By names in lower case; they win over the destination's. */
+  /** Headers by name in lower case; they replace those of the destination. */
   headers: Readonly<Record<string, string>>;
 }
 
-/** The members of an event that shape its request. */
+/** Members of an event that override its request. */
 export const overrideMembers = ["header", "appendPath", "fullPath"] as const;
 
+/** An event that overrides its request. */
 export interface OverriddenEvent {
-  /** JSON text of the event, without what has shaped the request. */
+  /** JSON text of the event without the members that override the request. */
   text: string;
   overrides: RequestOverrides;
 }
 
-const mayShape = mayContainMembers(overrideMembers);
+const mayOverride = mayContainMembers(overrideMembers);
 
 /**
- * The request that an event asks for, as RudderStack's transformer reads it. `header` is taken out
- * of the event when it holds anything, the paths when one of them is a text; each may also stand in
- * `integrations.Webhook`, where it stays. Undefined when the event asks for nothing. Throws
+ * Reads the overrides of an event, as RudderStack's transformer does. Removes `header` from the event
+ * if it is not empty, and `appendPath` and `fullPath` if they are texts; the paths may also be in
+ * `integrations.Webhook`, where they stay. Undefined when there are no overrides. Throws
  * `RequestBuildError`.
  */
 export function overridesOf(event: OutgoingEvent): OverriddenEvent | undefined {
-  // Only what user code made may shape its request.
-  if (!event.byCode || !mayShape(event.bytes)) return undefined;
+  // Only user code may override a request: clients are unauthenticated.
+  if (!event.byCode || !mayOverride(event.bytes)) return undefined;
   const text = Buffer.from(event.bytes).toString();
-  const { header, appendPath, fullPath, integrations } = shapingOf(text);
-  const elsewhere = webhookOf(integrations);
-  const taken = new Set<string>();
+  const { header, appendPath, fullPath, integrations } = overrideMembersOf(text);
+  const integration = webhookOf(integrations);
+  const removed = new Set<string>();
   const overrides: RequestOverrides = { headers: {} };
   if (header) {
-    taken.add("header");
+    removed.add("header");
     overrides.headers = headersOf(header);
   }
   for (const [name, value] of Object.entries({ appendPath, fullPath })) {
-    const path = [value, elsewhere?.[name]].find(isText);
+    const path = [value, integration?.[name]].find(isText);
     if (path === undefined) continue;
-    taken.add(name);
+    removed.add(name);
     overrides[name as "appendPath" | "fullPath"] = path;
   }
-  if (taken.size === 0) return undefined;
-  return { text: withoutMembers(text, taken), overrides };
+  if (removed.size === 0) return undefined;
+  return { text: withoutMembers(text, removed), overrides };
 }
 
-/** Texts that are equal for events that can share a request. */
+/** The batch key of an event: equal for events that can share a request. */
 export function overridesKey(event: OutgoingEvent): string {
   try {
     const overrides = overridesOf(event)?.overrides;
     return overrides === undefined ? "" : JSON.stringify(overrides);
   } catch {
-    // Refused events are refused together.
+    // Events with invalid overrides are refused together.
     return "refused";
   }
 }
 
-function shapingOf(text: string): Record<string, unknown> {
-  const found: Record<string, unknown> = {};
+function overrideMembersOf(text: string): Record<string, unknown> {
+  const members: Record<string, unknown> = {};
   readMembers(text, tokenAt(text, 0), (key, valueStart) => {
     const end = valueEnd(text, valueStart);
     const isWanted = key === "integrations" || (overrideMembers as readonly string[]).includes(key);
-    if (isWanted) found[key] = JSON.parse(text.slice(valueStart, end));
+    if (isWanted) members[key] = JSON.parse(text.slice(valueStart, end));
     return end;
   });
-  return found;
+  return members;
 }
 
-/** The settings of this kind of destination among those of all; RudderStack writes it in many ways. */
+/** The member `Webhook` of `integrations`, which RudderStack writes in any case. */
 function webhookOf(integrations: unknown): Record<string, unknown> | undefined {
   if (typeof integrations !== "object" || integrations === null) return undefined;
   for (const [key, value] of Object.entries(integrations)) {
@@ -93,7 +94,7 @@ function webhookOf(integrations: unknown): Record<string, unknown> | undefined {
 
 const isText = (value: unknown): value is string => typeof value === "string" && value !== "";
 
-/** Empty texts are left out; what is no text is written as JSON. */
+/** Reads headers: skips empty texts, and writes other values as JSON. */
 function headersOf(header: unknown): Record<string, string> {
   const headers: Record<string, string> = {};
   if (typeof header !== "object" || header === null) return headers;

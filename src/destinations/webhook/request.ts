@@ -10,15 +10,15 @@ import { requestId, signatureHeaders, signingKey } from "./signature.ts";
 import { appendToUrl, replaceUrl } from "./url-overrides.ts";
 
 /**
- * Returns the function that makes a request of events that share one; it throws `RequestBuildError`
- * when none can be made of them.
+ * Returns a function that builds the request for events that share one; it throws
+ * `RequestBuildError` when it cannot.
  */
 export function requestBuilder(config: WebhookConfig, workspaceId: string) {
   const key = config.secret === undefined ? undefined : signingKey(config.secret);
   const inQuery = sendsQuery(config);
   const bodies = bodyBuilder(config);
-  // Other requests hold the `messageId` in their bodies: a header for each would cost a twelfth of
-  // what an event costs.
+  // Other requests hold the `messageId` in their bodies; a header as well would add a twelfth to the
+  // cost of an event.
   const isOther = config.template !== undefined || config.batchTemplate !== undefined || inQuery;
   const hasId = key !== undefined || isOther;
   const fixed: Record<string, string> = {
@@ -29,24 +29,27 @@ export function requestBuilder(config: WebhookConfig, workspaceId: string) {
   if (config.gzip) fixed["content-encoding"] = "gzip";
 
   return (events: readonly OutgoingEvent[], signal: AbortSignal) => {
-    const { texts, shape } = shapedAlike(events);
-    const url = urlOf(config, shape);
+    const { texts, overrides } = textsAndOverrides(events);
+    const url = urlOf(config, overrides);
     const joined = bodies.join(texts);
     const body = inQuery ? nothing : bodies.render(texts, joined);
-    let headers = shape === undefined ? fixed : { ...fixed, ...shape.headers };
+    let headers = overrides === undefined ? fixed : { ...fixed, ...overrides.headers };
     if (hasId) {
       const id = requestId(events, joined);
-      // What is signed is the body as the receiver's code reads it, which is not compressed.
+      // The signature covers the uncompressed body, which is what the receiver's code reads.
       const signed = key && signatureHeaders(key, id, body, Date.now());
       headers = { ...headers, "webhook-id": id, ...signed };
     }
     const request: EgressRequest = {
-      ...{ workspaceId, headers, body, signal },
+      workspaceId,
+      headers,
+      body,
+      signal,
       url: inQuery ? queryUrl(url, texts[0]!) : url,
       method: config.webhookMethod ?? "POST",
       timeoutMs: config.timeoutMs ?? WEBHOOK_TIMEOUT_MS_DEFAULT,
       answerBytesMax: WEBHOOK_ANSWER_BYTES_MAX,
-      // A delivery may be repeated: at least once, with the same `messageId` each time.
+      // Deliveries are at least once, with the same `messageId` each time.
       isRepeatable: true,
     };
     return config.gzip ? compressed(request) : request;
@@ -57,24 +60,28 @@ async function compressed(request: EgressRequest): Promise<EgressRequest> {
   return { ...request, body: await compressBody(request.body) };
 }
 
-/** The texts of events, and the shape of their request, for which the first speaks. */
-function shapedAlike(events: readonly OutgoingEvent[]): {
+/** The JSON texts of events and their common overrides, read from the first event. */
+function textsAndOverrides(events: readonly OutgoingEvent[]): {
   texts: Uint8Array[];
-  shape?: RequestOverrides;
+  overrides?: RequestOverrides;
 } {
   const first = overridesOf(events[0]!);
   if (first === undefined) return { texts: events.map(({ bytes }) => bytes) };
   const texts = events.map((event) => Buffer.from((overridesOf(event) ?? first).text));
-  return { texts, shape: first.overrides };
+  return { texts, overrides: first.overrides };
 }
 
-function urlOf({ webhookUrl, oauth }: WebhookConfig, shape: RequestOverrides | undefined): string {
-  if (shape === undefined) return webhookUrl;
-  if (oauth !== undefined && shape.headers.authorization !== undefined) {
+function urlOf(
+  { webhookUrl, oauth }: WebhookConfig,
+  overrides: RequestOverrides | undefined,
+): string {
+  if (overrides === undefined) return webhookUrl;
+  if (oauth !== undefined && overrides.headers.authorization !== undefined) {
     throw new RequestBuildError("Expected no header authorization, which the access token needs");
   }
-  const url = shape.fullPath === undefined ? webhookUrl : replaceUrl(webhookUrl, shape.fullPath);
-  return shape.appendPath === undefined ? url : appendToUrl(url, shape.appendPath);
+  const url =
+    overrides.fullPath === undefined ? webhookUrl : replaceUrl(webhookUrl, overrides.fullPath);
+  return overrides.appendPath === undefined ? url : appendToUrl(url, overrides.appendPath);
 }
 
 const nothing = new Uint8Array();

@@ -2,9 +2,9 @@ import { createHmac } from "node:crypto";
 import type { OutgoingEvent } from "../destination.ts";
 
 /**
- * The id of a request, from its first event and the text of all: every attempt at the same events
- * carries the same one, whatever a template makes of them, and other events another. It begins with
- * the `messageId`; an event that is as it came needs nothing else.
+ * The id of a request, made from its first event and the text of all events: the same for each
+ * attempt at the same events, whatever their template, and different for other events. It begins
+ * with the `messageId`, which alone identifies an event as ingested.
  */
 export function requestId(events: readonly OutgoingEvent[], joined: Uint8Array): string {
   const { bytes, input, byCode } = events[0]!;
@@ -41,7 +41,10 @@ export function signature(
 
 const prefix = "whsec_";
 
-/** `whsec_` and base64 of 24 to 64 bytes, as Standard Webhooks has it; other text is the key itself. */
+/**
+ * Decodes a signing secret: `whsec_` and base64 of 24 to 64 bytes, as in Standard Webhooks; any other
+ * text is the key itself. Undefined when the base64 is not valid.
+ */
 export function signingKey(secret: string): Uint8Array | undefined {
   if (!secret.startsWith(prefix)) return Buffer.from(secret);
   const encoded = secret.slice(prefix.length);

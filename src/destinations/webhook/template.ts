@@ -7,37 +7,37 @@ import {
 import { RequestBuildError } from "./request-build-error.ts";
 import { parseTemplatePath } from "./template-path.ts";
 
-/** A template is wrong; the message says where and what was expected. */
+/** A template is invalid; the message says where and what was expected. */
 export class TemplateError extends Error {
   override readonly name = "TemplateError";
 }
 
-/** A place of a template that is filled in. */
+/** A placeholder of a template. */
 interface Placeholder {
   path: readonly string[];
-  /** Within a string, where the value's text goes, and not its JSON. */
+  /** Whether it is within a string, where it stands for the text of a value and not its JSON. */
   isInString: boolean;
 }
 
-/** JSON with places: `texts[0] place[0] texts[1] …`. */
+/** A parsed template: `texts[0] placeholders[0] texts[1] …`. */
 export interface Template {
   texts: readonly string[];
   placeholders: readonly Placeholder[];
   tree: PlaceholderTree;
 }
 
-/** Values that places want of an object or a list, by their paths. */
+/** Placeholders by the keys of their paths; `placeholders` holds the indexes of those that end here. */
 interface PlaceholderTree {
   placeholders: number[];
   members: Map<string, PlaceholderTree>;
 }
 
-/** JSON texts by their places. */
+/** JSON texts by index of placeholder. */
 type PlaceholderValues = (string | undefined)[];
 
 /**
- * Reads a template: JSON in which `{{event.properties.price}}` stands for a value. Every path
- * begins with `root`. Throws `TemplateError`.
+ * Parses a template: JSON in which `{{event.properties.price}}` stands for a value. Each path begins
+ * with `root`. Throws `TemplateError`.
  */
 export function parseTemplate(text: string, root: string): Template {
   const { texts, placeholders } = split(text, root);
@@ -63,7 +63,7 @@ export function parseTemplate(text: string, root: string): Template {
   return { texts, placeholders, tree };
 }
 
-/** The template with values of a JSON text. What is missing is null, and empty within a string. */
+/** Fills a template with values of a JSON text. A missing value is null, or empty within a string. */
 export function render({ texts, placeholders, tree }: Template, json: string): string {
   const values: PlaceholderValues = [];
   collect(json, tokenAt(json, 0), tree, values);
@@ -71,7 +71,7 @@ export function render({ texts, placeholders, tree }: Template, json: string): s
   const parts: string[] = [];
   const add = (part: string) => {
     length += part.length;
-    // A character is at least a byte; the body's bytes are counted when all of it is there.
+    // A character is at least a byte; the caller counts the bytes of the whole body.
     if (length > WEBHOOK_BODY_BYTES_MAX) throw bodyTooLong();
     parts.push(part);
   };
@@ -90,33 +90,33 @@ export const bodyTooLong = () =>
   );
 
 /**
- * Takes the JSON texts of wanted values, and reads each part of the text once; returns where the
- * value ends. Of a repeated name the last counts, as in JSON.parse.
+ * Collects the JSON texts of the placeholders from the value at offset `at`, reading each part once;
+ * returns the offset after the value. Of a repeated name the last one counts, as in JSON.parse.
  */
 function collect(
   json: string,
   at: number,
-  wanted: PlaceholderTree,
+  tree: PlaceholderTree,
   values: PlaceholderValues,
 ): number {
   const readMember = (key: string, valueStart: number) => {
-    const inner = wanted.members.get(key);
+    const inner = tree.members.get(key);
     if (inner === undefined) return valueEnd(json, valueStart);
     forget(inner, values);
     return collect(json, valueStart, inner, values);
   };
-  const isWhole = wanted.members.size === 0;
+  const isWhole = tree.members.size === 0;
   const end = isWhole ? valueEnd(json, at) : readMembers(json, at, readMember);
-  for (const place of wanted.placeholders) values[place] = json.slice(at, end);
+  for (const index of tree.placeholders) values[index] = json.slice(at, end);
   return end;
 }
 
-function forget(wanted: PlaceholderTree, values: PlaceholderValues): void {
-  for (const place of wanted.placeholders) values[place] = undefined;
-  for (const inner of wanted.members.values()) forget(inner, values);
+function forget(tree: PlaceholderTree, values: PlaceholderValues): void {
+  for (const index of tree.placeholders) values[index] = undefined;
+  for (const inner of tree.members.values()) forget(inner, values);
 }
 
-/** A value as a part of a string: texts as they are, what is missing empty, all else as JSON. */
+/** A value as part of a string: texts as they are, a missing value empty, all others as JSON. */
 function insideString(json: string | undefined): string {
   if (json === undefined || json === "null") return "";
   // The characters of a string are escaped already.
@@ -130,13 +130,13 @@ function split(text: string, root: string) {
   let from = 0;
   for (const { at, isInString } of openings(text)) {
     const end = text.indexOf("}}", at);
-    if (end < 0) throw new TemplateError(`Expected }} after {{ ${placeOf(text, at)}`);
+    if (end < 0) throw new TemplateError(`Expected }} after {{ ${positionOf(text, at)}`);
     const inner = text.slice(at + 2, end).trim();
     const path = parseTemplatePath(inner, root);
     if (path === undefined) {
       const got = JSON.stringify(inner.slice(0, 64));
       throw new TemplateError(
-        `Expected a path such as ${root} or ${root}.name between {{ and }}, got ${got} ${placeOf(text, at)}`,
+        `Expected a path such as ${root} or ${root}.name between {{ and }}, got ${got} ${positionOf(text, at)}`,
       );
     }
     texts.push(text.slice(from, at));
@@ -148,8 +148,8 @@ function split(text: string, root: string) {
 }
 
 /**
- * Where `{{` stands, and whether inside a string. Outside of strings two braces in a row are no
- * JSON, so that nothing else can be meant; inside, `\u007b{` writes them.
+ * Yields the offset of each `{{`, and whether it is inside a string. Outside strings two braces in a
+ * row are not JSON; inside, `\u007b{` writes them.
  */
 function* openings(text: string): Generator<{ at: number; isInString: boolean }> {
   let isInString = false;
@@ -164,11 +164,11 @@ function* openings(text: string): Generator<{ at: number; isInString: boolean }>
   }
 }
 
-/** Filled with the simplest values, a template must be JSON, and no name may hold a place. */
-function expectJson(texts: readonly string[], places: readonly Placeholder[]): void {
-  // Begins with a letter that is no digit of an escape, so that no place can be part of one.
+/** Checks that a template filled with simple values is JSON, and that no name holds a placeholder. */
+function expectJson(texts: readonly string[], placeholders: readonly Placeholder[]): void {
+  // Begins with a letter that is no hexadecimal digit, so that it cannot become part of an escape.
   const mark = `z${crypto.randomUUID()}`;
-  const fillings = places.map(({ isInString }) => (isInString ? mark : "null"));
+  const fillings = placeholders.map(({ isInString }) => (isInString ? mark : "null"));
   let isInName = false;
   try {
     JSON.parse(interleaved(texts, fillings), (name, value) => {
@@ -184,7 +184,7 @@ function expectJson(texts: readonly string[], places: readonly Placeholder[]): v
 const interleaved = (texts: readonly string[], fillings: readonly string[]) =>
   texts.map((text, index) => text + (fillings[index] ?? "")).join("");
 
-function placeOf(text: string, at: number): string {
+function positionOf(text: string, at: number): string {
   const lines = text.slice(0, at).split("\n");
   return `at line ${lines.length}, column ${lines.at(-1)!.length + 1}`;
 }

@@ -2,9 +2,8 @@ import { WEBHOOK_PATH_CHARS_MAX } from "./limits.ts";
 import { RequestBuildError } from "./request-build-error.ts";
 
 /**
- * The configured URL with what user code appends to its text: more of the path, and perhaps a
- * query. Scheme, host and port stay, and the path stays below the configured one. Where a slash
- * meets a slash, one is left.
+ * Appends a text from user code to the configured URL: more of the path and perhaps a query. Keeps
+ * scheme, host and port, and a path below the configured one. Joins two slashes into one.
  */
 export function appendToUrl(webhookUrl: string, appended: string): string {
   expectPlain("appendPath", appended);
@@ -12,25 +11,25 @@ export function appendToUrl(webhookUrl: string, appended: string): string {
   const start = base.pathname + base.search;
   const isDouble = base.search === "" && start.endsWith("/") && appended.startsWith("/");
   const end = (isDouble ? appended.slice(1) : appended).replaceAll(" ", "%20");
-  expectNoWayUp("appendPath", start + end);
+  expectNoDotSegments("appendPath", start + end);
   return below(base, `${base.origin}${start}${end}`, "appendPath");
 }
 
-/** The URL that user code asks for, which must begin with the configured one. */
-export function replaceUrl(webhookUrl: string, asked: string): string {
-  expectPlain("fullPath", asked);
+/** Replaces the configured URL by one from user code, which must begin with the configured one. */
+export function replaceUrl(webhookUrl: string, requested: string): string {
+  expectPlain("fullPath", requested);
   const base = new URL(webhookUrl);
-  const target = URL.parse(asked);
+  const target = URL.parse(requested);
   const isSame = target?.origin === base.origin && target.username === "" && target.password === "";
-  if (!isSame) throw elsewhere();
-  // Behind the origin, which may be written in several ways.
-  expectNoWayUp("fullPath", asked.replace(/^[^:]*:[/\\]*[^/\\?]*/, ""));
-  return below(base, asked, "fullPath");
+  if (!isSame) throw notBelow();
+  // Only the text after the origin, which has several spellings.
+  expectNoDotSegments("fullPath", requested.replace(/^[^:]*:[/\\]*[^/\\?]*/, ""));
+  return below(base, requested, "fullPath");
 }
 
 /**
- * The text as a URL below the base: what its path has beyond the base's begins a segment, unless
- * the base's text was appended to.
+ * Parses a URL and checks that its path is below that of `base`. With `fullPath` the rest of the
+ * path must begin a new segment; `appendPath` may continue the last one.
  */
 function below(base: URL, text: string, field: "appendPath" | "fullPath"): string {
   const url = new URL(text);
@@ -40,11 +39,11 @@ function below(base: URL, text: string, field: "appendPath" | "fullPath"): strin
     url.origin === base.origin &&
     url.pathname.startsWith(base.pathname) &&
     (field === "appendPath" || isSegment);
-  if (!isBelow) throw elsewhere();
+  if (!isBelow) throw notBelow();
   return url.href;
 }
 
-const elsewhere = () =>
+const notBelow = () =>
   new RequestBuildError("Expected fullPath to begin with the destination's webhookUrl");
 
 function expectPlain(field: string, text: string): void {
@@ -53,8 +52,8 @@ function expectPlain(field: string, text: string): void {
       `Expected ${field} of at most ${WEBHOOK_PATH_CHARS_MAX} characters, got ${text.length}`,
     );
   }
-  // A URL parser leaves out tabs and line breaks, and with them what they keep apart.
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for.
+  // URL parsers drop tabs and line breaks, which would join the texts around them.
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the text is searched for control characters
   if (/[\x00-\x1f\x7f]/.test(text)) {
     throw new RequestBuildError(`Expected ${field} without control characters`);
   }
@@ -65,12 +64,12 @@ function expectPlain(field: string, text: string): void {
   }
 }
 
-/** A segment that leads up, or that some server takes for one: escaped, or with parameters. */
-const up = /^(\.|%2e){1,2}(;.*)?$/i;
+/** A segment . or .., also escaped or with parameters, as some servers read it. */
+const dotSegment = /^(\.|%2e){1,2}(;.*)?$/i;
 
-function expectNoWayUp(field: string, text: string): void {
+function expectNoDotSegments(field: string, text: string): void {
   const [path = ""] = text.split("?", 1);
-  if (path.split(/[/\\]|%2f|%5c/i).some((segment) => up.test(segment.trim()))) {
+  if (path.split(/[/\\]|%2f|%5c/i).some((segment) => dotSegment.test(segment.trim()))) {
     throw new RequestBuildError(`Expected ${field} without segments . and ..`);
   }
 }

@@ -1,3 +1,4 @@
+import { assert } from "../../assert.ts";
 import {
   type Egress,
   EgressRefused,
@@ -24,7 +25,7 @@ import { RequestBuildError } from "./request-build-error.ts";
 import { overrideMembers, overridesKey } from "./request-overrides.ts";
 import { resultOfStatus } from "./response-status.ts";
 
-/** Sends events as JSON by HTTP: one object per request, or an array when `batchSize` is above 1. */
+/** Sends events as JSON over HTTP: one object per request, or an array when `batchSize` is above 1. */
 export function webhookKind(egress: Egress): DestinationKind<WebhookConfig> {
   return {
     kind: "webhook",
@@ -49,7 +50,7 @@ export function webhookKind(egress: Egress): DestinationKind<WebhookConfig> {
 
 const audiences = ({ webhookUrl }: WebhookConfig) => [audienceOfUrl(webhookUrl)];
 
-/** What the client's secret is answered with goes to the webhook. */
+/** The token server gets the client secret, and the webhook the token that it issues. */
 function tokenAudiences({ oauth }: WebhookConfig): SecretAudience[] {
   return [{ ...audienceOfUrl(oauth!.tokenUrl), use: "token" }];
 }
@@ -60,15 +61,18 @@ function openWebhook(config: WebhookConfig, workspaceId: string, egress: Egress)
 
   return {
     async deliver(events, signal) {
-      if (!sendsList(config) && events.length !== 1) {
-        throw new RangeError("Expected one event a delivery");
-      }
       try {
+        assert(
+          sendsList(config) || events.length === 1,
+          "A webhook without batches delivers one event per request",
+        );
         const request = await requestOf(events, signal);
-        const answer = tokens ? askWithToken(egress, tokens, request) : egress.request(request);
-        return resultOfStatus(await answer);
+        const response = tokens
+          ? requestWithToken(egress, tokens, request)
+          : egress.request(request);
+        return resultOfStatus(await response);
       } catch (error) {
-        return verdictOfError(error);
+        return resultOfError(error);
       }
     },
     async close() {
@@ -83,7 +87,7 @@ function tokensOf({ oauth, timeoutMs }: WebhookConfig, workspaceId: string, egre
   return new AccessTokens({ config: oauth, workspaceId, timeoutMs: time, egress });
 }
 
-function verdictOfError(error: unknown): DeliveryResult {
+function resultOfError(error: unknown): DeliveryResult {
   const isFinal = error instanceof EgressRefused || error instanceof RequestBuildError;
   if (isFinal) return { kind: "rejected", reason: error.message };
   if (error instanceof SyntaxError) return { kind: "rejected", reason: "Expected events of JSON" };
@@ -93,8 +97,8 @@ function verdictOfError(error: unknown): DeliveryResult {
   return { kind: "retry", reason, ...(afterMs !== undefined && { afterMs }) };
 }
 
-/** Asks with an access token; a second time with another one when the receiver refuses the first. */
-async function askWithToken(
+/** Sends a request with an access token, and once more with a new one if the receiver refuses it. */
+async function requestWithToken(
   egress: Egress,
   tokens: AccessTokens,
   request: EgressRequest,
@@ -109,7 +113,7 @@ function withToken(request: EgressRequest, token: string): EgressRequest {
   return { ...request, headers: { ...request.headers, authorization: `Bearer ${token}` } };
 }
 
-/** Sends one event that says that it is a test: nothing else shows that the receiver takes them. */
+/** Tests the connection with one test event: only an event shows that the receiver accepts events. */
 async function testWebhook(
   egress: Egress,
   config: WebhookConfig,
@@ -121,16 +125,16 @@ async function testWebhook(
   if (signIn.done.some(({ ok }) => !ok)) return signIn.done;
   const steps = new TestSteps();
   const request = await requestBuilder(config, workspaceId)([testEvent()], signal);
-  const asked = token === undefined ? request : withToken(request, token);
-  const answer = await requestInSteps(egress, asked, steps, "write");
+  const authorized = token === undefined ? request : withToken(request, token);
+  const answer = await requestInSteps(egress, authorized, steps, "write");
   if (answer === undefined) return withSignIn(steps.done, signIn.done);
-  const verdict = resultOfStatus(answer);
-  if (verdict.kind === "delivered") steps.passed("write");
-  else steps.failed("write", verdict.reason);
+  const result = resultOfStatus(answer);
+  if (result.kind === "delivered") steps.passed("write");
+  else steps.failed("write", result.reason);
   return withSignIn(steps.done, signIn.done);
 }
 
-/** The token that the test's request needs is asked for before that request is begun. */
+/** Requests the access token of a connection test, before its request begins. */
 async function signInToTest(
   tokens: AccessTokens | undefined,
   steps: TestSteps,
@@ -152,7 +156,7 @@ async function signInToTest(
   }
 }
 
-/** The receiver's steps, with the sign-in where it is told: before the write. */
+/** Inserts the steps of signing in before the step `write`. */
 function withSignIn(steps: TestStep[], signIn: TestStep[]): TestStep[] {
   const write = steps.findIndex(({ step }) => step === "write");
   return write < 0 ? steps : steps.toSpliced(write, 0, ...signIn);

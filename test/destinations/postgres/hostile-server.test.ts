@@ -61,7 +61,7 @@ describe("a hostile or broken server costs a retry, and nothing else", () => {
     ["announces a message that is too short", [Buffer.from("R\0\0\0\x03", "latin1")]],
     ["cuts a question about the password", [message("R", "\x01")]],
     ["asks something unknown", [message("R", int(99))]],
-    ["asks for the password in the open", [message("R", int(3))]],
+    ["asks for the password unencrypted", [message("R", int(3))]],
     ["offers no way in", [message("R", int(10), "SCRAM-SHA-1\0\0")]],
     ["sends a portal nobody has", [message("s")]],
     ["starts to copy", [message("H", "\0\0\0")]],
@@ -102,7 +102,7 @@ describe("a hostile or broken server costs a retry, and nothing else", () => {
   test.each(answers)("that %s", async (_, turns) => {
     const { verdict, sink } = await verdictOf(500, ...turns);
     expect(verdict).toEqual({ kind: "retry", reason: expect.stringMatching(/^[A-Z].*[^.]$/) });
-    // Never in the open, whatever was asked.
+    // Never unencrypted, whatever the server asks for.
     expect(sink.requests.join("")).not.toContain("secret");
   });
 
@@ -111,7 +111,7 @@ describe("a hostile or broken server costs a retry, and nothing else", () => {
     ["rows", message("D", "\0\x01", int(900), "x".repeat(900))],
   ])("that sends %s without end is left before its time is over", async (_, piece) => {
     const { verdict } = await verdictOf(60_000, welcome, (socket) => forever(socket, piece));
-    const reason = "The database sent what nobody asked for";
+    const reason = "The database sent an unexpected message";
     expect(verdict).toEqual({ kind: "retry", reason });
   });
 
