@@ -46,20 +46,20 @@ import { version } from "./version.ts";
 export interface App {
   dataPlaneUrl: string;
   controlPlaneUrl: string;
-  /** Resolves, with the reason, when the server cannot go on and is to be closed. */
+  /** Resolves with the reason when the server cannot continue and must be closed. */
   broken: Promise<string>;
-  /** Stops accepting, finishes what is in flight, makes durable. */
+  /** Stops accepting, finishes the requests and batches in flight, and flushes. */
   close(): Promise<void>;
 }
 
 export interface AppOptions {
   demo: boolean;
   logger: Logger;
-  /** Prints one line for the operator: tokens that are shown once, the demo's URL. */
+  /** Prints one line for the operator: a token that is shown once, or the demo's URL. */
   print(line: string): void;
 }
 
-/** Opens the parts in order; what is open already is closed again when a later one fails. */
+/** Opens the parts in order; when one fails, closes the parts that are open. */
 export async function openApp(config: Config, options: AppOptions): Promise<App> {
   const { logger, print } = options;
   await using stack = new AsyncDisposableStack();
@@ -68,23 +68,23 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
   const opening: StartContext = { config, logger, metrics: createMetrics(), stack, requestStop };
   if (config["sandbox.insecure"]) logger.warn(SANDBOX_INSECURE);
 
-  const disk = await takeData(opening);
-  const ground = await openGround(opening);
-  const { catalog } = ground;
+  const disk = await lockDataDirectory(opening);
+  const backend = await openBackend(opening);
+  const { catalog } = backend;
   const sandbox = openSandbox(opening);
   const publishing = createPublisher({ catalog, sandbox });
-  const ingest = await openIngest(opening, ground);
-  const { pipeline, kinds } = openPipeline(opening, ground, sandbox);
-  const api = openApi(opening, { ground, sandbox, publishing, ingest, pipeline, kinds, disk });
+  const ingest = await openIngest(opening, backend);
+  const { pipeline, kinds } = openPipeline(opening, backend, sandbox);
+  const api = openApi(opening, { backend, sandbox, publishing, ingest, pipeline, kinds, disk });
 
-  // Both ports are taken before anything is made that is shown only once.
+  // Listens on both ports before it creates secrets that are shown only once.
   const controlPlaneUrl = await api.start({
     host: config["admin.host"],
     port: config["admin.port"],
   });
-  // The first step of closing: neither pixels nor requests are accepted any more.
+  // The first step of closing: accepts no more pixels or requests.
   stack.defer(async () => {
-    await Promise.all([ground.leave(), ingest.stop(), api.stop()]);
+    await Promise.all([backend.leave(), ingest.stop(), api.stop()]);
   });
 
   const workspace = await firstWorkspace(catalog, {
@@ -95,29 +95,38 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
   });
   if (options.demo) {
     await showDemo({ catalog, publishing, logEnds: pipeline.logEnds }, workspace, {
-      ...{ print, dataPlaneUrl: ingest.url, controlPlaneUrl },
+      print,
+      dataPlaneUrl: ingest.url,
+      controlPlaneUrl,
       filesDirectory: filesDirectory(config),
       whyNoCode: () => sandbox.status().reason,
     });
   }
 
-  ground.join(controlPlaneUrl);
+  backend.join(controlPlaneUrl);
   const parts = stack.move();
   return {
-    ...{ dataPlaneUrl: ingest.url, controlPlaneUrl, broken: broken.promise },
+    dataPlaneUrl: ingest.url,
+    controlPlaneUrl,
+    broken: broken.promise,
     close: () => parts.disposeAsync(),
   };
 }
 
-/** What is loaded for a cluster alone, is loaded for a cluster alone. */
-async function openGround(opening: StartContext): Promise<Backend> {
+/** Loads the code of a cluster in cluster mode only. */
+async function openBackend(opening: StartContext): Promise<Backend> {
   if (opening.config["cluster.kafka"].length === 0) return await openStandalone(opening);
   const { openCluster } = await import("./backend/cluster.ts");
   return await openCluster(opening);
 }
 
-/** Makes the data directory, or checks it, and holds it for this server alone. */
-async function takeData({ config, logger, metrics, stack }: StartContext): Promise<DiskUsage> {
+/** Creates or checks the data directory, and locks it for this server. */
+async function lockDataDirectory({
+  config,
+  logger,
+  metrics,
+  stack,
+}: StartContext): Promise<DiskUsage> {
   prepareData(config);
   stack.defer(await lockData(config));
   if (existsSync(holdFile(config))) logger.warn(DELIVERIES_HELD);
@@ -152,9 +161,9 @@ function openSandbox({ config, logger, metrics, stack }: StartContext): GuestSan
   return sandbox;
 }
 
-async function openIngest(opening: StartContext, ground: Backend): Promise<Ingest> {
+async function openIngest(opening: StartContext, backend: Backend): Promise<Ingest> {
   const { config, logger, metrics, stack } = opening;
-  const { logs, catalogDirectory } = ground;
+  const { logs, catalogDirectory } = backend;
   const ingest = await startIngestProcesses({
     command: [...self, "ingest"],
     count: config["ingest.processes"],
@@ -165,13 +174,16 @@ async function openIngest(opening: StartContext, ground: Backend): Promise<Inges
     pixelsPerSecondMax: config["ingest.rate"],
     connectionsPerNetworkMax: config["ingest.connections"],
     logLevel: config["log.level"],
-    ...{ logs, catalogDirectory, logger, metrics },
+    logs,
+    catalogDirectory,
+    logger,
+    metrics,
   });
   stack.defer(() => ingest.stop());
   return ingest;
 }
 
-function openPipeline(opening: StartContext, ground: Backend, sandbox: GuestSandbox) {
+function openPipeline(opening: StartContext, backend: Backend, sandbox: GuestSandbox) {
   const { config, stack } = opening;
   const egress = createEgress({
     allow: config["egress.allow"],
@@ -180,8 +192,10 @@ function openPipeline(opening: StartContext, ground: Backend, sandbox: GuestSand
   });
   stack.defer(() => egress.close());
   const kinds = destinationKinds({ directory: filesDirectory(config), egress });
-  const pipeline = ground.startPipeline({
-    ...{ sandbox, kinds, eventOf },
+  const pipeline = backend.startPipeline({
+    sandbox,
+    kinds,
+    eventOf,
     decode: decodeRecord,
     held: () => existsSync(holdFile(config)),
     retryWindowMs: config["retry.window"] * 1_000,
@@ -196,7 +210,7 @@ function openPipeline(opening: StartContext, ground: Backend, sandbox: GuestSand
 }
 
 interface ApiSources extends Pick<ApiDeps, "publishing" | "kinds"> {
-  ground: Backend;
+  backend: Backend;
   sandbox: GuestSandbox;
   ingest: Ingest;
   pipeline: Pipeline;
@@ -204,13 +218,19 @@ interface ApiSources extends Pick<ApiDeps, "publishing" | "kinds"> {
 }
 
 function openApi({ config, logger, metrics }: StartContext, sources: ApiSources): Api {
-  const { ground, sandbox, publishing, ingest, pipeline, kinds, disk } = sources;
-  const { catalog, nodes, others } = ground;
+  const { backend, sandbox, publishing, ingest, pipeline, kinds, disk } = sources;
+  const { catalog, nodes, others } = backend;
   const clients = createClientAddresses(config["trusted.proxies"]);
   return createApi({
-    ...{ catalog, publishing, pipeline, kinds, version, logger, metrics },
+    catalog,
+    publishing,
+    pipeline,
+    kinds,
+    version,
+    logger,
+    metrics,
     suspensions: (workspaceId) => programSuspensions(sandbox, workspaceId),
-    ready: () => readiness({ config, ground, ingest, sandbox, pipeline }),
+    ready: () => readiness({ config, backend, ingest, sandbox, pipeline }),
     ...(nodes && { nodes }),
     ...(others && { others }),
     metricsText: () => metricsText(metrics, ingest),

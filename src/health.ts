@@ -21,16 +21,16 @@ export const SANDBOX_INSECURE = "User code may run although it is not confined (
 
 interface ReadinessSources {
   config: Config;
-  ground: Pick<Backend, "catalog" | "logs" | "checks" | "warnings">;
+  backend: Pick<Backend, "catalog" | "logs" | "checks" | "warnings">;
   ingest: Pick<Ingest, "healthy">;
   sandbox: Pick<GuestSandbox, "status">;
   pipeline: Pick<Pipeline, "trouble">;
 }
 
-/** What `/ready` answers: whether each part can do its work, and what an operator should know. */
+/** The answer of `/ready`: the check of each part, and warnings for the operator. */
 export function readiness({
   config,
-  ground,
+  backend,
   ingest,
   sandbox,
   pipeline,
@@ -42,9 +42,9 @@ export function readiness({
   const checks = {
     ingest: check(ingest.healthy() ? undefined : ingestTrouble),
     sandbox: check(state === "ready" ? undefined : (reason ?? "Not started yet")),
-    catalog: check(ground.catalog.trouble()),
+    catalog: check(backend.catalog.trouble()),
     delivery: check(pipeline.trouble()),
-    ...ground.checks(),
+    ...backend.checks(),
   };
   return {
     ready: Object.values(checks).every(({ ok }) => ok),
@@ -52,8 +52,8 @@ export function readiness({
     warnings: [
       ...(insecure ? [SANDBOX_INSECURE] : []),
       ...(existsSync(holdFile(config)) ? [DELIVERIES_HELD] : []),
-      ...ground.logs.warnings(),
-      ...ground.warnings(),
+      ...backend.logs.warnings(),
+      ...backend.warnings(),
     ],
   };
 }

@@ -23,10 +23,10 @@ export interface Api {
   app: Elysia;
   /**
    * Listens and returns the bound address, `http://127.0.0.1:8081`; port 0 takes a free one.
-   * `StartError` when the address cannot be had.
+   * Rejects with `StartError` when it cannot listen there.
    */
   start(address: { host: string; port: number }): Promise<string>;
-  /** Takes no new request, lets requests under way end (`DRAIN_MS_MAX`), and ends live tails. */
+  /** Accepts no new request, waits up to `DRAIN_MS_MAX` for those in flight, and ends live tails. */
   stop(): Promise<void>;
 }
 
@@ -38,13 +38,13 @@ export function createApi(given: ApiDeps): Api {
   const listener = { deps, closing: closing.signal };
   deps.others?.answerWith((question) => answerLocally(deps, question));
 
-  async function answered(route: Route, arrival: IncomingRequest): Promise<Response> {
-    const { method, url } = arrival.request;
+  async function respond(route: Route, incoming: IncomingRequest): Promise<Response> {
+    const { method, url } = incoming.request;
     const pathname = pathOf(url);
-    // Elysia answers HEAD with the route of GET, but no route here is meant for HEAD.
+    // Elysia answers HEAD with the route of GET; here HEAD is not allowed.
     if (method !== route.method) return noRouteResponse(pathname);
     const done = seconds.startTimer({ route: route.key });
-    const answer = await handleRequest(route, listener, arrival).catch((error: unknown) =>
+    const answer = await handleRequest(route, listener, incoming).catch((error: unknown) =>
       toErrorResponse(error, pathname, deps.logger),
     );
     done({ status: answer.status });
@@ -54,7 +54,7 @@ export function createApi(given: ApiDeps): Api {
   const app = new Elysia({
     // Bun's own router decodes parameters differently from Elysia's, so only Elysia's is used.
     systemRouter: false,
-    // Without this, Elysia takes a host of one to three characters (`Host: api`) for a part of the
+    // Without this, Elysia reads a host of one to three characters (`Host: api`) as part of the
     // path.
     handler: { standardHostname: false },
     serve: {
@@ -67,15 +67,15 @@ export function createApi(given: ApiDeps): Api {
     const pathname = pathOf(request.url);
     const code = error !== null && typeof error === "object" && "code" in error && error.code;
     if (code !== "NOT_FOUND") return toErrorResponse(error, pathname, deps.logger);
-    const shown = await consoleResponse(request, pathname, deps).catch((fault: unknown) =>
-      toErrorResponse(fault, pathname, deps.logger),
+    const file = await consoleResponse(request, pathname, deps).catch((failure: unknown) =>
+      toErrorResponse(failure, pathname, deps.logger),
     );
-    if (shown) return shown;
-    const refused = noRouteResponse(pathname);
-    // Bun ignores a connection after a CONNECT request; a proxy that keeps the connection would let
-    // its next client wait in vain.
-    if (request.method === "CONNECT") refused.headers.set("Connection", "close");
-    return refused;
+    if (file) return file;
+    const notFound = noRouteResponse(pathname);
+    // Bun ignores a connection after a CONNECT request: the next request of a proxy that reuses the
+    // connection would hang.
+    if (request.method === "CONNECT") notFound.headers.set("Connection", "close");
+    return notFound;
   });
   const keys = new Set(paths.map(({ method, path }) => `${method} ${path}`));
   assert(keys.size === paths.length, "A method and a path have one route");
@@ -84,7 +84,7 @@ export function createApi(given: ApiDeps): Api {
       app.route(
         route.method,
         path.replace(/\{(\w+)\}/g, ":$1"),
-        ({ request, params, server }) => answered(route, { request, params, server }),
+        ({ request, params, server }) => respond(route, { request, params, server }),
         { parse: "none" },
       );
     }
@@ -93,11 +93,10 @@ export function createApi(given: ApiDeps): Api {
   return {
     app,
     async start({ host, port }) {
-      // `maxHeaderSize` is writable although its type says otherwise; Bun reads the value when it
-      // listens.
+      // `maxHeaderSize` is writable despite its type; Bun reads it when it listens.
       Object.assign(http, { maxHeaderSize: HTTP_HEAD_BYTES_MAX });
       try {
-        // By Elysia's default, two servers would share the port unnoticed.
+        // By default, Elysia lets two servers share a port.
         app.listen({ hostname: host, port, reusePort: false });
       } catch (error) {
         throw cannotListen({ host, port }, error);
@@ -108,21 +107,21 @@ export function createApi(given: ApiDeps): Api {
     },
     async stop() {
       closing.abort();
-      // A client that does not read its answer delays the stop no longer than this.
+      // Bounds the delay by a client that does not read its answer.
       await Promise.race([app.server?.stop(), Bun.sleep(DRAIN_MS_MAX)]);
       await app.stop(true);
     },
   };
 }
 
-/** The path as the client sent it. `new URL` would throw for some hosts. */
+/** The path as the client sent it; `new URL` throws for some hosts. */
 function pathOf(url: string): string {
   const start = url.indexOf("/", url.indexOf("//") + 2);
   const end = url.indexOf("?", start);
   return url.slice(start, end < 0 ? undefined : end);
 }
 
-/** A known path under another method is 405 with what it allows; any other path is 404. */
+/** 405 with the allowed methods for a known path, 404 for any other path. */
 function noRouteResponse(path: string): Response {
   const methods = new Set(
     paths.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method),
@@ -134,16 +133,16 @@ function noRouteResponse(path: string): Response {
 }
 
 /**
- * A hint at the path that was probably meant: RudderStack has some of its resources under /v2
- * alone, and pixels have a port of their own.
+ * The message of a 404. It names the path that the client probably meant: RudderStack has some
+ * resources only under /v2, and pixels go to another port.
  */
 function noRouteMessage(path: string): string {
   if (path.startsWith("/pixel/")) {
     return "There is nothing at this path: pixels go to the port of the data plane";
   }
   const other = path.startsWith("/v2/") ? path.slice(3) : `/v2${path}`;
-  const meant = paths.find(({ pattern }) => pattern.test(other));
-  return `There is nothing at this path${meant ? `, but at ${meant.path}` : ""}`;
+  const similar = paths.find(({ pattern }) => pattern.test(other));
+  return `There is nothing at this path${similar ? `, but at ${similar.path}` : ""}`;
 }
 
 const paths = routes.flatMap((route) =>

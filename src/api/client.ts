@@ -13,7 +13,7 @@ import type { RouteTable } from "./route-table.ts";
  *     });
  *     await client.call("GET /transformations/{id}", { params: { id } });
  *
- * Only types are imported: it runs wherever `fetch` is.
+ * It imports types only, so it runs wherever `fetch` exists.
  */
 export interface Client {
   /**
@@ -21,11 +21,11 @@ export interface Client {
    * success.
    */
   call<Key extends ClientKey>(key: Key, ...input: InputOf<Key>): Promise<AnswerOf<Key>>;
-  /** The live tail of events, until `signal` aborts or the server ends it. */
+  /** Follows the live tail of events, until `signal` aborts or the server ends it. */
   follow(
     filter?: { sourceId?: string; destinationId?: string },
     signal?: AbortSignal,
-    /** Called when the server has begun to follow: what happens after that is told. */
+    /** Called once the server follows: events from then on are yielded. */
     onOpen?: () => void,
   ): AsyncGenerator<FollowedMessage>;
 }
@@ -36,7 +36,7 @@ export interface FollowedMessage {
   data: Record<string, unknown>;
 }
 
-/** The server's refusal, in the server's own words. */
+/** An answer that is not a success; `message` is the server's. */
 export class RequestRefused extends Error {
   override readonly name = "RequestRefused";
 
@@ -44,7 +44,7 @@ export class RequestRefused extends Error {
     readonly status: number,
     message: string,
     readonly details: readonly Detail[],
-    /** Seconds to wait, when the server said so (429). */
+    /** Seconds to wait, from the header Retry-After. */
     readonly retryAfter: number | undefined,
   ) {
     super(message);
@@ -66,7 +66,7 @@ type RequestOptions<Key extends ClientKey> = (keyof PathParams<Key> extends neve
 } & (undefined extends Schemas<Key>["body"]
     ? { body?: undefined }
     : { body: Schemas<Key>["body"] });
-/** No argument where nothing is required. */
+/** The arguments of `call` after the key: none where nothing is required. */
 export type InputOf<Key extends ClientKey> =
   Record<string, never> extends RequestOptions<Key>
     ? [input?: RequestOptions<Key>]
@@ -80,7 +80,7 @@ interface Input {
 
 export function createClient(options: {
   baseUrl: string;
-  /** The console has none: its browser sends a session's cookie. */
+  /** Absent in the console, whose browser sends a session cookie. */
   token?: string;
   fetch?: typeof fetch;
 }): Client {
@@ -137,7 +137,7 @@ async function refusedError(response: Response): Promise<RequestRefused> {
   );
 }
 
-/** Server-sent events as the server writes them: one `event` and one `data` line each. */
+/** Parses server-sent events with one `event` line and one `data` line each. */
 async function* messages(stream: ReadableStream<Uint8Array>): AsyncGenerator<FollowedMessage> {
   const decoder = new TextDecoder();
   let rest = "";
@@ -154,7 +154,7 @@ async function* messages(stream: ReadableStream<Uint8Array>): AsyncGenerator<Fol
       }
     }
   } finally {
-    // A caller that stops iterating ends the stream.
+    // Ends the stream when the caller stops iterating.
     await reader.cancel();
   }
 }

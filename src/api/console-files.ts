@@ -3,13 +3,13 @@ import type { ApiDeps } from "./deps.ts";
 import { expectHost } from "./request/cross-site.ts";
 import { responseHeaders } from "./response/errors.ts";
 
-/** What `src/console/bundle.ts` makes, as JSON compressed by zstd. */
+/** The bundle that `src/console/bundle.ts` writes, as JSON compressed by zstd. */
 export interface ConsoleBundle {
   /** The page. */
   html: string;
-  /** Everything that the page loads, by its name, which changes with its content. */
+  /** Files that the page loads, by a name that changes with their content. */
   assets: Record<string, string>;
-  /** What the page loads at once; the rest is loaded with the screens that need it. */
+  /** Assets that the page loads at once; the others load with the screens that need them. */
   first: string[];
 }
 
@@ -25,8 +25,8 @@ let opened: Promise<ConsoleBundle> | undefined;
 const gzipped = new Map<string, Uint8Array<ArrayBuffer>>();
 
 /**
- * The web console: the page at `/`, and what it loads. Undefined where it has nothing. Its files
- * are open to everybody; what it shows it asks the API for.
+ * The response of the web console: the page at `/` or one of its files; undefined for other paths.
+ * The files need no token, since the page asks the API for all data.
  */
 export async function consoleResponse(
   { method, headers }: Request,
@@ -41,7 +41,7 @@ export async function consoleResponse(
   if (pathname === "/") return answer(headers, "html", bundle.html, pageHeaders(dataPlaneUrl()));
   const text = Object.hasOwn(bundle.assets, name) ? bundle.assets[name] : undefined;
   if (text === undefined) return undefined;
-  // The name says which content it is.
+  // The name changes with the content.
   const caching = { "Cache-Control": "public, max-age=31536000, immutable" };
   return answer(headers, name, text, caching);
 }
@@ -58,7 +58,7 @@ export async function consoleStyles(): Promise<string[]> {
 function open(): Promise<ConsoleBundle> {
   opened ??= read().catch((error: unknown) => {
     opened = undefined;
-    // Of a checkout alone: the executable has it inside.
+    // Only in a checkout: the executable embeds the console.
     if (error instanceof Error && /Cannot find module/.test(error.message)) {
       throw new ApiError("unavailable", "The console is not made yet: run `sh .ci/setup`");
     }
@@ -76,7 +76,7 @@ async function read(): Promise<ConsoleBundle> {
 }
 
 function answer(
-  asked: Headers,
+  requestHeaders: Headers,
   name: string,
   text: string,
   more: Record<string, string>,
@@ -87,15 +87,16 @@ function answer(
     "Content-Type": types[name.replace(/^.*\./, "")] ?? "application/octet-stream",
     Vary: "Accept-Encoding",
   };
-  if (!/\bgzip\b/.test(asked.get("accept-encoding") ?? "")) return new Response(text, { headers });
+  if (!/\bgzip\b/.test(requestHeaders.get("accept-encoding") ?? ""))
+    return new Response(text, { headers });
   const bytes = gzipped.get(name) ?? Bun.gzipSync(Buffer.from(text), { level: 9 });
   gzipped.set(name, bytes);
   return new Response(bytes, { headers: { ...headers, "Content-Encoding": "gzip" } });
 }
 
 /**
- * The page runs its own scripts alone, and talks to the two planes: a name, an event or an error
- * text that holds markup is shown as text, and could do nothing if it were not.
+ * Headers that let the page run only its own scripts and reach only the two planes: markup in a
+ * name, an event or an error text does nothing, even if the page rendered it.
  */
 function pageHeaders(dataPlaneUrl: string): Record<string, string> {
   return {
@@ -103,7 +104,7 @@ function pageHeaders(dataPlaneUrl: string): Record<string, string> {
       "default-src 'none'",
       "script-src 'self'",
       "style-src 'self'",
-      // Marks of the code editor are images of their own.
+      // Markers of the code editor are data URLs.
       "img-src 'self' data:",
       `connect-src 'self' ${new URL(dataPlaneUrl).origin}`,
       "base-uri 'none'",

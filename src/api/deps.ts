@@ -9,7 +9,7 @@ import type { ApiLimiters } from "./limiters.ts";
 export interface Readiness {
   ready: boolean;
   checks: Record<string, { ok: boolean; message?: string }>;
-  /** Sentences on what works but should not stay so, such as `--insecure-sandbox`. */
+  /** Sentences on states that work but should not last, such as `--insecure-sandbox`. */
   warnings: string[];
 }
 
@@ -33,8 +33,8 @@ export interface SystemFigures {
   /** `used`: bytes by each part of the data directory. */
   disk: { used: Record<string, number>; freeBytes: number };
   /**
-   * What the event logs hold, since when (milliseconds since the epoch), and up to which bounds
-   * delivered events are kept; 0 is no bound.
+   * Size of the event logs, when their oldest event was received (milliseconds since the epoch),
+   * and the bounds up to which delivered events are kept; 0 is no bound.
    */
   events: {
     bytes: number;
@@ -43,23 +43,23 @@ export interface SystemFigures {
   };
 }
 
-/** The nodes of a cluster, and who of them runs what. */
+/** The nodes of a cluster, and the partitions that each of them runs. */
 export interface ClusterFigures {
   name: string;
   /** Id of the node that answers. */
   node: string;
-  /** Absent while the brokers do not name them. */
+  /** Absent while the brokers do not list them. */
   nodes?: { id: string; version: string; controlPlaneUrl: string; partitions: number[] }[];
   partitions: {
     partition: number;
-    /** Id of the node whose lanes run over it; absent when none did yet. */
+    /** Id of the node that runs its lanes; absent when no node has run them yet. */
     node?: string;
-    /** Events that some destination has not settled; absent while the brokers do not tell. */
+    /** Events that some destination has not settled; absent while the brokers do not report it. */
     lagEvents?: number;
   }[];
 }
 
-/** The other nodes of a cluster, who can be asked. */
+/** Questions to and from the other nodes of a cluster. */
 export interface PeerNodes {
   /** Id of the node that asks. */
   node: string;
@@ -70,7 +70,7 @@ export interface PeerNodes {
     /** Ids of nodes that did not answer in time. */
     missing: string[];
   }>;
-  /** How this node answers what others ask; called once. */
+  /** Sets how this node answers the questions of others; called once. */
   answerWith(answer: (question: unknown) => unknown): void;
 }
 
@@ -88,13 +88,13 @@ export interface ApiDeps {
   ready(): Readiness;
   metricsText(): Promise<string>;
   system(): Promise<SystemFigures>;
-  /** Absent where the server is alone. */
+  /** Absent on a standalone server. */
   nodes?(): Promise<ClusterFigures>;
-  /** Absent where the server is alone. */
+  /** Absent on a standalone server. */
   others?: PeerNodes;
   dataPlaneUrl(): string;
   /**
-   * The client of a request that came from `peer`; behind a trusted proxy, the one that
+   * The client of a request from `peer`; behind a trusted proxy, the client that
    * `X-Forwarded-For` names.
    */
   clientOf(peer: string, forwardedFor: string): string;
@@ -102,12 +102,12 @@ export interface ApiDeps {
   hosts: readonly string[];
   version: string;
   /**
-   * The name of Python in answers, for code that came as `pythonfaas`; rudder-cli knows `python`
-   * alone.
+   * The name of Python in answers for code that was sent as `pythonfaas`; rudder-cli knows only
+   * `python`.
    */
   python: "pythonfaas" | "python";
   /**
-   * Requests per second and token, over the long run; a burst may take what two seconds allow. 0 is
+   * Requests per second and token on average; a burst may use the allowance of two seconds. 0 is
    * no limit.
    */
   requestsPerSecondMax: number;

@@ -3,7 +3,7 @@ import { Type } from "@sinclair/typebox";
 import type { Permission, Principal } from "../catalog/model.ts";
 import type { RouteDeps } from "./deps.ts";
 
-/** The media type of an answer that goes on until one side ends it. */
+/** The media type of a stream that lasts until one side ends it. */
 export const EVENT_STREAM = "text/event-stream";
 
 export type Method = "GET" | "POST" | "PUT" | "DELETE";
@@ -18,7 +18,7 @@ type PathParamNames<Path extends string> = Path extends `${string}{${infer Name}
   : never;
 export type PathParams<Path extends string> = { [Name in PathParamNames<Path>]: string };
 
-/** One request that passed authentication and validation. */
+/** A request after authentication and validation, as a handler gets it. */
 export interface RequestContext<Key extends string, Query, Body> {
   deps: RouteDeps;
   principal: Principal;
@@ -27,20 +27,20 @@ export interface RequestContext<Key extends string, Query, Body> {
   query: Query;
   body: Body;
   request: Request;
-  /** The client's address, or the network within which one client may have many addresses. */
+  /** The client's address, or the network of a client that has many addresses. */
   client(): string;
   /** Aborts when the listener stops; streams end then. */
   closing: AbortSignal;
 }
 
 /**
- * A permission that a request needs in addition when `asks` is true for it; `when` completes the
- * sentence in the document.
+ * Permissions that a request needs in addition when `holds` is true for it; `when` is the condition
+ * in the words of the OpenAPI document.
  */
-export interface ConditionalPermission<Asked> {
+export interface ConditionalPermission<Input> {
   when: string;
   permissions: readonly Permission[];
-  holds(asked: Asked): boolean;
+  holds(input: Input): boolean;
 }
 
 interface RouteOptions<
@@ -65,7 +65,7 @@ interface RouteOptions<
   /** The schema of a 400 that says more than a message. */
   refusal?: TSchema;
   example: { params?: PathParams<Key>; body?: Static<Body>; answer: Static<Answer> };
-  /** Permissions that depend on what the request asks for. */
+  /** Permissions that depend on the query and the body. */
   alsoNeeds?: readonly ConditionalPermission<{
     query: Static<TObject<Query>>;
     body: Static<Body>;
@@ -76,9 +76,9 @@ interface RouteOptions<
 }
 
 /**
- * One row of the route table: what is validated, documented, permitted, typed and tested. Elysia
- * routes and listens; its own schemas would read a body before the token is known, and its
- * refusals are not the ones of this API.
+ * One row of the route table, the source of validation, documentation, permissions, types and tests.
+ * Elysia only routes and listens: its schemas would read a body before the token is known, and its
+ * errors have another form.
  */
 export interface Route<
   Key extends RouteKey = RouteKey,

@@ -11,8 +11,7 @@ export function createLogger(level: string): Logger {
       timestamp: () => `,"time":"${new Date().toISOString()}"`,
       serializers: { err: errorFields },
       formatters: { level: (label) => ({ level: label }) },
-      // No secret should come into a log line; these paths catch an object that was logged
-      // carelessly.
+      // No code should log a secret; these paths redact one that is logged by mistake.
       redact: {
         paths: ["*.secret", "*.token", "*.writeKey", "*.password", "*.authorization", "*.headers"],
         censor: "[redacted]",
@@ -23,8 +22,8 @@ export function createLogger(level: string): Logger {
 }
 
 /**
- * An error as a log line tells it. One of many attempts carries the error of each, with its stack:
- * 60 kB for a cluster that is away for seconds. The last attempt's says why.
+ * The fields of an error in a log line. An AggregateError would log the stack of every attempt, 60 kB
+ * for a cluster that is away for seconds; only the reason of the last attempt is logged.
  */
 export function errorFields(error: Error): object {
   const { aggregateErrors, ...fields } = pino.stdSerializers.err(error);

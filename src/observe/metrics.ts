@@ -3,8 +3,8 @@ import { collectDefaultMetrics, Registry } from "prom-client";
 export type Metrics = Registry;
 
 /**
- * Metrics of prom-client that are left out: Bun walks the whole heap for them, 70 ms of every
- * scrape, and has but one heap space to show.
+ * Metrics of prom-client that are removed: Bun walks the whole heap for them, 70 ms of every scrape,
+ * and has only one heap space.
  */
 const HEAP_SPACES = ["total", "used", "available"].map((what) => {
   return `nodejs_heap_space_size_${what}_bytes`;

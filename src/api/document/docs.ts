@@ -6,8 +6,7 @@ import { inlineHash } from "./inline-hash.ts";
 import type { OpenApiDocument } from "./openapi.ts";
 import page from "./viewer.html" with { type: "text" };
 
-// An HTML import is a text here, in the executable too, but bun-types declares every .html as a
-// bundle.
+// This import is a text, in the executable too; bun-types declares every .html import as a bundle.
 const viewer = page as unknown as string;
 
 /**

@@ -1,5 +1,5 @@
 /**
- * The Pixel API for the OpenAPI document; another listener answers it, under an address of its own.
+ * OpenAPI paths of the Pixel API, which the data plane serves at its own address.
  */
 export function pixelPaths(dataPlaneUrl: string): Record<string, Record<string, unknown>> {
   const path = (kind: "page" | "track", summary: string) => ({

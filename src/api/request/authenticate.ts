@@ -12,7 +12,7 @@ export const anonymousPrincipal: Principal = {
   permissions: new Set(),
 };
 
-/** Who a request comes from: by its Authorization header, or else by its session's cookie. */
+/** The principal of a request, from its Authorization header or else its session cookie. */
 export function authenticate(
   { tokens, sessions }: Pick<Catalog, "tokens" | "sessions">,
   headers: Headers,
@@ -22,7 +22,7 @@ export function authenticate(
   if (session !== undefined) {
     const principal = sessions.authenticate(session);
     if (principal) return principal;
-    throw new ApiError("unauthenticated", "Expected a session, got one that is over");
+    throw new ApiError("unauthenticated", "Session expired");
   }
   const secret = secretOf(header ?? "");
   if (secret === undefined) {
@@ -41,8 +41,8 @@ export function permit(principal: Principal, needed: readonly Permission[]): voi
 }
 
 /**
- * The token of an Authorization header. Basic, which RudderStack's older clients use, carries the
- * token as password; its user name is ignored.
+ * The token of an Authorization header. With Basic, which RudderStack's older clients use, the token
+ * is the password and the user name is ignored.
  */
 function secretOf(header: string): string | undefined {
   const [, scheme, value] = /^([A-Za-z]+) +(\S+) *$/.exec(header) ?? [];

@@ -2,7 +2,7 @@ import { ApiError } from "../../errors.ts";
 import { BODY_BYTES_MAX, BODY_SECONDS_MAX, JSON_LEVELS_MAX } from "../../settings/limits.ts";
 
 /**
- * Bytes of a body that is too large which are read and dropped, so that the sender sees the 413.
+ * Bytes of a too large body that are read and discarded, so that the sender reads the 413.
  */
 const BODY_DISCARDED_BYTES_MAX = 64 << 20;
 
@@ -11,7 +11,7 @@ interface BodyBounds {
   bytesMax?: number;
 }
 
-/** The JSON value of a request's body; an empty body counts as `{}`. */
+/** Reads the JSON value of a request's body; an empty body counts as `{}`. */
 export async function readJson(
   request: Request,
   { secondsMax = BODY_SECONDS_MAX, bytesMax = BODY_BYTES_MAX }: BodyBounds = {},
@@ -55,8 +55,8 @@ async function readBytes(
       if (done) break;
       size += value.length;
       if (size > BODY_DISCARDED_BYTES_MAX) throw tooLarge(bytesMax);
-      // The rest is read and dropped. Most clients read no answer while they still send, and a
-      // client whose connection is closed meanwhile sees a reset instead of the 413.
+      // Most clients read no answer while they send; one whose connection is closed meanwhile sees
+      // a reset instead of the 413. So the rest is read and discarded.
       if (size > bytesMax) chunks.length = 0;
       else chunks.push(value);
     }
@@ -95,15 +95,15 @@ function parseJson(bytes: Buffer): unknown {
 }
 
 /**
- * Whether a JSON text, such as a body or a text inside one, nests deeper than `JSON_LEVELS_MAX`.
+ * Whether a JSON text nests deeper than `JSON_LEVELS_MAX`.
  */
 export function isTooDeep(text: string): boolean {
   return jsonLevels(text) > JSON_LEVELS_MAX;
 }
 
 /**
- * The deepest nesting of a JSON text, found before the text is parsed: parsers and validators
- * recurse, and 4 MiB hold two million brackets.
+ * Depth of a JSON text, counted before it is parsed: parsers and validators recurse, and 4 MiB hold
+ * two million brackets.
  */
 export function jsonLevels(text: string): number {
   let level = 0;

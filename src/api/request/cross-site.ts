@@ -4,27 +4,26 @@ import type { Route } from "../route.ts";
 import { sessionSecret } from "./session-cookie.ts";
 
 /**
- * Keeps foreign pages in a browser from acting as the browser's user. A browser sends Basic
- * credentials and cookies again by itself, whichever page causes the request; a Bearer token only
- * its own page can send.
+ * Refuses requests that another site's page sends with the user's credentials (CSRF). A browser
+ * attaches Basic credentials and cookies to the requests of any page; a Bearer token is attached by
+ * the console's own page only.
  */
 export function refuseCrossSite(
   { method, key, needs }: Pick<Route, "method" | "key" | "needs">,
   headers: Headers,
   hosts: readonly string[],
 ): void {
-  // A foreign page that signs a browser in would make the browser's user work in a stranger's
-  // workspace.
+  // Signed in by another site's page, the user would work in a stranger's workspace.
   const repeated = isSentByBrowser(headers) || key === "POST /v2/session";
   if (repeated || key === "GET /metrics") expectHost(headers, hosts);
-  // Reading does no harm, since a foreign page does not see the answer.
+  // Reading does no harm: another site's page does not see the answer.
   if (method === "GET") return;
   const site = headers.get("sec-fetch-site");
   if (site === "cross-site" || site === "same-site") throw crossSiteError();
-  // Plain HTTP under a name is no secure context, where browsers send no Sec-Fetch-Site.
+  // Browsers send no Sec-Fetch-Site over plain HTTP to a host name.
   const origin = headers.get("origin");
   if (repeated && origin !== null && !isSameOrigin(origin, headers, hosts)) throw crossSiteError();
-  // Only browsers have sessions, and browsers tell the origin of every change.
+  // Only browsers have sessions, and browsers send the origin of every change.
   if (needs !== "open" && usesSessionCookie(headers) && origin === null) throw crossSiteError();
 }
 
@@ -37,8 +36,8 @@ function usesSessionCookie(headers: Headers): boolean {
 }
 
 /**
- * Refuses names that are not the control plane's: a foreign name that is rebound to this address
- * would make a foreign page one of this origin.
+ * Refuses host names that are not the control plane's: by DNS rebinding, a foreign name could resolve
+ * to this address and its page would count as same-origin.
  */
 export function expectHost(headers: Headers, hosts: readonly string[]): void {
   const host = headers.get("host");
@@ -54,7 +53,7 @@ function isAllowedHost(name: string, hosts: readonly string[]): boolean {
   return name === "localhost" || name.endsWith(".localhost") || hosts.includes(name);
 }
 
-/** Whether the origin is the one that the request came to, or a name that a proxy has for it. */
+/** Whether the origin is the host of the request, or a name that the setting admin.hosts lists. */
 function isSameOrigin(origin: string, headers: Headers, hosts: readonly string[]): boolean {
   const [, host] = /^https?:\/\/([^/]+)$/i.exec(origin) ?? [];
   if (host === undefined) return false;

@@ -16,17 +16,17 @@ import { refuseCrossSite } from "./cross-site.ts";
 import { logDone, logRefused } from "./request-log.ts";
 import { expectBody, readQuery } from "./validation.ts";
 
-/** Bytes of the body of a request that needs no token; more is 413. */
+/** Largest body of a request that needs no token; a larger one is 413. */
 export const OPEN_BODY_BYTES_MAX = 4_096;
 
-/** A request as the router hands it over; a parameter that cannot be decoded is null. */
+/** A request from the router; a parameter that cannot be decoded is null. */
 export interface IncomingRequest {
   request: Request;
   params?: Record<string, string | null>;
   server: Server<unknown> | null;
 }
 
-/** What all requests of a listener share. */
+/** State that all requests of a listener share. */
 export interface ListenerContext {
   deps: RouteDeps;
   closing: AbortSignal;
@@ -36,27 +36,27 @@ const readsEvents = ({ needs }: Route) =>
   needs !== "open" && needs.some((permission) => permission.startsWith("events:"));
 
 /**
- * Answers one request, with the cheapest refusal first: nothing of the body is read before the
- * token is known and permits what the route does.
+ * Answers one request and refuses as cheaply as possible: the body is read only after the token is
+ * known to have the route's permissions.
  */
 export async function handleRequest(
   route: Route,
   listener: ListenerContext,
-  arrival: IncomingRequest,
+  incoming: IncomingRequest,
 ): Promise<Response> {
   const { deps } = listener;
-  // Whether the server is well is answered also while nobody knows what other nodes have changed.
+  // Open routes answer even while the changes of other nodes cannot be read.
   if (route.needs !== "open") await deps.catalog.current();
   if (readsEvents(route)) await deps.pipeline.current();
-  const principal = admit(route, listener, arrival.request.headers);
-  const asked = { route, params: arrival.params, ...principal };
+  const principal = admit(route, listener, incoming.request.headers);
+  const logged = { route, params: incoming.params, ...principal };
   try {
-    const { answer, ...request } = await runRoute(route, listener, arrival, principal);
+    const { answer, ...request } = await runRoute(route, listener, incoming, principal);
     const response = toResponse(route, answer);
-    logDone(deps.logger, asked, { ...request, answer });
+    logDone(deps.logger, logged, { ...request, answer });
     return response;
   } catch (error) {
-    logRefused(deps.logger, asked, error);
+    logRefused(deps.logger, logged, error);
     throw error;
   }
 }
@@ -80,17 +80,19 @@ function toResponse(route: Route, answer: unknown): Response {
 async function runRoute(
   route: Route,
   { deps, closing }: ListenerContext,
-  arrival: IncomingRequest,
+  incoming: IncomingRequest,
   principal: Principal,
 ) {
-  const { request, params } = arrival;
+  const { request, params } = incoming;
   const query = readQuery(route.query, request.url);
   const bytesMax = route.needs === "open" ? OPEN_BODY_BYTES_MAX : BODY_BYTES_MAX;
   const body = route.body && expectBody(route.body, await readJson(request, { bytesMax }));
-  const more = (route.alsoNeeds ?? []).filter((condition) => condition.holds({ query, body }));
-  const needed = more.flatMap((condition) => condition.permissions);
-  permit(principal, needed);
-  const answer = await withoutIdleTimeout(route, arrival, () =>
+  const needed = (route.alsoNeeds ?? []).filter((condition) => condition.holds({ query, body }));
+  permit(
+    principal,
+    needed.flatMap((condition) => condition.permissions),
+  );
+  const answer = await withoutIdleTimeout(route, incoming, () =>
     route.handle({
       deps,
       principal,
@@ -99,7 +101,7 @@ async function runRoute(
       query,
       body,
       request,
-      client: () => clientOf(deps, arrival),
+      client: () => clientOf(deps, incoming),
       closing,
     }),
   );
@@ -112,9 +114,8 @@ function clientOf(deps: ApiDeps, { request, server }: IncomingRequest): string {
 }
 
 /**
- * Runs a handler without the idle timeout, which is meant for slow senders: publish tests think
- * longer than that, and a stream has no end. The timeout belongs to the connection, and is set
- * again for the next request.
+ * Runs a handler without the idle timeout, which bounds slow senders: publish tests take longer, and
+ * streams have no end. The timeout belongs to the connection and is restored for its next request.
  */
 async function withoutIdleTimeout<T>(
   { media }: Route,

@@ -2,8 +2,8 @@ import { ApiError } from "../../errors.ts";
 import type { Logger } from "../../observe/log.ts";
 import type { Route } from "../route.ts";
 
-/** Most revisions that the log line of one publish request names. */
-const VERSION_IDS_TOLD = 20;
+/** Largest number of revisions in the log line of one publish request. */
+const VERSION_IDS_LOGGED_MAX = 20;
 
 interface LoggedRequest {
   route: Route;
@@ -13,25 +13,24 @@ interface LoggedRequest {
 }
 
 /**
- * Logs requests that change something, one line each: those that were done apart from those that
- * were refused, with ids and without any text of a caller. A request that is not admitted has no
- * line, or whoever has no token could fill the disk.
+ * Logs a request that changes something: one line with ids, without any text of the caller.
+ * Requests that fail authentication are not logged: anyone could fill the disk with them.
  */
 export function logDone(
   logger: Logger,
-  asked: LoggedRequest,
+  request: LoggedRequest,
   { query, body, answer }: { query: unknown; body: unknown; answer: unknown },
 ): void {
-  if (isUnlogged(asked.route)) return;
-  const about = { ...requestFields(asked), ...idsOf(query, body, answer) };
+  if (isUnlogged(request.route)) return;
+  const fields = { ...requestFields(request), ...idsOf(query, body, answer) };
   const isRefused = answer instanceof Response && answer.status >= 400;
-  logger.info(about, isRefused ? "request refused" : "request done");
+  logger.info(fields, isRefused ? "request refused" : "request done");
 }
 
-export function logRefused(logger: Logger, asked: LoggedRequest, error: unknown): void {
-  if (isUnlogged(asked.route) || !(error instanceof ApiError)) return;
+export function logRefused(logger: Logger, request: LoggedRequest, error: unknown): void {
+  if (isUnlogged(request.route) || !(error instanceof ApiError)) return;
   const { refusal, message } = error;
-  logger.info({ ...requestFields(asked), refusal, reason: message }, "request refused");
+  logger.info({ ...requestFields(request), refusal, reason: message }, "request refused");
 }
 
 function isUnlogged({ method, needs }: Route): boolean {
@@ -42,7 +41,7 @@ function requestFields({ route, workspaceId, tokenId, params }: LoggedRequest) {
   return { route: route.key, workspaceId, tokenId, ...params };
 }
 
-/** The ids of what a request made and published. */
+/** Ids of the items that a request created or published. */
 function idsOf(query: unknown, body: unknown, answer: unknown): Record<string, unknown> {
   const { publish } = { ...(query as { publish?: boolean }) };
   const { transformations, libraries } = { ...(body as Record<string, unknown>) };
@@ -52,7 +51,7 @@ function idsOf(query: unknown, body: unknown, answer: unknown): Record<string, u
   const versionIds = [transformations, libraries]
     .flatMap((items) => (Array.isArray(items) ? items : []))
     .map((item) => (typeof item === "string" ? item : item?.versionId))
-    .slice(0, VERSION_IDS_TOLD);
+    .slice(0, VERSION_IDS_LOGGED_MAX);
   return {
     ...(typeof madeId === "string" && { id: madeId }),
     ...(typeof versionId === "string" && { versionId, published: publish === true }),

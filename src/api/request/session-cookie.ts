@@ -1,13 +1,10 @@
-/** The cookie of a signed-in browser: the secret of its session, which scripts cannot read. */
-
 /**
- * The cookie's name over TLS: a browser lets no other host and no plain page set a cookie with this
- * prefix.
+ * The cookie's name over TLS: with this prefix, browsers accept it only from this host over TLS.
  */
 const SECURE_NAME = "__Host-pixelmill-session";
 const PLAIN_NAME = "pixelmill-session";
 
-/** The secret of a request's session; undefined when the request has none. */
+/** The secret in a request's session cookie, which scripts of the browser cannot read. */
 export function sessionSecret(headers: Headers): string | undefined {
   const cookies = new Map(
     (headers.get("cookie") ?? "").split(";").map((pair) => {
@@ -18,13 +15,13 @@ export function sessionSecret(headers: Headers): string | undefined {
   return cookies.get(SECURE_NAME) ?? cookies.get(PLAIN_NAME);
 }
 
-/** The header that gives the browser its session until `expiresAt` (milliseconds). */
+/** The header that sets the session cookie until `expiresAt` (milliseconds). */
 export function sessionCookie(request: Request, secret: string, expiresAt: number) {
   const seconds = Math.max(1, Math.floor((expiresAt - Date.now()) / 1_000));
   return cookie(usesTls(request), secret, seconds);
 }
 
-/** The header that removes the session's secret from the browser. */
+/** The header that removes the session cookie. */
 export function expiredSessionCookie(request: Request) {
   return cookie(usesTls(request), "", 0);
 }
@@ -37,8 +34,8 @@ function cookie(isSecure: boolean, value: string, seconds: number): { "Set-Cooki
 }
 
 /**
- * Whether the browser came by TLS, to this server or to a proxy before it. A client that claims so
- * wrongly gets a cookie that is stricter than necessary, so every proxy is believed.
+ * Whether the browser uses TLS, to this server or to a proxy in front of it. Every proxy is trusted:
+ * a wrong claim only makes the cookie stricter.
  */
 function usesTls({ url, headers }: Request): boolean {
   const forwarded = headers.get("x-forwarded-proto")?.split(",")[0]?.trim().toLowerCase();

@@ -3,12 +3,12 @@ import type { Detail } from "../../errors.ts";
 import { misspelt } from "../../settings/misspelt.ts";
 import { isObject } from "../schema/common.ts";
 
-/** Longest unknown key for which a similar known key is looked for. */
+/** Longest unknown key that is compared with the known ones. */
 const LIKE_KEY_CHARS_MAX = 100;
 
 /**
- * Keys that the schema does not have, such as a misspelt `secret`, without which a webhook would
- * not be signed. The value is never repeated in the error, for it may be a secret.
+ * Errors for keys that the schema does not have, such as a misspelt `secret`, without which a webhook
+ * would not be signed. They never contain the value, which may be a secret.
  */
 export function* unknownKeys(schema: TSchema, value: unknown, path: string): Generator<Detail> {
   if (Array.isArray(value) && schema.type === "array") {
@@ -25,12 +25,12 @@ export function* unknownKeys(schema: TSchema, value: unknown, path: string): Gen
   }
 }
 
-/** What is wrong with a key of the object at `path`; the key itself is the caller's own text. */
+/** The error for an unknown key of the object at `path`; it never contains the caller's key. */
 export function unknownKey(key: string, known: readonly string[], path: string): Detail {
-  const meant = similarKey(key, known);
-  return meant === undefined
+  const similar = similarKey(key, known);
+  return similar === undefined
     ? { path, message: `Expected one of ${known.join(", ")}, got another key` }
-    : { path: `${path}/${meant}`, message: `Expected ${meant}, got a key that is like it` };
+    : { path: `${path}/${similar}`, message: `Expected ${similar}, got a key that is like it` };
 }
 
 function similarKey(key: string, known: readonly string[]): string | undefined {

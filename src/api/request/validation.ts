@@ -19,8 +19,8 @@ function compiled(schema: TSchema): TypeCheck<TSchema> {
 }
 
 /**
- * The value with the schema's type; refuses as `invalid`, with every place that does not fit. A
- * place in the query starts with `?`.
+ * The value with the schema's type. Throws `ApiError` with every path that does not fit; a path in
+ * the query starts with `?`.
  */
 export function expectShape<S extends TSchema>(
   schema: S,
@@ -39,8 +39,8 @@ export function expectShape<S extends TSchema>(
 }
 
 /**
- * The body with only the fields that its schema has. Other fields are not checked, so no handler
- * may see them: a handler that passes its body on would store them.
+ * The body with only the fields of its schema. Other fields are not validated, and a handler that
+ * passes its body on would store them.
  */
 export function expectBody<S extends TSchema>(schema: S, value: unknown): Static<S> {
   const body = expectShape(schema, value) as Record<string, unknown>;
@@ -49,8 +49,8 @@ export function expectBody<S extends TSchema>(schema: S, value: unknown): Static
 }
 
 /**
- * The errors of a value that fits no alternative of a union: those it has as the alternative of its
- * own kind.
+ * The most helpful errors of a value: when it fits no alternative of a union, those of the
+ * alternative that is an array or object like the value.
  */
 function* bestErrors(errors: Iterable<ValueError>): Generator<ValueError> {
   for (const error of errors) {
@@ -67,8 +67,8 @@ function kindOf(value: unknown): "array" | "object" | undefined {
 }
 
 /**
- * A refusal whose sentence is made from the first detail: `Expected a name … at /name, got
- * nothing`.
+ * The error of an invalid request. Its message is that of the first detail: `Expected a name … at
+ * /name, got nothing`.
  */
 export function validationError(details: [Detail, ...Detail[]]): ApiError {
   const [{ path, message }] = details;
@@ -77,9 +77,8 @@ export function validationError(details: [Detail, ...Detail[]]): ApiError {
 }
 
 /**
- * The query's values with the schema's types: `true` becomes a boolean, digits a number, and a word
- * of a list may be in any case. A value that cannot be converted stays a string, which the schema
- * then refuses.
+ * Reads the query's values with the schema's types: `true` becomes a boolean, digits become a number,
+ * and a word of a list may be in any case. The schema refuses a value that cannot be converted.
  */
 export function readQuery<S extends TObject>(schema: S, url: string): Static<S> {
   const start = url.indexOf("?");
@@ -102,10 +101,10 @@ export function readQuery<S extends TObject>(schema: S, url: string): Static<S> 
  */
 function refuseMisspelt(known: readonly string[], sent: Iterable<string>): void {
   for (const name of sent) {
-    const meant = known.includes(name) ? undefined : misspelt(name, known);
-    if (meant === undefined) continue;
-    const message = `Expected the parameter ${meant}, got a name that is almost the same`;
-    throw new ApiError("invalid", message, [{ path: `?${meant}`, message }]);
+    const similar = known.includes(name) ? undefined : misspelt(name, known);
+    if (similar === undefined) continue;
+    const message = `Expected the parameter ${similar}, got a name that is almost the same`;
+    throw new ApiError("invalid", message, [{ path: `?${similar}`, message }]);
   }
 }
 
@@ -116,8 +115,8 @@ function convertParam(schema: TSchema, text: string): unknown {
 }
 
 /**
- * The place and the message of one error. A place holds none of the caller's own keys, since no
- * schema here names the keys of a caller's object.
+ * The path and message of one error. The path contains no key of the caller, since no schema here
+ * validates the keys of a caller's object.
  */
 function toDetail(error: ValueError, at: string): Detail {
   if (error.type === ValueErrorType.ObjectAdditionalProperties) {

@@ -39,8 +39,8 @@ export function jsonResponse(
 }
 
 /**
- * The body of every answer that is not a success: `{message, details?}`, and under `/v2/` also
- * `error`, which RudderStack's Go client reads.
+ * An error response: `{message, details?}`, and under `/v2/` also `error`, which RudderStack's Go
+ * client reads.
  */
 export function errorResponse(
   path: string,
@@ -78,7 +78,7 @@ function errorHeaders(error: ApiError, path: string): Record<string, string> {
   switch (error.refusal) {
     case "unauthenticated":
       return { "WWW-Authenticate": path.startsWith("/docs") ? docsChallenge : "Bearer" };
-    // The rest of the body was not read, so the connection cannot carry another request.
+    // The body was not read to its end, so the connection cannot carry another request.
     case "too-large":
       return { Connection: "close" };
     case "too-many":
@@ -93,7 +93,7 @@ function errorHeaders(error: ApiError, path: string): Record<string, string> {
 }
 
 /**
- * Makes a browser ask for the token, so that `/docs` opens in a browser. Bearer is not offered
- * beside Basic: Chromium asks for nothing when one header offers both.
+ * Makes a browser ask for the token of `/docs`. It offers Basic alone: Chromium does not ask when one
+ * header offers Basic and Bearer.
  */
 const docsChallenge = 'Basic realm="pixelmill: any name, a token as password"';

@@ -1,21 +1,21 @@
 import type { RouteDeps } from "../deps.ts";
 import { responseHeaders } from "./errors.ts";
 
-/** Time for which a list without pages is written before other requests get their turn. */
+/** Time that a list is written before the event loop runs other requests. */
 export const LIST_TURN_MS = 5;
-/** UTF-16 units that are written of a list without pages before the client must take them. */
+/** UTF-16 units of a list that are written before the client must take them. */
 export const LIST_CHUNK_CHARS = 256 << 10;
 
 /**
- * A list that may be long, `{[key]: [item…], …rest}`. Items are read and written as the client
- * takes them, a few milliseconds at a time, so that a list of any length delays no other request. A
- * list that fits into one chunk is an ordinary answer, however long a busy machine takes for it.
+ * Streams a list of any length, `{[key]: [item…], …rest}`. Items are read and written as the client
+ * takes them, a few milliseconds at a time, so that other requests are not delayed. A list that fits
+ * into one chunk is an ordinary response and needs no permit.
  */
 export async function streamList(
   { deps, workspaceId }: { deps: Pick<RouteDeps, "limiters">; workspaceId: string },
   key: string,
   items: Iterable<unknown>,
-  /** The members behind the items; asked for when the items are written. */
+  /** Members after the items, called when the items are written. */
   rest: () => Record<string, unknown> = () => ({}),
 ): Promise<Response> {
   const nextPart = listWriter(key, items[Symbol.iterator](), rest);
@@ -28,8 +28,8 @@ export async function streamList(
     await nextTurn();
   }
 
-  const held = new DisposableStack();
-  held.use(deps.limiters.longLists.acquire(workspaceId));
+  const resources = new DisposableStack();
+  resources.use(deps.limiters.longLists.acquire(workspaceId));
   const stream = new ReadableStream<Uint8Array>(
     {
       start: (controller) => controller.enqueue(Buffer.from(start)),
@@ -41,19 +41,19 @@ export async function streamList(
           if (!done) return;
           controller.close();
         } catch (error) {
-          // The answer breaks off, so that its client sees that the list is not complete.
+          // Breaks the response off, so that the client sees that the list is incomplete.
           controller.error(error);
         }
-        held.dispose();
+        resources.dispose();
       },
-      cancel: () => held.dispose(),
+      cancel: () => resources.dispose(),
     },
     { highWaterMark: 0 },
   );
   return new Response(stream, { headers });
 }
 
-/** Writes a list in turns of `LIST_TURN_MS`, or of a chunk when that comes first. */
+/** Writes a list in parts of `LIST_TURN_MS` or one chunk, whichever comes first. */
 function listWriter(key: string, items: Iterator<unknown>, rest: () => Record<string, unknown>) {
   let before = `{${JSON.stringify(key)}:[`;
   return (): { text: string; done: boolean } => {
@@ -69,7 +69,7 @@ function listWriter(key: string, items: Iterator<unknown>, rest: () => Record<st
   };
 }
 
-/** The rest of the object as it follows a list: `,"paging":…}`. */
+/** The end of the object after the list: `,"paging":…}`. */
 function closing(rest: Record<string, unknown>): string {
   return Object.keys(rest).length === 0 ? "}" : `,${JSON.stringify(rest).slice(1)}`;
 }

@@ -10,7 +10,7 @@ import {
   TEST_EVENTS_MAX,
 } from "../../settings/limits.ts";
 
-/** Parts that the requests and answers of several resources share. */
+/** Schemas that the requests and answers of several resources share. */
 
 export const Id = Type.String({ minLength: 1, maxLength: ID_CHARS_MAX });
 export const Name = Type.String({
@@ -62,8 +62,8 @@ export const hasExternalIdQuery = {
   ),
 };
 /**
- * For objects whose misspelt key would do more than was asked: a filter that finds all, a token
- * that never ends.
+ * Options of objects whose misspelt key would do more than the caller wants: a filter that matches
+ * everything, a token that never expires.
  */
 export const strict = { additionalProperties: false } as const;
 
@@ -89,7 +89,7 @@ export function paged<Key extends string, S extends TSchema>(key: Key, schema: S
   } & { paging: typeof Paging });
 }
 
-/** Of an answer that all nodes are asked for. */
+/** Ids of missing nodes, in answers that ask all nodes. */
 export const MissingNodes = Type.Optional(
   Type.Array(Type.String(), {
     description: "Ids of nodes that did not answer in time: what they know is not in the answer",

@@ -1,8 +1,7 @@
 import type { Permission } from "../../catalog/model.ts";
 
 /**
- * The objects that the OpenAPI document shows. All of them belong to one story: the page views of a
- * shop.
+ * Example objects of the OpenAPI document, all from one setup: a shop that records page views.
  */
 
 export const ids = {

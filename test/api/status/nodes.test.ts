@@ -140,7 +140,7 @@ test("the cluster tells what is wrong: at which node, where nothing runs, which 
   const { body } = await api.send("GET", "/v2/cluster");
   expect(body.problems).toEqual([
     "Node three does not answer",
-    "Partitions 1, 2 run at no node that is there: the last was gone",
+    "Partitions 1, 2 run at no node: the last was gone",
     "Partitions 3 run at no node",
     "Nodes run versions 1.0.0 and 1.1.0",
     "Broker b does not answer",

@@ -9,7 +9,7 @@ import { isTooDeep } from "../../request/body.ts";
 import { validationError } from "../../request/validation.ts";
 import { AnyObject, Id, isObject, type publishQuery, TestEvents } from "../../schema/common.ts";
 
-/** Parts of requests that callers may write in several forms, with one meaning. */
+/** Schemas and readers of request fields that have several forms with one meaning. */
 
 export const PublishFlag = Type.Optional(
   Type.Boolean({ description: "As in the query, which wins; default false" }),

@@ -66,7 +66,7 @@ const exampleBody = {
   libraries: [{ versionId: example.ids.libraryVersion }],
 };
 
-/** The answer of a publish; without `published: true` it says which tests failed. */
+/** The answer of a publish; `validationOutput` names the failed tests. */
 const Published = Type.Object({
   published: Type.Boolean(),
   message: Type.Optional(Type.String()),
@@ -86,7 +86,7 @@ export const publishRoutes = [
     example: { body: exampleBody, answer: { published: true } },
     async handle({ deps, workspaceId, body, request }) {
       const result = await deps.publishing.publish(workspaceId, selection(body, request));
-      // RudderStack's GitHub Action takes any 2xx for a success.
+      // RudderStack's GitHub Action counts any 2xx as success.
       return result.published ? result : jsonResponse(result, 400);
     },
   }),
@@ -156,10 +156,7 @@ export const publishRoutes = [
   }),
 ] as const;
 
-/**
- * The items of a request, plain versionIds and objects alike, as objects; refuses a request without
- * any.
- */
+/** The items of a request as objects; throws when there are none. */
 function items({ transformations = [], libraries = [] }: Revisions) {
   if (transformations.length + libraries.length === 0) {
     const message = "Expected at least one item in transformations or libraries, got none";

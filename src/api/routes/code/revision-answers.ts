@@ -9,9 +9,7 @@ import { Id, isoTime, Language, Time } from "../../schema/common.ts";
 /** Dependencies of the answers. */
 type AnswerDeps = Pick<ApiDeps, "catalog" | "python">;
 
-/**
- * The answers of the Transformations API: their schemas, and how they are made from the catalog.
- */
+/** Schemas of transformations, libraries and their revisions, and the answers made of them. */
 
 /** Warnings of a publish that succeeded. */
 export const Warnings = Type.Optional(
@@ -79,8 +77,8 @@ function warningsAnswer({ warnings = [] }: PublishWarnings): PublishWarnings {
 }
 
 /**
- * A transformation as it is at the moment: `createdAt` is the resource's, `updatedAt` that of its
- * newest revision.
+ * The answer for a transformation: `createdAt` is the resource's, `updatedAt` that of its newest
+ * revision.
  */
 export function transformationAnswer(
   deps: AnswerDeps,

@@ -3,8 +3,6 @@ import type { CodeStore, Found } from "../../../catalog/catalog.ts";
 import type { Kind } from "../../../catalog/model.ts";
 import { hasExternalIdQuery } from "../../schema/common.ts";
 
-/** How code that is not published can be found again: by its id, and in lists. */
-
 export const draftQuery = {
   draft: Type.Optional(
     Type.Boolean({

@@ -1,12 +1,11 @@
 import { type Static, Type } from "@sinclair/typebox";
-import type { DraftRunResult } from "../../../publishing/publisher.ts";
 import { PUBLISH_ITEMS_MAX, TEST_EVENTS_MAX } from "../../../settings/limits.ts";
 import { validationError } from "../../request/validation.ts";
 import { type ConditionalPermission, route } from "../../route.ts";
 import { AnyObject, Code, Language, Name, strict, TestEvents } from "../../schema/common.ts";
 import * as example from "../../schema/examples.ts";
 
-/** Runs code that is being written, before any of it is saved. */
+/** Routes that run code before it is saved. */
 
 const RunBody = Type.Object(
   {
@@ -72,9 +71,6 @@ const RunReport = Type.Object(
   { $id: "RunReport" },
 );
 
-// The answer is what publishing reports; this line fails to compile when the two differ.
-export type Reported = DraftRunResult extends Static<typeof RunReport> ? true : never;
-
 const editPermissions: ConditionalPermission<{ body: RunBody }>[] = [
   {
     when: "it has code",
@@ -129,5 +125,5 @@ export const runRoutes = [
   }),
 ] as const;
 
-/** The name that errors give to code without a name. */
+/** Name of unnamed code in error messages. */
 const UNNAMED = "code";

@@ -39,18 +39,19 @@ const DeadLetter = Type.Object(
   { $id: "DeadLetter" },
 );
 
-/** Dead letters read in one go; between two such reads other requests get their turn. */
+/** Dead letters read at once; between two reads the event loop runs other requests. */
 const LETTERS_AT_ONCE = 10;
 
-/** Looks into the letters of one page: of a filter that finds few, pages may be empty. */
-const LOOKS_OF_PAGE_MAX = 5;
+/** Reads without a match before a page ends: with a filter that matches few, pages may be empty. */
+const FRUITLESS_READS_MAX = 5;
 
 const filter = {
   destinationId: Type.Optional(Id),
   groupId: Type.Optional({ ...Id, description: "Id of a group of dead letters" }),
   reason: Type.Optional(
     Type.String({
-      ...{ minLength: 1, maxLength: REPLAY_FILTER_CHARS_MAX },
+      minLength: 1,
+      maxLength: REPLAY_FILTER_CHARS_MAX,
       description: "A part of the reason, in any case",
     }),
   ),
@@ -87,7 +88,7 @@ const LetterSelection = Type.Object(
         minimum: 1,
         maximum: DEAD_LETTERS_PAGE_MAX,
         default: DEAD_LETTERS_PAGE_MAX,
-        description: "Of a filter, so many of the oldest; `more` says whether some are left",
+        description: "With a filter: how many of the oldest; `more` says whether some are left",
       }),
     ),
   },
@@ -95,7 +96,7 @@ const LetterSelection = Type.Object(
 );
 type LetterSelection = Static<typeof LetterSelection>;
 
-/** What the answer to a filter says for the next request. */
+/** Fields of the answer to a filter that the next request needs. */
 const rest = {
   more: Type.Optional(Type.Boolean({ description: "With a filter: whether it finds more" })),
   before: Type.Optional({
@@ -136,15 +137,15 @@ export const deadLetterRoutes = [
     handle(call) {
       const { deps, workspaceId, query } = call;
       const { deadLetters } = deps.pipeline;
-      const { count = PAGE_ITEMS_MAX, after: start, ...asked } = query;
+      const { count = PAGE_ITEMS_MAX, after: start, ...criteria } = query;
       let after = start;
       let goesOn = true;
       function* letters() {
-        let looks = 0;
-        for (let left = count; left > 0 && goesOn && looks < LOOKS_OF_PAGE_MAX; ) {
+        let fruitlessReads = 0;
+        for (let left = count; left > 0 && goesOn && fruitlessReads < FRUITLESS_READS_MAX; ) {
           const part = { ...(after !== undefined && { after }), count: batchSize(left) };
-          const found = deadLetters.find(workspaceId, { ...filterOf(asked), ...part });
-          looks = found.letters.length > 0 ? 0 : looks + 1;
+          const found = deadLetters.find(workspaceId, { ...filterOf(criteria), ...part });
+          fruitlessReads = found.letters.length > 0 ? 0 : fruitlessReads + 1;
           left -= found.letters.length;
           goesOn = found.reached !== undefined;
           after = found.reached;
@@ -152,7 +153,7 @@ export const deadLetterRoutes = [
         }
       }
       function rest() {
-        const total = deadLetters.count(workspaceId, filterOf(asked));
+        const total = deadLetters.count(workspaceId, filterOf(criteria));
         if (!goesOn || after === undefined) return { paging: { total } };
         return { paging: { total, next: nextPage({ ...query, after }) } };
       }
@@ -202,9 +203,9 @@ export const deadLetterRoutes = [
     },
     async handle({ deps, workspaceId, body }) {
       const { deadLetters, replays } = deps.pipeline;
-      const asked = allOf(body);
-      if (asked !== undefined) {
-        const job = await replays.startLetters(workspaceId, { kind: "dead-letters", ...asked });
+      const all = allOf(body);
+      if (all !== undefined) {
+        const job = await replays.startLetters(workspaceId, { kind: "dead-letters", ...all });
         return { replayed: 0, replay: replayAnswer(job) };
       }
       const { ids, ...rest } = await selected(deadLetters, workspaceId, body);
@@ -223,9 +224,9 @@ export const deadLetterRoutes = [
     },
     async handle({ deps, workspaceId, body }) {
       const { deadLetters, replays } = deps.pipeline;
-      const asked = allOf(body);
-      if (asked !== undefined) {
-        const job = await replays.startLetters(workspaceId, { kind: "purge", ...asked });
+      const all = allOf(body);
+      if (all !== undefined) {
+        const job = await replays.startLetters(workspaceId, { kind: "purge", ...all });
         return { purged: 0, replay: replayAnswer(job) };
       }
       const { ids, ...rest } = await selected(deadLetters, workspaceId, body);
@@ -234,7 +235,7 @@ export const deadLetterRoutes = [
   }),
 ] as const;
 
-/** What a body selects that asks for all; undefined when it does not. */
+/** The selection of a body that has `all`; undefined without `all`. */
 function allOf({ ids, filter, all, rate }: LetterSelection) {
   if (all !== true) return undefined;
   if (ids !== undefined || filter === undefined) {
@@ -259,10 +260,10 @@ async function selected(
   let after: string | undefined = "";
   while (after !== undefined && found.length <= count) {
     const part = { after, before: firstIdAt(until), count: count + 1 - found.length };
-    const looked = deadLetters.ids(workspaceId, filterOf(filter ?? {}), part);
-    found.push(...looked.ids);
-    after = looked.reached;
-    // Other requests get their turn.
+    const page = deadLetters.ids(workspaceId, filterOf(filter ?? {}), part);
+    found.push(...page.ids);
+    after = page.reached;
+    // Lets the event loop run other requests.
     await new Promise((resolve) => setImmediate(resolve));
   }
   return { ids: found.slice(0, count), more: found.length > count, before: isoTime(until) };

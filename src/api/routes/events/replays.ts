@@ -118,9 +118,9 @@ export const replayRoutes = [
       },
       answer,
     },
-    async handle({ deps, workspaceId, body: { from, to, ...asked } }) {
+    async handle({ deps, workspaceId, body: { from, to, ...selection } }) {
       const replay = await deps.pipeline.replays.start(workspaceId, {
-        ...asked,
+        ...selection,
         from: Date.parse(from),
         ...(to !== undefined && { to: Date.parse(to) }),
       });
@@ -161,7 +161,12 @@ export function replayAnswer(job: ReplayJob): Static<typeof Replay> {
     kind === "events" ? Math.round((done * (1 - progress)) / progress) : job.total - job.seen;
   const seconds = ((endedAt ?? Date.now()) - createdAt) / 1_000;
   return {
-    ...{ id, kind, state, rate, progress, counts: { done, ...counts } },
+    id,
+    kind,
+    state,
+    rate,
+    progress,
+    counts: { done, ...counts },
     ...(job.kind === "events" && rangeAnswer(job)),
     ...(job.filter !== undefined && { filter: filterAnswer(job.filter) }),
     ...(error !== undefined && { error }),
@@ -175,14 +180,16 @@ export function replayAnswer(job: ReplayJob): Static<typeof Replay> {
 function rangeAnswer(job: ReplayJob & { kind: "events" }) {
   const { destinationId, sourceId, from, to, reachedAt, missingBefore } = job;
   return {
-    ...{ destinationId, from: isoTime(from), to: isoTime(to) },
+    destinationId,
+    from: isoTime(from),
+    to: isoTime(to),
     ...(sourceId !== undefined && { sourceId }),
     ...(reachedAt !== undefined && { reachedAt: isoTime(reachedAt) }),
     ...(missingBefore !== undefined && { missingBefore: isoTime(missingBefore) }),
   };
 }
 
-/** Times of a filter are answered as they were asked. */
+/** The filter of a replay of dead letters, its times as ISO texts. */
 function filterAnswer(filter: object): Record<string, string> {
   return Object.fromEntries(
     Object.entries(filter).map(([key, value]) => [

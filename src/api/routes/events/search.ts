@@ -57,8 +57,8 @@ const FoundEvents = Type.Object(
         ["limit", "size", "bytes", "time"].map((by) => Type.Literal(by)),
         {
           description:
-            "Why the search ended before it had looked through everything: so many events, or so " +
-            "large ones, were found, or so much was looked through or for so long. Absent at the end",
+            "Why the search ended before the oldest event: it found `limit` events, or its answer " +
+            "reached its size, or it read its bytes or used its time. Absent at the end",
         },
       ),
     ),
@@ -109,7 +109,7 @@ export const searchRoutes = [
   }),
 ] as const;
 
-/** Whether a source is the caller's, and the one that was asked for if one was. */
+/** Whether a source is the caller's and the requested one, if the query names one. */
 function ownSources({ deps, workspaceId, query }: RequestContext<string, SearchQuery, unknown>) {
   const known = new Map<string, boolean>();
   return (id: string): boolean => {
@@ -157,7 +157,7 @@ function eventAnswer({ sourceId, messageId, receivedAt, event }: FoundEvent) {
   };
 }
 
-/** Positions as a text that needs no escape in a URL. */
+/** Positions as base64url, which needs no escape in a URL. */
 const cursorOf = (rest: Positions) => Buffer.from(JSON.stringify(rest)).toString("base64url");
 
 function readCursor(cursor: string): Positions {
@@ -165,7 +165,7 @@ function readCursor(cursor: string): Positions {
   try {
     rest = JSON.parse(Buffer.from(cursor, "base64url").toString());
   } catch {
-    // What is not JSON is refused below.
+    // Text that is not JSON is refused below.
   }
   if (isPositions(rest)) return rest;
   throw validationError([

@@ -13,9 +13,8 @@ import {
 } from "./stored-secrets.ts";
 
 /**
- * The config to store: without nulls, with the stored secrets where the caller leaves them out, and
- * valid. A secret that would be sent to another place is not kept, for who changes a destination
- * need not know its secrets.
+ * The valid config to store, without nulls, with the stored secrets that the caller leaves out. Throws
+ * when a kept secret would be sent to another host: the caller may not know the secret.
  */
 export function resolveConfig(
   kind: DestinationKind,
@@ -31,8 +30,7 @@ export function resolveConfig(
 }
 
 /**
- * The config as it is shown: the known keys without secrets; a secret inside a list is shown as an
- * empty text.
+ * The config in answers: the known keys without secrets; a secret inside a list is an empty text.
  */
 export function configAnswer(kind: DestinationKind, config: DestinationConfig): DestinationConfig {
   const shown: DestinationConfig = {};
@@ -51,7 +49,7 @@ export function configAnswer(kind: DestinationKind, config: DestinationConfig): 
   return shown;
 }
 
-/** The schema of a config, whose secrets are marked as `writeOnly`. */
+/** The schema of a config, with its secrets marked as `writeOnly`. */
 export function schemaWithSecrets(kind: DestinationKind): TSchema {
   const schema: TSchema = structuredClone(kind.configSchema);
   for (const { key, inner } of secretsOf(kind)) {

@@ -5,8 +5,6 @@ import { route } from "../../route.ts";
 import { Id, isoTime, Time } from "../../schema/common.ts";
 import * as example from "../../schema/examples.ts";
 
-/** The transformation of a destination, as rudder-cli's client asks for it at the destination. */
-
 const Link = Type.Object(
   {
     destinationId: Type.String(),
@@ -72,6 +70,6 @@ function linkAnswer(
   if (transformationId === undefined || at === undefined) {
     throw new ApiError("missing", "The destination has no transformation");
   }
-  // A link is made and removed, and never changed.
+  // A link never changes after its creation.
   return { destinationId, transformationId, createdAt: isoTime(at), updatedAt: isoTime(at) };
 }

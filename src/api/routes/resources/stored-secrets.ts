@@ -10,7 +10,7 @@ import { isObject } from "../../schema/common.ts";
 
 export type DestinationConfig = Record<string, unknown>;
 
-/** A secret that the caller left out. */
+/** A stored secret that the caller left out and that is therefore kept. */
 interface RetainedSecret {
   secret: SecretKey;
   /** Pointer inside the config. */
@@ -41,7 +41,7 @@ export function retainSecrets(
   return { config, kept };
 }
 
-/** Kept secrets that would be sent to another place than before. */
+/** Errors for kept secrets that would be sent to another host than before. */
 export function audienceErrors(
   kept: readonly RetainedSecret[],
   config: DestinationConfig,
@@ -57,8 +57,8 @@ export function audienceErrors(
 }
 
 /**
- * Secret keys as pairs: `secret` is a key of the config itself, `headers.to` a key of each item of
- * a list, `oauth.clientSecret` a key of an object.
+ * Secret keys as pairs: `secret` is a key of the config, `headers.to` a key of each item of a list,
+ * `oauth.clientSecret` a key of an object.
  */
 export function secretsOf({ secretKeys }: DestinationKind) {
   return secretKeys.map((secret) => {
@@ -67,7 +67,7 @@ export function secretsOf({ secretKeys }: DestinationKind) {
   });
 }
 
-/** None where a config, such as one of an earlier version, does not tell. */
+/** The audiences of a secret; none where a config of an earlier version does not name them. */
 function audiencesOf({ audiences }: SecretKey, config: DestinationConfig): SecretAudience[] {
   try {
     return audiences(config);
@@ -87,7 +87,7 @@ interface SecretMember {
   keep(path: string): void;
 }
 
-/** An object whose secret is absent or empty gets the stored one. */
+/** Gives an object whose secret is absent or empty the stored one. */
 function retainInObject(
   value: unknown,
   before: unknown,
@@ -101,9 +101,9 @@ function retainInObject(
 }
 
 /**
- * An item whose secret is absent, or empty as it is shown, gets the secret of the stored item that
- * is otherwise equal; of several equal ones, each gets its own. A list with too many items stays as
- * it is, and is refused later.
+ * Gives an item whose secret is absent or empty the secret of the stored item that is otherwise
+ * equal; several equal items get one secret each, in order. A list with too many items is returned
+ * as it is and refused later.
  */
 function retainInList(
   items: unknown,
@@ -117,13 +117,13 @@ function retainInList(
     const old = left.get(identity(item, inner))?.shift();
     const isLeftOut = item[inner] === undefined || item[inner] === "";
     if (!isLeftOut || old === undefined) return item;
-    // An empty text, which some headers have, is no secret.
+    // An empty text, the value of some headers, is no secret.
     if (old[inner] !== "") keep(`/${key}/${index}/${inner}`);
     return { ...item, [inner]: old[inner] };
   });
 }
 
-/** An item without its secret, as a text to compare. */
+/** An item without its secret, as a text to compare items by. */
 function identity(item: DestinationConfig, inner: string): string {
   return JSON.stringify({ ...item, [inner]: undefined });
 }

@@ -16,7 +16,7 @@ const Workspace = Type.Object(
 );
 
 /**
- * Properties of a workspace that rudder-cli expects; those of a self-hosted workspace are fixed.
+ * Fields of a workspace that rudder-cli expects; a self-hosted workspace has fixed values.
  */
 const fixed = { environment: "PRODUCTION", status: "ACTIVE", region: "SELF-HOSTED" } as const;
 
@@ -43,8 +43,8 @@ const workspaceRoute = route("GET /v2/workspace", {
 });
 
 /**
- * Lists of RudderStack products that pixelmill does not have: rudder-cli loads all of them before
- * it applies anything.
+ * Empty lists of RudderStack products that pixelmill does not have; rudder-cli loads all of them
+ * before it applies changes.
  */
 const catalogues = [
   "GET /v2/catalog/categories",
@@ -59,8 +59,8 @@ const catalogues = [
 ] as const satisfies RouteKey[];
 
 /**
- * Accounts (of warehouses and the like), which RudderStack's clients list in an envelope of its
- * own; there are none here.
+ * The empty list of accounts, such as those of warehouses, in the envelope that RudderStack's clients
+ * read.
  */
 const accountsRoute = route("GET /v2/accounts", {
   summary: "Empty: rudder-cli and the Terraform provider ask for it",

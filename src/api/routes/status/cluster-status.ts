@@ -3,7 +3,7 @@ import { answerLocally, mergeMessages, type NodeHealth, type StatusDeps } from "
 
 type ClusterNode = NonNullable<ClusterFigures["nodes"]>[number];
 
-/** How the nodes of a cluster are, as all of them tell. */
+/** The nodes and partitions of a cluster, with the problems that its nodes report. */
 export async function clusterStatus(deps: StatusDeps & Pick<ApiDeps, "nodes">) {
   const { nodes, others } = deps;
   if (nodes === undefined || others === undefined) {
@@ -31,7 +31,7 @@ function nodeAnswer(member: ClusterNode, health: NodeHealth | undefined) {
   return { ...member, answers: health !== undefined, problems };
 }
 
-/** Partitions whose lanes run at no node that is there. */
+/** Problems of partitions whose lanes run at no live node. */
 function partitionsWithoutNode(
   partitions: ClusterFigures["partitions"],
   members: readonly ClusterNode[],
@@ -40,7 +40,7 @@ function partitionsWithoutNode(
   const left = partitions.filter(({ node = "" }) => !there.has(node));
   return [...Map.groupBy(left, ({ node }) => node)].map(([node, of]) => {
     const which = `Partitions ${of.map(({ partition }) => partition).join(", ")} run at no node`;
-    return node === undefined ? which : `${which} that is there: the last was ${node}`;
+    return node === undefined ? which : `${which}: the last was ${node}`;
   });
 }
 

@@ -4,29 +4,24 @@ import { SUSPENSIONS_SHOWN_MAX } from "../../../settings/limits.ts";
 import type { RevisionSuspension, RouteDeps } from "../../deps.ts";
 import { firstItems } from "./first-items.ts";
 
-/**
- * What lanes and guests do at the moment only the node that runs them knows. A node that a client
- * asks therefore asks all others, so that every node gives the same answer.
- */
-
 export interface LaneSummary extends Omit<LaneStatus, "rates"> {
   rates: Rates;
 }
 
-/** What the lanes and guests of a workspace do. */
+/** State of the lanes and guests of a workspace, at one node or merged from all nodes. */
 export interface WorkspaceStatus {
   /** By destination. */
   lanes: Record<string, LaneSummary>;
   /** By connection. */
   connections: Record<string, Rates>;
   suspensions: RevisionSuspension[];
-  /** Sentences on what does not work, and on what works but should not stay so. */
+  /** Sentences on failing checks, and on states that work but should not last. */
   troubles: string[];
   warnings: string[];
 }
 
 interface NodeAnswers<T> {
-  /** By the node's id, this node's own too. */
+  /** Answers by the id of the node, this node included. */
   byNode: ReadonlyMap<string, T>;
   /** Ids of nodes that did not answer in time; none where the server is alone. */
   missingNodes: string[];
@@ -37,7 +32,7 @@ export type StatusDeps = Pick<
   "catalog" | "pipeline" | "suspensions" | "ready" | "others" | "limiters"
 >;
 
-/** Characters of a reason that are told. */
+/** Characters of a reason in an answer. */
 const REASON_CHARS_MAX = 500;
 
 export const noRates: Rates = { received: 0, delivered: 0, dropped: 0, failed: 0 };
@@ -64,7 +59,7 @@ export async function countedMinutes(deps: StatusDeps, workspaceId: string, dest
   return { counted: [...byNode.values()].flat(), missingNodes };
 }
 
-/** What this node answers, be it asked by a client or by another node. */
+/** Answers a question of a client or of another node from the state of this node alone. */
 export function answerLocally(deps: StatusDeps, question: unknown): unknown {
   const [kind, id] = question as [string, string];
   switch (kind) {
@@ -81,6 +76,7 @@ export function answerLocally(deps: StatusDeps, question: unknown): unknown {
   }
 }
 
+/** Only the node that runs a lane or guest knows its state, so every node asks all others. */
 async function askAllNodes<T>(
   deps: StatusDeps,
   workspaceId: string,
@@ -117,7 +113,7 @@ function localStatus(deps: StatusDeps, workspaceId: string): WorkspaceStatus {
 
 export type NodeHealth = Pick<WorkspaceStatus, "troubles" | "warnings">;
 
-/** How this node is, in sentences. */
+/** Failing checks and warnings of this node. */
 function localHealth({ ready }: Pick<StatusDeps, "ready">): NodeHealth {
   const { checks, warnings } = ready();
   const failing = Object.entries(checks).filter(([, { ok }]) => !ok);
@@ -152,7 +148,7 @@ function mergeStatuses(told: ReadonlyMap<string, WorkspaceStatus>): WorkspaceSta
   };
 }
 
-/** What all nodes tell is told once; of the rest it is told whose it is. */
+/** Merges identical messages; prefixes those that not all nodes report with their nodes. */
 export function mergeMessages<T>(
   told: ReadonlyMap<string, T>,
   sentencesOf: (of: T) => readonly string[],
@@ -176,7 +172,7 @@ function mergeById<T>(
   );
 }
 
-/** A destination has lanes at several nodes. A receiver that fails for one of them fails. */
+/** Merges the lanes that a destination has at several nodes; the most urgent failure counts. */
 function mergeLanes(lanes: readonly LaneSummary[]): LaneSummary {
   const failure = lanes.flatMap((lane) => lane.failure ?? []).sort(byUrgency)[0];
   return {
@@ -203,7 +199,7 @@ function sumRates(all: readonly Rates[]): Rates {
   };
 }
 
-/** Code is suspended at each node that runs it: the last end counts. */
+/** The suspension of each revision that ends last, since each node suspends on its own. */
 function latestSuspensions(suspensions: readonly RevisionSuspension[]): RevisionSuspension[] {
   const groups = Map.groupBy(suspensions, (it) => it.transformationVersionId).values();
   return [...groups].map((of) => of.reduce((one, it) => (it.until > one.until ? it : one)));

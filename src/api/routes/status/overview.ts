@@ -136,7 +136,10 @@ export const overviewRoutes = [
         ],
         destinations: [
           {
-            ...{ id, name, type: "webhook", enabled: true },
+            id,
+            name,
+            type: "webhook",
+            enabled: true,
             transformationId: example.ids.transformation,
             state: "ok",
             lagEvents: 3,
@@ -182,8 +185,13 @@ export const overviewRoutes = [
         minutes: [
           {
             at: "2026-02-16T01:11:00.000Z",
-            ...{ delivered: 720, dropped: 30, failed: 0, retried: 1, attempts: 721 },
-            ...{ p50Ms: 18, p99Ms: 87 },
+            delivered: 720,
+            dropped: 30,
+            failed: 0,
+            retried: 1,
+            attempts: 721,
+            p50Ms: 18,
+            p99Ms: 87,
           },
         ],
       },

@@ -103,11 +103,15 @@ export const systemRoutes = [
     answer: Cluster,
     example: {
       answer: {
-        ...{ name: "pixelmill", node: "a-1b2c3d4e" },
+        name: "pixelmill",
+        node: "a-1b2c3d4e",
         nodes: [
           {
-            ...{ id: "a-1b2c3d4e", version: "0.1.0", partitions: [0, 1] },
-            ...{ controlPlaneUrl: "http://10.0.0.7:8081", answers: true },
+            id: "a-1b2c3d4e",
+            version: "0.1.0",
+            partitions: [0, 1],
+            controlPlaneUrl: "http://10.0.0.7:8081",
+            answers: true,
             problems: ["Broker 10.0.0.3:9092 does not answer"],
           },
         ],
@@ -127,13 +131,16 @@ export const systemRoutes = [
     answer: System,
     example: {
       answer: {
-        ...{ version: "0.1.0", bun: "1.4.4", uptimeSeconds: 86_400 },
+        version: "0.1.0",
+        bun: "1.4.4",
+        uptimeSeconds: 86_400,
         processes: [{ name: "server", residentBytes: 230_000_000, cpuSeconds: 411.5 }],
         guests: { alive: 3, awaited: 0, suspended: 0 },
         memory: { totalBytes: 8_000_000_000, freeBytes: 5_000_000_000 },
         disk: { used: { events: 67_108_864 }, freeBytes: 90_000_000_000 },
         events: {
-          ...{ bytes: 67_108_864, oldestAt: "2026-02-09T01:11:11.586Z" },
+          bytes: 67_108_864,
+          oldestAt: "2026-02-09T01:11:11.586Z",
           retention: { seconds: 604_800, bytes: 0 },
         },
         readiness: { ready: true, checks: { log: { ok: true } }, warnings: [] },
@@ -146,7 +153,8 @@ export const systemRoutes = [
       return {
         ...figures,
         events: { ...held, ...(oldestAt !== undefined && { oldestAt: isoTime(oldestAt) }) },
-        ...{ readiness: deps.ready(), limits: limitsOfAll },
+        readiness: deps.ready(),
+        limits: limitsOfAll,
       };
     },
   }),

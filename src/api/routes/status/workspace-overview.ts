@@ -11,12 +11,7 @@ import {
   workspaceStatus,
 } from "./node-status.ts";
 
-/**
- * What the sources, transformations and destinations of a workspace do at the moment, and what of
- * it needs a person.
- */
-
-/** The states of a destination, the most pressing first: where several apply, the first counts. */
+/** States of a destination, most urgent first: the first that applies is shown. */
 export const destinationStates = [
   "down",
   "failing",
@@ -52,6 +47,7 @@ interface LinkedTransformation {
   suspended?: { until: string; reason: string };
 }
 
+/** State and rates of the sources, transformations and destinations of a workspace, and its problems. */
 export async function workspaceOverview(deps: StatusDeps, workspaceId: string) {
   const { catalog, pipeline } = deps;
   const { missingNodes, ...activity } = await workspaceStatus(deps, workspaceId);
@@ -90,7 +86,7 @@ export async function workspaceOverview(deps: StatusDeps, workspaceId: string) {
 
 const missing = (id: string) => `Node ${id} does not answer: what it does is not in these figures`;
 
-/** The transformations that destinations have, each once. */
+/** Transformations that destinations are linked to, each once. */
 function linkedTransformations(
   deps: StatusDeps,
   activity: WorkspaceStatus,
@@ -120,7 +116,10 @@ function linkedTransformation(
   const { versionId, name, language } = revision;
   const suspension = suspended.get(versionId);
   return {
-    ...{ id, versionId, name, language },
+    id,
+    versionId,
+    name,
+    language,
     ...(suspension && {
       suspended: { until: isoTime(suspension.until), reason: suspension.reason },
     }),
@@ -131,8 +130,7 @@ function sourceOf(
   { id, name, enabled }: Source,
   connections: readonly { sourceId: string; rates: Rates }[],
 ) {
-  // Each connected destination counts the same events; one that is not behind has counted all of
-  // them.
+  // Each connected destination counts the same events; the one that lags least has counted most.
   const received = connections
     .filter((it) => it.sourceId === id)
     .map(({ rates }) => rates.received);
@@ -149,7 +147,7 @@ function connectionOf(
 interface DestinationContext {
   lane: LaneSummary | undefined;
   code: LinkedTransformation | undefined;
-  /** Whether all nodes told their lanes. */
+  /** Whether all nodes reported their lanes. */
   isAllKnown: boolean;
 }
 
@@ -161,11 +159,15 @@ function destinationOf(
   const { lane, code } = known;
   const { failure, lagEvents = 0, lagSeconds = 0 } = lane ?? {};
   return {
-    ...{ id, name, type, enabled },
+    id,
+    name,
+    type,
+    enabled,
     ...(code && { transformationId: code.id }),
     state: stateOf(enabled, known),
     ...(failure && { since: isoTime(failure.since), reason: failure.reason }),
-    ...{ lagEvents, lagSeconds },
+    lagEvents,
+    lagSeconds,
     rates: lane?.rates ?? noRates,
     deadLetters: pipeline.deadLetters.count(workspaceId, { destinationId: id }),
   };
