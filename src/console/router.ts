@@ -4,7 +4,7 @@ import { signal } from "@preact/signals";
  * The screen and its query, as the fragment of the address has them: `#/sources/ID?tab=snippet`.
  * Paths with the same names belong to the API.
  */
-export interface HashRoute {
+interface HashRoute {
   /** `["sources", "ID"]` */
   segments: readonly string[];
   query: URLSearchParams;

@@ -12,7 +12,7 @@ export type Revision = Omit<
 export type CodeItem = Revision & Pick<Transformation, "destinations" | "warnings">;
 export type Language = Revision["language"];
 
-export interface CodeInput {
+interface CodeInput {
   name: string;
   description: string;
   code: string;

@@ -91,11 +91,9 @@ function LoadedCodePage(props: {
       </ScreenHeader>
       {newest.description && <p class="quiet">{newest.description}</p>}
       <Tabs
-        tabs={tabs.map(({ name, text }) => ({
-          href: hrefTo(kind.screen, newest.id, { tab: name === "code" ? undefined : name }),
-          text,
-          current: name === tab,
-        }))}
+        tabs={tabs}
+        current={tab}
+        hrefOf={(name) => hrefTo(kind.screen, newest.id, { tab: name === "code" ? "" : name })}
       />
       {tab === "code" && <Lazy load={loadWorkbench} with={context} />}
       {tab === "history" && <Lazy load={loadHistory} with={context} />}

@@ -2,10 +2,10 @@ import { useEffect, useState } from "preact/hooks";
 import { client, missingPermission } from "../data/session.ts";
 import { type CompletionData, exportsOf } from "../editor/completion.ts";
 import { editorLanguage, type Language, libraries } from "./code-kind.ts";
-import { parseEvents, type RunReport } from "./test-run.ts";
+import { parseEvents, type TestRunReport } from "./run-report.ts";
 
 /** Test events, if their text is valid, and the events of the last run. */
-export function knownEvents(text: string, report: RunReport | undefined): unknown[] {
+export function knownEvents(text: string, report: TestRunReport | undefined): unknown[] {
   const runEvents = report?.results.map(({ event }) => event) ?? [];
   try {
     return [...parseEvents(text), ...runEvents];

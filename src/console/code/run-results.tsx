@@ -3,11 +3,11 @@ import { ErrorNotice } from "../components/error-notice.tsx";
 import { Badge, Panel, SegmentedControl } from "../components/layout.tsx";
 import { eventName } from "../data/event-name.ts";
 import { Diff } from "../editor/diff.tsx";
-import { type EventResult, outcomeOf, type RunReport, withoutPrefix } from "./test-run.ts";
+import { type EventResult, outcomeOf, type TestRunReport, withoutPrefix } from "./run-report.ts";
 
 /** Outputs, log lines and error of each event of a run. */
 export function RunResults(props: {
-  report: RunReport | undefined;
+  report: TestRunReport | undefined;
   error: unknown;
   onShowLine: ShowLine;
 }) {
@@ -135,7 +135,7 @@ function RunError(props: {
   );
 }
 
-function Logs({ logs, onShowLine }: { logs: RunReport["logs"]; onShowLine: ShowLine }) {
+function Logs({ logs, onShowLine }: { logs: TestRunReport["logs"]; onShowLine: ShowLine }) {
   return (
     <div>
       <h3>Log</h3>

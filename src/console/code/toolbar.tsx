@@ -5,7 +5,7 @@ import { ErrorNotice } from "../components/error-notice.tsx";
 import { Badge } from "../components/layout.tsx";
 import { pluralize } from "../format.ts";
 import { type CodeKind, libraries } from "./code-kind.ts";
-import { outcomeOf, type RunReport, warningOf } from "./test-run.ts";
+import { outcomeOf, type TestRunReport, warningOf } from "./run-report.ts";
 import type { Editor } from "./use-editor.ts";
 
 /** Buttons to run, save, publish and discard the edited code. */
@@ -53,7 +53,7 @@ export function EditorToolbar(props: { kind: CodeKind; editor: Editor; isLive: b
 
 /** Shows the outcomes of the test run and asks to publish. */
 export function PublishDialog(props: {
-  report: RunReport;
+  report: TestRunReport;
   kind: CodeKind;
   onClose: () => void;
   onPublish: () => Promise<unknown>;

@@ -5,11 +5,11 @@ import { sampleEvents } from "../data/sample-events.ts";
 import { missingPermission } from "../data/session.ts";
 import { exportsOf } from "../editor/completion.ts";
 import { type CodeContext, type CodeKind, isPython, libraries } from "./code-kind.ts";
-import { isFailed, parseEvents, type RunReport, runCode } from "./test-run.ts";
+import { isFailed, parseEvents, runCode, type TestRunReport } from "./run-report.ts";
 import { discardText, useUnsavedText } from "./unsaved-text.ts";
 
 /** Line of the edited code, or of a library that it imports. */
-export interface CodePosition {
+interface CodePosition {
   line: number;
   library: string | undefined;
 }
@@ -64,12 +64,12 @@ type EditorTexts = ReturnType<typeof useEditorTexts>;
 /** Running, saving and publishing the texts; one action at a time. */
 function useEditorActions(context: CodeContext, texts: EditorTexts) {
   const { kind, newest } = context;
-  const [report, setReport] = useState<RunReport>();
+  const [report, setReport] = useState<TestRunReport>();
   const [runError, setRunError] = useState<unknown>();
   const [eventsError, setEventsError] = useState<string>();
   const [busy, setBusy] = useState<"run" | "save">();
   /** Successful test run that the publish dialog shows; undefined while the dialog is closed. */
-  const [publishReport, setPublishReport] = useState<RunReport>();
+  const [publishReport, setPublishReport] = useState<TestRunReport>();
 
   async function runExclusively(name: "run" | "save", action: () => Promise<unknown>) {
     if (busy !== undefined) return;
@@ -79,7 +79,7 @@ function useEditorActions(context: CodeContext, texts: EditorTexts) {
   }
 
   /** Resolves with undefined when the test events are invalid or the request fails. */
-  async function testRun(): Promise<RunReport | undefined> {
+  async function testRun(): Promise<TestRunReport | undefined> {
     try {
       parseEvents(texts.events);
       setEventsError(undefined);

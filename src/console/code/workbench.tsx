@@ -5,9 +5,9 @@ import { CodeEditor } from "../editor/code-editor.tsx";
 import type { CompletionData } from "../editor/completion.ts";
 import { type CodeContext, editorLanguage, libraries } from "./code-kind.ts";
 import { knownEvents, useCompletionData } from "./completion-data.ts";
+import { annotationsOf } from "./run-report.ts";
 import { RunResults } from "./run-results.tsx";
 import { TestEvents } from "./test-events.tsx";
-import { annotationsOf } from "./test-run.ts";
 import { EditorToolbar, PublishDialog } from "./toolbar.tsx";
 import { type Editor, useEditor } from "./use-editor.ts";
 

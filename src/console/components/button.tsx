@@ -62,10 +62,7 @@ export function Button(props: ButtonProps) {
   );
 }
 
-export function whyDisabled({
-  needs,
-  disabledReason,
-}: Pick<ButtonProps, "needs" | "disabledReason">) {
+function whyDisabled({ needs, disabledReason }: Pick<ButtonProps, "needs" | "disabledReason">) {
   const permission = missingPermission(...(Array.isArray(needs) ? needs : [needs]));
   return permission === undefined ? disabledReason : `Requires ${permission}`;
 }

@@ -2,7 +2,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { SkeletonLine } from "./layout.tsx";
 import "uplot/dist/uPlot.min.css";
 
-export interface ChartSeries {
+interface ChartSeries {
   label: string;
   /** CSS variable: `--good`. */
   colour: string;

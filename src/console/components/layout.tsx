@@ -129,11 +129,17 @@ export function Skeleton() {
   );
 }
 
-export function Tabs(props: { tabs: { href: string; text: string; current: boolean }[] }) {
+/** Links to the tabs of a screen. */
+export function Tabs(props: {
+  tabs: readonly { name: string; text: string }[];
+  current: string;
+  hrefOf: (name: string) => string;
+}) {
+  const { tabs, current, hrefOf } = props;
   return (
     <nav class="tabs" aria-label="Tabs of this screen">
-      {props.tabs.map(({ href, text, current }) => (
-        <a key={href} href={href} aria-current={current ? "page" : undefined}>
+      {tabs.map(({ name, text }) => (
+        <a key={name} href={hrefOf(name)} aria-current={name === current ? "page" : undefined}>
           {text}
         </a>
       ))}

@@ -8,7 +8,7 @@ import { ErrorNotice } from "./error-notice.tsx";
 import type { IconName } from "./icon.tsx";
 import { EmptyState, Panel, ScreenHeader } from "./layout.tsx";
 import { SearchField } from "./search-field.tsx";
-import { Pagination, Table, type TableColumn } from "./table.tsx";
+import { type Column, Pagination, Table } from "./table.tsx";
 
 const PAGE_ITEMS = 50;
 
@@ -22,7 +22,7 @@ export function ListScreen<Item extends { id: string; name: string }>(props: {
   /** Permission to create an item. */
   createPermission: Permission;
   load: () => Promise<readonly Item[]>;
-  columns: readonly TableColumn<Item>[];
+  columns: readonly Column<Item>[];
   /** Explains such an item when there is none. */
   children: ComponentChildren;
 }) {

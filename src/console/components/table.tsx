@@ -3,7 +3,7 @@ import { formatCount } from "../format.ts";
 import { Button } from "./button.tsx";
 import { SkeletonLine } from "./layout.tsx";
 
-export interface TableColumn<Row> {
+export interface Column<Row> {
   title: string;
   cell: (row: Row) => ComponentChildren;
   /** `narrow` columns are as wide as their content; `number` aligns right. */
@@ -16,7 +16,7 @@ const SKELETON_ROWS = 5;
 export function Table<Row>(props: {
   /** Accessible name. */
   label: string;
-  columns: readonly TableColumn<Row>[];
+  columns: readonly Column<Row>[];
   rows: readonly Row[] | undefined;
   keyOf: (row: Row) => string;
   /** Replaces a table without rows. */

@@ -9,6 +9,8 @@ import { ConnectionRow } from "./connection-row.tsx";
 /** Texts and lists for the connections of a source, and for those of a destination. */
 const sides = {
   source: {
+    ownKey: "sourceId",
+    otherKey: "destinationId",
     listOthers: listAllDestinations,
     other: "destination",
     screen: "destinations",
@@ -17,6 +19,8 @@ const sides = {
     label: "Connect to",
   },
   destination: {
+    ownKey: "destinationId",
+    otherKey: "sourceId",
     listOthers: listAllSources,
     other: "source",
     screen: "sources",
@@ -26,14 +30,9 @@ const sides = {
   },
 } as const;
 
-interface ConnectionEnds {
-  sourceId: string;
-  destinationId: string;
-}
-
 /** Connections of a source or a destination, with a form to connect another. */
 export function ConnectionList({ of, id }: { of: keyof typeof sides; id: string }) {
-  const { listOthers, other, screen, emptyTitle, emptyText, label } = sides[of];
+  const { ownKey, otherKey, listOthers, other, screen, emptyTitle, emptyText, label } = sides[of];
   const { value, error, reload } = useResource(
     async () => ({ connections: await listAllConnections(), others: await listOthers() }),
     [of, id],
@@ -46,12 +45,8 @@ export function ConnectionList({ of, id }: { of: keyof typeof sides; id: string 
       </div>
     );
   }
-  const ownEnd = ({ sourceId, destinationId }: ConnectionEnds) =>
-    of === "source" ? sourceId : destinationId;
-  const otherEnd = ({ sourceId, destinationId }: ConnectionEnds) =>
-    of === "source" ? destinationId : sourceId;
-  const connections = value.connections.filter((it) => ownEnd(it) === id);
-  const connected = new Set(connections.map(otherEnd));
+  const connections = value.connections.filter((it) => it[ownKey] === id);
+  const connected = new Set(connections.map((it) => it[otherKey]));
   const nameOf = (otherId: string) => value.others.find((it) => it.id === otherId)?.name ?? otherId;
   return (
     <>
@@ -75,8 +70,8 @@ export function ConnectionList({ of, id }: { of: keyof typeof sides; id: string 
           <ConnectionRow
             key={connection.id}
             connection={connection}
-            href={hrefTo(screen, otherEnd(connection))}
-            name={nameOf(otherEnd(connection))}
+            href={hrefTo(screen, connection[otherKey])}
+            name={nameOf(connection[otherKey])}
             reload={reload}
           />
         ))}

@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 
-export interface Resource<T> {
+export interface LoadedResource<T> {
   /** The last answer; it stays while a reload is pending. */
   value: T | undefined;
   error: unknown;
@@ -13,7 +13,7 @@ export function useResource<T>(
   load: () => Promise<T>,
   inputs: readonly unknown[],
   everyMs?: number,
-): Resource<T> {
+): LoadedResource<T> {
   const [state, setState] = useState<{ key: string; value?: T; error?: unknown }>({ key: "" });
   const key = JSON.stringify(inputs);
   const latest = useRef({ key, load });

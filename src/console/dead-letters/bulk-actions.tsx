@@ -8,7 +8,7 @@ import { formatCount, pluralize } from "../format.ts";
 import { hrefTo, navigate } from "../router.ts";
 
 /** Dead letters to replay or purge: those with these ids, or all that match the filter. */
-export interface BulkTarget {
+interface BulkTarget {
   ids?: readonly string[];
   filter?: { destinationId?: string; groupId?: string };
   total: number;

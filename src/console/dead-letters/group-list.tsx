@@ -4,7 +4,7 @@ import { FilterSelect } from "../components/filter-select.tsx";
 import { optionsOf } from "../components/forms/fields.tsx";
 import { Badge, EmptyState, Panel, ScreenHeader } from "../components/layout.tsx";
 import { SearchField } from "../components/search-field.tsx";
-import { Pagination, Table, type TableColumn } from "../components/table.tsx";
+import { type Column, Pagination, Table } from "../components/table.tsx";
 import { Time } from "../components/time.tsx";
 import type { DeadLetterGroup } from "../data/model.ts";
 import { client } from "../data/session.ts";
@@ -90,7 +90,7 @@ export function GroupList({ destinationId }: { destinationId: string | undefined
   );
 }
 
-function columnsOf(names: NameLookup): TableColumn<DeadLetterGroup>[] {
+function columnsOf(names: NameLookup): Column<DeadLetterGroup>[] {
   return [
     {
       title: "Reason",

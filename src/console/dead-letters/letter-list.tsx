@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 import { Button } from "../components/button.tsx";
 import { ErrorNotice } from "../components/error-notice.tsx";
 import { EmptyState, Panel, ScreenHeader } from "../components/layout.tsx";
-import { PageButtons, Table, type TableColumn } from "../components/table.tsx";
+import { type Column, PageButtons, Table } from "../components/table.tsx";
 import { Time } from "../components/time.tsx";
 import { eventName } from "../data/event-name.ts";
 import type { DeadLetter } from "../data/model.ts";
@@ -125,7 +125,7 @@ function columnsOf(
   names: NameLookup,
   selected: ReadonlySet<string>,
   toggle: (id: string) => void,
-): TableColumn<DeadLetter>[] {
+): Column<DeadLetter>[] {
   return [
     {
       title: "",

@@ -1,8 +1,8 @@
 import { Button, CopyableCode } from "../components/button.tsx";
 import { CodeBlock, JsonBlock } from "../components/code-block.tsx";
 import { ConfirmButton } from "../components/dialog.tsx";
-import { ErrorNotice } from "../components/error-notice.tsx";
-import { FactList, Panel, ScreenHeader, Skeleton } from "../components/layout.tsx";
+import { FactList, Panel, ScreenHeader } from "../components/layout.tsx";
+import { Loaded } from "../components/loaded.tsx";
 import { Time } from "../components/time.tsx";
 import { showToast } from "../components/toasts.ts";
 import { eventName } from "../data/event-name.ts";
@@ -17,10 +17,11 @@ import { StageBadge } from "./group-list.tsx";
 
 /** One dead letter: its event, its failure reason and the line of code that failed. */
 export function DeadLetterPage({ id }: { id: string }) {
-  const { value, error, reload } = useResource(
+  const resource = useResource(
     async () => (await client.call("GET /v2/dead-letters/{id}", { params: { id } })).deadLetter,
     [id],
   );
+  const { value } = resource;
   return (
     <>
       <ScreenHeader
@@ -30,8 +31,7 @@ export function DeadLetterPage({ id }: { id: string }) {
       >
         {value && <LetterActions letter={value} />}
       </ScreenHeader>
-      <ErrorNotice error={error} retry={reload} />
-      {value ? <LetterDetails letter={value} /> : error === undefined && <Skeleton />}
+      <Loaded resource={resource}>{(letter) => <LetterDetails letter={letter} />}</Loaded>
     </>
   );
 }

@@ -1,12 +1,12 @@
 import { Badge } from "../components/layout.tsx";
 import { ListScreen, nameColumn } from "../components/list-screen.tsx";
-import type { TableColumn } from "../components/table.tsx";
+import type { Column } from "../components/table.tsx";
 import { Time } from "../components/time.tsx";
 import { listAllDestinations } from "../data/list-all.ts";
 import type { Destination } from "../data/model.ts";
 import { hrefTo } from "../router.ts";
 
-const columns: TableColumn<Destination>[] = [
+const columns: Column<Destination>[] = [
   nameColumn("destinations"),
   { title: "Type", kind: "narrow", cell: ({ type }) => <Badge flat>{type}</Badge> },
   {

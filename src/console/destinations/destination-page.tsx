@@ -1,7 +1,7 @@
 import { CopyableCode, Switch } from "../components/button.tsx";
 import { DeleteButton } from "../components/dialog.tsx";
-import { ErrorNotice } from "../components/error-notice.tsx";
-import { FactList, Panel, ScreenHeader, SkeletonLine, Tabs } from "../components/layout.tsx";
+import { FactList, Panel, ScreenHeader, Tabs } from "../components/layout.tsx";
+import { Loaded } from "../components/loaded.tsx";
 import { Time } from "../components/time.tsx";
 import { ConnectionList } from "../connections/connection-list.tsx";
 import type { Destination } from "../data/model.ts";
@@ -17,10 +17,11 @@ import { RecentErrors } from "./recent-errors.tsx";
 
 /** One destination: its health, its connections and its settings. */
 export function DestinationPage({ id, tab }: { id: string; tab: string }) {
-  const { value, error, reload } = useResource(
+  const resource = useResource(
     async () => (await client.call("GET /v2/destinations/{id}", { params: { id } })).destination,
     [id],
   );
+  const { value, reload } = resource;
   return (
     <>
       <ScreenHeader
@@ -30,37 +31,40 @@ export function DestinationPage({ id, tab }: { id: string; tab: string }) {
       >
         {value && <DestinationActions destination={value} />}
       </ScreenHeader>
-      <ErrorNotice error={error} retry={reload} />
       <Tabs
         tabs={[
-          { href: hrefTo("destinations", id), text: "Health", current: tab === "" },
-          {
-            href: hrefTo("destinations", id, { tab: "settings" }),
-            text: "Settings",
-            current: tab === "settings",
-          },
+          { name: "", text: "Health" },
+          { name: "settings", text: "Settings" },
         ]}
+        current={tab}
+        hrefOf={(name) => hrefTo("destinations", id, { tab: name })}
       />
-      {value === undefined ? (
-        error === undefined && <SkeletonLine />
-      ) : tab === "settings" ? (
-        <DestinationSettings key={value.updatedAt} destination={value} reload={reload} />
-      ) : (
-        <div class="columns">
-          <div class="stack">
-            <Health destinationId={id} />
-            <RecentErrors destinationId={id} />
-          </div>
-          <div class="stack">
-            <DestinationFacts destination={value} reload={reload} />
-            <ConnectionTest destinationId={id} />
-            <LinkedTransformation destination={value} reload={reload} />
-            <Panel title="Sources" flush>
-              <ConnectionList of="destination" id={id} />
-            </Panel>
-          </div>
-        </div>
-      )}
+      <Loaded resource={resource}>
+        {(destination) =>
+          tab === "settings" ? (
+            <DestinationSettings
+              key={destination.updatedAt}
+              destination={destination}
+              reload={reload}
+            />
+          ) : (
+            <div class="columns">
+              <div class="stack">
+                <Health destinationId={id} />
+                <RecentErrors destinationId={id} />
+              </div>
+              <div class="stack">
+                <DestinationFacts destination={destination} reload={reload} />
+                <ConnectionTest destinationId={id} />
+                <LinkedTransformation destination={destination} reload={reload} />
+                <Panel title="Sources" flush>
+                  <ConnectionList of="destination" id={id} />
+                </Panel>
+              </div>
+            </div>
+          )
+        }
+      </Loaded>
     </>
   );
 }

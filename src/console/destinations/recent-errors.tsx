@@ -1,6 +1,6 @@
 import { ErrorNotice } from "../components/error-notice.tsx";
 import { EmptyState, Panel } from "../components/layout.tsx";
-import { Table, type TableColumn } from "../components/table.tsx";
+import { type Column, Table } from "../components/table.tsx";
 import { Time } from "../components/time.tsx";
 import type { DeadLetterGroup } from "../data/model.ts";
 import { client, missingPermission } from "../data/session.ts";
@@ -11,7 +11,7 @@ import { hrefTo } from "../router.ts";
 const POLL_MS = 10_000;
 const SHOWN_MAX = 5;
 
-const columns: TableColumn<DeadLetterGroup>[] = [
+const columns: Column<DeadLetterGroup>[] = [
   {
     title: "Reason",
     kind: "name",

@@ -23,7 +23,7 @@ import { theme } from "./theme.ts";
 
 export type EditorLanguage = "javascript" | "python" | "json";
 
-export interface EditorOptions {
+interface EditorOptions {
   /** Accessible name. */
   label: string;
   language: EditorLanguage;

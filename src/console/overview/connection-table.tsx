@@ -1,5 +1,5 @@
 import { Badge, EmptyState } from "../components/layout.tsx";
-import { Table, type TableColumn } from "../components/table.tsx";
+import { type Column, Table } from "../components/table.tsx";
 import type { DestinationOverview, Overview } from "../data/model.ts";
 import { DestinationStateBadge } from "../destinations/destination-state.tsx";
 import { formatCount, formatDuration, formatRate } from "../format.ts";
@@ -10,7 +10,7 @@ type ConnectionFigures = Overview["connections"][number] & {
   destination: DestinationOverview | undefined;
 };
 
-const columns: TableColumn<ConnectionFigures>[] = [
+const columns: Column<ConnectionFigures>[] = [
   {
     title: "From",
     kind: "name",

@@ -6,7 +6,7 @@ import type {
 } from "../data/model.ts";
 
 /** Node of the middle column: a transformation, or the pass-through. */
-export interface TransformationNode {
+interface TransformationNode {
   id: string;
   transformation: TransformationOverview | undefined;
 }
@@ -23,7 +23,7 @@ export interface FlowEdge {
   isDown: boolean;
 }
 
-export interface FlowGraph {
+interface FlowGraph {
   sources: readonly SourceOverview[];
   transformations: readonly TransformationNode[];
   destinations: readonly DestinationOverview[];
@@ -32,7 +32,7 @@ export interface FlowGraph {
 }
 
 /** Rows per column; the table below the graph lists the rest. */
-export const ROWS_MAX = 24;
+const ROWS_MAX = 24;
 /** Id of the node that stands for destinations without a transformation. */
 export const PASS_THROUGH = "pass-through";
 

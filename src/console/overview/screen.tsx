@@ -1,5 +1,5 @@
-import { ErrorNotice } from "../components/error-notice.tsx";
-import { EmptyState, Panel, ScreenHeader, Skeleton, StatList } from "../components/layout.tsx";
+import { EmptyState, Panel, ScreenHeader, StatList } from "../components/layout.tsx";
+import { Loaded } from "../components/loaded.tsx";
 import type { DestinationOverview, Overview } from "../data/model.ts";
 import { client, missingPermission, session } from "../data/session.ts";
 import { useResource } from "../data/use-resource.ts";
@@ -14,17 +14,11 @@ const POLL_MS = 3_000;
 /** Issues and current figures of the workspace. */
 export function Screen() {
   const permission = missingPermission("events:read");
-  const { value, error, reload } = useResource(
-    async () => (permission === undefined ? await client.call("GET /v2/overview") : undefined),
-    [],
-    POLL_MS,
-  );
   return (
     <>
       <ScreenHeader title="Overview" />
-      <ErrorNotice error={error} retry={reload} />
       {permission === undefined ? (
-        <OverviewOrSkeleton overview={value} isLoading={error === undefined} />
+        <LiveOverview />
       ) : (
         <EmptyState
           icon="overview"
@@ -35,10 +29,11 @@ export function Screen() {
   );
 }
 
-function OverviewOrSkeleton(props: { overview: Overview | undefined; isLoading: boolean }) {
-  const { overview, isLoading } = props;
-  if (overview !== undefined) return <OverviewPanels overview={overview} />;
-  return isLoading ? <Skeleton /> : null;
+function LiveOverview() {
+  const resource = useResource(() => client.call("GET /v2/overview"), [], POLL_MS);
+  return (
+    <Loaded resource={resource}>{(overview) => <OverviewPanels overview={overview} />}</Loaded>
+  );
 }
 
 function OverviewPanels({ overview }: { overview: Overview }) {

@@ -2,7 +2,7 @@ import type { AnswerOf } from "../../api/client.ts";
 import { ConfirmButton } from "../components/dialog.tsx";
 import { ErrorNotice } from "../components/error-notice.tsx";
 import { Badge, EmptyState, Panel, ScreenHeader } from "../components/layout.tsx";
-import { Table, type TableColumn } from "../components/table.tsx";
+import { type Column, Table } from "../components/table.tsx";
 import { Time } from "../components/time.tsx";
 import { showToast } from "../components/toasts.ts";
 import { client } from "../data/session.ts";
@@ -54,7 +54,7 @@ export function ReplayList() {
   );
 }
 
-function columnsOf(names: NameLookup, reload: () => Promise<void>): TableColumn<Replay>[] {
+function columnsOf(names: NameLookup, reload: () => Promise<void>): Column<Replay>[] {
   return [
     { title: "Started", kind: "narrow", cell: ({ createdAt }) => <Time at={createdAt} /> },
     {

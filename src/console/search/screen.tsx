@@ -3,7 +3,7 @@ import { Button } from "../components/button.tsx";
 import { ErrorNotice } from "../components/error-notice.tsx";
 import { includeCurrent, optionsOf, SelectField, TextField } from "../components/forms/fields.tsx";
 import { EmptyState, Panel, ScreenHeader } from "../components/layout.tsx";
-import { Table, type TableColumn } from "../components/table.tsx";
+import { type Column, Table } from "../components/table.tsx";
 import { Time } from "../components/time.tsx";
 import { eventName } from "../data/event-name.ts";
 import { type NameLookup, useNames } from "../data/use-names.ts";
@@ -11,7 +11,7 @@ import { pluralize } from "../format.ts";
 import { replaceQuery, type ScreenProps } from "../router.ts";
 import { EventDialog } from "../tail/event-dialog.tsx";
 import { readSearchForm, type SearchForm, searchFields } from "./search-form.ts";
-import { type FoundEvent, type SearchResult, useSearch } from "./use-search.ts";
+import { type EventSearch, type FoundEvent, useSearch } from "./use-search.ts";
 
 const USER_CHARS_MAX = 100;
 
@@ -98,10 +98,7 @@ function SearchPanel(props: { submitted: SearchForm; names: NameLookup; restart:
   );
 }
 
-function columnsOf(
-  names: NameLookup,
-  open: (event: FoundEvent) => void,
-): TableColumn<FoundEvent>[] {
+function columnsOf(names: NameLookup, open: (event: FoundEvent) => void): Column<FoundEvent>[] {
   return [
     { title: "Received", kind: "narrow", cell: ({ receivedAt }) => <Time at={receivedAt} /> },
     {
@@ -124,7 +121,7 @@ function userOf({ userId, anonymousId }: FoundEvent["event"]): string {
 }
 
 /** Number of events found, the time that the search reached, and a button to search further back. */
-function SearchFooter({ result: { events = [], last, loadOlder } }: { result: SearchResult }) {
+function SearchFooter({ result: { events = [], last, loadOlder } }: { result: EventSearch }) {
   if (last === undefined) return null;
   const { stopped, reachedAt } = last;
   if (stopped === undefined && events.length === 0) return null;

@@ -14,14 +14,14 @@ interface SearchState {
   error?: unknown;
 }
 
-export interface SearchResult extends SearchState {
+export interface EventSearch extends SearchState {
   restart(): void;
   /** Continues where the last answer stopped; resolves when the events are shown. */
   loadOlder(): Promise<void>;
 }
 
 /** Searches when the form changes; older events are appended. */
-export function useSearch(form: SearchForm): SearchResult {
+export function useSearch(form: SearchForm): EventSearch {
   const [state, setState] = useState<SearchState>({});
   const [attempt, setAttempt] = useState(0);
   const key = JSON.stringify([form, attempt]);

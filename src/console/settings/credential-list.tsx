@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 import type { AnswerOf } from "../../api/client.ts";
 import { TextField } from "../components/forms/fields.tsx";
 import { Form } from "../components/forms/form.tsx";
-import type { TableColumn } from "../components/table.tsx";
+import type { Column } from "../components/table.tsx";
 import { Time } from "../components/time.tsx";
 import { client } from "../data/session.ts";
 import { type FormContext, PagedList } from "./paged-list.tsx";
@@ -36,7 +36,7 @@ export function CredentialList() {
   );
 }
 
-const columns: TableColumn<Credential>[] = [
+const columns: Column<Credential>[] = [
   { title: "Name", kind: "name", cell: ({ name }) => <code class="cut">{name}</code> },
   {
     title: "In code",

@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 import type { AnswerOf } from "../../api/client.ts";
 import { TextField } from "../components/forms/fields.tsx";
 import { Form } from "../components/forms/form.tsx";
-import type { TableColumn } from "../components/table.tsx";
+import type { Column } from "../components/table.tsx";
 import type { Permission } from "../data/model.ts";
 import { client } from "../data/session.ts";
 import { type FormContext, PagedList } from "./paged-list.tsx";
@@ -36,7 +36,7 @@ export function MemberList() {
   );
 }
 
-function columnsOf(edit: (member: Member) => void): TableColumn<Member>[] {
+function columnsOf(edit: (member: Member) => void): Column<Member>[] {
   return [
     {
       title: "Name",

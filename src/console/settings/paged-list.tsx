@@ -4,7 +4,7 @@ import { Button } from "../components/button.tsx";
 import { DeleteButton, Dialog } from "../components/dialog.tsx";
 import { ErrorNotice } from "../components/error-notice.tsx";
 import { EmptyState, Panel } from "../components/layout.tsx";
-import { Pagination, Table, type TableColumn } from "../components/table.tsx";
+import { type Column, Pagination, Table } from "../components/table.tsx";
 import { useResource } from "../data/use-resource.ts";
 
 const PAGE_ITEMS = 50;
@@ -20,7 +20,7 @@ export interface FormContext<Item> {
 export function PagedList<Item extends { id: string; name: string }>(props: {
   title: string;
   load: (page: number) => Promise<{ items: readonly Item[]; total: number }>;
-  columns: (edit: (item: Item) => void) => readonly TableColumn<Item>[];
+  columns: (edit: (item: Item) => void) => readonly Column<Item>[];
   empty: { title: string; text: string };
   add: string;
   form: (context: FormContext<Item>) => ComponentChildren;
@@ -37,7 +37,7 @@ export function PagedList<Item extends { id: string; name: string }>(props: {
   const [opened, setOpened] = useState<{ item?: Item }>();
   const { value, error, reload } = useResource(() => load(page), [title, page]);
   const close = () => setOpened(undefined);
-  const deleteColumn: TableColumn<Item> = {
+  const deleteColumn: Column<Item> = {
     title: "",
     kind: "narrow",
     cell: (item) => (

@@ -21,11 +21,9 @@ export function Screen({ subpath: [tab = ""] }: ScreenProps) {
     <>
       <ScreenHeader title="Settings" />
       <Tabs
-        tabs={tabs.map(({ name, text }) => ({
-          href: name === "" ? hrefTo("settings") : hrefTo("settings", name),
-          text,
-          current: name === tab,
-        }))}
+        tabs={tabs}
+        current={tab}
+        hrefOf={(name) => (name === "" ? hrefTo("settings") : hrefTo("settings", name))}
       />
       {tab === "" && <WorkspaceFacts />}
       {tab !== "" && permission !== undefined && <PermissionRequired permission={permission} />}

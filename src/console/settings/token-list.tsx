@@ -5,7 +5,7 @@ import { CodeBlock } from "../components/code-block.tsx";
 import { SelectField, TextField } from "../components/forms/fields.tsx";
 import { Form } from "../components/forms/form.tsx";
 import { Badge } from "../components/layout.tsx";
-import type { TableColumn } from "../components/table.tsx";
+import type { Column } from "../components/table.tsx";
 import { Time } from "../components/time.tsx";
 import type { Permission } from "../data/model.ts";
 import { client, session } from "../data/session.ts";
@@ -43,7 +43,7 @@ export function TokenList() {
   );
 }
 
-const columns: TableColumn<Token>[] = [
+const columns: Column<Token>[] = [
   {
     title: "Name",
     kind: "name",

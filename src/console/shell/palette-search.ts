@@ -5,7 +5,7 @@ import { hrefTo } from "../router.ts";
 import { screens } from "../screens.ts";
 
 /** Something that the palette can open. */
-export interface PaletteEntry {
+interface PaletteEntry {
   href: string;
   title: string;
   kind: string;

@@ -5,14 +5,14 @@ import { TextField } from "../components/forms/fields.tsx";
 import { Form } from "../components/forms/form.tsx";
 import { Badge } from "../components/layout.tsx";
 import { ListScreen, nameColumn } from "../components/list-screen.tsx";
-import type { TableColumn } from "../components/table.tsx";
+import type { Column } from "../components/table.tsx";
 import { Time } from "../components/time.tsx";
 import { listAllSources } from "../data/list-all.ts";
 import type { Source } from "../data/model.ts";
 import { client } from "../data/session.ts";
 import { hrefTo, navigate } from "../router.ts";
 
-const columns: TableColumn<Source>[] = [
+const columns: Column<Source>[] = [
   nameColumn("sources"),
   {
     title: "State",

@@ -4,7 +4,8 @@ import { ConfirmButton, DeleteButton } from "../components/dialog.tsx";
 import { ErrorNotice } from "../components/error-notice.tsx";
 import { TextField } from "../components/forms/fields.tsx";
 import { useSubmit } from "../components/forms/use-submit.ts";
-import { Badge, FactList, Panel, ScreenHeader, Skeleton } from "../components/layout.tsx";
+import { Badge, FactList, Panel, ScreenHeader } from "../components/layout.tsx";
+import { Loaded } from "../components/loaded.tsx";
 import { Time } from "../components/time.tsx";
 import { showToast } from "../components/toasts.ts";
 import { ConnectionList } from "../connections/connection-list.tsx";
@@ -17,13 +18,14 @@ import { TestEvent } from "./test-event.tsx";
 
 /** One source: its write key, an install snippet, a test event and its destinations. */
 export function SourcePage({ id }: { id: string }) {
-  const { value, error, reload } = useResource(async () => {
+  const resource = useResource(async () => {
     const [{ source }, { workspace }] = await Promise.all([
       client.call("GET /v2/sources/{id}", { params: { id } }),
       client.call("GET /v2/workspace"),
     ]);
     return { source, dataPlane: workspace.dataPlaneURL };
   }, [id]);
+  const { value, reload } = resource;
   const source = value?.source;
   return (
     <>
@@ -34,29 +36,28 @@ export function SourcePage({ id }: { id: string }) {
       >
         {source && <SourceActions source={source} reload={reload} />}
       </ScreenHeader>
-      <ErrorNotice error={error} retry={reload} />
-      {value ? (
-        <div class="columns">
-          <div class="stack">
-            <Panel title="Install snippet">
-              <Snippet {...value} />
-            </Panel>
-            <Panel title="Send a test event">
-              <TestEvent {...value} />
-            </Panel>
+      <Loaded resource={resource}>
+        {(loaded) => (
+          <div class="columns">
+            <div class="stack">
+              <Panel title="Install snippet">
+                <Snippet {...loaded} />
+              </Panel>
+              <Panel title="Send a test event">
+                <TestEvent {...loaded} />
+              </Panel>
+            </div>
+            <div class="stack">
+              <Panel title="Source">
+                <SourceFacts source={loaded.source} reload={reload} />
+              </Panel>
+              <Panel title="Destinations" flush>
+                <ConnectionList of="source" id={id} />
+              </Panel>
+            </div>
           </div>
-          <div class="stack">
-            <Panel title="Source">
-              <SourceFacts source={value.source} reload={reload} />
-            </Panel>
-            <Panel title="Destinations" flush>
-              <ConnectionList of="source" id={id} />
-            </Panel>
-          </div>
-        </div>
-      ) : (
-        error === undefined && <Skeleton />
-      )}
+        )}
+      </Loaded>
     </>
   );
 }

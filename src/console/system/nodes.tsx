@@ -1,7 +1,7 @@
 import type { AnswerOf } from "../../api/client.ts";
 import { Icon } from "../components/icon.tsx";
 import { Badge, Panel } from "../components/layout.tsx";
-import { Table, type TableColumn } from "../components/table.tsx";
+import { type Column, Table } from "../components/table.tsx";
 import { client } from "../data/session.ts";
 import { useResource } from "../data/use-resource.ts";
 import { formatCount } from "../format.ts";
@@ -64,7 +64,7 @@ function rowsOf({ node, nodes, partitions }: Cluster): NodeRow[] {
   });
 }
 
-const columns: TableColumn<NodeRow>[] = [
+const columns: Column<NodeRow>[] = [
   {
     title: "Node",
     kind: "name",

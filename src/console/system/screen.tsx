@@ -1,17 +1,16 @@
 import { useState } from "preact/hooks";
 import type { AnswerOf } from "../../api/client.ts";
-import { ErrorNotice } from "../components/error-notice.tsx";
 import {
   Badge,
   EmptyState,
   FactList,
   Panel,
   ScreenHeader,
-  Skeleton,
   StatList,
 } from "../components/layout.tsx";
+import { Loaded } from "../components/loaded.tsx";
 import { SearchField } from "../components/search-field.tsx";
-import { Table, type TableColumn } from "../components/table.tsx";
+import { type Column, Table } from "../components/table.tsx";
 import { Time } from "../components/time.tsx";
 import { client } from "../data/session.ts";
 import { useResource } from "../data/use-resource.ts";
@@ -25,12 +24,12 @@ const POLL_MS = 5_000;
 
 /** State, resource use and limits of the server. */
 export function Screen() {
-  const { value, error, reload } = useResource(() => client.call("GET /v2/system"), [], POLL_MS);
+  const resource = useResource(() => client.call("GET /v2/system"), [], POLL_MS);
+  const { value } = resource;
   return (
     <>
       <ScreenHeader title="System" status={value && <Ready readiness={value.readiness} />} />
-      <ErrorNotice error={error} retry={reload} />
-      {value ? <SystemPanels system={value} /> : error === undefined && <Skeleton />}
+      <Loaded resource={resource}>{(system) => <SystemPanels system={system} />}</Loaded>
     </>
   );
 }
@@ -70,7 +69,7 @@ function Ready({ readiness: { ready } }: { readiness: System["readiness"] }) {
   return ready ? <Badge tone="good">Ready</Badge> : <Badge tone="bad">Not ready</Badge>;
 }
 
-const processColumns: TableColumn<Process>[] = [
+const processColumns: Column<Process>[] = [
   { title: "Process", kind: "name", cell: ({ name }) => name },
   { title: "Memory", kind: "number", cell: ({ residentBytes }) => formatBytes(residentBytes) },
   { title: "CPU time", kind: "number", cell: ({ cpuSeconds }) => formatDuration(cpuSeconds) },
@@ -150,7 +149,7 @@ function StoredEvents({ events }: { events: System["events"] }) {
   );
 }
 
-const limitColumns: TableColumn<[string, number]>[] = [
+const limitColumns: Column<[string, number]>[] = [
   { title: "Limit", kind: "name", cell: ([name]) => <code>{name}</code> },
   { title: "Value", kind: "number", cell: ([, value]) => formatCount(value) },
 ];

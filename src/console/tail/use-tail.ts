@@ -15,7 +15,7 @@ export interface TailState {
   reconnect(): void;
 }
 
-export interface TailFilter {
+interface TailFilter {
   sourceId?: string;
   destinationId?: string;
 }

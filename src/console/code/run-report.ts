@@ -3,8 +3,8 @@ import { client } from "../data/session.ts";
 import type { Annotation } from "../editor/annotations.ts";
 import { type CodeKind, libraries, type Revision } from "./code-kind.ts";
 
-export type RunReport = AnswerOf<"POST /v2/run">;
-export type EventResult = RunReport["results"][number];
+export type TestRunReport = AnswerOf<"POST /v2/run">;
+export type EventResult = TestRunReport["results"][number];
 type Events = Record<string, unknown>[];
 
 interface TestRun {
@@ -17,7 +17,7 @@ interface TestRun {
   events: Events;
 }
 
-export function runCode({ kind, newest, code, trial, events }: TestRun): Promise<RunReport> {
+export function runCode({ kind, newest, code, trial, events }: TestRun): Promise<TestRunReport> {
   const { name, language } = newest;
   const body =
     kind === libraries
@@ -41,7 +41,7 @@ export function parseEvents(text: string): Events {
 }
 
 /** Errors and log lines of a run in one library, or in the code itself when it is undefined. */
-export function annotationsOf(report: RunReport | undefined, library?: string): Annotation[] {
+export function annotationsOf(report: TestRunReport | undefined, library?: string): Annotation[] {
   if (report === undefined) return [];
   const errors = [report.error, ...report.results.map(({ error }) => error)];
   const isHere = (it: { library?: string }) => it.library === library;
@@ -70,11 +70,11 @@ export function outcomeOf({ outputs, error }: EventResult) {
   return { text: more.length > 0 ? `${more.length + 1} outputs` : "Passed", tone: "good" as const };
 }
 
-export const isFailed = ({ error, results }: RunReport) =>
+export const isFailed = ({ error, results }: TestRunReport) =>
   error !== undefined || results.some((it) => it.error !== undefined);
 
 /** Warning for code that drops every test event, like the server's on publishing. */
-export function warningOf({ results }: RunReport): string | undefined {
+export function warningOf({ results }: TestRunReport): string | undefined {
   const isDropped = results.length > 0 && results.every(({ outputs }) => outputs?.length === 0);
   return isDropped ? "Every test event is dropped: is there a return missing?" : undefined;
 }
