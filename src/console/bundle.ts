@@ -1,7 +1,6 @@
 /**
  * Bundles the console for the browser into one file, which the control plane serves and the
- * executable embeds. `bun src/console/bundle.ts` makes it unless the one there is of the same
- * sources.
+ * executable embeds. `bun src/console/bundle.ts` builds it unless its sources are unchanged.
  */
 import { mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -13,14 +12,14 @@ const BUNDLE = join(DIRECTORY, "console.zst");
 const KEY = join(DIRECTORY, "console.key");
 const ZSTD_LEVEL = 9;
 
-/** Makes the bundle unless it is there and of the same sources. Returns whether it was made. */
+/** Builds the bundle unless its sources are unchanged. Returns whether it was built. */
 export async function ensureConsole(): Promise<boolean> {
   const key = keyOfSources();
   if (keyOnDisk() === key) return false;
-  const bundle = await bundled();
+  const bundle = await build();
   mkdirSync(DIRECTORY, { recursive: true });
-  put(BUNDLE, await Bun.zstdCompress(JSON.stringify(bundle), { level: ZSTD_LEVEL }));
-  put(KEY, key);
+  replaceFile(BUNDLE, await Bun.zstdCompress(JSON.stringify(bundle), { level: ZSTD_LEVEL }));
+  replaceFile(KEY, key);
   return true;
 }
 
@@ -42,14 +41,14 @@ function keyOnDisk(): string | undefined {
   }
 }
 
-/** Several processes may make it at once: each replaces the file as a whole. */
-function put(path: string, content: string | Uint8Array): void {
+/** Replaces the file atomically: several processes may build at once. */
+function replaceFile(path: string, content: string | Uint8Array): void {
   const temporary = `${path}.${process.pid}`;
   writeFileSync(temporary, content);
   renameSync(temporary, path);
 }
 
-async function bundled(): Promise<ConsoleBundle> {
+async function build(): Promise<ConsoleBundle> {
   const { outputs } = await Bun.build({
     entrypoints: [join(import.meta.dir, "main.tsx")],
     target: "browser",
@@ -69,15 +68,15 @@ async function bundled(): Promise<ConsoleBundle> {
   return { html: page(scripts, styles), assets, first: [...scripts, ...styles] };
 }
 
-/** A script and all that it imports at once, itself first. */
+/** A script and all its static imports, the script first. */
 function withImports(script: string, assets: Record<string, string>): string[] {
-  const found = new Set([script]);
-  for (const name of found) {
+  const scripts = new Set([script]);
+  for (const name of scripts) {
     for (const [, imported] of assets[name]!.matchAll(/(?:from|import)\s*"\.\/([\w.-]+\.js)"/g)) {
-      found.add(imported!);
+      scripts.add(imported!);
     }
   }
-  return [...found];
+  return [...scripts];
 }
 
 function page([script, ...more]: string[], styles: string[]): string {
@@ -101,6 +100,6 @@ ${more.map((name) => `<link rel="modulepreload" href="/console/${name}">`).join(
 const ICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><rect width="16" height="16" rx="4" fill="#4f46e5"/><path d="M4 4h3v3H4zM9 4h3v3H9zM4 9h3v3H4z" fill="#fff"/><path d="M9 9h3v3H9z" fill="#a5b4fc"/></svg>`;
 
 if (import.meta.main) {
-  const made = await ensureConsole();
-  process.stdout.write(made ? "Made dist/console/console.zst\n" : "");
+  const isBuilt = await ensureConsole();
+  process.stdout.write(isBuilt ? "Built dist/console/console.zst\n" : "");
 }

@@ -46,13 +46,13 @@ function highlightJson(text: string) {
   const parts = [];
   let end = 0;
   for (const match of text.matchAll(jsonTokens)) {
-    const [found, quoted, colon] = match;
+    const [token, quoted, colon] = match;
     parts.push(text.slice(end, match.index));
     const kind = quoted === undefined ? "value" : colon === undefined ? "text" : "key";
-    const shown = colon === undefined ? found : quoted;
-    parts.push(<span class={kind}>{shown}</span>);
+    const coloured = colon === undefined ? token : quoted;
+    parts.push(<span class={kind}>{coloured}</span>);
     if (colon !== undefined) parts.push(colon);
-    end = match.index + found.length;
+    end = match.index + token.length;
   }
   return [...parts, text.slice(end)];
 }

@@ -41,7 +41,7 @@ interface ConfirmationRequest {
   text: ComponentChildren;
   /** Label of the confirming button. */
   action: string;
-  /** False for an action that loses nothing. */
+  /** False for an action that deletes no data. */
   danger?: boolean;
   /** The dialog stays open until this resolves, and shows its error. */
   onConfirm: () => Promise<unknown>;
@@ -74,16 +74,16 @@ const pastTense = {
 
 interface DeleteButtonProps {
   verb?: keyof typeof pastTense;
-  /** Kind of the deleted thing: `credential`. */
+  /** Kind of the item: `credential`. */
   noun: string;
-  /** Name of the thing to delete. */
+  /** Name of the item. */
   name: string;
   consequence: string;
   needs?: Permission;
   remove: () => Promise<unknown>;
 }
 
-/** Deletes one thing after a confirmation: an icon in a table row, or a button with its verb. */
+/** Deletes one item after a confirmation: an icon in a table row, or a button with its verb. */
 export function DeleteButton(props: DeleteButtonProps & { isIcon?: boolean }) {
   const { verb = "Delete", noun, name, consequence, needs = "workspace:admin" } = props;
   const look = props.isIcon

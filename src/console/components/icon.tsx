@@ -28,7 +28,6 @@ const paths = {
   out: "M6 2.5H2.5v11H6M6.5 8h7M10.5 5l3 3-3 3",
   link: "M6.5 9.5l3-3M7 4.5l1.5-1.5a3 3 0 0 1 4.3 4.3L11 9M9 11.5 7.5 13a3 3 0 0 1-4.3-4.3L5 7",
   clock: "M8 1.8a6.2 6.2 0 1 0 0 12.4A6.2 6.2 0 0 0 8 1.8zM8 4.5V8l2.5 1.5",
-  book: "M3 2.5h8a2 2 0 0 1 2 2v9H5a2 2 0 0 1-2-2zM3 11.5a2 2 0 0 1 2-2h8",
 } as const;
 
 export type IconName = keyof typeof paths;

@@ -54,7 +54,7 @@ export function Panel(props: {
   );
 }
 
-/** Replaces an empty list: what it is for, and the next step. */
+/** Replaces an empty list; explains it and offers the next step. */
 export function EmptyState(props: {
   icon: IconName;
   title: string;

@@ -30,7 +30,7 @@ export function ListScreen<Item extends { id: string; name: string }>(props: {
   const { value, error, reload } = useResource(load, [screen]);
   const [text, setText] = useState("");
   const [page, setPage] = useState(1);
-  const found = value && filterByNameOrId(value, text);
+  const matches = value && filterByNameOrId(value, text);
   const button = (
     <Button
       kind="main"
@@ -59,7 +59,7 @@ export function ListScreen<Item extends { id: string; name: string }>(props: {
         <Table
           label={title}
           columns={columns}
-          rows={found?.slice((page - 1) * PAGE_ITEMS, page * PAGE_ITEMS)}
+          rows={matches?.slice((page - 1) * PAGE_ITEMS, page * PAGE_ITEMS)}
           keyOf={({ id }) => id}
           empty={
             text === "" ? (
@@ -73,7 +73,7 @@ export function ListScreen<Item extends { id: string; name: string }>(props: {
             )
           }
         />
-        <Pagination page={page} pageItems={PAGE_ITEMS} total={found?.length} onChange={setPage} />
+        <Pagination page={page} pageItems={PAGE_ITEMS} total={matches?.length} onChange={setPage} />
       </Panel>
     </>
   );
@@ -83,8 +83,10 @@ function filterByNameOrId<Item extends { id: string; name: string }>(
   items: readonly Item[],
   text: string,
 ): readonly Item[] {
-  const wanted = text.trim().toLowerCase();
-  return items.filter(({ id, name }) => name.toLowerCase().includes(wanted) || id === text.trim());
+  const lowerCase = text.trim().toLowerCase();
+  return items.filter(
+    ({ id, name }) => name.toLowerCase().includes(lowerCase) || id === text.trim(),
+  );
 }
 
 /** Column of names that link to the items' pages. */

@@ -1,7 +1,7 @@
 import type { Permission } from "../data/model.ts";
 import { EmptyState } from "./layout.tsx";
 
-/** Replaces what the session may not read. */
+/** Replaces a screen that the session may not read. */
 export function PermissionRequired({ permission }: { permission: Permission }) {
   return (
     <EmptyState icon="info" title={`Requires ${permission}`}>

@@ -4,6 +4,6 @@ const NAME_CHARS_MAX = 200;
 export function eventName(event: unknown): string {
   if (typeof event !== "object" || event === null) return "An event";
   const { event: name, name: page, type } = event as Record<string, unknown>;
-  const found = [name, page, type].find((it) => typeof it === "string" && it !== "");
-  return typeof found === "string" ? found.slice(0, NAME_CHARS_MAX) : "An event";
+  const first = [name, page, type].find((it) => typeof it === "string" && it !== "");
+  return typeof first === "string" ? first.slice(0, NAME_CHARS_MAX) : "An event";
 }

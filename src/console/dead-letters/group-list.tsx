@@ -30,9 +30,9 @@ export function GroupList({ destinationId }: { destinationId: string | undefined
     POLL_MS,
   );
   const total = value?.reduce((sum, group) => sum + group.count, 0) ?? 0;
-  const wanted = text.toLowerCase();
+  const lowerCase = text.toLowerCase();
   const matches = value?.filter((group) =>
-    `${group.reason} ${names.destination(group.destinationId)}`.toLowerCase().includes(wanted),
+    `${group.reason} ${names.destination(group.destinationId)}`.toLowerCase().includes(lowerCase),
   );
   return (
     <>

@@ -50,7 +50,7 @@ export function RecentErrors({ destinationId }: { destinationId: string }) {
         rows={value?.slice(0, SHOWN_MAX)}
         keyOf={({ id }) => id}
         empty={
-          <EmptyState icon="check" title={permission ? "Errors are not shown" : "No failed events"}>
+          <EmptyState icon="check" title={permission ? "Errors hidden" : "No failed events"}>
             {permission
               ? `Dead letters require ${permission}.`
               : "Events that fail in the transformation or cannot be delivered become dead letters."}

@@ -42,9 +42,9 @@ const setAnnotations = StateEffect.define<readonly Annotation[]>();
 
 const widgets = StateField.define<DecorationSet>({
   create: () => Decoration.none,
-  update(shown, { changes, effects, state }) {
+  update(decorations, { changes, effects, state }) {
     const annotations = effects.find((it) => it.is(setAnnotations));
-    return annotations ? widgetsOf(state, annotations.value) : shown.map(changes);
+    return annotations ? widgetsOf(state, annotations.value) : decorations.map(changes);
   },
   provide: (field) => EditorView.decorations.from(field),
 });
@@ -72,9 +72,9 @@ function widgetsOf({ doc }: EditorState, annotations: readonly Annotation[]): De
 }
 
 function logText(logs: readonly Annotation[]): string {
-  const shown = logs.slice(0, LOGS_SHOWN).map(({ text }) => text.slice(0, LOG_CHARS_SHOWN));
+  const texts = logs.slice(0, LOGS_SHOWN).map(({ text }) => text.slice(0, LOG_CHARS_SHOWN));
   const more = logs.length > LOGS_SHOWN ? [`and ${logs.length - LOGS_SHOWN} more`] : [];
-  return [...shown, ...more].join("  ·  ");
+  return [...texts, ...more].join("  ·  ");
 }
 
 export const annotationExtensions = [widgets, lintGutter()];

@@ -37,28 +37,34 @@ const FIELDS_MAX = 500;
 /** Characters before the cursor to match: the patterns take quadratic time. */
 const BEFORE_CHARS_MAX = 500;
 
+/** Text around the cursor, and the data to complete from. */
+interface CompletionInput {
+  code: string;
+  line: string;
+  /** End of the line's text before the cursor. */
+  before: string;
+  pos: number;
+  data: CompletionData;
+}
+
 /** Completes fields of events and metadata, credentials, libraries and their exports. */
 export function completionSource(data: () => CompletionData) {
   return (context: CompletionContext): CompletionResult | null => {
     const { state, pos } = context;
-    const line = state.doc.lineAt(pos);
-    const before = line.text.slice(0, pos - line.from).slice(-BEFORE_CHARS_MAX);
-    const current = data();
+    const { text: line, from } = state.doc.lineAt(pos);
+    const before = line.slice(0, pos - from).slice(-BEFORE_CHARS_MAX);
+    const input = { code: state.doc.toString(), line, before, pos, data: data() };
     return (
-      completeQuotedName(before, pos, current) ??
-      completeExport(state.doc.toString(), line.text, before, pos, current) ??
-      completeField(state.doc.toString(), before, pos, current) ??
-      (context.explicit || /[\w$]$/.test(before) ? completeGlobal(before, pos, current) : null)
+      completeQuotedName(input) ??
+      completeExport(input) ??
+      completeField(input) ??
+      (context.explicit || /[\w$]$/.test(before) ? completeGlobal(input) : null)
     );
   };
 }
 
 /** Completes the names in `getCredential("` and `from "`. */
-function completeQuotedName(
-  before: string,
-  pos: number,
-  data: CompletionData,
-): CompletionResult | null {
+function completeQuotedName({ before, pos, data }: CompletionInput): CompletionResult | null {
   const credential = /\bgetCredential\(\s*["']([\w]*)$/.exec(before);
   if (credential) return completionResult(pos, credential[1]!, data.credentials, "credential");
   const library =
@@ -71,13 +77,8 @@ function completeQuotedName(
 }
 
 /** Completes names in `import { … } from "lib"`, and after `lib.` in Python. */
-function completeExport(
-  code: string,
-  line: string,
-  before: string,
-  pos: number,
-  data: CompletionData,
-): CompletionResult | null {
+function completeExport(input: CompletionInput): CompletionResult | null {
+  const { code, line, before, pos, data } = input;
   const named = /\bimport\s*\{[^}]*?([\w$]*)$/.exec(before);
   const [, from] = /\bfrom\s*["'](\w+)["']/.exec(line) ?? [];
   if (named && data.language === "javascript") {
@@ -93,12 +94,7 @@ function completeExport(
   return completionResult(pos, member[2]!, library.exports, "export");
 }
 
-function completeField(
-  code: string,
-  before: string,
-  pos: number,
-  data: CompletionData,
-): CompletionResult | null {
+function completeField({ code, before, pos, data }: CompletionInput): CompletionResult | null {
   const [, root = "", path = "", , typed = ""] = PATH.exec(before) ?? [];
   if (root === "") return null;
   if (root.startsWith("metadata(")) {
@@ -149,11 +145,7 @@ const globalNames: Record<CompletionData["language"], readonly string[]> = {
   python: ["log", "getCredential", "metadata"],
 };
 
-function completeGlobal(
-  before: string,
-  pos: number,
-  data: CompletionData,
-): CompletionResult | null {
+function completeGlobal({ before, pos, data }: CompletionInput): CompletionResult | null {
   const [, typed = ""] = /(?:^|[^\w$.])([\w$]*)$/.exec(before) ?? [];
   if (/[.\w$]$/.test(before) && typed === "") return null;
   return completionResult(pos, typed, [...globalNames[data.language], "event"], "provided");

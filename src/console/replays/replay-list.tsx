@@ -119,13 +119,8 @@ function ReplayProgress({ replay: { state, progress, left } }: { replay: Replay 
   );
 }
 
-function CancelReplay({
-  replay: { id, kind },
-  reload,
-}: {
-  replay: Replay;
-  reload(): Promise<void>;
-}) {
+function CancelReplay(props: { replay: Replay; reload: () => Promise<void> }) {
+  const { id, kind } = props.replay;
   return (
     <ConfirmButton
       compact
@@ -140,7 +135,7 @@ function CancelReplay({
       onConfirm={async () => {
         await client.call("POST /v2/replays/{id}/cancel", { params: { id } });
         showToast("Replay cancelled");
-        await reload();
+        await props.reload();
       }}
       danger={false}
     >

@@ -30,7 +30,7 @@ export function Screen({ query }: ScreenProps) {
       {(events !== undefined || error === undefined) && (
         <Panel flush>
           <Table
-            label="Events found"
+            label="Results"
             columns={columnsOf(names, setOpenEvent)}
             rows={events}
             keyOf={({ messageId }) => messageId}
@@ -104,9 +104,9 @@ function columnsOf(names: NameLookup, open: (event: FoundEvent) => void): Column
     {
       title: "Event",
       kind: "name",
-      cell: (found) => (
-        <button type="button" class="link cut" onClick={() => open(found)}>
-          {eventName(found.event)}
+      cell: (result) => (
+        <button type="button" class="link cut" onClick={() => open(result)}>
+          {eventName(result.event)}
         </button>
       ),
     },

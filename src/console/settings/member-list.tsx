@@ -75,7 +75,7 @@ function MemberForm({ item: member, close, reload }: FormContext<Member>) {
     >
       <TextField label="Name" value={name} onInput={setName} required autoFocus />
       <TextField label="Email" type="email" value={email} onInput={setEmail} required />
-      <PermissionCheckboxes chosen={permissions} onChange={setPermissions} />
+      <PermissionCheckboxes granted={permissions} onChange={setPermissions} />
     </Form>
   );
 }

@@ -28,19 +28,19 @@ export function PermissionBadges(props: { of: readonly Permission[] }) {
 
 /** A checkbox for each permission. */
 export function PermissionCheckboxes(props: {
-  chosen: readonly Permission[];
-  onChange: (chosen: Permission[]) => void;
+  granted: readonly Permission[];
+  onChange: (granted: Permission[]) => void;
 }) {
-  const { chosen, onChange } = props;
+  const { granted, onChange } = props;
   return (
     <fieldset class="group checkboxes">
       <legend>Permissions</legend>
       {permissions.map((permission) => (
         <Checkbox
           key={permission}
-          on={chosen.includes(permission)}
+          on={granted.includes(permission)}
           onChange={(on) =>
-            onChange(on ? [...chosen, permission] : chosen.filter((it) => it !== permission))
+            onChange(on ? [...granted, permission] : granted.filter((it) => it !== permission))
           }
         >
           <code>{permission}</code>

@@ -123,7 +123,7 @@ function TokenForm({ close, reload }: FormContext<Token>) {
         ]}
         onChange={setMemberId}
       />
-      {memberId === "" && <PermissionCheckboxes chosen={permissions} onChange={setPermissions} />}
+      {memberId === "" && <PermissionCheckboxes granted={permissions} onChange={setPermissions} />}
       <TextField
         label="Expires at"
         optional

@@ -156,8 +156,8 @@ const limitColumns: Column<[string, number]>[] = [
 
 function Limits({ limits }: { limits: System["limits"] }) {
   const [text, setText] = useState("");
-  const wanted = text.trim().toUpperCase().replaceAll(" ", "_");
-  const rows = Object.entries(limits).filter(([name]) => name.includes(wanted));
+  const upperCase = text.trim().toUpperCase().replaceAll(" ", "_");
+  const rows = Object.entries(limits).filter(([name]) => name.includes(upperCase));
   return (
     <Panel
       title="Limits"

@@ -33,14 +33,15 @@ export function Screen({ query }: ScreenProps) {
   const filter = { ...(sourceId && { sourceId }), ...(destinationId && { destinationId }) };
   const tail = useTail(filter, isPaused);
   const { buffer, tick } = tail;
-  const wanted = text.trim().toLowerCase();
+  const lowerCase = text.trim().toLowerCase();
   const events = useMemo(
     () =>
       buffer.latest(
         SHOWN_MAX,
-        (event, textOf) => hasOutcome(event, outcome) && (!wanted || textOf().includes(wanted)),
+        (event, textOf) =>
+          hasOutcome(event, outcome) && (!lowerCase || textOf().includes(lowerCase)),
       ),
-    [tick, wanted, outcome, sourceId, destinationId],
+    [tick, lowerCase, outcome, sourceId, destinationId],
   );
   const openEvent = useOpenEvent(openId, tail);
 
@@ -115,10 +116,10 @@ function useOpenEvent(id: string | undefined, { buffer, tick }: TailState): Tail
   return event?.messageId === id ? event : undefined;
 }
 
-function hasOutcome({ outcomes }: TailEvent, wanted: string): boolean {
-  if (wanted === "") return true;
-  if (wanted === "under-way") return outcomes.length === 0;
-  return outcomes.some(({ stage }) => stage === wanted);
+function hasOutcome({ outcomes }: TailEvent, outcome: string): boolean {
+  if (outcome === "") return true;
+  if (outcome === "under-way") return outcomes.length === 0;
+  return outcomes.some(({ stage }) => stage === outcome);
 }
 
 function TailStateBadge(props: { tail: TailState; isPaused: boolean }) {
