@@ -1,6 +1,5 @@
 /**
- * Time between two looks at the memory and CPU of busy guests (the fastest growth measured is 2.3
- * GB/s).
+ * Time between two measurements of busy guests (the fastest memory growth measured is 2.3 GB/s).
  */
 export const GUEST_MEMORY_POLL_MS = 25;
 /** Bytes of one message from host to guest. */
@@ -10,13 +9,13 @@ export const GUEST_ANSWER_BYTES_MAX = 5 << 20;
 /** Outputs of one answer. */
 export const GUEST_ANSWER_OUTPUTS_MAX = 10_000;
 /**
- * UTF-16 units of JSON of the errors of one answer; when there are more, the errors are cut to
- * their start.
+ * UTF-16 units of JSON of the errors of one answer; beyond it, errors are cut to their first
+ * characters.
  */
 export const GUEST_ERRORS_CHARS_MAX = 65_536;
 /** Threads of a guest (its runtime makes about ten); a guest that has more is killed. */
 export const GUEST_THREADS_MAX = 256;
-/** Programs loaded in one guest; the longest unused one goes first. */
+/** Programs loaded in one guest; the least recently used one is unloaded first. */
 export const GUEST_PROGRAMS_MAX = 256;
 /** CPU time of a guest's start, and how long it may use none before it counts as hung. */
 export const GUEST_START_MS_MAX = 20_000;

@@ -1,13 +1,14 @@
 import type { Logger } from "pino";
 import type { Registry } from "prom-client";
 import { GUEST_CULPRITS_MAX, TEST_OUTPUT_BYTES_MAX } from "../settings/limits.ts";
+import { endError, isBreach } from "./batch/end-errors.ts";
 import { type ProgramSuspension, ProgramSuspensions } from "./batch/program-suspension.ts";
-import { endError, isBreach, runBatch } from "./batch/run-batch.ts";
+import { runBatch } from "./batch/run-batch.ts";
 import { GUEST_ANSWER_BYTES_MAX, GUEST_MEMORY_POLL_MS } from "./guest-limits.ts";
 import type { HostFunctions } from "./host-calls/host-functions.ts";
 import { defaultLimits, type SandboxLimits } from "./limits.ts";
 import { createSandboxMetrics } from "./metrics.ts";
-import type { Guest } from "./process/guest.ts";
+import type { Guest, GuestSource } from "./process/guest.ts";
 import { GuestEndedError } from "./process/guest-end.ts";
 import type {
   GuestLanguage,
@@ -27,13 +28,9 @@ import {
 } from "./sandbox.ts";
 import { GuestPool } from "./scheduling/guest-pool.ts";
 import { GuestStarter, type SandboxStatus } from "./scheduling/guest-starter.ts";
-import type { GuestSource } from "./scheduling/workspace-guest.ts";
 import { TestBudget } from "./test-budget.ts";
 
-/**
- * Bytes of outputs of a batch of live events; when there are more, the rest of the batch runs after
- * they have gone.
- */
+/** Bytes of outputs of a live batch; beyond it, the caller runs the rest of the batch later. */
 export const GUEST_BATCH_OUTPUT_BYTES_MAX = 2 << 20;
 
 export interface SandboxOptions extends HostFunctions {
@@ -49,7 +46,7 @@ export interface SandboxOptions extends HostFunctions {
 export interface GuestSandbox extends Sandbox {
   /** Whether user code runs, for `/ready`. */
   status(): SandboxStatus;
-  /** Programs that are not run for a while, because they only fail. */
+  /** Programs that do not run for a while because they only fail. */
   suspended(): ProgramSuspension[];
   /** Guests alive, and workspaces that wait for one. */
   guestCounts(): { alive: number; awaited: number };
@@ -57,7 +54,7 @@ export interface GuestSandbox extends Sandbox {
 
 export type { ProgramSuspension, SandboxStatus };
 
-/** User code in locked-down child processes. Starts a warm spare at once. */
+/** Creates a sandbox of locked-down child processes. Starts a warm spare at once. */
 export function createSandbox(options: SandboxOptions): GuestSandbox {
   const limits = { ...defaultLimits, ...options.limits };
   const metrics = createSandboxMetrics(options.metrics);
@@ -69,17 +66,19 @@ export function createSandbox(options: SandboxOptions): GuestSandbox {
     graceMs: limits.graceMs,
     watchMs: GUEST_MEMORY_POLL_MS,
   });
-  const terms = { limits, outside: options };
-  const live = {
-    ...terms,
-    ...{ logs: false, bytesMax: GUEST_BATCH_OUTPUT_BYTES_MAX, culpritsMax: GUEST_CULPRITS_MAX },
+  const liveOptions = {
+    limits,
+    hostFunctions: options,
+    logs: false,
+    bytesMax: GUEST_BATCH_OUTPUT_BYTES_MAX,
+    culpritsMax: GUEST_CULPRITS_MAX,
   };
   const { cpuMs, wallMs } = limits;
-  const allowance = { cpuMs, wallMs, replyBytesMax: GUEST_ANSWER_BYTES_MAX };
+  const exchangeLimits = { cpuMs, wallMs, replyBytesMax: GUEST_ANSWER_BYTES_MAX };
   const suspensions = new ProgramSuspensions(metrics, options.log);
   const pool = new GuestPool(starter, limits);
-  metrics.countAwaited(() => pool.waitingCount);
-  metrics.countPaused(() => pool.backingOffCount);
+  metrics.countWaiting(() => pool.waitingCount);
+  metrics.countBackingOff(() => pool.backingOffCount);
 
   return {
     status: () => starter.status(),
@@ -97,23 +96,24 @@ export function createSandbox(options: SandboxOptions): GuestSandbox {
 
   async function run(program: Program, batch: ProgramBatch): Promise<ProgramOutcome[]> {
     const suspended = suspensions.errorFor(program);
-    if (suspended) return noted(batch.events.map(() => ({ error: suspended })));
+    if (suspended) return counted(batch.events.map(() => ({ error: suspended })));
     const endTimer = metrics.runSeconds.startTimer();
     const fruitlessCpuMs = suspensions.cpuMsLeft(program);
     const { outcomes, culprits, cpuMs } = await pool.use(
       program.workspaceId,
       program.language,
       jsonArrayBytes(batch.events) + jsonArrayBytes(batch.metadata),
-      (source) => runBatch(source, program, batch, { ...live, fruitlessCpuMs }),
+      (source) => runBatch(source, program, batch, { ...liveOptions, fruitlessCpuMs }),
     );
     endTimer();
     for (const cause of culprits) metrics.culprits.inc({ cause });
-    const broken = culprits.some(isBreach);
-    suspensions.record(program, outcomes, { culprits: culprits.length, cpuMs, broken });
-    return noted(outcomes);
+    const isBroken = culprits.some(isBreach);
+    suspensions.record(program, outcomes, { culprits: culprits.length, cpuMs, isBroken });
+    return counted(outcomes);
   }
 
-  function noted(outcomes: ProgramOutcome[]): ProgramOutcome[] {
+  /** Returns the outcomes after counting them in the metrics. */
+  function counted(outcomes: ProgramOutcome[]): ProgramOutcome[] {
     const counts = { failed: 0, dropped: 0, transformed: 0 };
     for (const outcome of outcomes) counts[nameOf(outcome)] += 1;
     for (const [outcome, count] of Object.entries(counts)) {
@@ -129,9 +129,10 @@ export function createSandbox(options: SandboxOptions): GuestSandbox {
   ): Promise<CheckReport> {
     const { workspaceId, language } = program;
     const bytesMax = budget.outputBytesLeft;
-    // One event that burns its time is enough to refuse the code.
-    const testing = {
-      ...terms,
+    // One event that uses up its time is enough to refuse the code.
+    const testOptions = {
+      limits,
+      hostFunctions: options,
       logs: true,
       bytesMax,
       culpritsMax: 1,
@@ -141,18 +142,18 @@ export function createSandbox(options: SandboxOptions): GuestSandbox {
     const refused = (from: number) =>
       batch.events.slice(from).map(() => ({ error: tooMuchOutput }));
     if (bytesMax === 0) return { outcomes: refused(0), logs: [] };
-    const tested = async () => {
+    const runTest = async () => {
       const { error, outcomes, logs, bytes } = await pool.useThrowAway(
         workspaceId,
         language,
         budget,
-        (source) => runBatch(source, program, batch, testing),
+        (source) => runBatch(source, program, batch, testOptions),
       );
       if (error) return { error, outcomes: [], logs };
       budget.holdOutput(bytes);
       return { outcomes: [...outcomes, ...refused(outcomes.length)], logs };
     };
-    return unlessSpent(budget, tested, (error) => {
+    return failIfSpent(budget, runTest, (error) => {
       return { outcomes: batch.events.map(() => ({ error })), logs: [] };
     });
   }
@@ -163,11 +164,11 @@ export function createSandbox(options: SandboxOptions): GuestSandbox {
     code: string,
     budget = new TestBudget(),
   ): Promise<ImportInspection> {
-    return askOnce(
+    return requestOnce(
       workspaceId,
       language,
       budget,
-      (guest) => guest.request({ kind: "inspect", code }, [], allowance, parseInspectReply),
+      (guest) => guest.request({ kind: "inspect", code }, [], exchangeLimits, parseInspectReply),
       (error) => ({ imports: [], error }),
     );
   }
@@ -180,42 +181,46 @@ export function createSandbox(options: SandboxOptions): GuestSandbox {
     budget = new TestBudget(),
   ): Promise<UserError | undefined> {
     const request = { importName, code, libraries, budgetMs: limits.cpuMs };
-    return askOnce(
+    return requestOnce(
       workspaceId,
       language,
       budget,
-      (guest) => guest.request({ kind: "library", ...request }, [], allowance, parseLoadReply),
+      (guest) => guest.request({ kind: "library", ...request }, [], exchangeLimits, parseLoadReply),
       (error) => error,
     );
   }
 
-  /** A question to a guest of its own; what kills the guest is an error of the code. */
-  function askOnce<T>(
+  /** Sends one request to a throw-away guest; the guest's end is an error of the code. */
+  function requestOnce<T>(
     workspaceId: string,
     language: GuestLanguage,
     budget: TestBudget,
-    question: (guest: Guest) => Promise<T>,
+    request: (guest: Guest) => Promise<T>,
     failed: (error: UserError) => T,
   ): Promise<T> {
-    const ask = async (source: GuestSource) => {
+    const work = async (source: GuestSource) => {
       const guest = await source.guest();
       try {
-        return await question(guest);
+        guest.assign(workspaceId, language);
+        return await request(guest);
       } catch (error) {
         if (!(error instanceof GuestEndedError)) throw error;
         return failed(budget.error ?? endError(error.end));
       }
     };
-    const asked = () => pool.useThrowAway(workspaceId, language, budget, ask);
-    return unlessSpent(budget, asked, failed);
+    return failIfSpent(
+      budget,
+      () => pool.useThrowAway(workspaceId, language, budget, work),
+      failed,
+    );
   }
 }
 
 /**
- * Work that came too late, after the request had used up its CPU time, fails like the work that ran
- * then.
+ * Fails work for which no guest started because the request had used up its CPU time, with the error
+ * of the work that ran when it did.
  */
-async function unlessSpent<T>(
+async function failIfSpent<T>(
   budget: TestBudget,
   work: () => Promise<T>,
   failed: (error: UserError) => T,

@@ -12,12 +12,12 @@ import {
 /** Time from the guest's own timeout to the host's SIGKILL. */
 const GUEST_KILL_GRACE_MS = 500;
 /**
- * Guests that a workspace may lose without a wait; finding the event that is to blame takes up to
+ * Guests that a workspace may lose without a delay; finding the event that is to blame takes up to
  * three.
  */
 const FREE_LOSSES = 4;
 
-/** Bounds that a test may tighten, so that sixty endless loops end in seconds. */
+/** Limits of a sandbox; tests lower them, so that sixty endless loops end in seconds. */
 export interface SandboxLimits {
   cpuMs: number;
   graceMs: number;
@@ -27,7 +27,7 @@ export interface SandboxLimits {
   guests: number;
   /** Memory of all guests together. */
   memoryBytes: number;
-  /** Guests that a workspace may lose within a short time before it waits for the next. */
+  /** Guests that a workspace may lose within a short time before its next guest is delayed. */
   freeLosses: number;
   throwAways: number;
   throwAwaysOfWorkspace: number;
@@ -45,7 +45,7 @@ export const defaultLimits: SandboxLimits = {
   throwAwaysOfWorkspace: THROW_AWAY_GUESTS_OF_WORKSPACE_MAX,
 };
 
-/** Memory in bytes: of the container, when it has less than its machine. */
+/** Memory in bytes of the container, or of the machine when that has less. */
 function memoryOfMachine(): number {
   const constrained = process.constrainedMemory();
   return constrained > 0 ? Math.min(constrained, totalmem()) : totalmem();

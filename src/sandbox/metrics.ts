@@ -30,7 +30,7 @@ export function createSandboxMetrics(registry = new Registry()) {
     }),
     events: new Counter({
       name: "pixelmill_program_events_total",
-      help: "Events that live programs have seen, by outcome",
+      help: "Events that live programs have processed, by outcome",
       labelNames: ["outcome"],
       registers,
     }),
@@ -41,33 +41,33 @@ export function createSandboxMetrics(registry = new Registry()) {
     }),
     culprits: new Counter({
       name: "pixelmill_program_culprits_total",
-      help: "Events that cost a guest its time or its life, by cause",
+      help: "Events that used up the time of a guest or ended it, by cause",
       labelNames: ["cause"],
       registers,
     }),
-    /** Defines the gauge of those who wait for a guest, which is counted when it is read. */
-    countAwaited(count: () => number) {
+    /** Defines the gauge of workspaces that wait for a guest; `count` runs when it is read. */
+    countWaiting(count: () => number) {
       new Gauge({
         name: "pixelmill_guests_awaited",
-        help: "Workspaces that wait for a guest since as many are alive as may be or memory holds",
+        help: "Workspaces that wait for a guest because the limit of guests or of their memory is reached",
         registers,
         collect() {
           this.set(count());
         },
       });
     },
-    /** Defines the gauge of those whose next guest is late, which is counted when it is read. */
-    countPaused(count: () => number) {
+    /** Defines the gauge of workspaces whose next guest is delayed; `count` runs when it is read. */
+    countBackingOff(count: () => number) {
       new Gauge({
         name: "pixelmill_workspaces_paused",
-        help: "Workspaces whose next guest is late since their code has cost several of late",
+        help: "Workspaces whose next guest is delayed because their code has lost several recently",
         registers,
         collect() {
           this.set(count());
         },
       });
     },
-    /** Defines the gauge of suspended programs, which is counted when it is read. */
+    /** Defines the gauge of suspended programs; `count` runs when it is read. */
     countSuspended(count: () => number) {
       new Gauge({
         name: "pixelmill_programs_suspended",

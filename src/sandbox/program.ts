@@ -1,4 +1,4 @@
-/** The sandbox's own vocabulary: what runs, over what, and what comes out. */
+/** The sandbox's data model: programs, batches of events and their outcomes. */
 
 /** An error of user code, in the user's own coordinates (1-based line and column). */
 export interface UserError {
@@ -18,7 +18,7 @@ export interface LibraryCode {
   code: string;
 }
 
-/** A transformation's code with the libraries it imports: everything a guest needs to run it. */
+/** A transformation's code with the libraries that it imports: everything that a guest needs to run it. */
 export interface Program {
   /**
    * Two programs with the same id have the same code throughout: `transformation versionId +
@@ -35,14 +35,14 @@ export interface Program {
   credentials: Readonly<Record<string, string>>;
 }
 
-/** Events as JSON text in UTF-8, each with the metadata that `metadata(event)` answers. */
+/** Events as JSON text in UTF-8, each with the metadata that `metadata(event)` returns. */
 export interface ProgramBatch {
   events: readonly Uint8Array[];
   /** One JSON object text per event. */
   metadata: readonly Uint8Array[];
 }
 
-/** The keys of what `metadata(event)` answers to user code; every key is there, also without a value. */
+/** Keys of the object that `metadata(event)` returns to user code; all are set, also without a value. */
 export const metadataKeys = [
   "sourceId",
   "sourceName",
@@ -61,15 +61,15 @@ export const metadataKeys = [
 ] as const;
 export type MetadataKey = (typeof metadataKeys)[number];
 
-/** A line of `log(...)`: `Log: a 1 true`, of which event, and where in the user's code. */
+/** A line of `log(...)` (`Log: a 1 true`) with its event and its position in the user's code. */
 export interface LogLine {
   text: string;
-  /** Index of the event; absent when it is not known (after an `await`, of `transformBatch`). */
+  /** Index of the event; absent when it is unknown (after an `await`, in `transformBatch`). */
   event?: number;
   line?: number;
   /** importName of the library that logged; absent for the transformation itself. */
   library?: string;
 }
 
-/** What became of one input event: its outputs (none: dropped by code), or an error. */
+/** Outcome of one input event: its outputs (none when the code dropped it), or an error. */
 export type ProgramOutcome = { events: readonly Uint8Array[] } | { error: UserError };

@@ -10,7 +10,7 @@ import type {
 import type { TestBudget } from "./test-budget.ts";
 
 export interface CheckReport {
-  /** Compile, link or load failed: no event ran. */
+  /** Set when compiling, linking or loading failed: no event ran. */
   error?: UserError;
   /** One per input event when it loaded. */
   outcomes: ProgramOutcome[];
@@ -27,14 +27,14 @@ export interface ImportInspection {
 export interface Sandbox {
   /**
    * Runs a live program. Resolves with one outcome per event, in input order, whatever the code
-   * does: for all events, or for the first ones (at least one) when more outputs than may be held
-   * would come of all; the others are to be run again. Rejects with `SandboxUnavailable` only when no guest can be had at all
-   * (nothing is known of the events then: try again later).
+   * does: for all events, or for the first ones (at least one) when the outputs of all are more
+   * than may be held; the caller runs the others again. Rejects with `SandboxUnavailable` only when
+   * no guest can be started; no event has an outcome then, and the caller tries again later.
    */
   run(program: Program, batch: ProgramBatch): Promise<ProgramOutcome[]>;
   /**
    * Runs a program over test events in a guest that serves no live traffic and ends after it.
-   * This and the two below end with their budget, which those of one request share.
+   * This and the two calls below end with their budget, which all calls of one request share.
    */
   check(program: Program, batch: ProgramBatch, budget?: TestBudget): Promise<CheckReport>;
   /** Parses code and lists what it imports, in a throw-away guest. */
@@ -44,7 +44,10 @@ export interface Sandbox {
     code: string,
     budget?: TestBudget,
   ): Promise<ImportInspection>;
-  /** Loads a library alone: undefined when it is valid. `libraries` are what it may import (Python). */
+  /**
+   * Loads a library alone; resolves with its error, or undefined when it is valid. `libraries` are
+   * those that it may import (Python).
+   */
   checkLibrary(
     workspaceId: string,
     language: GuestLanguage,

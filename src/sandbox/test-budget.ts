@@ -1,20 +1,21 @@
+import { assert } from "../assert.ts";
 import { TEST_CPU_MS_MAX, TEST_OUTPUT_BYTES_MAX, TEST_WALL_MS_MAX } from "../settings/limits.ts";
 import type { GuestEndCause } from "./process/guest-end.ts";
 import type { UserError } from "./program.ts";
 
 export interface TestLimits {
-  /** CPU time of the guests, but for their starts. */
+  /** CPU time of the guests without their starts. */
   cpuMs: number;
-  /** Time on the clock since the last guest began, or for the first one. */
+  /** Clock time since the last guest began, or until the first one begins. */
   wallMs: number;
 }
 
 const defaults: TestLimits = { cpuMs: TEST_CPU_MS_MAX, wallMs: TEST_WALL_MS_MAX };
 
 /**
- * What the tests of one request may use together, until the caller hangs up. CPU time is the rule,
- * since a busy machine is no fault of the code. The clock is the end for code that sleeps; it
- * begins anew with each guest, since starts are slow on a busy machine.
+ * Budget of CPU time, clock time and output that the tests of one request share, until the caller
+ * hangs up. CPU time is the main bound, since a busy machine is no fault of the code. Clock time
+ * ends code that sleeps; it restarts with each guest, since starts are slow on a busy machine.
  */
 export class TestBudget implements Disposable {
   readonly #limits: TestLimits;
@@ -23,15 +24,15 @@ export class TestBudget implements Disposable {
   readonly #clock: Timer;
   #cpuMs = 0;
   #outputBytes = 0;
-  #over: "cpu" | "wall" | "left" | undefined;
+  #over: "cpu" | "wall" | "caller" | undefined;
 
   constructor(caller?: AbortSignal, limits = defaults) {
     this.#limits = limits;
     this.#caller = caller;
     this.#clock = setTimeout(() => this.#stop("wall"), limits.wallMs);
     this.#clock.unref();
-    caller?.addEventListener("abort", this.#hangUp);
-    if (caller?.aborted) this.#hangUp();
+    caller?.addEventListener("abort", this.#handleHangUp);
+    if (caller?.aborted) this.#handleHangUp();
   }
 
   /** Aborts when the budget is over. */
@@ -41,7 +42,7 @@ export class TestBudget implements Disposable {
 
   /** The error of tests that the budget did not allow; undefined while some budget is left. */
   get error(): UserError | undefined {
-    return this.#over && { message: this.#sentence(this.#over) };
+    return this.#over && { message: this.#messageFor(this.#over) };
   }
 
   /** Whether the tests have used all their CPU time: their own fault, unlike the other ends. */
@@ -49,56 +50,56 @@ export class TestBudget implements Disposable {
     return this.#over === "cpu";
   }
 
-  /** Whether nobody waits for what the tests find. */
+  /** Whether the caller no longer waits for the result. */
   get callerHungUp(): boolean {
     return this.#caller?.aborted ?? false;
   }
 
-  /** How guests end that still work when the budget is over. */
+  /** The cause with which running guests end when the budget is over. */
   get guestEnd(): GuestEndCause {
     return this.cpuSpent ? "timeout" : "retired";
   }
 
-  /** A guest of the request begins. */
+  /** Called when a guest of the request begins. */
   restartClock(): void {
     this.#clock.refresh();
   }
 
-  /** Takes note of CPU time that a guest of the request has used. */
+  /** Charges CPU time that a guest of the request has used. */
   charge(cpuMs: number): void {
     this.#cpuMs += cpuMs;
     if (this.#cpuMs >= this.#limits.cpuMs) this.#stop("cpu");
   }
 
   /**
-   * Bytes of outputs that the tests may still hold; all of them are answered to the caller
-   * together.
+   * Bytes of outputs that the tests may still hold; the caller gets all of them in one answer.
    */
   get outputBytesLeft(): number {
     return Math.max(0, TEST_OUTPUT_BYTES_MAX - this.#outputBytes);
   }
 
-  /** Takes note of outputs that are held. */
+  /** Counts outputs that are held. */
   holdOutput(bytes: number): void {
+    assert(bytes >= 0, "Outputs of a test run have a size that is not negative");
     this.#outputBytes += bytes;
   }
 
   [Symbol.dispose](): void {
     clearTimeout(this.#clock);
-    this.#caller?.removeEventListener("abort", this.#hangUp);
+    this.#caller?.removeEventListener("abort", this.#handleHangUp);
   }
 
-  readonly #hangUp = () => this.#stop("left");
+  readonly #handleHangUp = () => this.#stop("caller");
 
-  #stop(over: "cpu" | "wall" | "left"): void {
+  #stop(over: "cpu" | "wall" | "caller"): void {
     if (this.#over) return;
     this.#over = over;
-    this.#end.abort(new Error(this.#sentence(over)));
+    this.#end.abort(new Error(this.#messageFor(over)));
   }
 
-  #sentence(over: "cpu" | "wall" | "left"): string {
+  #messageFor(over: "cpu" | "wall" | "caller"): string {
     const { cpuMs, wallMs } = this.#limits;
-    if (over === "left") return "Stopped: the caller hung up";
+    if (over === "caller") return "Stopped: the caller hung up";
     if (over === "wall") return `Stopped: the tests came no further for ${wallMs / 1_000} s`;
     return `Stopped: the tests of one request may take ${cpuMs / 1_000} s of CPU time together`;
   }

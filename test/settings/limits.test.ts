@@ -6,7 +6,7 @@ import { LOG_SEGMENT_BYTES_MAX } from "../../src/log/writer.ts";
 import { LANE_UNCOMMITTED_EVENTS_MAX } from "../../src/pipeline/in-flight.ts";
 import { TOPOLOGY_POLL_MS } from "../../src/pipeline/partition-pipeline.ts";
 import { TRIM_AGE_MS_MIN } from "../../src/pipeline/retention/trimmer.ts";
-import { GUEST_INPUT_BYTES_MAX } from "../../src/sandbox/batch/run-batch.ts";
+import { GUEST_INPUT_BYTES_MAX } from "../../src/sandbox/batch/frame-events.ts";
 import { GUEST_FRAME_BYTES_MAX } from "../../src/sandbox/guest-limits.ts";
 import {
   GUEST_PYTHON_RECYCLE_MEMORY_BYTES,

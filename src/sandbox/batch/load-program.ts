@@ -1,3 +1,4 @@
+import { assert } from "../../assert.ts";
 import { GUEST_ANSWER_BYTES_MAX } from "../guest-limits.ts";
 import type { SandboxLimits } from "../limits.ts";
 import type { Guest } from "../process/guest.ts";
@@ -6,30 +7,31 @@ import { GuestEndedError } from "../process/guest-end.ts";
 import type { Program, UserError } from "../program.ts";
 import { parseInspectReply, parseLoadReply } from "../protocol/reply-parser.ts";
 
-/** What the code may use during the load, and what counts its CPU time. */
-export type RunAccounting = Pick<ExchangeLimits, "calls" | "meter">;
+/** The host functions that code may call during an exchange, and the meter of its CPU time. */
+export type RunAccounting = Pick<ExchangeLimits, "hostCalls" | "meter">;
 
 /**
- * Makes a program ready in a guest and returns its number there, or the error that keeps it from
- * loading. Rejects with `GuestGone`.
+ * Loads a program into a guest unless it is loaded. Returns its number there, or the error that
+ * keeps it from loading. Rejects with `GuestEndedError`.
  */
 export async function loadProgram(
   guest: Guest,
   program: Program,
   limits: SandboxLimits,
-  during: RunAccounting,
+  accounting: RunAccounting,
 ): Promise<number | UserError> {
-  const known = guest.programs.get(program.id);
-  if (known !== undefined) {
+  guest.assign(program.workspaceId, program.language);
+  const loaded = guest.programs.get(program.id);
+  if (loaded !== undefined) {
     // The last key is the most recently used program.
     guest.programs.delete(program.id);
-    guest.programs.set(program.id, known);
-    return known;
+    guest.programs.set(program.id, loaded);
+    return loaded;
   }
-  const underWay = guest.loads.get(program.id) ?? loadNew(guest, program, limits, during);
-  guest.loads.set(program.id, underWay);
+  const load = guest.loads.get(program.id) ?? loadNew(guest, program, limits, accounting);
+  guest.loads.set(program.id, load);
   try {
-    return await underWay;
+    return await load;
   } finally {
     guest.loads.delete(program.id);
   }
@@ -38,9 +40,9 @@ export async function loadProgram(
 /** Whether a guest answers a question that costs nothing. */
 export async function isResponsive(guest: Guest, limits: SandboxLimits): Promise<boolean> {
   const { cpuMs, wallMs } = limits;
-  const allowance = { cpuMs, wallMs, replyBytesMax: GUEST_ANSWER_BYTES_MAX };
+  const exchangeLimits = { cpuMs, wallMs, replyBytesMax: GUEST_ANSWER_BYTES_MAX };
   try {
-    await guest.request({ kind: "inspect", code: "" }, [], allowance, parseInspectReply);
+    await guest.request({ kind: "inspect", code: "" }, [], exchangeLimits, parseInspectReply);
     return true;
   } catch (error) {
     if (!(error instanceof GuestEndedError)) throw error;
@@ -52,8 +54,9 @@ async function loadNew(
   guest: Guest,
   program: Program,
   limits: SandboxLimits,
-  during: RunAccounting,
+  accounting: RunAccounting,
 ): Promise<number | UserError> {
+  const { cpuMs, wallMs } = limits;
   const number = guest.nextProgramNumber();
   const error = await guest.request(
     {
@@ -63,16 +66,11 @@ async function loadNew(
       code: program.code,
       libraries: program.libraries,
       credentials: program.credentials,
-      drop: makeRoom(guest),
-      budgetMs: limits.cpuMs,
+      drop: evictPrograms(guest),
+      budgetMs: cpuMs,
     },
     [],
-    {
-      cpuMs: limits.cpuMs,
-      wallMs: limits.wallMs,
-      replyBytesMax: GUEST_ANSWER_BYTES_MAX,
-      ...during,
-    },
+    { cpuMs, wallMs, replyBytesMax: GUEST_ANSWER_BYTES_MAX, ...accounting },
     parseLoadReply,
   );
   if (error) return error;
@@ -80,13 +78,14 @@ async function loadNew(
   return number;
 }
 
-/** Numbers of the programs that the guest is to forget: the least recently used. */
-function makeRoom(guest: Guest): number[] {
+/** Makes room for one program: numbers of the least recently used ones, which the guest forgets. */
+function evictPrograms(guest: Guest): number[] {
   const drop: number[] = [];
   for (const [id, number] of guest.programs) {
     if (guest.programs.size < guest.programsMax) break;
     guest.programs.delete(id);
     drop.push(number);
   }
+  assert(guest.programs.size < guest.programsMax, "A guest has room for the program it loads");
   return drop;
 }

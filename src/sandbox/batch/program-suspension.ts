@@ -1,4 +1,5 @@
 import type { Logger } from "pino";
+import { assert } from "../../assert.ts";
 import {
   SUSPENDED_MS_MAX,
   SUSPENDED_MS_MIN,
@@ -9,10 +10,10 @@ import {
 import type { SandboxMetrics } from "../metrics.ts";
 import type { Program, ProgramOutcome, UserError } from "../program.ts";
 
-/** Failing programs that are remembered. */
+/** Failing programs whose cost is kept. */
 const SUSPENDED_PROGRAMS_MAX = 10_000;
 
-/** A program that is not run until a time, because none of its last batches had a good event. */
+/** A program that does not run for a while because none of its last batches had a good event. */
 export interface ProgramSuspension {
   programId: string;
   workspaceId: string;
@@ -23,13 +24,13 @@ export interface ProgramSuspension {
   reason: string;
 }
 
-/** What a batch cost. */
+/** Cost of a batch to its guests. */
 export interface BatchCost {
-  /** Events that cost a guest its time or its life. */
+  /** Events that used up the time of a guest or ended it. */
   culprits: number;
   cpuMs: number;
-  /** Whether a guest did what only a guest does whose code has broken into it. */
-  broken: boolean;
+  /** Whether the code has broken into a guest. */
+  isBroken: boolean;
 }
 
 interface FailureRecord {
@@ -46,11 +47,11 @@ interface FailureRecord {
 }
 
 /**
- * Keeps programs that only fail from using up their workspace's guest. After enough batches without
+ * Suspends programs that only fail, so that they do not use up their workspace's guest. After enough batches without
  * one good event a program is suspended; then one batch is tried, and if it fails too, the program
- * is suspended for twice as long. A batch that cost a guest its time or its life counts as several
- * failed batches; CPU time alone also suffices, and so does one batch that breaks into its guest. A
- * new revision is a new program.
+ * is suspended for twice as long. A batch that used up a guest's time or ended it counts as
+ * several failed batches; CPU time alone also suffices, and so does one batch that breaks into its
+ * guest. A new revision is a new program.
  */
 export class ProgramSuspensions {
   readonly #records = new Map<string, FailureRecord>();
@@ -65,7 +66,7 @@ export class ProgramSuspensions {
     metrics.countSuspended(() => this.list().length);
   }
 
-  /** The error that a suspended program's events get; undefined when it may run. */
+  /** The error of a suspended program's events; undefined when the program may run. */
   errorFor(program: Program): UserError | undefined {
     const record = this.#records.get(program.id);
     if (!record || record.until <= this.#now()) return undefined;
@@ -79,17 +80,18 @@ export class ProgramSuspensions {
     return SUSPENSION_CPU_MS - (this.#records.get(program.id)?.cpuMs ?? 0);
   }
 
-  /** Takes note of how a batch went. */
-  record(program: Program, outcomes: readonly ProgramOutcome[], spent: BatchCost): void {
+  /** Records the outcomes and the cost of a batch. */
+  record(program: Program, outcomes: readonly ProgramOutcome[], cost: BatchCost): void {
+    assert(cost.cpuMs >= 0, "A batch costs a CPU time that is not negative");
     const last = outcomes.at(-1);
     if (!last) return;
     if (!("error" in last) || outcomes.some((outcome) => !("error" in outcome))) {
       const record = this.#records.get(program.id);
       this.#records.delete(program.id);
       if (record !== undefined && record.periodMs > 0) {
-        this.#log.info(aboutOf(record), "A suspended transformation works again");
+        this.#log.info(logFieldsOf(record), "transformation works again after a suspension");
       }
-    } else this.#failed(program, last.error.message, spent);
+    } else this.#failed(program, last.error.message, cost);
   }
 
   list(): ProgramSuspension[] {
@@ -102,13 +104,12 @@ export class ProgramSuspensions {
       });
   }
 
-  #failed(program: Program, reason: string, { culprits, cpuMs, broken }: BatchCost): void {
+  #failed(program: Program, reason: string, { culprits, cpuMs, isBroken }: BatchCost): void {
     const record = this.#records.get(program.id) ?? this.#open(program);
     record.reason = reason.split("\n")[0]!;
     record.batches += 1;
-    // Each batch that breaks into its guest costs the start of a guest, and nothing speaks for the
-    // program.
-    if (broken) record.cost += SUSPENSION_COST;
+    // A batch that breaks into its guest costs the start of a guest, and is no accident.
+    if (isBroken) record.cost += SUSPENSION_COST;
     else record.cost += culprits > 0 ? SUSPENSION_COST_OF_CULPRITS : 1;
     record.cpuMs += cpuMs;
     const enough = record.cost >= SUSPENSION_COST || record.cpuMs >= SUSPENSION_CPU_MS;
@@ -119,7 +120,7 @@ export class ProgramSuspensions {
     this.#metrics.suspensions.inc();
     // Only the first suspension is logged: the next ones, each twice as long, say nothing new.
     if (record.periodMs > SUSPENDED_MS_MIN) return;
-    this.#log.warn(aboutOf(record), "A transformation only fails, and is suspended");
+    this.#log.warn(logFieldsOf(record), "transformation suspended because it only fails");
   }
 
   #open(program: Program): FailureRecord {
@@ -134,9 +135,9 @@ export class ProgramSuspensions {
 }
 
 /**
- * What the log says of a program; its error is left out, since that is user code's own text and may
- * hold what people sent.
+ * Log fields of a failing program. Its error is left out, since that is a text of user code and may
+ * contain data of events.
  */
-function aboutOf({ program: { workspaceId, id, name }, batches }: FailureRecord) {
+function logFieldsOf({ program: { workspaceId, id, name }, batches }: FailureRecord) {
   return { workspaceId, programId: id, transformation: name, failedBatches: batches };
 }

@@ -3,9 +3,9 @@ import { type CityResponse, Reader } from "mmdb-lib";
 import { codeOf, messageOf, StartError } from "../../errors.ts";
 
 /**
- * Looks addresses up in a MaxMind-format file (GeoLite2, GeoIP2, DB-IP): `geolocation(ip)` of user
- * code. Answers the file's own record, null for an address that is not in it. The file is read
- * once; a new one needs a restart.
+ * Opens a MaxMind-format file (GeoLite2, GeoIP2, DB-IP) for `geolocation(ip)` of user code, which
+ * returns the file's record, or null for an address that is not in it. The file is read once; a new
+ * one needs a restart.
  */
 export function openGeolocation(path: string): (ip: string) => object | null {
   let reader: Reader<CityResponse>;

@@ -1,4 +1,5 @@
 import { isIP } from "node:net";
+import { assert } from "../../assert.ts";
 import { messageOf } from "../../errors.ts";
 import {
   FETCH_ANSWER_BYTES_MAX,
@@ -12,188 +13,190 @@ import { GuestFrameError, type JsonTexts } from "../protocol/guest-frames.ts";
 import { printable } from "../protocol/printable.ts";
 import type { GuestFetchRequest, GuestFetchResponse, HostFunctions } from "./host-functions.ts";
 
-/**
- * Characters of all requests of a batch that have no answer, in UTF-16 units; beyond it the batch
- * waits.
- */
+/** UTF-16 units of all pending calls of a batch; beyond it the batch waits. */
 export const FETCH_REQUESTS_CHARS_MAX = 8 << 20;
-/** Bodies of answers that a batch has not taken, in UTF-16 units; beyond it no request starts. */
+/** UTF-16 units of results that the guest has not taken; beyond it no call starts. */
 export const FETCH_ANSWERS_CHARS_MAX = 8 << 20;
 
-/** Bytes of answers in one frame; further answers wait for the next. */
-const ANSWERS_BYTES_MAX = 8 << 20;
+/** Bytes of results in one frame; further results wait for the next. */
+const RESULTS_BYTES_MAX = 8 << 20;
 /**
- * Questions of one batch. A program may ask as much again while it is loaded; a guest that asks
- * more is not honest.
+ * Calls of one batch. A program may make as many again while it is loaded; only a guest whose code
+ * has broken out makes more.
  */
-const QUESTIONS_MAX = 2 * FETCHES_MAX;
-/**
- * Bytes of the questions in one frame, as the runner bounds them, with a comma and brackets, in
- * UTF-8.
- */
-const QUESTIONS_BYTES_MAX = 3 * (FETCH_REQUEST_CHARS_MAX + 3);
+const CALLS_MAX = 2 * FETCHES_MAX;
+/** UTF-8 bytes of the calls in one frame, as the runner bounds them, with a comma and brackets. */
+const CALLS_BYTES_MAX = 3 * (FETCH_REQUEST_CHARS_MAX + 3);
 
-/** A question of user code: a request, or where an IP address is. */
-type Question = { id: number; chars: number } & ({ request: GuestFetchRequest } | { ip: string });
+/** A host call of user code: a request, or the lookup of an IP address. */
+type HostCall = { id: number; chars: number } & ({ request: GuestFetchRequest } | { ip: string });
 
-type Answer = GuestFetchResponse | { location: object } | { error: string };
+type HostCallResult = GuestFetchResponse | { location: object } | { error: string };
 
 /**
- * What one batch asks of the world outside. The guest hands over what its code asked for and
- * sleeps; it is woken with every answer that has come by then.
+ * The host calls of one batch. The guest sends the calls of its code and sleeps; it is woken with
+ * all results that are available by then.
  */
 export class HostCalls {
-  readonly #outside: HostFunctions;
+  readonly #functions: HostFunctions;
   readonly #workspaceId: string;
-  #ending: AbortController | undefined;
-  readonly #queue: Question[] = [];
-  /** Characters of all questions without an answer. */
-  #questionsChars = 0;
+  #abortController: AbortController | undefined;
+  readonly #queue: HostCall[] = [];
+  /** Characters of all pending calls. */
+  #pendingChars = 0;
   /** Kept unescaped: as JSON, a body may take six times its memory. */
-  readonly #answers: (Answer & { id: number })[] = [];
-  /** Characters of the answers' bodies. */
-  #answersChars = 0;
-  #underWay = 0;
+  readonly #results: (HostCallResult & { id: number })[] = [];
+  /** Characters of the results' bodies. */
+  #resultsChars = 0;
+  #activeCount = 0;
   #count = 0;
   #deadline: Timer | undefined;
   #wake = () => {};
 
-  constructor(outside: HostFunctions, workspaceId: string) {
-    this.#outside = outside;
+  constructor(functions: HostFunctions, workspaceId: string) {
+    this.#functions = functions;
     this.#workspaceId = workspaceId;
   }
 
   /**
-   * Takes new questions (a JSON array). Resolves with the answers that are there, at least one, and
-   * only once not too much waits for an answer: meanwhile the guest cannot ask more. Throws
-   * `FrameError` when the bytes are no list of questions, when there are too many, or when nothing
-   * is asked for.
+   * Takes new calls (a JSON array). Resolves with the available results, at least one, once the
+   * pending calls are within their bound: until then the guest cannot send more. Throws
+   * `GuestFrameError` when the bytes are no list of calls, when there are too many, or when no call
+   * is pending.
    */
-  async exchange(questions: Buffer): Promise<JsonTexts> {
-    for (const question of parseQuestions(questions, this.#workspaceId)) {
+  async exchange(calls: Buffer): Promise<JsonTexts> {
+    for (const call of parseCalls(calls, this.#workspaceId)) {
       this.#count += 1;
-      this.#questionsChars += question.chars;
-      if (this.#count > QUESTIONS_MAX) throw new GuestFrameError("Expected fewer questions");
+      this.#pendingChars += call.chars;
+      if (this.#count > CALLS_MAX) throw new GuestFrameError("Expected fewer host calls");
       if (this.#count > FETCHES_MAX) {
-        this.#answer(question, { error: `Expected at most ${FETCHES_MAX} fetches in a batch` });
-      } else this.#queue.push(question);
+        this.#settle(call, { error: `Expected at most ${FETCHES_MAX} fetches in a batch` });
+      } else this.#queue.push(call);
     }
     this.#startNext();
-    if (this.#answers.length === 0 && this.#underWay === 0)
-      throw new GuestFrameError("Waits in vain");
-    while (this.#answers.length === 0 || this.#isLaden) {
+    if (this.#results.length === 0 && this.#activeCount === 0)
+      throw new GuestFrameError("Expected a pending host call");
+    while (this.#results.length === 0 || this.#isOverloaded) {
       await new Promise<void>((resolve) => {
         this.#wake = resolve;
       });
     }
-    const texts = this.#takeAnswers();
-    // There is room for more answers now.
+    const texts = this.#takeResults();
+    assert(
+      this.#activeCount >= 0 && this.#activeCount <= FETCHES_AT_ONCE_MAX,
+      "Host calls under way are between none and their bound",
+    );
+    assert(
+      this.#pendingChars >= 0 && this.#resultsChars >= 0,
+      "Sizes of host calls and of their results are not negative",
+    );
+    // The results that were taken make room for more.
     this.#startNext();
     return texts;
   }
 
-  /** Ends the requests under way; nobody waits for them any more. */
+  /** Aborts the requests under way. */
   abort(): void {
     clearTimeout(this.#deadline);
-    this.#ending?.abort();
+    this.#abortController?.abort();
   }
 
   /**
-   * Whether too many questions are unanswered. When none is under way it does not wait: handing
-   * over answers is what frees the room.
+   * Whether the pending calls are over their bound. Without a call under way the batch must not
+   * wait: only taking results makes room then.
    */
-  get #isLaden(): boolean {
-    return this.#questionsChars > FETCH_REQUESTS_CHARS_MAX && this.#underWay > 0;
+  get #isOverloaded(): boolean {
+    return this.#pendingChars > FETCH_REQUESTS_CHARS_MAX && this.#activeCount > 0;
   }
 
-  #takeAnswers(): JsonTexts {
+  #takeResults(): JsonTexts {
     const texts: Buffer[] = [];
     let bytes = 0;
-    for (const answer of this.#answers) {
-      const text = Buffer.from(JSON.stringify(answer));
+    for (const result of this.#results) {
+      const text = Buffer.from(JSON.stringify(result));
       bytes += text.length;
-      if (texts.length > 0 && bytes > ANSWERS_BYTES_MAX) break;
+      if (texts.length > 0 && bytes > RESULTS_BYTES_MAX) break;
       texts.push(text);
-      this.#answersChars -= bodyChars(answer);
+      this.#resultsChars -= bodyChars(result);
     }
-    this.#answers.splice(0, texts.length);
+    this.#results.splice(0, texts.length);
     return texts;
   }
 
   #startNext(): void {
-    while (this.#underWay < FETCHES_AT_ONCE_MAX && this.#answersChars < FETCH_ANSWERS_CHARS_MAX) {
-      const question = this.#queue.shift();
-      if (!question) return;
-      this.#perform(question);
+    while (
+      this.#activeCount < FETCHES_AT_ONCE_MAX &&
+      this.#resultsChars < FETCH_ANSWERS_CHARS_MAX
+    ) {
+      const call = this.#queue.shift();
+      if (!call) return;
+      this.#perform(call);
     }
   }
 
-  async #perform(question: Question): Promise<void> {
-    this.#underWay += 1;
+  async #perform(call: HostCall): Promise<void> {
+    this.#activeCount += 1;
     try {
-      this.#answer(
-        question,
-        "ip" in question ? this.#locate(question.ip) : await this.#request(question.request),
-      );
+      this.#settle(call, "ip" in call ? this.#locate(call.ip) : await this.#request(call.request));
     } catch (error) {
-      this.#answer(question, { error: printable(messageOf(error)) });
+      this.#settle(call, { error: printable(messageOf(error)) });
     }
-    this.#underWay -= 1;
+    this.#activeCount -= 1;
     this.#startNext();
   }
 
   async #request(request: GuestFetchRequest): Promise<GuestFetchResponse> {
-    const { signal } = this.#begin();
-    if (!this.#outside.fetch) throw new Error("fetch is not available");
+    const { signal } = this.#startDeadline();
+    if (!this.#functions.fetch) throw new Error("fetch is not available");
     if (signal.aborted) throw new Error("The batch has no time left to fetch");
-    const { url, status, headers, body } = await this.#outside.fetch(request, signal);
+    const { url, status, headers, body } = await this.#functions.fetch(request, signal);
     return { url, status, headers, body };
   }
 
-  #begin(): AbortController {
-    if (!this.#ending) {
-      const ending = new AbortController();
-      this.#ending = ending;
-      this.#deadline = setTimeout(() => ending.abort(), FETCH_WAIT_MS_MAX);
+  #startDeadline(): AbortController {
+    if (!this.#abortController) {
+      const controller = new AbortController();
+      this.#abortController = controller;
+      this.#deadline = setTimeout(() => controller.abort(), FETCH_WAIT_MS_MAX);
     }
-    return this.#ending;
+    return this.#abortController;
   }
 
-  /** The answer is worded as RudderStack's. */
+  /** The error texts are RudderStack's. */
   #locate(ip: string): { location: object } {
     if (isIP(ip) === 0) throw new Error("invalid ip address");
     try {
-      if (!this.#outside.geolocation) throw new Error("Not configured");
-      return { location: this.#outside.geolocation(ip) ?? {} };
+      if (!this.#functions.geolocation) throw new Error("Not configured");
+      return { location: this.#functions.geolocation(ip) ?? {} };
     } catch {
       throw new Error("geolocation is not available right now");
     }
   }
 
-  #answer({ id, chars }: Question, answer: Answer): void {
-    this.#answers.push({ id, ...answer });
-    this.#questionsChars -= chars;
-    this.#answersChars += bodyChars(answer);
+  #settle({ id, chars }: HostCall, result: HostCallResult): void {
+    this.#results.push({ id, ...result });
+    this.#pendingChars -= chars;
+    this.#resultsChars += bodyChars(result);
     this.#wake();
   }
 }
 
-function bodyChars(answer: Answer): number {
-  return "body" in answer ? answer.body.length : 0;
+function bodyChars(result: HostCallResult): number {
+  return "body" in result ? result.body.length : 0;
 }
 
-function parseQuestions(bytes: Buffer, workspaceId: string): Question[] {
-  if (bytes.length > QUESTIONS_BYTES_MAX) throw new GuestFrameError("Expected fewer questions");
+function parseCalls(bytes: Buffer, workspaceId: string): HostCall[] {
+  if (bytes.length > CALLS_BYTES_MAX) throw new GuestFrameError("Expected fewer host calls");
   try {
     const list: unknown = JSON.parse(bytes.toString());
-    if (!Array.isArray(list)) throw new GuestFrameError("Expected a list of questions");
-    return list.map((item) => parseQuestion(item, workspaceId));
+    if (!Array.isArray(list)) throw new GuestFrameError("Expected a list of host calls");
+    return list.map((item) => parseCall(item, workspaceId));
   } catch {
-    throw new GuestFrameError("Expected a list of questions");
+    throw new GuestFrameError("Expected a list of host calls");
   }
 }
 
-function parseQuestion(item: Record<string, unknown>, workspaceId: string): Question {
+function parseCall(item: Record<string, unknown>, workspaceId: string): HostCall {
   const { id, ip, url, method, headers, body, timeoutMs } = item;
   if (!Number.isSafeInteger(id)) throw new GuestFrameError("Expected a number");
   if (typeof ip === "string") return { id: id as number, chars: ip.length, ip };

@@ -1,4 +1,4 @@
-/** What user code's `fetch` and `fetchV2` ask for. Everything in it is the user's: trust none. */
+/** Request of user code's `fetch` or `fetchV2`. Every field is untrusted input. */
 export interface GuestFetchRequest {
   workspaceId: string;
   url: string;
@@ -7,7 +7,7 @@ export interface GuestFetchRequest {
   body: string;
   /** At most `FETCH_MS_MAX`. */
   timeoutMs: number;
-  /** Of the answer's body; a longer one is an error. */
+  /** Largest body of the response; a longer one is an error. */
   answerBytesMax: number;
 }
 
@@ -19,8 +19,8 @@ export interface GuestFetchResponse {
 }
 
 /**
- * Performs a request for user code. Rejects with an error whose message the user may read: no
- * address of the inside, no stack. `signal` ends it when its guest is gone.
+ * Performs a request for user code. Rejects with an error whose message the user may read: it has
+ * no internal address and no stack. `signal` aborts it when its guest has ended.
  */
 export type GuestFetch = (
   request: GuestFetchRequest,
@@ -28,12 +28,12 @@ export type GuestFetch = (
 ) => Promise<GuestFetchResponse>;
 
 /**
- * What is known of an IP address, as a plain object; null when nothing is (user code gets an
- * empty object). Throws when it cannot tell now.
+ * Looks up an IP address: a plain object, or null for an unknown address (user code gets an empty
+ * object). Throws when the lookup is unavailable.
  */
 export type GuestGeolocation = (ip: string) => object | null;
 
-/** All that user code may ask of the world outside its guest. What is absent fails. */
+/** Functions of the host that user code may call. Calls of an absent one fail. */
 export interface HostFunctions {
   fetch?: GuestFetch | undefined;
   geolocation?: GuestGeolocation | undefined;

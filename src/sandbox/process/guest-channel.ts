@@ -1,3 +1,4 @@
+import { assert, InvariantError } from "../../assert.ts";
 import type { HostCalls } from "../host-calls/host-calls.ts";
 import {
   decodeGuestReply,
@@ -17,29 +18,29 @@ export interface ExchangeLimits {
   replyBytesMax: number;
   /** Adds up the CPU time that the guest uses during the exchange. */
   meter?: { cpuMs: number };
-  /** Whether the time on the clock starts again whenever the guest computes. */
+  /** Whether the time on the clock starts again whenever the guest uses CPU time. */
   restartsClockOnCpu?: boolean;
-  /** What the code may ask of the network during the exchange; nothing when absent. */
-  calls?: HostCalls;
+  /** Host functions that the code may call during the exchange; none when absent. */
+  hostCalls?: HostCalls;
 }
 
 export interface GuestExchange extends ExchangeLimits {
   number: number;
   startedAt: number;
-  /** What the guest had used when the watch first saw this exchange. */
-  atStart?: ProcessUsage;
-  /** Since when the guest sleeps, waiting for answers of the network. */
+  /** Usage of the guest when the monitor first measured during this exchange. */
+  usageAtStart?: ProcessUsage;
+  /** Since when the guest sleeps, waiting for results of host calls. */
   waitingSince?: number | undefined;
   resolve(frame: GuestFrame): void;
-  reject(error: GuestEndedError): void;
+  reject(error: GuestEndedError | InvariantError): void;
 }
 
 const field = ({ header }: GuestFrame, name: string): unknown =>
   typeof header === "object" && header !== null ? Reflect.get(header, name) : undefined;
 
 /**
- * Questions to a guest and its answers, in their order. The next question may be on its way while
- * one is being answered, so that neither end waits for the other.
+ * Requests to a guest and its replies, in order. The next request may be on its way while one is
+ * being answered, so that neither end waits for the other.
  */
 export class GuestChannel {
   readonly #reader = new GuestFrameReader();
@@ -47,20 +48,23 @@ export class GuestChannel {
   /** The exchanges under way: the guest works on the first, the others wait in the socket. */
   readonly #exchanges: GuestExchange[] = [];
   readonly #send: (bytes: Buffer) => void;
-  readonly #kill: (close: GuestEndCause) => void;
+  readonly #kill: (cause: GuestEndCause, fault?: InvariantError) => void;
 
-  /** `send` throws when the guest is gone; `kill` ends it, which calls `end`. */
-  constructor(send: (bytes: Buffer) => void, kill: (end: GuestEndCause) => void) {
+  /** `send` throws when the guest is gone; `kill` ends it, which calls `close`. */
+  constructor(
+    send: (bytes: Buffer) => void,
+    kill: (cause: GuestEndCause, fault?: InvariantError) => void,
+  ) {
     this.#send = send;
     this.#kill = kill;
   }
 
-  /** What the guest works on. */
+  /** The exchange that the guest works on. */
   get current(): GuestExchange | undefined {
     return this.#exchanges[0];
   }
 
-  /** The guest was kept from its work for `ms`, which do not count as its time. */
+  /** Leaves `ms` out of the guest's time, during which it could not work. */
   extendDeadline(ms: number): void {
     const exchange = this.current;
     if (!exchange || exchange.waitingSince !== undefined) return;
@@ -70,85 +74,95 @@ export class GuestChannel {
   request(
     header: GuestRequest,
     body: readonly JsonTexts[],
-    allowance: ExchangeLimits,
+    limits: ExchangeLimits,
   ): Promise<GuestFrame> {
     return new Promise((resolve, reject) => {
       const [number] = crypto.getRandomValues(new Uint32Array(1)) as unknown as [number];
-      const exchange = { ...allowance, number, startedAt: performance.now(), resolve, reject };
+      const exchange = { ...limits, number, startedAt: performance.now(), resolve, reject };
       const numbered: GuestRequest & ExchangeNumber = { ...header, exchange: number };
+      const frame = this.#writer.write(numbered, body);
       try {
-        this.#send(this.#writer.write(numbered, body));
+        this.#send(frame);
         this.#exchanges.push(exchange);
       } catch {
-        // The guest died before it was asked this; so this question did not cause its death.
+        // The guest died before it got this request, which therefore did not cause its death.
         reject(new GuestEndedError("retired"));
         this.#kill("crash");
       }
     });
   }
 
-  /** Takes a chunk of what the guest says; throws `FrameError` when it breaks the rules. */
+  /** Takes a chunk from the guest; throws `GuestFrameError` when it breaks the protocol. */
   receive(chunk: Uint8Array): void {
-    if (!this.#listening) throw new GuestFrameError("Frame that nobody asked for");
+    if (!this.#mayReceive) throw new GuestFrameError("Expected no frame without a request");
     this.#reader.push(chunk);
-    const answers: [exchange: GuestExchange, frame: GuestFrame][] = [];
+    const replies: [exchange: GuestExchange, frame: GuestFrame][] = [];
     try {
-      this.#readFrames(answers);
+      this.#readFrames(replies);
     } catch (error) {
       // After a protocol violation, the frames already read from this chunk are not believed
       // either: their exchanges are put back, so that killing the guest rejects them.
-      this.#exchanges.unshift(...answers.map(([exchange]) => exchange));
+      this.#exchanges.unshift(...replies.map(([exchange]) => exchange));
       throw error;
     }
-    for (const [exchange, frame] of answers) exchange.resolve(frame);
+    for (const [exchange, frame] of replies) exchange.resolve(frame);
   }
 
-  #readFrames(answers: [exchange: GuestExchange, frame: GuestFrame][]): void {
-    while (this.#listening) {
+  #readFrames(replies: [exchange: GuestExchange, frame: GuestFrame][]): void {
+    while (this.#mayReceive) {
       const exchange = this.#exchanges[0]!;
       const bytes = this.#reader.next(exchange.replyBytesMax);
       if (!bytes) return;
+      assert(
+        bytes.length <= exchange.replyBytesMax,
+        "A frame of a guest fits the exchange's bound before it is parsed",
+      );
       const frame = decodeGuestReply(bytes);
       if (field(frame, "exchange") !== exchange.number) {
-        throw new GuestFrameError("Answer to another question");
+        throw new GuestFrameError("Expected the number of the exchange");
       }
-      if (field(frame, "kind") === "wait") this.#wait(exchange, frame.body);
+      if (field(frame, "kind") === "wait") this.#answerHostCalls(exchange, frame.body);
       else {
-        answers.push([exchange, frame]);
+        replies.push([exchange, frame]);
         this.#exchanges.shift();
         if (this.#exchanges[0]) this.#exchanges[0].startedAt = performance.now();
       }
     }
-    if (this.#reader.bufferedBytes > 0) throw new GuestFrameError("Bytes after the frame");
+    if (this.#reader.bufferedBytes > 0)
+      throw new GuestFrameError("Expected no bytes after a frame");
   }
 
-  /** Whether the guest has anything to say now. */
-  get #listening(): boolean {
+  /** Whether the guest may send a frame now. */
+  get #mayReceive(): boolean {
     const [exchange] = this.#exchanges;
     return exchange !== undefined && exchange.waitingSince === undefined;
   }
 
-  /** Time during which the guest waits for the network is not its own. */
-  async #wait(exchange: GuestExchange, requests: Buffer): Promise<void> {
-    const { calls } = exchange;
+  /** Performs the host calls of a guest that sleeps meanwhile; the wait does not count as its time. */
+  async #answerHostCalls(exchange: GuestExchange, calls: Buffer): Promise<void> {
+    const { hostCalls } = exchange;
     try {
-      if (!calls) throw new GuestFrameError("May not wait");
+      if (!hostCalls) throw new GuestFrameError("Expected no host calls");
       exchange.waitingSince = performance.now();
-      const answers = await calls.exchange(requests);
+      const results = await hostCalls.exchange(calls);
       if (this.#exchanges[0] !== exchange) return;
       exchange.startedAt += performance.now() - exchange.waitingSince;
       exchange.waitingSince = undefined;
       const header: HostCallResults = { kind: "answers" };
-      this.#send(this.#writer.write(header, [answers]));
+      this.#send(this.#writer.write(header, [results]));
     } catch (error) {
-      this.#kill(error instanceof GuestFrameError ? "violation" : "crash");
+      if (error instanceof InvariantError) this.#kill("retired", error);
+      else this.#kill(error instanceof GuestFrameError ? "violation" : "crash");
     }
   }
 
-  /** The guest has ended; only the exchange under way has to do with the cause. */
-  end(end: GuestEndCause): void {
+  /**
+   * Rejects all exchanges since the guest has ended, with the cause for the one under way alone. A
+   * fault of the host rejects that one with itself.
+   */
+  close(cause: GuestEndCause, fault?: InvariantError): void {
     const [first, ...others] = this.#exchanges.splice(0);
-    first?.reject(new GuestEndedError(end));
+    first?.reject(fault ?? new GuestEndedError(cause));
     for (const exchange of others) exchange.reject(new GuestEndedError("retired"));
   }
 }

@@ -1,20 +1,20 @@
-/** Why a guest is no more. */
+/** The cause of a guest's end. */
 export type GuestEndCause =
   | "timeout" // over its CPU or wall time
   | "memory" // over its memory
   | "crash" // ended by itself
-  | "overflow" // said that its stack came to its end
-  | "violation" // answered oddly
+  | "overflow" // reported that its stack was full
+  | "violation" // broke the protocol
   | "threads" // made more threads than its runtime does
-  | "idle" // computed without having been asked
+  | "idle" // computed without a request
   | "stderr" // flooded its standard error
   | "retired"; // ended by the host, for no fault of its code
 
-/** The guest died before it answered. */
+/** The guest ended before it replied. */
 export class GuestEndedError extends Error {
-  override readonly name = "GuestGone";
+  override readonly name = "GuestEndedError";
 
   constructor(readonly end: GuestEndCause) {
-    super(`Guest is gone: ${end}`);
+    super(`Guest ended: ${end}`);
   }
 }

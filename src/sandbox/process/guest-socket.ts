@@ -7,26 +7,26 @@ const AF_UNIX = 1;
 const SOCK_STREAM = 1;
 const SOCK_CLOEXEC = 0o2000000;
 
-/** What comes of a guest's socket. Nothing may be thrown. */
-export interface SocketEvents {
-  /** A chunk came, whose memory belongs to the receiver. */
-  received(chunk: Buffer): void;
+/** Callbacks of a guest's socket, which must not throw. */
+export interface GuestSocketEvents {
+  /** Takes a chunk, whose memory belongs to the receiver. */
+  onChunk(chunk: Buffer): void;
   /** The guest has closed its end, or is gone. */
-  ended(): void;
+  onEnd(): void;
 }
 
 /**
  * The host's end of the socket to a guest. It is a socket pair instead of `Bun.spawn`'s pipes:
- * their streams make three calls of `epoll_ctl`, two vain reads and six promises for each exchange,
- * a third of its cost.
+ * their streams cost three calls of `epoll_ctl`, two empty reads and six promises for each
+ * exchange, a third of its cost.
  */
 export class GuestSocket {
   #socket: Socket | undefined;
-  /** Bytes that the kernel had no room for. */
+  /** Bytes that the kernel did not take yet. */
   readonly #unsent: Buffer[] = [];
 
   /** Takes a descriptor of `socketPair`, which it closes. */
-  constructor(fd: number, events: SocketEvents) {
+  constructor(fd: number, events: GuestSocketEvents) {
     const options = {
       fd,
       socket: {
@@ -34,13 +34,13 @@ export class GuestSocket {
           this.#socket = socket;
           this.#sendRest();
         },
-        data: (_: Socket, chunk: Buffer) => events.received(chunk),
+        data: (_: Socket, chunk: Buffer) => events.onChunk(chunk),
         drain: () => this.#sendRest(),
-        close: () => events.ended(),
+        close: () => events.onEnd(),
       },
     };
     // The option `fd` is missing in Bun's types.
-    Bun.connect(options as unknown as Bun.UnixSocketOptions).catch(() => events.ended());
+    Bun.connect(options as unknown as Bun.UnixSocketOptions).catch(() => events.onEnd());
   }
 
   /**
@@ -49,7 +49,7 @@ export class GuestSocket {
    */
   send(bytes: Buffer): void {
     const sent = this.#socket && this.#unsent.length === 0 ? this.#socket.write(bytes) : 0;
-    if (sent < 0) throw new Error("Guest is gone");
+    if (sent < 0) throw new Error("Guest has closed its socket");
     if (sent < bytes.length) this.#unsent.push(Buffer.from(bytes.subarray(sent)));
   }
 
@@ -72,16 +72,16 @@ export class GuestSocket {
 }
 
 /**
- * Two connected sockets, which a process inherits only when it is told to. Throws what the system
- * says.
+ * Creates two connected sockets, which a child process inherits only if it is given them. Throws
+ * the system's error.
  */
-export function socketPair(): [mine: number, guests: number] {
+export function socketPair(): [host: number, guest: number] {
   libc ??= openLibc(functions);
   const { socketpair, __errno_location } = libc.symbols;
   const fds = new Int32Array(2);
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ptr(fds)) === 0) return [fds[0]!, fds[1]!];
   const code = getSystemErrorName(-read.i32(__errno_location()!, 0));
-  throw Object.assign(new Error(`Cannot make a pair of sockets: ${code}`), { code });
+  throw Object.assign(new Error(`Cannot create a pair of sockets: ${code}`), { code });
 }
 
 const functions = {

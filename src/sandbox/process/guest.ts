@@ -1,3 +1,4 @@
+import { assert, InvariantError } from "../../assert.ts";
 import { GUEST_START_MS_MAX } from "../guest-limits.ts";
 import type { GuestLanguage, UserError } from "../program.ts";
 import { type GuestFrame, GuestFrameError, type JsonTexts } from "../protocol/guest-frames.ts";
@@ -18,76 +19,88 @@ const GUEST_STDERR_FLOOD_BYTES = 1 << 20;
 
 const REPLY_BYTES_SMALL = 4_096;
 
-/** The host's end of one guest process: its life, and an eye on what it uses. */
+/** Gives work its guest: the same one until it dies, then a new one. */
+export interface GuestSource {
+  guest(): Promise<Guest> | Guest;
+}
+
+/** The host's end of one guest process: its life, its requests and its resource limits. */
 export class Guest {
   readonly startedAt = performance.now();
-  /** Program ids that are loaded, least recently used first, with their number in the guest. */
+  /** Numbers of the loaded programs in the guest by program id, least recently used first. */
   readonly programs = new Map<string, number>();
   /** Loads under way by program id. */
   readonly loads = new Map<string, Promise<number | UserError>>();
   eventCount = 0;
   softTimeouts = 0;
-  /** Set once; `stderr` is bounded and printable. */
+  /** Set once the process is gone. */
   ended: { end: GuestEndCause; code: number | null; signal: ExitSignal } | undefined;
+  /** Start of the guest's standard error, without control characters. */
   stderr = "";
+  /** The fault of the host for which it had to end the guest. */
+  hostFault: InvariantError | undefined;
   onEnd: () => void = () => {};
-  /** Resolves when the process is gone and what it said is read. */
+  /** Resolves when the process is gone and its standard error is read. */
   readonly exited: Promise<unknown>;
 
-  readonly #terms: LanguageProfile;
+  readonly #language: GuestLanguage;
+  readonly #profile: LanguageProfile;
   readonly #process: GuestProcess;
-  readonly #oversight: ResourceMonitor;
+  readonly #monitor: ResourceMonitor;
   readonly #socket: GuestSocket;
   readonly #exit = Promise.withResolvers<void>();
   readonly #channel = new GuestChannel(
-    (memoryBytes) => this.#socket.send(memoryBytes),
-    (end) => this.kill(end),
+    (bytes) => this.#socket.send(bytes),
+    (cause, fault) => this.kill(cause, fault),
   );
+  /** The workspace whose code the guest has seen. */
+  #workspaceId: string | undefined;
   #lastProgram = 0;
-  #retiring = false;
+  #isRetiring = false;
   #pausedAt: number | undefined;
-  #killedFor: GuestEndCause | undefined;
+  #killCause: GuestEndCause | undefined;
 
-  constructor(command: readonly string[], language: GuestLanguage, terms: LanguageProfile) {
-    this.#terms = terms;
-    const onExit = (code: number | null, signal: ExitSignal) => this.#exited(code, signal);
-    const launched = launchGuest(command, language, terms, onExit);
+  constructor(command: readonly string[], language: GuestLanguage, profile: LanguageProfile) {
+    this.#language = language;
+    this.#profile = profile;
+    const onExit = (code: number | null, signal: ExitSignal) => this.#handleExit(code, signal);
+    const launched = launchGuest(command, language, profile, onExit);
     this.#process = launched.process;
     this.#socket = new GuestSocket(launched.fd, {
-      received: (chunk) => this.#received(chunk),
-      ended: () => this.kill("crash"),
+      onChunk: (chunk) => this.#receive(chunk),
+      onEnd: () => this.kill("crash"),
     });
-    this.#oversight = new ResourceMonitor(this.pid, terms);
-    this.exited = Promise.all([this.#exit.promise, this.#readErrors()]);
+    this.#monitor = new ResourceMonitor(this.pid, profile);
+    this.exited = Promise.all([this.#exit.promise, this.#readStderr()]);
   }
 
-  /** Whether the guest is near its memory limit, as far as was seen. */
+  /** Whether the guest was near its memory limit at the last measurement. */
   get isNearMemoryLimit(): boolean {
-    return this.#oversight.isNearMemoryLimit;
+    return this.#monitor.isNearMemoryLimit;
   }
 
-  /** Memory that the guest's end would give back, at the last look. */
-  get bytes(): number {
-    return this.#oversight.anonymousBytes;
+  /** Memory in bytes that the guest's end would give back, at the last measurement. */
+  get memoryBytes(): number {
+    return this.#monitor.anonymousBytes;
   }
 
   /** Whether the guest computes, or wants to. */
   get runnable(): boolean {
-    return !this.dying && !this.#oversight.sleeps;
+    return !this.dying && !this.#monitor.isIdle;
   }
 
-  /** CPU time that the guest has used of late beyond its due share. */
+  /** Recent CPU time of the guest beyond its fair share. */
   get cpuDebtMs(): number {
-    return this.#oversight.cpuDebtMs;
+    return this.#monitor.cpuDebtMs;
   }
 
   /** Takes over the debt of an earlier guest of the same workspace. */
   setCpuDebt(debtMs: number): void {
-    this.#oversight.setCpuDebt(debtMs);
+    this.#monitor.setCpuDebt(debtMs);
   }
 
   get programsMax(): number {
-    return this.#terms.programsMax;
+    return this.#profile.programsMax;
   }
 
   /** A number for a program that is about to be loaded, used once. */
@@ -106,40 +119,54 @@ export class Guest {
 
   /** Whether the guest is killed, and perhaps not yet gone. */
   get dying(): boolean {
-    return this.ended !== undefined || this.#killedFor !== undefined;
+    return this.ended !== undefined || this.#killCause !== undefined;
   }
 
-  /** First question to a guest: it confines itself and says whether it serves. */
+  /** Whether the guest ends once it has answered the requests under way. */
+  get isRetiring(): boolean {
+    return this.#isRetiring;
+  }
+
+  /** Reserves the guest for the workspace and language of code that it is about to see. */
+  assign(workspaceId: string, language: GuestLanguage): void {
+    this.#workspaceId ??= workspaceId;
+    assert(
+      this.#workspaceId === workspaceId && this.#language === language,
+      "A guest serves one workspace and one language",
+    );
+  }
+
+  /** First request to a guest: it confines itself and says whether it serves. */
   async start(insecure: boolean): Promise<StartReport> {
-    const allowance = {
+    const limits: ExchangeLimits = {
       cpuMs: GUEST_START_MS_MAX,
       wallMs: GUEST_START_MS_MAX,
-      patient: true,
+      restartsClockOnCpu: true,
       replyBytesMax: REPLY_BYTES_SMALL,
     };
-    const started = await this.request({ kind: "start", insecure }, [], allowance, parseStartReply);
-    this.#oversight.start();
-    return started;
+    const report = await this.request({ kind: "start", insecure }, [], limits, parseStartReply);
+    this.#monitor.start();
+    return report;
   }
 
   /**
-   * Asks one question and reads its answer. Rejects with `GuestGone` when there is none or
-   * `read` finds it odd (`FrameError`); the guest is dead then.
+   * Sends a request and parses its reply. Rejects with `GuestEndedError` when there is none or
+   * `parse` refuses it (`GuestFrameError`); the guest is dead then.
    */
   async request<T>(
     header: GuestRequest,
     body: readonly JsonTexts[],
-    allowance: ExchangeLimits,
-    read: (frame: GuestFrame) => T,
+    limits: ExchangeLimits,
+    parse: (frame: GuestFrame) => T,
   ): Promise<T> {
-    if (this.dying) throw new GuestEndedError(this.ended?.end ?? this.#killedFor!);
-    const frame = await this.#channel.request(header, body, allowance);
+    if (this.dying) throw new GuestEndedError(this.ended?.end ?? this.#killCause!);
+    const frame = await this.#channel.request(header, body, limits);
     if (isStackOverflow(frame)) {
       this.kill("overflow");
       throw new GuestEndedError("overflow");
     }
     try {
-      return read(frame);
+      return parse(frame);
     } catch (error) {
       if (!(error instanceof GuestFrameError)) throw error;
       this.kill("violation");
@@ -147,40 +174,46 @@ export class Guest {
     }
   }
 
-  /** SIGKILL. What waits for an answer is rejected at once. */
-  kill(end: GuestEndCause): void {
+  /** Sends SIGKILL and rejects the requests under way at once; the first one with `fault`, if any. */
+  kill(cause: GuestEndCause, fault?: InvariantError): void {
     if (this.dying) return;
-    this.#killedFor = end;
+    this.#killCause = cause;
+    this.hostFault = fault;
     this.#process.kill("SIGKILL");
     this.#socket.close();
-    this.#channel.end(end);
+    this.#channel.close(cause, fault);
   }
 
-  /** Ends the guest once it has answered all questions. */
+  /** Ends the guest once it has answered the requests under way. */
   retire(): void {
-    if (this.busy) this.#retiring = true;
-    else this.kill("retired");
+    this.#isRetiring = true;
+    if (!this.busy) this.kill("retired");
   }
 
   /**
-   * Kills the guest when it has gone over its memory, threads or time. `dueShare` is the part of a
+   * Kills the guest when it is over its memory, threads or time. `fairShare` is the part of a
    * processor that it may use without debt.
    */
-  enforceLimits(graceMs: number, dueShare: number): void {
+  enforceLimits(graceMs: number, fairShare: number): void {
     const exchange = this.#channel.current;
-    if (this.dying || (!exchange && !this.#oversight.isDue(performance.now()))) return;
-    this.#countPause();
-    const share = this.#pausedAt === undefined ? dueShare : 0;
-    const end = this.#oversight.measure(exchange, graceMs, share);
-    if (end) this.kill(end);
+    if (this.dying || (!exchange && !this.#monitor.isDue(performance.now()))) return;
+    this.#leaveOutPause();
+    const share = this.#pausedAt === undefined ? fairShare : 0;
+    try {
+      const cause = this.#monitor.measure(exchange, graceMs, share);
+      if (cause) this.kill(cause);
+    } catch (error) {
+      if (!(error instanceof InvariantError)) throw error;
+      this.kill("retired", error);
+    }
   }
 
-  /** The server stood still for `ms`, most likely with its guests: that time is not their own. */
+  /** Leaves `ms` out of the guest's time, since the server stood still, most likely with it. */
   extendDeadline(ms: number): void {
     if (this.#pausedAt === undefined) this.#channel.extendDeadline(ms);
   }
 
-  /** Stops the guest where it is; the time until `resume` is not its own. */
+  /** Stops the guest where it is; the time until `resume` does not count as its own. */
   pause(): void {
     if (this.#pausedAt !== undefined || this.dying) return;
     this.#pausedAt = performance.now();
@@ -189,29 +222,30 @@ export class Guest {
 
   resume(): void {
     if (this.#pausedAt === undefined) return;
-    this.#countPause();
+    this.#leaveOutPause();
     this.#pausedAt = undefined;
     this.#process.kill("SIGCONT");
   }
 
-  #countPause(): void {
+  #leaveOutPause(): void {
     if (this.#pausedAt === undefined) return;
     const now = performance.now();
     this.#channel.extendDeadline(now - this.#pausedAt);
     this.#pausedAt = now;
   }
 
-  #received(chunk: Buffer): void {
+  #receive(chunk: Buffer): void {
     if (this.dying) return;
     try {
       this.#channel.receive(chunk);
-      if (this.#retiring && !this.busy) this.kill("retired");
+      if (this.#isRetiring && !this.busy) this.kill("retired");
     } catch (error) {
-      this.kill(error instanceof GuestFrameError ? "violation" : "crash");
+      if (error instanceof InvariantError) this.kill("retired", error);
+      else this.kill(error instanceof GuestFrameError ? "violation" : "crash");
     }
   }
 
-  async #readErrors(): Promise<void> {
+  async #readStderr(): Promise<void> {
     const decoder = new TextDecoder();
     let bytes = 0;
     try {
@@ -223,14 +257,14 @@ export class Guest {
         this.stderr = printable(this.stderr + decoder.decode(kept, { stream: true }));
       }
     } catch {
-      // The text only explains an end that is known from elsewhere.
+      // The text only explains an end whose cause is known without it.
     }
   }
 
-  #exited(code: number | null, signal: ExitSignal): void {
-    this.ended = { end: this.#killedFor ?? "crash", code, signal };
+  #handleExit(code: number | null, signal: ExitSignal): void {
+    this.ended = { end: this.#killCause ?? "crash", code, signal };
     this.#socket.close();
-    this.#channel.end(this.ended.end);
+    this.#channel.close(this.ended.end);
     this.#exit.resolve();
     this.onEnd();
   }

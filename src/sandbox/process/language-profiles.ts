@@ -2,7 +2,7 @@ import { GUEST_MEMORY_BYTES_MAX, GUEST_PYTHON_MEMORY_BYTES_MAX } from "../../set
 import { GUEST_PROGRAMS_MAX, GUEST_THREADS_MAX } from "../guest-limits.ts";
 import type { GuestLanguage } from "../program.ts";
 
-/** Address space of a guest (`ulimit -v`): what honest code comes to (760 MB), and some to grow. */
+/** Address space of a guest (`ulimit -v`): honest code needs 760 MB; the rest is room to grow. */
 const GUEST_ADDRESS_KIB_MAX = 900_000;
 /**
  * Memory above an idle guest's after which a guest is replaced between two batches, before it
@@ -10,24 +10,24 @@ const GUEST_ADDRESS_KIB_MAX = 900_000;
  */
 export const GUEST_RECYCLE_MEMORY_BYTES = 150 << 20;
 /**
- * CPU time that a guest may use while it is asked nothing, beyond a twentieth of the time; then it
- * is killed.
+ * CPU time that a guest may use without a request, beyond a twentieth of the time, before it is
+ * killed.
  */
 const GUEST_IDLE_CPU_MS_MAX = 2_000;
-/** Confined guests that wait for work, per language. */
+/** Warm spare guests per language: started, confined and without work. */
 const GUEST_WARM_SPARES = 1;
 /** Memory above an idle Python guest's after which a guest is replaced between two batches. */
 export const GUEST_PYTHON_RECYCLE_MEMORY_BYTES = 192 << 20;
 /** Address space of a Python guest: two reservations of 4 GiB, 1.4 GiB, and 0.7 GiB to grow. */
 const GUEST_PYTHON_ADDRESS_KIB_MAX = 10_800_000;
-/** Programs in one Python guest, each with standard modules of its own (1 to 3 MB). */
+/** Programs in one Python guest; each has its own standard modules (1 to 3 MB). */
 const GUEST_PYTHON_PROGRAMS_MAX = 32;
 
 const everyGuest = { idleCpuMsMax: GUEST_IDLE_CPU_MS_MAX, threadsMax: GUEST_THREADS_MAX };
 
-/** How guests of one language are started and held. */
+/** Environment and limits of the guests of one language. */
 export interface LanguageProfile {
-  /** All that a guest inherits of the environment. */
+  /** The whole environment of a guest. */
   environment: Readonly<Record<string, string>>;
   /** `ulimit -v`. */
   addressKibMax: number;
@@ -35,14 +35,14 @@ export interface LanguageProfile {
   memoryBytesMax: number;
   /** Resident memory above the idle guest's, at which it is replaced between two batches. */
   recycleBytes: number;
-  /** CPU time of all threads of a guest that is asked nothing. */
+  /** CPU time of all threads of a guest without a request. */
   idleCpuMsMax: number;
   threadsMax: number;
   /** Programs that one guest holds. */
   programsMax: number;
-  /** Guests that wait, started and confined, for their first program. */
+  /** Warm spare guests. */
   spares: number;
-  /** Whether spares are started with the sandbox, or once the language is used. */
+  /** Whether spares start with the sandbox instead of with the first use of the language. */
   sparesFromStart: boolean;
 }
 
@@ -57,7 +57,7 @@ export const languageProfiles: Readonly<Record<GuestLanguage, LanguageProfile>> 
       BUN_JSC_jitMemoryReservationSize: "67108864",
       // Tail calls would remove the caller from stack traces.
       BUN_JSC_useTailCalls: "0",
-      // Most of the engine's faults were in its optimizing compilers. A batch of 1, 10 or 100 usual
+      // Most of the engine's security faults were in its optimizing compilers. A batch of 1, 10 or 100 usual
       // events costs the same without them, and a start a tenth less; hashing in loops does not.
       BUN_JSC_useDFGJIT: "0",
       // User code does not need these.
@@ -87,7 +87,7 @@ export const languageProfiles: Readonly<Record<GuestLanguage, LanguageProfile>> 
     recycleBytes: GUEST_PYTHON_RECYCLE_MEMORY_BYTES,
     programsMax: GUEST_PYTHON_PROGRAMS_MAX,
     spares: GUEST_WARM_SPARES,
-    // A spare takes 0.3 s of CPU and 200 MB, so only those who use Python pay for one.
+    // A spare takes 0.3 s of CPU and 200 MB, so it starts only where Python is used.
     sparesFromStart: false,
   },
 };

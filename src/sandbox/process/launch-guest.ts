@@ -7,7 +7,7 @@ import type { LanguageProfile } from "./language-profiles.ts";
 
 export type GuestProcess = Subprocess<number, number, "pipe">;
 
-/** A name, or the number of one that Bun has no name for. */
+/** The name of a signal, or its number when Bun has no name for it. */
 export type ExitSignal = NodeJS.Signals | number | null;
 
 export const SHELL = "/bin/sh";
@@ -28,22 +28,23 @@ export interface LaunchedGuest {
   fd: number;
 }
 
-/** Starts a guest process: in `/`, with an environment of its own. Throws what the system says. */
+/** Starts a guest process: in `/`, with an environment of its own. Throws the system's error. */
 export function launchGuest(
   command: readonly string[],
   language: GuestLanguage,
   terms: LanguageProfile,
   onExit: (code: number | null, signal: ExitSignal) => void,
 ): LaunchedGuest {
-  // Before the guest's first instruction: no core file, an end to its address space. When a guest
-  // ends is for the host to say.
-  // A session is a group of its own to the scheduler (autogroup), with the server's share of a
-  // processor. An ordinary user may change that of ten sessions a second; others keep theirs.
-  const calm = `{ echo ${NICENESS} > /proc/self/autogroup; } 2> /dev/null`;
-  const limited = `${calm}; trap '' INT TERM HUP; ulimit -c 0; ulimit -v ${terms.addressKibMax}; exec "$0" "$@"`;
+  // Set before the guest's first instruction: no core file, a limit to its address space, and no
+  // end by signals that a terminal sends.
+  // The kernel schedules each session as a group (autogroup) that gets as much of a processor as
+  // the server. An ordinary user may lower the priority of ten sessions a second; the others keep
+  // theirs.
+  const lowPriority = `{ echo ${NICENESS} > /proc/self/autogroup; } 2> /dev/null`;
+  const script = `${lowPriority}; trap '' INT TERM HUP; ulimit -c 0; ulimit -v ${terms.addressKibMax}; exec "$0" "$@"`;
   const [fd, guestsFd] = socketPair();
   try {
-    const process = Bun.spawn([SHELL, "-c", limited, ...command, language], {
+    const process = Bun.spawn([SHELL, "-c", script, ...command, language], {
       cwd: "/",
       // The guest gets a session of its own, since Ctrl-C reaches every process of a terminal's
       // session, also one that is just starting.
@@ -64,7 +65,7 @@ export function launchGuest(
   }
 }
 
-/** For containers and services, whose sessions are not groups of their own to the scheduler. */
+/** Lowers the priority also where the kernel does not schedule sessions as groups. */
 function lowerPriority(pid: number): void {
   try {
     setPriority(pid, Math.min(NICENESS_MAX, getPriority() + NICENESS));

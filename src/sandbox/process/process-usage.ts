@@ -1,9 +1,12 @@
 import { readFileSync } from "node:fs";
 
-/** What Linux tells of another process. Its files stay readable when it is not dumpable. */
+/**
+ * Resources that another process uses, as `/proc` reports them. The files stay readable when the
+ * process is not dumpable.
+ */
 export interface ProcessUsage {
   residentBytes: number;
-  /** Resident memory that the process shares with no file: what its end gives back. */
+  /** Resident memory that is backed by no file: the process's end gives it back. */
   anonymousBytes: number;
   threads: number;
   /** CPU time of all its threads. */
@@ -18,7 +21,7 @@ const TICK_MS = 10;
 const UTIME = 11;
 const STIME = 12;
 
-/** Undefined when the process is gone or the system has no `/proc`. */
+/** Reads the usage of a process; undefined when it is gone or the system has no `/proc`. */
 export function readProcessUsage(pid: number): ProcessUsage | undefined {
   try {
     const status = readFileSync(`/proc/${pid}/status`, "latin1");

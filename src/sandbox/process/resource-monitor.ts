@@ -1,10 +1,11 @@
+import { assert } from "../../assert.ts";
 import { GUEST_BURST_CPU_MS_MAX } from "../guest-limits.ts";
 import type { GuestExchange } from "./guest-channel.ts";
 import type { GuestEndCause } from "./guest-end.ts";
 import type { LanguageProfile } from "./language-profiles.ts";
 import { type ProcessUsage, readProcessUsage } from "./process-usage.ts";
 
-/** Idle guests are looked at this often. */
+/** Time between two measurements of an idle guest. */
 const GUEST_IDLE_POLL_MS = 1_000;
 
 /** Debt beyond this is forgiven. */
@@ -16,121 +17,122 @@ const AWAKE_CPU_SHARE = 0.2;
 /** All threads together may use this multiple of the CPU time that user code has. */
 const ALL_THREADS = 3;
 
-/** Looks at what a guest uses of the machine, and tells when it is more than it may. */
+/** Measures the resources that a guest uses, and finds the limit that it is over. */
 export class ResourceMonitor {
-  /** Memory of the guest when it was idle, and at the last look. */
+  /** Memory of the guest when it was idle, and at the last measurement. */
   idleBytes = 0;
   residentBytes = 0;
   /** Memory that the guest's end would give back. */
   anonymousBytes = 0;
 
   readonly #pid: number;
-  readonly #terms: LanguageProfile;
-  #lookedAt = performance.now();
+  readonly #profile: LanguageProfile;
+  #measuredAt = performance.now();
   #last: ProcessUsage | undefined;
-  /** The exchange that the guest worked on at the last look. */
+  /** The exchange that the guest worked on at the last measurement. */
   #exchange: GuestExchange | undefined;
-  /** Debt: CPU time beyond the due share; and CPU time that was used while idle. */
-  #debtMs = 0;
+  /** CPU time beyond the fair share. */
+  #cpuDebtMs = 0;
+  /** CPU time that was used while idle, beyond `IDLE_CPU_SHARE`. */
   #idleDebtMs = 0;
-  #sleeps = true;
+  #isIdle = true;
 
-  constructor(pid: number, terms: LanguageProfile) {
+  constructor(pid: number, profile: LanguageProfile) {
     this.#pid = pid;
-    this.#terms = terms;
+    this.#profile = profile;
   }
 
-  /** Near the end of its memory, as far as was seen. */
+  /** Whether the guest was near its memory limit at the last measurement. */
   get isNearMemoryLimit(): boolean {
-    return this.residentBytes > this.idleBytes + this.#terms.recycleBytes;
+    return this.residentBytes > this.idleBytes + this.#profile.recycleBytes;
   }
 
-  get sleeps(): boolean {
-    return this.#sleeps;
+  get isIdle(): boolean {
+    return this.#isIdle;
   }
 
   get cpuDebtMs(): number {
-    return this.#debtMs;
+    return this.#cpuDebtMs;
   }
 
-  /** Takes over what another guest of its workspace owed. */
+  /** Takes over the debt of another guest of its workspace. */
   setCpuDebt(debtMs: number): void {
-    this.#debtMs = bounded(debtMs);
+    const bounded = Math.min(DEBT_MS_MAX, Math.max(0, debtMs));
+    // NaN fails this too.
+    assert(bounded >= 0, "CPU debt is a number of milliseconds that is not negative");
+    this.#cpuDebtMs = bounded;
   }
 
-  /** The guest has started; what the start used does not count. */
+  /** Begins to count once the guest has started: the CPU time of its start does not count. */
   start(): void {
     this.#last = readProcessUsage(this.#pid);
-    this.#lookedAt = performance.now();
+    this.#measuredAt = performance.now();
     this.idleBytes = this.#last?.residentBytes ?? 0;
     this.anonymousBytes = this.#last?.anonymousBytes ?? 0;
   }
 
-  /** Whether to look at an idle guest: one that owes something is looked at each time. */
+  /** Whether to measure an idle guest: one with a debt is measured each time. */
   isDue(now: number): boolean {
-    return this.#debtMs > 0 || now - this.#lookedAt >= GUEST_IDLE_POLL_MS;
+    return this.#cpuDebtMs > 0 || now - this.#measuredAt >= GUEST_IDLE_POLL_MS;
   }
 
   /**
-   * Returns why the guest has to end; undefined when all is well. `dueShare` is the part of a
-   * processor that the guest may use without debt; 0 while it is paused.
+   * Returns the cause for which the guest has to end; undefined while it is within its limits.
+   * `fairShare` is the part of a processor that the guest may use without debt; 0 while it is
+   * paused.
    */
   measure(
     exchange: GuestExchange | undefined,
     graceMs: number,
-    dueShare: number,
+    fairShare: number,
   ): GuestEndCause | undefined {
     const now = performance.now();
     const wallMs = exchange && (exchange.waitingSince ?? now) - exchange.startedAt;
-    const used = readProcessUsage(this.#pid);
-    if (used) {
-      this.residentBytes = used.residentBytes;
-      this.anonymousBytes = used.anonymousBytes;
-      if (this.#last) this.#account(used, exchange, now - this.#lookedAt, dueShare);
-      this.#last = used;
-      this.#lookedAt = now;
+    const usage = readProcessUsage(this.#pid);
+    if (usage) {
+      this.residentBytes = usage.residentBytes;
+      this.anonymousBytes = usage.anonymousBytes;
+      if (this.#last) this.#account(usage, exchange, now - this.#measuredAt, fairShare);
+      this.#last = usage;
+      this.#measuredAt = now;
     }
     this.#exchange = exchange;
-    if (this.residentBytes > this.idleBytes + this.#terms.memoryBytesMax) return "memory";
-    if (this.idleBytes > 0 && used && used.threads > this.#terms.threadsMax) return "threads";
-    if (this.#idleDebtMs > this.#terms.idleCpuMsMax) return "idle";
-    if (exchange && isOver(exchange, graceMs, wallMs!, used)) return "timeout";
+    if (this.residentBytes > this.idleBytes + this.#profile.memoryBytesMax) return "memory";
+    if (this.idleBytes > 0 && usage && usage.threads > this.#profile.threadsMax) return "threads";
+    if (this.#idleDebtMs > this.#profile.idleCpuMsMax) return "idle";
+    if (exchange && isOverTime(exchange, graceMs, wallMs!, usage)) return "timeout";
     return undefined;
   }
 
   #account(
-    used: ProcessUsage,
+    usage: ProcessUsage,
     exchange: GuestExchange | undefined,
     elapsedMs: number,
     share: number,
   ): void {
-    const cpuMs = used.cpuMs - this.#last!.cpuMs;
+    const cpuMs = usage.cpuMs - this.#last!.cpuMs;
     if (exchange?.restartsClockOnCpu && cpuMs > 0) exchange.startedAt = performance.now();
     if (exchange?.meter) exchange.meter.cpuMs += cpuMs;
-    this.#debtMs = bounded(this.#debtMs + cpuMs - share * elapsedMs);
-    const asleep = !exchange || exchange.waitingSince !== undefined;
-    if (!asleep) this.#sleeps = false;
-    else if (share > 0) this.#sleeps = cpuMs < AWAKE_CPU_SHARE * elapsedMs;
+    this.setCpuDebt(this.#cpuDebtMs + cpuMs - share * elapsedMs);
+    const hasNoWork = !exchange || exchange.waitingSince !== undefined;
+    if (!hasNoWork) this.#isIdle = false;
+    else if (share > 0) this.#isIdle = cpuMs < AWAKE_CPU_SHARE * elapsedMs;
     if (exchange || this.#exchange) return;
     this.#idleDebtMs = Math.max(0, this.#idleDebtMs + cpuMs - IDLE_CPU_SHARE * elapsedMs);
   }
 }
 
-function bounded(debtMs: number): number {
-  return Math.min(DEBT_MS_MAX, Math.max(0, debtMs));
-}
-
-function isOver(
+function isOverTime(
   exchange: GuestExchange,
   graceMs: number,
   wallMs: number,
-  used: ProcessUsage | undefined,
+  usage: ProcessUsage | undefined,
 ): boolean {
   if (wallMs > exchange.wallMs) return true;
-  // Without /proc only the clock can tell.
-  if (!used) return wallMs > exchange.cpuMs + graceMs;
-  exchange.atStart ??= used;
-  const mainMs = used.mainCpuMs - exchange.atStart.mainCpuMs;
-  const allMs = used.cpuMs - exchange.atStart.cpuMs;
+  // Without /proc only the clock limits a guest.
+  if (!usage) return wallMs > exchange.cpuMs + graceMs;
+  exchange.usageAtStart ??= usage;
+  const mainMs = usage.mainCpuMs - exchange.usageAtStart.mainCpuMs;
+  const allMs = usage.cpuMs - exchange.usageAtStart.cpuMs;
   return mainMs > exchange.cpuMs + graceMs || allMs > ALL_THREADS * exchange.cpuMs + graceMs;
 }

@@ -1,6 +1,7 @@
+import { assert } from "../../assert.ts";
 import { jsonEnd } from "./json-scanner.ts";
 
-/** Bytes of a guest's message without its outputs: counts, errors, lines of `log(...)`. */
+/** Bytes of the header of a guest's frame: counts, errors, lines of `log(...)`. */
 const GUEST_HEADER_BYTES_MAX = 1 << 20;
 
 /**
@@ -15,14 +16,14 @@ const OPENING_BRACKET = 91;
 const CLOSING_BRACKET = 93;
 
 export interface GuestFrame {
-  /** Parsed JSON of unknown shape: the other end may be hostile. */
+  /** Parsed JSON of unknown shape: a guest may be hostile. */
   header: unknown;
   body: Buffer;
-  /** Header and body, as they came. */
+  /** Header and body as received. */
   bytes: Buffer;
 }
 
-/** JSON texts that go into a frame's body as one JSON array, unparsed. */
+/** JSON texts that a frame's body holds as one JSON array. */
 export type JsonTexts = readonly Uint8Array[];
 
 /** Size of texts as a JSON array. */
@@ -33,8 +34,8 @@ export function jsonArrayBytes(texts: JsonTexts): number {
 }
 
 /**
- * Writes frames, each into the same memory, so that a frame is valid until the next one is written.
- * Fresh memory of 200 KB for every batch costs a tenth of the host's time.
+ * Writes frames into one reused buffer, so that a frame is valid until the next one is written.
+ * A new buffer of 200 KB for every batch takes a tenth of the host's time.
  */
 export class GuestFrameWriter {
   #buffer = Buffer.allocUnsafeSlow(WRITER_BYTES_MIN);
@@ -43,18 +44,19 @@ export class GuestFrameWriter {
     const line = JSON.stringify(header);
     let bytesMax = LENGTH_BYTES + BYTES_PER_CHAR_MAX * line.length + 1;
     for (const texts of arrays) bytesMax += jsonArrayBytes(texts);
-    const buffer = this.#room(bytesMax);
+    const buffer = this.#reserve(bytesMax);
     let end = LENGTH_BYTES + buffer.write(line, LENGTH_BYTES);
     buffer[end++] = NEWLINE;
     for (const texts of arrays) end = writeArray(buffer, end, texts);
+    assert(end <= bytesMax, "A frame fits the memory that was reserved for it");
     buffer.writeUInt32LE(end - LENGTH_BYTES, 0);
     return buffer.subarray(0, end);
   }
 
-  #room(bytes: number): Buffer {
+  #reserve(bytes: number): Buffer {
     if (bytes <= this.#buffer.length) return this.#buffer;
     const buffer = Buffer.allocUnsafeSlow(2 ** Math.ceil(Math.log2(bytes)));
-    // The memory of an unusually large frame is not kept.
+    // The buffer of an unusually large frame is not kept.
     if (bytes <= WRITER_BYTES_MAX) this.#buffer = buffer;
     return buffer;
   }
@@ -78,46 +80,45 @@ function writeArray(buffer: Buffer, start: number, texts: JsonTexts): number {
   return end;
 }
 
-/** Splits what follows the length. Throws `FrameError` when there is no header of JSON. */
+/** Splits a frame without its length. Throws `GuestFrameError` when it has no header of JSON. */
 export function decodeFrame(bytes: Buffer): GuestFrame {
   const end = bytes.indexOf(NEWLINE);
-  if (end < 0) throw new GuestFrameError("Frame without a header");
+  if (end < 0) throw new GuestFrameError("Expected a frame with a header");
   try {
     const header: unknown = JSON.parse(bytes.toString("utf8", 0, end));
     return { header, body: bytes.subarray(end + 1), bytes };
   } catch {
-    throw new GuestFrameError("Frame with a header that is not JSON");
+    throw new GuestFrameError("Expected a frame header of JSON");
   }
 }
 
 /**
- * As `decodeFrame`, for frames of a guest: only a small and flat header is parsed, since parsing
- * costs many times a header's size, and still more for one that is nested deeply.
+ * Decodes a frame of a guest: like `decodeFrame`, but parses only a small and flat header, since
+ * parsing takes many times the memory of its text, and more for deeply nested text.
  */
 export function decodeGuestReply(bytes: Buffer): GuestFrame {
   const end = bytes.subarray(0, GUEST_HEADER_BYTES_MAX + 1).indexOf(NEWLINE);
-  if (end < 0) throw new GuestFrameError("Frame without a header within its limit");
+  if (end < 0) throw new GuestFrameError("Expected a frame header within its limit");
   if (jsonEnd(bytes, 0, HEADER_LEVELS_MAX) !== end) {
-    throw new GuestFrameError("Frame with a header that is not flat JSON");
+    throw new GuestFrameError("Expected a frame header of flat JSON");
   }
   return decodeFrame(bytes);
 }
 
-/** Levels of a header: an object with a list of objects, and one level to spare. */
+/** Levels of a header: an object with a list of objects, and one more. */
 const HEADER_LEVELS_MAX = 4;
 
-/** Puts frames together from the chunks of a pipe. */
+/** Assembles frames from the chunks of a socket. */
 export class GuestFrameReader {
-  /**
-   * Bytes that came and belong to no complete frame yet: the first `#buffered` bytes of the buffer.
-   */
+  /** Received bytes of frames that are not complete: the first `#buffered` bytes of the buffer. */
   #bytes: Buffer = NOTHING;
   #buffered = 0;
-  /** Whether the buffer has room for the whole frame, and the header's end was found in time. */
+  /** Whether the buffer has room for the whole frame. */
   #hasRoom = false;
+  /** Whether the header ended within its limit. */
   #hasHeader = false;
 
-  /** Bytes that are not part of a frame yet. */
+  /** Received bytes of frames that are not complete. */
   get bufferedBytes(): number {
     return this.#buffered;
   }
@@ -134,14 +135,15 @@ export class GuestFrameReader {
   }
 
   /**
-   * The next frame without its length, if all of it has come; `FrameError` when it is longer than
-   * `bytesMax`. Its memory is its own, and is allocated once its length is known: chunks of a byte
-   * each, kept as they come, would take hundreds of times their size.
+   * The next frame without its length, if it is complete. Throws `GuestFrameError` when it is longer
+   * than `bytesMax`. Its buffer is allocated once its length is known: chunks of one byte each, kept
+   * as received, would take hundreds of times their size.
    */
   next(bytesMax: number): Buffer | undefined {
     if (this.#buffered < LENGTH_BYTES) return undefined;
     const end = LENGTH_BYTES + this.#bytes.readUInt32LE(0);
-    if (end > LENGTH_BYTES + bytesMax) throw new GuestFrameError("Frame over its limit");
+    if (end > LENGTH_BYTES + bytesMax)
+      throw new GuestFrameError("Expected a frame within its limit");
     if (this.#buffered < end) {
       if (!this.#hasRoom) this.#grow(end);
       this.#hasRoom = true;
@@ -158,7 +160,7 @@ export class GuestFrameReader {
     const end = LENGTH_BYTES + GUEST_HEADER_BYTES_MAX;
     if (this.#hasHeader || this.#buffered <= end) return;
     this.#hasHeader = this.#bytes.subarray(LENGTH_BYTES, end + 1).includes(NEWLINE);
-    if (!this.#hasHeader) throw new GuestFrameError("Frame without a header within its limit");
+    if (!this.#hasHeader) throw new GuestFrameError("Expected a frame header within its limit");
   }
 
   #set(bytes: Buffer): void {
@@ -177,7 +179,7 @@ export class GuestFrameReader {
 
 const NOTHING = Buffer.alloc(0);
 
-/** The other end broke the rules of the protocol. */
+/** The other end broke the protocol. */
 export class GuestFrameError extends Error {
-  override readonly name = "FrameError";
+  override readonly name = "GuestFrameError";
 }

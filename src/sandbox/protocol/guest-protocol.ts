@@ -1,15 +1,15 @@
 import type { LogLine, UserError } from "../program.ts";
 
 /**
- * What host and guest say to each other. A frame is a header, one line of JSON, and a body that
- * neither end parses on the way: events travel as the bytes they are.
+ * The protocol of host and guest. A frame is a header, one line of JSON, and a body that the channel
+ * does not parse: events travel as bytes.
  *
- * The host asks, the guest answers once, in order; the host may send its next question before it
- * has the answer to the last. Before it answers, the guest may hand over what its code asks of
- * the outside (`wait`, body: a JSON array of questions) and sleep until the host returns answers
- * (`answers`, body: a JSON array, at least one). A guest that speaks unasked, twice or in another
- * shape is killed: each question carries a random number, and what answers it the same one, so
- * that no answer can be prepared for a question that is not known yet.
+ * The host sends requests, and the guest replies once to each, in order; the host may send the next
+ * request before it has the reply to the last. Before it replies, the guest may send the host calls
+ * of its code (`wait`, body: a JSON array of calls) and sleep until the host returns results
+ * (`answers`, body: a JSON array, at least one). A guest that sends a frame without a request, twice
+ * or in another shape is killed: each request carries a random number, which its reply repeats, so
+ * that no reply can be prepared for a request that is not known yet.
  */
 export interface ExchangeNumber {
   exchange: number;
@@ -26,14 +26,14 @@ export interface HostCallResults {
   kind: "answers";
 }
 
-/** First frame of every guest: it confines itself and answers `ready` or `unconfined`. */
+/** First frame to every guest: it confines itself and replies `ready` or `unconfined`. */
 export interface StartRequest {
   kind: "start";
   /** Whether to serve although the confinement is incomplete. */
   insecure: boolean;
 }
 
-/** Compiles and evaluates a program; answered by `loaded`. */
+/** Compiles and evaluates a program; the reply is `loaded`. */
 export interface LoadRequest {
   kind: "load";
   /** The host's number for the program in this guest. */
@@ -47,29 +47,29 @@ export interface LoadRequest {
   budgetMs: number;
 }
 
-/** Body: a JSON array of events, then a JSON array of their metadata; answered by `ran`. */
+/** Body: a JSON array of events, then a JSON array of their metadata; the reply is `ran`. */
 export interface RunRequest {
   kind: "run";
   program: number;
   count: number;
   /** Size of the array of events in the body; the array of metadata is the rest. */
   eventsBytes: number;
-  /** Time on the clock after which the guest stops. */
+  /** Clock time after which the guest stops the code. */
   budgetMs: number;
-  /** CPU time that makes a stop the code's own fault; `budgetMs` unless the machine is busy. */
+  /** CPU time from which a stop is the code's own fault; `budgetMs` unless the machine is busy. */
   cpuMs: number;
-  /** Lines of `log(...)` that are still wanted, and their UTF-16 units of JSON. */
+  /** Lines of `log(...)` that the batch may still keep, and their UTF-16 units of JSON. */
   logsMax: number;
   logsCharsMax: number;
 }
 
-/** Answered by `inspected`. */
+/** Lists the imports of code; the reply is `inspected`. */
 export interface InspectRequest {
   kind: "inspect";
   code: string;
 }
 
-/** Compiles and evaluates a library alone; answered by `loaded`. */
+/** Compiles and evaluates a library alone; the reply is `loaded`. */
 export interface LibraryRequest {
   kind: "library";
   importName: string;
@@ -86,13 +86,13 @@ export type GuestReply =
   | RunReply
   | InspectReply;
 
-/** The stack came to its end within the runtime, which is lost: the last words of a guest. */
+/** The stack overflowed within the runtime, which is lost: the last frame of a guest. */
 export interface StackOverflowReply {
   kind: "overflowed";
 }
 export interface ReadyReply {
   kind: "ready";
-  /** What the confinement lacks, when the guest was told to serve all the same. */
+  /** The part of the confinement that is missing, when `insecure` allows that. */
   reason?: string;
 }
 export interface UnconfinedReply {
@@ -104,15 +104,15 @@ export interface LoadReply {
   error?: UserError;
 }
 
-/** Body: the outputs in input order, each one line of JSON, without a newline at the end. */
+/** Body: the outputs in input order, each one line of JSON, without a final newline. */
 export interface RunReply {
   kind: "ran";
-  /** Per event: how many outputs, or `FAILED`, or `OPEN`. */
+  /** Number of outputs per event, or `FAILED`, or `OPEN`. */
   counts: readonly number[];
   /** One per `FAILED` event, in their order. */
   errors: readonly UserError[];
   logs: readonly LogLine[];
-  /** Why events stay `OPEN`; absent when none does. */
+  /** The reason why events stay `OPEN`; absent when none does. */
   stopped?: RunStop;
 }
 export interface InspectReply {
@@ -125,10 +125,10 @@ export const FAILED = -1;
 export const OPEN = -2;
 
 /**
- * `timeout`: the budget was spent. `starved`: the clock ran out while the machine gave the guest
- * too little CPU. `full`: there are as many outputs as one answer may hold. `failed`: `transformBatch` did, with
- * `error`, and each event has to run alone. `culprit` is the event that was running, when it is
- * known and to blame.
+ * Why a run stopped. `timeout`: the budget was spent. `starved`: the clock time was spent while the
+ * machine gave the guest too little CPU. `full`: the outputs reached the bound of one reply.
+ * `failed`: `transformBatch` failed with `error`, and each event has to run alone. `culprit` is the
+ * event that was running, when it is known and to blame.
  */
 export interface RunStop {
   reason: "timeout" | "starved" | "full" | "failed";

@@ -2,7 +2,7 @@ const CONTROL =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is removed.
   /\u001b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\))|[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g;
 
-/** Text of a guest without terminal escapes and control characters; newlines and tabs stay. */
+/** Removes terminal escapes and control characters from a guest's text; newlines and tabs stay. */
 export function printable(text: string): string {
   return text.replace(CONTROL, "");
 }

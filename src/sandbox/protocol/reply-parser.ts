@@ -13,8 +13,8 @@ import { FAILED, OPEN, type RunStop } from "./guest-protocol.ts";
 import { jsonEnd, TOO_DEEP } from "./json-scanner.ts";
 import { printable } from "./printable.ts";
 
-// Reads what guests answer. A guest may be in the hands of its user code: every field is checked,
-// and what does not fit throws `FrameError`.
+// Parses the replies of guests. User code may control its guest: every field is checked, and an
+// unexpected one throws `GuestFrameError`.
 
 type Fields = Record<string, unknown>;
 
@@ -22,7 +22,7 @@ const OPENING_BRACE = 123;
 const tooDeep = { message: `Output is nested more than ${GUEST_OUTPUT_LEVELS_MAX} levels deep` };
 
 export interface RunReport {
-  /** Outcomes by event; undefined for one that did not come to its end. */
+  /** Outcomes by event; undefined for an event that was left open. */
   outcomes: (ProgramOutcome | undefined)[];
   logs: LogLine[];
   stopped?: RunStop;
@@ -30,7 +30,7 @@ export interface RunReport {
 
 export interface StartReport {
   ready: boolean;
-  /** What the guest's confinement lacks. */
+  /** The part of the guest's confinement that is missing. */
   reason?: string;
 }
 
@@ -41,7 +41,7 @@ export function parseStartReply(frame: GuestFrame): StartReport {
   return reason === undefined ? { ready } : { ready, reason: text(reason, GUEST_ERROR_CHARS_MAX) };
 }
 
-/** Whether these are the last words of a guest whose stack came to its end. */
+/** Whether the frame is the last one of a guest whose stack overflowed. */
 export function isStackOverflow({ header }: GuestFrame): boolean {
   return (
     typeof header === "object" && header !== null && Reflect.get(header, "kind") === "overflowed"
@@ -65,8 +65,8 @@ export function parseInspectReply(frame: GuestFrame): { imports: string[]; error
 }
 
 /**
- * Takes the answer for so many events, with at most so many lines of `log(...)`. `loaded` instead
- * of `ran` tells that the program had to be loaded again and failed.
+ * Parses the reply for `count` events, with at most `logsMax` lines of `log(...)`. `loaded` instead
+ * of `ran` reports that the program had to be loaded again and failed.
  */
 export function parseRunReply(
   frame: GuestFrame,
@@ -89,7 +89,7 @@ export function parseRunReply(
     return { error };
   });
   if (errors.length > 0 || !outputs.done)
-    throw new GuestFrameError("Expected no more than announced");
+    throw new GuestFrameError("Expected as many errors and outputs as announced");
   const logs = array(header.logs);
   if (logs.length > logsMax) throw new GuestFrameError("Expected fewer logs");
   const ran = { outcomes, logs: logs.map((line) => logLine(line, count)) };
@@ -111,7 +111,7 @@ function readStop(value: unknown, outcomes: readonly unknown[]): RunStop {
   return { reason, culprit: index };
 }
 
-/** Lines of a body, each a JSON object: they go to files and receivers as they are. */
+/** Lines of a body, each a JSON object: files and receivers get the same bytes. */
 class Outputs {
   readonly #body: Buffer;
   #offset = 0;

@@ -1,73 +1,72 @@
 import { availableParallelism } from "node:os";
 import { GUEST_BURST_CPU_MS_MAX } from "../guest-limits.ts";
 
-/** Turn of a guest that computes by turns, when there are more of them than processors. */
+/** Time slice of a guest while more guests with a debt compute than there are processors. */
 export const GUEST_TIME_SLICE_MS = 100;
 
-/**
- * Something that computes and can be stopped and let go on; both methods are called again and
- * again.
- */
+/** A guest that can be paused and resumed; both methods may be called repeatedly. */
 export interface SchedulableGuest {
   /** Whether it computes, or wants to. */
   readonly runnable: boolean;
-  /** CPU time that it has used of late beyond its due share. */
+  /** Recent CPU time beyond its fair share. */
   readonly cpuDebtMs: number;
   pause(): void;
   resume(): void;
 }
 
-/** The part of an equal share of the processors that anybody may use without debt. */
-const DUE = 0.5;
+/** The part of an equal share of the processors that a guest may use without debt. */
+const FREE_SHARE = 0.5;
 
 /**
- * Lets guests that compute a lot take turns on the processors, so that any number of them leaves
- * the others room: those that compute little are never stopped, and who owes least is first. The
- * more want to compute, the less each may owe before it is stopped, or fifty that begin at once
- * would take all processors for ten seconds. As long as there is a processor for each, nobody is
- * stopped. Unlike a priority, which an ordinary user cannot raise again and which the
- * kernel's grouping by session ignores, a turn leaves no trace on the guest.
+ * Shares the processors among guests that compute a lot, so that any number of them leaves room for
+ * the others: guests that compute little are never paused, and the guest with the smallest debt is
+ * first. The more guests are runnable, the less debt each may have before it is paused; otherwise
+ * fifty that begin at once would take all processors for ten seconds. No guest is paused as long as
+ * there is a processor for each. Unlike a priority, which an ordinary user cannot raise again and
+ * which the kernel's grouping by session ignores, a pause has no lasting effect on the guest.
  */
 export class CpuScheduler<T extends SchedulableGuest> {
-  readonly #places: number;
-  /** Everyone who owes something: the first ones have a processor, the others wait. */
-  #line: T[] = [];
-  #turnedAt = 0;
-  #awake = 0;
+  readonly #processors: number;
+  /** Guests with a debt: the first ones have a processor, the others are paused. */
+  #queue: T[] = [];
+  #rotatedAt = 0;
+  #runnableCount = 0;
 
-  constructor(places = availableParallelism()) {
-    this.#places = places;
+  constructor(processors = availableParallelism()) {
+    this.#processors = processors;
   }
 
-  /** The part of a processor that anybody may use without debt. */
+  /** The part of a processor that each guest may use without debt. */
   get fairShare(): number {
-    return Math.min(1, (DUE * this.#places) / Math.max(1, this.#awake));
+    return Math.min(1, (FREE_SHARE * this.#processors) / Math.max(1, this.#runnableCount));
   }
 
-  schedule(all: Iterable<T>, now: number): void {
-    const everybody = [...all];
-    this.#awake = everybody.filter(({ runnable }) => runnable).length;
-    const burstMs = GUEST_BURST_CPU_MS_MAX * Math.min(1, this.#places / Math.max(1, this.#awake));
-    const owing = new Set<T>();
-    for (const one of everybody) {
-      if (one.runnable && one.cpuDebtMs > burstMs) owing.add(one);
-      else one.resume();
+  /** Pauses and resumes guests by their debts; called every few milliseconds. */
+  schedule(guests: Iterable<T>, now: number): void {
+    const all = [...guests];
+    this.#runnableCount = all.filter(({ runnable }) => runnable).length;
+    const processorsPerGuest = Math.min(1, this.#processors / Math.max(1, this.#runnableCount));
+    const burstMs = GUEST_BURST_CPU_MS_MAX * processorsPerGuest;
+    const indebted = new Set<T>();
+    for (const guest of all) {
+      if (guest.runnable && guest.cpuDebtMs > burstMs) indebted.add(guest);
+      else guest.resume();
     }
-    this.#line = this.#line.filter((one) => owing.delete(one));
-    this.#line.push(...owing);
-    if (now - this.#turnedAt >= GUEST_TIME_SLICE_MS) {
-      this.#turnedAt = now;
-      this.#line.push(...this.#line.splice(0, this.#places));
-      this.#line.sort((a, b) => turnsOwed(a) - turnsOwed(b));
+    this.#queue = this.#queue.filter((guest) => indebted.delete(guest));
+    this.#queue.push(...indebted);
+    if (now - this.#rotatedAt >= GUEST_TIME_SLICE_MS) {
+      this.#rotatedAt = now;
+      this.#queue.push(...this.#queue.splice(0, this.#processors));
+      this.#queue.sort((a, b) => debtInSlices(a) - debtInSlices(b));
     }
-    for (const [index, one] of this.#line.entries()) {
-      if (index < this.#places) one.resume();
-      else one.pause();
+    for (const [position, guest] of this.#queue.entries()) {
+      if (position < this.#processors) guest.resume();
+      else guest.pause();
     }
   }
 }
 
-/** Debt in whole turns, so that those who owe about the same take turns. */
-function turnsOwed({ cpuDebtMs }: SchedulableGuest): number {
+/** Debt in whole time slices, so that guests with about the same debt alternate. */
+function debtInSlices({ cpuDebtMs }: SchedulableGuest): number {
   return Math.floor(cpuDebtMs / GUEST_TIME_SLICE_MS);
 }

@@ -1,139 +1,149 @@
-/** When workspaces take turns: shortest time between two guests that make room for another. */
+import { assert } from "../../assert.ts";
+
+/** Shortest time between two evictions of a guest in favour of a waiting workspace. */
 export const GUEST_EVICTION_INTERVAL_MS = 100;
 
-/** A tenant that has a guest, or waits for one. */
+/** A workspace and language that has a guest, or waits for one. */
 export interface GuestHolder {
-  /** Since when the tenant has nothing to do; undefined while it has work. */
+  /** Since when the holder has no work; undefined while it has some. */
   readonly idleSince: number | undefined;
   /** Memory of the guest. */
   readonly memoryBytes: number;
-  /** The tenant has a place: it may have a guest until it calls `leave`. */
+  /** Admits the holder: it may have a guest until it calls `release`. */
   onAdmit(): void;
   /**
-   * The tenant is to begin no more work, and to call `leave` once its guest is gone: when the work
-   * under way is done, or `atOnce`.
+   * Asks the holder to begin no more work, and to call `release` once its guest is gone: when the
+   * work under way is done, or `immediately`.
    */
-  evict(atOnce: boolean): void;
+  evict(immediately: boolean): void;
 }
 
 export interface AdmissionLimits {
   guestsMax: number;
-  /** Whether there is memory for one more guest, and whether the guests take too much already. */
+  /** Whether there is memory for one more guest. */
   hasMemory(): boolean;
+  /** Whether the guests use more memory than they may. */
   isOverMemory(): boolean;
 }
 
 /**
- * Who may have a guest, when not all can: at most so many, and no more than memory holds. Who
- * comes to a full house waits in line. One guest at a time makes room, the longest idle first, else
- * the longest there, and not more often than `GUEST_TURNOVER_MS`: a start costs as much as a
- * thousand events, so that guests that came and went with each event would leave no time for
- * events. What is to do for those who wait gathers meanwhile.
+ * Bounds the number and memory of guests. Over the limit, workspaces queue. One guest at a time is
+ * evicted for them, the longest idle one first, else the longest admitted one, and not more often
+ * than `GUEST_EVICTION_INTERVAL_MS`: a start costs as much as a thousand events, so that guests
+ * that came and went with each event would leave no time for events. Work of the waiting workspaces
+ * accumulates meanwhile.
  */
 export class GuestAdmission<T extends GuestHolder> {
-  readonly #bounds: AdmissionLimits;
-  /** Residents in the order in which they came. */
-  readonly #residents = new Set<T>();
-  readonly #yielding = new Set<T>();
-  readonly #line = new Set<T>();
-  /** The resident that was sent away because memory is short. */
-  #shed: T | undefined;
-  #turnedAt = Number.NEGATIVE_INFINITY;
+  readonly #limits: AdmissionLimits;
+  /** Admitted holders, the longest admitted one first. */
+  readonly #holders = new Set<T>();
+  readonly #evicted = new Set<T>();
+  readonly #queue = new Set<T>();
+  /** The holder that is being evicted because memory is short. */
+  #evictedForMemory: T | undefined;
+  #evictionAt = Number.NEGATIVE_INFINITY;
   #timer: Timer | undefined;
 
-  constructor(bounds: AdmissionLimits) {
-    this.#bounds = bounds;
+  constructor(limits: AdmissionLimits) {
+    this.#limits = limits;
   }
 
-  /** How many stand in line. */
+  /** Number of holders in the queue. */
   get waiting(): number {
-    return this.#line.size;
+    return this.#queue.size;
   }
 
-  /** Takes a place in the line, perhaps for no time at all. */
-  request(resident: T): void {
-    this.#line.add(resident);
+  /** Queues the holder and admits it when there is room, perhaps at once. */
+  request(holder: T): void {
+    this.#queue.add(holder);
     this.#admit();
   }
 
-  release(resident: T): void {
-    this.#residents.delete(resident);
-    this.#yielding.delete(resident);
-    if (this.#shed === resident) this.#shed = undefined;
+  /** Checks that a holder which is about to get a guest is admitted, and the bound is kept. */
+  assertAdmitted(holder: T): void {
+    assert(this.#holders.has(holder), "Only admitted workspaces get a guest");
+    assert(
+      this.#holders.size <= this.#limits.guestsMax,
+      "The guests of a pool are at most as many as its bound",
+    );
+  }
+
+  release(holder: T): void {
+    this.#holders.delete(holder);
+    this.#evicted.delete(holder);
+    if (this.#evictedForMemory === holder) this.#evictedForMemory = undefined;
     this.#admit();
   }
 
-  /** Ends guests until they take no more memory than they may; called again and again. */
+  /** Evicts one guest while all together use more memory than they may; called repeatedly. */
   evictOverMemory(): void {
-    if (!this.#bounds.isOverMemory() || this.#shed) return;
-    this.#shed = this.#idlest() ?? this.#largest();
-    this.#send(this.#shed, true);
+    if (!this.#limits.isOverMemory() || this.#evictedForMemory) return;
+    this.#evictedForMemory = this.#longestIdle() ?? this.#largest();
+    this.#evict(this.#evictedForMemory, true);
   }
 
   close(): void {
     clearTimeout(this.#timer);
-    this.#line.clear();
+    this.#queue.clear();
   }
 
-  #mayEnter(): boolean {
-    const count = this.#residents.size;
-    return count < this.#bounds.guestsMax && (count === 0 || this.#bounds.hasMemory());
+  #hasRoom(): boolean {
+    const count = this.#holders.size;
+    return count < this.#limits.guestsMax && (count === 0 || this.#limits.hasMemory());
   }
 
   #admit(): void {
-    for (const resident of this.#line) {
-      if (!this.#mayEnter()) break;
-      this.#line.delete(resident);
-      this.#residents.add(resident);
-      resident.onAdmit();
+    for (const holder of this.#queue) {
+      if (!this.#hasRoom()) break;
+      this.#queue.delete(holder);
+      this.#holders.add(holder);
+      holder.onAdmit();
     }
-    this.#turnOver();
+    this.#makeRoom();
   }
 
-  /** Makes room for one who waits, now or when it is time. */
-  #turnOver(): void {
+  /** Evicts one guest for the queue, now or when the interval has passed. */
+  #makeRoom(): void {
     clearTimeout(this.#timer);
-    if (this.#line.size === 0) return;
+    if (this.#queue.size === 0) return;
     const now = performance.now();
-    if (
-      now - this.#turnedAt >= GUEST_EVICTION_INTERVAL_MS &&
-      this.#line.size > this.#yielding.size
-    ) {
-      this.#turnedAt = now;
-      const full = this.#residents.size >= this.#bounds.guestsMax;
-      const idle = this.#idlest();
-      // Where memory is short, the longest there need not be what takes it.
-      this.#send(idle ?? (full ? this.#longest() : this.#largest()), !full);
+    const isDue = now - this.#evictionAt >= GUEST_EVICTION_INTERVAL_MS;
+    if (isDue && this.#queue.size > this.#evicted.size) {
+      this.#evictionAt = now;
+      const isFull = this.#holders.size >= this.#limits.guestsMax;
+      const idle = this.#longestIdle();
+      // Where memory is short, the longest admitted guest need not be the one that takes it.
+      this.#evict(idle ?? (isFull ? this.#longestAdmitted() : this.#largest()), !isFull);
     }
     // Memory may also be given back by guests that stay.
     this.#timer = setTimeout(() => this.#admit(), GUEST_EVICTION_INTERVAL_MS);
   }
 
-  #idlest(): T | undefined {
-    let found: T | undefined;
-    for (const resident of this.#staying()) {
-      if (resident.idleSince === undefined) continue;
-      if (!found || resident.idleSince < found.idleSince!) found = resident;
+  #longestIdle(): T | undefined {
+    let longest: T | undefined;
+    for (const holder of this.#remaining()) {
+      if (holder.idleSince === undefined) continue;
+      if (!longest || holder.idleSince < longest.idleSince!) longest = holder;
     }
-    return found;
+    return longest;
   }
 
-  #longest(): T | undefined {
-    return this.#staying()[0];
+  #longestAdmitted(): T | undefined {
+    return this.#remaining()[0];
   }
 
-  /** When all residents are at work, the one that takes most memory has to go. */
   #largest(): T | undefined {
-    return this.#staying().toSorted((a, b) => b.memoryBytes - a.memoryBytes)[0];
+    return this.#remaining().toSorted((a, b) => b.memoryBytes - a.memoryBytes)[0];
   }
 
-  #staying(): T[] {
-    return [...this.#residents].filter((resident) => !this.#yielding.has(resident));
+  /** Holders that are not being evicted. */
+  #remaining(): T[] {
+    return [...this.#holders].filter((holder) => !this.#evicted.has(holder));
   }
 
-  #send(resident: T | undefined, atOnce: boolean): void {
-    if (!resident) return;
-    this.#yielding.add(resident);
-    resident.evict(atOnce);
+  #evict(holder: T | undefined, immediately: boolean): void {
+    if (!holder) return;
+    this.#evicted.add(holder);
+    holder.evict(immediately);
   }
 }

@@ -2,6 +2,7 @@ import { atMost, FairSemaphore } from "../../concurrency/fair-semaphore.ts";
 import { messageOf } from "../../errors.ts";
 import { GUEST_IDLE_MS_MAX } from "../../settings/limits.ts";
 import type { SandboxLimits } from "../limits.ts";
+import type { GuestSource } from "../process/guest.ts";
 import type { GuestLanguage } from "../program.ts";
 import { SandboxUnavailable } from "../sandbox.ts";
 import type { TestBudget } from "../test-budget.ts";
@@ -9,21 +10,21 @@ import { GuestAdmission } from "./guest-admission.ts";
 import { GuestLossBackoff } from "./guest-loss-backoff.ts";
 import type { GuestStarter } from "./guest-starter.ts";
 import { ThrowAwayGuests } from "./throw-away-guests.ts";
-import { type GuestSource, WorkspaceGuest } from "./workspace-guest.ts";
+import { WorkspaceGuest } from "./workspace-guest.ts";
 
 const SWEEP_MS = 5_000;
 /** Memory of a guest that has just begun. */
 const NEW_GUEST_BYTES = 16 << 20;
 
 /**
- * Guests by workspace and language: no guest ever serves two of either. Each tenant's work is done
- * in order, and tenants work side by side. Throw-away guests have places of their own, so that
- * whoever tests code holds up no live event.
+ * Guests by workspace and language: no guest ever serves two of either. Work of one workspace and
+ * language is done in order, beside that of the others. Throw-away guests have permits of their
+ * own, so that tests of code delay no live event.
  */
 export class GuestPool {
   readonly #starter: GuestStarter;
-  readonly #tenants = new Map<string, WorkspaceGuest>();
-  readonly #residence: GuestAdmission<WorkspaceGuest>;
+  readonly #guests = new Map<string, WorkspaceGuest>();
+  readonly #admission: GuestAdmission<WorkspaceGuest>;
   readonly #freeLosses: number;
   readonly #throwAways: FairSemaphore;
   readonly #sweep: Timer;
@@ -32,18 +33,18 @@ export class GuestPool {
     const { guests, memoryBytes, throwAways, throwAwaysOfWorkspace } = limits;
     this.#starter = starter;
     this.#freeLosses = limits.freeLosses;
-    this.#residence = new GuestAdmission({
+    this.#admission = new GuestAdmission({
       guestsMax: guests,
       hasMemory: () => starter.memoryBytes + NEW_GUEST_BYTES <= memoryBytes,
       isOverMemory: () => starter.memoryBytes > memoryBytes,
     });
-    starter.onWatch = () => this.#residence.evictOverMemory();
+    starter.onWatch = () => this.#admission.evictOverMemory();
     this.#throwAways = new FairSemaphore(throwAways, atMost(throwAwaysOfWorkspace));
-    this.#sweep = setInterval(() => this.#retireIdle(), SWEEP_MS);
+    this.#sweep = setInterval(() => this.#evictIdle(), SWEEP_MS);
   }
 
   /**
-   * Does work in the guest of a workspace, to which about so many bytes go. Rejects with
+   * Does work in the guest of a workspace, to which about `bytes` are sent. Rejects with
    * `SandboxUnavailable`.
    */
   use<T>(
@@ -53,14 +54,10 @@ export class GuestPool {
     work: (source: GuestSource) => Promise<T>,
   ): Promise<T> {
     const key = `${language} ${workspaceId}`;
-    const tenant = this.#tenants.get(key) ?? this.#tenantFor(language);
-    this.#tenants.set(key, tenant);
+    const guest = this.#guests.get(key) ?? this.#createGuest(language);
+    this.#guests.set(key, guest);
     return new Promise<T>((resolve, reject) => {
-      tenant.enqueue({
-        bytes,
-        perform: (source) => work(source).then(resolve, reject),
-        refuse: reject,
-      });
+      guest.enqueue({ bytes, perform: (source) => work(source).then(resolve, reject), reject });
     });
   }
 
@@ -85,33 +82,33 @@ export class GuestPool {
     }
   }
 
-  /** Workspaces and languages that wait for a guest. */
+  /** Number of workspaces and languages that wait for a guest. */
   get waitingCount(): number {
-    return this.#residence.waiting;
+    return this.#admission.waiting;
   }
 
-  /** Workspaces and languages whose next guest is late, since their code has cost so many. */
+  /** Number of workspaces and languages whose next guest is delayed because they lost several. */
   get backingOffCount(): number {
-    return [...this.#tenants.values()].filter(({ isBackingOff }) => isBackingOff).length;
+    return [...this.#guests.values()].filter(({ isBackingOff }) => isBackingOff).length;
   }
 
   close(): void {
     clearInterval(this.#sweep);
-    this.#residence.close();
+    this.#admission.close();
     const error = new SandboxUnavailable("Sandbox is closed");
-    for (const tenant of this.#tenants.values()) tenant.rejectAll(error);
+    for (const guest of this.#guests.values()) guest.close(error);
   }
 
-  #tenantFor(language: GuestLanguage): WorkspaceGuest {
+  #createGuest(language: GuestLanguage): WorkspaceGuest {
     const losses = new GuestLossBackoff(this.#freeLosses);
-    return new WorkspaceGuest(this.#starter, this.#residence, language, losses);
+    return new WorkspaceGuest(this.#starter, this.#admission, language, losses);
   }
 
-  #retireIdle(): void {
+  #evictIdle(): void {
     const before = performance.now() - GUEST_IDLE_MS_MAX;
-    for (const [key, tenant] of this.#tenants) {
-      if (tenant.isForgettable) this.#tenants.delete(key);
-      else if ((tenant.idleSince ?? Infinity) < before) tenant.evict(false);
+    for (const [key, guest] of this.#guests) {
+      if (guest.isForgettable) this.#guests.delete(key);
+      else if ((guest.idleSince ?? Infinity) < before) guest.evict(false);
     }
   }
 }

@@ -1,25 +1,24 @@
 import { backoffMs } from "../../concurrency/backoff.ts";
 
-/** Delay after a guest that did not even start, doubled each time. */
+/** Delay after a guest that failed to start, doubled each time. */
 const GUEST_RESTART_DELAY_MS_MIN = 100;
-/** Longest delay until a guest that does not even start is tried again. */
 const GUEST_RESTART_DELAY_MS_MAX = 30_000;
 
 /** Guests in a row that may fail to start before their language counts as unavailable. */
 const FAILURES_MAX = 3;
 
-/** How the starts of one language's guests go; they are tried later and later when they fail. */
+/** Success and failure of the starts of one language's guests, with a backoff while they fail. */
 export class GuestStartHealth {
   #failures = 0;
   #retryAt = 0;
-  /** Why the last start failed; undefined when it did not. */
+  /** Reason of the last start's failure; undefined when it succeeded. */
   reason: string | undefined;
-  /** Whether a guest has started since. */
+  /** Whether a guest has started. */
   ready = false;
-  /** What the confinement of the last guest lacks. */
+  /** The part of the confinement that the last guest lacks. */
   confinementGap: string | undefined;
 
-  /** Whether guests do not start, and not by accident. */
+  /** Whether so many starts have failed that it is no accident. */
   get unavailable(): boolean {
     return this.#failures >= FAILURES_MAX;
   }
@@ -33,14 +32,14 @@ export class GuestStartHealth {
     return Math.max(0, this.#retryAt - performance.now());
   }
 
-  onSuccess(lacks: string | undefined): void {
+  onSuccess(confinementGap: string | undefined): void {
     this.#failures = 0;
     this.reason = undefined;
     this.ready = true;
-    this.confinementGap = lacks;
+    this.confinementGap = confinementGap;
   }
 
-  /** `final`: the guest itself says that it cannot serve. */
+  /** `final`: the guest itself reports that it cannot serve. */
   onFailure(reason: string, final: boolean): void {
     const failures = this.#failures + 1;
     const delayMs = backoffMs(failures, GUEST_RESTART_DELAY_MS_MIN, GUEST_RESTART_DELAY_MS_MAX);

@@ -12,16 +12,16 @@ import { GuestStartHealth } from "./guest-start-health.ts";
 import { describeStartFailure } from "./start-failure.ts";
 
 /** Time for reading the standard error of a guest that did not start. */
-const LAST_WORDS_MS_MAX = 2_000;
+const STDERR_READ_MS_MAX = 2_000;
 /**
- * A look at guests that is this late tells that the server stood still: its container was paused,
- * its machine suspended, or it had no processor.
+ * Delay of the watch timer beyond which the server stood still: its container was paused, its
+ * machine suspended, or it had no processor.
  */
 const STANDSTILL_MS_MIN = 500;
 
 export interface SandboxStatus {
   state: "starting" | "ready" | "unavailable";
-  /** Why user code does not run, or what its confinement lacks. */
+  /** The reason why user code does not run, or the part of its confinement that is missing. */
   reason?: string;
   /** User code runs although it is not confined. */
   insecure: boolean;
@@ -38,18 +38,18 @@ export interface GuestStarterOptions {
 }
 
 /**
- * Starts guests, confined and verified, for whoever needs one. Keeps warm spares, watches what
- * every guest uses, and waits longer and longer when guests do not even start.
+ * Starts confined and verified guests. Keeps warm spares, enforces the limits of every guest, and
+ * backs off while guests do not start.
  */
 export class GuestStarter {
-  /** Called whenever all guests have been looked at. */
+  /** Called each time the limits of all guests were enforced. */
   onWatch: () => void = () => {};
   readonly #options: GuestStarterOptions;
   readonly #spares = new Map<GuestLanguage, Promise<Guest>[]>();
   readonly #alive = new Set<Guest>();
   readonly #watch: Timer;
-  readonly #rota = new CpuScheduler<Guest>();
-  readonly #starts: Readonly<Record<GuestLanguage, GuestStartHealth>> = {
+  readonly #scheduler = new CpuScheduler<Guest>();
+  readonly #startHealth: Readonly<Record<GuestLanguage, GuestStartHealth>> = {
     javascript: new GuestStartHealth(),
     python: new GuestStartHealth(),
   };
@@ -63,23 +63,23 @@ export class GuestStarter {
     python: new PrioritySemaphore(availableParallelism()),
   };
   readonly #retries = new Map<GuestLanguage, Timer>();
-  #closed = false;
+  #isClosed = false;
 
   constructor(options: GuestStarterOptions) {
     this.#options = options;
-    let lookedAt = performance.now();
+    let watchedAt = performance.now();
     this.#watch = setInterval(() => {
-      const lateMs = performance.now() - lookedAt - options.watchMs;
-      lookedAt = performance.now();
+      const lateMs = performance.now() - watchedAt - options.watchMs;
+      watchedAt = performance.now();
       for (const guest of this.#alive) {
         if (lateMs > STANDSTILL_MS_MIN) guest.extendDeadline(lateMs);
-        guest.enforceLimits(options.graceMs, this.#rota.fairShare);
+        guest.enforceLimits(options.graceMs, this.#scheduler.fairShare);
       }
       this.onWatch();
-      this.#rota.schedule(this.#alive, performance.now());
+      this.#scheduler.schedule(this.#alive, performance.now());
     }, options.watchMs);
-    for (const [language, terms] of Object.entries(languageProfiles)) {
-      if (terms.sparesFromStart) this.#refill(language as GuestLanguage);
+    for (const [language, profile] of Object.entries(languageProfiles)) {
+      if (profile.sparesFromStart) this.#refill(language as GuestLanguage);
     }
   }
 
@@ -89,7 +89,7 @@ export class GuestStarter {
 
   status(): SandboxStatus {
     const { insecure } = this.#options;
-    const all = Object.values(this.#starts);
+    const all = Object.values(this.#startHealth);
     const down = all.find(({ unavailable }) => unavailable);
     if (down) return { state: "unavailable", reason: down.reason!, insecure };
     const up = all.find(({ ready }) => ready);
@@ -101,34 +101,34 @@ export class GuestStarter {
     };
   }
 
-  /** Memory of all guests at the last look. */
+  /** Memory of all guests at the last measurement. */
   get memoryBytes(): number {
-    return [...this.#alive].reduce((sum, { bytes }) => sum + bytes, 0);
+    return [...this.#alive].reduce((sum, { memoryBytes }) => sum + memoryBytes, 0);
   }
 
   /**
-   * A guest that has seen no code. `losses` is how many guests the code has cost of late: spares
-   * are for code that has cost none. Rejects with `SandboxUnavailable`.
+   * Resolves with a guest that has seen no code. `losses` are the guests that the code has lost
+   * recently: spares are for code that has lost none. Rejects with `SandboxUnavailable`.
    */
   async acquire(language: GuestLanguage, losses = 0): Promise<Guest> {
-    const starts = this.#starts[language];
+    const health = this.#startHealth[language];
     for (;;) {
       try {
         const spare = losses === 0 ? this.#spares.get(language)?.shift() : undefined;
-        const guest = await (spare ?? this.#startInTurn(language, losses));
+        const guest = await (spare ?? this.#startWithPermit(language, losses));
         this.#refill(language);
         // A spare may have died while it waited.
         if (!guest.dying) return guest;
       } catch (error) {
         // A single guest that does not start may be an accident.
-        if (this.#closed || starts.unavailable) throw error;
-        await Bun.sleep(starts.delayMs);
+        if (this.#isClosed || health.unavailable) throw error;
+        await Bun.sleep(health.delayMs);
       }
     }
   }
 
   async close(): Promise<void> {
-    this.#closed = true;
+    this.#isClosed = true;
     clearInterval(this.#watch);
     for (const timer of this.#retries.values()) clearTimeout(timer);
     for (const guest of this.#alive) guest.kill("retired");
@@ -138,9 +138,9 @@ export class GuestStarter {
   #refill(language: GuestLanguage): void {
     const spares = this.#spares.get(language) ?? [];
     this.#spares.set(language, spares);
-    const { delayMs } = this.#starts[language];
-    while (!this.#closed && delayMs === 0 && spares.length < languageProfiles[language].spares) {
-      const spare = this.#startInTurn(language, 0);
+    const { delayMs } = this.#startHealth[language];
+    while (!this.#isClosed && delayMs === 0 && spares.length < languageProfiles[language].spares) {
+      const spare = this.#startWithPermit(language, 0);
       spare.catch(() => {
         const index = spares.indexOf(spare);
         if (index >= 0) spares.splice(index, 1);
@@ -149,27 +149,27 @@ export class GuestStarter {
     }
   }
 
-  async #startInTurn(language: GuestLanguage, losses: number): Promise<Guest> {
+  async #startWithPermit(language: GuestLanguage, losses: number): Promise<Guest> {
     using _permit = await this.#startPermits[language].acquire(losses);
     return await this.#start(language);
   }
 
   async #start(language: GuestLanguage): Promise<Guest> {
-    if (this.#closed) throw new SandboxUnavailable("Sandbox is closed");
-    const starts = this.#starts[language];
-    if (starts.delayMs > 0) throw new SandboxUnavailable(starts.reason!);
+    if (this.#isClosed) throw new SandboxUnavailable("Sandbox is closed");
+    const health = this.#startHealth[language];
+    if (health.delayMs > 0) throw new SandboxUnavailable(health.reason!);
     let guest: Guest | undefined;
     try {
       guest = this.#spawn(language);
       const { ready, reason } = await guest.start(this.#options.insecure);
       if (!ready) throw new SandboxUnavailable(`User code cannot run: ${reason}`);
-      this.#started(language, reason);
+      this.#handleStart(language, reason);
       return guest;
     } catch (error) {
       guest?.kill("retired");
       if (error instanceof GuestEndedError)
-        await Promise.race([guest!.exited, Bun.sleep(LAST_WORDS_MS_MAX)]);
-      throw this.#failed(language, error, guest);
+        await Promise.race([guest!.exited, Bun.sleep(STDERR_READ_MS_MAX)]);
+      throw this.#handleFailure(language, error, guest);
     }
   }
 
@@ -184,41 +184,47 @@ export class GuestStarter {
       const { end, code, signal } = guest.ended!;
       metrics.ends.inc({ end });
       metrics.guests.set(this.#alive.size);
-      if (end !== "retired") {
+      if (guest.hostFault)
+        log.error({ err: guest.hostFault }, "guest killed for a fault of the host");
+      else if (end !== "retired") {
         log.warn({ end, code, signal, stderr: guest.stderr }, "guest ended");
       }
     };
     return guest;
   }
 
-  #started(language: GuestLanguage, lacks: string | undefined): void {
-    const starts = this.#starts[language];
-    if (lacks !== undefined && starts.confinementGap !== lacks) {
-      this.#options.log.warn({ reason: lacks }, "user code runs without confinement");
+  #handleStart(language: GuestLanguage, confinementGap: string | undefined): void {
+    const health = this.#startHealth[language];
+    if (confinementGap !== undefined && health.confinementGap !== confinementGap) {
+      this.#options.log.warn({ reason: confinementGap }, "user code runs without confinement");
     }
-    starts.onSuccess(lacks);
+    health.onSuccess(confinementGap);
   }
 
-  /** A start failed; `guest` is undefined when the system did not even make the process. */
-  #failed(language: GuestLanguage, error: unknown, guest: Guest | undefined): SandboxUnavailable {
-    if (this.#closed) return new SandboxUnavailable("Sandbox is closed");
-    const starts = this.#starts[language];
+  /** Records a failed start; `guest` is undefined when the system did not create its process. */
+  #handleFailure(
+    language: GuestLanguage,
+    error: unknown,
+    guest: Guest | undefined,
+  ): SandboxUnavailable {
+    if (this.#isClosed) return new SandboxUnavailable("Sandbox is closed");
+    const health = this.#startHealth[language];
     const refused = error instanceof SandboxUnavailable;
     const guests = language === "python" ? "Python guests" : "Guests";
     const reason = refused
       ? error.message
       : `${guests} do not start: ${describeStartFailure(error, guest)}`;
-    if (starts.reason !== reason) this.#options.log.error({ reason }, "guest did not start");
-    starts.onFailure(reason, refused);
+    if (health.reason !== reason) this.#options.log.error({ reason }, "guest did not start");
+    health.onFailure(reason, refused);
     this.#retry(language);
     return refused ? error : new SandboxUnavailable(reason);
   }
 
-  /** Tries again by itself: what keeps guests from starting may pass while nobody asks for one. */
+  /** Tries again without a request: the obstacle may pass while no work needs a guest. */
   #retry(language: GuestLanguage): void {
     clearTimeout(this.#retries.get(language));
     // Timers may fire a little early.
-    const delayMs = this.#starts[language].delayMs + 1;
+    const delayMs = this.#startHealth[language].delayMs + 1;
     this.#retries.set(
       language,
       setTimeout(() => this.#refill(language), delayMs),

@@ -3,29 +3,29 @@ import { GUEST_START_MS_MAX } from "../guest-limits.ts";
 import { GuestEndedError } from "../process/guest-end.ts";
 import { type ExitSignal, SHELL } from "../process/launch-guest.ts";
 
-/** What is known of a guest that did not start. */
+/** The end of a guest that did not start. */
 export interface FailedGuest {
   ended: { code: number | null; signal: ExitSignal } | undefined;
   /** The guest's standard error, made printable. */
   stderr: string;
 }
 
-/** Exit codes by which a shell says that a program is missing, or cannot be run. */
+/** Exit codes by which a shell reports that a program is missing, or cannot be run. */
 const SHELL_CANNOT_RUN = [126, 127];
 const STDERR_CHARS_MAX = 300;
 
-/** Why a guest did not start, completing "Guests do not start: …". Pure. */
+/** The reason why a guest did not start, which completes "Guests do not start: …". Pure. */
 export function describeStartFailure(error: unknown, guest: FailedGuest | undefined): string {
-  if (!guest) return spawnFailure(error);
+  if (!guest) return describeSpawnFailure(error);
   if (!(error instanceof GuestEndedError)) return messageOf(error);
   const seconds = GUEST_START_MS_MAX / 1_000;
   if (error.end === "timeout") return `they take over ${seconds} s of CPU time, or hang`;
   if (error.end === "violation") return "what answers is no guest of this version";
   if (error.end === "memory") return "they are over their memory at once";
-  return `they ${endOf(guest)}${said(guest.stderr)}`;
+  return `they ${describeEnd(guest)}${firstLineOf(guest.stderr)}`;
 }
 
-function spawnFailure(error: unknown): string {
+function describeSpawnFailure(error: unknown): string {
   const { code, path } = error as { code?: string; path?: string };
   if (code === "ENOENT" && path === SHELL) return `${SHELL}, which starts them, is not there`;
   if (code === "EACCES" && path === SHELL) return `${SHELL}, which starts them, may not be run`;
@@ -35,7 +35,7 @@ function spawnFailure(error: unknown): string {
   return `the system makes no process: ${messageOf(error)}`;
 }
 
-function endOf({ ended }: FailedGuest): string {
+function describeEnd({ ended }: FailedGuest): string {
   const { code = null, signal = null } = ended ?? {};
   if (code !== null && SHELL_CANNOT_RUN.includes(code)) return `cannot be run (code ${code})`;
   if (signal === "SIGKILL") return "are killed by the system, most likely for want of memory";
@@ -43,8 +43,8 @@ function endOf({ ended }: FailedGuest): string {
   return code === null ? "end at once" : `end with code ${code}`;
 }
 
-/** The first line of standard error; the shell puts the name of what it runs before it. */
-function said(stderr: string): string {
+/** The first line of standard error; the shell puts the name of the program before it. */
+function firstLineOf(stderr: string): string {
   const line = stderr.trim().replaceAll(/\s+/g, " ").slice(0, STDERR_CHARS_MAX);
   return line === "" ? "" : `: ${line}`;
 }

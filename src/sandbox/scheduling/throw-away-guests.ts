@@ -12,7 +12,7 @@ import type { GuestStarter } from "./guest-starter.ts";
  */
 const FREE_CPU_MS = 20;
 
-/** The guest of one test, and the next one when the test has killed it. Both draw on the budget. */
+/** The guest of one test, and its successors when the test kills it. All are charged to the budget. */
 export class ThrowAwayGuests {
   readonly #starter: GuestStarter;
   readonly #language: GuestLanguage;
@@ -20,7 +20,7 @@ export class ThrowAwayGuests {
   readonly #meter: Timer;
   #guest: Guest | undefined;
   #losses = 0;
-  /** CPU time of the guest that the budget knows of, the start included. */
+  /** CPU time of the guest that was charged to the budget, the start included. */
   #chargedMs = 0;
 
   constructor(starter: GuestStarter, language: GuestLanguage, budget: TestBudget) {
@@ -34,8 +34,8 @@ export class ThrowAwayGuests {
   async guest(): Promise<Guest> {
     if (this.#guest && !this.#guest.dying) return this.#guest;
     if (this.#guest) this.#losses += 1;
-    const taken = this.#starter.acquire(this.#language, this.#losses);
-    const guest = await unlessOver(taken, this.#budget);
+    const start = this.#starter.acquire(this.#language, this.#losses);
+    const guest = await unlessOver(start, this.#budget);
     this.#guest = guest;
     this.#budget.restartClock();
     // The start is not charged, since the code is not to blame for its cost.
@@ -52,28 +52,28 @@ export class ThrowAwayGuests {
   }
 
   #charge(): void {
-    const used = this.#guest && readProcessUsage(this.#guest.pid);
-    if (!used) return;
-    const cpuMs = used.cpuMs - this.#chargedMs;
+    const usage = this.#guest && readProcessUsage(this.#guest.pid);
+    if (!usage) return;
+    const cpuMs = usage.cpuMs - this.#chargedMs;
     if (cpuMs <= 0) return;
-    this.#chargedMs = used.cpuMs;
+    this.#chargedMs = usage.cpuMs;
     this.#budget.charge(cpuMs);
   }
 
   readonly #stop = () => this.#guest?.kill(this.#budget.guestEnd);
 }
 
-/** The guest, unless the budget ends before it is there: then nobody waits for it. */
-async function unlessOver(taken: Promise<Guest>, budget: TestBudget): Promise<Guest> {
+/** Resolves with the guest; when the budget ends first, rejects and ends the guest. */
+async function unlessOver(start: Promise<Guest>, budget: TestBudget): Promise<Guest> {
   const { signal } = budget;
   const over = Promise.withResolvers<never>();
   const stop = () => over.reject(new SandboxUnavailable(budget.error!.message));
   if (signal.aborted) stop();
   signal.addEventListener("abort", stop);
   try {
-    return await Promise.race([taken, over.promise]);
+    return await Promise.race([start, over.promise]);
   } catch (error) {
-    taken.then(
+    start.then(
       (guest) => guest.kill("retired"),
       () => {},
     );

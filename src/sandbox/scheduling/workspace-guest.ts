@@ -1,6 +1,6 @@
-import type { Guest } from "../process/guest.ts";
+import { assert } from "../../assert.ts";
+import type { Guest, GuestSource } from "../process/guest.ts";
 import type { GuestLanguage } from "../program.ts";
-import type { SandboxUnavailable } from "../sandbox.ts";
 import type { GuestAdmission, GuestHolder } from "./guest-admission.ts";
 import type { GuestLossBackoff } from "./guest-loss-backoff.ts";
 import type { GuestStarter } from "./guest-starter.ts";
@@ -14,152 +14,159 @@ const SOFT_TIMEOUTS_MAX = 3;
 /**
  * Batches on their way to a guest, however large: the guest works on one, the other is being sent.
  */
-const LARGE_AT_ONCE_MAX = 2;
+const LARGE_BATCHES_MAX = 2;
 /**
  * Batches on their way to a guest while all of them together are small. A guest that finds its next
  * batch in its socket neither sleeps nor has to be woken: that takes as long as two events on an
  * idle machine, and far longer on a busy one.
  */
-const SMALL_AT_ONCE_MAX = 8;
+const SMALL_BATCHES_MAX = 8;
 /** Bytes that the socket takes without waiting. */
 const SMALL_BYTES_MAX = 64 << 10;
 
-/** Where work finds its guest: the same one until it dies, then a new one. */
-export interface GuestSource {
-  guest(): Promise<Guest> | Guest;
-}
-
+/** Work for the guest of a workspace: a batch. */
 export interface GuestWork {
-  /** Bytes that go to the guest, about. */
+  /** Approximate number of bytes that are sent to the guest. */
   bytes: number;
+  /** Resolves when the work is done or has failed. */
   perform(source: GuestSource): Promise<void>;
-  refuse(error: SandboxUnavailable): void;
+  reject(error: unknown): void;
 }
 
 /** One language of one workspace, with at most one guest and its work in order. */
 export class WorkspaceGuest implements GuestHolder {
   readonly #starter: GuestStarter;
-  readonly #residence: GuestAdmission<WorkspaceGuest>;
+  readonly #admission: GuestAdmission<WorkspaceGuest>;
   readonly #language: GuestLanguage;
   #guest: Guest | undefined;
   /** The start of the next guest, while it is under way. */
-  #taking: Promise<Guest> | undefined;
-  /** Ends of earlier guests: the next guest begins after them. */
-  #ending: Promise<unknown> = Promise.resolve();
-  readonly #waiting: GuestWork[] = [];
-  #underWay = 0;
-  #underWayBytes = 0;
-  #place: "none" | "awaited" | "taken" | "leaving" = "none";
+  #start: Promise<Guest> | undefined;
+  /** Exit of the last guest: the next guest starts after it. */
+  #lastExit: Promise<unknown> = Promise.resolve();
+  readonly #queue: GuestWork[] = [];
+  #activeCount = 0;
+  #activeBytes = 0;
+  #state: "none" | "queued" | "admitted" | "leaving" = "none";
   #usedAt = performance.now();
-  /** What the last guest owed when it ended, and when that was. */
+  /** CPU debt of the last guest when it ended, and the time of its end. */
   #debt = { ms: 0, at: 0 };
   readonly #losses: GuestLossBackoff;
-  #refused = false;
+  #isClosed = false;
   /** Ends the wait for the next guest; undefined while there is none. */
-  #endPause: (() => void) | undefined;
+  #endBackoff: (() => void) | undefined;
 
   constructor(
     starter: GuestStarter,
-    residence: GuestAdmission<WorkspaceGuest>,
+    admission: GuestAdmission<WorkspaceGuest>,
     language: GuestLanguage,
     losses: GuestLossBackoff,
   ) {
     this.#starter = starter;
-    this.#residence = residence;
+    this.#admission = admission;
     this.#language = language;
     this.#losses = losses;
   }
 
   get idleSince(): number | undefined {
-    return this.#underWay + this.#waiting.length > 0 ? undefined : this.#usedAt;
+    return this.#activeCount + this.#queue.length > 0 ? undefined : this.#usedAt;
   }
 
   get memoryBytes(): number {
-    return this.#guest?.bytes ?? 0;
+    return this.#guest?.memoryBytes ?? 0;
   }
 
-  /** Whether nothing would be lost if this tenant were forgotten. */
+  /** Whether the object holds nothing that a new one would not have. */
   get isForgettable(): boolean {
-    return this.#place === "none" && this.idleSince !== undefined && this.#losses.count() === 0;
+    return this.#state === "none" && this.idleSince !== undefined && this.#losses.count() === 0;
   }
 
-  /** Whether its code has cost so many guests that the next one has to wait. */
+  /** Whether the next guest has to wait because the code has lost several. */
   get isBackingOff(): boolean {
-    return this.#endPause !== undefined;
+    return this.#endBackoff !== undefined;
   }
 
   enqueue(work: GuestWork): void {
-    this.#waiting.push(work);
-    this.#goOn();
+    this.#queue.push(work);
+    this.#startWork();
   }
 
-  /** Gives up on what waits. */
-  rejectAll(error: SandboxUnavailable): void {
-    for (const work of this.#waiting.splice(0)) work.refuse(error);
-    this.#refused = true;
-    this.#endPause?.();
+  /** Rejects the queued work and ends the wait for the next guest. */
+  close(error: Error): void {
+    for (const work of this.#queue.splice(0)) work.reject(error);
+    this.#isClosed = true;
+    this.#endBackoff?.();
   }
 
-  evict(atOnce: boolean): void {
-    if (this.#place !== "taken") return;
-    this.#place = "leaving";
-    if (atOnce) this.#guest?.kill("retired");
-    if (this.#underWay === 0) this.#leave();
+  evict(immediately: boolean): void {
+    if (this.#state !== "admitted") return;
+    this.#state = "leaving";
+    if (immediately) this.#guest?.kill("retired");
+    if (this.#activeCount === 0) this.#leave();
   }
 
   onAdmit(): void {
-    this.#place = "taken";
-    this.#goOn();
+    this.#state = "admitted";
+    this.#startWork();
     this.#leaveWithoutGuest();
   }
 
-  #goOn(): void {
-    if (this.#place === "none" && this.#waiting.length > 0) {
-      this.#place = "awaited";
-      this.#residence.request(this);
+  #startWork(): void {
+    if (this.#state === "none" && this.#queue.length > 0) {
+      this.#state = "queued";
+      this.#admission.request(this);
     }
-    while (this.#place === "taken" && this.#waiting.length > 0 && this.#hasRoom) {
-      this.#perform(this.#waiting.shift()!);
+    while (this.#state === "admitted" && this.#queue.length > 0 && this.#hasRoom) {
+      this.#perform(this.#queue.shift()!);
     }
   }
 
-  /** Whether the next work that waits may be sent to the guest. */
+  /** Whether the next queued work may be sent to the guest. */
   get #hasRoom(): boolean {
-    if (this.#underWay < LARGE_AT_ONCE_MAX) return true;
-    const bytes = this.#underWayBytes + this.#waiting[0]!.bytes;
-    return this.#underWay < SMALL_AT_ONCE_MAX && bytes <= SMALL_BYTES_MAX;
+    if (this.#activeCount < LARGE_BATCHES_MAX) return true;
+    const bytes = this.#activeBytes + this.#queue[0]!.bytes;
+    return this.#activeCount < SMALL_BATCHES_MAX && bytes <= SMALL_BYTES_MAX;
   }
 
   async #perform(work: GuestWork): Promise<void> {
-    this.#underWay += 1;
-    this.#underWayBytes += work.bytes;
-    await work.perform({ guest: () => this.#guestOf() });
-    this.#underWay -= 1;
-    this.#underWayBytes -= work.bytes;
+    this.#activeCount += 1;
+    this.#activeBytes += work.bytes;
+    try {
+      const max = this.#activeBytes <= SMALL_BYTES_MAX ? SMALL_BATCHES_MAX : LARGE_BATCHES_MAX;
+      assert(this.#activeCount <= max, "A guest has at most the permitted batches under way");
+      await work.perform({ guest: () => this.#currentGuest() });
+    } catch (error) {
+      work.reject(error);
+    }
+    this.#activeCount -= 1;
+    this.#activeBytes -= work.bytes;
     this.#usedAt = performance.now();
-    if (this.#guest && isWornOut(this.#guest)) this.#retire();
-    this.#goOn();
-    if (this.#underWay > 0) return;
-    if (this.#place === "leaving") this.#leave();
+    if (this.#guest && isWornOut(this.#guest)) this.#retireGuest();
+    this.#startWork();
+    if (this.#activeCount > 0) return;
+    if (this.#state === "leaving") this.#leave();
     else this.#leaveWithoutGuest();
   }
 
-  #guestOf(): Promise<Guest> | Guest {
-    if (this.#guest && !this.#guest.dying) return this.#guest;
-    this.#taking ??= this.#take().finally(() => {
-      this.#taking = undefined;
+  #currentGuest(): Promise<Guest> | Guest {
+    if (this.#guest && !this.#guest.dying) {
+      assert(!this.#guest.isRetiring, "A replaced guest gets no more batches");
+      return this.#guest;
+    }
+    this.#start ??= this.#startGuest().finally(() => {
+      this.#start = undefined;
     });
-    return this.#taking;
+    return this.#start;
   }
 
-  async #take(): Promise<Guest> {
-    await this.#ending;
-    await this.#pause(this.#losses.delayMs());
+  async #startGuest(): Promise<Guest> {
+    await this.#lastExit;
+    await this.#backOff(this.#losses.delayMs());
+    this.#admission.assertAdmitted(this);
     const guest = await this.#starter.acquire(this.#language, this.#losses.count());
     // A new guest takes over the debt of the last one.
     guest.setCpuDebt(this.#debt.ms - (performance.now() - this.#debt.at));
     this.#guest = guest;
-    this.#ending = guest.exited;
+    this.#lastExit = guest.exited;
     guest.exited.then(() => {
       this.#debt = { ms: guest.cpuDebtMs, at: performance.now() };
       if (guest.ended!.end !== "retired") this.#losses.add();
@@ -169,34 +176,34 @@ export class WorkspaceGuest implements GuestHolder {
     return guest;
   }
 
-  async #pause(ms: number): Promise<void> {
-    if (ms === 0 || this.#refused) return;
+  async #backOff(ms: number): Promise<void> {
+    if (ms === 0 || this.#isClosed) return;
     const over = Promise.withResolvers<void>();
     const timer = setTimeout(over.resolve, ms);
-    this.#endPause = over.resolve;
+    this.#endBackoff = over.resolve;
     await over.promise;
-    this.#endPause = undefined;
+    this.#endBackoff = undefined;
     clearTimeout(timer);
   }
 
-  #retire(): void {
+  #retireGuest(): void {
     this.#guest?.retire();
     this.#guest = undefined;
   }
 
-  /** Gives the place back when there is no guest and no work for one. */
+  /** Releases the admission when there is no guest and no work for one. */
   #leaveWithoutGuest(): void {
-    if (this.#place !== "taken" || this.#guest || this.idleSince === undefined) return;
-    this.#place = "leaving";
+    if (this.#state !== "admitted" || this.#guest || this.idleSince === undefined) return;
+    this.#state = "leaving";
     this.#leave();
   }
 
   async #leave(): Promise<void> {
-    this.#retire();
-    await this.#ending;
-    this.#place = "none";
-    this.#residence.release(this);
-    this.#goOn();
+    this.#retireGuest();
+    await this.#lastExit;
+    this.#state = "none";
+    this.#admission.release(this);
+    this.#startWork();
   }
 }
 

@@ -28,7 +28,7 @@ function clock() {
   return { time, suspensions, told };
 }
 
-const spent = (culprits: number, cpuMs = 0) => ({ culprits, cpuMs, broken: false });
+const spent = (culprits: number, cpuMs = 0) => ({ culprits, cpuMs, isBroken: false });
 
 test("a program is suspended after enough batches without a good event", () => {
   const { suspensions } = clock();
@@ -49,7 +49,7 @@ test("a program that breaks into its guest is suspended at once, each time for t
   const { suspensions, time } = clock();
   const one = program("");
   for (let period = SUSPENDED_MS_MIN; period < SUSPENDED_MS_MAX; period *= 2) {
-    suspensions.record(one, [failed], { ...spent(1), broken: true });
+    suspensions.record(one, [failed], { ...spent(1), isBroken: true });
     time.now += period - 1;
     expect(suspensions.errorFor(one)).toBeDefined();
     time.now += 1;
@@ -62,13 +62,13 @@ test("the log is told of the first suspension and of its end, not of what the co
   const one = program("");
   const fail = () => suspensions.record(one, [failed], spent(0));
   for (let i = 0; i < SUSPENSION_COST; i += 1) fail();
-  expect(told()).toEqual(["A transformation only fails, and is suspended"]);
+  expect(told()).toEqual(["transformation suspended because it only fails"]);
   time.now += SUSPENDED_MS_MAX;
   fail();
   expect(told()).toEqual([]);
   suspensions.record(one, [good], spent(0));
   suspensions.record(one, [good], spent(0));
-  expect(told()).toEqual(["A suspended transformation works again"]);
+  expect(told()).toEqual(["transformation works again after a suspension"]);
 });
 
 test("one good event forgives all", () => {

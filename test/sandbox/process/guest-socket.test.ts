@@ -18,8 +18,8 @@ function opened() {
   const bytes = () => chunks.reduce((sum, chunk) => sum + chunk.length, 0);
   const seen = { ends: 0, bytes, received: () => Buffer.concat(chunks) };
   const socket = new GuestSocket(fd, {
-    received: (chunk) => chunks.push(chunk),
-    ended: () => {
+    onChunk: (chunk) => chunks.push(chunk),
+    onEnd: () => {
       seen.ends += 1;
     },
   });
@@ -58,7 +58,7 @@ test("a guest that closes its end is told once, and nothing can be sent to it", 
   const { socket, fd, guestsFd, seen } = opened();
   closeSync(guestsFd);
   await eventually(() => seen.ends === 1);
-  expect(() => socket.send(Buffer.from("?"))).toThrow("Guest is gone");
+  expect(() => socket.send(Buffer.from("?"))).toThrow("Guest has closed its socket");
   socket.close();
   expect(seen.ends).toBe(1);
   expect(() => readlinkSync(`/proc/self/fd/${fd}`)).toThrow();

@@ -88,7 +88,7 @@ test("a guest that answers before it is asked is killed", async () => {
     "-c",
     `number=1; filler=xxxxxxxxx; ${say({ kind: "ready" })}; sleep 60`,
   );
-  expect(guest.start(false)).rejects.toThrow("Guest is gone");
+  expect(guest.start(false)).rejects.toThrow("Guest ended");
   await eventually(() => guest.ended !== undefined);
   expect(guest.ended?.end).toBe("violation");
 });

@@ -98,7 +98,7 @@ test("a header that has no end is not waited for", () => {
       reader.next(4 << 20);
     }
   };
-  expect(pushed).toThrow("Frame without a header within its limit");
+  expect(pushed).toThrow("Expected a frame header within its limit");
 });
 
 test("a frame that comes byte by byte takes no more memory than its size", () => {

@@ -22,7 +22,7 @@ async function atOnce(sizes: number[]): Promise<number> {
     "javascript",
     new GuestLossBackoff(1),
   );
-  for (const bytes of sizes) tenant.enqueue({ bytes, perform: begin, refuse: () => {} });
+  for (const bytes of sizes) tenant.enqueue({ bytes, perform: begin, reject: () => {} });
   const first = begun.length;
   // All are done in the end, whatever their size.
   for (let done = 0; done < sizes.length; done += 1) {

@@ -1,0 +1,29 @@
+import { GUEST_MEMORY_BYTES_MAX } from "../../settings/limits.ts";
+import type { GuestEndCause } from "../process/guest-end.ts";
+import type { UserError } from "../program.ts";
+
+const MEMORY_MIB_MAX = GUEST_MEMORY_BYTES_MAX / (1 << 20);
+
+const BROKE_OUT = "Script broke into its guest and was stopped";
+
+const messages: Readonly<Record<GuestEndCause, string>> = {
+  timeout: "Script execution timed out.",
+  memory: `Script was stopped at its memory limit of ${MEMORY_MIB_MAX} MiB`,
+  crash: "Script crashed its guest, most likely at its memory limit",
+  overflow: "Script crashed its guest: its calls or its data are nested too deep",
+  violation: BROKE_OUT,
+  threads: BROKE_OUT,
+  idle: BROKE_OUT,
+  stderr: BROKE_OUT,
+  retired: "Guest was stopped",
+};
+
+/** Whether a guest ends in this way only when code has broken into it. */
+export function isBreach(cause: GuestEndCause): boolean {
+  return messages[cause] === BROKE_OUT;
+}
+
+/** The error of an event or of code that ended its guest. */
+export function endError(cause: GuestEndCause): UserError {
+  return { message: messages[cause] };
+}
