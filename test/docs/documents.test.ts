@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
+import { Glob } from "bun";
 import { destinationKinds } from "../../src/destinations/destination-kinds.ts";
 import { rudderstackKeys } from "../../src/destinations/rudderstack-keys.ts";
 import { createEgress } from "../../src/egress/egress.ts";
@@ -10,6 +11,8 @@ import { referencePages } from "./reference.ts";
 const texts = new Map(
   await Promise.all(documents.map(async (path) => [path, await Bun.file(path).text()] as const)),
 );
+
+const sources = [...new Glob("src/**/*.ts").scanSync(".")];
 
 test("README.md has at most 12 KB", () => {
   expect(Buffer.byteLength(texts.get("README.md")!)).toBeLessThanOrEqual(12_000);
@@ -48,6 +51,30 @@ test("paths of the source that documents name exist", () => {
       .map((name) => `${path}: ${name}`),
   );
   expect(missing).toEqual([]);
+});
+
+test("the glossary of ARCHITECTURE.md has at most 40 words, which the code uses", async () => {
+  const glossary = texts.get("ARCHITECTURE.md")!.split("\n## Glossary\n")[1]!.split("\n## ")[0]!;
+  const words = [...glossary.matchAll(/^\| ([a-z ,]+) \|/gm)].slice(1);
+  const code = (await Promise.all(sources.map((path) => Bun.file(path).text())))
+    .join("\n")
+    .toLowerCase();
+  const all = words.flatMap(([, names]) => names!.split(", "));
+  expect(all.length).toBeLessThanOrEqual(40);
+  expect(all.filter((word) => !code.includes(word))).toEqual([]);
+});
+
+test("ARCHITECTURE.md has every table of the stores", async () => {
+  const tables = new Set<string>();
+  for (const path of sources) {
+    const calls = (await Bun.file(path).text()).matchAll(
+      /(?:\.table|ownedTable|managedTable)(?:<[^()]*>)?\(\s*(?:store,\s*)?"([\w-]+)"/g,
+    );
+    for (const [, name] of calls) tables.add(name!);
+  }
+  expect(tables.size).toBeGreaterThan(30);
+  const text = texts.get("ARCHITECTURE.md")!;
+  expect([...tables].filter((name) => !text.includes(`\`${name}\``))).toEqual([]);
 });
 
 test("numbers of documents are those of the code", async () => {

@@ -24,12 +24,21 @@ const replay: Permission[] = ["events:replay"];
 const edit: Permission[] = ["transformations:edit"];
 const libraries: Permission[] = ["libraries:edit"];
 
-const needs: Record<ClientKey | "GET /docs" | "GET /docs/json", Permission[] | "open"> = {
+type DocsKey =
+  | "GET /docs"
+  | "GET /docs/json"
+  | "GET /docs/guide"
+  | "GET /docs/guide/{page}"
+  | "GET /docs/guide/{page}/{subpage}";
+const needs: Record<ClientKey | DocsKey, Permission[] | "open"> = {
   "GET /health": "open",
   "GET /ready": "open",
   "GET /metrics": "open",
   "GET /docs": [],
   "GET /docs/json": [],
+  "GET /docs/guide": [],
+  "GET /docs/guide/{page}": [],
+  "GET /docs/guide/{page}/{subpage}": [],
   "POST /transformations": ["transformations:create-delete"],
   "GET /transformations": [],
   "GET /transformations/{id}": [],
