@@ -10,7 +10,7 @@ afterAll(() => api.stop());
 const refusal = async (type: string, config: object) =>
   (await api.send("POST", "/v2/destinations", { body: { name: "D", type, config } })).body;
 
-test("every key of every kind tells what it takes and what came, in words", async () => {
+test("a fault of any key of any kind says in words what was expected and what came", async () => {
   const { body } = await api.send("GET", "/v2/destination-types");
   expect(body.destinationTypes.length).toBeGreaterThan(5);
   for (const { type, config } of body.destinationTypes) {

@@ -4,7 +4,7 @@ import { type TestStepName, testSteps } from "../../src/destinations/test-steps.
 import { LANE_DELIVERIES_MAX } from "../../src/settings/limits.ts";
 import { outgoing } from "./outgoing.ts";
 
-/** What the suite needs of one kind: its configs, and a look at what arrived. */
+/** The configs of one kind, and a view of the events that arrived. */
 export interface Bench {
   kind: DestinationKind;
   /** A config that works. */
@@ -20,7 +20,7 @@ export interface Bench {
 
 const idle = new AbortController().signal;
 
-/** What every kind of destination promises. */
+/** Runs the tests of every promise of a destination kind. */
 export function describeDestination(name: string, prepare: () => Promise<Bench> | Bench): void {
   describe(`${name} as a destination`, () => {
     const run = (title: string, body: (bench: Bench) => Promise<void>) =>
@@ -33,25 +33,28 @@ export function describeDestination(name: string, prepare: () => Promise<Bench> 
         }
       });
 
-    run("a good config has no faults; a faulty one names where and what", async (bench) => {
-      expect(bench.kind.validate(bench.config)).toEqual([]);
-      for (const { config, path } of bench.faulty) {
-        const faults = bench.kind.validate(config);
-        expect({ config, paths: faults.map((fault) => fault.path) }).toEqual({
-          config,
-          paths: [path],
-        });
-        for (const { message } of faults) expect(message).toMatch(/^Expected .*[^.]$/);
-      }
-    });
+    run(
+      "a valid config has no faults, and a fault names its path and what was expected",
+      async (bench) => {
+        expect(bench.kind.validate(bench.config)).toEqual([]);
+        for (const { config, path } of bench.faulty) {
+          const faults = bench.kind.validate(config);
+          expect({ config, paths: faults.map((fault) => fault.path) }).toEqual({
+            config,
+            paths: [path],
+          });
+          for (const { message } of faults) expect(message).toMatch(/^Expected .*[^.]$/);
+        }
+      },
+    );
 
-    run("batch size and concurrency keep their bounds", async ({ kind, config }) => {
+    run("batch size and concurrency are within their bounds", async ({ kind, config }) => {
       expect(kind.batchSize(config)).toBeGreaterThanOrEqual(1);
       expect(kind.concurrency(config)).toBeGreaterThanOrEqual(1);
       expect(kind.concurrency(config)).toBeLessThanOrEqual(LANE_DELIVERIES_MAX);
     });
 
-    run("delivers events in their order, as they are", async ({ kind, config, arrived }) => {
+    run("delivers events unchanged and in order", async ({ kind, config, arrived }) => {
       const open = kind.open(config, "workspace");
       const values = [
         { n: 0, text: "ä€🙂 \\n \u2028" },
@@ -69,7 +72,7 @@ export function describeDestination(name: string, prepare: () => Promise<Bench> 
       expect(await arrived()).toEqual(values);
     });
 
-    run("an aborted delivery may be tried again", async ({ kind, config }) => {
+    run("an aborted delivery is a retry", async ({ kind, config }) => {
       const open = kind.open(config, "workspace");
       const verdict = await open.deliver(
         [outgoing({ n: 0 })],
@@ -79,7 +82,7 @@ export function describeDestination(name: string, prepare: () => Promise<Bench> 
       await open.close();
     });
 
-    run("a connection test tells every step, and takes away what it wrote", async (bench) => {
+    run("a connection test records each step, and deletes what it wrote", async (bench) => {
       const { kind, config, arrived } = bench;
       const steps = await kind.test(config, "workspace", idle);
       expect(steps.filter(({ ok }) => !ok)).toEqual([]);
@@ -93,7 +96,7 @@ export function describeDestination(name: string, prepare: () => Promise<Bench> 
       await open.close();
     });
 
-    run("a connection test ends at the step that failed, and says why", async (bench) => {
+    run("a connection test ends at the failed step with a reason", async (bench) => {
       for (const { config, step } of bench.unusable) {
         expect([config, bench.kind.validate(config)]).toEqual([config, []]);
         const steps = await bench.kind.test(config, "workspace", idle);
@@ -105,7 +108,7 @@ export function describeDestination(name: string, prepare: () => Promise<Bench> 
       }
     });
 
-    run("two open destinations of one config do not disturb each other", async (bench) => {
+    run("two open destinations with one config deliver independently", async (bench) => {
       const [first, second] = [
         bench.kind.open(bench.config, "workspace"),
         bench.kind.open(bench.config, "workspace"),

@@ -85,7 +85,7 @@ async function files(directory: string): Promise<Target> {
   };
 }
 
-/** What a crash of the server leaves undecided is there twice: no producer of it is left. */
+/** Events that a crash leaves unsettled arrive twice: their producer is gone. */
 async function kafka(): Promise<Target> {
   const brokers = await sharedBrokers(1);
   const clients = await connectClients({ brokers: brokers.addresses });

@@ -60,7 +60,7 @@ describe("statuses", () => {
     },
   );
 
-  test.each([408, 425, 429, 500, 502, 503, 504, 599])("%d is tried again", async (status) => {
+  test.each([408, 425, 429, 500, 502, 503, 504, 599])("%d is retried", async (status) => {
     const { verdict } = await verdictOf(plain(`${status} X`));
     expect(verdict).toEqual({ kind: "retry", reason: `The receiver answered ${status}` });
   });
@@ -75,7 +75,7 @@ describe("statuses", () => {
   });
 });
 
-test("a connection test that is stopped ends as the step that was under way", async () => {
+test("a connection test that is aborted ends with a failed step", async () => {
   const stop = new AbortController();
   const sink = new RawSink(() => stop.abort(new Error("The test was stopped")));
   sinks.push(sink);
@@ -105,7 +105,7 @@ describe("Retry-After", () => {
     expect(afterMs).toBeLessThanOrEqual(most);
   });
 
-  test("one that cannot be read is ignored", async () => {
+  test("a malformed value is ignored", async () => {
     const { verdict } = await verdictOf(plain("503 Down", "Retry-After: soon"));
     expect(verdict).toEqual({ kind: "retry", reason: "The receiver answered 503" });
   });
@@ -114,19 +114,19 @@ describe("Retry-After", () => {
 describe("broken receivers", () => {
   const retry = (code: RegExp) => ({ kind: "retry", reason: expect.stringMatching(code) });
 
-  test("one that refuses connections", async () => {
+  test("a receiver that refuses connections is retried", async () => {
     const sink = new RawSink();
     const port = await sink.listen();
     sink.close();
     expect(await deliver(`http://127.0.0.1:${port}/`)).toEqual(retry(/ECONNREFUSED/) as never);
   });
 
-  test("a name that does not resolve", async () => {
+  test("a name that does not resolve is retried", async () => {
     const verdict = await deliver("http://nowhere.invalid/");
     expect(verdict.kind).toBe("retry");
   });
 
-  test("one that never answers, or drips its head or its body: cut at the timeout", async () => {
+  test("a receiver that does not respond, or drips its head or body, is aborted at the timeout", async () => {
     const late = retry(/No complete answer within 1500 ms/) as never;
     const silent = () => {};
     // Slowly enough that the head is not too large before the time is over.
@@ -139,7 +139,7 @@ describe("broken receivers", () => {
     for (const { verdict } of cut) expect(verdict).toEqual(late);
   });
 
-  test("one that resets or closes the connection before or in its answer", async () => {
+  test("a receiver that resets or closes the connection before or in its response is retried", async () => {
     const before = (socket: Socket) => socket.resetAndDestroy();
     const closed = (socket: Socket) => socket.end();
     const half = (end: (socket: Socket) => void) => (socket: Socket) => {
@@ -151,7 +151,7 @@ describe("broken receivers", () => {
     }
   });
 
-  test("one that does not speak HTTP, or contradicts itself", async () => {
+  test("a receiver that does not speak HTTP, or sends contradicting headers, is retried", async () => {
     const both = "Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n";
     const answers = ["220 smtp ready\r\n", `${start}${both}`, `${start}no colon\r\n\r\n`];
     for (const text of answers) {
@@ -160,7 +160,7 @@ describe("broken receivers", () => {
     }
   });
 
-  test("a head without end, and one that switches protocols", async () => {
+  test("an endless head and a switch of protocols are retried", async () => {
     const head = (socket: Socket) => {
       socket.write(start);
       forever(socket, `X-A: ${"y".repeat(4_000)}\r\n`);
@@ -195,7 +195,7 @@ describe("broken receivers", () => {
     expect(process.memoryUsage.rss() - before).toBeLessThan(40 << 20);
   });
 
-  test("bytes after an answer are not taken for the next one's", async () => {
+  test("bytes after a response are not read as the next response", async () => {
     const egress = createEgress({ allow: ["127.0.0.0/8"] });
     const sink = new RawSink((socket) => {
       socket.write(`${start}Content-Length: 0\r\n\r\nHTTP/1.1 400 No\r\nContent-Length: 0\r\n\r\n`);
@@ -211,7 +211,7 @@ describe("broken receivers", () => {
     egress.close();
   });
 
-  test("a kept connection that the receiver has closed costs no attempt", async () => {
+  test("an idle connection that the receiver has closed costs no attempt", async () => {
     const egress = createEgress({ allow: ["127.0.0.0/8"] });
     const sink = new RawSink((socket) => {
       socket.write(`${start}Content-Length: 0\r\n\r\n`);

@@ -7,7 +7,7 @@ export class TcpProxy {
   isStalled = false;
   /** Called with each piece on its way to the server; returning false cuts the connection there. */
   onSent: (piece: Buffer) => boolean = () => true;
-  /** As `onSent`, for what the server answers. */
+  /** Like `onSent`, for data of the server. */
   onAnswered: (piece: Buffer) => boolean = () => true;
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();

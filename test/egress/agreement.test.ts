@@ -172,7 +172,7 @@ function theirs(text: string): Message[] {
   return found;
 }
 
-test("what we take for an answer, llhttp takes for the same one, and the next one after it", () => {
+test("llhttp reads each accepted response alike, and the next one after it", () => {
   let taken = 0;
   let kept = 0;
   fc.assert(

@@ -14,7 +14,7 @@ const namesOf = (allow: string[], resolve: ResolveHost, now?: () => number) =>
     ...{ resolve, setting: "egress.allow", ...(now && { now }) },
   });
 
-test("a request that has ended leaves nothing at its caller's signal", async () => {
+test("a finished request removes its listener from the caller's signal", async () => {
   const sink = new RawSink((socket) => void socket.write(ok));
   const port = await sink.listen();
   const egress = createEgress({ allow: ["127.0.0.0/8"] });
@@ -41,7 +41,7 @@ describe("names", () => {
     };
   };
 
-  test("a name that rebinds to a forbidden address is connected to the one that was checked", async () => {
+  test("a name that rebinds to a forbidden address is connected to the checked address", async () => {
     const allowed = new RawSink((socket) => void socket.write(ok));
     const port = await allowed.listen("127.0.0.2");
     const forbidden = new RawSink((socket) => void socket.write(ok));
@@ -56,7 +56,7 @@ describe("names", () => {
     forbidden.close();
   });
 
-  test("a name that has become forbidden is refused, kept connections or not", async () => {
+  test("a name that has become forbidden is refused, even if an idle connection exists", async () => {
     const sink = new RawSink((socket) => void socket.write(ok));
     const port = await sink.listen("127.0.0.2");
     const names = resolving(["127.0.0.2"], ["127.0.0.1"]);
@@ -73,7 +73,7 @@ describe("names", () => {
     sink.close();
   });
 
-  test("of several addresses only those that may be reached are used", async () => {
+  test("only the allowed ones of several addresses are used", async () => {
     const sink = new RawSink((socket) => void socket.write(ok));
     const port = await sink.listen("127.0.0.2");
     const canary = new RawSink();
@@ -86,7 +86,7 @@ describe("names", () => {
     sink.close();
   });
 
-  test("an address that refuses is passed over for the next, and comes last afterwards", async () => {
+  test("an address that refuses connections is skipped, and comes last afterwards", async () => {
     const sink = new RawSink((socket) => void socket.write(ok));
     const port = await sink.listen("127.0.0.3");
     const resolve = finding("127.0.0.2", "127.0.0.3");
@@ -118,14 +118,14 @@ describe("names", () => {
     sink.close();
   });
 
-  test("a name without any address, and one with rubbish", async () => {
+  test("a name without an address, or with a malformed one, is refused", async () => {
     for (const found of [[], ["rubbish"]]) {
       const error = await failureOf(ask("http://odd.test/", { resolve: finding(...found) }));
       expect(error).toBeInstanceOf(EgressRefused);
     }
   });
 
-  test("requests that come together look a name up once, and a failed look-up is not kept", async () => {
+  test("concurrent requests resolve a name once, and a failure is not cached", async () => {
     let asked = 0;
     const resolve = async () => {
       asked += 1;
@@ -141,7 +141,7 @@ describe("names", () => {
     expect(asked).toBe(2);
   });
 
-  test("10,000 names are remembered, those that were found last", async () => {
+  test("the 10,000 most recently resolved names are cached", async () => {
     let asked: string[] = [];
     const resolve = async (name: string) => {
       asked.push(name);
@@ -157,7 +157,7 @@ describe("names", () => {
     expect(asked).toEqual(["0.test"]);
   });
 
-  test("a look-up that never ends is cut at the timeout", async () => {
+  test("a resolution that never ends is aborted at the timeout", async () => {
     const egress = createEgress({ allow: [], resolve: () => new Promise(() => {}) });
     const request = { ...requestTo("http://slow.test/"), timeoutMs: 50 };
     expect(await failureOf(egress.request(request))).toEqual(
@@ -191,7 +191,7 @@ describe("names", () => {
     expect(asked).toBe(2);
   });
 
-  test("hanging look-ups of one workspace hold up no other", async () => {
+  test("hanging resolutions of one workspace do not delay another", async () => {
     const hanging: ((found: ResolvedAddresses) => void)[] = [];
     const names = namesOf([], (host) =>
       host.startsWith("hangs")
@@ -217,7 +217,7 @@ describe("names", () => {
     expect((await Promise.all(asked)).at(-1)).toEqual(["2.2.2.2"]);
   });
 
-  test("who gives up waiting for a turn takes nobody along", async () => {
+  test("a request that is aborted while it waits for a permit does not fail others for the same name", async () => {
     const hanging: ((found: ResolvedAddresses) => void)[] = [];
     const names = namesOf([], () => new Promise((resolve) => hanging.push(resolve)));
     const asked = Array.from({ length: EGRESS_LOOKUPS_MAX / 2 }, (_, n) =>

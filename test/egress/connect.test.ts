@@ -34,7 +34,7 @@ const to = (host: string, port: number) => ({
   ...{ workspaceId: "w", host, port, timeoutMs: 60_000, signal },
 });
 
-/** What the other side sends back for this text. */
+/** Sends a text and returns the response of the peer. */
 async function said(socket: Socket, text: string): Promise<string> {
   const answered = new Promise<string>((resolve) =>
     socket.once("data", (data) => resolve(data.toString())),
@@ -53,14 +53,14 @@ describe("addresses", () => {
     list.map((host) => ({ why, host: host.replace(/^\[|\]$/g, "") })),
   );
 
-  test.each(hosts)("no connection to $host ($why)", async ({ host }) => {
+  test.each(hosts)("no connection is made to $host ($why)", async ({ host }) => {
     const { sink, port } = await sinkOn("0.0.0.0");
     const error = await failureOf(egressWith({ allow: [] }).connect(to(host, port)));
     expect(error).toBeInstanceOf(EgressRefused);
     expect(sink.connections).toBe(0);
   });
 
-  test("a refusal is that of a request: it names the reason and the setting", async () => {
+  test("a refused connection names the reason and the setting, as a refused request does", async () => {
     const error = await failureOf(egressWith({ allow: [] }).connect(to("10.0.0.7", 5432)));
     expect(error).toEqual(
       new EgressRefused(
@@ -86,7 +86,7 @@ describe("addresses", () => {
     expect(forbidden.connections).toBe(0);
   });
 
-  test("an address that refuses is passed over for the next", async () => {
+  test("a connection goes to the next address when one refuses it", async () => {
     const { port, sink } = await sinkOn("127.0.0.3");
     const resolve = finding("127.0.0.2", "127.0.0.3");
     await egressWith({ resolve }).connect(to("two.test", port));
@@ -104,7 +104,7 @@ describe("addresses", () => {
 });
 
 describe("a connection", () => {
-  test("carries bytes both ways, and ends when its owner ends it", async () => {
+  test("carries data both ways until its owner closes it", async () => {
     const { port, sink } = await sinkOn("127.0.0.1", (socket) => void socket.write("pong"));
     const socket = await egressWith().connect(to("127.0.0.1", port));
     expect(await said(socket, "ping")).toBe("pong");
@@ -113,7 +113,7 @@ describe("a connection", () => {
     await until(() => sink.open === 0);
   });
 
-  test("that breaks tells its owner, and ends no process without one", async () => {
+  test("that breaks emits an error to its owner, and does not end a process without a listener", async () => {
     const { port } = await sinkOn("127.0.0.1", (socket) => void socket.resetAndDestroy());
     const socket = await egressWith().connect(to("127.0.0.1", port));
     const closed = new Promise((resolve) => socket.once("close", resolve));
@@ -121,14 +121,14 @@ describe("a connection", () => {
     await closed;
   });
 
-  test("is refused by nobody listening", async () => {
+  test("fails with ECONNREFUSED on a closed port", async () => {
     const { port, sink } = await sinkOn("127.0.0.1");
     sink.close();
     const error = await failureOf(egressWith().connect(to("127.0.0.1", port)));
     expect((error as { code?: string }).code).toBe("ECONNREFUSED");
   });
 
-  test("is ended with the egress", async () => {
+  test("closes with the egress", async () => {
     const { port, sink } = await sinkOn("127.0.0.1");
     const egress = egressWith();
     await egress.connect(to("127.0.0.1", port));
@@ -136,7 +136,7 @@ describe("a connection", () => {
     await until(() => sink.connections === 1 && sink.open === 0);
   });
 
-  test("is not begun when it was given up before, nor kept when it is meanwhile", async () => {
+  test("is not opened after an abort, and is closed when aborted while it opens", async () => {
     const { port, sink } = await sinkOn("127.0.0.1");
     const gone = AbortSignal.abort(new Error("Given up"));
     const egress = egressWith();
@@ -164,7 +164,7 @@ describe("TLS", () => {
     servername: string;
   }
 
-  /** A server that speaks in the open until it is asked for TLS, as PostgreSQL does. */
+  /** A server that is unencrypted until a client requests TLS, as PostgreSQL does. */
   async function upgrading(answer: string) {
     const server = createServer((socket) => {
       socket.on("error", () => {});
@@ -225,7 +225,7 @@ describe("TLS", () => {
     });
   }
 
-  test("an authority of the caller serves requests too, and theirs alone", async () => {
+  test("a certificate authority of the caller applies to its own requests only", async () => {
     const server = createTlsServer(good, (socket) => {
       socket.on("error", () => {});
       socket.on("data", () => socket.write("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"));
@@ -247,14 +247,14 @@ describe("TLS", () => {
     expect(String(await failureOf(without))).toMatch(/certificate/i);
   });
 
-  test("a server without it is refused, and nothing else is said to it", async () => {
+  test("a server without TLS is refused and gets no other data", async () => {
     const port = await upgrading("N");
     const request = { ...to("good.test", port), tls: { ca, upgrade } };
     const error = await failureOf(egressWith({ resolve }).connect(request));
     expect(error).toMatchObject({ name: "TlsRefused", message: upgrade.refusal });
   });
 
-  test("bytes behind the agreement are not taken for the first ones inside", async () => {
+  test("bytes after the response to the TLS request are refused", async () => {
     const port = await upgrading("Splanted");
     const request = { ...to("good.test", port), tls: { ca, upgrade } };
     const error = await failureOf(egressWith({ resolve }).connect(request));
@@ -272,7 +272,7 @@ describe("TLS", () => {
     await until(() => sink.open === 0);
   });
 
-  test("a server that hangs up instead of shaking hands", async () => {
+  test("a server that closes the connection during the TLS handshake fails it", async () => {
     for (const tls of [{ ca }, { ca, upgrade }]) {
       const { port } = await sinkOn("127.0.0.1", (socket) => void socket.end());
       const error = await failureOf(egressWith().connect({ ...to("127.0.0.1", port), tls }));
@@ -282,8 +282,8 @@ describe("TLS", () => {
   });
 });
 
-describe("places", () => {
-  test("are bounded, held until the connection ends, and leave room for other workspaces", async () => {
+describe("permits for connections", () => {
+  test("are bounded, held until the connection closes, and left to other workspaces", async () => {
     const { port, sink } = await sinkOn("127.0.0.1");
     const egress = egressWith({ descriptorsMax: 160 });
     const held: Socket[] = [];
@@ -304,7 +304,7 @@ describe("places", () => {
     await until(() => sink.open === 5);
   });
 
-  test("come back from connections that fail", async () => {
+  test("are released by connections that fail", async () => {
     const { port, sink } = await sinkOn("127.0.0.1", (socket) => void socket.end());
     const egress = egressWith({ descriptorsMax: 32 });
     for (let n = 0; n < 20; n++) {

@@ -50,7 +50,7 @@ afterAll(() => {
   rmSync(directory, { recursive: true });
 });
 
-describe("a name is looked up", () => {
+describe("a name is resolved", () => {
   test.each([
     ["both.test", ["1.1.1.1", "1.1.1.2", "2606:4700::1111"]],
     ["BOTH.Test", ["1.1.1.1", "1.1.1.2", "2606:4700::1111"]],
@@ -75,17 +75,17 @@ describe("a name is looked up", () => {
     expect(server.asked.filter((asked) => asked === "lossy.test four").length).toBe(2);
   });
 
-  test("with the time that its records hold", async () => {
+  test("with the TTL of its records", async () => {
     expect((await lookUp("both.test")).seconds).toBe(7);
   });
 
-  test("never at a name server when it is one of this machine", async () => {
+  test("without a name server when it means this machine", async () => {
     server.asked = [];
     for (const host of ["localhost", "x.localhost", "listed.test"]) await lookUp(host);
     expect(server.asked).toEqual([]);
   });
 
-  test("behind the domains of the search list last when it has a dot, first when it has none", async () => {
+  test("before the search list when it has a dot, after it when it has none", async () => {
     server.asked = [];
     await failureOf(lookUp("no.where"));
     await failureOf(lookUp("nowhere"));
@@ -97,7 +97,7 @@ describe("a name is looked up", () => {
     );
   });
 
-  test("also after the hosts file has changed", async () => {
+  test("from the hosts file, also after that has changed", async () => {
     const follow = createResolver({ servers, resolverFile, hostsFile: join(directory, "later") });
     expect(await failureOf(follow("listed.test"))).toBeInstanceOf(ResolutionFailed);
     await Bun.write(join(directory, "later"), "10.0.0.1 listed.test");
@@ -107,7 +107,7 @@ describe("a name is looked up", () => {
   });
 });
 
-describe("a look-up that fails says why", () => {
+describe("a failed resolution says why", () => {
   test.each([
     ["missing.test", "ENOTFOUND", "The name has no address"],
     ["empty.test", "ENOTFOUND", "The name has no address"],
@@ -127,7 +127,7 @@ describe("a look-up that fails says why", () => {
   );
 });
 
-test("names whose server hangs hold up neither other names nor files", async () => {
+test("names whose server hangs delay neither other names nor files", async () => {
   const hanging = Array.from({ length: 64 }, (_, n) => lookUp(`hangs-${n}.test`, 2_000));
   let hanged = 0;
   for (const one of hanging) one.catch(() => hanged++);
@@ -142,7 +142,7 @@ test("names whose server hangs hold up neither other names nor files", async () 
   );
 }, 300_000);
 
-test("a name server that is silent is asked last from then on", async () => {
+test("a name server that does not respond is queried last from then on", async () => {
   const names = Array.from({ length: 4 }, (_, n) => `name-${n}.test`);
   const silent = new NameServer(Object.fromEntries(names.map((name) => [name, { silent: true }])));
   const answers = new NameServer(
@@ -156,7 +156,7 @@ test("a name server that is silent is asked last from then on", async () => {
   answers.close();
 });
 
-test("an egress asks the name servers that it is given", async () => {
+test("an egress queries the name servers that it is given", async () => {
   const sink = new RawSink((socket) => void socket.write(ok));
   const port = await sink.listen();
   const options = { allow: ["127.0.0.0/8"], nameServers: servers };

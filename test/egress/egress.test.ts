@@ -31,22 +31,22 @@ describe("addresses that must not be reached", () => {
     list.map((host) => ({ why, host })),
   );
 
-  test("the corpus is as large as it should be", () => {
+  test("the corpus of addresses is complete", () => {
     expect(new Set(hosts.map(({ host }) => host)).size).toBeGreaterThanOrEqual(80);
   });
 
-  test.each(hosts)("$host ($why)", async ({ host }) => {
+  test.each(hosts)("a request to $host is refused ($why)", async ({ host }) => {
     const error = await failureOf(ask(`http://${host}:${port}/`));
     expect(error).toBeInstanceOf(EgressRefused);
     expect(connections()).toBe(0);
   });
 
-  test("the canary does notice a connection", async () => {
+  test("the canary server counts a connection", async () => {
     expect((await ask(`http://127.0.0.1:${port}/`, { allow: ["127.0.0.1/32"] })).status).toBe(200);
     expect(connections()).toBe(1);
   });
 
-  test("addresses of this machine, also public ones", () => {
+  test("all addresses of this machine are refused, also public ones", () => {
     const rules = createAddressRules([], () => ["8.8.8.8", "2606:4700:4700::1111"]);
     expect(rules.refusal("8.8.8.8")).toBe("an address of this machine");
     expect(rules.refusal("2606:4700:4700:0:0:0:0:1111")).toBe("an address of this machine");
@@ -69,7 +69,7 @@ describe("addresses that must not be reached", () => {
 });
 
 describe("allowed addresses", () => {
-  test("hold for every spelling, and for nothing beside them", () => {
+  test("apply to every spelling, and to no other address", () => {
     const rules = createAddressRules(["10.1.0.0/16", "fd00::/8"], () => []);
     for (const address of ["10.1.2.3", "::ffff:10.1.2.3", "fd12::1"]) {
       expect(rules.refusal(address)).toBeUndefined();
@@ -124,7 +124,7 @@ describe("TLS", () => {
       ...options,
     });
 
-  test("the certificate is checked against the name in the URL, at the pinned address", async () => {
+  test("the certificate is checked against the host in the URL, at the checked address", async () => {
     seen = [];
     expect((await at("good.test", { ca })).status).toBe(200);
     expect(seen).toEqual([`good.test good.test:${port}`]);
@@ -142,7 +142,7 @@ describe("TLS", () => {
     expect(seen).toEqual([]);
   });
 
-  test("a connection is kept, and what was checked once is not trusted for another name", async () => {
+  test("an idle connection is not used for another TLS name", async () => {
     const options = { allow: ["127.0.0.0/8"], resolve: finding("127.0.0.1"), ca };
     const egress = createEgress(options);
     let opened = 0;
@@ -159,7 +159,7 @@ describe("TLS", () => {
     egress.close();
   });
 
-  test("a receiver that never shakes hands is given up at the timeout", async () => {
+  test("a TLS handshake that never completes is aborted at the timeout", async () => {
     const silent = new RawSink();
     const url = `https://127.0.0.1:${await silent.listen()}/`;
     const egress = createEgress({ allow: ["127.0.0.0/8"] });
@@ -170,7 +170,7 @@ describe("TLS", () => {
     silent.close();
   });
 
-  test("plain HTTP where TLS is expected", async () => {
+  test("plain HTTP instead of TLS fails the request", async () => {
     const sink = new RawSink((socket) => void socket.write(ok));
     const plain = await sink.listen();
     const error = await failureOf(ask(`https://127.0.0.1:${plain}/`, { allow: ["127.0.0.0/8"] }));
@@ -228,25 +228,25 @@ describe("a kept connection", () => {
     return { second, requests: sink.requests.length, connections: sink.connections };
   }
 
-  test("that ends with a request costs that request nothing when it may be repeated", async () => {
+  test("that closes during a repeatable request is replaced, and the request is sent again", async () => {
     const { second, requests, connections } = await twice("POST", true);
     expect(second).toMatchObject({ status: 200 });
     expect({ requests, connections }).toEqual({ requests: 3, connections: 2 });
   });
 
-  test("that ends with another request is not tried again", async () => {
+  test("that closes during another request is not retried", async () => {
     const { second, requests } = await twice("POST", false);
     expect(second).toBe("The response ended early");
     expect(requests).toBe(2);
   });
 
-  test("that ends within an answer is not tried again: the receiver has the request", async () => {
+  test("that closes within a response is not retried: the receiver has the request", async () => {
     const { second, requests } = await twice("POST", true, "HTTP/1.1 200 OK\r\n");
     expect(second).toBe("The response ended early");
     expect(requests).toBe(2);
   });
 
-  test("is let go of before the receiver ends it", async () => {
+  test("is closed before the receiver closes it", async () => {
     const sink = new RawSink((socket) => {
       socket.write("HTTP/1.1 200 OK\r\nKeep-Alive: timeout=1\r\nContent-Length: 0\r\n\r\n");
     });
@@ -258,7 +258,7 @@ describe("a kept connection", () => {
     sink.close();
   });
 
-  test("is not used when its request was answered before it was sent whole", async () => {
+  test("is not used again when its request was answered before it was sent completely", async () => {
     const answered = new Set<Socket>();
     const sink = new RawSink((socket) => {
       if (answered.has(socket)) return;
@@ -276,7 +276,7 @@ describe("a kept connection", () => {
   });
 });
 
-describe("requests under way", () => {
+describe("concurrent requests", () => {
   const limits: [string, { descriptorsMax?: number }, number][] = [
     ["the limit", {}, EGRESS_REQUESTS_MAX],
     ["a part of few descriptors", { descriptorsMax: 160 }, 20],
@@ -312,7 +312,7 @@ describe("requests under way", () => {
   );
 });
 
-test("a receiver that ends the connection has the request: no other address gets it too", async () => {
+test("a request is not sent to a second address after the receiver closed the connection", async () => {
   const sink = new RawSink((socket) => void socket.destroy());
   const port = await sink.listen("0.0.0.0");
   const resolve = finding("127.0.0.1", "127.0.0.2");
@@ -322,7 +322,7 @@ test("a receiver that ends the connection has the request: no other address gets
   sink.close();
 });
 
-test("a request that was given up before is not sent", async () => {
+test("an aborted request is not sent", async () => {
   const sink = new RawSink();
   const url = `http://127.0.0.1:${await sink.listen()}/`;
   const egress = createEgress({ allow: ["127.0.0.0/8"] });
@@ -336,7 +336,7 @@ test("a request that was given up before is not sent", async () => {
   sink.close();
 });
 
-describe("what would plant another request", () => {
+describe("a request that would smuggle another one is refused", () => {
   test.each([
     ["a method", { method: "GET / HTTP/1.1\r\nX:" }],
     ["a method for proxies", { method: "CONNECT" }],
@@ -366,8 +366,8 @@ describe("what would plant another request", () => {
   });
 });
 
-describe("the environment", () => {
-  test("proxies of the environment are not used", async () => {
+describe("the environment of the process", () => {
+  test("does not set a proxy", async () => {
     const sink = new RawSink((socket) => void socket.write(ok));
     const port = await sink.listen();
     const proxy = new RawSink((socket) => void socket.write(ok));
@@ -385,7 +385,7 @@ describe("the environment", () => {
     proxy.close();
   });
 
-  test("certificates are checked whatever it says", async () => {
+  test("does not disable the check of certificates", async () => {
     const seen: string[] = [];
     const server = createServer({ ...good }, (request, response) => {
       seen.push(request.url!);

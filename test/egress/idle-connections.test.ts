@@ -26,7 +26,7 @@ async function until(holds: () => boolean): Promise<void> {
   while (!holds()) await Bun.sleep(2);
 }
 
-test("as many connections are kept as were used at a time, and all of them are used again", async () => {
+test("all concurrent connections are kept and used again", async () => {
   const waiting: Socket[] = [];
   const { sink, egress, url } = await setUp((socket) => {
     waiting.push(socket);
@@ -39,7 +39,7 @@ test("as many connections are kept as were used at a time, and all of them are u
   expect(sink.requests.length).toBe(9);
 });
 
-test("a connection that its answer ended is not used for a request that may be sent but once", async () => {
+test("a connection that its response closed is not used for a request that must be sent once only", async () => {
   const { sink, egress, url } = await setUp((socket) => {
     socket.write("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
   });
@@ -50,7 +50,7 @@ test("a connection that its answer ended is not used for a request that may be s
   expect(sink.connections).toBe(3);
 });
 
-test("bytes that nobody asked for cost the connection", async () => {
+test("bytes without a request close the connection", async () => {
   const sockets: Socket[] = [];
   const { sink, egress, url } = await setUp((socket) => {
     sockets.push(socket);
@@ -64,7 +64,7 @@ test("bytes that nobody asked for cost the connection", async () => {
   expect(sink.connections).toBe(2);
 });
 
-test("idle connections end when their time is over, each at its own", async () => {
+test("each idle connection closes when its own time is over", async () => {
   const { sink, egress, url } = await setUp((socket, request) => {
     const seconds = request.includes("/short") ? 1 : 2;
     socket.write(`${ok.slice(0, -2)}Keep-Alive: timeout=${seconds}\r\n\r\n`);
@@ -74,7 +74,7 @@ test("idle connections end when their time is over, each at its own", async () =
   expect(sink.connections).toBe(2);
 });
 
-test("a receiver that says for how long it keeps a connection has a second of it to itself", () => {
+test("a connection is dropped a second before the receiver's Keep-Alive timeout", () => {
   expect(keepMs("timeout=5, max=100")).toBe(4_000);
   expect(keepMs("max=100, Timeout=60")).toBe(59_000);
   expect(keepMs("timeout=1")).toBe(0);
@@ -83,7 +83,7 @@ test("a receiver that says for how long it keeps a connection has a second of it
   expect(keepMs()).toBeUndefined();
 });
 
-test("a receiver that ends its side without reading has ended the request", async () => {
+test("a receiver that half-closes the connection without reading ends the request", async () => {
   const sink = new RawSink();
   const url = `http://127.0.0.1:${await sink.listen()}/`;
   sink.onConnection = (socket) => {
@@ -98,7 +98,7 @@ test("a receiver that ends its side without reading has ended the request", asyn
   });
 }, 300_000);
 
-describe("user code's fetch", () => {
+describe("fetch of user code", () => {
   const guest = (url: string, method: string) => ({
     ...{ workspaceId: "w", url, method, headers: {}, body: "" },
     ...{ timeoutMs: 60_000, answerBytesMax: 2 },
@@ -125,7 +125,7 @@ describe("user code's fetch", () => {
     expect(sink.requests.length).toBe(isRepeated ? 3 : 2);
   });
 
-  test("is told what the policy and the name server say, and nothing of the inside", async () => {
+  test("gets errors of the policy and of DNS, and no internal address", async () => {
     const { egress, sink, url } = await setUp((socket) => void socket.destroy());
     const told = (error: unknown) => (error as Error).message;
     const fetch = guestFetch(egress);
@@ -141,7 +141,7 @@ describe("user code's fetch", () => {
     sink.close();
   });
 
-  test("has answers of its limit, and no longer ones", async () => {
+  test("gets responses up to its limit, and an error for longer ones", async () => {
     let body = "ab";
     const { egress, url } = await setUp((socket) => {
       socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
@@ -154,7 +154,7 @@ describe("user code's fetch", () => {
   });
 });
 
-test("an egress holds none of the connections that it gave and that have ended", async () => {
+test("an egress keeps no reference to a closed connection", async () => {
   const sink = new RawSink();
   const port = await sink.listen();
   const egress = createEgress({ allow: ["127.0.0.0/8"], resolve: finding("127.0.0.1") });

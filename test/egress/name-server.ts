@@ -1,6 +1,6 @@
 import { createSocket, type Socket } from "node:dgram";
 
-/** What a name has: addresses and an alias, an error code of the server, or nothing but silence. */
+/** Records of a name: addresses and an alias, an error code of the server, or no response at all. */
 export interface Zone {
   four?: string[];
   six?: string[];

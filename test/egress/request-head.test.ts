@@ -19,16 +19,19 @@ test("a request's head has its target, its headers and the length of its body", 
   expect(head("POST", 12, headers)).toBe(`${lines.join("\r\n")}\r\n\r\n`);
 });
 
-test.each(["GET", "HEAD", "DELETE", "OPTIONS"])("%s without a body tells no length", (method) => {
-  expect(head(method, 0)).not.toContain("Content-Length");
-  expect(head(method, 1)).toContain("\r\nContent-Length: 1\r\n");
-});
+test.each(["GET", "HEAD", "DELETE", "OPTIONS"])(
+  "%s without a body has no Content-Length",
+  (method) => {
+    expect(head(method, 0)).not.toContain("Content-Length");
+    expect(head(method, 1)).toContain("\r\nContent-Length: 1\r\n");
+  },
+);
 
-test.each(["POST", "PUT", "PATCH"])("%s without a body tells that it has none", (method) => {
+test.each(["POST", "PUT", "PATCH"])("%s without a body has Content-Length 0", (method) => {
   expect(head(method, 0)).toContain("\r\nContent-Length: 0\r\n");
 });
 
-test.each(["CONNECT", "TRACE", "TRACK", "A B", ""])("%p is no method of ours", (method) => {
+test.each(["CONNECT", "TRACE", "TRACK", "A B", ""])("the method %p is refused", (method) => {
   expect(() => head(method, 0)).toThrow(EgressRefused);
 });
 

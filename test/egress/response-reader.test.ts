@@ -14,7 +14,7 @@ interface Read {
   isReusable: boolean;
 }
 
-/** What is read of an answer that comes in these pieces, and then, maybe, the connection's end. */
+/** Reads a response from pieces, and then perhaps the end of the connection. */
 function read(pieces: readonly (string | Buffer)[], { method = "POST", ends = false } = {}): Read {
   const reader = new ResponseReader(method, bytesMax);
   let isWhole = false;
@@ -88,7 +88,7 @@ const ended: [string, string, Partial<Read>][] = [
   ["no length in HTTP/1.0", "HTTP/1.0 500 No\r\n\r\nabc", { status: 500, body: "abc" }],
 ];
 
-/** What is no answer, and why a parser that takes it could be led astray. */
+/** Malformed responses, and how a lenient parser could be misled by each. */
 const refused: [string, string][] = [
   ["another protocol", "220 smtp ready\r\n"],
   ["another version", "HTTP/2 200\r\nContent-Length: 0\r\n\r\n"],
@@ -129,7 +129,7 @@ const refused: [string, string][] = [
   ["endless interim answers", "HTTP/1.1 100 Continue\r\n\r\n".repeat(1_000)],
 ];
 
-test("extensions and trailers of chunks are as long as their limits at most", () => {
+test("chunk extensions and trailers beyond their limits are refused", () => {
   const read = (text: string) => new ChunkedDecoder(6).read(Buffer.from(text), () => true);
   const extension = (chars: number) => `1;${"x".repeat(chars - 1)}\r\na\r\n0\r\n\r\n`;
   expect(read(extension(256))).toBe(extension(256).length);
@@ -147,7 +147,7 @@ function split(text: string, offsets: readonly number[]): string[] {
   return [0, ...cuts].map((cut, index) => text.slice(cut, cuts[index] ?? text.length));
 }
 
-describe("an answer is read", () => {
+describe("a response is read", () => {
   test.each(taken)("with %s", (_, text, expected) => {
     const whole = { status: 200, body: "", isWhole: true, isReusable: true, ...expected };
     expect(read([text])).toMatchObject(whole);
@@ -162,7 +162,7 @@ describe("an answer is read", () => {
     }
   });
 
-  test.each(taken)("with %s only when it is whole", (_, text, { isReusable = true }) => {
+  test.each(taken)("with %s only when it is complete", (_, text, { isReusable = true }) => {
     // One that is cut is whole before its end.
     if (!isReusable) return;
     for (let length = 0; length < text.length; length++) {
@@ -170,7 +170,7 @@ describe("an answer is read", () => {
     }
   });
 
-  test("with the headers that it has", () => {
+  test("with all its headers", () => {
     const text = `${start}X-A: 1\r\n__proto__: x\r\nx-a:  2\t\r\nEmpty:\r\nContent-Length: 0\r\n\r\n`;
     expect(Object.entries(read([text]).headers)).toEqual([
       ["x-a", "1, 2"],
@@ -180,35 +180,35 @@ describe("an answer is read", () => {
     ]);
   });
 
-  test("to HEAD without the body that it speaks of", () => {
+  test("to HEAD without the body that its headers announce", () => {
     const text = `${start}Content-Length: 5\r\n\r\n`;
     expect(read([text], { method: "HEAD" })).toMatchObject({ isWhole: true, isReusable: true });
   });
 
-  test("and what follows it costs the connection", () => {
+  test("with bytes after it, which close the connection", () => {
     const text = `${start}Content-Length: 1\r\n\r\na`;
     expect(read([`${text}HTTP/1.1 200 OK\r\n`])).toMatchObject({ body: "a", isReusable: false });
   });
 });
 
-describe("no answer", () => {
+describe("a malformed response is refused", () => {
   test.each(refused)("%s", (_, text) => {
     expect(() => read([text])).toThrow(/^Expected|^The receiver switched/);
     expect(() => read([...text])).toThrow(/^Expected|^The receiver switched/);
   });
 });
 
-/** What comes of it: the answer as far as it was read, or the error. */
+/** The response as far as it was read, or the error. */
 function outcome(pieces: readonly string[]) {
   try {
-    // What follows the answer is not seen when it comes later.
+    // Bytes after the response are not seen when they arrive later.
     return { ...read(pieces, { ends: true }), isReusable: undefined };
   } catch (error) {
     return String(error);
   }
 }
 
-test("where an answer is split makes no difference", () => {
+test("a response is read alike however it is split", () => {
   const texts = [...taken, ...ended, ...refused].map(([, text]) => text);
   const broken = fc
     .tuple(fc.constantFrom(...texts.filter((text) => text.length < 500)), fc.nat(), fc.nat(255))

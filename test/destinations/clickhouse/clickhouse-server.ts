@@ -24,7 +24,7 @@ export class ClickhouseServer {
     return server;
   }
 
-  /** As a destination's config has it. */
+  /** The keys of a destination's config for this server. */
   get account() {
     return { url: `http://127.0.0.1:${this.port}`, user: "default", password: this.password };
   }
@@ -58,7 +58,7 @@ export class ClickhouseServer {
     rmSync(this.#directory, { recursive: true, force: true });
   }
 
-  /** What a statement answers. */
+  /** Runs a statement and returns its result. */
   async ask(sql: string): Promise<string> {
     const headers = { "x-clickhouse-user": "default", "x-clickhouse-key": this.password };
     const { url } = this.account;

@@ -68,7 +68,7 @@ if (clickhouseMissing === undefined) {
     const config = configOf({ mode: "raw", batchSize: 10 });
     const broken = (over: Record<string, unknown>) => ({ ...config, ...over });
     const { url: _, ...without } = config;
-    // A database in which nobody can make a table.
+    // A database in which no table can be created.
     await server.ask("create database if not exists tableless engine = Dictionary");
     return {
       kind,
@@ -105,7 +105,7 @@ if (clickhouseMissing === undefined) {
 }
 
 describeReal("tables of ClickHouse", () => {
-  test("have RudderStack's columns, and the property's own", async () => {
+  test("have RudderStack's columns and one for each property", async () => {
     const config = configOf();
     const event = {
       ...{ type: "track", event: "Order Completed", messageId: "m1", anonymousId: "a1" },
@@ -126,7 +126,7 @@ describeReal("tables of ClickHouse", () => {
     expect(await rowsOf(config.database, "pages")).toEqual([{ id: "m2", ...common, name: "Home" }]);
   });
 
-  test("an event that comes again changes nothing, in its batch or in another", async () => {
+  test("a repeated event changes nothing, in the same batch or another", async () => {
     const config = configOf();
     const open = opened(config);
     const events = [track("m1", { a: 1 }), track("m2", { a: 3 })];
@@ -174,7 +174,7 @@ describeReal("tables of ClickHouse", () => {
     ]);
   });
 
-  test("odd names and values all arrive", async () => {
+  test("unusual names and values all arrive", async () => {
     const config = configOf();
     const long = "a".repeat(150);
     const properties = {
@@ -215,7 +215,7 @@ describeReal("tables of ClickHouse", () => {
     }
   });
 
-  test("destinations that make the same tables at once do not disturb each other", async () => {
+  test("destinations that create the same tables concurrently both succeed", async () => {
     const config = configOf();
     const opens = Array.from({ length: 4 }, () => opened(config));
     const verdicts = await Promise.all(
@@ -228,8 +228,8 @@ describeReal("tables of ClickHouse", () => {
   });
 });
 
-describeReal("bad weather at ClickHouse", () => {
-  test("a wrong password, nobody listens, or a private address is not allowed", async () => {
+describeReal("failures of ClickHouse", () => {
+  test("a wrong password or a closed port is a retry, and a private address is refused", async () => {
     const wrong = await opened(configOf({ password: "wrong" })).deliver([track("m", {})], signal);
     expect(wrong.kind).toBe("retry");
     expect(reasonOf(wrong)).toContain("does not accept the user or the password");
@@ -246,7 +246,7 @@ describeReal("bad weather at ClickHouse", () => {
     });
   });
 
-  test("a table or a database that is dropped, or emptied of columns, is made again", async () => {
+  test("a table or database that is dropped, or stripped of columns, is created again", async () => {
     const config = configOf();
     const open = opened(config);
     const { database } = config;
@@ -266,7 +266,7 @@ describeReal("bad weather at ClickHouse", () => {
     ]);
   });
 
-  test("columns whose type somebody changed take what they can, their twins the rest", async () => {
+  test("columns whose type was changed get the values that fit, and their text columns the rest", async () => {
     const config = configOf();
     const open = opened(config);
     const types = {
@@ -295,7 +295,7 @@ describeReal("bad weather at ClickHouse", () => {
     });
   });
 
-  test("a constraint of somebody else: a dead letter that names it", async () => {
+  test("an event that violates a constraint becomes a dead letter that names it", async () => {
     const config = configOf();
     const open = opened(config);
     expect(await open.deliver([track("m1", { a: 1 })], signal)).toEqual(delivered);
@@ -306,7 +306,7 @@ describeReal("bad weather at ClickHouse", () => {
     expect(await open.deliver([track("m3", { a: 4 })], signal)).toEqual(delivered);
   });
 
-  test("a connection that stalls or breaks anywhere loses and doubles nothing", async () => {
+  test("a connection that stalls or breaks anywhere loses and duplicates no event", async () => {
     const proxy = new TcpProxy(server.port);
     ends.push(() => proxy.close());
     const port = await proxy.listen();
@@ -331,7 +331,7 @@ describeReal("bad weather at ClickHouse", () => {
     expect((await idsOf(config.database)).length).toBe(32);
   });
 
-  test("a server that dies in the middle of batches, again and again", async () => {
+  test("a server that crashes repeatedly during batches loses and duplicates no event", async () => {
     const config = configOf({ timeoutMs: 30_000 });
     const open = opened(config);
     let isOver = false;
@@ -361,7 +361,7 @@ describeReal("bad weather at ClickHouse", () => {
 });
 
 describe("without a server", () => {
-  test("names are quoted whole", () => {
+  test("names are quoted completely", () => {
     expect(quoted("a`b\\c")).toBe("`a\\`b\\\\c`");
   });
 

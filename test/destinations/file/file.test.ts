@@ -22,9 +22,9 @@ import { mountDisk, mountMissing, unmountDisk } from "../../small-disk.ts";
 import { eventsOf } from "../formats.ts";
 import { outgoing } from "../outgoing.ts";
 
-/** Of all workspaces. */
+/** The directory of all workspaces. */
 let files: string;
-/** Of the one that most tests are about. */
+/** The directory of the workspace of most tests. */
 let root: string;
 let outside: string;
 beforeEach(() => {
@@ -111,7 +111,7 @@ describe("a file's last line", () => {
     expect(read("f") === after).toBe(true);
   });
 
-  test("is found wherever it begins", async () => {
+  test("is found at any offset", async () => {
     const first = `{"n":0}${" ".repeat(200_000)}\n`;
     for (const length of [65_534, 65_535, 65_536, 65_537, 131_071, 131_072, 131_073]) {
       writeFileSync(join(root, "f"), first + '{"n":'.padEnd(length));
@@ -120,14 +120,14 @@ describe("a file's last line", () => {
     }
   });
 
-  test("is kept when it is too long to be an event", async () => {
+  test("stays when it is too long for an event", async () => {
     const text = `{${" ".repeat(FILE_LINE_BYTES_MAX + (1 << 20))}`;
     writeFileSync(join(root, "f"), text);
     await deliver("f", 1);
     expect(read("f") === `${text}\n{"n":1}\n`).toBe(true);
   });
 
-  test("what another process appends meanwhile is mended as well", async () => {
+  test("an incomplete line that another process appends meanwhile is repaired as well", async () => {
     const destination = open("f");
     await destination.deliver([event(1)], idle);
     appendFileSync(join(root, "f"), "note");
@@ -136,7 +136,7 @@ describe("a file's last line", () => {
     expect(read("f")).toBe('{"n":1}\nnote\n{"n":2}\n');
   });
 
-  test("line breaks between the tokens of an event become blanks", async () => {
+  test("line breaks between the tokens of an event become spaces", async () => {
     const destination = open("f");
     await destination.deliver([outgoing(Buffer.from('{\n"n":\n1}')), event(2)], idle);
     await destination.close();
@@ -153,7 +153,7 @@ function symlink(target: string, path: string): void {
   }
 }
 
-describe("a file that goes away", () => {
+describe("a file that disappears", () => {
   test.each(["moved", "deleted"])("%s while it is open: a new one is begun", async (how) => {
     const destination = open("f");
     await destination.deliver([event(1)], idle);
@@ -166,7 +166,7 @@ describe("a file that goes away", () => {
   });
 });
 
-describe("a way out of the directory", () => {
+describe("a path that leads out of the directory", () => {
   test("a symbolic link as the file, as a directory, or to a device is not followed", async () => {
     symlinkSync(join(outside, "target"), join(root, "link"));
     symlinkSync(outside, join(root, "dir"));
@@ -216,7 +216,7 @@ describe("a way out of the directory", () => {
   });
 });
 
-describe("files that end", () => {
+describe("rotated files", () => {
   const openWith = (over: Record<string, unknown>) =>
     fileKind(files).open({ path: "in/events.jsonl", ...over }, "team");
   const names = () => (existsSync(join(root, "in")) ? readdirSync(join(root, "in")).sort() : []);
@@ -227,7 +227,7 @@ describe("files that end", () => {
       .slice(0, -1)
       .map((line) => JSON.parse(line).n);
 
-  test("by their size have names that sort as they ended, and lose nothing", async () => {
+  test("by size have names in order of rotation, and lose no event", async () => {
     const destination = openWith({ rotateBytes: 1_024 });
     for (let n = 0; n < 500; n++) await destination.deliver([event(n)], idle);
     await destination.close();
@@ -237,7 +237,7 @@ describe("files that end", () => {
     expect(numbers).toEqual(Array.from({ length: 500 }, (_, n) => n));
   });
 
-  test("by their age end although nothing more comes, and after a restart", async () => {
+  test("by age are rotated without further events, also after a restart", async () => {
     const first = openWith({ rotateAgeMs: 100 });
     await first.deliver([event(0)], idle);
     while (ended().length < 1) await Bun.sleep(5);
@@ -251,7 +251,7 @@ describe("files that end", () => {
     expect(ended().flatMap(numbersIn).slice(0, 3)).toEqual([0, 1, 2]);
   });
 
-  test("sort behind those that ended before, also when the clock was set back", async () => {
+  test("sort after older ones even if the clock was set back", async () => {
     mkdirSync(join(root, "in"));
     writeFileSync(join(root, "in/events-29990101T000000000Z.jsonl"), '{"n":-1}\n');
     const destination = openWith({ rotateBytes: 1_024, rotateAgeMs: 1 });
@@ -263,7 +263,7 @@ describe("files that end", () => {
     expect(names().flatMap(numbersIn)).toEqual([-1, 0, 1, 2, 3, 4]);
   });
 
-  test("are kept by number, and files of others stay", async () => {
+  test("beyond the number to keep are deleted, and foreign files stay", async () => {
     mkdirSync(join(root, "in"));
     const others = ["events-notes.jsonl", "events-2026.jsonl", "events-20200101T000000Z.csv", "x"];
     for (const name of others) writeFileSync(join(root, "in", name), "mine");

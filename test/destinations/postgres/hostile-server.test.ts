@@ -7,7 +7,7 @@ import { outgoing } from "../outgoing.ts";
 
 setDefaultTimeout(300_000);
 
-/** Whoever makes a destination chooses its server, which may say anything. */
+/** Servers of a member's choice, which may send anything. */
 const sinks: RawSink[] = [];
 afterEach(() => {
   for (const sink of sinks.splice(0)) sink.close();
@@ -53,22 +53,22 @@ async function verdictOf(timeoutMs: number, ...answers: Answer[]) {
 const nonceOf = (said: string) => /r=([^,]+)$/.exec(said)![1]!;
 const error = (code: string, text: string) => message("E", `SERROR\0C${code}\0M${text}\0\0`);
 
-describe("a hostile or broken server costs a retry, and nothing else", () => {
+describe("a hostile or broken PostgreSQL server", () => {
   const answers: [string, Answer[]][] = [
-    ["says nothing", []],
+    ["sends nothing", []],
     ["speaks HTTP", [Buffer.from("HTTP/1.1 400 Bad Request\r\n\r\n")]],
     ["announces a message without end", [Buffer.from("R\xff\xff\xff\xff", "latin1")]],
     ["announces a message that is too short", [Buffer.from("R\0\0\0\x03", "latin1")]],
-    ["cuts a question about the password", [message("R", "\x01")]],
-    ["asks something unknown", [message("R", int(99))]],
+    ["sends an incomplete authentication message", [message("R", "\x01")]],
+    ["asks for an unknown sign-in method", [message("R", int(99))]],
     ["asks for the password unencrypted", [message("R", int(3))]],
-    ["offers no way in", [message("R", int(10), "SCRAM-SHA-1\0\0")]],
-    ["sends a portal nobody has", [message("s")]],
+    ["offers no supported sign-in method", [message("R", int(10), "SCRAM-SHA-1\0\0")]],
+    ["suspends a portal that does not exist", [message("s")]],
     ["starts to copy", [message("H", "\0\0\0")]],
     ["gives no salt", [scram, challenge("x")]],
     ["gives another nonce", [scram, challenge("r=abc,s=QUFB,i=4096")]],
     [
-      "wants years of hashing",
+      "asks for years of hashing",
       [scram, (socket, said) => socket.write(challenge(`r=${nonceOf(said)}x,s=QUFB,i=999999999`))],
     ],
     [
@@ -87,19 +87,19 @@ describe("a hostile or broken server costs a retry, and nothing else", () => {
         welcome,
       ],
     ],
-    ["lets everybody in at once and says no more", [welcome]],
-    ["is ready before it asked", [message("Z", "I")]],
+    ["accepts anybody and sends nothing more", [welcome]],
+    ["is ready before signing in", [message("Z", "I")]],
     ["ends with an error without fields", [welcome, message("E", "\0")]],
     ["sends a row that is cut", [welcome, message("D", "\0\x02\0\0\0\x05ab")]],
     ["sends a row of impossible length", [welcome, message("D", "\0\x01\x7f\xff\xff\xff")]],
     ["sends empty rows without end", [welcome, (socket) => forever(socket, message("D", "\0\0"))]],
-    ["hangs up", [(socket) => socket.end()]],
-    ["hangs up after the greeting", [welcome, (socket) => socket.destroy()]],
+    ["closes the connection", [(socket) => socket.end()]],
+    ["closes the connection after signing in", [welcome, (socket) => socket.destroy()]],
     ["refuses", [error("28P01", "no")]],
     ["is starting", [error("57P03", "the database system is starting up")]],
   ];
 
-  test.each(answers)("that %s", async (_, turns) => {
+  test.each(answers)("is retried: %s", async (_, turns) => {
     const { verdict, sink } = await verdictOf(500, ...turns);
     expect(verdict).toEqual({ kind: "retry", reason: expect.stringMatching(/^[A-Z].*[^.]$/) });
     // Never unencrypted, whatever the server asks for.
@@ -109,13 +109,13 @@ describe("a hostile or broken server costs a retry, and nothing else", () => {
   test.each([
     ["notices", message("N", "x".repeat(900))],
     ["rows", message("D", "\0\x01", int(900), "x".repeat(900))],
-  ])("that sends %s without end is left before its time is over", async (_, piece) => {
+  ])("is disconnected before the timeout when it sends endless %s", async (_, piece) => {
     const { verdict } = await verdictOf(60_000, welcome, (socket) => forever(socket, piece));
     const reason = "The database sent an unexpected message";
     expect(verdict).toEqual({ kind: "retry", reason });
   });
 
-  test("that sends its messages byte by byte is understood", async () => {
+  test("is understood when it sends its messages byte by byte", async () => {
     const slowly = (bytes: Buffer) => async (socket: Socket) => {
       for (const byte of bytes) {
         socket.write(Buffer.from([byte]));
@@ -126,7 +126,7 @@ describe("a hostile or broken server costs a retry, and nothing else", () => {
     expect(verdict).toEqual({ kind: "retry", reason: "There is no such database: none (3D000)" });
   });
 
-  test("that says a lot in an error is cut", async () => {
+  test("gets its long error message cut", async () => {
     const { verdict } = await verdictOf(60_000, error("53300", "x".repeat(100_000)));
     expect((verdict as { reason: string }).reason.length).toBeLessThan(500);
   });

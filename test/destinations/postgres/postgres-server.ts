@@ -24,11 +24,11 @@ function programs(): string | undefined {
 export const postgresMissing: Missing =
   programs() !== undefined ? undefined : "PostgreSQL not installed";
 
-const nobody = 65_534;
+const unprivilegedId = 65_534;
 /** PostgreSQL does not run as root. */
 const asNobody =
   process.getuid?.() === 0
-    ? ["setpriv", `--reuid=${nobody}`, `--regid=${nobody}`, "--clear-groups"]
+    ? ["setpriv", `--reuid=${unprivilegedId}`, `--regid=${unprivilegedId}`, "--clear-groups"]
     : [];
 
 /** A PostgreSQL of its own, on loopback, which `end` takes away with its files. */
@@ -50,7 +50,7 @@ export class PostgresServer {
     return server;
   }
 
-  /** As a destination's config has it. */
+  /** The keys of a destination's config for this server. */
   get account() {
     const { port, password } = this;
     return { host: "127.0.0.1", port, database: "postgres", user: "postgres", password };
@@ -119,7 +119,7 @@ export class PostgresServer {
     );
   }
 
-  /** What a statement prints, without a head; columns are parted by tabs. */
+  /** Runs a statement and returns its rows, with tabs between columns. */
   async ask(sql: string, database = "postgres"): Promise<string> {
     const asked = Bun.spawn(
       [
@@ -172,7 +172,7 @@ export class PostgresServer {
         this.directory,
         ...["password", "key", "cert"].map((n) => join(this.directory, n)),
       ]) {
-        chownSync(path, nobody, nobody);
+        chownSync(path, unprivilegedId, unprivilegedId);
       }
     }
     const made = Bun.spawn(

@@ -95,7 +95,7 @@ if (postgresMissing === undefined) {
 }
 
 describeReal("tables of PostgreSQL", () => {
-  test("have RudderStack's columns, and the property's own", async () => {
+  test("have RudderStack's columns and one for each property", async () => {
     const config = configOf();
     const event = {
       ...{ type: "track", event: "Order Completed", messageId: "m1", anonymousId: "a1" },
@@ -140,7 +140,7 @@ describeReal("tables of PostgreSQL", () => {
     ]);
   });
 
-  test("an event that comes again changes nothing", async () => {
+  test("a repeated event changes nothing", async () => {
     const config = configOf();
     const open = opened(config);
     const events = [track("m1", { a: 1 }), track("m1", { a: 2 }), track("m2", { a: 3 })];
@@ -178,7 +178,7 @@ describeReal("tables of PostgreSQL", () => {
     ]);
   });
 
-  test("values of one batch make a column that takes them all", async () => {
+  test("values of one batch make a column of a type that fits all", async () => {
     const config = configOf();
     const events = [track("m1", { n: 1, x: 1 }), track("m2", { n: 1.5, x: "a" })];
     await opened(config).deliver(events, signal);
@@ -188,7 +188,7 @@ describeReal("tables of PostgreSQL", () => {
     ]);
   });
 
-  test("odd names and values all arrive", async () => {
+  test("unusual names and values all arrive", async () => {
     const config = configOf();
     const long = "a".repeat(80);
     const properties = {
@@ -271,7 +271,7 @@ describeReal("tables of PostgreSQL", () => {
     }
   });
 
-  test("destinations that make the same tables at once do not disturb each other", async () => {
+  test("destinations that create the same tables concurrently both succeed", async () => {
     const config = configOf();
     const opens = Array.from({ length: 6 }, () => opened(config));
     const verdicts = await Promise.all(
@@ -309,20 +309,20 @@ describeReal("tables of PostgreSQL", () => {
   );
 });
 
-describeReal("bad weather at PostgreSQL", () => {
+describeReal("failures of PostgreSQL", () => {
   const retry = (reason: string) => ({ kind: "retry", reason: expect.stringContaining(reason) });
   const delivered = { kind: "delivered" };
 
-  test("a wrong password, user or database", async () => {
+  test("a wrong password, user or database is a retry with its reason", async () => {
     const tried = async (over: object) =>
       await opened(configOf(over as Record<string, unknown>)).deliver([track("m", {})], signal);
     const refused = "does not accept the user or the password";
     expect(await tried({ password: "wrong" })).toEqual(retry(refused) as never);
-    expect(await tried({ user: "nobody" })).toEqual(retry(refused) as never);
+    expect(await tried({ user: "unknown" })).toEqual(retry(refused) as never);
     expect(await tried({ database: "none" })).toEqual(retry("There is no such database") as never);
   });
 
-  test("nobody listens, or a private address is not allowed", async () => {
+  test("a closed port is a retry, and a private address is refused", async () => {
     const open = opened(configOf({ port: 1 }));
     expect(await open.deliver([track("m", {})], signal)).toEqual(retry("ECONNREFUSED") as never);
     const guarded: DestinationKind = postgresKind(createEgress({ allow: [] }));
@@ -334,7 +334,7 @@ describeReal("bad weather at PostgreSQL", () => {
     await strict.close();
   });
 
-  test("a table that is dropped, renamed or emptied of columns is made again", async () => {
+  test("a table that is dropped, renamed or stripped of columns is created again", async () => {
     const config = configOf();
     const open = opened(config);
     const { schema } = config;
@@ -351,7 +351,7 @@ describeReal("bad weather at PostgreSQL", () => {
     ]);
   });
 
-  test("columns whose type somebody changed take what they can, their twins the rest", async () => {
+  test("columns whose type was changed get the values that fit, and their text columns the rest", async () => {
     const config = configOf();
     const open = opened(config);
     const types = {
@@ -382,7 +382,7 @@ describeReal("bad weather at PostgreSQL", () => {
     expect(three).toMatchObject({ i: 7, v: "äöü", n: 12.5, d: null, d__text: "5", j: "s", r: 2.5 });
   });
 
-  test("a column that must not be empty, or a constraint: a dead letter that names it", async () => {
+  test("an event that violates a not-null column or a constraint becomes a dead letter that names it", async () => {
     const config = configOf();
     const open = opened(config);
     expect(await open.deliver([track("m1", { a: 1 })], signal)).toEqual(delivered as never);
@@ -401,7 +401,7 @@ describeReal("bad weather at PostgreSQL", () => {
     expect(await open.deliver([track("m4", { a: 4 })], signal)).toEqual(delivered as never);
   });
 
-  test("a table of somebody else without a unique id waits, and says why", async () => {
+  test("a foreign table without a unique id is a retry with its reason", async () => {
     const config = configOf();
     await server.ask(
       `create schema ${config.schema}; create table ${config.schema}.tracks (id text)`,
@@ -414,7 +414,7 @@ describeReal("bad weather at PostgreSQL", () => {
     expect(await open.deliver([track("m1", {})], signal)).toEqual(delivered as never);
   });
 
-  test("grants that are missing or revoked", async () => {
+  test("missing or revoked grants are a retry with their reason", async () => {
     const config = configOf({ user: "limited", password: "limited" });
     await server.ask("create user limited password 'limited'");
     ends.push(() => server.ask(`drop schema ${config.schema} cascade; drop user limited`));
@@ -432,7 +432,7 @@ describeReal("bad weather at PostgreSQL", () => {
     expect(await open.deliver([track("m2", { a: 1 })], signal)).toEqual(delivered as never);
   });
 
-  test("a server that is read-only for a while", async () => {
+  test("a temporarily read-only server is a retry, and then gets the events", async () => {
     const config = configOf();
     const open = opened(config);
     expect(await open.deliver([track("m1", {})], signal)).toEqual(delivered as never);
@@ -450,7 +450,7 @@ describeReal("bad weather at PostgreSQL", () => {
     expect(await idsOf(config.schema)).toEqual(["m1", "m2"]);
   });
 
-  test("a locked table is waited for only so long", async () => {
+  test("the wait for a locked table is bounded", async () => {
     const config = configOf({ timeoutMs: 1_000 });
     const open = opened(config);
     let first = await open.deliver([track("m1", {})], signal);
@@ -468,7 +468,7 @@ describeReal("bad weather at PostgreSQL", () => {
     expect(await idsOf(config.schema)).toEqual(["m1", "m2"]);
   });
 
-  test("a connection on which nothing comes any more is given up, and made anew", async () => {
+  test("a stalled connection is closed at the timeout and replaced", async () => {
     const proxy = new TcpProxy(server.port);
     ends.push(() => proxy.close());
     const config = configOf({ port: await proxy.listen(), timeoutMs: 2_000 });
@@ -489,7 +489,7 @@ describeReal("bad weather at PostgreSQL", () => {
     expect(await idsOf(config.schema)).toEqual(["m1", "m2"]);
   });
 
-  test("a connection that breaks anywhere loses and doubles nothing", async () => {
+  test("a connection that breaks anywhere loses and duplicates no event", async () => {
     const proxy = new TcpProxy(server.port);
     ends.push(() => proxy.close());
     const config = configOf({ port: await proxy.listen() });
@@ -511,7 +511,7 @@ describeReal("bad weather at PostgreSQL", () => {
     expect((await idsOf(config.schema)).length).toBe(48);
   });
 
-  test("a server that dies in the middle of batches, again and again", async () => {
+  test("a server that crashes repeatedly during batches loses and duplicates no event", async () => {
     const config = configOf({ timeoutMs: 20_000 });
     const open = opened(config);
     let isOver = false;
@@ -543,7 +543,7 @@ describeReal("bad weather at PostgreSQL", () => {
     expect(reasons.size).toBeGreaterThan(0);
   });
 
-  test("a full disk: batches wait until there is room", async () => {
+  test("batches wait while the disk of the server is full", async () => {
     const config = configOf({ batchSize: 10 });
     const open = opened(config);
     expect(await open.deliver([track("m", {})], signal)).toEqual(delivered as never);
@@ -560,7 +560,7 @@ describeReal("bad weather at PostgreSQL", () => {
       verdict = await again.deliver(batch, signal);
     }
     await server.limitFiles("unlimited");
-    // What a disk's own end is called differs from what this limit is called.
+    // The error of a full disk differs from the error of this limit.
     expect(verdict).toEqual(retry("could not extend file") as never);
     await again.close();
     const last = await opened(config).deliver([track("last", {})], signal);
@@ -585,7 +585,7 @@ describeReal("TLS to PostgreSQL", () => {
     return await opened(config).deliver([track("m", {})], signal);
   };
 
-  test("is used, and its certificate checked against the host or the given name", async () => {
+  test("verifies the certificate against the host or the given name", async () => {
     expect(await tried({})).toEqual({ kind: "delivered" });
     expect(await tried({ host: "127.0.0.1", tlsServerName: "good.test" })).toEqual({
       kind: "delivered",

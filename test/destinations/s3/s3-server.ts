@@ -41,7 +41,7 @@ export class S3Server {
     return this.#process!.pid;
   }
 
-  /** As a destination's config has it. */
+  /** The keys of a destination's config for this server. */
   get config() {
     const { endpoint, accessKeyId, secretAccessKey } = this;
     return { endpoint, accessKeyId, secretAccessKey, bucket: "lake", batchAgeMs: 100 };

@@ -83,7 +83,7 @@ describeWith(s3Missing)("objects", () => {
 
   const at = (time: string, sourceId: string) => ({ receivedAt: Date.parse(time), sourceId });
 
-  test("have keys by source, date and hour, in UTC, and replace themselves", async () => {
+  test("have keys by source, date and hour in UTC, and replace those of earlier attempts", async () => {
     const open = kind.open({ ...server.config, prefix: "lake" }, "workspace");
     const events = [
       outgoing({ n: 0 }, at("2026-02-16T01:59:59.999Z", "shop")),
@@ -104,7 +104,7 @@ describeWith(s3Missing)("objects", () => {
     });
   });
 
-  test("of Parquet have one schema, whatever code made of events", async () => {
+  test("of Parquet have one schema, whatever user code returns", async () => {
     const open = kind.open({ ...server.config, prefix: "p", format: "parquet" }, "workspace");
     const received = { ...at("2026-02-16T01:00:00.123Z", "shop"), messageId: "m-in", type: "page" };
     const full = {
@@ -139,8 +139,8 @@ describeWith(s3Missing)("objects", () => {
   });
 });
 
-describeWith(s3Missing)("bad weather", () => {
-  test("a key that is revoked, and given back, costs no event", async () => {
+describeWith(s3Missing)("failures of a store", () => {
+  test("an access key that is revoked and restored loses no event", async () => {
     const server = await S3Server.start();
     const open = kind.open(server.config, "workspace");
     await server.kill();
@@ -159,7 +159,7 @@ describeWith(s3Missing)("bad weather", () => {
     await server.end();
   });
 
-  test("a server that dies in the middle of an upload has no torn object", async () => {
+  test("a server that crashes during an upload stores no partial object", async () => {
     const server = await S3Server.start();
     const open = kind.open({ ...server.config, batchSize: 10_000 }, "workspace");
     const noise = () => crypto.getRandomValues(new Uint8Array(30_000)).toBase64();
@@ -181,7 +181,7 @@ describeWith(s3Missing)("bad weather", () => {
     await server.end();
   }, 300_000);
 
-  testWith(mountMissing)("a full disk of the store is a retry, and costs no event", async () => {
+  testWith(mountMissing)("a full disk of the store is a retry and loses no event", async () => {
     const probe = await S3Server.start();
     const bucket = join(probe.buckets, "lake");
     mountDisk(bucket, 256 << 10);
@@ -225,7 +225,7 @@ function says(status: string, code: string, ...headers: string[]) {
   return (socket: Socket) => void socket.write(`${head.join("\r\n")}\r\n\r\n${body}`);
 }
 
-describe("what a store answers", () => {
+describe("responses of a store", () => {
   test.each([
     ["503 Slow Down", "SlowDown", "The store asks for fewer requests (503 SlowDown)"],
     [
@@ -242,18 +242,18 @@ describe("what a store answers", () => {
     expect(await verdictOf(says(status, code))).toEqual({ kind: "retry", reason });
   });
 
-  test("a wait it asks for is kept", async () => {
+  test("with Retry-After delay the retry", async () => {
     const slow = says("503 Slow Down", "SlowDown", "Retry-After: 7");
     expect(await verdictOf(slow)).toMatchObject({ kind: "retry", afterMs: 7_000 });
   });
 
-  test("a bucket of another region says which", async () => {
+  test("for a bucket of another region name that region", async () => {
     const moved = says("301 Moved", "PermanentRedirect", "x-amz-bucket-region: eu-west-1");
     const reason = "The bucket is at another endpoint, in eu-west-1 (301 PermanentRedirect)";
     expect(await verdictOf(moved)).toEqual({ kind: "retry", reason });
   });
 
-  test("a store that is silent, or slow without end, is cut at the timeout", async () => {
+  test("a store that does not respond, or responds endlessly, is aborted at the timeout", async () => {
     const drip = (socket: Socket) => {
       const timer = setInterval(() => {
         if (socket.destroyed) clearInterval(timer);

@@ -52,7 +52,7 @@ describe("names", () => {
     ["", ""],
   ])("%p becomes %p", (key, name) => expect(snake(key)).toBe(name));
 
-  test("words of SQL and names of our tables get an underscore", () => {
+  test("reserved words and names of fixed tables get an underscore", () => {
     expect(names.column("Select")).toBe("_select");
     expect(names.table("Tracks")).toBe("_tracks");
     expect(names.table("user")).toBe("_user");
@@ -61,7 +61,7 @@ describe("names", () => {
     );
   });
 
-  test("of any keys are short enough, and never end up in the place of a twin", () => {
+  test("of any keys are short enough, and never equal that of a text column", () => {
     fc.assert(
       fc.property(fc.string({ maxLength: 300 }), (key) => {
         const name = names.column(key);
@@ -74,7 +74,7 @@ describe("names", () => {
     );
   });
 
-  test("of long keys that begin alike differ, for a column and its twin", () => {
+  test("of long keys that begin alike differ, also those of text columns", () => {
     const keys = ["x", "y", "z"].map((end) => "a".repeat(2_000) + end);
     const all = keys.map((key) => names.column(key));
     expect(new Set(all).size).toBe(3);
@@ -132,14 +132,14 @@ describe("values", () => {
     expect(fit(value, there)).toBe(cell as never),
   );
 
-  test("JSON text is clean, and means what it meant", () => {
+  test("JSON text loses NUL and lone surrogates, and keeps its meaning", () => {
     const json = JSON.stringify(["\0", "\\u0000", "\ud800", "\\ud800", "🙂", '"\\']);
     expect(JSON.parse(cleanJson(json))).toEqual(["", "\\u0000", "\ufffd", "\\ud800", "🙂", '"\\']);
   });
 });
 
 describe("rows", () => {
-  test("raw mode keeps what identifies an event beside the whole", () => {
+  test("raw mode has the identity of an event beside the whole event", () => {
     const event = { type: "track", event: "x", messageId: 7, receivedAt: "2026-01-01T00:00:00Z" };
     expect([...raw(event).cells]).toEqual([
       ["message_id", "7"],
@@ -150,14 +150,14 @@ describe("rows", () => {
     ]);
   });
 
-  test("an event without an id has the same one each time", () => {
+  test("an event without an id gets the same one each time", () => {
     const id = (event: unknown) => raw(event).cells.get("message_id");
     expect(id({ a: 1 })).toBe(id({ a: 1 }));
     expect(id({ a: 1 })).not.toBe(id({ a: 2 }));
     expect(() => id({ messageId: "x".repeat(MESSAGE_ID_BYTES_MAX + 1) })).toThrow(NoRowError);
   });
 
-  test("what is nested too deeply becomes JSON text", () => {
+  test("deeply nested properties become JSON text", () => {
     let deep: unknown = "end";
     for (let n = 0; n < 900; n++) deep = { k: deep };
     const [row] = rows({ type: "page", messageId: "m", properties: { deep } });
@@ -177,7 +177,7 @@ describe("tables", () => {
   };
   const page = (messageId: string, properties: object) => ({ type: "page", messageId, properties });
 
-  test("a full table gets no column more but that of the rest", () => {
+  test("a full table gets only the column for the rest", () => {
     const columns: TableColumns = new Map();
     for (let n = 0; columns.size < TABLE_COLUMNS_MAX; n++) {
       place(
@@ -211,7 +211,7 @@ describe("tables", () => {
     fc.string({ maxLength: 12 }),
   );
 
-  test("whatever comes, each value is in its column, in the twin, or in the rest", () => {
+  test("each value is in its column, in the text column, or in the rest, whatever the events are", () => {
     const columns: TableColumns = new Map();
     fc.assert(
       fc.property(fc.array(fc.dictionary(key, value, { maxKeys: 6 }), { minLength: 1 }), (all) => {

@@ -11,9 +11,9 @@ import { type Got, Receiver, signal } from "../receiver.ts";
 const clientSecret = "s3cret: &=ü%";
 let receiver: Receiver;
 let tokens: number;
-/** What `/token` answers; by default a new token each time. */
+/** The response of `/token`; a new token each time by default. */
 let tokenAnswer: (got: Got) => Response | Promise<Response>;
-/** What the receiver answers to a token. */
+/** The response of the receiver to a token. */
 let hookStatus: (token: string | undefined) => number;
 
 beforeEach(() => {

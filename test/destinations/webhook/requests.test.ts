@@ -32,10 +32,10 @@ async function deliver(events: unknown[], over: Record<string, unknown> = {}, by
 const last = () => receiver.got.at(-1)!;
 const body = () => JSON.parse(last().body.toString());
 
-describe("a request that user code shapes", () => {
+describe("a request that user code overrides", () => {
   const event = { type: "track", messageId: "m", properties: { a: 1 } };
 
-  test("has the path and headers that the event says, and the rest of the event as its body", async () => {
+  test("has the path and headers from the event, and the rest of the event as its body", async () => {
     const headers = [
       { from: "X-Team", to: "config" },
       { from: "Authorization", to: "config" },
@@ -103,7 +103,7 @@ describe("a request that user code shapes", () => {
     expect(last().body.toString()).toBe('{"n":12345678901234567890,"x":1.50}');
   });
 
-  test("a whole URL counts when it begins with the configured one", async () => {
+  test("may have a full URL that begins with the configured one", async () => {
     const url = `${receiver.url}/in/full?a=b`;
     expect(await deliver([{ ...event, fullPath: url, appendPath: "&c=d" }])).toEqual({
       kind: "delivered",
@@ -116,7 +116,7 @@ describe("a request that user code shapes", () => {
     });
   });
 
-  test("an event of a client shapes nothing", async () => {
+  test("ignores overrides that a client sent", async () => {
     const sent = {
       ...event,
       appendPath: "/../admin",
@@ -172,7 +172,7 @@ describe("a request that user code shapes", () => {
     expect(receiver.got).toEqual([]);
   });
 
-  test("whatever headers code gives, the receiver gets one request with nothing of ours replaced", async () => {
+  test("is a single request that replaces no reserved header, whatever headers user code sets", async () => {
     const name = fc.oneof(
       fc.string({ maxLength: 6 }),
       fc.constantFrom("Host", "content-length", "Connection", "webhook-id", "X\r\nA", "x:", " a"),
@@ -198,7 +198,7 @@ describe("a request that user code shapes", () => {
     await fc.assert(property, { numRuns: 300 });
   });
 
-  test("events whose requests differ share none", () => {
+  test("is not shared by events with different overrides", () => {
     const key = (value: unknown) => receiver.kind.batchKey!(made(value));
     const a = { appendPath: "/a", header: { x: "y" } };
     expect(key({ n: 1 })).toBe(key({ n: 2, properties: { appendPath: "/a" } }));
@@ -229,13 +229,13 @@ describe("gzip", () => {
     expect(last().headers["content-length"]).toBe(String(last().body.length));
     const plain = gunzipSync(last().body);
     if (length > 1_000) expect(last().body.length).toBeLessThan(plain.length / 100);
-    // As a receiver does it: the framework decompresses, the library verifies and parses.
+    // A receiver decompresses in its framework, then verifies and parses with the library.
     expect(new Webhook(secret).verify(plain.toString(), last().headers)).toEqual(event);
     const torn = { ...last().headers, "webhook-id": "msg_other" };
     expect(() => new Webhook(secret).verify(plain.toString(), torn)).toThrow();
   });
 
-  test("without gzip the signature is of the body as well", async () => {
+  test("without gzip the signature covers the body as well", async () => {
     await deliver([{ n: "ä€🙂" }], { secret });
     expect(new Webhook(secret).verify(last().body.toString(), last().headers)).toEqual({
       n: "ä€🙂",
@@ -262,7 +262,7 @@ describe("templates", () => {
     expect(last().headers["content-type"]).toBe("application/json");
   });
 
-  test("make the items of a list, and what is around the list", async () => {
+  test("make the items of a list, and the text around the list", async () => {
     expect(await deliver(events, { template, batchSize: 10 })).toEqual({ kind: "delivered" });
     expect(body()).toEqual(rendered);
     await deliver(events, { template, batchTemplate, batchSize: 10 });
@@ -273,7 +273,7 @@ describe("templates", () => {
     expect(body()).toEqual({ source: "pixelmill", events: [events[0]] });
   });
 
-  test("are signed and compressed as they are filled, and do not see what shapes the request", async () => {
+  test("make bodies that are signed and compressed, without the overrides of the request", async () => {
     const secret = "any text";
     const all = '{"all": {{event}}, "path": "{{event.appendPath}}"}';
     const over = { template: all, secret, gzip: true };
@@ -284,7 +284,7 @@ describe("templates", () => {
     expect(verified).toEqual({ all: { n: 1 }, path: "" });
   });
 
-  test("the same events have the same id, however they are made into a body; others another", async () => {
+  test("the same events have the same id whatever their template, and other events another", async () => {
     const one = outgoing({ event: "A" });
     const open = (over: object) => receiver.kind.open({ webhookUrl: receiver.url, ...over }, "w");
     const same = '{"a": 1}';
@@ -296,7 +296,7 @@ describe("templates", () => {
     expect(ids[0]).toContain(one.input.messageId);
     expect(new Set(ids.slice(0, 3)).size).toBe(1);
     expect(ids[3]).not.toBe(ids[0]);
-    // Of one event code has made two that differ in nothing but their paths.
+    // User code has made two events of one, which differ in their paths only.
     for (const appendPath of ["/a", "/b"]) {
       await open({ secret: "s" }).deliver([outgoing({ appendPath }, one.input, true)], signal);
     }
@@ -305,7 +305,7 @@ describe("templates", () => {
     );
   });
 
-  test("a body that grows too long is a dead letter", async () => {
+  test("a body that is too long is a dead letter", async () => {
     const places = Array(100).fill("{{event.text}}").join(",");
     const verdict = await deliver([{ text: "x".repeat(100_000) }], { template: `[${places}]` });
     expect(verdict).toEqual({

@@ -24,7 +24,7 @@ describe("Standard Webhooks", () => {
     expect(headers["webhook-signature"]).toBe(signature(key, "msg_1", timestamp, body));
   });
 
-  test("the same events have the same id on every attempt, others another", () => {
+  test("the same events have the same id in every attempt, and other events another", () => {
     const of = (...events: [messageId: string, text: string][]) =>
       requestId(
         events.map(([messageId, text]) => outgoing(Buffer.from(text), { messageId }, true)),

@@ -46,7 +46,7 @@ describe("a template", () => {
     ['"plain"', "plain"],
   ])("%s", (template, body) => expect(JSON.parse(filled(template, event))).toEqual(body));
 
-  test("numbers stay as they are written, and of a repeated name the last counts", () => {
+  test("numbers stay as written, and the last of repeated names counts", () => {
     const template = parseTemplate('[{{event.a}}, "{{event.a}}", {{event.b.c}}]', "event");
     const json = '{"a":12345678901234567890.10,"b":{"c":1},"b":{"d":2}}';
     expect(render(template, json)).toBe(
@@ -96,10 +96,10 @@ describe("a template", () => {
       fc.dictionary(text, tie("any"), { maxKeys: 3 }),
     ),
   })).any;
-  /** As JSON has it: without lone halves of characters. */
+  /** A value after JSON: without lone surrogates. */
   const sent = (it: unknown) => JSON.parse(Buffer.from(JSON.stringify(it)).toString());
 
-  test("whatever the values are, the body is the template's JSON with them in their places", () => {
+  test("the body is the JSON of the template with the values, whatever these are", () => {
     const template = '{"a": {{event.x}}, "b": ["<{{event.x}}|{{event.y}}>"], "c": {{event.y}}}';
     const property = fc.property(value, value, (x, y) => {
       const asText = (it: any) =>
@@ -111,7 +111,7 @@ describe("a template", () => {
     fc.assert(property, { numRuns: 1_000 });
   });
 
-  test("members are found as JSON.parse finds them, however the text is spaced", () => {
+  test("members are found as JSON.parse finds them, whatever the white space", () => {
     const spaces = fc.constantFrom(0, 1, 3, "\t", "\r\n ");
     const property = fc.property(fc.dictionary(text, value), spaces, (object, space) => {
       const json = JSON.stringify(object, null, space);
@@ -130,7 +130,7 @@ describe("a template", () => {
     fc.assert(property, { numRuns: 1_000 });
   });
 
-  test("a text that is cut off anywhere is an error and no endless loop", () => {
+  test("a truncated text is an error and no endless loop", () => {
     const json = '{"a":[1,{"b":"c\\"d"}],"e":{"f":null}}';
     for (let length = 1; length < json.length; length += 1) {
       const cut = json.slice(0, length);
