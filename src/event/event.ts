@@ -160,7 +160,7 @@ function unquoteAnonymousId(): void {
   if (!isGiven(ANONYMOUS_ID)) return;
   const start = nodes[ANONYMOUS_ID + FIRST]!;
   const end = nodes[ANONYMOUS_ID + LAST]!;
-  // As JSON text each quote is the two bytes `\"`, and at the end those two bytes cannot be
+  // Each quote in JSON text is the two bytes `\"`, and at the end those two bytes cannot be
   // anything else.
   if (end - start < 4) return;
   if (bytes[start] !== BACKSLASH || bytes[start + 1] !== QUOTE) return;

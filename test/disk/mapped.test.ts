@@ -46,7 +46,7 @@ test("a mark file of an earlier version keeps its number and grows to one page",
   expect(readFileSync(join(log, "durable")).readDoubleLE(0)).toBe(1_235);
 });
 
-test("a half-made file of a crashed process does not hinder the next process with its number", () => {
+test("a partial file of a crashed process does not block the next process with its pid", () => {
   const path = join(directory, "again");
   writeFileSync(`${path}.${process.pid}`, "half");
   makeMappable(path, new Uint8Array(4_096));

@@ -19,13 +19,13 @@ test(`the scanner agrees with the reference on ${QUERIES} queries`, () => {
   expect(compared).toBe(QUERIES);
 }, 900_000);
 
-test("random queries go both ways: written as they are read, and through the tree", () => {
+test("random queries take both ways: streamed, and through the tree", () => {
   const ways = fc.sample(query, 2_000).map((text) => streamQuery(text, "page"));
   expect(ways.filter((isStreamed) => isStreamed).length).toBeGreaterThan(200);
   expect(ways.filter((isStreamed) => !isStreamed).length).toBeGreaterThan(200);
 });
 
-test("they agree at the limits", () => {
+test("the scanner agrees with the reference at the limits", () => {
   const ids = "writeKey=k&userId=u";
   const many = (count: number) => Array.from({ length: count }, (_, i) => `p${i}`).join("&");
   const sparse = (arrays: number) =>

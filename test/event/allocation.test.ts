@@ -38,7 +38,7 @@ test("the measure detects a parser that allocates", async () => {
   expect(await growth("control", 2_000)).toBeGreaterThan(1_000);
 }, 300_000);
 
-test("the heap does not grow under a collector either", () => {
+test("the heap does not grow with garbage collection either", () => {
   const record = recordOf(QUERY, "track");
   const build = () => {
     for (let i = 0; i < 50_000; i++) writeEvent(record);

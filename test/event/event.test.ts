@@ -29,12 +29,12 @@ describe("an event", () => {
     });
   }
 
-  test("carries the client's address where the record has one", () => {
+  test("carries the client's address if the record has one", () => {
     const { json } = eventOf({ ...recordOf("userId=u"), clientAddress: "2001:db8::1" });
     expect(parsed(json).request_ip).toBe("2001:db8::1");
   });
 
-  test("carries its own id and times, whatever the one before had", () => {
+  test("carries its own id and times, not those of the event before", () => {
     for (const [receivedAt, byte] of [
       [0, 0xff],
       [1_763_623_865_123, 0x00],
@@ -58,13 +58,13 @@ describe("an event", () => {
     expect(Buffer.from(json).toString()).not.toContain("secret");
   });
 
-  test("stays as it is while the next one is built", () => {
+  test("is unchanged while the next one is built", () => {
     const first = eventOf(recordOf("userId=one"));
     eventOf(recordOf("userId=two&properties.a=b"));
     expect(parsed(first.json).userId).toBe("one");
   });
 
-  test("tells whose it is and its name", () => {
+  test("has a user and a name", () => {
     const both = eventOf(recordOf("anonymousId=a&userId=%C3%A9%22&event=Bought+it", "track"));
     expect([both.user, both.name]).toEqual(['é"', "Bought it"]);
     const anonymous = eventOf(recordOf("anonymousId=%22a%22&userId=+&event=x", "page"));

@@ -22,7 +22,7 @@ const recordOf = (text: string, type: "page" | "track" = "track"): PixelRecord =
 
 const fields = ["userId", "anonymousId"] as const;
 
-test("an event is found by what it has, however mean its query is, and by nothing else", () => {
+test("an event is found by its own texts only, however its query is encoded", () => {
   let found = 0;
   fc.assert(
     fc.property(query, fc.constantFrom("page" as const, "track" as const), (text, type) => {
@@ -69,12 +69,12 @@ test.each([
   expect(createFinder({ userId }, () => true)(encoded(recordOf(text)))).toBe(true);
 });
 
-test("the longest query is looked through to its end", () => {
+test("the longest query is searched to its end", () => {
   const text = "url=&userId=%62".padStart(PIXEL_TARGET_BYTES_MAX, "x");
   expect(createFinder({ userId: "b" }, () => true)(encoded(recordOf(text)))).toBe(true);
 });
 
-test("what is no record is not found", () => {
+test("bytes that are no record are not found", () => {
   const bytes = encoded(recordOf("userId=u"));
   const finder = createFinder({}, () => true);
   for (let end = 0; end < bytes.length; end++) expect(finder(bytes.subarray(0, end))).toBe(false);

@@ -1,7 +1,7 @@
 const WARM_ROUNDS_MAX = 40;
 const WARM_OPERATIONS = 50_000;
 const WARM_BYTES_MAX = 4 << 10;
-/** What an operation takes shows in each of them, what a late compiler takes in one. */
+/** Memory of the operation shows in every round, memory of a late compiler in one. */
 const MEASURES = 3;
 
 /**

@@ -50,7 +50,7 @@ describe("a query is refused", () => {
     });
   }
 
-  test("whose arrays would make it huge", () => {
+  test("whose arrays would exceed their limit", () => {
     const sparse = Array.from({ length: 101 }, (_, i) => `a${i}.999=`).join("&");
     expect(inspectQuery(`${IDS}&${sparse}`, "page").problem).toBe(
       "Expected arrays of at most 100000 elements in all",

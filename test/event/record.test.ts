@@ -36,11 +36,11 @@ function encoded(value: PixelRecord): Uint8Array {
 }
 
 describe("a pixel record", () => {
-  test("is read as it was written", () => {
+  test("is decoded as it was encoded", () => {
     fc.assert(fc.property(record, (value) => expect(decodeRecord(encoded(value))).toEqual(value)));
   });
 
-  test("tells its time without being read", () => {
+  test("gives its time without being decoded", () => {
     fc.assert(
       fc.property(record, (value) => {
         expect(timeOfRecord(encoded(value))).toBe(value.receivedAt);
@@ -72,7 +72,7 @@ describe("a pixel record", () => {
     ).toThrow("type");
   });
 
-  test("has room for texts of 255 bytes and for 255 ends, and refuses more", () => {
+  test("holds texts of 255 bytes and 255 ends, and refuses more", () => {
     const text = "s".repeat(255);
     const after = Array.from({ length: 255 }, (_, log) => ({ log, sequence: 2 ** 40 + log }));
     const value = { ...fc.sample(record, 1)[0]!, sourceId: text, clientAddress: text, after };
@@ -84,7 +84,7 @@ describe("a pixel record", () => {
     expect(() => encoded({ ...value, after: [...after, another] })).toThrow("at most 255 other");
   });
 
-  test("of a whole head alone is read, and a head that ends early is refused by its length", () => {
+  test("of a bare head is decoded, and a head that ends early is refused by its length", () => {
     const bytes = encoded({
       ...{ type: "page", receivedAt: 5, sourceId: "", clientAddress: "", query: "" },
       messageId: new Uint8Array(16),

@@ -7,7 +7,7 @@ function isoTime(time: number): string {
   return into.toString("latin1", 3, writeIsoTime(time, into, 3));
 }
 
-test("a time is written as Date writes it", () => {
+test("a time is formatted as Date formats it", () => {
   const lastOfYear9999 = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
   for (const time of [0, 1, 951_782_399_999, 951_782_400_000, 4_107_542_399_999, lastOfYear9999]) {
     expect(isoTime(time)).toBe(new Date(time).toISOString());

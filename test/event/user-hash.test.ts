@@ -6,7 +6,7 @@ import { recordOf } from "./agreement.ts";
 
 const hashOf = (ids: string) => inspectQuery(`writeKey=k&${ids}`, "page", true).user;
 
-/** The rule, written anew: FNV-1a of the id's JSON text, then MurmurHash3's last steps. */
+/** An independent implementation: FNV-1a of the id's JSON text, then MurmurHash3's last steps. */
 function expectedHash(id: string): number {
   let hash = 0x811c9dc5n;
   for (const byte of new TextEncoder().encode(JSON.stringify(id.toWellFormed()).slice(1, -1))) {
@@ -17,7 +17,7 @@ function expectedHash(id: string): number {
   return Number(hash ^ (hash >> 16n));
 }
 
-describe("the hash of whose event it is", () => {
+describe("the user hash", () => {
   // Where records are kept by user these numbers decide where: they are the same for good.
   test.each([
     ["userId=u", 910896560],
@@ -40,7 +40,7 @@ describe("the hash of whose event it is", () => {
     expect(hashOf(ids)).not.toBe(hashOf("userId=other"));
   });
 
-  test("is that of the event's user, whatever the query holds", () => {
+  test("is that of the event's user for any query", () => {
     const id = fc.oneof(fc.string({ unit: "binary" }), fc.string(), fc.constant(" "));
     const encodings = [
       encodeURIComponent,
@@ -69,7 +69,7 @@ describe("the hash of whose event it is", () => {
     );
   });
 
-  test("spreads ids of one form over few partitions evenly", () => {
+  test("spreads ids of one form evenly over partitions", () => {
     for (const partitions of [2, 3, 12, 16]) {
       const counts = new Array<number>(partitions).fill(0);
       for (let i = 0; i < 12_000; i++)

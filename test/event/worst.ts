@@ -10,7 +10,7 @@ function filled(piece: string): string {
   return start + piece.repeat(Math.floor((QUERY_BYTES_MAX - start.length) / piece.length));
 }
 
-/** As many parameters as fit, each made from its number. */
+/** Fills the query with parameters, each made from its number. */
 function many(parameter: (index: number) => string): string {
   let query = START;
   for (let index = 0; index < PARAMETERS; index++) {

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { agree } from "./agreement.ts";
 
 /** `bun test/http/fuzz-long.ts` asks many more. */
-test("what we take for a request, Bun takes for the same one", async () => {
+test("our parser and Bun's agree on what a request is", async () => {
   const count = 4_000;
   const taken = await agree(count, Math.floor(Math.random() * 2 ** 31));
   expect(taken).toBeGreaterThan(count / 20);

@@ -135,7 +135,7 @@ function openServers() {
     hostname: "127.0.0.1",
     port: 0,
     fetch({ method, url }) {
-      // What Bun hands over for a Host that is none.
+      // The value that Bun passes for an invalid Host.
       if (!url.startsWith("http")) return new Response("", { status: 400 });
       return new Response("", {
         headers: { [SEEN]: seen(method, url.slice(url.indexOf("/", 8))) },
@@ -143,7 +143,7 @@ function openServers() {
     },
   });
 
-  /** What each took for requests; asked once more, with patience, where they do not agree. */
+  /** Requests that each server saw; repeated with more time where the two disagree. */
   async function take(text: string): Promise<{ ours: string[]; bun: string[] }> {
     const ours = await ask(mine.port, text);
     let taken = { ours, bun: [] as string[] };

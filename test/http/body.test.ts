@@ -5,7 +5,7 @@ import { HTTP_BODY_BYTES_MAX } from "../../src/settings/limits.ts";
 /** Where a request ends, of which a head of four bytes and this body have come so far. */
 function find(body: Body, text: string, before = "..."): { length: number; status: number } {
   const come = `${before}head${text}`;
-  // What stands behind the end of a buffer's used part must not count.
+  // Bytes after the used part of a buffer must not count.
   const bytes = Buffer.from(`${come}\n\r\n`, "latin1");
   return { length: body.find(bytes, before.length, come.length), status: body.status };
 }
@@ -14,7 +14,7 @@ const chunked = () => new Body(4, { isChunked: true, length: 0 });
 const chunk = (size: number) => `${size.toString(16)}\r\n${"x".repeat(size)}\r\n`;
 const END = "0\r\n\r\n";
 
-describe("a body in chunks", () => {
+describe("a chunked body", () => {
   test.each([
     ["no chunk", END],
     ["one", `5\r\nhello\r\n${END}`],
@@ -62,7 +62,7 @@ describe("a body in chunks", () => {
     expect(find(body, `${text}${END}${END}`)).toEqual({ length: 0, status: 400 });
   });
 
-  test("may have as many bytes as the limit says, in all its chunks together", () => {
+  test("is accepted up to the limit, all chunks together", () => {
     const half = HTTP_BODY_BYTES_MAX / 2;
     const most = chunk(half) + chunk(half) + END;
     expect(find(chunked(), most)).toEqual({ length: 4 + most.length, status: 0 });
@@ -71,29 +71,29 @@ describe("a body in chunks", () => {
     expect(find(chunked(), `${chunk(half) + chunk(half)}1\r\n`).status).toBe(413);
   });
 
-  test("may be so many bytes long while it comes, however small its chunks", () => {
+  test("is accepted while it is incomplete up to the limit of encoded bytes, with chunks of any size", () => {
     const small = chunk(1).repeat(Math.ceil(ENCODED_BODY_BYTES_MAX / chunk(1).length) + 1);
     const body = chunked();
     expect(find(body, small.slice(0, ENCODED_BODY_BYTES_MAX)).status).toBe(0);
     expect(find(body, small.slice(0, ENCODED_BODY_BYTES_MAX + 1)).status).toBe(413);
   });
 
-  test("has lines of a bounded length", () => {
+  test("is refused when one of its lines is too long", () => {
     const body = chunked();
     expect(find(body, `5;${"x".repeat(1_022)}`).status).toBe(0);
     expect(find(body, `5;${"x".repeat(1_023)}`).status).toBe(400);
   });
 });
 
-describe("a body of a length", () => {
-  test("ends behind so many bytes", () => {
+describe("a body with Content-Length", () => {
+  test("ends after that many bytes", () => {
     const body = new Body(4, { isChunked: false, length: 3 });
     expect(find(body, "ab")).toEqual({ length: 0, status: 0 });
     expect(find(body, "abc")).toEqual({ length: 7, status: 0 });
     expect(find(body, "abcGET")).toEqual({ length: 7, status: 0 });
   });
 
-  test("is refused beyond the limit before any of it comes", () => {
+  test("is refused beyond the limit before its first byte", () => {
     expect(new Body(4, { isChunked: false, length: HTTP_BODY_BYTES_MAX }).status).toBe(0);
     const long = new Body(4, { isChunked: false, length: HTTP_BODY_BYTES_MAX + 1 });
     expect(find(long, "")).toEqual({ length: 0, status: 413 });

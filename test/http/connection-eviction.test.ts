@@ -38,8 +38,8 @@ function hall(max: number, perNetworkMax = 0) {
 
 const names = (clients: Client[]) => clients.filter((it) => it.ended).map(({ name }) => name);
 
-describe("who goes first", () => {
-  test("silent ones while they are the most, in the order in which they came", () => {
+describe("the connection that is evicted", () => {
+  test("is a silent one while silent ones are the majority, oldest first", () => {
     const { come } = hall(5);
     const clients = ["a", "b", "c", "d", "e"].map((name) => come(name, name).client);
     clients[0]!.ask();
@@ -48,7 +48,7 @@ describe("who goes first", () => {
     expect(names(clients)).toEqual(["b", "c"]);
   });
 
-  test("then whoever asked longest ago, not whoever came first", () => {
+  test("is otherwise the one with the oldest last request, not the oldest one", () => {
     const { come } = hall(4);
     const clients = ["a", "b", "c", "d"].map((name) => come(name, name).client);
     for (const client of clients) client.ask();
@@ -59,7 +59,7 @@ describe("who goes first", () => {
     expect(names(clients)).toEqual(["b", "d"]);
   });
 
-  test("strangers before proxies, although these have waited longer", () => {
+  test("is a proxy's only after all others, although the proxy has waited longer", () => {
     const { come } = hall(4);
     const proxies = ["p", "q"].map((name) => come(name).client);
     const strangers = ["a", "b"].map((name) => come(name, name).client);
@@ -72,7 +72,7 @@ describe("who goes first", () => {
     expect(names(proxies)).toEqual(["p"]);
   });
 
-  test("nobody to whom an answer is owed", () => {
+  test("is never one that is owed a response", () => {
     const { places, come } = hall(2);
     const clients = ["a", "b"].map((name) => come(name, name).client);
     for (const client of clients) {
@@ -87,8 +87,8 @@ describe("who goes first", () => {
   });
 });
 
-describe("a network", () => {
-  test("that has all it may have makes room of its own", () => {
+describe("the bound of a network", () => {
+  test("evicts a connection of the same network", () => {
     const { come, ended } = hall(100, 2);
     const clients = ["a", "b"].map((name) => come(name, "n").client);
     const other = come("c", "m").client;
@@ -97,7 +97,7 @@ describe("a network", () => {
     expect(ended).toEqual(["network"]);
   });
 
-  test("gets no more while answers are owed on all of it", () => {
+  test("refuses a connection while responses are owed on all of them", () => {
     const { places, come } = hall(100, 1);
     const { client } = come("a", "n");
     client.ask();
@@ -108,14 +108,14 @@ describe("a network", () => {
     expect(come("c", "n").isTaken).toBe(true);
   });
 
-  test("does not bound proxies", () => {
+  test("does not apply to proxies", () => {
     const { places, come } = hall(100, 1);
     for (let n = 0; n < 50; n++) expect(come(`${n}`).isTaken).toBe(true);
     expect(places.size).toBe(50);
   });
 });
 
-test("nothing is held of networks that have left", () => {
+test("a network without connections is forgotten", () => {
   const { places, come } = hall(100, 2);
   const visit = (from: number) => {
     for (let n = from; n < from + 50_000; n++) places.remove(come(`${n}`, `${n}`).client);
@@ -128,7 +128,7 @@ test("nothing is held of networks that have left", () => {
   expect(places.size).toBe(0);
 });
 
-test("10,000 held places cost a newcomer no more than 10 do", () => {
+test("10,000 busy connections cost a new connection no more than 10 do", () => {
   const looks = (held: number) => {
     const { places, come } = hall(held);
     let count = 0;

@@ -4,7 +4,7 @@ import type { HttpExchange } from "../../src/http/exchange.ts";
 import { HttpResponse } from "../../src/http/response.ts";
 import { HTTP_HEAD_BYTES_MAX, HTTP_WAITING_BYTES_MAX } from "../../src/settings/limits.ts";
 
-/** What connections hold on to, without a network. */
+/** Memory and state of connections, tested without a network. */
 
 const ok = new HttpResponse(200, {});
 const get = (target: string, headers = "") => `GET ${target} HTTP/1.1\r\nHost: a\r\n${headers}\r\n`;
@@ -22,7 +22,7 @@ function setUp({ handle, reads = true }: { handle?: ServerState["handle"]; reads
   const open = () => {
     const seen = {
       ...{ text: "", isClosed: false, isCut: false, isEnded: false, isPaused: false },
-      /** What of each write the client takes; -1 is a connection that broke. */
+      /** Bytes of each write that the client accepts; -1 is a broken connection. */
       room: reads ? Number.POSITIVE_INFINITY : 0,
     };
     const socket = {
@@ -53,7 +53,7 @@ function setUp({ handle, reads = true }: { handle?: ServerState["handle"]; reads
   return { shared, open, asked };
 }
 
-describe("a connection that waits", () => {
+describe("a connection that waits for a request", () => {
   test.each([
     { what: "nothing", rest: "", bytes: 0 },
     { what: "the first byte of a request", rest: "G", bytes: 1 },
@@ -73,7 +73,7 @@ describe("a connection that waits", () => {
     expect(shared.bufferedBytes).toBe(connections.length * bytes);
   });
 
-  test("takes the request whose first bytes it holds", () => {
+  test("handles the request whose first bytes it holds", () => {
     const targets: string[] = [];
     const { open } = setUp({
       handle(exchange) {
@@ -90,14 +90,14 @@ describe("a connection that waits", () => {
     expect(targets).toEqual(Array.from({ length: next.length - 1 }, () => ["/", "/next"]).flat());
   });
 
-  test("holds nothing of a long target", () => {
+  test("keeps no text of a long target", () => {
     const { open } = setUp({});
     const { connection } = open();
     connection.receive(Buffer.from(get(`/${"p".repeat(50_000)}?${"q".repeat(50_000)}`)));
     expect(connection.path + connection.query).toBe("");
   });
 
-  test("counts the room that its buffer has grown to", () => {
+  test("counts the capacity of its buffer", () => {
     const { shared, open } = setUp({});
     const { connection } = open();
     connection.receive(Buffer.from(get("/", LONG).slice(0, 100_000)));
@@ -108,11 +108,11 @@ describe("a connection that waits", () => {
   });
 });
 
-describe("whole requests ahead of their answers", () => {
+describe("pipelined requests", () => {
   const ahead = Buffer.from(get("/?n1").repeat(4_000));
   const count = Math.ceil((1.5 * HTTP_WAITING_BYTES_MAX) / ahead.length);
 
-  test("hold a bounded memory, and the answer that is owed is given", () => {
+  test("use bounded memory, and the response that is owed is sent", () => {
     const owed: HttpExchange[] = [];
     const { shared, open } = setUp({ handle: (exchange) => void owed.push(exchange) });
     const all = Array.from({ length: count }, () => {
@@ -133,7 +133,7 @@ describe("whole requests ahead of their answers", () => {
     for (const { text } of ended) expect(text).toContain("\r\nConnection: close\r\n");
   });
 
-  test("hold a bounded memory where the client reads no answer", () => {
+  test("use bounded memory while the client reads no response", () => {
     const { shared, open } = setUp({ reads: false });
     const all = Array.from({ length: count }, () => {
       const { connection, seen } = open();
@@ -173,7 +173,7 @@ describe("the next request", () => {
     },
   );
 
-  test("is told from the one before by all that it says", () => {
+  test("shares no value with the request before it", () => {
     const told: object[] = [];
     const { open, asked } = setUp({
       handle(exchange) {
@@ -196,7 +196,7 @@ describe("the next request", () => {
     expect(connection.requests).toBe(2);
   });
 
-  test("is not taken behind one that is refused, whose answer says why", () => {
+  test("is not handled after a refused one", () => {
     const { connection, seen } = setUp().open();
     connection.receive(Buffer.from(get("/").replace("GET", "HEAD")));
     connection.receive(Buffer.from(`GET /\r\n\r\n${get("/?n1")}`));
@@ -206,7 +206,7 @@ describe("the next request", () => {
     expect(seen.isClosed).toBe(true);
   });
 
-  test("comes behind an answer that the client took in parts", () => {
+  test("is handled after a response that the client read in parts", () => {
     const { connection, seen } = setUp().open();
     seen.room = 10;
     connection.receive(Buffer.from(get("/") + get("/")));
@@ -220,7 +220,7 @@ describe("the next request", () => {
     expect(seen.isClosed).toBe(false);
   });
 
-  test("is not taken of a client that is gone", () => {
+  test("is not handled when the client is gone", () => {
     const { open, asked } = setUp();
     const { connection, seen } = open();
     seen.room = -1;
@@ -230,7 +230,7 @@ describe("the next request", () => {
     expect(asked.length).toBe(1);
   });
 
-  test("waits in the network while the client has sent far ahead", () => {
+  test("stays in the network's buffers while the client has sent far ahead", () => {
     const owed: HttpExchange[] = [];
     const { shared, open } = setUp({ handle: (exchange) => void owed.push(exchange) });
     const { connection, seen } = open();
@@ -242,7 +242,7 @@ describe("the next request", () => {
     expect(shared.bufferedBytes).toBe(0);
   });
 
-  test("is the last one when the server stops, or when the client says so", () => {
+  test("is the last one when the server stops, or the client asks for that", () => {
     for (const last of ["server", "client"]) {
       const { shared, open } = setUp();
       const { connection, seen } = open();
@@ -257,7 +257,7 @@ describe("the next request", () => {
 });
 
 describe("the end of a connection", () => {
-  test("comes when it has waited for its client for too long, from its last answer on", () => {
+  test("comes when the client has been silent for too long since the last response", () => {
     const { shared, open } = setUp();
     const { connection, seen } = open();
     expect(connection.expire(60)).toBe(false);
@@ -271,7 +271,7 @@ describe("the end of a connection", () => {
     expect(seen).toMatchObject({ isEnded: true, isCut: false });
   });
 
-  test("cuts off a client that does not read its answer", () => {
+  test("terminates a client that does not read its response", () => {
     const { shared, open } = setUp({ reads: false });
     const { connection, seen } = open();
     connection.receive(Buffer.from(get("/")));
@@ -280,7 +280,7 @@ describe("the end of a connection", () => {
     expect(seen).toMatchObject({ isEnded: false, isCut: true });
   });
 
-  test("never comes while an answer is owed", () => {
+  test("never comes while a response is owed", () => {
     const owed: HttpExchange[] = [];
     const { shared, open } = setUp({ handle: (exchange) => void owed.push(exchange) });
     const { connection, seen } = open();
@@ -300,7 +300,7 @@ describe("the end of a connection", () => {
     expect(statuses(seen.text)).toEqual([200]);
   });
 
-  test("is ours first when the server stops, whole when the client ends too", () => {
+  test("closes our side first when the server stops, and the whole when the client closes too", () => {
     const { connection, seen } = setUp().open();
     connection.stop();
     expect(seen).toMatchObject({ isClosed: true, isEnded: false });
@@ -310,7 +310,7 @@ describe("the end of a connection", () => {
     expect(seen.isEnded).toBe(true);
   });
 
-  test("cuts off a client that stays although our side is closed", () => {
+  test("terminates a client that stays after our side is closed", () => {
     const { shared, open } = setUp();
     const { connection, seen } = open();
     connection.stop();
@@ -319,7 +319,7 @@ describe("the end of a connection", () => {
     expect(seen).toMatchObject({ isEnded: false, isCut: true });
   });
 
-  test("leaves nothing that counts", () => {
+  test("leaves no buffered bytes counted", () => {
     const { shared, open } = setUp();
     const { connection } = open();
     connection.receive(Buffer.from(get("/").slice(0, 20)));
@@ -329,7 +329,7 @@ describe("the end of a connection", () => {
   });
 });
 
-test("a client is asked for its body where it waits for that, and not where the body is here", () => {
+test("100 Continue is sent to a client that waits for it, and not when the body has come", () => {
   const asking = "Expect: 100-continue\r\nContent-Length: 2\r\n";
   const { open } = setUp();
   const [waiting, ahead, long] = [open(), open(), open()];
@@ -343,8 +343,8 @@ test("a client is asked for its body where it waits for that, and not where the 
   expect(statuses(long.seen.text)).toEqual([413]);
 });
 
-describe("a head", () => {
-  test("may have as many bytes as the limit says, and no more", () => {
+describe("an HTTP head", () => {
+  test("is accepted up to the limit of bytes", () => {
     const rest = get("/", "X: \r\n").length;
     for (const [more, status] of [
       [0, 200],

@@ -34,7 +34,7 @@ test("a bare line end counts in the part that has come alone", () => {
   expect(hasBareFeed(bytes, 6, 7)).toBe(false);
 });
 
-describe("a head", () => {
+describe("an HTTP head", () => {
   for (const [form, text, expected] of [
     ["plain", request("GET / HTTP/1.1", "Host: a"), { method: "GET", path: "/", query: "" }],
     ["with a query", request("GET /p?a=1&b HTTP/1.1", "Host: a"), { path: "/p", query: "a=1&b" }],
@@ -104,7 +104,7 @@ describe("a head", () => {
       { isLast: false, bodyBytes: 0, isChunked: false, expectsContinue: false, forwardedFor: [] },
     ],
     [
-      "that expects what nobody knows",
+      "with an unknown expectation",
       request("GET / HTTP/1.1", "Host: a", "Expect: 100-continuex"),
       { expectsContinue: false },
     ],
@@ -244,12 +244,12 @@ describe("a head", () => {
     });
   }
 
-  test("may have as many headers as the limit says", () => {
+  test("is accepted up to the limit of headers", () => {
     const headers = Array(HTTP_HEADERS_MAX - 1).fill("X: a");
     expect(read(request("GET / HTTP/1.1", "Host: a", ...headers)).status).toBe(0);
   });
 
-  test("means the same whatever stands around it", () => {
+  test("is read the same at every offset of a buffer", () => {
     const piece = fc.constantFrom(
       ...["GET", " ", "/", "?", "a", "HTTP/1.1", "HTTP/1.0", "\r\n", "\r", "\n", ":", "Host: a"],
       ...["Content-Length: 1", "Transfer-Encoding: chunked", "http://a/", "\0", "\xff", "\t", ","],

@@ -63,7 +63,7 @@ const bodies = (text: string) =>
   [...text.matchAll(/\r\n\r\n([a-z]*\d+)/g)].map((match) => match[1]);
 const numbers = (count: number) => Array.from({ length: count }, (_, i) => `n${i}`);
 
-test("requests are the same wherever they are cut", async () => {
+test("requests are handled the same wherever packets split them", async () => {
   const text = get("/?n0") + get("/later?n1", "X: y\r\n") + get("/?n2", CLOSE);
   await Promise.all(
     Array.from({ length: text.length - 1 }, async (_, cut) => {
@@ -77,7 +77,7 @@ test("requests are the same wherever they are cut", async () => {
   );
 });
 
-test("requests may come byte by byte", async () => {
+test("requests that come byte by byte are handled", async () => {
   const socket = dial();
   const answers = readAll(socket);
   for (const byte of get("/?n0") + get("/?n1", CLOSE)) {
@@ -87,7 +87,7 @@ test("requests may come byte by byte", async () => {
   expect(bodies(await answers)).toEqual(numbers(2));
 });
 
-test("requests ahead of their answers are answered in order", async () => {
+test("pipelined requests are answered in order", async () => {
   const socket = dial();
   const answers = readAll(socket);
   const targets = numbers(200).map((n, i) => (i % 2 ? `/later?${n}` : `/?${n}`));
@@ -95,7 +95,7 @@ test("requests ahead of their answers are answered in order", async () => {
   expect(bodies(await answers)).toEqual(numbers(200));
 });
 
-test("a client that reads no answers is not asked for more, and misses none", async () => {
+test("a client that reads no responses is not read from, and misses no response", async () => {
   const count = 60_000;
   const socket = dial();
   socket.pause();
@@ -112,7 +112,7 @@ test("a client that reads no answers is not asked for more, and misses none", as
   expect(bodies(await answers)).toEqual(numbers(count + 1));
 }, 300_000);
 
-test("requests behind one that takes long wait in the network", async () => {
+test("requests after a slow one stay in the network's buffers", async () => {
   const socket = dial();
   const bytes = 64 << 20;
   socket.on("error", () => {});
@@ -124,7 +124,7 @@ test("requests behind one that takes long wait in the network", async () => {
   owed.at(-1)!.respond(new HttpResponse(200, {}));
 });
 
-test("a client that closes its side behind its requests has its answers", async () => {
+test("a client that half-closes after its requests gets its responses", async () => {
   const socket = dial({ allowHalfOpen: true });
   const answers = readAll(socket);
   socket.end(
@@ -135,7 +135,7 @@ test("a client that closes its side behind its requests has its answers", async 
   expect(bodies(await answers)).toEqual(numbers(50));
 });
 
-test("a client that closes its side has its answers, at once or later", async () => {
+test("a client that half-closes gets immediate and later responses", async () => {
   const orders = ["later now later", "now now later", "later later now", "later now now later"];
   for (const order of orders.map((text) => text.split(" "))) {
     const socket = dial({ allowHalfOpen: true });
@@ -145,7 +145,7 @@ test("a client that closes its side has its answers, at once or later", async ()
   }
 });
 
-test("an answer waits for a client that reads slowly", async () => {
+test("a response waits for a client that reads slowly", async () => {
   const socket = dial();
   socket.pause();
   socket.write(get("/large") + get("/?n1", CLOSE));
@@ -177,8 +177,8 @@ const post = (target: string, headers: string, body = "") =>
   get(target, headers).replace("GET", "POST") + body;
 const CHUNKED = "Transfer-Encoding: chunked\r\n";
 
-test("a body is read and ignored, and the next request begins behind it", async () => {
-  // What a body holds looks like requests.
+test("a body is read and ignored, and the next request begins after it", async () => {
+  // The content of the body looks like requests.
   const inner = get("/?n9");
   const chunk = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`;
   const texts = [
@@ -201,7 +201,7 @@ test("a body is read and ignored, and the next request begins behind it", async 
   }
 }, 300_000);
 
-test("a body that is too long, or no body, is refused, and the answer can be read", async () => {
+test("a body that is too long or malformed is refused with a response that the client can read", async () => {
   const long = "x".repeat(3_000_000);
   for (const [text, status] of [
     [post("/?n0", "Content-Length: 65537\r\n", long), 413],
@@ -233,7 +233,7 @@ test("a body that is too long, or no body, is refused, and the answer can be rea
   }
 });
 
-test("a client that waits to be asked for its body is asked", async () => {
+test("a client that expects 100 Continue gets it", async () => {
   const socket = dial();
   const asked = new Promise((resolve) => socket.once("data", (bytes) => resolve(`${bytes}`)));
   socket.write(post("/?n0", "Expect: 100-continue\r\nContent-Length: 2\r\n"));
@@ -256,21 +256,21 @@ test("a line that ends with a bare LF is refused at once, wherever it is cut", a
   }
 });
 
-test("a URL without a path asks for the root", async () => {
+test("a URL without a path is a request for /", async () => {
   const socket = dial();
   const answers = readAll(socket);
   socket.write(get("HTTP://a?n0") + get("http://a/?n1", CLOSE));
   expect(bodies(await answers)).toEqual(numbers(2));
 });
 
-test("HTTP/1.0 has one answer", async () => {
+test("an HTTP/1.0 connection closes after one response", async () => {
   const socket = dial();
   const answers = readAll(socket);
   socket.write(get("/?n0").replace("1.1", "1.0") + get("/?n1"));
   expect(bodies(await answers)).toEqual(["n0"]);
 });
 
-test("HEAD has the head of GET, and the connection lives on", async () => {
+test("HEAD gets the head of GET, and the connection stays open", async () => {
   const socket = dial();
   const answers = readAll(socket);
   socket.write(get("/?n0").replace("GET", "HEAD") + get("/?n1", CLOSE));
@@ -279,7 +279,7 @@ test("HEAD has the head of GET, and the connection lives on", async () => {
   expect(text.match(/Content-Length: 2\r\n/g)?.length).toBe(2);
 });
 
-test("an answer tells the time of its second", async () => {
+test("a response carries the Date of its second", async () => {
   const date = async () => {
     const answer = await fetch(`http://127.0.0.1:${server.port}/?n0`, { keepalive: false });
     return Date.parse(answer.headers.get("date")!);
@@ -303,7 +303,7 @@ test("a head of more than its limit is refused before it ends", async () => {
   expect(await answers).toStartWith("HTTP/1.1 431 ");
 });
 
-test("heads in part hold a bounded memory, and whole ones are served meanwhile", async () => {
+test("partial heads use bounded memory, and complete ones are served meanwhile", async () => {
   const part = get("/", `X: ${"a".repeat(250_000)}`).slice(0, -4);
   const count = Math.ceil((1.2 * HTTP_WAITING_BYTES_MAX) / part.length);
   const sockets = Array.from({ length: count }, () => dial());
@@ -321,7 +321,7 @@ test("heads in part hold a bounded memory, and whole ones are served meanwhile",
   );
   expect(refused).toBeLessThan(count / 2);
   for (const socket of sockets) socket.destroy();
-  // What those who have gone had sent counts no longer.
+  // Bytes of closed connections are not counted any more.
   while (server.connections() > 0) await Bun.sleep(5);
   const later = dial();
   const answers = readAll(later);
@@ -361,7 +361,7 @@ async function fill(options: Parameters<typeof open>[0]) {
   return { full, closed, join, occupy };
 }
 
-test("a full server closes who never asked, or who waits longest, and none that is owed", async () => {
+test("a full server evicts silent or longest-waiting connections, and none that is owed a response", async () => {
   const { full, closed, join, occupy } = await fill({ connectionsMax: 5 });
   const busy = await occupy("busy");
   const silent = ["one", "two", "three", "four"].map((name) => join(name));
@@ -373,14 +373,14 @@ test("a full server closes who never asked, or who waits longest, and none that 
   expect(closed).toEqual(["one", "two"]);
   const next = join("next");
   expect(await next.ask("/?n2")).toBe("n2");
-  // Those who asked are the most: a client has the time to begin.
+  // Most connections made a request: a silent client has time to begin.
   expect(closed).toEqual(["one", "two", "idle"]);
   for (const { socket } of [busy, ...silent, active, next]) socket.destroy();
   busy.free();
   await full.stop();
 });
 
-test("connections wait where an answer is owed on all, and come in when there is room", async () => {
+test("new connections wait while responses are owed on all, and are accepted once there is room", async () => {
   const { full, closed, join, occupy } = await fill({ connectionsMax: 2 });
   const owing = [await occupy("one"), await occupy("two")];
   const late = join("late");
@@ -395,7 +395,7 @@ test("connections wait where an answer is owed on all, and come in when there is
   await full.stop();
 });
 
-test("a network that has all its connections makes room of its own", async () => {
+test("a network at its bound evicts its own connections", async () => {
   const { full, closed, join, occupy } = await fill({ connectionsPerNetworkMax: 2 });
   const idle = join("idle");
   await idle.ask("/?n0");
@@ -413,7 +413,7 @@ test("a network that has all its connections makes room of its own", async () =>
   await full.stop();
 });
 
-test("a crowd that comes back as soon as it is refused keeps nobody from an answer", async () => {
+test("a crowd that reconnects as soon as it is refused keeps no client from its response", async () => {
   const crowded = open({ connectionsMax: 100, connectionsPerNetworkMax: 50 });
   const crowd = Bun.spawn([process.execPath, `${import.meta.dir}/crowd.ts`, `${crowded.port}`], {
     stdout: "pipe",
@@ -429,7 +429,7 @@ test("a crowd that comes back as soon as it is refused keeps nobody from an answ
   await crowded.stop();
 }, 300_000);
 
-test("a full server makes room of connections that it has closed on its side too", async () => {
+test("a full server evicts connections that it has half-closed", async () => {
   const full = open({ connectionsMax: 3 });
   const deaf = Array.from({ length: 3 }, () => dial({ port: full.port, allowHalfOpen: true }));
   for (const socket of deaf) {
@@ -444,7 +444,7 @@ test("a full server makes room of connections that it has closed on its side too
   await full.stop();
 });
 
-test("a client that goes takes its answer with it", async () => {
+test("a client that disconnects gets no response, and costs no other one", async () => {
   const count = owed.length;
   const socket = dial();
   socket.write(get("/never"));
@@ -457,7 +457,7 @@ test("a client that goes takes its answer with it", async () => {
   );
 });
 
-test("stop closes idle connections and waits for answers", async () => {
+test("stop closes idle connections and waits for owed responses", async () => {
   const stopped = open();
   const [idle, busy] = [dial({ port: stopped.port }), dial({ port: stopped.port })];
   const [nothing, answer] = [readAll(idle), readAll(busy)];

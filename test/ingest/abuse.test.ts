@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { connect } from "node:net";
 import { get, openListener, type RawAnswer, readAll, send, WRITE_KEY } from "./harness.ts";
 
-/** What hostile and broken clients send: a 4xx or a close, never a 500, and never a second event. */
+/** Requests of hostile and broken clients: a 4xx or a close, never a 500, never a second event. */
 
 const TARGET = `/pixel/v1/page?writeKey=${WRITE_KEY}&anonymousId=a`;
 const SMUGGLED = `GET ${TARGET}&smuggled=1 HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`;
@@ -99,7 +99,7 @@ describe("odd requests", () => {
     expect(answer.status).toBe(200);
   });
 
-  test("100 pipelined pixels are 100 events, in order", async () => {
+  test("100 pipelined pixels become 100 events in order", async () => {
     const before = server.records.length;
     const pixels = Array.from(
       { length: 100 },
@@ -114,7 +114,7 @@ describe("odd requests", () => {
     expect(numbers).toEqual(Array.from({ length: 100 }, (_, i) => String(i)));
   });
 
-  test("the listener lives on", async () => {
+  test("the listener serves requests after all of them", async () => {
     expect((await send(server.port, get(TARGET))).status).toBe(200);
   });
 });

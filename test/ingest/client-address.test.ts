@@ -3,7 +3,7 @@ import { expect, test } from "bun:test";
 import { createClientAddresses } from "../../src/ingest/client-address.ts";
 import { get, openListener, send, WRITE_KEY } from "./harness.ts";
 
-test("only a trusted proxy is believed", () => {
+test("X-Forwarded-For counts only from a trusted proxy", () => {
   const clients = createClientAddresses(["10.0.0.0/8", "fd00::/8"]);
   for (const [peer, forwarded, expected] of [
     ["10.1.2.3", "203.0.113.9", "203.0.113.9"],
@@ -40,12 +40,12 @@ test("only a trusted proxy is believed", () => {
   }
 });
 
-test("nobody is believed without trusted proxies", () => {
+test("X-Forwarded-For is ignored without trusted proxies", () => {
   const request = { peer: "127.0.0.1", forwardedFor: () => "203.0.113.9" };
   expect(createClientAddresses([]).of(request)).toBe("127.0.0.1");
 });
 
-test("of all the peers that ever came, few are remembered", () => {
+test("the number of remembered peers is bounded", () => {
   const clients = createClientAddresses([]);
   const visit = (network: number) => {
     for (let n = 0; n < 50_000; n++) clients.networkOf(`10.${network}.${n >> 8}.${n & 255}`);
@@ -56,7 +56,7 @@ test("of all the peers that ever came, few are remembered", () => {
   expect(visit(2) - before).toBeLessThan(10_000);
 });
 
-test("connections count for an address, or for half of an IPv6 one, but not for a proxy", () => {
+test("connections count for an IPv4 address or half of an IPv6 address, but not for a proxy", () => {
   const { networkOf } = createClientAddresses(["10.0.0.0/8"]);
   expect(networkOf("192.0.2.1")).toBe("192.0.2.1");
   expect(networkOf("::ffff:192.0.2.1")).toBe("192.0.2.1");
@@ -67,7 +67,7 @@ test("connections count for an address, or for half of an IPv6 one, but not for 
 
 const TARGET = `/pixel/v1/page?writeKey=${WRITE_KEY}&anonymousId=a`;
 
-test("the event carries the forwarded address, or none where it is not recorded", async () => {
+test("the event carries the forwarded address, or none when addresses are not recorded", async () => {
   for (const [recordClientAddress, expected] of [
     [true, "203.0.113.9"],
     [false, undefined],

@@ -12,7 +12,7 @@ import { get, openListener, send, WRITE_KEY } from "./harness.ts";
 const logger = createLogger("silent");
 const PIXELS = 500;
 
-test("what was answered with 200 is read back from the log on disk", async () => {
+test("an event answered 200 is read back from the log on disk", async () => {
   const directory = mkdtempSync(join(tmpdir(), "pixelmill-pixel-"));
   try {
     const writer = await openLogWriter({ directory, codec: pixelRecordCodec, logger });
@@ -39,7 +39,7 @@ test("what was answered with 200 is read back from the log on disk", async () =>
   }
 });
 
-test("a log that is closed is answered with 503", async () => {
+test("a pixel to a closed log is answered 503", async () => {
   const directory = mkdtempSync(join(tmpdir(), "pixelmill-pixel-"));
   try {
     const writer = await openLogWriter({ directory, codec: pixelRecordCodec, logger });

@@ -41,7 +41,7 @@ test("an answered pixel can be read at once", async () => {
   expect(ingest.healthy()).toBe(true);
 });
 
-test("killing an ingest process loses nothing acknowledged, and it is started again", async () => {
+test("a killed ingest process loses no acknowledged event, and restarts", async () => {
   const { data, writeKey } = await dataWithSource();
   const metrics = new Registry();
   await using ingest = await startIngest(data, { metrics });
@@ -121,7 +121,7 @@ test.concurrent("a process that takes long to start, since it computes, is waite
   expect(ingest.healthy()).toBe(true);
 }, 300_000);
 
-test("a process that cannot be made for a while is started again", async () => {
+test("a process that cannot be spawned for a while restarts later", async () => {
   const { data, writeKey } = await dataWithSource();
   const metrics = new Registry();
   const executable = join(data, "executable");
@@ -141,7 +141,7 @@ test("a process that cannot be made for a while is started again", async () => {
   expect((await fetch(pixelUrl(ingest.url, writeKey, "after"))).status).toBe(200);
 }, 300_000);
 
-test("while a process is killed and started again, another or its successor answers", async () => {
+test("another process or the successor answers while a process is killed and restarts", async () => {
   const { data, writeKey } = await dataWithSource();
   for (const count of [1, 3]) {
     await using ingest = await startIngest(data, { count });
@@ -178,7 +178,7 @@ test("while a process is killed and started again, another or its successor answ
   }
 }, 300_000);
 
-test("pixels that are sent one after the other tell their order across processes", async () => {
+test("pixels sent one after the other keep their order across processes", async () => {
   const { data, writeKey } = await dataWithSource();
   await using ingest = await startIngest(data, { count: 3 });
   const used = async () => Object.values(await ingest.ends()).filter((end) => end > 0).length;
@@ -209,7 +209,7 @@ test("pixels that are sent one after the other tell their order across processes
   expect([...taken.values()].filter((records) => records.length > 0).length).toBeGreaterThan(1);
 }, 300_000);
 
-test("two processes take no more pixels together than the rate allows", async () => {
+test("two processes together admit no more pixels than the rate allows", async () => {
   const { data, writeKey } = await dataWithSource();
   const pixelsPerSecondMax = 20;
   await using ingest = await startIngest(data, { count: 2, pixelsPerSecondMax });
@@ -225,7 +225,7 @@ test("two processes take no more pixels together than the rate allows", async ()
   expect(taken.filter(Boolean).length).toBeLessThanOrEqual(pixelsPerSecondMax * seconds);
 }, 300_000);
 
-test("logs of processes that are no longer started stay readable", async () => {
+test("logs of processes that are not started any more stay readable", async () => {
   const { data, writeKey } = await dataWithSource();
   const before = await startIngest(data, { count: 2 });
   for (let i = 0; i < 50; i++) {
@@ -238,13 +238,13 @@ test("logs of processes that are no longer started stay readable", async () => {
   await using ingest = await startIngest(data);
   expect(await ingest.ends()).toEqual(tails);
   expect((await usersOf(ingest)).length).toBe(50);
-  // What is taken from now on stands behind what they hold.
+  // Pixels admitted from now on come after the records of those logs.
   expect((await fetch(pixelUrl(ingest.url, writeKey, "later"))).status).toBe(200);
   const record = (await recordsIn(ingest.readers.get("0")!)).at(-1)!;
   expect(record.after).toEqual([{ log: 1, sequence: tails["1"]! }]);
 });
 
-test("numbers that a lost log had, or that a lane knows, are not given again", async () => {
+test("sequence numbers that a lost log had, or that a lane knows, are not assigned again", async () => {
   const { data, writeKey } = await dataWithSource();
   const take = async (known = {}) => {
     await using ingest = await startIngest(data, { known });
@@ -259,14 +259,14 @@ test("numbers that a lost log had, or that a lane knows, are not given again", a
   expect(await take({ 0: 100 })).toBe(101);
 });
 
-test("one process alone writes of no other log", async () => {
+test("records of a single process note no ends of other logs", async () => {
   const { data, writeKey } = await dataWithSource();
   await using ingest = await startIngest(data);
   expect((await fetch(pixelUrl(ingest.url, writeKey, "a"))).status).toBe(200);
   expect("after" in (await recordsIn(ingest.readers.get("0")!))[0]!).toBe(false);
 });
 
-test("few descriptors hold as many connections as leave room for pixels", async () => {
+test("a low limit of descriptors bounds the connections and leaves room for pixels", async () => {
   const { data, writeKey } = await dataWithSource();
   const command = ["sh", "-c", 'ulimit -n 256; exec "$@"', "sh", ...ingestEntry];
   await using ingest = await startIngest(data, { command });
@@ -282,7 +282,7 @@ test("few descriptors hold as many connections as leave room for pixels", async 
   for (const connection of silent) connection.terminate();
 }, 300_000);
 
-test("a terminal's Ctrl-C and a group's SIGTERM do not reach through to requests", async () => {
+test("Ctrl-C and SIGTERM to the process group interrupt no request", async () => {
   const { data, writeKey } = await dataWithSource();
   await using ingest = await startIngest(data);
   const [pid] = ingest.pids();
@@ -297,7 +297,7 @@ test("a terminal's Ctrl-C and a group's SIGTERM do not reach through to requests
   expect(ingest.pids()).toEqual([pid!]);
 });
 
-test("closing keeps every answered pixel and ends the process, idle connections or not", async () => {
+test("closing keeps every answered pixel and ends the process, with or without idle connections", async () => {
   const { data, writeKey } = await dataWithSource();
   const ingest = await startIngest(data);
   const [pid] = ingest.pids();
@@ -332,7 +332,7 @@ test("ingest processes end soon after their server was killed", async () => {
   expect([...pixels.acknowledged].filter((user) => !users.has(user))).toEqual([]);
 }, 300_000);
 
-test("a taken port stops the start with a sentence", async () => {
+test("a port in use stops the start with one sentence", async () => {
   const { data } = await dataWithSource();
   const taken = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
   for (const count of [1, 2]) {
@@ -354,7 +354,7 @@ test("a process that ends before it listens stops the start", async () => {
   expect(error.message).toBe("An ingest process ended before it listened");
 });
 
-test("a process that cannot be made stops the start with a sentence", async () => {
+test("a process that cannot be spawned stops the start with one sentence", async () => {
   const { data } = await dataWithSource();
   const command = [join(data, "nothing-here")];
   const error = await startFileIngest(data, { command }).catch((it) => it);
@@ -362,7 +362,7 @@ test("a process that cannot be made stops the start with a sentence", async () =
   expect(error.message).toStartWith("Cannot start an ingest process: ");
 });
 
-test("metrics come from each process under its name", async () => {
+test("metrics carry the name of the process that they come from", async () => {
   const { data, writeKey } = await dataWithSource();
   await using ingest = await startIngest(data, { count: 2 });
   for (let i = 0; i < 10; i++) await fetch(pixelUrl(ingest.url, writeKey, `u${i}`));

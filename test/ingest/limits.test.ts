@@ -8,7 +8,7 @@ const START = `/pixel/v1/page?writeKey=${WRITE_KEY}&anonymousId=a`;
 function padded(start: string, piece: string, bytes: number): string {
   const pieces = Math.floor((bytes - start.length) / piece.length);
   const target = start + piece.repeat(pieces);
-  // What is left over goes into the value of the id, where it changes nothing.
+  // The remaining bytes go into the value of the id, where they change nothing.
   return target.replace("anonymousId=a", `anonymousId=a${"a".repeat(bytes - target.length)}`);
 }
 
@@ -26,7 +26,7 @@ beforeAll(() => {
 });
 afterAll(() => server.stop());
 
-describe("a request target", () => {
+describe("the target of a request", () => {
   for (const [filling, target] of Object.entries(fillings)) {
     for (const [bytes, status] of [
       [32_767, 200],
@@ -61,7 +61,7 @@ describe("a request target", () => {
   });
 
   for (const bytes of [33_000, 65_536, 200_000, 250_000]) {
-    test(`of ${bytes} bytes is told so in JSON`, async () => {
+    test(`of ${bytes} bytes is refused with a JSON body`, async () => {
       const answer = await send(server.port, get(fillings["one long value"](bytes)));
       expect(answer.status).toBe(414);
       expect(JSON.parse(answer.body).message).toBe("Expected a URL of at most 32768 bytes");

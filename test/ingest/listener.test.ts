@@ -53,7 +53,7 @@ describe("a pixel", () => {
     expect(new Set(ids).size).toBe(ids.length);
   });
 
-  test("may come with a short host, a port, and a fragment as text", async () => {
+  test("is accepted with a short host, a port, or a fragment as text", async () => {
     for (const host of ["a", "pm", "x.y:1", "[::1]:80"]) {
       const target = `${PAGE}&host=${encodeURIComponent(host)}&u=x%23#y`;
       const answer = await send(
@@ -65,7 +65,7 @@ describe("a pixel", () => {
     }
   });
 
-  test("is understood when a client sends raw UTF-8 and quotes", async () => {
+  test("is accepted with raw UTF-8 and quotes", async () => {
     const raw = Buffer.from(`${PAGE}&x=é"<>'\\|^{}`, "utf8").toString("latin1");
     expect((await send(server.port, get(raw))).status).toBe(200);
     expect(server.events().at(-1)!.x).toBe(`é"<>'\\|^{}`);
@@ -87,7 +87,7 @@ describe("a request is refused", () => {
       400,
       "Expected the query parameter event, which must not be blank",
     ],
-    ["with an unknown write key", PAGE.replace(WRITE_KEY, "nobody"), 401, "Invalid write key"],
+    ["with an unknown write key", PAGE.replace(WRITE_KEY, "unknown"), 401, "Invalid write key"],
     ["of a disabled source", PAGE.replace(WRITE_KEY, "disabled"), 404, "Source is disabled"],
     [
       "with 17 levels",
@@ -143,7 +143,7 @@ describe("a request is refused", () => {
   });
 });
 
-test("a POST is taken like a GET, whatever its body, and the connection lives on", async () => {
+test("a POST is accepted like a GET with any body, and the connection stays open", async () => {
   const count = server.records.length;
   const pixel = (n: number, headers: string, body: string) =>
     `POST ${TRACK}&n=${n} HTTP/1.1\r\nHost: a\r\n${headers}\r\n${body}`;
@@ -165,7 +165,7 @@ const times = ({ originalTimestamp, sentAt, receivedAt }: Record<string, unknown
   ...{ originalTimestamp, sentAt, receivedAt },
 });
 
-test("a POST with a body that is too long is no event, and is told so", async () => {
+test("a POST with a body that is too long is refused and is no event", async () => {
   const count = server.records.length;
   const post = get(TRACK, "Content-Length: 65537\r\n").replace("GET", "POST");
   const answer = await send(server.port, `${post}${"x".repeat(65_537)}`);
@@ -174,7 +174,7 @@ test("a POST with a body that is too long is no event, and is told so", async ()
   expect(server.records.length).toBe(count);
 });
 
-test("a pixel may be embedded and timed by any page", async () => {
+test("any page may embed and time a pixel", async () => {
   for (const target of [TRACK, "/pixel/v1/page"]) {
     const { head } = await send(server.port, get(target));
     expect(head).toContain("Cross-Origin-Resource-Policy: cross-origin");
@@ -183,7 +183,7 @@ test("a pixel may be embedded and timed by any page", async () => {
   }
 });
 
-test("what is only read says so", async () => {
+test("read-only paths answer other methods with 405 and Allow", async () => {
   const answer = await send(server.port, get("/health").replace("GET", "POST"));
   expect(answer.status).toBe(405);
   expect(answer.head).toContain("Allow: GET, HEAD, OPTIONS");
@@ -207,7 +207,7 @@ test("/health and /robots.txt answer", async () => {
   expect(await robots.text()).toBe("User-agent: *\nDisallow: /\n");
 });
 
-test("requests are counted by status, and connections as they are", async () => {
+test("requests are counted by status, and open connections are shown", async () => {
   const metrics = new Registry();
   const counted = openListener({ metrics });
   const idle = connect({ port: counted.port, host: "127.0.0.1" });
@@ -223,7 +223,7 @@ test("requests are counted by status, and connections as they are", async () => 
   await counted.stop();
 });
 
-test("stop lets the answers under way end", async () => {
+test("stop waits for the responses under way", async () => {
   const waiting = Promise.withResolvers<void>();
   const appended = Promise.withResolvers<void>();
   const slow = openListener({

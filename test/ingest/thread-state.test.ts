@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { hasProgressed, readMainThread } from "../../src/ingest/supervisor/thread-state.ts";
 
-test("who got on, or waits for CPU or a disk, is slow; who sleeps or is stopped hangs", () => {
+test("a thread that used or waits for CPU or disk has progressed, one that sleeps or is stopped has not", () => {
   const before = { state: "S", ticks: 100 };
   for (const [state, ticks, expected] of [
     ["S", 101, true],
@@ -16,7 +16,7 @@ test("who got on, or waits for CPU or a disk, is slow; who sleeps or is stopped 
   expect(hasProgressed(before, undefined)).toBe(false);
 });
 
-test("the kernel tells what a main thread has done", () => {
+test("the state of a main thread is read from the kernel", () => {
   const before = readMainThread(process.pid)!;
   for (const until = performance.now() + 200; performance.now() < until; );
   expect(readMainThread(process.pid)!.ticks).toBeGreaterThan(before.ticks);

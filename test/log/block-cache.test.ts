@@ -8,7 +8,7 @@ function blockOf(first: number): Block {
   return { first, end: first + 1, bytes: Buffer.alloc(LOG_BLOCK_BYTES_MAX) };
 }
 
-test("blocks are kept up to so many bytes, and the oldest reads go first", () => {
+test("a block cache is bounded in bytes and evicts the oldest reads first", () => {
   const cache = new BlockCache();
   const kept = LOG_CACHE_BYTES_MAX / LOG_BLOCK_BYTES_MAX;
   const count = 3 * kept;

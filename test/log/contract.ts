@@ -23,7 +23,7 @@ const timeOf = (bytes: Uint8Array) => Number.parseInt(Buffer.from(bytes).toStrin
 
 const textsOf = (read: [number, string][]) => read.map(([, text]) => text);
 
-/** What every event log promises. `open` opens the same log again when it is told the same name. */
+/** Promises of every event log. `open` opens the same log again when it gets the same name. */
 export function describeEventLog(name: string, open: (log: string) => Promise<OpenLog>): void {
   describe(name, () => {
     let logs = 0;
@@ -37,7 +37,7 @@ export function describeEventLog(name: string, open: (log: string) => Promise<Op
       await writer.close();
     });
 
-    test("gives back what was appended, in order, under ascending numbers", async () => {
+    test("returns the appended records in order, with ascending numbers", async () => {
       const { writer, reader } = await open(fresh());
       await Promise.all(texts(1000).map((text) => writer.append(text)));
       reader.advance(writer.durable());
@@ -60,7 +60,7 @@ export function describeEventLog(name: string, open: (log: string) => Promise<Op
       await writer.close();
     });
 
-    test("keeps a record of almost a block", async () => {
+    test("keeps a record almost as large as a block", async () => {
       const { writer, reader } = await open(fresh());
       const large = ["x".repeat(349_000), "y", "z".repeat(349_000)];
       await Promise.all(large.map((text) => writer.append(text)));
@@ -79,7 +79,7 @@ export function describeEventLog(name: string, open: (log: string) => Promise<Op
       await writer.close();
     });
 
-    test("reads nothing that it was not told to be durable", async () => {
+    test("reads nothing beyond the durable end", async () => {
       const { writer, reader } = await open(fresh());
       const ends = await appendNoting(writer, texts(3));
       expect(await reader.read(0, 1000)).toEqual({ records: [], next: 0 });
@@ -92,7 +92,7 @@ export function describeEventLog(name: string, open: (log: string) => Promise<Op
       await writer.close();
     });
 
-    test("reads at least one block, and then about as much as was asked for", async () => {
+    test("reads at least one block, then about as many bytes as requested", async () => {
       const { writer, reader } = await open(fresh());
       const ends = await appendNoting(writer, texts(100));
       reader.advance(writer.durable());
@@ -125,7 +125,7 @@ export function describeEventLog(name: string, open: (log: string) => Promise<Op
       await writer.close();
     });
 
-    test("goes on where it ended after it was closed", async () => {
+    test("continues at its end after it was closed", async () => {
       const log = fresh();
       let end = 0;
       for (let round = 0; round < 4; round++) {
@@ -142,7 +142,7 @@ export function describeEventLog(name: string, open: (log: string) => Promise<Op
       }
     });
 
-    test("writes what waits before it closes, and refuses appends after", async () => {
+    test("writes waiting records before it closes, and refuses later appends", async () => {
       const log = fresh();
       const { writer } = await open(log);
       const appended = Promise.all(texts(50).map((text) => writer.append(text)));
@@ -170,7 +170,7 @@ export function describeEventLog(name: string, open: (log: string) => Promise<Op
       await writer.close();
     });
 
-    test("consists of parts that begin where it begins, and ascend", async () => {
+    test("has parts that ascend from its first number", async () => {
       const { writer, reader } = await open(fresh());
       const ends = await appendNoting(writer, texts(100));
       reader.advance(writer.durable());
@@ -184,14 +184,14 @@ export function describeEventLog(name: string, open: (log: string) => Promise<Op
       expect(bytes).toBeGreaterThan(texts(100).join("").length);
       await reader.trim(ends[50]!);
       expect(reader.parts()[0]!.first).toBe(reader.first());
-      // What is trimmed up to a part begins with that part.
+      // A log that is trimmed up to a part begins with that part.
       await reader.trim(reader.parts().at(-1)!.first);
       expect(reader.parts().length).toBe(1);
       expect(reader.parts()[0]!.first).toBe(reader.first());
       await writer.close();
     });
 
-    test("finds the place of a time", async () => {
+    test("finds the position of a time", async () => {
       const { writer, reader } = await open(fresh());
       expect(await positionAt(reader, 5, timeOf)).toBe(0);
       expect(await firstTime(reader, timeOf)).toBeUndefined();
@@ -211,7 +211,7 @@ export function describeEventLog(name: string, open: (log: string) => Promise<Op
       await writer.close();
     });
 
-    test("finds a place within reach where the clock was set back", async () => {
+    test("finds a position within the step when the clock was set back", async () => {
       const { writer, reader } = await open(fresh());
       const times = [0, 10, 20, 30, 40, 25, 28, 33, 45, 50, 42, 60, 70];
       const backMax = 15;

@@ -4,7 +4,7 @@ import { deleteSegment, LOG_FREE_STEP_BYTES } from "../../src/log/segment/delete
 import { segmentOf } from "../../src/log/segment/segments.ts";
 import { temporaryDirectory, until } from "./support.ts";
 
-test("the name goes at once, the space step by step once nobody reads", async () => {
+test("a deleted segment loses its name at once, and its space step by step once unread", async () => {
   const segment = segmentOf(temporaryDirectory(), 0);
   const size = 4 * LOG_FREE_STEP_BYTES + 1;
   writeFileSync(segment.path, Buffer.alloc(size));
@@ -30,7 +30,7 @@ test("the name goes at once, the space step by step once nobody reads", async ()
   closeSync(fd);
 });
 
-test("a segment that somebody else has deleted is none to delete", async () => {
+test("deleting a segment that is gone does nothing", async () => {
   const segment = segmentOf(temporaryDirectory(), 0);
-  await deleteSegment(segment, () => Promise.reject(new Error("nobody asks")));
+  await deleteSegment(segment, () => Promise.reject(new Error("never called")));
 });

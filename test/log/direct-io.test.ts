@@ -13,7 +13,7 @@ const diskMissing: Missing = fileSystem.stdout.includes("tmpfs")
   ? "temporary files are on tmpfs"
   : undefined;
 
-test("batches of any shape follow each other, whole pages or not", async () => {
+test("batches of any size are written one after another, whole pages or not", async () => {
   const segment = await createSegment(temporaryDirectory(), 0);
   const { direct } = segment;
   const batches = [

@@ -32,14 +32,14 @@ import {
 import { missingFile, testWith } from "../counterpart.ts";
 import { failReads, healReads, temporaryDirectory } from "./support.ts";
 
-/** What a log asks of its disk, piece by piece. */
+/** Operations of a log on its disk, one by one. */
 
 afterEach(() => {
   mock.restore();
   healReads();
 });
 
-test("memory for direct writes begins with a page, whatever its length", () => {
+test("memory for direct writes begins at a page for any length", () => {
   for (const bytes of [1, 100, PAGE_BYTES - 1, PAGE_BYTES, PAGE_BYTES + 1, 1 << 20]) {
     for (let n = 0; n < 20; n++) {
       const buffer = pageAligned(bytes);
@@ -49,7 +49,7 @@ test("memory for direct writes begins with a page, whatever its length", () => {
   }
 });
 
-test("files of a log are nobody else's to read", async () => {
+test("files of a log are readable by their owner and group alone", async () => {
   const directory = temporaryDirectory();
   recordRefused(directory, { from: 0, to: 1 });
   const segment = await createSegment(directory, 0);
@@ -59,7 +59,7 @@ test("files of a log are nobody else's to read", async () => {
   }
 });
 
-test("a block takes records until it is full to the byte", () => {
+test("a block is filled to its last byte", () => {
   const codec = {
     bytesMax: (size: number) => size,
     encode: (size: number, _: Buffer, at: number) => at + size,
@@ -79,7 +79,7 @@ test("a block takes records until it is full to the byte", () => {
   expect(batcher.waiting.count).toBe(4);
 });
 
-test("small batches for a quick disk may hold up the event loop, no others", () => {
+test("only small batches to a quick disk may block the event loop", () => {
   expect(mayBlock({ quick: true }, 256 << 10)).toBe(true);
   expect(mayBlock({ quick: true }, (256 << 10) + 1)).toBe(false);
   expect(mayBlock({ quick: false }, 1)).toBe(false);
@@ -110,7 +110,7 @@ testWith(missingFile(memory))(
 
 const broken = (code: string) => Object.assign(new Error(code), { code });
 
-test("a place that the disk does not give back is tried three times before it is passed over", async () => {
+test("an unreadable offset is read three times before it is passed over", async () => {
   const directory = temporaryDirectory();
   const waits: unknown[] = [];
   spyOn(Bun, "sleep").mockImplementation(async (ms) => void waits.push(ms));
@@ -136,7 +136,7 @@ test("a place that the disk does not give back is tried three times before it is
   await expect(readOrPassOver(directory, refuse, async () => "")).rejects.toThrow("EACCES");
 });
 
-test("a page that is not there is none that the disk gives back", async () => {
+test("a page beyond the end of the file does not count as readable", async () => {
   const path = join(temporaryDirectory(), "file");
   writeFileSync(path, Buffer.alloc(PAGE_BYTES + 1));
   for (const offset of [0, PAGE_BYTES - 1, PAGE_BYTES, 2 * PAGE_BYTES - 1]) {
@@ -145,7 +145,7 @@ test("a page that is not there is none that the disk gives back", async () => {
   await expect(expectReadable(path, 2 * PAGE_BYTES)).rejects.toThrow(`at ${2 * PAGE_BYTES}`);
 });
 
-test("a page past the cache that fails is not taken from the cache instead", async () => {
+test("a direct read that fails is not replaced by a cached page", async () => {
   const path = join(temporaryDirectory(), "file");
   writeFileSync(path, Buffer.alloc(PAGE_BYTES));
   const codes = ["EIO"];
@@ -157,7 +157,7 @@ test("a page past the cache that fails is not taken from the cache instead", asy
   expect(codes).toEqual([]);
 });
 
-test("a file is read past its bad pages alone, and past no other errors", async () => {
+test("bad pages of a file are read as zeros, and other errors are thrown", async () => {
   const path = join(temporaryDirectory(), "file");
   const content = Buffer.alloc(3 * PAGE_BYTES + 10, "abc");
   writeFileSync(path, content);
@@ -178,13 +178,13 @@ test("a file is read past its bad pages alone, and past no other errors", async 
   closeSync(fd);
 });
 
-test("notes of refused numbers that cannot be read are not taken for none", () => {
+test("unreadable notes of refused numbers are an error, not an empty list", () => {
   const directory = temporaryDirectory();
   mkdirSync(join(directory, "refused"));
   expect(() => countRefusedWithin(directory, { from: 0, to: 1 })).toThrow("EISDIR");
 });
 
-test("a block on disk is to the bit what logs of earlier versions hold", () => {
+test("a block on disk has the bytes of earlier versions", () => {
   const buffer = Buffer.alloc(HEADER_BYTES + RECORD_HEADER_BYTES + 2);
   buffer.writeUInt32LE(2, HEADER_BYTES);
   buffer.write("ab", HEADER_BYTES + RECORD_HEADER_BYTES);
@@ -196,7 +196,7 @@ test("a block on disk is to the bit what logs of earlier versions hold", () => {
   expect(blockAt(buffer, 0, 514)).toBeUndefined();
 });
 
-test("the last 10,000 notes of refused numbers are kept in mind", () => {
+test("the last 10,000 notes of refused numbers count", () => {
   const directory = temporaryDirectory();
   const lines = Array.from({ length: 10_001 }, (_, n) => `${n} ${n + 1}\n`);
   writeFileSync(join(directory, "refused"), lines.join(""));
@@ -204,7 +204,7 @@ test("the last 10,000 notes of refused numbers are kept in mind", () => {
   expect(countRefusedWithin(directory, { from: 0, to: 1 })).toBe(0);
 });
 
-test("refused numbers are counted as far as a gap holds them", () => {
+test("refused numbers are counted within a gap", () => {
   const directory = temporaryDirectory();
   expect(countRefusedWithin(directory, { from: 0, to: 100 })).toBe(0);
   recordRefused(directory, { from: 10, to: 20 });

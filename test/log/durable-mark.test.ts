@@ -5,7 +5,7 @@ import { openMark, readStoredMark } from "../../src/log/durable-mark.ts";
 import { PAGE_BYTES } from "../../src/log/io/page.ts";
 import { temporaryDirectory } from "./support.ts";
 
-test("whoever opens a mark reads what its writer has set, at once and later", () => {
+test("a process that opens a mark reads its writer's number at once and later", () => {
   const directory = join(temporaryDirectory(), "new");
   const [writer, reader] = [openMark(directory), openMark(directory)];
   expect(reader.get()).toBe(0);
@@ -29,7 +29,7 @@ test.each([
   expect(readStoredMark(mark)).toBe(sequence);
 });
 
-test("a mark of eight bytes is made a page, and keeps its value", () => {
+test("a mark of eight bytes grows to a page and keeps its value", () => {
   const directory = temporaryDirectory();
   const path = join(directory, "durable");
   writeFileSync(path, new Uint8Array(Float64Array.of(77).buffer));

@@ -118,7 +118,7 @@ async function fillAndRecover(mounted: string): Promise<void> {
   await reopened.close();
 }
 
-test("numbers of refused records are given to no other record", async () => {
+test("no other record gets the numbers of refused records", async () => {
   const child = spawnWithFileLimit(4096);
   const outcome: Outcome = JSON.parse(await new Response(child.stdout).text());
   expect(await child.exited).toBe(0);
@@ -127,7 +127,7 @@ test("numbers of refused records are given to no other record", async () => {
   const reader = await openLogReader({ directory: child.directory, logger: quiet, losses });
   reader.advance(outcome.durable);
   const read = await readAll(reader);
-  // What was refused is neither missed nor damaged.
+  // Refused records count neither as missing nor as damaged.
   expect(losses.warnings()).toEqual([]);
   expect(read.map(([, text]) => text)).toEqual(outcome.acknowledged);
   const numbers = new Set(read.map(([sequence]) => sequence));
@@ -138,7 +138,7 @@ test("numbers of refused records are given to no other record", async () => {
   expect(listSegments(child.directory).length).toBeGreaterThan(1);
 });
 
-test("a writer that is closed while its disk fails tries the disk no more", async () => {
+test("a writer closed while its disk fails does not probe the disk again", async () => {
   const directory = temporaryDirectory();
   const writer = await openTextWriter(directory, { segmentBytesMax: 1 });
   await writer.append("kept");

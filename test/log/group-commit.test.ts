@@ -16,7 +16,7 @@ import {
   textCodec,
 } from "./support.ts";
 
-test("records of one turn share one promise and one block", async () => {
+test("records of one turn of the event loop share one promise and one block", async () => {
   const writer = await openTextWriter(temporaryDirectory());
   const first = writer.append("a");
   expect(writer.append("b")).toBe(first);
@@ -27,7 +27,7 @@ test("records of one turn share one promise and one block", async () => {
   await writer.close();
 });
 
-test("records that come while a batch is written go with the next one", async () => {
+test("records appended during a write join the next batch", async () => {
   const metrics = new Registry();
   const directory = temporaryDirectory();
   const writer = await openLogWriter({ directory, codec: textCodec, logger: quiet, metrics });
@@ -57,7 +57,7 @@ test("records that come while a batch is written go with the next one", async ()
   await writer.close();
 });
 
-test("records of the turns of the event loop that follow at once go with the first", async () => {
+test("records of consecutive turns of the event loop join one flush", async () => {
   const writer = await openTextWriter(temporaryDirectory());
   const first = writer.append("a");
   for (let n = 0; n < 50; n++) await Promise.resolve();
@@ -66,7 +66,7 @@ test("records of the turns of the event loop that follow at once go with the fir
   await writer.close();
 });
 
-test("records that never cease to come hold up no flush", async () => {
+test("an endless stream of records delays no flush", async () => {
   const writer = await openTextWriter(temporaryDirectory());
   let flushes = 0;
   while (flushes < 20) {
@@ -76,7 +76,7 @@ test("records that never cease to come hold up no flush", async () => {
   await writer.close();
 }, 300_000);
 
-test("what is on disk is counted", async () => {
+test("records on disk are counted", async () => {
   const metrics = new Registry();
   const directory = temporaryDirectory();
   const writer = await openLogWriter({ directory, codec: textCodec, logger: quiet, metrics });
@@ -104,7 +104,7 @@ test("a burst takes several blocks and keeps its order", async () => {
   await writer.close();
 });
 
-test("refuses what would wait beyond the bound, and takes more once the disk has caught up", async () => {
+test("refuses records beyond the bound of waiting bytes until the disk has caught up", async () => {
   const writer = await openTextWriter(temporaryDirectory());
   const text = "x".repeat(100_000);
   const outcomes: Promise<"kept" | "refused">[] = [];
@@ -130,7 +130,7 @@ test("refuses what would wait beyond the bound, and takes more once the disk has
   await writer.close();
 });
 
-test("a record that no block can hold, or that fails to encode, costs only itself", async () => {
+test("a record that is too large, or fails to encode, fails alone", async () => {
   const codec: RecordCodec<string> = {
     bytesMax: textCodec.bytesMax,
     encode(text, into, offset) {

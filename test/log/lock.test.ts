@@ -3,7 +3,7 @@ import { StartError } from "../../src/errors.ts";
 import { lockDirectory, tryTrimming, withoutTrimming } from "../../src/log/lock.ts";
 import { openFiles, openTextWriter, temporaryDirectory } from "./support.ts";
 
-test("a directory that another writer holds is refused by name", async () => {
+test("a directory locked by another writer is refused by name", async () => {
   const directory = temporaryDirectory();
   const unlock = await lockDirectory(directory);
   const refused = lockDirectory(directory, 100).catch((error) => error);
@@ -13,7 +13,7 @@ test("a directory that another writer holds is refused by name", async () => {
   (await lockDirectory(directory, 100))();
 });
 
-test("what is trimmed is not copied meanwhile", async () => {
+test("a log that is being trimmed is not copied", async () => {
   const directory = temporaryDirectory();
   const trimmed = tryTrimming(directory)!;
   const refused = withoutTrimming(directory, 100).catch((error) => error);
@@ -23,7 +23,7 @@ test("what is trimmed is not copied meanwhile", async () => {
   (await withoutTrimming(directory, 100))();
 });
 
-test("a writer that is closed keeps nothing open", async () => {
+test("a closed writer keeps no descriptor open", async () => {
   const directory = temporaryDirectory();
   const writer = await openTextWriter(directory);
   await writer.append("text");
@@ -32,7 +32,7 @@ test("a writer that is closed keeps nothing open", async () => {
   expect(openFiles(directory)).toBe(0);
 });
 
-test("a writer waits for the one before it", async () => {
+test("a writer waits until the writer before it has closed", async () => {
   const directory = temporaryDirectory();
   const first = await openTextWriter(directory);
   let opened = false;

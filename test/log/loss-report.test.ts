@@ -39,7 +39,7 @@ function breakSectors(paths: string[], from: number, to: number): void {
   });
 }
 
-test("numbers go on where a reader is, and the loss is told once", async () => {
+test("numbers continue at a reader's position, and the loss is reported once", async () => {
   const directory = temporaryDirectory();
   const before = await openTextWriter(directory);
   await appendEach(before, texts(5));
@@ -71,7 +71,7 @@ test("numbers go on where a reader is, and the loss is told once", async () => {
   ]);
 });
 
-test("numbers that were refused are not missed, those around them are", async () => {
+test("refused numbers are not reported as missing, the numbers around them are", async () => {
   const directory = temporaryDirectory();
   const before = await openTextWriter(directory);
   await appendEach(before, texts(2));
@@ -88,7 +88,7 @@ test("numbers that were refused are not missed, those around them are", async ()
   await writer.close();
 });
 
-test("a bad sector is passed over, counted and told, and what lies around it is read", async () => {
+test("a bad sector is passed over, counted and reported, and the records around it are read", async () => {
   const directory = temporaryDirectory();
   const writer = await openTextWriter(directory);
   await appendEach(writer, texts(40, "x".repeat(1_000)));
@@ -108,7 +108,7 @@ test("a bad sector is passed over, counted and told, and what lies around it is 
   expect(losses.warnings()[0]).toMatch(/records are missing, \d+ bytes are damaged$/);
 }, 300_000);
 
-test("a bad end of a segment is passed over where the next one can be read", async () => {
+test("a bad end of a segment is passed over if the next segment can be read", async () => {
   const directory = temporaryDirectory();
   const writer = await openTextWriter(directory, { segmentBytesMax: 20_000 });
   await appendEach(writer, texts(40, "x".repeat(1_000)));
@@ -123,7 +123,7 @@ test("a bad end of a segment is passed over where the next one can be read", asy
   expect(read.length).toBeLessThan(40);
 }, 300_000);
 
-test("a gap is counted once, whatever of it is seen at a time", async () => {
+test("a gap that is seen in parts is counted once", async () => {
   const { logger, lines } = listeningLogger();
   const metrics = new Registry();
   const losses = new LossReport({ logger, metrics });
@@ -149,7 +149,7 @@ test("a gap is counted once, whatever of it is seen at a time", async () => {
     "Event log b: 1 records are missing, 1 bytes are damaged",
   ]);
   expect(await metricValue(metrics, "pixelmill_log_missing_records_total")).toBe(9);
-  // A gap that nobody reads again is forgotten, the one at the number itself is not.
+  // A gap below the number is forgotten, the gap at the number is not.
   losses.forget("/logs/a", 20);
   losses.forget("/logs/none", 20);
   losses.missing("/logs/a", { from: 12, to: 20 }, 8);
@@ -159,7 +159,7 @@ test("a gap is counted once, whatever of it is seen at a time", async () => {
   expect(lines.length).toBe(5);
 });
 
-test("a disk that gives nothing back and takes nothing either is waited for", async () => {
+test("a disk that neither reads nor writes is waited for", async () => {
   const directory = temporaryDirectory();
   const writer = await openTextWriter(directory);
   await appendEach(writer, texts(3));
@@ -175,7 +175,7 @@ test("a disk that gives nothing back and takes nothing either is waited for", as
   expect((await readAll(reader)).length).toBe(3);
 }, 300_000);
 
-test("reads that all fail for a while pass over nothing, though the disk takes what is written", async () => {
+test("reads that all fail for a while pass over nothing while writes succeed", async () => {
   const directory = temporaryDirectory();
   const writer = await openTextWriter(directory, { segmentBytesMax: 10_000 });
   await appendEach(writer, texts(20, "x".repeat(1_000)));
@@ -193,7 +193,7 @@ test("reads that all fail for a while pass over nothing, though the disk takes w
   await writer.close();
 }, 300_000);
 
-test("a tail that cannot be read stays, and its numbers are given to nobody", async () => {
+test("an unreadable tail stays, and no record gets its numbers", async () => {
   const directory = temporaryDirectory();
   const before = await openTextWriter(directory);
   await appendEach(before, texts(20, "x".repeat(1_000)));
@@ -213,6 +213,6 @@ test("a tail that cannot be read stays, and its numbers are given to nobody", as
   await writer.close();
   const told = lines.map(({ msg }) => msg);
   expect(told).toContain("damaged part of the event log skipped");
-  // Numbers that were given to nobody are not missed.
+  // Numbers that no record got are not missing.
   expect(told).not.toContain("records are missing from the event log");
 }, 300_000);

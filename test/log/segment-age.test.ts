@@ -11,7 +11,7 @@ const open = (directory: string, segmentMsMax?: number) =>
 
 const firsts = (directory: string) => listSegments(directory).map(({ first }) => first);
 
-test("an old segment of an idle log is followed by an empty one, once", async () => {
+test("an idle log rotates an old segment once", async () => {
   const directory = temporaryDirectory();
   const writer = await open(directory, 50);
   await Promise.all(texts(3).map((text) => writer.append(text)));
@@ -33,7 +33,7 @@ test("an old segment of an idle log is followed by an empty one, once", async ()
   await again.close();
 });
 
-test("a busy log loses nothing while its segments follow each other by age", async () => {
+test("a busy log that rotates by age loses nothing", async () => {
   const directory = temporaryDirectory();
   const writer = await open(directory, 5);
   const reader = await openLogReader({ directory, logger: quiet });
@@ -53,7 +53,7 @@ test("a busy log loses nothing while its segments follow each other by age", asy
   await again.close();
 });
 
-test("appends that come while an old segment is followed are kept", async () => {
+test("records appended during a rotation by age are kept", async () => {
   const directory = temporaryDirectory();
   const writer = await open(directory, 1);
   const appended: string[] = [];
@@ -70,7 +70,7 @@ test("appends that come while an old segment is followed are kept", async () => 
   await writer.close();
 });
 
-test("a segment that cannot be followed yet goes on", async () => {
+test("a segment that cannot be rotated yet stays in use", async () => {
   const directory = temporaryDirectory();
   const writer = await open(directory, 30);
   // A directory in the place of the next segment: it can be neither opened nor removed as a file.
@@ -92,7 +92,7 @@ test("a segment that cannot be followed yet goes on", async () => {
   await writer.close();
 });
 
-test("an old segment is followed once that can be done", async () => {
+test("a rotation by age is retried until it succeeds", async () => {
   const directory = temporaryDirectory();
   const writer = await open(directory, 20);
   await writer.append("first");
@@ -110,7 +110,7 @@ test("an old segment is followed once that can be done", async () => {
   await writer.close();
 });
 
-test("a log that no process writes any more can be trimmed as a whole", async () => {
+test("a log without a writer can be trimmed as a whole", async () => {
   const directory = temporaryDirectory();
   const writer = await open(directory);
   await Promise.all(texts(3).map((text) => writer.append(text)));

@@ -15,7 +15,7 @@ function indexOf(lengths: number[]) {
   return { index, places };
 }
 
-test("a place is found at most a stride before the block that is looked for", () => {
+test("the index finds an entry at most a stride before the block", () => {
   for (const length of [1_000, 10_000, STRIDE_BYTES - 1, STRIDE_BYTES, 300_000]) {
     const { index, places } = indexOf(Array(50).fill(length));
     // One place in every stride is remembered, and the last of all.
@@ -29,7 +29,7 @@ test("a place is found at most a stride before the block that is looked for", ()
   }
 });
 
-test("a place that is read again changes nothing", () => {
+test("an entry that is added again changes nothing", () => {
   const { index, places } = indexOf(Array(10).fill(STRIDE_BYTES));
   for (const place of places) index.add({ ...place });
   for (const place of places) expect(index.floor(place.sequence)).toEqual(place);

@@ -33,7 +33,7 @@ async function logOf(records: number) {
 
 const firsts = (directory: string) => listSegments(directory).map(({ first }) => first);
 
-test("nothing of a block is read before all of the block is durable", async () => {
+test("a block is read only once all of it is durable", async () => {
   const directory = temporaryDirectory();
   const writer = await openTextWriter(directory);
   await Promise.all(texts(3).map((text) => writer.append(text)));
@@ -45,7 +45,7 @@ test("nothing of a block is read before all of the block is durable", async () =
   await writer.close();
 });
 
-test("starts a segment when the last one is full, and whenever it opens", async () => {
+test("a writer starts a segment when the last one is full, and when it opens", async () => {
   const { directory, writer } = await logOf(25);
   expect(firsts(directory)).toEqual([0, 10, 20]);
   await writer.close();
@@ -55,7 +55,7 @@ test("starts a segment when the last one is full, and whenever it opens", async 
   await again.close();
 });
 
-test("what is copied is not trimmed meanwhile", async () => {
+test("a log that is being copied is not trimmed", async () => {
   const { directory, writer } = await logOf(25);
   const reader = await openLogReader({ directory, logger: quiet });
   reader.advance(25);
@@ -71,7 +71,7 @@ test("what is copied is not trimmed meanwhile", async () => {
   await writer.close();
 });
 
-test("flushes end with a page where that costs few zeros", async () => {
+test("a flush is padded to a page if that takes few zeros", async () => {
   const directory = temporaryDirectory();
   const writer = await openTextWriter(directory);
   const { path } = listSegments(directory)[0]!;
@@ -94,7 +94,7 @@ test("flushes end with a page where that costs few zeros", async () => {
   await reader.close();
 });
 
-test("trims whole segments only, and never the newest", async () => {
+test("a trim deletes whole segments only, and never the newest", async () => {
   const { directory, writer } = await logOf(25);
   const reader = await openLogReader({ directory, logger: quiet });
   reader.advance(25);
@@ -112,7 +112,7 @@ test("trims whole segments only, and never the newest", async () => {
   await again.close();
 });
 
-test("readers at one place share one search", async () => {
+test("readers at one position share one search", async () => {
   const { directory, writer } = await logOf(9);
   await writer.close();
   let reads = 0;
@@ -133,7 +133,7 @@ test("readers at one place share one search", async () => {
   }
 });
 
-test("trims while others read", async () => {
+test("a trim does not disturb concurrent reads", async () => {
   const { directory, writer } = await logOf(95);
   const reader = await openLogReader({ directory, logger: quiet });
   reader.advance(95);
@@ -158,7 +158,7 @@ test("a reader finds segments that appear after it was opened", async () => {
   await writer.close();
 });
 
-test("goes on in the next segment when one goes that was known, and stops at one that is barred", async () => {
+test("a reader continues in the next segment when a known one is gone, and stops at an inaccessible one", async () => {
   const { directory, writer } = await logOf(35);
   await writer.close();
   const [reader, other] = await Promise.all(
@@ -175,7 +175,7 @@ test("goes on in the next segment when one goes that was known, and stops at one
   await expect(other!.read(20, 1)).rejects.toThrow("ELOOP");
 });
 
-test("passes over a damaged block and tells once", async () => {
+test("a reader passes over a damaged block and reports it once", async () => {
   const { directory, writer } = await logOf(25);
   const path = listSegments(directory)[1]!.path;
   const bytes = readFileSync(path);
@@ -204,7 +204,7 @@ test("passes over a damaged block and tells once", async () => {
   await writer.close();
 });
 
-test("goes on in the next segment when the rest of one is gone", async () => {
+test("a reader continues in the next segment when the rest of one is gone", async () => {
   const { directory, writer } = await logOf(35);
   truncateSync(listSegments(directory)[1]!.path, 5 * 38 + 7);
   rmSync(listSegments(directory)[2]!.path);
@@ -217,7 +217,7 @@ test("goes on in the next segment when the rest of one is gone", async () => {
   await writer.close();
 });
 
-test("a reader does not stand still when durable records are gone, and reads what follows", async () => {
+test("a reader passes over durable records that are gone, and reads the next ones", async () => {
   const { directory, writer } = await logOf(5);
   const path = listSegments(directory)[0]!.path;
   const bytes = readFileSync(path);
@@ -237,7 +237,7 @@ test("a reader does not stand still when durable records are gone, and reads wha
   await writer.close();
 });
 
-test("a query that holds the bytes of a block is not taken for one", async () => {
+test("a query with the bytes of a block is not mistaken for a block", async () => {
   const directory = temporaryDirectory();
   const inner = await openTextWriter(join(directory, "inner"));
   await inner.append("forged");

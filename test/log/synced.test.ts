@@ -7,7 +7,7 @@ import { appendEach, openTextWriter, temporaryDirectory } from "./support.ts";
 
 const straceMissing = failureOf("strace", "-o", "/dev/null", "true");
 
-/** What a process that opens this log and appends a record asks of the system, in order. */
+/** System calls of a process that opens this log and appends a record, in order. */
 async function callsOf(directory: string): Promise<string[]> {
   const trace = join(temporaryDirectory(), "trace");
   const script = join(import.meta.dir, "synced-child.ts");

@@ -66,11 +66,11 @@ async function recoverAndAppend(directory: string) {
   return { opened, all, lines };
 }
 
-test("the test's log is what it thinks it is", () => {
+test("the log under test has the expected blocks", () => {
   expect(ends.at(-1)).toEqual({ offset: bytes.length, records: RECORDS.length });
 });
 
-test("a log cut at any byte is whole up to its last whole block, and goes on", async () => {
+test("a log cut at any byte recovers up to its last whole block, and continues", async () => {
   for (let cut = 0; cut < bytes.length; cut++) {
     const { directory, path } = copy();
     truncateSync(path, cut);
@@ -79,7 +79,7 @@ test("a log cut at any byte is whole up to its last whole block, and goes on", a
     expect(opened).toBe(kept.records);
     const expected = [...RECORDS.slice(0, kept.records), "new"];
     expect(all).toEqual(expected.map((text, i) => [i, text]));
-    // What was torn is gone from the disk; one line tells it.
+    // The torn bytes are gone from the disk; one log line reports it.
     if (kept.records > 0) expect(statSync(path).size).toBe(kept.offset);
     expect(lines.map(({ msg, cutBytes }) => [msg, cutBytes])).toEqual(
       cut === kept.offset ? [] : [["torn tail cut from the event log", cut - kept.offset]],
@@ -87,7 +87,7 @@ test("a log cut at any byte is whole up to its last whole block, and goes on", a
   }
 });
 
-test("a log cut at any byte and followed by garbage is whole up to its last whole block", async () => {
+test("a log cut at any byte and followed by garbage recovers up to its last whole block", async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.nat(bytes.length - 1),
@@ -147,7 +147,7 @@ test("recovers a torn tail in a segment of many windows", async () => {
   await again.close();
 });
 
-test("blocks of numbers that the log has passed are no part of it", async () => {
+test("blocks with numbers that the log has passed are ignored", async () => {
   const { directory, path } = copy();
   writeFileSync(path, Buffer.concat([bytes, bytes.subarray(0, ends[2]!.offset)]));
   const { opened, all, lines } = await recoverAndAppend(directory);
@@ -156,7 +156,7 @@ test("blocks of numbers that the log has passed are no part of it", async () => 
   expect(lines).toMatchObject([{ cutBytes: ends[2]!.offset }]);
 });
 
-test("blocks are found behind any length of damage", async () => {
+test("blocks are found after damage of any length", async () => {
   const { directory, path } = copy();
   for (const damage of [LOG_BLOCK_BYTES_MAX - 1, LOG_BLOCK_BYTES_MAX, 1.5 * LOG_BLOCK_BYTES_MAX]) {
     const garbage = Buffer.alloc(damage, 0xf5);
@@ -168,7 +168,7 @@ test("blocks are found behind any length of damage", async () => {
   }
 });
 
-test("a start that wrote nothing leaves nothing to skip", async () => {
+test("a start without a write leaves nothing to skip", async () => {
   const directory = join(root, "restarts");
   for (let i = 0; i < 3; i++) await (await openTextWriter(directory)).close();
   const last = await openTextWriter(directory);
