@@ -67,14 +67,14 @@ export const equivalents: Equivalent[] = [
     why: "An upper bound is one too",
   },
   {
-    file: "src/http/connection.ts",
-    line: "this.#searched = Math.max(0, this.#searched - this.#at);",
+    file: "src/http/input-buffer.ts",
+    line: "this.searched = Math.max(0, this.searched - this.at);",
     change: "0 → (0 + 1)",
     why: "No head ends at its first byte",
   },
   {
     file: "src/http/connection.ts",
-    line: "this.#searched = Math.max(this.#at, this.#end - HEAD_END.length + 1);",
+    line: "this.#input.searched = Math.max(at, end - HEAD_END.length + 1);",
     change: "1 → (1 - 1)",
     why: "The next search begins one byte before",
   },
@@ -86,8 +86,8 @@ export const equivalents: Equivalent[] = [
   },
   {
     file: "src/http/body.ts",
-    line: "if (behind + 2 > end) return 0;",
-    change: "behind + 2 > end → behind + 2 >= end",
+    line: "if (chunkEnd + 2 > end) return 0;",
+    change: "chunkEnd + 2 > end → chunkEnd + 2 >= end",
     why: "A chunk that ends here is read with what follows it, and something must follow",
   },
   {
@@ -116,7 +116,7 @@ export const equivalents: Equivalent[] = [
   },
   {
     file: "src/pipeline/live-tail.ts",
-    line: "return this.#subscribers.size > 0 && this.#subscribers.has(workspaceId);",
+    line: "if (this.#subscribers.size > 0 && this.#subscribers.has(workspaceId)) return true;",
     change:
       "this.#subscribers.size > 0 && this.#subscribers.has(workspaceId) → (this.#subscribers.size > 0)",
     why: "A message for a workspace to which nobody listens is built, and sent to nobody",
@@ -135,8 +135,8 @@ export const equivalents: Equivalent[] = [
   },
   {
     file: "src/log/segment/segment-index.ts",
-    line: "if (place.offset <= this.#furthest.offset) return;",
-    change: "place.offset <= this.#furthest.offset → place.offset < this.#furthest.offset",
+    line: "if (entry.offset <= this.#furthest.offset) return;",
+    change: "entry.offset <= this.#furthest.offset → entry.offset < this.#furthest.offset",
     why: "The place that is noted again is the same one",
   },
   {
@@ -147,19 +147,19 @@ export const equivalents: Equivalent[] = [
   },
   {
     file: "src/log/reader.ts",
-    line: "while (segment !== undefined && place !== undefined) {",
-    change: "segment !== undefined && place !== undefined → (place !== undefined)",
+    line: "while (segment !== undefined && start !== undefined) {",
+    change: "segment !== undefined && start !== undefined → (start !== undefined)",
     why: "There is a place only in a segment; the compiler does not know",
   },
   {
     file: "src/log/reader.ts",
-    line: "if (missing > 0) this.#losses.missing(directory, { from, to }, missing);",
+    line: "if (missing > 0) this.#report.missing(directory, { from, to }, missing);",
     change: "missing > 0 → missing >= 0",
     why: "A loss of no record is not told there either",
   },
   {
     file: "src/log/writer.ts",
-    line: "if (segment.end > 0 && segment.end + batch.bytes > this.#segmentBytesMax) {",
+    line: "if (segment.end > 0 && (isFull || this.#isOld)) {",
     change: "0 → (0 + 1)",
     why: "No block is of one byte",
   },
@@ -228,12 +228,6 @@ export const equivalents: Equivalent[] = [
     line: "methodStart: 0,",
     change: "0 → (0 - 1)",
     why: "Each head is read whole before any of it is asked for",
-  },
-  {
-    file: "src/http/connection.ts",
-    line: "if (bytes === 0) return false;",
-    change: "false → true",
-    why: "The loop that asks has ended where no byte is left",
   },
   {
     file: "src/http/connection.ts",

@@ -1,8 +1,16 @@
 import { afterAll, describe, expect, test } from "bun:test";
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import type { Equivalent } from "./equivalent.ts";
+import { type Equivalent, equivalents } from "./equivalent.ts";
 import { mutantsOf } from "./mutants.ts";
 import { type MutateOptions, mutate, row } from "./mutate.ts";
 
@@ -139,4 +147,14 @@ describe("mutants", () => {
     const left = changes(text).filter((change) => !/^(5 \* 1000) /.test(change));
     expect(left).toEqual([]);
   });
+});
+
+test("each known equivalent names a line that its file has", async () => {
+  const stale: string[] = [];
+  for (const { file, line } of equivalents) {
+    const path = join(import.meta.dir, "../..", file);
+    const lines = existsSync(path) ? readFileSync(path, "utf8").split("\n") : [];
+    if (!lines.some((text) => text.trim() === line)) stale.push(`${file}: ${line}`);
+  }
+  expect(stale).toEqual([]);
 });
