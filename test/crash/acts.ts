@@ -14,10 +14,10 @@ export interface ActOptions {
   awayMs: number;
 }
 
-/** What can happen to a site, for as many rounds as one likes; some need brokers or other nodes. */
+/** Failures of a site, one for each round; some need brokers or other nodes. */
 export function actsOf(site: Site, { hangMs, awayMs }: ActOptions): Act[] {
   const { brokers } = site;
-  /** While a node is away others go on; a single one has nobody. */
+  /** Other nodes go on while one is away; a single node has none. */
   const without = async (load: Load): Promise<Record<string, number>> =>
     site.nodes.length > 1 ? { without: await load.goesOn() } : {};
   const node = (turn: number) => site.nodes[turn % site.nodes.length]!;
@@ -86,7 +86,7 @@ export function actsOf(site: Site, { hangMs, awayMs }: ActOptions): Act[] {
   const acts = [nodeKilled, brokerKilled, nodeHangs, allRestarted, brokersAway, brokerHangs];
   if (!brokers.haveDisks) return acts;
 
-  /** Of some brokers; a broker that cannot write ends. */
+  /** Fills the disks of some brokers; a broker that cannot write ends. */
   const whileFull = async (full: number[], then: () => Promise<Record<string, number>>) => {
     for (const index of full) brokers.fill(index);
     const figures = await then();

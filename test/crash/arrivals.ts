@@ -3,7 +3,7 @@ import type { Arrival } from "../soak/oracle.ts";
 
 const READ_BYTES = 1 << 20;
 
-/** What the receiver has written so far, a line for each event. */
+/** Events that the receiver has written so far, a line for each. */
 export class Arrivals {
   readonly all: Arrival[] = [];
   /** Numbers that have arrived, by user. */

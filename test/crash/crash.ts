@@ -1,6 +1,6 @@
 /**
  * Nodes and brokers are killed, hang and come back under a load of pixels and calls. In the end
- * each acknowledged pixel is looked for where it was to arrive, and among the dead letters.
+ * each acknowledged pixel must be at its destination or among the dead letters.
  *
  *   npm run crash [ROUNDS] [-- --kafka] [--only=WORD]
  *
@@ -17,7 +17,7 @@ export interface CrashOptions extends SiteOptions, LoadOptions, ActOptions {
   rounds: number;
   /** Only the acts that have this in their name. */
   only?: string;
-  /** Between two rounds, when nothing is harmed. */
+  /** Pause between two rounds, without failures. */
   quietMs: number;
   onRound(row: object): void;
 }
@@ -35,7 +35,7 @@ export interface CrashReport {
 
 /** Until what was replayed has arrived. */
 const REPLAY_MS_MAX = 120_000;
-/** Of the logs, what is shown when a promise was broken. */
+/** Part of the logs that is shown when a promise was broken. */
 const LOG_LINES = 100;
 const LOG_COLUMNS = 1_000;
 
@@ -58,7 +58,7 @@ export async function crash(options: CrashOptions): Promise<CrashReport> {
   }
 }
 
-/** What the nodes said last. */
+/** Last output of the nodes. */
 function tellLogs({ nodes }: Site): void {
   for (const node of nodes) {
     const lines = node.errors().trimEnd().split("\n").slice(-LOG_LINES);

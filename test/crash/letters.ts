@@ -1,6 +1,6 @@
 import type { Letter } from "./site.ts";
 
-/** What is wrong with the dead letters as each node knows them, as sentences. */
+/** Faults of the dead letters that each node lists, as sentences. */
 export function lettersFaults(known: readonly (readonly Letter[])[]): string[] {
   const faults: string[] = [];
   const all = known.map((letters) => letters.map(({ eventId }) => eventId).sort());

@@ -23,7 +23,7 @@ export class Load {
   /** Answers by status: to pixels, and to calls. */
   readonly pixelStatuses: Record<number, number> = {};
   readonly callStatuses: Record<number, number> = {};
-  /** Of the calls that change something. */
+  /** Fraction of the calls that change something. */
   readonly writeStatuses: Record<number, number> = {};
   readonly faults: string[] = [];
   readonly #register = new Register();

@@ -47,7 +47,7 @@ export class Node {
     this.#signal("SIGCONT");
   }
 
-  /** What it has logged since its last start. */
+  /** Log of the node since its last start. */
   errors(): string {
     return this.#server?.errors() ?? "";
   }

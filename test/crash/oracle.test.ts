@@ -25,8 +25,8 @@ describe("a value that each write raises", () => {
     expect(written().fault(1, 1)).toBeUndefined();
   });
 
-  test("is never one that nobody wrote", () => {
-    expect(written().fault(3, 5)).toBe("5 was read, which nobody wrote");
+  test("is never one that no client wrote", () => {
+    expect(written().fault(3, 5)).toBe("5 was read, which no client wrote");
   });
 });
 

@@ -1,5 +1,5 @@
 /**
- * What one writer and any number of readers may see of a value that each write raises. A write
+ * Register: the values that one writer and any number of readers may see when each write raises it. A write
  * whose answer did not come may take effect at any later time, or never.
  */
 export class Register {
@@ -19,15 +19,15 @@ export class Register {
     this.#acknowledged = value;
   }
 
-  /** What a read that begins now has to see at least. */
+  /** Least value that a read beginning now must see. */
   acknowledged(): number {
     return this.#acknowledged;
   }
 
-  /** What is wrong with a value that was read, as a sentence; `least` is of the read's begin. */
+  /** Fault of a value that was read, as a sentence; `least` was taken when the read began. */
   fault(least: number, seen: number): string | undefined {
     if (this.#unknown.has(seen)) return undefined;
-    if (seen > this.#last) return `${seen} was read, which nobody wrote`;
+    if (seen > this.#last) return `${seen} was read, which no client wrote`;
     return seen < least ? `${seen} was read after ${least} was answered` : undefined;
   }
 }

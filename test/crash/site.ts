@@ -16,16 +16,16 @@ export interface SiteOptions {
 }
 
 const PARTITIONS = 6;
-/** Of each broker; more than a long run writes. */
+/** Disk of each broker; more than a long run writes. */
 const DISK_BYTES = 512 << 20;
 /** How long the backlog may take on a busy machine. */
 const DRAIN_MS_MAX = 600_000;
-/** Between two attempts of a call that a node could not answer. */
+/** Pause between two attempts of a call that a node could not answer. */
 const RETRY_MS = 250;
 const CALL_MS_MAX = 120_000;
 
 export interface Letter {
-  /** Of the pixel. */
+  /** Identifier of the pixel's event. */
   eventId: string;
   stage: string;
 }
@@ -93,7 +93,7 @@ export class Site {
     await waitFor(isIdle, "every lane to have passed all events", DRAIN_MS_MAX);
   }
 
-  /** As a node knows them. */
+  /** Dead letters that a node lists. */
   async letters(node: Node): Promise<Letter[]> {
     const found: Letter[] = [];
     for (let after = ""; ; ) {

@@ -12,7 +12,7 @@ import {
   waitFor,
 } from "./server.ts";
 
-/** Where a command makes its data unless it is told where. */
+/** Directory of a command's data by default. */
 const elsewhere = temporaryDirectory();
 afterAll(() => removeDirectory(elsewhere));
 
@@ -81,7 +81,7 @@ describe("a wrong call", () => {
       {},
       "Expected a data directory of pixelmill",
     ],
-  ])("%j %j is told apart", async (args, environment, message) => {
+  ])("%j %j has a message of its own", async (args, environment, message) => {
     const { code, output, errors } = await pixelmill(args, environment as Record<string, string>);
     expect({ code: code > 0, output }).toEqual({ code: true, output: "" });
     expect(errors.split("\n")[0]).toStartWith(`pixelmill: ${message}`);
@@ -119,7 +119,7 @@ test("data that another version wrote is left alone", async () => {
       `pixelmill: Expected data of format 1 in ${data}, got format 2: another version of pixelmill wrote it\n`,
     );
   }
-  // As a crash within the first start leaves it.
+  // A crash within the first start leaves this state.
   await Bun.write(join(data, "format"), "");
   expect((await pixelmill([...token, "--data", data])).code).toBe(0);
 
@@ -149,7 +149,7 @@ test("a directory that is no data directory is refused, and stays as it is", asy
   removeDirectory(cwd);
 });
 
-test("an address space that is too small is told in a line, without a stack", async () => {
+test("an address space that is too small is reported in one line, without a stack", async () => {
   const data = temporaryDirectory();
   const entry = join(import.meta.dir, "../../src/main.ts");
   // An address space in which Bun starts, and no library can be mapped.
@@ -170,7 +170,7 @@ test("an address space that is too small is told in a line, without a stack", as
   removeDirectory(data);
 });
 
-test("brokers that do not answer are told in a line, without a stack", async () => {
+test("brokers that do not answer are reported in one line, without a stack", async () => {
   const cwd = temporaryDirectory();
   const flags = ["--port=0", "--admin-port=0", "--cluster-kafka=127.0.0.1:1"];
   const { code, errors } = await pixelmill(["serve", ...flags], {}, cwd);

@@ -22,7 +22,7 @@ import {
 
 const MAGIC = Buffer.from([0xf5, 0x50, 0x58, 0xff]);
 
-/** What may happen to the event log of a server that is stopped. `older`: a copy of its start. */
+/** Losses that the event log of a stopped server can suffer. `older`: a copy of its start. */
 const accidents: Record<string, (events: string, older: string) => void> = {
   "has a flipped bit in its last block"(events) {
     const path = newestSegment(events);
@@ -44,7 +44,7 @@ const accidents: Record<string, (events: string, older: string) => void> = {
 };
 
 test.concurrent.each(Object.keys(accidents))(
-  "a log that %s gives no number twice: fresh pixels are delivered, and the loss is told",
+  "a log that %s assigns no sequence number twice: new pixels are delivered, and the loss is reported",
   async (accident) => {
     const directory = temporaryDirectory();
     const sink = startSink();

@@ -62,7 +62,7 @@ describe("1,000 pixels of 50 users", () => {
     };
     await Promise.all(Array.from({ length: USERS }, (_, user) => send(user)));
 
-    // Of ten events: one is dropped, one fails, one becomes two.
+    // One of ten events is dropped, one fails, one becomes two.
     const expected = (EVENTS / 10) * 9;
     await waitFor(() => sink.events.length >= expected, `${expected} deliveries`);
     expect(sink.events.length).toBe(expected);

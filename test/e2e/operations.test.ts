@@ -85,7 +85,7 @@ describe("the Kubernetes manifest", () => {
     const bases: Record<string, string> = { pixels: server.dataPlane, admin: server.controlPlane };
     for (const probe of [container.livenessProbe, container.readinessProbe]) {
       const { path, port } = probe.httpGet;
-      // As kubelet asks: by the pod's address.
+      // Kubelet asks by the pod's address, too.
       expect((await fetch(bases[port]! + path)).status).toBe(200);
     }
   });

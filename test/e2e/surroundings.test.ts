@@ -11,7 +11,7 @@ import {
   waitFor,
 } from "./server.ts";
 
-/** What the machine, the terminal and the orchestrator around a server do to it. */
+/** Effects of the machine, the terminal and the orchestrator on a server. */
 const main = join(import.meta.dir, "../../src/main.ts");
 const cwd = temporaryDirectory();
 afterAll(() => removeDirectory(cwd));

@@ -13,7 +13,7 @@ import { join } from "node:path";
 import type { Mutant } from "./mutants.ts";
 import { endTests } from "./tests.ts";
 
-/** What a run of tests reads and a mutant may change; the rest is linked. */
+/** Files that a run of tests reads and a mutant may change; the rest is linked. */
 const COPIED = ["src", "test", "package.json", "tsconfig.json", "bunfig.toml"];
 const LINKED = ["node_modules", "dist"];
 

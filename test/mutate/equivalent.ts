@@ -3,7 +3,7 @@ export interface Equivalent {
   file: string;
   /** The line on which the change begins, without the space around it. */
   line: string;
-  /** As the list of survivors prints it. */
+  /** The change in the form in which the list of survivors prints it. */
   change: string;
   why: string;
 }
@@ -82,7 +82,7 @@ export const equivalents: Equivalent[] = [
     file: "src/http/response.ts",
     line: "this.#date = date;",
     change: "this.#date = date; → ;",
-    why: "Each answer is made anew: slower, and the same bytes",
+    why: "The date is formatted for each answer: slower, and the same bytes",
   },
   {
     file: "src/http/body.ts",
@@ -94,7 +94,7 @@ export const equivalents: Equivalent[] = [
     file: "src/egress/response-reader.ts",
     line: "status = 0;",
     change: "0 → (0 - 1)",
-    why: "An answer has a status before it is told",
+    why: "An answer has a status before anyone reads it",
   },
   {
     file: "src/event/json/tree.ts",
@@ -119,7 +119,7 @@ export const equivalents: Equivalent[] = [
     line: "if (this.#subscribers.size > 0 && this.#subscribers.has(workspaceId)) return true;",
     change:
       "this.#subscribers.size > 0 && this.#subscribers.has(workspaceId) → (this.#subscribers.size > 0)",
-    why: "A message for a workspace to which nobody listens is built, and sent to nobody",
+    why: "A message for a workspace without subscribers is built, and sent to none",
   },
   {
     file: "src/log/segment/block-run.ts",

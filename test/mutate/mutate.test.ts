@@ -73,7 +73,7 @@ async function run(more: Partial<MutateOptions> = {}) {
 }
 
 describe("a run", () => {
-  test("tells what the tests notice from what they do not", async () => {
+  test("a run separates mutants that the tests notice from survivors", async () => {
     const { fates, said, report } = await run();
     expect(fates["count * 5 → count / 5"]).toBe("failed");
     expect(fates["isMember → true"]).toBe("failed");
@@ -95,7 +95,7 @@ describe("a run", () => {
       file: "src/shop/price.ts",
       line: "return count > 3;",
       change: "count > 3 → count >= 3",
-      why: "nobody asks",
+      why: "no caller asks",
     };
     const only = ["src/shop/price.ts:7"];
     const { fates, report } = await run({ only, equivalents: [known] });

@@ -16,7 +16,7 @@ import { runTests } from "./tests.ts";
 export interface MutateOptions {
   root: string;
   folder: string;
-  /** As many of all, taken at random; all without it. */
+  /** Size of a random sample; all mutants without it. */
   sample?: number | undefined;
   seed: number;
   /** Files, or lines of files as `FILE:LINE`. */
@@ -39,7 +39,7 @@ export interface MutateReport {
   fates: Map<Mutant, Fate>;
 }
 
-/** A hang is told from a slow machine by this many times the tests' own time, and more. */
+/** A run is a hang, and not slow, after this many times the tests' own time and `MORE_MS`. */
 const SLOWER_MAX = 4;
 const MORE_MS = 15_000;
 

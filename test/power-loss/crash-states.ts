@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { $ } from "bun";
 import { DISK_BYTES } from "./disk.ts";
 
-/** As `recorder.c` writes them. */
+/** Kinds of records that `recorder.c` writes. */
 const RECORD_BYTES = 16;
 const WRITE = 1;
 const FLUSH_BEGUN = 2;
@@ -15,7 +15,7 @@ interface JournalRecord {
   operation: number;
   length: number;
   offset: number;
-  /** Of its bytes in the journal. */
+  /** Position of its bytes in the journal. */
   dataAt: number;
 }
 

@@ -12,7 +12,7 @@ export interface Judged {
   owedPixels: number;
   owedChanges: number;
   repeated: number;
-  /** What the server logged at level warn or above. */
+  /** Log lines of the server at level warn or above. */
   warnings: string[];
   /** Sentences; none when every promise held. */
   faults: string[];

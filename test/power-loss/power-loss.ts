@@ -86,7 +86,7 @@ export async function powerLoss(options: PowerLossOptions): Promise<PowerLossRep
   return report;
 }
 
-/** Of the states, a third where most writes wait, half right after an answer, the rest anywhere. */
+/** States: a third where most writes wait, half right after an answer, the rest anywhere. */
 function positions(
   states: CrashStates,
   { pixels, changes, end }: Trace,

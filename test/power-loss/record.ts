@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { pixel, type Server, startServer } from "../e2e/server.ts";
 import type { RecordedDisk } from "./disk.ts";
 
-/** What was answered while the disk recorded, each with the disk's position at that moment. */
+/** Answers given while the disk recorded, each with the disk's position at that moment. */
 export interface Trace {
   writeKey: string;
   /** File destination's file, below the data directory. */
@@ -13,7 +13,7 @@ export interface Trace {
   /** Ids of pixels are `user:number`, rising for each user. */
   pixels: { id: string; acknowledgedAt: number | undefined }[];
   changes: Change[];
-  /** What the webhook has taken. */
+  /** Events that the webhook has taken. */
   deliveries: { id: string; at: number }[];
 }
 

@@ -1,5 +1,5 @@
 /**
- * What the soak's transformations do to a pixel, by its number: one in 50 is dropped, one in 100
+ * The soak's transformations change a pixel by its number: one in 50 is dropped, one in 100
  * throws, the rest passes with the revision that it met.
  */
 export type Fate = "passes" | "dropped" | "throws";

@@ -6,7 +6,7 @@ export interface Arrival {
   user: string;
   number: number;
   messageId: string;
-  /** Of the code that it went through; undefined without code. */
+  /** Revision of the code that transformed it; undefined without code. */
   revision?: number;
 }
 
@@ -18,7 +18,7 @@ export interface Verdict {
   dropped: number;
   /** Deliveries of an event that had been delivered before: allowed, and counted. */
   repeated: number;
-  /** What must not be, by name; empty when all promises held. */
+  /** Broken promises by name; empty when all held. */
   faults: Record<string, { count: number; examples: string[] }>;
 }
 

@@ -1,4 +1,4 @@
-/** What the soak's clients know: each user sends numbered pixels, one after another's answer. */
+/** Pixels that the soak's clients have sent: each user sends numbered pixels, one after another's answer. */
 export class SentPixels {
   /** One byte a pixel: sent, and acknowledged. */
   readonly #states = new Map<string, Uint8Array>();

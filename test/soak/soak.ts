@@ -1,7 +1,7 @@
 /**
  * Everything at once, for as long as one likes: pixels through JavaScript and Python, new
  * revisions every few seconds, a receiver that flaps, kills and stops of every process. In the
- * end each acknowledged pixel is looked for at each destination.
+ * end each acknowledged pixel must be at each destination.
  *
  *   npm run soak [MINUTES] [PIXELS_PER_SECOND]      exits with 1 when a promise was broken
  */
@@ -17,7 +17,7 @@ import { Site } from "./site.ts";
 export interface SoakOptions {
   minutes: number;
   pixelsPerSecond: number;
-  /** Between two acts of chaos. */
+  /** Pause between two acts of chaos. */
   chaosMs: number;
   moodMs: number;
   onSample(sample: Sample): void;
@@ -44,7 +44,7 @@ const lanes = {
 } as const;
 
 const USERS = { j: 40, p: 5 };
-/** Of all pixels, those that go through Python. */
+/** Fraction of pixels that go through Python. */
 const PYTHON_SHARE = 0.1;
 
 export async function soak(options: SoakOptions): Promise<SoakReport> {
