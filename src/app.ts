@@ -197,7 +197,7 @@ function openPipeline(opening: StartContext, backend: Backend, sandbox: GuestSan
     kinds,
     eventOf,
     decode: decodeRecord,
-    held: () => existsSync(holdFile(config)),
+    isOnHold: () => existsSync(holdFile(config)),
     retryWindowMs: config["retry.window"] * 1_000,
     retentionBounds: retentionBounds(config),
     deadLetterBounds: {

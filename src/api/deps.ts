@@ -81,7 +81,7 @@ export interface ApiDeps {
   pipeline: Pick<
     Pipeline,
     | ("current" | "logEnds" | "deadLetters" | "replays")
-    | ("liveTail" | "search" | "status" | "counted")
+    | ("liveTail" | "search" | "status" | "minuteCounts")
   >;
   kinds: ReadonlyMap<string, DestinationKind>;
   suspensions(workspaceId: string): RevisionSuspension[];

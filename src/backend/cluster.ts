@@ -92,7 +92,7 @@ export async function openCluster(opening: StartContext): Promise<Backend> {
     startPipeline(work) {
       const host = createPipelineHost({
         ...work,
-        ...{ live: catalog.live, readers: logs.readers, audience, logger, metrics },
+        ...{ live: catalog.live, readers: logs.readers, remoteTail: audience, logger, metrics },
         onDurable: (listener) => logs.onDurable(listener),
         logEnds: () => logs.ends(),
         ledgers: () => ledgers.all(),

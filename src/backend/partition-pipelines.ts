@@ -53,7 +53,7 @@ export function runPartitionPipelines(options: PartitionPipelinesOptions): Parti
         logger.warn({ partition }, "partition lost to another node");
         runner.restart(partition, RECLAIM_MS);
       },
-      onReplays: (ids) => pipeline?.replay([...ids]),
+      onReplaysChanged: (ids) => pipeline?.refreshReplays([...ids]),
     });
     try {
       const log = logNameOf(partition);

@@ -94,7 +94,7 @@ export async function exportAlone(config: Config, logger: Logger): Promise<Carri
   const shared = readOf(cluster.logs.readers, logger);
   for (const [log, ledger] of cluster.ledgers) {
     expectNoJobs(ledger);
-    const logs = shared.of({ keys: () => [log] });
+    const logs = shared.subset({ keys: () => [log] });
     await addDebts(debts, { live: catalog.live, logs, lane: (id) => ledger.lane(id) });
   }
   const events = owedEvents(cluster.logs.readers, debts);
@@ -122,7 +122,11 @@ function expectNoJobs(ledger: Ledger): void {
 
 function readOf(readers: ReadonlyMap<string, LogReader>, logger: Logger): SharedReader {
   const none = () => [];
-  const metrics = createLaneMetrics(new Registry(), none, none, () => 0);
+  const metrics = createLaneMetrics(new Registry(), {
+    lanes: none,
+    deadLetters: none,
+    heldBytes: () => 0,
+  });
   return new SharedReader({ readers, decode: decodeRecord, eventOf, logger, metrics });
 }
 

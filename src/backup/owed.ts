@@ -41,7 +41,7 @@ export async function addDebts(
       const items = await reader.take(TAKE_EVENTS, TAKE_BYTES);
       if (items.length === 0) break;
       for (const { origin } of items) {
-        if (!("replayOf" in origin)) owed.add(keyOf(origin.log, origin.sequence));
+        if (!("requeued" in origin)) owed.add(keyOf(origin.log, origin.sequence));
       }
     }
   }

@@ -72,12 +72,12 @@ export class LiveTail implements TailSubscriptions {
     };
   }
 
-  wants(workspaceId: string): boolean {
+  hasSubscriber(workspaceId: string): boolean {
     if (this.#subscribers.size > 0 && this.#subscribers.has(workspaceId)) return true;
     return this.audience?.isWanted(workspaceId) ?? false;
   }
 
-  send(workspaceId: string, message: TailMessage): void {
+  publish(workspaceId: string, message: TailMessage): void {
     for (const receive of this.#subscribers.get(workspaceId) ?? []) {
       try {
         receive(message);
@@ -89,20 +89,20 @@ export class LiveTail implements TailSubscriptions {
   }
 
   /** Shows how an output ended. */
-  settled(
-    { item, bytes }: Output,
+  publishOutcome(
+    { laneEvent, bytes }: Output,
     ending: EventOutcome,
     destination: Destination,
     at: number,
   ): void {
     const { id, workspaceId } = destination;
-    if (ending.kind === "discarded" || !this.wants(workspaceId)) return;
-    this.send(workspaceId, {
+    if (ending.kind === "discarded" || !this.hasSubscriber(workspaceId)) return;
+    this.publish(workspaceId, {
       stage: ending.kind,
-      sourceId: item.input.sourceId,
+      sourceId: laneEvent.input.sourceId,
       destinationId: id,
       at,
-      messageId: item.input.messageId,
+      messageId: laneEvent.input.messageId,
       event: parseJsonOrText(bytes),
       ...(ending.kind === "dead-letter" && { reason: ending.reason }),
     });
@@ -150,8 +150,9 @@ export class LiveTail implements TailSubscriptions {
       for (const id of chunk.sources) workspaces.set(id, this.live.sourceById(id)?.workspaceId);
       for (const { sequence, input } of chunk.inputs) {
         const workspaceId = workspaces.get(input.sourceId);
-        if (sequence < position || workspaceId === undefined || !this.wants(workspaceId)) continue;
-        this.send(workspaceId, {
+        if (sequence < position || workspaceId === undefined || !this.hasSubscriber(workspaceId))
+          continue;
+        this.publish(workspaceId, {
           stage: "received",
           sourceId: input.sourceId,
           at: input.receivedAt,

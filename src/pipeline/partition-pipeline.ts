@@ -4,7 +4,7 @@ import {
   createDeadLetterRetention,
   type DeadLetterBounds,
 } from "./dead-letters/letter-retention.ts";
-import { Lanes, type LanesParts } from "./lanes.ts";
+import { LaneRegistry, type LaneRegistryParts } from "./lane-registry.ts";
 import type { Ledger } from "./ledger/ledger.ts";
 import type { LaneGauges } from "./monitoring/lane-gauges.ts";
 import { expireJobs } from "./replays/expire.ts";
@@ -17,62 +17,58 @@ export const TOPOLOGY_POLL_MS = 100;
 /** Time between two trims of the event log. */
 const TRIM_INTERVAL_MS = 10_000;
 
-/** The lanes over some logs, and the ledger that they settle in. */
+/** The running lanes of one partition, with the ledger that they commit to. */
 export interface PartitionPipeline {
   /** Names of the logs that the lanes read. */
   logs(): Iterable<string>;
-  /** Some log has more durable records; without news, perhaps of any source. */
-  wake(news?: DurableRange): void;
-  /** The ledger holds new replays for these destinations. */
-  replay(destinationIds: readonly string[]): void;
+  /** Notes that a log has more durable records; without a range, perhaps of any source. */
+  wake(range?: DurableRange): void;
+  /** Notes that the ledger holds new replays for these destinations. */
+  refreshReplays(destinationIds: readonly string[]): void;
   gauges(): Iterable<LaneGauges>;
-  /** Of a destination's lane; undefined for one that nothing is owed to. */
+  /** The gauges of a destination's lane; undefined for a destination without a lane. */
   gaugesOf(destinationId: string): LaneGauges | undefined;
   /**
-   * Lets attempts under way end, for so many milliseconds, and commits the cursors. The ledger
-   * stays open.
+   * Lets attempts under way end, for at most `drainMs` milliseconds, and commits the cursors. The
+   * ledger stays open.
    */
   close(drainMs?: number): Promise<void>;
 }
 
-export interface PartitionPipelineParts extends Omit<LanesParts, "refresh"> {
-  /** Of the line's logs alone, by name. */
+export interface PartitionPipelineParts extends LaneRegistryParts {
+  /** Readers of the partition's logs, by name. */
   readers: ReadonlyMap<string, LogReader>;
   deadLetterBounds: DeadLetterBounds;
-  /** Of all logs, the line's own among them. */
+  /** The ledgers of all partitions, this one's among them. */
   ledgers(): readonly Ledger[];
-  /** What of the line's logs is kept. */
   retention: Retention;
 }
 
 /** Starts a lane for every destination that has a connection. */
 export function openPartition(parts: PartitionPipelineParts): PartitionPipeline {
-  const { readers, retention, ledger, clock, logger, metrics } = parts;
-  const lanes: Lanes = new Lanes({ ...parts, refresh: () => lanes.refresh() });
-  const trimmer = createTrimmer({ readers, lanes, retention, clock, logger });
-  const sweep = createDeadLetterRetention({
-    ...{ bounds: parts.deadLetterBounds, ledgers: parts.ledgers },
-    ...{ ledger, clock, logger, metrics },
-  });
-
-  const letterJobs = new LetterJobRunner({ ...parts, wake: (ids) => lanes.replay(ids) });
+  const { readers } = parts;
+  const lanes = new LaneRegistry(parts);
+  const wake = (ids: readonly string[]) => lanes.refreshReplays(ids);
+  const trimmer = createTrimmer({ ...parts, lanes });
+  const sweep = createDeadLetterRetention({ ...parts, bounds: parts.deadLetterBounds });
+  const letterJobs = new LetterJobRunner({ ...parts, wake });
 
   lanes.refresh();
   const poll = setInterval(() => lanes.refresh(), TOPOLOGY_POLL_MS);
   const trim = setInterval(() => {
     void trimmer.run();
     void sweep.run();
-    void expireJobs({ ...parts, wake: (ids) => lanes.replay(ids) });
+    void expireJobs({ ...parts, wake });
   }, TRIM_INTERVAL_MS);
 
   return {
     logs: () => readers.keys(),
-    wake(news) {
-      if (news === undefined || readers.has(news.log)) lanes.wake(news);
+    wake(range) {
+      if (range === undefined || readers.has(range.log)) lanes.wake(range);
     },
-    replay(ids) {
-      lanes.replay(ids);
-      letterJobs.look();
+    refreshReplays(ids) {
+      wake(ids);
+      letterJobs.startJobs();
     },
     gauges: () => lanes.gauges(),
     gaugesOf: (destinationId) => lanes.gaugesOf(destinationId),

@@ -8,13 +8,12 @@ import type { Logger } from "../observe/log.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import { type Clock, systemClock } from "./clock.ts";
-import type { DeadLetters } from "./dead-letters/dead-letters.ts";
-import { createDeadLetters } from "./dead-letters/dead-letters.ts";
+import { createDeadLetters, type DeadLetters } from "./dead-letters/dead-letters.ts";
 import type { DeadLetterBounds } from "./dead-letters/letter-retention.ts";
 import { mergeDeadLetters } from "./dead-letters/merge-dead-letters.ts";
-import { Holdings } from "./holdings.ts";
 import type { Ledger } from "./ledger/ledger.ts";
 import { LiveTail, type RemoteTail, type TailSubscriptions } from "./live-tail.ts";
+import { MemoryBudget } from "./memory-budget.ts";
 import { gaugesByDestination, mergeGauges } from "./monitoring/lane-gauges.ts";
 import type { MinuteCounts } from "./monitoring/lane-history.ts";
 import { type LaneStatus, laneStatus } from "./monitoring/lane-status.ts";
@@ -27,25 +26,25 @@ import { createRetentionMetrics } from "./retention/metrics.ts";
 import { type Disk, noRetention, Retention, type RetentionBounds } from "./retention/retention.ts";
 import { Search } from "./search/search.ts";
 
-/** Routes, transforms and delivers what the event logs hold; each destination has a lane. */
+/** Routes, transforms and delivers the events of the logs; each destination has a lane. */
 export interface Pipeline {
   /**
-   * Where the event logs end, by name: beyond every record that was acknowledged before the call.
-   * Rejects when that cannot be known at the moment.
+   * Ends of the event logs, by name: after every record that was acknowledged before the call.
+   * Rejects when they cannot be read at the moment.
    */
   logEnds(): Promise<Positions>;
-  /** Resolves once dead letters can be read as they were at any answer before the call. */
+  /** Resolves once reads of dead letters show all changes that were answered before the call. */
   current(): Promise<void>;
   deadLetters: DeadLetters;
   replays: ReplayJobs;
   liveTail: TailSubscriptions;
   /** Finds events that the logs still hold. */
   search: Search["find"];
-  /** How a destination's lane is; undefined for one that nothing is owed to. */
+  /** The state of a destination's lane; undefined for a destination without a lane. */
   status(destinationId: string): LaneStatus | undefined;
-  /** What was counted of a destination in the minutes of the last hour. */
-  counted(destinationId: string): MinuteCounts[];
-  /** Bytes of all event logs, and when their oldest event was received, if they hold one. */
+  /** Counts of a destination in the minutes of the last hour. */
+  minuteCounts(destinationId: string): MinuteCounts[];
+  /** Bytes of all event logs, and the time of receipt of their oldest event. */
   keptEvents(): Promise<{ bytes: number; oldestAt: number | undefined }>;
   /** Why cursors and dead letters are not written at the moment; undefined while they are. */
   trouble(): string | undefined;
@@ -53,101 +52,110 @@ export interface Pipeline {
   close(): Promise<void>;
 }
 
-/** What runs the lanes of several logs, some of the time. */
+/** Runs partitions, which open and close while it runs. */
 export interface PipelineHost extends Pipeline {
-  /** Starts the lanes over some of the logs, which settle in this ledger. */
+  /** Starts the lanes of a partition: they read these logs and commit to this ledger. */
   open(ledger: Ledger, readers: PipelineHostParts["readers"]): PartitionPipeline;
 }
 
 export interface PipelineHostParts {
-  /** The catalog's `live`: topology is polled, programs are asked for per batch. */
+  /** The catalog's `live`: topology is polled, programs are read per batch. */
   live: Live;
   sandbox: Sandbox;
-  /** Of all logs, by name, for those who look; may grow while the pipeline runs. */
+  /** Readers of all logs, for search and metrics; may grow while the pipeline runs. */
   readers: ReadonlyMap<string, LogReader>;
   decode: SharedReaderParts["decode"];
   eventOf: SharedReaderParts["eventOf"];
   kinds: ReadonlyMap<string, DestinationKind>;
-  /** Of all logs, also of those that have no line here. Their opener closes them. */
+  /** Ledgers of all partitions, also of those that run elsewhere. Their opener closes them. */
   ledgers(): readonly Ledger[];
   /**
    * Calls the listener whenever a log has more durable records; returns the function that ends
-   * this. A call without news means that there may be records of any source.
+   * this. A call without a range means that there may be records of any source.
    */
-  onDurable(listener: (news?: DurableRange) => void): () => void;
-  /**
-   * While this is true nothing is delivered, and everything is kept. Not asked again once it was
-   * false.
-   */
-  held?(): boolean;
+  onDurable(listener: (range?: DurableRange) => void): () => void;
+  /** See `LaneRegistryParts.isOnHold`. */
+  isOnHold?(): boolean;
   /** Age at which an event that cannot be delivered becomes a dead letter. */
   retryWindowMs: number;
   /** Bounds beyond which dead letters are dropped; absent is no bound. */
   deadLetterBounds?: DeadLetterBounds;
-  /** Those who follow the live tail at other nodes. */
-  audience?: RemoteTail;
-  /** As `Pipeline.logEnds`; by default what the readers know. */
+  /** Live tail subscribers at other nodes. */
+  remoteTail?: RemoteTail;
+  /** See `Pipeline.logEnds`; by default the ends that the readers know. */
   logEnds?(): Promise<Positions>;
   /** Bounds up to which delivered events are kept; absent: none are. */
   retentionBounds?: RetentionBounds;
-  /** When a record was received, as its encoded form tells. */
+  /** Reads the time of receipt from an encoded record. */
   timeOf?: TimeOf;
-  /** The disk of the event logs; absent where they lie elsewhere. */
+  /** The disk of the event logs; absent where other machines hold them. */
   disk?(): Disk;
   logger: Logger;
   metrics: Metrics;
   clock?: Clock;
 }
 
-/** Runs the lanes of logs that come and go. */
+/** Runs the lanes of partitions that open and close. */
 export function createPipelineHost(parts: PipelineHostParts): PipelineHost {
   const { live, logger, ledgers, clock = systemClock } = parts;
   const { deadLetterBounds = { countMax: 0, ageMsMax: 0 } } = parts;
-  /** Those that are open, with the ledger of each. */
-  const lines = new Map<PartitionPipeline, Ledger>();
-  const holdings = new Holdings();
-  const metrics = createLaneMetrics(
-    parts.metrics,
-    () => gaugesByDestination(lines.keys().flatMap((line) => line.gauges())),
-    () => lines.values().flatMap((ledger) => ledger.letters.counts()),
-    () => holdings.bytes,
-  );
+  /** Open partitions, each with its ledger. */
+  const partitions = new Map<PartitionPipeline, Ledger>();
+  const memory = new MemoryBudget();
+  const metrics = createLaneMetrics(parts.metrics, {
+    lanes: () => gaugesByDestination(partitions.keys().flatMap((partition) => partition.gauges())),
+    deadLetters: () => partitions.values().flatMap((ledger) => ledger.letters.counts()),
+    heldBytes: () => memory.bytes,
+  });
   const logs = new SharedReader({ ...parts, metrics });
-  const followed = { keys: () => lines.keys().flatMap((line) => line.logs()) };
-  const liveTail = new LiveTail(logs.of(followed), live, parts.audience);
+  const partitionLogs = { keys: () => partitions.keys().flatMap((partition) => partition.logs()) };
+  const liveTail = new LiveTail(logs.subset(partitionLogs), live, parts.remoteTail);
   const search = new Search({ readers: parts.readers, clock });
   const { timeOf = timeOfRecord, retentionBounds = noRetention } = parts;
   const kept = createRetentionMetrics(parts.metrics, parts.readers, retentionBounds, timeOf);
   const replayedLogs = new SharedReader({ ...parts, metrics });
-  const stopListening = parts.onDurable((news) => {
-    for (const line of lines.keys()) line.wake(news);
-    liveTail
-      .advance()
-      .catch((error) => logger.error({ err: error }, "The live tail cannot read on"));
+  const stopListening = parts.onDurable((range) => {
+    for (const partition of partitions.keys()) partition.wake(range);
+    liveTail.advance().catch((error) => logger.error({ err: error }, "live tail cannot read"));
   });
   const logEnds = parts.logEnds ?? (async () => logs.ends());
   registerReplayMetrics(parts.metrics, () =>
-    [...lines.values()].flatMap((ledger) => ledger.jobs.running()),
+    [...partitions.values()].flatMap((ledger) => ledger.jobs.running()),
   );
   const wake = (ids: readonly string[]) => {
-    for (const line of lines.keys()) line.replay(ids);
+    for (const partition of partitions.keys()) partition.refreshReplays(ids);
   };
 
   return {
     open(ledger, readers) {
       const retention = new Retention({
-        ...{ bounds: retentionBounds, readers, timeOf, clock, logger, disk: parts.disk },
+        bounds: retentionBounds,
+        readers,
+        timeOf,
+        clock,
+        logger,
+        disk: parts.disk,
         onGivenUp: (bytes) => kept.givenUp.inc(bytes),
       });
-      const shared = { ...parts, liveTail, clock, metrics, holdings, deadLetterBounds };
-      const read = { logs: logs.of(readers), replayedLogs: replayedLogs.of(readers) };
-      const line = openPartition({ ...shared, ...read, ledger, readers, retention });
-      lines.set(line, ledger);
+      const partition = openPartition({
+        ...parts,
+        logs: logs.subset(readers),
+        replayedLogs: replayedLogs.subset(readers),
+        liveTail,
+        clock,
+        metrics,
+        memory,
+        deadLetterBounds,
+        ledger,
+        readers,
+        retention,
+      });
+      partitions.set(partition, ledger);
       return {
-        ...line,
+        ...partition,
         async close(drainMs) {
-          await line.close(drainMs);
-          lines.delete(line);
+          await partition.close(drainMs);
+          partitions.delete(partition);
         },
       };
     },
@@ -157,17 +165,17 @@ export function createPipelineHost(parts: PipelineHostParts): PipelineHost {
     },
     replays: createReplayJobs({ ...parts, timeOf, logEnds, wake, clock }),
     deadLetters: mergeDeadLetters(() =>
-      ledgers().map((it) => createDeadLetters(it, wake, clock.now)),
+      ledgers().map((ledger) => createDeadLetters(ledger, wake, clock.now)),
     ),
     liveTail,
     search: (query, signal) => search.find(query, signal),
     status(destinationId) {
       const lane = mergeGauges(
-        [...lines.keys()].flatMap((line) => line.gaugesOf(destinationId) ?? []),
+        [...partitions.keys()].flatMap((partition) => partition.gaugesOf(destinationId) ?? []),
       );
       return lane && laneStatus(lane, { clock, metrics });
     },
-    counted: (destinationId) => metrics.histories.counted(destinationId, clock.now()),
+    minuteCounts: (destinationId) => metrics.histories.minutes(destinationId, clock.now()),
     keptEvents: () => kept.keptEvents(),
     trouble: () =>
       ledgers()
@@ -176,7 +184,7 @@ export function createPipelineHost(parts: PipelineHostParts): PipelineHost {
         .find((trouble) => trouble !== undefined),
     async close() {
       stopListening();
-      await Promise.all(lines.keys().map((line) => line.close()));
+      await Promise.all(partitions.keys().map((partition) => partition.close()));
     },
   };
 }
@@ -189,12 +197,12 @@ export interface PipelineParts extends Omit<PipelineHostParts, "ledgers"> {
 /** Starts a lane for every destination that has a connection, over all logs. */
 export function createPipeline(parts: PipelineParts): Pipeline {
   const { ledger, readers } = parts;
-  const lines = createPipelineHost({ ...parts, ledgers: () => [ledger] });
-  lines.open(ledger, readers);
+  const host = createPipelineHost({ ...parts, ledgers: () => [ledger] });
+  host.open(ledger, readers);
   return {
-    ...lines,
+    ...host,
     async close() {
-      await lines.close();
+      await host.close();
       await ledger.close();
     },
   };

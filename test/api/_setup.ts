@@ -87,7 +87,7 @@ export async function startApi(more: Partial<ApiDeps> = {}, order?: OrderedLog):
       deadLetters: parts.pipeline.deadLetters,
       replays: parts.pipeline.replays,
       status: parts.pipeline.status,
-      counted: parts.pipeline.counted,
+      minuteCounts: parts.pipeline.minuteCounts,
       search: parts.pipeline.search,
       // Told by the test: when a message comes is what these tests are about.
       liveTail: {

@@ -2,6 +2,7 @@
  * `bun test/console/many-items.ts [LETTERS] [TRANSFORMATIONS]`: measures how long each screen takes
  * with many items; 1,000,000 letters and 10,000 transformations by default.
  */
+
 import { join } from "node:path";
 import { pino } from "pino";
 import type { Page } from "playwright-core";
@@ -10,6 +11,7 @@ import { openLedger } from "../../src/pipeline/ledger/ledger.ts";
 import type { StoredLetter } from "../../src/pipeline/model/dead-letter.ts";
 import { launch } from "../api/_chromium.ts";
 import { ADMIN_TOKEN, removeDirectory, type Server, startServer } from "../e2e/server.ts";
+import { fail } from "../pipeline/doubles.ts";
 import { openPage, signIn } from "./_browser.ts";
 
 export interface ManyItems {
@@ -112,8 +114,9 @@ async function writeLetters(directory: string, owner: LetterOwner, count: number
     const record = ledger.lane(destinationId) ?? { logs: {}, known: {} };
     const { promise, resolve } = Promise.withResolvers<void>();
     ledger.schedule({
-      collect: () => ({ destinationId, record, letters, replayed: [] }),
+      collect: () => ({ destinationId, record, deadLetters: letters, settledRequeued: [] }),
       committed: () => resolve(),
+      fail,
     });
     await promise;
   }

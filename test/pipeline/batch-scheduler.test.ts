@@ -1,68 +1,100 @@
 import { expect, test } from "bun:test";
 import { Notifier, systemClock } from "../../src/pipeline/clock.ts";
-import {
-  BatchScheduler,
-  type BatchSchedulerParts,
-} from "../../src/pipeline/lane/batch-scheduler.ts";
+import { BatchScheduler } from "../../src/pipeline/lane/batch-scheduler.ts";
+import { MemoryBudget } from "../../src/pipeline/memory-budget.ts";
+import type { StoredLetter } from "../../src/pipeline/model/dead-letter.ts";
 import type { LaneEvent } from "../../src/pipeline/model/lane-event.ts";
+import { LaneHistories } from "../../src/pipeline/monitoring/lane-history.ts";
+import { laneEvent } from "./doubles.ts";
+import { numbersTo } from "./rig.ts";
 
-/**
- * A lane with live events and replays without end, of dead letters or of the log, and room for so
- * many events at a time.
- */
-function endless(room: number, kind = "dead letters") {
-  const isOfLog = kind === "the log";
-  let letters = 0;
-  const replaying = new Set<string>();
-  const live = { input: { sourceId: "s" }, origin: {} } as unknown as LaneEvent;
-  const letter = () => ({ id: `letter ${letters++}`, text: "{}", user: "u" });
-  const parts = {
+function storedLetter(id: string): StoredLetter {
+  return {
+    id,
+    workspaceId: "w",
     destinationId: "d",
-    reader: { repeated: undefined, take: async (count: number) => Array(count).fill(live) },
-    inFlight: { room: { events: room, bytes: 1 << 20 }, take() {}, mayEmit: () => true, wait() {} },
-    metrics: { histories: { of: () => ({ received() {} }) } },
-    ledger: {
-      replays: (_id: string, _busy: unknown, count: number) =>
-        Array.from({ length: isOfLog ? 0 : count }, () => ({ letter: letter(), replayedAt: 0 })),
-    },
-    replays: {
-      isDue: isOfLog,
-      take: (count: number) =>
-        Array.from({ length: isOfLog ? count : 0 }, () => ({ origin: { replayId: "r" } })),
-    },
-    ...{ replaying, work: new Notifier(), clock: systemClock, changed: new Notifier() },
-  } as unknown as BatchSchedulerParts;
-  return { batches: new BatchScheduler(parts), replaying };
+    sourceId: "s",
+    messageId: "m",
+    text: "{}",
+    stage: "deliver",
+    reason: "Answered 500",
+    attempts: 1,
+    user: "u",
+    type: "track",
+    receivedAt: 0,
+    createdAt: 0,
+  };
 }
 
+/** A lane with endless live events and replays, of dead letters or of the log. */
+function endlessLane(replayed = "dead letters") {
+  const isOfLog = replayed === "the log";
+  let letters = 0;
+  const requeuedIds = new Set<string>();
+  const memory = new MemoryBudget().openLane("w");
+  const ofLog = () => laneEvent({ origin: { log: "0", sequence: 0, replayId: "r" } });
+  const requeued = () => ({ letter: storedLetter(`letter ${letters++}`), replayedAt: 0 });
+  const scheduler = new BatchScheduler({
+    destinationId: "d",
+    reader: {
+      recovering: undefined,
+      take: async (count: number) => numbersTo(count).map(() => laneEvent()),
+    },
+    memory,
+    metrics: { histories: new LaneHistories() },
+    ledger: { waitingLetters: (_id, _ids, count) => numbersTo(isOfLog ? 0 : count).map(requeued) },
+    replays: {
+      isDue: isOfLog,
+      take: (count: number) => numbersTo(isOfLog ? count : 0).map(ofLog),
+      takeRecovered: async () => [],
+    },
+    requeuedIds,
+    work: new Notifier(),
+    clock: systemClock,
+    changed: new Notifier(),
+  });
+  const finish = (events: readonly LaneEvent[]) => {
+    for (const _ of events) memory.dispatchEmpty();
+    memory.settle(events.length);
+    memory.commit(events);
+  };
+  return { scheduler, requeuedIds, memory, finish };
+}
+
+const isReplay = ({ origin }: LaneEvent) => "requeued" in origin || "replayId" in origin;
+
 test.each(
-  [1, 2, 5, 9, 100].flatMap((room) => [
-    [room, "dead letters"] as const,
-    [room, "the log"] as const,
+  [1, 2, 5, 9, 100].flatMap((size) => [
+    [size, "dead letters"] as const,
+    [size, "the log"] as const,
   ]),
 )(
-  "beside live events, replays have a tenth of what is taken in batches of %d: of %s",
-  async (room, kind) => {
-    const { batches, replaying } = endless(room, kind);
+  "replays have a tenth of batches of %d while there are live events: replays of %s",
+  async (size, replayed) => {
+    const { scheduler, requeuedIds, memory, finish } = endlessLane(replayed);
+    // Outputs of this size leave room for `size` events.
+    scheduler.noteOutputBytes(Math.ceil(memory.room.bytes / size));
     const taken = { live: 0, replays: 0 };
     while (taken.live + taken.replays < 1_000) {
-      const items = await batches.take();
-      expect(items.length).toBe(room);
-      const isReplay = ({ origin }: LaneEvent) => "replayOf" in origin || "replayId" in origin;
-      const replays = items.filter(isReplay).length;
+      scheduler.noteOutputBytes(Math.ceil(memory.room.bytes / size));
+      const events = await scheduler.take();
+      expect(events.length).toBe(size);
+      const replays = events.filter(isReplay).length;
       taken.replays += replays;
-      taken.live += items.length - replays;
-      replaying.clear();
+      taken.live += events.length - replays;
+      requeuedIds.clear();
+      finish(events);
     }
     expect(taken.replays / (taken.live + taken.replays)).toBeCloseTo(0.1, 1);
   },
 );
 
-test("live events go on when no more replays may be on their way", async () => {
-  const { batches, replaying } = endless(1);
-  for (let n = 0; n < 1_000; n += 1) replaying.add(`under way ${n}`);
-  for (let n = 0; n < 50; n += 1) {
-    const [item] = await batches.take();
-    expect("replayOf" in item!.origin).toBe(false);
+test("live events go on while no more replays may be in flight", async () => {
+  const { scheduler, requeuedIds, finish } = endlessLane();
+  for (const n of numbersTo(1_000)) requeuedIds.add(`in flight ${n}`);
+  for (const _ of numbersTo(50)) {
+    const events = await scheduler.take();
+    expect(events.some(isReplay)).toBe(false);
+    finish(events);
   }
 });

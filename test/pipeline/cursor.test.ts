@@ -11,7 +11,7 @@ function readOn(cursor: Cursor, count: number, connectionId = "a"): number[] {
     cursor.take(sequence);
     taken.push(sequence);
   }
-  cursor.moveTo(end);
+  cursor.advanceTo(end);
   return taken;
 }
 
@@ -29,7 +29,7 @@ describe("a cursor", () => {
 
   test("forgets what was pending and is not there any more", () => {
     const cursor = new Cursor({ next: 10, pending: [3] });
-    cursor.moveTo(20);
+    cursor.advanceTo(20);
     expect(cursor.record()).toEqual({ next: 20, pending: [] });
   });
 
@@ -37,28 +37,28 @@ describe("a cursor", () => {
     const cursor = new Cursor({ next: 0, pending: [] });
     readOn(cursor, 10);
     for (let sequence = 0; sequence < 9; sequence++) cursor.settle(sequence);
-    cursor.takeLate("b", 4);
+    cursor.backfill("b", 4);
     expect(cursor.position).toBe(4);
-    expect(cursor.isLate("b")).toBe(true);
+    expect(cursor.isBackfilling("b")).toBe(true);
     expect(cursor.low).toBe(4);
     expect(cursor.durableLow).toBe(0);
     expect(cursor.wants(5, "a")).toBe(false);
     expect(readOn(cursor, 3, "b")).toEqual([4, 5, 6]);
     // Another one comes: the first is not taken twice.
-    cursor.takeLate("c", 2);
+    cursor.backfill("c", 2);
     expect(cursor.wants(5, "b")).toBe(false);
     expect(cursor.wants(7, "b")).toBe(true);
     expect(readOn(cursor, 10, "c")).toEqual([2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
-    expect(cursor.isLate("b")).toBe(false);
+    expect(cursor.isBackfilling("b")).toBe(false);
     expect(cursor.record().next).toBe(12);
   });
 
   test("a connection that is late and starts once more gives up nothing between", () => {
     const cursor = new Cursor({ next: 0, pending: [] });
     readOn(cursor, 10);
-    cursor.takeLate("b", 2);
+    cursor.backfill("b", 2);
     expect(readOn(cursor, 3, "b")).toEqual([2, 3, 4]);
-    cursor.takeLate("b", 8);
+    cursor.backfill("b", 8);
     expect(readOn(cursor, 5, "b")).toEqual([5, 6, 7, 8, 9]);
   });
 
@@ -67,8 +67,8 @@ describe("a cursor", () => {
     readOn(cursor, 10);
     for (let sequence = 0; sequence < 10; sequence++) cursor.settle(sequence);
     const { low } = cursor;
-    cursor.takeLate("b", 4);
-    cursor.kept(low);
+    cursor.backfill("b", 4);
+    cursor.committed(low);
     expect(cursor.durableLow).toBe(4);
   });
 
@@ -76,16 +76,16 @@ describe("a cursor", () => {
     const cursor = new Cursor({ next: 0, pending: [] });
     readOn(cursor, 10);
     for (let sequence = 0; sequence < 10; sequence++) cursor.settle(sequence);
-    cursor.kept(cursor.low);
+    cursor.committed(cursor.low);
     expect(cursor.durableLow).toBe(10);
-    cursor.takeLate("b", 4);
+    cursor.backfill("b", 4);
     expect(cursor.durableLow).toBe(4);
   });
 
   test("a connection that starts where nothing was read yet is not late", () => {
     const cursor = new Cursor({ next: 5, pending: [] });
-    cursor.takeLate("b", 5);
-    expect(cursor.isLate("b")).toBe(false);
+    cursor.backfill("b", 5);
+    expect(cursor.isBackfilling("b")).toBe(false);
     expect(cursor.position).toBe(5);
   });
 

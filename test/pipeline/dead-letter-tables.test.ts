@@ -6,10 +6,11 @@ import { pino } from "pino";
 import { createMetrics } from "../../src/observe/metrics.ts";
 import { createDeadLetters } from "../../src/pipeline/dead-letters/dead-letters.ts";
 import { createDeadLetterRetention } from "../../src/pipeline/dead-letters/letter-retention.ts";
-import { type Ledger, openLedger } from "../../src/pipeline/ledger/ledger.ts";
+import { openLedger } from "../../src/pipeline/ledger/ledger.ts";
 import type { StoredLetter } from "../../src/pipeline/model/dead-letter.ts";
 import { createLaneMetrics } from "../../src/pipeline/monitoring/metrics.ts";
 import { openStore } from "../../src/store/lmdb/lmdb-store.ts";
+import { commitLetters } from "./doubles.ts";
 import { numbersTo, until } from "./rig.ts";
 
 const root = mkdtempSync(join(tmpdir(), "letters-"));
@@ -29,13 +30,6 @@ function letter(n: number, over: Partial<StoredLetter> = {}): StoredLetter {
   };
 }
 
-async function commit(ledger: Ledger, letters: readonly StoredLetter[]): Promise<void> {
-  const change = { destinationId: "d", record: { logs: {}, known: {} }, letters, replayed: [] };
-  const { promise, resolve } = Promise.withResolvers<void>();
-  ledger.schedule({ collect: () => change, committed: () => resolve() });
-  await promise;
-}
-
 const lettersOf = (count: number, over: Partial<StoredLetter> = {}) =>
   numbersTo(count).map((n) => letter(n, over));
 
@@ -43,12 +37,12 @@ test("letters are counted with each change, and not when a ledger is opened", as
   const directory = freshDirectory();
   let ledger = openLedger(directory, logger);
   const letters = [...lettersOf(3), ...lettersOf(2, { destinationId: "e" })];
-  await commit(ledger, letters);
+  await commitLetters(ledger, letters);
   // A commit that failed may have reached the disk all the same, and is made again.
-  await commit(ledger, letters);
-  await commit(ledger, lettersOf(4, { workspaceId: "v", destinationId: "f" }));
+  await commitLetters(ledger, letters);
+  await commitLetters(ledger, lettersOf(4, { workspaceId: "v", destinationId: "f" }));
   await ledger.purge("w", [letters[0]!.id, "unknown"]);
-  await ledger.replay("w", [letters[4]!.id, letters[1]!.id, letters[1]!.id], 0);
+  await ledger.requeue("w", [letters[4]!.id, letters[1]!.id, letters[1]!.id], 0);
   const look = () => ({
     counts: [...ledger.letters.counts()].filter(({ count }) => count > 0),
     d: ledger.letters.countOf("w", { destinationId: "d" }),
@@ -97,31 +91,32 @@ test("letters that an earlier version left uncounted are counted once", async ()
 test("replays that are under way are passed over once, and a lower one is found", async () => {
   const ledger = openLedger(freshDirectory(), logger);
   const letters = lettersOf(40);
-  await commit(ledger, letters);
+  await commitLetters(ledger, letters);
   const ids = letters.map(({ id }) => id);
-  await ledger.replay("w", ids.slice(10), 0);
+  await ledger.requeue("w", ids.slice(10), 0);
   const busy = new Set<string>();
   const take = (count: number) => {
-    const taken = ledger.replays("d", busy, count).map(({ letter }) => letter.id);
+    const taken = ledger.waitingLetters("d", busy, count).map(({ letter }) => letter.id);
     for (const id of taken) busy.add(id);
     return taken;
   };
   expect(take(5)).toEqual(ids.slice(10, 15));
   expect(take(5)).toEqual(ids.slice(15, 20));
   expect(take(5)).toEqual(ids.slice(20, 25));
-  await ledger.replay("w", ids.slice(2, 4), 0);
+  await ledger.requeue("w", ids.slice(2, 4), 0);
   expect(take(4)).toEqual([...ids.slice(2, 4), ...ids.slice(25, 27)]);
   expect(take(100)).toEqual(ids.slice(27));
   expect(take(100)).toEqual([]);
   // Another lane, after a restart of the old one, starts over.
-  expect(ledger.replays("d", new Set(), 1)[0]!.letter.id).toBe(ids[2]!);
+  expect(ledger.waitingLetters("d", new Set(), 1)[0]!.letter.id).toBe(ids[2]!);
   await ledger.close();
 });
 
 test("many letters are replayed, purged and removed in several transactions, all of them", async () => {
   const ledger = openLedger(freshDirectory(), logger);
   const letters = lettersOf(3_500);
-  for (let i = 0; i < letters.length; i += 500) await commit(ledger, letters.slice(i, i + 500));
+  for (let i = 0; i < letters.length; i += 500)
+    await commitLetters(ledger, letters.slice(i, i + 500));
   const woken: number[] = [];
   const dead = createDeadLetters(
     ledger,
@@ -143,15 +138,14 @@ test("many letters are replayed, purged and removed in several transactions, all
 
 test("beyond the operator's bounds the oldest letters are dropped, counted and told", async () => {
   const ledger = openLedger(freshDirectory(), logger);
-  await commit(ledger, [...lettersOf(1_500), ...lettersOf(30, { destinationId: "e" })]);
+  await commitLetters(ledger, [...lettersOf(1_500), ...lettersOf(30, { destinationId: "e" })]);
   const lines: string[] = [];
   const registry = createMetrics();
-  const metrics = createLaneMetrics(
-    registry,
-    () => [],
-    () => [],
-    () => 0,
-  );
+  const metrics = createLaneMetrics(registry, {
+    lanes: () => [],
+    deadLetters: () => [],
+    heldBytes: () => 0,
+  });
   const sweep = (countMax: number, ageMsMax: number) =>
     createDeadLetterRetention({
       bounds: { countMax, ageMsMax },
@@ -187,8 +181,8 @@ test("beyond the operator's bounds the oldest letters are dropped, counted and t
 
 test("the operator's bound of a destination is of all ledgers together", async () => {
   const ledgers = [openLedger(freshDirectory(), logger), openLedger(freshDirectory(), logger)];
-  await commit(ledgers[0]!, lettersOf(300));
-  await commit(ledgers[1]!, lettersOf(100));
+  await commitLetters(ledgers[0]!, lettersOf(300));
+  await commitLetters(ledgers[1]!, lettersOf(100));
   const metrics = { deadLettersDropped: { inc() {} } } as never;
   const sweeps = ledgers.map((ledger) =>
     createDeadLetterRetention({
@@ -213,8 +207,8 @@ test("letters are grouped by reason, whatever numbers and ids of the event are i
     "The receiver answered 422",
   ];
   const letters = reasons.map((reason, n) => letter(n + 1, { reason }));
-  await commit(ledger, letters);
-  await commit(ledger, letters);
+  await commitLetters(ledger, letters);
+  await commitLetters(ledger, letters);
   const shown = () =>
     createDeadLetters(
       ledger,
@@ -229,7 +223,7 @@ test("letters are grouped by reason, whatever numbers and ids of the event are i
     ["The receiver answered 500", 1, 2_000],
   ]);
   await ledger.purge("w", [letters[1]!.id]);
-  await ledger.replay("w", [letters[0]!.id], 0);
+  await ledger.requeue("w", [letters[0]!.id], 0);
   await ledger.dropOldest({ workspaceId: "w", destinationId: "d" }, { count: 1 });
   expect(shown()).toEqual([
     ["The receiver answered 422", 1, 5_000],
@@ -243,7 +237,7 @@ test("code that makes up a reason for each event makes no more groups than are k
   const made = numbersTo(300).map((n) =>
     letter(n, { reason: `No ${String.fromCharCode(97 + (n % 26), 97 + n / 26)}` }),
   );
-  await commit(ledger, made);
+  await commitLetters(ledger, made);
   const groups = [...ledger.letters.groups.of({ workspaceId: "w", destinationId: "d" })];
   expect(groups.length).toBe(201);
   expect(groups.reduce((sum, { count }) => sum + count, 0)).toBe(300);
@@ -263,7 +257,7 @@ test("code that makes up a reason for each event makes no more groups than are k
 test("letters of an earlier version, which has no groups, are grouped when it is opened", async () => {
   const directory = freshDirectory();
   const before = openLedger(directory, logger);
-  await commit(before, lettersOf(2_500, { reason: "Old" }));
+  await commitLetters(before, lettersOf(2_500, { reason: "Old" }));
   await before.close();
   const store = openStore({ path: directory, tablesMax: 8, name: "The ledger", logger });
   for (const name of ["letter-groups", "letters-by-group"]) {
@@ -277,7 +271,7 @@ test("letters of an earlier version, which has no groups, are grouped when it is
 
   const ledger = openLedger(directory, logger);
   // One that comes meanwhile is counted once.
-  await commit(ledger, [letter(3_000, { reason: "Old" })]);
+  await commitLetters(ledger, [letter(3_000, { reason: "Old" })]);
   await ledger.counted;
   const [group] = ledger.letters.groups.of({ workspaceId: "w", destinationId: "d" });
   expect(group).toMatchObject({ reason: "Old", count: 2_501 });

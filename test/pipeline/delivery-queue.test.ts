@@ -1,9 +1,10 @@
 import { expect, test } from "bun:test";
 import type { DeliveryResult } from "../../src/destinations/destination.ts";
 import { DeliveryQueue } from "../../src/pipeline/delivering/delivery-queue.ts";
-import { createOutput, type Output } from "../../src/pipeline/model/lane-event.ts";
+import { createOutput } from "../../src/pipeline/model/lane-event.ts";
 import type { Routes } from "../../src/pipeline/model/routes.ts";
 import { RETRY_DELAY_MS_MIN } from "../../src/settings/limits.ts";
+import { fail, laneEvent } from "./doubles.ts";
 
 const routes = {} as Routes;
 
@@ -11,14 +12,14 @@ const routes = {} as Routes;
 const quiet = {
   ...{
     batchSize: () => 1,
-    shareKey: () => "",
+    batchKey: () => "",
     retryWindowMs: 1e12,
     elapsed: () => 0,
     age: () => 0,
   },
-  ...{ random: () => 1, running: () => true, filling: () => false, refresh: () => {} },
-  ...{ routes: () => routes, standing: () => ({ kind: "send" }) as const, settle: () => {} },
-  ...{ tally: () => ({ delivered: 0, failed: 0 }), failure: () => undefined },
+  ...{ random: () => 1, isRunning: () => true, expectsMore: () => false, refresh: () => {} },
+  ...{ routes: () => routes, decide: () => ({ kind: "send" }) as const, settle: () => {} },
+  ...{ attemptCounts: () => ({ delivered: 0, failed: 0 }), failure: () => undefined, fail },
   deliver: async (): Promise<DeliveryResult> => ({ kind: "delivered" }),
   sleep: async () => {},
 };
@@ -32,7 +33,7 @@ async function waits(count: number, verdicts: DeliveryResult["kind"][]): Promise
     sleep: async (ms) => void asked.push(ms),
   });
   for (let n = 0; n < count; n++) {
-    queue.push(createOutput({ routes } as Output["item"], Buffer.from("{}")));
+    queue.push(createOutput(laneEvent({ checkedRoutes: routes }), Buffer.from("{}")));
   }
   await queue.ended();
   expect(verdicts).toEqual([]);
@@ -59,7 +60,7 @@ test("of a delivery that went through, events that were refused are dead letters
     },
   });
   for (let n = 0; n < 4; n++) {
-    queue.push(createOutput({ routes } as Output["item"], Buffer.from(String(n))));
+    queue.push(createOutput(laneEvent({ checkedRoutes: routes }), Buffer.from(String(n))));
   }
   await queue.ended();
   const refused = "dead-letter 2 No such column";

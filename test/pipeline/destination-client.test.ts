@@ -23,7 +23,7 @@ function setUp(close: () => Promise<void>, verdict: DeliveryResult = { kind: "de
     metrics: laneMetrics(),
     logger,
     labels: { destination: "one", name: "One", kind: "test" },
-    announcements: new HealthLogger({
+    health: new HealthLogger({
       clock: systemClock,
       logger,
       destination: () => destination,

@@ -5,7 +5,10 @@ import type { PixelRecord } from "../../src/event/record.ts";
 import type { DurableRange, LogReader } from "../../src/log/event-log.ts";
 import type { Positions } from "../../src/log/positions.ts";
 import { createMetrics } from "../../src/observe/metrics.ts";
+import type { LaneChange, Ledger } from "../../src/pipeline/ledger/ledger.ts";
+import type { StoredLetter } from "../../src/pipeline/model/dead-letter.ts";
 import type { BuiltEvent } from "../../src/pipeline/model/input-event.ts";
+import type { LaneEvent } from "../../src/pipeline/model/lane-event.ts";
 import { createLaneMetrics, type LaneMetrics } from "../../src/pipeline/monitoring/metrics.ts";
 import { SharedReader } from "../../src/pipeline/reading/shared-reader.ts";
 import type { Program, ProgramBatch, ProgramOutcome } from "../../src/sandbox/program.ts";
@@ -100,12 +103,11 @@ export function record(n: number, user = "ann", over: Partial<PixelRecord> = {})
 
 /** Metrics of lanes that nobody reads. */
 export function laneMetrics(): LaneMetrics {
-  return createLaneMetrics(
-    createMetrics(),
-    () => [],
-    () => [],
-    () => 0,
-  );
+  return createLaneMetrics(createMetrics(), {
+    lanes: () => [],
+    deadLetters: () => [],
+    heldBytes: () => 0,
+  });
 }
 
 /** Reads this log, or several by their names, for lanes. */
@@ -263,3 +265,36 @@ export class FakeLive implements Live {
 }
 
 const times = { createdAt: 0, updatedAt: 0 };
+
+/** An event of a lane, without outputs yet. */
+export function laneEvent(over: Partial<LaneEvent> = {}): LaneEvent {
+  const event = { json: Buffer.from("{}"), user: "u", userId: "u", anonymousId: "" };
+  const input = { messageId: "m", sourceId: "source", receivedAt: 0, type: "track", event };
+  const origin = { log: "0", sequence: 0, connectionId: "c" };
+  return { input, origin, retryWindowStart: 0, bytes: 0, openOutputs: 0, deadLetters: [], ...over };
+}
+
+/** Throws a broken invariant, where a test expects none. */
+export function fail(error: unknown): never {
+  throw error;
+}
+
+/** Has a ledger write one change; rejects when an invariant is broken. */
+export function commitChange(ledger: Ledger, change: LaneChange): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  ledger.schedule({ collect: () => change, committed: () => resolve(), fail: reject });
+  return promise;
+}
+
+/** Has a ledger write dead letters, those of each destination with its own cursor. */
+export async function commitLetters(
+  ledger: Ledger,
+  letters: readonly StoredLetter[],
+): Promise<void> {
+  const record = { logs: {}, known: {} };
+  const lanes = Map.groupBy(letters, ({ destinationId }) => destinationId);
+  const changes = [...lanes].map(([destinationId, deadLetters]) => {
+    return { destinationId, record, deadLetters, settledRequeued: [] };
+  });
+  await Promise.all(changes.map((change) => commitChange(ledger, change)));
+}

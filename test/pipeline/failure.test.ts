@@ -174,9 +174,9 @@ describe("dead letters", () => {
     status = 200;
     let isBroken = true;
     let refused = 0;
-    const { replays } = ledger;
-    ledger.replays = (...asked) => {
-      if (!isBroken) return replays.apply(ledger, asked);
+    const { waitingLetters } = ledger;
+    ledger.waitingLetters = (...asked) => {
+      if (!isBroken) return waitingLetters.apply(ledger, asked);
       refused += 1;
       throw new Error("The ledger is being opened again");
     };

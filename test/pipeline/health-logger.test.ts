@@ -38,7 +38,7 @@ describe("the log is told", () => {
   test("once that a destination fails, once that it is down, once that it recovered", () => {
     const { announcements, told, pass } = begin();
     for (let seconds = 0; seconds < 30; seconds++) {
-      announcements.attempted(retry);
+      announcements.recordAttempt(retry);
       pass(1_000);
     }
     const [fails, down, ...more] = told();
@@ -56,10 +56,10 @@ describe("the log is told", () => {
       ...{ attempts: 11, seconds: 10 },
     });
     expect(more).toEqual([]);
-    announcements.attempted({ kind: "rejected", reason: "Answered 400" });
+    announcements.recordAttempt({ kind: "rejected", reason: "Answered 400" });
     expect(told()).toEqual([]);
-    announcements.attempted(delivered);
-    announcements.attempted(delivered);
+    announcements.recordAttempt(delivered);
+    announcements.recordAttempt(delivered);
     expect(told()).toMatchObject([
       { told: "info: A destination recovered", attempts: 30, seconds: 30 },
     ]);
@@ -68,7 +68,7 @@ describe("the log is told", () => {
   test("of a destination that flaps once a minute", () => {
     const { announcements, told, pass } = begin();
     for (let seconds = 0; seconds < 120; seconds++) {
-      announcements.attempted(seconds % 2 === 0 ? retry : delivered);
+      announcements.recordAttempt(seconds % 2 === 0 ? retry : delivered);
       pass(1_000);
     }
     expect(told().map((line) => line.told)).toEqual([
@@ -81,21 +81,25 @@ describe("the log is told", () => {
 
   test("of the first dead letter with its reason, of the others by their number", () => {
     const { announcements, told } = begin();
-    announcements.ended(1, deadLetter);
-    announcements.ended(3, { ...deadLetter, stage: "transform", reason: "what a visitor typed" });
-    announcements.ended(5, deadLetter);
-    announcements.ended(7, { kind: "delivered" });
+    announcements.recordOutcome(1, deadLetter);
+    announcements.recordOutcome(3, {
+      ...deadLetter,
+      stage: "transform",
+      reason: "what a visitor typed",
+    });
+    announcements.recordOutcome(5, deadLetter);
+    announcements.recordOutcome(7, { kind: "delivered" });
     const [first, ...later] = told();
     expect(first).toMatchObject({
       told: "warn: Events became dead letters",
       ...{ failedInCode: 0, notDelivered: 1, reason: "Answered 400" },
     });
     expect(later).toEqual([]);
-    announcements.end();
+    announcements.close();
     const rest = told();
     expect(rest).toMatchObject([{ failedInCode: 3, notDelivered: 5 }]);
     expect(JSON.stringify(rest)).not.toContain("visitor");
-    announcements.end();
+    announcements.close();
     expect(told()).toEqual([]);
   });
 });

@@ -37,15 +37,15 @@ describe("counts by time", () => {
 
 describe("a lane's history", () => {
   test("has the last hour by minutes, with the times of attempts", () => {
-    const history = new LaneHistories().of("d");
-    expect(lastHour(history.counted(start), start)).toHaveLength(60);
+    const history = new LaneHistories().get("d");
+    expect(lastHour(history.minutes(start), start)).toHaveLength(60);
     for (let n = 0; n < 100; n += 1) {
-      history.attempted(n === 0, n === 99 ? 900 : 10, start);
-      history.ended("s", "delivered", start);
+      history.recordAttempt(n === 0, n === 99 ? 900 : 10, start);
+      history.recordOutcome("s", "delivered", start);
     }
-    history.ended("s", "dropped", start + 2 * MINUTE);
-    history.ended("s", "dead-letter", start + 2 * MINUTE);
-    const minutes = lastHour(history.counted(start + 2 * MINUTE), start + 2 * MINUTE);
+    history.recordOutcome("s", "dropped", start + 2 * MINUTE);
+    history.recordOutcome("s", "dead-letter", start + 2 * MINUTE);
+    const minutes = lastHour(history.minutes(start + 2 * MINUTE), start + 2 * MINUTE);
     expect(minutes).toHaveLength(60);
     expect(minutes.at(-3)).toEqual({
       ...{ at: start, delivered: 100, dropped: 0, failed: 0, retried: 1, attempts: 100 },
@@ -54,22 +54,22 @@ describe("a lane's history", () => {
     });
     expect(minutes.at(-1)).toMatchObject({ delivered: 0, dropped: 1, failed: 1, attempts: 0 });
     expect(minutes.at(-1)!.p50Ms).toBeUndefined();
-    history.attempted(false, 900, start + 2 * MINUTE);
-    const { p99Ms } = lastHour(history.counted(start + 2 * MINUTE), start + 2 * MINUTE).at(-1)!;
+    history.recordAttempt(false, 900, start + 2 * MINUTE);
+    const { p99Ms } = lastHour(history.minutes(start + 2 * MINUTE), start + 2 * MINUTE).at(-1)!;
     expect(p99Ms!).toBeGreaterThanOrEqual(900);
     expect(p99Ms!).toBeLessThanOrEqual(1_350);
     expect(
-      lastHour(history.counted(start + 63 * MINUTE), start + 63 * MINUTE).every(
+      lastHour(history.minutes(start + 63 * MINUTE), start + 63 * MINUTE).every(
         (it) => it.delivered === 0,
       ),
     ).toBe(true);
   });
 
   test("has the rates of each connection over the last minute", () => {
-    const history = new LaneHistories().of("d");
+    const history = new LaneHistories().get("d");
     for (let second = 0; second < 60; second += 1) {
-      for (let n = 0; n < 5; n += 1) history.received("a", start + second * 1_000);
-      history.ended("b", "delivered", start + second * 1_000);
+      for (let n = 0; n < 5; n += 1) history.recordReceived("a", start + second * 1_000);
+      history.recordOutcome("b", "delivered", start + second * 1_000);
     }
     const [a, b] = history.rates(start + 60_000);
     expect(a).toMatchObject({ sourceId: "a", delivered: 0, dropped: 0, failed: 0 });
@@ -81,37 +81,37 @@ describe("a lane's history", () => {
 
 test("histories of many lanes are bounded, and idle ones make room", () => {
   const histories = new LaneHistories();
-  for (let n = 0; n <= LANE_HISTORIES_MAX; n += 1) histories.of(`${n}`).received("s", start);
+  for (let n = 0; n <= LANE_HISTORIES_MAX; n += 1) histories.get(`${n}`).recordReceived("s", start);
   const late = `${LANE_HISTORIES_MAX}`;
-  expect(histories.of(late).rates(start)).toEqual([]);
+  expect(histories.get(late).rates(start)).toEqual([]);
   const later = start + 2 * 60 * MINUTE;
-  histories.of("0").received("s", later - MINUTE);
-  histories.of(late).received("s", later);
-  expect(histories.of(late).rates(later)).toHaveLength(1);
-  expect(histories.of("0").rates(later)).toHaveLength(1);
-  expect(histories.of("1").rates(later)).toEqual([]);
+  histories.get("0").recordReceived("s", later - MINUTE);
+  histories.get(late).recordReceived("s", later);
+  expect(histories.get(late).rates(later)).toHaveLength(1);
+  expect(histories.get("0").rates(later)).toHaveLength(1);
+  expect(histories.get("1").rates(later)).toEqual([]);
 });
 
 test("histories that gave back their room have some again only while there is any", () => {
   const histories = new LaneHistories();
-  const all = Array.from({ length: LANE_HISTORIES_MAX }, (_, n) => histories.of(`${n}`));
-  for (const history of all) history.received("s", start);
+  const all = Array.from({ length: LANE_HISTORIES_MAX }, (_, n) => histories.get(`${n}`));
+  for (const history of all) history.recordReceived("s", start);
   const later = start + 61 * MINUTE;
-  histories.of("new").received("s", later);
-  for (const history of all) history.received("s", later);
+  histories.get("new").recordReceived("s", later);
+  for (const history of all) history.recordReceived("s", later);
   expect(all.filter(({ connections }) => connections > 0).length).toBe(LANE_HISTORIES_MAX - 1);
 });
 
 test("connections of all lanes are bounded, and those of a lane that ended make room", () => {
   const histories = new LaneHistories();
   for (let n = 0; n < LANE_HISTORY_CONNECTIONS_MAX; n += 1)
-    histories.of("a").received(`${n}`, start);
-  const b = histories.of("b");
-  b.received("s", start);
-  b.ended("s", "delivered", start);
+    histories.get("a").recordReceived(`${n}`, start);
+  const b = histories.get("b");
+  b.recordReceived("s", start);
+  b.recordOutcome("s", "delivered", start);
   expect(b.rates(start)).toEqual([]);
-  expect(lastHour(b.counted(start), start).at(-1)!.delivered).toBe(1);
+  expect(lastHour(b.minutes(start), start).at(-1)!.delivered).toBe(1);
   histories.forget("a");
-  b.received("s", start);
+  b.recordReceived("s", start);
   expect(b.rates(start)).toHaveLength(1);
 });

@@ -56,14 +56,14 @@ describe("a connection that is enabled again, below what its lane has read", () 
     const again = turned(paused, true, { "0": 20 });
     const routes = (connection: Connection) => createRoutes(destination, [connection]);
     const reader = new LaneReader(logs, routes(first), undefined);
-    reader.reroute(routes(paused));
+    reader.setRoutes(routes(paused));
     await drain(reader);
     return { log, logs, reader, again, routes };
   }
 
   test("gets what it is owed once, and a restart meanwhile goes back no further", async () => {
     const { logs, reader, again, routes } = await late();
-    reader.reroute(routes(again));
+    reader.setRoutes(routes(again));
     const stored = reader.record();
     expect(await drain(reader)).toEqual(numbersTo(30).slice(20));
     expect(await drain(new LaneReader(logs, routes(again), stored))).toEqual(
@@ -74,11 +74,11 @@ describe("a connection that is enabled again, below what its lane has read", () 
 
   test("gets all of it when it is paused and enabled once more before that", async () => {
     const { logs, reader, again, routes } = await late();
-    reader.reroute(routes(again));
+    reader.setRoutes(routes(again));
     const stored = reader.record();
     const once = turned(turned(again, false, { "0": 24 }), true, { "0": 27 });
     const owed = [20, 21, 22, 23, 27, 28, 29];
-    reader.reroute(routes(once));
+    reader.setRoutes(routes(once));
     expect(await drain(new LaneReader(logs, routes(once), stored))).toEqual(owed);
     expect(await drain(new LaneReader(logs, routes(once), reader.record()))).toEqual(owed);
     expect(await drain(reader)).toEqual(owed);
@@ -101,7 +101,7 @@ describe("a connection that is enabled again, below what its lane has read", () 
     );
     const taking = reader.take(100, 1e9);
     await reading.promise;
-    reader.reroute(routes(again));
+    reader.setRoutes(routes(again));
     mayRead.resolve();
     const taken = numbers(await taking);
     expect([...taken, ...(await drain(reader))]).toEqual(numbersTo(35).slice(20));

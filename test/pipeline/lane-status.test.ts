@@ -26,7 +26,7 @@ test("a lane tells what came and went, by source and by minute", async () => {
   expect(rates!.sourceId).toBe("source");
   expect(rates!.delivered / rates!.received).toBeCloseTo(2 / 3, 5);
   expect(rates!.failed / rates!.received).toBeCloseTo(1 / 3, 5);
-  const minutes = lastHour(pipeline.counted("one"), Date.now());
+  const minutes = lastHour(pipeline.minuteCounts("one"), Date.now());
   const sum = (key: "delivered" | "failed" | "attempts") =>
     minutes.reduce((all, minute) => all + minute[key], 0);
   expect([sum("delivered"), sum("failed"), sum("attempts")]).toEqual([2, 1, 3]);
@@ -47,7 +47,7 @@ test("a lane whose receiver does not take events says since when, and why, until
   isUp = true;
   await until(() => pipeline.status("one")?.failure === undefined);
   await until(() => pipeline.status("one")?.lagEvents === 0);
-  const minutes = lastHour(pipeline.counted("one"), Date.now());
+  const minutes = lastHour(pipeline.minuteCounts("one"), Date.now());
   const retried = minutes.reduce((all, minute) => all + minute.retried, 0);
   expect(retried).toBeGreaterThan(0);
 });

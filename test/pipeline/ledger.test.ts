@@ -8,6 +8,7 @@ import type { LaneChange } from "../../src/pipeline/ledger/ledger.ts";
 import { openLedger } from "../../src/pipeline/ledger/ledger.ts";
 import { DEAD_LETTERS_PAGE_CHARS_MAX } from "../../src/pipeline/ledger/letter-tables.ts";
 import type { StoredLetter } from "../../src/pipeline/model/dead-letter.ts";
+import { fail } from "./doubles.ts";
 import { numbersTo, until } from "./rig.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "ledger-"));
@@ -36,9 +37,14 @@ test("large letters come in shorter pages, and their replays in smaller lots", a
     () => 0,
   );
   const letters = largeLetters();
-  const change = { destinationId: "d", record: { logs: {}, known: {} }, letters, replayed: [] };
+  const change = {
+    destinationId: "d",
+    record: { logs: {}, known: {} },
+    deadLetters: letters,
+    settledRequeued: [],
+  };
   const { promise, resolve } = Promise.withResolvers<void>();
-  ledger.schedule({ collect: () => change, committed: () => resolve() });
+  ledger.schedule({ collect: () => change, committed: () => resolve(), fail });
   await promise;
 
   for (const filter of [{}, { destinationId: "d" }]) {
@@ -53,11 +59,11 @@ test("large letters come in shorter pages, and their replays in smaller lots", a
   expect(deadLetters.list("w", { count: 2 }).length).toBe(2);
 
   expect(await deadLetters.replay("w", ids)).toEqual({ replayed: 9 });
-  const lot = ledger.replays("d", new Set(), 100, {
+  const lot = ledger.waitingLetters("d", new Set(), 100, {
     charsMax: DEAD_LETTERS_PAGE_CHARS_MAX / 2,
   });
   expect(lot.map(({ letter }) => letter.id)).toEqual(ids.slice(0, 2));
-  expect(ledger.replays("d", new Set(ids.slice(0, 2)), 100).length).toBe(7);
+  expect(ledger.waitingLetters("d", new Set(ids.slice(0, 2)), 100).length).toBe(7);
 });
 
 test("after letters that could not be written, the end writes no later cursor over them", async () => {
@@ -65,18 +71,18 @@ test("after letters that could not be written, the end writes no later cursor ov
   const logger = pino({ level: "silent" });
   const refusing = openLedger(path, logger);
   let refused = 0;
-  const common = { destinationId: "d", replayed: [] };
+  const common = { destinationId: "d", settledRequeued: [] };
   const first: LaneChange = {
     ...{ ...common, record: { logs: { "0": { next: 5, pending: [] } }, known: {} } },
-    get letters(): never {
+    get deadLetters(): never {
       refused += 1;
       throw new Error("No space left on device");
     },
   };
   const later = { ...common, record: { logs: { "0": { next: 9, pending: [] } }, known: {} } };
-  refusing.schedule({ collect: () => first, committed: () => {} });
+  refusing.schedule({ collect: () => first, committed: () => {}, fail });
   await until(() => refused > 0);
-  refusing.schedule({ collect: () => ({ ...later, letters: [] }), committed: () => {} });
+  refusing.schedule({ collect: () => ({ ...later, deadLetters: [] }), committed: () => {}, fail });
   await refusing.close();
 
   const again = openLedger(path, logger);
@@ -85,7 +91,12 @@ test("after letters that could not be written, the end writes no later cursor ov
 });
 
 test("a lane that cannot read the ledger, which LMDB has just given up, is asked again", async () => {
-  const change = { destinationId: "x", record: { logs: {}, known: {} }, letters: [], replayed: [] };
+  const change = {
+    destinationId: "x",
+    record: { logs: {}, known: {} },
+    deadLetters: [],
+    settledRequeued: [],
+  };
   const { promise, resolve } = Promise.withResolvers<void>();
   let asked = 0;
   const collect = () => {
@@ -93,7 +104,7 @@ test("a lane that cannot read the ledger, which LMDB has just given up, is asked
     if (asked === 1) throw Object.assign(new Error("MDB_PANIC"), { code: -30_795 });
     return change;
   };
-  ledger.schedule({ collect, committed: () => resolve() });
+  ledger.schedule({ collect, committed: () => resolve(), fail });
   await promise;
   expect(asked).toBe(2);
 });

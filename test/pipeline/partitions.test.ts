@@ -11,7 +11,7 @@ import { type Ledger, openLedger } from "../../src/pipeline/ledger/ledger.ts";
 import { firstIdAt } from "../../src/pipeline/ledger/letter-keys.ts";
 import type { StoredLetter } from "../../src/pipeline/model/dead-letter.ts";
 import { createPipelineHost } from "../../src/pipeline/pipeline.ts";
-import { decode, eventOf, MemoryLog, record } from "./doubles.ts";
+import { commitLetters, decode, eventOf, MemoryLog, record } from "./doubles.ts";
 import { Rig, sorted, until } from "./rig.ts";
 
 const logger = pino({ level: "silent" });
@@ -87,13 +87,6 @@ function letter(n: number, chars: number): StoredLetter {
   };
 }
 
-async function commit(ledger: Ledger, letters: readonly StoredLetter[]): Promise<void> {
-  const change = { destinationId: "d", record: { logs: {}, known: {} }, letters, replayed: [] };
-  const { promise, resolve } = Promise.withResolvers<void>();
-  ledger.schedule({ collect: () => change, committed: () => resolve() });
-  await promise;
-}
-
 test("the dead letters of several ledgers are those of one", async () => {
   const huge = 3 << 20;
   const shapes = fc.array(fc.record({ at: fc.nat(2), huge: fc.integer({ min: 0, max: 19 }) }), {
@@ -104,9 +97,9 @@ test("the dead letters of several ledgers are those of one", async () => {
       const all = [0, 1, 2, 3].map(() => ledgerOf());
       const [one, ...several] = all;
       const letters = shape.map((it, n) => letter(n + 1, it.huge === 0 ? huge : 10));
-      await commit(one!, letters);
+      await commitLetters(one!, letters);
       for (const [at, ledger] of several.entries()) {
-        await commit(
+        await commitLetters(
           ledger,
           letters.filter((_, n) => shape[n]!.at === at),
         );
@@ -140,11 +133,11 @@ test("the dead letters of several ledgers are those of one", async () => {
 
 test("a replay of dead letters keeps to its rate over all ledgers together", async () => {
   const { lines, end, ledgers } = twoLines();
-  await commit(
+  await commitLetters(
     ledgers[0]!,
     [1, 2, 3].map((n) => letter(n, 10)),
   );
-  await commit(ledgers[1]!, [letter(4, 10)]);
+  await commitLetters(ledgers[1]!, [letter(4, 10)]);
   const asked = { kind: "dead-letters" as const, filter: {}, rate: 8 };
   const job = await lines.replays.startLetters("w", asked);
   const rates = ledgers.map((ledger) => ledger.jobs.get("w", job.id)!.rate);

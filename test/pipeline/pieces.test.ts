@@ -12,7 +12,7 @@ import { DestinationClient } from "../../src/pipeline/delivering/destination-cli
 import { type Ledger, openLedger } from "../../src/pipeline/ledger/ledger.ts";
 import { firstIdAt } from "../../src/pipeline/ledger/letter-keys.ts";
 import type { StoredLetter } from "../../src/pipeline/model/dead-letter.ts";
-import { createOutput, type LaneEvent, type Output } from "../../src/pipeline/model/lane-event.ts";
+import { createOutput, type Output } from "../../src/pipeline/model/lane-event.ts";
 import type { Routes } from "../../src/pipeline/model/routes.ts";
 import { HealthLogger } from "../../src/pipeline/monitoring/health-logger.ts";
 import { LaneHistories, lastHour } from "../../src/pipeline/monitoring/lane-history.ts";
@@ -21,7 +21,7 @@ import {
   LANE_IN_FLIGHT_EVENTS_MAX,
   SPLIT_ATTEMPTS_MIN,
 } from "../../src/settings/limits.ts";
-import { laneMetrics } from "./doubles.ts";
+import { commitLetters, fail, laneEvent, laneMetrics } from "./doubles.ts";
 import { numbersTo } from "./rig.ts";
 
 /** Pieces of a lane, each by itself. */
@@ -45,10 +45,7 @@ function letter(n: number, over: Partial<StoredLetter> = {}): StoredLetter {
 async function ledgerWith(letters: readonly StoredLetter[]): Promise<Ledger> {
   const ledger = openLedger(join(root, String(directories++)), logger);
   await ledger.counted;
-  const change = { destinationId: "d", record: { logs: {}, known: {} }, letters, replayed: [] };
-  const { promise, resolve } = Promise.withResolvers<void>();
-  ledger.schedule({ collect: () => change, committed: () => resolve() });
-  await promise;
+  await commitLetters(ledger, letters);
   return ledger;
 }
 
@@ -149,7 +146,7 @@ function receiverOf() {
   const receiver = new DestinationClient(kind, destination, {
     ...{ clock, metrics: laneMetrics(), logger },
     labels: { destination: "d", name: "D", kind: "test" },
-    announcements: new HealthLogger({ clock, logger, destination: () => destination }),
+    health: new HealthLogger({ clock, logger, destination: () => destination }),
   });
   const answer = async (verdict: DeliveryResult) => {
     const delivery = receiver.deliver([]);
@@ -199,12 +196,12 @@ describe("a receiver", () => {
     await answer(retry);
     expect(receiver.failure).toMatchObject({ since: 0, at: 1_999, reason: "Answered 503" });
     await answer(delivered);
-    expect(receiver).toMatchObject({ recoveries: 0, tally: { delivered: 1, failed: 2 } });
+    expect(receiver).toMatchObject({ recoveries: 0, attemptCounts: { delivered: 1, failed: 2 } });
     expect(receiver.failure).toBeUndefined();
     await answer(retry);
     pass(2_000);
     await answer({ kind: "rejected", reason: "Answered 400" });
-    expect(receiver).toMatchObject({ recoveries: 1, tally: { delivered: 1, failed: 3 } });
+    expect(receiver).toMatchObject({ recoveries: 1, attemptCounts: { delivered: 1, failed: 3 } });
     await receiver.close();
   });
 });
@@ -215,21 +212,21 @@ test("the log tells how long a destination was down, in seconds", () => {
   let now = 0;
   const announcements = new HealthLogger({
     ...{ clock: { elapsed: () => now }, logger: pino({}, { write }) },
-    destination: () => ({ id: "d", name: "D", workspaceId: "w" }) as never,
+    destination: () => ({ id: "d", name: "D", workspaceId: "w" }),
   });
-  announcements.attempted(retry);
+  announcements.recordAttempt(retry);
   now = 5_000_000;
-  announcements.attempted(retry);
+  announcements.recordAttempt(retry);
   now = 7_000_000;
-  announcements.attempted(delivered);
+  announcements.recordAttempt(delivered);
   expect(told.slice(1)).toEqual([5_000, 7_000]);
 });
 
 test("an attempt that took longer than any span that is told apart counts among the longest", () => {
-  const history = new LaneHistories().of("d");
-  history.attempted(false, 1e9, 1e12);
+  const history = new LaneHistories().get("d");
+  history.recordAttempt(false, 1e9, 1e12);
   const longest = Math.round(1.5 ** 27);
-  expect(lastHour(history.counted(1e12), 1e12).at(-1)).toMatchObject({
+  expect(lastHour(history.minutes(1e12), 1e12).at(-1)).toMatchObject({
     attempts: 1,
     p50Ms: longest,
   });
@@ -244,11 +241,11 @@ function queueOf({ batchSize = 100, verdicts = [] as DeliveryResult[], isFilling
   const slept: number[] = [];
   let isRunning = true;
   const queue = new DeliveryQueue({
-    shareKey: () => "",
+    batchKey: () => "",
     ...{ batchSize: () => batchSize, retryWindowMs: 1e12, elapsed: () => 0, age: () => 0 },
-    ...{ random: () => 1, running: () => isRunning, filling: () => isFilling, refresh() {} },
-    ...{ routes: () => routes, standing: () => ({ kind: "send" }) as const },
-    ...{ tally: () => ({ delivered: 0, failed: 0 }), failure: () => undefined },
+    ...{ random: () => 1, isRunning: () => isRunning, expectsMore: () => isFilling, refresh() {} },
+    ...{ routes: () => routes, decide: () => ({ kind: "send" }) as const },
+    ...{ attemptCounts: () => ({ delivered: 0, failed: 0 }), failure: () => undefined, fail },
     settle: (outputs, { kind }) => void ended.push(...outputs.map((it) => `${nameOf(it)} ${kind}`)),
     async deliver(outputs) {
       deliveries.push(outputs.map(nameOf).join(""));
@@ -258,7 +255,7 @@ function queueOf({ batchSize = 100, verdicts = [] as DeliveryResult[], isFilling
   });
   const push = (...names: string[]) => {
     for (const name of names) {
-      queue.push(createOutput({ routes } as Output["item"], Buffer.from(name)));
+      queue.push(createOutput(laneEvent({ checkedRoutes: routes }), Buffer.from(name)));
     }
   };
   const stop = () => {
@@ -334,18 +331,19 @@ test("a queue whose attempts fail is the longest of all, and none that is filled
   const paused = Promise.withResolvers<void>();
   const answers: PromiseWithResolvers<DeliveryResult>[] = [];
   const queue = new DeliveryQueue({
-    shareKey: () => "",
+    batchKey: () => "",
     ...{ batchSize: () => 2, retryWindowMs: 1e12, elapsed: () => 0, age: () => 0 },
-    ...{ random: () => 1, running: () => true, filling: () => false, refresh() {} },
-    ...{ routes: () => routes, standing: () => ({ kind: "send" }) as const, settle() {} },
-    ...{ tally: () => ({ delivered: 0, failed: 0 }), failure: () => undefined },
+    ...{ random: () => 1, isRunning: () => true, expectsMore: () => false, refresh() {} },
+    ...{ routes: () => routes, decide: () => ({ kind: "send" }) as const, settle() {} },
+    ...{ attemptCounts: () => ({ delivered: 0, failed: 0 }), failure: () => undefined, fail },
     deliver() {
       answers.push(Promise.withResolvers());
       return answers.at(-1)!.promise;
     },
     sleep: () => paused.promise,
   });
-  const push = () => queue.push(createOutput({ routes } as LaneEvent as never, Buffer.from("x")));
+  const push = () =>
+    queue.push(createOutput(laneEvent({ checkedRoutes: routes }), Buffer.from("x")));
   for (const _ of numbersTo(3)) push();
   await Bun.sleep(1);
   expect(queue).toMatchObject({ load: 3, isTrying: true, hasRoom: true });

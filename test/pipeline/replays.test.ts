@@ -5,7 +5,7 @@ import { systemClock } from "../../src/pipeline/clock.ts";
 import { LANE_REPLAYS_EVENTS_MAX } from "../../src/pipeline/limits.ts";
 import { type EventJob, noCounts } from "../../src/pipeline/model/replay-job.ts";
 import { EventReplay } from "../../src/pipeline/replays/event-replay.ts";
-import { feedOf, MemoryLog, record } from "./doubles.ts";
+import { fail, feedOf, MemoryLog, record } from "./doubles.ts";
 import { lettersOf, numbersTo, type Received, Rig, sorted, until } from "./rig.ts";
 
 interface Place {
@@ -278,7 +278,7 @@ test("a replay needs the log from where it has not settled on, until it ends", a
     },
     ...{ logs: feedOf(log), clock: systemClock, logger: pino({ level: "silent" }) },
     destination: { id: "one" } as Destination,
-    ...{ inFlightMax: 256, repeated: undefined, work() {}, wasRead() {} },
+    ...{ inFlightMax: 256, recovered: undefined, onReady() {}, onRead() {}, fail },
   });
   expect(replay.durableLow("0")).toBe(10);
   const taken: number[] = [];
@@ -290,7 +290,7 @@ test("a replay needs the log from where it has not settled on, until it ends", a
   const settle = (from: number, to: number) => {
     for (let n = from; n < to; n++) replay.settle("0", n, "delivered");
     const progress = replay.progress()!;
-    replay.kept(replay.lows());
+    replay.committed(replay.lows());
     return progress;
   };
   // Settled, but not on disk.

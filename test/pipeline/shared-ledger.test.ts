@@ -15,6 +15,7 @@ import type { LogEntry, OrderedLog } from "../../src/store/ordered/ordered-log.t
 import { openOrderedStore } from "../../src/store/ordered/ordered-store.ts";
 import { type Store, withoutClose } from "../../src/store/store.ts";
 import { MemoryLog } from "../store/memory-log.ts";
+import { fail } from "./doubles.ts";
 import { until } from "./rig.ts";
 
 const directory = mkdtempSync(
@@ -79,7 +80,7 @@ async function own(store: Store, node: string): Promise<Owner> {
     onLost: () => {
       owner.lost += 1;
     },
-    onReplays: (ids) => owner.replays.push(...ids),
+    onReplaysChanged: (ids) => owner.replays.push(...ids),
   });
   return owner;
 }
@@ -94,13 +95,13 @@ function letter(id: string): StoredLetter {
 
 function changeTo(next: number, more: Partial<LaneChange> = {}): LaneChange {
   const record = { logs: { k0: { next, pending: [] } }, known: {} };
-  return { destinationId: "d", record, letters: [], replayed: [], ...more };
+  return { destinationId: "d", record, deadLetters: [], settledRequeued: [], ...more };
 }
 
 /** Schedules one change; resolves once the lane is told that it is kept. */
 function commit(ledger: Ledger, change: LaneChange): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
-  const committer: LaneCommitSource = { collect: () => change, committed: () => resolve() };
+  const committer: LaneCommitSource = { collect: () => change, committed: () => resolve(), fail };
   ledger.schedule(committer);
   return promise;
 }
@@ -119,7 +120,7 @@ describe("a ledger that nodes share", () => {
     void commit(one.ledger, changeTo(2)).then(() => {
       isTold = true;
     });
-    await commit(other.ledger, changeTo(3, { letters: [letter("a")] }));
+    await commit(other.ledger, changeTo(3, { deadLetters: [letter("a")] }));
     await until(() => one.lost > 0);
     await first.catchUp();
     expect(nextOf(one.ledger)).toBe(3);
@@ -142,7 +143,7 @@ describe("a ledger that nodes share", () => {
     await commit(one.ledger, changeTo(1));
     paused.isDeaf = true;
     const other = await own(second, "other");
-    void commit(one.ledger, changeTo(2, { letters: [letter("zombie")] }));
+    void commit(one.ledger, changeTo(2, { deadLetters: [letter("zombie")] }));
     await commit(other.ledger, changeTo(3));
     paused.isDeaf = false;
     await until(() => one.lost > 0);
@@ -158,18 +159,18 @@ describe("a ledger that nodes share", () => {
     const [first, second] = [openNode(log), openNode(log)];
     const owner = await own(first, "one");
     const letters = ["a", "b", "c", "d"].map(letter);
-    await commit(owner.ledger, changeTo(1, { letters }));
+    await commit(owner.ledger, changeTo(1, { deadLetters: letters }));
     const busy = new Set<string>();
     const [api, near] = [open(second), open(first)];
-    expect(await api.replay("w", ["b"], 0)).toEqual({ destinationIds: ["d"], done: 1 });
+    expect(await api.requeue("w", ["b"], 0)).toEqual({ destinationIds: ["d"], done: 1 });
     await until(() => owner.replays.length > 0);
-    for (const replay of owner.ledger.replays("d", busy, 9)) busy.add(replay.letter.id);
+    for (const replay of owner.ledger.waitingLetters("d", busy, 9)) busy.add(replay.letter.id);
     expect([...busy]).toEqual(["b"]);
     // Looked at from the start: an older one came from elsewhere, and one from this very node.
-    await api.replay("w", ["a"], 0);
-    await near.replay("w", ["d"], 0);
+    await api.requeue("w", ["a"], 0);
+    await near.requeue("w", ["d"], 0);
     await until(() => owner.replays.length > 2);
-    const found = owner.ledger.replays("d", busy, 9).map((it) => it.letter.id);
+    const found = owner.ledger.waitingLetters("d", busy, 9).map((it) => it.letter.id);
     expect(found).toEqual(["a", "d"]);
     expect(await api.purge("w", ["c", "unknown"])).toEqual({ purged: 1, done: 2 });
     await first.catchUp();
@@ -209,7 +210,7 @@ describe("a ledger that nodes share", () => {
     await Promise.all([owner.ledger.counted, api.counted]);
     answered = false;
     hidden.isDeaf = true;
-    const told = commit(owner.ledger, changeTo(1, { letters: [letter("a")] }));
+    const told = commit(owner.ledger, changeTo(1, { deadLetters: [letter("a")] }));
     await until(() => api.letters.countOf("w") === 1);
     answered = true;
     expect(await api.purge("w", ["a"])).toEqual({ purged: 1, done: 1 });

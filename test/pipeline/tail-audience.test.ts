@@ -51,10 +51,10 @@ test("who looks at one node sees what came in at another", async () => {
   await Promise.all(tails.map((tail) => tail.advance()));
   await until(() => seen.length === 2);
   expect(seen.sort()).toEqual([1, 2]);
-  expect(tails[1]!.wants("workspace")).toBe(true);
-  expect(tails[1]!.wants("other")).toBe(false);
+  expect(tails[1]!.hasSubscriber("workspace")).toBe(true);
+  expect(tails[1]!.hasSubscriber("other")).toBe(false);
   end();
-  expect(tails[1]!.wants("workspace")).toBe(false);
+  expect(tails[1]!.hasSubscriber("workspace")).toBe(false);
   logs[1]!.append(record(3));
   await tails[1]!.advance();
   expect(seen).toHaveLength(2);

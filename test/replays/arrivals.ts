@@ -1,4 +1,4 @@
-import { LANE_UNCOMMITTED_EVENTS_MAX } from "../../src/pipeline/in-flight.ts";
+import { LANE_UNCOMMITTED_EVENTS_MAX } from "../../src/pipeline/memory-budget.ts";
 
 export interface Verdict {
   /** Promises that were broken, in words. */

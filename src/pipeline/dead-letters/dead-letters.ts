@@ -81,7 +81,7 @@ export function createDeadLetters(
     async replay(workspaceId, ids) {
       let replayed = 0;
       await inLots(ids, async (rest) => {
-        const { destinationIds, done } = await ledger.replay(workspaceId, rest, now());
+        const { destinationIds, done } = await ledger.requeue(workspaceId, rest, now());
         wake(destinationIds);
         replayed += destinationIds.length;
         return done;

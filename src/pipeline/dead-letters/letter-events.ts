@@ -14,8 +14,8 @@ export function createDeadLetter(
   destination: { id: string; workspaceId: string },
   now: number,
 ): StoredLetter {
-  const { item, live, bytes } = output;
-  const { input } = item;
+  const { laneEvent, live, bytes } = output;
+  const { input } = laneEvent;
   const { event } = input;
   const text = Buffer.from(bytes).toString();
   const original = live === undefined ? text : Buffer.from(event.json).toString();
@@ -51,11 +51,11 @@ export function createRequeuedEvent({ letter, replayedAt }: RequeuedLetter): Lan
   const json = Buffer.from(text);
   return {
     input: { messageId, sourceId, receivedAt, type, event: { json, user, name, ...idsOf(text) } },
-    origin: { replayOf: letter },
-    bornAt: replayedAt,
+    origin: { requeued: letter },
+    retryWindowStart: replayedAt,
     bytes: json.length + EVENT_OVERHEAD_BYTES,
-    open: 0,
-    letters: [],
+    openOutputs: 0,
+    deadLetters: [],
   };
 }
 

@@ -1,18 +1,18 @@
 import { DOWN_MS_MIN } from "../limits.ts";
-import type { AttemptCounts, EventOutcome, Output } from "../model/lane-event.ts";
+import type { AttemptCounts, EventOutcome, LaneEvent, Output } from "../model/lane-event.ts";
 import type { RouteDecision, Routes } from "../model/routes.ts";
 import { isGivenUp } from "./retry.ts";
 
-/** What the endings of outputs hang on. */
+/** What the policy needs to know of its lane. */
 export interface DeliveryPolicyContext {
   retryWindowMs: number;
   elapsed(): number;
   age(at: number): number;
   routes(): Routes;
-  standing(output: Output): RouteDecision;
-  settle(outputs: readonly Output[], ending: EventOutcome): void;
-  /** Attempts of the whole lane. */
-  tally(): AttemptCounts;
+  decide(event: LaneEvent): RouteDecision;
+  settle(outputs: readonly Output[], outcome: EventOutcome): void;
+  /** Counts over all attempts of the lane. */
+  attemptCounts(): AttemptCounts;
   /**
    * Set while every attempt of the lane fails: when the first and the last of them failed, and why
    * the last.
@@ -20,25 +20,26 @@ export interface DeliveryPolicyContext {
   failure(): { since: number; at: number; reason: string } | undefined;
 }
 
-/** Decides which outputs are still to be tried, and settles those that are not. */
+/** Decides which outputs are to be tried again, and settles the others. */
 export class DeliveryPolicy {
-  readonly #host: DeliveryPolicyContext;
+  readonly #context: DeliveryPolicyContext;
 
-  constructor(host: DeliveryPolicyContext) {
-    this.#host = host;
+  constructor(context: DeliveryPolicyContext) {
+    this.#context = context;
   }
 
   /**
-   * The outputs to try now. Those that must not be sent are settled, and those that are too old for
-   * a destination that is down become dead letters.
+   * Selects the outputs to try now. Outputs that must not be sent are settled, and outputs that are
+   * past the retry window become dead letters while the destination is down.
    */
-  due(outputs: Output[]): Output[] {
-    const routes = this.#host.routes();
+  selectDue(outputs: Output[]): Output[] {
+    const routes = this.#context.routes();
     const reason = this.#downReason();
     return outputs.filter((output) => {
       // Routes have seldom changed since the output's code ran.
-      if (output.item.routes !== routes && this.#settledUntried(output)) return false;
-      if (reason === undefined || this.#ageMs(output) <= this.#host.retryWindowMs) return true;
+      const isChecked = output.laneEvent.checkedRoutes === routes;
+      if (!isChecked && this.#settleUnsendable(output)) return false;
+      if (reason === undefined || this.#ageMs(output) <= this.#context.retryWindowMs) return true;
       // Trying each of them would take longer than events come in, and the log would grow
       // meanwhile.
       this.giveUp([output], reason);
@@ -46,58 +47,59 @@ export class DeliveryPolicy {
     });
   }
 
-  /** They went through, but for those that the receiver refused. */
-  delivered(outputs: readonly Output[], refused?: ReadonlyMap<number, string>): void {
+  /** Settles outputs as delivered, except those that the receiver refused, by index. */
+  settleDelivered(outputs: readonly Output[], refused?: ReadonlyMap<number, string>): void {
     for (const [index, reason] of refused ?? []) this.giveUp([outputs[index]!], reason);
     const taken = refused ? outputs.filter((_, index) => !refused.has(index)) : outputs;
-    this.#host.settle(taken, { kind: "delivered" });
+    this.#context.settle(taken, { kind: "delivered" });
   }
 
-  /** An attempt failed but may work later: returns those that are not given up. */
-  failed(outputs: readonly Output[], reason: string): Output[] {
-    return outputs.filter((output) => !this.#isGivenUp(output, reason));
+  /** Selects the outputs to try again after a failed attempt; the others become dead letters. */
+  selectRetryable(outputs: readonly Output[], reason: string): Output[] {
+    return outputs.filter((output) => !this.#giveUpIfHopeless(output, reason));
   }
 
   giveUp(outputs: readonly Output[], reason: string): void {
-    this.#host.settle(outputs, { kind: "dead-letter", stage: "deliver", reason });
+    this.#context.settle(outputs, { kind: "dead-letter", stage: "deliver", reason });
   }
 
-  #settledUntried(output: Output): boolean {
-    const standing = this.#host.standing(output);
-    if (standing.kind === "discard") this.#host.settle([output], { kind: "discarded" });
-    if (standing.kind === "refused") this.giveUp([output], standing.reason);
-    return standing.kind !== "send";
+  #settleUnsendable(output: Output): boolean {
+    const decision = this.#context.decide(output.laneEvent);
+    if (decision.kind === "discard") this.#context.settle([output], { kind: "discarded" });
+    if (decision.kind === "refused") this.giveUp([output], decision.reason);
+    return decision.kind !== "send";
   }
 
   /**
-   * Why the destination counts as down: no attempt got through for a while, and the last was made
-   * just now.
+   * The reason of the last failure while the destination counts as down: all attempts have failed for
+   * a while, and the last was made just now.
    */
   #downReason(): string | undefined {
-    const failure = this.#host.failure();
+    const failure = this.#context.failure();
     if (failure === undefined) return undefined;
-    const now = this.#host.elapsed();
+    const now = this.#context.elapsed();
     const isDown = now - failure.since >= DOWN_MS_MIN && now - failure.at <= DOWN_MS_MIN;
     return isDown ? failure.reason : undefined;
   }
 
   #ageMs(output: Output): number {
-    return this.#host.age(output.item.bornAt);
+    return this.#context.age(output.laneEvent.retryWindowStart);
   }
 
-  #isGivenUp(output: Output, reason: string): boolean {
+  #giveUpIfHopeless(output: Output, reason: string): boolean {
     const { attempts } = output;
     if (attempts === 0) return false;
-    const tally = this.#host.tally();
-    output.firstFailure ??= tally;
-    const failing = {
+    const counts = this.#context.attemptCounts();
+    output.countsAtFirstFailure ??= counts;
+    const before = output.countsAtFirstFailure;
+    const failed = {
       attempts,
       ageMs: this.#ageMs(output),
-      othersDelivered: tally.delivered - output.firstFailure.delivered,
-      othersFailed: tally.failed - output.firstFailure.failed - (attempts - 1),
+      othersDelivered: counts.delivered - before.delivered,
+      othersFailed: counts.failed - before.failed - (attempts - 1),
     };
-    const hopeless = isGivenUp(failing, this.#host.retryWindowMs);
-    if (hopeless) this.giveUp([output], reason);
-    return hopeless;
+    const isHopeless = isGivenUp(failed, this.#context.retryWindowMs);
+    if (isHopeless) this.giveUp([output], reason);
+    return isHopeless;
   }
 }

@@ -1,3 +1,4 @@
+import { assert } from "../../assert.ts";
 import { Fifo } from "../../concurrency/fifo.ts";
 import type { DeliveryResult } from "../../destinations/destination.ts";
 import {
@@ -10,29 +11,31 @@ import type { Output } from "../model/lane-event.ts";
 import { DeliveryPolicy, type DeliveryPolicyContext } from "./delivery-policy.ts";
 import { retryDelayMs } from "./retry.ts";
 
-/** What a queue asks of its lane. */
-export interface DeliveryQueueHost extends DeliveryPolicyContext {
+/** What a queue needs of its lane. */
+export interface DeliveryQueueContext extends DeliveryPolicyContext {
   batchSize(): number;
-  /** Only outputs for which this is equal may go in one request. */
-  shareKey(output: Output): string;
+  /** Only outputs with the same key may go in one request. */
+  batchKey(output: Output): string;
   random(): number;
-  /** False once the lane stops; what has not settled then stays pending. */
-  running(): boolean;
+  /** False once the lane stops: unsettled outputs stay pending. */
+  isRunning(): boolean;
   /** Whether more outputs come soon, for which a request that is not full may wait. */
-  filling(): boolean;
-  /** Takes up what changed in the catalog: called before each attempt. */
+  expectsMore(): boolean;
+  /** Applies changes of the catalog: called before each attempt. */
   refresh(): void;
   deliver(outputs: readonly Output[]): Promise<DeliveryResult>;
   sleep(ms: number, until: Notifier): Promise<void>;
+  /** Stops the lane after a broken invariant. */
+  fail(error: unknown): void;
 }
 
 /** Longest time that outputs wait for others to fill their request. */
 const FILL_MS_MAX = 100;
 
-/** Outputs that are delivered in order: while one fails, those behind it wait. */
+/** Delivers outputs in order: while one fails, the outputs after it wait. */
 export class DeliveryQueue {
-  readonly #host: DeliveryQueueHost;
-  readonly #endings: DeliveryPolicy;
+  readonly #context: DeliveryQueueContext;
+  readonly #policy: DeliveryPolicy;
   readonly #queue = new Fifo<Output>();
   #queuedBytes = 0;
   /** Outputs that were taken to be delivered and have not settled yet. */
@@ -43,30 +46,30 @@ export class DeliveryQueue {
   /** Whether the queue waits for its next attempt. */
   #isPaused = false;
   /** Whether the next attempt may be made earlier: the receiver has not said how long to wait. */
-  #isPatient = false;
+  #mayRetryEarlier = false;
   /**
    * Failed attempts since the receiver last answered. The next event does not start again from the
    * shortest delay.
    */
   #failures = 0;
 
-  constructor(host: DeliveryQueueHost) {
-    this.#host = host;
-    this.#endings = new DeliveryPolicy(host);
+  constructor(context: DeliveryQueueContext) {
+    this.#context = context;
+    this.#policy = new DeliveryPolicy(context);
   }
 
   push(output: Output): void {
     this.#queue.push(output);
     this.#queuedBytes += output.bytes.length;
-    // The work starts later in this turn of the event loop, so that what is pushed together is
-    // delivered together.
-    this.#working ??= Promise.resolve().then(() => this.#work());
+    // The work starts later in this turn of the event loop, so that outputs that are pushed together
+    // are delivered together.
+    this.#working ??= Promise.resolve()
+      .then(() => this.#work())
+      .catch((error) => this.#context.fail(error));
     if (!this.#isPaused && this.#isFull()) this.#wake.notify();
   }
 
-  /**
-   * How many outputs stand before a new one; a queue whose attempts fail has more than any other.
-   */
+  /** Outputs before a new one; a queue whose attempts fail counts as longer than any other. */
   get load(): number {
     const waiting = this.#queue.length + this.#trying;
     return this.#failures > 0 ? waiting + LANE_IN_FLIGHT_EVENTS_MAX : waiting;
@@ -81,19 +84,19 @@ export class DeliveryQueue {
     return this.#queue.length > 0 && !this.#isFull() && this.#failures === 0;
   }
 
-  /** Ends all waiting: settings changed, or the lane ends. */
-  hurry(): void {
+  /** Ends all waiting: settings changed, or the lane stops. */
+  interruptWait(): void {
     this.#wake.notify();
   }
 
-  /** Sends what is here, since nothing more comes for now. Failed attempts keep waiting. */
+  /** Sends the queued outputs, since nothing more comes for now. Failed attempts keep waiting. */
   flush(): void {
     if (!this.#isPaused) this.#wake.notify();
   }
 
-  /** The destination takes events again. Returns whether the queue was waiting for that. */
+  /** Retries now, since the destination takes events again. Returns whether the queue was waiting. */
   resume(): boolean {
-    const waited = this.#isPatient;
+    const waited = this.#mayRetryEarlier;
     if (waited) this.#wake.notify();
     return waited;
   }
@@ -104,8 +107,10 @@ export class DeliveryQueue {
   }
 
   async #work(): Promise<void> {
-    while (this.#queue.length > 0 && this.#host.running()) {
-      if (this.#host.filling() && !this.#isFull()) await this.#host.sleep(FILL_MS_MAX, this.#wake);
+    while (this.#queue.length > 0 && this.#context.isRunning()) {
+      if (this.#context.expectsMore() && !this.#isFull()) {
+        await this.#context.sleep(FILL_MS_MAX, this.#wake);
+      }
       const outputs = this.#take();
       this.#trying = outputs.length;
       await this.#settleAll(outputs);
@@ -114,26 +119,28 @@ export class DeliveryQueue {
     this.#working = undefined;
   }
 
-  /** Whether the waiting outputs fill a request. */
+  /** Whether the queued outputs fill a request. */
   #isFull(): boolean {
-    return this.#queue.length >= this.#host.batchSize() || this.#queuedBytes >= DELIVERY_BYTES_MAX;
+    const isFullByCount = this.#queue.length >= this.#context.batchSize();
+    return isFullByCount || this.#queuedBytes >= DELIVERY_BYTES_MAX;
   }
 
-  /** The next outputs that fit into one request. */
+  /** Takes the next outputs that fit into one request. */
   #take(): Output[] {
     const outputs: Output[] = [];
     let bytes = 0;
-    const count = this.#host.batchSize();
-    const key = count > 1 ? this.#host.shareKey(this.#queue.first!) : "";
+    const count = this.#context.batchSize();
+    const key = count > 1 ? this.#context.batchKey(this.#queue.first!) : "";
     while (this.#queue.length > 0 && outputs.length < count) {
       const next = this.#queue.first!;
       const { length } = next.bytes;
       if (outputs.length > 0 && bytes + length > DELIVERY_BYTES_MAX) break;
-      if (outputs.length > 0 && this.#host.shareKey(next) !== key) break;
+      if (outputs.length > 0 && this.#context.batchKey(next) !== key) break;
       bytes += length;
       outputs.push(this.#queue.shift()!);
     }
     this.#queuedBytes -= bytes;
+    assert(this.#queuedBytes >= 0, "A delivery queue holds no negative number of bytes");
     return outputs;
   }
 
@@ -143,40 +150,40 @@ export class DeliveryQueue {
     let size = outputs.length;
     // The receiver refuses a batch because of one of its events; only alone they show which one.
     let isAlone = false;
-    while (this.#host.running()) {
-      this.#host.refresh();
-      rest = this.#endings.due(rest);
-      const tried = rest.slice(0, Math.min(size, this.#host.batchSize()));
+    while (this.#context.isRunning()) {
+      this.#context.refresh();
+      rest = this.#policy.selectDue(rest);
+      const tried = rest.slice(0, Math.min(size, this.#context.batchSize()));
       if (tried.length === 0) return;
-      const verdict = await this.#host.deliver(tried);
+      const result = await this.#context.deliver(tried);
       for (const output of tried) output.attempts += 1;
-      this.#failures = verdict.kind === "retry" ? this.#failures + 1 : 0;
-      if (verdict.kind === "delivered") {
-        this.#endings.delivered(tried, verdict.refused);
+      this.#failures = result.kind === "retry" ? this.#failures + 1 : 0;
+      if (result.kind === "delivered") {
+        this.#policy.settleDelivered(tried, result.refused);
         rest = rest.slice(tried.length);
         // A batch was split because the receiver was down; its parts grow together again step by
         // step.
         if (!isAlone) size *= 2;
-      } else if (verdict.kind === "rejected") {
-        if (tried.length === 1) this.#endings.giveUp(tried, verdict.reason);
+      } else if (result.kind === "rejected") {
+        if (tried.length === 1) this.#policy.giveUp(tried, result.reason);
         rest = tried.length === 1 ? rest.slice(1) : rest;
         isAlone = true;
         size = 1;
       } else {
-        rest = this.#endings.failed(rest, verdict.reason);
+        rest = this.#policy.selectRetryable(rest, result.reason);
         if (tried[0]!.attempts >= SPLIT_ATTEMPTS_MIN) size = 1;
         if (rest[0] !== tried[0]) continue;
-        await this.#pause(verdict.afterMs);
+        await this.#pause(result.afterMs);
       }
     }
   }
 
   async #pause(afterMs: number | undefined): Promise<void> {
     this.#isPaused = true;
-    this.#isPatient = afterMs === undefined;
-    const ms = retryDelayMs(this.#failures, this.#host.random(), afterMs);
-    await this.#host.sleep(ms, this.#wake);
+    this.#mayRetryEarlier = afterMs === undefined;
+    const ms = retryDelayMs(this.#failures, this.#context.random(), afterMs);
+    await this.#context.sleep(ms, this.#wake);
     this.#isPaused = false;
-    this.#isPatient = false;
+    this.#mayRetryEarlier = false;
   }
 }

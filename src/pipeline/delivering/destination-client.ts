@@ -13,53 +13,50 @@ import type { HealthLogger } from "../monitoring/health-logger.ts";
 import type { FailureState, LaneLabels } from "../monitoring/lane-gauges.ts";
 import type { LaneMetrics } from "../monitoring/metrics.ts";
 
-interface Opened {
+interface OpenClient {
   destination: OpenDestination;
   deliveries: number;
-  retired: boolean;
+  isRetired: boolean;
 }
 
-const DARK_MS_MIN = 2_000;
-/** Deliveries in a row that a receiver which took others must refuse to count as failing. */
+/** Shortest time without a success after which a success counts as a recovery. */
+const UNREACHABLE_MS_MIN = 2_000;
+/** Refused deliveries in a row after which a receiver that accepted others counts as failing. */
 const REFUSALS_MIN = 3;
 
 export interface DestinationClientParts {
-  clock: Clock;
-  metrics: LaneMetrics;
+  clock: Pick<Clock, "elapsed" | "now">;
+  metrics: Pick<LaneMetrics, "deliverySeconds" | "attempts" | "histories">;
   logger: Logger;
-  announcements: HealthLogger;
+  health: Pick<HealthLogger, "recordAttempt">;
   labels: LaneLabels;
 }
 
 /**
- * The receiver of one lane: its open destination, which is opened for the first delivery and
- * reopened when its config changes.
+ * The open destination of one lane, and its state as seen by the attempts. It is opened for the
+ * first delivery, and opened again when its config changes.
  */
 export class DestinationClient {
   readonly #parts: DestinationClientParts;
   readonly #kind: DestinationKind;
   readonly #labels: LaneLabels;
-  readonly #cut = new AbortController();
+  readonly #abort = new AbortController();
   readonly #closing = new Set<Promise<void>>();
   readonly #workspaceId: string;
   #config: Record<string, unknown>;
-  #opened: Opened | undefined;
-  /** Attempts that got through, and attempts that failed but may work later. */
-  tally: AttemptCounts = { delivered: 0, failed: 0 };
+  #client: OpenClient | undefined;
+  attemptCounts: AttemptCounts = { delivered: 0, failed: 0 };
   /**
    * Set while every attempt fails, since the receiver last answered: when the first and the last
    * attempt failed, by `clock.elapsed`, and why the last.
    */
   failure: (FailureState & { at: number }) | undefined;
   /**
-   * Set while the receiver answers and refuses everything, since something was last delivered:
-   * how many deliveries, and why the last.
+   * Set while the receiver answers and refuses everything, since the last successful delivery: how
+   * many deliveries, and why the last.
    */
   #refusals: (FailureState & { count: number }) | undefined;
-  /**
-   * How often the receiver answered again after a time of at least `DARK_MS_MIN` in which nothing
-   * got through.
-   */
+  /** Successes after a time of at least `UNREACHABLE_MS_MIN` without one. */
   recoveries = 0;
 
   constructor(kind: DestinationKind, destination: Destination, parts: DestinationClientParts) {
@@ -74,20 +71,20 @@ export class DestinationClient {
     return this.#kind.batchSize(this.#config);
   }
 
-  /** The refusals, once they tell of more than of a wrong event among good ones. */
+  /** The refusals, once they cannot be due to a wrong event among good ones. */
   get refusal(): FailureState | undefined {
     if (this.#refusals === undefined) return undefined;
-    const isTelling = this.tally.delivered === 0 || this.#refusals.count >= REFUSALS_MIN;
-    return isTelling ? this.#refusals : undefined;
+    const isSure = this.attemptCounts.delivered === 0 || this.#refusals.count >= REFUSALS_MIN;
+    return isSure ? this.#refusals : undefined;
   }
 
-  /** Only outputs for which this is equal may go in one delivery. */
-  shareKey(output: OutgoingEvent): string {
+  /** Only outputs with the same key may go in one delivery. */
+  batchKey(output: OutgoingEvent): string {
     return this.#kind.batchKey?.(output) ?? "";
   }
 
-  /** Of a kind that gathers. */
-  get gathering(): BatchLimits {
+  /** The limits of a batched delivery; zero for a kind that does not batch. */
+  get batchLimits(): BatchLimits {
     return this.#kind.batchLimits?.(this.#config) ?? { bytes: 0, ageMs: 0 };
   }
 
@@ -100,55 +97,57 @@ export class DestinationClient {
   }
 
   async deliver(events: readonly OutgoingEvent[], name?: string): Promise<DeliveryResult> {
-    const { clock, metrics, announcements } = this.#parts;
+    const { clock, metrics, health } = this.#parts;
     const started = performance.now();
-    const verdict = await this.#attempt(events, name);
+    const result = await this.#attempt(events, name);
     const ms = performance.now() - started;
     metrics.deliverySeconds.observe({ kind: this.#kind.kind }, ms / 1_000);
-    metrics.attempts.inc({ ...this.#labels, verdict: verdict.kind });
-    // Attempts that a stop cuts say nothing about the receiver.
-    if (!this.#cut.signal.aborted) {
-      announcements.attempted(verdict);
-      metrics.histories
-        .of(this.#labels.destination)
-        .attempted(verdict.kind === "retry", ms, clock.now());
+    metrics.attempts.inc({ ...this.#labels, verdict: result.kind });
+    // Attempts that a stop aborts say nothing about the receiver.
+    if (!this.#abort.signal.aborted) {
+      health.recordAttempt(result);
+      const history = metrics.histories.get(this.#labels.destination);
+      history.recordAttempt(result.kind === "retry", ms, clock.now());
     }
-    const { delivered, failed } = this.tally;
-    if (verdict.kind !== "retry" && this.#wasDark()) this.recoveries += 1;
-    const refused = refusalOf(verdict, events.length);
-    if (verdict.kind === "delivered" && refused === undefined) {
-      this.tally = { delivered: delivered + 1, failed };
-      this.#refusals = undefined;
-    }
-    if (refused !== undefined) {
-      const { count = 0, ...began } = this.#refusals ?? this.#now();
-      this.#refusals = { ...began, count: count + 1, reason: refused };
-    }
-    if (verdict.kind === "retry") {
-      this.tally = { delivered, failed: failed + 1 };
-      const began = this.failure ?? this.#now();
-      this.failure = { ...began, at: clock.elapsed(), reason: verdict.reason };
-    } else this.failure = undefined;
-    return verdict;
+    this.#recordResult(result, events.length);
+    return result;
   }
 
-  #now(): { since: number; date: number; count?: number } {
+  #recordResult(result: DeliveryResult, events: number): void {
+    const { delivered, failed } = this.attemptCounts;
+    if (result.kind !== "retry" && this.#wasUnreachable()) this.recoveries += 1;
+    const refusal = fullRefusal(result, events);
+    if (result.kind === "delivered" && refusal === undefined) {
+      this.attemptCounts = { delivered: delivered + 1, failed };
+      this.#refusals = undefined;
+    }
+    if (refusal !== undefined) {
+      const first = this.#refusals ?? { ...this.#now(), count: 0 };
+      this.#refusals = { ...first, count: first.count + 1, reason: refusal };
+    }
+    if (result.kind === "retry") {
+      this.attemptCounts = { delivered, failed: failed + 1 };
+      const first = this.failure ?? this.#now();
+      this.failure = { ...first, at: this.#parts.clock.elapsed(), reason: result.reason };
+    } else this.failure = undefined;
+  }
+
+  #now(): { since: number; startedAt: number } {
     const { clock } = this.#parts;
-    return { since: clock.elapsed(), date: clock.now() };
+    return { since: clock.elapsed(), startedAt: clock.now() };
   }
 
   /**
-   * Whether nothing got through for a while. One wrong event that fails between others that get
-   * through does not count.
+   * Whether no attempt succeeded for a while. One wrong event that fails between others that succeed
+   * does not count.
    */
-  #wasDark(): boolean {
-    return (
-      this.failure !== undefined && this.#parts.clock.elapsed() - this.failure.since >= DARK_MS_MIN
-    );
+  #wasUnreachable(): boolean {
+    if (this.failure === undefined) return false;
+    return this.#parts.clock.elapsed() - this.failure.since >= UNREACHABLE_MS_MIN;
   }
 
   abort(): void {
-    this.#cut.abort(new Error("The delivery was stopped"));
+    this.#abort.abort(new Error("The delivery was stopped"));
   }
 
   async close(): Promise<void> {
@@ -157,62 +156,59 @@ export class DestinationClient {
   }
 
   async #attempt(events: readonly OutgoingEvent[], name?: string): Promise<DeliveryResult> {
-    let opened: Opened | undefined;
+    let client: OpenClient | undefined;
     try {
-      opened = this.#open();
-      opened.deliveries += 1;
-      return await opened.destination.deliver(events, this.#cut.signal, name);
+      client = this.#open();
+      client.deliveries += 1;
+      return await client.destination.deliver(events, this.#abort.signal, name);
     } catch (error) {
-      // A destination answers with verdicts and never throws; this is a fault of ours, and the
-      // events wait until it is mended.
-      this.#parts.logger.error({ ...this.#labels, err: error }, "A delivery failed to run");
+      // A destination returns results and never throws; this is a fault of pixelmill, and the events
+      // wait until it is fixed.
+      this.#parts.logger.error({ ...this.#labels, err: error }, "delivery threw an error");
       return { kind: "retry", reason: "The delivery failed to run" };
     } finally {
-      if (opened !== undefined) {
-        opened.deliveries -= 1;
-        this.#closeWhenIdle(opened);
+      if (client !== undefined) {
+        client.deliveries -= 1;
+        this.#closeWhenIdle(client);
       }
     }
   }
 
-  #open(): Opened {
-    this.#opened ??= {
+  #open(): OpenClient {
+    this.#client ??= {
       destination: this.#kind.open(this.#config, this.#workspaceId),
       deliveries: 0,
-      retired: false,
+      isRetired: false,
     };
-    return this.#opened;
+    return this.#client;
   }
 
   #retire(): void {
-    if (this.#opened === undefined) return;
-    this.#opened.retired = true;
-    this.#closeWhenIdle(this.#opened);
-    this.#opened = undefined;
+    if (this.#client === undefined) return;
+    this.#client.isRetired = true;
+    this.#closeWhenIdle(this.#client);
+    this.#client = undefined;
   }
 
-  #closeWhenIdle(opened: Opened): void {
-    if (!opened.retired || opened.deliveries > 0) return;
-    const closing = this.#end(opened).finally(() => this.#closing.delete(closing));
+  #closeWhenIdle(client: OpenClient): void {
+    if (!client.isRetired || client.deliveries > 0) return;
+    const closing = this.#close(client).finally(() => this.#closing.delete(closing));
     this.#closing.add(closing);
   }
 
-  /**
-   * Closes a destination. Nobody waits for the close that a new config causes, so a failure is only
-   * logged.
-   */
-  async #end({ destination }: Opened): Promise<void> {
+  /** Closes a destination. No caller waits for it after a new config, so a failure is only logged. */
+  async #close({ destination }: OpenClient): Promise<void> {
     try {
       await destination.close();
     } catch (error) {
-      this.#parts.logger.error({ ...this.#labels, err: error }, "A destination failed to close");
+      this.#parts.logger.error({ ...this.#labels, err: error }, "destination failed to close");
     }
   }
 }
 
-/** Why nothing of a delivery was taken; undefined when something was, or may be later. */
-function refusalOf(verdict: DeliveryResult, events: number): string | undefined {
-  if (verdict.kind === "rejected") return verdict.reason;
-  const refused = verdict.kind === "delivered" ? verdict.refused : undefined;
+/** Why the receiver refused all events of a delivery; undefined when it did not. */
+function fullRefusal(result: DeliveryResult, events: number): string | undefined {
+  if (result.kind === "rejected") return result.reason;
+  const refused = result.kind === "delivered" ? result.refused : undefined;
   return refused?.size === events ? refused.values().next().value : undefined;
 }

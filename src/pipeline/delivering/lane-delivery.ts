@@ -1,107 +1,136 @@
+import { assert } from "../../assert.ts";
 import type { Destination } from "../../catalog/model.ts";
-import type { DestinationKind } from "../../destinations/destination.ts";
+import type { DeliveryResult, DestinationKind } from "../../destinations/destination.ts";
 import type { Clock } from "../clock.ts";
-import type { EventOutcome, Output, UserQueue } from "../model/lane-event.ts";
+import type { EventOutcome, LaneEvent, Output, UserQueue } from "../model/lane-event.ts";
 import type { DeliveryIntent } from "../model/lane-record.ts";
 import type { RouteDecision, Routes } from "../model/routes.ts";
-import { DeliveryQueue, type DeliveryQueueHost } from "./delivery-queue.ts";
+import { BatchingQueue, type BatchingQueueContext } from "./batching-queue.ts";
+import { DeliveryQueue, type DeliveryQueueContext } from "./delivery-queue.ts";
 import { DestinationClient, type DestinationClientParts } from "./destination-client.ts";
-import { type GatheringHost, GatheringQueue } from "./gathering-queue.ts";
 
 export interface LaneDeliveryParts extends DestinationClientParts {
   clock: Clock;
   retryWindowMs: number;
-  /** Takes up what changed in the catalog. */
+  /** Applies changes of the catalog. */
   refresh(): void;
-  running(): boolean;
+  isRunning(): boolean;
   routes(): Routes;
-  standing(output: Output): RouteDecision;
-  settle(outputs: readonly Output[], ending: EventOutcome): void;
-  /** The gathered delivery that was under way at a crash. */
-  repeated: DeliveryIntent | undefined;
-  seal(sealed: DeliveryIntent): Promise<void>;
-  unseal(): void;
+  decide(event: LaneEvent): RouteDecision;
+  /** Stores outcomes, and the intents of batched deliveries. */
+  committer: {
+    settle(outputs: readonly Output[], outcome: EventOutcome): void;
+    writeIntent(intent: DeliveryIntent): Promise<void>;
+    hasWrittenIntent(name: string): boolean;
+    clearIntent(): void;
+  };
+  /** The batched delivery that was under way at a crash. */
+  recovered: DeliveryIntent | undefined;
+  /** Stops the lane after a broken invariant. */
+  fail(error: unknown): void;
 }
 
-/** The delivery of one lane: the open destination, and the queues that share it. */
+/** Delivers the outputs of one lane: the open destination, and the queues that share it. */
 export class LaneDelivery {
   readonly #parts: LaneDeliveryParts;
-  readonly #receiver: DestinationClient;
+  readonly #client: DestinationClient;
   readonly #queues: DeliveryQueue[];
-  /** Instead of the queues, when the kind gathers. */
-  readonly #gathering: GatheringQueue | undefined;
+  /** Replaces the queues when the kind batches. */
+  readonly #batching: BatchingQueue | undefined;
   /** The queue whose request is being filled. */
   #filled: DeliveryQueue;
-  /** Users that have outputs which have not settled. */
-  readonly #seats = new Map<string, UserQueue>();
-  /**
-   * Whether more outputs are on their way here, for which requests may wait until they are full.
-   */
-  #filling = false;
-  /** Recoveries of the receiver up to which queues were told. */
+  /** Queues of the users who have unsettled outputs. */
+  readonly #userQueues = new Map<string, UserQueue>();
+  /** Whether more outputs come soon, for which requests may wait until they are full. */
+  #expectsMore = false;
+  /** Recoveries of the destination that were handled. */
   #recoveries = 0;
-  /** Queues to wake, one at each answer, because the destination takes events again. */
+  /** Queues to resume, one after each answer, because the destination takes events again. */
   #resuming: DeliveryQueue[] = [];
 
   constructor(parts: LaneDeliveryParts, kind: DestinationKind, destination: Destination) {
     this.#parts = parts;
-    this.#receiver = new DestinationClient(kind, destination, parts);
-    const host = this.#host();
+    this.#client = new DestinationClient(kind, destination, parts);
+    const context = this.#createContext();
     const count = kind.concurrency(destination.config);
-    this.#queues = Array.from({ length: count }, () => new DeliveryQueue(host));
+    this.#queues = Array.from({ length: count }, () => new DeliveryQueue(context));
     this.#filled = this.#queues[0]!;
     if (kind.batchLimits === undefined) return;
-    this.#gathering = new GatheringQueue(this.#gatheringHost(host), parts.repeated?.name);
+    this.#batching = new BatchingQueue(this.#createBatchingContext(context), parts.recovered?.name);
   }
 
   /**
-   * While some of a user's outputs have not settled, further ones go through the same queue, which
-   * keeps their order; otherwise through the queue that fills requests best.
+   * Queues outputs of a user. While some outputs of the user have not settled, further ones go
+   * through the same queue, which keeps their order; otherwise through the queue that fills requests
+   * best.
    */
   push(user: string, outputs: readonly Output[]): void {
-    const known = this.#seats.get(user);
-    const seat = known ?? { user, queue: this.#gathering ?? this.#choose(), open: 0 };
-    this.#seats.set(user, seat);
-    seat.open += outputs.length;
+    const known = this.#userQueues.get(user);
+    const queue = known ?? { user, queue: this.#batching ?? this.#choose(), openOutputs: 0 };
+    this.#userQueues.set(user, queue);
+    queue.openOutputs += outputs.length;
     for (const output of outputs) {
-      output.seat = seat;
-      seat.queue.push(output);
+      output.userQueue = queue;
+      queue.queue.push(output);
     }
   }
 
-  /** Since when the receiver has not answered, and why; see `Receiver.failure`. */
+  /** See `DestinationClient.failure`. */
   get failure() {
-    return this.#receiver.failure;
+    return this.#client.failure;
   }
 
-  /** Since when the receiver refuses everything, and why; see `Receiver.refusal`. */
+  /** See `DestinationClient.refusal`. */
   get refusal() {
-    return this.#receiver.refusal;
+    return this.#client.refusal;
   }
 
-  /** More comes soon. */
-  fill(): void {
-    this.#filling = true;
+  /** Lets requests wait for more outputs, which come soon. */
+  expectMore(): void {
+    this.#expectsMore = true;
   }
 
-  /** No more outputs come for now: what is here is sent. */
+  /** Sends the queued outputs, since no more come for now. */
   flush(): void {
-    this.#filling = false;
+    this.#expectsMore = false;
     for (const queue of this.#queues) queue.flush();
   }
 
-  get gathers(): boolean {
-    return this.#gathering !== undefined;
+  get isBatching(): boolean {
+    return this.#batching !== undefined;
   }
 
-  /** What is gathered goes: there is no room for more, or others need it. */
-  press(): void {
-    this.#gathering?.press();
+  /** Sends the gathered batch: there is no room for more, or other lanes need the memory. */
+  flushBatch(): void {
+    this.#batching?.flush();
+  }
+
+  /** Ends all waiting: settings changed, or the lane stops. */
+  interruptWaits(): void {
+    for (const queue of this.#queues) queue.interruptWait();
+    this.#batching?.interruptWait();
+  }
+
+  update(destination: Destination): void {
+    this.#client.update(destination);
+  }
+
+  /** Cuts off the attempts under way. */
+  abort(): void {
+    this.#client.abort();
+  }
+
+  /** Resolves when attempts under way have ended. The lane must have stopped. */
+  async close(): Promise<void> {
+    this.interruptWaits();
+    await Promise.all(this.#queues.map((queue) => queue.ended()));
+    await this.#batching?.ended();
+    await this.#client.close();
   }
 
   /**
-   * The queue for a user without open outputs. Requests are filled one after the other: if each
-   * user had a fixed queue by a hash, each queue would send only a few events at a time. Queues
+   * Chooses the queue for a user without open outputs. Requests are filled one after the other: if
+   * each user had a fixed queue by a hash, each queue would send only a few events at a time. Queues
    * that wait for their next attempt are avoided.
    */
   #choose(): DeliveryQueue {
@@ -114,36 +143,13 @@ export class LaneDelivery {
     return best;
   }
 
-  /** Ends all waiting: settings changed, or the lane ends. */
-  hurry(): void {
-    for (const queue of this.#queues) queue.hurry();
-    this.#gathering?.hurry();
-  }
-
-  update(destination: Destination): void {
-    this.#receiver.update(destination);
-  }
-
-  /** Cuts off the attempts under way. */
-  abort(): void {
-    this.#receiver.abort();
-  }
-
-  /** Resolves when attempts under way have ended. The lane must have stopped. */
-  async close(): Promise<void> {
-    this.hurry();
-    await Promise.all(this.#queues.map((queue) => queue.ended()));
-    await this.#gathering?.ended();
-    await this.#receiver.close();
-  }
-
   /**
-   * When the receiver answers after a time in which nothing got through, each answer wakes one
-   * waiting queue, so that the queues come back quickly and not all at once.
+   * Resumes one waiting queue for each answer of a receiver that was unreachable, so that the queues
+   * come back quickly and not all at once.
    */
   #resume(): void {
-    if (this.#recoveries !== this.#receiver.recoveries) {
-      this.#recoveries = this.#receiver.recoveries;
+    if (this.#recoveries !== this.#client.recoveries) {
+      this.#recoveries = this.#client.recoveries;
       this.#resuming = [...this.#queues];
     }
     for (let next = this.#resuming.pop(); next !== undefined; next = this.#resuming.pop()) {
@@ -151,47 +157,62 @@ export class LaneDelivery {
     }
   }
 
-  #leave(outputs: readonly Output[]): void {
-    for (const { seat } of outputs) {
-      if (seat === undefined) continue;
-      seat.open -= 1;
-      if (seat.open === 0) this.#seats.delete(seat.user);
+  #settle(outputs: readonly Output[], outcome: EventOutcome): void {
+    for (const { userQueue } of outputs) {
+      if (userQueue === undefined) continue;
+      userQueue.openOutputs -= 1;
+      assert(userQueue.openOutputs >= 0, "A user settles no more outputs than were queued");
+      if (userQueue.openOutputs === 0) this.#userQueues.delete(userQueue.user);
     }
+    this.#parts.committer.settle(outputs, outcome);
   }
 
-  #host(): DeliveryQueueHost {
-    const { clock, retryWindowMs, running, refresh, routes, standing, settle } = this.#parts;
+  async #deliver(outputs: readonly Output[], name?: string): Promise<DeliveryResult> {
+    const result = await this.#client.deliver(outputs, name);
+    const refused = result.kind === "delivered" ? (result.refused?.keys() ?? []) : [];
+    for (const index of refused) {
+      assert(index >= 0 && index < outputs.length, "A destination refuses events of the delivery");
+    }
+    return result;
+  }
+
+  #createContext(): DeliveryQueueContext {
+    const { clock, retryWindowMs, isRunning, refresh, routes, decide, fail } = this.#parts;
     return {
-      ...{ retryWindowMs, running, refresh, routes, standing },
-      settle: (outputs, ending) => {
-        this.#leave(outputs);
-        settle(outputs, ending);
-      },
+      retryWindowMs,
+      isRunning,
+      refresh,
+      routes,
+      decide,
+      fail,
+      settle: (outputs, outcome) => this.#settle(outputs, outcome),
       elapsed: () => clock.elapsed(),
       age: (at) => clock.age(at),
       random: () => clock.random(),
-      batchSize: () => this.#receiver.batchSize,
-      shareKey: (output) => this.#receiver.shareKey(output),
-      filling: () => this.#filling,
+      batchSize: () => this.#client.batchSize,
+      batchKey: (output) => this.#client.batchKey(output),
+      expectsMore: () => this.#expectsMore,
       deliver: async (outputs) => {
-        const verdict = await this.#receiver.deliver(outputs);
-        if (verdict.kind !== "retry") this.#resume();
-        return verdict;
+        const result = await this.#deliver(outputs);
+        if (result.kind !== "retry") this.#resume();
+        return result;
       },
       sleep: (ms, until) => clock.sleep(ms, until),
-      tally: () => this.#receiver.tally,
-      failure: () => this.#receiver.failure,
+      attemptCounts: () => this.#client.attemptCounts,
+      failure: () => this.#client.failure,
     };
   }
 
-  #gatheringHost(host: DeliveryQueueHost): GatheringHost {
-    const { clock, seal, unseal } = this.#parts;
+  #createBatchingContext(context: DeliveryQueueContext): BatchingQueueContext {
+    const { clock, committer } = this.#parts;
     return {
-      ...host,
-      ...{ seal, unseal },
+      ...context,
+      writeIntent: (intent) => committer.writeIntent(intent),
+      hasWrittenIntent: (name) => committer.hasWrittenIntent(name),
+      clearIntent: () => committer.clearIntent(),
       now: () => clock.now(),
-      gathering: () => this.#receiver.gathering,
-      deliver: (outputs, name) => this.#receiver.deliver(outputs, name || undefined),
+      batchLimits: () => this.#client.batchLimits,
+      deliver: (outputs, name) => this.#deliver(outputs, name || undefined),
     };
   }
 }

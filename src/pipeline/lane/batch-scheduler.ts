@@ -1,116 +1,115 @@
 import { TRANSFORM_BATCH_EVENTS_MAX } from "../../settings/limits.ts";
 import type { Clock, Notifier } from "../clock.ts";
 import { createRequeuedEvent } from "../dead-letters/letter-events.ts";
-import type { InFlight } from "../in-flight.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { LANE_REPLAYS_EVENTS_MAX } from "../limits.ts";
+import type { LaneBudget } from "../memory-budget.ts";
 import type { LaneEvent } from "../model/lane-event.ts";
 import type { LaneMetrics } from "../monitoring/metrics.ts";
 import type { LaneReader } from "../reading/lane-reader.ts";
 import type { LaneReplays } from "../replays/lane-replays.ts";
 
-/** Shortest time between two rounds of a lane that is at the end of the log. */
-const GATHER_MS = 10;
+/** Shortest time between two batches of a lane that is at the end of the log. */
+const BATCH_INTERVAL_MS_MIN = 10;
 
-/** Replays' share of a batch while more live events wait than the batch holds. */
-const REPLAYS_SHARE = 0.1;
+/** Fraction of a batch that is for replays while more live events wait than the batch holds. */
+const REPLAYS_FRACTION = 0.1;
 
 export interface BatchSchedulerParts {
   destinationId: string;
-  reader: LaneReader;
-  inFlight: InFlight;
-  metrics: Pick<LaneMetrics, "histories">;
-  ledger: Ledger;
-  /** Of the log; replays of dead letters are the ledger's. */
-  replays: LaneReplays;
+  reader: Pick<LaneReader, "take" | "recovering">;
+  memory: LaneBudget;
+  metrics: { histories: Pick<LaneMetrics["histories"], "get"> };
+  ledger: Pick<Ledger, "waitingLetters">;
+  /** Replays of the log; dead letters that are sent again come from the ledger. */
+  replays: Pick<LaneReplays, "isDue" | "take" | "takeRecovered">;
   /** Ids of the dead letters that are in flight again. */
-  replaying: Set<string>;
+  requeuedIds: Set<string>;
   /** Notifies when there may be something to take, or room for it. */
   work: Notifier;
-  clock: Clock;
-  /** Ends waiting: settings changed, or the lane ends. */
+  clock: Pick<Clock, "now" | "sleep">;
+  /** Ends waiting: settings changed, or the lane stops. */
   changed: Notifier;
 }
 
 /**
- * What a lane works on next: first what has to run again, then live events, and replays beside
- * them.
+ * Chooses the next batch of a lane: first events that have to run again, then live events, with
+ * replays beside them.
  */
 export class BatchScheduler {
   readonly #parts: BatchSchedulerParts;
-  #replaysWait: boolean;
-  /** Replays that are due, and the fraction of one, from batches too small for a whole one. */
+  #hasRequeued: boolean;
+  /** Replays that are due, with the fraction of one that small batches leave. */
   #replaysDue = 0;
-  /** Items that were taken, in order, and have to run again because their outputs found no room. */
+  /** Events that were taken, in order, and have to run again: their outputs had no room. */
   #unrun: LaneEvent[] = [];
-  /** Bytes that code makes of an event, as seen of late. */
-  #madeBytes = 0;
-  /** Whether the last round found nothing to take. */
-  #isFresh = false;
-  /** When the last round began that followed a round without items. */
-  #roundAt = 0;
+  /** Recent bytes of the outputs of one event. */
+  #bytesPerEvent = 0;
+  /** Whether the last batch was empty. */
+  #wasIdle = false;
+  /** When the last batch began that followed an empty one. */
+  #batchAt = 0;
 
   constructor(parts: BatchSchedulerParts) {
     this.#parts = parts;
-    const { ledger, destinationId, replaying } = parts;
-    this.#replaysWait = ledger.replays(destinationId, replaying, 1).length > 0;
+    const { ledger, destinationId, requeuedIds } = parts;
+    this.#hasRequeued = ledger.waitingLetters(destinationId, requeuedIds, 1).length > 0;
   }
 
-  get runsAgain(): boolean {
+  /** Whether events have to run again. */
+  get hasUnrun(): boolean {
     return this.#unrun.length > 0;
   }
 
-  /** The ledger holds replays that were not taken yet. */
-  replay(): void {
-    this.#replaysWait = true;
+  /** Notes that the ledger holds requeued dead letters that were not taken yet. */
+  noteRequeued(): void {
+    this.#hasRequeued = true;
   }
 
-  /** The outputs of these items found no room; the items come before all others. */
-  putBack(items: readonly LaneEvent[]): void {
-    this.#unrun.unshift(...items);
+  /** Puts back events whose outputs had no room; they come before all others. */
+  putBack(events: readonly LaneEvent[]): void {
+    this.#unrun.unshift(...events);
   }
 
-  /** These items were taken behind some whose outputs found no room. */
-  putBehind(items: readonly LaneEvent[]): void {
-    this.#unrun.push(...items);
+  /** Puts back events that were taken after some whose outputs had no room. */
+  putBackLast(events: readonly LaneEvent[]): void {
+    this.#unrun.push(...events);
   }
 
-  /** Code made so many bytes of an event. */
-  noteMade(bytes: number): void {
-    this.#madeBytes = Math.max(bytes, this.#madeBytes / 2);
+  noteOutputBytes(bytesPerEvent: number): void {
+    this.#bytesPerEvent = Math.max(bytesPerEvent, this.#bytesPerEvent / 2);
   }
 
   /** The next batch; empty when there is nothing to run, or no room for it: then `work` notifies. */
   async take(): Promise<LaneEvent[]> {
-    if (this.#isFresh) await this.#gather();
-    const items = await this.#take();
-    this.#isFresh = items.length === 0;
-    return items;
+    if (this.#wasIdle) await this.#waitForMore();
+    const events = await this.#take();
+    this.#wasIdle = events.length === 0;
+    return events;
   }
 
   /**
-   * Waits, when events come one by one and soon after each other, until several can be taken
-   * together: a round costs the server half a millisecond, however many it takes.
+   * Waits while single events arrive in quick succession, to take several together: a batch costs
+   * the server half a millisecond, whatever its size.
    */
-  async #gather(): Promise<void> {
+  async #waitForMore(): Promise<void> {
     const { clock, changed } = this.#parts;
-    const waitMs = this.#roundAt + GATHER_MS - clock.now();
+    const waitMs = this.#batchAt + BATCH_INTERVAL_MS_MIN - clock.now();
     // The difference is out of bounds when the clock was set back.
-    if (waitMs > 0 && waitMs <= GATHER_MS) await clock.sleep(waitMs, changed);
-    this.#roundAt = clock.now();
+    if (waitMs > 0 && waitMs <= BATCH_INTERVAL_MS_MIN) await clock.sleep(waitMs, changed);
+    this.#batchAt = clock.now();
   }
 
   async #take(): Promise<LaneEvent[]> {
-    const { inFlight, work } = this.#parts;
-    const { room } = inFlight;
-    // As many items as will have room once they have run, judged by what code made of the last
-    // ones.
-    const fitting = Math.ceil(room.bytes / Math.max(1, this.#madeBytes));
+    const { memory, work } = this.#parts;
+    const { room } = memory;
+    // As many events as will have room once they have run, judged by the recent outputs.
+    const fitting = Math.ceil(room.bytes / Math.max(1, this.#bytesPerEvent));
     const count = Math.max(1, Math.min(fitting, TRANSFORM_BATCH_EVENTS_MAX));
     const [first] = this.#unrun;
-    const mayTake = first === undefined ? room.events > 0 : inFlight.mayEmit(first);
+    const mayTake = first === undefined ? room.events > 0 : memory.canDispatch(first);
     if (!mayTake) {
-      inFlight.wait(work);
+      memory.wait(work);
       return [];
     }
     if (first !== undefined) return this.#unrun.splice(0, count);
@@ -118,78 +117,79 @@ export class BatchScheduler {
   }
 
   /**
-   * New items. Replays fill what live events leave of a batch, and have a small share at least: of
-   * each batch, or of every so many where a batch is a few events.
+   * Takes new events. Replays fill what live events leave of a batch, and have a small fraction at
+   * least: of each batch, or of several batches where a batch is a few events.
    */
   async #takeNew(count: number, bytes: number): Promise<LaneEvent[]> {
-    const { reader, inFlight } = this.#parts;
-    const kept = this.#keptForReplays(count);
-    if (kept === count && reader.repeated === undefined) {
+    const { reader, memory } = this.#parts;
+    const reserved = this.#reservedForReplays(count);
+    if (reserved === count && reader.recovering === undefined) {
       const replays = this.#takeReplays(count, bytes);
       if (replays.length > 0) return replays;
     }
-    const items = await reader.take(Math.max(1, count - kept), bytes);
+    const live = await reader.take(Math.max(1, count - reserved), bytes);
     const { clock, metrics, destinationId } = this.#parts;
-    const history = metrics.histories.of(destinationId);
+    const history = metrics.histories.get(destinationId);
     const now = clock.now();
-    for (const item of items) {
-      inFlight.take(item);
-      history.received(item.input.sourceId, now);
+    for (const event of live) {
+      memory.take(event);
+      history.recordReceived(event.input.sourceId, now);
     }
-    const left = inFlight.room;
-    const room = Math.min(count - items.length, left.events);
+    const left = memory.room;
+    const room = Math.min(count - live.length, left.events);
     try {
-      const isRepeated = reader.repeated !== undefined;
-      const replays = isRepeated
-        ? await this.#takeRepeated(room, left.bytes)
+      const isRecovering = reader.recovering !== undefined;
+      const replays = isRecovering
+        ? await this.#takeRecovered(room, left.bytes)
         : this.#takeReplays(room, left.bytes);
-      return [...items, ...replays];
+      return [...live, ...replays];
     } catch (error) {
       // Live events that were taken must not be lost because the ledger cannot be read.
-      if (items.length === 0) throw error;
-      return items;
+      if (live.length === 0) throw error;
+      return live;
     }
   }
 
-  #keptForReplays(count: number): number {
-    if (!this.#replaysWait && !this.#parts.replays.isDue) return 0;
-    this.#replaysDue += count * REPLAYS_SHARE;
-    const kept = Math.min(count, Math.floor(this.#replaysDue));
-    this.#replaysDue -= kept;
-    return kept;
+  #reservedForReplays(count: number): number {
+    if (!this.#hasRequeued && !this.#parts.replays.isDue) return 0;
+    this.#replaysDue += count * REPLAYS_FRACTION;
+    const reserved = Math.min(count, Math.floor(this.#replaysDue));
+    this.#replaysDue -= reserved;
+    return reserved;
   }
 
   #takeReplays(count: number, bytes: number): LaneEvent[] {
-    const { replays, inFlight } = this.#parts;
-    const letters = this.#takeLetters(count, bytes);
-    const left = bytes - letters.reduce((sum, item) => sum + item.bytes, 0);
-    const events = replays.take(count - letters.length, left);
-    for (const item of events) inFlight.take(item);
-    return [...letters, ...events];
+    const { replays, memory } = this.#parts;
+    const requeued = this.#takeRequeued(count, bytes);
+    const left = bytes - requeued.reduce((sum, event) => sum + event.bytes, 0);
+    const events = replays.take(count - requeued.length, left);
+    for (const event of events) memory.take(event);
+    return [...requeued, ...events];
   }
 
-  /** Replays that were in the delivery of before a crash. */
-  async #takeRepeated(count: number, bytes: number): Promise<LaneEvent[]> {
-    const { reader, replays, inFlight } = this.#parts;
-    const letters = reader.repeated?.letter === undefined ? [] : this.#takeLetters(count, bytes);
-    if (letters.length > 0) return letters;
-    const events = await replays.takeRepeated(count, bytes);
-    for (const item of events) inFlight.take(item);
+  /** Takes replays that were in the delivery before a crash. */
+  async #takeRecovered(count: number, bytes: number): Promise<LaneEvent[]> {
+    const { reader, replays, memory } = this.#parts;
+    const last = reader.recovering?.letter;
+    const requeued = last === undefined ? [] : this.#takeRequeued(count, bytes, last);
+    if (requeued.length > 0) return requeued;
+    const events = await replays.takeRecovered(count, bytes);
+    for (const event of events) memory.take(event);
     return events;
   }
 
-  #takeLetters(count: number, bytes: number): LaneEvent[] {
-    if (!this.#replaysWait) return [];
-    const { ledger, replaying, destinationId, inFlight } = this.#parts;
-    const events = Math.min(count, LANE_REPLAYS_EVENTS_MAX - replaying.size);
+  /** Takes dead letters that are to be sent again, up to the letter `last`. */
+  #takeRequeued(count: number, bytes: number, last?: string): LaneEvent[] {
+    if (!this.#hasRequeued) return [];
+    const { ledger, requeuedIds, destinationId, memory } = this.#parts;
+    const events = Math.min(count, LANE_REPLAYS_EVENTS_MAX - requeuedIds.size);
     if (events <= 0) return [];
-    const end = this.#parts.reader.repeated?.letter;
-    const bounds = { charsMax: bytes, ...(end !== undefined && { end }) };
-    const replays = ledger.replays(destinationId, replaying, events, bounds);
-    this.#replaysWait = replays.length > 0;
-    for (const { letter } of replays) replaying.add(letter.id);
-    const items = replays.map(createRequeuedEvent);
-    for (const item of items) inFlight.take(item);
-    return items;
+    const bounds = { charsMax: bytes, last };
+    const letters = ledger.waitingLetters(destinationId, requeuedIds, events, bounds);
+    this.#hasRequeued = letters.length > 0;
+    for (const { letter } of letters) requeuedIds.add(letter.id);
+    const requeued = letters.map(createRequeuedEvent);
+    for (const event of requeued) memory.take(event);
+    return requeued;
   }
 }

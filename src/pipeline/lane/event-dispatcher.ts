@@ -1,26 +1,32 @@
+import { assert } from "../../assert.ts";
 import type { LiveProgram } from "../../catalog/catalog.ts";
 import type { LaneDelivery } from "../delivering/lane-delivery.ts";
-import type { InFlight } from "../in-flight.ts";
+import type { LaneBudget } from "../memory-budget.ts";
 import {
   createOutput,
   type EventOutcome,
-  heldBytes,
   type LaneEvent,
   type Output,
+  outputBytes,
 } from "../model/lane-event.ts";
 import type { RouteDecision } from "../model/routes.ts";
 import type { TransformResult } from "../transforming/transform.ts";
-import type { BatchScheduler } from "./batch-scheduler.ts";
 import type { LaneCommitter } from "./lane-committer.ts";
 
 export interface EventDispatcherParts {
-  inFlight: InFlight;
-  delivery: LaneDelivery;
-  settling: LaneCommitter;
-  next: BatchScheduler;
+  memory: LaneBudget;
+  delivery: Pick<LaneDelivery, "push">;
+  committer: Pick<LaneCommitter, "settle">;
 }
 
-/** The step from user code to delivery: outputs go to the queues, and items without any to their end. */
+export interface DispatchResult {
+  /** Events that have to run again: their outputs have no room, or were not made yet. */
+  rest: readonly LaneEvent[];
+  /** Average bytes of the outputs of one event. */
+  bytesPerEvent: number;
+}
+
+/** Passes outputs of user code on to delivery, and settles events that have no output. */
 export class EventDispatcher {
   readonly #parts: EventDispatcherParts;
 
@@ -29,53 +35,51 @@ export class EventDispatcher {
   }
 
   /**
-   * Hands items on in order: their outputs to the queues, or the item to its end. Items that must
-   * not be sent have not met any code. Returns the items that there is no room for, or that code
-   * has not met yet because it made too much of those before.
+   * Dispatches events in order, until one has no result yet or its outputs have no room. Events that
+   * must not be sent have no result: they were not transformed.
    */
-  handOn(
-    items: readonly LaneEvent[],
-    standings: ReadonlyMap<LaneEvent, RouteDecision>,
-    made: ReadonlyMap<LaneEvent, TransformResult>,
-  ): readonly LaneEvent[] {
-    const { next } = this.#parts;
+  dispatch(
+    events: readonly LaneEvent[],
+    decisions: ReadonlyMap<LaneEvent, RouteDecision>,
+    results: ReadonlyMap<LaneEvent, TransformResult>,
+  ): DispatchResult {
+    assert(decisions.size === events.length, "Each event of a batch has one route decision");
+    assert(results.size <= events.length, "A batch has no more results than events");
     let bytes = 0;
-    for (const [index, item] of items.entries()) {
-      const at = standings.get(item)!;
-      const result = made.get(item);
-      if (at.kind === "send" && result === undefined) {
-        next.noteMade(bytes / Math.max(1, index));
-        return items.slice(index);
-      }
-      if (at.kind === "discard") this.#settleWhole(item, { kind: "discarded" });
-      else if (at.kind === "refused") {
-        this.#settleWhole(item, { kind: "dead-letter", stage: "deliver", reason: at.reason });
-      } else if (result !== undefined && "outputs" in result) {
-        const size = heldBytes(result.outputs);
-        if (!this.#emit(item, result.outputs, size)) {
-          next.noteMade((bytes + size) / (index + 1));
-          return items.slice(index);
+    for (const [index, event] of events.entries()) {
+      const decision = decisions.get(event);
+      const result = results.get(event);
+      assert(decision !== undefined, "Each event of a batch has a route decision");
+      if (decision.kind === "discard") this.#settle(event, { kind: "discarded" });
+      else if (decision.kind === "refused") {
+        this.#settle(event, { kind: "dead-letter", stage: "deliver", reason: decision.reason });
+      } else if (result === undefined) {
+        return { rest: events.slice(index), bytesPerEvent: bytes / Math.max(1, index) };
+      } else if ("outputs" in result) {
+        const added = outputBytes(result.outputs);
+        if (!this.#push(event, result.outputs, added)) {
+          return { rest: events.slice(index), bytesPerEvent: (bytes + added) / (index + 1) };
         }
-        bytes += size;
-      } else if (result !== undefined) this.#settleWhole(item, result.ending, result.live);
+        bytes += added;
+      } else this.#settle(event, result.outcome, result.live);
     }
-    next.noteMade(bytes / items.length);
-    return [];
+    return { rest: [], bytesPerEvent: bytes / Math.max(1, events.length) };
   }
 
-  #emit(item: LaneEvent, outputs: readonly Output[], bytes: number): boolean {
-    const { inFlight, delivery } = this.#parts;
-    if (!inFlight.emit(item, bytes)) return false;
-    item.open = outputs.length;
-    delivery.push(item.input.event.user, outputs);
+  #push(event: LaneEvent, outputs: readonly Output[], bytes: number): boolean {
+    const { memory, delivery } = this.#parts;
+    assert(outputs.length > 0, "An event that is dispatched has outputs");
+    if (!memory.dispatch(event, bytes)) return false;
+    event.openOutputs = outputs.length;
+    delivery.push(event.input.event.user, outputs);
     return true;
   }
 
-  /** Settles an item that has no output. */
-  #settleWhole(item: LaneEvent, ending: EventOutcome, live?: LiveProgram): void {
-    const { inFlight, settling } = this.#parts;
-    inFlight.begin();
-    item.open = 1;
-    settling.settle([createOutput(item, item.input.event.json, live)], ending);
+  /** Settles an event that has no output. */
+  #settle(event: LaneEvent, outcome: EventOutcome, live?: LiveProgram): void {
+    const { memory, committer } = this.#parts;
+    memory.dispatchEmpty();
+    event.openOutputs = 1;
+    committer.settle([createOutput(event, event.input.event.json, live)], outcome);
   }
 }

@@ -1,10 +1,11 @@
+import { assert } from "../../assert.ts";
 import type { Destination } from "../../catalog/model.ts";
 import type { Clock, Notifier } from "../clock.ts";
 import { createDeadLetter } from "../dead-letters/letter-events.ts";
-import type { InFlight } from "../in-flight.ts";
 import type { LaneChange, LaneCommitSource, Ledger } from "../ledger/ledger.ts";
 import { LANE_REPLAYS_EVENTS_MAX } from "../limits.ts";
 import type { LiveTail } from "../live-tail.ts";
+import type { LaneBudget } from "../memory-budget.ts";
 import type { EventOutcome, LaneEvent, Output } from "../model/lane-event.ts";
 import type { DeliveryIntent, LaneRecord } from "../model/lane-record.ts";
 import type { HealthLogger } from "../monitoring/health-logger.ts";
@@ -14,169 +15,189 @@ import type { LaneReader } from "../reading/lane-reader.ts";
 import type { LaneReplays } from "../replays/lane-replays.ts";
 
 /**
- * Time over which items that settle are gathered into one commit. Nobody waits for a commit, unless
- * it makes room, and each costs the server 100 µs, whatever it holds.
+ * Time over which outcomes are gathered into one commit. No event waits for a commit, unless it
+ * makes room, and each costs the server 100 µs, whatever its size.
  */
-const GATHER_MS = 50;
+const COMMIT_DELAY_MS = 50;
 /**
- * As `GATHER_MS`, where a commit is written to brokers and read by every node, which costs a
- * millisecond if it goes alone. So all lanes of all nodes commit at these multiples of the time of
- * day, and the commits go together.
+ * Interval of commits to a ledger that nodes share. Such a commit is written to brokers and read by
+ * every node, which costs a millisecond if it goes alone. So all lanes of all nodes commit at
+ * these multiples of the time of day, and their commits go together.
  */
-const SHARED_GATHER_MS = 500;
+const SHARED_COMMIT_INTERVAL_MS = 500;
 
 /** Milliseconds until a commit of what settles at `now`, a time of day in milliseconds. */
 export function commitDelayMs(isShared: boolean, now: number): number {
-  return isShared ? SHARED_GATHER_MS - (now % SHARED_GATHER_MS) : GATHER_MS;
+  return isShared ? SHARED_COMMIT_INTERVAL_MS - (now % SHARED_COMMIT_INTERVAL_MS) : COMMIT_DELAY_MS;
 }
 
-/** Of a change on its way to the disk: its items, and the low marks of when it was made. */
-interface Committing {
-  items: LaneEvent[];
+/** A change that is being written: its events, and the low marks from when it was collected. */
+interface PendingCommit {
+  events: LaneEvent[];
   lows: Map<string, number>;
   replayLows: ReturnType<LaneReplays["lows"]>;
 }
 
 export interface LaneCommitterParts {
-  ledger: Ledger;
-  metrics: LaneMetrics;
-  liveTail: LiveTail;
-  clock: Clock;
+  ledger: Pick<Ledger, "lane" | "schedule" | "isShared">;
+  metrics: Pick<LaneMetrics, "events" | "histories">;
+  liveTail: Pick<LiveTail, "publishOutcome">;
+  clock: Pick<Clock, "now">;
   labels: LaneLabels;
-  announcements: HealthLogger;
+  health: HealthLogger;
   reader: LaneReader;
   replays: LaneReplays;
-  inFlight: InFlight;
+  memory: LaneBudget;
   destination(): Destination;
   /** Notifies when a lane that was full may have room. */
   room: Notifier;
+  /** Stops the lane after a broken invariant. */
+  fail(error: unknown): void;
 }
 
-/**
- * The items of a lane that have settled, until the ledger has them on disk with the lane's cursor.
- */
+/** Keeps the settled events of a lane until the ledger has them on disk with the lane's cursor. */
 export class LaneCommitter implements LaneCommitSource {
   readonly #parts: LaneCommitterParts;
-  /** Items that settled since the last commit began. */
+  /** Events that settled since the last commit began. */
   #settled: LaneEvent[] = [];
-  readonly #committing = new Map<LaneChange, Committing>();
+  readonly #pending = new Map<LaneChange, PendingCommit>();
   /** Ids of the dead letters that are in flight again. */
-  readonly replaying = new Set<string>();
-  #scheduling: ReturnType<typeof setTimeout> | undefined;
-  #discarded = false;
-  /** The gathered delivery that may be under way. */
-  #sealed: DeliveryIntent | undefined;
-  /** Told when that is on disk. */
-  #told: (() => void) | undefined;
+  readonly requeuedIds = new Set<string>();
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #isDiscarded = false;
+  /** The batched delivery that may be under way. */
+  #intent: DeliveryIntent | undefined;
+  #isIntentWritten: boolean;
+  #onIntentWritten: (() => void) | undefined;
 
-  constructor(parts: LaneCommitterParts, sealed: DeliveryIntent | undefined) {
+  constructor(parts: LaneCommitterParts, intent: DeliveryIntent | undefined) {
     this.#parts = parts;
-    this.#sealed = sealed;
+    this.#intent = intent;
+    this.#isIntentWritten = intent !== undefined;
   }
 
-  /** Resolves once the ledger has it that this delivery may be under way. */
-  seal(sealed: DeliveryIntent): Promise<void> {
+  /** Resolves once the ledger holds the intent: from then on the delivery may begin. */
+  writeIntent(intent: DeliveryIntent): Promise<void> {
+    assert(this.#intent === undefined, "A lane has one batched delivery at a time");
     const { promise, resolve } = Promise.withResolvers<void>();
-    this.#sealed = sealed;
-    this.#told = resolve;
+    this.#intent = intent;
+    this.#isIntentWritten = false;
+    this.#onIntentWritten = resolve;
     this.schedule();
     return promise;
   }
 
-  /** The delivery has ended: the ledger forgets it with what settled by it. */
-  unseal(): void {
-    this.#sealed = undefined;
+  /** Whether the ledger holds the intent of this name. */
+  hasWrittenIntent(name: string): boolean {
+    return this.#isIntentWritten && this.#intent?.name === name;
+  }
+
+  /** Removes the intent of a delivery that has ended, together with what settled by it. */
+  clearIntent(): void {
+    this.#intent = undefined;
     this.#scheduleSoon();
   }
 
-  /** Ends outputs, all in the same way. */
-  settle(outputs: readonly Output[], ending: EventOutcome): void {
+  /** Settles outputs that all ended in the same way. */
+  settle(outputs: readonly Output[], outcome: EventOutcome): void {
     if (outputs.length === 0) return;
-    const { clock, metrics, liveTail, inFlight, room, labels, announcements } = this.#parts;
+    const { clock, metrics, liveTail, memory, room, labels, health, replays } = this.#parts;
     const destination = this.#parts.destination();
     const now = clock.now();
-    const history = metrics.histories.of(labels.destination);
-    metrics.events.inc({ ...labels, outcome: ending.kind }, outputs.length);
-    announcements.ended(outputs.length, ending);
-    const wasFull = inFlight.isFull;
+    const history = metrics.histories.get(labels.destination);
+    metrics.events.inc({ ...labels, outcome: outcome.kind }, outputs.length);
+    health.recordOutcome(outputs.length, outcome);
+    const wasFull = memory.isFull;
     const settledBefore = this.#settled.length;
     for (const output of outputs) {
-      const { item } = output;
-      if (ending.kind === "dead-letter") {
-        item.letters.push(createDeadLetter(output, ending, destination, now));
+      const { laneEvent } = output;
+      assert(laneEvent.openOutputs > 0, "Each output of an event settles once");
+      if (outcome.kind === "dead-letter") {
+        laneEvent.deadLetters.push(createDeadLetter(output, outcome, destination, now));
       }
-      if (ending.kind !== "discarded") history.ended(item.input.sourceId, ending.kind, now);
-      liveTail.settled(output, ending, destination, now);
-      item.open -= 1;
-      if (ending.kind === "delivered") item.isDelivered = true;
-      if (item.open > 0) continue;
-      this.#settled.push(item);
-      this.#parts.replays.settle(item, ending);
+      if (outcome.kind !== "discarded") {
+        history.recordOutcome(laneEvent.input.sourceId, outcome.kind, now);
+      }
+      liveTail.publishOutcome(output, outcome, destination, now);
+      laneEvent.openOutputs -= 1;
+      if (outcome.kind === "delivered") laneEvent.isDelivered = true;
+      if (laneEvent.openOutputs > 0) continue;
+      this.#settled.push(laneEvent);
+      if ("replayId" in laneEvent.origin) replays.settle(laneEvent.origin, laneEvent, outcome);
     }
     const settled = this.#settled.length - settledBefore;
     if (settled === 0) return;
-    inFlight.settle(settled);
+    memory.settle(settled);
     if (wasFull) room.notify();
     this.#scheduleSoon();
   }
 
-  /** Has the cursor written although nothing settled, so that the log can be trimmed. */
+  /** Schedules a commit, also when no event settled: the log is trimmed up to the cursor on disk. */
   schedule(): void {
-    clearTimeout(this.#scheduling);
-    this.#scheduling = undefined;
-    this.#parts.ledger.schedule(this);
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    if (!this.#isDiscarded) this.#parts.ledger.schedule(this);
   }
 
-  /** The lane writes nothing more. */
+  /** Stops writing: nothing of the lane reaches the ledger any more. */
   discard(): void {
-    this.#discarded = true;
-    clearTimeout(this.#scheduling);
+    this.#isDiscarded = true;
+    clearTimeout(this.#timer);
   }
 
   collect(): LaneChange | undefined {
-    if (this.#discarded) return undefined;
+    if (this.#isDiscarded) return undefined;
     const { reader, replays } = this.#parts;
     const destinationId = this.#parts.destination().id;
-    const items = this.#settled;
+    const events = this.#settled;
     this.#settled = [];
-    const replayed: string[] = [];
-    for (const { origin } of items) {
-      if ("replayOf" in origin) replayed.push(origin.replayOf.id);
+    const settledRequeued: string[] = [];
+    for (const { origin } of events) {
+      if ("requeued" in origin) settledRequeued.push(origin.requeued.id);
       else if ("connectionId" in origin) reader.settle(origin.log, origin.sequence);
     }
     const jobs = replays.progress();
-    const record = { ...reader.record(), ...(this.#sealed && { sealed: this.#sealed }) };
-    if (items.length === 0 && jobs.length === 0 && this.#isKept(record)) return undefined;
-    const letters = items.flatMap((item) => item.letters);
-    const change = { destinationId, record, letters, replayed, jobs };
-    this.#committing.set(change, { items, lows: reader.lows(), replayLows: replays.lows() });
+    const record: LaneRecord = reader.record();
+    if (this.#intent !== undefined) record.sealed = this.#intent;
+    if (events.length === 0 && jobs.length === 0 && this.#isStored(record)) return undefined;
+    const deadLetters = events.flatMap((event) => event.deadLetters);
+    const change: LaneChange = { destinationId, record, deadLetters, settledRequeued, jobs };
+    this.#pending.set(change, { events, lows: reader.lows(), replayLows: replays.lows() });
     return change;
   }
 
   committed(change: LaneChange): void {
-    const { reader, replays, inFlight, room } = this.#parts;
-    const { items, lows, replayLows } = this.#committing.get(change)!;
-    this.#committing.delete(change);
-    if (this.#sealed !== undefined && change.record.sealed === this.#sealed) this.#told?.();
-    reader.kept(lows);
-    replays.kept(change.jobs ?? [], replayLows);
-    const wasFull = inFlight.isFull;
-    inFlight.commit(items);
-    for (const id of change.replayed) this.replaying.delete(id);
-    // A replayed letter that failed again may be replayed once more.
-    if (wasFull || change.replayed.length > 0) room.notify();
+    const { reader, replays, memory, room } = this.#parts;
+    const pending = this.#pending.get(change);
+    assert(pending !== undefined, "A lane's change is committed once");
+    this.#pending.delete(change);
+    if (this.#intent !== undefined && change.record.sealed === this.#intent) {
+      this.#isIntentWritten = true;
+      this.#onIntentWritten?.();
+    }
+    reader.committed(pending.lows);
+    replays.committed(change.jobs ?? [], pending.replayLows);
+    const wasFull = memory.isFull;
+    memory.commit(pending.events);
+    for (const id of change.settledRequeued) this.requeuedIds.delete(id);
+    // A requeued letter that failed again may be requeued once more.
+    if (wasFull || change.settledRequeued.length > 0) room.notify();
+  }
+
+  fail(error: unknown): void {
+    this.#parts.fail(error);
   }
 
   #scheduleSoon(): void {
-    const { ledger, clock, inFlight } = this.#parts;
-    const isAwaited = this.replaying.size > LANE_REPLAYS_EVENTS_MAX / 2;
+    const { ledger, clock, memory } = this.#parts;
+    const isAwaited = this.requeuedIds.size > LANE_REPLAYS_EVENTS_MAX / 2;
     const ms = commitDelayMs(ledger.isShared, clock.now());
-    if (isAwaited || inFlight.isFull) this.schedule();
-    else this.#scheduling ??= setTimeout(() => this.schedule(), ms);
+    if (isAwaited || memory.isFull) this.schedule();
+    else this.#timer ??= setTimeout(() => this.schedule(), ms);
   }
 
-  #isKept({ logs, sealed }: LaneRecord): boolean {
-    const kept = this.#parts.ledger.lane(this.#parts.destination().id);
-    return Bun.deepEquals(kept?.logs ?? {}, logs) && kept?.sealed?.name === sealed?.name;
+  #isStored({ logs, sealed }: LaneRecord): boolean {
+    const stored = this.#parts.ledger.lane(this.#parts.destination().id);
+    return Bun.deepEquals(stored?.logs ?? {}, logs) && stored?.sealed?.name === sealed?.name;
   }
 }

@@ -2,16 +2,16 @@ import type { Live } from "../../catalog/catalog.ts";
 import type { Logger } from "../../observe/log.ts";
 import type { Sandbox } from "../../sandbox/sandbox.ts";
 import type { Clock } from "../clock.ts";
-import type { Holdings } from "../holdings.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { LiveTail } from "../live-tail.ts";
+import type { MemoryBudget } from "../memory-budget.ts";
 import type { LaneMetrics } from "../monitoring/metrics.ts";
 import type { LogSet } from "../reading/shared-reader.ts";
 
-/** What all lanes share. */
+/** The parts that all lanes of a partition share. */
 export interface LaneContext {
   logs: LogSet;
-  /** The same logs for replays, which read elsewhere: what lanes share is not driven out. */
+  /** The same logs with a cache of their own: replays must not evict what live events share. */
   replayedLogs: LogSet;
   live: Live;
   sandbox: Sandbox;
@@ -20,8 +20,8 @@ export interface LaneContext {
   clock: Clock;
   logger: Logger;
   metrics: LaneMetrics;
-  holdings: Holdings;
+  memory: MemoryBudget;
   retryWindowMs: number;
-  /** Takes up what changed in the catalog; cheap when nothing did. */
+  /** Applies changes of the catalog to all lanes; cheap when nothing changed. */
   refresh(): void;
 }

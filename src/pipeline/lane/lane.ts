@@ -1,141 +1,94 @@
 import type { Connection, Destination } from "../../catalog/model.ts";
 import type { DestinationKind } from "../../destinations/destination.ts";
-import {
-  GATHERED_EVENTS_MAX,
-  RETRY_DELAY_MS_MIN,
-  TRANSFORM_BATCH_EVENTS_MAX,
-} from "../../settings/limits.ts";
+import { messageOf } from "../../errors.ts";
+import { GATHERED_EVENTS_MAX } from "../../settings/limits.ts";
 import { Notifier } from "../clock.ts";
 import { LaneDelivery } from "../delivering/lane-delivery.ts";
-import { InFlight } from "../in-flight.ts";
 import { LANE_REPLAYS_EVENTS_MAX } from "../limits.ts";
-import type { EventOutcome, LaneEvent, Output } from "../model/lane-event.ts";
+import type { LaneBudget } from "../memory-budget.ts";
+import type { LaneEvent } from "../model/lane-event.ts";
 import type { DeliveryIntent } from "../model/lane-record.ts";
-import {
-  createRoutes,
-  decideReplay,
-  decideRoute,
-  type RouteDecision,
-  type Routes,
-} from "../model/routes.ts";
+import type { RouteDecision } from "../model/routes.ts";
 import { HealthLogger } from "../monitoring/health-logger.ts";
-import type { LaneLabels } from "../monitoring/lane-gauges.ts";
+import type { FailureState, LaneGauges, LaneLabels } from "../monitoring/lane-gauges.ts";
 import { LaneReader } from "../reading/lane-reader.ts";
 import { LaneReplays } from "../replays/lane-replays.ts";
 import { createMemberFilter } from "../transforming/member-filter.ts";
-import {
-  type TransformContext,
-  type TransformResult,
-  transform,
-} from "../transforming/transform.ts";
+import type { TransformContext } from "../transforming/transform.ts";
+import { BatchLoop } from "./batch-loop.ts";
 import { BatchScheduler } from "./batch-scheduler.ts";
 import { EventDispatcher } from "./event-dispatcher.ts";
 import { LaneCommitter } from "./lane-committer.ts";
 import type { LaneContext } from "./lane-context.ts";
+import { LaneRoutes } from "./lane-routes.ts";
 
-const handedOn = Promise.resolve(true);
-
-/** Everything on its way to one destination: read, transformed, delivered, settled, committed. */
+/** All events on their way to one destination: read, transformed, delivered, settled, committed. */
 export class Lane {
-  readonly #parts: LaneContext;
+  readonly #context: LaneContext;
   readonly #labels: LaneLabels;
+  readonly #memory: LaneBudget;
   readonly #reader: LaneReader;
   readonly #replays: LaneReplays;
+  readonly #health: HealthLogger;
+  readonly #committer: LaneCommitter;
+  readonly #scheduler: BatchScheduler;
   readonly #delivery: LaneDelivery;
-  #routes: Routes;
-  readonly #inFlight: InFlight;
-  readonly #settling: LaneCommitter;
-  readonly #next: BatchScheduler;
-  readonly #handOver: EventDispatcher;
-  readonly #announcements: HealthLogger;
+  readonly #routes: LaneRoutes;
   /** Notifies when there may be something to take, or room for it. */
   readonly #work = new Notifier();
-  /** Notifies when settings change, or the lane ends. */
+  /** Notifies when settings change, or the lane stops. */
   readonly #changed = new Notifier();
-  /**
-   * Notifies when the lane ends. Unlike `#changed`, this also abandons a batch that is running in a
-   * guest.
-   */
-  readonly #ending = new Notifier();
-  #running = true;
-  #removed = false;
-  #waitsForSandbox = false;
-  readonly #ended: Promise<void>;
+  /** Notifies when the lane stops. Unlike `#changed`, this abandons a batch that runs in a guest. */
+  readonly #stopping = new Notifier();
+  #isRunning = true;
+  #isWaitingForSandbox = false;
+  /** The broken invariant that stopped the lane. */
+  #failure: FailureState | undefined;
+  readonly #loop: Promise<void>;
 
   constructor(
-    parts: LaneContext,
+    context: LaneContext,
     kind: DestinationKind,
     destination: Destination,
     connections: readonly Connection[],
   ) {
-    this.#parts = parts;
+    const { ledger, memory } = context;
+    this.#context = context;
     this.#labels = { destination: destination.id, name: destination.name, kind: kind.kind };
-    this.#routes = createRoutes(destination, connections);
-    const gathers = kind.batchLimits !== undefined;
+    this.#routes = new LaneRoutes(destination, connections);
+    // A kind without an age limit batches only events that are there at the same time.
     const holdsMuch = (kind.batchLimits?.(destination.config).ageMs ?? 0) > 0;
-    const record = parts.ledger.lane(destination.id);
-    const repeated = gathers ? record?.sealed : undefined;
-    this.#reader = new LaneReader(parts.logs, this.#routes, record, repeated);
-    const share = parts.holdings.share(destination.workspaceId);
-    this.#inFlight = new InFlight(share, holdsMuch);
-    const replays = {
-      ...{ ...parts, logs: parts.replayedLogs, work: this.#work },
-      // Replays fill deliveries that are gathered; others they only go beside.
-      inFlightMax: holdsMuch ? GATHERED_EVENTS_MAX : LANE_REPLAYS_EVENTS_MAX,
-      destination: () => this.destination,
-      schedule: () => this.#settling.schedule(),
-    };
-    this.#replays = new LaneReplays(replays, repeated);
-    const announcements = new HealthLogger({ ...parts, destination: () => this.destination });
-    this.#announcements = announcements;
-    const settling = {
-      ...parts,
-      announcements,
-      ...{ labels: this.#labels, reader: this.#reader, inFlight: this.#inFlight, room: this.#work },
-      replays: this.#replays,
-      destination: () => this.destination,
-    };
-    this.#settling = new LaneCommitter(settling, repeated);
-    this.#next = new BatchScheduler({
-      ...{ destinationId: destination.id, reader: this.#reader, inFlight: this.#inFlight },
-      replays: this.#replays,
-      ...{ ledger: parts.ledger, replaying: this.#settling.replaying, work: this.#work },
-      ...{ clock: parts.clock, metrics: parts.metrics, changed: this.#changed },
-    });
-    const delivery = {
-      ...parts,
-      announcements,
-      labels: this.#labels,
-      running: () => this.#running,
-      routes: () => this.#routes,
-      standing: ({ item }: Output) => this.#standing(item),
-      settle: (outputs: readonly Output[], ending: EventOutcome) =>
-        this.#settling.settle(outputs, ending),
-      repeated,
-      seal: (sealed: DeliveryIntent) => this.#settling.seal(sealed),
-      unseal: () => this.#settling.unseal(),
-    };
-    this.#delivery = new LaneDelivery(delivery, kind, destination);
-    this.#handOver = new EventDispatcher({
-      ...{ inFlight: this.#inFlight, delivery: this.#delivery },
-      ...{ settling: this.#settling, next: this.#next },
-    });
-    if (holdsMuch) share.gathers(() => this.#delivery.press());
-    this.#ended = this.#run(this.#transformHost(kind));
+    const record = ledger.lane(destination.id);
+    const recovered = kind.batchLimits === undefined ? undefined : record?.sealed;
+    this.#memory = memory.openLane(destination.workspaceId, holdsMuch);
+    this.#reader = new LaneReader(context.logs, this.#routes.current, record, recovered);
+    this.#health = new HealthLogger({ ...context, destination: () => this.destination });
+    // Replays fill batched deliveries; other deliveries they only go beside.
+    const inFlightMax = holdsMuch ? GATHERED_EVENTS_MAX : LANE_REPLAYS_EVENTS_MAX;
+    this.#replays = this.#createReplays(inFlightMax);
+    this.#committer = this.#createCommitter(recovered);
+    this.#replays.start(recovered, () => this.#committer.schedule());
+    this.#scheduler = this.#createScheduler();
+    this.#delivery = this.#createDelivery(kind, recovered);
+    if (holdsMuch) this.#memory.onPressure(() => this.#delivery.flushBatch());
+    this.#loop = this.#createLoop(kind)
+      .run()
+      .catch((error) => this.#fail(error));
   }
 
   get destination(): Destination {
     return this.#routes.destination;
   }
 
-  get gauges() {
+  get gauges(): LaneGauges {
     return {
       labels: this.#labels,
       workspace: this.destination.workspaceId,
-      // `#inFlight` also holds items that have settled and are not on disk yet.
-      lagEvents: () => Math.max(this.#reader.lagEvents(), this.#inFlight.size),
+      // `#memory` also counts events that have settled and are not on disk yet.
+      lagEvents: () => Math.max(this.#reader.lagEvents(), this.#memory.uncommitted),
       lagSeconds: () => this.#lagSeconds(),
-      ...{ waiting: () => this.#waitsForSandbox, failure: this.#delivery.failure },
+      isWaitingForSandbox: () => this.#isWaitingForSandbox,
+      failure: this.#failure ?? this.#delivery.failure,
       refusal: this.#delivery.refusal,
     };
   }
@@ -145,66 +98,66 @@ export class Lane {
     return low && Math.min(low, this.#replays.durableLow(log) ?? low);
   }
 
-  /** There may be something to read, or to replay. */
-  wake(replays = false): void {
+  /** Notes that there may be something to read. */
+  wake(): void {
     this.#reader.wake();
-    if (replays) {
-      this.#next.replay();
-      // What is on its way for a job that was cancelled is looked up again.
-      if (this.#replays.load()) this.#reroute();
-    }
     this.#work.notify();
   }
 
-  /** Has the cursor written although nothing settled, so that the log can be trimmed. */
+  /** Notes that replays to the destination began or ended, or dead letters were requeued. */
+  refreshReplays(): void {
+    this.#scheduler.noteRequeued();
+    // Events of a cancelled job are on their way.
+    if (this.#replays.refreshJobs()) this.#routes.invalidate();
+    this.wake();
+  }
+
+  /** Commits the cursor although no event settled, so that the log can be trimmed. */
   checkpoint(): void {
-    this.#settling.schedule();
+    this.#committer.schedule();
   }
 
   /** Applies changed settings. Mostly nothing has changed, and attempts that wait go on waiting. */
   update(destination: Destination, connections: readonly Connection[]): void {
-    const routes = createRoutes(destination, connections);
-    if (Bun.deepEquals(routes, this.#routes)) return;
-    for (const { id } of this.#routes.bySource.values()) {
-      if (connections.some((connection) => connection.id === id)) continue;
-      const about = { ...this.#labels, connectionId: id };
-      this.#parts.logger.info(about, "A connection ended; what it is still owed is discarded");
+    const ended = this.#routes.update(destination, connections);
+    if (ended === undefined) return;
+    for (const connectionId of ended) {
+      const fields = { ...this.#labels, connectionId };
+      this.#context.logger.info(fields, "connection ended; its events are discarded");
     }
-    this.#routes = routes;
-    this.#parts.metrics.rename(this.#labels, destination.name);
+    this.#context.metrics.renameLane(this.#labels, destination.name);
     this.#delivery.update(destination);
-    this.#reader.reroute(this.#routes);
-    this.#hurry();
+    this.#reader.setRoutes(this.#routes.current);
+    this.#interruptWaits();
   }
 
   /**
-   * Starts nothing more. A batch that is running is left to its guest, and its events stay pending.
-   * Resolves when attempts under way have ended and the cursors are scheduled.
+   * Stops the lane. A batch that runs is left to its guest, and its events stay pending. Resolves
+   * when attempts under way have ended and the cursors are scheduled to be written.
    */
   async stop(): Promise<void> {
-    this.#running = false;
+    this.#isRunning = false;
     this.#replays.stop();
-    this.#ending.notify();
-    this.#hurry();
-    await this.#ended;
+    this.#stopping.notify();
+    this.#interruptWaits();
+    await this.#loop;
     await this.#delivery.close();
     this.checkpoint();
-    this.#announcements.end();
-    this.#inFlight.close();
+    this.#health.close();
+    this.#memory.close();
   }
 
   /**
-   * As `stop`, for a destination that is gone: what it is owed is discarded. Returns how many
-   * events that were.
+   * Stops the lane of a destination that is gone: its events are discarded. Returns the number of
+   * these events.
    */
   async remove(): Promise<number> {
-    this.#removed = true;
-    this.#reroute();
-    this.#settling.discard();
+    this.#routes.remove();
+    this.#committer.discard();
     this.abort();
     await this.stop();
-    this.#parts.metrics.end(this.#labels);
-    return this.#inFlight.size;
+    this.#context.metrics.removeLane(this.#labels);
+    return this.#memory.uncommitted;
   }
 
   /** Cuts off the attempts under way. */
@@ -212,143 +165,137 @@ export class Lane {
     this.#delivery.abort();
   }
 
-  /** A new object, so that everything that was found by the old routes is looked up again. */
-  #reroute(): void {
-    this.#routes = { ...this.#routes };
+  /**
+   * Stops the lane for good after a broken invariant. Its state cannot be trusted, so it writes
+   * nothing more; the log keeps its events until the server is started again.
+   */
+  #fail(error: unknown): void {
+    if (this.#failure !== undefined) return;
+    const { clock, logger } = this.#context;
+    const reason = messageOf(error);
+    this.#failure = { since: clock.elapsed(), startedAt: clock.now(), reason };
+    logger.error({ ...this.#labels, invariant: reason, err: error }, "lane stopped");
+    this.#committer.discard();
+    this.abort();
+    this.stop().catch((err) => logger.error({ ...this.#labels, err }, "lane failed to stop"));
   }
 
-  #hurry(): void {
+  #interruptWaits(): void {
     this.#changed.notify();
-    this.#delivery.hurry();
+    this.#delivery.interruptWaits();
     this.#work.notify();
   }
 
-  /**
-   * The lane's loop. At most two batches are on their way: a guest reads the next batch while it
-   * runs the first.
-   */
-  async #run(host: TransformContext): Promise<void> {
-    let last = handedOn;
-    while (this.#running) {
-      // Two reasons to wait for the last batch first: a full lane gets room bit by bit, and small
-      // batches cost more than they gain; and what has to run again comes before what was not taken
-      // yet.
-      if (this.#inFlight.room.events < TRANSFORM_BATCH_EVENTS_MAX || this.#next.runsAgain) {
-        await last;
-        last = handedOn;
-      }
-      const notified = this.#work.wait();
-      const items = await this.#safely(() => this.#next.take());
-      if (items === undefined) continue;
-      if (items.length === 0) {
-        this.#delivery.flush();
-        if (this.#delivery.gathers && (this.#inFlight.isFull || this.#reader.repeated)) {
-          await last;
-          last = handedOn;
-          this.#delivery.press();
-        }
-        if (this.#reader.repeated) {
-          // It was handed on as a whole: from here on all others are taken.
-          this.#reader.goOn();
-          this.#replays.goOn();
-          this.#next.replay();
-        } else if (this.#running) await notified;
-        continue;
-      }
-      if (!this.#waitsForSandbox) this.#delivery.fill();
-      const before = last;
-      last = this.#carry(host, items, before);
-      await before;
-    }
-    await last;
+  #decideAll(events: readonly LaneEvent[]): Map<LaneEvent, RouteDecision> {
+    this.#context.refresh();
+    return new Map(events.map((event) => [event, this.#decide(event)]));
   }
 
-  /**
-   * Runs the live code over items, and hands the outputs on behind those of the batch `before`.
-   * False when the outputs found no room: they are forgotten, and the items run again.
-   */
-  async #carry(
-    host: TransformContext,
-    items: readonly LaneEvent[],
-    before: Promise<boolean>,
-  ): Promise<boolean> {
-    let made: Map<LaneEvent, TransformResult> | undefined;
-    let standings = new Map<LaneEvent, RouteDecision>();
-    // The items are kept until they are handed on, so that an error on the way does not lose them.
-    while (made === undefined && this.#running) {
-      made = await this.#safely(() => {
-        standings = this.#standings(items);
-        const due = items.filter((item) => standings.get(item)!.kind === "send");
-        return transform(host, due);
-      });
-    }
-    const isNext = await before;
-    if (made === undefined || !this.#running) return true;
-    if (!isNext) {
-      this.#next.putBehind(items);
-      return false;
-    }
-    const left = (await this.#safely(() => this.#handOver.handOn(items, standings, made))) ?? [];
-    this.#next.putBack(left);
-    // The loop may have found nothing to take meanwhile, and be waiting.
-    if (left.length > 0) this.#work.notify();
-    return left.length === 0;
-  }
-
-  /** Runs a step; undefined after an error, which is logged and followed by a pause. */
-  async #safely<T>(step: () => T | Promise<T>): Promise<T | undefined> {
-    try {
-      return await step();
-    } catch (error) {
-      this.#parts.logger.error({ ...this.#labels, err: error }, "A lane cannot go on");
-      await this.#pause(RETRY_DELAY_MS_MIN);
-      return undefined;
-    }
-  }
-
-  #standings(items: readonly LaneEvent[]): Map<LaneEvent, RouteDecision> {
-    this.#parts.refresh();
-    return new Map(items.map((item) => [item, this.#standing(item)]));
-  }
-
-  #standing(item: LaneEvent): RouteDecision {
-    if (this.#removed) return { kind: "discard" };
-    const { origin, input } = item;
-    if ("replayId" in origin && !this.#replays.isRunning(origin.replayId)) {
-      return { kind: "discard" };
-    }
-    const at =
-      "connectionId" in origin
-        ? decideRoute(this.#routes, input.sourceId, origin)
-        : decideReplay(this.#routes);
-    if (at.kind === "send") item.routes = this.#routes;
-    return at;
+  #decide(event: LaneEvent): RouteDecision {
+    return this.#routes.decide(event, (replayId) => this.#replays.isRunning(replayId));
   }
 
   #lagSeconds(): number {
-    const { oldest } = this.#inFlight;
-    return oldest === undefined ? 0 : this.#parts.clock.age(oldest.bornAt) / 1_000;
+    const { oldest } = this.#memory;
+    return oldest === undefined ? 0 : this.#context.clock.age(oldest.retryWindowStart) / 1_000;
   }
 
-  #pause(ms: number): Promise<void> {
-    return this.#parts.clock.sleep(ms, this.#changed);
-  }
-
-  #transformHost({ overrideMembers = [] }: DestinationKind): TransformContext {
-    const { live, sandbox, logger, clock, metrics } = this.#parts;
-    return {
-      ...{ live, sandbox, logger },
+  #createReplays(inFlightMax: number): LaneReplays {
+    return new LaneReplays({
+      ...this.#context,
+      logs: this.#context.replayedLogs,
+      inFlightMax,
+      work: this.#work,
       destination: () => this.destination,
-      running: () => this.#running,
-      random: () => clock.random(),
-      withhold: createMemberFilter(overrideMembers),
-      pause: (ms) => this.#pause(ms),
-      unlessEnding: (work) => this.#ending.unlessNotified(work),
-      waiting: (is) => {
-        this.#waitsForSandbox = is;
-        if (is) this.#delivery.flush();
+      fail: (error) => this.#fail(error),
+    });
+  }
+
+  #createCommitter(recovered: DeliveryIntent | undefined): LaneCommitter {
+    const parts = {
+      ...this.#context,
+      labels: this.#labels,
+      health: this.#health,
+      reader: this.#reader,
+      replays: this.#replays,
+      memory: this.#memory,
+      destination: () => this.destination,
+      room: this.#work,
+      fail: (error: unknown) => this.#fail(error),
+    };
+    return new LaneCommitter(parts, recovered);
+  }
+
+  #createScheduler(): BatchScheduler {
+    return new BatchScheduler({
+      ...this.#context,
+      destinationId: this.destination.id,
+      reader: this.#reader,
+      memory: this.#memory,
+      replays: this.#replays,
+      requeuedIds: this.#committer.requeuedIds,
+      work: this.#work,
+      changed: this.#changed,
+    });
+  }
+
+  #createDelivery(kind: DestinationKind, recovered: DeliveryIntent | undefined): LaneDelivery {
+    const committer = this.#committer;
+    const parts = {
+      ...this.#context,
+      labels: this.#labels,
+      health: this.#health,
+      isRunning: () => this.#isRunning,
+      routes: () => this.#routes.current,
+      decide: (event: LaneEvent) => this.#decide(event),
+      committer,
+      recovered,
+      fail: (error: unknown) => this.#fail(error),
+    };
+    return new LaneDelivery(parts, kind, this.destination);
+  }
+
+  #createLoop(kind: DestinationKind): BatchLoop {
+    const memory = this.#memory;
+    const delivery = this.#delivery;
+    return new BatchLoop({
+      memory,
+      scheduler: this.#scheduler,
+      dispatcher: new EventDispatcher({ memory, delivery, committer: this.#committer }),
+      delivery,
+      transform: this.#createTransformContext(kind),
+      labels: this.#labels,
+      logger: this.#context.logger,
+      work: this.#work,
+      decide: (events) => this.#decideAll(events),
+      isRecovering: () => this.#reader.recovering !== undefined,
+      endRecovery: () => {
+        this.#reader.endRecovery();
+        this.#replays.endRecovery();
+        this.#scheduler.noteRequeued();
       },
-      ran: (...batch) => metrics.ran(this.#labels, ...batch),
+      isWaitingForSandbox: () => this.#isWaitingForSandbox,
+      fail: (error) => this.#fail(error),
+    });
+  }
+
+  #createTransformContext({ overrideMembers = [] }: DestinationKind): TransformContext {
+    const { live, sandbox, logger, clock, metrics } = this.#context;
+    return {
+      live,
+      sandbox,
+      logger,
+      destination: () => this.destination,
+      running: () => this.#isRunning,
+      random: () => clock.random(),
+      removeOverrides: createMemberFilter(overrideMembers),
+      pause: (ms) => clock.sleep(ms, this.#changed),
+      unlessStopped: (work) => this.#stopping.unlessNotified(work),
+      setWaiting: (isWaiting) => {
+        this.#isWaitingForSandbox = isWaiting;
+        if (isWaiting) this.#delivery.flush();
+      },
+      onRun: (live, outcomes, seconds) => metrics.recordRun(this.#labels, live, outcomes, seconds),
     };
   }
 }

@@ -1,15 +1,18 @@
+import { InvariantError } from "../../assert.ts";
 import { ApiError } from "../../errors.ts";
 import type { Logger } from "../../observe/log.ts";
 import { ClaimLostError } from "./ledger-claim.ts";
 
 const FAILURE_WAIT_MS = 1_000;
 
-/** A lane, as the ledger sees it. */
+/** A lane that has changes to write. */
 export interface CommitSource<Change> {
-  /** What is new since the last call; undefined when nothing is. */
+  /** The changes since the last call; undefined without any. */
   collect(): Change | undefined;
-  /** The change is kept. */
+  /** Called when the change is on disk. */
   committed(change: Change): void;
+  /** Stops the lane after a broken invariant: nothing of it is written any more. */
+  fail(error: unknown): void;
 }
 
 export interface GroupCommitParts<Change> {
@@ -18,14 +21,14 @@ export interface GroupCommitParts<Change> {
    * `Lost` when they never will be. `number` tells commits apart, from 1 on.
    */
   write(changes: readonly Change[], number: number): Promise<void>;
-  /** Nothing more is written: another node has the lanes. */
+  /** Called when another node has claimed the ledger: nothing more is written. */
   onLost(): void;
   logger: Logger;
 }
 
 /**
- * What lanes have written. One transaction writes for all lanes that have something, and the next
- * one starts as soon as that is on disk (natural group commit).
+ * Writes the changes of lanes. One transaction holds the changes of all lanes that have any, and the
+ * next one starts as soon as it is on disk (natural group commit).
  */
 export class GroupCommit<Change> {
   readonly #parts: GroupCommitParts<Change>;
@@ -39,12 +42,12 @@ export class GroupCommit<Change> {
     this.#parts = parts;
   }
 
-  /** Nothing is written any more. */
+  /** Whether nothing is written any more. */
   get isClosed(): boolean {
     return this.#closed;
   }
 
-  /** A lane has something to write. */
+  /** Notes that a lane has changes to write. */
   schedule(committer: CommitSource<Change>): void {
     if (this.#closed) return;
     this.#dirty.add(committer);
@@ -55,15 +58,15 @@ export class GroupCommit<Change> {
     });
   }
 
-  /** Lanes are told of nothing more, and what is scheduled is dropped. */
-  lose(): void {
+  /** Stops writing: scheduled changes are dropped. */
+  abandon(): void {
     if (this.#closed) return;
     this.#closed = true;
     this.#dirty.clear();
     this.#parts.onLost();
   }
 
-  /** Resolves once what is scheduled is written, or cannot be at the moment. */
+  /** Resolves once the scheduled changes are written, or cannot be written at the moment. */
   async close(): Promise<void> {
     this.#closing = true;
     while (this.#flushing !== undefined) await this.#flushing;
@@ -71,7 +74,7 @@ export class GroupCommit<Change> {
   }
 
   async #flush(): Promise<void> {
-    // One turn of the event loop, so that all lanes that were woken together come along.
+    // One turn of the event loop, so that lanes that were woken together commit together.
     await new Promise((resolve) => setImmediate(resolve));
     const committers = [...this.#dirty];
     this.#dirty.clear();
@@ -84,24 +87,31 @@ export class GroupCommit<Change> {
       return;
     }
     const number = ++this.#number;
-    const written = changes.map(({ change }) => change);
-    while (!(await this.#commit(written, number))) {
+    for (;;) {
+      const result = await this.#commit(changes, number);
+      if (result === "written") break;
+      if (result === "failed") {
+        this.#number -= 1;
+        return;
+      }
       // Nothing may be written after a failed change: a later cursor would pass over its dead
       // letters.
       if (this.#closing) this.#closed = true;
       if (this.#closed) return;
       await Bun.sleep(FAILURE_WAIT_MS);
     }
-    for (const { committer, change } of changes) committer.committed(change);
+    for (const { committer, change } of changes) {
+      stopAtBrokenInvariant(committer, () => committer.committed(change));
+    }
   }
 
   /**
-   * Asks a lane for its change; undefined when the store is being opened again, since a lane
-   * compares with what is stored.
+   * Collects the change of a lane; undefined while the store is being opened again, since a lane
+   * compares with the stored record.
    */
   #collect(committer: CommitSource<Change>): Change | undefined {
     try {
-      return committer.collect();
+      return stopAtBrokenInvariant(committer, () => committer.collect());
     } catch (error) {
       if (!(error instanceof ApiError) && !isOfLmdb(error)) throw error;
       if (!this.#closing) this.#dirty.add(committer);
@@ -109,21 +119,42 @@ export class GroupCommit<Change> {
     }
   }
 
-  async #commit(changes: readonly Change[], number: number): Promise<boolean> {
-    if (this.#closed) return false;
+  /** `retry`: the commit has to be tried again; `failed`: its lanes were stopped. */
+  async #commit(
+    changes: readonly { committer: CommitSource<Change>; change: Change }[],
+    number: number,
+  ): Promise<"written" | "retry" | "failed"> {
+    if (this.#closed) return "retry";
     try {
-      await this.#parts.write(changes, number);
-      return true;
+      const written = changes.map(({ change }) => change);
+      await this.#parts.write(written, number);
+      return "written";
     } catch (error) {
-      if (error instanceof ClaimLostError) this.lose();
-      // Most likely the disk is full. The lanes fill up and wait; nothing is lost.
-      else if (!(error instanceof ApiError)) this.#tell(error);
-      return false;
+      if (error instanceof InvariantError) {
+        for (const { committer } of changes) committer.fail(error);
+        return "failed";
+      }
+      if (error instanceof ClaimLostError) this.abandon();
+      else if (!(error instanceof ApiError)) {
+        // Most likely the disk is full. The lanes fill up and wait; nothing is lost.
+        this.#parts.logger.error({ err: error }, "cannot write cursors and dead letters");
+      }
+      return "retry";
     }
   }
+}
 
-  #tell(err: unknown): void {
-    this.#parts.logger.error({ err }, "Cursors and dead letters cannot be kept");
+/** Runs a step of a lane; a broken invariant stops this lane, and the other lanes go on. */
+function stopAtBrokenInvariant<T>(
+  committer: { fail(error: unknown): void },
+  step: () => T,
+): T | undefined {
+  try {
+    return step();
+  } catch (error) {
+    if (!(error instanceof InvariantError)) throw error;
+    committer.fail(error);
+    return undefined;
   }
 }
 

@@ -38,7 +38,7 @@ export class LedgerClaims {
   }
 
   /** Inside a change, like `expect` and `once`. */
-  put(node: string, claim: string): void {
+  write(node: string, claim: string): void {
     this.#owners.put(OWNER, { node, claim, commits: 0 });
   }
 
@@ -54,7 +54,7 @@ export class LedgerClaims {
    * is not known is tried again before the next. What it wrote may have been changed by others
    * meanwhile.
    */
-  once(claim: string, number: number, apply: () => void): void {
+  applyOnce(claim: string, number: number, apply: () => void): void {
     const owner = this.expect(claim);
     if (owner.commits >= number) return;
     apply();

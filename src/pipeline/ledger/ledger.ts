@@ -1,3 +1,4 @@
+import { assert } from "../../assert.ts";
 import type { Logger } from "../../observe/log.ts";
 import { openStore } from "../../store/lmdb/lmdb-store.ts";
 import type { ChangeOptions, Store } from "../../store/store.ts";
@@ -8,55 +9,45 @@ import type { JobProgress } from "../model/replay-job.ts";
 import { type CommitSource, GroupCommit } from "./group-commit.ts";
 import { JobTables, RUNNING } from "./job-tables.ts";
 import { LedgerClaims, type LedgerOwner, OWNERS } from "./ledger-claim.ts";
-import { firstKeys, keyRange, type PairKey } from "./letter-keys.ts";
-import { type DropRange, LetterTables, letterChars, takeChars } from "./letter-tables.ts";
+import { type DropRange, LetterTables } from "./letter-tables.ts";
 import { type MovedLetters, moveLetters } from "./move-letters.ts";
+import { type IdSet, REQUEUED, type RequeuedBounds, RequeuedLetters } from "./requeued-letters.ts";
 
-/** What one lane wants to have written, all or nothing. */
+/** A change of one lane, written as a whole or not at all. */
 export interface LaneChange {
   destinationId: string;
   record: LaneRecord;
-  letters: readonly StoredLetter[];
-  /** Letter ids of replays that have settled. */
-  replayed: readonly string[];
-  /** How far jobs are that replay the log. */
+  deadLetters: readonly StoredLetter[];
+  /** Ids of requeued dead letters that have settled. */
+  settledRequeued: readonly string[];
+  /** Progress of jobs that replay the log. */
   jobs?: readonly JobProgress[];
 }
 
 export type LaneCommitSource = CommitSource<LaneChange>;
 
-/** What a node that has claimed a ledger is told. */
+/** Listener of a node that has claimed a ledger. */
 export interface ClaimListener {
-  /** Another node has claimed the ledger: nothing more is written for lanes. Called once. */
+  /** Called once when another node has claimed the ledger: nothing more is written for lanes. */
   onLost(): void;
-  /** Others have written replays, or begun or ended jobs, of these destinations among others. */
-  onReplays(destinationIds: Set<string>): void;
-}
-
-/** Ids of replays that are in flight. */
-export interface IdSet {
-  readonly size: number;
-  has(id: string): boolean;
+  /** Called when other nodes requeued letters, or began or ended jobs, of these destinations. */
+  onReplaysChanged(destinationIds: Set<string>): void;
 }
 
 type JobReads = "get" | "list" | "running" | "runningOf";
 type LetterReads = "get" | "look" | "groups" | "counts" | "countOf";
 
-/** Tables of a ledger's store; one that nodes share keeps its place in the log in one more. */
+/** Tables of a ledger's store; a shared ledger stores its position in the log in one more. */
 export const LEDGER_TABLES_MAX = 16;
-/** Replays that one transaction takes out. */
-const LOT_REPLAYS_MAX = 1_000;
 
-/** Opens the ledger of one machine, which is on disk before anything is told to be kept. */
+/** Opens the ledger of a standalone server; its changes are on disk once they resolve. */
 export function openLedger(directory: string, logger: Logger): Ledger {
   const name = "The ledger";
   const store = openStore({ path: directory, tablesMax: LEDGER_TABLES_MAX, name, logger });
   return new Ledger(store, logger);
 }
 
-/**
- * Cursors and dead letters in a store of their own, which the ledger closes with itself.
- */
+/** Cursors, dead letters and replays in a store of their own, which the ledger closes with itself. */
 export class Ledger {
   readonly letters: Pick<LetterTables, LetterReads>;
   readonly jobs: Pick<JobTables, JobReads>;
@@ -66,31 +57,25 @@ export class Ledger {
   readonly #tables: LetterTables;
   readonly #jobs: JobTables;
   readonly #lanes: Table<LaneRecord, string>;
-  /** [destination, letter] → replay. */
-  readonly #replays: Table<RequeuedLetter, PairKey>;
-  /**
-   * For each destination: all replays up to the id `last` are in `busy`, and need not be looked at
-   * again.
-   */
-  readonly #given = new Map<string, { busy: IdSet; last: string }>();
+  readonly #requeued: RequeuedLetters;
   readonly #commits: GroupCommit<LaneChange>;
   readonly #claims: LedgerClaims;
   #stopListening = () => {};
-  #claim: { id: string; ears: ClaimListener } | undefined;
-  /** Destinations with jobs that ran when others last changed which do. */
-  #replayed = new Set<string>();
+  #claim: { id: string; listener: ClaimListener } | undefined;
+  /** Destinations with running jobs, as of the last change by other nodes. */
+  #jobDestinations = new Set<string>();
   #closing = false;
 
   constructor(store: Store, logger: Logger) {
     this.#store = store;
     this.#commits = new GroupCommit({
       write: (changes, number) => this.#write(changes, number),
-      onLost: () => this.#claim?.ears.onLost(),
+      onLost: () => this.#claim?.listener.onLost(),
       logger,
     });
     this.#claims = new LedgerClaims(store);
     this.#lanes = this.#store.table("lanes");
-    this.#replays = this.#store.table("replays");
+    this.#requeued = new RequeuedLetters(store);
     this.#tables = new LetterTables(this.#store);
     this.letters = this.#tables;
     this.#jobs = new JobTables(this.#store);
@@ -101,21 +86,22 @@ export class Ledger {
   }
 
   /**
-   * Takes a shared ledger for the lanes of this node. Once it resolves, all that the lanes of other
-   * nodes wrote can be read, and these write nothing more. A ledger is claimed once at most, before
-   * it has lanes; that of one machine never.
+   * Claims a shared ledger for the lanes of this node. Once it resolves, all changes by the lanes of
+   * other nodes can be read, and these write nothing more. A shared ledger is claimed once at most,
+   * before it has lanes; the ledger of a standalone server never is.
    */
-  async claim(node: string, ears: ClaimListener): Promise<void> {
+  async claim(node: string, listener: ClaimListener): Promise<void> {
+    assert(this.#claim === undefined, "A ledger is claimed once by a node");
     const id = crypto.randomUUID();
-    await this.#change(() => this.#claims.put(node, id));
-    this.#claim = { id, ears };
-    this.#stopListening = this.#store.listen((tables) => this.#heard(tables));
-    this.#replayed = this.#jobs.destinations();
-    // Another node may have been quicker than this answer.
-    this.#heard(new Set([OWNERS]));
+    await this.#change(() => this.#claims.write(node, id));
+    this.#claim = { id, listener };
+    this.#stopListening = this.#store.listen((tables) => this.#handleForeign(tables));
+    this.#jobDestinations = this.#jobs.destinations();
+    // Another node may have claimed the ledger before this one began to listen.
+    this.#handleForeign(new Set([OWNERS]));
   }
 
-  /** Whether it was claimed, since other nodes have it too. */
+  /** Whether other nodes have the ledger too. */
   get isShared(): boolean {
     return this.#claim !== undefined;
   }
@@ -133,93 +119,71 @@ export class Ledger {
     return [...this.#lanes.getRange({})].map(({ value }) => value);
   }
 
-  /** Destinations of which the ledger holds anything. */
+  /** Destinations with a cursor, dead letters or requeued letters. */
   destinations(): Set<string> {
     const lanes = new Set<string>(this.#lanes.getKeys());
-    return lanes.union(this.#tables.destinations()).union(firstKeys(this.#replays));
+    return lanes.union(this.#tables.destinations()).union(this.#requeued.destinations());
   }
 
-  /** A lane has something to write. */
-  schedule(committer: LaneCommitSource): void {
-    this.#commits.schedule(committer);
+  /** Notes that a lane has changes to write. */
+  schedule(source: LaneCommitSource): void {
+    this.#commits.schedule(source);
   }
 
-  /**
-   * The oldest replays of a destination that are not in `busy`; the caller puts them there. None
-   * beyond the letter `end`.
-   */
-  replays(
+  /** The oldest requeued letters of a destination that are not in flight. */
+  waitingLetters(
     destinationId: string,
-    busy: IdSet,
+    inFlight: IdSet,
     count: number,
-    { charsMax = Number.POSITIVE_INFINITY, end = "" } = {},
+    bounds?: RequeuedBounds,
   ): RequeuedLetter[] {
-    const given = this.#given.get(destinationId);
-    const after = given?.busy === busy ? given.last : "";
-    const waiting = Iterator.from(this.#replays.getKeys(keyRange(destinationId, after)))
-      .filter(([, id]) => !busy.has(id) && (end === "" || id <= end))
-      .map((key) => this.#replays.get(key))
-      .filter((replay) => replay !== undefined)
-      .take(count);
-    const replays = takeChars(charsMax, ({ letter }) => letterChars(letter), waiting);
-    const last = replays.at(-1)?.letter.id;
-    if (last !== undefined && busy.size > 0) this.#given.set(destinationId, { busy, last });
-    return replays;
+    return this.#requeued.oldest(destinationId, inFlight, count, bounds);
   }
 
   /**
-   * Moves dead letters to the replays of their lanes: the first `done` of `ids`, as many as one
-   * transaction should. Returns the destinations of the letters that were found.
+   * Requeues dead letters, so that their lanes send them again: the first `done` of `ids`, as many as
+   * one transaction should. Returns the destinations of the letters that were found.
    */
-  async replay(workspaceId: string, ids: readonly string[], now: number) {
+  async requeue(workspaceId: string, ids: readonly string[], now: number) {
     const { taken, done } = await this.#change(() => {
       const moved = this.#tables.take(workspaceId, ids);
-      for (const letter of moved.taken) {
-        this.#replays.put([letter.destinationId, letter.id], { letter, replayedAt: now });
-      }
+      for (const letter of moved.taken) this.#requeued.put({ letter, replayedAt: now });
       return moved;
     });
-    this.#replaysCame(taken);
+    this.#requeued.added(taken);
     return { destinationIds: taken.map((letter) => letter.destinationId), done };
   }
 
-  /** Brings a job over dead letters further, by up to `count` of them; see `moveLetters`. */
-  async moveLetters(
-    workspaceId: string,
-    id: string,
-    count: number,
-    now: number,
-  ): Promise<MovedLetters> {
-    const moved = await this.#change(() => {
+  /** Advances a job over dead letters by up to `count` of them; see `moveLetters`. */
+  async moveLetters(workspaceId: string, id: string, count: number, now: number) {
+    const moved: MovedLetters = await this.#change(() => {
       const moved = moveLetters(this.#tables, this.#jobs, { workspaceId, id, count, now });
-      for (const replay of moved.replays) {
-        this.#replays.put([replay.letter.destinationId, replay.letter.id], replay);
-      }
+      for (const letter of moved.requeued) this.#requeued.put(letter);
       return moved;
     });
-    this.#replaysCame(moved.replays.map(({ letter }) => letter));
+    this.#requeued.added(moved.requeued.map(({ letter }) => letter));
     return moved;
   }
 
-  /** Whether so many replays of a destination wait. */
+  /** Whether at least `count` requeued letters of a destination wait. */
   hasWaiting(destinationId: string, count: number): boolean {
-    return [...this.#replays.getKeys(keyRange(destinationId, "", count))].length >= count;
+    return this.#requeued.hasAtLeast(destinationId, count);
   }
 
-  /** Changes jobs that replay, in one transaction. */
+  /** Changes replay jobs in one transaction. */
   changeJobs<T>(apply: (jobs: JobTables) => T): Promise<T> {
     return this.#change(() => apply(this.#jobs));
   }
 
-  /** As `replay`, but removes the letters for good. */
+  /** Deletes dead letters: the first `done` of `ids`, as many as one transaction should. */
   async purge(workspaceId: string, ids: readonly string[]) {
     const { taken, done } = await this.#change(() => this.#tables.take(workspaceId, ids));
     return { purged: taken.length, done };
   }
 
-  /** Drops the oldest letters of a destination, perhaps fewer than asked for. Returns how many. */
-  dropOldest(of: LetterOwner, oldest: DropRange): Promise<number> {
-    return this.#change(() => this.#tables.dropOldest(of, oldest));
+  /** Drops the oldest letters of a destination, at most `range.count`. Returns how many. */
+  dropOldest(of: LetterOwner, range: DropRange): Promise<number> {
+    return this.#change(() => this.#tables.dropOldest(of, range));
   }
 
   /**
@@ -232,9 +196,9 @@ export class Ledger {
       if (this.#claim !== undefined) this.#claims.expect(this.#claim.id);
       this.#lanes.remove(destinationId);
     });
-    this.#given.delete(destinationId);
+    this.#requeued.rescan(destinationId);
     if (!letters) return 0;
-    while ((await this.#change(() => this.#dropReplays(destinationId))) > 0);
+    while ((await this.#change(() => this.#requeued.drop(destinationId))) > 0);
     let dropped = 0;
     const counts = [...this.#tables.counts()].filter((it) => it.destinationId === destinationId);
     for (const of of counts) {
@@ -271,44 +235,37 @@ export class Ledger {
       for (const change of changes) this.#put(change);
     };
     const claim = this.#claim;
-    const commit = claim === undefined ? put : () => this.#claims.once(claim.id, number, put);
+    const commit = claim === undefined ? put : () => this.#claims.applyOnce(claim.id, number, put);
     await this.#change(commit, { allowStale: true });
   }
 
-  #put({ destinationId, record, letters, replayed, jobs = [] }: LaneChange): void {
+  #put({ destinationId, record, deadLetters, settledRequeued, jobs = [] }: LaneChange): void {
     this.#lanes.put(destinationId, record);
     for (const progress of jobs) this.#jobs.advance(progress);
-    for (const id of replayed) this.#replays.remove([destinationId, id]);
-    for (const letter of letters) this.#tables.put(letter);
+    for (const id of settledRequeued) this.#requeued.remove(destinationId, id);
+    for (const letter of deadLetters) {
+      assert(
+        letter.destinationId === destinationId,
+        "A dead letter is committed with the cursor of its own lane",
+      );
+      this.#tables.put(letter);
+    }
   }
 
-  /** Others have written to these tables. */
-  #heard(tables: ReadonlySet<string>): void {
+  /** Handles changes of these tables by other nodes. */
+  #handleForeign(tables: ReadonlySet<string>): void {
     const claim = this.#claim;
     if (claim === undefined || this.#commits.isClosed) return;
-    if (tables.has(OWNERS) && this.owner()?.claim !== claim.id) this.#commits.lose();
-    else if (tables.has("replays")) {
-      this.#given.clear();
-      claim.ears.onReplays(firstKeys(this.#replays));
+    if (tables.has(OWNERS) && this.owner()?.claim !== claim.id) this.#commits.abandon();
+    else if (tables.has(REQUEUED)) {
+      this.#requeued.rescan();
+      claim.listener.onReplaysChanged(this.#requeued.destinations());
     }
     if (!this.#commits.isClosed && tables.has(RUNNING)) {
-      const before = this.#replayed;
-      this.#replayed = this.#jobs.destinations();
-      claim.ears.onReplays(before.union(this.#replayed));
+      const before = this.#jobDestinations;
+      this.#jobDestinations = this.#jobs.destinations();
+      claim.listener.onReplaysChanged(before.union(this.#jobDestinations));
     }
-  }
-
-  #replaysCame(letters: readonly StoredLetter[]): void {
-    for (const { destinationId, id } of letters) {
-      const given = this.#given.get(destinationId);
-      if (given !== undefined && id <= given.last) this.#given.delete(destinationId);
-    }
-  }
-
-  #dropReplays(destinationId: string): number {
-    const keys = [...this.#replays.getKeys(keyRange(destinationId, "", LOT_REPLAYS_MAX))];
-    for (const key of keys) this.#replays.remove(key);
-    return keys.length;
   }
 
   async #regroup(): Promise<void> {

@@ -3,12 +3,12 @@ import type { LetterJob } from "../model/replay-job.ts";
 import type { JobTables } from "./job-tables.ts";
 import type { LetterTables } from "./letter-tables.ts";
 
-/** What a step of a job over dead letters did. */
+/** Result of one step of a job over dead letters. */
 export interface MovedLetters {
   /** Letters that were looked at. */
   seen: number;
-  /** What is to be sent again; nothing of a purge. */
-  replays: RequeuedLetter[];
+  /** Letters that are to be sent again; none of a purge. */
+  requeued: RequeuedLetter[];
   /** Whether the job has ended. */
   isOver: boolean;
 }
@@ -21,8 +21,8 @@ export interface MoveStep {
 }
 
 /**
- * Takes out the next letters that a job is about, as many as one transaction should, and notes how
- * far the job is. Inside a change: both are done, or nothing is.
+ * Takes the next letters of a job out of the tables, as many as one transaction should, and advances
+ * the job. Only inside a change: both are done, or neither is.
  */
 export function moveLetters(
   letters: LetterTables,
@@ -31,7 +31,7 @@ export function moveLetters(
 ): MovedLetters {
   const job = jobs.get(workspaceId, id);
   if (job === undefined || job.kind === "events" || job.state !== "running") {
-    return { seen: 0, replays: [], isOver: true };
+    return { seen: 0, requeued: [], isOver: true };
   }
   const looked = letters.look(workspaceId, job.filter, { ...job, count });
   const { taken, done } = letters.take(workspaceId, looked.ids);
@@ -39,10 +39,10 @@ export function moveLetters(
   const reached = isCut ? looked.ids[done - 1] : looked.reached;
   const seen = isCut ? done : looked.seen;
   const moved = job.counts.moved + taken.length;
-  const further: LetterJob = { ...job, seen: job.seen + seen, counts: { ...job.counts, moved } };
-  jobs.put({ ...further, after: reached ?? job.after });
+  const advanced: LetterJob = { ...job, seen: job.seen + seen, counts: { ...job.counts, moved } };
+  jobs.put({ ...advanced, after: reached ?? job.after });
   if (reached === undefined) jobs.end(workspaceId, id, { state: "done", endedAt: now });
   const isPurge = job.kind === "purge";
-  const replays = isPurge ? [] : taken.map((letter) => ({ letter, replayedAt: now }));
-  return { seen, replays, isOver: reached === undefined };
+  const requeued = isPurge ? [] : taken.map((letter) => ({ letter, replayedAt: now }));
+  return { seen, requeued, isOver: reached === undefined };
 }

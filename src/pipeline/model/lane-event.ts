@@ -3,89 +3,109 @@ import type { StoredLetter } from "./dead-letter.ts";
 import type { InputEvent } from "./input-event.ts";
 import type { Routes } from "./routes.ts";
 
-/** Where an event of a lane comes from, which decides what is told when it has settled. */
-export type Origin =
+/** The record of the log that an event was read from, for a connection or for a replay. */
+export type LogOrigin =
   | { log: string; sequence: number; connectionId: string }
-  /** An event of the log that a job sends again. */
-  | { log: string; sequence: number; replayId: string }
-  /** A dead letter that is sent once more. */
-  | { replayOf: StoredLetter };
+  | { log: string; sequence: number; replayId: string };
+
+/** Where an event of a lane comes from, which decides what is written when it has settled. */
+export type Origin = LogOrigin | { requeued: StoredLetter };
 
 /**
- * Bytes that an item and an output take about, beside their texts: a batch may hold many events
- * `{}`.
+ * Approximate bytes of an event and of an output in memory, beside their texts: a batch may hold
+ * many events `{}`.
  */
 export const EVENT_OVERHEAD_BYTES = 512;
 const OUTPUT_OVERHEAD_BYTES = 256;
 
-/** One event on its way through a lane, until all that it became has settled. */
+/** One event on its way through a lane, until all of its outputs have settled. */
 export interface LaneEvent {
   input: InputEvent;
   origin: Origin;
-  /** When the item's retry window began. */
-  bornAt: number;
-  /** Bytes that the item counts for in its lane's share of memory. */
+  /** Start of the event's retry window, in milliseconds since the epoch. */
+  retryWindowStart: number;
+  /** Bytes that the event counts for in its lane's memory budget. */
   bytes: number;
-  /** Outputs of the item that have not settled. */
-  open: number;
-  /** The routes by which the item was last found to be due. */
-  routes?: Routes;
-  /** Whether the item became more than a lane that holds nothing else is sure to have room for. */
+  /** Outputs of the event that have not settled. */
+  openOutputs: number;
+  /** The routes by which the lane last decided to send the event. */
+  checkedRoutes?: Routes;
+  /** Whether the outputs are larger than what an otherwise empty lane always has room for. */
   isLarge?: boolean;
-  /** Whether one of the item's outputs was delivered. */
+  /** Whether one of the event's outputs was delivered. */
   isDelivered?: boolean;
   /**
-   * Dead letters of the item's outputs. They are written with the cursor when the item has settled,
-   * so that a crash cannot double them.
+   * Dead letters of the event's outputs. They are written with the cursor when the event has
+   * settled, so that a crash cannot write them twice.
    */
-  letters: StoredLetter[];
+  deadLetters: StoredLetter[];
 }
 
-/**
- * A user with open outputs, and the queue through which all of the user's outputs go until none is
- * open.
- */
+export function createLaneEvent(
+  input: InputEvent,
+  origin: Origin,
+  retryWindowStart: number,
+  jsonBytes = input.event.json.length,
+): LaneEvent {
+  return {
+    input,
+    origin,
+    retryWindowStart,
+    bytes: jsonBytes + EVENT_OVERHEAD_BYTES,
+    openOutputs: 0,
+    deadLetters: [],
+  };
+}
+
+/** The delivery queue of a user who has open outputs; it keeps their order. */
 export interface UserQueue {
   user: string;
   queue: { push(output: Output): void };
   /** Outputs of the user that have not settled. */
-  open: number;
+  openOutputs: number;
 }
 
-/** Attempts of a lane that got through, and that failed but may work later. */
+/** Deliveries of a lane that succeeded, and that failed and may succeed later. */
 export interface AttemptCounts {
   readonly delivered: number;
   readonly failed: number;
 }
 
-/** One event as it goes to the destination. */
+/** One event as the destination gets it. */
 export interface Output {
-  item: LaneEvent;
-  /** The item's: destinations see no more of it. */
+  laneEvent: LaneEvent;
+  /** The input of `laneEvent`; destinations see nothing else of it. */
   input: InputEvent;
   bytes: Uint8Array;
-  /** The code that made the output; undefined when the event goes as it came. */
+  /** The code that made the output; undefined when the event goes unchanged. */
   live: LiveProgram | undefined;
   byCode: boolean;
   attempts: number;
-  /** Set when the output is handed to a queue. */
-  seat?: UserQueue;
-  /** The lane's tally when this output failed for the first time. */
-  firstFailure: AttemptCounts | undefined;
+  /** Set when the output is pushed to a queue. */
+  userQueue?: UserQueue;
+  /** The lane's counts when this output failed for the first time. */
+  countsAtFirstFailure: AttemptCounts | undefined;
 }
 
-export function createOutput(item: LaneEvent, bytes: Uint8Array, live?: LiveProgram): Output {
-  const byCode = live !== undefined;
-  return { item, input: item.input, bytes, live, byCode, attempts: 0, firstFailure: undefined };
+export function createOutput(laneEvent: LaneEvent, bytes: Uint8Array, live?: LiveProgram): Output {
+  return {
+    laneEvent,
+    input: laneEvent.input,
+    bytes,
+    live,
+    byCode: live !== undefined,
+    attempts: 0,
+    countsAtFirstFailure: undefined,
+  };
 }
 
-/** How an output, or an input that made none, ended. */
+/** How an output ended, or an event without outputs. */
 export type EventOutcome =
   | { kind: "delivered" }
   | { kind: "dropped" }
   /**
-   * The item's connection or destination is gone, or another output of the same event is replayed
-   * instead.
+   * The event's connection, destination or replay is gone, or another output of the same event is
+   * sent again instead.
    */
   | { kind: "discarded" }
   | {
@@ -96,7 +116,7 @@ export type EventOutcome =
       column?: number | undefined;
     };
 
-/** Bytes of some outputs together. */
-export function heldBytes(outputs: readonly Output[]): number {
+/** Bytes of outputs in memory. */
+export function outputBytes(outputs: readonly Output[]): number {
   return outputs.reduce((sum, { bytes }) => sum + bytes.length + OUTPUT_OVERHEAD_BYTES, 0);
 }

@@ -15,7 +15,7 @@ const DEAD_LETTERS_MS = 60_000;
 export interface HealthLoggerParts {
   clock: Pick<Clock, "elapsed">;
   logger: Logger;
-  destination(): Destination;
+  destination(): Pick<Destination, "id" | "name" | "workspaceId">;
 }
 
 /**
@@ -36,12 +36,12 @@ export class HealthLogger {
   }
 
   /** An attempt has ended. */
-  attempted(verdict: DeliveryResult): void {
+  recordAttempt(verdict: DeliveryResult): void {
     if (verdict.kind === "retry") this.#failed(verdict.reason);
     if (verdict.kind === "delivered" && this.#trouble !== undefined) this.#recovered(this.#trouble);
   }
 
-  ended(count: number, ending: EventOutcome): void {
+  recordOutcome(count: number, ending: EventOutcome): void {
     if (ending.kind !== "dead-letter") return;
     const { stage } = ending;
     this.#letters[stage] += count;
@@ -51,7 +51,7 @@ export class HealthLogger {
   }
 
   /** The lane ends: dead letters that were not summed up yet are announced. */
-  end(): void {
+  close(): void {
     if (this.#letters.transform + this.#letters.deliver > 0) this.#tellLetters({});
     clearTimeout(this.#summary);
   }

@@ -16,7 +16,7 @@ export interface FailureState {
   /** Of `clock.elapsed`, which nobody sets back. */
   since: number;
   /** Milliseconds since the epoch, as people are told. */
-  date: number;
+  startedAt: number;
   reason: string;
 }
 
@@ -25,7 +25,7 @@ export interface LaneGauges {
   workspace: string;
   lagEvents(): number;
   lagSeconds(): number;
-  waiting(): boolean;
+  isWaitingForSandbox(): boolean;
   /** Since when nothing gets through, and why; undefined while the receiver answers. */
   failure: FailureState | undefined;
   /** Since when the receiver refuses all that it answers to, and why. */
@@ -40,7 +40,7 @@ export function mergeGauges(lanes: readonly LaneGauges[]): LaneGauges | undefine
     ...first,
     lagEvents: () => lanes.reduce((sum, lane) => sum + lane.lagEvents(), 0),
     lagSeconds: () => Math.max(...lanes.map((lane) => lane.lagSeconds())),
-    waiting: () => lanes.some((lane) => lane.waiting()),
+    isWaitingForSandbox: () => lanes.some((lane) => lane.isWaitingForSandbox()),
     failure: earliest(lanes.flatMap(({ failure }) => failure ?? [])),
     refusal: earliest(lanes.flatMap(({ refusal }) => refusal ?? [])),
   };

@@ -69,18 +69,22 @@ export class LaneHistory {
     return this.#rates.size;
   }
 
-  received(sourceId: string, now: number): void {
+  recordReceived(sourceId: string, now: number): void {
     this.#ratesOf(sourceId, now)?.add(now, counterIndex("received"));
   }
 
-  ended(sourceId: string, kind: "delivered" | "dropped" | "dead-letter", now: number): void {
+  recordOutcome(
+    sourceId: string,
+    kind: "delivered" | "dropped" | "dead-letter",
+    now: number,
+  ): void {
     const name = kind === "dead-letter" ? "failed" : kind;
     const column = name === "delivered" ? DELIVERED : name === "dropped" ? DROPPED : FAILED;
     this.#ratesOf(sourceId, now)?.add(now, counterIndex(name));
     this.#open(now)?.add(now, column);
   }
 
-  attempted(isRetried: boolean, ms: number, now: number): void {
+  recordAttempt(isRetried: boolean, ms: number, now: number): void {
     const minutes = this.#open(now);
     if (isRetried) minutes?.add(now, RETRIED);
     const bucket = BUCKETS_MS.findIndex((end) => ms <= end);
@@ -88,7 +92,7 @@ export class LaneHistory {
   }
 
   /** Minutes of the last hour in which something happened. */
-  counted(now: number): MinuteCounts[] {
+  minutes(now: number): MinuteCounts[] {
     return [...(this.#minutes?.rows(now) ?? [])].flatMap(({ at, counts }) =>
       counts.some((count) => count > 0) ? [{ at, counts: [...counts] }] : [],
     );
@@ -110,14 +114,14 @@ export class LaneHistory {
 
   /** Forgets everything, and gives back its room. */
   clear(): void {
-    this.#histories.leave(this);
+    this.#histories.release(this);
     this.#minutes = undefined;
     this.#rates.clear();
   }
 
   #open(now: number): CounterRing | undefined {
     this.lastAt = now;
-    if (this.#minutes === undefined && this.#histories.enter(this, now)) {
+    if (this.#minutes === undefined && this.#histories.admit(this, now)) {
       this.#minutes = new CounterRing(MINUTES, MINUTE_MS, TIMES + BUCKETS_MS.length);
     }
     return this.#minutes;
@@ -127,7 +131,7 @@ export class LaneHistory {
     if (this.#open(now) === undefined) return undefined;
     const known = this.#rates.get(sourceId);
     if (known !== undefined) return known;
-    if (!this.#histories.connect()) return undefined;
+    if (!this.#histories.admitConnection()) return undefined;
     const slots = new CounterRing(RATE_SLOTS, RATE_SLOT_MS, counterNames.length);
     this.#rates.set(sourceId, slots);
     return slots;
@@ -141,7 +145,7 @@ export class LaneHistories {
   #connections = 0;
   #sweptAt = Number.NEGATIVE_INFINITY;
 
-  of(destinationId: string): LaneHistory {
+  get(destinationId: string): LaneHistory {
     let history = this.#all.get(destinationId);
     if (history === undefined) {
       history = new LaneHistory(this);
@@ -150,8 +154,8 @@ export class LaneHistories {
     return history;
   }
 
-  counted(destinationId: string, now: number): MinuteCounts[] {
-    return this.#all.get(destinationId)?.counted(now) ?? [];
+  minutes(destinationId: string, now: number): MinuteCounts[] {
+    return this.#all.get(destinationId)?.minutes(now) ?? [];
   }
 
   forget(destinationId: string): void {
@@ -160,7 +164,7 @@ export class LaneHistories {
   }
 
   /** Whether there is room for one more. */
-  enter(history: LaneHistory, now: number): boolean {
+  admit(history: LaneHistory, now: number): boolean {
     if (this.#open.size >= LANE_HISTORIES_MAX) this.#sweep(now);
     if (this.#open.size >= LANE_HISTORIES_MAX) return false;
     this.#open.add(history);
@@ -168,13 +172,13 @@ export class LaneHistories {
   }
 
   /** Whether there is room for one more connection. */
-  connect(): boolean {
+  admitConnection(): boolean {
     if (this.#connections >= LANE_HISTORY_CONNECTIONS_MAX) return false;
     this.#connections += 1;
     return true;
   }
 
-  leave(history: LaneHistory): void {
+  release(history: LaneHistory): void {
     if (this.#open.delete(history)) this.#connections -= history.connections;
   }
 

@@ -28,13 +28,13 @@ export function laneStatus(
   return {
     lagEvents: lane.lagEvents(),
     lagSeconds: lane.lagSeconds(),
-    isWaiting: lane.waiting(),
+    isWaiting: lane.isWaitingForSandbox(),
     ...(failure && { failure: toldOf(failure, clock.elapsed() - failure.since >= DOWN_MS_MIN) }),
     ...(!failure && refusal && { failure: toldOf(refusal, false) }),
-    rates: metrics.histories.of(labels.destination).rates(now),
+    rates: metrics.histories.get(labels.destination).rates(now),
   };
 }
 
-function toldOf({ date, reason }: FailureState, isDown: boolean) {
-  return { since: date, reason, isDown };
+function toldOf({ startedAt, reason }: FailureState, isDown: boolean) {
+  return { since: startedAt, reason, isDown };
 }

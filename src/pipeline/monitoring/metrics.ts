@@ -48,7 +48,7 @@ function createGauges(registry: Metrics, { lanes, deadLetters, heldBytes }: Gaug
     },
   });
   gauge("pixelmill_lane_sandbox_waiting", "1 while a lane waits for a guest", (l) =>
-    l.waiting() ? 1 : 0,
+    l.isWaitingForSandbox() ? 1 : 0,
   );
   new Gauge({
     name: "pixelmill_lanes_held_bytes",
@@ -125,14 +125,9 @@ function createCounters(registry: Metrics) {
   };
 }
 
-/** The pipeline's metrics. */
-export function createLaneMetrics(
-  registry: Metrics,
-  lanes: GaugeSources["lanes"],
-  deadLetters: GaugeSources["deadLetters"],
-  heldBytes: GaugeSources["heldBytes"],
-) {
-  createGauges(registry, { lanes, deadLetters, heldBytes });
+/** Registers the metrics of all lanes. */
+export function createLaneMetrics(registry: Metrics, sources: GaugeSources) {
+  createGauges(registry, sources);
   const metrics = createCounters(registry);
   const code = createTransformationMetrics(registry);
   const histories = new LaneHistories();
@@ -147,22 +142,22 @@ export function createLaneMetrics(
     ...metrics,
     histories,
     /** One batch of a live revision on a lane. */
-    ran(
+    recordRun(
       lane: LaneLabels,
       live: LiveProgram,
       made: readonly ProgramOutcome[],
       seconds: number,
     ): void {
       metrics.transformSeconds.observe({ kind: lane.kind }, seconds);
-      code.ran(live, made, seconds);
+      code.recordRun(live, made, seconds);
     },
-    rename(lane: LaneLabels, name: string): void {
+    renameLane(lane: LaneLabels, name: string): void {
       if (name === lane.name) return;
       forget(lane);
       lane.name = name;
     },
     /** A lane is gone. */
-    end(lane: LaneLabels): void {
+    removeLane(lane: LaneLabels): void {
       forget(lane);
       histories.forget(lane.destination);
     },

@@ -57,7 +57,7 @@ export function createTransformationMetrics(registry: Metrics) {
 
   return {
     /** One batch of a live revision. */
-    ran(live: LiveProgram, made: readonly ProgramOutcome[], took: number): void {
+    recordRun(live: LiveProgram, made: readonly ProgramOutcome[], took: number): void {
       const labels = show(live);
       const counts = { passed: 0, dropped: 0, failed: 0 };
       for (const outcome of made) counts[nameOf(outcome)] += 1;

@@ -1,26 +1,31 @@
+import { assert } from "../../assert.ts";
 import type { CursorRecord } from "../model/lane-record.ts";
 
 /**
- * A lane's place in one log. Records are taken in order and settle in any order. `next` is durable
- * together with the few sequence numbers below it that are still pending, so that a restart repeats
- * only those.
+ * A lane's position in one log. Records are taken in order and settle in any order. `next` is stored
+ * together with the sequence numbers below it that are still pending, so that a restart repeats only
+ * those.
  */
 export class Cursor {
-  /** Where to read on; below `next` only while records are taken late or again. */
+  /** Where to read on; below `next` only while records are backfilled or recovered. */
   position: number;
   #next: number;
   readonly #pending = new Set<number>();
-  /** Records that were pending at the last stop and have not been taken again yet. */
+  /** Records that were pending at the last stop and were not taken again yet. */
   readonly #recovered: Set<number>;
   /**
    * Connections that appeared after their first records were read: id → sequence number where each
    * starts.
    */
-  readonly #late = new Map<string, number>();
-  /** The lowest record that must not be trimmed, according to what the ledger has stored. */
+  readonly #backfills = new Map<string, number>();
+  /** The lowest record that must not be trimmed, according to the stored record. */
   #durableLow: number;
 
   constructor(record: CursorRecord) {
+    assert(
+      record.pending.every((sequence) => sequence < record.next),
+      "Pending records are below the cursor",
+    );
     this.#next = record.next;
     this.#recovered = new Set(record.pending);
     this.position = Math.min(record.next, ...record.pending);
@@ -32,34 +37,34 @@ export class Cursor {
   }
 
   get low(): number {
-    return Math.min(this.#next, ...this.#pending, ...this.#recovered, ...this.#late.values());
+    return Math.min(this.#next, ...this.#pending, ...this.#recovered, ...this.#backfills.values());
   }
 
-  /**
-   * Records of this connection from `start` on are wanted, although the lane has read past them.
-   */
-  takeLate(connectionId: string, start: number): void {
+  /** Takes records of this connection from `start` on, although the lane has read past them. */
+  backfill(connectionId: string, start: number): void {
     if (start >= this.#next) return;
-    // Connections that are catching up already have been read up to `position`; their start moves
-    // there, so that no record is taken twice.
-    for (const [id, from] of this.#late) this.#late.set(id, Math.max(from, this.position));
-    this.#late.set(connectionId, Math.min(start, this.#late.get(connectionId) ?? start));
+    // Connections that are backfilled already were read up to `position`; their start moves there,
+    // so that no record is taken twice.
+    for (const [id, from] of this.#backfills) {
+      this.#backfills.set(id, Math.max(from, this.position));
+    }
+    this.#backfills.set(connectionId, Math.min(start, this.#backfills.get(connectionId) ?? start));
     this.position = Math.min(this.position, start);
     this.#durableLow = Math.min(this.#durableLow, start);
   }
 
-  isLate(connectionId: string): boolean {
-    return this.#late.has(connectionId);
+  isBackfilling(connectionId: string): boolean {
+    return this.#backfills.has(connectionId);
   }
 
-  forgetLate(connectionId: string): void {
-    this.#late.delete(connectionId);
+  cancelBackfill(connectionId: string): void {
+    this.#backfills.delete(connectionId);
   }
 
   /** Whether this record is still to be taken for this connection. */
   wants(sequence: number, connectionId: string): boolean {
     if (sequence >= this.#next || this.#recovered.has(sequence)) return true;
-    return sequence >= (this.#late.get(connectionId) ?? this.#next);
+    return sequence >= (this.#backfills.get(connectionId) ?? this.#next);
   }
 
   take(sequence: number): void {
@@ -71,27 +76,28 @@ export class Cursor {
     this.#pending.delete(sequence);
   }
 
-  /** All records below `position` were read. */
-  moveTo(position: number): void {
+  /** Notes that all records below `position` were read. */
+  advanceTo(position: number): void {
     this.position = position;
-    // A recovered record that was passed and not taken has no connection any more, or is gone from
-    // the log.
+    // A recovered record that was passed and not taken has no connection any more, or is not in the
+    // log any more.
     for (const sequence of this.#recovered) {
       if (sequence < position) this.#recovered.delete(sequence);
     }
     if (position < this.#next) return;
     this.#next = position;
-    this.#late.clear();
+    this.#backfills.clear();
   }
 
   record(): CursorRecord {
     const pending = [...this.#pending, ...this.#recovered].sort((a, b) => a - b);
+    assert((pending.at(-1) ?? -1) < this.#next, "Pending records are below the cursor");
     return { next: this.#next, pending };
   }
 
-  /** The record that was made of the cursor is on disk; `low` was the cursor's at that time. */
-  kept(low: number): void {
-    // `this.low` is lower when something was taken late meanwhile.
+  /** Notes that the record is on disk that was made when the cursor had this `low`. */
+  committed(low: number): void {
+    // `this.low` is lower when a backfill began meanwhile.
     this.#durableLow = Math.min(low, this.low);
   }
 }

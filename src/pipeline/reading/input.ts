@@ -27,7 +27,7 @@ export class EventCache {
     this.#build = build;
   }
 
-  of(record: PixelRecord): BuiltEvent {
+  get(record: PixelRecord): BuiltEvent {
     return this.#young.get(record) ?? this.#old.get(record) ?? this.#made(record);
   }
 
@@ -68,6 +68,6 @@ export class RecordInput implements InputEvent {
 
   /** The event. It is built again when it is not kept any more, and is always the same. */
   get event(): BuiltEvent {
-    return this.#events.of(this.#record);
+    return this.#events.get(this.#record);
   }
 }

@@ -25,7 +25,7 @@ export class LaneReader {
    */
   readonly #chunks = new Map<string, LogChunk>();
   /** While a delivery of before a crash is repeated, only its events are taken. */
-  #repeated: DeliveryIntent | undefined;
+  #recovering: DeliveryIntent | undefined;
   #routes: Routes;
   #turn = 0;
   /**
@@ -44,23 +44,23 @@ export class LaneReader {
     this.#logs = logs;
     this.#routes = routes;
     this.#stored = record?.logs ?? {};
-    this.#repeated = repeated;
+    this.#recovering = repeated;
     this.#known = new Map(Object.entries(record?.known ?? {}));
-    this.reroute(routes);
+    this.setRoutes(routes);
   }
 
   /** The delivery of before a crash whose events alone are taken now. */
-  get repeated(): DeliveryIntent | undefined {
-    return this.#repeated;
+  get recovering(): DeliveryIntent | undefined {
+    return this.#recovering;
   }
 
   /** That delivery is complete: from here on all others are taken. */
-  goOn(): void {
-    this.#repeated = undefined;
+  endRecovery(): void {
+    this.#recovering = undefined;
   }
 
   /** Takes up changed connections. A new one may start below what was read already. */
-  reroute(routes: Routes): void {
+  setRoutes(routes: Routes): void {
     this.wake();
     this.#routes = routes;
     for (const log of this.#logs.names()) this.#cursor(log);
@@ -71,14 +71,14 @@ export class LaneReader {
       if (known !== undefined && !this.#isLate(id)) this.#knownBefore.set(id, known);
       this.#known.set(id, connection.from);
       for (const [log, cursor] of this.#cursors) {
-        cursor.takeLate(id, firstCovered(connection, log, known));
+        cursor.backfill(id, firstCovered(connection, log, known));
       }
     }
     for (const id of this.#known.keys()) {
       if (current.has(id)) continue;
       this.#known.delete(id);
       this.#knownBefore.delete(id);
-      for (const cursor of this.#cursors.values()) cursor.forgetLate(id);
+      for (const cursor of this.#cursors.values()) cursor.cancelBackfill(id);
     }
   }
 
@@ -102,7 +102,7 @@ export class LaneReader {
       // From here on, news that concern the lane wake it, and others move an idle lane on. News
       // that came during the look were not heard; so the lane looks again, unless the look finds
       // nothing new.
-      const isAhead = this.#repeated === undefined && logs.every((log) => this.#isAhead(log));
+      const isAhead = this.#recovering === undefined && logs.every((log) => this.#isAhead(log));
       this.#isIdle = items.length === 0 && isAhead;
       const at = logs.reduce((sum, log) => sum + this.#cursor(log).position, 0);
       if (items.length > 0 || this.#isIdle || at === triedAt) return items;
@@ -112,7 +112,7 @@ export class LaneReader {
 
   /** Whether the cursor stands at the end that news have told, or further. */
   #isAhead(log: string): boolean {
-    return this.#logs.passed(log) <= this.#cursor(log).position;
+    return this.#logs.announcedEnd(log) <= this.#cursor(log).position;
   }
 
   async #takeInTurn(count: number, bytesMax: number): Promise<LaneEvent[]> {
@@ -158,8 +158,8 @@ export class LaneReader {
   }
 
   /** The record is on disk: what lies below its low marks may be trimmed. */
-  kept(lows: ReadonlyMap<string, number>): void {
-    for (const [log, low] of lows) this.#cursors.get(log)?.kept(low);
+  committed(lows: ReadonlyMap<string, number>): void {
+    for (const [log, low] of lows) this.#cursors.get(log)?.committed(low);
   }
 
   lows(): Map<string, number> {
@@ -187,13 +187,13 @@ export class LaneReader {
   #pass(): void {
     if (!this.#isIdle) return;
     for (const [log, cursor] of this.#cursors) {
-      const passed = this.#logs.passed(log);
-      if (passed > cursor.position) cursor.moveTo(passed);
+      const passed = this.#logs.announcedEnd(log);
+      if (passed > cursor.position) cursor.advanceTo(passed);
     }
   }
 
   #isLate(connectionId: string): boolean {
-    return this.#cursors.values().some((cursor) => cursor.isLate(connectionId));
+    return this.#cursors.values().some((cursor) => cursor.isBackfilling(connectionId));
   }
 
   #cursor(log: string): Cursor {
@@ -216,7 +216,7 @@ export class LaneReader {
   ): Promise<{ items: LaneEvent[]; isHeld: boolean }> {
     const items: LaneEvent[] = [];
     const cursor = this.#cursor(log);
-    const end = this.#repeated ? (this.#repeated.ends[log] ?? 0) : Number.POSITIVE_INFINITY;
+    const end = this.#recovering ? (this.#recovering.ends[log] ?? 0) : Number.POSITIVE_INFINITY;
     let isHeld = false;
     // At most one chunk gives items: what is taken must not be lost because the read of the next
     // fails.
@@ -227,7 +227,7 @@ export class LaneReader {
       // A connection appeared during the read, and its start is below.
       if (cursor.position !== at) continue;
       if (!this.#concerns(chunk.sources)) {
-        cursor.moveTo(chunk.next);
+        cursor.advanceTo(chunk.next);
         continue;
       }
       let bytes = 0;
@@ -249,16 +249,16 @@ export class LaneReader {
         items.push({
           input,
           origin: { log, sequence, connectionId: connection.id },
-          bornAt: input.receivedAt,
+          retryWindowStart: input.receivedAt,
           bytes: size + EVENT_OVERHEAD_BYTES,
-          open: 0,
-          letters: [],
+          openOutputs: 0,
+          deadLetters: [],
         });
       }
       const stopped = chunk.inputs[index];
       if (stopped === undefined) this.#chunks.delete(log);
       else this.#chunks.set(log, chunk);
-      cursor.moveTo(stopped?.sequence ?? chunk.next);
+      cursor.advanceTo(stopped?.sequence ?? chunk.next);
     }
     return { items, isHeld };
   }

@@ -32,7 +32,14 @@ export interface SharedReaderParts {
 /** What the lanes of a line read. */
 export type LogSet = Pick<
   SharedReader,
-  "names" | "pass" | "passed" | "first" | "end" | "countBetween" | "read" | "sizeOf"
+  | "names"
+  | "setAnnouncedEnd"
+  | "announcedEnd"
+  | "first"
+  | "end"
+  | "countBetween"
+  | "read"
+  | "sizeOf"
 >;
 
 /**
@@ -54,20 +61,20 @@ export class SharedReader {
   /**
    * News of this log came up to `sequence`: idle lanes that the news did not wake have passed it.
    */
-  pass(log: string, sequence: number): void {
+  setAnnouncedEnd(log: string, sequence: number): void {
     this.#passed.set(log, sequence);
   }
 
-  passed(log: string): number {
+  announcedEnd(log: string): number {
     return this.#passed.get(log) ?? 0;
   }
 
   /** What lanes read of these logs alone, as if there were no others. */
-  of(readers: { keys(): Iterable<string> }): LogSet {
+  subset(readers: { keys(): Iterable<string> }): LogSet {
     return {
       names: () => [...readers.keys()],
-      pass: (log, sequence) => this.pass(log, sequence),
-      passed: (log) => this.passed(log),
+      setAnnouncedEnd: (log, sequence) => this.setAnnouncedEnd(log, sequence),
+      announcedEnd: (log) => this.announcedEnd(log),
       first: (log) => this.first(log),
       end: (log) => this.end(log),
       countBetween: (log, from, to) => this.countBetween(log, from, to),

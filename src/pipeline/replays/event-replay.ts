@@ -1,3 +1,4 @@
+import { assert, InvariantError } from "../../assert.ts";
 import type { Connection, Destination } from "../../catalog/model.ts";
 import { Fifo } from "../../concurrency/fifo.ts";
 import type { Positions } from "../../log/positions.ts";
@@ -26,17 +27,19 @@ export interface EventReplayParts {
   destination: Destination;
   /** Events that may be on their way to the destination at the same time. */
   inFlightMax: number;
-  /** The job's events in a delivery of before a crash, which come before all others. */
-  repeated: Positions | undefined;
-  /** There is something to take. */
-  work(): void;
-  /** All was read: if all has settled too, that can be written. */
-  wasRead(): void;
+  /** Ends of the job's events in the delivery before a crash; they come before all others. */
+  recovered: Positions | undefined;
+  /** Called when there is something to take. */
+  onReady(): void;
+  /** Called when all events were read: once all have settled too, the job is done. */
+  onRead(): void;
+  /** Stops the lane after a broken invariant. */
+  fail(error: unknown): void;
 }
 
 /**
- * One replay of a part of the log: reads ahead of its lane, and gives what it has read at the job's
- * rate. Its place in the logs is a cursor like the lane's own, which is stored with what settled.
+ * One replay of a range of the log: reads ahead of its lane, and releases events at the job's rate.
+ * It has cursors like the lane's own, which are stored with the events that settled.
  */
 export class EventReplay {
   readonly #parts: EventReplayParts;
@@ -44,13 +47,13 @@ export class EventReplay {
   readonly #reader: LaneReader;
   readonly #ready = new Fifo<LaneEvent>();
   #readyBytes = 0;
-  /** Notifies when there is room for more that is read. */
+  /** Notifies when there is room to read more. */
   readonly #room = new Notifier();
   /** Notifies when something was read, or nothing is left to read. */
   readonly #read = new Notifier();
   /** Notifies when the replay stops. */
   readonly #stopping = new Notifier();
-  #isRepeating: boolean;
+  #isRecovering: boolean;
   #isRead = false;
   #isStopped = false;
   /** Whether the job has ended: then the log need not be kept for it. */
@@ -61,19 +64,19 @@ export class EventReplay {
   #isWaking = false;
   #counts: JobCounts;
   #reachedAt: number | undefined;
-  /** What was stored last, to see whether there is news. */
-  #stored = "";
+  /** The last progress, to see whether there is news. */
+  #lastProgress = "";
 
   constructor(parts: EventReplayParts) {
     this.#parts = parts;
-    const { job, repeated, logs, clock } = parts;
-    this.#range = new RangeLogSet({ job, logs, clock, stopping: this.#stopping }, repeated);
-    this.#isRepeating = repeated !== undefined;
-    this.#reader = new LaneReader(this.#range, routesOf(parts), recordOf(job));
+    const { job, recovered, logs, clock } = parts;
+    this.#range = new RangeLogSet({ job, logs, clock, stopping: this.#stopping }, recovered);
+    this.#isRecovering = recovered !== undefined;
+    this.#reader = new LaneReader(this.#range, replayRoutes(parts), replayRecord(job));
     this.#allowedAt = clock.elapsed();
     this.#counts = { ...job.counts };
     this.#reachedAt = job.reachedAt;
-    void this.#readOn();
+    this.#startReading();
   }
 
   get job(): EventJob {
@@ -84,66 +87,65 @@ export class EventReplay {
     return !this.#isEnded;
   }
 
-  /** Whether the job has ended, and nothing of it is on its way. */
+  /** Whether the job has ended, and no event of it is on its way. */
   get isOver(): boolean {
     return this.#isEnded && this.#inFlight === 0;
   }
 
-  /** Whether an event may be taken now; when it may be later, the lane will be told. */
+  /** Whether an event may be taken now; otherwise `onReady` is called when one may be. */
   get isDue(): boolean {
     return this.#due() > 0;
   }
 
-  /** Up to `count` events, or about so many bytes. */
+  /** Takes up to `count` events, or about `bytes` bytes. */
   take(count: number, bytes: number): LaneEvent[] {
     const due = Math.min(count, this.#due());
-    const items = this.#shift(due, bytes);
-    this.#allowance -= items.length;
-    return items;
+    const events = this.#shift(due, bytes);
+    this.#allowance -= events.length;
+    return events;
   }
 
-  /** As `take`, of the delivery that is repeated: none when all of it was taken. */
-  async takeRepeated(count: number, bytes: number): Promise<LaneEvent[]> {
-    while (this.#isRepeating && this.#ready.length === 0 && !this.#isRead) await this.#read.wait();
-    return this.#isRepeating ? this.#shift(count, bytes) : [];
+  /** Takes events of the recovered delivery; none when all of them were taken. */
+  async takeRecovered(count: number, bytes: number): Promise<LaneEvent[]> {
+    while (this.#isRecovering && this.#ready.length === 0 && !this.#isRead) await this.#read.wait();
+    return this.#isRecovering ? this.#shift(count, bytes) : [];
   }
 
-  /** The delivery that was repeated is complete. */
-  goOn(): void {
-    if (!this.#isRepeating) return;
-    this.#isRepeating = false;
-    this.#range.goOn();
+  /** Takes all events from now on: the recovered delivery is complete. */
+  endRecovery(): void {
+    if (!this.#isRecovering) return;
+    this.#isRecovering = false;
+    this.#range.endRecovery();
     this.#isRead = false;
-    void this.#readOn();
+    this.#startReading();
   }
 
-  /** An item has settled, and is in the next progress. */
+  /** Counts a settled event; it is in the next progress. */
   settle(log: string, sequence: number, outcome: keyof JobCounts): void {
     this.#reader.settle(log, sequence);
     this.#counts[outcome] += 1;
     const wasFull = this.#inFlight >= this.#parts.inFlightMax;
     this.#inFlight -= 1;
-    if (wasFull) this.#parts.work();
+    assert(this.#inFlight >= 0, "A replay settles no more events than it released");
+    if (wasFull) this.#parts.onReady();
   }
 
-  /** What is new since the last call; undefined when nothing is. */
+  /** The progress; undefined when nothing has changed since the last call. */
   progress(): JobProgress | undefined {
     const { id, workspaceId } = this.job;
     const { logs } = this.#reader.record();
     const reached = this.#reachedAt;
     const missing = this.#range.missingBefore;
-    const progress: JobProgress = {
-      ...{ id, workspaceId, logs, counts: { ...this.#counts } },
-      ...(reached !== undefined && { reachedAt: reached }),
-      ...(missing !== undefined && { missingBefore: missing }),
-      ...(this.#isDone(logs) && { doneAt: this.#parts.clock.now() }),
-    };
+    const progress: JobProgress = { id, workspaceId, logs, counts: { ...this.#counts } };
+    if (reached !== undefined) progress.reachedAt = reached;
+    if (missing !== undefined) progress.missingBefore = missing;
+    if (this.#isDone(logs)) progress.doneAt = this.#parts.clock.now();
     // A record is taken or settles only with a change of these.
-    const places = Object.values(logs).map(({ next, pending }) => [next, pending.length]);
+    const cursors = Object.values(logs).map(({ next, pending }) => [next, pending.length]);
     const isDone = progress.doneAt !== undefined;
-    const text = JSON.stringify([places, progress.counts, reached, missing, isDone]);
-    if (text === this.#stored) return undefined;
-    this.#stored = text;
+    const text = JSON.stringify([cursors, progress.counts, reached, missing, isDone]);
+    if (text === this.#lastProgress) return undefined;
+    this.#lastProgress = text;
     return progress;
   }
 
@@ -151,9 +153,9 @@ export class EventReplay {
     return this.#reader.lows();
   }
 
-  /** What lay below is on disk, as `LaneReader.kept`. */
-  kept(lows: ReadonlyMap<string, number>): void {
-    this.#reader.kept(lows);
+  /** See `LaneReader.committed`. */
+  committed(lows: ReadonlyMap<string, number>): void {
+    this.#reader.committed(lows);
   }
 
   /** The oldest record that the replay would need after a restart; undefined when it needs none. */
@@ -161,13 +163,13 @@ export class EventReplay {
     return this.#isEnded ? undefined : this.#reader.durableLow(log);
   }
 
-  /** The job was ended, or is done. */
+  /** Ends the replay of a job that was ended, or is done. */
   end(): void {
     this.#isEnded = true;
     this.stop();
   }
 
-  /** Nothing more is read or taken. */
+  /** Stops reading; no more events can be taken. */
   stop(): void {
     this.#isStopped = true;
     this.#stopping.notify();
@@ -175,87 +177,94 @@ export class EventReplay {
     this.#read.notify();
   }
 
-  async #readOn(): Promise<void> {
+  #startReading(): void {
+    this.#readAhead().catch((error) => this.#parts.fail(error));
+  }
+
+  async #readAhead(): Promise<void> {
     while (!this.#isStopped && !this.#isRead) {
       if (this.#ready.length >= READY_EVENTS_MAX || this.#readyBytes >= READY_BYTES_MAX) {
         await this.#room.wait();
         continue;
       }
-      const items = await this.#tryRead();
-      if (items.length === 0 && !this.#isRead) {
+      const events = await this.#tryRead();
+      if (events.length === 0 && !this.#isRead) {
         await this.#parts.clock.sleep(FAILURE_MS, this.#stopping);
         continue;
       }
       if (this.#isStopped) return;
-      for (const item of items) this.#push(item);
+      for (const event of events) this.#push(event);
       this.#read.notify();
-      this.#parts.work();
+      this.#parts.onReady();
     }
-    if (this.#isRead) this.#parts.wasRead();
+    if (this.#isRead) this.#parts.onRead();
   }
 
-  /** Nothing, and `isRead`, at the end; nothing alone when there must be more. */
+  /** Reads events; sets `#isRead` at the end of the range. Empty also when the read failed. */
   async #tryRead(): Promise<LaneEvent[]> {
     try {
-      const items = await this.#reader.take(TRANSFORM_BATCH_EVENTS_MAX, READY_BYTES_MAX);
-      if (items.length > 0) return items;
-      const isPassed = this.#isRepeating || this.#isAtEnd(this.#reader.record().logs);
+      const events = await this.#reader.take(TRANSFORM_BATCH_EVENTS_MAX, READY_BYTES_MAX);
+      if (events.length > 0) return events;
+      const isPassed = this.#isRecovering || this.#isAtEnd(this.#reader.record().logs);
       this.#isRead = isPassed && this.#range.isWhole;
-      return items;
+      return events;
     } catch (error) {
+      if (error instanceof InvariantError) throw error;
       const { id, destinationId } = this.job;
-      const about = { replayId: id, destinationId, err: error };
-      this.#parts.logger.error(about, "A replay cannot read the event log");
+      const fields = { replayId: id, destinationId, err: error };
+      this.#parts.logger.error(fields, "replay cannot read the event log");
       return [];
     }
   }
 
-  #push(item: LaneEvent): void {
-    const { log, sequence } = item.origin as { log: string; sequence: number };
-    const replayId = this.job.id;
-    this.#ready.push({ ...item, origin: { replayId, log, sequence } });
-    this.#readyBytes += item.bytes;
+  #push(event: LaneEvent): void {
+    const { origin } = event;
+    assert("log" in origin, "A replayed event comes from the log");
+    const { log, sequence } = origin;
+    this.#ready.push({ ...event, origin: { replayId: this.job.id, log, sequence } });
+    this.#readyBytes += event.bytes;
   }
 
   #shift(count: number, bytesMax: number): LaneEvent[] {
-    const items: LaneEvent[] = [];
+    const events: LaneEvent[] = [];
     let bytes = 0;
-    // The time that a replayed event is retried begins when it is taken.
+    // The retry window of a replayed event begins when it is taken.
     const now = this.#parts.clock.now();
-    while (items.length < count && this.#ready.length > 0 && bytes < bytesMax) {
-      const item = this.#ready.shift()!;
-      item.bornAt = now;
-      items.push(item);
-      bytes += item.bytes;
+    while (events.length < count && this.#ready.length > 0 && bytes < bytesMax) {
+      const event = this.#ready.shift()!;
+      event.retryWindowStart = now;
+      events.push(event);
+      bytes += event.bytes;
     }
     this.#readyBytes -= bytes;
-    this.#inFlight += items.length;
-    if (items.length > 0) {
-      this.#reachedAt = items.at(-1)!.input.receivedAt;
+    assert(this.#readyBytes >= 0, "A replay holds no negative number of bytes");
+    this.#inFlight += events.length;
+    if (events.length > 0) {
+      this.#reachedAt = events.at(-1)!.input.receivedAt;
       this.#room.notify();
     }
-    return items;
+    return events;
   }
 
-  /** How many events may be taken now. */
+  /** Number of events that may be taken now. */
   #due(): number {
     const { inFlightMax } = this.#parts;
     const waiting = Math.min(this.#ready.length, inFlightMax - this.#inFlight);
-    if (this.#isStopped || this.#isRepeating || waiting <= 0) return 0;
+    if (this.#isStopped || this.#isRecovering || waiting <= 0) return 0;
     const rate = this.#rate();
     const burst = Math.max(1, (rate * REPLAY_BURST_MS) / 1_000);
     const now = this.#parts.clock.elapsed();
     const earned = ((now - this.#allowedAt) * rate) / 1_000;
     this.#allowance = Math.min(burst, this.#allowance + earned);
     this.#allowedAt = now;
-    // Few at a time would cost a round each.
+    // Single events would cost a batch each.
     const lot = Math.min(waiting, TRANSFORM_BATCH_EVENTS_MAX, Math.floor(burst));
     if (this.#allowance >= lot) return Math.min(waiting, Math.floor(this.#allowance));
     this.#wakeIn(((lot - this.#allowance) * 1_000) / rate);
     return 0;
   }
 
-  /** Of the job's rate, what falls to the logs that are read here. */
+  /** The part of the job's rate for the logs that are read here. */
   #rate(): number {
     const all = Math.max(1, Object.keys(this.job.ends).length);
     return (this.job.rate * Math.max(1, this.#range.names().length)) / all;
@@ -266,31 +275,37 @@ export class EventReplay {
     this.#isWaking = true;
     void this.#parts.clock.sleep(Math.ceil(ms), this.#stopping).then(() => {
       this.#isWaking = false;
-      if (!this.#isStopped) this.#parts.work();
+      if (!this.#isStopped) this.#parts.onReady();
     });
   }
 
-  /** Of the logs that are read here: others are read by those who write their ledgers. */
+  /** Whether all logs of this partition were read to the end; other partitions read the others. */
   #isAtEnd(logs: EventJob["logs"]): boolean {
     const { ends } = this.job;
     return this.#range.names().every((log) => (logs[log]?.next ?? 0) >= (ends[log] ?? 0));
   }
 
   #isDone(logs: EventJob["logs"]): boolean {
-    if (!this.#isRead || this.#isRepeating || this.#isStopped) return false;
+    if (!this.#isRead || this.#isRecovering || this.#isStopped) return false;
     return this.#isAtEnd(logs) && Object.values(logs).every(({ pending }) => pending.length === 0);
   }
 }
 
-/** The sources' connections to the destination, as if they had always been there. */
-function routesOf({ job, destination }: EventReplayParts) {
+/** Routes from the job's sources to its destination, as if they had always been connected. */
+function replayRoutes({ job, destination }: EventReplayParts) {
   const connection = (sourceId: string): Connection => ({
-    ...{ id: job.id, workspaceId: job.workspaceId, sourceId, destinationId: job.destinationId },
-    ...{ enabled: true, from: {}, createdAt: 0, updatedAt: 0 },
+    id: job.id,
+    workspaceId: job.workspaceId,
+    sourceId,
+    destinationId: job.destinationId,
+    enabled: true,
+    from: {},
+    createdAt: 0,
+    updatedAt: 0,
   });
   return { destination, bySource: new Map(job.sources.map((id) => [id, connection(id)])) };
 }
 
-function recordOf({ id, logs }: EventJob) {
+function replayRecord({ id, logs }: EventJob) {
   return { logs, known: { [id]: {} } };
 }

@@ -11,7 +11,7 @@ import { EventReplay } from "./event-replay.ts";
 
 export interface LaneReplaysParts {
   ledger: Pick<Ledger, "jobs">;
-  /** Apart from that of live events, so that what many lanes share there is not driven out. */
+  /** Has a cache of its own, so that replays do not evict what live events share. */
   logs: LogSet;
   clock: Clock;
   logger: Logger;
@@ -21,37 +21,45 @@ export interface LaneReplaysParts {
   /** Notifies when there may be something to take. */
   work: Notifier;
   destination(): Destination;
-  /** Has what is new written soon. */
-  schedule(): void;
+  /** Stops the lane after a broken invariant. */
+  fail(error: unknown): void;
 }
 
-/** The replays of the log to one destination, as their lane sees them. */
+/** The replays of the log to one destination, in its lane. */
 export class LaneReplays {
   readonly #parts: LaneReplaysParts;
   readonly #replays = new Map<string, EventReplay>();
+  #schedule = () => {};
 
-  /** `repeated`: the delivery of before a crash, whose events come before all others. */
-  constructor(parts: LaneReplaysParts, repeated: DeliveryIntent | undefined) {
+  constructor(parts: LaneReplaysParts) {
     this.#parts = parts;
-    this.#load(repeated);
   }
 
-  /** Takes up which jobs run. True when one was ended whose events may be on their way. */
-  load(): boolean {
-    const running = this.#load();
-    let wasEnded = false;
+  /**
+   * Begins to read ahead. Events of the delivery before a crash, `recovered`, come first. `schedule`
+   * has new progress written soon.
+   */
+  start(recovered: DeliveryIntent | undefined, schedule: () => void): void {
+    this.#schedule = schedule;
+    this.#startJobs(recovered);
+  }
+
+  /** Reads which jobs run. Returns whether one ended whose events may be on their way. */
+  refreshJobs(): boolean {
+    const running = this.#startJobs();
+    let hasEnded = false;
     for (const [id, replay] of this.#replays) {
       if (running.has(id)) continue;
       replay.end();
-      wasEnded = true;
+      hasEnded = true;
       if (replay.isOver) this.#replays.delete(id);
     }
-    return wasEnded;
+    return hasEnded;
   }
 
   /** Whether events are to be taken now. While the destination is disabled they wait. */
   get isDue(): boolean {
-    return this.#parts.destination().enabled && this.#some((replay) => replay.isDue);
+    return this.#parts.destination().enabled && this.#replays.values().some((it) => it.isDue);
   }
 
   take(count: number, bytes: number): LaneEvent[] {
@@ -59,18 +67,18 @@ export class LaneReplays {
     return due?.take(count, bytes) ?? [];
   }
 
-  /** As `take`, while a delivery is repeated: none when all of it was taken. */
-  async takeRepeated(count: number, bytes: number): Promise<LaneEvent[]> {
+  /** Takes events of the recovered delivery; none when all of them were taken. */
+  async takeRecovered(count: number, bytes: number): Promise<LaneEvent[]> {
     for (const replay of this.#replays.values()) {
-      const items = await replay.takeRepeated(count, bytes);
-      if (items.length > 0) return items;
+      const events = await replay.takeRecovered(count, bytes);
+      if (events.length > 0) return events;
     }
     return [];
   }
 
-  /** The delivery that was repeated is complete. */
-  goOn(): void {
-    for (const replay of this.#replays.values()) replay.goOn();
+  /** Takes all events from now on: the recovered delivery is complete. */
+  endRecovery(): void {
+    for (const replay of this.#replays.values()) replay.endRecovery();
   }
 
   /** Whether a job's events are still to be sent. */
@@ -78,17 +86,20 @@ export class LaneReplays {
     return this.#replays.get(id)?.isRunning ?? false;
   }
 
-  /** An item has settled: all of its outputs have ended, `ending` being that of the last. */
-  settle({ origin, letters, isDelivered }: LaneEvent, ending: EventOutcome): void {
-    if (!("replayId" in origin)) return;
-    const outcome =
-      letters.length > 0 ? "failed" : isDelivered ? "delivered" : outcomes[ending.kind];
+  /** Settles a replayed event: all of its outputs have ended, the last with `outcome`. */
+  settle(
+    origin: { replayId: string; log: string; sequence: number },
+    { deadLetters, isDelivered }: LaneEvent,
+    outcome: EventOutcome,
+  ): void {
+    const count =
+      deadLetters.length > 0 ? "failed" : isDelivered ? "delivered" : counts[outcome.kind];
     const { metrics, destination } = this.#parts;
-    metrics.replayed.inc({ workspace: destination().workspaceId, outcome });
-    this.#replays.get(origin.replayId)?.settle(origin.log, origin.sequence, outcome);
+    metrics.replayed.inc({ workspace: destination().workspaceId, outcome: count });
+    this.#replays.get(origin.replayId)?.settle(origin.log, origin.sequence, count);
   }
 
-  /** What is new since the last call. */
+  /** Progress that is new since the last call. */
   progress(): JobProgress[] {
     return [...this.#replays.values()].map((it) => it.progress()).filter((it) => it !== undefined);
   }
@@ -97,11 +108,11 @@ export class LaneReplays {
     return new Map([...this.#replays].map(([id, replay]) => [id, replay.lows()]));
   }
 
-  /** Progress is on disk, with the lows of that time. */
-  kept(progress: readonly JobProgress[], lows: ReadonlyMap<string, ReadonlyMap<string, number>>) {
+  /** Notes that progress is on disk, with the low marks from when it was collected. */
+  committed(progress: readonly JobProgress[], lows: ReturnType<LaneReplays["lows"]>): void {
     for (const { id, doneAt } of progress) {
       const replay = this.#replays.get(id);
-      replay?.kept(lows.get(id)!);
+      replay?.committed(lows.get(id)!);
       if (doneAt !== undefined) replay?.end();
       if (replay?.isOver) this.#replays.delete(id);
     }
@@ -118,27 +129,26 @@ export class LaneReplays {
     for (const replay of this.#replays.values()) replay.stop();
   }
 
-  #load(repeated?: DeliveryIntent): Set<string> {
-    const { ledger, destination, work, schedule, ...parts } = this.#parts;
+  #startJobs(recovered?: DeliveryIntent): Set<string> {
+    const { ledger, destination, work, ...parts } = this.#parts;
     const jobs = ledger.jobs.runningOf(destination().id);
     for (const job of jobs) {
       if (this.#replays.has(job.id)) continue;
       const replay = new EventReplay({
-        ...{ ...parts, job, destination: destination(), wasRead: schedule },
-        repeated: repeated && (repeated.replays?.[job.id] ?? {}),
-        work: () => work.notify(),
+        ...parts,
+        job,
+        destination: destination(),
+        recovered: recovered && (recovered.replays?.[job.id] ?? {}),
+        onReady: () => work.notify(),
+        onRead: () => this.#schedule(),
       });
       this.#replays.set(job.id, replay);
     }
     return new Set(jobs.map(({ id }) => id));
   }
-
-  #some(holds: (replay: EventReplay) => boolean): boolean {
-    return this.#replays.values().some(holds);
-  }
 }
 
-const outcomes: Record<EventOutcome["kind"], keyof JobCounts> = {
+const counts: Record<EventOutcome["kind"], keyof JobCounts> = {
   delivered: "delivered",
   dropped: "dropped",
   discarded: "discarded",

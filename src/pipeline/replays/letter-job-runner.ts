@@ -34,11 +34,11 @@ export class LetterJobRunner {
 
   constructor(parts: LetterJobRunnerParts) {
     this.#parts = parts;
-    this.look();
+    this.startJobs();
   }
 
   /** Takes up which jobs run. */
-  look(): void {
+  startJobs(): void {
     if (this.#isStopped) return;
     for (const job of this.#parts.ledger.jobs.running()) {
       if (job.kind === "events" || this.#running.has(job.id)) continue;
@@ -76,11 +76,11 @@ export class LetterJobRunner {
       const count = Math.min(STEP_LETTERS_MAX, Math.ceil(job.rate / STEPS_PER_SECOND));
       const most = isPurge ? STEP_LETTERS_MAX : count;
       const moved = await ledger.moveLetters(workspaceId, id, most, clock.now());
-      const { seen, replays, isOver } = moved;
-      const destinationIds = [...new Set(replays.map(({ letter }) => letter.destinationId))];
+      const { seen, requeued, isOver } = moved;
+      const destinationIds = [...new Set(requeued.map(({ letter }) => letter.destinationId))];
       wake(destinationIds);
       if (isOver) return "over";
-      const pauseMs = isPurge || seen === 0 ? PURGE_PAUSE_MS : (replays.length * 1_000) / job.rate;
+      const pauseMs = isPurge || seen === 0 ? PURGE_PAUSE_MS : (requeued.length * 1_000) / job.rate;
       return { destinationIds, pauseMs: Math.max(PURGE_PAUSE_MS, pauseMs) };
     } catch (error) {
       if (!this.#isStopped) logger.error({ replayId: id, err: error }, "A replay cannot go on");

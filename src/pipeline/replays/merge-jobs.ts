@@ -14,7 +14,7 @@ export function mergeJobs(parts: readonly ReplayJob[]): ReplayJob | undefined {
     ...(running === undefined && ends.length > 0 && { endedAt: Math.max(...ends) }),
   };
   if (rest.kind === "events") {
-    return { ...rest, ...together, ...placesOf(parts as readonly EventJob[]) };
+    return { ...rest, ...together, ...mergeProgress(parts as readonly EventJob[]) };
   }
   const letters = parts as readonly LetterJob[];
   const sum = (of: (job: LetterJob) => number) => letters.reduce((all, it) => all + of(it), 0);
@@ -28,7 +28,7 @@ export function mergeJobs(parts: readonly ReplayJob[]): ReplayJob | undefined {
   };
 }
 
-function placesOf(parts: readonly EventJob[]) {
+function mergeProgress(parts: readonly EventJob[]) {
   const logs: Record<string, CursorRecord> = {};
   for (const part of parts) {
     for (const [log, cursor] of Object.entries(part.logs)) {

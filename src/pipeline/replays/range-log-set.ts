@@ -13,14 +13,14 @@ export interface RangeLogSetParts {
 }
 
 /**
- * The event logs as one replay sees them: they end where the replay ends, and hold the events that
- * it is about. What a read spends on others is followed by a pause as long, so that looking for a
- * few events in a long log takes at most half of the server's time from live events.
+ * The event logs cut to the range of one replay, with the events that match its filter. The time
+ * that a read spends on other events is followed by a pause of the same length, so that a search
+ * for a few events in a long log takes at most half of the server's time from live events.
  */
 export class RangeLogSet implements LogSet {
   readonly #parts: RangeLogSetParts;
   readonly #sources: ReadonlySet<string>;
-  /** Set while a delivery of before a crash is repeated: its events end here. */
+  /** Set during recovery: the ends of the events in the delivery before the crash. */
   #bounds: Positions | undefined;
   /** See `EventJob`. */
   missingBefore: number | undefined;
@@ -33,8 +33,8 @@ export class RangeLogSet implements LogSet {
     this.missingBefore = parts.job.missingBefore;
   }
 
-  /** The delivery that is repeated is complete. */
-  goOn(): void {
+  /** Reads the whole range from now on: the recovered delivery is complete. */
+  endRecovery(): void {
     this.#bounds = undefined;
   }
 
@@ -47,7 +47,7 @@ export class RangeLogSet implements LogSet {
     return Math.min(this.#bound(log), this.#parts.logs.end(log));
   }
 
-  /** Whether all that is to be read can be read: soon after a start logs may not know their ends. */
+  /** Whether the whole range can be read: soon after a start logs may not know their ends. */
   get isWhole(): boolean {
     return this.names().every((log) => this.#parts.logs.end(log) >= this.#bound(log));
   }
@@ -56,10 +56,10 @@ export class RangeLogSet implements LogSet {
     return this.#parts.logs.first(log);
   }
 
-  /** A replay hears no news: what it is about was there when it began. */
-  pass(): void {}
+  /** Ignores new records: the range was complete when the replay began. */
+  setAnnouncedEnd(): void {}
 
-  passed(): number {
+  announcedEnd(): number {
     return 0;
   }
 
@@ -84,8 +84,8 @@ export class RangeLogSet implements LogSet {
     const inputs = chunk.inputs.filter(
       (it) => it.sequence < end && this.#isWanted(log, it.sequence, it.input),
     );
-    const strange = 1 - inputs.length / Math.max(1, chunk.inputs.length);
-    this.#pauseMs = (clock.elapsed() - started) * strange;
+    const otherFraction = 1 - inputs.length / Math.max(1, chunk.inputs.length);
+    this.#pauseMs = (clock.elapsed() - started) * otherFraction;
     const sources = new Set(inputs.map(({ input }) => input.sourceId));
     return { ...chunk, inputs, sources, next: Math.min(chunk.next, end) };
   }
@@ -95,7 +95,7 @@ export class RangeLogSet implements LogSet {
     return ends[log] ?? 0;
   }
 
-  /** The read began at what is left of the log: something of the range may have been before. */
+  /** Notes that the oldest records of the range may have been trimmed. */
   #noteMissing(log: string, { inputs }: LogChunk): void {
     const oldest = inputs[0]?.input.receivedAt;
     if (oldest === undefined || this.#parts.logs.first(log) === 0) return;
@@ -110,7 +110,7 @@ export class RangeLogSet implements LogSet {
     if (input.receivedAt < from || input.receivedAt >= to) return false;
     if (filter === undefined || (filter.type ?? input.type) !== input.type)
       return filter === undefined;
-    if (!asksForEvent(filter)) return true;
+    if (!needsBuiltEvent(filter)) return true;
     // From here on the event has to be built, which may show that it cannot be.
     if (this.sizeOf(log, sequence, input) === undefined) return false;
     const { name, userId, anonymousId } = input.event;
@@ -122,6 +122,6 @@ export class RangeLogSet implements LogSet {
   }
 }
 
-function asksForEvent({ event, userId, anonymousId }: EventFilter): boolean {
+function needsBuiltEvent({ event, userId, anonymousId }: EventFilter): boolean {
   return (event ?? userId ?? anonymousId) !== undefined;
 }

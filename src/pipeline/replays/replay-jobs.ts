@@ -142,7 +142,7 @@ async function eventJob(
     throw new ApiError("invalid", "Expected `from` to be before `to`, and in the past");
   }
   const sources = sourcesOf(parts, workspaceId, asked);
-  const { starts, ends } = await placesOf(parts, { from, to, now });
+  const { starts, ends } = await positionRange(parts, { from, to, now });
   const places = Object.entries(starts).map(([log, next]) => [log, { next, pending: [] }]);
   return {
     ...{ id: Bun.randomUUIDv7("hex", now), workspaceId, kind: "events", state: "running" },
@@ -174,7 +174,7 @@ function sourcesOf(
 }
 
 /** The part of each log that holds all records of a time. */
-async function placesOf(
+async function positionRange(
   { readers, timeOf, logEnds }: ReplayJobsParts,
   { from, to, now }: { from: number; to: number; now: number },
 ): Promise<{ starts: Positions; ends: Positions }> {

@@ -3,18 +3,18 @@ import { LOG_SEGMENT_BYTES_MAX } from "../../log/writer.ts";
 import type { RetentionBounds } from "./retention.ts";
 
 /** Share of a bound that one segment may span: a log is cut by whole segments. */
-export const SEGMENT_SHARE = 1 / 16;
+export const SEGMENT_FRACTION = 1 / 16;
 const SEGMENT_MS_MIN = 1_000;
 export const SEGMENT_MS_MAX = 3_600_000;
 
 /** The bounds of a segment of each of so many logs, so that retention can cut finely enough. */
 export function segmentBounds({ ageMsMax, bytesMax }: RetentionBounds, logs: number) {
   const bytes = clamp(
-    (bytesMax * SEGMENT_SHARE) / logs,
+    (bytesMax * SEGMENT_FRACTION) / logs,
     LOG_BLOCK_BYTES_MAX,
     LOG_SEGMENT_BYTES_MAX,
   );
-  const ms = clamp(ageMsMax * SEGMENT_SHARE, SEGMENT_MS_MIN, SEGMENT_MS_MAX);
+  const ms = clamp(ageMsMax * SEGMENT_FRACTION, SEGMENT_MS_MIN, SEGMENT_MS_MAX);
   return {
     ...(bytesMax > 0 && { segmentBytesMax: Math.floor(bytes) }),
     ...(ageMsMax > 0 && { segmentMsMax: Math.floor(ms) }),

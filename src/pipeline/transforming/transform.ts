@@ -1,3 +1,4 @@
+import { assert, InvariantError } from "../../assert.ts";
 import type { Live, LiveProgram } from "../../catalog/catalog.ts";
 import type { Destination } from "../../catalog/model.ts";
 import type { Logger } from "../../observe/log.ts";
@@ -20,104 +21,101 @@ export interface TransformContext {
   destination(): Destination;
   running(): boolean;
   random(): number;
-  /** The event as code may have it. */
-  withhold(event: Uint8Array): Uint8Array;
-  /** Waits, but no longer than until the lane's settings change. */
+  /** Removes members that only user code may set from an event. */
+  removeOverrides(event: Uint8Array): Uint8Array;
+  /** Waits `ms`, or until the lane's settings change. */
   pause(ms: number): Promise<void>;
-  /**
-   * What `work` resolves to; undefined when the lane ends first, since nothing may hold up its end.
-   */
-  unlessEnding<T>(work: Promise<T>): Promise<T | undefined>;
-  /** Tells whether the lane waits for a guest. */
-  waiting(is: boolean): void;
-  /** A batch ran in the sandbox: what became of its events, and how long that took. */
-  ran(live: LiveProgram, outcomes: readonly ProgramOutcome[], seconds: number): void;
+  /** The result of `work`; undefined when the lane stops first, since a stop waits for no guest. */
+  unlessStopped<T>(work: Promise<T>): Promise<T | undefined>;
+  /** Sets whether the lane waits for a guest. */
+  setWaiting(isWaiting: boolean): void;
+  /** Called after a batch ran in the sandbox. */
+  onRun(live: LiveProgram, outcomes: readonly ProgramOutcome[], seconds: number): void;
 }
 
-/** What an item became: outputs to deliver, or its end. */
+/** The outputs of an event, or its outcome without outputs. */
 export type TransformResult =
   | { outputs: Output[] }
-  | { ending: EventOutcome; live?: LiveProgram | undefined };
+  | { outcome: EventOutcome; live?: LiveProgram | undefined };
 
 /**
- * What the live code makes of items; of the first ones alone when it makes too much of them.
- * Undefined when the lane stopped before that was known.
+ * Runs the live code over events. Returns results of the first events alone when their outputs are
+ * too large together, and undefined when the lane stops first.
  */
 export async function transform(
-  host: TransformContext,
-  items: readonly LaneEvent[],
+  context: TransformContext,
+  events: readonly LaneEvent[],
 ): Promise<Map<LaneEvent, TransformResult> | undefined> {
-  const live = host.live.program(host.destination().id);
-  const made = new Map<LaneEvent, TransformResult>();
+  const live = context.live.program(context.destination().id);
+  const results = new Map<LaneEvent, TransformResult>();
   const seen = new Set<string>();
-  for (const item of items) {
-    if (!("replayOf" in item.origin)) continue;
-    const { stage, text, ...letter } = item.origin.replayOf;
-    if (stage === "deliver" && letter.programId === live?.id) {
+  for (const event of events) {
+    if (!("requeued" in event.origin)) continue;
+    const { stage, text, programId, messageId } = event.origin.requeued;
+    if (stage === "deliver" && programId === live?.id) {
       // The destination failed the output, and the same code would make the same output again.
-      made.set(item, { outputs: [createOutput(item, Buffer.from(text), live)] });
-    } else if (seen.has(letter.messageId)) {
+      results.set(event, { outputs: [createOutput(event, Buffer.from(text), live)] });
+    } else if (seen.has(messageId)) {
       // The dead letter is another output of an event that already runs.
-      made.set(item, { ending: { kind: "discarded" } });
-    } else seen.add(letter.messageId);
+      results.set(event, { outcome: { kind: "discarded" } });
+    } else seen.add(messageId);
   }
-  const raw = items.filter((item) => !made.has(item));
-  const ran = raw.length === 0 ? undefined : await runLive(host, raw);
-  if (!host.running()) return undefined;
-  for (const [index, item] of raw.entries()) {
-    const outcome = ran?.outcomes[index];
-    if (ran === undefined) made.set(item, asItCame(item));
-    else if (outcome !== undefined) made.set(item, madeOf(item, outcome, ran.live));
+  const inputs = events.filter((event) => !results.has(event));
+  const run = inputs.length === 0 ? undefined : await runLive(context, inputs);
+  if (!context.running()) return undefined;
+  for (const [index, event] of inputs.entries()) {
+    const outcome = run?.outcomes[index];
+    if (run === undefined) results.set(event, unchanged(event));
+    else if (outcome !== undefined) results.set(event, resultOf(event, outcome, run.live));
   }
-  return made;
+  return results;
 }
 
-function asItCame(item: LaneEvent): TransformResult {
-  return { outputs: [createOutput(item, item.input.event.json)] };
+function unchanged(event: LaneEvent): TransformResult {
+  return { outputs: [createOutput(event, event.input.event.json)] };
 }
 
-function madeOf(item: LaneEvent, outcome: ProgramOutcome, live: LiveProgram): TransformResult {
-  if ("error" in outcome) {
-    const { message, line, column } = outcome.error;
-    const ending = { kind: "dead-letter", stage: "transform", reason: message } as const;
-    return { ending: { ...ending, line, column }, live };
+function resultOf(event: LaneEvent, made: ProgramOutcome, live: LiveProgram): TransformResult {
+  if ("error" in made) {
+    const { message, line, column } = made.error;
+    const outcome = { kind: "dead-letter", stage: "transform", reason: message } as const;
+    return { outcome: { ...outcome, line, column }, live };
   }
-  if (outcome.events.length === 0) return { ending: { kind: "dropped" }, live };
+  if (made.events.length === 0) return { outcome: { kind: "dropped" }, live };
   // Copied, since one output that waits would otherwise keep the guest's whole answer in memory.
-  return {
-    outputs: outcome.events.map((bytes) => createOutput(item, new Uint8Array(bytes), live)),
-  };
+  return { outputs: made.events.map((bytes) => createOutput(event, new Uint8Array(bytes), live)) };
 }
 
 /**
- * Runs the code that is live now. Undefined when there is none, or the lane stops. While no guest
- * can be had it waits, and then asks for the live code again; the events are safe in the log
- * meanwhile.
+ * Runs the code that is live now. Undefined when there is none, or the lane stops. While no guest is
+ * available it waits, and then reads the live code again; the events are safe in the log meanwhile.
  */
-async function runLive(host: TransformContext, items: readonly LaneEvent[]) {
-  for (let failures = 1; host.running(); failures++) {
-    const destination = host.destination();
+async function runLive(context: TransformContext, events: readonly LaneEvent[]) {
+  for (let failures = 1; context.running(); failures++) {
+    const destination = context.destination();
     const started = performance.now();
     try {
-      const live = host.live.program(destination.id);
+      const live = context.live.program(destination.id);
       if (live === undefined) return undefined;
-      const events = items.map(({ input }) => host.withhold(input.event.json));
-      const metadataOf = createMetadata(destination, live, host.live.sourceById);
-      const metadata = items.map(({ input }) => metadataOf(input));
-      const outcomes = await host.unlessEnding(
-        host.sandbox.run(sharedProgramOf(live), { events, metadata }),
+      const json = events.map(({ input }) => context.removeOverrides(input.event.json));
+      const metadataOf = createMetadata(destination, live, context.live.sourceById);
+      const metadata = events.map(({ input }) => metadataOf(input));
+      const outcomes = await context.unlessStopped(
+        context.sandbox.run(sharedProgramOf(live), { events: json, metadata }),
       );
       if (outcomes === undefined) return undefined;
-      if (outcomes.length === 0) throw new Error("Expected an outcome");
-      host.ran(live, outcomes, (performance.now() - started) / 1_000);
-      host.waiting(false);
+      if (outcomes.length === 0) throw new Error("Expected an outcome, got none");
+      assert(outcomes.length <= events.length, "A batch has no more outcomes than events");
+      context.onRun(live, outcomes, (performance.now() - started) / 1_000);
+      context.setWaiting(false);
       return { live, outcomes };
     } catch (error) {
-      host.waiting(true);
+      if (error instanceof InvariantError) throw error;
+      context.setWaiting(true);
       const level = error instanceof SandboxUnavailable ? "warn" : "error";
-      const about = { destinationId: destination.id, err: error };
-      host.logger[level](about, "A batch waits for the sandbox");
-      await host.pause(retryDelayMs(failures, host.random()));
+      const fields = { destinationId: destination.id, err: error };
+      context.logger[level](fields, "batch waits for the sandbox");
+      await context.pause(retryDelayMs(failures, context.random()));
     }
   }
   return undefined;

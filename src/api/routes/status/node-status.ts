@@ -70,7 +70,7 @@ export function answerLocally(deps: StatusDeps, question: unknown): unknown {
     case "health":
       return localHealth(deps);
     case "counted":
-      return deps.pipeline.counted(id);
+      return deps.pipeline.minuteCounts(id);
     default:
       throw new Error(`Expected a question that this version knows, got ${kind}`);
   }

@@ -5,10 +5,10 @@ import { join } from "node:path";
 import { pino } from "pino";
 import type { DestinationKind } from "../../src/destinations/destination.ts";
 import { systemClock } from "../../src/pipeline/clock.ts";
-import { Holdings } from "../../src/pipeline/holdings.ts";
-import { Lanes } from "../../src/pipeline/lanes.ts";
+import { LaneRegistry } from "../../src/pipeline/lane-registry.ts";
 import { type Ledger, openLedger } from "../../src/pipeline/ledger/ledger.ts";
 import { LiveTail } from "../../src/pipeline/live-tail.ts";
+import { MemoryBudget } from "../../src/pipeline/memory-budget.ts";
 import { FakeLive, FakeSandbox, feedOf, laneMetrics, MemoryLog, record } from "./doubles.ts";
 import { numbersTo, until } from "./rig.ts";
 
@@ -17,7 +17,9 @@ const known = { kind: "known", batchSize: () => 1, concurrency: () => 1 };
 const kinds = new Map([["known", known as unknown as DestinationKind]]);
 
 /** Lanes over ten records of one source. */
-async function rig(test: (live: FakeLive, lanes: Lanes, ledger: Ledger) => Promise<void> | void) {
+async function rig(
+  test: (live: FakeLive, lanes: LaneRegistry, ledger: Ledger) => Promise<void> | void,
+) {
   const directory = mkdtempSync(join(tmpdir(), "pipeline-"));
   const logger = pino({ level: "silent" });
   const live = new FakeLive();
@@ -27,7 +29,7 @@ async function rig(test: (live: FakeLive, lanes: Lanes, ledger: Ledger) => Promi
   const ledger = openLedger(directory, logger);
   const metrics = laneMetrics();
   const logs = feedOf(log);
-  const lanes = new Lanes({
+  const lanes = new LaneRegistry({
     ...{
       live,
       logs,
@@ -38,8 +40,8 @@ async function rig(test: (live: FakeLive, lanes: Lanes, ledger: Ledger) => Promi
       liveTail: new LiveTail(logs, live),
       clock: systemClock,
     },
-    holdings: new Holdings(),
-    ...{ sandbox: new FakeSandbox(), kinds, retryWindowMs: 1_000, refresh: () => {} },
+    memory: new MemoryBudget(),
+    ...{ sandbox: new FakeSandbox(), kinds, retryWindowMs: 1_000 },
   });
   await test(live, lanes, ledger);
   await lanes.stop();

@@ -6,18 +6,18 @@ import { pino } from "pino";
 import type { DestinationKind } from "../../src/destinations/destination.ts";
 import { createMetrics } from "../../src/observe/metrics.ts";
 import { Notifier, systemClock } from "../../src/pipeline/clock.ts";
-import { Holdings, type Share } from "../../src/pipeline/holdings.ts";
-import { Lanes } from "../../src/pipeline/lanes.ts";
+import { LaneRegistry } from "../../src/pipeline/lane-registry.ts";
 import { openLedger } from "../../src/pipeline/ledger/ledger.ts";
 import { LANE_HELD_BYTES_MIN } from "../../src/pipeline/limits.ts";
 import { LiveTail } from "../../src/pipeline/live-tail.ts";
-import { createOutput, heldBytes, type LaneEvent } from "../../src/pipeline/model/lane-event.ts";
+import { type LaneBudget, MemoryBudget } from "../../src/pipeline/memory-budget.ts";
+import { createOutput, type LaneEvent, outputBytes } from "../../src/pipeline/model/lane-event.ts";
 import {
   LANE_IN_FLIGHT_BYTES_MAX,
   LANES_HELD_BYTES_MAX,
   WORKSPACE_HELD_BYTES_MAX,
 } from "../../src/settings/limits.ts";
-import { feedOf, laneMetrics, record } from "./doubles.ts";
+import { feedOf, laneEvent, laneMetrics, record } from "./doubles.ts";
 import { numbersTo, Rig, until } from "./rig.ts";
 
 const MIB = 1 << 20;
@@ -89,7 +89,7 @@ test("what code makes for receivers that never answer is bounded, and all of it 
 
 test("an ordinary event that found no room behind others of its lane finds it once they are delivered", async () => {
   const taken: string[] = [];
-  const holdings = new Holdings();
+  const memory = new MemoryBudget();
   const logger = pino({ level: "silent" });
   const ledger = openLedger(join(rig.directory, "delivery"), logger);
   const { live, log, sandbox } = rig;
@@ -101,16 +101,19 @@ test("an ordinary event that found no room behind others of its lane finds it on
   live.connect("good");
   live.publish("good", "same", "v1");
   log.append(...numbersTo(10).map((n) => record(n)));
-  const lanes = new Lanes({
-    ...{ live, logs, replayedLogs: logs, ledger, logger, holdings, sandbox },
-    ...{ clock: systemClock, refresh: () => {} },
+  const lanes = new LaneRegistry({
+    ...{ live, logs, replayedLogs: logs, ledger, logger, memory, sandbox },
+    ...{ clock: systemClock },
     ...{ liveTail: new LiveTail(logs, live), metrics: laneMetrics(), retryWindowMs: 60_000 },
     kinds: new Map([["fake", patientKind(Promise.resolve(), "good", taken)]]),
   });
   lanes.refresh();
   await until(() => sandbox.batches.length > 0);
   // Meanwhile other lanes of the workspace fill all of its room, for receivers that never answer.
-  holdings.share("workspace").emit(2 * WORKSPACE_HELD_BYTES_MAX, 2 * WORKSPACE_HELD_BYTES_MAX);
+  const other = memory.openLane("workspace");
+  const large = laneEvent();
+  other.take(large);
+  other.dispatch(large, 2 * WORKSPACE_HELD_BYTES_MAX);
   run();
   await until(() => taken.length === 10, "all events");
   expect(taken).toEqual(numbersTo(10).map((n) => `good ${n}`));
@@ -119,64 +122,81 @@ test("an ordinary event that found no room behind others of its lane finds it on
 }, 300_000);
 
 interface Model {
-  share: Share;
-  held: number[];
+  lane: LaneBudget;
+  held: LaneEvent[];
 }
 
-test("a share never goes over its bounds, and somebody can always go on", () => {
+test("no lane goes over its bounds, and some lane of each workspace can always go on", () => {
   const bytes = fc.oneof(fc.nat(4_096), fc.nat(LANE_HELD_BYTES_MIN), fc.nat(16 * MIB));
   const step = fc.record({ lane: fc.nat(11), emits: fc.boolean(), bytes });
   fc.assert(
     fc.property(fc.array(step, { maxLength: 300 }), (steps) => {
-      const holdings = new Holdings();
+      const memory = new MemoryBudget();
       const lanes: Model[] = numbersTo(12).map((n) => {
-        return { share: holdings.share(`workspace ${n % 3}`), held: [] };
+        return { lane: memory.openLane(`workspace ${n % 3}`), held: [] };
       });
       for (const one of steps) {
-        const { share, held } = lanes[one.lane]!;
+        const { lane, held } = lanes[one.lane]!;
         if (one.emits) {
-          if (share.emit(one.bytes, one.bytes)) held.push(one.bytes);
+          const event = laneEvent();
+          lane.take(event);
+          if (lane.dispatch(event, one.bytes)) held.push(event);
+          else {
+            lane.dispatchEmpty();
+            lane.settle(1);
+            lane.commit([event]);
+          }
         } else if (held.length > 0) {
-          share.add(-held.pop()!);
-          share.end(1);
+          lane.commit([held.pop()!]);
+          lane.settle(1);
         }
-        const most = Math.max(...held, 0);
-        const sum = held.reduce((a, b) => a + b, 0);
+        const sizes = held.map((event) => event.bytes);
+        const most = Math.max(...sizes, 0);
+        const sum = sizes.reduce((a, b) => a + b, 0);
+        expect(sum).toBe(lane.bytes);
         expect(sum).toBeLessThanOrEqual(LANE_IN_FLIGHT_BYTES_MAX + most);
-        // One event more than twice what all may hold, for each lane.
-        expect(holdings.bytes).toBeLessThanOrEqual(2 * LANES_HELD_BYTES_MAX + 12 * 16 * MIB);
-        // In each workspace either something is out, which will settle, or anything may go.
+        // One event more than twice the bytes that all lanes may hold, for each lane.
+        expect(memory.bytes).toBeLessThanOrEqual(2 * LANES_HELD_BYTES_MAX + 12 * 16 * MIB);
+        // In each workspace either an event is dispatched, which will settle, or any event may go.
         for (const workspace of [0, 1, 2]) {
           const own = lanes.filter((_, n) => n % 3 === workspace);
-          const isOut = own.some((lane) => lane.held.length > 0);
-          expect(isOut || own.every((lane) => lane.share.isOpen)).toBe(true);
+          const isOut = own.some(({ held }) => held.length > 0);
+          expect(isOut || own.every(({ lane }) => lane.isOpen)).toBe(true);
         }
       }
+      for (const { lane } of lanes) lane.close();
+      expect(memory.bytes).toBe(0);
     }),
   );
 });
 
 test("many empty outputs take what they take", () => {
-  const item = {} as LaneEvent;
-  const outputs = numbersTo(100_000).map(() => createOutput(item, new Uint8Array(2)));
+  const event = laneEvent();
+  const outputs = numbersTo(100_000).map(() => createOutput(event, new Uint8Array(2)));
   // Measured: 13.6 MB of heap without what the allocator needs for their bytes.
-  expect(heldBytes(outputs)).toBeGreaterThan(13 * MIB);
+  expect(outputBytes(outputs)).toBeGreaterThan(13 * MIB);
 });
 
-test("a lane that finds no room is woken when another one gives some back", () => {
-  const holdings = new Holdings();
-  const full = numbersTo(4).map(() => holdings.share("one"));
-  for (const share of full) share.emit(LANE_IN_FLIGHT_BYTES_MAX, LANE_IN_FLIGHT_BYTES_MAX);
-  const waiting = holdings.share("one");
-  waiting.emit(LANE_HELD_BYTES_MIN, LANE_HELD_BYTES_MIN);
+test("a lane without room is woken when another one gives some back", () => {
+  const memory = new MemoryBudget();
+  const dispatch = (lane: LaneBudget, bytes: number) => {
+    const event = laneEvent();
+    lane.take(event);
+    lane.dispatch(event, bytes);
+    return event;
+  };
+  const full = numbersTo(4).map(() => memory.openLane("one"));
+  const [first] = full.map((lane) => dispatch(lane, LANE_IN_FLIGHT_BYTES_MAX));
+  const waiting = memory.openLane("one");
+  dispatch(waiting, LANE_HELD_BYTES_MIN);
   let notified = 0;
   const notifier = new Notifier();
   notifier.once(() => (notified += 1));
   expect(waiting.isOpen).toBe(false);
   waiting.wait(notifier);
   // Another workspace may go on meanwhile.
-  expect(holdings.share("two").isOpen).toBe(true);
-  full[0]!.add(-LANE_IN_FLIGHT_BYTES_MAX);
-  full[0]!.end(1);
+  expect(memory.openLane("two").isOpen).toBe(true);
+  full[0]!.commit([first!]);
+  full[0]!.settle(1);
   expect(notified).toBe(1);
 });

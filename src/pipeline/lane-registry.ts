@@ -1,3 +1,4 @@
+import { assert } from "../assert.ts";
 import type { Connection, Destination } from "../catalog/model.ts";
 import type { DestinationKind } from "../destinations/destination.ts";
 import type { DurableRange } from "../log/event-log.ts";
@@ -5,39 +6,36 @@ import { Lane } from "./lane/lane.ts";
 import type { LaneContext } from "./lane/lane-context.ts";
 import type { LaneGauges } from "./monitoring/lane-gauges.ts";
 
-export interface LanesParts extends LaneContext {
+export interface LaneRegistryParts extends Omit<LaneContext, "refresh"> {
   kinds: ReadonlyMap<string, DestinationKind>;
   /**
-   * Whether nothing is to be delivered, and everything kept. Asked until the first time that the
-   * answer is false.
+   * Whether deliveries are on hold: nothing is delivered, and everything is kept. Not called again
+   * once it returned false.
    */
-  held?(): boolean;
+  isOnHold?(): boolean;
 }
 
-/** The lanes that the catalog calls for: one for every destination that is owed something. */
-export class Lanes {
-  readonly #parts: LanesParts;
+/** The lanes of one partition: one for every destination that has a connection or replays. */
+export class LaneRegistry {
+  readonly #parts: LaneRegistryParts;
+  readonly #context: LaneContext;
   readonly #lanes = new Map<string, Lane>();
-  /**
-   * Destinations by the sources they are connected to, so that a pixel wakes the lanes of its
-   * source alone.
-   */
+  /** Destinations by connected source: a pixel wakes only the lanes of its source. */
   #bySource = new Map<string, string[]>();
-  /** Destinations without a connection that still have replays to send. */
+  /** Destinations that may have replays to send; they need no connection. */
   readonly #replaying = new Set<string>();
-  /** The ends of lanes that are being forgotten, by destination. */
-  readonly #ending = new Map<string, Promise<void>>();
-  /** Destinations that are owed something and whose type this version does not know. */
+  /** Removals of lanes that are under way, by destination. */
+  readonly #removals = new Map<string, Promise<void>>();
+  /** Connected destinations whose type this version does not know. */
   readonly #unknown = new Set<string>();
-  /**
-   * The topology epoch that the lanes were made from; undefined when the catalog could not be read.
-   */
+  /** Topology epoch of the lanes; undefined when the catalog could not be read. */
   #topology: number | undefined;
-  #stopped = false;
-  #held = true;
+  #isStopped = false;
+  #isOnHold = true;
 
-  constructor(parts: LanesParts) {
+  constructor(parts: LaneRegistryParts) {
     this.#parts = parts;
+    this.#context = { ...parts, refresh: () => this.refresh() };
     for (const id of parts.ledger.destinations()) {
       if (this.#hasReplays(id)) this.#replaying.add(id);
     }
@@ -46,53 +44,50 @@ export class Lanes {
     }
   }
 
-  /** Takes up what changed in the catalog; cheap when nothing did. */
+  /** Applies changes of the catalog; cheap when nothing changed. */
   refresh(): void {
-    if (this.#stopped || this.#isHeld()) return;
+    if (this.#isStopped || this.#checkHold()) return;
     try {
       const topology = this.#parts.live.topology();
       if (topology === this.#topology) return;
       this.#rebuild();
       this.#topology = topology;
     } catch (error) {
-      // The lanes go on as they are until the next call.
+      // The lanes go on unchanged until the next call.
       this.#topology = undefined;
-      this.#parts.logger.error({ err: error }, "The catalog cannot be read");
+      this.#parts.logger.error({ err: error }, "cannot read the catalog");
     }
   }
 
   /**
-   * There is more to read. Lanes are brought up to date first: a lane that comes too late would
-   * have to read much again.
+   * Wakes the lanes that have new records to read. The catalog is read first: a lane that starts too
+   * late would have to read many records again.
    */
-  wake(news?: DurableRange): void {
+  wake(range?: DurableRange): void {
     this.refresh();
-    if (news === undefined) {
+    if (range === undefined) {
       for (const lane of this.#lanes.values()) lane.wake();
       return;
     }
-    for (const source of news.sources) {
+    for (const source of range.sources) {
       for (const id of this.#bySource.get(source) ?? []) this.#lanes.get(id)?.wake();
     }
-    // Only after the woken lanes are told: an idle lane takes everything before `news.end` as
-    // passed.
-    this.#parts.logs.pass(news.log, news.end);
+    // Only after the lanes are awake: an idle lane skips all records before the announced end.
+    this.#parts.logs.setAnnouncedEnd(range.log, range.end);
   }
 
-  /** Replays to these destinations began, or ended. */
-  replay(destinationIds: readonly string[]): void {
+  /** Notes that replays to these destinations began or ended. */
+  refreshReplays(destinationIds: readonly string[]): void {
     for (const id of new Set(destinationIds)) {
       this.#replaying.add(id);
-      this.#lanes.get(id)?.wake(true);
+      this.#lanes.get(id)?.refreshReplays();
     }
-    if (!this.#held && destinationIds.some((id) => !this.#lanes.has(id))) this.#rebuild();
+    if (!this.#isOnHold && destinationIds.some((id) => !this.#lanes.has(id))) this.#rebuild();
   }
 
-  /**
-   * The oldest record that any lane would need after a restart; undefined when there are no lanes.
-   */
+  /** The oldest record that any lane would need after a restart; undefined without lanes. */
   durableLow(log: string): number | undefined {
-    // Somebody is owed something, and nobody knows from where on.
+    // The positions of some destination are not known.
     if (this.#topology === undefined || this.#unknown.size > 0) return 0;
     const lows = [...this.#lanes.values()].map((lane) => lane.durableLow(log) ?? 0);
     return lows.length === 0 ? undefined : Math.min(...lows);
@@ -106,7 +101,7 @@ export class Lanes {
     for (const lane of this.#lanes.values()) yield lane.gauges;
   }
 
-  /** Undefined for a destination that nothing is owed to. */
+  /** Undefined for a destination without a lane. */
   gaugesOf(destinationId: string): LaneGauges | undefined {
     return this.#lanes.get(destinationId)?.gauges;
   }
@@ -116,26 +111,26 @@ export class Lanes {
   }
 
   async stop(): Promise<void> {
-    this.#stopped = true;
+    this.#isStopped = true;
     await Promise.all([...this.#lanes.values()].map((lane) => lane.stop()));
-    await Promise.all(this.#ending.values());
+    await Promise.all(this.#removals.values());
   }
 
   #hasReplays(destinationId: string): boolean {
     const { ledger } = this.#parts;
     if (ledger.jobs.runningOf(destinationId).length > 0) return true;
-    return ledger.replays(destinationId, new Set(), 1).length > 0;
+    return ledger.waitingLetters(destinationId, new Set(), 1).length > 0;
   }
 
-  #isHeld(): boolean {
-    if (!this.#held) return false;
-    this.#held = this.#parts.held?.() ?? false;
-    return this.#held;
+  #checkHold(): boolean {
+    if (!this.#isOnHold) return false;
+    this.#isOnHold = this.#parts.isOnHold?.() ?? false;
+    return this.#isOnHold;
   }
 
   #rebuild(): void {
     const wanted = this.#wanted();
-    for (const [id, lane] of this.#lanes) if (!wanted.has(id)) this.#end(id, lane);
+    for (const [id, lane] of this.#lanes) if (!wanted.has(id)) this.#remove(id, lane);
     for (const id of this.#unknown) if (!wanted.has(id)) this.#unknown.delete(id);
     this.#bySource = new Map();
     for (const [id, { destination, connections }] of wanted) {
@@ -149,7 +144,7 @@ export class Lanes {
       else this.#start(destination, connections);
     }
     for (const id of this.#parts.ledger.destinations()) {
-      if (wanted.has(id) || this.#lanes.has(id) || this.#ending.has(id)) continue;
+      if (wanted.has(id) || this.#lanes.has(id) || this.#removals.has(id)) continue;
       const isGone = this.#parts.live.destination(id) === undefined;
       if (isGone || this.#parts.ledger.lane(id) !== undefined) this.#forget(id, 0);
     }
@@ -168,37 +163,33 @@ export class Lanes {
   }
 
   #start(destination: Destination, connections: readonly Connection[]): void {
-    const kind = this.#parts.kinds.get(destination.type);
+    const { id, type } = destination;
+    const kind = this.#parts.kinds.get(type);
     if (kind === undefined) {
-      if (!this.#unknown.has(destination.id)) this.#tellUnknown(destination);
-      this.#unknown.add(destination.id);
+      if (!this.#unknown.has(id)) {
+        const message = "unknown destination type; the event log grows until it is deleted";
+        this.#parts.logger.error({ destinationId: id, type }, message);
+      }
+      this.#unknown.add(id);
       return;
     }
-    this.#lanes.set(destination.id, new Lane(this.#parts, kind, destination, connections));
+    assert(!this.#lanes.has(id), "A destination has one lane in a partition");
+    this.#lanes.set(id, new Lane(this.#context, kind, destination, connections));
   }
 
-  #tellUnknown({ id, type }: Destination): void {
-    const problem = "This version does not know the type of a destination; the event log grows";
-    this.#parts.logger.error({ destinationId: id, type }, problem);
-  }
-
-  /**
-   * Ends the lane of a destination that is gone, or has no connection any more: what it is owed is
-   * discarded.
-   */
-  #end(id: string, lane: Lane): void {
+  /** Removes the lane of a destination that is gone or not connected any more. */
+  #remove(id: string, lane: Lane): void {
     this.#lanes.delete(id);
     this.#forget(id, lane.remove());
   }
 
   #forget(id: string, discarded: number | Promise<number>): void {
-    const ending = this.#forgetAfter(id, discarded)
+    const removal = this.#forgetAfter(id, discarded)
       .catch((error) => {
-        const about = { destinationId: id, err: error };
-        this.#parts.logger.error(about, "A lane cannot be removed");
+        this.#parts.logger.error({ destinationId: id, err: error }, "cannot remove a lane");
       })
-      .finally(() => this.#ending.delete(id));
-    this.#ending.set(id, ending);
+      .finally(() => this.#removals.delete(id));
+    this.#removals.set(id, removal);
   }
 
   async #forgetAfter(id: string, discarded: number | Promise<number>): Promise<void> {
@@ -207,7 +198,6 @@ export class Lanes {
     // The destination was connected again meanwhile, and its new lane goes on with the cursor.
     if (this.#lanes.has(id)) return;
     const letters = await ledger.remove(id, live.destination(id) === undefined);
-    const about = { destinationId: id, events, letters };
-    logger.info(about, "A lane ended; what it owed is discarded");
+    logger.info({ destinationId: id, events, letters }, "lane removed; its events are discarded");
   }
 }

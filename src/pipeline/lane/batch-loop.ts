@@ -1,0 +1,137 @@
+import { InvariantError } from "../../assert.ts";
+import type { Logger } from "../../observe/log.ts";
+import { RETRY_DELAY_MS_MIN, TRANSFORM_BATCH_EVENTS_MAX } from "../../settings/limits.ts";
+import type { Notifier } from "../clock.ts";
+import type { LaneDelivery } from "../delivering/lane-delivery.ts";
+import type { LaneBudget } from "../memory-budget.ts";
+import type { LaneEvent } from "../model/lane-event.ts";
+import type { RouteDecision } from "../model/routes.ts";
+import type { LaneLabels } from "../monitoring/lane-gauges.ts";
+import {
+  type TransformContext,
+  type TransformResult,
+  transform,
+} from "../transforming/transform.ts";
+import type { BatchScheduler } from "./batch-scheduler.ts";
+import type { EventDispatcher } from "./event-dispatcher.ts";
+
+export interface BatchLoopParts {
+  memory: LaneBudget;
+  scheduler: BatchScheduler;
+  dispatcher: EventDispatcher;
+  delivery: LaneDelivery;
+  transform: TransformContext;
+  labels: LaneLabels;
+  logger: Logger;
+  /** Notifies when there may be something to take, or room for it. */
+  work: Notifier;
+  /** Decides for each event whether it is to be sent, by the current catalog. */
+  decide(events: readonly LaneEvent[]): Map<LaneEvent, RouteDecision>;
+  /** Whether the lane takes only the events of a batched delivery before a crash. */
+  isRecovering(): boolean;
+  endRecovery(): void;
+  isWaitingForSandbox(): boolean;
+  /** Stops the lane after a broken invariant. */
+  fail(error: unknown): void;
+}
+
+const dispatchedAll = Promise.resolve(true);
+
+/**
+ * Takes, transforms and dispatches batches while the lane runs. At most two batches are on their
+ * way: a guest reads the next batch while it runs the first.
+ */
+export class BatchLoop {
+  readonly #parts: BatchLoopParts;
+
+  constructor(parts: BatchLoopParts) {
+    this.#parts = parts;
+  }
+
+  /** Resolves when the lane has stopped. */
+  async run(): Promise<void> {
+    const { memory, scheduler, delivery, work } = this.#parts;
+    let last = dispatchedAll;
+    while (this.#isRunning) {
+      // Two reasons to wait for the last batch first: a full lane gets room bit by bit, and small
+      // batches cost more than they gain; and events that have to run again come before new ones.
+      if (memory.room.events < TRANSFORM_BATCH_EVENTS_MAX || scheduler.hasUnrun) {
+        await last;
+        last = dispatchedAll;
+      }
+      const notified = work.wait();
+      const events = await this.#try(() => scheduler.take());
+      if (events === undefined) continue;
+      if (events.length === 0) {
+        delivery.flush();
+        if (delivery.isBatching && (memory.isFull || this.#parts.isRecovering())) {
+          await last;
+          last = dispatchedAll;
+          delivery.flushBatch();
+        }
+        if (this.#parts.isRecovering()) this.#parts.endRecovery();
+        else if (this.#isRunning) await notified;
+        continue;
+      }
+      if (!this.#parts.isWaitingForSandbox()) delivery.expectMore();
+      const before = last;
+      last = this.#process(events, before);
+      await before;
+    }
+    await last;
+  }
+
+  get #isRunning(): boolean {
+    return this.#parts.transform.running();
+  }
+
+  /**
+   * Runs the live code over events, and dispatches the outputs after those of the batch `before`.
+   * False when outputs had no room: they are dropped, and the events run again.
+   */
+  async #process(events: readonly LaneEvent[], before: Promise<boolean>): Promise<boolean> {
+    const { scheduler, dispatcher, decide, work } = this.#parts;
+    let results: Map<LaneEvent, TransformResult> | undefined;
+    let decisions = new Map<LaneEvent, RouteDecision>();
+    // The events are kept until they are dispatched, so that an error on the way does not lose them.
+    while (results === undefined && this.#isRunning) {
+      results = await this.#try(() => {
+        decisions = decide(events);
+        const due = events.filter((event) => decisions.get(event)?.kind === "send");
+        return transform(this.#parts.transform, due);
+      });
+    }
+    const isNext = await before;
+    if (results === undefined || !this.#isRunning) return true;
+    if (!isNext) {
+      scheduler.putBackLast(events);
+      return false;
+    }
+    const made = results;
+    const dispatched = await this.#try(() => dispatcher.dispatch(events, decisions, made));
+    if (dispatched === undefined) return true;
+    scheduler.noteOutputBytes(dispatched.bytesPerEvent);
+    scheduler.putBack(dispatched.rest);
+    // The loop may have found nothing to take meanwhile, and be waiting.
+    if (dispatched.rest.length > 0) work.notify();
+    return dispatched.rest.length === 0;
+  }
+
+  /**
+   * Runs a step; undefined after an error. A broken invariant stops the lane; another error is logged
+   * and followed by a pause.
+   */
+  async #try<T>(step: () => T | Promise<T>): Promise<T | undefined> {
+    try {
+      return await step();
+    } catch (error) {
+      const { fail, logger, labels, transform } = this.#parts;
+      if (error instanceof InvariantError) fail(error);
+      else {
+        logger.error({ ...labels, err: error }, "lane step failed");
+        await transform.pause(RETRY_DELAY_MS_MIN);
+      }
+      return undefined;
+    }
+  }
+}
