@@ -39,9 +39,8 @@ export function Chart({ label, times, series, format }: ChartProps) {
       if (isUnmounted || element === null) return;
       const draw = () => {
         const options = optionsOf(element.clientWidth, series, format);
-        const data = [times, ...series.map(({ values }) => values)];
-        // uPlot's types require mutable arrays; it mutates none.
-        return new Plot(options, data as unknown as uPlot.AlignedData, element);
+        const data: uPlot.AlignedData = [[...times], ...series.map(({ values }) => [...values])];
+        return new Plot(options, data, element);
       };
       let plot = draw();
       const redraw = () => {
