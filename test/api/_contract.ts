@@ -4,7 +4,7 @@ import { ErrorBody, errorStatuses } from "../../src/api/document/openapi.ts";
 import type { Route } from "../../src/api/route.ts";
 import { routes } from "../../src/api/route-table.ts";
 
-/** What every answer owes its route's documentation: the tests hold each one against it. */
+/** Checks every answer of the tests against the documentation of its route. */
 
 interface Answered {
   method: string;

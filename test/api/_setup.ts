@@ -33,12 +33,12 @@ export interface TestApi {
   workspaceId: string;
   token: string;
   client: Client;
-  /** What the server's router has. */
+  /** Routes of the server's router. */
   routes: { method: string; path: string }[];
   readiness: Readiness;
   /** Everything that was logged. */
   log(): string;
-  /** Lines that were logged as errors: what nobody foresaw. */
+  /** Lines that were logged as errors. */
   failures(): string[];
   /** Tells every live tail of a workspace. */
   tell(workspaceId: string, message: TailMessage): void;

@@ -5,7 +5,7 @@ import { Registry } from "prom-client";
 import { measureDisk } from "../../src/observe/disk.ts";
 import { removeDirectory, temporaryDirectory } from "../e2e/server.ts";
 
-test("metrics show what parts of the data directory take, and what the disk has left", async () => {
+test("metrics show the space that parts of the data directory take, and the free space of the disk", async () => {
   const directory = temporaryDirectory();
   mkdirSync(join(directory, "events", "0"), { recursive: true });
   await Bun.write(join(directory, "events", "0", "segment"), Buffer.alloc(1_000_000, 1));

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { errorFields } from "../../src/observe/log.ts";
 
-test("an error of many attempts is told by the last of them", () => {
+test("an error of many attempts is logged with the reason of the last one", () => {
   const attempts = Array.from({ length: 60 }, (_, index) => {
     return new AggregateError([new Error(`connect ECONNREFUSED ${index}`)], "No connection");
   });
@@ -13,7 +13,7 @@ test("an error of many attempts is told by the last of them", () => {
   expect(JSON.stringify(fields).length).toBeLessThan(5_000);
 });
 
-test("an error of one cause is told as it is", () => {
+test("an error of one cause is logged with its own fields", () => {
   const fields = errorFields(new Error("No", { cause: new Error("Because") }));
   expect(fields).toMatchObject({ type: "Error", message: "No: Because" });
   expect(fields).not.toHaveProperty("reason");

@@ -110,7 +110,7 @@ test.each<[string, Code]>([
   expect(await published(code.name)).toBeUndefined();
 });
 
-test("it is red when publishing finds what its own tests did not", async () => {
+test("the action fails when publishing finds an error that its tests did not", async () => {
   // A library that breaks published code which the request does not name.
   const broken = { name: "Words", code: "export const down = () => '';" };
   const lone = { name: "Lone", code: "export const transformEvent = (e) => e;" };

@@ -26,7 +26,7 @@ async function ask(method: string, path: string, body?: unknown): Promise<any> {
   return answer.body;
 }
 
-/** What its structs hold of a transformation: a field of another type would not decode. */
+/** Fields of a transformation in its structs: a field of another type would not decode. */
 function expectDecodes(transformation: Record<string, unknown>): void {
   for (const key of ["id", "versionId", "name", "description", "code", "language", "workspaceId"]) {
     expect([key, typeof transformation[key]]).toEqual([key, "string"]);
@@ -62,7 +62,7 @@ const suite = (expected: number) => [
 ];
 
 describe("apply", () => {
-  test("makes drafts, tests and publishes them together, updates and deletes", async () => {
+  test("creates drafts, tests and publishes them together, updates and deletes", async () => {
     for (const path of ["/v2/workspace", "/v2/accounts?hasExternalId=true", "/libraries"]) {
       await ask("GET", path);
     }
@@ -117,7 +117,7 @@ describe("apply", () => {
     }
   });
 
-  test("sends an empty external id for what it does not manage", async () => {
+  test("sends an empty external id for unmanaged items", async () => {
     for (const [path, body] of [
       ["/transformations?publish=false", { ...transformation, externalId: "" }],
       ["/libraries?publish=false", { ...library, externalId: "" }],
@@ -131,20 +131,20 @@ describe("import", () => {
   const code = "def transformEvent(event, metadata):\n    import json\n    return event\n";
   const drafts = (language: string) => ({ name: `In ${language}`, language, code });
 
-  test("answers Python as it was sent, the specification's own word by default", async () => {
+  test("answers Python as it was sent, `pythonfaas` by default", async () => {
     for (const language of ["pythonfaas", "python"]) {
       const made = await ask("POST", "/transformations", drafts(language));
       expect([made.language, made.imports]).toEqual([language, ["json"]]);
     }
   });
 
-  test("knows python alone: with api.python every answer says so", async () => {
+  test("reads `python` in every answer with api.python", async () => {
     const other = await startApi({ python: "python" });
     const { body } = await other.send("POST", "/transformations", { body: drafts("pythonfaas") });
     expect(body.language).toBe("python");
     const listed = await other.send("GET", "/transformations?published=false");
     expect(listed.body.transformations.map((it: any) => it.language)).toEqual(["python"]);
-    // What it then sends back is no other language.
+    // It sends this language back unchanged.
     const { status } = await other.send("POST", `/transformations/${body.id}`, {
       body: { language: "python", code },
     });

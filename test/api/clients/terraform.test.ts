@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { startApi, type TestApi } from "../_setup.ts";
 
 /**
- * What RudderStack's Terraform provider and its Go clients send, request by request: they marshal
+ * Requests of RudderStack's Terraform provider and its Go clients, one by one: they marshal
  * whole structs, so a config that was never set is null, and they compare what they read with what
  * they sent.
  */
@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => api.stop());
 
-/** As Go's client asks: its headers, its base address with or without `/v2`. */
+/** A request as Go's client sends it: its headers, its base address with or without `/v2`. */
 async function ask(method: string, path: string, body?: unknown): Promise<any> {
   const answer = await api.send(method, path, {
     ...(body !== undefined && { body }),
@@ -97,7 +97,7 @@ test("a config that is given as null later empties it, an absent one keeps it", 
   expect((await ask("PUT", path, { config: null })).source.config).toEqual({});
 });
 
-test("the newer Go client follows every page, whose address it asks for without /v2", async () => {
+test("the newer Go client follows the addresses of all pages, which lack /v2", async () => {
   const other = await startApi();
   for (let n = 0; n < 205; n++) {
     await other.catalog.sources.create(other.workspaceId, { name: `Source ${n}` });
@@ -114,7 +114,7 @@ test("the newer Go client follows every page, whose address it asks for without 
   await other.stop();
 });
 
-test("what rudder-cli manages is told by its external id, and an empty one is none", async () => {
+test("items that rudder-cli manages have an external id, and an empty one is none", async () => {
   const { source } = await ask("POST", "/v2/sources", { name: "S", externalId: "" });
   expect(source).not.toHaveProperty("externalId");
   const { destination } = await ask("POST", "/v2/destinations", {
@@ -150,7 +150,7 @@ test("what rudder-cli manages is told by its external id, and an empty one is no
   }
 });
 
-test("what is managed is listed apart from what is not, page by page", async () => {
+test("managed and unmanaged items are listed apart, page by page", async () => {
   const other = await startApi();
   const list = async (path: string) => (await other.send("GET", path)).body;
   for (let n = 0; n < 103; n++) {
@@ -199,7 +199,7 @@ test("what is managed is listed apart from what is not, page by page", async () 
   await other.stop();
 });
 
-test("accounts are asked for, and there are none", async () => {
+test("the list of accounts is empty", async () => {
   expect(await ask("GET", "/v2/accounts")).toEqual({ data: [], paging: {} });
   expect(await ask("GET", "/v2/accounts?hasExternalId=true")).toEqual({ data: [], paging: {} });
 });

@@ -37,7 +37,7 @@ describe.each([
     expect([await names(""), await names("?published=true")]).toEqual([["Live"], ["Live"]]);
     expect(await names("?published=false")).toEqual(["Draft"]);
 
-    // Of published code with a newer revision, that one is the draft.
+    // The draft of published code is its newer revision.
     const { body: newer } = await api.send("POST", `${path}/${live.id}`, {
       body: { language: "javascript", code: `${code} // newer` },
     });

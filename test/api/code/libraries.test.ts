@@ -77,7 +77,7 @@ describe("libraries", () => {
     });
   });
 
-  test("two of one importName cannot both be published", async () => {
+  test("with the same importName cannot both be published", async () => {
     const first = await api.send("POST", "/libraries?publish=true", {
       body: { ...input, name: "Twin one" },
     });

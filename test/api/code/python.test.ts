@@ -12,7 +12,7 @@ const create = (path: string, body: object) =>
   api.send("POST", `${path}?publish=true`, { body: { language: "pythonfaas", ...body } });
 
 describe("Python", () => {
-  test("is published, and its errors have their place", async () => {
+  test("is published, and its errors have their line", async () => {
     const code = [
       "import json",
       "def transformEvent(event, metadata):",
@@ -29,7 +29,7 @@ describe("Python", () => {
     ]);
   }, 300_000);
 
-  test("does not take another language on update, but its alias", async () => {
+  test("accepts its alias as language on update, and no other language", async () => {
     const { body } = await api.send("POST", "/transformations", {
       body: { name: "T", language: "python" },
     });

@@ -20,8 +20,8 @@ const stored = async () =>
     ),
   );
 
-describe("what somebody writes", () => {
-  test("runs over events and is saved nowhere", async () => {
+describe("unsaved code", () => {
+  test("runs over events and is not saved", async () => {
     const before = await stored();
     const code = `export function transformEvent(event, metadata) {
       log("saw", event.n);
@@ -66,7 +66,7 @@ describe("what somebody writes", () => {
     expect(results[0].event.type).toBe("page");
   });
 
-  test("tells where it does not load", async () => {
+  test("answers the line where it fails to load", async () => {
     const answer = await run({ language: "javascript", code: "export const x = ;\n" });
     expect(answer).toEqual({
       error: { message: "SyntaxError: Unexpected token ';' [code:1:18]", line: 1, column: 18 },
@@ -76,7 +76,7 @@ describe("what somebody writes", () => {
     });
   });
 
-  test("imports what is published, unless the request brings a draft of it", async () => {
+  test("imports published libraries, or the drafts in the request", async () => {
     const published = "export const f = () => 'published';";
     const library = { name: "Run lib", language: "javascript", code: published } as const;
     await api.client.call("POST /libraries", { query: { publish: true }, body: library });
@@ -96,7 +96,7 @@ describe("what somebody writes", () => {
     expect((await send({ language: "javascript", libraries: [first, first] })).status).toBe(409);
   });
 
-  test("a library alone is loaded", async () => {
+  test("may be a library alone, which is loaded", async () => {
     const load = (code: string) =>
       run({ language: "javascript", libraries: [{ name: "Lib", code }] });
     expect(await load("export const f = 1;")).toEqual({ imports: [], results: [], logs: [] });
@@ -125,7 +125,7 @@ describe("what somebody writes", () => {
     expect((await send(unimportable)).status).toBe(400);
   });
 
-  test("reads the workspace's credentials, and no other's", async () => {
+  test("reads the credentials of its workspace only", async () => {
     const { id } = await api.catalog.workspaces.create("Stranger");
     await api.catalog.credentials.put(id, "KEY", "theirs");
     await api.catalog.credentials.put(api.workspaceId, "OWN", "ours");
@@ -136,7 +136,7 @@ describe("what somebody writes", () => {
   });
 });
 
-test("a run is bounded as tests are", async () => {
+test("a run has the bounds of a test", async () => {
   const code = "export function transformEvent() { for (;;); }";
   const { results } = await run({ language: "javascript", code, events: [{}, {}] });
   expect(results.map(({ error }: any) => typeof error.message)).toEqual(["string", "string"]);
@@ -153,7 +153,7 @@ test.each(wrong)("%s is 400", async (_, body) => {
   expect((await send(body)).status).toBe(400);
 });
 
-test("a token needs the permission of what it runs", async () => {
+test("a token needs the permission for the code that it runs", async () => {
   const editor = await api.tokenWith(["transformations:edit"]);
   const librarian = await api.tokenWith(["libraries:edit"]);
   const code = { language: "javascript", code: "export const transformEvent = (e) => e;" };

@@ -4,7 +4,7 @@ import { describeWith } from "../../counterpart.ts";
 import { chromiumMissing, sharedBrowser } from "../_chromium.ts";
 import { startApi, type TestApi } from "../_setup.ts";
 
-/** `/docs` as its reader meets it, in a real Chromium where the machine has one. */
+/** `/docs` in a real Chromium, where the machine has one. */
 
 /** Stands for the data plane: what the page sends there is looked at. */
 const pixels: { url: URL; authorization: string | null }[] = [];
@@ -49,7 +49,7 @@ async function read(hash: string, work: (page: Page) => Promise<void>): Promise<
 }
 
 describeWith(chromiumMissing)("/docs in Chromium", () => {
-  test("the filter filters, links and groups too", async () => {
+  test("the filter hides operations, links and groups that do not match", async () => {
     await read("", async (page) => {
       const all = await page.locator("nav a:visible").count();
       expect(all).toBeGreaterThan(60);
@@ -80,7 +80,7 @@ describeWith(chromiumMissing)("/docs in Chromium", () => {
     });
   }, 300_000);
 
-  test("sends to the plane that an operation is of", async () => {
+  test("sends a request to the plane of its operation", async () => {
     await read("#get_pixel_v1_track", async (page) => {
       const track = page.locator("#get_pixel_v1_track");
       for (const [name, value] of [

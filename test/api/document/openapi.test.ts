@@ -35,7 +35,7 @@ describe("the OpenAPI document", () => {
     ).toEqual(served.sort());
   });
 
-  test("refers to what it has, and names each operation once", () => {
+  test("has every schema that it refers to, and names each operation once", () => {
     const references = JSON.stringify(document).matchAll(
       /"\$ref":"#\/components\/schemas\/(\w+)"/g,
     );
@@ -85,7 +85,7 @@ describe("the OpenAPI document", () => {
   );
 });
 
-test("every route does what its example shows, and answers what its schema allows", async () => {
+test("every route accepts its example and answers as its schema says", async () => {
   const things = await makeThings(api);
   for (const route of inOrder) {
     for (const path of [route.path, ...route.aliases]) {
@@ -101,7 +101,7 @@ function contents(holder: any): any[] {
 }
 
 describe("/docs", () => {
-  test("asks a browser for the token, and loads nothing from elsewhere", async () => {
+  test("asks a browser for the token, and loads nothing from other hosts", async () => {
     const asked = await api.send("GET", "/docs", { token: null });
     expect(asked.status).toBe(401);
     expect(asked.headers.get("www-authenticate")).toMatch(/^Basic realm="[^"]+"$/);

@@ -25,7 +25,7 @@ async function until(condition: () => boolean | Promise<boolean>): Promise<void>
 }
 
 describe("/v2/dead-letters", () => {
-  test("list what was not delivered, page by page, replay it and purge it", async () => {
+  test("are listed page by page, replayed and purged", async () => {
     const { source } = await api.client.call("POST /v2/sources", { body: { name: "S" } });
     const { destination } = await api.client.call("POST /v2/destinations", {
       body: { name: "D", type: "webhook", config: { webhookUrl: receiver.url.href } },
@@ -171,7 +171,7 @@ describe("dead letters by a filter", () => {
     },
   );
 
-  test("are replayed and purged by a job when all are asked for", async () => {
+  test("are replayed and purged by a job with `all`", async () => {
     takes = false;
     taken.length = 0;
     const { source } = await api.client.call("POST /v2/sources", { body: { name: "S" } });

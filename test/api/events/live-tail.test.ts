@@ -46,7 +46,7 @@ describe("GET /v2/events", () => {
     await until(() => api.followers() === 0);
   });
 
-  test("does not keep what a slow reader does not take", async () => {
+  test("drops messages that a slow reader does not take", async () => {
     const socket = connect(Number(new URL(api.url).port), "127.0.0.1");
     let received = "";
     socket.on("data", (bytes) => {
@@ -64,7 +64,7 @@ describe("GET /v2/events", () => {
       if (n % 20 === 0) await Bun.sleep(1);
       if (n % 200 === 0) Bun.gc(true);
     }
-    // 200 MB were told; only the socket's buffers and the stream's bound are kept.
+    // 200 MB were sent; only the socket's buffers and the stream's bound are kept.
     expect(process.memoryUsage.rss() - before).toBeLessThan(100 << 20);
     socket.resume();
     await until(() => {
@@ -98,7 +98,7 @@ describe("GET /v2/events", () => {
     expect((await end).done).toBe(true);
   }, 300_000);
 
-  test("is one of a few of its token, and of some in all; its place comes back", async () => {
+  test("is limited per token and in total, and its end releases its permit", async () => {
     const open = async (token: string) => {
       const stop = new AbortController();
       const { signal } = stop;

@@ -36,7 +36,7 @@ const start = (body: object) => api.send("POST", "/v2/replays", { body });
 const get = async (id: string) => (await api.send("GET", `/v2/replays/${id}`)).body.replay;
 
 describe("/v2/replays", () => {
-  test("send what came before a destination was there to it, and tell how far they are", async () => {
+  test("send events from before a destination existed, and report their progress", async () => {
     const sourceId = await newSource();
     for (let n = 0; n < 20; n++) await api.page(sourceId, `anonymousId=a&properties.n=${n}`);
     const destinationId = await newDestination();
@@ -71,7 +71,7 @@ describe("/v2/replays", () => {
     expect((await get(replay.id)).counts.delivered).toBeLessThan(20);
   });
 
-  test("that run are bounded for a workspace, and one for a destination", async () => {
+  test("run at most a few for a workspace, and one for a destination", async () => {
     const sourceId = await newSource();
     await api.page(sourceId, "anonymousId=a");
     for (let n = 0; n < 5; n++) await api.page(sourceId, `anonymousId=a&properties.n=${n}`);
@@ -107,8 +107,8 @@ describe("/v2/replays", () => {
     [{ filter: { messageId: "m" } }, 400, "Expected one of type, event, userId, anonymousId at"],
     [{ sourceid: "a" }, 400, "Expected sourceId at /sourceId, got a key that is like it"],
     [{ filter: { type: "x".repeat(5_000) } }, 400, "at /filter/type"],
-    [{ sourceId: "nobody's" }, 404, "Source not found"],
-    [{ destinationId: "nobody's" }, 404, "Destination not found"],
+    [{ sourceId: "unknown" }, 404, "Source not found"],
+    [{ destinationId: "unknown" }, 404, "Destination not found"],
     [{ sourceId: undefined }, 400, "Expected a `sourceId`, or a destination that is connected"],
   ])("refuse %j", async (over, status, message) => {
     const asked = { sourceId: await newSource(), destinationId: await newDestination() };
@@ -125,7 +125,7 @@ describe("/v2/replays", () => {
     expect(refused.body.message).toContain("Expected a destination that is enabled");
   });
 
-  test("of other workspaces are not there", async () => {
+  test("of other workspaces are 404", async () => {
     const sourceId = await newSource();
     await api.page(sourceId, "anonymousId=a");
     const destinationId = await newDestination();

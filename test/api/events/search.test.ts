@@ -48,7 +48,7 @@ describe("GET /v2/events/search", () => {
     expect(foreign.body.events).toEqual([]);
   });
 
-  test("refuses what it cannot look for", async () => {
+  test("refuses invalid parameters", async () => {
     const cursors = [
       "~",
       "e30x",
@@ -74,7 +74,7 @@ describe("GET /v2/events/search", () => {
     }
   });
 
-  test("a workspace has a few searches at once, and places are given back", async () => {
+  test("a workspace has a few searches at once, and each releases its permit", async () => {
     const waiting: ((found: any) => void)[] = [];
     const held = await startApi({
       pipeline: {

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { jsonLevels, readJson } from "../../../src/api/request/body.ts";
 import { startApi, type TestApi } from "../_setup.ts";
 
-/** What every answer has in common, whatever the route. */
+/** Common behaviour of all routes: paths, bodies, hosts and errors. */
 let api: TestApi;
 beforeAll(async () => {
   api = await startApi();
@@ -36,13 +36,13 @@ describe("an unknown path", () => {
     expect([status, body.message]).toEqual([404, `There is nothing at this path, but at ${meant}`]);
   });
 
-  test("a pixel's path is 404 and names the data plane", async () => {
+  test("of a pixel is 404 and its message names the data plane", async () => {
     const { status, body } = await api.send("GET", "/pixel/v1/page?writeKey=a&anonymousId=a");
     const message = "There is nothing at this path: pixels go to the port of the data plane";
     expect([status, body]).toEqual([404, { message }]);
   });
 
-  test("under /v2/ it has error as well", async () => {
+  test("under /v2/ has `error` in its body as well", async () => {
     const { body } = await api.send("GET", "/v2/nope");
     expect(body).toEqual({ message: body.message, error: body.message });
   });
@@ -69,7 +69,7 @@ test.each(["x", "api", "[::1]", "[", "a_b:1", "é", "a:b:c", "..", "%"])(
   async (host) => {
     const lines = [`GET /health HTTP/1.1`, `Host: ${host}`, "Connection: close", "", ""];
     const head = await exchange(lines.join("\r\n"));
-    // What is no host at all, Bun refuses itself.
+    // Bun refuses an invalid host itself.
     expect(head).toMatch(/^HTTP\/1.1 (200 OK|400 Bad Request)\r\n/);
     if (/^[a-z]+$/.test(host)) expect(head).toStartWith("HTTP/1.1 200");
   },
@@ -172,7 +172,7 @@ describe("a body", () => {
     expect((await create({ body: { ...small, padding } })).status).toBe(200);
   });
 
-  test("that comes in drips is given up after its time, and one that breaks off at once", async () => {
+  test("that arrives too slowly is refused after its time, and one that breaks off at once", async () => {
     const sending = (pull: (controller: ReadableStreamDefaultController) => Promise<void>) =>
       new Request("http://localhost", { method: "POST", body: new ReadableStream({ pull }) });
     let drips = 0;
@@ -197,7 +197,7 @@ describe("a body", () => {
   });
 });
 
-test("levels of JSON are counted as a parser does", () => {
+test("JSON levels are counted as a parser nests them", () => {
   const depth = (value: unknown): number =>
     typeof value === "object" && value !== null
       ? 1 + Math.max(0, ...Object.values(value).map(depth))
@@ -212,12 +212,12 @@ test("levels of JSON are counted as a parser does", () => {
   );
 }, 300_000);
 
-test("a head of 200 KB is read: its refusal is ours", async () => {
+test("a head of 200 KB gets an error of this API", async () => {
   const { status, body } = await api.send("GET", `/transformations/${"a".repeat(200_000)}`);
   expect([status, Object.keys(body)]).toEqual([404, ["message"]]);
 });
 
-test("ids that are no text, and hostile ones, are 404", async () => {
+test("undecodable and hostile ids are 404", async () => {
   for (const id of [
     "%zz",
     "%ff",
@@ -245,7 +245,7 @@ test("/health, /ready and /metrics need no token", async () => {
   expect(count.test(metrics.text)).toBe(true);
 });
 
-test("what nobody foresaw is logged and not shown", async () => {
+test("an unexpected error is logged and not shown", async () => {
   const broken = await startApi({
     dataPlaneUrl: () => {
       throw new Error("at /secret/path.ts:1:2");
@@ -258,4 +258,4 @@ test("what nobody foresaw is logged and not shown", async () => {
   await broken.stop();
 });
 
-test("nothing else failed in a way that nobody foresaw", () => expect(api.failures()).toEqual([]));
+test("no other request failed with an unexpected error", () => expect(api.failures()).toEqual([]));

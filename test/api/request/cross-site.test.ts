@@ -4,7 +4,7 @@ import { describeWith } from "../../counterpart.ts";
 import { chromiumMissing, sharedBrowser } from "../_chromium.ts";
 import { startApi, type TestApi } from "../_setup.ts";
 
-/** A page in the operator's browser: what it can make the browser send, and what comes of it. */
+/** Requests that another site's page makes the operator's browser send. */
 let api: TestApi;
 beforeAll(async () => {
   api = await startApi({ hosts: ["admin.example.com"] });
@@ -76,7 +76,7 @@ describe("a request from a browser", () => {
   });
 });
 
-test("a foreign form with cached Basic credentials rotates no write key", async () => {
+test("a form of another site with cached Basic credentials rotates no write key", async () => {
   const { source } = await api.client.call("POST /v2/sources", { body: { name: "S" } });
   const credentials = `Basic ${Buffer.from(`x:${api.token}`).toString("base64")}`;
   const rotate = (headers: Headers_) =>
@@ -92,7 +92,7 @@ test("a foreign form with cached Basic credentials rotates no write key", async 
   expect((await rotate({ Origin: api.url })).status).toBe(200);
 });
 
-test("a foreign name reads no metrics, and is told the setting", async () => {
+test("a foreign host name reads no metrics, and the message names the setting", async () => {
   const { status, body } = await api.send("GET", "/metrics", {
     token: null,
     headers: { Host: "evil.test" },

@@ -8,7 +8,7 @@ setDefaultTimeout(PATIENCE_MS);
 const looping = { name: "T", language: "javascript", code: "for (;;);" } as const;
 const verbs = ["create", "update", "publish", "test", "runSuites", "run"] as const;
 
-/** What each way to test code sends; `id` and `versionId` are a draft's. */
+/** Requests that test code; `id` and `versionId` are a draft's. */
 const requests: Record<(typeof verbs)[number], [path: string, body: (it: Ids) => object]> = {
   create: ["/transformations?publish=true", () => looping],
   update: ["/transformations/ID?publish=true", () => looping],
@@ -31,13 +31,13 @@ function waiting(asked: Set<string>, left: Set<string>): Publisher {
       asked.add(name);
       await leaving;
       left.add(name);
-      throw new Error("Nobody reads this");
+      throw new Error("No client reads this");
     };
   };
   return Object.fromEntries(verbs.map((name) => [name, verb(name)])) as unknown as Publisher;
 }
 
-test("whoever tests code is told when the client hangs up", async () => {
+test("publishing gets an aborted signal when the client of a test run disconnects", async () => {
   const asked = new Set<string>();
   const left = new Set<string>();
   const api = await startApi({ publishing: waiting(asked, left) });
@@ -58,7 +58,7 @@ test("whoever tests code is told when the client hangs up", async () => {
   await api.stop();
 });
 
-test("guests of a test run end when its client hangs up", async () => {
+test("guests of a test run end when its client disconnects", async () => {
   const api = await startApi();
   const draft = await api.client.call("POST /transformations", { body: looping });
   // The spare that waits for work is there before and after.

@@ -27,7 +27,7 @@ async function sendHostile(request: Request, sent: Sent = {}): Promise<Received>
   return answer;
 }
 
-/** What its own code made of its own events is no echo: a test report shows them. */
+/** Output of the caller's code in a test report is not an echo of input. */
 function expectNoEcho({ status, text, body }: Received): void {
   if (status < 300) return;
   const { validationOutput, ...said } = body ?? {};
@@ -64,7 +64,7 @@ const values: unknown[] = [
   JSON.parse(`{"__proto__": {"${marker}": "${marker}"}}`),
 ];
 
-/** What is in these is free: any key may be there, with any value. */
+/** Fields that may have any key with any value. */
 const free = ["events", "testInput", "input", "config"];
 
 /** Pointers to every node of a JSON value that a schema speaks of, the root first. */
@@ -99,7 +99,7 @@ describe("a body", () => {
     300_000,
   );
 
-  test.each(named(withBody))("of %s with fields that nobody asked for", async (_, route) => {
+  test.each(named(withBody))("of %s with unknown fields", async (_, route) => {
     const request = exampleOf(route, things);
     const unasked = "uX4unaskedField";
     const more = [
@@ -157,7 +157,7 @@ describe("a body", () => {
     }
   });
 
-  test("with a string as long as a body may be is refused or taken, not choked on", async () => {
+  test("with a string as long as a body may be gets an answer", async () => {
     const long = "x".repeat((1 << 22) - 4_096);
     for (const route of withBody) {
       const request = exampleOf(route, things);
@@ -209,7 +209,7 @@ describe("an id in the path", () => {
     "*",
     ":id",
   ];
-  test("that cannot be one is 404 everywhere, at each place", async () => {
+  test("that cannot be an id is 404 in every route", async () => {
     for (const route of routes) {
       const names = [...route.path.matchAll(/\{(\w+)\}/g)].map(([placeholder]) => placeholder);
       for (const name of names) {
@@ -256,7 +256,7 @@ describe("a query", () => {
     }
   });
 
-  test("with keys that nobody reads changes nothing", async () => {
+  test("with unknown keys is answered as without them", async () => {
     for (const route of routes.filter(({ method, media }) => method === "GET" && !media)) {
       const { path } = exampleOf(route, things);
       const unread = "uX4unreadKey";
@@ -272,7 +272,7 @@ describe("a query", () => {
 });
 
 describe("a method", () => {
-  test("that a path does not have is 405 with those that it has, before any token", async () => {
+  test("that a path does not have is 405 with the allowed methods, also without a token", async () => {
     const paths = new Set(routes.flatMap((route) => [route.path, ...route.aliases]));
     for (const path of paths) {
       const request = routes.find((route) => [route.path, ...route.aliases].includes(path))!;
@@ -287,7 +287,7 @@ describe("a method", () => {
     }
   });
 
-  /** Of all routes that a path may mean: `/libraries/publish` is also `/libraries/{id}`. */
+  /** Methods of all routes that match a path: `/libraries/publish` also matches `/libraries/{id}`. */
   function methodsOf(target: string): string[] {
     const fits = ({ path, aliases }: Route) =>
       [path, ...aliases].some((it) =>
@@ -297,7 +297,7 @@ describe("a method", () => {
   }
 });
 
-test("after all of it, nothing failed in a way that nobody foresaw", async () => {
+test("no hostile request failed with an unexpected error", async () => {
   expect(api.failures()).toEqual([]);
   expect((await api.send("GET", "/health")).status).toBe(200);
   expect(({} as any)[marker]).toBeUndefined();

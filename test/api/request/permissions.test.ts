@@ -155,12 +155,12 @@ async function tokenWith(granted: readonly Permission[]): Promise<string> {
 
 const without = (...lacking: Permission[]) => permissions.filter((it) => !lacking.includes(it));
 
-test("the table names every route", () => {
+test("the table of permissions has every route", () => {
   expect(Object.keys(needs).sort()).toEqual(routes.map(({ key }) => key).sort());
 });
 
-describe("a token that is none", () => {
-  test("is 401 on every route that needs one", async () => {
+describe("an invalid token", () => {
+  test("is 401 on every route that needs a token", async () => {
     const expired = await api.catalog.tokens.create(api.workspaceId, {
       name: "expired",
       permissions: [...permissions],
@@ -182,7 +182,7 @@ describe("a token that is none", () => {
 });
 
 describe("a token without a permission", () => {
-  test("is 403 on every route that needs it, and told so", async () => {
+  test("is 403 on every route that needs the permission, which the message names", async () => {
     for (const { route, path } of cells(routes)) {
       const needed = neededBy(route);
       if (needed === "open") continue;
@@ -247,7 +247,7 @@ describe("a token without a permission", () => {
     ],
   ];
 
-  test.each(conditions)("%s needs more, and all of it", async (_, request, needed) => {
+  test.each(conditions)("%s needs every additional permission", async (_, request, needed) => {
     const before = JSON.stringify(await view(api.token));
     for (const permission of needed) {
       const token = await tokenWith(without(permission));
@@ -260,7 +260,7 @@ describe("a token without a permission", () => {
     expect(JSON.stringify(await view(api.token))).toBe(before);
   });
 
-  test("needs no more than the condition says", async () => {
+  test("needs no additional permission when the condition does not hold", async () => {
     const alone = await tokenWith(edit);
     const published = await sendExample(
       api,
@@ -303,14 +303,14 @@ describe("another workspace", () => {
     stranger = await api.tokenWith([...permissions], id);
   });
 
-  test("sees nothing of this one in any list", async () => {
+  test("sees no item of this workspace in any list", async () => {
     const seen = JSON.stringify(await view(stranger));
     for (const [name, id] of Object.entries(things)) {
       expect([name, seen.includes(id)]).toEqual([name, false]);
     }
   });
 
-  test("gets for this one's ids what it gets for unknown ones, and changes nothing", async () => {
+  test("gets the same answer for this workspace's ids as for unknown ids, and changes nothing", async () => {
     const before = JSON.stringify(await view(api.token));
     const unknown = Object.fromEntries(
       Object.keys(things).map((name) => [name, "0ERUZ96HUotHxDSfYqPCHPEXHW2"]),
@@ -332,7 +332,7 @@ describe("another workspace", () => {
     expect(JSON.stringify(await view(api.token))).toBe(before);
   });
 
-  test("cannot join its own things with one of this workspace", async () => {
+  test("cannot connect its items to an item of this workspace", async () => {
     const own = await makeThings(api, stranger);
     const before = JSON.stringify([await view(api.token), await view(stranger)]);
     let mixed = 0;
@@ -353,7 +353,7 @@ describe("another workspace", () => {
   });
 });
 
-test("a token with exactly what a route needs may use it", async () => {
+test("a token with exactly the permissions of a route may use it", async () => {
   for (const { route, path } of cells(inOrder)) {
     const needed = neededBy(route);
     const token = needed === "open" ? null : await tokenWith(needed);

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { startApi } from "../_setup.ts";
 
-test("over the rate a request is 429 with Retry-After; open routes are free", async () => {
+test("a request above the rate is 429 with Retry-After, and open routes have no rate", async () => {
   const api = await startApi({ requestsPerSecondMax: 0.01 });
   expect((await api.send("GET", "/transformations")).status).toBe(200);
   const { status, headers, body } = await api.send("GET", "/v2/sources");

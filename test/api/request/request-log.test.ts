@@ -17,7 +17,7 @@ async function toldOf(work: () => Promise<unknown>): Promise<any[]> {
 
 const code = "export const transformEvent = (event) => event;";
 
-test("requests that change something are told with ids, done ones apart from refused ones", async () => {
+test("a request that changes something is logged with its ids, as done or as refused", async () => {
   const secret = "swordfish-in-the-name";
   let sourceId = "";
   const [made] = await toldOf(async () => {
@@ -38,7 +38,7 @@ test("requests that change something are told with ids, done ones apart from ref
   expect(api.log()).not.toContain(secret);
 });
 
-test("what is published is told with its version and result", async () => {
+test("a publish is logged with its versions and result", async () => {
   let versionId = "";
   const [made] = await toldOf(async () => {
     const body = { name: "One", language: "javascript", code };
@@ -63,7 +63,7 @@ test("what is published is told with its version and result", async () => {
   });
 }, 300_000);
 
-test("whoever has no token leaves no line", async () => {
+test("a request without a valid token is not logged", async () => {
   const body = { name: "Source", type: "http" };
   expect(await toldOf(() => api.send("POST", "/v2/sources", { body, token: null }))).toEqual([]);
 });

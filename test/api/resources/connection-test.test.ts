@@ -16,7 +16,7 @@ async function webhook(webhookUrl: string, over: Record<string, unknown> = {}): 
 
 const tried = async (id: string) => await api.send("POST", `/v2/destinations/${id}/test`);
 
-test("a connection test tells each step, its time, and the sentence of the one that failed", async () => {
+test("a connection test answers each step with its time, and the message of the failed step", async () => {
   const events: { event: string }[] = [];
   const server = Bun.serve({
     hostname: "127.0.0.1",
@@ -48,7 +48,7 @@ test("a file destination's test leaves no file behind", async () => {
   ]);
 });
 
-test("a workspace has few tests under way at once, and places come back", async () => {
+test("a workspace has few tests at once, and each releases its permit", async () => {
   // Answers nothing until all have asked, then hangs up.
   const asked = Promise.withResolvers<void>();
   const silent = new RawSink((socket) => void asked.promise.then(() => socket.destroy()));

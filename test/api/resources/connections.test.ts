@@ -3,7 +3,7 @@ import { connect, type Socket } from "node:net";
 import { BODY_BYTES_MAX } from "../../../src/settings/limits.ts";
 import { startApi, type TestApi } from "../_setup.ts";
 
-/** What becomes of a connection: neither an idle nor a refused one is kept. */
+/** Lifetime of TCP connections: neither an idle nor a refused one stays open. */
 let api: TestApi;
 beforeAll(async () => {
   api = await startApi();
@@ -31,7 +31,7 @@ function open(...lines: string[]): Opened {
 const authorization = () => `Authorization: Bearer ${api.token}`;
 
 describe("a connection", () => {
-  test("that asks for a tunnel is refused and closed, so that no next client waits on it", async () => {
+  test("that asks for a tunnel is refused and closed, so that no later request hangs on it", async () => {
     for (const target of ["a.test:443", "/health", "/"]) {
       const { received, closed } = open(`CONNECT ${target} HTTP/1.1`, "Host: a.test");
       await closed;

@@ -10,7 +10,7 @@ afterAll(() => api.stop());
 const webhook = { webhookUrl: "http://127.0.0.1:9/hook" };
 
 describe("/v2/sources", () => {
-  test("live from creation to deletion", async () => {
+  test("are created, changed, rotated and deleted", async () => {
     const { source } = await api.client.call("POST /v2/sources", {
       body: { name: " Shop ", type: "http" },
     });
@@ -42,7 +42,7 @@ describe("/v2/sources", () => {
     expect((await api.send("DELETE", `/v2/sources/${source.id}`)).status).toBe(404);
   });
 
-  test("come in pages that name the next one", async () => {
+  test("are listed in pages that name the next page", async () => {
     const empty = await api.catalog.workspaces.create("Pages");
     const token = await api.tokenWith(["workspace:admin"], empty.id);
     for (let n = 0; n < 100; n++) await api.catalog.sources.create(empty.id, { name: `S${n}` });
@@ -138,7 +138,7 @@ describe("/v2/destinations", () => {
     for (const path of [`/v2/destinations/${id}`, "/v2/destinations"]) {
       expect((await api.send("GET", path)).text).not.toContain("hidden");
     }
-    // As a client does that reads, changes one thing and writes.
+    // A client that reads, changes one field and writes.
     const changed = await put(id, { config: { ...config, batchSize: 7 } });
     expect(changed.body.destination.config).toEqual({ ...config, batchSize: 7 });
     expect(stored(id)).toEqual({ ...webhook, headers, batchSize: 7 });
@@ -157,7 +157,7 @@ describe("/v2/destinations", () => {
     await put(id, { config: webhook });
     expect(stored(id)).toEqual(webhook);
     await put(id, { config: { ...webhook, headers } });
-    // As many as a body holds, none of which is compared with each of the old ones.
+    // The most items that a body holds: comparing each with each stored item would take long.
     const crowd = { ...webhook, headers: Array.from({ length: 300_000 }, () => ({ from: "X" })) };
     expect((await put(id, { config: crowd })).status).toBe(400);
     await put(id, { config: webhook });
@@ -194,7 +194,7 @@ describe("/v2/destinations", () => {
     expect(answer.text).not.toContain("s3cret-value");
   });
 
-  test("keep what RudderStack's clients send that has no meaning here", async () => {
+  test("keep the fields of RudderStack's clients that have no effect here", async () => {
     const config = {
       ...webhook,
       connectionMode: { web: "cloud" },
@@ -234,7 +234,7 @@ describe("/v2/destinations", () => {
 });
 
 describe("/v2/connections", () => {
-  test("join a source and a destination of the workspace once", async () => {
+  test("connect a source and a destination of the workspace once", async () => {
     const { source } = await api.client.call("POST /v2/sources", { body: { name: "S" } });
     const { destination } = await api.client.call("POST /v2/destinations", {
       body: { name: "D", type: "file", config: { path: "a.jsonl" } },
@@ -267,7 +267,7 @@ describe("/v2/connections", () => {
   });
 });
 
-test("a config may have any keys, those that mean something to JavaScript too", async () => {
+test("a config may have any keys, `__proto__` and `constructor` too", async () => {
   const config = {
     toJSON: "text",
     toString: { valueOf: 1 },
@@ -281,7 +281,7 @@ test("a config may have any keys, those that mean something to JavaScript too", 
   expect(read.body.source.config).toEqual(config);
 });
 
-test("a field that a change does not know is not stored with it", async () => {
+test("an unknown field of a change is not stored", async () => {
   const { source } = await api.client.call("POST /v2/sources", { body: { name: "S" } });
   const { destination } = await api.client.call("POST /v2/destinations", {
     body: { name: "D", type: "file", config: { path: "a.jsonl" } },
@@ -335,7 +335,7 @@ test("a destination's transformation can be set from the destination's side", as
   expect((await api.send("GET", path)).status).toBe(404);
 });
 
-test("a link that was made is answered as made, whatever is called beside it", async () => {
+test("a created link is answered, whatever concurrent calls do", async () => {
   const { destination } = await api.client.call("POST /v2/destinations", {
     body: { name: "D", type: "file", config: { path: "b.jsonl" } },
   });

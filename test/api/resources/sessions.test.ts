@@ -14,7 +14,7 @@ afterAll(() => api.stop());
 const open = (sent: Sent = {}) =>
   api.send("POST", "/v2/session", { token: null, body: { token: api.token }, ...sent });
 
-/** What a browser sends by itself from the console's own page. */
+/** Headers that a browser sends by itself from the console's page. */
 function browser(cookie: string, headers: Record<string, string> = {}): Sent {
   const own = { Cookie: cookie, Origin: api.url, "Sec-Fetch-Site": "same-origin" };
   return { token: null, headers: { ...own, ...headers } };
@@ -25,7 +25,7 @@ async function signedIn(token = api.token): Promise<string> {
   return headers.get("set-cookie")!.split(";")[0]!;
 }
 
-test("a token signs a browser in, which may what the token may, and signs out", async () => {
+test("a token signs a browser in with the token's permissions, and the browser signs out", async () => {
   const token = await api.tokenWith(["workspace:admin"]);
   const { status, headers, body, text } = await open({ body: { token: ` ${token} ` } });
   expect(status).toBe(201);
@@ -107,7 +107,7 @@ describe("over TLS", () => {
   });
 });
 
-describe("a foreign page", () => {
+describe("a page of another site", () => {
   const changes: [string, Record<string, string>][] = [
     ["of another origin", { Origin: "http://evil.test" }],
     ["of another port", { Origin: "http://127.0.0.1:1" }],
@@ -133,7 +133,7 @@ describe("a foreign page", () => {
     expect((await api.send("POST", "/v2/sources", sent)).status).toBe(403);
   });
 
-  test.each(changes)("%s signs nobody in", async (_, headers) => {
+  test.each(changes)("%s does not sign in", async (_, headers) => {
     const { status, headers: answered } = await open({ headers: { Origin: api.url, ...headers } });
     expect([status, answered.get("set-cookie")]).toEqual([403, null]);
   });
@@ -144,7 +144,7 @@ describe("a foreign page", () => {
   });
 });
 
-test("what is no token signs nobody in, and is neither echoed nor logged", async () => {
+test("an invalid token does not sign in, and is neither echoed nor logged", async () => {
   const secrets = ["", "pm_", `pm_${"guess".repeat(10)}`, "pms_".padEnd(40, "x")];
   for (const token of secrets) {
     const { status, headers, text } = await open({ body: { token } });
@@ -156,7 +156,7 @@ test("what is no token signs nobody in, and is neither echoed nor logged", async
   expect((await open({ body: { token: "x".repeat(OPEN_BODY_BYTES_MAX) } })).status).toBe(413);
 });
 
-test("guesses of one address are 429 after a few, and others sign in meanwhile", async () => {
+test("sign-ins of one address are 429 after a few, and other addresses sign in meanwhile", async () => {
   const from = (address: string) => ({ "X-Forwarded-For": address });
   const guess = { body: { token: "pm_guess" }, headers: from("10.9.9.9") };
   const answers = await Promise.all(Array.from({ length: 200 }, () => open(guess)));
@@ -166,7 +166,7 @@ test("guesses of one address are 429 after a few, and others sign in meanwhile",
   expect((await open({ headers: from("10.9.9.8") })).status).toBe(201);
 });
 
-test("the log says who signed in, and not by what", async () => {
+test("the log names the token of a sign-in, and not its secret", async () => {
   const token = await api.tokenWith([]);
   const cookie = await signedIn(token);
   const line = api

@@ -108,7 +108,7 @@ describe("a secret that is left out", () => {
     expect([...new Set(cases.map(({ type }) => type))].sort()).toEqual(withSecrets.sort());
   });
 
-  test.each(cases)("of $type is kept for the same place alone: $config", async (it) => {
+  test.each(cases)("of $type is kept for the same host only: $config", async (it) => {
     const { body } = await api.send("POST", "/v2/destinations", {
       body: { name: "D", type: it.type, config: it.config },
     });
@@ -143,7 +143,7 @@ describe("a secret that is left out", () => {
     }
   });
 
-  test("is the one that another call has just given", async () => {
+  test("is the secret that a concurrent call has just set", async () => {
     const config = { webhookUrl: hook, headers: [header] };
     const { body } = await api.send("POST", "/v2/destinations", {
       body: { name: "D", type: "webhook", config },
@@ -163,7 +163,7 @@ describe("a secret that is left out", () => {
     }
   });
 
-  test("is forgotten by who may not know it, and is not needed then", async () => {
+  test("is not needed by a change that removes it", async () => {
     const { body } = await api.send("POST", "/v2/destinations", {
       body: { name: "D", type: "webhook", config: { webhookUrl: hook, headers: [header] } },
     });

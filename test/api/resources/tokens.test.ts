@@ -12,7 +12,7 @@ const works = async (token: string) =>
   (await api.send("GET", "/transformations", { token })).status === 200;
 
 describe("/v2/tokens", () => {
-  test("show the secret once, and stop at once when they are revoked", async () => {
+  test("show their secret once, and are invalid as soon as they are revoked", async () => {
     const { token } = await api.client.call("POST /v2/tokens", {
       body: { name: "CI", permissions: ["libraries:edit", "libraries:edit"] },
     });
@@ -97,7 +97,7 @@ describe("personal tokens", () => {
     expect(await works(token.secret)).toBe(false);
   });
 
-  test("show what their member has now, as they have nothing else", async () => {
+  test("show their member's present permissions", async () => {
     const { member } = await api.client.call("POST /v2/members", {
       body: { name: "Bo", email: "bo@example.com", permissions: ["events:read"] },
     });
@@ -177,7 +177,7 @@ describe("authentication", () => {
     );
   });
 
-  test("tells a token what it lacks", async () => {
+  test("names the permission that a token lacks", async () => {
     const token = await api.tokenWith(["transformations:create-delete"]);
     const { status, body } = await api.send("POST", "/transformations?publish=true", {
       token,
@@ -198,7 +198,7 @@ describe("authentication", () => {
     expect(refused).toMatchObject({ status: 404, message: "Transformation not found" });
   });
 
-  test("the client rejects with the server's words", async () => {
+  test("the client rejects with the server's message", async () => {
     const stranger = createClient({ baseUrl: api.url, token: "pm_unknown" });
     const refused = await stranger.call("GET /libraries").catch((error) => error);
     expect(refused).toMatchObject({ name: "RequestRefused", status: 401, details: [] });
@@ -206,7 +206,7 @@ describe("authentication", () => {
   });
 });
 
-test("the log tells which token asked for what, of everything that is no reading", async () => {
+test("the log names the token and route of every request that is not a GET", async () => {
   const { source } = await api.client.call("POST /v2/sources", { body: { name: "S" } });
   await api.client.call("PUT /v2/sources/{id}", { params: { id: source.id }, body: {} });
   await api.client.call("GET /v2/sources/{id}", { params: { id: source.id } });

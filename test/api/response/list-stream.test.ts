@@ -19,7 +19,7 @@ const text = "x".repeat(1_000);
 const items = Array.from({ length: 2_000 }, (_, n) => ({ n, text }));
 
 describe("a list without pages", () => {
-  test("that is short is an ordinary answer", async () => {
+  test("that is short is an ordinary response", async () => {
     for (const some of [[], items.slice(0, 1), items.slice(0, 3)]) {
       const response = await streamList({ deps, workspaceId: "short" }, "things", some);
       expect(await response.json()).toEqual({ things: some });
@@ -33,7 +33,7 @@ describe("a list without pages", () => {
     }
   });
 
-  test("that is long is whole, and read no further than its client takes it", async () => {
+  test("that is long is complete, and read only as fast as its client takes it", async () => {
     let read = 0;
     function* counted() {
       for (const item of items) {
@@ -52,7 +52,7 @@ describe("a list without pages", () => {
     expect(JSON.parse(Buffer.concat(chunks).toString())).toEqual({ things: items });
   });
 
-  test("gives other work its turn between any two of its own", async () => {
+  test("lets the event loop run between any two parts", async () => {
     let turns = 0;
     let goesOn = true;
     const other = (async () => {
@@ -68,7 +68,7 @@ describe("a list without pages", () => {
     expect(turns).toBeGreaterThanOrEqual(Math.floor(length / LIST_CHUNK_CHARS));
   });
 
-  test("may be asked for a few times at once by each workspace; a place comes back", async () => {
+  test("is limited to a few at once per workspace, and its end or failure releases its permit", async () => {
     const ask = (workspaceId: string, things: Iterable<unknown> = items) =>
       streamList({ deps, workspaceId }, "things", things);
     const open = await Promise.all(
@@ -93,7 +93,7 @@ describe("a list without pages", () => {
     }
   });
 
-  test("that a busy machine is slow to read takes no place of the long ones", async () => {
+  test("that fits into a chunk needs no permit, however slow the machine is", async () => {
     function* slow() {
       for (const item of items.slice(0, 20)) {
         Bun.sleepSync(LIST_TURN_MS);
@@ -111,7 +111,7 @@ describe("a list without pages", () => {
   });
 });
 
-test("versions and lists of much code come as the specification has them", async () => {
+test("long lists of versions and code have the documented form", async () => {
   const code = `export const transformEvent = (event) => event; // ${"x".repeat(200_000)}`;
   const { code: store } = api.catalog;
   const first = store.draft(api.workspaceId, "transformation", {

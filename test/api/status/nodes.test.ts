@@ -20,7 +20,7 @@ describe("APIs of three nodes", () => {
   const asked = (node: TestApi, method: string, path: string, body?: unknown) =>
     node.send(method, path, { token: nodes[0].token, ...(body !== undefined && { body }) });
 
-  test("answer with what any of them has answered before", async () => {
+  test("answer no older state than any of them answered before", async () => {
     const [a, b, c] = nodes;
     for (let round = 0; round < 20; round++) {
       const name = `S ${round}`;
@@ -31,7 +31,7 @@ describe("APIs of three nodes", () => {
     }
   });
 
-  test("know a token once it is made, and no longer once it is revoked", async () => {
+  test("accept a token once it is created, and refuse it once it is revoked", async () => {
     const [a, b, c] = nodes;
     for (let round = 0; round < 10; round++) {
       const wanted = { name: "T", permissions: ["workspace:admin"] };
@@ -45,7 +45,7 @@ describe("APIs of three nodes", () => {
     }
   });
 
-  test("give an import name to one of two that publish it at once", async () => {
+  test("publish only one of two libraries with the same importName", async () => {
     const library = { name: "Same", code: "export const a = 1", language: "javascript" };
     const answers = await Promise.all(
       nodes.map((node) => asked(node, "POST", "/libraries?publish=true", library)),
@@ -53,7 +53,7 @@ describe("APIs of three nodes", () => {
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 409, 409]);
   });
 
-  test("answer 503 while nobody knows what the others changed, but for how they are", async () => {
+  test("answer 503 while the changes of others cannot be read, except for health", async () => {
     log.away = true;
     expect((await asked(nodes[1], "GET", "/v2/sources")).status).toBe(503);
     expect((await asked(nodes[1], "POST", "/v2/sources", { name: "S" })).status).toBe(503);
@@ -63,7 +63,7 @@ describe("APIs of three nodes", () => {
   });
 });
 
-describe("what nodes do", () => {
+describe("the state of lanes and guests", () => {
   const log = new MemoryLog({ delayMs: () => 1 });
   const suspension = (transformationVersionId: string, until: number) => ({
     ...{ transformationVersionId, name: "Bad", until, reason: "Error: no" },
@@ -87,7 +87,7 @@ describe("what nodes do", () => {
   const asked = async (at: number, path: string) =>
     (await nodes[at]!.send("GET", path, { token: nodes[0]!.token })).body;
 
-  test("is answered by each, of all of them", async () => {
+  test("is merged from all nodes, whichever node answers", async () => {
     nodes[1]!.readiness.checks.log = { ok: false, message: "The disk is full" };
     nodes[0]!.readiness.warnings.push("Something is odd");
     for (const at of [0, 1]) {
@@ -111,7 +111,7 @@ describe("what nodes do", () => {
   });
 });
 
-test("the cluster tells what is wrong: at which node, where nothing runs, which versions", async () => {
+test("the cluster answers the problems of its nodes, partitions without a node and mixed versions", async () => {
   const node = (id: string, version: string, partitions: number[]) => ({
     ...{ id, version, partitions, controlPlaneUrl: "http://10.0.0.1:8081" },
   });
@@ -155,7 +155,7 @@ test("the cluster tells what is wrong: at which node, where nothing runs, which 
   await api.stop();
 });
 
-test("a node that does not answer is told, and that its lanes are not known", async () => {
+test("a node that does not answer is listed, and the state of its lanes is unknown", async () => {
   const others: PeerNodes = {
     node: "one",
     ask: async () => ({ answers: new Map(), missing: ["two"] }),
@@ -176,7 +176,7 @@ test("a node that does not answer is told, and that its lanes are not known", as
   await api.stop();
 });
 
-test("a workspace asks all nodes for so much at once", async () => {
+test("a workspace asks all nodes a few questions at once", async () => {
   const answers = Promise.withResolvers<void>();
   const others: PeerNodes = {
     node: "one",

@@ -21,7 +21,7 @@ afterAll(() => api.stop());
 const overview = () => api.client.call("GET /v2/overview");
 
 describe("the overview", () => {
-  test("shows the graph, what flows, and what needs a person", async () => {
+  test("shows sources, code, destinations, rates and problems", async () => {
     const things = await makeThings(api);
     await eventually(
       () => api.catalog.code.linkOf(api.workspaceId, things.destination) !== undefined,
@@ -66,14 +66,14 @@ describe("the overview", () => {
     expect(JSON.stringify(shown)).not.toContain("writeKey");
   });
 
-  test("tells no longer what was refused before the settings changed", async () => {
+  test("forgets failures from before a change of settings", async () => {
     const { id } = (await overview()).destinations[0]!;
     const config = { webhookUrl: "https://receiver.test/" };
     await api.client.call("PUT /v2/destinations/{id}", { params: { id }, body: { config } });
     while ((await overview()).destinations[0]!.state !== "ok") await Bun.sleep(10);
   });
 
-  test("tells suspended code, a paused destination and a server that is not ready", async () => {
+  test("shows suspended code, a paused destination and a server that is not ready", async () => {
     const { id } = (await overview()).transformations[0]!;
     const { revision } = api.catalog.code.published(api.workspaceId, "transformation", id);
     const { versionId, name } = revision;
@@ -95,7 +95,7 @@ describe("the overview", () => {
     expect((await overview()).destinations[0]!.state).toBe("paused");
   });
 
-  test("is of one workspace, and bounded", async () => {
+  test("shows one workspace only, and a bounded number of items", async () => {
     const { id } = await api.catalog.workspaces.create("Other");
     const token = await api.tokenWith(["events:read"], id);
     const { body } = await api.send("GET", "/v2/overview", { token });
@@ -114,7 +114,7 @@ describe("the overview", () => {
   });
 });
 
-test("the system's figures are real, and for administrators", async () => {
+test("the system's figures are measured, and only administrators read them", async () => {
   const system = await api.client.call("GET /v2/system");
   expect(system.bun).toBe(Bun.version);
   expect(system.processes[0]).toMatchObject({ name: "server" });
